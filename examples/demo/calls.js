@@ -1,0 +1,63 @@
+/**
+ * The part to read: sixty orders to a server that fails, placed through a queue. Runs in Node and in the page.
+ *
+ * Every order is an intent with a name of its own, so that the server can say afterwards how often each one arrived
+ * and how often it took effect. Two of three are fetched and awaited; the third is handed over with `enqueue`.
+ */
+
+/** Short waits, so that the demo is over soon. Everything else is as a real program would have it. */
+export const queueOptions = {
+  concurrency: 4,
+  policy: { maxAttempts: 8, initialDelayMs: 250, maxDelayMs: 2_000, jitterType: 'EQUAL' },
+  preload: 'eager',
+}
+
+/** How badly the server behaves: three answers in ten fail, one in ten is slow. */
+export const serverFaults = {
+  share: 0.3,
+  weights: { unavailable: 5, unavailable_retry_after: 1, too_many_requests: 1, reset_before: 3, reset_after: 3 },
+  latencyMs: [60, 260],
+  slowShare: 0.1,
+  slowMs: 500,
+}
+
+const betweenCallsMs = 45
+
+export function intentNames(count) {
+  return Array.from({ length: count }, (_, at) => `order-${String(at + 1).padStart(3, '0')}`)
+}
+
+/** Places one order per intent, a few every tenth of a second; resolves to how many of them were accepted. */
+export async function placeOrders(queue, url, board) {
+  const outcomes = board.calls.map(async (call, at) => {
+    await new Promise((resolve) => setTimeout(resolve, at * betweenCallsMs))
+    board.sent(call.intent)
+    const accepted = await (call.via === 'enqueue' ? handOver(queue, url, call) : ask(queue, url, call)).catch(
+      () => false,
+    )
+    board.ended(call.intent, accepted)
+    return accepted
+  })
+  return (await Promise.all(outcomes)).filter(Boolean).length
+}
+
+/** The caller waits for the answer; retries happen underneath. */
+async function ask(queue, url, { intent, via }) {
+  const response = await queue.fetch(...order(url, intent, via))
+  return response.ok && (await response.json()).intent === intent
+}
+
+/** The caller goes on with a receipt; here it asks for the outcome only to count it. */
+async function handOver(queue, url, { intent, via }) {
+  const receipt = await queue.enqueue(...order(url, intent, via))
+  const { task } = await queue.result(receipt.taskId)
+  return task.status === 'SUCCEEDED'
+}
+
+function order(url, intent, via) {
+  const headers = { 'content-type': 'application/json' }
+  return [
+    `${url}/api/orders?intent=${intent}&via=${via}`,
+    { method: 'POST', headers, body: JSON.stringify({ intent, pieces: 3 }) },
+  ]
+}

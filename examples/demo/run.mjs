@@ -1,0 +1,102 @@
+/**
+ * `npm run demo`: a flaky server in its own process, orders sent to it through a queue, and then the server's own
+ * account of what arrived. Exit code 0 only if that account is as it must be.
+ */
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { startFlaky } from '../../tests/servers/start.mjs'
+import { Board } from './board.js'
+import { intentNames, placeOrders, queueOptions, serverFaults } from './calls.js'
+import { printReport } from './report.mjs'
+import { painter, show, wrapText } from './terminal.mjs'
+import { judge } from './verdict.js'
+
+const help = `Sends orders through a redrive queue to a server that fails three times in ten, and lets the server say what arrived.
+
+  npm run demo -- [options]
+
+  --seed N     which faults happen; the same number, the same faults   (default 22)
+  --calls N    how many orders, 1 to 500                                (default 60)
+  --serve      the same in a browser: prints the address of the page
+  --port N     with --serve: the port                                   (default: a free one)
+  --help       this text
+`
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url))
+
+async function main() {
+  const options = readOptions()
+  if (options.help) return void process.stdout.write(help)
+  return options.serve ? serve(options) : demo(options)
+}
+
+async function demo({ seed, calls }) {
+  const { RetryQueue } = await builtPackage()
+  const { stdout, env } = process
+  const live = stdout.isTTY === true && env.TERM !== 'dumb'
+  const paint = painter(live && !env.NO_COLOR)
+  const server = await startFlaky({ faults: { ...serverFaults, seed } })
+  const queue = new RetryQueue(queueOptions)
+  const board = new Board(intentNames(calls))
+  board.follow(queue)
+
+  const title = wrapText(`${calls} orders to a server that fails three times in ten`, (stdout.columns ?? 80) - 4)
+  stdout.write(`\n${title.map((line) => `  ${paint(line, 'bold')}\n`).join('')}\n`)
+  const stop = show(board, { stream: stdout, paint, live })
+  const accepted = await placeOrders(queue, server.url, board)
+  await queue.idle()
+  stop()
+
+  const report = await server.report()
+  await queue.close()
+  await server.close()
+  const verdict = judge(report, { calls, accepted, concurrency: queueOptions.concurrency })
+  printReport(report, verdict, { stream: stdout, paint })
+  process.exitCode = verdict.ok ? 0 : 1
+}
+
+async function serve({ seed, calls, port }) {
+  await builtPackage()
+  const server = await startFlaky({
+    faults: { ...serverFaults, seed },
+    mounts: { '/': here('.'), '/pkg/': here('../../pkg') },
+    port,
+  })
+  process.stdout.write(`\n  The demo is at ${server.url}/page/?seed=${seed}&calls=${calls}\n  Ctrl-C ends it.\n\n`)
+}
+
+async function builtPackage() {
+  return await import('../../pkg/index.js').catch((error) => {
+    throw new Error(`the package is not built (${error.message}): run \`npm run build\` first`)
+  })
+}
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      seed: { type: 'string', default: '22' },
+      calls: { type: 'string', default: '60' },
+      port: { type: 'string', default: '0' },
+      serve: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const { seed, calls, port } = values
+  return {
+    ...values,
+    seed: whole('seed', seed, 0, 2 ** 32),
+    calls: whole('calls', calls, 1, 500),
+    port: whole('port', port, 0, 65_535),
+  }
+}
+
+function whole(name, text, least, most) {
+  const value = Number(text)
+  if (text !== '' && Number.isInteger(value) && value >= least && value <= most) return value
+  throw new Error(`--${name}: expected a whole number from ${least} to ${most}, got '${text}'`)
+}
+
+main().catch((error) => {
+  process.stderr.write(`demo: ${error.message}\n`)
+  process.exit(1)
+})

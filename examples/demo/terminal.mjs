@@ -1,0 +1,206 @@
+/**
+ * Draws a board in a terminal: a skyline, one column per call, one brick per attempt, redrawn in place. Where that is
+ * not possible (no TTY, a dumb terminal) it says the same in a line now and then.
+ */
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 }
+/** The shapes differ as much as the colours do: colour may be off, or not seen. One shape a brick wide, one half of it. */
+const shapes = {
+  done: { wide: '▇▇', slim: '▇', style: 'green', label: 'done' },
+  flying: { wide: '◖◗', slim: '◆', style: 'cyan', label: 'in flight' },
+  waiting: { wide: '╶╴', slim: '╴', style: 'yellow', label: 'waiting' },
+  failed: { wide: '▒▒', slim: '▒', style: 'yellow', label: 'failed' },
+  lost: { wide: '░░', slim: '░', style: 'magenta', label: 'no answer' },
+  dead: { wide: '><', slim: '✕', style: 'red', label: 'dead' },
+  planned: { wide: '··', slim: '·', style: 'dim' },
+  nothing: { wide: '  ', slim: ' ' },
+}
+const legend = Object.values(shapes).filter(({ label }) => label !== undefined)
+/** From roomy to tight; the first that fits the screen is taken. `tall`: whole piles, else only the topmost brick. */
+const layouts = [
+  { shape: 'wide', gap: ' ', tall: true },
+  { shape: 'slim', gap: ' ', tall: true },
+  { shape: 'slim', gap: '', tall: true },
+  { shape: 'slim', gap: '', tall: false },
+]
+const margin = '  '
+
+/** @returns the painter: text in, text with SGR codes out, or the text as it is. */
+export function painter(colourful) {
+  return (text, ...styles) =>
+    colourful && styles.length > 0 ? `\x1b[${styles.map((style) => codes[style]).join(';')}m${text}\x1b[0m` : text
+}
+
+/** One picture, as lines that fit `columns` and `rows`. */
+export function frame(board, { columns, rows, elapsedMs, paint }) {
+  const width = Math.max(12, columns - 2 * margin.length)
+  const counts = board.counts()
+  const below = [
+    '',
+    ...wrap(counters(counts, elapsedMs, paint), width),
+    '',
+    ...wrap(
+      legend.map((shape) => named(shape, paint)),
+      width,
+    ),
+  ]
+  const pictures = layouts.map((layout) =>
+    skyline(board.calls, { ...layout, width, levels: Math.max(3, counts.bricks + 1), paint }),
+  )
+  const picture = pictures.find((lines) => lines.length + below.length < rows) ?? pictures.at(-1)
+  return [...picture, ...below].map((line) => (line === '' ? '' : margin + line))
+}
+
+/** The piles side by side, in as many bands of equal length as the width makes necessary. */
+function skyline(calls, { shape, gap, tall, width, levels, paint }) {
+  const most = Math.floor((width + gap.length) / (shapes.done[shape].length + gap.length))
+  const bands = Math.ceil(calls.length / most)
+  const length = Math.ceil(calls.length / bands)
+  const lines = []
+  for (let band = 0; band < bands; band += 1) {
+    const piles = calls.slice(band * length, (band + 1) * length)
+    if (tall && band > 0) lines.push('')
+    if (tall)
+      for (let level = levels - 1; level >= 0; level -= 1)
+        lines.push(
+          row(
+            piles.map((call) => cell(call, level)),
+            shape,
+            gap,
+            paint,
+          ),
+        )
+    else
+      lines.push(
+        row(
+          piles.map((call) => cell(call, top(call))),
+          shape,
+          gap,
+          paint,
+        ),
+      )
+  }
+  return lines
+}
+
+function top({ bricks, state }) {
+  return state === 'waiting' ? bricks.length : Math.max(0, bricks.length - 1)
+}
+
+function cell({ bricks, state }, level) {
+  if (level < bricks.length) return shapes[bricks[level]]
+  const next = level === bricks.length && (state === 'waiting' || state === 'planned')
+  return next ? shapes[state] : shapes.nothing
+}
+
+/** Neighbours of one style share one code: a frame is short enough to be written at once. */
+function row(cells, shape, gap, paint) {
+  let line = ''
+  for (let at = 0; at < cells.length; ) {
+    const { style } = cells[at]
+    let text = ''
+    for (; at < cells.length && cells[at].style === style; at += 1) text += cells[at][shape] + gap
+    line += style ? paint(text, style) : text
+  }
+  return line
+}
+
+function counters({ planned: toCome, waiting: held, flying, done, dead }, elapsedMs, paint) {
+  const item = (label, value, style) => [
+    `${label} ${value}`,
+    `${label} ${paint(String(value), 'bold', ...(value > 0 && style ? [style] : []))}`,
+  ]
+  return [
+    item('to come', toCome),
+    item('waiting', held, 'yellow'),
+    item('in flight', flying, 'cyan'),
+    item('done', done, 'green'),
+    item('dead', dead, 'red'),
+    [`${(elapsedMs / 1000).toFixed(1)} s`, paint(`${(elapsedMs / 1000).toFixed(1)} s`, 'dim')],
+  ].filter(([plain]) => plain !== 'to come 0')
+}
+
+function named({ slim, style, label }, paint) {
+  return [`${slim} ${label}`, `${paint(slim, style)} ${paint(label, 'dim')}`]
+}
+
+/** Prose in lines of `width`. */
+export function wrapText(text, width) {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)
+    if (line === '') lines[lines.length - 1] = word
+    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] += ` ${word}`
+    else lines.push(word)
+  }
+  return lines
+}
+
+/** Items as [plain, painted], three spaces apart, in as many lines as the width needs. */
+function wrap(items, width) {
+  const lines = []
+  let length = Number.POSITIVE_INFINITY
+  for (const [plain, painted] of items) {
+    if (length + 3 + plain.length > width) {
+      lines.push(painted)
+      length = plain.length
+    } else {
+      lines[lines.length - 1] += `   ${painted}`
+      length += 3 + plain.length
+    }
+  }
+  return lines
+}
+
+/** Keeps a picture of the board on the screen until `stop`. */
+export function show(board, { stream, paint, live }) {
+  const startedAt = Date.now()
+  return live ? redraw(board, stream, paint, startedAt) : narrate(board, stream, startedAt)
+}
+
+function redraw(board, stream, paint, startedAt) {
+  let drawn = 0
+  const draw = () => {
+    const { columns = 80, rows = 24 } = stream
+    const lines = frame(board, { columns, rows, elapsedMs: Date.now() - startedAt, paint })
+    const up = drawn > 0 ? `\x1b[${drawn}A` : ''
+    stream.write(`${up}\r${lines.map((line) => `${line}\x1b[K\n`).join('')}\x1b[J`)
+    drawn = lines.length
+  }
+  // A terminal that has become narrower has broken our lines: start afresh below them.
+  const restart = () => {
+    drawn = 0
+    stream.write('\x1b[2J\x1b[H')
+    draw()
+  }
+  const showCursor = () => stream.write('\x1b[?25h')
+  const interrupted = () => process.exit(130)
+  stream.write('\x1b[?25l')
+  process.once('exit', showCursor)
+  process.once('SIGINT', interrupted)
+  stream.on('resize', restart)
+  draw()
+  const timer = setInterval(draw, 80)
+  return () => {
+    clearInterval(timer)
+    stream.off('resize', restart)
+    process.off('exit', showCursor)
+    process.off('SIGINT', interrupted)
+    draw()
+    showCursor()
+  }
+}
+
+function narrate(board, stream, startedAt) {
+  let last = ''
+  const say = () => {
+    const { planned: toCome, waiting: held, flying, done, dead, attempts } = board.counts()
+    const text = `to come ${toCome}, waiting ${held}, in flight ${flying}, done ${done}, dead ${dead}, attempts ${attempts}`
+    if (text !== last) stream.write(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(5)} s  ${text}\n`)
+    last = text
+  }
+  const timer = setInterval(say, 1_000)
+  return () => {
+    clearInterval(timer)
+    say()
+  }
+}

@@ -1,0 +1,48 @@
+/** fetch, made retryable: as a function of its own, or in place of the global one. */
+
+import type { TaskOptions } from '../options.ts'
+import type { RetryQueue } from '../queue.ts'
+import { isStream, passesThrough, type RedriveInit } from '../request.ts'
+
+export interface FetchOptions extends TaskOptions {
+  /** Which requests are the queue's; the others are plain fetch. Asked with the request as it will be sent. @default all */
+  readonly match?: (request: Request) => boolean
+}
+
+/** A fetch that retries through `queue`. `init.redrive` of a call is laid over `defaults`. */
+export function wrapFetch(queue: RetryQueue, defaults: FetchOptions = {}): typeof fetch {
+  return (input: RequestInfo | URL, init?: RedriveInit) => queue.fetch(input, withDefaults(input, init, defaults))
+}
+
+/**
+ * Replaces globalThis.fetch until the returned function is called. Passes through what the queue itself sends, bodies
+ * that are streams, no-cors, navigate, keepalive and non-http(s) requests.
+ */
+export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): () => void {
+  const original = globalThis.fetch
+  let active = true
+  const installed: typeof fetch = (input: RequestInfo | URL, init?: RedriveInit) => {
+    if (!active || isStream(init?.body) || passesThrough(input, init)) return original(input, init)
+    return queue.fetch(input, withDefaults(input, init, defaults))
+  }
+  globalThis.fetch = installed
+  return () => {
+    // somebody may have wrapped it since: theirs stays, and reaches the original through this one
+    active = false
+    if (globalThis.fetch === installed) globalThis.fetch = original
+  }
+}
+
+function withDefaults(
+  input: RequestInfo | URL,
+  init: RedriveInit | undefined,
+  { match, ...defaults }: FetchOptions,
+): RedriveInit | undefined {
+  if (init?.redrive === false) return init
+  if (match) {
+    // a clone: making a Request of a Request takes its body
+    const request = new Request(input instanceof Request ? input.clone() : input, init)
+    if (!match(request)) return { ...init, redrive: false }
+  }
+  return { ...init, redrive: { ...defaults, ...init?.redrive } }
+}

@@ -1,0 +1,58 @@
+/** What the people who wait for a task get, and when they stop waiting. Each promise settles once (S22). */
+
+import { ExhaustedError, RedriveError } from './errors.ts'
+import type { Task, Waiter } from './task.ts'
+import { mark } from './transport.ts'
+import type { RetryTask, TaskOutcome } from './types.ts'
+
+/** The caller stops waiting, whatever for; who settles its promise is given it. */
+export function release(task: Task): Waiter | undefined {
+  const { waiter } = task
+  task.waiter = undefined
+  task.unlink?.()
+  task.unlink = undefined
+  return waiter
+}
+
+/** Gives the caller the last answer, else its own last error, else `error`; with nobody waiting, lets go of the answer. */
+export function answer(task: Task, error: unknown): void {
+  const { last } = task
+  const waiter = release(task)
+  if (!waiter) {
+    // a listener may be reading what a success brought
+    if (task.status !== 'SUCCEEDED') last?.answer?.discard()
+    return
+  }
+  const word = task.reason ? { taskId: task.taskId, reason: task.reason } : null
+  try {
+    if (last?.answer) waiter.resolve(last.answer.deliver(word))
+    else waiter.reject(last ? mark(last.error, word) : error)
+  } catch (thrown) {
+    // an answer that its caller expects to be thrown
+    waiter.reject(thrown)
+  }
+}
+
+/** An abort ends the waiting at once, and the task with it unless the caller detached it. */
+export function link(task: Task, signal: AbortSignal, cancel: (reason: unknown) => void): void {
+  const onAbort = () => {
+    if (task.call?.options.detach) release(task)?.reject(signal.reason)
+    else cancel(signal.reason)
+  }
+  if (signal.aborted) {
+    onAbort()
+    return
+  }
+  signal.addEventListener('abort', onAbort, { once: true })
+  task.unlink = () => signal.removeEventListener('abort', onAbort)
+}
+
+/** How a terminal task ended. */
+export function outcomeOf(task: Task, shown: RetryTask): TaskOutcome {
+  const responseStatus = task.lastStatus || null
+  if (task.status === 'SUCCEEDED') return { task: shown, responseStatus }
+  const error = task.reason
+    ? new ExhaustedError(task.reason, task.what, shown)
+    : new RedriveError('CANCELLED', `${task.what} was cancelled`, { task: shown })
+  return { task: shown, responseStatus, error }
+}

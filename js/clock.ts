@@ -1,0 +1,62 @@
+/**
+ * The only place that reads the time or arms a timer (the browser's wake-up timer, gloo-timers, apart).
+ *
+ * The queue lives on a *steady* clock: wall time that never runs backwards. A forward step, or sleep, counts as time
+ * passed; after a backward step it goes on at the pace of the monotonic clock, so no task waits for the step again.
+ */
+
+/** What tests replace. */
+export interface Clock {
+  /** Epoch milliseconds. */
+  now(): number
+  /** Milliseconds that never go back, from any origin. */
+  monotonic(): number
+  /** Calls `wake` once after `delayMs`; returns what takes it back. May wake early: a wake-up is a hint. */
+  after(delayMs: number, wake: () => void): () => void
+}
+
+/** Timers beyond this fire at once in every browser (measured: 2^31 + 1000 fires after 2 ms). */
+export const MAX_TIMER_MS: number = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, wake) {
+    const timer = setTimeout(wake, Math.min(Math.max(delayMs, 0), MAX_TIMER_MS))
+    return () => clearTimeout(timer)
+  },
+}
+
+/** Epoch milliseconds that never go back. */
+export function steady(clock: Clock): () => number {
+  let offset = Number.NEGATIVE_INFINITY
+  return () => {
+    const monotonic = clock.monotonic()
+    offset = Math.max(offset, clock.now() - monotonic)
+    return Math.floor(monotonic + offset)
+  }
+}
+
+/** Settles as `work` does, or rejects with a TimeoutError after `ms`. */
+export function within<T>(clock: Clock, ms: number, what: string, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const disarm = clock.after(ms, () => reject(timeoutError(`${what} took longer than ${ms} ms`)))
+    work.then(resolve, reject).finally(disarm)
+  })
+}
+
+/** What fetch rejects with when a timeout signal fires. */
+export function timeoutError(message: string): DOMException {
+  return new DOMException(message, 'TimeoutError')
+}
+
+/** Calls `work` when the page has nothing better to do; returns what takes it back. */
+export function whenIdle(work: () => void): () => void {
+  // Safari and workers have none
+  if ('requestIdleCallback' in globalThis) {
+    const handle = requestIdleCallback(work, { timeout: 2_000 })
+    return () => cancelIdleCallback(handle)
+  }
+  const handle = setTimeout(work, 200)
+  return () => clearTimeout(handle)
+}

@@ -1,0 +1,6 @@
+/** What an error says, with Node's cause code, which says more than "fetch failed". */
+export function errorText(error: unknown): string {
+  if (!(error instanceof Error) && !(error instanceof DOMException)) return String(error)
+  const code = (error.cause as { code?: unknown } | undefined)?.code
+  return typeof code === 'string' ? `${error.message} (${code})` : error.message
+}

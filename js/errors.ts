@@ -1,0 +1,103 @@
+/**
+ * Every error the package throws by itself. Each has a stable `code`, says what happened, and says what to do.
+ * Messages name methods, origins and paths, never a query string, a header value or a body.
+ */
+
+import type { ExhaustedReason, RetryTask } from './types.ts'
+
+/** Base of every error of the package. */
+export class RedriveError extends Error {
+  override readonly name: string = 'RedriveError'
+  /** Stable, upper case with underscores: `QUEUE_FULL`, `TASK_NOT_FOUND`, ... */
+  readonly code: string
+  /** The task it is about, where there is one. */
+  readonly task?: RetryTask
+
+  constructor(code: string, message: string, options: { readonly task?: RetryTask; readonly cause?: unknown } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = code
+    if (options.task) this.task = options.task
+  }
+}
+
+/** `EXHAUSTED`: the task ended without success; `reason` says which rule ended it. */
+export class ExhaustedError extends RedriveError {
+  override readonly name = 'ExhaustedError'
+  readonly reason: ExhaustedReason
+  constructor(reason: ExhaustedReason, what: string, task?: RetryTask) {
+    super('EXHAUSTED', `${what} was given up: ${reason}; it is kept among the dead letters`, task ? { task } : {})
+    this.reason = reason
+  }
+}
+
+/** `QUEUE_FULL`: nothing was stored, nothing evicted. */
+export class QueueFullError extends RedriveError {
+  override readonly name = 'QueueFullError'
+  constructor(capacity: number, capacityBytes: number) {
+    super(
+      'QUEUE_FULL',
+      `the queue holds ${capacity} tasks or ${capacityBytes} bytes of bodies already; raise capacity or capacityBytes, or wait for 'idle'`,
+    )
+  }
+}
+
+/** `CIRCUIT_OPEN`: the breaker of this origin is open and `whenOpen` is 'fail'. */
+export class CircuitOpenError extends RedriveError {
+  override readonly name = 'CircuitOpenError'
+  constructor(origin: string) {
+    super('CIRCUIT_OPEN', `${origin} keeps failing and its circuit is open; try again later`)
+  }
+}
+
+/** `IDEMPOTENCY_CONFLICT`: the same key was used for another request. */
+export class IdempotencyConflictError extends RedriveError {
+  override readonly name = 'IdempotencyConflictError'
+  constructor(what: string) {
+    super('IDEMPOTENCY_CONFLICT', `${what} reuses an idempotency key of a different request; make a new key per intent`)
+  }
+}
+
+/** `BODY_NOT_REPLAYABLE`: a one-shot stream in the body, refused at the call: a second attempt would send it empty. */
+export class BodyNotReplayableError extends RedriveError {
+  override readonly name = 'BodyNotReplayableError'
+  constructor(what: string) {
+    super(
+      'BODY_NOT_REPLAYABLE',
+      `${what} has a stream as body, which can be sent only once; pass bytes, a Blob, FormData or text, or \`redrive: false\``,
+    )
+  }
+}
+
+/** `SETTLED_ELSEWHERE`: another tab finished the task while this one was frozen. */
+export class SettledElsewhereError extends RedriveError {
+  override readonly name = 'SettledElsewhereError'
+  readonly responseStatus: number | null
+  constructor(responseStatus: number | null) {
+    super('SETTLED_ELSEWHERE', `another tab finished this task with ${responseStatus ?? 'no response'}`)
+    this.responseStatus = responseStatus
+  }
+}
+
+/** `STORAGE_FULL`: the store refused the task; those it holds are safe. */
+export class StorageFullError extends RedriveError {
+  override readonly name = 'StorageFullError'
+  constructor(what: string) {
+    super('STORAGE_FULL', `${what} could not be stored: the storage quota is used up`)
+  }
+}
+
+/** `WASM_UNAVAILABLE`: the core could not start, so nothing can be queued; plain calls still work. */
+export class WasmUnavailableError extends RedriveError {
+  override readonly name = 'WasmUnavailableError'
+  constructor(cause: Error | undefined) {
+    super('WASM_UNAVAILABLE', cause?.message ?? 'the core is not here, nothing can be queued', { cause })
+  }
+}
+
+/** `QUEUE_CLOSED`: `close()` was called. */
+export class QueueClosedError extends RedriveError {
+  override readonly name = 'QueueClosedError'
+  constructor(name: string) {
+    super('QUEUE_CLOSED', `queue '${name}' is closed; make a new RetryQueue`)
+  }
+}

@@ -1,0 +1,40 @@
+/** Asks the user's `credentials` and `beforeAttempt` before a retry, inside a time limit that keeps a lease useful. */
+
+import { OUTCOME } from './attempt.ts'
+import { within } from './clock.ts'
+import { errorText } from './error-text.ts'
+import type { Host } from './host.ts'
+import type { AttemptContext, RetryTask } from './types.ts'
+
+const HOOK_MS = 5_000
+
+/** `outcome` is set when the attempt must not be sent. */
+export interface Asked {
+  readonly overlay: Headers | null
+  readonly outcome?: number
+}
+
+export async function askHooks(host: Host, task: RetryTask, context: AttemptContext): Promise<Asked> {
+  const { credentials, beforeAttempt, clock } = host.settings
+  let overlay: Headers | null = null
+  if (credentials) {
+    try {
+      const given = new Promise<HeadersInit>((resolve) => resolve(credentials(task, context)))
+      overlay = new Headers(await within(clock, HOOK_MS, 'credentials()', given))
+    } catch (error) {
+      const message = `credentials() failed (${errorText(error)}): the attempt was given back and is tried again later`
+      host.degraded('credentials_failed', message, 'credentials')
+      return { overlay: null, outcome: OUTCOME.credentials }
+    }
+  }
+  if (beforeAttempt) {
+    try {
+      const given = new Promise<boolean>((resolve) => resolve(beforeAttempt(task, context)))
+      if ((await within(clock, HOOK_MS, 'beforeAttempt()', given)) === false)
+        return { overlay, outcome: OUTCOME.vetoed }
+    } catch (error) {
+      host.degraded('hook_threw', `beforeAttempt() failed (${errorText(error)}): the attempt was made`, 'beforeAttempt')
+    }
+  }
+  return { overlay }
+}

@@ -1,0 +1,63 @@
+/**
+ * Random ids: task ids (UUIDv7), intent keys, trace ids. They need no core, so a first attempt waits for nothing.
+ * Entropy is drawn at first use, never at import (Workers forbid it there), and a failure to get it is an error.
+ */
+
+/** 32 random bits. */
+export type Draw = () => number
+
+const POOL_WORDS = 128
+
+/** The host's entropy, drawn in pools: one call per id would cost more than the id. */
+export function hostDraw(): Draw {
+  const pool = new Uint32Array(POOL_WORDS)
+  let used = POOL_WORDS
+  return () => {
+    if (used === POOL_WORDS) {
+      crypto.getRandomValues(pool)
+      used = 0
+    }
+    return pool[used++] ?? 0
+  }
+}
+
+/** SplitMix64, for repeatable tests: the core's generator, so both follow from one seed. */
+export function seededDraw(seed: bigint): Draw {
+  let state = BigInt.asUintN(64, seed)
+  return () => {
+    state = BigInt.asUintN(64, state + 0x9e3779b97f4a7c15n)
+    let z = state
+    z = BigInt.asUintN(64, (z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n)
+    z = BigInt.asUintN(64, (z ^ (z >> 27n)) * 0x94d049bb133111ebn)
+    return Number((z ^ (z >> 31n)) >> 32n)
+  }
+}
+
+const hex8 = (word: number) => word.toString(16).padStart(8, '0')
+
+/** 128 random bits as 32 hex digits: an intent key, a W3C trace id. */
+export function random128(draw: Draw): string {
+  return hex8(draw()) + hex8(draw()) + hex8(draw()) + hex8(draw())
+}
+
+/**
+ * UUIDv7 (RFC 9562): ids of one maker rise, so they also say which task came first. `rand_a` counts within the
+ * millisecond (method 1 of section 6.2); a full counter borrows from the next millisecond.
+ */
+export function uuid7Maker(draw: Draw): (now: number) => string {
+  let at = 0
+  let count = 0
+  return (now) => {
+    if (now > at) {
+      at = now
+      count = 0
+    } else if (++count > 0xfff) {
+      at += 1
+      count = 0
+    }
+    const time = at.toString(16).padStart(12, '0')
+    const variant = hex8(((draw() & 0x3fffffff) | 0x80000000) >>> 0)
+    const low = hex8(draw())
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, '0')}-${variant.slice(0, 4)}-${variant.slice(4)}${low}`
+  }
+}

@@ -1,0 +1,18 @@
+/** redrive for runtimes that compile WebAssembly ahead: the same exports, with the core as a static import. */
+
+import * as engine from './engine.workerd.ts'
+import type { EngineSource } from './loader.ts'
+import type { RetryQueueOptions } from './options.ts'
+import { RetryQueue as Queue } from './queue.ts'
+
+export * from './public.ts'
+
+const source: EngineSource = { lazy: false, load: async () => engine }
+
+/** Tries failed requests again: at the right time, under the same key, within limits. */
+export class RetryQueue extends Queue {
+  /** Checks its options at once: TypeError and RangeError name the option, what was expected and what came. */
+  constructor(options: RetryQueueOptions = {}) {
+    super(options, source)
+  }
+}

@@ -1,0 +1,24 @@
+/** What adapters reach of a queue that its users do not. */
+
+import type { KeyMaker } from './idempotency.ts'
+import type { Settings } from './options.ts'
+import type { Call } from './request.ts'
+
+export interface Internals {
+  readonly settings: Settings
+  readonly makeKey: KeyMaker
+  /** Sends a call and tries it again as its policy says; settles with what its transport delivers. */
+  run(call: Call): Promise<unknown>
+}
+
+const byQueue = new WeakMap<object, Internals>()
+
+export function expose(queue: object, internals: Internals): void {
+  byQueue.set(queue, internals)
+}
+
+export function internalsOf(queue: object): Internals {
+  const internals = byQueue.get(queue)
+  if (!internals) throw new TypeError('expected a RetryQueue of this copy of redrive; is the package installed twice?')
+  return internals
+}

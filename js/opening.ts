@@ -1,0 +1,104 @@
+/** When the core is fetched, when it is started, and what happens where it cannot be: calls stay plain fetch (S18). */
+
+import { systemClock, whenIdle, within } from './clock.ts'
+import type { Host } from './host.ts'
+import type { Intake } from './intake.ts'
+import { type EngineSource, loadEngine, Unloadable } from './loader.ts'
+import type { Runner } from './runner.ts'
+
+export interface Opened {
+  readonly runner: Runner
+  readonly intake: Intake
+}
+
+/** A chunk that takes longer is not waited for: the call that needs it gets its own answer. Real time, whatever the clock. */
+const LOAD_MS = 10_000
+
+export class Opening {
+  /** What calls can use right now. */
+  opened: Opened | undefined
+  /** Why there is nothing to use. */
+  failure: Unloadable | undefined
+  readonly #source: EngineSource
+  readonly #host: Host
+  /** Scopes paused before there was a runner to tell; '': everything. */
+  readonly #paused = new Set<string>()
+  readonly #onOnline = () => this.#prefetch()
+  #starting: Promise<Opened | undefined> | undefined
+  #cancelIdle: (() => void) | undefined
+  #closed = false
+
+  constructor(source: EngineSource, host: Host) {
+    this.#source = source
+    this.#host = host
+    const { preload } = host.settings
+    // elsewhere chunks lie on the disk; in Workers nothing may be timed at module scope
+    if (!source.lazy || preload === 'never' || (preload === 'idle' && globalThis.location === undefined)) return
+    if (preload === 'eager') this.#prefetch()
+    else this.#cancelIdle = whenIdle(() => this.#prefetch())
+  }
+
+  /** The runner, started now if need be; undefined where the core cannot run. */
+  open(): Promise<Opened | undefined> {
+    this.#starting ??= this.#start()
+    return this.#starting
+  }
+
+  /** Waits for a runner being started, but starts none: with none there is no task to speak of. */
+  async existing(): Promise<Opened | undefined> {
+    return this.#starting
+  }
+
+  pause(origin: string | undefined): void {
+    if (this.opened) this.opened.runner.pause(origin)
+    else this.#paused.add(origin ?? '')
+  }
+
+  resume(origin: string | undefined): void {
+    this.#paused.delete(origin ?? '')
+    this.opened?.runner.resume(origin)
+  }
+
+  async close(drainMs: number): Promise<void> {
+    this.#closed = true
+    this.#cancelIdle?.()
+    globalThis.removeEventListener?.('online', this.#onOnline)
+    await this.#starting
+    await this.opened?.runner.close(drainMs)
+    this.opened = undefined
+  }
+
+  async #start(): Promise<Opened | undefined> {
+    const { settings } = this.#host
+    try {
+      const loading = loadEngine(this.#source, settings.wasm)
+      const { module, engine } = await within(systemClock, LOAD_MS, 'loading the core', loading)
+      if (this.#closed) return undefined
+      const runner = new module.Runner(engine, this.#host)
+      this.opened = { runner, intake: new module.Intake(runner) }
+    } catch (error) {
+      this.#failed(error)
+      return undefined
+    }
+    for (const scope of this.#paused) this.opened.runner.pause(scope || undefined)
+    if (settings.wantsDurable && globalThis.location !== undefined) {
+      const message = 'this version has no durable store yet: tasks stay in memory and end with the page'
+      this.#host.degraded('storage_unavailable', message, 'memory')
+    }
+    return this.opened
+  }
+
+  #prefetch(): void {
+    this.#source.load().catch((error) => this.#failed(error))
+  }
+
+  #failed(error: unknown): void {
+    this.failure = error instanceof Unloadable ? error : Unloadable.unreachable(error)
+    const { code, message } = this.failure
+    this.#host.degraded(code, message, 'core')
+    if (code !== 'core_unreachable' || this.#closed) return
+    // the next failed call asks again; before that, the network coming back does
+    this.#starting = undefined
+    globalThis.addEventListener?.('online', this.#onOnline, { once: true })
+  }
+}

@@ -1,0 +1,292 @@
+/** What a queue and a call can be asked for, their defaults, and their checks: all at construction, before anything runs. */
+
+import { check, flag, fn, MAX_MS, ms, type Rules, show, text, texts } from './check.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { policyDefaults, type ResolvedPolicy, type RetryPolicy, resolvePolicy } from './policy.ts'
+import type { AttemptContext, RetryTask } from './types.ts'
+
+export interface RetryQueueOptions {
+  /** Names the durable queue: same name, same tasks after a reload. @default 'default' */
+  readonly name?: string
+  /** Whose requests these are: an opaque id, `null` for nobody in particular. Shown in tasks; durable stores need it. */
+  readonly principal?: string | null
+  /** This version keeps tasks in memory only; 'auto' is 'memory'. @default 'auto' */
+  readonly store?: 'auto' | 'memory'
+  /**
+   * What the queue itself has in flight: retries and enqueued tasks. A caller's own first attempt is never held back
+   * by it. 1..=10_000. @default 3
+   */
+  readonly concurrency?: number
+  /** The same for each origin. 1..=10_000. @default = concurrency */
+  readonly concurrencyPerOrigin?: number
+  /** Tasks waiting or in flight. 1..=1_000_000. @default 10_000 */
+  readonly capacity?: number
+  /** Their bodies, in bytes. @default 50 MiB */
+  readonly capacityBytes?: number
+  /** A larger body is sent once and not retried. @default 8 MiB */
+  readonly maxBodyBytes?: number
+  /** The policy 'default'. */
+  readonly policy?: Partial<RetryPolicy>
+  /** Further policies, chosen per call by `policyId`. */
+  readonly policies?: readonly RetryPolicy[]
+  readonly retention?: RetentionOptions
+  /** Durable stores come with a later version. */
+  readonly persist?: 'on-failure'
+  /** The circuit breaker comes with a later version. */
+  readonly breaker?: false
+  /** The retry budget comes with a later version. */
+  readonly retryBudget?: false
+  /** How unsafe methods get their idempotency key; false: they get none, and POST and PATCH are not retried. */
+  readonly idempotency?: IdempotencyOptions | false
+  /**
+   * Asked before every retry, 5 s at most; overlays the caller's headers. What it returns is never stored or logged.
+   * When it throws, the attempt is given back and tried again later (`degraded` 'credentials_failed').
+   */
+  readonly credentials?: (task: RetryTask, context: AttemptContext) => HeadersInit | Promise<HeadersInit>
+  /** Last look before a retry, 5 s at most: false ends the task as 'vetoed'. */
+  readonly beforeAttempt?: (task: RetryTask, context: AttemptContext) => boolean | Promise<boolean>
+  /** When the core's chunk is fetched: it must be here before the network goes. @default 'idle' */
+  readonly preload?: 'idle' | 'eager' | 'never'
+  /** The WebAssembly module, its bytes, a Response with them, a promise or a function giving one, where the built-in loading does not fit. */
+  readonly wasm?: WebAssembly.Module | BufferSource | Response | Promise<unknown> | (() => unknown)
+  /** @default the fetch that was global at construction */
+  readonly fetch?: typeof fetch
+  /** For tests: see `redrive/testing`. */
+  readonly clock?: Clock
+  /** For tests: makes jitter and ids repeatable. */
+  readonly seed?: bigint
+}
+
+export interface RetentionOptions {
+  /** How long an ended task can be asked for. @default 86_400_000 (1 day) */
+  readonly terminalMs?: number
+  /** @default 10_000 */
+  readonly maxTerminal?: number
+  /** @default 2_592_000_000 (30 days) */
+  readonly deadLetterMs?: number
+  /** Beyond it the oldest is purged, and `degraded` 'dead_letters_trimmed' says so. @default 1_000 */
+  readonly maxDeadLetters?: number
+}
+
+export interface IdempotencyOptions {
+  /** 'intent': one random 128-bit key per call. 'content' comes with a later version. @default 'intent' */
+  readonly mode?: 'intent'
+  /** @default 'Idempotency-Key' */
+  readonly header?: string
+  /** 'sf-string' puts the key in double quotes (RFC 8941 string). @default 'bare' */
+  readonly format?: 'bare' | 'sf-string'
+  /** Methods that get a key. @default POST PATCH PUT DELETE */
+  readonly methods?: readonly string[]
+  /**
+   * Cross-origin targets that may get the header: it forces a CORS preflight, and the server must allow it. An unsafe
+   * call to any other origin is plain fetch, and `degraded` 'key_origin_missing' says so once per origin.
+   * @default none in browsers, all elsewhere
+   */
+  readonly origins?: readonly string[]
+}
+
+/** Per call: `init.redrive`, Axios `config.redrive`. `false` turns redrive off for the call. */
+export interface TaskOptions {
+  /** One of the queue's policies. @default 'default' */
+  readonly policyId?: string
+  /** Laid over that policy for this call. */
+  readonly policy?: Partial<RetryPolicy>
+  /** 1 to 255 visible ASCII characters. @default made by the queue */
+  readonly idempotencyKey?: string
+  /**
+   * 'await' settles with the final outcome within waitMs. 'defer': attempt 1 runs; a success or a refusal is returned
+   * as it is; after a retryable failure a 202 as soon as the task is held. @default 'await'
+   */
+  readonly mode?: 'await' | 'defer'
+  /**
+   * 'await': when the next attempt would start later than this after the call, the caller gets the last answer or error
+   * now and the task ends 'wait_exceeded': it never goes on behind a caller who was told it failed. @default 30_000
+   */
+  readonly waitMs?: number
+  /** Higher first among due tasks. A whole number of 32 bits. @default 0 */
+  readonly priority?: number
+  /** Aborting `signal` ends only the waiting, not the task. */
+  readonly detach?: boolean
+  /** The caller vouches: may be retried without a key. */
+  readonly idempotent?: boolean
+  /** Never written to a store. In this version nothing is. */
+  readonly sensitive?: boolean
+  /** Epoch ms; no attempt starts after it. */
+  readonly expiresAt?: number
+}
+
+const QUEUE_RULES: Rules<RetryQueueOptions> = {
+  name: text,
+  principal: { or: [null, text] },
+  store: { later: ['auto', 'memory'] },
+  persist: { later: ['on-failure'] },
+  breaker: { later: [false] },
+  retryBudget: { later: [false] },
+  concurrency: { int: [1, 10_000] },
+  concurrencyPerOrigin: { int: [1, 10_000] },
+  capacity: { int: [1, 1_000_000] },
+  capacityBytes: { int: [0, Number.MAX_SAFE_INTEGER] },
+  maxBodyBytes: { int: [0, Number.MAX_SAFE_INTEGER] },
+  policy: { kind: 'object' },
+  policies: { list: { kind: 'object' } },
+  retention: { kind: 'object' },
+  idempotency: { or: [false, { kind: 'object' }] },
+  credentials: fn,
+  beforeAttempt: fn,
+  preload: { oneOf: ['idle', 'eager', 'never'] },
+  wasm: { kind: 'any' },
+  fetch: fn,
+  clock: { kind: 'object' },
+  seed: { kind: 'bigint' },
+}
+
+const RETENTION_RULES: Rules<RetentionOptions> = {
+  terminalMs: ms(),
+  maxTerminal: { int: [0, 1_000_000] },
+  deadLetterMs: ms(),
+  maxDeadLetters: { int: [0, 1_000_000] },
+}
+
+const IDEMPOTENCY_RULES: Rules<IdempotencyOptions> = {
+  mode: { later: ['intent'] },
+  header: text,
+  format: { oneOf: ['bare', 'sf-string'] },
+  methods: texts,
+  origins: texts,
+}
+
+const TASK_RULES: Rules<TaskOptions> = {
+  policyId: text,
+  policy: { kind: 'object' },
+  idempotencyKey: text,
+  mode: { oneOf: ['await', 'defer'] },
+  waitMs: ms(),
+  priority: { int: [-(2 ** 31), 2 ** 31 - 1] },
+  detach: flag,
+  idempotent: flag,
+  sensitive: flag,
+  expiresAt: { int: [0, MAX_MS] },
+}
+
+/** The options of a queue, whole and checked. */
+export interface Settings {
+  readonly name: string
+  readonly principal: string | null
+  /** The caller gave a principal and so expects tasks to outlive the page. */
+  readonly wantsDurable: boolean
+  readonly concurrency: number
+  readonly concurrencyPerOrigin: number
+  readonly capacity: number
+  readonly capacityBytes: number
+  readonly maxBodyBytes: number
+  readonly policies: ReadonlyMap<string, ResolvedPolicy>
+  readonly retention: Required<RetentionOptions>
+  readonly idempotency: IdempotencySettings | null
+  readonly credentials: RetryQueueOptions['credentials']
+  readonly beforeAttempt: RetryQueueOptions['beforeAttempt']
+  readonly preload: 'idle' | 'eager' | 'never'
+  readonly wasm: unknown
+  readonly fetch: typeof fetch
+  readonly clock: Clock
+  readonly seed: bigint | undefined
+}
+
+export interface IdempotencySettings {
+  readonly header: string
+  readonly format: 'bare' | 'sf-string'
+  readonly methods: ReadonlySet<string>
+  /** null: every origin. */
+  readonly origins: ReadonlySet<string> | null
+}
+
+export function resolveOptions(given: RetryQueueOptions): Settings {
+  check('options', given, QUEUE_RULES)
+  if (given.retention) check('options.retention', given.retention, RETENTION_RULES)
+  const concurrency = given.concurrency ?? 3
+  const globalFetch = given.fetch ?? globalThis.fetch
+  if (typeof globalFetch !== 'function') {
+    throw new TypeError('options.fetch: this runtime has no global fetch; pass one')
+  }
+  return {
+    name: given.name ?? 'default',
+    principal: given.principal ?? null,
+    wantsDurable: given.principal !== undefined && given.store !== 'memory',
+    concurrency,
+    concurrencyPerOrigin: given.concurrencyPerOrigin ?? concurrency,
+    capacity: given.capacity ?? 10_000,
+    capacityBytes: given.capacityBytes ?? 50 * 2 ** 20,
+    maxBodyBytes: given.maxBodyBytes ?? 8 * 2 ** 20,
+    policies: resolvePolicies(given),
+    retention: {
+      terminalMs: 86_400_000,
+      maxTerminal: 10_000,
+      deadLetterMs: 30 * 86_400_000,
+      maxDeadLetters: 1_000,
+      ...given.retention,
+    },
+    idempotency: given.idempotency === false ? null : resolveIdempotency(given.idempotency ?? {}),
+    credentials: given.credentials,
+    beforeAttempt: given.beforeAttempt,
+    preload: given.preload ?? 'idle',
+    wasm: given.wasm,
+    // browsers refuse a fetch that is called without its global
+    fetch: given.fetch ?? globalFetch.bind(globalThis),
+    clock: given.clock ?? systemClock,
+    seed: given.seed,
+  }
+}
+
+function resolvePolicies({ policy = {}, policies = [] }: RetryQueueOptions): Map<string, ResolvedPolicy> {
+  const resolved = new Map([['default', resolvePolicy(policy, policyDefaults, 'options.policy')]])
+  policies.forEach((each, i) => {
+    const what = `options.policies[${i}]`
+    if (typeof each.policyId !== 'string')
+      throw new TypeError(`${what}.policyId: expected a string, got ${show(each.policyId)}`)
+    if (each.policyId !== 'default' && resolved.has(each.policyId)) {
+      throw new RangeError(`${what}.policyId: expected a name not used before, got ${show(each.policyId)}`)
+    }
+    resolved.set(each.policyId, resolvePolicy(each, policyDefaults, what))
+  })
+  return resolved
+}
+
+function resolveIdempotency(given: IdempotencyOptions): IdempotencySettings {
+  const what = 'options.idempotency'
+  check(what, given, IDEMPOTENCY_RULES)
+  const header = given.header ?? 'Idempotency-Key'
+  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(header)) {
+    throw new RangeError(`${what}.header: expected a header name (RFC 9110 token), got ${show(header)}`)
+  }
+  const originOf = (value: string, i: number) => {
+    if (!URL.canParse(value) || new URL(value).origin === 'null') {
+      throw new RangeError(`${what}.origins[${i}]: expected an origin like 'https://api.example', got ${show(value)}`)
+    }
+    return new URL(value).origin
+  }
+  const inBrowser = globalThis.location !== undefined
+  return {
+    header,
+    format: given.format ?? 'bare',
+    methods: new Set((given.methods ?? ['POST', 'PATCH', 'PUT', 'DELETE']).map((method) => method.toUpperCase())),
+    origins: given.origins || inBrowser ? new Set((given.origins ?? []).map(originOf)) : null,
+  }
+}
+
+/** Checks what one call asks for. */
+export function checkTask(given: TaskOptions): void {
+  check('redrive', given, TASK_RULES)
+  const key = given.idempotencyKey
+  if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) {
+    throw new RangeError('redrive.idempotencyKey: expected 1 to 255 visible ASCII characters without spaces')
+  }
+}
+
+/** The policy of one call. */
+export function taskPolicy(policies: ReadonlyMap<string, ResolvedPolicy>, given: TaskOptions): ResolvedPolicy {
+  const id = given.policyId ?? 'default'
+  const base = policies.get(id)
+  if (!base) {
+    throw new RangeError(`redrive.policyId: expected one of ${[...policies.keys()].join(', ')}, got ${show(id)}`)
+  }
+  return given.policy ? resolvePolicy(given.policy, base, 'redrive.policy') : base
+}

@@ -1,0 +1,20 @@
+/** What both default entries export beside the class. */
+
+export type { Clock } from './clock.ts'
+export type { DeadLetters, PageOptions, RedriveAllOptions, TaskPage } from './dead-letters.ts'
+export {
+  BodyNotReplayableError,
+  CircuitOpenError,
+  ExhaustedError,
+  IdempotencyConflictError,
+  QueueClosedError,
+  QueueFullError,
+  RedriveError,
+  SettledElsewhereError,
+  StorageFullError,
+  WasmUnavailableError,
+} from './errors.ts'
+export type { IdempotencyOptions, RetentionOptions, RetryQueueOptions, TaskOptions } from './options.ts'
+export type { BackoffStrategy, JitterType, RetryPolicy } from './policy.ts'
+export type { RedriveInit } from './request.ts'
+export type * from './types.ts'

@@ -1,0 +1,163 @@
+/**
+ * Reads the arguments of fetch once, so that every attempt sends the same request: absolute URL, own copy of the
+ * headers, body as bytes. What cannot be repeated is refused here, before anything is sent or kept.
+ */
+
+import { BodyNotReplayableError } from './errors.ts'
+import { FetchTransport } from './fetch-transport.ts'
+import { type KeyMaker, readKey } from './idempotency.ts'
+import { checkTask, type Settings, type TaskOptions, taskPolicy } from './options.ts'
+import type { ResolvedPolicy } from './policy.ts'
+import type { Transport } from './transport.ts'
+
+/** One call as the queue knows it, whoever sends it. */
+export interface Call {
+  /** Upper case. */
+  readonly method: string
+  /** Absolute. */
+  readonly url: string
+  readonly origin: string
+  /** Lower-case names and values as sent, the key's header among them. */
+  readonly headers: Headers
+  readonly hasBody: boolean
+  /** Bytes the queue holds for it. */
+  readonly bytes: number
+  readonly key: string | null
+  /** The queue put the key's header on a cross-origin request, which then needs a preflight. */
+  readonly addedCrossOrigin: boolean
+  /** Safe or idempotent method, or a key, or the caller vouches. */
+  readonly replayable: boolean
+  readonly options: TaskOptions
+  readonly policy: ResolvedPolicy
+  /** Of each attempt, to its headers; 0: the transport has its own. */
+  readonly timeoutMs: number
+  readonly signal: AbortSignal | null
+  readonly transport: Transport
+  /** Sent once, as plain fetch would: the body is too large to keep, or its origin may not be given the key's header. */
+  readonly plain: 'too-large' | 'origin-missing' | null
+}
+
+export type RedriveInit = RequestInit & { redrive?: TaskOptions | false }
+
+/** Requests the queue never touches: no trace, no key, no retry. */
+export function passesThrough(input: RequestInfo | URL, init: RedriveInit | undefined): boolean {
+  if (init?.redrive === false) return true
+  const request = input instanceof Request ? input : undefined
+  const mode = init?.mode ?? request?.mode
+  if (mode === 'no-cors' || mode === 'navigate') return true
+  if (init?.keepalive ?? request?.keepalive) return true
+  return !/^https?:/i.test(absolute(request?.url ?? String(input)))
+}
+
+/** Where relative URLs start; undefined outside pages and workers. */
+function baseUrl(): string | undefined {
+  return globalThis.document?.baseURI ?? globalThis.location?.href
+}
+
+export function absolute(url: string): string {
+  try {
+    return new URL(url, baseUrl()).href
+  } catch {
+    // as fetch does; the query may hold a secret and stays out of the message
+    throw new TypeError(`expected a URL, absolute where there is no page, got '${url.split(/[?#]/, 1)[0]}'`)
+  }
+}
+
+/** Synchronous unless a body must be read, so that a call without one is sent at once. */
+export function readFetch(
+  input: RequestInfo | URL,
+  init: RedriveInit | undefined,
+  settings: Settings,
+  keys: KeyMaker,
+): Call | Promise<Call> {
+  const options = (init?.redrive || {}) as TaskOptions
+  checkTask(options)
+  const policy = taskPolicy(settings.policies, options)
+  const request = input instanceof Request ? new Request(input, init) : null
+  const url = new URL(request?.url ?? absolute(String(input)))
+  if (url.username || url.password) {
+    throw new TypeError(`expected a URL without user name and password, got one for ${url.host}; use a header`)
+  }
+  const sendMethod = request?.method ?? init?.method ?? 'GET'
+  const method = sendMethod.toUpperCase()
+  const what = `${method} ${url.origin}${url.pathname}`
+  const headers = new Headers(request?.headers ?? init?.headers)
+  const keyed = readKey({ method, origin: url.origin, headers, options }, settings.idempotency, keys)
+  const signal = request?.signal ?? init?.signal ?? null
+
+  const finish = (body: Body): Call => {
+    if (body.contentType && !headers.has('content-type')) headers.set('content-type', body.contentType)
+    const base = request ? requestInit(request) : init
+    const sent = { ...base, method: sendMethod, headers, body: body.value }
+    return {
+      method,
+      url: url.href,
+      origin: url.origin,
+      headers,
+      hasBody: body.value !== null,
+      bytes: body.bytes,
+      key: keyed.key,
+      addedCrossOrigin: keyed.addedCrossOrigin,
+      replayable: keyed.replayable,
+      options,
+      policy,
+      timeoutMs: policy.attemptTimeoutMs,
+      signal,
+      transport: new FetchTransport(settings.fetch, url.href, sent),
+      plain: body.bytes > settings.maxBodyBytes ? 'too-large' : keyed.originMissing ? 'origin-missing' : null,
+    }
+  }
+
+  // a Request's own body is not one-shot to its owner: it is read here, as fetch would
+  if (request)
+    return request.body ? request.arrayBuffer().then((bytes) => finish(ownBytes(bytes, null))) : finish(NO_BODY)
+  const body = freezeBody(init?.body ?? null, what)
+  return body instanceof Promise ? body.then(finish) : finish(body)
+}
+
+interface Body {
+  readonly value: string | Uint8Array<ArrayBuffer> | null
+  readonly bytes: number
+  readonly contentType: string | null
+}
+
+const NO_BODY: Body = { value: null, bytes: 0, contentType: null }
+const encoder = new TextEncoder()
+
+function ownBytes(buffer: ArrayBuffer, contentType: string | null): Body {
+  return { value: new Uint8Array(buffer), bytes: buffer.byteLength, contentType }
+}
+
+/** The body as something that cannot change between attempts, with the content type fetch would give it. */
+function freezeBody(body: BodyInit | null, what: string): Body | Promise<Body> {
+  if (body === null) return NO_BODY
+  if (typeof body === 'string') return fromText(body, 'text/plain;charset=UTF-8')
+  if (body instanceof URLSearchParams) {
+    return fromText(body.toString(), 'application/x-www-form-urlencoded;charset=UTF-8')
+  }
+  if (body instanceof ArrayBuffer) return ownBytes(body.slice(0), null)
+  if (ArrayBuffer.isView(body)) {
+    const copy = new Uint8Array(body.byteLength)
+    copy.set(new Uint8Array(body.buffer, body.byteOffset, body.byteLength))
+    return ownBytes(copy.buffer, null)
+  }
+  if (isStream(body)) throw new BodyNotReplayableError(what)
+  const response = new Response(body)
+  return response.arrayBuffer().then((bytes) => ownBytes(bytes, response.headers.get('content-type')))
+}
+
+function fromText(text: string, contentType: string): Body {
+  // UTF-8 takes at most three bytes a UTF-16 unit; short texts need no exact count
+  const bytes = text.length < 1024 ? text.length * 3 : encoder.encode(text).byteLength
+  return { value: text, bytes, contentType }
+}
+
+/** A web stream, or the async iterable that Node's fetch takes as well. */
+export function isStream(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && ('getReader' in body || Symbol.asyncIterator in body)
+}
+
+function requestInit(request: Request): RequestInit {
+  const { cache, credentials, integrity, mode, redirect, referrer, referrerPolicy } = request
+  return { cache, credentials, integrity, mode, redirect, referrer, referrerPolicy }
+}

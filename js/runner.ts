@@ -1,0 +1,384 @@
+/**
+ * The only loop: start what the core says is due, send, settle, arm the timer for the next moment that matters.
+ *
+ * Every decision is the core's; this acts on it. It keeps tasks, callers and timers, and tells the core how attempts
+ * ended. Tasks here live in memory and end with the page.
+ */
+
+import { attempt, bothSignals, type Finished, isOffline, OUTCOME } from './attempt.ts'
+import { answer, link, outcomeOf, release } from './callers.ts'
+import type { Engine } from './core/engine.ts'
+import type { CoreQueue } from './core/generated/glue.js'
+import { NONE } from './core/none.ts'
+import { errorText } from './error-text.ts'
+import { QueueClosedError } from './errors.ts'
+import { askHooks } from './hooks.ts'
+import type { Host } from './host.ts'
+import { Lanes } from './lanes.ts'
+import { Registry } from './registry.ts'
+import { type CoreStats, type RunnerStats, report } from './report.ts'
+import { type Entry, showEntries, showEntry, type Task, traceIdOf } from './task.ts'
+import type { Answer } from './transport.ts'
+import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
+import { ENDED, reasonOf, VERDICT } from './verdict.ts'
+import { makeWakeTimer, type WakeTimer } from './wake.ts'
+
+/** The core's batch: pairs of slot and action. */
+const BATCH = 256
+
+export class Runner {
+  readonly core: CoreQueue
+  readonly lanes: Lanes
+  readonly registry: Registry
+  readonly host: Host
+  readonly totals = { succeeded: 0, exhausted: 0, cancelled: 0 }
+  readonly #engine: Engine
+  readonly #timer: WakeTimer
+  readonly #tasks = new Map<number, Task>()
+  readonly #onNetwork = () => this.#setOnline(!isOffline())
+  #pumpQueued = false
+  #state: 'open' | 'closing' | 'stopped' = 'open'
+  #drained: (() => void) | undefined
+
+  constructor(engine: Engine, host: Host) {
+    const { concurrency, concurrencyPerOrigin, capacity, capacityBytes, seed, retention, clock } = host.settings
+    this.host = host
+    this.#engine = engine
+    this.core = new engine.glue.CoreQueue(concurrency, concurrencyPerOrigin, capacity, capacityBytes, seed)
+    this.lanes = new Lanes(this.core)
+    this.registry = new Registry(retention, (count) => {
+      const message = `${count} dead letter(s) over maxDeadLetters ${retention.maxDeadLetters} were purged, oldest first`
+      host.degraded('dead_letters_trimmed', message)
+    })
+    this.#timer = makeWakeTimer(engine, clock, () => this.pump())
+    globalThis.addEventListener?.('online', this.#onNetwork)
+    globalThis.addEventListener?.('offline', this.#onNetwork)
+    if (isOffline()) this.core.setOnline(host.now(), false)
+  }
+
+  /** Closed or closing, or the core trapped: nothing new can be decided here. */
+  get stopped(): boolean {
+    return this.#state !== 'open'
+  }
+
+  /** The core has this task now, under `slot`. */
+  hold(task: Task, slot: number): void {
+    task.slot = slot
+    this.#tasks.set(slot, task)
+  }
+
+  show(task: Task): RetryTask {
+    return task.show(this.#engine.glue.kept_headers)
+  }
+
+  /** The task is held now: says so, answers a deferring caller, listens to the signal of one who waits. */
+  announce(task: Task): void {
+    this.#emitQueued(task)
+    if (task.call?.options.mode === 'defer' && task.waiter) {
+      const traceId = traceIdOf(task.call.headers) ?? this.host.nextTraceId()
+      release(task)?.resolve(task.call.transport.accepted(task.taskId, traceId))
+      task.last?.answer?.discard()
+    } else if (task.call?.signal && task.waiter) {
+      link(task, task.call.signal, (reason) => this.cancel(task, reason))
+    }
+  }
+
+  /** Starts what may start, ends what ran out of time, arms the timer. */
+  pump(): void {
+    if (this.#state === 'stopped') return
+    this.#guard(() => {
+      for (let count = BATCH; count === BATCH; ) {
+        count = this.core.poll(this.host.now())
+        if (count === 0) break
+        // copied: what runs below may call back into the core, and its memory may move
+        const actions = new Uint32Array(this.#engine.memory.buffer, this.core.actionsPtr(), count * 2).slice()
+        for (let i = 0; i < actions.length; i += 2) this.#act(actions[i] as number, actions[i + 1] as number)
+      }
+      if (this.#state !== 'stopped') this.#timer.arm(this.core.wakeAt(), this.host.now())
+    })
+  }
+
+  /** Many at once cost one look. */
+  pumpSoon(): void {
+    if (this.#pumpQueued) return
+    this.#pumpQueued = true
+    queueMicrotask(() => {
+      this.#pumpQueued = false
+      this.pump()
+    })
+  }
+
+  /** Tells the core how an attempt ended and does what it says. */
+  settle(task: Task, finished: Finished): void {
+    if (this.#state === 'stopped' || task.slot < 0) {
+      finished.answer?.discard()
+      return
+    }
+    this.#guard(() => this.#decide(task, finished))
+    this.pump()
+    if (this.#drained && this.core.inFlight() === 0) this.#drained()
+  }
+
+  cancel(task: Task, reason: unknown): 'cancelled' | 'requested' | 'gone' {
+    if (task.slot < 0) return 'gone'
+    const requested = this.core.cancel(task.slot) === 2
+    // the caller learns at once, even while the attempt in flight still ends
+    release(task)?.reject(reason)
+    if (requested) {
+      task.cancelRequested = true
+      task.controller?.abort(reason)
+      return 'requested'
+    }
+    this.#end(task, 'CANCELLED')
+    this.pumpSoon()
+    return 'cancelled'
+  }
+
+  result(task: Task): Promise<TaskOutcome> {
+    if (task.slot < 0) return Promise.resolve(outcomeOf(task, this.show(task)))
+    if (!task.outcome) {
+      let resolve: (outcome: TaskOutcome) => void = () => {}
+      const promise = new Promise<TaskOutcome>((done) => {
+        resolve = done
+      })
+      task.outcome = { promise, resolve }
+    }
+    return task.outcome.promise
+  }
+
+  /** Until when calls to this origin have to wait; 0: they need not. */
+  heldUntil(origin: string): number {
+    const lane = this.lanes.find(origin)
+    return lane === undefined ? 0 : this.core.heldUntil(lane, this.host.now())
+  }
+
+  get depth(): number {
+    return this.#tasks.size
+  }
+
+  pause(origin: string | undefined): void {
+    this.core.pause(origin === undefined ? NONE : this.lanes.of(origin))
+  }
+
+  resume(origin: string | undefined): void {
+    this.core.resume(this.host.now(), origin === undefined ? NONE : this.lanes.of(origin))
+    this.pump()
+  }
+
+  flush(): number {
+    const count = this.core.flush(this.host.now(), NONE)
+    this.pump()
+    return count
+  }
+
+  attempts(task: Task, page: { readonly limit?: number; readonly cursor?: string }): ReturnType<typeof showEntries> {
+    return showEntries(task, page)
+  }
+
+  stats(): RunnerStats {
+    return report(this.core.stats() as CoreStats, this.lanes, this.registry.deadLetters, this.totals)
+  }
+
+  /** Lets attempts in flight end, for `drainMs` at most; then every caller gets what there is. */
+  async close(drainMs: number): Promise<void> {
+    if (this.#state === 'open' && this.core.inFlight() > 0) {
+      this.#state = 'closing'
+      this.core.pause(NONE)
+      await new Promise<void>((resolve) => {
+        const disarm = this.host.settings.clock.after(drainMs, resolve)
+        this.#drained = () => {
+          disarm()
+          resolve()
+        }
+      })
+    }
+    const trapped = this.#state === 'stopped'
+    this.#stop(new QueueClosedError(this.host.settings.name))
+    // a core that trapped is not safe to call any more, not even to free it
+    if (!trapped) this.core.free()
+  }
+
+  #emitQueued(task: Task): void {
+    task.announced = true
+    if (this.host.events.has('queued')) this.host.events.emit('queued', { task: this.show(task) })
+  }
+
+  #act(slot: number, action: number): void {
+    const task = this.#tasks.get(slot)
+    if (!task) return
+    if (action >= ENDED) this.#end(task, 'EXHAUSTED', reasonOf(action))
+    else void this.#run(task)
+  }
+
+  async #run(task: Task): Promise<void> {
+    const { host } = this
+    const { call } = task
+    if (!call) return
+    task.status = 'IN_FLIGHT'
+    task.nextAttemptAt = null
+    task.attemptNumber = this.core.attempts(task.slot)
+    const controller = new AbortController()
+    task.controller = controller
+    const { credentials, beforeAttempt } = host.settings
+    const asks = credentials !== undefined || beforeAttempt !== undefined
+    const context =
+      asks || host.events.has('attempt')
+        ? { attemptNumber: task.attemptNumber, signal: controller.signal, unauthorized: task.unauthorized }
+        : null
+    let overlay: Headers | null = null
+    if (asks && context) {
+      const asked = await askHooks(host, this.show(task), context)
+      if (asked.outcome !== undefined) return this.settle(task, notSent(asked.outcome, host.now()))
+      overlay = asked.overlay
+    }
+    // the queue closed, or a listener or hook cancelled the task, while others were asked
+    if (this.#state === 'stopped') return
+    if (task.cancelRequested) return this.settle(task, notSent(OUTCOME.released, host.now()))
+    if (context && host.events.has('attempt')) host.events.emit('attempt', { task: this.show(task), context })
+    host.sent()
+    const caller = task.waiter && !call.options.detach ? call.signal : null
+    const plan = {
+      overlay,
+      replay: true,
+      signal: bothSignals(caller, controller.signal),
+      controller,
+      timeoutMs: call.timeoutMs,
+    }
+    this.settle(task, await attempt(call.transport, plan, host.settings.clock, host.now))
+  }
+
+  #decide(task: Task, finished: Finished): void {
+    const { core, host } = this
+    const { outcome, status, durationMs } = finished
+    const now = host.now()
+    const serverDelayMs = status >= 400 ? this.#serverDelay(finished.answer, now) : Number.NaN
+    const verdict = core.settle(now, task.slot, outcome, status, serverDelayMs, durationMs)
+    const attemptNumber = task.attemptNumber || 1
+    const sent = finished.answer !== null || finished.error !== undefined
+    if (sent) {
+      task.last?.answer?.discard()
+      task.last = finished
+      task.lastStatus = status
+    }
+    task.controller = undefined
+    const log = (next: string, nextAt = Number.NaN): Entry => {
+      const error = finished.answer ? null : errorText(finished.error)
+      const entry = {
+        attemptNumber,
+        startedAt: finished.startedAt,
+        durationMs,
+        status,
+        error,
+        serverDelayMs,
+        next,
+        nextAt,
+      }
+      if (sent) task.log(entry)
+      return entry
+    }
+    if (verdict === VERDICT.retry || verdict === VERDICT.parked) {
+      task.status = 'PENDING'
+      task.attemptNumber = core.attempts(task.slot)
+      task.nextAttemptAt = verdict === VERDICT.retry ? core.dueAt(task.slot) : null
+      task.unauthorized = verdict === VERDICT.retry && core.lastAuthorize()
+      const entry = task.nextAttemptAt === null ? log('parked until resume()') : log('next', task.nextAttemptAt)
+      if (!task.announced) this.announce(task)
+      else if (verdict === VERDICT.parked) host.events.emit('unauthorized', { task: this.show(task) })
+      else if (sent && host.events.has('retry')) {
+        const delayMs = core.lastDelay()
+        host.events.emit('retry', { task: this.show(task), delayMs, log: showEntry(task.taskId, entry) })
+      }
+      return
+    }
+    if (verdict === VERDICT.succeeded) {
+      log('succeeded')
+      this.#end(task, 'SUCCEEDED')
+    } else if (verdict === VERDICT.cancelled) {
+      log('cancelled')
+      this.#end(task, 'CANCELLED')
+    } else if (verdict >= ENDED) {
+      log(reasonOf(verdict))
+      task.attemptNumber = attemptNumber
+      if (!task.announced) this.#emitQueued(task)
+      this.#end(task, 'EXHAUSTED', reasonOf(verdict))
+    }
+  }
+
+  /** The server's own wait in ms, from now; NaN: it named none, or none that can be read. */
+  #serverDelay(answer: Answer | null, now: number): number {
+    const header = answer?.header('retry-after')
+    if (!header) return Number.NaN
+    const delay = this.#engine.glue.parse_retry_after(header, answer?.header('date') ?? undefined, now)
+    return delay < 0 ? Number.NaN : delay
+  }
+
+  #end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
+    const { events } = this.host
+    this.#tasks.delete(task.slot)
+    task.slot = -1
+    task.status = status
+    task.reason = reason
+    task.nextAttemptAt = null
+    if (status === 'SUCCEEDED') {
+      this.totals.succeeded++
+      if (events.has('succeeded')) {
+        const response = task.waiter ? task.last?.answer?.clone() : task.last?.answer?.deliver(null)
+        events.emit('succeeded', { task: this.show(task), response: response instanceof Response ? response : null })
+      } else if (!task.waiter) task.last?.answer?.discard()
+    } else if (status === 'EXHAUSTED') {
+      this.totals.exhausted++
+      if (events.has('exhausted')) {
+        events.emit('exhausted', { task: this.show(task), reason: reason as ExhaustedReason })
+      }
+    } else {
+      this.totals.cancelled++
+      if (events.has('cancelled')) events.emit('cancelled', { task: this.show(task) })
+    }
+    this.registry.end(task, status === 'EXHAUSTED', this.host.now())
+    answer(task, outcomeOf(task, this.show(task)).error)
+    task.outcome?.resolve(outcomeOf(task, this.show(task)))
+    task.outcome = undefined
+    task.last = undefined
+    if (status !== 'EXHAUSTED') task.strip()
+    if (this.#tasks.size === 0) {
+      events.emit('idle', {})
+      this.host.idle()
+    }
+  }
+
+  #setOnline(online: boolean): void {
+    if (this.#state === 'stopped') return
+    this.#guard(() => this.core.setOnline(this.host.now(), online))
+    this.pump()
+  }
+
+  /** A core that traps is dead: every caller gets what there is, and later calls are plain (S18). */
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      if (this.#state === 'stopped') return
+      const message = `the core stopped (${errorText(error)}): waiting calls got their last answer; calls are plain fetch now`
+      this.host.degraded('core_unreachable', message)
+      this.#stop(error)
+    }
+  }
+
+  /** Ends everything: each caller gets its last answer or error, or else `error`. */
+  #stop(error: unknown): void {
+    this.#state = 'stopped'
+    globalThis.removeEventListener?.('online', this.#onNetwork)
+    globalThis.removeEventListener?.('offline', this.#onNetwork)
+    this.#timer.free()
+    for (const task of [...this.#tasks.values()]) {
+      if (!task.last) release(task)?.reject(error)
+      task.controller?.abort(error)
+      this.#end(task, 'CANCELLED')
+    }
+  }
+}
+
+/** An attempt that never left. */
+function notSent(outcome: number, now: number): Finished {
+  return { outcome, status: 0, answer: null, error: undefined, startedAt: now, durationMs: 0 }
+}

@@ -1,0 +1,50 @@
+/**
+ * One attempt, whatever sends it: fetch here, an Axios adapter in `adapters/axios.ts`.
+ * A transport sends the same request again and again; an answer can be looked at, handed over once, or thrown away.
+ */
+
+/** What an attempt adds to the request it repeats. */
+export interface AttemptInit {
+  /** Laid over the caller's headers; from `credentials()`. */
+  readonly overlay: Headers | null
+  readonly signal: AbortSignal
+  /** Not the caller's own first attempt: it may go to the recorded origin only. */
+  readonly replay: boolean
+}
+
+export interface Transport {
+  /** Rejects when there was no answer. */
+  send(attempt: AttemptInit): Promise<Answer>
+  /** Whether no repeat can mend this error. Absent: any error may pass, since fetch tells them not apart. */
+  isFinal?(error: unknown): boolean
+  /** What a deferred call is answered with: 202 Accepted. */
+  accepted(taskId: string, traceId: string): unknown
+}
+
+export interface Answer {
+  /** 200 for an opaque response: it counts as delivered. */
+  readonly status: number
+  /** A redirect that a replay must not follow. */
+  readonly redirectRefused: boolean
+  header(name: string): string | null
+  /** Gives the answer to the caller: returns it, or throws what the caller expects to be thrown. */
+  deliver(mark: Mark | null): unknown
+  /** For listeners; null where the answer is no Response. */
+  clone(): Response | null
+  /** Nobody will read it: lets go of the connection. */
+  discard(): void
+}
+
+/** Put on the result of a task that was given up: `response.redrive`, `error.redrive`. */
+export interface Mark {
+  readonly taskId: string
+  readonly reason: string
+}
+
+/** Marks a result as the last word on a task. A value that cannot carry the mark goes without. */
+export function mark<T>(value: T, redrive: Mark | null): T {
+  if (redrive && typeof value === 'object' && value !== null && Object.isExtensible(value)) {
+    Object.defineProperty(value, 'redrive', { value: redrive, configurable: true, enumerable: false })
+  }
+  return value
+}

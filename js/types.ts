@@ -1,0 +1,152 @@
+/** The words of the public contract: what a task is, what is logged about it, what the events carry. No code. */
+
+import type { RedriveError } from './errors.ts'
+
+export type TaskStatus = 'PENDING' | 'IN_FLIGHT' | 'SUCCEEDED' | 'EXHAUSTED' | 'CANCELLED'
+export type CircuitState = 'CLOSED' | 'OPEN' | 'HALF_OPEN'
+export type RetryDecision = 'ENQUEUE' | 'FAIL_FAST' | 'CIRCUIT_OPEN'
+export type Durability = 'memory' | 'relaxed' | 'strict' | 'replicated'
+
+/** Which rule ended a task without success. */
+export type ExhaustedReason =
+  | 'max_attempts'
+  | 'total_budget'
+  | 'wait_exceeded'
+  | 'not_retryable'
+  | 'key_expired'
+  | 'key_conflict'
+  | 'expired'
+  | 'retry_after_too_long'
+  | 'outcome_unknown'
+  | 'vetoed'
+  | 'body_missing'
+
+/** A request that failed for a passing reason, or was enqueued, and is kept until it ends. */
+export interface RetryTask {
+  /** UUIDv7. */
+  readonly taskId: string
+  /** The same for every attempt. null: a method that is safe to repeat, sent without one. */
+  readonly idempotencyKey: string | null
+  /** Absolute. */
+  readonly targetUrl: string
+  readonly method: string
+  /** Only names on the list of headers that may be stored, in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Names only, of what is on no list: sent from memory, never shown or stored. */
+  readonly withheldHeaders: readonly string[]
+  /** Absent: no body. */
+  readonly bodyRef?: string
+  readonly policyId: string
+  readonly principal: string | null
+  /** Attempts begun so far. */
+  readonly attemptNumber: number
+  /** Epoch ms; null while in flight or ended. */
+  readonly nextAttemptAt: number | null
+  /** Epoch ms of the call. */
+  readonly createdAt: number
+  readonly status: TaskStatus
+  /** With EXHAUSTED. */
+  readonly reason?: ExhaustedReason
+}
+
+export interface AttemptLog {
+  readonly taskId: string
+  readonly attemptNumber: number
+  /** Epoch ms. */
+  readonly startedAt: number
+  readonly durationMs: number
+  /** null: no response. */
+  readonly responseStatus: number | null
+  readonly errorMessage: string | null
+  /** Why the next step was taken, in words: "503, Retry-After 120 s: next at 14:03:10". */
+  readonly decision: string
+}
+
+export interface AttemptContext {
+  readonly attemptNumber: number
+  /** Aborted when the attempt is cancelled, times out, or the queue closes. */
+  readonly signal: AbortSignal
+  /** The previous attempt was answered with 401: fetch a new token. */
+  readonly unauthorized: boolean
+}
+
+export interface EnqueueReceipt {
+  readonly taskId: string
+  readonly idempotencyKey: string | null
+  readonly durability: Durability
+  readonly deduplicated: boolean
+}
+
+export interface TaskOutcome {
+  readonly task: RetryTask
+  readonly responseStatus: number | null
+  /** Absent with SUCCEEDED. */
+  readonly error?: RedriveError
+}
+
+export interface OriginStats {
+  readonly depth: number
+  readonly inFlight: number
+  readonly circuit: CircuitState
+  readonly heldUntilAt: number | null
+  /** Tokens left; Infinity while no retry budget is in force. */
+  readonly retryBudget: number
+}
+
+export interface QueueStats {
+  /** Tasks waiting or in flight. */
+  readonly depth: number
+  readonly capacity: number
+  readonly inFlight: number
+  readonly deadLetters: number
+  /** Calls answered with a success at once; they never became a task. */
+  readonly firstAttemptSucceeded: number
+  readonly succeeded: number
+  readonly exhausted: number
+  readonly cancelled: number
+  /** Every request sent, first attempts included. */
+  readonly attempts: number
+  readonly nextAttemptAt: number | null
+  readonly origins: Readonly<Record<string, OriginStats>>
+}
+
+/** Why something works less well than asked. */
+export type DegradedCode =
+  | 'core_unreachable'
+  | 'wasm_refused'
+  | 'storage_unavailable'
+  | 'storage_full'
+  | 'storage_evicted'
+  | 'headers_withheld'
+  | 'url_secret'
+  | 'key_origin_missing'
+  | 'credentials_failed'
+  | 'credentials_missing'
+  | 'maybe_cors'
+  | 'hook_threw'
+  | 'unreadable_record'
+  | 'dead_letters_trimmed'
+  | 'policy_missing'
+
+/**
+ * Per task: `queued`, (`attempt`, `retry`)*, `attempt`, then one of `succeeded`, `exhausted`, `cancelled`, each before
+ * the caller's promise settles. A call whose first attempt succeeds makes no task and no event.
+ */
+export interface QueueEvents {
+  queued: { task: RetryTask }
+  /** Left by an earlier page or process, taken up here. */
+  resumed: { task: RetryTask }
+  attempt: { task: RetryTask; context: AttemptContext }
+  retry: { task: RetryTask; delayMs: number; log: AttemptLog }
+  /** `response` is a clone, made only where somebody listens; null where the answer is no `Response` (Axios). */
+  succeeded: { task: RetryTask; response: Response | null }
+  exhausted: { task: RetryTask; reason: ExhaustedReason }
+  cancelled: { task: RetryTask }
+  /** A replay met 401 twice: parked until `setPrincipal` or `resume`. */
+  unauthorized: { task: RetryTask }
+  circuit: { origin: string; from: CircuitState; to: CircuitState }
+  /** The message says what still works and what to do. */
+  degraded: { code: DegradedCode; message: string }
+  alert: { kind: 'queue_depth' | 'dead_letter_rate' | 'retry_storm'; value: number; threshold: number }
+  idle: Record<string, never>
+}

@@ -1,0 +1,67 @@
+/** The queue's one wake-up timer, armed for the next moment that matters and for nothing else. */
+
+import { type Clock, MAX_TIMER_MS, systemClock } from './clock.ts'
+import type { Engine } from './core/engine.ts'
+
+export interface WakeTimer {
+  /** `at` on the steady clock; Infinity: nothing to wait for. */
+  arm(at: number, now: number): void
+  free(): void
+}
+
+/** In browsers the core's own (gloo-timers); elsewhere, and in tests, the clock's. */
+export function makeWakeTimer(engine: Engine, clock: Clock, wake: () => void): WakeTimer {
+  const inBrowser = clock === systemClock && globalThis.location !== undefined
+  return inBrowser ? new CoreTimer(engine, wake) : new ClockTimer(clock, wake)
+}
+
+class ClockTimer implements WakeTimer {
+  readonly #clock: Clock
+  readonly #wake: () => void
+  #armedAt = Number.POSITIVE_INFINITY
+  #disarm: (() => void) | undefined
+
+  constructor(clock: Clock, wake: () => void) {
+    this.#clock = clock
+    this.#wake = wake
+  }
+
+  arm(at: number, now: number): void {
+    if (at === this.#armedAt) return
+    this.free()
+    if (at === Number.POSITIVE_INFINITY) return
+    this.#armedAt = at
+    this.#disarm = this.#clock.after(Math.min(Math.max(at - now, 0), MAX_TIMER_MS), () => {
+      this.#armedAt = Number.POSITIVE_INFINITY
+      this.#wake()
+    })
+  }
+
+  free(): void {
+    this.#disarm?.()
+    this.#armedAt = Number.POSITIVE_INFINITY
+  }
+}
+
+class CoreTimer implements WakeTimer {
+  readonly #timer: InstanceType<Engine['glue']['WakeTimer']>
+  #armedAt = Number.POSITIVE_INFINITY
+
+  constructor(engine: Engine, wake: () => void) {
+    this.#timer = new engine.glue.WakeTimer(() => {
+      this.#armedAt = Number.POSITIVE_INFINITY
+      wake()
+    })
+  }
+
+  arm(at: number, now: number): void {
+    if (at === this.#armedAt) return
+    this.#armedAt = at
+    if (at === Number.POSITIVE_INFINITY) this.#timer.disarm()
+    else this.#timer.arm(at - now)
+  }
+
+  free(): void {
+    this.#timer.free()
+  }
+}

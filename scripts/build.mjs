@@ -1,0 +1,64 @@
+// -> pkg/: the npm package, ready to publish.
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { buildWasmStep } from './build-wasm.mjs'
+import { fingerprint, unlessFresh } from './lib/inputs.mjs'
+import { at, generated } from './lib/paths.mjs'
+import { isEntry, main, StepError, step } from './lib/steps.mjs'
+import { setup } from './setup.mjs'
+
+const papers = ['README.md', 'CHANGELOG.md', 'LICENSE-MIT', 'LICENSE-APACHE']
+
+function version() {
+  const match = /^\[package\][^[]*?^version = "([^"]+)"/ms.exec(readFileSync(at('Cargo.toml'), 'utf8'))
+  if (!match) throw new StepError('Cargo.toml has no version in [package]')
+  return match[1]
+}
+
+function manifest() {
+  const template = JSON.parse(readFileSync(at('pkg-template', 'package.json'), 'utf8'))
+  return `${JSON.stringify({ ...template, version: version() }, undefined, 2)}\n`
+}
+
+async function buildPackage() {
+  // Imported here and not above: esbuild is there only after the set-up.
+  const { bundle } = await import('./build/bundle.mjs')
+  const { declarations } = await import('./build/types.mjs')
+  const pkg = at('pkg')
+  const print = fingerprint([
+    at('js'),
+    at('pkg-template'),
+    at('Cargo.toml'),
+    at('package-lock.json'),
+    at('tsconfig.json'),
+    at('tsconfig.build.json'),
+    at('scripts', 'build'),
+    at('scripts', 'build.mjs'),
+    ...papers.map((name) => at(name)),
+  ])
+  return unlessFresh(
+    { stampFile: at('target', 'pkg.stamp'), print, outputs: [join(pkg, 'package.json')] },
+    async () => {
+      rmSync(pkg, { recursive: true, force: true })
+      mkdirSync(pkg, { recursive: true })
+      await bundle(pkg)
+      await declarations(pkg)
+      cpSync(join(generated, 'redrive.wasm'), join(pkg, 'redrive.wasm'))
+      for (const name of papers) cpSync(at(name), join(pkg, name))
+      writeFileSync(join(pkg, 'package.json'), manifest())
+    },
+  )
+}
+
+/** The wasm core, then pkg/; each only if something it comes from has changed. */
+export async function build() {
+  await buildWasmStep()
+  await step('package', async () => ((await buildPackage()) ? undefined : 'unchanged'))
+}
+
+if (isEntry(import.meta.url)) {
+  await main(async () => {
+    await setup()
+    await build()
+  })
+}

@@ -1,0 +1,37 @@
+// js/ -> the declarations of the package: what tsc emits, reduced to what the entries reach.
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { at, packageBin, root } from '../lib/paths.mjs'
+import { run, StepError } from '../lib/steps.mjs'
+import { entries } from './bundle.mjs'
+
+const relativeSpecifier = /((?:from|import)\s*\(?\s*['"])(\.{1,2}\/[^'"]+)(['"])/g
+
+/** tsc leaves `.ts` in declarations; a reader that resolves strictly looks for the `.js` beside the `.d.ts`. */
+export const withJsSpecifiers = (text) =>
+  text.replace(relativeSpecifier, (_, before, path, after) => `${before}${path.replace(/\.ts$/, '.js')}${after}`)
+
+const importsOf = (text) => [...text.matchAll(relativeSpecifier)].map((match) => match[2])
+
+export async function declarations(outdir) {
+  const emitted = at('target', 'types')
+  rmSync(emitted, { recursive: true, force: true })
+  await run(process.execPath, [packageBin('typescript', 'bin/tsc'), '-p', at('tsconfig.build.json')], { cwd: root })
+  const queue = Object.values(entries)
+    .map((source) => join(emitted, relative('js', source).replace(/\.ts$/, '.d.ts')))
+    .filter((path) => !path.includes('.workerd.'))
+  const seen = new Set()
+  for (const path of queue) {
+    if (seen.has(path)) continue
+    seen.add(path)
+    const written = at('js', relative(emitted, path)) // the glue's types come as they are
+    const source = [path, written].find((file) => existsSync(file))
+    if (!source) throw new StepError(`the published types name ${relative(emitted, path)}, which tsc did not emit`)
+    const text = withJsSpecifiers(readFileSync(source, 'utf8'))
+    const target = join(outdir, 'types', relative(emitted, path))
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, text)
+    for (const specifier of importsOf(text)) queue.push(join(dirname(path), specifier.replace(/\.js$/, '.d.ts')))
+  }
+  cpSync(join(at('js', 'core', 'generated'), 'redrive.wasm.d.ts'), join(outdir, 'redrive.wasm.d.ts'))
+}

@@ -1,0 +1,72 @@
+// `npm run check`: everything that can be judged without running the product. All checks run, each
+// with one line; what failed is shown at the end.
+import { build } from './build.mjs'
+import { checkLengths, checkLocks, checkMachinePaths } from './check/files.mjs'
+import { checkFloats } from './check/floats.mjs'
+import { checkLayers } from './check/layers.mjs'
+import { at, packageBin, root, wasmTarget, wasmTargetDir } from './lib/paths.mjs'
+import { main, run, StepError, step } from './lib/steps.mjs'
+import { setup, wasmCargo } from './setup.mjs'
+
+const cargo = (...args) => run('cargo', args, { cwd: root })
+const program = (name, file, ...args) => run(process.execPath, [packageBin(name, file), ...args], { cwd: root })
+
+/** The boundary is compiled for wasm only, so native clippy never sees it. */
+async function clippyForWasm() {
+  const words = await wasmCargo()
+  const env = { CARGO_TARGET_DIR: wasmTargetDir }
+  const has = await run(words[0], [...words.slice(1), 'clippy', '--version'], { cwd: root, allowFailure: true })
+  if (has.code !== 0) {
+    const flags = { ...env, CARGO_ENCODED_RUSTFLAGS: '-Dwarnings' }
+    await run(words[0], [...words.slice(1), 'check', '--lib', '--target', wasmTarget], { cwd: root, env: flags })
+    return `rustc's own lints only: ${words.join(' ')} has no clippy`
+  }
+  await run(words[0], [...words.slice(1), 'clippy', '--lib', '--target', wasmTarget, '--', '-Dwarnings'], {
+    cwd: root,
+    env,
+  })
+}
+
+let sizes = ''
+const checks = [
+  ['rustfmt', () => cargo('fmt', '--all', '--check')],
+  ['clippy', () => cargo('clippy', '--workspace', '--all-targets', '--', '-Dwarnings')],
+  ['clippy, wasm', clippyForWasm],
+  ['tsc', () => program('typescript', 'bin/tsc', '--project', 'tsconfig.json')],
+  ['tsc, published code', () => program('typescript', 'bin/tsc', '--project', 'tsconfig.build.json', '--noEmit')],
+  ['biome', () => program('@biomejs/biome', 'bin/biome', 'check', '--error-on-warnings', '--max-diagnostics=50')],
+  ['imports flow one way', checkLayers],
+  ['file lengths', checkLengths],
+  ['lock files', checkLocks],
+  ['no float code in the wasm', checkFloats],
+  ['no machine paths', checkMachinePaths],
+  [
+    'sizes',
+    async () => {
+      const { checkSizes } = await import('./check/sizes.mjs') // needs esbuild, so the set-up first
+      sizes = checkSizes()
+    },
+  ],
+  ['publint', () => program('publint', 'src/cli.js', at('pkg'), '--strict', '--pack', 'npm')],
+  [
+    'attw',
+    () => program('@arethetypeswrong/cli', 'dist/index.js', '--pack', at('pkg'), '--profile', 'esm-only', '--no-color'),
+  ],
+]
+
+await main(async () => {
+  await setup()
+  await build()
+  const failures = []
+  for (const [title, work] of checks) {
+    await step(title, async () => {
+      const note = await work()
+      return typeof note === 'string' ? note : undefined
+    }).catch((error) => failures.push({ title, error }))
+  }
+  if (sizes) process.stdout.write(`\n${sizes}\n`)
+  process.stdout.write(`\ncheck: ${checks.length - failures.length} passed, ${failures.length} failed\n`)
+  if (failures.length === 0) return
+  const words = (error) => (error instanceof StepError ? error.message : (error.stack ?? String(error)))
+  throw new StepError(failures.map(({ title, error }) => `--- ${title}\n${words(error)}`).join('\n\n'))
+})

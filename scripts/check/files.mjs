@@ -1,0 +1,55 @@
+// Small rules about files: how long they may be, and what must not stand in them.
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { filesUnder } from '../lib/inputs.mjs'
+import { cargoHome, machinePaths } from '../lib/machine-paths.mjs'
+import { at, root } from '../lib/paths.mjs'
+import { StepError } from '../lib/steps.mjs'
+
+const maxLines = 400
+const isCode = (path) => /\.(rs|ts|mjs|js|css|html|sh)$/.test(path)
+const isOutput = (path) => path.startsWith('js/core/generated') || /(^|\/)(target|node_modules)(\/|$)/.test(path)
+
+export function checkLengths() {
+  const folders = ['src', 'js', 'tests', 'scripts', 'xtask', 'examples', 'benches'].map((name) => at(name))
+  const long = filesUnder(folders, isOutput)
+    .filter(isCode)
+    .map((path) => ({ path: relative(root, path), lines: readFileSync(path, 'utf8').trimEnd().split('\n').length }))
+    .filter(({ lines }) => lines > maxLines)
+  if (long.length === 0) return
+  throw new StepError(long.map(({ path, lines }) => `${path}: ${lines} lines; at ${maxLines} find the seam`).join('\n'))
+}
+
+/** Nothing published, and nothing committed, names a folder of the machine it was made on. */
+export function checkMachinePaths() {
+  const faults = []
+  for (const path of filesUnder([at('pkg')])) {
+    for (const found of machinePaths(readFileSync(path))) faults.push(`${relative(root, path)}: ${found}`)
+  }
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
+  for (const name of listed.toString().split('\0').filter(Boolean)) {
+    const text = readFileSync(at(name), 'latin1')
+    const found = [root, cargoHome()].find((folder) => folder.length > 3 && text.includes(folder))
+    if (found) faults.push(`${name}: ${found}`)
+  }
+  if (faults.length > 0) throw new StepError(faults.join('\n'))
+}
+
+/** The locks say what, never from where, and hold all that the manifests ask for. */
+export function checkLocks() {
+  const lock = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'))
+  const hosts = Object.entries(lock.packages).filter(([, entry]) => entry.resolved !== undefined)
+  if (hosts.length > 0)
+    throw new StepError(`package-lock.json says where ${hosts[0][0]} came from: see .npmrc, then npm install`)
+  const manifest = JSON.parse(readFileSync(at('package.json'), 'utf8'))
+  const wanted = JSON.stringify(manifest.devDependencies)
+  if (JSON.stringify(lock.packages[''].devDependencies) !== wanted)
+    throw new StepError('package-lock.json is older than package.json: npm install')
+  const loose = Object.entries(manifest.devDependencies).filter(([, range]) => !/^\d/.test(range))
+  if (loose.length > 0) throw new StepError(`not pinned to one version: ${loose.map(([name]) => name).join(', ')}`)
+  execFileSync('cargo', ['metadata', '--locked', '--format-version', '1'], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+}

@@ -1,0 +1,101 @@
+// One line of progress per step, with its time: a set-up that is silent for a minute looks
+// hung, and one that prints everything hides the line that matters. What a step's programs
+// print is kept back and shown only if the step fails.
+// Only `node:` imports here: this runs before any package is installed.
+import { spawn } from 'node:child_process'
+import { realpathSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { root } from './paths.mjs'
+
+/** A step that cannot work. The message says what is missing and how to get it. */
+export class StepError extends Error {
+  name = 'StepError'
+}
+
+const live = process.stdout.isTTY === true && !process.env.CI
+
+/** `12.3 s`, `0.4 s`, `2 min 5 s` */
+export function duration(ms) {
+  const seconds = ms / 1000
+  if (seconds < 100) return `${seconds.toFixed(1)} s`
+  return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+}
+
+/**
+ * Runs `work` and prints its line. `work` may return a few words for the line
+ * (`already there`); whatever it throws ends the line with a cross and goes on up.
+ */
+export async function step(title, work) {
+  const started = performance.now()
+  if (live) process.stdout.write(`… ${title}`)
+  const clear = live ? '\r\x1b[2K' : ''
+  try {
+    const note = await work()
+    const words = typeof note === 'string' ? ` (${note})` : ''
+    process.stdout.write(`${clear}✓ ${title}${words} ${duration(performance.now() - started)}\n`)
+  } catch (error) {
+    process.stdout.write(`${clear}✗ ${title} ${duration(performance.now() - started)}\n`)
+    throw error
+  }
+}
+
+/**
+ * Runs a program to its end and gives what it printed.
+ * @param {string} program
+ * @param {readonly string[]} args
+ * @param {{ cwd?: string, env?: Record<string, string | undefined>, show?: boolean, limitMs?: number, allowFailure?: boolean }} [options]
+ *   show: let its output through as it comes; limitMs: end it after so long; allowFailure: a code other than 0 is an answer
+ * @returns {Promise<{ code: number, output: string, stdout: string }>}
+ */
+export function run(program, args, options = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      cwd: options.cwd,
+      env: { ...process.env, ...options.env },
+      stdio: ['ignore', options.show ? 'inherit' : 'pipe', options.show ? 'inherit' : 'pipe'],
+    })
+    const all = []
+    const out = []
+    child.stdout?.on('data', (chunk) => {
+      all.push(chunk)
+      out.push(chunk)
+    })
+    child.stderr?.on('data', (chunk) => all.push(chunk))
+    let expired = false
+    const limit = options.limitMs
+      ? setTimeout(() => {
+          expired = true
+          child.kill('SIGKILL')
+        }, options.limitMs)
+      : undefined
+    const words = [program === process.execPath ? 'node' : program, ...args]
+    const command = words.map((word) => word.replace(`${root}/`, '')).join(' ')
+    child.on('error', (cause) => {
+      clearTimeout(limit)
+      reject(new StepError(`cannot run ${program}: ${cause.message}`, { cause }))
+    })
+    child.on('close', (code, signal) => {
+      clearTimeout(limit)
+      const output = Buffer.concat(all).toString()
+      const stdout = Buffer.concat(out).toString()
+      if (code === 0 || (options.allowFailure && !expired)) return resolve({ code: code ?? 1, output, stdout })
+      const how = expired ? `took longer than ${duration(options.limitMs)}` : `ended with ${signal ?? `code ${code}`}`
+      reject(new StepError(`${command} ${how}\n${output.trimEnd()}`.trimEnd()))
+    })
+  })
+}
+
+/** The body of an entry script: prints a StepError as it is meant to be read, anything else with its stack. */
+export async function main(work) {
+  try {
+    await work()
+  } catch (error) {
+    process.stderr.write(`\n${error instanceof StepError ? error.message : (error?.stack ?? error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+/** True where `moduleUrl` is the script node was started with, and not an import of it. */
+export function isEntry(moduleUrl) {
+  return process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(moduleUrl)
+}

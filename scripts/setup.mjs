@@ -1,0 +1,23 @@
+// Everything a fresh machine with Node and Rust lacks, step by step; run again, it finds
+// everything there and changes nothing. Every entry script calls `setup` first, so a fresh
+// clone needs no `npm install` before `npm run demo` or `npm test`.
+// Only `node:` imports, here and in what it imports, and nothing newer than Node 20.
+import { chromiumStep } from './setup/chromium.mjs'
+import { nodeStep } from './setup/node.mjs'
+import { packagesStep } from './setup/packages.mjs'
+import { rustStep, wasmTargetStep } from './setup/rust.mjs'
+
+export { wasmCargo } from './setup/rust.mjs'
+
+/**
+ * Node, npm packages, Rust, the wasm target; a Chromium only where it is asked for.
+ * Where this Node is too old the script starts again under a newer one, and this never returns.
+ * @param {{ chromium?: boolean }} [options]
+ */
+export async function setup({ chromium = false } = {}) {
+  await nodeStep()
+  await packagesStep()
+  await rustStep()
+  await wasmTargetStep()
+  if (chromium) await chromiumStep()
+}

@@ -1,0 +1,58 @@
+// Rust, and its std for WebAssembly.
+import { existsSync, readdirSync } from 'node:fs'
+import { at, root, wasmTarget } from '../lib/paths.mjs'
+import { run, StepError, step } from '../lib/steps.mjs'
+
+const rustupLimitMs = 120_000
+
+/** Toolchains that may have the target, best first; the last two are what scripts/wasm-toolchain.sh makes. */
+const candidates = [['cargo'], ['cargo', '+debian-wasm'], ['/usr/bin/cargo']]
+
+async function hasTarget(cargo) {
+  const [rustc, ...rest] = cargo.map((word) => word.replace(/cargo$/, 'rustc'))
+  const args = [...rest, '--print', 'target-libdir', '--target', wasmTarget]
+  const answer = await run(rustc, args, { cwd: root, allowFailure: true }).catch(() => undefined)
+  const folder = answer?.code === 0 ? answer.stdout.trim() : ''
+  return folder !== '' && existsSync(folder) && readdirSync(folder).some((name) => /^libstd-.*\.rlib$/.test(name))
+}
+
+async function find() {
+  for (const cargo of candidates) if (await hasTarget(cargo)) return cargo
+  return undefined
+}
+
+let found
+/** The words of the cargo command that can build for WebAssembly; `setup` has made sure that there is one. */
+export async function wasmCargo() {
+  found ??= await find()
+  if (!found) throw new StepError(`no toolchain here builds for ${wasmTarget}; run npm run build:wasm`)
+  return found
+}
+
+export const rustStep = () =>
+  step('Rust', async () => {
+    const answer = await run('cargo', ['--version'], { cwd: root }).catch((cause) => {
+      throw new StepError('Rust is missing: install it with rustup (https://rustup.rs) and run this again.', { cause })
+    })
+    return answer.stdout.trim()
+  })
+
+export const wasmTargetStep = () =>
+  step('wasm target', async () => {
+    found = await find()
+    if (found) return found[0] === 'cargo' && found.length === 1 ? 'already there' : `with ${found.join(' ')}`
+    const failures = []
+    const tries = [
+      ['rustup', ['target', 'add', wasmTarget], rustupLimitMs],
+      ['bash', [at('scripts', 'wasm-toolchain.sh')], 15 * 60_000],
+    ]
+    for (const [program, args, limitMs] of tries) {
+      await run(program, args, { cwd: root, limitMs }).catch((error) => failures.push(error.message))
+      found = await find()
+      if (found) return `with ${found.join(' ')}`
+    }
+    throw new StepError(
+      `Rust's target ${wasmTarget} is missing and could not be installed.\n` +
+        `With rustup: rustup target add ${wasmTarget}. On Debian, as root: scripts/wasm-toolchain.sh.\n${failures.join('\n')}`,
+    )
+  })

@@ -1,0 +1,72 @@
+// One suite each: run it, keep what it printed, and count from what the runner itself reports.
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { stripVTControlCharacters as plain } from 'node:util'
+import { at, packageBin, root } from '../lib/paths.mjs'
+import { run } from '../lib/steps.mjs'
+
+/** @typedef {{ passed: number, failed: number, skipped: number, ok: boolean, output: string, summary: string[] }} Result */
+
+const sum = (numbers) => numbers.reduce((total, next) => total + next, 0)
+
+/** A runner that ends badly without naming a failed test (it did not compile, say) has failed once. */
+function result({ code, output, passed, failed, skipped, summary }) {
+  const counted = code !== 0 && failed === 0 ? 1 : failed
+  return {
+    passed,
+    failed: counted,
+    skipped,
+    ok: code === 0 && counted === 0 && passed > 0,
+    output: plain(output),
+    summary,
+  }
+}
+
+/** @returns {Promise<Result>} */
+export async function cargoTests(args = []) {
+  const { code, output } = await run('cargo', ['test', '--no-fail-fast', ...args], { cwd: root, allowFailure: true })
+  const lines = plain(output)
+    .split('\n')
+    .filter((line) => line.startsWith('test result:'))
+  const count = (word) => sum(lines.map((line) => Number(new RegExp(`(\\d+) ${word}`).exec(line)?.[1] ?? 0)))
+  return result({
+    code,
+    output,
+    passed: count('passed'),
+    failed: count('failed'),
+    skipped: count('ignored'),
+    summary: lines,
+  })
+}
+
+/** @returns {Promise<Result>} */
+export async function vitest(project, args = []) {
+  const report = at('target', 'test', `${project}.json`)
+  mkdirSync(at('target', 'test'), { recursive: true })
+  rmSync(report, { force: true }) // an old report must not speak for a run that died
+  const options = ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  const program = packageBin('vitest', 'vitest.mjs')
+  const { code, output } = await run(process.execPath, [program, ...options, ...args], {
+    cwd: root,
+    allowFailure: true,
+  })
+  const counts = read(report)
+  const summary = plain(output)
+    .split('\n')
+    .filter((line) => /^\s+(Test Files|Tests|Errors)\s/.test(line))
+  return result({
+    code,
+    output,
+    passed: counts.numPassedTests,
+    failed: counts.numFailedTests,
+    skipped: counts.numPendingTests + counts.numTodoTests,
+    summary,
+  })
+}
+
+function read(report) {
+  try {
+    return JSON.parse(readFileSync(report, 'utf8'))
+  } catch {
+    return { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0 }
+  }
+}

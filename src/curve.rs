@@ -1,0 +1,170 @@
+//! How the wait grows from one retry to the next, before chance has its say.
+//!
+//! Jitter is a share of the curve's value, and the share is rounded once, at the end. So a
+//! value here is exact: 500 * 1.5^3 is 1687.5 and half of it 843.75. Growth stops at the cap
+//! by itself, step by step, because `multiplier^(n-1)` does not exist for most `n`.
+#![forbid(unsafe_code)]
+
+use crate::time::Millis;
+
+/// The rule by which the wait grows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Growth {
+    /// `base * multiplier^(n-1)`; the multiplier is 1 or at least 1.01.
+    Exponential {
+        /// What each wait is multiplied by.
+        multiplier: f64,
+    },
+    /// `base + step * (n-1)`.
+    Linear {
+        /// What is added for each retry.
+        step: Millis,
+    },
+    /// `base`, always.
+    Fixed,
+}
+
+/// A growth rule with its first value and its ceiling.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Curve {
+    /// The rule.
+    pub growth: Growth,
+    /// The value at `n = 1`, before the cap.
+    pub base: Millis,
+    /// No value is above it. [`Millis::MAX`]: no ceiling but what can be counted.
+    pub cap: Millis,
+}
+
+/// A value of a curve, exactly: `mantissa / 2^shift` milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exact {
+    mantissa: u64,
+    shift: u32,
+}
+
+impl Curve {
+    /// The value before retry `n`, counted from 1 (0 counts as 1). Source: `v(n)` of the retry
+    /// service's and AWS's exponential backoff; linear and fixed as their names say.
+    pub fn at(&self, n: u32) -> Exact {
+        let steps = n.saturating_sub(1);
+        match self.growth {
+            Growth::Fixed => Exact::whole(self.base.min(self.cap)),
+            Growth::Linear { step } => {
+                let added = step.get().saturating_mul(u64::from(steps));
+                Exact::whole(self.base.plus(Millis::new(added)).min(self.cap))
+            }
+            Growth::Exponential { multiplier } => self.exponential(multiplier, steps),
+        }
+    }
+
+    fn exponential(&self, multiplier: f64, steps: u32) -> Exact {
+        let cap = self.cap.get() as f64;
+        let mut value = self.base.get() as f64;
+        // Neither zero nor a multiplier of 1 would ever reach the cap. Any other multiplier does
+        // within 3,700 steps, since it is at least 1.01.
+        if multiplier > 1.0 && value > 0.0 {
+            for _ in 0..steps {
+                if value >= cap {
+                    break;
+                }
+                value *= multiplier;
+            }
+        }
+        if value >= cap { Exact::whole(self.cap) } else { Exact::from_f64(value) }
+    }
+}
+
+impl Exact {
+    const fn whole(ms: Millis) -> Exact {
+        Exact { mantissa: ms.get(), shift: 0 }
+    }
+
+    /// `value` is 0 or in `1..2^53`.
+    ///
+    /// A hundred multiplications are off by less than 2^-46 of the value. What lies that close
+    /// to a whole number is taken for it, so that 1000 * 1.1^3 is 1331 although 1.1 has no
+    /// exact f64. Powers of two and of 1.5 are exact anyway.
+    fn from_f64(value: f64) -> Exact {
+        // From 2^52 on every f64 is whole, and adding a half would round to the neighbour.
+        if !(1.0..4_503_599_627_370_496.0).contains(&value) {
+            return Exact { mantissa: value as u64, shift: 0 };
+        }
+        let nearest = (value + 0.5) as u64;
+        let off = (value - nearest as f64).abs();
+        if off <= value / 70_368_744_177_664.0 {
+            return Exact { mantissa: nearest, shift: 0 };
+        }
+        let bits = value.to_bits();
+        let exponent = ((bits >> 52) & 0x7FF) as u32;
+        let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
+        Exact { mantissa, shift: 1075_u32.saturating_sub(exponent) }
+    }
+
+    /// The value rounded down.
+    pub const fn floor(self) -> Millis {
+        Millis::new(self.mantissa >> self.shift)
+    }
+
+    /// `value * parts / 2^bits`, rounded down once. `parts <= 2^33` and `bits <= 33`.
+    pub fn share(self, parts: u64, bits: u32) -> Millis {
+        let product = u128::from(self.mantissa).saturating_mul(u128::from(parts));
+        Millis::new((product >> self.shift.saturating_add(bits)) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exponential(base: u64, multiplier: f64, cap: u64) -> Curve {
+        Curve { growth: Growth::Exponential { multiplier }, base: Millis::new(base), cap: Millis::new(cap) }
+    }
+
+    #[test]
+    fn fractions_are_kept_until_the_end() {
+        let value = exponential(500, 1.5, 30_000).at(4);
+        assert_eq!(value.floor(), Millis::new(1687));
+        assert_eq!(value.share(1, 1), Millis::new(843));
+        assert_eq!(value.share(1 << 32, 32), Millis::new(1687));
+    }
+
+    #[test]
+    fn decimal_multipliers_mean_what_they_say() {
+        for (base, multiplier, n, expected) in
+            [(1000, 1.1, 4, 1331), (1000, 1.15, 2, 1150), (1000, 1.01, 3, 1020), (100, 1.3, 3, 169)]
+        {
+            let got = exponential(base, multiplier, 1 << 53).at(n).floor();
+            assert_eq!(got, Millis::new(expected), "{base} * {multiplier}^({n}-1)");
+        }
+    }
+
+    #[test]
+    fn doubling_is_exact_up_to_the_last_countable_millisecond() {
+        for n in 1..=52 {
+            assert_eq!(exponential(3, 2.0, 1 << 53).at(n).floor(), Millis::new(3 << (n - 1)), "{n}");
+        }
+        assert_eq!(exponential(3, 2.0, 1 << 53).at(u32::MAX).floor(), Millis::MAX);
+    }
+
+    #[test]
+    fn s10_the_last_attempt_number_is_reached_at_once() {
+        for multiplier in [1.0, 1.01, 100.0] {
+            for base in [0, 1, 1 << 53] {
+                let got = exponential(base, multiplier, 1 << 53).at(u32::MAX).floor();
+                assert!(got.get() >= base, "{base} * {multiplier}^n gave {got:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn linear_grows_by_its_step_and_stops_at_the_cap() {
+        let curve = Curve {
+            growth: Growth::Linear { step: Millis::new(250) },
+            base: Millis::new(1000),
+            cap: Millis::new(1600),
+        };
+        for (n, expected) in [(0, 1000), (1, 1000), (2, 1250), (3, 1500), (4, 1600), (u32::MAX, 1600)] {
+            assert_eq!(curve.at(n).floor(), Millis::new(expected), "{n}");
+        }
+    }
+}

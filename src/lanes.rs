@@ -1,0 +1,184 @@
+//! Lanes: the tasks of one origin, and who may start one next.
+//!
+//! A lane that is held, paused, at its limit or probing is not among those asked, so neither
+//! it nor its thousands of tasks cost the others anything. Lanes with equally urgent tasks take
+//! turns. A hold is watched by the clock only while it keeps something back.
+#![forbid(unsafe_code)]
+
+use crate::agenda::Agenda;
+use crate::breaker::Breaker;
+use crate::budget::RetryBudget;
+use crate::fifo::{Fifo, Links};
+use crate::slots::Slots;
+use crate::time::Millis;
+
+/// A lane.
+#[derive(Debug, Default)]
+pub(crate) struct Lane {
+    /// Tasks that wait: for their time, for their turn, or parked.
+    pub waiting: u32,
+    /// Attempts that run and count.
+    pub in_flight: u32,
+    /// First attempts of callers between admission and settlement.
+    pub started: u32,
+    pub held_until: Millis,
+    pub paused: bool,
+    /// Failed while the host was offline.
+    pub failed_offline: bool,
+    /// One at a time until any response arrives.
+    pub probing: bool,
+    /// How many tasks had their first failure here.
+    pub first_failures: u32,
+    pub ready: Fifo,
+    pub parked: Fifo,
+    pub breaker: Breaker,
+    pub budget: RetryBudget,
+    /// Eight times the moving average of what a call takes, so that small changes add up.
+    average_x8: Option<u64>,
+    /// The priority at which it stands in line.
+    in_line_at: Option<i32>,
+}
+
+impl Lane {
+    /// Takes note of what a call took: `avg += (x - avg) / 8`, the first one as it is.
+    pub fn observe(&mut self, duration: Millis) {
+        let sample = duration.get();
+        self.average_x8 = Some(match self.average_x8 {
+            None => sample.saturating_mul(8),
+            Some(average) => average.saturating_sub(average / 8).saturating_add(sample),
+        });
+    }
+
+    /// What a call is expected to take; nothing is known at first.
+    pub fn average(&self) -> Millis {
+        Millis::new(self.average_x8.unwrap_or(0) / 8)
+    }
+
+    /// The position of the next task to have its first failure here, on the golden staircase.
+    pub fn next_phase(&mut self, start: u32) -> u32 {
+        let phase = start.wrapping_add(self.first_failures.wrapping_mul(0x9E37_79B9));
+        self.first_failures = self.first_failures.wrapping_add(1);
+        phase
+    }
+
+    /// Whether it may be forgotten.
+    pub fn is_idle(&self, now: Millis) -> bool {
+        let tasks = self.waiting > 0 || self.in_flight > 0 || self.started > 0;
+        !tasks && !self.paused && self.held_until <= now
+    }
+
+    fn may_start(&self, now: Millis, limit: u32) -> bool {
+        let limit = if self.probing { limit.min(1) } else { limit };
+        !self.paused && self.held_until <= now && self.in_flight < limit && self.breaker.permits(now)
+    }
+}
+
+/// All lanes, and the line of those that may start a task.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    pub slots: Slots<Lane>,
+    /// Most attempts at a time in one lane.
+    limit: u32,
+    line: Fifo,
+    links: Links,
+    holds: Agenda,
+}
+
+impl Lanes {
+    pub fn new(limit: u32) -> Lanes {
+        Lanes {
+            slots: Slots::default(),
+            limit,
+            line: Fifo::default(),
+            links: Links::default(),
+            holds: Agenda::default(),
+        }
+    }
+
+    /// The lane at an index.
+    pub fn at(&self, index: u32) -> Option<&Lane> {
+        self.slots.at(index)
+    }
+
+    /// The lane at an index, to change; [`Lanes::refresh`] must follow if it may matter who starts.
+    pub fn at_mut(&mut self, index: u32) -> Option<&mut Lane> {
+        self.slots.at_mut(index)
+    }
+
+    /// Puts the lane in line, takes it out or moves it, as its state now asks for.
+    pub fn refresh(&mut self, index: u32, now: Millis) {
+        let Some(lane) = self.slots.at_mut(index) else { return };
+        let front = lane.ready.front().map(|(priority, _)| priority);
+        let wanted = front.filter(|_| lane.may_start(now, self.limit));
+        if wanted != lane.in_line_at {
+            if let Some(priority) = lane.in_line_at {
+                self.line.remove(&mut self.links, index, priority);
+            }
+            if let Some(priority) = wanted {
+                self.line.push(&mut self.links, index, priority);
+            }
+            lane.in_line_at = wanted;
+        }
+        if front.is_some() && lane.held_until > now {
+            if !self.holds.contains(index) || self.holds.due_of(index) != lane.held_until {
+                self.holds.push(index, lane.held_until);
+            }
+        } else {
+            self.holds.remove(index);
+        }
+    }
+
+    /// Sends the lane to the back of the line: it has had its turn.
+    pub fn rotate(&mut self, index: u32, now: Millis) {
+        if let Some(lane) = self.slots.at_mut(index)
+            && let Some(priority) = lane.in_line_at.take()
+        {
+            self.line.remove(&mut self.links, index, priority);
+        }
+        self.refresh(index, now);
+    }
+
+    /// Puts lanes in line whose hold has ended.
+    pub fn end_holds(&mut self, now: Millis) {
+        while let Some(index) = self.holds.pop(now) {
+            self.refresh(index, now);
+        }
+    }
+
+    /// The lane whose turn it is.
+    pub fn front(&self) -> Option<u32> {
+        self.line.front().map(|(_, index)| index)
+    }
+
+    /// When the next hold ends that keeps something back.
+    pub fn next_hold_end(&mut self) -> Millis {
+        self.holds.next_at()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_average_follows_by_eighths() {
+        let mut lane = Lane::default();
+        assert_eq!(lane.average(), Millis::ZERO);
+        lane.observe(Millis::new(800));
+        assert_eq!(lane.average(), Millis::new(800));
+        lane.observe(Millis::new(0));
+        assert_eq!(lane.average(), Millis::new(700));
+        for _ in 0..200 {
+            lane.observe(Millis::new(100));
+        }
+        assert_eq!(lane.average(), Millis::new(100), "small changes are not lost");
+    }
+
+    #[test]
+    fn phases_start_anywhere_and_climb_by_the_golden_ratio() {
+        let mut lane = Lane::default();
+        assert_eq!(lane.next_phase(7), 7);
+        assert_eq!(lane.next_phase(7), 7_u32.wrapping_add(0x9E37_79B9));
+        assert_eq!(lane.next_phase(7), 7_u32.wrapping_add(0x9E37_79B9_u32.wrapping_mul(2)));
+    }
+}

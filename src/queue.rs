@@ -1,0 +1,196 @@
+//! The queue: which task is where, and what becomes of it.
+//!
+//! Events go in as calls with a time, decisions come out as values; nothing happens in between.
+//! [`Queue::admit`] takes a task, [`Queue::poll`] says what to start and what has ended,
+//! [`Queue::settle`] hears how an attempt ended, and [`Queue::wake_at`] when to ask again.
+//!
+//! The gates before a start, in this order: deadline, attempts, the lane's hold, breaker, retry
+//! budget, limits. What the queue starts never passes its limits; a caller's own first attempt
+//! is neither held back nor counted.
+
+#![forbid(unsafe_code)]
+
+mod admit;
+mod control;
+mod poll;
+mod report;
+mod settle;
+
+pub use admit::{Admission, Cancelled};
+pub use poll::{Action, BATCH};
+pub use report::{LaneStats, Stats};
+pub use settle::{Ended, Verdict};
+
+use crate::agenda::Agenda;
+use crate::fifo::Links;
+use crate::lanes::{Lane, Lanes};
+use crate::policy::Policy;
+use crate::rng::SplitMix64;
+use crate::slots::Slots;
+use crate::task::{Reason, State, Task};
+use crate::time::{Millis, Timeline};
+
+/// What a queue may hold and run.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Attempts of the queue at a time, over all lanes; at least 1.
+    pub concurrency: u32,
+    /// The same within one lane; at least 1.
+    pub per_lane: u32,
+    /// Tasks waiting or in flight.
+    pub capacity: u32,
+    /// Their bodies in bytes.
+    pub capacity_bytes: u64,
+}
+
+/// A policy and how many tasks and hosts use it.
+#[derive(Debug)]
+struct Interned {
+    policy: Policy,
+    uses: u32,
+}
+
+/// The state machine. See the module.
+#[derive(Debug)]
+pub struct Queue {
+    limits: Limits,
+    timeline: Timeline,
+    rng: SplitMix64,
+    phase_start: u32,
+    policies: Slots<Interned>,
+    lanes: Lanes,
+    tasks: Slots<Task>,
+    /// Links of the lanes' queues of ready and of parked tasks.
+    links: Links,
+    /// When waiting tasks become ready.
+    due: Agenda,
+    /// The last instant at which ready and parked tasks may start.
+    deadlines: Agenda,
+    /// Tasks at their last instant: they end unless this very poll starts them.
+    last_chances: Vec<u32>,
+    in_flight: u32,
+    bytes: u64,
+    paused: bool,
+    offline: bool,
+}
+
+impl Queue {
+    /// An empty queue. Equal seeds and equal events give equal decisions.
+    pub fn new(limits: Limits, seed: u64) -> Queue {
+        let mut rng = SplitMix64::new(seed);
+        Queue {
+            limits: Limits { concurrency: limits.concurrency.max(1), ..limits },
+            timeline: Timeline::default(),
+            phase_start: rng.next_u32(),
+            rng,
+            policies: Slots::default(),
+            lanes: Lanes::new(limits.per_lane.max(1)),
+            tasks: Slots::default(),
+            links: Links::default(),
+            due: Agenda::default(),
+            deadlines: Agenda::default(),
+            last_chances: Vec::new(),
+            in_flight: 0,
+            bytes: 0,
+            paused: false,
+            offline: false,
+        }
+    }
+
+    /// Puts a task that is nowhere into the agenda.
+    fn wait(&mut self, index: u32, due: Millis) {
+        self.due.push(index, due);
+        self.enter(index, State::Waiting);
+    }
+
+    /// Puts a task that is nowhere into its lane, as `state` says.
+    fn enter(&mut self, index: u32, state: State) {
+        let Some(task) = self.tasks.at_mut(index) else { return };
+        task.state = state;
+        let Some(lane) = self.lanes.at_mut(task.lane) else { return };
+        match state {
+            State::Waiting => lane.waiting = lane.waiting.saturating_add(1),
+            State::Ready => {
+                lane.waiting = lane.waiting.saturating_add(1);
+                lane.ready.push(&mut self.links, index, task.priority);
+            }
+            State::Parked => {
+                lane.waiting = lane.waiting.saturating_add(1);
+                lane.parked.push(&mut self.links, index, task.priority);
+            }
+            State::InFlight => {
+                lane.in_flight = lane.in_flight.saturating_add(1);
+                self.in_flight = self.in_flight.saturating_add(1);
+            }
+            State::Started => lane.started = lane.started.saturating_add(1),
+        }
+    }
+
+    /// Takes a task out of wherever it is, and its lane out of the line if it stood there for
+    /// this task. What follows is another [`Queue::enter`] or the end.
+    fn detach(&mut self, index: u32) {
+        let Some(task) = self.tasks.at(index) else { return };
+        let Some(lane) = self.lanes.at_mut(task.lane) else { return };
+        match task.state {
+            State::Waiting => {
+                self.due.remove(index);
+                lane.waiting = lane.waiting.saturating_sub(1);
+            }
+            State::Ready => {
+                lane.ready.remove(&mut self.links, index, task.priority);
+                self.deadlines.remove(index);
+                lane.waiting = lane.waiting.saturating_sub(1);
+            }
+            State::Parked => {
+                lane.parked.remove(&mut self.links, index, task.priority);
+                self.deadlines.remove(index);
+                lane.waiting = lane.waiting.saturating_sub(1);
+            }
+            State::InFlight => {
+                lane.in_flight = lane.in_flight.saturating_sub(1);
+                self.in_flight = self.in_flight.saturating_sub(1);
+            }
+            State::Started => lane.started = lane.started.saturating_sub(1),
+        }
+        if matches!(task.state, State::Ready | State::InFlight) {
+            self.lanes.refresh(task.lane, self.timeline.now());
+        }
+    }
+
+    /// Frees the slot of a detached task.
+    fn forget(&mut self, index: u32) {
+        if let Some(task) = self.tasks.remove(self.tasks.handle(index)) {
+            self.bytes = self.bytes.saturating_sub(task.bytes);
+            self.drop_use(task.policy);
+        }
+    }
+
+    fn drop_use(&mut self, policy: u32) {
+        let Some(interned) = self.policies.at_mut(policy) else { return };
+        interned.uses = interned.uses.saturating_sub(1);
+        if interned.uses == 0 {
+            self.policies.remove(self.policies.handle(policy));
+        }
+    }
+
+    /// What an attempt of this task is expected to take: what the policy says, else what its
+    /// lane has seen.
+    fn estimate(&self, task: &Task, policy: &Policy) -> Millis {
+        let average = || self.lanes.at(task.lane).map_or(Millis::ZERO, Lane::average);
+        policy.estimated_call().unwrap_or_else(average)
+    }
+
+    /// Why a task may not start at `start`.
+    fn refusal(&self, index: u32, start: Millis) -> Option<Reason> {
+        let task = self.tasks.at(index)?;
+        let policy = &self.policies.at(task.policy)?.policy;
+        task.refusal(policy, self.estimate(task, policy), start)
+    }
+
+    /// The last instant at which a task may start.
+    fn last_start(&self, index: u32) -> Millis {
+        let Some(task) = self.tasks.at(index) else { return Millis::MAX };
+        let Some(interned) = self.policies.at(task.policy) else { return Millis::MAX };
+        task.last_start(&interned.policy, self.estimate(task, &interned.policy))
+    }
+}

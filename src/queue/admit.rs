@@ -1,0 +1,145 @@
+//! What comes into a queue and what is taken out of it by hand: policies, lanes, tasks.
+#![forbid(unsafe_code)]
+
+use super::{Interned, Queue};
+use crate::classify::{self, Class};
+use crate::lanes::Lane;
+use crate::policy::Policy;
+use crate::slots::{NONE, index_of};
+use crate::task::{Flags, Outcome, Reason, State, Task};
+use crate::time::Millis;
+
+/// A task on its way in. Instants are epoch milliseconds; [`Millis::MAX`] is never.
+#[derive(Clone, Copy, Debug)]
+pub struct Admission {
+    /// Handle of its lane.
+    pub lane: u32,
+    /// Handle of its policy.
+    pub policy: u32,
+    /// Higher first among due tasks.
+    pub priority: i32,
+    /// Size of its body.
+    pub bytes: u64,
+    /// What is known of the request.
+    pub flags: Flags,
+    /// When the caller asked for it: the budget counts from here.
+    pub created_at: Millis,
+    /// No attempt starts after it.
+    pub expires_at: Millis,
+    /// How long the caller waits for the next attempt to start.
+    pub wait_until: Millis,
+    /// The caller's own first attempt has just ended, and [`Queue::settle`] follows at once.
+    pub started: bool,
+}
+
+/// What [`Queue::cancel`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cancelled {
+    /// There is no such task.
+    Gone,
+    /// It waited, and is no more.
+    Done,
+    /// An attempt runs: a success still counts, anything else cancels it.
+    Requested,
+}
+
+impl Queue {
+    /// Keeps a policy and gives its handle; an equal one is kept once. [`NONE`] if four million
+    /// different ones are kept already.
+    pub fn intern(&mut self, policy: Policy) -> u32 {
+        for index in 0..self.policies.end() {
+            if let Some(interned) = self.policies.at_mut(index).filter(|interned| interned.policy == policy) {
+                interned.uses = interned.uses.saturating_add(1);
+                return self.policies.handle(index);
+            }
+        }
+        self.policies.insert(Interned { policy, uses: 1 }).unwrap_or(NONE)
+    }
+
+    /// Takes back one [`Queue::intern`]. The policy goes when no task uses it any more.
+    pub fn release(&mut self, policy: u32) {
+        if self.policies.get(policy).is_some() {
+            self.drop_use(index_of(policy));
+        }
+    }
+
+    /// Opens a lane and gives its handle; [`NONE`] if there are four million.
+    pub fn open_lane(&mut self) -> u32 {
+        self.lanes.slots.insert(Lane::default()).unwrap_or(NONE)
+    }
+
+    /// Forgets a lane, if nothing waits, runs, is held or paused there.
+    pub fn drop_lane(&mut self, lane: u32) -> bool {
+        let now = self.timeline.now();
+        let idle = self.lanes.slots.get(lane).is_some_and(|lane| lane.is_idle(now));
+        idle && self.lanes.slots.remove(lane).is_some()
+    }
+
+    /// What one finished call would mean for a task under `policy`; a stale handle takes nothing
+    /// for a failure worth another attempt.
+    pub fn classify(&self, policy: u32, outcome: Outcome, status: u32, flags: Flags) -> Class {
+        match self.policies.get(policy) {
+            Some(interned) => classify::classify(&interned.policy, outcome, status, flags),
+            None => Class::Fail(Reason::NotRetryable),
+        }
+    }
+
+    /// Takes a task and gives its handle. `None`: the queue is full, or the lane or policy is
+    /// not there; nothing was kept and nothing else was dropped for it.
+    pub fn admit(&mut self, now: Millis, admission: &Admission) -> Option<u32> {
+        let now = self.timeline.advance(now);
+        let bytes = self.bytes.saturating_add(admission.bytes);
+        if self.tasks.len() >= self.limits.capacity || bytes > self.limits.capacity_bytes {
+            return None;
+        }
+        self.lanes.slots.get(admission.lane)?;
+        let previous_delay = self.policies.get(admission.policy)?.policy.curve().base;
+        let created_at = self.timeline.inward(admission.created_at);
+        let slot = self.tasks.insert(Task {
+            created_at,
+            first_attempt_at: if admission.started { created_at } else { Millis::MAX },
+            expires_at: self.timeline.inward(admission.expires_at),
+            wait_until: self.timeline.inward(admission.wait_until),
+            not_before: now,
+            previous_delay,
+            bytes: admission.bytes,
+            lane: index_of(admission.lane),
+            policy: index_of(admission.policy),
+            priority: admission.priority,
+            phase: 0,
+            has_phase: false,
+            flags: admission.flags,
+            attempts: u8::from(admission.started),
+            refunds: 0,
+            unauthorized_refunds: 0,
+            unauthorized: false,
+            cancel_requested: false,
+            state: State::Started,
+        })?;
+        self.bytes = bytes;
+        if let Some(interned) = self.policies.at_mut(index_of(admission.policy)) {
+            interned.uses = interned.uses.saturating_add(1);
+        }
+        if admission.started {
+            self.enter(index_of(slot), State::Started);
+        } else {
+            self.wait(index_of(slot), now);
+        }
+        Some(slot)
+    }
+
+    /// Ends a task that waits, or asks for the end of one in flight.
+    pub fn cancel(&mut self, slot: u32) -> Cancelled {
+        let Some(state) = self.tasks.get(slot).map(|task| task.state) else { return Cancelled::Gone };
+        let index = index_of(slot);
+        if matches!(state, State::InFlight | State::Started) {
+            if let Some(task) = self.tasks.at_mut(index) {
+                task.cancel_requested = true;
+            }
+            return Cancelled::Requested;
+        }
+        self.detach(index);
+        self.forget(index);
+        Cancelled::Done
+    }
+}

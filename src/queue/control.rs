@@ -1,0 +1,101 @@
+//! What people and the host do to a queue: pause, resume, flush, going offline.
+#![forbid(unsafe_code)]
+
+use super::Queue;
+use crate::slots::index_of;
+use crate::task::State;
+use crate::time::Millis;
+
+impl Queue {
+    /// Starts nothing more in one lane, or anywhere. What is in flight goes on.
+    pub fn pause(&mut self, lane: Option<u32>) {
+        let Some(handle) = lane else {
+            self.paused = true;
+            return;
+        };
+        let Some(index) = self.live_lane(handle) else { return };
+        if let Some(lane) = self.lanes.at_mut(index) {
+            lane.paused = true;
+        }
+        self.lanes.refresh(index, self.timeline.now());
+    }
+
+    /// Ends the pause of one lane, or every pause; parked tasks are due again.
+    pub fn resume(&mut self, now: Millis, lane: Option<u32>) {
+        let now = self.timeline.advance(now);
+        match lane {
+            Some(handle) => {
+                if let Some(index) = self.live_lane(handle) {
+                    self.resume_lane(index, now);
+                }
+            }
+            None => {
+                self.paused = false;
+                for index in 0..self.lanes.slots.end() {
+                    self.resume_lane(index, now);
+                }
+            }
+        }
+    }
+
+    /// Offline, nothing starts and no attempt is wasted. Back online, a lane that failed
+    /// meanwhile makes one attempt at a time until any response arrives: the browser's word
+    /// that it is online says nothing about the way to the server.
+    pub fn set_online(&mut self, now: Millis, online: bool) {
+        let now = self.timeline.advance(now);
+        self.offline = !online;
+        if !online {
+            return;
+        }
+        for index in 0..self.lanes.slots.end() {
+            if let Some(lane) = self.lanes.at_mut(index).filter(|lane| lane.failed_offline) {
+                lane.failed_offline = false;
+                lane.probing = true;
+                self.lanes.refresh(index, now);
+            }
+        }
+    }
+
+    /// Makes tasks that wait for their own curve due now, in one lane or everywhere, and says how
+    /// many. A server's delay still holds, and so do limits and holds.
+    pub fn flush(&mut self, now: Millis, lane: Option<u32>) -> u32 {
+        let now = self.timeline.advance(now);
+        let only = match lane {
+            Some(handle) => match self.live_lane(handle) {
+                Some(index) => Some(index),
+                None => return 0,
+            },
+            None => None,
+        };
+        let mut flushed: u32 = 0;
+        for index in 0..self.tasks.end() {
+            let Some(task) = self.tasks.at(index) else { continue };
+            if task.state != State::Waiting || only.is_some_and(|only| only != task.lane) {
+                continue;
+            }
+            let due = task.not_before.max(now);
+            if due < self.due.due_of(index) {
+                self.due.push(index, due);
+                flushed = flushed.saturating_add(1);
+            }
+        }
+        flushed
+    }
+
+    fn live_lane(&self, handle: u32) -> Option<u32> {
+        self.lanes.slots.get(handle).map(|_| index_of(handle))
+    }
+
+    fn resume_lane(&mut self, index: u32, now: Millis) {
+        let Some(lane) = self.lanes.at_mut(index) else { return };
+        lane.paused = false;
+        while let Some((_, task)) = self.lanes.at(index).and_then(|lane| lane.parked.front()) {
+            self.detach(task);
+            self.wait(task, now);
+            if let Some(task) = self.tasks.at_mut(task) {
+                task.unauthorized = false;
+            }
+        }
+        self.lanes.refresh(index, now);
+    }
+}

@@ -1,0 +1,162 @@
+//! What to do now: which tasks to start, and which have ended without another attempt.
+#![forbid(unsafe_code)]
+
+use super::Queue;
+use crate::backoff;
+use crate::slots::index_of;
+use crate::task::{Reason, State};
+use crate::time::Millis;
+
+/// Most actions of one [`Queue::poll`].
+pub const BATCH: usize = 256;
+
+/// Something the host has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Make an attempt for this slot. It counts already, and [`Queue::settle`] must follow.
+    Start(u32),
+    /// The task of this slot has ended; the slot is free.
+    End(u32, Reason),
+}
+
+impl Queue {
+    /// Replaces `actions` with what to do at `now`, at most [`BATCH`] at a time: while it is
+    /// full, ask again.
+    ///
+    /// What must not start any more ends before anything starts; what may start now for the last
+    /// time and does not, ends after.
+    pub fn poll(&mut self, now: Millis, actions: &mut Vec<Action>) {
+        let now = self.timeline.advance(now);
+        actions.clear();
+        self.lanes.end_holds(now);
+        while let Some(index) = self.due.pop(now) {
+            self.make_ready(index, now);
+        }
+        while actions.len() < BATCH
+            && let Some(index) = self.deadlines.pop(now)
+        {
+            self.meet_deadline(index, now, actions);
+        }
+        while actions.len() < BATCH
+            && self.may_start()
+            && let Some(lane) = self.lanes.front()
+        {
+            self.start_next(lane, now, actions);
+        }
+        let room = BATCH.saturating_sub(actions.len());
+        let mut chances = std::mem::take(&mut self.last_chances);
+        for slot in chances.drain(..room.min(chances.len())) {
+            self.miss_last_chance(slot, now, actions);
+        }
+        self.last_chances = chances;
+    }
+
+    /// Whether the limits over all lanes allow another attempt.
+    pub(super) const fn may_start(&self) -> bool {
+        !self.paused && !self.offline && self.in_flight < self.limits.concurrency
+    }
+
+    /// Whether the next poll starts or ends something whatever the time.
+    pub(super) fn has_work(&self) -> bool {
+        !self.last_chances.is_empty() || (self.may_start() && self.lanes.front().is_some())
+    }
+
+    /// `index` has just left the agenda of due times.
+    fn make_ready(&mut self, index: u32, now: Millis) {
+        let last_start = self.last_start(index);
+        self.deadlines.push(index, last_start);
+        self.detach(index);
+        self.enter(index, State::Ready);
+        if let Some(task) = self.tasks.at(index) {
+            self.lanes.refresh(task.lane, now);
+        }
+    }
+
+    /// `index` has just left the agenda of deadlines. Its deadline may have moved meanwhile,
+    /// since the lane learns how long its calls take.
+    fn meet_deadline(&mut self, index: u32, now: Millis, actions: &mut Vec<Action>) {
+        let last_start = self.last_start(index);
+        if last_start > now {
+            self.deadlines.push(index, last_start);
+        } else if last_start == now {
+            self.last_chances.push(self.tasks.handle(index));
+        } else {
+            self.give_up(index, now, actions);
+        }
+    }
+
+    fn miss_last_chance(&mut self, slot: u32, now: Millis, actions: &mut Vec<Action>) {
+        let waits =
+            self.tasks.get(slot).is_some_and(|task| matches!(task.state, State::Ready | State::Parked));
+        let index = index_of(slot);
+        // It may have been started and come back meanwhile: then its deadline is watched anew.
+        if !waits || self.deadlines.contains(index) {
+            return;
+        }
+        // From the next millisecond on no attempt may start: that is why it ends.
+        let after = now.plus(Millis::new(1));
+        if self.refusal(index, after).is_some() {
+            self.give_up(index, after, actions);
+        } else {
+            self.deadlines.push(index, self.last_start(index));
+        }
+    }
+
+    /// Ends a task that may not start at `start`.
+    fn give_up(&mut self, index: u32, start: Millis, actions: &mut Vec<Action>) {
+        let reason = self.refusal(index, start).unwrap_or(Reason::TotalBudget);
+        self.end(index, reason, actions);
+    }
+
+    fn end(&mut self, index: u32, reason: Reason, actions: &mut Vec<Action>) {
+        actions.push(Action::End(self.tasks.handle(index), reason));
+        self.detach(index);
+        self.forget(index);
+    }
+
+    /// Leads the first ready task of a lane, which is in line, through the gates.
+    fn start_next(&mut self, lane_index: u32, now: Millis, actions: &mut Vec<Action>) {
+        let front = self.lanes.at(lane_index).and_then(|lane| lane.ready.front());
+        let Some((_, index)) = front else { return };
+        // Deadline and attempts. Neither should find anything: both were asked when the wait
+        // was chosen, and deadlines end tasks by themselves. They guard S8 all the same.
+        if let Some(reason) = self.refusal(index, now) {
+            return self.end(index, reason, actions);
+        }
+        if self.has_no_attempt_left(index) {
+            return self.end(index, Reason::MaxAttempts, actions);
+        }
+        // The lane's hold, breaker and limit kept it out of the line; the budget is asked last,
+        // because asking takes from it.
+        if !self.lanes.at_mut(lane_index).is_some_and(|lane| lane.budget.take(now)) {
+            return self.put_off(index, now);
+        }
+        self.detach(index);
+        self.enter(index, State::InFlight);
+        if let Some(task) = self.tasks.at_mut(index) {
+            task.attempts = task.attempts.saturating_add(1);
+            task.first_attempt_at = task.first_attempt_at.min(now);
+        }
+        self.lanes.rotate(lane_index, now);
+        actions.push(Action::Start(self.tasks.handle(index)));
+    }
+
+    fn has_no_attempt_left(&self, index: u32) -> bool {
+        self.tasks.at(index).is_some_and(|task| {
+            self.policies
+                .at(task.policy)
+                .is_none_or(|interned| task.attempts >= interned.policy.max_attempts())
+        })
+    }
+
+    /// The retry budget is empty: it waits once more without having failed once more.
+    fn put_off(&mut self, index: u32, now: Millis) {
+        let r32 = self.rng.next_u32();
+        let Some(task) = self.tasks.at(index) else { return };
+        let Some(interned) = self.policies.at(task.policy) else { return };
+        let n = u32::from(task.attempts).max(1);
+        let wait = backoff::delay(&interned.policy, n, r32, Some(task.previous_delay));
+        self.detach(index);
+        self.wait(index, now.plus(wait.max(Millis::new(1))));
+    }
+}

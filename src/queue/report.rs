@@ -1,0 +1,123 @@
+//! What a queue says about itself. Nothing here decides anything.
+#![forbid(unsafe_code)]
+
+use super::Queue;
+use crate::lanes::Lane;
+use crate::policy::Policy;
+use crate::slots::index_of;
+use crate::task::State;
+use crate::time::Millis;
+
+/// A queue in numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// Tasks held, waiting or in flight: what the capacity counts.
+    pub depth: u32,
+    /// Attempts of the queue that run.
+    pub in_flight: u32,
+    /// When the next attempt may start, if nothing else comes between.
+    pub next_attempt_at: Option<Millis>,
+    /// The lanes, in the order of their handles' indices.
+    pub lanes: Vec<LaneStats>,
+}
+
+/// A lane in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaneStats {
+    /// Its handle.
+    pub lane: u32,
+    /// Tasks held, waiting or in flight.
+    pub depth: u32,
+    /// Attempts of the queue that run.
+    pub in_flight: u32,
+    /// Until when a server's delay holds it.
+    pub held_until_at: Option<Millis>,
+}
+
+impl Queue {
+    /// When [`Queue::poll`] may next have something to do: the present if it has now,
+    /// [`Millis::MAX`] if nothing waits for time. Never too late; at worst some time too early,
+    /// where more than 64 tasks are due in the same stretch of the far future.
+    pub fn wake_at(&mut self) -> Millis {
+        if self.has_work() {
+            return self.timeline.outward(self.timeline.now());
+        }
+        let next = self.due.next_at().min(self.deadlines.next_at()).min(self.lanes.next_hold_end());
+        self.timeline.outward(next)
+    }
+
+    /// When the next attempt may start: the present if one could now, [`Millis::MAX`] if none
+    /// waits for time. As exact as [`Queue::wake_at`].
+    pub fn next_due_at(&mut self) -> Millis {
+        if self.may_start() && self.lanes.front().is_some() {
+            return self.timeline.outward(self.timeline.now());
+        }
+        let next = self.due.next_at().min(self.lanes.next_hold_end());
+        self.timeline.outward(next)
+    }
+
+    /// When a task that waits for its time or its turn may start; `None` if it is parked, in
+    /// flight or gone.
+    pub fn due_at(&self, slot: u32) -> Option<Millis> {
+        let task = self.tasks.get(slot)?;
+        if !matches!(task.state, State::Waiting | State::Ready) {
+            return None;
+        }
+        let held_until = self.lanes.at(task.lane).map_or(Millis::ZERO, |lane| lane.held_until);
+        let due = self.due.due_of(index_of(slot)).max(held_until);
+        Some(self.timeline.outward(due))
+    }
+
+    /// Attempts made for a task and not given back; 0 if it is gone.
+    pub fn attempts(&self, slot: u32) -> u32 {
+        self.tasks.get(slot).map_or(0, |task| u32::from(task.attempts))
+    }
+
+    /// Until when a lane is held at `now`.
+    pub fn held_until(&self, lane: u32, now: Millis) -> Option<Millis> {
+        let held_until = self.lanes.slots.get(lane)?.held_until;
+        let held = held_until > self.timeline.inward(now).max(self.timeline.now());
+        held.then(|| self.timeline.outward(held_until))
+    }
+
+    /// The policy behind a handle.
+    pub fn policy(&self, policy: u32) -> Option<&Policy> {
+        self.policies.get(policy).map(|interned| &interned.policy)
+    }
+
+    /// Tasks held, waiting or in flight.
+    pub fn depth(&self) -> u32 {
+        self.tasks.len()
+    }
+
+    /// Attempts of the queue that run.
+    pub const fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Bytes of the bodies of all tasks held.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Everything at once.
+    pub fn stats(&mut self) -> Stats {
+        let next = self.next_due_at();
+        let lanes = (0..self.lanes.slots.end()).filter_map(|index| {
+            let lane: &Lane = self.lanes.at(index)?;
+            let held = lane.held_until > self.timeline.now();
+            Some(LaneStats {
+                lane: self.lanes.slots.handle(index),
+                depth: lane.waiting.saturating_add(lane.in_flight).saturating_add(lane.started),
+                in_flight: lane.in_flight,
+                held_until_at: held.then(|| self.timeline.outward(lane.held_until)),
+            })
+        });
+        Stats {
+            depth: self.tasks.len(),
+            in_flight: self.in_flight,
+            next_attempt_at: (next != Millis::MAX).then_some(next),
+            lanes: lanes.collect(),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A task as the core knows it: numbers only.
+//!
+//! URL, body, headers and promise stay with the host; what is left is small because there may
+//! be a million of them.
+#![forbid(unsafe_code)]
+
+use crate::policy::Policy;
+use crate::time::Millis;
+
+/// What is known of a request, as bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// Repeating it does no harm: a safe or idempotent method, a key, or the caller vouches.
+    pub const REPLAYABLE: Flags = Flags(1);
+    /// It carries an idempotency key.
+    pub const KEYED: Flags = Flags(2);
+    /// Somebody can be asked for fresh credentials.
+    pub const CREDENTIALED: Flags = Flags(4);
+
+    /// Flags from their bits: 1 replayable, 2 keyed, 4 credentialed. Others are dropped.
+    pub const fn from_bits(bits: u32) -> Flags {
+        Flags((bits & 7) as u8)
+    }
+
+    /// Whether all of `other` are set.
+    pub const fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of flags.
+    #[must_use]
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+/// How one attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A response arrived.
+    Response,
+    /// None did.
+    NetworkError,
+    /// None did in time.
+    TimedOut,
+    /// None did, and the host is offline: the attempt is given back.
+    Offline,
+    /// No credentials were to be had, so nothing was sent: the attempt is given back.
+    CredentialsFailed,
+    /// The host decided against sending it.
+    Vetoed,
+    /// Nothing was sent because of a pause or a shutdown: the attempt is given back.
+    Released,
+    /// The response was a redirect that a replay must not follow.
+    RedirectRefused,
+}
+
+impl Outcome {
+    /// The outcome of a code, `0..=7` in the order above; anything else is a network error.
+    pub const fn from_code(code: u32) -> Outcome {
+        match code {
+            0 => Outcome::Response,
+            2 => Outcome::TimedOut,
+            3 => Outcome::Offline,
+            4 => Outcome::CredentialsFailed,
+            5 => Outcome::Vetoed,
+            6 => Outcome::Released,
+            7 => Outcome::RedirectRefused,
+            _ => Outcome::NetworkError,
+        }
+    }
+}
+
+/// Why a task ended without success. The numbers cross the boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Reason {
+    /// All attempts were made.
+    MaxAttempts = 0,
+    /// The next attempt could not have ended inside the budget.
+    TotalBudget = 1,
+    /// The next attempt would have started later than the caller waits.
+    WaitExceeded = 2,
+    /// The failure does not go away, or repeating the request might do harm.
+    NotRetryable = 3,
+    /// The server may have forgotten the key by the next attempt.
+    KeyExpired = 4,
+    /// The server knows the key from another request.
+    KeyConflict = 5,
+    /// The next attempt would have started after the task's `expiresAt`.
+    Expired = 6,
+    /// The server asked for a longer wait than the policy allows.
+    RetryAfterTooLong = 7,
+    /// A lease ran out with nothing left to permit another attempt. Given by stores only.
+    OutcomeUnknown = 8,
+    /// The host decided against it.
+    Vetoed = 9,
+    /// The stored body is gone. Given by stores only.
+    BodyMissing = 10,
+}
+
+impl Reason {
+    /// The number of the reason, `0..=10`.
+    pub const fn code(self) -> u32 {
+        self as u32
+    }
+}
+
+/// Where a task is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// In the agenda of due times.
+    Waiting,
+    /// Due, in its lane's queue, and in the agenda of deadlines.
+    Ready,
+    /// Waits for a resume, in the agenda of deadlines only.
+    Parked,
+    /// An attempt of the queue runs; counted in the limits.
+    InFlight,
+    /// The caller's own first attempt has just ended; counted in no limit.
+    Started,
+}
+
+/// A task. At a million of them every word counts, so what the agendas know is not repeated.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub created_at: Millis,
+    /// When the server may have seen the key first; never if it has not been sent.
+    pub first_attempt_at: Millis,
+    pub expires_at: Millis,
+    pub wait_until: Millis,
+    /// What a server's delay forbids to undercut, even a flush.
+    pub not_before: Millis,
+    /// The last wait of the curve; its base before the first.
+    pub previous_delay: Millis,
+    pub bytes: u64,
+    /// Index, not handle: a lane lives as long as its tasks.
+    pub lane: u32,
+    /// Index, not handle: so does a policy.
+    pub policy: u32,
+    pub priority: i32,
+    /// Position in the window of spread waits, once it `has_phase`: from the first failure on.
+    pub phase: u32,
+    pub has_phase: bool,
+    pub flags: Flags,
+    /// Attempts made and not given back, at most 100.
+    pub attempts: u8,
+    /// Attempts given back.
+    pub refunds: u8,
+    /// Of them, for a 401.
+    pub unauthorized_refunds: u8,
+    /// Whether the last attempt met a 401.
+    pub unauthorized: bool,
+    pub cancel_requested: bool,
+    pub state: State,
+}
+
+impl Task {
+    /// Why an attempt that starts at `start` may not be made, the first reason that applies.
+    /// `estimate` is what the attempt is expected to take.
+    pub fn refusal(&self, policy: &Policy, estimate: Millis, start: Millis) -> Option<Reason> {
+        self.deadlines(policy, estimate).into_iter().find(|(last, _)| start > *last).map(|(_, reason)| reason)
+    }
+
+    /// The last instant at which an attempt may still start.
+    pub fn last_start(&self, policy: &Policy, estimate: Millis) -> Millis {
+        self.deadlines(policy, estimate).into_iter().fold(Millis::MAX, |least, (last, _)| least.min(last))
+    }
+
+    fn deadlines(&self, policy: &Policy, estimate: Millis) -> [(Millis, Reason); 4] {
+        let budget = self.created_at.plus(policy.total_budget()).minus(estimate);
+        let keyed = self.flags.contains(Flags::KEYED);
+        let key = if keyed { self.first_attempt_at.plus(policy.key_ttl()) } else { Millis::MAX };
+        [
+            (budget, Reason::TotalBudget),
+            (self.expires_at, Reason::Expired),
+            (key, Reason::KeyExpired),
+            (self.wait_until, Reason::WaitExceeded),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_million_tasks_fit_in_eighty_megabytes() {
+        assert!(size_of::<Option<Task>>() <= 80, "{}", size_of::<Option<Task>>());
+    }
+}

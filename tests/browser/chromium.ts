@@ -1,0 +1,101 @@
+/** A real Chromium, real pages and a flaky server in a process of its own: what the browser tests stand on. */
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type FaultOptions, type FlakyServer, startFlaky } from '../servers/start.mjs'
+import { installProbe, type Probe } from './probe.ts'
+
+export const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+const quiet = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** What the pages expose: see pages/app.js. */
+export interface App {
+  readonly queue: import('../../js/index.ts').RetryQueue
+  readonly api: string
+  readonly degraded: readonly { readonly code: string; readonly message: string }[]
+  readonly succeeded: readonly { readonly taskId: string; readonly attemptNumber: number }[]
+  readonly call: (intent: string, at?: number) => Promise<{ readonly intent: string; readonly effect: number }>
+  readonly run: (counts: { readonly called: number; readonly enqueued: number }) => Promise<readonly string[]>
+}
+declare global {
+  var app: App
+  var probe: Probe
+}
+
+export function launch(): Promise<Browser> {
+  const paths = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', chromium.executablePath()]
+  const executablePath = paths.find((path) => path !== undefined && existsSync(path))
+  if (executablePath === undefined) {
+    throw new Error(
+      'no Chromium for the browser tests: set CHROMIUM_PATH, or `apt-get install chromium`, or `npx playwright-core install chromium`',
+    )
+  }
+  return chromium.launch({ executablePath, args: quiet })
+}
+
+/** The API, and with it the built package, the pages and Axios' own browser build, all from one origin. */
+export function startServer(faults: FaultOptions = {}): Promise<FlakyServer> {
+  return startFlaky({
+    faults,
+    mounts: {
+      '/pkg/': here('../../pkg'),
+      '/pages/': here('pages'),
+      '/axios/': here('../../node_modules/axios/dist/esm'),
+    },
+  })
+}
+
+export interface Tab extends AsyncDisposable {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Resolves once the chunk with the core has been fetched whole. */
+  readonly coreFetched: Promise<void>
+  /** Addresses of everything that was fetched from the package, in order. */
+  readonly modules: readonly string[]
+}
+
+export interface PageOptions {
+  readonly api?: string
+  readonly options?: object
+  readonly csp?: string
+}
+
+/** Opens a page of its own, with the probe in place, and waits until the page's own scripts have run. */
+export async function open(
+  browser: Browser,
+  server: FlakyServer,
+  name: 'fetch' | 'axios',
+  { holdIdle = false, ...query }: PageOptions & { readonly holdIdle?: boolean } = {},
+): Promise<Tab> {
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  await page.addInitScript(installProbe, { holdIdle })
+  const modules: string[] = []
+  const coreFetched = new Promise<void>((resolve) => {
+    page.on('response', async (response) => {
+      if (!response.url().startsWith(`${server.url}/pkg/`)) return
+      modules.push(response.url())
+      if (!(await response.text().catch(() => '')).includes('DecompressionStream')) return
+      // The chunk may have imports of its own: importing it again, from the page's module map, ends when all are here.
+      await page.evaluate((urls) => Promise.all(urls.map((url) => import(url))), modules)
+      resolve()
+    })
+  })
+  const url = new URL(`/pages/${name}.html`, server.url)
+  if (query.api !== undefined) url.searchParams.set('api', query.api)
+  if (query.csp !== undefined) url.searchParams.set('csp', query.csp)
+  url.searchParams.set('options', JSON.stringify(query.options ?? {}))
+  await page.goto(url.href)
+  await page.waitForFunction(() => globalThis.app !== undefined)
+  return { page, context, coreFetched, modules, [Symbol.asyncDispose]: () => context.close() }
+}

@@ -1,0 +1,124 @@
+/** The demo as people meet it: a command in a terminal, and the page that `--serve` gives. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { here, launch } from './chromium.ts'
+
+const program = here('../../examples/demo/run.mjs')
+
+function start(...args: string[]): { child: ChildProcess; output: () => string } {
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (text += chunk))
+  return { child, output: () => text }
+}
+
+async function finish(...args: string[]): Promise<{ code: number; output: string }> {
+  const { child, output } = start(...args)
+  const [code] = await once(child, 'close')
+  return { code: code as number, output: output() }
+}
+
+describe('in a terminal', () => {
+  test('plain lines without a TTY, the server’s table, and code 0', async () => {
+    const { code, output } = await finish('--calls', '30', '--seed', '22')
+    expect(output).toContain('30 orders, 30 effects')
+    expect(output).not.toContain('\x1b')
+    expect(code).toBe(0)
+  })
+
+  test('code 1 and the reason, where the server was too kind for the run to prove anything', async () => {
+    const { code, output } = await finish('--calls', '1', '--seed', '1')
+    expect(output).toContain('injected failures: expected at least')
+    expect(code).toBe(1)
+  })
+
+  test.each([
+    [80, 24, 60],
+    [40, 24, 60],
+    [40, 24, 500],
+    [200, 50, 500],
+  ])('a picture for %i columns and %i rows of %i calls fits them', async (columns, rows, calls) => {
+    const part = (file: string) => import(here(`../../examples/demo/${file}`))
+    const [{ Board }, { intentNames }, { frame, painter }] = await Promise.all([
+      part('board.js'),
+      part('calls.js'),
+      part('terminal.mjs'),
+    ])
+    const board = new Board(intentNames(calls))
+    for (const call of board.calls) board.sent(call.intent)
+    const lines: string[] = frame(board, { columns, rows, elapsedMs: 1_000, paint: painter(false) })
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns)
+    expect(lines.length).toBeLessThan(rows)
+  })
+
+  test('a wrong option is named, with what was expected', async () => {
+    expect(await finish('--calls', 'many')).toMatchObject({
+      code: 1,
+      output: expect.stringContaining("--calls: expected a whole number from 1 to 500, got 'many'"),
+    })
+  })
+})
+
+describe('as a page', () => {
+  let browser: Browser
+  let served: ChildProcess
+  let url: string
+
+  beforeAll(async () => {
+    browser = await launch()
+    const { child, output } = start('--serve')
+    served = child
+    while (!/http:\S+/.test(output())) await once(child.stdout as NodeJS.ReadableStream, 'data')
+    url = /http:\S+/.exec(output())?.[0] ?? ''
+  })
+  afterAll(async () => {
+    served?.kill()
+    await browser?.close()
+  })
+
+  /** For looking at: written only where SCREENSHOTS names a folder. */
+  async function picture(page: Page, name: string): Promise<void> {
+    const folder = process.env.SCREENSHOTS
+    if (folder) await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true })
+  }
+
+  const screens = [
+    { name: 'light-wide', colorScheme: 'light', viewport: { width: 1280, height: 860 } },
+    { name: 'dark-narrow', colorScheme: 'dark', viewport: { width: 360, height: 740 } },
+  ] as const
+
+  test.each(screens)(
+    '$name: from empty to finished, and nothing wider than the screen',
+    async ({ name, ...screen }) => {
+      await using page = await browser.newPage(screen)
+      const fits = () => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)
+      await page.goto(url)
+      await picture(page, `${name}-1-empty`)
+      expect(await fits()).toBe(true)
+      await page.click('#run')
+      await page.waitForSelector('[data-count="waiting"].some')
+      await page.waitForFunction(() => document.querySelectorAll('.pile [data-brick="done"]').length >= 20)
+      await picture(page, `${name}-2-running`)
+      await page.waitForSelector('#status[data-state="held"], #status[data-state="broken"]')
+      await picture(page, `${name}-3-finished`)
+      expect(await page.textContent('#status')).toMatch(/^60 orders, 60 effects, \d+ failures on the way\.$/)
+      expect(await page.getAttribute('#skyline', 'aria-label')).toContain('60 done')
+      expect(await page.locator('#checks .broken').count()).toBe(0)
+      expect(await fits()).toBe(true)
+    },
+  )
+
+  test('without its server it says so, and can be started again', async () => {
+    await using page = await browser.newPage({ colorScheme: 'dark', viewport: { width: 1280, height: 860 } })
+    await page.goto(url)
+    await page.route('**/reset', (route) => route.abort())
+    await page.click('#run')
+    await page.waitForSelector('#status[data-state="broken"]')
+    await picture(page, 'dark-wide-failed')
+    expect(await page.textContent('#status')).toContain('Is its server still running?')
+    expect(await page.isEnabled('#run')).toBe(true)
+  })
+})

@@ -1,0 +1,98 @@
+/** No network: before the core is here a call is plain fetch, afterwards it waits and is delivered once. */
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { FlakyServer } from '../servers/start.mjs'
+import { launch, open, startServer } from './chromium.ts'
+
+const oneFailure = {
+  share: 1,
+  maxFaults: 1,
+  weights: { unavailable: 1, unavailable_retry_after: 0, too_many_requests: 0, reset_before: 0, reset_after: 0 },
+}
+const options = { policy: { maxAttempts: 3, initialDelayMs: 20 } }
+
+let browser: Browser
+let server: FlakyServer
+
+beforeAll(async () => {
+  ;[browser, server] = await Promise.all([launch(), startServer({ share: 0 })])
+})
+beforeEach(async () => {
+  await server.configure({ share: 0 })
+  await server.reset()
+})
+afterAll(async () => {
+  await browser?.close()
+  await server?.close()
+})
+
+test('offline straight after load: plain fetch and one `degraded`; once online it works', async () => {
+  await using tab = await open(browser, server, 'fetch', { options, holdIdle: true })
+  await tab.context.setOffline(true)
+  await tab.page.evaluate(() => probe.releaseIdle())
+  const errors = await tab.page.evaluate(async () => {
+    const ask = (intent: string) =>
+      app.call(intent).then(
+        () => 'no error',
+        (error) => `${error.name}: ${error.message}`,
+      )
+    return [await ask('lost-1'), await ask('lost-2')]
+  })
+  expect(errors).toEqual(['TypeError: Failed to fetch', 'TypeError: Failed to fetch'])
+  expect(await tab.page.evaluate(() => app.degraded.map(({ code }) => code))).toEqual(['core_unreachable'])
+
+  await tab.context.setOffline(false)
+  await tab.coreFetched
+  await server.configure(oneFailure)
+  expect(await tab.page.evaluate(() => app.call('found'))).toMatchObject({ intent: 'found', effect: 1 })
+  expect(await tab.page.evaluate(() => app.degraded.length)).toBe(1)
+  const report = await server.report()
+  expect(report.perIntent).toMatchObject([{ intent: 'found', attempts: 2, effects: 1 }])
+})
+
+test('offline after the prefetch: it costs no attempt, the task waits and is delivered once', async () => {
+  await using tab = await open(browser, server, 'fetch', { options })
+  await tab.coreFetched
+  await tab.context.setOffline(true)
+  await tab.page.evaluate(() => {
+    const handedOver = app.queue.enqueue(app.api, { method: 'POST', body: '{"intent":"handed-over"}' })
+    Object.assign(globalThis, { answers: Promise.all([app.call('waits'), handedOver]) })
+  })
+  await tab.page.waitForFunction(() => app.queue.stats().depth === 2 && app.queue.stats().inFlight === 0)
+  expect(await tab.page.evaluate(() => app.queue.stats())).toMatchObject({ depth: 2, inFlight: 0, exhausted: 0 })
+  expect((await server.report()).attempts).toBe(0)
+
+  await tab.context.setOffline(false)
+  await tab.page.evaluate(async () => {
+    await (globalThis as unknown as { answers: Promise<unknown> }).answers
+    await app.queue.idle()
+  })
+  expect(await tab.page.evaluate(() => app.succeeded.map(({ attemptNumber }) => attemptNumber))).toEqual([1, 1])
+  const report = await server.report()
+  expect(report.effectsPerIntent).toEqual({ min: 1, max: 1, notOne: [] })
+  expect(report.attempts).toBe(2)
+  expect(await tab.page.evaluate(() => app.degraded)).toEqual([])
+  expect(await tab.page.evaluate(() => probe.alive())).toEqual([])
+})
+
+test('a failure before the network went keeps its wait and is not spent while it is away', async () => {
+  await using tab = await open(browser, server, 'axios', {
+    options: { policy: { maxAttempts: 2, initialDelayMs: 200, jitterType: 'NONE' } },
+  })
+  await tab.coreFetched
+  await server.configure(oneFailure)
+  const dueAt = await tab.page.evaluate(async () => {
+    const failed = new Promise<number>((resolve) => {
+      app.queue.on('queued', ({ task }) => resolve(task.nextAttemptAt ?? 0))
+    })
+    Object.assign(globalThis, { answer: app.call('in-between') })
+    return await failed
+  })
+  await tab.context.setOffline(true)
+  // Well past the wait: a queue that spends attempts without a network has by now lost the second and last.
+  await tab.page.waitForFunction((past) => Date.now() > past, dueAt + 100)
+  expect((await server.report()).attempts).toBe(1)
+  await tab.context.setOffline(false)
+  const answer = await tab.page.evaluate(() => (globalThis as unknown as { answer: Promise<unknown> }).answer)
+  expect(answer).toMatchObject({ intent: 'in-between', effect: 1 })
+})

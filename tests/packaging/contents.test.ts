@@ -1,0 +1,76 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { consumer } from './consumer.ts'
+import { root, tarball, unpacked } from './pack.ts'
+
+const manifest = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'))
+
+test('the tarball holds code, types and papers, and nothing else', () => {
+  const files = readdirSync(unpacked, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name)
+  const strangers = files.filter(
+    (name) => !/\.(js|d\.ts|wasm)$|^(package\.json|README\.md|CHANGELOG\.md|LICENSE-(MIT|APACHE))$/.test(name),
+  )
+  expect(strangers).toEqual([])
+  expect(files.filter((name) => name.endsWith('.wasm'))).toEqual(['redrive.wasm'])
+  expect(statSync(tarball()).size).toBeLessThan(250_000)
+})
+
+test('it needs no other package at run time', () => {
+  expect(manifest.dependencies).toBeUndefined()
+  expect(manifest.peerDependenciesMeta).toEqual({ axios: { optional: true } })
+})
+
+test('its version is the one of Cargo.toml', () => {
+  expect(readFileSync(join(root, 'Cargo.toml'), 'utf8')).toContain(`version = "${manifest.version}"`)
+})
+
+test('the conditions of an entry are types, workerd, default, in this order', () => {
+  for (const entry of ['.', './core']) {
+    expect(Object.keys(manifest.exports[entry])).toEqual(['types', 'workerd', 'default'])
+  }
+})
+
+test.for(['nodenext', 'bundler'])(
+  'its types hold under moduleResolution %s, libraries checked too',
+  async (resolution) => {
+    const module = resolution === 'nodenext' ? 'nodenext' : 'esnext'
+    const compilerOptions = {
+      target: 'es2022',
+      lib: ['es2023', 'esnext.disposable', 'dom', 'dom.iterable'],
+      module,
+      moduleResolution: resolution,
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      types: [],
+    }
+    using project = consumer({
+      'package.json': '{ "type": "module" }',
+      'tsconfig.json': JSON.stringify({ compilerOptions, files: ['main.ts'] }),
+      'main.ts': `
+      import { type RetryTask, RetryQueue } from 'redrive'
+      import { loadCore } from 'redrive/core'
+      import { wrapFetch } from 'redrive/fetch'
+      import * as testing from 'redrive/testing'
+      import wasm from 'redrive/redrive.wasm'
+
+      export const queue: RetryQueue = new RetryQueue({ concurrency: 2 })
+      export const send: typeof fetch = wrapFetch(queue)
+      export const task: Promise<RetryTask | undefined> = queue.get('id')
+      export const delay: Promise<number> = loadCore().then((core) => core.calculateBackoffDelay({}, 1))
+      export const module: WebAssembly.Module = wasm
+      export { testing }
+      // @ts-expect-error a typo in an option is an error
+      new RetryQueue({ concurency: 2 })
+    `,
+    })
+    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+    const { stdout } = await promisify(execFile)(process.execPath, [tsc, '-p', project.folder]).catch((error) => error)
+    expect(stdout).toBe('')
+  },
+)

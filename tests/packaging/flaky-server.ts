@@ -1,0 +1,41 @@
+// Answers each path under /api/ with 503 once and then with 200; everything else is a file of the
+// page under test.
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { extname, join } from 'node:path'
+
+const types: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
+const cors = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' }
+
+export interface FlakyServer extends AsyncDisposable {
+  readonly origin: string
+  /** How often a path was asked for. */
+  hits(path: string): number
+}
+
+export async function flakyServer(pages?: string): Promise<FlakyServer> {
+  const hits = new Map<string, number>()
+  const server = createServer((request, response) => {
+    const path = new URL(request.url ?? '/', 'http://server').pathname
+    if (path.startsWith('/api/')) {
+      if (request.method === 'OPTIONS') return response.writeHead(204, cors).end()
+      const attempt = (hits.get(path) ?? 0) + 1
+      hits.set(path, attempt)
+      return response.writeHead(attempt === 1 ? 503 : 200, cors).end(`attempt ${attempt}`)
+    }
+    const file = join(pages ?? '/nowhere', path === '/' ? 'index.html' : path)
+    if (!existsSync(file) || !statSync(file).isFile()) return response.writeHead(404).end()
+    return response.writeHead(200, { 'content-type': types[extname(file)] ?? 'text/plain' }).end(readFileSync(file))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    hits: (path) => hits.get(path) ?? 0,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { consumer, expected, program } from './consumer.ts'
+import { flakyServer } from './flaky-server.ts'
+
+test('Node imports it', async () => {
+  await using server = await flakyServer()
+  using project = consumer({
+    'queue.mjs': program,
+    'main.mjs': `import { main } from './queue.mjs'\nconsole.log(JSON.stringify(await main(process.argv[2])))`,
+  })
+  expect(await project.node('main.mjs', `${server.origin}/api/import`)).toEqual(expected)
+  expect(server.hits('/api/import')).toBe(2)
+})
+
+test('Node requires it', async () => {
+  await using server = await flakyServer()
+  const body = program
+    .replace(/import (\{.*\}) from '(.*)'/g, "const $1 = require('$2')")
+    .replace('export async function', 'async function')
+  using project = consumer({
+    'main.cjs': `${body}\nmain(process.argv[2]).then((answer) => console.log(JSON.stringify(answer)))`,
+  })
+  expect(await project.node('main.cjs', `${server.origin}/api/require`)).toEqual(expected)
+  expect(server.hits('/api/require')).toBe(2)
+})
+
+test('every entry loads by itself, and without axios installed', async () => {
+  using project = consumer({
+    'main.mjs': `
+      const names = {}
+      for (const entry of ['redrive', 'redrive/core', 'redrive/fetch', 'redrive/axios', 'redrive/testing']) {
+        names[entry] = Object.keys(await import(entry))
+      }
+      console.log(JSON.stringify(names))`,
+  })
+  const names = (await project.node('main.mjs')) as Record<string, string[]>
+  expect(names.redrive).toContain('RetryQueue')
+  expect(names['redrive/core']).toContain('loadCore')
+  expect(names['redrive/fetch']).toEqual(expect.arrayContaining(['wrapFetch', 'installFetch']))
+  expect(names['redrive/axios']).toContain('attachToAxios')
+  expect(names['redrive/testing']?.length).toBeGreaterThan(0)
+})
+
+test('redrive/core answers in Node', async () => {
+  using project = consumer({
+    'main.mjs': `
+      import { loadCore } from 'redrive/core'
+      const core = await loadCore()
+      const policy = { strategy: 'fixed', initialDelayMs: 250, jitterType: 'NONE' }
+      console.log(JSON.stringify([core.calculateBackoffDelay(policy, 1), core.evaluateRetryStatus(503, 'CLOSED', 0, 3)]))`,
+  })
+  expect(await project.node('main.mjs')).toEqual([250, 'ENQUEUE'])
+})
+
+test('importing it reads nothing, starts nothing, touches nothing global', async () => {
+  using project = consumer({
+    'main.mjs': `
+      const before = Object.getOwnPropertyNames(globalThis)
+      const used = []
+      for (const name of ['setTimeout', 'setInterval', 'fetch', 'queueMicrotask']) {
+        const real = globalThis[name]
+        globalThis[name] = (...args) => { used.push(name); return real(...args) }
+      }
+      await import('redrive')
+      await import('redrive/fetch')
+      await import('redrive/axios')
+      const added = Object.getOwnPropertyNames(globalThis).filter((name) => !before.includes(name))
+      console.log(JSON.stringify({ used, added }))`,
+  })
+  expect(await project.node('main.mjs')).toEqual({ used: [], added: [] })
+})

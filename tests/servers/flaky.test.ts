@@ -1,0 +1,101 @@
+/** The judge is judged first: what the flaky server injects, and whether it would notice a client that misbehaves. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type FaultOptions, type FlakyServer, startFlaky } from './start.mjs'
+
+const none = { unavailable: 0, unavailable_retry_after: 0, too_many_requests: 0, reset_before: 0, reset_after: 0 }
+const always = (kind: string): FaultOptions => ({ share: 1, maxFaults: 1, weights: { ...none, [kind]: 1 } })
+
+let server: FlakyServer
+
+beforeEach(async () => {
+  server = await startFlaky({ faults: { share: 0, latencyMs: [0, 1], slowShare: 0 } })
+})
+afterEach(() => server.close())
+
+async function post(intent: string, key?: string, body = '{}'): Promise<Response | null> {
+  const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key }
+  return await fetch(`${server.url}/api/orders?intent=${intent}`, { method: 'POST', headers, body }).catch(() => null)
+}
+
+describe('what it injects', () => {
+  test('the same seed gives the same faults to the same attempts, whatever the order of the intents', async () => {
+    const intents = Array.from({ length: 20 }, (_, at) => `i${at}`)
+    const outcomes = async (order: readonly string[]) => {
+      await server.reset()
+      await server.configure({ seed: 5, share: 0.5 })
+      for (const intent of [...order, ...order]) await post(intent, intent)
+      const { perIntent } = await server.report()
+      return Object.fromEntries(perIntent.map(({ intent, outcomes: list }) => [intent, list.join()]))
+    }
+    expect(await outcomes(intents)).toEqual(await outcomes(intents.toReversed()))
+  })
+
+  const kinds = [
+    ['unavailable', 503, null, 0],
+    ['unavailable_retry_after', 503, '1', 0],
+    ['too_many_requests', 429, '1', 0],
+    ['reset_before', null, null, 0],
+    ['reset_after', null, null, 1],
+    ['refused', 403, null, 0],
+  ] as const
+  test.each(kinds)('%s: status %s, Retry-After %s, %i effects', async (kind, status, retryAfter, effects) => {
+    await server.configure(always(kind))
+    const response = await post('one', 'k')
+    expect(response?.status ?? null).toBe(status)
+    expect(response?.headers.get('retry-after') ?? null).toBe(retryAfter)
+    expect((await server.report()).effectsPerIntent.max).toBe(effects)
+  })
+
+  test('after maxFaults of them an intent is answered', async () => {
+    await server.configure({ ...always('unavailable'), maxFaults: 2 })
+    const statuses = [await post('one'), await post('one'), await post('one')].map((response) => response?.status)
+    expect(statuses).toEqual([503, 503, 200])
+  })
+
+  test('a wrong configuration is refused, not ignored', async () => {
+    await expect(server.configure({ shaer: 1 } as FaultOptions)).rejects.toThrow("unknown option 'shaer'")
+  })
+})
+
+describe('how it honours a key', () => {
+  test('one effect and the same answer again', async () => {
+    const [first, again] = [await post('one', 'k'), await post('one', 'k')]
+    expect(await again?.json()).toEqual(await first?.json())
+    expect(again?.headers.get('idempotency-replayed')).toBe('true')
+    expect((await server.report()).effectsPerIntent).toEqual({ min: 1, max: 1, notOne: [] })
+  })
+
+  test('another request under the same key is 422', async () => {
+    await post('one', 'k', '{"pieces":1}')
+    expect((await post('one', 'k', '{"pieces":2}'))?.status).toBe(422)
+  })
+})
+
+describe('what it would notice', () => {
+  test('a second key, and an effect that came twice', async () => {
+    await post('two-keys', 'a')
+    await post('two-keys', 'b')
+    await post('no-key')
+    const report = await server.report()
+    expect(report.keysPerIntent.notOne).toEqual(['two-keys', 'no-key'])
+    expect(report.effectsPerIntent.notOne).toEqual(['two-keys'])
+    expect(report.keylessWrites).toBe(1)
+  })
+
+  test('a Retry-After undercut', async () => {
+    await server.configure(always('too_many_requests'))
+    await post('hasty', 'k')
+    await post('hasty', 'k')
+    const { retryAfter } = await server.report()
+    expect(retryAfter).toMatchObject({ sent: 1, undercut: 1 })
+    expect(retryAfter.worstUndercutMs).toBeGreaterThan(500)
+  })
+
+  test('how many retries were open at once', async () => {
+    await server.configure({ ...always('unavailable'), latencyMs: [60, 60] })
+    const intents = ['a', 'b', 'c']
+    await Promise.all(intents.map((intent) => post(intent, intent)))
+    await Promise.all(intents.map((intent) => post(intent, intent)))
+    expect((await server.report()).inFlight).toEqual({ max: 3, queueMax: 3, retriesMax: 3 })
+  })
+})

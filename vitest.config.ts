@@ -1,0 +1,30 @@
+import { defineConfig } from 'vitest/config'
+
+/** Tests that start browsers and bundlers: two cores run one such file at a time. */
+const heavy = { testTimeout: 120_000, hookTimeout: 120_000, fileParallelism: false }
+
+export default defineConfig({
+  test: {
+    environment: 'node',
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'js',
+          include: ['tests/**/*.test.ts'],
+          exclude: ['tests/browser/**', 'tests/packaging/**', '**/node_modules/**'],
+        },
+      },
+      { extends: true, test: { name: 'browser', include: ['tests/browser/**/*.test.ts'], ...heavy } },
+      {
+        extends: true,
+        test: {
+          name: 'packaging',
+          include: ['tests/packaging/**/*.test.ts'],
+          globalSetup: ['tests/packaging/pack.ts'],
+          ...heavy,
+        },
+      },
+    ],
+  },
+})
