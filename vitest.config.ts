@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 /** Tests that start browsers and bundlers: two cores run one such file at a time. */
-const heavy = { testTimeout: 120_000, hookTimeout: 120_000, fileParallelism: false }
+const heavy = { testTimeout: 60_000, hookTimeout: 60_000, fileParallelism: false }
 
 export default defineConfig({
   test: {

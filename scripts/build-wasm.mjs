@@ -114,6 +114,7 @@ export async function buildWasm() {
   return unlessFresh(
     { stampFile: join(generated, '.stamp'), print, outputs: outputs.map((name) => join(generated, name)) },
     async () => {
+      mkdirSync(at('target'), { recursive: true })
       const bindings = mkdtempSync(at('target', 'bindings-')) // its own, so that two builds at once do not mix
       const optimised = join(bindings, 'optimised.wasm')
       await compile(cargo, sysroot(rustc))

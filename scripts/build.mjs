@@ -1,5 +1,5 @@
 // -> pkg/: the npm package, ready to publish.
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildWasmStep } from './build-wasm.mjs'
 import { fingerprint, unlessFresh } from './lib/inputs.mjs'
@@ -20,34 +20,46 @@ function manifest() {
   return `${JSON.stringify({ ...template, version: version() }, undefined, 2)}\n`
 }
 
-async function buildPackage() {
+/** Everything the package is made of; the generated part of js/ carries the core. */
+const sources = [
+  at('js'),
+  at('pkg-template'),
+  at('Cargo.toml'),
+  at('package-lock.json'),
+  at('tsconfig.json'),
+  at('tsconfig.build.json'),
+  at('scripts', 'build'),
+  at('scripts', 'build.mjs'),
+  ...papers.map((name) => at(name)),
+]
+
+async function makePackage(folder) {
   // Imported here and not above: esbuild is there only after the set-up.
   const { bundle } = await import('./build/bundle.mjs')
   const { declarations } = await import('./build/types.mjs')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  await bundle(folder)
+  await declarations(folder)
+  cpSync(join(generated, 'redrive.wasm'), join(folder, 'redrive.wasm'))
+  for (const name of papers) cpSync(at(name), join(folder, name))
+  writeFileSync(join(folder, 'package.json'), manifest())
+}
+
+function buildPackage() {
   const pkg = at('pkg')
-  const print = fingerprint([
-    at('js'),
-    at('pkg-template'),
-    at('Cargo.toml'),
-    at('package-lock.json'),
-    at('tsconfig.json'),
-    at('tsconfig.build.json'),
-    at('scripts', 'build'),
-    at('scripts', 'build.mjs'),
-    ...papers.map((name) => at(name)),
-  ])
-  return unlessFresh(
-    { stampFile: at('target', 'pkg.stamp'), print, outputs: [join(pkg, 'package.json')] },
-    async () => {
-      rmSync(pkg, { recursive: true, force: true })
-      mkdirSync(pkg, { recursive: true })
-      await bundle(pkg)
-      await declarations(pkg)
-      cpSync(join(generated, 'redrive.wasm'), join(pkg, 'redrive.wasm'))
-      for (const name of papers) cpSync(at(name), join(pkg, name))
-      writeFileSync(join(pkg, 'package.json'), manifest())
-    },
-  )
+  const stamp = {
+    stampFile: at('target', 'pkg.stamp'),
+    print: fingerprint(sources),
+    outputs: [join(pkg, 'package.json')],
+  }
+  return unlessFresh(stamp, async () => {
+    // Made beside it and moved at the end: a build that fails leaves the package as it was.
+    const next = at('target', 'pkg')
+    await makePackage(next)
+    rmSync(pkg, { recursive: true, force: true })
+    renameSync(next, pkg)
+  })
 }
 
 /** The wasm core, then pkg/; each only if something it comes from has changed. */

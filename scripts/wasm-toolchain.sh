@@ -43,8 +43,11 @@ build_std() {
   std_is_there && return
   say "building std for $target, once"
   make_crate std-seed '[profile.release]\nopt-level = 3\ncodegen-units = 1\n' '#![no_std]'
-  # A clean environment: rustup's proxies and flags for the project must not reach this build.
-  (cd "$work/std-seed" && env -i HOME="$HOME" PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" \
+  # A clean environment: rustup's proxies and flags for the project must not reach this build. The
+  # remapping keeps this machine's folders out of std, and so out of every module linked with it.
+  local cargo_home=${CARGO_HOME:-$HOME/.cargo}
+  (cd "$work/std-seed" && env -i HOME="$HOME" PATH=/usr/bin:/bin RUSTC_BOOTSTRAP=1 CARGO_HOME="$cargo_home" \
+    RUSTFLAGS="--remap-path-prefix=$cargo_home/registry/src=/rust/deps --remap-path-prefix=$work=/build" \
     /usr/bin/cargo build --quiet --release --target "$target" -Zbuild-std=std,panic_abort,proc_macro,test >&2)
   local library
   mkdir -p "$(std_folder)"

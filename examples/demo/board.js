@@ -79,6 +79,12 @@ export class Board {
   }
 }
 
+/** How much longer the queue keeps the pause that the server has asked for, in ms; 0: there is none. */
+export function pauseLeftMs(queue) {
+  const ends = Object.values(queue.stats().origins).map(({ heldUntilAt }) => heldUntilAt ?? 0)
+  return Math.max(0, Math.max(0, ...ends) - Date.now())
+}
+
 function takeOff(call) {
   if (call.bricks.at(-1) !== 'flying') call.bricks.push('flying')
   call.state = 'flying'

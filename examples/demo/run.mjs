@@ -5,7 +5,7 @@
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { startFlaky } from '../../tests/servers/start.mjs'
-import { Board } from './board.js'
+import { Board, pauseLeftMs } from './board.js'
 import { intentNames, placeOrders, queueOptions, serverFaults } from './calls.js'
 import { printReport } from './report.mjs'
 import { painter, show, wrapText } from './terminal.mjs'
@@ -42,7 +42,7 @@ async function demo({ seed, calls }) {
 
   const title = wrapText(`${calls} orders to a server that fails three times in ten`, (stdout.columns ?? 80) - 4)
   stdout.write(`\n${title.map((line) => `  ${paint(line, 'bold')}\n`).join('')}\n`)
-  const stop = show(board, { stream: stdout, paint, live })
+  const stop = show(board, { stream: stdout, paint, live, pauseLeft: () => pauseLeftMs(queue) })
   const accepted = await placeOrders(queue, server.url, board)
   await queue.idle()
   stop()

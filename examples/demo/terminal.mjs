@@ -31,12 +31,12 @@ export function painter(colourful) {
 }
 
 /** One picture, as lines that fit `columns` and `rows`. */
-export function frame(board, { columns, rows, elapsedMs, paint }) {
+export function frame(board, { columns, rows, elapsedMs, pauseMs = 0, paint }) {
   const width = Math.max(12, columns - 2 * margin.length)
   const counts = board.counts()
   const below = [
     '',
-    ...wrap(counters(counts, elapsedMs, paint), width),
+    ...wrap(counters(counts, elapsedMs, pauseMs, paint), width),
     '',
     ...wrap(
       legend.map((shape) => named(shape, paint)),
@@ -104,20 +104,25 @@ function row(cells, shape, gap, paint) {
   return line
 }
 
-function counters({ planned: toCome, waiting: held, flying, done, dead }, elapsedMs, paint) {
-  const item = (label, value, style) => [
-    `${label} ${value}`,
-    `${label} ${paint(String(value), 'bold', ...(value > 0 && style ? [style] : []))}`,
-  ]
-  return [
-    item('to come', toCome),
+function counters({ planned: toCome, waiting: held, flying, done, dead }, elapsedMs, pauseMs, paint) {
+  const item = (label, value, style) => {
+    const styles = value > 0 && style ? ['bold', style] : ['bold']
+    return [`${label} ${value}`, `${label} ${paint(String(value), ...styles)}`]
+  }
+  const remark = (text, style) => [text, paint(text, style)]
+  const items = [
     item('waiting', held, 'yellow'),
     item('in flight', flying, 'cyan'),
     item('done', done, 'green'),
     item('dead', dead, 'red'),
-    [`${(elapsedMs / 1000).toFixed(1)} s`, paint(`${(elapsedMs / 1000).toFixed(1)} s`, 'dim')],
-  ].filter(([plain]) => plain !== 'to come 0')
+    remark(`${seconds(elapsedMs)} s`, 'dim'),
+  ]
+  if (toCome > 0) items.unshift(item('to come', toCome))
+  if (pauseMs > 0) items.push(remark(`server: wait ${seconds(pauseMs)} s`, 'yellow'))
+  return items
 }
+
+const seconds = (ms) => (ms / 1000).toFixed(1)
 
 function named({ slim, style, label }, paint) {
   return [`${slim} ${label}`, `${paint(slim, style)} ${paint(label, 'dim')}`]
@@ -152,16 +157,16 @@ function wrap(items, width) {
 }
 
 /** Keeps a picture of the board on the screen until `stop`. */
-export function show(board, { stream, paint, live }) {
+export function show(board, { stream, paint, live, pauseLeft }) {
   const startedAt = Date.now()
-  return live ? redraw(board, stream, paint, startedAt) : narrate(board, stream, startedAt)
+  return live ? redraw(board, stream, paint, startedAt, pauseLeft) : narrate(board, stream, startedAt)
 }
 
-function redraw(board, stream, paint, startedAt) {
+function redraw(board, stream, paint, startedAt, pauseLeft) {
   let drawn = 0
   const draw = () => {
     const { columns = 80, rows = 24 } = stream
-    const lines = frame(board, { columns, rows, elapsedMs: Date.now() - startedAt, paint })
+    const lines = frame(board, { columns, rows, elapsedMs: Date.now() - startedAt, pauseMs: pauseLeft(), paint })
     const up = drawn > 0 ? `\x1b[${drawn}A` : ''
     stream.write(`${up}\r${lines.map((line) => `${line}\x1b[K\n`).join('')}\x1b[J`)
     drawn = lines.length
@@ -195,7 +200,7 @@ function narrate(board, stream, startedAt) {
   const say = () => {
     const { planned: toCome, waiting: held, flying, done, dead, attempts } = board.counts()
     const text = `to come ${toCome}, waiting ${held}, in flight ${flying}, done ${done}, dead ${dead}, attempts ${attempts}`
-    if (text !== last) stream.write(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(5)} s  ${text}\n`)
+    if (text !== last) stream.write(`${seconds(Date.now() - startedAt).padStart(5)} s  ${text}\n`)
     last = text
   }
   const timer = setInterval(say, 1_000)

@@ -25,7 +25,6 @@ export function judge(report, { calls, accepted, concurrency }) {
     check('effects per intent', range(effects), effects.min === 1 && effects.max === 1, 'exactly 1'),
     check('told accepted', accepted, accepted === calls, `all ${calls}`),
     check('Retry-After undercut', `${retryAfter.undercut} of ${retryAfter.sent}`, retryAfter.undercut === 0, 'never'),
-    check('sent by the queue in a pause', retryAfter.duringPause, retryAfter.duringPause === 0, 'nothing'),
     check('most at once by the queue', inFlight.queueMax, inFlight.queueMax <= concurrency, `at most ${concurrency}`),
     check(
       'injected failures',

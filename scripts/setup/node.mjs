@@ -7,6 +7,7 @@ import { at } from '../lib/paths.mjs'
 import { StepError, step } from '../lib/steps.mjs'
 import { npm } from './npm.mjs'
 
+/** The package runs on 22.13; what builds, tests and measures it wants a little more. */
 const minimum = [22, 19]
 const fallback = '24.21.0'
 

@@ -1,7 +1,7 @@
 /** A real Chromium, real pages and a flaky server in a process of its own: what the browser tests stand on. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page, type Response } from 'playwright-core'
 import { type FaultOptions, type FlakyServer, startFlaky } from '../servers/start.mjs'
 import { installProbe, type Probe } from './probe.ts'
 
@@ -60,6 +60,8 @@ export interface Tab extends AsyncDisposable {
   readonly context: BrowserContext
   /** Resolves once the chunk with the core has been fetched whole. */
   readonly coreFetched: Promise<void>
+  /** Whether that fetch has so much as begun to answer. */
+  readonly coreSeen: () => boolean
   /** Addresses of everything that was fetched from the package, in order. */
   readonly modules: readonly string[]
 }
@@ -81,21 +83,33 @@ export async function open(
   const page = await context.newPage()
   await page.addInitScript(installProbe, { holdIdle })
   const modules: string[] = []
-  const coreFetched = new Promise<void>((resolve) => {
-    page.on('response', async (response) => {
-      if (!response.url().startsWith(`${server.url}/pkg/`)) return
-      modules.push(response.url())
-      if (!(await response.text().catch(() => '')).includes('DecompressionStream')) return
-      // The chunk may have imports of its own: importing it again, from the page's module map, ends when all are here.
-      await page.evaluate((urls) => Promise.all(urls.map((url) => import(url))), modules)
-      resolve()
+  let coreSeen = false
+  const seen = async (response: Response): Promise<boolean> => {
+    if (!response.url().startsWith(`${server.url}/pkg/`)) return false
+    modules.push(response.url())
+    return (await response.text().catch(() => '')).includes('DecompressionStream')
+  }
+  const coreFetched = new Promise<void>((resolve, reject) => {
+    // The chunk may have imports of its own. Importing it again, now from the page's module map, ends when all are
+    // here. As text: the test runner would rewrite an `import()` in a function.
+    const whole = () => page.evaluate(`Promise.all(${JSON.stringify(modules)}.map((url) => import(url)))`)
+    page.on('response', (response) => {
+      seen(response)
+        .then(async (isCore) => {
+          if (!isCore) return
+          coreSeen = true
+          await whole()
+          resolve()
+        })
+        .catch(reject)
     })
   })
+  coreFetched.catch(() => {}) // a page closed before anybody asked
   const url = new URL(`/pages/${name}.html`, server.url)
   if (query.api !== undefined) url.searchParams.set('api', query.api)
   if (query.csp !== undefined) url.searchParams.set('csp', query.csp)
   url.searchParams.set('options', JSON.stringify(query.options ?? {}))
   await page.goto(url.href)
   await page.waitForFunction(() => globalThis.app !== undefined)
-  return { page, context, coreFetched, modules, [Symbol.asyncDispose]: () => context.close() }
+  return { page, context, coreFetched, coreSeen: () => coreSeen, modules, [Symbol.asyncDispose]: () => context.close() }
 }

@@ -61,3 +61,14 @@ describe('200 called and 200 enqueued, three in ten failing', () => {
     expect(await tab.page.evaluate(() => probe.alive()), 'timers left when idle').toEqual([])
   })
 })
+
+test('a pause asked of one call holds everything the queue sends there', async () => {
+  const weights = { unavailable: 0, unavailable_retry_after: 0, too_many_requests: 1, reset_before: 0, reset_after: 0 }
+  await server.configure({ share: 1, maxFaults: 1, weights })
+  await server.reset()
+  await using tab = await open(browser, server, 'fetch', { options: { concurrency: 2 } })
+  expect(await tab.page.evaluate(() => app.run({ called: 1, enqueued: 4 }))).toEqual([])
+  const report = await server.report()
+  expect(report.retryAfter.sent).toBe(5)
+  expect(report.retryAfter).toMatchObject({ undercut: 0, duringPause: 0 })
+})

@@ -77,7 +77,7 @@ test('offline after the prefetch: it costs no attempt, the task waits and is del
 
 test('a failure before the network went keeps its wait and is not spent while it is away', async () => {
   await using tab = await open(browser, server, 'axios', {
-    options: { policy: { maxAttempts: 2, initialDelayMs: 200, jitterType: 'NONE' } },
+    options: { policy: { maxAttempts: 2, initialDelayMs: 1_500, jitterType: 'NONE' } },
   })
   await tab.coreFetched
   await server.configure(oneFailure)
@@ -89,7 +89,7 @@ test('a failure before the network went keeps its wait and is not spent while it
     return await failed
   })
   await tab.context.setOffline(true)
-  // Well past the wait: a queue that spends attempts without a network has by now lost the second and last.
+  // Past the wait: a queue that spends attempts without a network has by now lost the second and last.
   await tab.page.waitForFunction((past) => Date.now() > past, dueAt + 100)
   expect((await server.report()).attempts).toBe(1)
   await tab.context.setOffline(false)

@@ -1,6 +1,6 @@
 /** The demo in a browser: the same calls, the same board, the same verdict as in the terminal. */
 import { RetryQueue } from '/pkg/index.js'
-import { Board } from '../board.js'
+import { Board, pauseLeftMs } from '../board.js'
 import { intentNames, placeOrders, queueOptions, serverFaults } from '../calls.js'
 import { figures, judge } from '../verdict.js'
 import { Skyline } from './skyline.js'
@@ -41,7 +41,7 @@ async function run(calls, seed) {
 async function place(queue, calls) {
   const board = new Board(intentNames(calls), (call) => skyline.update(call))
   const startedAt = Date.now()
-  const draw = () => showCounters(board.counts(), Date.now() - startedAt)
+  const draw = () => showCounters(board.counts(), Date.now() - startedAt, pauseLeftMs(queue))
   skyline.clear(board.calls)
   board.follow(queue)
   draw()
@@ -68,7 +68,7 @@ function showEmpty() {
   showCounters(board.counts(), 0)
 }
 
-function showCounters(counts, elapsedMs) {
+function showCounters(counts, elapsedMs, pauseMs = 0) {
   const items = [
     ['planned', counts.planned, 'to come'],
     ['flying', counts.flying, 'in flight'],
@@ -76,7 +76,8 @@ function showCounters(counts, elapsedMs) {
     ['done', counts.done, 'done'],
     ['dead', counts.dead, 'given up'],
     ['attempts', counts.attempts, 'attempts'],
-    ['elapsed', (elapsedMs / 1000).toFixed(1), 'seconds'],
+    ['elapsed', seconds(elapsedMs), 'seconds'],
+    ['pause', seconds(pauseMs), 'pause left'],
   ]
   element('counters').replaceChildren(
     ...items.map(([name, value, label]) => {
@@ -116,6 +117,10 @@ function conclude(report, { ok, checks, offenders }) {
     'broken',
     [...failed, ...(offenders.length > 0 ? [`look at: ${offenders.slice(0, 8).join(', ')}`] : [])].join('\n'),
   )
+}
+
+function seconds(ms) {
+  return (ms / 1000).toFixed(1)
 }
 
 function fill(id, rows) {
