@@ -34,6 +34,11 @@ export function deliver(finished: Finished): unknown {
   throw finished.error
 }
 
+/** An attempt that never left. */
+export function notSent(outcome: number, now: number): Finished {
+  return { outcome, status: 0, answer: null, error: undefined, startedAt: now, durationMs: 0 }
+}
+
 export interface AttemptPlan extends AttemptInit {
   /** To response headers; 0: none. */
   readonly timeoutMs: number
@@ -66,7 +71,7 @@ export async function attempt(
   } catch (error) {
     const { reason } = plan.controller.signal
     if (reason instanceof DOMException && reason.name === 'TimeoutError') return end(OUTCOME.timeout, null, reason)
-    if (transport.isFinal?.(error)) return end(OUTCOME.final, null, error)
+    if (transport.isFinal(error)) return end(OUTCOME.final, null, error)
     return end(isOffline() ? OUTCOME.offline : OUTCOME.network, null, error)
   }
 }
@@ -80,6 +85,11 @@ function armTimeout({ controller, timeoutMs }: AttemptPlan, clock: Clock): () =>
 /** Only a browser knows; `true` there may still be wrong, `false` never is. */
 export function isOffline(): boolean {
   return globalThis.navigator?.onLine === false
+}
+
+/** `throwIfAborted` of a signal, which Chrome has from 100 on. */
+export function assertNotAborted(signal: AbortSignal | null): void {
+  if (signal?.aborted) throw signal.reason ?? new DOMException('the call was aborted', 'AbortError')
 }
 
 /** Aborts when either does, the body included. */

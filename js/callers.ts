@@ -26,7 +26,7 @@ export function answer(task: Task, error: unknown): void {
   const word = task.reason ? { taskId: task.taskId, reason: task.reason } : null
   try {
     if (last?.answer) waiter.resolve(last.answer.deliver(word))
-    else waiter.reject(last ? mark(last.error, word) : error)
+    else waiter.reject(mark(last ? last.error : error, word))
   } catch (thrown) {
     // an answer that its caller expects to be thrown
     waiter.reject(thrown)

@@ -76,3 +76,13 @@ export function show(value: unknown): string {
   if (Array.isArray(value)) return 'an array'
   return typeof value === 'object' || typeof value === 'function' ? article(typeof value) : String(value)
 }
+
+/** The origin of a URL that has one; undefined otherwise. (`URL.canParse` is younger than the engines meant.) */
+export function originIn(url: unknown): string | undefined {
+  try {
+    const { origin } = new URL(String(url))
+    return origin === 'null' ? undefined : origin
+  } catch {
+    return undefined
+  }
+}

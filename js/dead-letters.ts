@@ -1,5 +1,6 @@
 /** Tasks that were given up, kept until they are redriven, purged, or past their retention. */
 
+import { check, type Rules, text } from './check.ts'
 import type { Clock } from './clock.ts'
 import { RedriveError } from './errors.ts'
 import type { Intake } from './intake.ts'
@@ -12,6 +13,12 @@ export interface PageOptions {
   readonly limit?: number
   /** From the page before. */
   readonly cursor?: string
+}
+
+export const PAGE_RULES: Rules<PageOptions> = { limit: { int: [1, 1_000] }, cursor: text }
+
+export function checkPage(what: string, page: PageOptions): void {
+  check(what, page, PAGE_RULES)
 }
 
 export interface TaskPage {
@@ -42,6 +49,7 @@ export class DeadLetters {
   }
 
   async list(options: PageOptions = {}): Promise<TaskPage> {
+    checkPage('deadLetters.list', options)
     const opened = await this.#open()
     if (!opened) return { tasks: [] }
     const { runner } = opened
@@ -72,7 +80,7 @@ export class DeadLetters {
     const all = [...runner.registry.allDead(runner.host.now())]
     let redriven = 0
     for (const [i, task] of all.entries()) {
-      if (i > 0 && perSecond !== undefined) await this.#pause(1_000 / perSecond, signal)
+      if (i > 0 && perSecond !== undefined) await this.#pause(1_000 / perSecond, signal, runner.closing)
       if (signal?.aborted || runner.stopped) break
       if (this.#redriveOne(intake, runner, task, acceptDuplicateRisk)) redriven++
       onProgress?.(i + 1, all.length)
@@ -98,15 +106,17 @@ export class DeadLetters {
     }
   }
 
-  #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  /** Shorter where one of the signals says that nobody waits for the rest. */
+  #pause(ms: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
         disarm()
-        signal?.removeEventListener('abort', done)
+        for (const signal of signals) signal?.removeEventListener('abort', done)
         resolve()
       }
       const disarm = this.#clock.after(ms, done)
-      signal?.addEventListener('abort', done, { once: true })
+      for (const signal of signals) signal?.addEventListener('abort', done, { once: true })
+      if (signals.some((signal) => signal?.aborted)) done()
     })
   }
 }

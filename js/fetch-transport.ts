@@ -2,8 +2,8 @@
 
 import { type Answer, type AttemptInit, type Mark, mark, type Transport } from './transport.ts'
 
-const MAX_REDIRECTS = 20 // the fetch standard's
-const REDIRECT = new Set([301, 302, 303, 307, 308])
+export const MAX_REDIRECTS = 20 // the fetch standard's
+export const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 /** What a request may carry to another origin without giving anything away. */
 const HARMLESS = /^(accept|accept-.*|content-.*|prefer|range|if-.*|x-request(ed-with|-id)|user-agent)$/
@@ -31,26 +31,25 @@ export class FetchTransport implements Transport {
     }
     const init: SentInit = { ...this.#init, headers, signal }
     const follows = (init.redirect ?? 'follow') === 'follow'
-    if (!replay || !follows || this.#mayLeave(overlay)) return new FetchAnswer(await this.#fetch(this.#url, init))
+    const { method, headers: own } = this.#init
+    if (!replay || !follows || mayLeave(method, own, overlay))
+      return new FetchAnswer(await this.#fetch(this.#url, init))
     return this.#sendWithinOrigin(init)
+  }
+
+  /** fetch tells a wrong argument from a lost connection by nothing but this: it is wrong without a network too. */
+  isFinal(): boolean {
+    try {
+      new Request(this.#url, { ...this.#init, signal: null })
+      return false
+    } catch {
+      return true
+    }
   }
 
   accepted(taskId: string, traceId: string): Response {
     const headers = { 'content-type': 'application/json', 'redrive-task-id': taskId }
     return new Response(JSON.stringify({ status: 'queued', taskId, traceId }), { status: 202, headers })
-  }
-
-  /**
-   * Browsers hide where a redirect leads, so refusing every one would break calls that plain fetch completes; a safe
-   * request without a credential gives nothing away by following. Elsewhere each hop can be looked at.
-   */
-  #mayLeave(overlay: Headers | null): boolean {
-    if (globalThis.location === undefined || overlay || !SAFE.has(this.#init.method.toUpperCase())) return false
-    let harmless = true
-    this.#init.headers.forEach((_, name) => {
-      harmless &&= HARMLESS.test(name)
-    })
-    return harmless
   }
 
   /** Follows redirects by hand while they stay within the origin (S15). */
@@ -74,13 +73,36 @@ export class FetchTransport implements Transport {
   }
 }
 
+/**
+ * Browsers hide where a redirect leads, so refusing every one would break calls that plain fetch completes; a safe
+ * request without a credential gives nothing away by following. Elsewhere each hop can be looked at.
+ */
+export function mayLeave(method: string, headers: Headers, overlay: Headers | null): boolean {
+  if (globalThis.location === undefined || overlay || !SAFE.has(method.toUpperCase())) return false
+  let harmless = true
+  headers.forEach((_, name) => {
+    harmless &&= HARMLESS.test(name)
+  })
+  return harmless
+}
+
 /** The fetch standard, "HTTP-redirect fetch": 303 turns all but GET and HEAD into GET, 301 and 302 only POST. */
+export function becomesGet(status: number, method: string): boolean {
+  return status === 303 ? method !== 'GET' && method !== 'HEAD' : status <= 302 && method === 'POST'
+}
+
+/** What goes with the body. */
+export const BODY_HEADERS: readonly string[] = [
+  'content-encoding',
+  'content-language',
+  'content-location',
+  'content-type',
+]
+
 function afterRedirect(init: SentInit, status: number): SentInit {
-  const method = init.method.toUpperCase()
-  const becomesGet = status === 303 ? method !== 'GET' && method !== 'HEAD' : status <= 302 && method === 'POST'
-  if (!becomesGet) return init
+  if (!becomesGet(status, init.method.toUpperCase())) return init
   const headers = new Headers(init.headers)
-  for (const name of ['content-encoding', 'content-language', 'content-location', 'content-type']) headers.delete(name)
+  for (const name of BODY_HEADERS) headers.delete(name)
   return { ...init, method: 'GET', headers, body: null }
 }
 

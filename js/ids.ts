@@ -34,10 +34,12 @@ export function seededDraw(seed: bigint): Draw {
 }
 
 const hex8 = (word: number) => word.toString(16).padStart(8, '0')
+/** In one piece: `+` would keep every part in memory for as long as the id. */
+const join = (...parts: string[]) => parts.join('')
 
 /** 128 random bits as 32 hex digits: an intent key, a W3C trace id. */
 export function random128(draw: Draw): string {
-  return hex8(draw()) + hex8(draw()) + hex8(draw()) + hex8(draw())
+  return join(hex8(draw()), hex8(draw()), hex8(draw()), hex8(draw()))
 }
 
 /**
@@ -47,17 +49,18 @@ export function random128(draw: Draw): string {
 export function uuid7Maker(draw: Draw): (now: number) => string {
   let at = 0
   let count = 0
-  return (now) => {
-    if (now > at) {
-      at = now
-      count = 0
-    } else if (++count > 0xfff) {
-      at += 1
-      count = 0
-    }
+  let prefix = ''
+  const enter = (millisecond: number) => {
+    at = millisecond
+    count = 0
     const time = at.toString(16).padStart(12, '0')
+    prefix = `${time.slice(0, 8)}-${time.slice(8)}-7`
+  }
+  return (now) => {
+    if (now > at) enter(now)
+    else if (++count > 0xfff) enter(at + 1)
+    const order = count.toString(16).padStart(3, '0')
     const variant = hex8(((draw() & 0x3fffffff) | 0x80000000) >>> 0)
-    const low = hex8(draw())
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${count.toString(16).padStart(3, '0')}-${variant.slice(0, 4)}-${variant.slice(4)}${low}`
+    return join(prefix, order, '-', variant.slice(0, 4), '-', variant.slice(4), hex8(draw()))
   }
 }

@@ -1,8 +1,8 @@
 /** How a call becomes a task: after a failed first attempt, by `enqueue`, held back by its origin, or from the dead letters. */
 
-import { deliver, type Finished, OUTCOME } from './attempt.ts'
+import { deliver, type Finished, notSent, OUTCOME } from './attempt.ts'
 import { NONE } from './core/none.ts'
-import { QueueFullError, RedriveError } from './errors.ts'
+import { QueueFullError, RedriveError, WasmUnavailableError } from './errors.ts'
 import { policyFields, type ResolvedPolicy } from './policy.ts'
 import type { Call } from './request.ts'
 import type { Runner } from './runner.ts'
@@ -33,48 +33,53 @@ export class Intake {
 
   /** The caller's first attempt failed in a way that may pass. Settles as the caller is to be answered. */
   async adopt(call: Call, finished: Finished, createdAt: number): Promise<unknown> {
-    const { core, host } = this.#runner
+    const { host } = this.#runner
     // being offline is no fault of the server, but it is as passing a failure as any
     const outcome = finished.outcome === OUTCOME.offline ? OUTCOME.network : finished.outcome
-    const meaning = this.#withPolicy(call.policy, (policy) => {
-      return core.classify(policy, outcome, finished.status, this.#flags(call))
+    // a core that traps here must not cost the caller its answer
+    const task = this.#runner.guard(() => {
+      const meaning = this.#withPolicy(call.policy, (policy) => {
+        return this.#runner.core.classify(policy, outcome, finished.status, this.#flags(call))
+      })
+      if (meaning !== CLASS.retry) return undefined
+      const held = this.#admit(call, { createdAt, ...this.#fetchTerms(call, createdAt), started: true })
+      if (!held) {
+        const what = `${call.method} ${call.origin}`
+        host.degraded('storage_full', `the queue is full: ${what} was sent once and is not tried again`, 'full')
+      }
+      return held
     })
-    if (meaning !== CLASS.retry) return deliver(finished)
-    const task = this.#admit(call, { createdAt, ...this.#fetchTerms(call, createdAt), started: true })
-    if (!task) {
-      host.degraded(
-        'storage_full',
-        `the queue is full: ${call.method} ${call.origin} was sent once and is not tried again`,
-        'full',
-      )
-      return deliver(finished)
-    }
+    if (!task) return deliver(finished)
     return new Promise((resolve, reject) => {
       task.waiter = { resolve, reject }
       this.#runner.settle(task, finished)
     })
   }
 
-  /** The origin asked everybody to wait before this call was first sent: it becomes a task at once. */
-  async hold(call: Call, createdAt: number): Promise<unknown> {
-    const task = this.#admit(call, { createdAt, ...this.#fetchTerms(call, createdAt), started: false })
+  /** The origin asked everybody to wait before this call was first sent: it becomes a task at once. undefined: the core trapped. */
+  hold(call: Call, createdAt: number): Promise<unknown> | undefined {
+    const { host } = this.#runner
+    const terms = { createdAt, ...this.#fetchTerms(call, createdAt), started: true }
+    const admitted = this.#runner.guard(() => ({ task: this.#admit(call, terms) }))
+    if (!admitted) return undefined
+    const { task } = admitted
     if (!task) throw this.#full()
     return new Promise((resolve, reject) => {
       task.waiter = { resolve, reject }
-      this.#announce(task)
+      // an attempt given back unsent: so the core says at once whether the hold is too long for this call
+      this.#runner.settle(task, notSent(OUTCOME.released, host.now()))
     })
   }
 
   /** Queues a call that was not sent yet. */
   enqueue(call: Call, createdAt: number): Task {
-    const task = this.#admit(call, {
-      createdAt,
-      expiresAt: call.options.expiresAt ?? FOREVER,
-      waitUntil: FOREVER,
-      started: false,
+    const expiresAt = call.options.expiresAt ?? FOREVER
+    const task = this.#unlessTrapped(() => {
+      const held = this.#admit(call, { createdAt, expiresAt, waitUntil: FOREVER, started: false })
+      if (held) this.#announce(held)
+      return held
     })
     if (!task) throw this.#full()
-    this.#announce(task)
     return task
   }
 
@@ -91,13 +96,23 @@ export class Intake {
       throw new RedriveError('KEY_EXPIRED', `${task.what}: its key is older than keyTtlMs ${keyTtlMs}, ${remedy}`)
     }
     const expiresAt = Math.min(keyEndsAt, call.options.expiresAt ?? FOREVER)
-    const slot = this.#slot(call, { createdAt: now, expiresAt, waitUntil: FOREVER, started: false })
-    if (slot === NONE) throw this.#full()
-    this.#runner.registry.revive(task)
-    task.revive()
-    this.#runner.hold(task, slot)
-    this.#announce(task)
+    const held = this.#unlessTrapped(() => {
+      const slot = this.#slot(call, { createdAt: now, expiresAt, waitUntil: FOREVER, started: false })
+      if (slot === NONE) return false
+      this.#runner.registry.revive(task)
+      task.revive()
+      this.#runner.hold(task, slot)
+      this.#announce(task)
+      return true
+    })
+    if (!held) throw this.#full()
     return this.#runner.show(task)
+  }
+
+  #unlessTrapped<T>(work: () => T): T {
+    const done = this.#runner.guard(() => ({ value: work() }))
+    if (!done) throw new WasmUnavailableError(undefined)
+    return done.value
   }
 
   #announce(task: Task): void {

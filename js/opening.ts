@@ -27,11 +27,18 @@ export class Opening {
   #starting: Promise<Opened | undefined> | undefined
   #cancelIdle: (() => void) | undefined
   #closed = false
+  #letGo: () => void = () => {}
+  /** Nobody waits for a chunk on its way when the queue closes. */
+  readonly #closing = new Promise<undefined>((resolve) => {
+    this.#letGo = () => resolve(undefined)
+  })
 
   constructor(source: EngineSource, host: Host) {
     this.#source = source
     this.#host = host
-    const { preload } = host.settings
+    const { preload, wasm } = host.settings
+    // asked for late or never: until then its failure is nobody's unhandled rejection
+    if (wasm instanceof Promise) wasm.catch(() => {})
     // elsewhere chunks lie on the disk; in Workers nothing may be timed at module scope
     if (!source.lazy || preload === 'never' || (preload === 'idle' && globalThis.location === undefined)) return
     if (preload === 'eager') this.#prefetch()
@@ -55,7 +62,8 @@ export class Opening {
   }
 
   resume(origin: string | undefined): void {
-    this.#paused.delete(origin ?? '')
+    if (origin === undefined) this.#paused.clear()
+    else this.#paused.delete(origin)
     this.opened?.runner.resume(origin)
   }
 
@@ -63,17 +71,19 @@ export class Opening {
     this.#closed = true
     this.#cancelIdle?.()
     globalThis.removeEventListener?.('online', this.#onOnline)
+    this.#letGo()
     await this.#starting
     await this.opened?.runner.close(drainMs)
-    this.opened = undefined
   }
 
   async #start(): Promise<Opened | undefined> {
     const { settings } = this.#host
     try {
       const loading = loadEngine(this.#source, settings.wasm)
-      const { module, engine } = await within(systemClock, LOAD_MS, 'loading the core', loading)
-      if (this.#closed) return undefined
+      const timely = within(systemClock, LOAD_MS, 'loading the core', loading)
+      const loaded = await Promise.race([timely, this.#closing])
+      if (!loaded || this.#closed) return undefined
+      const { module, engine } = loaded
       const runner = new module.Runner(engine, this.#host)
       this.opened = { runner, intake: new module.Intake(runner) }
     } catch (error) {

@@ -1,6 +1,6 @@
 /** What a queue and a call can be asked for, their defaults, and their checks: all at construction, before anything runs. */
 
-import { check, flag, fn, MAX_MS, ms, type Rules, show, text, texts } from './check.ts'
+import { check, flag, fn, follow, MAX_MS, ms, originIn, type Rules, show, text, texts } from './check.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { policyDefaults, type ResolvedPolicy, type RetryPolicy, resolvePolicy } from './policy.ts'
 import type { AttemptContext, RetryTask } from './types.ts'
@@ -168,6 +168,8 @@ const TASK_RULES: Rules<TaskOptions> = {
   expiresAt: { int: [0, MAX_MS] },
 }
 
+const DAY_MS = 86_400_000
+
 /** The options of a queue, whole and checked. */
 export interface Settings {
   readonly name: string
@@ -201,7 +203,9 @@ export interface IdempotencySettings {
 
 export function resolveOptions(given: RetryQueueOptions): Settings {
   check('options', given, QUEUE_RULES)
-  if (given.retention) check('options.retention', given.retention, RETENTION_RULES)
+  for (const part of ['now', 'monotonic', 'after'] as const) {
+    if (given.clock) follow(`options.clock.${part}`, given.clock[part], fn)
+  }
   const concurrency = given.concurrency ?? 3
   const globalFetch = given.fetch ?? globalThis.fetch
   if (typeof globalFetch !== 'function') {
@@ -217,13 +221,7 @@ export function resolveOptions(given: RetryQueueOptions): Settings {
     capacityBytes: given.capacityBytes ?? 50 * 2 ** 20,
     maxBodyBytes: given.maxBodyBytes ?? 8 * 2 ** 20,
     policies: resolvePolicies(given),
-    retention: {
-      terminalMs: 86_400_000,
-      maxTerminal: 10_000,
-      deadLetterMs: 30 * 86_400_000,
-      maxDeadLetters: 1_000,
-      ...given.retention,
-    },
+    retention: resolveRetention(given.retention ?? {}),
     idempotency: given.idempotency === false ? null : resolveIdempotency(given.idempotency ?? {}),
     credentials: given.credentials,
     beforeAttempt: given.beforeAttempt,
@@ -250,24 +248,39 @@ function resolvePolicies({ policy = {}, policies = [] }: RetryQueueOptions): Map
   return resolved
 }
 
+function resolveRetention(given: RetentionOptions): Required<RetentionOptions> {
+  check('options.retention', given, RETENTION_RULES)
+  return {
+    terminalMs: given.terminalMs ?? DAY_MS,
+    maxTerminal: given.maxTerminal ?? 10_000,
+    deadLetterMs: given.deadLetterMs ?? 30 * DAY_MS,
+    maxDeadLetters: given.maxDeadLetters ?? 1_000,
+  }
+}
+
 function resolveIdempotency(given: IdempotencyOptions): IdempotencySettings {
   const what = 'options.idempotency'
   check(what, given, IDEMPOTENCY_RULES)
   const header = given.header ?? 'Idempotency-Key'
-  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(header)) {
-    throw new RangeError(`${what}.header: expected a header name (RFC 9110 token), got ${show(header)}`)
+  const { methods = ['POST', 'PATCH', 'PUT', 'DELETE'] } = given
+  const assertToken = (name: string, value: string) => {
+    if (/^[!#$%&'*+.^_`|~\w-]+$/.test(value)) return
+    throw new RangeError(`${what}.${name}: expected a token (RFC 9110, 5.6.2), got ${show(value)}`)
   }
+  assertToken('header', header)
+  methods.forEach((method, i) => {
+    assertToken(`methods[${i}]`, method)
+  })
   const originOf = (value: string, i: number) => {
-    if (!URL.canParse(value) || new URL(value).origin === 'null') {
-      throw new RangeError(`${what}.origins[${i}]: expected an origin like 'https://api.example', got ${show(value)}`)
-    }
-    return new URL(value).origin
+    const origin = originIn(value)
+    if (origin) return origin
+    throw new RangeError(`${what}.origins[${i}]: expected an origin like 'https://api.example', got ${show(value)}`)
   }
   const inBrowser = globalThis.location !== undefined
   return {
     header,
     format: given.format ?? 'bare',
-    methods: new Set((given.methods ?? ['POST', 'PATCH', 'PUT', 'DELETE']).map((method) => method.toUpperCase())),
+    methods: new Set(methods.map((method) => method.toUpperCase())),
     origins: given.origins || inBrowser ? new Set((given.origins ?? []).map(originOf)) : null,
   }
 }

@@ -192,7 +192,7 @@ function longestSchedule(policy: ResolvedPolicy): number {
   // a decorrelated wait is at most three times the one before, and the first one follows `initialDelayMs`
   let wait = jitterType === 'DECORRELATED' ? initialDelayMs * factor : initialDelayMs
   for (let retry = 1; retry < policy.maxAttempts; retry++) {
-    sum += jitterType === 'DECORRELATED' ? Math.max(initialDelayMs, Math.min(capMs, wait)) : Math.min(capMs, wait)
+    sum += Math.floor(Math.min(capMs, wait))
     wait = Math.min(MAX_MS, wait * factor + step)
   }
   return sum

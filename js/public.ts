@@ -16,5 +16,6 @@ export {
 } from './errors.ts'
 export type { IdempotencyOptions, RetentionOptions, RetryQueueOptions, TaskOptions } from './options.ts'
 export type { BackoffStrategy, JitterType, RetryPolicy } from './policy.ts'
+export type { ListFilter } from './queue.ts'
 export type { RedriveInit } from './request.ts'
 export type * from './types.ts'

@@ -3,9 +3,10 @@
  * a failed call needs. The rest (core, runner) comes with its own chunk, at idle, and is started by the first failure.
  */
 
-import { attempt, bothSignals, deliver, type Finished, OUTCOME } from './attempt.ts'
+import { assertNotAborted, attempt, bothSignals, deliver, type Finished, OUTCOME } from './attempt.ts'
+import { check, ms, originIn, type Rules, show, text } from './check.ts'
 import { steady } from './clock.ts'
-import { DeadLetters, type PageOptions, type TaskPage } from './dead-letters.ts'
+import { checkPage, DeadLetters, PAGE_RULES, type PageOptions, type TaskPage } from './dead-letters.ts'
 import { QueueClosedError, RedriveError, WasmUnavailableError } from './errors.ts'
 import { Emitter } from './events.ts'
 import type { Host } from './host.ts'
@@ -30,6 +31,17 @@ import type {
 } from './types.ts'
 
 const DRAIN_MS = 5_000
+
+export interface ListFilter extends PageOptions {
+  readonly status?: TaskStatus
+  readonly origin?: string
+}
+
+const LIST_RULES: Rules<ListFilter> = {
+  ...PAGE_RULES,
+  status: { oneOf: ['PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'] },
+  origin: text,
+}
 
 export class RetryQueue implements AsyncDisposable {
   readonly name: string
@@ -124,9 +136,9 @@ export class RetryQueue implements AsyncDisposable {
       )
     }
     const opened = await this.#core.open()
-    if (!opened) throw new WasmUnavailableError(this.#core.failure)
     this.#assertOpen()
-    call.signal?.throwIfAborted()
+    if (!opened || opened.runner.stopped) throw new WasmUnavailableError(this.#core.failure)
+    assertNotAborted(call.signal)
     const { taskId, key } = opened.intake.enqueue(call, createdAt)
     return { taskId, idempotencyKey: key, durability: 'memory', deduplicated: false }
   }
@@ -141,12 +153,14 @@ export class RetryQueue implements AsyncDisposable {
     taskId: string,
     page: PageOptions = {},
   ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
+    checkPage('attempts', page)
     const [runner, task] = await this.#find(taskId)
     return runner && task ? runner.attempts(task, page) : { attempts: [] }
   }
 
   /** In the order the tasks were made. */
-  async list(filter: PageOptions & { readonly status?: TaskStatus; readonly origin?: string } = {}): Promise<TaskPage> {
+  async list(filter: ListFilter = {}): Promise<TaskPage> {
+    check('list', filter, LIST_RULES)
     const opened = await this.#existing()
     if (!opened) return { tasks: [] }
     const { runner } = opened
@@ -179,7 +193,7 @@ export class RetryQueue implements AsyncDisposable {
     this.#core.pause(origin)
   }
 
-  /** Undoes `pause` of the same scope, and lets go tasks that a 401 parked. */
+  /** Undoes the `pause` of one origin, or every pause, and lets go tasks that a 401 parked. */
   resume(scope?: { readonly origin: string }): void {
     this.#assertOpen()
     const origin = originOf('resume', scope)
@@ -218,6 +232,11 @@ export class RetryQueue implements AsyncDisposable {
    * what there is. Tasks in memory end CANCELLED. drainMs @default 5_000
    */
   close(options: { readonly drainMs?: number } = {}): Promise<void> {
+    try {
+      check('close', options, { drainMs: ms() })
+    } catch (error) {
+      return Promise.reject(error)
+    }
     this.#closing ??= this.#close(options.drainMs ?? DRAIN_MS)
     return this.#closing
   }
@@ -227,7 +246,7 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   async #run(call: Call): Promise<unknown> {
-    call.signal?.throwIfAborted()
+    assertNotAborted(call.signal)
     this.#calls++
     try {
       const work = this.#firstAttempt(call)
@@ -250,12 +269,13 @@ export class RetryQueue implements AsyncDisposable {
     }
     const { opened } = this.#core
     if (opened && !opened.runner.stopped && opened.runner.heldUntil(call.origin) > createdAt) {
-      return opened.intake.hold(call, createdAt)
+      const held = opened.intake.hold(call, createdAt)
+      if (held) return held
     }
     this.#attempts++
     const finished = await attempt(call.transport, { ...plan, timeoutMs: call.timeoutMs }, clock, this.#now)
     if (!finished.answer) {
-      signal?.throwIfAborted()
+      assertNotAborted(signal)
       if (call.addedCrossOrigin && finished.outcome === OUTCOME.network) this.#maybeCors(call)
     } else if (finished.status < 400) this.#firstAttemptSucceeded++
     if (!mayPass(call, finished)) return deliver(finished)
@@ -337,9 +357,7 @@ function orAbort<T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> {
 
 function originOf(what: string, scope: { readonly origin: string } | undefined): string | undefined {
   if (scope === undefined) return undefined
-  try {
-    return new URL(scope.origin).origin
-  } catch {
-    throw new TypeError(`${what}: expected { origin: 'https://api.example' }, got ${String(scope.origin)}`)
-  }
+  const origin = originIn(scope?.origin)
+  if (origin) return origin
+  throw new TypeError(`${what}: expected { origin: 'https://api.example' }, got ${show(scope?.origin)}`)
 }

@@ -8,15 +8,54 @@ export interface Page<T> {
   readonly cursor?: string
 }
 
-const MAX_PAGE = 1_000
+/** Tasks in the order they ended. */
+class Ended {
+  readonly #tasks = new Set<Task>()
+  // kept, since a new one would step over every member deleted before the first that is left
+  #younger = this.#tasks.values()
+  #oldest: Task | undefined
+
+  get size(): number {
+    return this.#tasks.size
+  }
+
+  get oldest(): Task | undefined {
+    if (!this.#oldest && this.#tasks.size > 0) {
+      this.#oldest = this.#younger.next().value
+      // one that came to its end stays there, whatever is added later
+      if (!this.#oldest) {
+        this.#younger = this.#tasks.values()
+        this.#oldest = this.#younger.next().value
+      }
+    }
+    return this.#oldest
+  }
+
+  has(task: Task): boolean {
+    return this.#tasks.has(task)
+  }
+
+  add(task: Task): void {
+    this.#tasks.add(task)
+  }
+
+  delete(task: Task): void {
+    this.#tasks.delete(task)
+    if (task === this.#oldest) this.#oldest = undefined
+  }
+
+  [Symbol.iterator](): Iterator<Task> {
+    return this.#tasks.values()
+  }
+}
 
 export class Registry {
   readonly #retention: Required<RetentionOptions>
   readonly #onTrim: (count: number) => void
   // insertion order is the order of ids (UUIDv7), which is what pages go by
   readonly #all = new Map<string, Task>()
-  readonly #ended = new Set<Task>()
-  readonly #dead = new Set<Task>()
+  readonly #ended = new Ended()
+  readonly #dead = new Ended()
 
   /** `onTrim`: dead letters were purged because there were too many. */
   constructor(retention: Required<RetentionOptions>, onTrim: (count: number) => void) {
@@ -42,9 +81,9 @@ export class Registry {
     task.endedAt = now
     ;(dead ? this.#dead : this.#ended).add(task)
     this.#expire(now)
-    while (this.#ended.size > this.#retention.maxTerminal) this.#drop(this.#ended, first(this.#ended))
+    while (this.#ended.size > this.#retention.maxTerminal) this.#drop(this.#ended, this.#ended.oldest)
     let trimmed = 0
-    for (; this.#dead.size > this.#retention.maxDeadLetters; trimmed++) this.#drop(this.#dead, first(this.#dead))
+    for (; this.#dead.size > this.#retention.maxDeadLetters; trimmed++) this.#drop(this.#dead, this.#dead.oldest)
     if (trimmed > 0) this.#onTrim(trimmed)
   }
 
@@ -88,23 +127,19 @@ export class Registry {
 
   #expire(now: number): void {
     const { terminalMs, deadLetterMs } = this.#retention
-    for (const [set, keepMs] of [[this.#ended, terminalMs] as const, [this.#dead, deadLetterMs] as const]) {
-      for (const task of set) {
-        if (task.endedAt + keepMs >= now) break
-        this.#drop(set, task)
-      }
-    }
+    this.#dropOlder(this.#ended, now - terminalMs)
+    this.#dropOlder(this.#dead, now - deadLetterMs)
   }
 
-  #drop(set: Set<Task>, task: Task | undefined): void {
+  #dropOlder(tasks: Ended, than: number): void {
+    for (let task = tasks.oldest; task && task.endedAt < than; task = tasks.oldest) this.#drop(tasks, task)
+  }
+
+  #drop(tasks: Ended, task: Task | undefined): void {
     if (!task) return
-    set.delete(task)
+    tasks.delete(task)
     this.#all.delete(task.taskId)
   }
-}
-
-function first(set: Set<Task>): Task | undefined {
-  return set.values().next().value
 }
 
 /** Tasks after `cursor`, an id; ids rise, so a task that is gone by now does not disturb the order. */
@@ -113,11 +148,10 @@ function page(
   filter: (task: Task) => boolean,
   { limit = 100, cursor = '' }: { limit?: number; cursor?: string },
 ): Page<Task> {
-  const size = Math.min(Math.max(1, Math.floor(limit)), MAX_PAGE)
   const items: Task[] = []
   for (const task of tasks) {
     if (task.taskId <= cursor || !filter(task)) continue
-    if (items.length === size) return { items, cursor: items.at(-1)?.taskId ?? '' }
+    if (items.length === limit) return { items, cursor: items[items.length - 1]?.taskId ?? '' }
     items.push(task)
   }
   return { items }

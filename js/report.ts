@@ -16,17 +16,12 @@ export interface CoreStats {
   }[]
 }
 
-/** Since the queue was made. */
-export interface Totals {
-  readonly succeeded: number
-  readonly exhausted: number
-  readonly cancelled: number
-}
-
 /** All of the stats but what the queue itself counts. */
 export type RunnerStats = Omit<QueueStats, 'capacity' | 'firstAttemptSucceeded' | 'attempts'>
 
-export function report(core: CoreStats, lanes: Lanes, deadLetters: number, totals: Totals): RunnerStats {
+type Held = Pick<QueueStats, 'depth' | 'inFlight' | 'nextAttemptAt' | 'origins'>
+
+export function report(core: CoreStats, lanes: Lanes): Held {
   const byLane = new Map(core.lanes.map((row) => [row.lane, row]))
   const origins: Record<string, OriginStats> = {}
   for (const [origin, lane] of lanes.entries()) {
@@ -34,17 +29,11 @@ export function report(core: CoreStats, lanes: Lanes, deadLetters: number, total
     origins[origin] = { depth, inFlight, circuit: 'CLOSED', heldUntilAt, retryBudget: Number.POSITIVE_INFINITY }
   }
   const { depth, inFlight, nextAttemptAt } = core
-  return { depth, inFlight, nextAttemptAt, deadLetters, ...totals, origins }
+  return { depth, inFlight, nextAttemptAt, origins }
 }
 
+/** Without a core. */
+export const nothingHeld: Held = { depth: 0, inFlight: 0, nextAttemptAt: null, origins: {} }
+
 /** Before there is a runner. */
-export const nothingYet: RunnerStats = {
-  depth: 0,
-  inFlight: 0,
-  deadLetters: 0,
-  succeeded: 0,
-  exhausted: 0,
-  cancelled: 0,
-  nextAttemptAt: null,
-  origins: {},
-}
+export const nothingYet: RunnerStats = { ...nothingHeld, deadLetters: 0, succeeded: 0, exhausted: 0, cancelled: 0 }

@@ -73,14 +73,15 @@ export function readFetch(
   const options = (init?.redrive || {}) as TaskOptions
   checkTask(options)
   const policy = taskPolicy(settings.policies, options)
-  const request = input instanceof Request ? new Request(input, init) : null
-  const url = new URL(request?.url ?? absolute(String(input)))
+  const url = new URL(input instanceof Request ? input.url : absolute(String(input)))
   if (url.username || url.password) {
     throw new TypeError(`expected a URL without user name and password, got one for ${url.host}; use a header`)
   }
+  // asked first: a Request made of it would hide it
+  if (isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}${url.pathname}`)
+  const request = input instanceof Request ? new Request(input, init) : null
   const sendMethod = request?.method ?? init?.method ?? 'GET'
   const method = sendMethod.toUpperCase()
-  const what = `${method} ${url.origin}${url.pathname}`
   const headers = new Headers(request?.headers ?? init?.headers)
   const keyed = readKey({ method, origin: url.origin, headers, options }, settings.idempotency, keys)
   const signal = request?.signal ?? init?.signal ?? null
@@ -111,7 +112,7 @@ export function readFetch(
   // a Request's own body is not one-shot to its owner: it is read here, as fetch would
   if (request)
     return request.body ? request.arrayBuffer().then((bytes) => finish(ownBytes(bytes, null))) : finish(NO_BODY)
-  const body = freezeBody(init?.body ?? null, what)
+  const body = freezeBody(init?.body ?? null)
   return body instanceof Promise ? body.then(finish) : finish(body)
 }
 
@@ -129,7 +130,7 @@ function ownBytes(buffer: ArrayBuffer, contentType: string | null): Body {
 }
 
 /** The body as something that cannot change between attempts, with the content type fetch would give it. */
-function freezeBody(body: BodyInit | null, what: string): Body | Promise<Body> {
+function freezeBody(body: BodyInit | null): Body | Promise<Body> {
   if (body === null) return NO_BODY
   if (typeof body === 'string') return fromText(body, 'text/plain;charset=UTF-8')
   if (body instanceof URLSearchParams) {
@@ -141,15 +142,12 @@ function freezeBody(body: BodyInit | null, what: string): Body | Promise<Body> {
     copy.set(new Uint8Array(body.buffer, body.byteOffset, body.byteLength))
     return ownBytes(copy.buffer, null)
   }
-  if (isStream(body)) throw new BodyNotReplayableError(what)
   const response = new Response(body)
   return response.arrayBuffer().then((bytes) => ownBytes(bytes, response.headers.get('content-type')))
 }
 
 function fromText(text: string, contentType: string): Body {
-  // UTF-8 takes at most three bytes a UTF-16 unit; short texts need no exact count
-  const bytes = text.length < 1024 ? text.length * 3 : encoder.encode(text).byteLength
-  return { value: text, bytes, contentType }
+  return { value: text, bytes: encoder.encode(text).byteLength, contentType }
 }
 
 /** A web stream, or the async iterable that Node's fetch takes as well. */

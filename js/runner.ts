@@ -5,7 +5,7 @@
  * ended. Tasks here live in memory and end with the page.
  */
 
-import { attempt, bothSignals, type Finished, isOffline, OUTCOME } from './attempt.ts'
+import { attempt, bothSignals, type Finished, isOffline, notSent, OUTCOME } from './attempt.ts'
 import { answer, link, outcomeOf, release } from './callers.ts'
 import type { Engine } from './core/engine.ts'
 import type { CoreQueue } from './core/generated/glue.js'
@@ -16,7 +16,7 @@ import { askHooks } from './hooks.ts'
 import type { Host } from './host.ts'
 import { Lanes } from './lanes.ts'
 import { Registry } from './registry.ts'
-import { type CoreStats, type RunnerStats, report } from './report.ts'
+import { type CoreStats, nothingHeld, type RunnerStats, report } from './report.ts'
 import { type Entry, showEntries, showEntry, type Task, traceIdOf } from './task.ts'
 import type { Answer } from './transport.ts'
 import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
@@ -37,8 +37,10 @@ export class Runner {
   readonly #tasks = new Map<number, Task>()
   readonly #onNetwork = () => this.#setOnline(!isOffline())
   #pumpQueued = false
+  #trapped = false
   #state: 'open' | 'closing' | 'stopped' = 'open'
   #drained: (() => void) | undefined
+  readonly #closing = new AbortController()
 
   constructor(engine: Engine, host: Host) {
     const { concurrency, concurrencyPerOrigin, capacity, capacityBytes, seed, retention, clock } = host.settings
@@ -59,6 +61,11 @@ export class Runner {
   /** Closed or closing, or the core trapped: nothing new can be decided here. */
   get stopped(): boolean {
     return this.#state !== 'open'
+  }
+
+  /** Aborted when no new work is begun here any more. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
   }
 
   /** The core has this task now, under `slot`. */
@@ -86,15 +93,17 @@ export class Runner {
   /** Starts what may start, ends what ran out of time, arms the timer. */
   pump(): void {
     if (this.#state === 'stopped') return
-    this.#guard(() => {
+    this.guard(() => {
+      let now = 0
       for (let count = BATCH; count === BATCH; ) {
-        count = this.core.poll(this.host.now())
+        now = this.host.now()
+        count = this.core.poll(now)
         if (count === 0) break
         // copied: what runs below may call back into the core, and its memory may move
         const actions = new Uint32Array(this.#engine.memory.buffer, this.core.actionsPtr(), count * 2).slice()
         for (let i = 0; i < actions.length; i += 2) this.#act(actions[i] as number, actions[i + 1] as number)
       }
-      if (this.#state !== 'stopped') this.#timer.arm(this.core.wakeAt(), this.host.now())
+      if (this.#state !== 'stopped') this.#timer.arm(this.core.wakeAt(), now)
     })
   }
 
@@ -114,14 +123,17 @@ export class Runner {
       finished.answer?.discard()
       return
     }
-    this.#guard(() => this.#decide(task, finished))
-    this.pump()
-    if (this.#drained && this.core.inFlight() === 0) this.#drained()
+    this.guard(() => this.#decide(task, finished))
+    // attempts that end together cost the core one look
+    this.pumpSoon()
+    if (this.#drained && !this.guard(() => this.core.inFlight())) this.#drained()
   }
 
   cancel(task: Task, reason: unknown): 'cancelled' | 'requested' | 'gone' {
     if (task.slot < 0) return 'gone'
-    const requested = this.core.cancel(task.slot) === 2
+    const requested = this.guard(() => this.core.cancel(task.slot)) === 2
+    // the core trapped: the task has ended already
+    if (task.slot < 0) return 'gone'
     // the caller learns at once, even while the attempt in flight still ends
     release(task)?.reject(reason)
     if (requested) {
@@ -149,7 +161,8 @@ export class Runner {
   /** Until when calls to this origin have to wait; 0: they need not. */
   heldUntil(origin: string): number {
     const lane = this.lanes.find(origin)
-    return lane === undefined ? 0 : this.core.heldUntil(lane, this.host.now())
+    if (lane === undefined || this.stopped) return 0
+    return this.guard(() => this.core.heldUntil(lane, this.host.now())) ?? 0
   }
 
   get depth(): number {
@@ -157,16 +170,16 @@ export class Runner {
   }
 
   pause(origin: string | undefined): void {
-    this.core.pause(origin === undefined ? NONE : this.lanes.of(origin))
+    this.guard(() => this.core.pause(origin === undefined ? NONE : this.lanes.of(origin)))
   }
 
   resume(origin: string | undefined): void {
-    this.core.resume(this.host.now(), origin === undefined ? NONE : this.lanes.of(origin))
+    this.guard(() => this.core.resume(this.host.now(), origin === undefined ? NONE : this.lanes.of(origin)))
     this.pump()
   }
 
   flush(): number {
-    const count = this.core.flush(this.host.now(), NONE)
+    const count = this.guard(() => this.core.flush(this.host.now(), NONE)) ?? 0
     this.pump()
     return count
   }
@@ -176,11 +189,14 @@ export class Runner {
   }
 
   stats(): RunnerStats {
-    return report(this.core.stats() as CoreStats, this.lanes, this.registry.deadLetters, this.totals)
+    const counted = { deadLetters: this.registry.deadLetters, ...this.totals }
+    const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes))
+    return { ...(held ?? nothingHeld), ...counted }
   }
 
   /** Lets attempts in flight end, for `drainMs` at most; then every caller gets what there is. */
   async close(drainMs: number): Promise<void> {
+    this.#closing.abort()
     if (this.#state === 'open' && this.core.inFlight() > 0) {
       this.#state = 'closing'
       this.core.pause(NONE)
@@ -192,10 +208,9 @@ export class Runner {
         }
       })
     }
-    const trapped = this.#state === 'stopped'
     this.#stop(new QueueClosedError(this.host.settings.name))
     // a core that trapped is not safe to call any more, not even to free it
-    if (!trapped) this.core.free()
+    if (!this.#trapped) this.core.free()
   }
 
   #emitQueued(task: Task): void {
@@ -233,7 +248,8 @@ export class Runner {
     }
     // the queue closed, or a listener or hook cancelled the task, while others were asked
     if (this.#state === 'stopped') return
-    if (task.cancelRequested) return this.settle(task, notSent(OUTCOME.released, host.now()))
+    if (task.cancelRequested || this.#state === 'closing')
+      return this.settle(task, notSent(OUTCOME.released, host.now()))
     if (context && host.events.has('attempt')) host.events.emit('attempt', { task: this.show(task), context })
     host.sent()
     const caller = task.waiter && !call.options.detach ? call.signal : null
@@ -251,15 +267,16 @@ export class Runner {
     const { core, host } = this
     const { outcome, status, durationMs } = finished
     const now = host.now()
-    const serverDelayMs = status >= 400 ? this.#serverDelay(finished.answer, now) : Number.NaN
-    const verdict = core.settle(now, task.slot, outcome, status, serverDelayMs, durationMs)
-    const attemptNumber = task.attemptNumber || 1
     const sent = finished.answer !== null || finished.error !== undefined
     if (sent) {
+      // before the core is asked: should it trap, this is what the caller gets
       task.last?.answer?.discard()
       task.last = finished
       task.lastStatus = status
     }
+    const serverDelayMs = status >= 400 ? this.#serverDelay(finished.answer, now) : Number.NaN
+    const verdict = core.settle(now, task.slot, outcome, status, serverDelayMs, durationMs)
+    const attemptNumber = task.attemptNumber || (sent ? 1 : 0)
     task.controller = undefined
     const log = (next: string, nextAt = Number.NaN): Entry => {
       const error = finished.answer ? null : errorText(finished.error)
@@ -322,9 +339,9 @@ export class Runner {
     if (status === 'SUCCEEDED') {
       this.totals.succeeded++
       if (events.has('succeeded')) {
-        const response = task.waiter ? task.last?.answer?.clone() : task.last?.answer?.deliver(null)
-        events.emit('succeeded', { task: this.show(task), response: response instanceof Response ? response : null })
-      } else if (!task.waiter) task.last?.answer?.discard()
+        events.emit('succeeded', { task: this.show(task), response: task.last?.answer?.clone() ?? null })
+      }
+      if (!task.waiter) task.last?.answer?.discard()
     } else if (status === 'EXHAUSTED') {
       this.totals.exhausted++
       if (events.has('exhausted')) {
@@ -348,25 +365,28 @@ export class Runner {
 
   #setOnline(online: boolean): void {
     if (this.#state === 'stopped') return
-    this.#guard(() => this.core.setOnline(this.host.now(), online))
+    this.guard(() => this.core.setOnline(this.host.now(), online))
     this.pump()
   }
 
-  /** A core that traps is dead: every caller gets what there is, and later calls are plain (S18). */
-  #guard(work: () => void): void {
+  /** A core that traps is dead: every caller gets what there is, and later calls are plain (S18). undefined: it is. */
+  guard<T>(work: () => T): T | undefined {
+    if (this.#state === 'stopped') return undefined
     try {
-      work()
+      return work()
     } catch (error) {
-      if (this.#state === 'stopped') return
       const message = `the core stopped (${errorText(error)}): waiting calls got their last answer; calls are plain fetch now`
       this.host.degraded('core_unreachable', message)
+      this.#trapped = true
       this.#stop(error)
+      return undefined
     }
   }
 
   /** Ends everything: each caller gets its last answer or error, or else `error`. */
   #stop(error: unknown): void {
     this.#state = 'stopped'
+    this.#closing.abort()
     globalThis.removeEventListener?.('online', this.#onNetwork)
     globalThis.removeEventListener?.('offline', this.#onNetwork)
     this.#timer.free()
@@ -376,9 +396,4 @@ export class Runner {
       this.#end(task, 'CANCELLED')
     }
   }
-}
-
-/** An attempt that never left. */
-function notSent(outcome: number, now: number): Finished {
-  return { outcome, status: 0, answer: null, error: undefined, startedAt: now, durationMs: 0 }
 }

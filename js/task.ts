@@ -26,6 +26,7 @@ export interface Entry {
 
 /** "the last 100 are kept" */
 const MAX_ENTRIES = 100
+const NO_ENTRIES: readonly Entry[] = []
 
 export class Task {
   readonly taskId: string
@@ -57,7 +58,7 @@ export class Task {
   unlink: (() => void) | undefined
   /** The last attempt, whose answer the caller gets if there is no better one. */
   last: Finished | undefined
-  readonly entries: Entry[] = []
+  entries: readonly Entry[] = NO_ENTRIES
   /** Of the last attempt that had a response. */
   lastStatus = 0
   /** Callers of `result()`. */
@@ -83,8 +84,8 @@ export class Task {
   }
 
   log(entry: Entry): void {
-    this.entries.push(entry)
-    if (this.entries.length > MAX_ENTRIES) this.entries.shift()
+    // a copy of just the right size: most tasks log a line or two, and push would reserve room for seventeen
+    this.entries = [...this.entries.slice(1 - MAX_ENTRIES), entry]
   }
 
   /** `kept` says which of the names may be shown and stored: the core's list. */

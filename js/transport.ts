@@ -15,8 +15,8 @@ export interface AttemptInit {
 export interface Transport {
   /** Rejects when there was no answer. */
   send(attempt: AttemptInit): Promise<Answer>
-  /** Whether no repeat can mend this error. Absent: any error may pass, since fetch tells them not apart. */
-  isFinal?(error: unknown): boolean
+  /** Whether no repeat can mend this error: it is of the caller's own making. */
+  isFinal(error: unknown): boolean
   /** What a deferred call is answered with: 202 Accepted. */
   accepted(taskId: string, traceId: string): unknown
 }

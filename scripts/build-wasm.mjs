@@ -52,11 +52,12 @@ async function compile(cargo, sysrootPath) {
   })
 }
 
+/** The glue generator, an ordinary program of this machine's. */
+const buildGenerator = () =>
+  run('cargo', ['build', '--package', 'xtask'], { cwd: root, env: { CARGO_TARGET_DIR: toolsTargetDir } })
+
 async function bind(directory) {
-  await run('cargo', ['run', '--quiet', '--package', 'xtask', '--', linkedWasm, directory], {
-    cwd: root,
-    env: { CARGO_TARGET_DIR: toolsTargetDir },
-  })
+  await run(join(toolsTargetDir, 'debug', process.platform === 'win32' ? 'xtask.exe' : 'xtask'), [linkedWasm, directory])
   if (existsSync(join(directory, 'snippets'))) {
     throw new StepError(
       'a dependency brought a JavaScript snippet along; js/core/ loads one glue file and nothing beside it',
@@ -117,7 +118,7 @@ export async function buildWasm() {
       mkdirSync(at('target'), { recursive: true })
       const bindings = mkdtempSync(at('target', 'bindings-')) // its own, so that two builds at once do not mix
       const optimised = join(bindings, 'optimised.wasm')
-      await compile(cargo, sysroot(rustc))
+      await Promise.all([compile(cargo, sysroot(rustc)), buildGenerator()])
       await bind(bindings)
       await optimise(join(bindings, 'redrive_bg.wasm'), optimised)
       const wasm = readFileSync(optimised)

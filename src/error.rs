@@ -62,7 +62,7 @@ fn plain(number: f64) -> String {
         let rest = if size == size as u64 as f64 { "" } else { ".000.." };
         return [sign, whole.as_str(), rest].concat();
     }
-    let decimals = (1000_u64.saturating_add(thousandths)).to_string();
+    let decimals = thousandths.saturating_add(1000).to_string();
     let decimals = decimals.get(1..).unwrap_or("").trim_end_matches('0');
     [sign, whole.as_str(), ".", decimals].concat()
 }

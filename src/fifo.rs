@@ -66,11 +66,6 @@ struct Rank {
 }
 
 impl Fifo {
-    /// Whether nobody waits here.
-    pub const fn is_empty(&self) -> bool {
-        self.ranks.is_empty()
-    }
-
     /// The highest priority present and who is first at it.
     pub fn front(&self) -> Option<(i32, u32)> {
         self.ranks.last().map(|rank| (rank.priority, rank.first))
@@ -135,7 +130,7 @@ mod tests {
         }
         assert_eq!(fifo.front(), Some((5, 1)));
         assert_eq!(drain(&mut fifo, &mut links), [1, 4, 5, 0, 3, 2]);
-        assert!(fifo.is_empty());
+        assert_eq!(fifo.front(), None);
     }
 
     #[test]

@@ -8,6 +8,49 @@
 //! npm package of the same name.
 //!
 //! Start at [`queue::Queue`]. Durations and instants are whole milliseconds ([`time::Millis`]).
+//!
+//! ```
+//! use redrive::policy::{Policy, PolicyOptions};
+//! use redrive::queue::{Action, Admission, Ended, Limits, Queue, Verdict};
+//! use redrive::task::{Flags, Outcome};
+//! use redrive::time::Millis;
+//!
+//! # fn main() -> Result<(), redrive::error::PolicyError> {
+//! let limits = Limits { concurrency: 3, per_lane: 3, capacity: 10_000, capacity_bytes: 1 << 20 };
+//! let mut queue = Queue::new(limits, 1);
+//! let policy = queue.intern(Policy::new(&PolicyOptions::default())?);
+//! let lane = queue.open_lane();
+//!
+//! let now = Millis::new(1_700_000_000_000);
+//! let admission = Admission {
+//!     lane,
+//!     policy,
+//!     priority: 0,
+//!     bytes: 0,
+//!     flags: Flags::REPLAYABLE,
+//!     created_at: now,
+//!     expires_at: Millis::MAX,
+//!     wait_until: Millis::MAX,
+//!     started: false,
+//! };
+//! let slot = queue.admit(now, &admission).expect("there is room");
+//!
+//! let mut actions = Vec::new();
+//! queue.poll(now, &mut actions);
+//! assert_eq!(actions, [Action::Start(slot)]);
+//!
+//! // The host sends the request and says how it ended: 503, come back in 2 s.
+//! let ended = Ended {
+//!     outcome: Outcome::Response,
+//!     status: 503,
+//!     server_delay: Some(Millis::new(2000)),
+//!     duration: Some(Millis::new(80)),
+//! };
+//! assert!(matches!(queue.settle(now, slot, &ended), Verdict::Retry { delay, .. } if delay >= Millis::new(2000)));
+//! assert!(queue.wake_at() >= now.plus(Millis::new(2000)));
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod agenda;
 pub mod backoff;
@@ -16,9 +59,9 @@ pub mod budget;
 pub mod classify;
 pub mod curve;
 pub mod error;
-pub mod fifo;
+mod fifo;
 pub mod headers;
-pub mod lanes;
+mod lanes;
 pub mod policy;
 pub mod queue;
 pub mod retry_after;

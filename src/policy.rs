@@ -9,9 +9,11 @@ use crate::curve::{Curve, Growth};
 use crate::error::PolicyError;
 use crate::time::Millis;
 
+mod check;
 mod fields;
 mod statuses;
 
+use check::{Check, Strategy};
 pub use fields::FIELD_COUNT;
 pub use statuses::StatusSet;
 
@@ -97,37 +99,39 @@ pub struct Policy {
 const DAY: Millis = Millis::new(86_400_000);
 /// Longest wait of the growing curves unless said otherwise.
 const DEFAULT_CAP: Millis = Millis::new(30_000);
+/// How long a call may take to answer unless said otherwise.
+const TIMEOUT: Millis = Millis::new(30_000);
 
 impl Policy {
     /// Checks every option, the ones of other curves too: a wrong number that is not used today
     /// would be a surprise on the day it is.
     pub fn new(options: &PolicyOptions) -> Result<Policy, PolicyError> {
-        let growing = check_strategy(options.strategy)?;
-        let jitter = check_jitter(options.jitter_type)?;
-        check_unused(options)?;
-        let base = duration("initialDelayMs", options.initial_delay_ms)?.unwrap_or(Millis::new(500));
-        let step = duration("stepMs", options.step_ms)?.unwrap_or(base);
-        let multiplier = check_multiplier(options.multiplier)?;
-        let (growth, default_cap) = match growing {
+        let mut check = Check::default();
+        let strategy = check.strategy(options.strategy);
+        let base = check.duration("initialDelayMs", options.initial_delay_ms, Millis::new(500));
+        let step = check.duration("stepMs", options.step_ms, base);
+        let multiplier = check.multiplier(options.multiplier);
+        let (growth, default_cap) = match strategy {
             Strategy::Exponential => (Growth::Exponential { multiplier }, DEFAULT_CAP),
             Strategy::Linear => (Growth::Linear { step }, DEFAULT_CAP),
             Strategy::Fixed => (Growth::Fixed, Millis::MAX),
         };
-        let cap = duration("maxDelayMs", options.max_delay_ms)?.unwrap_or(default_cap);
+        let cap = check.duration("maxDelayMs", options.max_delay_ms, default_cap);
         let policy = Policy {
             curve: Curve { growth, base, cap },
-            jitter,
-            max_attempts: check_max_attempts(options.max_attempts)?,
-            total_budget: duration("totalBudgetMs", options.total_budget_ms)?.unwrap_or(DAY),
-            retry_network_errors: check_flag("retryNetworkErrors", options.retry_network_errors)?,
-            attempt_timeout: duration("attemptTimeoutMs", options.attempt_timeout_ms)?.unwrap_or(DEFAULT_CAP),
-            estimated_call: duration("estimatedCallMs", options.estimated_call_ms)?,
-            max_server_delay: duration("maxServerDelayMs", options.max_server_delay_ms)?.unwrap_or(DAY),
-            key_ttl: duration("keyTtlMs", options.key_ttl_ms)?.unwrap_or(DAY),
-            retryable: StatusSet::new(options.retryable_status_codes.as_deref())?,
+            jitter: check.jitter(options.jitter_type),
+            max_attempts: check.max_attempts(options.max_attempts),
+            total_budget: check.duration("totalBudgetMs", options.total_budget_ms, DAY),
+            retry_network_errors: check.flag("retryNetworkErrors", options.retry_network_errors),
+            attempt_timeout: check.duration("attemptTimeoutMs", options.attempt_timeout_ms, TIMEOUT),
+            estimated_call: check.optional_duration("estimatedCallMs", options.estimated_call_ms),
+            max_server_delay: check.duration("maxServerDelayMs", options.max_server_delay_ms, DAY),
+            key_ttl: check.duration("keyTtlMs", options.key_ttl_ms, DAY),
+            retryable: check.statuses(options.retryable_status_codes.as_deref()),
         };
-        policy.check_key_outlives_schedule()?;
-        Ok(policy)
+        check.unused(options);
+        check.key_outlives_schedule(&policy);
+        check.finish(policy)
     }
 
     /// The curve of the waits.
@@ -196,135 +200,5 @@ impl Policy {
             sum = sum.plus(longest);
         }
         sum
-    }
-
-    /// A retry that the server no longer recognizes as one would be a second effect. Only a
-    /// schedule that both may and can outlive the key is refused: a shorter budget ends the
-    /// task in time, and so does a shorter schedule.
-    fn check_key_outlives_schedule(&self) -> Result<(), PolicyError> {
-        let longest = self.longest_schedule();
-        if self.total_budget <= self.key_ttl || longest <= self.key_ttl {
-            return Ok(());
-        }
-        let expected = format!(
-            "at least the {} ms the retries may take, or a totalBudgetMs (now {}) of at most keyTtlMs",
-            longest.get(),
-            self.total_budget.get(),
-        );
-        Err(PolicyError { option: "keyTtlMs", expected, got: self.key_ttl.get().to_string() })
-    }
-}
-
-enum Strategy {
-    Exponential,
-    Linear,
-    Fixed,
-}
-
-fn check_strategy(strategy: Option<f64>) -> Result<Strategy, PolicyError> {
-    match whole("strategy", "a known strategy", strategy, 0.0, 8.0)?.unwrap_or(0) {
-        0 => Ok(Strategy::Exponential),
-        1 => Ok(Strategy::Linear),
-        2 => Ok(Strategy::Fixed),
-        other => Err(not_yet("strategy", "exponential, linear or fixed", strategy_name(other))),
-    }
-}
-
-fn check_jitter(jitter: Option<f64>) -> Result<Jitter, PolicyError> {
-    match whole("jitterType", "a known jitter", jitter, 0.0, 6.0)?.unwrap_or(1) {
-        0 => Ok(Jitter::None),
-        1 => Ok(Jitter::Full),
-        2 => Ok(Jitter::Equal),
-        3 => Ok(Jitter::Decorrelated),
-        other => Err(not_yet("jitterType", "NONE, FULL, EQUAL or DECORRELATED", jitter_name(other))),
-    }
-}
-
-const fn strategy_name(code: u64) -> &'static str {
-    match code {
-        3 => "polynomial",
-        4 => "sidekiq",
-        5 => "buckets",
-        6 => "padded_exponential",
-        7 => "spread",
-        _ => "table",
-    }
-}
-
-const fn jitter_name(code: u64) -> &'static str {
-    match code {
-        4 => "ADDITIVE",
-        5 => "PROPORTIONAL",
-        _ => "DECORRELATED_CLAMPED",
-    }
-}
-
-fn not_yet(option: &'static str, available: &str, name: &str) -> PolicyError {
-    PolicyError { option, expected: available.to_owned(), got: [name, ", not available yet"].concat() }
-}
-
-/// Options of the curves to come.
-fn check_unused(options: &PolicyOptions) -> Result<(), PolicyError> {
-    between("jitterRatio", "a number, 0..=1", options.jitter_ratio, 0.0, 1.0)?;
-    between("freshJitter", "a number, 0..=0.5", options.fresh_jitter, 0.0, 0.5)?;
-    between("exponent", "a number, 0..=8", options.exponent, 0.0, 8.0)?;
-    duration("baseMs", options.base_ms)?;
-    duration("jitterMs", options.jitter_ms)?;
-    for &delay in options.delays_ms.as_deref().unwrap_or(&[]) {
-        duration("delaysMs", Some(delay))?;
-    }
-    Ok(())
-}
-
-fn check_max_attempts(given: Option<f64>) -> Result<u8, PolicyError> {
-    let attempts = whole("maxAttempts", "a whole number, 1..=100", given, 1.0, 100.0)?;
-    Ok(attempts.map_or(5, |n| n as u8))
-}
-
-fn check_multiplier(given: Option<f64>) -> Result<f64, PolicyError> {
-    let expected = "1, or a number 1.01..=100";
-    match between("multiplier", expected, given, 1.0, 100.0)? {
-        Some(multiplier) if multiplier > 1.0 && multiplier < 1.01 => {
-            Err(PolicyError::number("multiplier", expected, multiplier))
-        }
-        multiplier => Ok(multiplier.unwrap_or(2.0)),
-    }
-}
-
-fn check_flag(option: &'static str, given: Option<f64>) -> Result<bool, PolicyError> {
-    Ok(whole(option, "true or false", given, 0.0, 1.0)?.is_none_or(|flag| flag == 1))
-}
-
-fn duration(option: &'static str, given: Option<f64>) -> Result<Option<Millis>, PolicyError> {
-    let expected = "a whole number of milliseconds, 0..=8640000000000000";
-    Ok(whole(option, expected, given, 0.0, LONGEST_MS)?.map(Millis::new))
-}
-
-fn whole(
-    option: &'static str,
-    expected: &str,
-    given: Option<f64>,
-    least: f64,
-    most: f64,
-) -> Result<Option<u64>, PolicyError> {
-    match between(option, expected, given, least, most)? {
-        Some(number) if number as u64 as f64 != number => Err(PolicyError::number(option, expected, number)),
-        number => Ok(number.map(|number| number as u64)),
-    }
-}
-
-fn between(
-    option: &'static str,
-    expected: &str,
-    given: Option<f64>,
-    least: f64,
-    most: f64,
-) -> Result<Option<f64>, PolicyError> {
-    match given {
-        // Written so that NaN, which compares with nothing, is refused.
-        Some(number) if !(number >= least && number <= most) => {
-            Err(PolicyError::number(option, expected, number))
-        }
-        number => Ok(number),
     }
 }

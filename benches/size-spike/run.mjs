@@ -3,6 +3,7 @@
 //
 //   node benches/size-spike/run.mjs             parts, then choices; some minutes
 //   node benches/size-spike/run.mjs json key    only these rows, beside the whole
+//   node benches/size-spike/run.mjs crate+talc  features of Cargo.toml, put together
 //
 // Uses the repo's own tools: cargo, xtask (wasm-bindgen), binaryen, esbuild.
 import { createHash } from 'node:crypto'
@@ -39,16 +40,27 @@ const parts = {
   talc: 'talc; without it dlmalloc, the default allocator',
 }
 const whole = Object.keys(parts)
-const dependenciesSmall = ['profile.release.package."*".opt-level="s"', 'profile.release.package.sha2.opt-level=3'].flatMap((line) => ['--config', line])
+const dependenciesSmall = [
+  'profile.release.package."*".opt-level="s"',
+  'profile.release.package.sha2.opt-level=3',
+].flatMap((line) => ['--config', line])
 const scalar = { rustFlags: [] }
 
 /** Rows that change how the whole is built, or add what the design forbids. */
 const choices = {
   'sha-scalar': { what: 'sha2 without simd128 (the module too)', features: whole, ...scalar },
-  'sha-compact': { what: 'sha2 compact, without simd128', features: whole, rustFlags: ['--cfg=sha2_backend_soft="compact"'] },
+  'sha-compact': {
+    what: 'sha2 compact, without simd128',
+    features: whole,
+    rustFlags: ['--cfg=sha2_backend_soft="compact"'],
+  },
   'opt-s': { what: 'opt-level s, wasm-opt -Os', features: whole, profile: 's', wasmOpt: '-Os' },
   'opt-z': { what: 'opt-level z, wasm-opt -Oz', features: whole, profile: 'z', wasmOpt: '-Oz' },
-  'dependencies-s': { what: 'opt-level s for the dependencies, 3 for own code and sha2', features: whole, config: dependenciesSmall },
+  'dependencies-s': {
+    what: 'opt-level s for the dependencies, 3 for own code and sha2',
+    features: whole,
+    config: dependenciesSmall,
+  },
   'inline-10': {
     what: 'inline threshold of LLVM 10 instead of 225',
     features: whole,
@@ -58,13 +70,24 @@ const choices = {
   'std-sort': { what: 'sort_unstable_by instead of a heap sort', features: [...whole, 'std-sort'] },
   'str-search': { what: 'str::match_indices instead of bytes', features: [...whole, 'str-search'] },
   fmt: { what: 'format! of text and integers in messages', features: [...whole, 'fmt'] },
+  today: { what: 'the crate as it is', features: ['crate'] },
+  'today-z': { what: 'the crate as it is, opt-level z', features: ['crate'], profile: 'z', wasmOpt: '-Oz' },
+  forecast: { what: 'the crate as it is, with the parts it lacks; no gates, no order keys', features: ['forecast'] },
   'float-parse': { what: 'forbidden: str::parse::<f64>', features: [...whole, 'float-parse'] },
   'float-print': { what: 'forbidden: format!("{f64}")', features: [...whole, 'float-print'] },
   'serde-inward': { what: 'forbidden: serde-wasm-bindgen inward', features: [...whole, 'serde-inward'] },
 }
 
 // Not `--all-features`: then wasm-opt writes import kinds that no engine loads yet.
-const features = ['simd', 'bulk-memory', 'sign-ext', 'nontrapping-float-to-int', 'reference-types', 'multivalue', 'mutable-globals']
+const features = [
+  'simd',
+  'bulk-memory',
+  'sign-ext',
+  'nontrapping-float-to-int',
+  'reference-types',
+  'multivalue',
+  'mutable-globals',
+]
 const wasmOptFlags = [...features.map((name) => `--enable-${name}`), '--strip-debug', '--strip-producers']
 
 /** Rows that also run: they trade speed for bytes, so both are printed. */
@@ -79,7 +102,10 @@ async function compile(cargo, { features, rustFlags = ['-Ctarget-feature=+simd12
   const flags = [...rustFlags, ...remap.map((pair) => `--remap-path-prefix=${pair.join('=')}`)].join('\x1f')
   const env = { CARGO_TARGET_DIR: targetDir, CARGO_ENCODED_RUSTFLAGS: flags, CARGO_PROFILE_RELEASE_OPT_LEVEL: profile }
   const choice = features.length > 0 ? ['--features', features.join(',')] : []
-  await run(cargo[0], [...cargo.slice(1), 'build', '--release', '--locked', '--target', wasmTarget, ...choice, ...config], { cwd: here, env })
+  await run(cargo[0], [...cargo.slice(1), 'build', '--release', '--target', wasmTarget, ...choice, ...config], {
+    cwd: here,
+    env,
+  })
 }
 
 async function bind() {
@@ -117,7 +143,8 @@ export async function load() {
 `,
   )
   const options = { bundle: true, minify: true, format: 'esm', target: 'es2022', write: false, logLevel: 'error' }
-  const bundled = async (file) => Buffer.from((await build({ ...options, entryPoints: [join(out, file)] })).outputFiles[0].contents)
+  const bundled = async (file) =>
+    Buffer.from((await build({ ...options, entryPoints: [join(out, file)] })).outputFiles[0].contents)
   return { shipped: await bundled('chunk.js'), glue: await bundled('redrive_bg.js') }
 }
 
@@ -127,7 +154,10 @@ function smoke(core) {
   const text = (array) => new TextDecoder().decode(array)
   const request = ['POST', 'HTTPS://u@A.test:443/x/../%7ey%2f?b=1#c', 'Text/Plain; q=1', 'scope', ''].join('\0')
   const sha = createHash('sha256')
-  for (const field of [...['POST', 'https://a.test/~y%2F?b=1', 'text/plain', 'scope', ''].map(bytes), new Uint8Array(3)]) {
+  for (const field of [
+    ...['POST', 'https://a.test/~y%2F?b=1', 'text/plain', 'scope', ''].map(bytes),
+    new Uint8Array(3),
+  ]) {
     const length = Buffer.alloc(8)
     length.writeBigUInt64BE(BigInt(field.length))
     sha.update(length).update(field)
@@ -141,16 +171,29 @@ function smoke(core) {
     ['a 503 is tried again', queue.settle(1001, slot, policy, 0, 503, NaN, 5), 1],
     ['and wakes within the first ceiling', queue.wakeAt() >= 1001 && queue.wakeAt() <= 1501, true],
     ['one task', queue.stats().depth, 1],
-    ['members by UTF-16 unit', text(core.canonicalJson(bytes('{"\\ufb33":1,"\\ud83d\\ude00":1e2,"a":[-0,4.50]}'))), '{"a":[0,4.5],"😀":100,"\ufb33":1}'],
+    [
+      'members by UTF-16 unit',
+      text(core.canonicalJson(bytes('{"\\ufb33":1,"\\ud83d\\ude00":1e2,"a":[-0,4.50]}'))),
+      '{"a":[0,4.5],"😀":100,"\ufb33":1}',
+    ],
     ['asctime date', core.parseRetryAfter(bytes('Sun Nov  6 08:49:37 1994'), bytes(''), 784111777000 - 5000), 5000],
     ['RateLimit', core.parseRateLimit(bytes('"a";r=5;t=9, "b";r=0;t=30')).join(), '0,30000'],
-    ['zizq, retry 25', core.calculateBackoffDelay(new Float64Array([3, 26, ...Array(8).fill(NaN), 15000, 4, 30000]), 25, 0, 0, 0), 390640000],
-    ['headers', core.keptHeaders(bytes('accept\nauthorization\nx-my-token\nx-plain'), bytes(''), bytes('')).join(), '1,0,0,2'],
+    [
+      'zizq, retry 25',
+      core.calculateBackoffDelay(new Float64Array([3, 26, ...Array(8).fill(NaN), 15000, 4, 30000]), 25, 0, 0, 0),
+      390640000,
+    ],
+    [
+      'headers',
+      core.keptHeaders(bytes('accept\nauthorization\nx-my-token\nx-plain'), bytes(''), bytes('')).join(),
+      '1,0,0,2',
+    ],
     ['a key over the normal form', text(core.generateIdempotencyKey(bytes(request), new Uint8Array(3))), digest],
   ]
   queue.free()
   const wrong = expected.filter(([, got, want]) => got !== want)
-  if (wrong.length > 0) throw new StepError(wrong.map(([what, got, want]) => `${what}: expected ${want}, got ${got}`).join('\n'))
+  if (wrong.length > 0)
+    throw new StepError(wrong.map(([what, got, want]) => `${what}: expected ${want}, got ${got}`).join('\n'))
 }
 
 function timed(work) {
@@ -191,7 +234,12 @@ function pace(core) {
     for (let round = 0; round < 2_000; round++) core.generateIdempotencyKey(fields, body)
     return 2_000
   })
-  const rows = Array.from({ length: 100 }, (_, id) => ({ name: `row ${id}`, id, tags: ['a', 'b'], at: { y: id * 7, x: true } }))
+  const rows = Array.from({ length: 100 }, (_, id) => ({
+    name: `row ${id}`,
+    id,
+    tags: ['a', 'b'],
+    at: { y: id * 7, x: true },
+  }))
   const text = new TextEncoder().encode(JSON.stringify(rows))
   const json = timed(() => {
     for (let round = 0; round < 100; round++) core.canonicalJson(text)
@@ -205,7 +253,13 @@ async function measure(cargo, recipe, { check = false, speed = false } = {}) {
   await bind()
   const wasm = await optimise(recipe.wasmOpt === undefined ? '-O3' : recipe.wasmOpt)
   const { shipped, glue } = await chunk(wasm)
-  const row = { raw: wasm.length, gzip: gzip(wasm).length, glue: gzip(glue).length, shipped: gzip(shipped).length }
+  const row = {
+    wasm,
+    raw: wasm.length,
+    gzip: gzip(wasm).length,
+    glue: gzip(glue).length,
+    shipped: gzip(shipped).length,
+  }
   if (!check && !speed) return row
   mkdirSync(loadable, { recursive: true })
   const file = join(loadable, `${performance.now()}.mjs`)
@@ -217,8 +271,12 @@ async function measure(cargo, recipe, { check = false, speed = false } = {}) {
 
 const number = (value, width) => Math.round(value).toLocaleString('en').padStart(width)
 function print(name, row, against, what) {
-  const delta = against ? `${against.shipped >= row.shipped ? '' : '+'}${(row.shipped - against.shipped).toLocaleString('en')}` : ''
-  console.log(`${name.padEnd(14)}${number(row.raw, 8)}${number(row.gzip, 8)}${number(row.glue, 7)}${number(row.shipped, 9)}${delta.padStart(9)}  ${what}`)
+  const delta = against
+    ? `${against.shipped >= row.shipped ? '' : '+'}${(row.shipped - against.shipped).toLocaleString('en')}`
+    : ''
+  console.log(
+    `${name.padEnd(14)}${number(row.raw, 8)}${number(row.gzip, 8)}${number(row.glue, 7)}${number(row.shipped, 9)}${delta.padStart(9)}  ${what}`,
+  )
 }
 
 /** All in turn, then all again: what else the machine does meanwhile falls on every row alike. */
@@ -234,8 +292,14 @@ function race(cores) {
 
 await main(async () => {
   const asked = process.argv.slice(2)
+  for (const name of asked.filter((name) => name.includes('+'))) {
+    choices[name] = { what: 'as asked', features: name.split('+') }
+  }
   const unknown = asked.filter((name) => !(name in parts) && !(name in choices))
-  if (unknown.length > 0) throw new StepError(`no row named ${unknown.join(', ')}; there are ${[...whole, ...Object.keys(choices)].join(', ')}`)
+  if (unknown.length > 0)
+    throw new StepError(
+      `no row named ${unknown.join(', ')}; there are ${[...whole, ...Object.keys(choices)].join(', ')}`,
+    )
   const wanted = (name) => asked.length === 0 || asked.includes(name)
   const cargo = await wasmCargo()
 
@@ -249,7 +313,13 @@ await main(async () => {
     if (speed) racers.push({ name: label, core: found.core })
     print(label, found, all, what)
   }
-  if (asked.length === 0) print('face', await measure(cargo, { features: [] }), all, 'the wasm-bindgen class alone: runtime, allocator, panic text')
+  if (asked.length === 0)
+    print(
+      'face',
+      await measure(cargo, { features: [] }),
+      all,
+      'the wasm-bindgen class alone: runtime, allocator, panic text',
+    )
   console.log('without')
   for (const name of whole.filter(wanted)) {
     const rest = whole.filter((part) => part !== name && !(name === 'queue' && part === 'gates'))
@@ -259,7 +329,18 @@ await main(async () => {
   for (const [name, recipe] of Object.entries(choices).filter(([name]) => wanted(name))) {
     await row(name, name, recipe, recipe.what)
   }
+  const text = (bytes) => gzip(Buffer.from(bytes.toString('base64'))).length
+  console.log(
+    `\nthe module inline, gzipped: as base64 of its gzip ${number(text(gzip(all.wasm)), 1)}, as base64 ${number(text(all.wasm), 1)}`,
+  )
   race(racers)
-  const verdict = all.shipped <= aim ? 'inside the aim' : all.shipped <= budget ? 'inside the budget, above the aim' : 'OVER the budget'
-  console.log(`\nas shipped ${number(all.shipped, 1)} of ${number(budget, 1)} bytes (aim ${number(aim, 1)}): ${verdict}`)
+  const verdict =
+    all.shipped <= aim
+      ? 'inside the aim'
+      : all.shipped <= budget
+        ? 'inside the budget, above the aim'
+        : 'OVER the budget'
+  console.log(
+    `\nas shipped ${number(all.shipped, 1)} of ${number(budget, 1)} bytes (aim ${number(aim, 1)}): ${verdict}`,
+  )
 })

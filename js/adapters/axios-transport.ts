@@ -1,137 +1,143 @@
 /** One attempt by axios: a fresh config to the original adapter, nothing of the outer call run again. */
 
 import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
-import { type Answer, type AttemptInit, type Mark, mark, type Transport } from '../transport.ts'
+import { RedriveError } from '../errors.ts'
+import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from '../fetch-transport.ts'
+import type { Answer, AttemptInit, Transport } from '../transport.ts'
+import { AxiosAnswer, type ValidateStatus } from './axios-answer.ts'
 
-/** A sibling of the user's instance, without interceptors or default headers. */
-export type AxiosAttempts = Pick<AxiosInstance, 'request' | 'getUri'>
-
-/** What axios rejects with when the network or the server is at fault; all its other errors are the caller's. */
+/** What axios rejects with when the network or the server is at fault. */
 const PASSING = /^(ERR_NETWORK|ECONNABORTED|ETIMEDOUT|E(CONN|PIPE|AI_|HOST|NET)\w*|ENOTFOUND|UND_ERR_\w+)$/
 
+/** What is the same on every attempt. */
+export interface Frozen {
+  readonly url: URL
+  /** The headers again, as the platform has them. */
+  readonly plain: Headers
+  readonly headers: InternalAxiosRequestConfig['headers']
+  readonly data: unknown
+}
+
 export class AxiosTransport implements Transport {
-  readonly #axios: AxiosAttempts
+  readonly #axios: AxiosInstance
   readonly #config: InternalAxiosRequestConfig
-  readonly #data: unknown
-  readonly #origin: string
+  readonly #frozen: Frozen
   readonly #retryable: readonly number[]
 
-  constructor(
-    axios: AxiosAttempts,
-    config: InternalAxiosRequestConfig,
-    data: unknown,
-    origin: string,
-    retryable: readonly number[],
-  ) {
+  /** `axios` has neither interceptors nor defaults. */
+  constructor(axios: AxiosInstance, config: InternalAxiosRequestConfig, frozen: Frozen, retryable: readonly number[]) {
     this.#axios = axios
     this.#config = config
-    this.#data = data
-    this.#origin = origin
+    this.#frozen = frozen
     this.#retryable = retryable
   }
 
   async send({ overlay, signal, replay }: AttemptInit): Promise<Answer> {
-    const { cancelToken: _, redrive: __, ...config } = this.#config
-    const headers = config.headers.concat()
+    const { cancelToken: _, redrive: __, auth, ...config } = this.#config
+    const headers = this.#frozen.headers.concat()
     overlay?.forEach((value, name) => {
-      headers.set(name, value)
+      headers.set(name, value, true)
     })
-    const { validateStatus } = config
-    try {
-      const response = await this.#axios.request({
-        ...config,
-        headers,
-        signal,
-        data: this.#data,
-        transformRequest: [],
-        transformResponse: [],
-        // an answer worth another attempt is judged by the caller's rule only when it is the last
-        validateStatus: (status) => !this.#retryable.includes(status) && (validateStatus?.(status) ?? true),
-        ...(replay ? { beforeRedirect: this.#staysHome() } : {}),
-      })
-      return new AxiosAnswer(this.#restore(response), undefined, true)
-    } catch (error) {
-      const { response } = error as AxiosError
-      if (!response) throw this.#restore(error as AxiosError)
-      this.#restore(error as AxiosError)
-      this.#restore(response)
-      return new AxiosAnswer(response, error, !this.#retryable.includes(response.status), validateStatus)
-    }
+    const { data } = this.#frozen
+    // axios lets `auth` win over the header
+    const init = { ...config, ...(auth && !overlay?.has('authorization') ? { auth } : {}), headers, data, signal }
+    if (!replay) return this.#once(init)
+    return this.#sendWithinOrigin({ ...init, beforeRedirect: this.#staysHome() }, overlay)
   }
 
   isFinal(error: unknown): boolean {
-    return !PASSING.test((error as AxiosError | undefined)?.code ?? '')
+    const { code, name, request, response } = (error ?? {}) as Partial<AxiosError>
+    // the body broke off: by the http adapter with what it had, by fetch as a TypeError without a code
+    const brokeOff = response !== undefined || (!code && name === 'TypeError' && request)
+    return !brokeOff && !PASSING.test(code ?? '')
   }
 
+  /** As an adapter would give it: transformResponse is still to come. */
   accepted(taskId: string, traceId: string): Partial<AxiosResponse> {
-    const config = this.#config
     const headers = { 'content-type': 'application/json', 'redrive-task-id': taskId }
-    return { status: 202, statusText: 'Accepted', headers, data: { status: 'queued', taskId, traceId }, config }
+    const data = JSON.stringify({ status: 'queued', taskId, traceId })
+    return { status: 202, statusText: 'Accepted', headers, data, config: this.#config }
   }
 
-  /** In Node a replay's redirects are held to the recorded origin (S15); browsers follow them unasked. */
+  async #once(config: InternalAxiosRequestConfig): Promise<AxiosAnswer> {
+    const { validateStatus } = this.#config
+    let asked = false
+    let later = false
+    const ask: ValidateStatus = (status) => {
+      asked = true
+      // may not be the last answer: the caller's rule, to be asked once, has to wait for that
+      later = status >= 300 || this.#retryable.includes(status)
+      return !later && (!validateStatus || validateStatus(status))
+    }
+    try {
+      return new AxiosAnswer(await sendOnce(this.#axios, { ...config, validateStatus: ask }, this.#config), undefined)
+    } catch (error) {
+      const { response } = error as AxiosError
+      // a success that broke off, which is none
+      if (!response || (!asked && response.status < 400)) throw error
+      return new AxiosAnswer(response, error, later ? (validateStatus ?? (() => true)) : undefined)
+    }
+  }
+
+  /**
+   * Holds a replay to the recorded origin (S15). The http adapter tells of each hop before it is made; for the fetch
+   * adapter they are made here, one by one. XMLHttpRequest follows unasked, which no script can help.
+   */
+  async #sendWithinOrigin(first: InternalAxiosRequestConfig, overlay: Headers | null): Promise<Answer> {
+    const { maxRedirects = MAX_REDIRECTS, fetchOptions } = first
+    const follows = maxRedirects > 0 && (fetchOptions?.redirect ?? 'follow') === 'follow'
+    if (!follows || mayLeave(first.method ?? 'get', this.#frozen.plain, overlay)) return this.#once(first)
+    let config = { ...first, fetchOptions: { ...fetchOptions, redirect: 'manual' } }
+    let { url } = this.#frozen
+    for (let hop = 0; ; hop++) {
+      const answer = await this.#once(config)
+      // a browser's opaque redirect does not say where it leads
+      if (answer.isOpaque) return answer.refuseRedirect()
+      const location = REDIRECT.has(answer.status) ? answer.header('location') : null
+      if (location === null) return answer
+      url = new URL(location, url)
+      if (url.origin !== this.#frozen.url.origin || hop >= maxRedirects) return answer.refuseRedirect()
+      answer.discard()
+      config = afterRedirect(config, answer.status, url)
+    }
+  }
+
   #staysHome(): NonNullable<InternalAxiosRequestConfig['beforeRedirect']> {
     const { beforeRedirect } = this.#config
+    const home = this.#frozen.url.origin
     return (options, ...details) => {
-      if (new URL(options['href'] as string).origin !== this.#origin) {
-        throw new Error('a replay is not redirected to another origin')
+      const { origin } = new URL(options.href as string)
+      if (origin !== home) {
+        throw new RedriveError('REDIRECT_REFUSED', `a replay to ${home} is not redirected to another origin, ${origin}`)
       }
       beforeRedirect?.(options, ...details)
     }
   }
+}
 
-  /** The caller sees its own config, not that of an attempt. */
-  #restore<T extends { config?: InternalAxiosRequestConfig }>(result: T): T {
-    if (typeof result === 'object' && result !== null) result.config = this.#config
+/** Sends a config as it is, its transforms done already; the caller sees its own config, not that of an attempt. */
+export async function sendOnce(
+  axios: AxiosInstance,
+  config: InternalAxiosRequestConfig,
+  own: InternalAxiosRequestConfig = config,
+): Promise<AxiosResponse> {
+  const restore = <T>(result: T): T => {
+    if (typeof result === 'object' && result !== null && 'config' in result) result.config = own
     return result
+  }
+  try {
+    return restore(await axios.request({ ...config, transformRequest: [], transformResponse: [] }))
+  } catch (error) {
+    restore((error as AxiosError | undefined)?.response)
+    throw restore(error)
   }
 }
 
-class AxiosAnswer implements Answer {
-  readonly redirectRefused = false
-  readonly #response: AxiosResponse
-  readonly #error: unknown
-  /** `validateStatus` was asked already. */
-  readonly #judged: boolean
-  readonly #validate: ((status: number) => boolean) | null | undefined
-
-  constructor(
-    response: AxiosResponse,
-    error: unknown,
-    judged: boolean,
-    validate?: ((status: number) => boolean) | null | undefined,
-  ) {
-    this.#response = response
-    this.#error = error
-    this.#judged = judged
-    this.#validate = validate
-  }
-
-  get status(): number {
-    return this.#response.status
-  }
-
-  header(name: string): string | null {
-    const value = (this.#response.headers as Record<string, unknown>)[name]
-    return typeof value === 'string' ? value : null
-  }
-
-  deliver(redrive: Mark | null): AxiosResponse {
-    const good = this.#judged ? this.#error === undefined : (this.#validate?.(this.status) ?? true)
-    if (good) return mark(this.#response, redrive)
-    throw mark(this.#error, redrive)
-  }
-
-  clone(): null {
-    return null
-  }
-
-  /** Axios has read the body already, or it is a stream that nobody will. */
-  discard(): void {
-    const data: unknown = this.#response.data
-    if (typeof data === 'object' && data !== null) {
-      if ('destroy' in data && typeof data.destroy === 'function') data.destroy()
-      else if (data instanceof ReadableStream) data.cancel().catch(() => {})
-    }
-  }
+function afterRedirect<C extends InternalAxiosRequestConfig>(config: C, status: number, url: URL): C {
+  const { baseURL: _, params: __, ...next } = config
+  const moved = { ...next, url: url.href } as C
+  if (!becomesGet(status, (config.method ?? 'get').toUpperCase())) return moved
+  const headers = config.headers.concat()
+  for (const name of BODY_HEADERS) headers.delete(name)
+  return { ...moved, method: 'get', data: undefined, headers }
 }

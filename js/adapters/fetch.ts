@@ -4,6 +4,13 @@ import type { TaskOptions } from '../options.ts'
 import type { RetryQueue } from '../queue.ts'
 import { isStream, passesThrough, type RedriveInit } from '../request.ts'
 
+declare global {
+  interface RequestInit {
+    /** How redrive treats this call; `false`: not at all. */
+    redrive?: TaskOptions | false
+  }
+}
+
 export interface FetchOptions extends TaskOptions {
   /** Which requests are the queue's; the others are plain fetch. Asked with the request as it will be sent. @default all */
   readonly match?: (request: Request) => boolean
@@ -11,7 +18,8 @@ export interface FetchOptions extends TaskOptions {
 
 /** A fetch that retries through `queue`. `init.redrive` of a call is laid over `defaults`. */
 export function wrapFetch(queue: RetryQueue, defaults: FetchOptions = {}): typeof fetch {
-  return (input: RequestInfo | URL, init?: RedriveInit) => queue.fetch(input, withDefaults(input, init, defaults))
+  // async: fetch rejects, and never throws
+  return async (input: RequestInfo | URL, init?: RedriveInit) => queue.fetch(input, withDefaults(input, init, defaults))
 }
 
 /**
@@ -21,7 +29,7 @@ export function wrapFetch(queue: RetryQueue, defaults: FetchOptions = {}): typeo
 export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): () => void {
   const original = globalThis.fetch
   let active = true
-  const installed: typeof fetch = (input: RequestInfo | URL, init?: RedriveInit) => {
+  const installed: typeof fetch = async (input: RequestInfo | URL, init?: RedriveInit) => {
     if (!active || isStream(init?.body) || passesThrough(input, init)) return original(input, init)
     return queue.fetch(input, withDefaults(input, init, defaults))
   }

@@ -16,6 +16,9 @@ export async function bind(glue: typeof Glue, module: WebAssembly.Module): Promi
     readonly memory: WebAssembly.Memory
     readonly __wbindgen_start?: () => void
   }
+  if (!('corequeue_new' in exports)) {
+    throw new TypeError('options.wasm: expected the redrive.wasm of this version, got a module without its exports')
+  }
   ;(glue as unknown as { __wbg_set_wasm(exports: WebAssembly.Exports): void }).__wbg_set_wasm(exports)
   exports.__wbindgen_start?.()
   return { glue, memory: exports.memory }

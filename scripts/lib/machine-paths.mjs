@@ -11,17 +11,9 @@ export const sysroot = (rustc = ['rustc']) =>
 
 /** The folders of this machine, and the shapes such folders have on any. `/` alone would match everything. */
 const telltales = () =>
-  [
-    root,
-    cargoHome(),
-    homedir(),
-    '/root/',
-    '/home/',
-    '/Users/',
-    'C:\\Users\\',
-    '/.cargo/registry',
-    'index.crates.io',
-  ].filter((path) => path.length > 3)
+  [root, cargoHome(), homedir(), '/root/', '/home/', '/Users/', 'C:\\Users\\', '/.cargo/'].filter(
+    (path) => path.length > 3,
+  )
 
 /** The machine paths found in `bytes`, each with what stands around it. */
 export function machinePaths(bytes) {

@@ -92,9 +92,6 @@ impl Queue {
         while let Some((_, task)) = self.lanes.at(index).and_then(|lane| lane.parked.front()) {
             self.detach(task);
             self.wait(task, now);
-            if let Some(task) = self.tasks.at_mut(task) {
-                task.unauthorized = false;
-            }
         }
         self.lanes.refresh(index, now);
     }

@@ -1,5 +1,11 @@
 //! What several test files need: the shared vectors, and policies from the public options.
-#![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
 
 use redrive::policy::{Policy, PolicyOptions};
 use serde_json::Value;

@@ -64,7 +64,9 @@ impl Agenda {
             prev.next = node.next;
         } else if let Some(head) = self.heads.get_mut(node.bucket as usize) {
             *head = node.next;
-            if node.next == NONE && let Some(bits) = self.occupied.get_mut((node.bucket / 64) as usize) {
+            if node.next == NONE
+                && let Some(bits) = self.occupied.get_mut((node.bucket / 64) as usize)
+            {
                 *bits &= !(1 << (node.bucket & 63));
             }
         }

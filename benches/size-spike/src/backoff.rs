@@ -32,7 +32,9 @@ fn jittered(policy: &Policy, value: u64, previous: u64, r32: u32) -> u64 {
             let share = (u128::from(value) * u128::from(policy.ratio_milli) / 1_000) as u64;
             value.saturating_sub(share).saturating_add(scale(share.saturating_mul(2), r32)).min(cap)
         }
-        6 => base.saturating_add(scale(base.max(previous.saturating_mul(3)).saturating_sub(base), r32)).min(cap),
+        6 => base
+            .saturating_add(scale(base.max(previous.saturating_mul(3)).saturating_sub(base), r32))
+            .min(cap),
         _ => value,
     }
 }
@@ -45,14 +47,25 @@ pub fn delay(policy: &Policy, n: u32, r32: u32, phase: u32, previous: u64) -> u6
     let (cap, k) = (policy.cap_ms, u64::from(n.saturating_sub(1)));
     let ms = match policy.strategy {
         0 => jittered(policy, doubled(policy.initial_ms, policy.multiplier_milli, cap, n), previous, r32),
-        1 => jittered(policy, policy.initial_ms.saturating_add(policy.step_ms.saturating_mul(k)).min(cap), previous, r32),
+        1 => jittered(
+            policy,
+            policy.initial_ms.saturating_add(policy.step_ms.saturating_mul(k)).min(cap),
+            previous,
+            r32,
+        ),
         2 => jittered(policy, policy.initial_ms, previous, r32),
         3 => {
             let power = libm::pow(f64::from(n), policy.exponent) * 1_000.0;
             let curve = if power < LATEST as f64 { power as u64 } else { LATEST };
-            policy.base_ms.saturating_add(curve).saturating_add(scale(policy.jitter_ms.saturating_mul(u64::from(n)), r32))
+            policy
+                .base_ms
+                .saturating_add(curve)
+                .saturating_add(scale(policy.jitter_ms.saturating_mul(u64::from(n)), r32))
         }
-        4 => powers(k, 4).saturating_add(15).saturating_mul(1_000).saturating_add(scale(k.saturating_add(1).saturating_mul(30_000), r32)),
+        4 => powers(k, 4)
+            .saturating_add(15)
+            .saturating_mul(1_000)
+            .saturating_add(scale(k.saturating_add(1).saturating_mul(30_000), r32)),
         5 => {
             let low = powers(k, 3);
             let span = powers(k.saturating_add(2), 3).saturating_sub(low);
@@ -60,7 +73,10 @@ pub fn delay(policy: &Policy, n: u32, r32: u32, phase: u32, previous: u64) -> u6
         }
         6 => 180_000_u64.saturating_add(doubled(60_000, 2_000, LATEST, n)),
         7 => {
-            let (here, next) = (doubled(policy.initial_ms, 2_000, cap, n), doubled(policy.initial_ms, 2_000, cap, n.saturating_add(1)));
+            let (here, next) = (
+                doubled(policy.initial_ms, 2_000, cap, n),
+                doubled(policy.initial_ms, 2_000, cap, n.saturating_add(1)),
+            );
             let d = here.saturating_add(scale(if n <= 1 { next } else { next.saturating_sub(here) }, phase));
             let f = (u128::from(d) * u128::from(policy.fresh_milli) / 1_000) as u64;
             d.saturating_sub(f).saturating_add(scale(f.saturating_mul(2), r32))

@@ -45,7 +45,7 @@ impl<'a> Cursor<'a> {
 }
 
 fn days(year: u64, month: u64, day: u64) -> Option<u64> {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let length = match month {
         2 => 28 + u64::from(leap),
         4 | 6 | 9 | 11 => 30,
@@ -110,7 +110,9 @@ pub fn wait_ms(header: &[u8], response_date: &[u8], now: u64) -> Option<u64> {
     for part in header.split(|byte| *byte == b',') {
         let part = part.trim_ascii();
         if !part.is_empty() && part.iter().all(u8::is_ascii_digit) {
-            let seconds = part.iter().fold(0_u64, |sum, byte| sum.saturating_mul(10).saturating_add(u64::from(byte - b'0')));
+            let seconds = part
+                .iter()
+                .fold(0_u64, |sum, byte| sum.saturating_mul(10).saturating_add(u64::from(byte - b'0')));
             longest = longest.max(Some(seconds.saturating_mul(1_000)));
         }
     }

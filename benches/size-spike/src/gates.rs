@@ -81,7 +81,8 @@ impl Gates {
             self.consecutive = 0;
             self.successes = self.successes.saturating_add(1);
             self.tokens_milli = self.tokens_milli.saturating_add(200).min(10_000);
-            self.limit_milli = self.limit_milli.saturating_add(1_000_000 / self.limit_milli.max(1)).min(64_000);
+            self.limit_milli =
+                self.limit_milli.saturating_add(1_000_000 / self.limit_milli.max(1)).min(64_000);
             if took_ms > 15_000 {
                 self.limit_milli = self.limit_milli / 10 * 9;
             }
@@ -96,8 +97,13 @@ impl Gates {
             self.halved_at = now;
             self.limit_milli = (self.limit_milli / 2).max(1_000);
         }
-        let (calls, failures) = self.window.iter().fold((0_u32, 0_u32), |(calls, failures), cell| (calls.saturating_add(cell.0), failures.saturating_add(cell.1)));
-        if self.circuit == Circuit::HalfOpen || self.consecutive >= 5 || (calls >= 20 && failures.saturating_mul(2) >= calls) {
+        let (calls, failures) = self.window.iter().fold((0_u32, 0_u32), |(calls, failures), cell| {
+            (calls.saturating_add(cell.0), failures.saturating_add(cell.1))
+        });
+        if self.circuit == Circuit::HalfOpen
+            || self.consecutive >= 5
+            || (calls >= 20 && failures.saturating_mul(2) >= calls)
+        {
             self.circuit = Circuit::Open;
             let jitter = scale(self.open_ms / 2, (now as u32).wrapping_mul(0x9E37_79B9));
             self.open_until = add(now, (self.open_ms / 4).saturating_mul(3).saturating_add(jitter));

@@ -70,7 +70,8 @@ fn worded(name: &[u8]) -> bool {
     let name = core::str::from_utf8(name).unwrap_or("");
     lines(WORDS).filter_map(|word| core::str::from_utf8(word).ok()).any(|word| {
         name.match_indices(word).any(|(at, _)| {
-            let before = name.as_bytes().get(at.wrapping_sub(1)).is_none_or(|byte| !byte.is_ascii_alphanumeric());
+            let before =
+                name.as_bytes().get(at.wrapping_sub(1)).is_none_or(|byte| !byte.is_ascii_alphanumeric());
             let after = name.as_bytes().get(at + word.len()).is_none_or(|byte| !byte.is_ascii_alphanumeric());
             word.len() > 3 || (before && after)
         })
@@ -93,7 +94,12 @@ pub fn kept(names: &[u8], allow: &[u8], deny: &[u8]) -> Vec<u8> {
                 3
             } else if name == b"idempotency-key" {
                 1
-            } else if listed(DENY, name) || wild(deny, name) || name.starts_with(b"sec-") || name.starts_with(b"proxy-") || worded(name) {
+            } else if listed(DENY, name)
+                || wild(deny, name)
+                || name.starts_with(b"sec-")
+                || name.starts_with(b"proxy-")
+                || worded(name)
+            {
                 0
             } else if listed(ALLOW, name) || wild(allow, name) {
                 1
@@ -114,9 +120,14 @@ fn jwt_shaped(value: &[u8]) -> bool {
 }
 
 pub fn tells(value: &[u8]) -> bool {
-    let starts = |text: &[u8]| lines(VALUES).any(|prefix| text.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix)));
+    let starts = |text: &[u8]| {
+        lines(VALUES)
+            .any(|prefix| text.get(..prefix.len()).is_some_and(|head| head.eq_ignore_ascii_case(prefix)))
+    };
     starts(value)
-        || value.split(|byte| matches!(byte, b' ' | b',' | b';' | b'=' | b'"')).any(|word| jwt_shaped(word) || starts(word))
+        || value
+            .split(|byte| matches!(byte, b' ' | b',' | b';' | b'=' | b'"'))
+            .any(|word| jwt_shaped(word) || starts(word))
         || value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
 }
 

@@ -129,7 +129,10 @@ impl Scanner<'_> {
             out.extend_from_slice(token);
             return Ok(());
         }
-        let number = core::str::from_utf8(token).ok().and_then(|token| js_sys::Number::from_str(token).ok()).ok_or(from)?;
+        let number = core::str::from_utf8(token)
+            .ok()
+            .and_then(|token| js_sys::Number::from_str(token).ok())
+            .ok_or(from)?;
         if !number.value_of().is_finite() {
             return Err(from);
         }
@@ -152,7 +155,10 @@ impl Scanner<'_> {
             b'-' | b'0'..=b'9' => self.number(out)?,
             _ => {
                 let rest = self.text.get(self.at..).unwrap_or(&[]);
-                let word = [&b"true"[..], b"false", b"null"].into_iter().find(|word| rest.starts_with(word)).ok_or(self.at)?;
+                let word = [&b"true"[..], b"false", b"null"]
+                    .into_iter()
+                    .find(|word| rest.starts_with(word))
+                    .ok_or(self.at)?;
                 out.extend_from_slice(word);
                 self.at += word.len();
             }
@@ -222,7 +228,9 @@ impl Scanner<'_> {
 fn utf16_before(a: &[u8], b: &[u8]) -> bool {
     for (x, y) in a.iter().zip(b) {
         if x != y {
-            let weight = |byte: u8| if matches!(byte, 0xEE | 0xEF) { u32::from(byte) + 0x100 } else { u32::from(byte) };
+            let weight = |byte: u8| {
+                if matches!(byte, 0xEE | 0xEF) { u32::from(byte) + 0x100 } else { u32::from(byte) }
+            };
             return weight(*x) < weight(*y);
         }
     }

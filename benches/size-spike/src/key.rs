@@ -53,7 +53,8 @@ pub fn normalized(url: &[u8]) -> Option<Vec<u8>> {
         match segment {
             b"." => {}
             b".." => {
-                let slash = out.get(root..).and_then(|path| path.iter().rposition(|b| *b == b'/')).unwrap_or(0);
+                let slash =
+                    out.get(root..).and_then(|path| path.iter().rposition(|b| *b == b'/')).unwrap_or(0);
                 out.truncate(root + slash);
             }
             _ => {

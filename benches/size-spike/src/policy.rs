@@ -79,7 +79,11 @@ mod parse {
 
     fn whole(got: f64, option: &str, low: u32, high: u32) -> Result<u64, Vec<u8>> {
         let value = millis(got);
-        if value as f64 != got || value < u64::from(low) || value > u64::from(high) { Err(refuse(option, low, high, got)) } else { Ok(value) }
+        if value as f64 != got || value < u64::from(low) || value > u64::from(high) {
+            Err(refuse(option, low, high, got))
+        } else {
+            Ok(value)
+        }
     }
 
     pub fn policy(fields: &[f64]) -> Result<Policy, Vec<u8>> {
@@ -88,11 +92,32 @@ mod parse {
         for (at, (cell, (option, low, high, default))) in got.iter_mut().zip(RULES).enumerate() {
             *cell = match given(at) {
                 None => u64::from(default),
-                Some(value) if FRACTIONS.contains(&at) => whole(millis(value * 1_000.0) as f64, option, low, high)?,
+                Some(value) if FRACTIONS.contains(&at) => {
+                    whole(millis(value * 1_000.0) as f64, option, low, high)?
+                }
                 Some(value) => whole(value, option, low, high)?,
             };
         }
-        let [strategy, max_attempts, initial_ms, multiplier_milli, mut cap_ms, total_budget_ms, jitter, ratio_milli, fresh_milli, mut step_ms, base_ms, exponent, jitter_ms, network, attempt_timeout_ms, estimate_ms, max_server_ms, key_ttl_ms] = got;
+        let [
+            strategy,
+            max_attempts,
+            initial_ms,
+            multiplier_milli,
+            mut cap_ms,
+            total_budget_ms,
+            jitter,
+            ratio_milli,
+            fresh_milli,
+            mut step_ms,
+            base_ms,
+            exponent,
+            jitter_ms,
+            network,
+            attempt_timeout_ms,
+            estimate_ms,
+            max_server_ms,
+            key_ttl_ms,
+        ] = got;
         if multiplier_milli > 1_000 && multiplier_milli < 1_010 {
             return Err(refuse("multiplier", 1_010, 100_000, multiplier_milli as f64));
         }
@@ -109,7 +134,10 @@ mod parse {
         if given(9).is_none() {
             step_ms = initial_ms;
         }
-        let (count, statuses) = (whole(given(18).unwrap_or(0.0), "delaysMs", 0, 100)?, whole(given(19).unwrap_or(0.0), "retryableStatusCodes", 0, 500)?);
+        let (count, statuses) = (
+            whole(given(18).unwrap_or(0.0), "delaysMs", 0, 100)?,
+            whole(given(19).unwrap_or(0.0), "retryableStatusCodes", 0, 500)?,
+        );
         if strategy == 8 && count == 0 {
             return Err(refuse("delaysMs", 1, 100, 0.0));
         }

@@ -1,13 +1,16 @@
 //! The state machine: admit, start, settle, cancel, pause, wake; lanes, limits, order keys.
 
 use crate::agenda::Agenda;
-use crate::slots::Slots;
-use crate::time::{add, scale};
 #[cfg(feature = "gates")]
 use crate::gates::Gates;
+use crate::slots::Slots;
+
+mod control;
+mod settle;
 
 const NONE: u32 = u32::MAX;
-const GOLDEN: u32 = 0x9E37_79B9;
+/// Priority; tickets of lanes with ready tasks of it; how many were taken.
+type Turn = (i32, Vec<(u32, u32)>, usize);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum State {
@@ -119,7 +122,7 @@ pub struct Queue {
     due: Agenda,
     expiry: Agenda,
     holds: Agenda,
-    eligible: Vec<(i32, Vec<(u32, u32)>, usize)>,
+    eligible: Vec<Turn>,
     handles: Vec<u32>,
     lane_handles: Vec<u32>,
     pub actions: Vec<u32>,
@@ -172,13 +175,28 @@ impl Queue {
 
     pub fn drop_lane(&mut self, lane: u32) -> bool {
         match self.lanes.get(lane) {
-            Some(row) if row.depth == 0 && row.in_flight == 0 && row.held_until == 0 => self.lanes.remove(lane).is_some(),
+            Some(row) if row.depth == 0 && row.in_flight == 0 && row.held_until == 0 => {
+                self.lanes.remove(lane).is_some()
+            }
             _ => false,
         }
     }
 
     #[allow(clippy::too_many_arguments)]
-    pub fn admit(&mut self, now: u64, lane: u32, policy: u32, priority: i32, bytes: u64, flags: u32, created_at: u64, expires_at: u64, wait_until: u64, started: bool, order: u32) -> u32 {
+    pub fn admit(
+        &mut self,
+        now: u64,
+        lane: u32,
+        policy: u32,
+        priority: i32,
+        bytes: u64,
+        flags: u32,
+        created_at: u64,
+        expires_at: u64,
+        wait_until: u64,
+        started: bool,
+        order: u32,
+    ) -> u32 {
         if self.tasks.len() >= self.capacity || self.bytes.saturating_add(bytes) > self.capacity_bytes {
             return NONE;
         }
@@ -217,7 +235,9 @@ impl Queue {
                 }
             }
         }
-        if behind != NONE && let Some(head) = self.tasks.get_mut(behind) {
+        if behind != NONE
+            && let Some(head) = self.tasks.get_mut(behind)
+        {
             head.order_next = slot;
         } else if !started {
             self.due.push(slot & 0xF_FFFF, now);
@@ -226,117 +246,6 @@ impl Queue {
             self.expiry.push(slot & 0xF_FFFF, expires_at.min(wait_until));
         }
         slot
-    }
-
-    pub fn settle(&mut self, now: u64, slot: u32, limits: &Limits, outcome: u32, verdict: u32, curve_ms: u64, server_ms: Option<u64>, took_ms: u64, status: u32) -> u32 {
-        let Some(task) = self.tasks.get_mut(slot) else { return 4 };
-        if task.state != State::InFlight && task.state != State::CancelRequested {
-            return 4;
-        }
-        let (lane_handle, cancelled) = (task.lane, task.state == State::CancelRequested);
-        task.log.push((now, outcome, status));
-        if task.log.len() > 100 {
-            task.log.remove(0);
-        }
-        let start = self.start;
-        let Some(lane) = self.lanes.get_mut(lane_handle) else { return 4 };
-        lane.in_flight = lane.in_flight.saturating_sub(1);
-        self.in_flight = self.in_flight.saturating_sub(1);
-        if outcome == 0 {
-            lane.probing = false;
-            lane.average_ms = if lane.average_ms == 0 { took_ms } else { lane.average_ms.saturating_add(took_ms / 8).saturating_sub(lane.average_ms / 8) };
-        }
-        #[cfg(feature = "gates")]
-        lane.gates.settled(now, verdict == 0, took_ms);
-        if cancelled {
-            self.finish(slot);
-            return if verdict == 0 { 0 } else { 2 };
-        }
-        if verdict == 0 {
-            self.finish(slot);
-            return 0;
-        }
-        let refund = matches!(outcome, 3 | 4 | 6) || (status == 401 && task.flags & 4 != 0);
-        if refund && task.refunds < 20 {
-            task.refunds = task.refunds.saturating_add(1);
-            task.attempts = task.attempts.saturating_sub(1);
-            if status == 401 && task.refunds > 1 {
-                task.state = State::Parked;
-                return 3;
-            }
-            self.authorize = status == 401;
-            lane.probing = outcome == 3;
-            task.state = State::Waiting;
-            task.due_at = if outcome == 4 { add(now, curve_ms) } else { now };
-            let due_at = task.due_at;
-            self.due.push(slot & 0xF_FFFF, due_at);
-            return 1;
-        }
-        if verdict != 1 {
-            self.finish(slot);
-            return 16 | verdict.saturating_sub(2);
-        }
-        if task.attempts >= limits.max_attempts {
-            self.finish(slot);
-            return 16;
-        }
-        if task.phase == 0 {
-            task.phase = start.wrapping_add(lane.failures.wrapping_mul(GOLDEN));
-            lane.failures = lane.failures.wrapping_add(1);
-        }
-        let mut wait = curve_ms;
-        if let Some(server) = server_ms {
-            if server > limits.max_server_ms {
-                self.finish(slot);
-                return 16 | 7;
-            }
-            let spread = scale((server / 10).clamp(1_000, 5_000), task.phase);
-            wait = wait.max(server).saturating_add(spread);
-            task.not_before = add(now, server);
-            if status == 429 || status == 503 {
-                lane.held_until = lane.held_until.max(task.not_before);
-                let held = lane.held_until;
-                self.holds.push(lane_handle & 0xF_FFFF, held);
-            }
-        }
-        let begin = add(now, wait).max(lane.held_until);
-        let estimate = if limits.estimate_ms > 0 { limits.estimate_ms } else { lane.average_ms };
-        let reason = if add(begin, estimate) > add(task.created_at, limits.total_budget_ms) {
-            1
-        } else if begin > task.expires_at {
-            6
-        } else if task.flags & 2 != 0 && begin > add(task.first_at, limits.key_ttl_ms) {
-            4
-        } else if begin > task.wait_until {
-            2
-        } else {
-            0
-        };
-        if reason > 0 {
-            self.finish(slot);
-            return 16 | reason;
-        }
-        task.previous_ms = wait;
-        task.due_at = begin;
-        task.state = State::Waiting;
-        self.last_delay = wait;
-        self.due.push(slot & 0xF_FFFF, begin);
-        1
-    }
-
-    fn finish(&mut self, slot: u32) {
-        let Some(task) = self.tasks.remove(slot) else { return };
-        self.due.remove(slot & 0xF_FFFF);
-        self.expiry.remove(slot & 0xF_FFFF);
-        self.bytes = self.bytes.saturating_sub(task.bytes);
-        if let Some(lane) = self.lanes.get_mut(task.lane) {
-            lane.depth = lane.depth.saturating_sub(1);
-            lane.order_tails.retain(|(_, tail)| *tail != slot);
-        }
-        if let Some(next) = self.tasks.get_mut(task.order_next) {
-            let due_at = next.due_at;
-            self.due.push(task.order_next & 0xF_FFFF, due_at);
-        }
     }
 
     fn make_ready(&mut self, slot: u32) {
@@ -455,54 +364,6 @@ impl Queue {
 
     pub fn wake_at(&self) -> Option<u64> {
         [self.due.next_at(), self.expiry.next_at(), self.holds.next_at()].into_iter().flatten().min()
-    }
-
-    pub fn cancel(&mut self, slot: u32) -> u32 {
-        match self.tasks.get_mut(slot) {
-            None => 0,
-            Some(task) if task.state == State::InFlight => {
-                task.state = State::CancelRequested;
-                2
-            }
-            Some(_) => {
-                self.finish(slot);
-                1
-            }
-        }
-    }
-
-    pub fn set_paused(&mut self, now: u64, lane: u32, paused: bool) {
-        if lane == NONE {
-            self.paused = paused;
-        } else if let Some(row) = self.lanes.get_mut(lane) {
-            row.paused = paused;
-        }
-        if !paused {
-            let parked: Vec<u32> = self.tasks.iter().filter(|(_, task)| task.state == State::Parked).map(|(slot, _)| slot).collect();
-            for slot in parked {
-                if let Some(task) = self.tasks.get_mut(slot) {
-                    task.state = State::Waiting;
-                    task.due_at = now;
-                }
-                self.due.push(slot & 0xF_FFFF, now);
-            }
-            self.offer(lane);
-        }
-    }
-
-    pub fn set_online(&mut self, online: bool) {
-        self.online = online;
-    }
-
-    pub fn flush(&mut self, now: u64, lane: u32) -> u32 {
-        let waiting: Vec<(u32, u64)> = self.tasks.iter().filter(|(_, task)| task.state == State::Waiting && (lane == NONE || task.lane == lane)).map(|(slot, task)| (slot, task.not_before.max(now))).collect();
-        for (slot, due_at) in &waiting {
-            if let Some(task) = self.tasks.get_mut(*slot) {
-                task.due_at = *due_at;
-            }
-            self.due.push(slot & 0xF_FFFF, *due_at);
-        }
-        waiting.len() as u32
     }
 }
 

@@ -95,7 +95,10 @@ impl Parser<'_> {
                 self.take(b':').then_some(Bare::Other)
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'*' => {
-                while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:/".contains(&byte)) {
+                while self
+                    .peek()
+                    .is_some_and(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:/".contains(&byte))
+                {
                     self.at += 1;
                 }
                 Some(Bare::Name)
@@ -135,7 +138,9 @@ pub fn tightest(header: &[u8]) -> Option<(u64, Option<u64>)> {
     loop {
         if let (Some(left), reset) = parser.item()? {
             let row = (left, reset.map(|seconds| seconds.saturating_mul(1_000)));
-            best = Some(best.map_or(row, |old| if row.0 < old.0 || (row.0 == old.0 && row.1 > old.1) { row } else { old }));
+            best = Some(best.map_or(row, |old| {
+                if row.0 < old.0 || (row.0 == old.0 && row.1 > old.1) { row } else { old }
+            }));
         }
         parser.spaces(true);
         if parser.at == parser.text.len() {

@@ -45,10 +45,20 @@ pub fn lower(text: &[u8], out: &mut Vec<u8>) {
 /// Bottom-up heap sort: never quadratic, and a tenth of the code of the standard library's sort.
 pub fn sort_by<T>(items: &mut [T], before: impl Fn(&T, &T) -> bool) {
     #[cfg(feature = "std-sort")]
-    items.sort_unstable_by(|a, b| if before(a, b) { core::cmp::Ordering::Less } else if before(b, a) { core::cmp::Ordering::Greater } else { core::cmp::Ordering::Equal });
+    items.sort_unstable_by(|a, b| {
+        if before(a, b) {
+            core::cmp::Ordering::Less
+        } else if before(b, a) {
+            core::cmp::Ordering::Greater
+        } else {
+            core::cmp::Ordering::Equal
+        }
+    });
     #[cfg(not(feature = "std-sort"))]
     {
-        let less = |items: &[T], a: usize, b: usize| items.get(a).zip(items.get(b)).is_some_and(|(a, b)| before(a, b));
+        let less = |items: &[T], a: usize, b: usize| {
+            items.get(a).zip(items.get(b)).is_some_and(|(a, b)| before(a, b))
+        };
         let step = |items: &mut [T], mut root: usize, end: usize| loop {
             let mut child = root * 2 + 1;
             if child >= end {

@@ -5,7 +5,13 @@ pub const LATEST: u64 = 1 << 53;
 
 /// NaN and the past become zero, the far future becomes the largest exact instant.
 pub fn millis(x: f64) -> u64 {
-    if x.is_nan() || x <= 0.0 { 0 } else if x >= LATEST as f64 { LATEST } else { x as u64 }
+    if x.is_nan() || x <= 0.0 {
+        0
+    } else if x >= LATEST as f64 {
+        LATEST
+    } else {
+        x as u64
+    }
 }
 
 pub fn add(a: u64, b: u64) -> u64 {

@@ -1,0 +1,26 @@
+// The package as built, and below its surface: the chunk that holds the scheduler and the core.
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+/** REDRIVE_PKG measures another build, for comparing two. */
+export const folder = process.env.REDRIVE_PKG ?? fileURLToPath(new URL('../../pkg', import.meta.url))
+
+if (!existsSync(join(folder, 'index.js'))) {
+  console.error(`${folder} holds no package: run \`npm run build\` first`)
+  process.exit(2)
+}
+
+const load = (name) => import(pathToFileURL(join(folder, name)).href)
+
+export const { RetryQueue } = await load('index.js')
+export const { wrapFetch } = await load('fetch.js')
+
+export const engineChunk = () => {
+  const name = readdirSync(folder).find((file) => /^engine-\w+\.js$/.test(file))
+  if (!name) throw new Error(`no engine chunk in ${folder}`)
+  return join(folder, name)
+}
+
+/** Runner, Intake and instantiate. */
+export const loadEngineChunk = () => import(pathToFileURL(engineChunk()).href)

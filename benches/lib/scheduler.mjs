@@ -1,0 +1,56 @@
+// redrive's scheduler without fetch around it, from the sources: Node strips the types.
+import { Emitter } from '../../js/events.ts'
+import { steady } from '../../js/clock.ts'
+import { instantiate } from '../../js/core/inline.ts'
+import { hostDraw, random128, uuid7Maker } from '../../js/ids.ts'
+import { Intake } from '../../js/intake.ts'
+import { resolveOptions } from '../../js/options.ts'
+import { policyFields, resolvePolicy } from '../../js/policy.ts'
+import { Runner } from '../../js/runner.ts'
+
+export const ORIGIN = 'https://api.example.test'
+export const CONCURRENCY = 6
+/** No waits, and no timeout an attempt, since nobody else has one. */
+export const NO_WAITS = { initialDelayMs: 0, jitterType: 'NONE', attemptTimeoutMs: 0 }
+
+export const roomFor = (n) => ({ concurrency: CONCURRENCY, capacity: n, capacityBytes: Number.MAX_SAFE_INTEGER })
+
+/** A runner with room for n tasks, and calls that differ in nothing but their transport. */
+export async function openScheduler(n, { clock, policy = NO_WAITS } = {}) {
+  const engine = await instantiate()
+  const settings = resolveOptions({ ...roomFor(n), policy, ...(clock ? { clock } : {}), fetch: () => {} })
+  const draw = hostDraw()
+  const runner = new Runner(engine, {
+    settings,
+    events: new Emitter(() => {}),
+    now: steady(settings.clock),
+    nextTaskId: uuid7Maker(draw),
+    nextTraceId: () => random128(draw),
+    degraded: (code, message) => console.error(code, message),
+    sent: () => {},
+    idle: () => {},
+  })
+  const shared = {
+    method: 'GET',
+    url: `${ORIGIN}/tasks`,
+    origin: ORIGIN,
+    headers: new Headers(),
+    hasBody: false,
+    bytes: 0,
+    key: null,
+    addedCrossOrigin: false,
+    replayable: true,
+    options: {},
+    policy: settings.policies.get('default'),
+    timeoutMs: 0,
+    signal: null,
+    plain: null,
+  }
+  return {
+    engine,
+    runner,
+    intake: new Intake(runner),
+    callOf: (transport) => ({ ...shared, transport }),
+    policyOf: (given) => policyFields(resolvePolicy({ ...NO_WAITS, jitterType: 'FULL', ...given })),
+  }
+}

@@ -1,0 +1,40 @@
+// Measures redrive beside what people use today, all in one run: on another machine, or a busy one, the absolute
+// figures differ and the ratios hold. Nothing fails on a figure; benches inform, tests judge.
+//
+//   npm run bench                              all of them, under three minutes
+//   npm run bench -- --full                    also 1,000,000 tasks
+//   npm run bench -- scheduling lateness       only these
+import { spawnSync } from 'node:child_process'
+import { cpus, release, totalmem } from 'node:os'
+import { fileURLToPath } from 'node:url'
+
+const benches = {
+  'happy-path': 'a call that succeeds at once: what wrapping costs',
+  loopback: '503, then 200, over real HTTP on loopback',
+  scheduling: 'cost of an attempt with 1,000 to 1,000,000 tasks waiting',
+  memory: 'bytes per waiting task',
+  lateness: 'how late a due task starts, and wake-ups while idle',
+  'cold-start': 'import and start in a fresh process',
+}
+
+const words = process.argv.slice(2)
+const flags = words.filter((word) => word.startsWith('--'))
+const asked = words.filter((word) => !word.startsWith('--'))
+const unknown = [...asked.filter((name) => !(name in benches)), ...flags.filter((flag) => flag !== '--full')]
+if (unknown.length > 0) {
+  console.error(`no such bench or option: ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')} and --full`)
+  process.exit(2)
+}
+
+const processors = cpus()
+const memory = `${Math.round(totalmem() / 2 ** 30)} GB`
+console.log(`${processors.length} x ${processors[0]?.model.trim() ?? process.arch}, ${memory}, ${process.platform} ${release()}`)
+console.log(`Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}${flags.includes('--full') ? ', --full' : ''}`)
+
+for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
+  console.log(`\n## ${name}: ${benches[name]}\n`)
+  const file = fileURLToPath(new URL(`${name}.mjs`, import.meta.url))
+  // a process each: what one bench leaves in the heap or teaches the compiler is not the next one's business
+  const { status } = spawnSync(process.execPath, ['--expose-gc', file, ...flags], { stdio: 'inherit' })
+  if (status !== 0) process.exitCode = 1
+}

@@ -1,0 +1,62 @@
+// What one attempt costs, and whether that grows with the number of tasks. Two attempts a task.
+import { exponent, takeTurns } from './lib/measure.mjs'
+import { contestants } from './lib/schedulers.mjs'
+import { aim, figure, note, table, times } from './lib/table.mjs'
+
+const full = process.argv.includes('--full')
+const sizes = [1_000, 10_000, 100_000, ...(full ? [1_000_000] : [])]
+const ATTEMPTS = 2
+
+/** Few tasks go by too fast for one look at the clock: as many runs as make 20,000 tasks count as one. */
+async function microsPerAttempt(make, n) {
+  const runs = Math.max(1, Math.floor(20_000 / n))
+  let total = 0
+  for (let i = 0; i < runs; i++) {
+    const run = make(n)
+    const start = performance.now()
+    await run()
+    total += performance.now() - start
+  }
+  return (total * 1_000) / (runs * n * ATTEMPTS)
+}
+
+const results = Object.fromEntries(Object.keys(contestants).map((name) => [name, new Map()]))
+
+async function measure(names, n, rounds) {
+  const turns = Object.fromEntries(names.map((name) => [name, () => microsPerAttempt(contestants[name].make, n)]))
+  const medians = await takeTurns(turns, { rounds, warmUp: n < 100_000 ? 1 : 0 })
+  for (const [name, us] of Object.entries(medians)) results[name].set(n, us)
+}
+
+const all = Object.keys(contestants)
+for (const n of sizes) {
+  const names = all.filter((name) => n <= (contestants[name].upTo ?? Number.POSITIVE_INFINITY))
+  await measure(names, n, n < 100_000 ? 7 : n < 1_000_000 ? 5 : 3)
+}
+const NAIVE_AT = 30_000
+await measure(['naive loop', 'redrive, its scheduler', 'redrive, enqueue()'], NAIVE_AT, 1)
+
+const growth = (name) => exponent([...results[name]].filter(([n]) => sizes.includes(n)))
+table(
+  ['us per attempt, by tasks', ...sizes.map((n) => n.toLocaleString('en-US')), 'exponent'],
+  all.map((name) => [name, ...sizes.map((n) => figure(results[name].get(n))), growth(name).toFixed(2)]),
+)
+console.log()
+table(['', 'does not do'], all.map((name) => [name, contestants[name].lacks]))
+console.log()
+
+const at = (name, n) => results[name].get(n)
+for (const name of ['redrive, its scheduler', 'redrive, enqueue()']) {
+  note(`${name}:`)
+  const us = at(name, 100_000)
+  aim('at most 1.2 us per attempt at 100,000', us <= 1.2, `${figure(us)} us`)
+  const ahead = at('p-queue + p-retry', 100_000) / us
+  aim('at least 4x ahead of p-queue + p-retry at 100,000', ahead >= 4, times(ahead))
+  const naive = at('naive loop', NAIVE_AT) / at(name, NAIVE_AT)
+  aim('at least 200x ahead of the naive loop at 30,000', naive >= 200, times(naive))
+  if (full) {
+    const grown = at(name, 1_000_000) / at(name, 1_000)
+    aim('1,000,000 tasks at most 1.4x of 1,000', grown <= 1.4, times(grown))
+  }
+}
+note('exponent: slope of log cost per attempt over log tasks; 0 does not grow, 1 grows as the tasks do.')

@@ -1,0 +1,133 @@
+//! A queue with a clock of its own, for tests that tell a story.
+#![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::arithmetic_side_effects)]
+
+use redrive::queue::{Action, Admission, BATCH, Ended, Limits, Queue, Verdict};
+use redrive::task::{Flags, Outcome};
+use redrive::time::Millis;
+use serde_json::{Value, json};
+
+/// When every story begins.
+pub const START: u64 = 1_700_000_000_000;
+
+/// No starts.
+pub const NOTHING: [u32; 0] = [];
+
+pub struct Rig {
+    pub queue: Queue,
+    pub now: u64,
+    pub policy: u32,
+    pub lane: u32,
+}
+
+/// Limits that do not matter to the story.
+pub fn limits() -> Limits {
+    Limits { concurrency: 3, per_lane: 3, capacity: 10_000, capacity_bytes: 1 << 20 }
+}
+
+/// A queue with one lane and one policy: `policy` over fixed waits of 1 s without jitter.
+pub fn setup(policy: Value) -> Rig {
+    setup_with(limits(), policy)
+}
+
+pub fn setup_with(limits: Limits, policy: Value) -> Rig {
+    let mut options = json!({ "strategy": "fixed", "initialDelayMs": 1000, "jitterType": "NONE" });
+    for (name, value) in policy.as_object().unwrap() {
+        options[name] = value.clone();
+    }
+    let mut queue = Queue::new(limits, 7);
+    let policy = queue.intern(super::common::policy(options));
+    let lane = queue.open_lane();
+    Rig { queue, now: START, policy, lane }
+}
+
+impl Rig {
+    /// An admission of a keyed request that may be repeated, created now.
+    pub fn admission(&self) -> Admission {
+        Admission {
+            lane: self.lane,
+            policy: self.policy,
+            priority: 0,
+            bytes: 0,
+            flags: Flags::REPLAYABLE.with(Flags::KEYED),
+            created_at: self.time(),
+            expires_at: Millis::MAX,
+            wait_until: Millis::MAX,
+            started: false,
+        }
+    }
+
+    pub fn time(&self) -> Millis {
+        Millis::new(self.now)
+    }
+
+    /// The instant `ms` after the story's begin.
+    pub fn at(ms: u64) -> Millis {
+        Millis::new(START + ms)
+    }
+
+    pub fn admit(&mut self, change: impl FnOnce(&mut Admission)) -> u32 {
+        let mut admission = self.admission();
+        change(&mut admission);
+        self.queue.admit(self.time(), &admission).unwrap()
+    }
+
+    /// Admits a plain task.
+    pub fn add(&mut self) -> u32 {
+        self.admit(|_| {})
+    }
+
+    /// Admits a plain task in `lane`.
+    pub fn add_to(&mut self, lane: u32) -> u32 {
+        self.admit(|admission| admission.lane = lane)
+    }
+
+    pub fn poll(&mut self) -> Vec<Action> {
+        let (mut all, mut actions) = (Vec::new(), Vec::new());
+        loop {
+            self.queue.poll(self.time(), &mut actions);
+            all.extend_from_slice(&actions);
+            if actions.len() < BATCH {
+                return all;
+            }
+        }
+    }
+
+    /// Polls; everything that happens must be a start.
+    pub fn starts(&mut self) -> Vec<u32> {
+        let starts = self.poll().into_iter().map(|action| match action {
+            Action::Start(slot) => slot,
+            Action::End(slot, reason) => panic!("{slot} ended: {reason:?}"),
+        });
+        starts.collect()
+    }
+
+    pub fn wait(&mut self, ms: u64) {
+        self.now += ms;
+    }
+
+    pub fn settle(&mut self, slot: u32, outcome: Outcome, status: u32, server: Option<u64>) -> Verdict {
+        let server_delay = server.map(Millis::new);
+        let ended = Ended { outcome, status, server_delay, duration: None };
+        self.queue.settle(self.time(), slot, &ended)
+    }
+
+    /// A response without a `Retry-After`.
+    pub fn answer(&mut self, slot: u32, status: u32) -> Verdict {
+        self.settle(slot, Outcome::Response, status, None)
+    }
+
+    /// A response that asks to wait.
+    pub fn refuse(&mut self, slot: u32, status: u32, server_ms: u64) -> Verdict {
+        self.settle(slot, Outcome::Response, status, Some(server_ms))
+    }
+
+    /// No response.
+    pub fn fail(&mut self, slot: u32) -> Verdict {
+        self.settle(slot, Outcome::NetworkError, 0, None)
+    }
+}
+
+/// Another attempt in `ms`.
+pub fn retry_in(ms: u64) -> Verdict {
+    Verdict::Retry { delay: Millis::new(ms), authorize: false }
+}

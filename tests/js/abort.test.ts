@@ -1,0 +1,174 @@
+import { getEventListeners } from 'node:events'
+import { expect, test } from 'vitest'
+import { always, ORDERS, setup, watch } from './setup.ts'
+
+const LEFT = new Error('the user left')
+const listeners = (signal: AbortSignal) => getEventListeners(signal, 'abort').length
+
+test('before the call: rejected with the reason, nothing is sent', async () => {
+  const { queue, server, clock, events } = await setup()
+  const answer = watch(queue.fetch(ORDERS, { signal: AbortSignal.abort(LEFT) }))
+  await clock.settle()
+  expect(answer.error).toBe(LEFT)
+  expect(server.hits).toBe(0)
+  expect(events.names()).toEqual([])
+})
+
+test('during attempt 1: the attempt is aborted, nothing is tried again', async () => {
+  const { queue, server, clock, events } = await setup()
+  server.hang()
+  const controller = new AbortController()
+  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
+  await clock.settle()
+  controller.abort(LEFT)
+  await clock.settle()
+  expect(answer.error).toBe(LEFT)
+  expect(server.requests[0]?.signal.aborted).toBe(true)
+  await clock.advance(60_000)
+  expect(server.hits).toBe(1)
+  expect(events.names()).toEqual([])
+  expect(clock.timers).toBe(0)
+})
+
+test('S8 during the wait: rejected at once, the task is cancelled, no timer stays', async () => {
+  const { queue, server, clock, events } = await setup()
+  always(server, 503)
+  const controller = new AbortController()
+  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
+  await clock.advance(500)
+  controller.abort(LEFT)
+  await clock.settle()
+  expect(answer.error).toBe(LEFT)
+  expect(events.names()).toEqual(['queued', 'cancelled'])
+  expect(clock.timers).toBe(0)
+  await clock.advance(60_000)
+  expect(server.hits).toBe(1)
+})
+
+test('during attempt 2: rejected at once, the attempt aborted, the task cancelled', async () => {
+  const { queue, server, clock, events } = await setup()
+  server.reply(503).hang()
+  const controller = new AbortController()
+  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
+  await clock.advance(1_000)
+  controller.abort(LEFT)
+  await clock.settle()
+  expect(answer.error).toBe(LEFT)
+  expect(server.requests[1]?.signal.aborted).toBe(true)
+  expect(events.names()).toEqual(['queued', 'attempt', 'cancelled'])
+  await clock.advance(60_000)
+  expect(server.hits).toBe(2)
+})
+
+test('during attempt 2 whose fetch does not listen: the caller still learns at once', async () => {
+  let attempts = 0
+  const fetch = () => {
+    attempts++
+    return attempts === 1 ? Promise.resolve(new Response(null, { status: 503 })) : new Promise<Response>(() => {})
+  }
+  const { queue, clock } = await setup({ fetch })
+  const controller = new AbortController()
+  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
+  await clock.advance(1_000)
+  controller.abort(LEFT)
+  await clock.settle()
+  expect(answer.error).toBe(LEFT)
+})
+
+test('after success: nothing happens to the answer', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503).reply(200, {}, 'done')
+  const controller = new AbortController()
+  const answer = queue.fetch(ORDERS, { signal: controller.signal })
+  await clock.advance(1_000)
+  const response = await answer
+  controller.abort(LEFT)
+  expect(await response.text()).toBe('done')
+})
+
+test('while its origin is held: rejected at once, nothing is sent', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': '10' })
+  await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
+  const controller = new AbortController()
+  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
+  await clock.settle()
+  controller.abort(LEFT)
+  await clock.settle()
+  expect(answer.error).toBe(LEFT)
+  await clock.advance(20_000)
+  expect(server.hits).toBe(2)
+})
+
+test.each<[what: string, at: number]>([
+  ['attempt 1', 0],
+  ['the wait', 500],
+  ['attempt 2', 1_000],
+])('detach, during %s: the caller is let go at once, the task goes on', async (what, at) => {
+  const { queue, server, clock } = await setup()
+  const release = what === 'attempt 1' ? server.hang() : undefined
+  if (!release) server.reply(503)
+  const releaseSecond = what === 'attempt 2' ? server.hang() : undefined
+  const controller = new AbortController()
+  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal, redrive: { detach: true } }))
+  await clock.advance(at)
+  controller.abort(LEFT)
+  await clock.settle()
+  expect(answer.error).toBe(LEFT)
+  expect(server.requests.at(-1)?.signal.aborted).toBe(false)
+  release?.(503)
+  releaseSecond?.(200)
+  await clock.advance(2_000)
+  expect((await queue.list()).tasks).toMatchObject([{ status: 'SUCCEEDED', attemptNumber: 2 }])
+})
+
+test('in defer mode, after the 202: the task is not the signal’s any more', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503)
+  const controller = new AbortController()
+  const init = { signal: controller.signal, redrive: { mode: 'defer' } } as const
+  expect((await queue.fetch(ORDERS, init)).status).toBe(202)
+  controller.abort(LEFT)
+  await clock.advance(1_000)
+  expect((await queue.list()).tasks).toMatchObject([{ status: 'SUCCEEDED' }])
+})
+
+test('the signal of a Request counts like that of init', async () => {
+  const { queue, server, clock } = await setup()
+  always(server, 503)
+  const controller = new AbortController()
+  const answer = watch(queue.fetch(new Request(ORDERS, { signal: controller.signal })))
+  await clock.advance(500)
+  controller.abort(LEFT)
+  await clock.settle()
+  expect(answer.error).toBe(LEFT)
+})
+
+test('AbortSignal.timeout is the caller’s abort, not an attempt’s timeout: it is not tried again', async () => {
+  const { queue, server, clock } = await setup()
+  server.hang()
+  const controller = new AbortController()
+  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal }))
+  await clock.settle()
+  controller.abort(new DOMException('too slow', 'TimeoutError'))
+  await clock.advance(60_000)
+  expect(answer.error).toMatchObject({ name: 'TimeoutError', message: 'too slow' })
+  expect(server.hits).toBe(1)
+})
+
+test('no listener stays on a signal that outlives its calls', async () => {
+  const { queue, server, clock } = await setup({ concurrency: 100 })
+  const { signal } = new AbortController()
+  const calls: Promise<unknown>[] = []
+  for (let i = 0; i < 300; i++) {
+    if (i % 3 === 1) server.reply(503)
+    else if (i % 3 === 2) server.reply(404)
+    else server.reply(200)
+    const mode = i % 2 ? 'defer' : 'await'
+    calls.push(queue.fetch(`${ORDERS}/${i}`, { signal, redrive: { mode, detach: i % 5 === 0 } }))
+  }
+  await clock.advance(60_000)
+  await Promise.all(calls)
+  expect(server.hits).toBeGreaterThan(300)
+  expect(listeners(signal)).toBe(0)
+})

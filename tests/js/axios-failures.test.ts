@@ -1,0 +1,182 @@
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import type { AxiosRequestConfig } from 'axios'
+import { describe, expect, test, vi } from 'vitest'
+import { ADAPTERS, failure, keysOf, setup, startServer } from './axios-setup.ts'
+
+describe.each(ADAPTERS)('failures without an answer, with the %s adapter', (adapter) => {
+  test('a reset connection is tried again, with the same key', async () => {
+    const { server, api } = await setup(adapter)
+    server.reset().reset().reply(200)
+    expect((await api.post('/orders', {})).status).toBe(200)
+    expect(server.hits).toBe(3)
+    expect(new Set(keysOf(server)).size).toBe(1)
+  })
+
+  test('the last one is the native error, marked', async () => {
+    const { server, api } = await setup(adapter)
+    server.reset().reset().reset()
+    const error = await failure(api.get('/a'))
+    expect(error).toMatchObject({
+      isAxiosError: true,
+      code: adapter === 'http' ? 'ECONNRESET' : 'ERR_NETWORK',
+      redrive: { reason: 'max_attempts' },
+    })
+    expect(error.response).toBeUndefined()
+    expect(error.config).toMatchObject({ url: '/a', adapter })
+  })
+
+  test('nobody listening', async () => {
+    const { queue, api } = await setup(adapter)
+    const error = await failure(api.get('/', { baseURL: await refusing() }))
+    expect(error.code).toBe(adapter === 'http' ? 'ECONNREFUSED' : 'ERR_NETWORK')
+    expect(queue.stats().attempts).toBe(3)
+  })
+
+  test.each(['reset', 'closed'] as const)(
+    'a body that breaks off, %s: tried again, at last the native error',
+    async (how) => {
+      const { server, api } = await setup(adapter)
+      server.breakOff(how)
+      expect((await api.post('/', {})).data).toEqual({ ok: true })
+      expect(server.hits).toBe(2)
+
+      server.breakOff(how)
+      const plain = await failure(api.get('/', { redrive: false }))
+      server.breakOff(how).breakOff(how).breakOff(how)
+      const error = await failure(api.get('/'))
+      expect(server.hits).toBe(6)
+      expect(error.redrive).toMatchObject({ reason: 'max_attempts' })
+      expect([error.name, error.message, error.code]).toEqual([plain.name, plain.message, plain.code])
+      expect(error.response?.status).toBe(plain.response?.status)
+    },
+  )
+
+  test('policy.retryNetworkErrors: false', async () => {
+    const { server, api } = await setup(adapter, { policy: { retryNetworkErrors: false } })
+    server.reset()
+    await failure(api.get('/'))
+    expect(server.hits).toBe(1)
+  })
+})
+
+describe.each(ADAPTERS)('mistakes of the caller are not tried again, with the %s adapter', (adapter) => {
+  const thrown = new Error('mine')
+  test.each<[string, AxiosRequestConfig & { url: string }, object]>([
+    [
+      'thrown in transformRequest',
+      {
+        url: '/',
+        transformRequest: () => {
+          throw thrown
+        },
+      },
+      thrown,
+    ],
+    ['an option', { url: '/', paramsSerializer: { encode: 5 as never } }, { code: 'ERR_BAD_OPTION_VALUE' }],
+    ['an unknown option', { url: '/', transitional: { no: true } as never }, { code: 'ERR_BAD_OPTION' }],
+    ['a URL without slashes', { url: 'http:nowhere' }, { code: 'ERR_INVALID_URL' }],
+    [
+      'data over maxBodyLength',
+      { url: '/', method: 'post', data: 'long', maxBodyLength: 2 },
+      { code: 'ERR_BAD_REQUEST' },
+    ],
+    [
+      'an adapter that does not exist',
+      { url: '/', adapter: 'pigeon' as never },
+      { message: "Unknown adapter 'pigeon'" },
+    ],
+    ['an adapter of their own that throws', { url: '/', adapter: () => Promise.reject(thrown) }, thrown],
+    ['an answer over maxContentLength', { url: '/', maxContentLength: 2 }, { code: 'ERR_BAD_RESPONSE' }],
+  ])('%s', async (_, config, expected) => {
+    const { queue, api } = await setup(adapter)
+    expect(await failure(api(config))).toMatchObject(expected)
+    expect(queue.stats().attempts).toBeLessThanOrEqual(1)
+    expect(queue.stats().deadLetters).toBe(0)
+  })
+
+  test.each([
+    [{ redrive: { mode: 'later' as never } }, 'redrive.mode: expected'],
+    [{ redrive: { policyId: 'none' } }, "redrive.policyId: expected one of default, got 'none'"],
+  ])('%j is refused before anything is sent', async (config, message) => {
+    const { server, api } = await setup(adapter)
+    expect((await failure(api.get('/', config))).message).toContain(message)
+    expect(server.hits).toBe(0)
+  })
+})
+
+describe.each(ADAPTERS)('redirects, with the %s adapter', (adapter) => {
+  test('maxRedirects 0: a redirect is an answer', async () => {
+    const { server, api } = await setup(adapter)
+    server.reply(503).reply(302, { location: '/elsewhere' })
+    expect((await failure(api.get('/', { maxRedirects: 0 }))).response?.status).toBe(302)
+    expect(server.hits).toBe(2)
+  })
+
+  test('the first attempt follows where it is sent', async () => {
+    const other = await startServer()
+    const { server, api } = await setup(adapter)
+    server.reply(302, { location: `${other.url}/b` })
+    expect((await api.get('/a')).status).toBe(200)
+    expect(other.hits).toBe(1)
+  })
+
+  test.each([
+    [302, 'POST', 'GET', ''],
+    [307, 'POST', 'POST', '{"a":1}'],
+    [303, 'PUT', 'GET', ''],
+  ])('a replay follows %i within the origin: %s becomes %s', async (status, method, after, body) => {
+    const { server, api } = await setup(adapter)
+    server.reply(503).reply(status, { location: '/b?x=1' }).reply(200, {}, 'there')
+    const validateStatus = vi.fn(() => true)
+    const response = await api.request({ url: '/a', method, data: { a: 1 }, params: { p: 1 }, validateStatus })
+    expect(response.data).toBe('there')
+    expect(validateStatus).toHaveBeenCalledTimes(1)
+    const last = server.requests[2]
+    expect([last?.method, last?.url, String(last?.body)]).toEqual([after, '/b?x=1', body])
+    expect(last?.headers['content-type']).toBe(body ? 'application/json' : undefined)
+    expect(response.config.url).toBe('/a')
+  })
+
+  test('a replay does not follow to another origin', async () => {
+    const other = await startServer()
+    const { server, api } = await setup(adapter)
+    server.reply(503).reply(307, { location: `${other.url}/b?token=1` })
+    const beforeRedirect = vi.fn()
+    const error = await failure(api.post('/a', { a: 1 }, { beforeRedirect }))
+    expect(other.hits).toBe(0)
+    expect(beforeRedirect).not.toHaveBeenCalled()
+    expect(error).toMatchObject({ isAxiosError: true, redrive: { reason: 'not_retryable' } })
+    expect(error.message).not.toContain('token')
+    if (adapter === 'http')
+      expect(error.message).toContain(`a replay to ${server.url} is not redirected to another origin`)
+    else expect(error.response?.status).toBe(307)
+  })
+
+  test('beforeRedirect of the caller still runs', async () => {
+    if (adapter === 'fetch') return // axios has no such hook there
+    const { server, api } = await setup(adapter)
+    server.reply(503).reply(302, { location: '/b' })
+    const beforeRedirect = vi.fn()
+    await api.get('/a', { beforeRedirect })
+    expect(beforeRedirect).toHaveBeenCalledTimes(1)
+  })
+
+  test('a replay gives up where redirects have no end', async () => {
+    const { server, api } = await setup(adapter)
+    server.reply(503)
+    for (let i = 0; i < 10; i++) server.reply(302, { location: '/again' })
+    const error = await failure(api.get('/', { maxRedirects: 4 }))
+    expect(error).toMatchObject({ isAxiosError: true, redrive: { reason: 'not_retryable' } })
+    expect(server.hits).toBe(1 + 1 + 4)
+  })
+})
+
+/** A port on loopback where nobody listens. */
+async function refusing(): Promise<string> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return `http://127.0.0.1:${port}`
+}

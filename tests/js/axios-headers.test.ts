@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest'
+import { ADAPTERS, failure, keysOf, setup } from './axios-setup.ts'
+
+describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) => {
+  test('one key a call, on every attempt of it', async () => {
+    const { server, api } = await setup(adapter)
+    server.reply(503).reply(503).reply(200).reply(503)
+    await api.post('/orders', {})
+    await api.post('/orders', {})
+    const [first, , , second] = keysOf(server)
+    expect(first).toMatch(/^[\w-]{22,}$/)
+    expect(second).not.toBe(first)
+    expect(keysOf(server)).toEqual([first, first, first, second, second])
+  })
+
+  test('GET has none', async () => {
+    const { server, api } = await setup(adapter)
+    server.reply(503)
+    await api.get('/')
+    expect(keysOf(server)).toEqual([undefined, undefined])
+  })
+
+  test.each([
+    ['of the call', { redrive: { idempotencyKey: 'option' }, headers: { 'idempotency-key': 'header' } }, 'option'],
+    ['in a header', { headers: { 'idempotency-key': 'header' } }, 'header'],
+  ])('a key %s is taken', async (_, config, key) => {
+    const { server, api } = await setup(adapter)
+    server.reply(503)
+    await api.post('/', {}, config)
+    expect(keysOf(server)).toEqual([key, key])
+  })
+
+  test('the header and its format are those of the queue', async () => {
+    const { server, api } = await setup(adapter, { idempotency: { header: 'X-Once', format: 'sf-string' } })
+    server.reply(503)
+    await api.post('/', {}, { redrive: { idempotencyKey: 'a"b' } })
+    expect(server.requests.map((request) => request.headers['x-once'])).toEqual(['"a\\"b"', '"a\\"b"'])
+  })
+
+  test('POST is not tried again where the key was refused or switched off', async () => {
+    const refused = await setup(adapter)
+    refused.server.reply(503).reply(503)
+    await failure(refused.api.post('/', {}, { headers: { 'Idempotency-Key': false as unknown as string } }))
+    expect(keysOf(refused.server)).toEqual([undefined])
+
+    const off = await setup(adapter, { idempotency: false })
+    off.server.reply(503).reply(503)
+    await failure(off.api.post('/', {}))
+    expect(keysOf(off.server)).toEqual([undefined])
+    await failure(off.api.post('/', {}, { redrive: { idempotent: true, policy: { maxAttempts: 1 } } }))
+    expect(off.server.hits).toBe(2)
+  })
+
+  test('every attempt has the same headers, as axios alone would send them, and the key', async () => {
+    const { server, api } = await setup(
+      adapter,
+      {},
+      { headers: { common: { 'X-Common': 'c' }, post: { 'X-Post': 'p' } } },
+    )
+    const config = { headers: { 'X-Own': 'Zoë', 'X-Wide': 'a\u{1f600}b' }, auth: { username: 'me', password: 'pw' } }
+    await api.post('/', { a: 1 }, { ...config, redrive: false })
+    server.reply(503).reply(503)
+    await api.post('/', { a: 1 }, config)
+    const [alone, ...attempts] = server.requests.map(({ rawHeaders }) => pairs(rawHeaders))
+    const key = attempts[0]?.find(([name]) => name === 'idempotency-key')
+    expect(key).toBeDefined()
+    for (const attempt of attempts) expect(attempt).toEqual([...(alone ?? []), key].sort())
+  })
+
+  test('what the caller took out stays out', async () => {
+    const { server, api } = await setup(
+      adapter,
+      {},
+      { headers: { common: { 'X-Common': 'c' } }, params: { tenant: 1 } },
+    )
+    api.interceptors.request.use((config) => {
+      config.headers.delete('X-Common')
+      config.headers.set('User-Agent', 'mine')
+      delete config.params
+      return config
+    })
+    server.reply(503)
+    await api.post('/', {}, { headers: { Accept: null } })
+    for (const { headers, url } of server.requests) {
+      expect(headers['x-common']).toBeUndefined()
+      expect(headers['user-agent']).toBe('mine')
+      expect(url).toBe('/')
+      // the http adapter sends none; fetch always sends its own
+      expect(headers.accept).toBe(adapter === 'http' ? undefined : '*/*')
+    }
+    expect(server.hits).toBe(2)
+  })
+
+  test('credentials() is laid over every retry, over `auth` too, and never shown to the caller', async () => {
+    let count = 0
+    const credentials = () => ({ authorization: `Bearer ${++count}`, 'x-tenant': 't' })
+    const { server, api } = await setup(adapter, { credentials })
+    server.reply(503).reply(503).reply(503)
+    const error = await failure(
+      api.get('/', { auth: { username: 'a', password: 'b' }, headers: { 'X-Tenant': 'own' } }),
+    )
+    const basic = `Basic ${btoa('a:b')}`
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([basic, 'Bearer 1', 'Bearer 2'])
+    expect(server.requests.map(({ headers }) => headers['x-tenant'])).toEqual(['own', 't', 't'])
+    expect(JSON.stringify(error.config?.headers)).not.toContain('Bearer')
+    expect(error.config?.auth).toEqual({ username: 'a', password: 'b' })
+  })
+
+  test('a 401 on the first attempt is given as it is; on a retry credentials are asked for again', async () => {
+    const asked: boolean[] = []
+    const { server, api } = await setup(adapter, {
+      credentials: (_, { unauthorized }) => {
+        asked.push(unauthorized)
+        return { authorization: unauthorized ? 'fresh' : 'stale' }
+      },
+    })
+    server.reply(401)
+    expect((await failure(api.get('/'))).response?.status).toBe(401)
+    expect(asked).toEqual([])
+
+    server.reply(503).reply(401).reply(200)
+    const statuses: number[] = []
+    const validateStatus = (status: number) => statuses.push(status) > 0 && status === 200
+    expect((await api.get('/', { validateStatus })).status).toBe(200)
+    expect(asked).toEqual([false, true])
+    expect(statuses).toEqual([200])
+    expect(server.requests.at(-1)?.headers.authorization).toBe('fresh')
+  })
+
+  test('a 401 on a retry that nobody can mend is the last answer', async () => {
+    const { server, api } = await setup(adapter)
+    server.reply(503).reply(401)
+    expect(await failure(api.get('/'))).toMatchObject({
+      response: { status: 401 },
+      redrive: { reason: 'not_retryable' },
+    })
+  })
+})
+
+/** Lower-case name and value, sorted. */
+function pairs(raw: readonly string[]): [string, string][] {
+  const list: [string, string][] = []
+  for (let i = 0; i < raw.length; i += 2) list.push([raw[i]?.toLowerCase() ?? '', raw[i + 1] ?? ''])
+  return list.sort()
+}

@@ -1,0 +1,59 @@
+/** An axios instance on a queue, in front of a real server. */
+
+import axios, { type AxiosError, type AxiosInstance, type CreateAxiosDefaults } from 'axios'
+import { onTestFinished } from 'vitest'
+import { attachToAxios } from '../../js/adapters/axios.ts'
+import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import type { TaskOptions } from '../../js/options.ts'
+import { AxiosServer } from './axios-server.ts'
+
+export type AdapterName = 'http' | 'fetch'
+
+/** xhr is run in a browser. */
+export const ADAPTERS: readonly AdapterName[] = ['http', 'fetch']
+
+/** Three attempts, a millisecond apart. */
+export const QUICK = { strategy: 'fixed', initialDelayMs: 1, jitterType: 'NONE', maxAttempts: 3 } as const
+
+export interface Setup {
+  readonly server: AxiosServer
+  readonly queue: RetryQueue
+  readonly api: AxiosInstance
+  readonly detach: () => void
+}
+
+export async function setup(
+  adapter: AdapterName,
+  options: RetryQueueOptions = {},
+  config: CreateAxiosDefaults = {},
+  defaults?: TaskOptions,
+): Promise<Setup> {
+  const server = await startServer()
+  const queue = await openQueue(options)
+  const api = axios.create({ adapter, baseURL: server.url, ...config })
+  return { server, queue, api, detach: attachToAxios(api, queue, defaults) }
+}
+
+export async function startServer(): Promise<AxiosServer> {
+  const server = await AxiosServer.start()
+  onTestFinished(() => server.close())
+  return server
+}
+
+export async function openQueue(options: RetryQueueOptions = {}): Promise<RetryQueue> {
+  const queue = new RetryQueue({ ...options, policy: { ...QUICK, ...options.policy } })
+  onTestFinished(() => queue.close({ drainMs: 0 }))
+  await queue.ready
+  return queue
+}
+
+/** What a call rejects with. */
+export async function failure(call: Promise<unknown>): Promise<AxiosError> {
+  return call.then(
+    (value) => Promise.reject(new Error(`expected a rejection, got ${JSON.stringify(value)}`)),
+    (error: AxiosError) => error,
+  )
+}
+
+export const keysOf = (server: AxiosServer): (string | undefined)[] =>
+  server.requests.map((request) => request.headers['idempotency-key'])

@@ -1,0 +1,251 @@
+import type { AxiosRequestConfig, AxiosResponse } from 'axios'
+import { describe, expect, test, vi } from 'vitest'
+import { ADAPTERS, failure, keysOf, setup } from './axios-setup.ts'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
+  test('gives the answer of the attempt that worked', async () => {
+    const { server, api } = await setup(adapter)
+    server.reply(503).reply(200, JSON_TYPE, '{"id":7}')
+    const response = await api.post('/orders', { sku: 'a' })
+    expect(response).toMatchObject({ status: 200, data: { id: 7 }, statusText: 'OK' })
+    expect(response.config.url).toBe('/orders')
+    expect(response.headers['content-type']).toBe('application/json')
+    expect(response.redrive).toBeUndefined()
+    expect(server.hits).toBe(2)
+  })
+
+  test('makes no task of a call that works at once', async () => {
+    const { server, queue, api } = await setup(adapter)
+    await api.get('/')
+    expect(server.hits).toBe(1)
+    expect(await queue.list()).toEqual({ tasks: [] })
+    expect(queue.stats().firstAttemptSucceeded).toBe(1)
+  })
+
+  test('exhausted: the error of the last attempt, marked', async () => {
+    const { server, queue, api } = await setup(adapter)
+    server.reply(503, {}, 'one').reply(503, {}, 'two').reply(502, JSON_TYPE, '{"three":3}')
+    const error = await failure(api.post('/orders', {}))
+    expect(error).toMatchObject({ isAxiosError: true, code: 'ERR_BAD_RESPONSE', status: 502 })
+    expect(error.message).toBe('Request failed with status code 502')
+    expect(error.response).toMatchObject({ status: 502, data: { three: 3 } })
+    const { taskId } = (await queue.deadLetters.list()).tasks[0] ?? {}
+    expect(error.redrive).toEqual({ taskId, reason: 'max_attempts' })
+    expect(error.config).toBe(error.response?.config)
+    expect(error.config?.adapter).toBe(adapter)
+    expect(error.config?.data).toBe('{}')
+    expect(server.hits).toBe(3)
+  })
+
+  test('a final answer is not tried again and not marked', async () => {
+    const { server, queue, api } = await setup(adapter)
+    server.reply(400, JSON_TYPE, '{"why":"bad"}')
+    const error = await failure(api.post('/orders', {}))
+    expect(error).toMatchObject({ code: 'ERR_BAD_REQUEST', response: { status: 400, data: { why: 'bad' } } })
+    expect(error.redrive).toBeUndefined()
+    expect(server.hits).toBe(1)
+    expect(queue.stats().deadLetters).toBe(0)
+  })
+
+  test('an interceptor that refreshes a token after 401 repeats the call under the same key', async () => {
+    const { server, api } = await setup(adapter)
+    server.reply(401).reply(503).reply(200)
+    api.interceptors.response.use(undefined, (error) => {
+      error.config.headers.Authorization = 'Bearer new'
+      return api(error.config)
+    })
+    const response = await api.post('/orders', { sku: 'a' }, { headers: { Authorization: 'Bearer old' } })
+    expect(response.status).toBe(200)
+    expect(new Set(keysOf(server)).size).toBe(1)
+    expect(server.requests.map((request) => request.headers.authorization)).toEqual([
+      'Bearer old',
+      'Bearer new',
+      'Bearer new',
+    ])
+    expect(server.requests.map((request) => String(request.body))).toEqual(Array(3).fill('{"sku":"a"}'))
+  })
+
+  test('interceptors, transforms and validateStatus are asked once over three attempts', async () => {
+    const { server, api } = await setup(adapter)
+    server.reply(503).reply(503).reply(200, {}, 'done')
+    const calls: string[] = []
+    const note = <T>(name: string, value: T): T => {
+      calls.push(name)
+      return value
+    }
+    api.interceptors.request.use(async (config) => note('async request interceptor', config))
+    api.interceptors.request.use((config) => note('request interceptor', config), null, { synchronous: true })
+    api.interceptors.response.use((response) => note('response interceptor', response))
+    api.interceptors.response.use(async (response) => note('async response interceptor', response))
+    await api.post('/', 'text', {
+      transformRequest: (data) => note('transformRequest', data),
+      transformResponse: (data) => note(`transformResponse ${data}`, data),
+      validateStatus: (status) => note(`validateStatus ${status}`, status < 300),
+    })
+    expect(calls).toEqual([
+      'request interceptor',
+      'async request interceptor',
+      'transformRequest',
+      'validateStatus 200',
+      'transformResponse done',
+      'response interceptor',
+      'async response interceptor',
+    ])
+    expect(server.hits).toBe(3)
+  })
+
+  test.each([
+    ['refuses', [503, 503, 503], 503],
+    ['is final', [503, 404], 404],
+    ['has moved', [503, 304], 304],
+  ])('validateStatus is asked once when the last answer %s', async (_, statuses, last) => {
+    const { server, api } = await setup(adapter)
+    for (const status of statuses) server.reply(status)
+    const validateStatus = vi.fn((status: number) => status === 200)
+    const transformResponse = vi.fn((data) => data)
+    const error = await failure(api.get('/', { validateStatus, transformResponse }))
+    expect(error.response?.status).toBe(last)
+    expect(validateStatus.mock.calls).toEqual([[last]])
+    expect(transformResponse).toHaveBeenCalledTimes(1)
+  })
+
+  test.each([
+    ['null', null],
+    ['accepting 503', (status: number) => status === 503],
+  ])('validateStatus %s: the last answer is a good one, retried all the same', async (_, validateStatus) => {
+    const { server, api } = await setup(adapter)
+    server.reply(503).reply(503).reply(503, {}, 'last')
+    const response = await api.get('/', { validateStatus })
+    expect(response).toMatchObject({ status: 503, data: 'last', redrive: { reason: 'max_attempts' } })
+    expect(server.hits).toBe(3)
+  })
+
+  test('a validateStatus without a verdict refuses, as in axios', async () => {
+    const { api } = await setup(adapter)
+    const validateStatus = (() => undefined) as unknown as () => boolean
+    expect(await failure(api.get('/', { validateStatus }))).toMatchObject({ response: { status: 200 } })
+  })
+
+  test('a listener of succeeded does no harm to a deferred call that ends where validateStatus says no', async () => {
+    const { server, queue, api } = await setup(adapter)
+    const degraded = vi.fn()
+    const succeeded = vi.fn()
+    queue.on('degraded', degraded)
+    queue.on('succeeded', succeeded)
+    server.reply(503).reply(304)
+    await api.get('/', { redrive: { mode: 'defer' } })
+    await queue.idle()
+    expect(succeeded).toHaveBeenCalledTimes(1)
+    expect(degraded).not.toHaveBeenCalled()
+  })
+
+  describe('where it goes', () => {
+    test.each<[string, string, AxiosRequestConfig, string]>([
+      ['params', '/list', { params: { tag: ['a', 'b'], q: 'x y' } }, '/list?tag[]=a&tag[]=b&q=x+y'],
+      ['paramsSerializer', '/list', { params: { q: 1 }, paramsSerializer: () => 'own=1' }, '/list?own=1'],
+      ['a path in baseURL', 'list', { baseURL: '/v1' }, '/v1/list'],
+    ])('%s', async (_, url, config, expected) => {
+      const { server, api } = await setup(adapter)
+      server.reply(503)
+      await api.get(url, { ...config, baseURL: server.url + (config.baseURL ?? '') })
+      expect(server.requests.map((request) => decodeURI(request.url))).toEqual([expected, expected])
+    })
+
+    test('an absolute url wins over baseURL, unless allowAbsoluteUrls is false', async () => {
+      const { server, api } = await setup(adapter, {}, { baseURL: 'http://base.invalid' })
+      server.reply(503)
+      await api.get(`${server.url}/absolute`)
+      await api.get('http://other/x', { baseURL: `${server.url}/base/`, allowAbsoluteUrls: false })
+      expect(server.requests.map((request) => request.url)).toEqual(['/absolute', '/absolute', '/base/http://other/x'])
+    })
+
+    test('a baseURL set by an interceptor counts', async () => {
+      const { server, api } = await setup(adapter, {}, { baseURL: '' })
+      api.interceptors.request.use((config) => ({ ...config, baseURL: server.url }))
+      server.reply(503)
+      expect((await api.get('/late')).status).toBe(200)
+      expect(server.hits).toBe(2)
+    })
+
+    test('user name and password of a URL are sent but not kept', async () => {
+      const { server, queue, api } = await setup(adapter)
+      server.reply(503).reply(503).reply(503)
+      const url = server.url.replace('://', '://me:secret@')
+      await failure(api.get('/private', { baseURL: url }))
+      const basic = `Basic ${btoa('me:secret')}`
+      expect(server.requests.map((request) => request.headers.authorization)).toEqual([basic, basic, basic])
+      expect(JSON.stringify(await queue.deadLetters.list())).not.toContain('secret')
+    })
+  })
+
+  describe('responseType', () => {
+    test.each([
+      ['json', (data: unknown) => data, { a: 1 }],
+      ['text', (data: unknown) => data, '{"a":1}'],
+      ['arraybuffer', (data: ArrayBuffer) => Buffer.from(data).toString(), '{"a":1}'],
+    ] as const)('%s', async (responseType, read, expected) => {
+      const { server, api } = await setup(adapter)
+      server.reply(503, {}, 'x').reply(200, JSON_TYPE, '{"a":1}')
+      const { data } = await api.get('/', { responseType })
+      expect(read(data)).toEqual(expected)
+    })
+
+    test('stream: those that were not handed over are let go', async () => {
+      const { server, api } = await setup(adapter)
+      // more than the buffers between there and here hold
+      server.reply(503, {}, 'x'.repeat(20_000_000)).reply(200, {}, 'good')
+      const { data } = await api.get<AsyncIterable<Uint8Array>>('/', { responseType: 'stream' })
+      const chunks: Uint8Array[] = []
+      for await (const chunk of data) chunks.push(chunk)
+      expect(Buffer.concat(chunks).toString()).toBe('good')
+      await expect.poll(() => server.inFlight).toBe(0)
+    })
+
+    if (adapter === 'fetch')
+      test('blob', async () => {
+        const { server, api } = await setup(adapter)
+        server.reply(503).reply(200, {}, 'good')
+        const { data } = await api.get<Blob>('/', { responseType: 'blob' })
+        expect(await data.text()).toBe('good')
+      })
+  })
+
+  test('progress is told of, up and down', async () => {
+    const { server, api } = await setup(adapter)
+    server.reply(503).reply(200, { 'content-length': '4' }, 'good')
+    const up = vi.fn()
+    const down = vi.fn()
+    await api.post('/', 'x'.repeat(1000), { onUploadProgress: up, onDownloadProgress: down })
+    expect(up.mock.lastCall?.[0]).toMatchObject({ loaded: 1000, total: 1000, upload: true })
+    expect(down.mock.lastCall?.[0]).toMatchObject({ loaded: 4, download: true })
+    expect(server.requests.map((request) => request.body.length)).toEqual([1000, 1000])
+  })
+
+  test('defer: 202 as soon as the task is held, by way of the transforms', async () => {
+    const { server, queue, api } = await setup(adapter)
+    server.reply(503).reply(200)
+    const response: AxiosResponse = await api.post('/orders', {}, { redrive: { mode: 'defer' } })
+    const { taskId } = response.data
+    expect(response).toMatchObject({
+      status: 202,
+      statusText: 'Accepted',
+      data: { status: 'queued', taskId, traceId: expect.any(String) },
+    })
+    expect(response.headers['redrive-task-id']).toBe(taskId)
+    expect(await queue.result(taskId)).toMatchObject({ responseStatus: 200, task: { status: 'SUCCEEDED' } })
+    expect(server.hits).toBe(2)
+  })
+
+  test('a dead letter is sent again as it was', async () => {
+    const { server, queue, api } = await setup(adapter)
+    server.reply(503).reply(503).reply(503).reply(200)
+    const error = await failure(api.post('/orders', { sku: 'a' }))
+    await queue.deadLetters.redrive(error.redrive?.taskId ?? '')
+    await queue.idle()
+    expect(server.hits).toBe(4)
+    expect(new Set(keysOf(server)).size).toBe(1)
+    expect(String(server.requests[3]?.body)).toBe('{"sku":"a"}')
+  })
+})

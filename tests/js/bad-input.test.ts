@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest'
+import { QueueClosedError } from '../../js/index.ts'
+import { ORDERS, setup } from './setup.ts'
+
+type Row = readonly [
+  what: string,
+  input: string,
+  init: object,
+  error: typeof TypeError | typeof RangeError,
+  says: RegExp,
+]
+
+const wrong: readonly Row[] = [
+  ['a malformed URL', 'http://', {}, TypeError, /expected a URL/],
+  ['a relative URL where there is no page', '/orders', {}, TypeError, /'\/orders'/],
+  ['a port out of range', 'http://a.test:99999/', {}, TypeError, /expected a URL/],
+  ['a user name and password', 'https://user:hush@api.test/', {}, TypeError, /api\.test/],
+  ['a bad header name', ORDERS, { headers: { 'bad name': 'x' } }, TypeError, /bad name/],
+  ['a bad header value', ORDERS, { headers: { 'x-own': 'a\nb' } }, TypeError, /./],
+  ['redrive: true', ORDERS, { redrive: true }, TypeError, /redrive: expected an object, got true/],
+  ['an unknown option', ORDERS, { redrive: { retries: 3 } }, TypeError, /redrive\.retries: no such option/],
+  ['an unknown policyId', ORDERS, { redrive: { policyId: 'fast' } }, RangeError, /policyId.*default.*'fast'/],
+  ['a wrong policy', ORDERS, { redrive: { policy: { maxAttempts: 0 } } }, RangeError, /redrive\.policy\.maxAttempts/],
+  ['a policy not built yet', ORDERS, { redrive: { policy: { strategy: 'table' } } }, RangeError, /strategy.*'table'/],
+  ['an unknown mode', ORDERS, { redrive: { mode: 'later' } }, RangeError, /redrive\.mode.*'later'/],
+  ['waitMs -1', ORDERS, { redrive: { waitMs: -1 } }, RangeError, /redrive\.waitMs.*-1/],
+  ['waitMs Infinity', ORDERS, { redrive: { waitMs: Number.POSITIVE_INFINITY } }, RangeError, /redrive\.waitMs/],
+  ['priority 0.5', ORDERS, { redrive: { priority: 0.5 } }, RangeError, /redrive\.priority.*0\.5/],
+  ['priority 2^31', ORDERS, { redrive: { priority: 2 ** 31 } }, RangeError, /redrive\.priority/],
+  ['expiresAt as a Date', ORDERS, { redrive: { expiresAt: new Date() } }, TypeError, /redrive\.expiresAt/],
+  ['detach as text', ORDERS, { redrive: { detach: 'yes' } }, TypeError, /redrive\.detach/],
+  ['an empty key', ORDERS, { redrive: { idempotencyKey: '' } }, RangeError, /idempotencyKey.*1 to 255/],
+  ['a key with a space', ORDERS, { redrive: { idempotencyKey: 'a b' } }, RangeError, /idempotencyKey/],
+  ['a key with a line break', ORDERS, { redrive: { idempotencyKey: 'a\r\nx: y' } }, RangeError, /idempotencyKey/],
+  ['a key of 256 characters', ORDERS, { redrive: { idempotencyKey: 'k'.repeat(256) } }, RangeError, /idempotencyKey/],
+  ['an orderKey, which needs a store', ORDERS, { redrive: { orderKey: 'a' } }, TypeError, /orderKey/],
+]
+
+test.each(wrong)('%s is refused before anything is sent or queued', async (_what, input, init, error, says) => {
+  const { queue, server, clock, events } = await setup()
+  for (const call of [
+    queue.fetch(input, { method: 'POST', ...init }),
+    queue.enqueue(input, { method: 'POST', ...init }),
+  ]) {
+    const thrown = await call.catch((caught: unknown) => caught)
+    expect(thrown).toBeInstanceOf(error)
+    expect((thrown as Error).message).toMatch(says)
+    expect((thrown as Error).message).not.toContain('hush')
+  }
+  await clock.settle()
+  expect(server.hits).toBe(0)
+  expect(events.names()).toEqual([])
+})
+
+test('S12 a URL that is refused does not show its query', async () => {
+  const { queue } = await setup()
+  await expect(queue.fetch('/orders?token=hush')).rejects.toThrow(/^(?!.*hush)/)
+})
+
+test('a body with GET is refused as fetch refuses it, and not tried again', async () => {
+  const { queue, server, clock } = await setup()
+  await expect(queue.fetch(ORDERS, { body: 'x' })).rejects.toThrow(TypeError)
+  await clock.settle()
+  expect(server.hits).toBe(0)
+})
+
+test.each<[what: string, page: object]>([
+  ['limit 0', { limit: 0 }],
+  ['limit -1', { limit: -1 }],
+  ['limit NaN', { limit: Number.NaN }],
+  ['limit as text', { limit: 'all' }],
+  ['limit 1001', { limit: 1_001 }],
+  ['a cursor that is no text', { cursor: 5 }],
+])('a page with %s is refused', async (_what, page) => {
+  const { queue, clock } = await setup()
+  const { taskId } = await queue.enqueue(ORDERS)
+  await clock.settle()
+  for (const call of [queue.list(page), queue.attempts(taskId, page), queue.deadLetters.list(page)]) {
+    await expect(call).rejects.toThrow(/limit|cursor/)
+  }
+})
+
+test('after close every method rejects with QueueClosedError', async () => {
+  const { queue } = await setup()
+  await queue.close()
+  const calls = {
+    fetch: () => queue.fetch(ORDERS),
+    'fetch that passes through': () => queue.fetch('data:,x'),
+    enqueue: () => queue.enqueue(ORDERS),
+    get: () => queue.get('x'),
+    attempts: () => queue.attempts('x'),
+    list: () => queue.list(),
+    result: () => queue.result('x'),
+    cancel: () => queue.cancel('x'),
+    pause: async () => queue.pause(),
+    resume: async () => queue.resume(),
+    flush: () => queue.flush(),
+    idle: () => queue.idle(),
+    'deadLetters.list': () => queue.deadLetters.list(),
+    'deadLetters.redrive': () => queue.deadLetters.redrive('x'),
+    'deadLetters.redriveAll': () => queue.deadLetters.redriveAll(),
+    'deadLetters.purge': () => queue.deadLetters.purge(),
+  }
+  for (const [name, call] of Object.entries(calls)) {
+    const thrown = await call().catch((error: unknown) => error)
+    expect([name, thrown]).toEqual([name, expect.any(QueueClosedError)])
+    expect(thrown).toMatchObject({ code: 'QUEUE_CLOSED', message: expect.stringContaining("'default'") })
+  }
+})

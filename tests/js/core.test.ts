@@ -1,0 +1,166 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { instantiate } from '../../js/core/inline.ts'
+import { loadCore } from '../../js/core.ts'
+import { policyFields, type RetryPolicy, resolvePolicy } from '../../js/policy.ts'
+
+const core = await loadCore()
+const NOW = Date.UTC(2030, 0, 1)
+
+test('evaluateRetryStatus: a listed status with retries left is queued, an open circuit comes first', () => {
+  expect(core.evaluateRetryStatus(503, 'CLOSED', 0, 3)).toBe('ENQUEUE')
+  expect(core.evaluateRetryStatus(503, 'HALF_OPEN', 0, 3)).toBe('ENQUEUE')
+  expect(core.evaluateRetryStatus(503, 'OPEN', 0, 3)).toBe('CIRCUIT_OPEN')
+  expect(core.evaluateRetryStatus(503, 'CLOSED', 3, 3)).toBe('FAIL_FAST')
+  expect(core.evaluateRetryStatus(500, 'CLOSED', 0, 3)).toBe('FAIL_FAST')
+  expect(core.evaluateRetryStatus(500, 'CLOSED', 0, 3, [500])).toBe('ENQUEUE')
+  expect(core.evaluateRetryStatus(0, 'CLOSED', 0, 3)).toBe('ENQUEUE')
+})
+
+test('calculateBackoffDelay is repeatable with random and draws its own without', () => {
+  const policy = { initialDelayMs: 1_000 }
+  expect(core.calculateBackoffDelay(policy, 3, { random: 0.5 })).toBe(2_000)
+  expect(core.calculateBackoffDelay(policy, 3, { random: 0 })).toBe(0)
+  const drawn = Array.from({ length: 50 }, () => core.calculateBackoffDelay(policy, 3))
+  expect(new Set(drawn).size).toBeGreaterThan(25)
+  for (const ms of drawn) {
+    expect(ms).toBeGreaterThanOrEqual(0)
+    expect(ms).toBeLessThan(4_000)
+  }
+})
+
+test('calculateBackoffDelay takes the longer of curve and Retry-After, uncapped and without spread', () => {
+  const policy = { initialDelayMs: 1_000, jitterType: 'NONE' } as const
+  const wait = (retryAfter: string | null) => core.calculateBackoffDelay(policy, 1, { retryAfter, now: NOW })
+  expect(wait('30')).toBe(30_000)
+  expect(wait('0')).toBe(1_000)
+  expect(wait('3600')).toBe(3_600_000)
+  expect(wait(new Date(NOW + 5_000).toUTCString())).toBe(5_000)
+  expect(wait('soon')).toBe(1_000)
+  expect(wait(null)).toBe(1_000)
+})
+
+test('calculateBackoffDelay: DECORRELATED follows the wait before', () => {
+  const policy = { jitterType: 'DECORRELATED', initialDelayMs: 100, maxDelayMs: 10_000 } as const
+  expect(core.calculateBackoffDelay(policy, 2, { previousDelayMs: 1_000, random: 0 })).toBe(100)
+  expect(core.calculateBackoffDelay(policy, 2, { previousDelayMs: 1_000, random: 0.5 })).toBe(1_550)
+})
+
+test('S10 every delay lies in its curve’s closed range, whatever the policy, attempt and draw', () => {
+  fc.assert(
+    fc.property(
+      fc.record({
+        strategy: fc.constantFrom('exponential', 'linear', 'fixed'),
+        jitterType: fc.constantFrom('NONE', 'FULL', 'EQUAL', 'DECORRELATED'),
+        initialDelayMs: fc.integer({ min: 0, max: 86_400_000 }),
+        maxDelayMs: fc.integer({ min: 0, max: 86_400_000 }),
+        multiplier: fc.double({ min: 1.01, max: 100, noNaN: true }),
+      }) as fc.Arbitrary<Partial<RetryPolicy>>,
+      fc.integer({ min: 1, max: 2 ** 32 - 1 }),
+      fc.double({ min: 0, max: 1 - 2 ** -53, noNaN: true }),
+      (policy, attempt, random) => {
+        const ms = core.calculateBackoffDelay(policy, attempt, { random })
+        expect(Number.isInteger(ms)).toBe(true)
+        expect(ms).toBeGreaterThanOrEqual(0)
+        expect(ms).toBeLessThanOrEqual(policy.maxDelayMs ?? 0)
+      },
+    ),
+  )
+})
+
+test('what the options accept the core accepts: no call is refused after its first attempt', async () => {
+  const { glue } = await instantiate()
+  const queue = new glue.CoreQueue(1, 1, 1, 1, 1n)
+  const days = fc.integer({ min: 0, max: 400 * 86_400_000 })
+  const any = fc.oneof(days, fc.constantFrom(0, 1, 8.64e15))
+  fc.assert(
+    fc.property(
+      fc.record(
+        {
+          strategy: fc.constantFrom('exponential', 'linear', 'fixed'),
+          jitterType: fc.constantFrom('NONE', 'FULL', 'EQUAL', 'DECORRELATED'),
+          maxAttempts: fc.integer({ min: 1, max: 100 }),
+          initialDelayMs: any,
+          maxDelayMs: any,
+          multiplier: fc.oneof(fc.constant(1), fc.double({ min: 1.01, max: 100, noNaN: true })),
+          stepMs: any,
+          totalBudgetMs: any,
+          keyTtlMs: fc.oneof(fc.integer({ min: 1, max: 400 * 86_400_000 }), fc.constant(8.64e15)),
+          attemptTimeoutMs: any,
+          estimatedCallMs: any,
+          maxServerDelayMs: any,
+          jitterRatio: fc.double({ min: 0, max: 1, noNaN: true }),
+          freshJitter: fc.double({ min: 0, max: 0.5, noNaN: true }),
+          exponent: fc.double({ min: 0, max: 8, noNaN: true }),
+          baseMs: any,
+          jitterMs: any,
+          delaysMs: fc.array(any, { maxLength: 5 }),
+          retryableStatusCodes: fc.array(fc.integer({ min: 100, max: 599 }), { maxLength: 600 }),
+          retryNetworkErrors: fc.boolean(),
+        },
+        { requiredKeys: [] },
+      ) as fc.Arbitrary<Partial<RetryPolicy>>,
+      (policy) => {
+        const byOptions = outcome(() => resolvePolicy(policy))
+        const byCore = outcome(() => queue.releasePolicy(queue.policy(policyFields(policy))))
+        expect({ policy, byCore }).toEqual({ policy, byCore: byOptions })
+      },
+    ),
+    { numRuns: 500 },
+  )
+  queue.free()
+})
+
+function outcome(work: () => unknown): 'accepted' | 'refused' {
+  try {
+    work()
+    return 'accepted'
+  } catch {
+    return 'refused'
+  }
+}
+
+test.each<[what: string, call: () => unknown, error: typeof TypeError | typeof RangeError, names: RegExp]>([
+  ['status 99', () => core.evaluateRetryStatus(99, 'CLOSED', 0, 1), RangeError, /statusCode.*100.*599.*99/],
+  ['status 503.5', () => core.evaluateRetryStatus(503.5, 'CLOSED', 0, 1), RangeError, /statusCode.*503\.5/],
+  ['status as text', () => core.evaluateRetryStatus('503' as never, 'CLOSED', 0, 1), TypeError, /statusCode.*'503'/],
+  [
+    'an unknown circuit',
+    () => core.evaluateRetryStatus(503, 'AJAR' as never, 0, 1),
+    RangeError,
+    /circuitState.*'AJAR'/,
+  ],
+  ['retryCount -1', () => core.evaluateRetryStatus(503, 'CLOSED', -1, 1), RangeError, /retryCount.*-1/],
+  ['maxRetries 2^32', () => core.evaluateRetryStatus(503, 'CLOSED', 0, 2 ** 32), RangeError, /maxRetries.*4294967296/],
+  [
+    'codes out of range',
+    () => core.evaluateRetryStatus(503, 'CLOSED', 0, 1, [70_000]),
+    RangeError,
+    /retryableStatusCodes\[0\]/,
+  ],
+  ['attempt 0', () => core.calculateBackoffDelay({}, 0), RangeError, /attempt.*from 1.*got 0/],
+  ['attempt NaN', () => core.calculateBackoffDelay({}, Number.NaN), RangeError, /attempt.*NaN/],
+  ['attempt 2^32', () => core.calculateBackoffDelay({}, 2 ** 32), RangeError, /attempt/],
+  ['random 1', () => core.calculateBackoffDelay({}, 1, { random: 1 }), RangeError, /random.*got 1/],
+  ['random -0.1', () => core.calculateBackoffDelay({}, 1, { random: -0.1 }), RangeError, /random/],
+  [
+    'previousDelayMs -1',
+    () => core.calculateBackoffDelay({}, 1, { previousDelayMs: -1 }),
+    RangeError,
+    /previousDelayMs/,
+  ],
+  ['a wrong policy', () => core.calculateBackoffDelay({ maxAttempts: 0 }, 1), RangeError, /policy\.maxAttempts/],
+  ['an unknown policy option', () => core.calculateBackoffDelay({ tries: 1 } as never, 1), TypeError, /policy\.tries/],
+  ['a header that is no text', () => core.parseRetryAfter(30 as never, NOW), TypeError, /header/],
+  ['now NaN', () => core.parseRetryAfter('30', Number.NaN), RangeError, /now.*NaN/],
+])('%s is refused, naming what was wrong', (_what, call, error, names) => {
+  expect(call).toThrow(error)
+  expect(call).toThrow(names)
+})
+
+test('parseRetryAfter gives ms from now, null where it is unusable', () => {
+  expect(core.parseRetryAfter('120', NOW)).toBe(120_000)
+  expect(core.parseRetryAfter(new Date(NOW + 90_000).toUTCString(), NOW)).toBe(90_000)
+  expect(core.parseRetryAfter(new Date(NOW - 90_000).toUTCString(), NOW)).toBe(0)
+  expect(core.parseRetryAfter('12abc', NOW)).toBeNull()
+})

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { always, ORDERS, setup, watch } from './setup.ts'
+
+const DEFER = { redrive: { mode: 'defer' } } as const
+
+test.each([200, 204, 301, 400, 404, 409, 422, 500])('a first answer of %i is returned as it is', async (status) => {
+  const { queue, server, events } = await setup()
+  server.reply(status, { location: 'https://api.test/x', 'x-own': 'yes' })
+  const response = await queue.fetch(ORDERS, { method: 'POST', redirect: 'manual', ...DEFER })
+  expect(response.status).toBe(status)
+  expect(response.headers.get('x-own')).toBe('yes')
+  expect(events.names()).toEqual([])
+})
+
+test('after a retryable failure the caller has 202 Accepted at once, naming the task', async () => {
+  const { queue, server, events } = await setup()
+  server.reply(503)
+  const response = await queue.fetch(ORDERS, { method: 'POST', ...DEFER })
+  const [queued] = events.of('queued')
+  expect(response.status).toBe(202)
+  expect(response.headers.get('content-type')).toBe('application/json')
+  expect(response.headers.get('redrive-task-id')).toBe(queued?.task.taskId)
+  expect(await response.json()).toEqual({
+    status: 'queued',
+    taskId: queued?.task.taskId,
+    traceId: expect.stringMatching(/^[\da-f]{32}$/),
+  })
+})
+
+test('the 202 carries the caller’s own trace id', async () => {
+  const { queue, server } = await setup()
+  server.reply(503)
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01` }
+  const response = await queue.fetch(ORDERS, { method: 'POST', headers, ...DEFER })
+  expect(await response.json()).toMatchObject({ traceId })
+})
+
+test('a lost connection is deferred too', async () => {
+  const { queue, server } = await setup()
+  server.fail()
+  expect((await queue.fetch(ORDERS, DEFER)).status).toBe(202)
+})
+
+test('the task goes on, however long it takes, and its result can be asked for', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxAttempts: 8, maxDelayMs: 60_000 } })
+  always(server, 503, 7)
+  const { taskId } = (await (
+    await queue.fetch(ORDERS, { ...DEFER, redrive: { mode: 'defer', waitMs: 1 } })
+  ).json()) as {
+    taskId: string
+  }
+  const result = queue.result(taskId)
+  await clock.advance(200_000)
+  expect(await result).toMatchObject({ responseStatus: 200, task: { status: 'SUCCEEDED', attemptNumber: 8 } })
+})
+
+test('a deferred task that runs out of attempts is a dead letter and nobody’s rejection', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxAttempts: 2 } })
+  always(server, 503)
+  await queue.fetch(ORDERS, DEFER)
+  await clock.advance(1_000)
+  expect((await queue.deadLetters.list()).tasks).toMatchObject([{ status: 'EXHAUSTED', reason: 'max_attempts' }])
+})
+
+test('an origin that asked to wait gets deferred calls later: 202 without an attempt', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': '10' })
+  await queue.fetch(ORDERS, DEFER)
+  const response = watch(queue.fetch(ORDERS, DEFER))
+  await clock.settle()
+  expect(response.value?.status).toBe(202)
+  expect(server.hits).toBe(1)
+  await clock.advance(12_000)
+  expect(server.hits).toBe(3)
+})
+
+test('a full queue gives the caller the first answer as it is', async () => {
+  const { queue, server, events } = await setup({ capacity: 1 })
+  always(server, 503)
+  await queue.fetch(ORDERS, DEFER)
+  const response = await queue.fetch(ORDERS, DEFER)
+  expect(response.status).toBe(503)
+  expect(events.of('degraded')).toMatchObject([{ code: 'storage_full' }])
+})

@@ -1,0 +1,224 @@
+import { expect, test } from 'vitest'
+import { always, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+
+test('a call that succeeds at once makes no task, no event and no timer', async () => {
+  const { queue, server, clock, events } = await setup()
+  server.reply(201, { 'x-made': 'yes' }, 'made')
+  const response = await queue.fetch(ORDERS, { method: 'POST', body: 'x' })
+  expect(response.status).toBe(201)
+  expect(await response.text()).toBe('made')
+  expect(markOf(response)).toBeUndefined()
+  expect(events.names(true)).toEqual([])
+  expect((await queue.list()).tasks).toEqual([])
+  expect(queue.stats()).toMatchObject({ depth: 0, firstAttemptSucceeded: 1, attempts: 1, succeeded: 0 })
+  expect(clock.timers).toBe(0)
+})
+
+test.each([429, 502, 503, 504])('a %i is tried again and the caller gets its answer', async (status) => {
+  const { queue, server, clock } = await setup()
+  server.reply(status).reply(200, {}, 'done')
+  const answer = queue.fetch(ORDERS)
+  await clock.advance(1_000)
+  const response = await answer
+  expect(response.status).toBe(200)
+  expect(response.bodyUsed).toBe(false)
+  expect(await response.text()).toBe('done')
+})
+
+test('a lost connection is tried again', async () => {
+  const { queue, server, clock } = await setup()
+  server.fail().fail().reply(200)
+  const answer = queue.fetch(ORDERS)
+  await clock.advance(3_000)
+  expect((await answer).status).toBe(200)
+  expect(gaps(server)).toEqual([1_000, 2_000])
+})
+
+test.each([200, 204, 304, 400, 401, 403, 404, 409, 410, 422, 500, 501])(
+  'a %i is the caller’s at once, without a task',
+  async (status) => {
+    const { queue, server, events } = await setup()
+    server.reply(status)
+    const response = await queue.fetch(ORDERS)
+    expect(response.status).toBe(status)
+    expect(markOf(response)).toBeUndefined()
+    expect(events.names()).toEqual([])
+    expect(server.hits).toBe(1)
+  },
+)
+
+test.each(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'POST', 'PATCH'])('%s is tried again', async (method) => {
+  const { queue, server, clock } = await setup()
+  server.reply(503)
+  const answer = queue.fetch(ORDERS, { method })
+  await clock.advance(1_000)
+  expect((await answer).status).toBe(200)
+  expect(server.requests.map((request) => request.method)).toEqual([method, method])
+})
+
+test('S22 when attempts run out the caller gets the last response, its body unread, marked with task and reason', async () => {
+  const { queue, server, clock, events } = await setup({ policy: { maxAttempts: 3 } })
+  server.reply(503, {}, 'one').reply(502, {}, 'two').reply(504, {}, 'three')
+  const answer = queue.fetch(ORDERS)
+  await clock.advance(3_000)
+  const response = await answer
+  expect(response.status).toBe(504)
+  expect(response.bodyUsed).toBe(false)
+  expect(await response.text()).toBe('three')
+  const [given] = events.of('exhausted')
+  expect(markOf(response)).toEqual({ taskId: given?.task.taskId, reason: 'max_attempts' })
+  expect(server.hits).toBe(3)
+})
+
+test('S22 when the last attempt had no answer the caller gets its own error, marked', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxAttempts: 2 } })
+  const lost = new TypeError('fetch failed')
+  server.reply(503).fail(lost)
+  const answer = watch(queue.fetch(ORDERS))
+  await clock.advance(1_000)
+  expect(answer.error).toBe(lost)
+  expect(markOf(lost)).toMatchObject({ reason: 'max_attempts' })
+})
+
+test('the mark stays out of spreads and JSON', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxAttempts: 2 } })
+  always(server, 503)
+  const answer = queue.fetch(ORDERS)
+  await clock.advance(1_000)
+  expect(Object.keys(await answer)).not.toContain('redrive')
+})
+
+test('a final status on a retry ends the task and is the answer', async () => {
+  const { queue, server, clock, events } = await setup()
+  server.reply(503).reply(404)
+  const answer = queue.fetch(ORDERS)
+  await clock.advance(1_000)
+  expect(markOf(await answer)).toMatchObject({ reason: 'not_retryable' })
+  expect((await answer).status).toBe(404)
+  expect(events.names()).toEqual(['queued', 'attempt', 'exhausted'])
+})
+
+test('a wait longer than waitMs is not begun: the caller gets the last answer now', async () => {
+  const { queue, server, clock, events } = await setup()
+  always(server, 503)
+  const answer = queue.fetch(ORDERS, { redrive: { waitMs: 4_000 } })
+  await clock.advance(3_000)
+  const response = await answer
+  expect(response.status).toBe(503)
+  expect(markOf(response)).toMatchObject({ reason: 'wait_exceeded' })
+  expect(server.hits).toBe(3)
+  expect(events.of('exhausted')).toMatchObject([{ reason: 'wait_exceeded' }])
+  expect(clock.timers).toBe(0)
+})
+
+test('waitMs counts from the call, so a slow attempt takes its share', async () => {
+  const { queue, server, clock } = await setup()
+  const release = server.hang()
+  const answer = watch(queue.fetch(ORDERS, { redrive: { waitMs: 5_000 } }))
+  await clock.advance(4_500)
+  release(503)
+  await clock.settle()
+  expect(markOf(answer.value)).toMatchObject({ reason: 'wait_exceeded' })
+})
+
+test('waitMs 0 means: never wait', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503)
+  const answer = watch(queue.fetch(ORDERS, { redrive: { waitMs: 0 } }))
+  await clock.settle()
+  expect(markOf(answer.value)).toMatchObject({ reason: 'wait_exceeded' })
+  expect(server.hits).toBe(1)
+})
+
+test('without waitMs the caller waits 30 s at most', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxAttempts: 10 } })
+  always(server, 503)
+  const answer = queue.fetch(ORDERS)
+  await clock.advance(15_000) // 1 + 2 + 4 + 8; the next wait would end at 31 s
+  expect(markOf(await answer)).toMatchObject({ reason: 'wait_exceeded' })
+  expect(server.hits).toBe(5)
+})
+
+test.each<[reason: string, redrive: object, headers: Record<string, string>]>([
+  ['total_budget', { policy: { totalBudgetMs: 2_500 } }, {}],
+  ['expired', { expiresAt: Date.UTC(2030, 0, 1) + 2_500 }, {}],
+  ['key_expired', { policy: { keyTtlMs: 20_000 } }, { 'retry-after': '25' }],
+])(
+  'S8 an attempt that would come too late is not made, and the caller learns before the wait: %s',
+  async (reason, redrive, headers) => {
+    const { queue, server, clock } = await setup()
+    server.reply(503).reply(503, headers).reply(200)
+    const answer = watch(queue.fetch(ORDERS, { method: 'POST', redrive }))
+    await clock.advance(1_000)
+    expect(markOf(answer.value)).toMatchObject({ reason })
+    expect(server.hits).toBe(2)
+    expect(clock.timers).toBe(0)
+  },
+)
+
+test('the budget counts the call that is expected, not only the wait', async () => {
+  const { queue, server, clock } = await setup()
+  always(server, 503)
+  const answer = queue.fetch(ORDERS, { redrive: { policy: { totalBudgetMs: 1_500, estimatedCallMs: 600 } } })
+  await clock.settle()
+  expect(markOf(await answer)).toMatchObject({ reason: 'total_budget' })
+})
+
+test('maxAttempts 1 turns retrying off and leaves no trace', async () => {
+  const { queue, server, events } = await setup()
+  server.reply(503)
+  const response = await queue.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } })
+  expect(response.status).toBe(503)
+  expect(markOf(response)).toBeUndefined()
+  expect(events.names()).toEqual([])
+})
+
+test('retryNetworkErrors false gives a lost connection to the caller as it is', async () => {
+  const { queue, server, events } = await setup({ policy: { retryNetworkErrors: false } })
+  const lost = new TypeError('fetch failed')
+  server.fail(lost)
+  await expect(queue.fetch(ORDERS)).rejects.toBe(lost)
+  expect(markOf(lost)).toBeUndefined()
+  expect(events.names()).toEqual([])
+})
+
+test('a call picks one of the queue’s policies and may lay its own over it', async () => {
+  const { queue, server, clock } = await setup({
+    policies: [{ policyId: 'slow', strategy: 'fixed', initialDelayMs: 7_000, jitterType: 'NONE', maxAttempts: 2 }],
+  })
+  always(server, 503)
+  const slow = queue.fetch(ORDERS, { redrive: { policyId: 'slow' } })
+  await clock.advance(7_000)
+  expect(markOf(await slow)).toMatchObject({ reason: 'max_attempts' })
+  const slower = queue.fetch(ORDERS, { redrive: { policyId: 'slow', policy: { maxAttempts: 3 } } })
+  await clock.advance(14_000)
+  await slower
+  expect(gaps(server)).toEqual([7_000, 0, 7_000, 7_000])
+  expect((await queue.list()).tasks.map((task) => task.policyId)).toEqual(['slow', 'slow'])
+})
+
+test('a status the policy lists is tried again, and one it does not list is not', async () => {
+  const { queue, server, clock } = await setup({ policy: { retryableStatusCodes: [500] } })
+  server.reply(500).reply(503)
+  const answer = queue.fetch(ORDERS)
+  await clock.advance(1_000)
+  expect((await answer).status).toBe(503)
+  expect(markOf(await answer)).toMatchObject({ reason: 'not_retryable' })
+})
+
+test('S2 every task is in one place: what was accepted is what waits plus what ended', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxAttempts: 2 }, concurrency: 50 })
+  always(server, 503, 20)
+  for (let i = 0; i < 20; i++) server.reply(i % 2 ? 200 : 503)
+  const calls = Array.from({ length: 20 }, () => queue.fetch(ORDERS))
+  const check = (accepted: number) => {
+    const { depth, succeeded, exhausted, cancelled } = queue.stats()
+    expect(depth + succeeded + exhausted + cancelled).toBe(accepted)
+  }
+  await clock.settle()
+  check(20)
+  await clock.advance(1_000)
+  await Promise.all(calls)
+  check(20)
+  expect(queue.stats()).toMatchObject({ succeeded: 10, exhausted: 10, deadLetters: 10, attempts: 40 })
+})

@@ -1,0 +1,54 @@
+/** What the core holds is given back by `close`, never by the garbage collector. */
+
+import { expect, test, vi } from 'vitest'
+
+const registered = vi.hoisted(() => {
+  const pending = new Set<WeakKey>()
+  const Original = globalThis.FinalizationRegistry
+  // counts what the glue leaves to the collector; the rest of Node keeps the real one
+  globalThis.FinalizationRegistry = class Counting<T> extends Original<T> {
+    override register(target: WeakKey, held: T, token?: WeakKey): void {
+      if (token) pending.add(token)
+      super.register(target, held, token)
+    }
+    override unregister(token: WeakKey): boolean {
+      pending.delete(token)
+      return super.unregister(token)
+    }
+  }
+  return pending
+})
+
+import { instantiate } from '../../js/core/inline.ts'
+import { RetryQueue } from '../../js/index.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { ORDERS } from './setup.ts'
+
+const QUEUES = 10_000
+const BATCH = 500
+
+test('10,000 queues opened, used and closed leave no finalizer pending, no timer, and the memory flat', async () => {
+  const { glue, memory } = await instantiate()
+  const pendingQueues = () => [...registered].filter((each) => each instanceof glue.CoreQueue).length
+  const clock = fakeClock()
+  let grownBy = 0
+  for (let opened = 0; opened < QUEUES; opened += BATCH) {
+    const server = scriptedServer({ clock })
+    const queues = Array.from({ length: BATCH }, () => {
+      const policy = { jitterType: 'NONE', initialDelayMs: 1 } as const
+      return new RetryQueue({ clock, fetch: server.fetch, policy, seed: 1n })
+    })
+    await Promise.all(queues.map((queue) => queue.ready))
+    for (let i = 0; i < BATCH; i++) server.reply(503)
+    const answers = queues.map((queue) => queue.fetch(ORDERS, { method: 'POST', body: 'x' }))
+    await clock.advance(1)
+    expect((await Promise.all(answers)).every(({ status }) => status === 200)).toBe(true)
+    expect(pendingQueues()).toBe(BATCH)
+    await Promise.all(queues.map((queue) => queue.close()))
+    expect(pendingQueues()).toBe(0)
+    // the first batch sets the size: what is freed is used again
+    if (opened === 0) grownBy = memory.buffer.byteLength
+  }
+  expect(clock.timers).toBe(0)
+  expect(memory.buffer.byteLength).toBe(grownBy)
+}, 60_000)

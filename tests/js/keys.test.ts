@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest'
+import { always, markOf, ORDERS, setup } from './setup.ts'
+
+const HEADER = 'idempotency-key'
+
+async function keysSent(options: Parameters<typeof setup>[0], init: RequestInit & { redrive?: object }) {
+  const { queue, server, clock } = await setup(options)
+  always(server, 503, 2)
+  const answer = queue.fetch(ORDERS, init)
+  await clock.advance(3_000)
+  await answer
+  return server.requests.map(({ headers }) => headers.get(HEADER))
+}
+
+test.each(['POST', 'PATCH', 'PUT', 'DELETE'])(
+  'S5 %s carries one made key, the same on every attempt',
+  async (method) => {
+    const keys = await keysSent({}, { method })
+    expect(keys).toHaveLength(3)
+    expect(new Set(keys).size).toBe(1)
+    expect(keys[0]).toMatch(/^[\da-f]{32}$/)
+  },
+)
+
+test.each(['GET', 'HEAD', 'OPTIONS'])('%s carries no key', async (method) => {
+  expect(await keysSent({}, { method })).toEqual([null, null, null])
+})
+
+test('two calls of the same request are two intents: two keys', async () => {
+  const { queue, server } = await setup()
+  await queue.fetch(ORDERS, { method: 'POST', body: 'same' })
+  await queue.fetch(ORDERS, { method: 'POST', body: 'same' })
+  const [first, second] = server.requests.map(({ headers }) => headers.get(HEADER))
+  expect(first).not.toBe(second)
+})
+
+test('S5 a header already there wins over a made key', async () => {
+  expect(await keysSent({}, { method: 'POST', headers: { 'Idempotency-Key': 'mine' } })).toEqual([
+    'mine',
+    'mine',
+    'mine',
+  ])
+})
+
+test('S5 the call’s option wins over a header already there', async () => {
+  const init = { method: 'POST', headers: { 'Idempotency-Key': 'header' }, redrive: { idempotencyKey: 'option' } }
+  expect(await keysSent({}, init)).toEqual(['option', 'option', 'option'])
+})
+
+test('the key has the name the options give', async () => {
+  const { queue, server } = await setup({ idempotency: { header: 'X-Intent' } })
+  await queue.fetch(ORDERS, { method: 'POST' })
+  expect(server.requests[0]?.headers.get('x-intent')).toMatch(/^[\da-f]{32}$/)
+  expect(server.requests[0]?.headers.has(HEADER)).toBe(false)
+})
+
+test('sf-string puts the key in double quotes and escapes what needs it', async () => {
+  const idempotency = { format: 'sf-string' } as const
+  expect((await keysSent({ idempotency }, { method: 'POST' }))[0]).toMatch(/^"[\da-f]{32}"$/)
+  const keys = await keysSent({ idempotency }, { method: 'POST', redrive: { idempotencyKey: 'a"b\\c' } })
+  expect(keys[0]).toBe('"a\\"b\\\\c"')
+})
+
+test('only the methods the options name get a key', async () => {
+  const { queue, server } = await setup({ idempotency: { methods: ['post'] } })
+  await queue.fetch(ORDERS, { method: 'POST' })
+  await queue.fetch(ORDERS, { method: 'PUT' })
+  expect(server.requests.map(({ headers }) => headers.has(HEADER))).toEqual([true, false])
+})
+
+test('origins limit who may get the key only across origins: a runtime without a page has none', async () => {
+  const { queue, server } = await setup({ idempotency: { origins: ['https://other.test'] } })
+  await queue.fetch(ORDERS, { method: 'POST' })
+  expect(server.requests[0]?.headers.has(HEADER)).toBe(true)
+})
+
+test.each([
+  ['POST', 1],
+  ['PATCH', 1],
+  ['PUT', 2],
+  ['DELETE', 2],
+  ['GET', 2],
+])('idempotency: false sends no key, so %s is sent %i time(s)', async (method, hits) => {
+  const { queue, server, clock } = await setup({ idempotency: false })
+  server.reply(503)
+  const answer = queue.fetch(ORDERS, { method })
+  await clock.advance(1_000)
+  await answer
+  expect(server.hits).toBe(hits)
+  expect(server.requests.some(({ headers }) => headers.has(HEADER))).toBe(false)
+})
+
+test.each<[what: string, init: object]>([
+  ['the caller vouches with idempotent: true', { redrive: { idempotent: true } }],
+  ['the caller gives a key of its own', { redrive: { idempotencyKey: 'mine' } }],
+  ['the caller set the header', { headers: { 'Idempotency-Key': 'mine' } }],
+])('idempotency: false: a POST is tried again when %s', async (_what, init) => {
+  const { queue, server, clock } = await setup({ idempotency: false })
+  server.reply(503)
+  const answer = queue.fetch(ORDERS, { method: 'POST', ...init })
+  await clock.advance(1_000)
+  expect((await answer).status).toBe(200)
+})
+
+test('a retry answered 422 with a key is key_conflict', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503).reply(422)
+  const answer = queue.fetch(ORDERS, { method: 'POST' })
+  await clock.advance(1_000)
+  expect(markOf(await answer)).toMatchObject({ reason: 'key_conflict' })
+})
+
+test('a retry answered 422 without a key is not_retryable', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503).reply(422)
+  const answer = queue.fetch(ORDERS)
+  await clock.advance(1_000)
+  expect(markOf(await answer)).toMatchObject({ reason: 'not_retryable' })
+})
+
+test.each<[status: number, method: string, listed: boolean, hits: number]>([
+  [400, 'POST', true, 1],
+  [409, 'POST', false, 1],
+  [409, 'POST', true, 2],
+  [409, 'GET', true, 1],
+  [422, 'POST', true, 1],
+])('a %i to %s, listed: %s, is sent %i time(s)', async (status, method, listed, hits) => {
+  const codes = listed ? [400, 409, 422, 503] : [503]
+  const { queue, server, clock } = await setup({ policy: { retryableStatusCodes: codes } })
+  server.reply(status)
+  const answer = queue.fetch(ORDERS, { method })
+  await clock.advance(1_000)
+  await answer
+  expect(server.hits).toBe(hits)
+})

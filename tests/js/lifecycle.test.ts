@@ -1,0 +1,185 @@
+import { expect, test } from 'vitest'
+import { QueueClosedError, RetryQueue } from '../../js/index.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { always, ORDERS, setup, watch } from './setup.ts'
+
+test('close lets what is in flight end, and starts nothing more', async () => {
+  const { queue, server, clock, events } = await setup({ concurrency: 1 })
+  const release = server.hang()
+  await queue.enqueue(ORDERS)
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  const closed = watch(queue.close())
+  await clock.settle()
+  expect(closed.state).toBe('pending')
+  release(200)
+  await clock.settle()
+  expect(closed.state).toBe('resolved')
+  expect(server.hits).toBe(1)
+  expect(events.names()).toEqual(['queued', 'attempt', 'queued', 'succeeded', 'cancelled'])
+  expect(clock.timers).toBe(0)
+})
+
+test.each([0, 100, 5_000])('L5 close ends within drainMs %i, aborting what hangs', async (drainMs) => {
+  const { queue, server, clock } = await setup()
+  server.hang()
+  const { taskId } = await queue.enqueue(ORDERS)
+  const result = watch(queue.result(taskId))
+  await clock.settle()
+  const closed = watch(queue.close({ drainMs }))
+  await clock.advance(drainMs)
+  await clock.settle()
+  expect(closed.state).toBe('resolved')
+  expect(server.requests[0]?.signal.aborted).toBe(true)
+  expect(result.value).toMatchObject({ task: { status: 'CANCELLED' }, error: { code: 'CANCELLED' } })
+  expect(clock.timers).toBe(0)
+})
+
+test('L5 the default is 5 s', async () => {
+  const { queue, server, clock } = await setup()
+  server.hang()
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  const closed = watch(queue.close())
+  await clock.advance(4_999)
+  expect(closed.state).toBe('pending')
+  await clock.advance(1)
+  expect(closed.state).toBe('resolved')
+})
+
+test.each([-1, Number.NaN, '5', 1.5])('close refuses drainMs %o and stays open', async (drainMs) => {
+  const { queue } = await setup()
+  await expect(queue.close({ drainMs: drainMs as number })).rejects.toThrow(/drainMs/)
+  expect((await queue.fetch(ORDERS)).status).toBe(200)
+})
+
+test('S22 close gives callers who wait their last answer', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, {}, 'busy')
+  const answer = watch(queue.fetch(ORDERS))
+  await clock.settle()
+  await queue.close()
+  await clock.settle()
+  expect(answer.value?.status).toBe(503)
+  expect(await answer.value?.text()).toBe('busy')
+})
+
+test('S22 or their own last error', async () => {
+  const { queue, server, clock } = await setup()
+  const lost = new TypeError('fetch failed')
+  server.fail(lost)
+  const answer = watch(queue.fetch(ORDERS))
+  await clock.settle()
+  await queue.close()
+  await clock.settle()
+  expect(answer.error).toBe(lost)
+})
+
+test('S22 callers held back unsent learn that the queue closed', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': '10' })
+  await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
+  const answer = watch(queue.fetch(ORDERS))
+  await clock.settle()
+  await queue.close()
+  await clock.settle()
+  expect(answer.error).toBeInstanceOf(QueueClosedError)
+})
+
+test('enqueued tasks that wait end CANCELLED, and their results say so', async () => {
+  const { queue, clock } = await setup()
+  queue.pause()
+  const { taskId } = await queue.enqueue(ORDERS)
+  const result = watch(queue.result(taskId))
+  await clock.settle()
+  await queue.close()
+  await clock.settle()
+  expect(result.value).toMatchObject({ task: { taskId, status: 'CANCELLED' }, responseStatus: null })
+})
+
+test('a caller’s first attempt outlives close, and is not tried again', async () => {
+  const { queue, server, clock } = await setup()
+  const release = server.hang()
+  const answer = watch(queue.fetch(ORDERS))
+  await clock.settle()
+  await queue.close()
+  release(503)
+  await clock.settle()
+  expect(answer.value?.status).toBe(503)
+  expect(clock.timers).toBe(0)
+})
+
+test('an attempt whose credentials are still asked for is not sent after close', async () => {
+  let give: (headers: HeadersInit) => void = () => {}
+  const { queue, server, clock } = await setup({ credentials: () => new Promise((resolve) => (give = resolve)) })
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  const closed = watch(queue.close())
+  await clock.settle()
+  give({})
+  await clock.settle()
+  expect(closed.state).toBe('resolved')
+  expect(server.hits).toBe(0)
+  expect(clock.timers).toBe(0)
+})
+
+test('closing twice is closing once', async () => {
+  const { queue } = await setup()
+  const first = queue.close()
+  expect(queue.close({ drainMs: 1 })).toBe(first)
+  await first
+  await queue.close()
+})
+
+test('a queue that never failed closes without ever loading the core', async () => {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const queue = new RetryQueue({ clock, fetch: server.fetch })
+  await queue.fetch(ORDERS)
+  await queue.close()
+  await expect(queue.fetch(ORDERS)).rejects.toBeInstanceOf(QueueClosedError)
+})
+
+test('close before the core is here: calls waiting for it are settled', async () => {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const queue = new RetryQueue({ clock, fetch: server.fetch })
+  server.reply(503)
+  const answer = queue.fetch(ORDERS)
+  const enqueued = queue.enqueue(ORDERS).catch((error: unknown) => error)
+  await Promise.resolve()
+  await queue.close()
+  expect((await answer).status).toBe(503)
+  expect(await enqueued).toBeInstanceOf(QueueClosedError)
+})
+
+test('idle callers are let go by close', async () => {
+  const { queue, server, clock } = await setup()
+  always(server, 503)
+  void queue.fetch(ORDERS)
+  await clock.settle()
+  const idle = watch(queue.idle())
+  await queue.close()
+  await clock.settle()
+  expect(idle.state).toBe('resolved')
+})
+
+test('await using closes at the end of the block', async () => {
+  const { clock } = await setup()
+  let outside: RetryQueue
+  {
+    await using queue = new RetryQueue({ clock, fetch: scriptedServer({ clock }).fetch })
+    outside = queue
+    expect((await queue.fetch(ORDERS)).status).toBe(200)
+  }
+  await expect(outside.fetch(ORDERS)).rejects.toBeInstanceOf(QueueClosedError)
+})
+
+test('stats after close still tell what was done', async () => {
+  const { queue, clock } = await setup()
+  await queue.enqueue(ORDERS)
+  await queue.fetch(ORDERS)
+  await clock.settle()
+  await queue.close()
+  expect(queue.stats()).toMatchObject({ succeeded: 1, firstAttemptSucceeded: 1, attempts: 2, depth: 0, inFlight: 0 })
+})

@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest'
+import { QueueFullError } from '../../js/index.ts'
+import { always, type Fakes, ORDERS, setup } from './setup.ts'
+
+const A = 'https://a.test/'
+const B = 'https://b.test/'
+
+/** A fetch that answers 200 after a second and counts what runs at once, in all and by origin. */
+async function setupCounting(options: Parameters<typeof setup>[0] = {}) {
+  const running = new Map<string, number>()
+  const most = new Map<string, number>()
+  const order: string[] = []
+  let clockOf: Fakes['clock'] | undefined
+  const count = (name: string, by: number) => {
+    running.set(name, (running.get(name) ?? 0) + by)
+    most.set(name, Math.max(most.get(name) ?? 0, running.get(name) ?? 0))
+  }
+  const fetch = (input: RequestInfo | URL) => {
+    const { href, origin } = new URL(String(input))
+    order.push(href)
+    for (const name of ['all', origin]) count(name, 1)
+    return new Promise<Response>((resolve) => {
+      clockOf?.after(1_000, () => {
+        for (const name of ['all', origin]) count(name, -1)
+        resolve(new Response(null, { status: 200 }))
+      })
+    })
+  }
+  const fakes = await setup({ ...options, fetch })
+  clockOf = fakes.clock
+  return { ...fakes, most, order }
+}
+
+test('S7 what the queue has in flight never passes concurrency', async () => {
+  const { queue, clock, most, order } = await setupCounting({ concurrency: 4 })
+  for (let i = 0; i < 20; i++) await queue.enqueue(`${i % 2 ? A : B}${i}`)
+  await clock.advance(5_000)
+  expect(order).toHaveLength(20)
+  expect(most.get('all')).toBe(4)
+})
+
+test('S7 nor concurrencyPerOrigin for an origin', async () => {
+  const { queue, clock, most } = await setupCounting({ concurrency: 4, concurrencyPerOrigin: 1 })
+  for (let i = 0; i < 6; i++) await queue.enqueue(`${i % 2 ? A : B}${i}`)
+  await clock.advance(3_000)
+  expect([most.get('all'), most.get('https://a.test'), most.get('https://b.test')]).toEqual([2, 1, 1])
+})
+
+test('S7 the default is 3', async () => {
+  const { queue, clock, most } = await setupCounting()
+  for (let i = 0; i < 9; i++) await queue.enqueue(`${A}${i}`)
+  await clock.advance(3_000)
+  expect(most.get('all')).toBe(3)
+})
+
+test('S7 retries of callers are held by it; their first attempts are not', async () => {
+  const { queue, server, clock } = await setup({ concurrency: 2 })
+  always(server, 503, 10)
+  for (let i = 0; i < 10; i++) void queue.fetch(`${ORDERS}/${i}`).catch(() => {})
+  await clock.settle()
+  expect(server.hits).toBe(10)
+  for (let i = 0; i < 10; i++) server.hang()
+  await clock.advance(1_000)
+  expect(server.hits).toBe(12)
+  expect(queue.stats()).toMatchObject({ inFlight: 2, depth: 10 })
+})
+
+test('higher priority goes first among due tasks; equal ones in their order', async () => {
+  const { queue, clock, order } = await setupCounting({ concurrency: 1 })
+  queue.pause()
+  const priorities = [0, -5, 10, 0, 2 ** 31 - 1, -(2 ** 31)]
+  for (const [i, priority] of priorities.entries()) await queue.enqueue(`${A}${i}`, { redrive: { priority } })
+  queue.resume()
+  await clock.advance(6_000)
+  expect(order.map((url) => Number(url.slice(A.length)))).toEqual([4, 2, 0, 3, 1, 5])
+})
+
+test('origins take turns: many tasks of one do not keep another waiting', async () => {
+  const { queue, clock, order } = await setupCounting({ concurrency: 1 })
+  queue.pause()
+  for (let i = 0; i < 5; i++) await queue.enqueue(`${A}${i}`)
+  for (let i = 0; i < 2; i++) await queue.enqueue(`${B}${i}`)
+  queue.resume()
+  await clock.advance(8_000)
+  expect(order.slice(0, 4).filter((url) => url.startsWith(B))).toHaveLength(2)
+})
+
+test('L4 an origin that hangs does not keep another from its share', async () => {
+  const { queue, server, clock } = await setup({ concurrency: 4, concurrencyPerOrigin: 2 })
+  for (let i = 0; i < 4; i++) server.hang()
+  for (let i = 0; i < 5; i++) await queue.enqueue(`${A}${i}`)
+  for (let i = 0; i < 2; i++) await queue.enqueue(`${B}${i}`)
+  await clock.settle()
+  expect(server.requests.filter(({ url }) => url.startsWith(B))).toHaveLength(2)
+})
+
+test('S17 a full queue refuses the next task, typed, and drops nothing', async () => {
+  const { queue, clock } = await setupCounting({ capacity: 2 })
+  queue.pause()
+  const kept = [(await queue.enqueue(A)).taskId, (await queue.enqueue(B)).taskId]
+  await expect(queue.enqueue(A)).rejects.toBeInstanceOf(QueueFullError)
+  await expect(queue.enqueue(A)).rejects.toMatchObject({ code: 'QUEUE_FULL' })
+  expect((await queue.list()).tasks.map(({ taskId }) => taskId)).toEqual(kept)
+  queue.resume()
+  await clock.advance(1_000)
+  for (const id of kept) expect(await queue.get(id)).toMatchObject({ status: 'SUCCEEDED' })
+  await expect(queue.enqueue(A)).resolves.toMatchObject({ durability: 'memory' })
+})
+
+test('S17 bodies are limited by capacityBytes', async () => {
+  const { queue, clock } = await setup({ capacityBytes: 100 })
+  queue.pause()
+  const post = (bytes: number) => queue.enqueue(ORDERS, { method: 'POST', body: 'x'.repeat(bytes) })
+  await post(60)
+  await expect(post(41)).rejects.toBeInstanceOf(QueueFullError)
+  await post(40)
+  await queue.enqueue(ORDERS) // no body
+  queue.resume()
+  await clock.settle()
+  await post(100)
+})
+
+test('S17 a fetch that cannot be kept gets its first answer as it is; degraded says so once', async () => {
+  const { queue, server, clock, events } = await setup({ capacity: 1 })
+  always(server, 503, 4)
+  await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
+  for (let i = 0; i < 3; i++) expect((await queue.fetch(ORDERS)).status).toBe(503)
+  expect(events.of('degraded')).toMatchObject([{ code: 'storage_full' }])
+  await clock.advance(1_000)
+  expect(events.names().filter((name) => name === 'succeeded')).toHaveLength(1)
+})
+
+test('S17 a lost connection that cannot be kept is the caller’s own error', async () => {
+  const { queue, server } = await setup({ capacity: 1 })
+  const lost = new TypeError('fetch failed')
+  server.reply(503).fail(lost)
+  await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
+  await expect(queue.fetch(ORDERS)).rejects.toBe(lost)
+})

@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest'
+import { RetryQueue } from '../../js/index.ts'
+import { fakeClock } from '../../js/testing.ts'
+
+type Row = readonly [option: string, options: object, error: typeof TypeError | typeof RangeError, got: string]
+
+const T = TypeError
+const R = RangeError
+
+/** Each is refused with the option's name, what was expected, and what came. */
+const wrong: readonly Row[] = [
+  ['options', [] as object, T, 'an array'],
+  ['options.nme', { nme: 'x' }, T, 'no such option'],
+  ['options.name', { name: 5 }, T, '5'],
+  ['options.principal', { principal: 7 }, T, '7'],
+  ['options.store', { store: 'redis' }, R, "'redis'"],
+  ['options.store', { store: {} }, R, 'an object'],
+  ['options.persist', { persist: 'before-send' }, R, "'before-send'"],
+  ['options.breaker', { breaker: {} }, R, 'an object'],
+  ['options.retryBudget', { retryBudget: { capacity: 1 } }, R, 'an object'],
+  ['options.concurrency', { concurrency: 0 }, R, '0'],
+  ['options.concurrency', { concurrency: 10_001 }, R, '10001'],
+  ['options.concurrency', { concurrency: 2.5 }, R, '2.5'],
+  ['options.concurrency', { concurrency: '3' }, T, "'3'"],
+  ['options.concurrency', { concurrency: Number.NaN }, R, 'NaN'],
+  ['options.concurrencyPerOrigin', { concurrencyPerOrigin: -1 }, R, '-1'],
+  ['options.concurrencyPerOrigin', { concurrencyPerOrigin: Number.POSITIVE_INFINITY }, R, 'Infinity'],
+  ['options.capacity', { capacity: 0 }, R, '0'],
+  ['options.capacity', { capacity: 1_000_001 }, R, '1000001'],
+  ['options.capacityBytes', { capacityBytes: -1 }, R, '-1'],
+  ['options.capacityBytes', { capacityBytes: 2 ** 53 }, R, '9007199254740992'],
+  ['options.maxBodyBytes', { maxBodyBytes: null }, T, 'null'],
+  ['options.maxBodyBytes', { maxBodyBytes: 1.5 }, R, '1.5'],
+  ['options.policy', { policy: 'default' }, T, "'default'"],
+  ['options.policy', { policy: null }, T, 'null'],
+  ['options.policy', { policy: [] }, T, 'an array'],
+  ['options.policy.maxRetries', { policy: { maxRetries: 3 } }, T, 'no such option'],
+  ['options.policy.maxAttempts', { policy: { maxAttempts: 0 } }, R, '0'],
+  ['options.policy.maxAttempts', { policy: { maxAttempts: 101 } }, R, '101'],
+  ['options.policy.strategy', { policy: { strategy: 'expo' } }, R, "'expo'"],
+  ['options.policy.strategy', { policy: { strategy: 2 } }, T, '2'],
+  ['options.policy.strategy', { policy: { strategy: 'spread' } }, R, "'spread'"],
+  ['options.policy.jitterType', { policy: { jitterType: 'full' } }, R, "'full'"],
+  ['options.policy.jitterType', { policy: { jitterType: 'ADDITIVE' } }, R, "'ADDITIVE'"],
+  ['options.policy.initialDelayMs', { policy: { initialDelayMs: -1 } }, R, '-1'],
+  ['options.policy.initialDelayMs', { policy: { initialDelayMs: 0.5 } }, R, '0.5'],
+  ['options.policy.initialDelayMs', { policy: { initialDelayMs: 1n } }, T, '1'],
+  ['options.policy.multiplier', { policy: { multiplier: 1.001 } }, R, '1.001'],
+  ['options.policy.multiplier', { policy: { multiplier: 0.5 } }, R, '0.5'],
+  ['options.policy.maxDelayMs', { policy: { maxDelayMs: Number.NaN } }, R, 'NaN'],
+  ['options.policy.totalBudgetMs', { policy: { totalBudgetMs: '1h' } }, T, "'1h'"],
+  ['options.policy.retryableStatusCodes', { policy: { retryableStatusCodes: 503 } }, T, '503'],
+  ['options.policy.retryableStatusCodes[1]', { policy: { retryableStatusCodes: [503, 99] } }, R, '99'],
+  ['options.policy.retryableStatusCodes[0]', { policy: { retryableStatusCodes: ['503'] } }, T, "'503'"],
+  ['options.policy.retryNetworkErrors', { policy: { retryNetworkErrors: 1 } }, T, '1'],
+  ['options.policy.attemptTimeoutMs', { policy: { attemptTimeoutMs: -1 } }, R, '-1'],
+  ['options.policy.maxServerDelayMs', { policy: { maxServerDelayMs: 8.65e15 } }, R, '8650000000000000'],
+  ['options.policy.keyTtlMs', { policy: { keyTtlMs: 0 } }, R, '0'],
+  ['options.policies', { policies: {} }, T, 'an object'],
+  ['options.policies[0]', { policies: [null] }, T, 'null'],
+  ['options.policies[0].policyId', { policies: [{}] }, T, 'undefined'],
+  ['options.policies[1].policyId', { policies: [{ policyId: 'a' }, { policyId: 'a' }] }, R, "'a'"],
+  ['options.policies[0].maxAttempts', { policies: [{ policyId: 'a', maxAttempts: 0 }] }, R, '0'],
+  ['options.retention', { retention: 5 }, T, '5'],
+  ['options.retention.days', { retention: { days: 3 } }, T, 'no such option'],
+  ['options.retention.terminalMs', { retention: { terminalMs: -1 } }, R, '-1'],
+  ['options.retention.maxTerminal', { retention: { maxTerminal: 0.5 } }, R, '0.5'],
+  ['options.retention.deadLetterMs', { retention: { deadLetterMs: '30d' } }, T, "'30d'"],
+  ['options.retention.maxDeadLetters', { retention: { maxDeadLetters: 1e9 } }, R, '1000000000'],
+  ['options.idempotency', { idempotency: true }, T, 'true'],
+  ['options.idempotency', { idempotency: null }, T, 'null'],
+  ['options.idempotency.mode', { idempotency: { mode: 'content' } }, R, "'content'"],
+  ['options.idempotency.header', { idempotency: { header: 'bad name' } }, R, "'bad name'"],
+  ['options.idempotency.header', { idempotency: { header: '' } }, R, "''"],
+  ['options.idempotency.format', { idempotency: { format: 'json' } }, R, "'json'"],
+  ['options.idempotency.methods', { idempotency: { methods: 'POST' } }, T, "'POST'"],
+  ['options.idempotency.methods[0]', { idempotency: { methods: [1] } }, T, '1'],
+  ['options.idempotency.methods[1]', { idempotency: { methods: ['POST', 'PO ST'] } }, R, "'PO ST'"],
+  ['options.idempotency.origins[0]', { idempotency: { origins: ['api.test'] } }, R, "'api.test'"],
+  ['options.credentials', { credentials: 'Bearer x' }, T, "'Bearer x'"],
+  ['options.beforeAttempt', { beforeAttempt: {} }, T, 'an object'],
+  ['options.preload', { preload: 'lazy' }, R, "'lazy'"],
+  ['options.fetch', { fetch: {} }, T, 'an object'],
+  ['options.clock', { clock: 5 }, T, '5'],
+  ['options.clock.now', { clock: {} }, T, 'undefined'],
+  ['options.clock.after', { clock: { now: () => 0, monotonic: () => 0, after: 5 } }, T, '5'],
+  ['options.seed', { seed: 5 }, T, '5'],
+]
+
+test.each(wrong)('%s: %o is refused at construction', (option, options, error, got) => {
+  let thrown: unknown
+  try {
+    new RetryQueue(options as never)
+  } catch (caught) {
+    thrown = caught
+  }
+  expect(thrown).toBeInstanceOf(error)
+  const { message } = thrown as Error
+  expect(message.startsWith(`${option}:`)).toBe(true)
+  expect(message).toContain(got)
+  if (!got.startsWith('no such')) expect(message).toMatch(/expected|not available/)
+})
+
+test('a policy whose retries would outlive its key is refused, naming both', () => {
+  const policy = { maxAttempts: 100, initialDelayMs: 3_600_000, maxDelayMs: 3_600_000, totalBudgetMs: 300_000_000 }
+  expect(() => new RetryQueue({ policy })).toThrow(/keyTtlMs.*300000000.*totalBudgetMs.*keyTtlMs 86400000/)
+})
+
+test('undefined counts as absent', () => {
+  expect(
+    new RetryQueue({ name: undefined, policy: undefined, retention: undefined, seed: undefined } as never).name,
+  ).toBe('default')
+})
+
+test('a value that may hold a secret is never in the message whole', () => {
+  const secret = `${'x'.repeat(41)}hush`
+  expect(() => new RetryQueue({ preload: secret as never })).toThrow(/^(?!.*hush)/)
+  expect(() => new RetryQueue({ fetch: { token: 'hush' } as never })).toThrow(/^(?!.*hush)/)
+})
+
+test('what the caller changes in its options afterwards changes nothing', async () => {
+  const codes = [503]
+  const clock = fakeClock()
+  let hits = 0
+  const policy = { retryableStatusCodes: codes, maxAttempts: 2, jitterType: 'NONE' as const, initialDelayMs: 1 }
+  const fetch = async () => new Response(null, { status: ++hits === 1 ? 503 : 200 })
+  const queue = new RetryQueue({ clock, policy, fetch })
+  await queue.ready
+  codes.length = 0
+  policy.maxAttempts = 1
+  const answer = queue.fetch('https://api.test/')
+  await clock.advance(1)
+  expect((await answer).status).toBe(200)
+  await queue.close()
+})

@@ -1,0 +1,210 @@
+import { expect, test } from 'vitest'
+import { RetryQueue } from '../../js/index.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { always, closeNow, ORDERS, setup, watch } from './setup.ts'
+
+const A = 'https://a.test/'
+const B = 'https://b.test/'
+
+test('S8 while paused nothing starts; resume lets it go', async () => {
+  const { queue, server, clock } = await setup()
+  queue.pause()
+  await queue.enqueue(A)
+  await queue.enqueue(B)
+  await clock.advance(60_000)
+  expect(server.hits).toBe(0)
+  queue.resume()
+  await clock.settle()
+  expect(server.hits).toBe(2)
+})
+
+test('a pause does not hold back a caller’s own first attempt', async () => {
+  const { queue } = await setup()
+  queue.pause()
+  expect((await queue.fetch(ORDERS)).status).toBe(200)
+})
+
+test('a pause of one origin leaves the others alone', async () => {
+  const { queue, server, clock } = await setup()
+  queue.pause({ origin: 'https://a.test' })
+  await queue.enqueue(A)
+  await queue.enqueue(B)
+  await clock.settle()
+  expect(server.requests.map(({ url }) => url)).toEqual([B])
+  queue.resume({ origin: 'https://a.test' })
+  await clock.settle()
+  expect(server.requests.map(({ url }) => url)).toEqual([B, A])
+})
+
+test('what is in flight when the pause begins ends as usual', async () => {
+  const { queue, server, clock } = await setup()
+  const release = server.hang()
+  const { taskId } = await queue.enqueue(ORDERS)
+  await clock.settle()
+  queue.pause()
+  release(200)
+  await clock.settle()
+  expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+})
+
+test('a caller does not wait for the end of a pause longer than waitMs', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503)
+  queue.pause()
+  const answer = watch(queue.fetch(ORDERS, { redrive: { waitMs: 5_000 } }))
+  await clock.advance(5_001)
+  expect(answer.value?.status).toBe(503)
+  expect(clock.timers).toBe(0)
+})
+
+test.each<[what: string, pauses: ({ origin: string } | undefined)[], resumes: ({ origin: string } | undefined)[]]>([
+  ['a pause of everything', [undefined], [undefined]],
+  ['a pause of the origin', [{ origin: 'https://a.test' }], [{ origin: 'https://a.test' }]],
+  ['a pause of the origin by a resume of everything', [{ origin: 'https://a.test' }], [undefined]],
+])('%s counts from before the core is here, and can be undone', async (_what, pauses, resumes) => {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const make = () => new RetryQueue({ clock, fetch: server.fetch })
+  const held = make()
+  for (const scope of pauses) held.pause(scope)
+  await held.enqueue(A)
+  await clock.settle()
+  expect(server.hits).toBe(0)
+  const freed = make()
+  for (const scope of pauses) freed.pause(scope)
+  for (const scope of resumes) freed.resume(scope)
+  await freed.enqueue(A)
+  await clock.settle()
+  expect(server.hits).toBe(1)
+  await Promise.all([closeNow(held, clock), closeNow(freed, clock)])
+})
+
+test('resume of everything undoes every pause once the core is here, too', async () => {
+  const { queue, server, clock } = await setup()
+  queue.pause({ origin: 'https://a.test' })
+  queue.resume()
+  await queue.enqueue(A)
+  await clock.settle()
+  expect(server.hits).toBe(1)
+})
+
+test.each(['not a url', 'mailto:x@y', ''])('pause refuses the origin %j', async (origin) => {
+  const { queue } = await setup()
+  expect(() => queue.pause({ origin })).toThrow(TypeError)
+})
+
+test('flush makes what waits for its own curve due now', async () => {
+  const { queue, server, clock } = await setup({ policy: { initialDelayMs: 30_000 } })
+  always(server, 503, 2)
+  await queue.enqueue(A)
+  await queue.enqueue(B)
+  await clock.settle()
+  expect(await queue.flush()).toBe(2)
+  await clock.settle()
+  expect(server.hits).toBe(4)
+  expect(await queue.flush()).toBe(0)
+})
+
+test('S9 flush does not shorten a server’s delay', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': '20' })
+  await queue.enqueue(A)
+  await clock.settle()
+  await queue.flush()
+  await clock.advance(19_999)
+  expect(server.hits).toBe(1)
+  await clock.advance(2_001)
+  expect(server.hits).toBe(2)
+})
+
+test('flush before anything failed has nothing to do', async () => {
+  const clock = fakeClock()
+  const queue = new RetryQueue({ clock, fetch: scriptedServer({ clock }).fetch })
+  expect(await queue.flush()).toBe(0)
+  await closeNow(queue, clock)
+})
+
+test('idle resolves at once when nothing runs, else when the last call and task have ended', async () => {
+  const { queue, server, clock, events } = await setup()
+  await queue.idle()
+  server.reply(503)
+  const answer = queue.fetch(ORDERS)
+  const idle = watch(queue.idle())
+  await clock.advance(999)
+  expect(idle.state).toBe('pending')
+  await clock.advance(1)
+  await answer
+  await clock.settle()
+  expect(idle.state).toBe('resolved')
+  expect(events.names(true).filter((name) => name === 'idle')).toEqual(['idle'])
+})
+
+test('idle waits for a first attempt too', async () => {
+  const { queue, server, clock } = await setup()
+  const release = server.hang()
+  const answer = queue.fetch(ORDERS)
+  const idle = watch(queue.idle())
+  await clock.settle()
+  expect(idle.state).toBe('pending')
+  release(200)
+  await answer
+  await clock.settle()
+  expect(idle.state).toBe('resolved')
+})
+
+test('stats counts what waits, runs and ended, by origin too', async () => {
+  const { queue, server, clock } = await setup({ capacity: 77 })
+  const now = clock.now()
+  server.reply(200).reply(503, { 'retry-after': '10' }).hang()
+  await queue.fetch(A)
+  await queue.enqueue(A)
+  await queue.enqueue(B)
+  await clock.settle()
+  expect(queue.stats()).toEqual({
+    capacity: 77,
+    depth: 2,
+    inFlight: 1,
+    deadLetters: 0,
+    firstAttemptSucceeded: 1,
+    succeeded: 0,
+    exhausted: 0,
+    cancelled: 0,
+    attempts: 3,
+    nextAttemptAt: expect.any(Number),
+    origins: {
+      'https://a.test': {
+        depth: 1,
+        inFlight: 0,
+        circuit: 'CLOSED',
+        heldUntilAt: now + 10_000,
+        retryBudget: Number.POSITIVE_INFINITY,
+      },
+      'https://b.test': {
+        depth: 1,
+        inFlight: 1,
+        circuit: 'CLOSED',
+        heldUntilAt: null,
+        retryBudget: Number.POSITIVE_INFINITY,
+      },
+    },
+  })
+  expect(queue.stats().nextAttemptAt).toBeGreaterThanOrEqual(now + 10_000)
+})
+
+test('stats before anything failed needs no core', () => {
+  const clock = fakeClock()
+  const queue = new RetryQueue({ clock, fetch: scriptedServer({ clock }).fetch, preload: 'never' })
+  expect(queue.stats()).toEqual({
+    capacity: 10_000,
+    depth: 0,
+    inFlight: 0,
+    deadLetters: 0,
+    firstAttemptSucceeded: 0,
+    succeeded: 0,
+    exhausted: 0,
+    cancelled: 0,
+    attempts: 0,
+    nextAttemptAt: null,
+    origins: {},
+  })
+})

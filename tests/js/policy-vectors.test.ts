@@ -1,0 +1,134 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { instantiate } from '../../js/core/inline.ts'
+import { loadCore, type RetryPolicy } from '../../js/core.ts'
+import { policyFields, resolvePolicy } from '../../js/policy.ts'
+import type { CircuitState } from '../../js/types.ts'
+import { vectors } from './vectors.ts'
+
+interface PolicyRow {
+  readonly name: string
+  readonly options: Partial<RetryPolicy>
+  readonly ok?: Readonly<Record<string, unknown>>
+  readonly error?: { readonly option: string }
+}
+
+interface ClassifyRow {
+  readonly outcome: string
+  readonly status: number
+  readonly flags: readonly string[]
+  readonly policy: Partial<RetryPolicy>
+  readonly decision: string
+}
+
+const { glue } = await instantiate()
+const core = await loadCore()
+
+function makeQueue() {
+  const queue = new glue.CoreQueue(1, 1, 10, 100, 1n)
+  onTestFinished(() => queue.free())
+  return queue
+}
+
+/** The name of the option a check complains of. */
+function complaint(work: () => unknown): string | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return /^(?:policy\.)?(\w+)/.exec((error as Error).message)?.[1]
+  }
+}
+
+/** The core keeps status codes as a set. */
+function asSet(value: unknown): unknown {
+  return Array.isArray(value) ? [...new Set(value as number[])].sort((a, b) => a - b) : value
+}
+
+const policies = vectors<PolicyRow>('policies')
+
+test.each(policies.map((row) => [row.name, row] as const))('policy: %s', (_name, { options, ok, error }) => {
+  const queue = makeQueue()
+  // the fields go to the core unchecked, so that each side answers for itself
+  const byCore = complaint(() => queue.policy(policyFields(options)))
+  const byOptions = complaint(() => resolvePolicy(options))
+  expect([byOptions, byCore]).toEqual([error?.option, error?.option])
+  if (!ok) return
+  const resolved = resolvePolicy(options) as unknown as Record<string, unknown>
+  // the defaults that depend on the strategy are the core's to fill in
+  for (const [key, value] of Object.entries(ok)) {
+    if (value !== null && resolved[key] !== undefined) expect([key, asSet(resolved[key])]).toEqual([key, value])
+  }
+})
+
+const OUTCOMES = [
+  'response',
+  'network_error',
+  'timed_out',
+  'offline',
+  'credentials_failed',
+  'vetoed',
+  'released',
+  'redirect_refused',
+]
+const FLAGS: Readonly<Record<string, number>> = { replayable: 1, key: 2, credentials: 4 }
+const CLASSES = [
+  'success',
+  'retry',
+  'max_attempts',
+  'total_budget',
+  'wait_exceeded',
+  'not_retryable',
+  'key_expired',
+  'key_conflict',
+  'expired',
+  'retry_after_too_long',
+  'outcome_unknown',
+  'vetoed',
+  'body_missing',
+]
+
+test('the core classifies the end of a call as every row says', () => {
+  const queue = makeQueue()
+  const wrong = vectors<ClassifyRow>('classify')
+    .map((row) => {
+      const flags = row.flags.reduce((sum, flag) => sum + (FLAGS[flag] ?? 0), 0)
+      const policy = queue.policy(policyFields(resolvePolicy(row.policy)))
+      return { row, got: CLASSES[queue.classify(policy, OUTCOMES.indexOf(row.outcome), row.status, flags)] }
+    })
+    .filter(({ row, got }) => got !== row.decision)
+  expect(wrong).toEqual([])
+})
+
+test('evaluateRetryStatus decides as every row says', () => {
+  interface Row {
+    readonly status: number
+    readonly circuit: CircuitState
+    readonly retryCount: number
+    readonly maxRetries: number
+    readonly codes: readonly number[]
+    readonly decision: string
+  }
+  const wrong = vectors<Row>('retry-status')
+    .map((row) => {
+      const { status, circuit, retryCount, maxRetries, codes } = row
+      return { row, got: core.evaluateRetryStatus(status, circuit, retryCount, maxRetries, codes) }
+    })
+    .filter(({ row, got }) => got !== row.decision)
+  expect(wrong).toEqual([])
+})
+
+test('Retry-After is read as every row says', () => {
+  interface Row {
+    readonly header: string
+    readonly date: string | null
+    readonly now: number
+    readonly ms: number | null
+  }
+  const wrong = vectors<Row>('retry-after')
+    .map((row) => {
+      const ms = glue.parse_retry_after(row.header, row.date ?? undefined, row.now)
+      return { row, got: ms < 0 ? null : ms }
+    })
+    .filter(({ row, got }) => got !== row.ms)
+  expect(wrong).toEqual([])
+})

@@ -1,0 +1,171 @@
+import { expect, test } from 'vitest'
+import { ExhaustedError } from '../../js/index.ts'
+import { always, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+
+const A = 'https://a.test/'
+const B = 'https://b.test/'
+const DEFER = { redrive: { mode: 'defer' } } as const
+
+test('S9 waits as long as the server asked, and no longer than its spread', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': '30' }).reply(200)
+  const { taskId } = await queue.enqueue(ORDERS)
+  await clock.advance(29_999)
+  expect(server.hits).toBe(1)
+  await clock.advance(1 + 3_000) // a tenth of 30 s is spread
+  expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+})
+
+test.each([
+  [1, 1_000],
+  [20, 2_000],
+  [30, 3_000],
+  [50, 5_000],
+  [600, 5_000],
+])('S9 Retry-After %i s: each of many comes back in its window of %i ms, spread over it', async (seconds, spreadMs) => {
+  const calls = 32
+  const { queue, server, clock } = await setup({ concurrency: 100 })
+  always(server, 429, calls, { 'retry-after': String(seconds) })
+  await Promise.all(Array.from({ length: calls }, () => queue.fetch(ORDERS, DEFER)))
+  const asked = clock.now()
+  await clock.advance(seconds * 1_000 + 5_000)
+  const late = server.requests.slice(calls).map(({ at }) => at - asked - seconds * 1_000)
+  expect(late).toHaveLength(calls)
+  expect(Math.min(...late)).toBeGreaterThanOrEqual(0)
+  expect(Math.max(...late)).toBeLessThan(spreadMs)
+  expect(Math.max(...late) - Math.min(...late)).toBeGreaterThan(spreadMs / 2)
+})
+
+test('S9 a date counts from the response’s own Date, so the client’s clock may be wrong', async () => {
+  const { queue, server, clock } = await setup()
+  const date = 'Sun, 06 Nov 1994 08:49:37 GMT'
+  server.reply(503, { date, 'retry-after': 'Sun, 06 Nov 1994 08:49:57 GMT' })
+  await queue.enqueue(ORDERS)
+  await clock.advance(30_000)
+  expect(gaps(server)[0]).toBeGreaterThanOrEqual(20_000)
+  expect(gaps(server)[0]).toBeLessThan(22_000)
+})
+
+test('S9 a date without a Date counts from the local clock', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': new Date(clock.now() + 20_000).toUTCString() })
+  await queue.enqueue(ORDERS)
+  await clock.advance(30_000)
+  expect(gaps(server)[0]).toBeGreaterThanOrEqual(20_000)
+  expect(gaps(server)[0]).toBeLessThan(22_000)
+})
+
+test.each(['soon', '-5', '12abc', '1.5', '', '0x10', '1e3'])(
+  'a Retry-After of %j falls back to the curve',
+  async (header) => {
+    const { queue, server, clock } = await setup()
+    server.reply(503, { 'retry-after': header })
+    await queue.enqueue(ORDERS)
+    await clock.advance(10_000)
+    expect(gaps(server)).toEqual([1_000])
+  },
+)
+
+test('a shorter Retry-After does not shorten the curve', async () => {
+  const { queue, server, clock } = await setup({ policy: { initialDelayMs: 20_000 } })
+  server.reply(503, { 'retry-after': '2' })
+  await queue.enqueue(ORDERS)
+  await clock.advance(60_000)
+  expect(gaps(server)[0]).toBeGreaterThanOrEqual(20_000)
+})
+
+test('S9 nothing clips a server’s delay: it passes maxDelayMs', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxDelayMs: 5_000 } })
+  server.reply(503, { 'retry-after': '3600' })
+  await queue.enqueue(ORDERS)
+  await clock.advance(3_599_999)
+  expect(server.hits).toBe(1)
+  await clock.advance(5_001)
+  expect(server.hits).toBe(2)
+})
+
+test('longer than waitMs: the caller has the answer at once', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': '30' }, 'busy')
+  const answer = watch(queue.fetch(ORDERS, { redrive: { waitMs: 10_000 } }))
+  await clock.settle()
+  expect(markOf(answer.value)).toMatchObject({ reason: 'wait_exceeded' })
+  expect(await answer.value?.text()).toBe('busy')
+  expect(clock.now()).toBe(Date.UTC(2030, 0, 1))
+})
+
+test('longer than maxServerDelayMs: the task ends at once and the lane is not held', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxServerDelayMs: 60_000 } })
+  server.reply(503, { 'retry-after': '61' })
+  const answer = watch(queue.fetch(ORDERS))
+  await clock.settle()
+  expect(markOf(answer.value)).toMatchObject({ reason: 'retry_after_too_long' })
+  expect((await queue.fetch(ORDERS)).status).toBe(200)
+})
+
+test.each([429, 503])('a %i with it holds the first attempts of other calls to that origin', async (status) => {
+  const { queue, server, clock } = await setup()
+  server.reply(status, { 'retry-after': '10' })
+  await queue.fetch(A, DEFER)
+  const other = queue.fetch(`${A}other`, { method: 'POST', body: 'x' })
+  await clock.advance(9_999)
+  expect(server.hits).toBe(1)
+  await clock.advance(2_000)
+  expect((await other).status).toBe(200)
+  expect(server.requests.map(({ url }) => url)).toContain(`${A}other`)
+})
+
+test.each([502, 504])('a %i with it delays its own task alone', async (status) => {
+  const { queue, server } = await setup()
+  server.reply(status, { 'retry-after': '10' })
+  await queue.fetch(A, DEFER)
+  expect((await queue.fetch(A)).status).toBe(200)
+})
+
+test('a hold is never shortened by a later, shorter one', async () => {
+  const { queue, server, clock } = await setup({ concurrency: 2 })
+  const first = server.hang()
+  const second = server.hang()
+  await queue.enqueue(A)
+  await queue.enqueue(A)
+  await clock.settle()
+  first(503, { 'retry-after': '20' })
+  await clock.settle()
+  second(503, { 'retry-after': '1' })
+  await clock.advance(19_999)
+  expect(server.hits).toBe(2)
+})
+
+test('L4 another origin is not delayed', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': '20' })
+  await queue.fetch(A, DEFER)
+  expect((await queue.fetch(B)).status).toBe(200)
+  await queue.enqueue(B)
+  await clock.settle()
+  expect(server.requests.map(({ url }) => url)).toEqual([A, B, B])
+})
+
+test('a call held longer than its waitMs is given up at once, unsent: there is no answer to give', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': '60' })
+  await queue.fetch(A, DEFER)
+  const answer = watch(queue.fetch(A, { redrive: { waitMs: 30_000 } }))
+  await clock.settle()
+  expect(answer.error).toBeInstanceOf(ExhaustedError)
+  expect(answer.error).toMatchObject({ reason: 'wait_exceeded', code: 'EXHAUSTED' })
+  expect(markOf(answer.error)).toMatchObject({ reason: 'wait_exceeded' })
+  expect(server.hits).toBe(1)
+})
+
+test('a held call that fails when it is its turn is tried again like any other', async () => {
+  const { queue, server, clock, events } = await setup()
+  server.reply(503, { 'retry-after': '5' })
+  await queue.fetch(A, DEFER)
+  const answer = queue.fetch(`${A}other`)
+  await clock.settle()
+  server.reply(200).reply(502).reply(200, {}, 'done')
+  await clock.advance(20_000)
+  expect((await answer).status).toBe(200)
+  expect(events.names().filter((name) => name === 'succeeded')).toHaveLength(2)
+})

@@ -1,0 +1,108 @@
+/** One queue on virtual time, a server that does as it is told, and a record of what the queue said. */
+
+import { onTestFinished } from 'vitest'
+import { type QueueEvents, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
+
+export const ORDERS = 'https://api.test/orders'
+
+/** Waits without chance: 1 s, 2 s, 4 s, 8 s. */
+export const PLAIN_CURVE = { jitterType: 'NONE', initialDelayMs: 1_000 } as const
+
+export type EventName = keyof QueueEvents
+
+const EVENTS: readonly EventName[] = [
+  'queued',
+  'attempt',
+  'retry',
+  'succeeded',
+  'exhausted',
+  'cancelled',
+  'unauthorized',
+  'degraded',
+  'idle',
+]
+
+export class Events {
+  readonly #log: { readonly name: string; readonly payload: unknown }[] = []
+
+  listen(queue: RetryQueue): void {
+    for (const name of EVENTS) queue.on(name, (payload) => this.#log.push({ name, payload }))
+  }
+
+  /** Puts something of the test's own into the order of events. */
+  note(name: string): void {
+    this.#log.push({ name, payload: undefined })
+  }
+
+  /** In order; 'idle' only where it is asked for. */
+  names(withIdle = false): string[] {
+    return this.#log.map(({ name }) => name).filter((name) => withIdle || name !== 'idle')
+  }
+
+  of<E extends EventName>(name: E): QueueEvents[E][] {
+    return this.#log.filter((each) => each.name === name).map(({ payload }) => payload as QueueEvents[E])
+  }
+}
+
+export interface Fakes {
+  readonly queue: RetryQueue
+  readonly server: ScriptedServer
+  readonly clock: FakeClock
+  readonly events: Events
+}
+
+/** The queue's core is here and its waits are plain unless `options` say otherwise; it is closed when the test ends. */
+export async function setup(options: RetryQueueOptions = {}): Promise<Fakes> {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const events = new Events()
+  const policy = { ...PLAIN_CURVE, ...options.policy }
+  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, ...options, policy })
+  events.listen(queue)
+  onTestFinished(() => closeNow(queue, clock))
+  await queue.ready
+  return { queue, server, clock, events }
+}
+
+/** `close` on a clock that only moves when told. */
+export async function closeNow(queue: RetryQueue, clock: FakeClock): Promise<void> {
+  const closed = queue.close({ drainMs: 0 })
+  await clock.advance(1)
+  await closed
+}
+
+/** What became of a promise so far, without waiting for it. */
+export interface Watched<T> {
+  readonly state: 'pending' | 'resolved' | 'rejected'
+  readonly value: T | undefined
+  readonly error: unknown
+}
+
+export function watch<T>(promise: Promise<T>): Watched<T> {
+  const seen: { state: Watched<T>['state']; value: T | undefined; error: unknown } = {
+    state: 'pending',
+    value: undefined,
+    error: undefined,
+  }
+  promise.then(
+    (value) => Object.assign(seen, { state: 'resolved', value }),
+    (error) => Object.assign(seen, { state: 'rejected', error }),
+  )
+  return seen
+}
+
+/** The mark on the result of a call that was given up. */
+export function markOf(result: unknown): { taskId: string; reason: string } | undefined {
+  return (result as { redrive?: { taskId: string; reason: string } }).redrive
+}
+
+/** How long after the one before each request came, in ms. */
+export function gaps(server: ScriptedServer): number[] {
+  return server.requests.slice(1).map(({ at }, i) => at - (server.requests[i]?.at ?? 0))
+}
+
+/** Answers every request with `status` until told otherwise. */
+export function always(server: ScriptedServer, status: number, times = 50, headers: Record<string, string> = {}): void {
+  for (let i = 0; i < times; i++) server.reply(status, headers)
+}

@@ -1,0 +1,137 @@
+import { expect, test, vi } from 'vitest'
+import { MAX_TIMER_MS, systemClock } from '../../js/clock.ts'
+import { RetryQueue } from '../../js/index.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { closeNow, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+
+test('an attempt without an answer in attemptTimeoutMs is aborted and tried again', async () => {
+  const { queue, server, clock } = await setup({ policy: { attemptTimeoutMs: 5_000 } })
+  server.hang()
+  const answer = queue.fetch(ORDERS)
+  await clock.advance(4_999)
+  expect(server.requests[0]?.signal.aborted).toBe(false)
+  await clock.advance(1)
+  expect(server.requests[0]?.signal.aborted).toBe(true)
+  await clock.advance(1_000)
+  expect((await answer).status).toBe(200)
+  expect(gaps(server)).toEqual([6_000])
+})
+
+test('when every attempt times out the caller gets a TimeoutError that says how long', async () => {
+  const { queue, server, clock } = await setup({ policy: { attemptTimeoutMs: 5_000, maxAttempts: 2 } })
+  server.hang()
+  server.hang()
+  const answer = watch(queue.fetch(ORDERS))
+  await clock.advance(11_000)
+  expect(answer.error).toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('5000 ms') })
+  expect(markOf(answer.error)).toMatchObject({ reason: 'max_attempts' })
+})
+
+test('the default is 30 s, and 0 is none', async () => {
+  const { queue, server, clock } = await setup()
+  const release = server.hang()
+  const patient = watch(queue.fetch(ORDERS, { redrive: { policy: { attemptTimeoutMs: 0 } } }))
+  await clock.settle()
+  expect(clock.timers).toBe(0)
+  server.hang()
+  const hasty = watch(queue.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } }))
+  await clock.advance(29_999)
+  expect(hasty.state).toBe('pending')
+  await clock.advance(1)
+  expect(hasty.error).toMatchObject({ name: 'TimeoutError' })
+  await clock.advance(3_600_000)
+  expect(patient.state).toBe('pending')
+  release(200)
+  await clock.settle()
+  expect(patient.state).toBe('resolved')
+})
+
+test('the timeout is for the headers: a slow body is not cut', async () => {
+  let push: (chunk: string) => void = () => {}
+  let end = () => {}
+  let signal: AbortSignal | null | undefined
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      push = (chunk) => controller.enqueue(new TextEncoder().encode(chunk))
+      end = () => controller.close()
+    },
+  })
+  const { queue, clock } = await setup({
+    fetch: async (_input, init) => {
+      signal = init?.signal
+      return new Response(body)
+    },
+  })
+  const response = await queue.fetch(ORDERS)
+  const text = response.text()
+  push('slow ')
+  await clock.advance(3_600_000)
+  expect(signal?.aborted).toBe(false)
+  push('but whole')
+  end()
+  expect(await text).toBe('slow but whole')
+})
+
+test.each<[what: string, statuses: number[]]>([
+  ['a success at once', [200]],
+  ['a refusal', [404]],
+  ['a success after retries', [503, 503, 200]],
+  ['running out of attempts', [503, 503, 503, 503, 503]],
+])('when nothing waits no timer runs: after %s', async (_what, statuses) => {
+  const { queue, server, clock } = await setup()
+  for (const status of statuses) server.reply(status)
+  const answer = queue.fetch(ORDERS)
+  await clock.advance(15_000)
+  await answer
+  expect(clock.timers).toBe(0)
+})
+
+test('one timer waits for any number of tasks', async () => {
+  const { queue, server, clock } = await setup()
+  for (let i = 0; i < 50; i++) server.reply(503)
+  for (let i = 0; i < 50; i++) await queue.fetch(`${ORDERS}/${i}`, { redrive: { mode: 'defer' } })
+  expect(clock.timers).toBe(1)
+})
+
+test('S11 a wait beyond 2^31-1 ms is waited for in pieces, and the attempt is not early', async () => {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const armed: number[] = []
+  const after = (ms: number, wake: () => void) => {
+    armed.push(ms)
+    return clock.after(ms, wake)
+  }
+  const year = 365 * 86_400_000
+  const policy = { totalBudgetMs: year, keyTtlMs: year, maxServerDelayMs: year, attemptTimeoutMs: 0 }
+  const queue = new RetryQueue({ clock: { ...clock, after }, fetch: server.fetch, policy })
+  await queue.ready
+  server.reply(503, { 'retry-after': '5000000' }) // 57.9 days
+  const { taskId } = await queue.enqueue(ORDERS)
+  await clock.settle()
+  await clock.advance(4_999_999_999)
+  expect(server.hits).toBe(1)
+  await clock.advance(5_001)
+  expect(server.hits).toBe(2)
+  expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+  expect(armed.length).toBeGreaterThan(2)
+  for (const ms of armed) {
+    expect(ms).toBeGreaterThanOrEqual(0)
+    expect(ms).toBeLessThanOrEqual(2 ** 31 - 1)
+  }
+  await closeNow(queue, clock)
+})
+
+test.each([
+  [-5, 0],
+  [5, 5],
+  [2 ** 31, MAX_TIMER_MS],
+  [Number.POSITIVE_INFINITY, MAX_TIMER_MS],
+])('S11 the system’s clock never hands %d ms to a timer but %d', (asked, given) => {
+  const spy = vi.spyOn(globalThis, 'setTimeout').mockReturnValue(0 as unknown as NodeJS.Timeout)
+  try {
+    systemClock.after(asked, () => {})()
+    expect(spy.mock.calls[0]?.[1]).toBe(given)
+  } finally {
+    spy.mockRestore()
+  }
+})

@@ -1,0 +1,111 @@
+/** The public signatures, held to the contract by the compiler: nothing here runs but the imports. */
+
+import { expectTypeOf, test } from 'vitest'
+import type { FetchOptions } from '../../js/adapters/fetch.ts'
+import { installFetch, wrapFetch } from '../../js/adapters/fetch.ts'
+import type { Core } from '../../js/core.ts'
+import type * as redrive from '../../js/index.ts'
+import { ExhaustedError, QueueFullError, RedriveError, RetryQueue } from '../../js/index.ts'
+
+type Page = { limit?: number; cursor?: string }
+type Tasks = { tasks: readonly redrive.RetryTask[]; cursor?: string }
+
+test('RetryQueue', () => {
+  expectTypeOf(RetryQueue).constructorParameters.toEqualTypeOf<[options?: redrive.RetryQueueOptions | undefined]>()
+  expectTypeOf<RetryQueue>().toExtend<AsyncDisposable>()
+  expectTypeOf<RetryQueue>().toExtend<{
+    readonly name: string
+    readonly ready: Promise<void>
+    fetch(input: RequestInfo | URL, init?: RequestInit & { redrive?: redrive.TaskOptions | false }): Promise<Response>
+    enqueue(
+      input: RequestInfo | URL,
+      init?: RequestInit & { redrive?: redrive.TaskOptions },
+    ): Promise<redrive.EnqueueReceipt>
+    get(taskId: string): Promise<redrive.RetryTask | undefined>
+    attempts(taskId: string, page?: Page): Promise<{ attempts: readonly redrive.AttemptLog[]; cursor?: string }>
+    list(filter?: Page & { status?: redrive.TaskStatus; origin?: string }): Promise<Tasks>
+    result(taskId: string): Promise<redrive.TaskOutcome>
+    cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'>
+    readonly deadLetters: {
+      list(options?: Page): Promise<Tasks>
+      redrive(taskId: string, options?: { acceptDuplicateRisk?: boolean }): Promise<redrive.RetryTask>
+      redriveAll(options?: {
+        perSecond?: number
+        acceptDuplicateRisk?: boolean
+        signal?: AbortSignal
+        onProgress?: (done: number, total: number) => void
+      }): Promise<number>
+      purge(taskId?: string): Promise<number>
+    }
+    pause(scope?: { origin: string }): void
+    resume(scope?: { origin: string }): void
+    flush(): Promise<number>
+    idle(): Promise<void>
+    stats(): redrive.QueueStats
+    close(options?: { drainMs?: number }): Promise<void>
+  }>()
+})
+
+test('events are typed by name', () => {
+  const on: RetryQueue['on'] = () => () => {}
+  on('retry', (payload) => expectTypeOf(payload).toEqualTypeOf<redrive.QueueEvents['retry']>())
+  on('exhausted', ({ reason }) => expectTypeOf(reason).toEqualTypeOf<redrive.ExhaustedReason>())
+  on('succeeded', ({ response }) => expectTypeOf(response).toEqualTypeOf<Response | null>())
+  on('degraded', ({ code }) => expectTypeOf(code).toEqualTypeOf<redrive.DegradedCode>())
+  // @ts-expect-error no such event
+  on('finished', () => {})
+})
+
+test('options are readonly and closed', () => {
+  expectTypeOf<redrive.RetryQueueOptions>().toExtend<{ readonly name?: string; readonly principal?: string | null }>()
+  // @ts-expect-error no such option
+  const wrong: redrive.RetryQueueOptions = { retries: 3 }
+  // @ts-expect-error the circuit breaker comes with a later version
+  const later: redrive.RetryQueueOptions = { breaker: {} }
+  // @ts-expect-error a mode that there is not
+  const mode: redrive.TaskOptions = { mode: 'later' }
+  void [wrong, later, mode]
+  expectTypeOf<redrive.TaskOptions['mode']>().toEqualTypeOf<'await' | 'defer' | undefined>()
+  expectTypeOf<redrive.RetryPolicy['policyId']>().toEqualTypeOf<string>()
+})
+
+test('errors', () => {
+  expectTypeOf<RedriveError>().toExtend<Error & { readonly code: string; readonly task?: redrive.RetryTask }>()
+  expectTypeOf<ExhaustedError>().toExtend<RedriveError & { readonly reason: redrive.ExhaustedReason }>()
+  expectTypeOf<redrive.SettledElsewhereError>().toExtend<{ readonly responseStatus: number | null }>()
+  expectTypeOf(QueueFullError).instance.toExtend<RedriveError>()
+  void [RedriveError, ExhaustedError]
+})
+
+test('adapters give fetch itself', () => {
+  expectTypeOf(wrapFetch).parameters.toEqualTypeOf<[queue: RetryQueueBase, defaults?: FetchOptions | undefined]>()
+  expectTypeOf(wrapFetch).returns.toEqualTypeOf<typeof fetch>()
+  expectTypeOf(installFetch).returns.toEqualTypeOf<() => void>()
+  expectTypeOf<FetchOptions['match']>().toEqualTypeOf<((request: Request) => boolean) | undefined>()
+})
+
+type RetryQueueBase = Parameters<typeof wrapFetch>[0]
+
+test('the queue of the package is what adapters take', () => {
+  expectTypeOf<RetryQueue>().toExtend<RetryQueueBase>()
+})
+
+test('redrive/core', () => {
+  expectTypeOf<Core['parseRetryAfter']>().toEqualTypeOf<(header: string, now: number) => number | null>()
+  expectTypeOf<Core['evaluateRetryStatus']>().toExtend<
+    (
+      statusCode: number,
+      circuitState: redrive.CircuitState,
+      retryCount: number,
+      maxRetries: number,
+      retryableStatusCodes?: readonly number[],
+    ) => redrive.RetryDecision
+  >()
+  expectTypeOf<Core['calculateBackoffDelay']>().toExtend<
+    (
+      policy: Partial<redrive.RetryPolicy>,
+      attempt: number,
+      context?: { retryAfter?: string | null; now?: number; previousDelayMs?: number; random?: number },
+    ) => number
+  >()
+})

@@ -1,0 +1,334 @@
+//! The queue as a plain list of tasks, searched from end to end for every answer.
+//!
+//! It decides everything but which of several equally urgent lanes comes next: there it only
+//! checks that the queue's choice is one of those allowed.
+
+use redrive::backoff;
+use redrive::classify::{Class, classify};
+use redrive::policy::Policy;
+use redrive::queue::{Action, Ended, Limits, Verdict};
+use redrive::rng::SplitMix64;
+use redrive::task::{Flags, Outcome, Reason};
+use redrive::time::Millis;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    Waiting,
+    Ready,
+    Parked,
+    InFlight,
+    Started,
+}
+
+#[derive(Clone, Debug)]
+pub struct Task {
+    pub slot: u32,
+    pub lane: usize,
+    pub policy: usize,
+    pub priority: i32,
+    pub bytes: u64,
+    pub flags: Flags,
+    pub created_at: u64,
+    pub first_attempt_at: Option<u64>,
+    pub expires_at: u64,
+    pub wait_until: u64,
+    pub due: u64,
+    pub not_before: u64,
+    pub attempts: u32,
+    pub refunds: u32,
+    pub refunds_401: u32,
+    pub last_was_401: bool,
+    pub phase: Option<u32>,
+    pub previous: u64,
+    pub cancelled: bool,
+    pub state: State,
+    /// When it came into its present state, among all changes of state.
+    pub order: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Lane {
+    pub handle: u32,
+    pub held_until: u64,
+    pub paused: bool,
+    pub probing: bool,
+    pub failed_offline: bool,
+    pub first_failures: u32,
+}
+
+pub struct Naive {
+    pub limits: Limits,
+    pub policies: Vec<Policy>,
+    pub lanes: Vec<Lane>,
+    pub tasks: Vec<Task>,
+    pub rng: SplitMix64,
+    pub phase_start: u32,
+    pub paused: bool,
+    pub offline: bool,
+    pub changes: u64,
+    pub polled_at: u64,
+    pub admitted: u32,
+    pub ended: u32,
+}
+
+impl Naive {
+    pub fn change(&mut self, at: usize, state: State) {
+        self.changes += 1;
+        self.tasks[at].state = state;
+        self.tasks[at].order = self.changes;
+    }
+
+    pub fn find(&self, slot: u32) -> Option<usize> {
+        self.tasks.iter().position(|task| task.slot == slot)
+    }
+
+    fn end(&mut self, at: usize) {
+        self.tasks.remove(at);
+        self.ended += 1;
+    }
+
+    pub fn in_flight(&self, lane: Option<usize>) -> u32 {
+        let here = |task: &&Task| lane.is_none_or(|lane| lane == task.lane);
+        self.tasks.iter().filter(here).filter(|task| task.state == State::InFlight).count() as u32
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.tasks.iter().map(|task| task.bytes).sum()
+    }
+
+    pub fn is_full_for(&self, bytes: u64) -> bool {
+        self.tasks.len() >= self.limits.capacity as usize || self.bytes() + bytes > self.limits.capacity_bytes
+    }
+
+    fn last_starts(&self, task: &Task) -> Vec<(u64, Reason)> {
+        let policy = &self.policies[task.policy];
+        let estimate = policy.estimated_call().unwrap().get();
+        let mut all = vec![
+            ((task.created_at + policy.total_budget().get()).saturating_sub(estimate), Reason::TotalBudget),
+            (task.expires_at, Reason::Expired),
+        ];
+        if let Some(first) = task.first_attempt_at.filter(|_| task.flags.contains(Flags::KEYED)) {
+            all.push((first + policy.key_ttl().get(), Reason::KeyExpired));
+        }
+        all.push((task.wait_until, Reason::WaitExceeded));
+        all
+    }
+
+    pub fn last_start(&self, task: &Task) -> u64 {
+        self.last_starts(task).into_iter().map(|(at, _)| at).min().unwrap()
+    }
+
+    fn refusal(&self, task: &Task, start: u64) -> Option<Reason> {
+        self.last_starts(task).into_iter().find(|(at, _)| start > *at).map(|(_, reason)| reason)
+    }
+
+    /// The first of a lane's ready tasks.
+    fn head(&self, lane: usize) -> Option<&Task> {
+        let ready = self.tasks.iter().filter(|task| task.lane == lane && task.state == State::Ready);
+        ready.min_by_key(|task| (-i64::from(task.priority), task.order))
+    }
+
+    fn may_start_in(&self, lane: usize, now: u64) -> bool {
+        let row = &self.lanes[lane];
+        let limit = if row.probing { 1 } else { self.limits.per_lane };
+        !row.paused && row.held_until <= now && self.in_flight(Some(lane)) < limit
+    }
+
+    /// The tasks of which one may start now: the heads of the lanes that may start something, as
+    /// far as no other is more urgent.
+    pub fn candidates(&self, now: u64) -> Vec<&Task> {
+        if self.paused || self.offline || self.in_flight(None) >= self.limits.concurrency {
+            return Vec::new();
+        }
+        let lanes = (0..self.lanes.len()).filter(|&lane| self.may_start_in(lane, now));
+        let heads: Vec<&Task> = lanes.filter_map(|lane| self.head(lane)).collect();
+        let most = heads.iter().map(|task| task.priority).max();
+        heads.into_iter().filter(|task| Some(task.priority) == most).collect()
+    }
+
+    /// What is due leaves the agenda, in the order of time, then of arrival.
+    pub fn make_ready(&mut self, now: u64) {
+        self.polled_at = now;
+        loop {
+            let waiting = self.tasks.iter().enumerate();
+            let due = waiting.filter(|(_, task)| task.state == State::Waiting && task.due <= now);
+            let Some((at, _)) = due.min_by_key(|(_, task)| (task.due, task.order)) else { return };
+            self.change(at, State::Ready);
+        }
+    }
+
+    /// Tasks that must not start any more, or may for the last time.
+    pub fn at_deadline(&self, now: u64, last_chance: bool) -> usize {
+        let waits = |task: &&Task| matches!(task.state, State::Ready | State::Parked);
+        let late = |task: &&Task| {
+            let last = self.last_start(task);
+            last < now || (last_chance && last == now)
+        };
+        self.tasks.iter().filter(waits).filter(late).count()
+    }
+
+    /// Follows one action of the queue, which must be one that is allowed here.
+    pub fn follow(&mut self, now: u64, action: Action) {
+        match action {
+            Action::Start(slot) => {
+                assert_eq!(
+                    self.at_deadline(now, false),
+                    0,
+                    "S8: what is too late ends before anything starts"
+                );
+                let allowed: Vec<u32> = self.candidates(now).iter().map(|task| task.slot).collect();
+                assert!(allowed.contains(&slot), "S7: {slot} started, allowed are {allowed:?}");
+                let at = self.find(slot).unwrap();
+                let task = &mut self.tasks[at];
+                assert!(now >= task.due && now >= task.not_before, "S9: started early: {task:?}");
+                task.attempts += 1;
+                task.first_attempt_at = Some(task.first_attempt_at.unwrap_or(now));
+                let most = u32::from(self.policies[task.policy].max_attempts());
+                assert!(task.attempts <= most, "S8: one attempt too many: {task:?}");
+                self.change(at, State::InFlight);
+            }
+            Action::End(slot, reason) => {
+                let at = self.find(slot).expect("only a task that is there can end");
+                let task = self.tasks[at].clone();
+                assert!(matches!(task.state, State::Ready | State::Parked), "S1: ended {task:?}");
+                let expected = self.refusal(&task, now).unwrap_or_else(|| {
+                    assert!(self.candidates(now).is_empty(), "its last chance was not used");
+                    self.refusal(&task, now + 1).expect("no deadline has come")
+                });
+                assert_eq!(reason, expected, "{task:?}");
+                self.end(at);
+            }
+        }
+    }
+
+    pub fn settle(&mut self, now: u64, slot: u32, ended: &Ended) -> Verdict {
+        let running = |task: &Task| matches!(task.state, State::InFlight | State::Started);
+        let Some(at) = self.find(slot).filter(|&at| running(&self.tasks[at])) else { return Verdict::Stale };
+        self.learn(at, now, ended);
+        let verdict = self.judge(at, now, ended);
+        match verdict {
+            Verdict::Retry { delay, .. } => {
+                self.tasks[at].due = now + delay.get();
+                self.change(at, State::Waiting);
+            }
+            Verdict::Parked => self.change(at, State::Parked),
+            _ => self.end(at),
+        }
+        verdict
+    }
+
+    fn learn(&mut self, at: usize, now: u64, ended: &Ended) {
+        let lane = &mut self.lanes[self.tasks[at].lane];
+        match ended.outcome {
+            Outcome::Response | Outcome::RedirectRefused => lane.probing = false,
+            Outcome::Offline => lane.failed_offline = true,
+            Outcome::NetworkError | Outcome::TimedOut if self.offline => lane.failed_offline = true,
+            _ => {}
+        }
+        let most = self.policies[self.tasks[at].policy].max_server_delay();
+        if let Some(server) = ended.server_delay
+            && ended.outcome == Outcome::Response
+            && [429, 503].contains(&ended.status)
+            && server <= most
+        {
+            lane.held_until = lane.held_until.max(now + server.get());
+        }
+    }
+
+    fn judge(&mut self, at: usize, now: u64, ended: &Ended) -> Verdict {
+        let policy = self.policies[self.tasks[at].policy].clone();
+        let task = &mut self.tasks[at];
+        let by_queue = task.state == State::InFlight;
+        let given_back =
+            matches!(ended.outcome, Outcome::Offline | Outcome::CredentialsFailed | Outcome::Released);
+        let mut outcome = ended.outcome;
+        if given_back && task.refunds >= 20 {
+            outcome = Outcome::NetworkError;
+        }
+        let class = classify(&policy, outcome, ended.status, task.flags);
+        if class == Class::Success {
+            return Verdict::Succeeded;
+        }
+        if task.cancelled {
+            return Verdict::Cancelled;
+        }
+        if given_back && task.refunds < 20 && class == Class::Retry {
+            let draw = self.rng.next_u32();
+            task.attempts -= 1;
+            task.refunds += 1;
+            task.not_before = now;
+            let mut wait = 0;
+            if outcome == Outcome::CredentialsFailed {
+                wait = backoff::delay(&policy, task.refunds, draw, None).get();
+                if task.attempts == 0 {
+                    task.first_attempt_at = None;
+                }
+            }
+            return self.after(at, now, wait, false);
+        }
+        let asked = by_queue && outcome == Outcome::Response && ended.status == 401;
+        if asked && task.flags.contains(Flags::CREDENTIALED) && task.refunds_401 < 2 && task.refunds < 20 {
+            task.attempts -= 1;
+            task.refunds += 1;
+            task.refunds_401 += 1;
+            task.not_before = now;
+            if task.last_was_401 {
+                return Verdict::Parked;
+            }
+            task.last_was_401 = true;
+            return self.after(at, now, 0, true);
+        }
+        task.last_was_401 = false;
+        if let Class::Fail(reason) = class {
+            return Verdict::Exhausted(reason);
+        }
+        let draw = self.rng.next_u32();
+        if task.attempts >= u32::from(policy.max_attempts()) {
+            return Verdict::Exhausted(Reason::MaxAttempts);
+        }
+        let lane = &mut self.lanes[task.lane];
+        let phase = *task.phase.get_or_insert_with(|| {
+            lane.first_failures += 1;
+            self.phase_start.wrapping_add((lane.first_failures - 1).wrapping_mul(0x9E37_79B9))
+        });
+        let curve = backoff::delay(&policy, task.attempts, draw, Some(Millis::new(task.previous))).get();
+        task.previous = curve;
+        task.not_before = now;
+        let Some(server) = ended.server_delay.filter(|_| outcome == Outcome::Response) else {
+            return self.after(at, now, curve, false);
+        };
+        if server > policy.max_server_delay() {
+            return Verdict::Exhausted(Reason::RetryAfterTooLong);
+        }
+        let server = server.get();
+        let spread = (u64::from(phase) * 5000.min(1000.max(server / 10))) >> 32;
+        task.not_before = now + server + spread;
+        self.after(at, now, curve.max(server) + spread, false)
+    }
+
+    fn after(&self, at: usize, now: u64, wait: u64, authorize: bool) -> Verdict {
+        let task = &self.tasks[at];
+        let start = (now + wait).max(self.lanes[task.lane].held_until);
+        match self.refusal(task, start) {
+            Some(reason) => Verdict::Exhausted(reason),
+            None => Verdict::Retry { delay: Millis::new(wait), authorize },
+        }
+    }
+
+    /// When something happens next if nobody does anything.
+    pub fn next(&self, now: u64) -> u64 {
+        let tasks = self.tasks.iter().filter_map(|task| match task.state {
+            State::Waiting => Some(task.due),
+            State::Ready | State::Parked => Some(self.last_start(task)),
+            State::InFlight | State::Started => None,
+        });
+        let holds = (0..self.lanes.len())
+            .filter(|&lane| self.head(lane).is_some() && self.lanes[lane].held_until > now)
+            .map(|lane| self.lanes[lane].held_until);
+        tasks.chain(holds).min().unwrap_or(1 << 53)
+    }
+    /// Whether a hold has ended since the last poll: a poll may be wanted just to notice that.
+    pub fn has_ended_holds(&self, now: u64) -> bool {
+        self.lanes.iter().any(|lane| lane.held_until > self.polled_at && lane.held_until <= now)
+    }
+}

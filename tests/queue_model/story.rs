@@ -1,0 +1,79 @@
+//! What can happen to a queue.
+
+use proptest::prelude::*;
+
+/// One thing that happens. A lane out of range means all lanes.
+#[derive(Clone, Debug)]
+pub enum Step {
+    Admit {
+        lane: usize,
+        policy: usize,
+        priority: i32,
+        bytes: u64,
+        flags: u32,
+        lives: Option<u64>,
+        waits: Option<u64>,
+        started: bool,
+    },
+    /// An attempt ends, or somebody says so: the slot may be stale or not in flight.
+    Settle {
+        pick: usize,
+        outcome: u32,
+        status: u32,
+        server: Option<u64>,
+    },
+    Poll,
+    Cancel(usize),
+    Pass(u64),
+    SetBack(u64),
+    PassToWake,
+    Pause(usize),
+    Resume(usize),
+    Online(bool),
+    Flush(usize),
+}
+
+fn admit() -> impl Strategy<Value = Step> {
+    let limit = || prop_oneof![3 => Just(None), 1 => (0_u64..3000).prop_map(Some)];
+    let parts = (0_usize..3, 0_usize..4, -1_i32..2, 0_u64..300, 0_u32..8, limit(), limit(), any::<bool>());
+    parts.prop_map(|(lane, policy, priority, bytes, flags, lives, waits, started)| Step::Admit {
+        lane,
+        policy,
+        priority,
+        bytes,
+        // Mostly requests that may be repeated, or nothing would ever wait.
+        flags: if flags == 0 { 0 } else { flags | 1 },
+        lives,
+        waits,
+        started,
+    })
+}
+
+fn settle() -> impl Strategy<Value = Step> {
+    let outcome = prop_oneof![10 => Just(0), 3 => Just(1), 1 => 2_u32..8];
+    let status = prop::sample::select(vec![200, 503, 503, 429, 502, 401, 401, 400, 409, 422, 500]);
+    let server = prop_oneof![4 => Just(None), 2 => (0_u64..3000).prop_map(Some), 1 => Just(Some(5000))];
+    (0_usize..40, outcome, status, server).prop_map(|(pick, outcome, status, server)| Step::Settle {
+        pick,
+        outcome,
+        status,
+        server,
+    })
+}
+
+pub fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        20 => admit(),
+        40 => settle(),
+        20 => Just(Step::Poll),
+        15 => Just(Step::PassToWake),
+        10 => (0_u64..400).prop_map(Step::Pass),
+        2 => (400_u64..100_000).prop_map(Step::Pass),
+        1 => (0_u64..200_000).prop_map(Step::SetBack),
+        4 => (0_usize..40).prop_map(Step::Cancel),
+        2 => (0_usize..4).prop_map(Step::Pause),
+        5 => (0_usize..4).prop_map(Step::Resume),
+        3 => prop::sample::select(vec![true, true, false]).prop_map(Step::Online),
+        2 => (0_usize..4).prop_map(Step::Flush),
+    ]
+}

@@ -1,0 +1,370 @@
+//! What becomes of a task when its attempt ends, and when it ends without one.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod common;
+#[path = "common/rig.rs"]
+mod rig;
+
+use redrive::queue::{Action, Ended, Verdict};
+use redrive::rng::SplitMix64;
+use redrive::task::{Flags, Outcome, Reason};
+use redrive::time::Millis;
+use rig::{NOTHING, Rig, retry_in, setup};
+use serde_json::json;
+
+const AUTHORIZE: Verdict = Verdict::Retry { delay: Millis::ZERO, authorize: true };
+
+/// Starts the one task that is due.
+fn start(rig: &mut Rig) -> u32 {
+    let started = rig.starts();
+    assert_eq!(started.len(), 1, "{started:?}");
+    started[0]
+}
+
+fn with_credentials(rig: &mut Rig) -> u32 {
+    rig.admit(|admission| admission.flags = admission.flags.with(Flags::CREDENTIALED))
+}
+
+#[test]
+fn s8_the_last_attempt_is_the_last() {
+    let mut rig = setup(json!({ "maxAttempts": 3 }));
+    let slot = rig.add();
+    for attempt in 1..=3 {
+        assert_eq!(start(&mut rig), slot);
+        assert_eq!(rig.queue.attempts(slot), attempt);
+        let expected = if attempt < 3 { retry_in(1000) } else { Verdict::Exhausted(Reason::MaxAttempts) };
+        assert_eq!(rig.answer(slot, 503), expected);
+        rig.wait(1000);
+    }
+    assert_eq!(rig.queue.depth(), 0);
+    assert_eq!(rig.answer(slot, 200), Verdict::Stale);
+}
+
+#[test]
+fn s8_a_callers_first_attempt_counts_as_the_first() {
+    let mut rig = setup(json!({ "maxAttempts": 1 }));
+    let slot = rig.admit(|admission| admission.started = true);
+    assert_eq!(rig.fail(slot), Verdict::Exhausted(Reason::MaxAttempts));
+}
+
+#[test]
+fn s9_the_server_is_never_undercut_and_those_told_the_same_are_spread() {
+    let start_phase = SplitMix64::new(7).next_u32();
+    for (server, window) in [(1, 1000), (9_999, 1000), (30_000, 3000), (3_600_000, 5000)] {
+        let mut rig = setup(json!({}));
+        for n in 0..20 {
+            let slot = rig.admit(|admission| admission.started = true);
+            let phase = start_phase.wrapping_add(0x9E37_79B9_u32.wrapping_mul(n));
+            let spread = (window * u64::from(phase)) >> 32;
+            assert_eq!(rig.refuse(slot, 502, server), retry_in(server.max(1000) + spread));
+        }
+    }
+}
+
+#[test]
+fn s9_a_longer_curve_is_not_shortened_by_the_server() {
+    let mut rig = setup(json!({ "initialDelayMs": 20_000 }));
+    let slot = rig.admit(|admission| admission.started = true);
+    let Verdict::Retry { delay, .. } = rig.refuse(slot, 503, 2_000) else { panic!() };
+    assert!((20_000..=21_000).contains(&delay.get()), "{delay:?}");
+}
+
+#[test]
+fn a_server_that_asks_too_much_ends_the_task_and_holds_nothing() {
+    let mut rig = setup(json!({ "maxServerDelayMs": 10_000 }));
+    let (long, longest) = (rig.add(), rig.add());
+    rig.starts();
+    assert!(matches!(rig.refuse(longest, 502, 10_000), Verdict::Retry { .. }));
+    assert_eq!(rig.refuse(long, 503, 10_001), Verdict::Exhausted(Reason::RetryAfterTooLong));
+    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), None);
+}
+
+#[test]
+fn a_task_that_could_not_end_in_its_budget_ends_before_the_wait() {
+    let policy = json!({ "totalBudgetMs": 1500, "estimatedCallMs": 100 });
+    let mut rig = setup(policy);
+    let (in_time, late) = (rig.add(), rig.add());
+    rig.starts();
+    rig.wait(400);
+    assert_eq!(rig.answer(in_time, 503), retry_in(1000));
+    rig.wait(1);
+    assert_eq!(rig.answer(late, 503), Verdict::Exhausted(Reason::TotalBudget));
+}
+
+#[test]
+fn without_an_estimate_the_lane_learns_what_calls_take() {
+    let mut rig = setup(json!({ "totalBudgetMs": 2000 }));
+    let slot = rig.add();
+    rig.starts();
+    let slow = Ended {
+        outcome: Outcome::Response,
+        status: 503,
+        server_delay: None,
+        duration: Some(Millis::new(1001)),
+    };
+    assert_eq!(rig.queue.settle(rig.time(), slot, &slow), Verdict::Exhausted(Reason::TotalBudget));
+
+    let mut rig = setup(json!({ "totalBudgetMs": 2000 }));
+    let slot = rig.add();
+    rig.starts();
+    let unanswered = Ended { outcome: Outcome::NetworkError, ..slow };
+    assert_eq!(rig.queue.settle(rig.time(), slot, &unanswered), retry_in(1000), "only responses teach");
+}
+
+#[test]
+fn deadlines_are_named_by_what_set_them() {
+    let mut rig = setup(json!({ "totalBudgetMs": 100_000, "keyTtlMs": 100_000 }));
+    let expired = rig.admit(|admission| admission.expires_at = Rig::at(999));
+    let impatient = rig.admit(|admission| admission.wait_until = Rig::at(999));
+    let patient = rig.admit(|admission| admission.wait_until = Rig::at(1000));
+    rig.starts();
+    assert_eq!(rig.answer(expired, 503), Verdict::Exhausted(Reason::Expired));
+    assert_eq!(rig.answer(impatient, 503), Verdict::Exhausted(Reason::WaitExceeded));
+    assert_eq!(rig.answer(patient, 503), retry_in(1000));
+}
+
+#[test]
+fn s8_no_attempt_after_the_server_forgot_the_key() {
+    let mut rig = setup(json!({ "maxAttempts": 2, "keyTtlMs": 1000 }));
+    let keyed = rig.add();
+    let keyless = rig.admit(|admission| admission.flags = Flags::REPLAYABLE);
+    rig.starts();
+    rig.wait(1);
+    assert_eq!(rig.answer(keyed, 503), Verdict::Exhausted(Reason::KeyExpired));
+    assert_eq!(rig.answer(keyless, 503), retry_in(1000));
+}
+
+#[test]
+fn s8_the_keys_age_counts_over_all_attempts() {
+    let mut rig = setup(json!({ "maxAttempts": 3, "keyTtlMs": 2000 }));
+    let slot = rig.add();
+    rig.starts();
+    assert_eq!(rig.answer(slot, 503), retry_in(1000));
+    rig.wait(1000);
+    rig.starts();
+    rig.wait(1);
+    assert_eq!(rig.answer(slot, 503), Verdict::Exhausted(Reason::KeyExpired));
+}
+
+#[test]
+fn the_keys_age_counts_from_the_first_attempt_and_not_from_creation() {
+    let mut rig = setup(json!({ "maxAttempts": 2, "keyTtlMs": 1000 }));
+    rig.queue.pause(None);
+    let slot = rig.add();
+    rig.wait(50_000);
+    rig.queue.resume(rig.time(), None);
+    assert_eq!(start(&mut rig), slot);
+    assert_eq!(rig.answer(slot, 503), retry_in(1000));
+}
+
+#[test]
+fn s8_a_blocked_task_ends_by_itself_at_its_deadline() {
+    let mut rig = setup(json!({ "totalBudgetMs": 5000, "estimatedCallMs": 500 }));
+    rig.queue.pause(Some(rig.lane));
+    let by_budget = rig.add();
+    let by_expiry = rig.admit(|admission| admission.expires_at = Rig::at(3000));
+    let by_patience = rig.admit(|admission| admission.wait_until = Rig::at(2000));
+    assert_eq!(rig.poll(), []);
+    for (at, slot, reason) in [
+        (2000, by_patience, Reason::WaitExceeded),
+        (3000, by_expiry, Reason::Expired),
+        (4500, by_budget, Reason::TotalBudget),
+    ] {
+        assert_eq!(rig.queue.wake_at(), Rig::at(at));
+        rig.now = Rig::at(at).get() - 1;
+        assert_eq!(rig.poll(), []);
+        rig.wait(1);
+        assert_eq!(rig.poll(), [Action::End(slot, reason)]);
+    }
+    assert_eq!(rig.queue.depth(), 0);
+    assert_eq!(rig.queue.wake_at(), Millis::MAX);
+}
+
+#[test]
+fn the_last_instant_is_still_in_time() {
+    let mut rig = setup(json!({}));
+    rig.queue.pause(None);
+    let slot = rig.admit(|admission| admission.expires_at = Rig::at(100));
+    assert_eq!(rig.poll(), []);
+    rig.queue.resume(rig.time(), None);
+    rig.wait(100);
+    assert_eq!(rig.starts(), [slot]);
+}
+
+#[test]
+fn s8_what_is_too_late_is_ended_and_not_started() {
+    let mut rig = setup(json!({}));
+    let slot = rig.admit(|admission| admission.expires_at = Rig::at(100));
+    rig.wait(101);
+    assert_eq!(rig.poll(), [Action::End(slot, Reason::Expired)]);
+}
+
+#[test]
+fn a_held_lane_counts_when_the_wait_is_judged() {
+    let mut rig = setup(json!({}));
+    let first = rig.add();
+    let second = rig.admit(|admission| admission.wait_until = Rig::at(20_000));
+    rig.starts();
+    rig.refuse(first, 429, 30_000);
+    assert_eq!(rig.answer(second, 503), Verdict::Exhausted(Reason::WaitExceeded));
+}
+
+#[test]
+fn failures_that_stay_are_final_at_once() {
+    for (status, reason) in
+        [(400, Reason::NotRetryable), (404, Reason::NotRetryable), (422, Reason::KeyConflict)]
+    {
+        let mut rig = setup(json!({}));
+        let slot = rig.add();
+        rig.starts();
+        assert_eq!(rig.answer(slot, status), Verdict::Exhausted(reason), "{status}");
+    }
+    for (outcome, reason) in
+        [(Outcome::Vetoed, Reason::Vetoed), (Outcome::RedirectRefused, Reason::NotRetryable)]
+    {
+        let mut rig = setup(json!({}));
+        let slot = rig.add();
+        rig.starts();
+        assert_eq!(rig.settle(slot, outcome, 0, None), Verdict::Exhausted(reason));
+    }
+}
+
+#[test]
+fn an_attempt_that_reached_nobody_is_given_back() {
+    let mut rig = setup(json!({ "maxAttempts": 1 }));
+    let slot = rig.add();
+    for _ in 0..10 {
+        rig.starts();
+        assert_eq!(rig.settle(slot, Outcome::Released, 0, None), retry_in(0));
+        assert_eq!(rig.queue.attempts(slot), 0);
+        rig.starts();
+        assert_eq!(rig.settle(slot, Outcome::Offline, 0, None), retry_in(0));
+    }
+    rig.starts();
+    let last = rig.settle(slot, Outcome::Offline, 0, None);
+    assert_eq!(last, Verdict::Exhausted(Reason::MaxAttempts), "20 refunds, then attempts count");
+}
+
+#[test]
+fn a_first_attempt_made_offline_does_not_count() {
+    let mut rig = setup(json!({ "maxAttempts": 1 }));
+    rig.queue.set_online(rig.time(), false);
+    let slot = rig.admit(|admission| admission.started = true);
+    assert_eq!(rig.settle(slot, Outcome::Offline, 0, None), retry_in(0));
+    assert_eq!(rig.queue.attempts(slot), 0);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.queue.set_online(rig.time(), true);
+    assert_eq!(rig.starts(), [slot]);
+}
+
+#[test]
+fn what_must_not_be_repeated_is_not_repeated_offline_either() {
+    let mut rig = setup(json!({}));
+    let slot = rig.admit(|admission| admission.flags = Flags::default());
+    rig.starts();
+    let verdict = rig.settle(slot, Outcome::Offline, 0, None);
+    assert_eq!(verdict, Verdict::Exhausted(Reason::NotRetryable), "it may have arrived");
+}
+
+#[test]
+fn missing_credentials_are_asked_for_less_and_less_often() {
+    let mut rig = setup(json!({ "strategy": "exponential", "maxAttempts": 1 }));
+    let slot = rig.add();
+    let mut waited = Vec::new();
+    for _ in 0..20 {
+        assert_eq!(start(&mut rig), slot);
+        let verdict = rig.settle(slot, Outcome::CredentialsFailed, 0, None);
+        let Verdict::Retry { delay, authorize: false } = verdict else { panic!("{verdict:?}") };
+        waited.push(delay.get());
+        rig.wait(delay.get());
+    }
+    assert_eq!(waited[..7], [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+    assert_eq!(start(&mut rig), slot);
+    let last = rig.settle(slot, Outcome::CredentialsFailed, 0, None);
+    assert_eq!(last, Verdict::Exhausted(Reason::MaxAttempts));
+}
+
+#[test]
+fn a_401_asks_for_credentials_once_and_then_parks() {
+    let mut rig = setup(json!({}));
+    let slot = with_credentials(&mut rig);
+    rig.starts();
+    assert_eq!(rig.answer(slot, 401), AUTHORIZE);
+    assert_eq!(rig.starts(), [slot]);
+    assert_eq!(rig.answer(slot, 401), Verdict::Parked);
+    assert_eq!(rig.queue.attempts(slot), 0, "both were given back");
+    assert_eq!(rig.queue.due_at(slot), None);
+    rig.wait(60_000);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.queue.resume(rig.time(), Some(rig.lane));
+    assert_eq!(rig.starts(), [slot]);
+    assert_eq!(rig.answer(slot, 401), Verdict::Exhausted(Reason::NotRetryable), "two refunds are all");
+}
+
+#[test]
+fn two_401_that_do_not_follow_each_other_do_not_park() {
+    let mut rig = setup(json!({}));
+    let slot = with_credentials(&mut rig);
+    rig.starts();
+    assert_eq!(rig.answer(slot, 401), AUTHORIZE);
+    rig.starts();
+    assert_eq!(rig.answer(slot, 503), retry_in(1000));
+    rig.wait(1000);
+    rig.starts();
+    assert_eq!(rig.answer(slot, 401), AUTHORIZE);
+}
+
+#[test]
+fn a_401_is_final_without_credentials_and_on_a_callers_own_attempt() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.starts();
+    assert_eq!(rig.answer(slot, 401), Verdict::Exhausted(Reason::NotRetryable));
+    let own = rig.admit(|admission| {
+        admission.started = true;
+        admission.flags = admission.flags.with(Flags::CREDENTIALED);
+    });
+    assert_eq!(rig.answer(own, 401), Verdict::Exhausted(Reason::NotRetryable));
+}
+
+#[test]
+fn a_parked_task_ends_at_its_deadline() {
+    let mut rig = setup(json!({ "totalBudgetMs": 9000 }));
+    let slot = with_credentials(&mut rig);
+    rig.starts();
+    rig.answer(slot, 401);
+    rig.starts();
+    assert_eq!(rig.answer(slot, 401), Verdict::Parked);
+    assert_eq!(rig.queue.wake_at(), Rig::at(9000));
+    rig.wait(9000);
+    assert_eq!(rig.poll(), [Action::End(slot, Reason::TotalBudget)]);
+}
+
+#[test]
+fn a_parked_task_can_be_cancelled() {
+    let mut rig = setup(json!({}));
+    let slot = with_credentials(&mut rig);
+    rig.starts();
+    rig.answer(slot, 401);
+    rig.starts();
+    rig.answer(slot, 401);
+    assert_eq!(rig.queue.cancel(slot), redrive::queue::Cancelled::Done);
+    assert_eq!(rig.queue.wake_at(), Millis::MAX);
+}
+
+#[test]
+fn decorrelated_waits_remember_the_last_one() {
+    let mut rig = setup(json!({
+        "strategy": "exponential", "initialDelayMs": 100, "jitterType": "DECORRELATED", "maxAttempts": 100,
+    }));
+    let slot = rig.add();
+    let mut previous = 100;
+    for _ in 1..100 {
+        assert_eq!(start(&mut rig), slot);
+        let Verdict::Retry { delay, .. } = rig.answer(slot, 503) else { panic!() };
+        assert!((100..=(3 * previous).min(30_000)).contains(&delay.get()), "{delay:?} after {previous}");
+        previous = delay.get();
+        rig.wait(previous);
+    }
+    assert!(previous > 100);
+}

@@ -1,0 +1,412 @@
+//! What the queue starts, in which order, and what keeps it from starting.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod common;
+#[path = "common/rig.rs"]
+mod rig;
+
+use redrive::queue::{Action, Cancelled, Limits, Verdict};
+use redrive::task::{Outcome, Reason};
+use redrive::time::Millis;
+use rig::{NOTHING, Rig, limits, retry_in, setup, setup_with};
+use serde_json::json;
+
+#[test]
+fn s7_no_more_than_the_limit_runs_at_a_time() {
+    let mut rig = setup(json!({}));
+    let slots: Vec<u32> = (0..5).map(|_| rig.add()).collect();
+    assert_eq!(rig.starts(), slots[..3]);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.answer(slots[0], 200);
+    assert_eq!(rig.starts(), slots[3..4]);
+    assert_eq!(rig.queue.in_flight(), 3);
+}
+
+#[test]
+fn s7_no_more_than_the_lanes_limit_runs_in_a_lane() {
+    let mut rig = setup_with(Limits { per_lane: 1, ..limits() }, json!({}));
+    let other = rig.queue.open_lane();
+    let slots = [rig.add(), rig.add(), rig.add_to(other), rig.add_to(other)];
+    assert_eq!(rig.starts(), [slots[0], slots[2]]);
+    rig.answer(slots[2], 200);
+    assert_eq!(rig.starts(), [slots[3]]);
+}
+
+#[test]
+fn s7_a_callers_own_first_attempt_is_not_counted() {
+    let mut rig = setup_with(Limits { concurrency: 1, ..limits() }, json!({}));
+    let running = rig.add();
+    assert_eq!(rig.starts(), [running]);
+    let own = rig.admit(|admission| admission.started = true);
+    assert_eq!(rig.queue.in_flight(), 1);
+    assert_eq!(rig.fail(own), retry_in(1000));
+    assert_eq!(rig.queue.attempts(own), 1);
+    assert_eq!(rig.queue.in_flight(), 1);
+}
+
+#[test]
+fn a_limit_of_none_at_all_means_one() {
+    let mut rig = setup_with(Limits { concurrency: 0, per_lane: 0, ..limits() }, json!({}));
+    let (first, _) = (rig.add(), rig.add());
+    assert_eq!(rig.starts(), [first]);
+}
+
+#[test]
+fn s17_a_full_queue_refuses_and_keeps_what_it_has() {
+    let mut rig = setup_with(Limits { capacity: 2, capacity_bytes: 100, ..limits() }, json!({}));
+    let first = rig.admit(|admission| admission.bytes = 60);
+    let mut admission = rig.admission();
+    admission.bytes = 41;
+    assert_eq!(rig.queue.admit(rig.time(), &admission), None, "too many bytes");
+    admission.bytes = 40;
+    assert!(rig.queue.admit(rig.time(), &admission).is_some());
+    admission.bytes = 0;
+    assert_eq!(rig.queue.admit(rig.time(), &admission), None, "too many tasks");
+    assert_eq!((rig.queue.depth(), rig.queue.bytes()), (2, 100));
+    rig.starts();
+    assert_eq!(rig.answer(first, 200), Verdict::Succeeded);
+    assert_eq!((rig.queue.depth(), rig.queue.bytes()), (1, 40));
+    assert!(rig.queue.admit(rig.time(), &admission).is_some());
+}
+
+#[test]
+fn l4_lanes_take_turns_however_much_one_has_to_do() {
+    let mut rig = setup_with(Limits { concurrency: 1, ..limits() }, json!({}));
+    let (busy, calm) = (rig.lane, rig.queue.open_lane());
+    let many: Vec<u32> = (0..50).map(|_| rig.add_to(busy)).collect();
+    let few: Vec<u32> = (0..2).map(|_| rig.add_to(calm)).collect();
+    let mut order = Vec::new();
+    for _ in 0..5 {
+        let started = rig.starts();
+        rig.answer(started[0], 200);
+        order.extend(started);
+    }
+    assert_eq!(order, [many[0], few[0], many[1], few[1], many[2]]);
+}
+
+#[test]
+fn higher_priorities_start_first_over_all_lanes() {
+    let mut rig = setup_with(Limits { concurrency: 1, ..limits() }, json!({}));
+    let other = rig.queue.open_lane();
+    let low = rig.add();
+    let high = rig.admit(|admission| (admission.lane, admission.priority) = (other, 9));
+    let middle = rig.admit(|admission| admission.priority = 1);
+    let lowest = rig.admit(|admission| (admission.lane, admission.priority) = (other, -1));
+    let mut order = Vec::new();
+    for _ in 0..4 {
+        let started = rig.starts();
+        rig.answer(started[0], 200);
+        order.extend(started);
+    }
+    assert_eq!(order, [high, middle, low, lowest]);
+}
+
+#[test]
+fn in_a_lane_what_was_due_first_starts_first() {
+    let mut rig = setup(json!({}));
+    let early = rig.admit(|admission| admission.started = true);
+    rig.fail(early);
+    rig.wait(10);
+    let late = rig.admit(|admission| admission.started = true);
+    rig.fail(late);
+    rig.wait(1500);
+    let last = rig.add();
+    assert_eq!(rig.starts(), [early, late, last]);
+}
+
+#[test]
+fn s9_a_retry_starts_on_the_dot_and_not_before() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.starts();
+    assert_eq!(rig.answer(slot, 503), retry_in(1000));
+    assert_eq!(rig.queue.wake_at(), Rig::at(1000));
+    assert_eq!(rig.queue.due_at(slot), Some(Rig::at(1000)));
+    rig.wait(999);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.wait(1);
+    assert_eq!(rig.starts(), [slot]);
+    assert_eq!(rig.queue.due_at(slot), None, "in flight");
+    assert_eq!(rig.queue.attempts(slot), 2);
+}
+
+#[test]
+fn s9_a_refused_lane_is_held_and_the_others_go_on() {
+    let mut rig = setup(json!({}));
+    let other = rig.queue.open_lane();
+    let (refused, waiting, elsewhere) = (rig.add(), rig.add(), rig.add_to(other));
+    assert_eq!(rig.starts().len(), 3);
+    rig.answer(waiting, 502);
+    assert!(matches!(rig.refuse(refused, 429, 30_000), Verdict::Retry { .. }));
+    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(30_000)));
+    assert_eq!(rig.queue.due_at(waiting), Some(Rig::at(30_000)), "its own wait is over earlier");
+    rig.answer(elsewhere, 502);
+    rig.wait(1000);
+    assert_eq!(rig.starts(), [elsewhere]);
+    assert_eq!(rig.queue.wake_at(), Rig::at(30_000));
+    rig.wait(28_999);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.wait(1);
+    assert_eq!(rig.starts(), [waiting], "the refused one waits its spread on top");
+    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), None);
+}
+
+#[test]
+fn s9_a_hold_is_never_shortened() {
+    let mut rig = setup(json!({}));
+    let (first, second) = (rig.add(), rig.add());
+    rig.starts();
+    rig.refuse(first, 503, 30_000);
+    rig.refuse(second, 503, 5_000);
+    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(30_000)));
+}
+
+#[test]
+fn s9_a_longer_hold_takes_the_place_of_a_shorter_one() {
+    let mut rig = setup_with(Limits { concurrency: 2, ..limits() }, json!({}));
+    let (first, second, waiting) = (rig.add(), rig.add(), rig.add());
+    rig.starts();
+    rig.refuse(first, 503, 5_000);
+    assert_eq!(rig.queue.wake_at(), Rig::at(5_000));
+    rig.refuse(second, 503, 6_000);
+    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(6_000)));
+    rig.wait(5_000);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.wait(1_000);
+    assert!(rig.starts().contains(&waiting));
+}
+
+#[test]
+fn the_longest_wait_a_policy_allows_still_holds_the_lane() {
+    for (asked, holds) in [(10_000, true), (10_001, false)] {
+        let mut rig = setup(json!({ "maxServerDelayMs": 10_000 }));
+        let slot = rig.add();
+        rig.starts();
+        rig.refuse(slot, 503, asked);
+        assert_eq!(rig.queue.held_until(rig.lane, rig.time()).is_some(), holds, "{asked}");
+    }
+}
+
+#[test]
+fn only_429_and_503_hold_the_lane() {
+    for (status, holds) in [(429, true), (503, true), (502, false), (500, false), (404, false)] {
+        let mut rig = setup(json!({ "retryableStatusCodes": [429, 500, 502, 503] }));
+        let slot = rig.add();
+        rig.starts();
+        rig.refuse(slot, status, 10_000);
+        assert_eq!(rig.queue.held_until(rig.lane, rig.time()).is_some(), holds, "{status}");
+    }
+}
+
+#[test]
+fn a_new_task_waits_for_the_end_of_the_lanes_hold() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.starts();
+    rig.refuse(slot, 503, 10_000);
+    let new = rig.add();
+    assert_eq!(rig.queue.due_at(new), Some(Rig::at(10_000)));
+    assert_eq!(rig.starts(), NOTHING);
+    rig.wait(10_000);
+    assert_eq!(rig.starts(), [new]);
+}
+
+#[test]
+fn a_paused_lane_starts_nothing_until_it_is_resumed() {
+    let mut rig = setup(json!({}));
+    let other = rig.queue.open_lane();
+    let (here, there) = (rig.add(), rig.add_to(other));
+    rig.queue.pause(Some(rig.lane));
+    assert_eq!(rig.starts(), [there]);
+    assert_eq!(rig.queue.wake_at(), Rig::at(86_400_000), "only its deadline is watched");
+    rig.queue.resume(rig.time(), Some(rig.lane));
+    assert_eq!(rig.queue.wake_at(), rig.time());
+    assert_eq!(rig.starts(), [here]);
+}
+
+#[test]
+fn a_paused_queue_starts_nothing_until_it_is_resumed() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.queue.pause(None);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.queue.resume(rig.time(), None);
+    assert_eq!(rig.starts(), [slot]);
+}
+
+#[test]
+fn offline_nothing_starts_and_back_online_a_failed_lane_probes() {
+    let mut rig = setup(json!({}));
+    let other = rig.queue.open_lane();
+    let slots = [rig.add(), rig.add(), rig.add()];
+    rig.starts();
+    rig.queue.set_online(rig.time(), false);
+    assert_eq!(rig.settle(slots[0], Outcome::Offline, 0, None), retry_in(0));
+    for slot in &slots[1..] {
+        assert_eq!(rig.fail(*slot), retry_in(1000));
+    }
+    let unharmed = [rig.add_to(other), rig.add_to(other)];
+    rig.wait(5000);
+    assert_eq!(rig.starts(), NOTHING);
+
+    rig.queue.set_online(rig.time(), true);
+    assert_eq!(rig.starts(), [slots[0], unharmed[0], unharmed[1]], "one probe, the rest as ever");
+    for slot in unharmed {
+        rig.answer(slot, 200);
+    }
+    assert_eq!(rig.starts(), NOTHING);
+    rig.fail(slots[0]);
+    assert_eq!(rig.starts(), [slots[1]], "a failed probe is followed by one more");
+    rig.answer(slots[1], 500);
+    assert_eq!(rig.starts(), [slots[2]], "any response ends the probing");
+    let new = rig.add();
+    assert_eq!(rig.starts(), [new]);
+
+    rig.queue.set_online(rig.time(), true);
+    let another = rig.add();
+    assert_eq!(rig.starts(), [another], "nothing failed since: nothing to probe");
+}
+
+#[test]
+fn a_flush_shortens_the_curves_wait_and_not_the_servers() {
+    let mut rig = setup(json!({}));
+    let (own, told, parked) = (rig.add(), rig.add(), rig.add());
+    rig.starts();
+    rig.answer(own, 503);
+    rig.refuse(told, 502, 500);
+    rig.wait(1);
+    let other = rig.queue.open_lane();
+    assert_eq!(rig.queue.flush(rig.time(), Some(other)), 0);
+    assert_eq!(rig.queue.flush(rig.time(), None), 2, "the told one waits for no more than it was told");
+    assert_eq!(rig.queue.due_at(own), Some(rig.time()));
+    assert!(rig.queue.due_at(told).unwrap() >= Rig::at(500));
+    assert_eq!(rig.starts(), [own]);
+    assert_eq!(rig.queue.flush(rig.time(), None), 0);
+    assert_eq!(rig.answer(parked, 200), Verdict::Succeeded);
+}
+
+#[test]
+fn cancelling_frees_what_waits_and_asks_what_runs() {
+    let mut rig = setup_with(Limits { concurrency: 1, ..limits() }, json!({}));
+    let (running, waiting) = (rig.add(), rig.add());
+    rig.starts();
+    assert_eq!(rig.queue.cancel(waiting), Cancelled::Done);
+    assert_eq!(rig.queue.cancel(waiting), Cancelled::Gone);
+    assert_eq!(rig.queue.cancel(running), Cancelled::Requested);
+    assert_eq!(rig.answer(running, 503), Verdict::Cancelled);
+    assert_eq!(rig.queue.depth(), 0);
+
+    let again = rig.add();
+    rig.starts();
+    rig.queue.cancel(again);
+    assert_eq!(rig.answer(again, 200), Verdict::Succeeded, "a success still counts");
+    assert_eq!(rig.answer(again, 200), Verdict::Stale);
+}
+
+#[test]
+fn one_call_of_poll_gives_a_batch_and_the_next_the_rest() {
+    let wide = Limits { concurrency: 1000, per_lane: 1000, ..limits() };
+    let mut rig = setup_with(wide, json!({}));
+    let slots: Vec<u32> = (0..600).map(|_| rig.add()).collect();
+    let mut actions = Vec::new();
+    rig.queue.poll(rig.time(), &mut actions);
+    assert_eq!(actions.len(), 256);
+    assert_eq!(rig.queue.wake_at(), rig.time(), "there is more to do now");
+    let mut started: Vec<Action> = actions.clone();
+    started.extend(rig.poll());
+    assert_eq!(started, slots.iter().map(|slot| Action::Start(*slot)).collect::<Vec<_>>());
+}
+
+#[test]
+fn many_last_chances_end_over_several_polls() {
+    let mut rig = setup(json!({}));
+    rig.queue.pause(None);
+    for _ in 0..600 {
+        rig.admit(|admission| admission.expires_at = Rig::at(100));
+    }
+    rig.wait(100);
+    let ended = rig.poll();
+    assert_eq!(ended.len(), 600);
+    assert!(ended.iter().all(|action| matches!(action, Action::End(_, Reason::Expired))));
+    assert_eq!(rig.queue.wake_at(), Millis::MAX);
+    assert_eq!(rig.queue.depth(), 0);
+}
+
+#[test]
+fn a_lane_is_dropped_only_when_nothing_is_left_of_it() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    assert!(!rig.queue.drop_lane(rig.lane), "something waits");
+    rig.starts();
+    assert!(!rig.queue.drop_lane(rig.lane), "something runs");
+    rig.queue.cancel(slot);
+    rig.refuse(slot, 503, 5000);
+    assert!(!rig.queue.drop_lane(rig.lane), "it is held");
+    rig.wait(5000);
+    rig.poll();
+    rig.queue.pause(Some(rig.lane));
+    assert!(!rig.queue.drop_lane(rig.lane), "it is paused");
+    rig.queue.resume(rig.time(), Some(rig.lane));
+    assert!(rig.queue.drop_lane(rig.lane));
+    assert!(!rig.queue.drop_lane(rig.lane));
+    let admission = rig.admission();
+    assert_eq!(rig.queue.admit(rig.time(), &admission), None, "the handle is stale");
+}
+
+#[test]
+fn a_policy_goes_when_neither_host_nor_task_uses_it() {
+    let mut rig = setup(json!({}));
+    let same = rig.queue.intern(rig.queue.policy(rig.policy).unwrap().clone());
+    assert_eq!(same, rig.policy, "an equal policy is kept once");
+    rig.queue.release(rig.policy);
+    let slot = rig.add();
+    rig.queue.release(rig.policy);
+    assert!(rig.queue.policy(rig.policy).is_some(), "the task uses it");
+    rig.starts();
+    rig.answer(slot, 200);
+    assert!(rig.queue.policy(rig.policy).is_none());
+    rig.queue.release(rig.policy);
+}
+
+#[test]
+fn an_idle_queue_waits_for_nothing() {
+    let mut rig = setup(json!({}));
+    assert_eq!(rig.queue.wake_at(), Millis::MAX);
+    let slot = rig.add();
+    assert_eq!(rig.queue.wake_at(), rig.time());
+    rig.starts();
+    assert_eq!(rig.queue.wake_at(), Millis::MAX, "a running attempt needs no timer of the core");
+    rig.answer(slot, 200);
+    assert_eq!(rig.queue.wake_at(), Millis::MAX);
+    assert_eq!(rig.queue.next_due_at(), Millis::MAX);
+}
+
+#[test]
+fn the_numbers_add_up() {
+    let mut rig = setup_with(Limits { concurrency: 1, ..limits() }, json!({}));
+    let other = rig.queue.open_lane();
+    let (refused, _) = (rig.add(), rig.add_to(other));
+    rig.starts();
+    rig.refuse(refused, 503, 9000);
+    rig.starts();
+    let stats = rig.queue.stats();
+    assert_eq!((stats.depth, stats.in_flight), (2, 1));
+    let rows: Vec<_> =
+        stats.lanes.iter().map(|lane| (lane.lane, lane.depth, lane.in_flight, lane.held_until_at)).collect();
+    assert_eq!(rows, [(rig.lane, 1, 0, Some(Rig::at(9000))), (other, 1, 1, None)]);
+    assert!(stats.next_attempt_at.unwrap() >= Rig::at(9000));
+}
+
+#[test]
+fn l1_a_clock_set_back_by_an_hour_delays_nothing_by_an_hour() {
+    let mut rig = setup(json!({}));
+    let (waiting, running) = (rig.add(), rig.add());
+    rig.starts();
+    rig.answer(waiting, 503);
+    rig.wait(400);
+    rig.now -= 3_600_000;
+    assert_eq!(rig.answer(running, 503), retry_in(1000));
+    assert_eq!(rig.queue.wake_at().get(), rig.now + 1000, "by the clock as it is now");
+    rig.wait(1000);
+    assert_eq!(rig.starts(), [waiting, running]);
+}
