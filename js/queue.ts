@@ -248,13 +248,12 @@ export class RetryQueue implements AsyncDisposable {
   async #run(call: Call): Promise<unknown> {
     assertNotAborted(call.signal)
     this.#calls++
-    try {
-      const work = this.#firstAttempt(call)
-      return await (call.options.detach ? orAbort(call.signal, work) : work)
-    } finally {
+    // counted to its end, even if its caller detached and left
+    const work = this.#firstAttempt(call).finally(() => {
       this.#calls--
       this.#checkIdle()
-    }
+    })
+    return call.options.detach ? orAbort(call.signal, work) : work
   }
 
   async #firstAttempt(call: Call): Promise<unknown> {

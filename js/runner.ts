@@ -19,7 +19,7 @@ import { Registry } from './registry.ts'
 import { type CoreStats, nothingHeld, type RunnerStats, report } from './report.ts'
 import { type Entry, showEntries, showEntry, type Task, traceIdOf } from './task.ts'
 import type { Answer } from './transport.ts'
-import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
+import type { AttemptContext, ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
 import { ENDED, reasonOf, VERDICT } from './verdict.ts'
 import { makeWakeTimer, type WakeTimer } from './wake.ts'
 
@@ -222,26 +222,27 @@ export class Runner {
     const task = this.#tasks.get(slot)
     if (!task) return
     if (action >= ENDED) this.#end(task, 'EXHAUSTED', reasonOf(action))
-    else void this.#run(task)
+    else this.#run(task)
   }
 
-  async #run(task: Task): Promise<void> {
-    const { host } = this
-    const { call } = task
-    if (!call) return
+  #run(task: Task): void {
+    const { settings, events } = this.host
     task.status = 'IN_FLIGHT'
     task.nextAttemptAt = null
     task.attemptNumber = this.core.attempts(task.slot)
-    const controller = new AbortController()
-    task.controller = controller
-    const { credentials, beforeAttempt } = host.settings
-    const asks = credentials !== undefined || beforeAttempt !== undefined
-    const context =
-      asks || host.events.has('attempt')
-        ? { attemptNumber: task.attemptNumber, signal: controller.signal, unauthorized: task.unauthorized }
-        : null
+    task.controller = new AbortController()
+    const asks = settings.credentials !== undefined || settings.beforeAttempt !== undefined
+    if (!asks && !events.has('attempt')) return this.#send(task, task.controller, null)
+    const { signal } = task.controller
+    const context = { attemptNumber: task.attemptNumber, signal, unauthorized: task.unauthorized }
+    void this.#prepare(task, task.controller, context, asks)
+  }
+
+  /** Asks the user's hooks and tells the listeners before the attempt. */
+  async #prepare(task: Task, controller: AbortController, context: AttemptContext, asks: boolean): Promise<void> {
+    const { host } = this
     let overlay: Headers | null = null
-    if (asks && context) {
+    if (asks) {
       const asked = await askHooks(host, this.show(task), context)
       if (asked.outcome !== undefined) return this.settle(task, notSent(asked.outcome, host.now()))
       overlay = asked.overlay
@@ -250,17 +251,19 @@ export class Runner {
     if (this.#state === 'stopped') return
     if (task.cancelRequested || this.#state === 'closing')
       return this.settle(task, notSent(OUTCOME.released, host.now()))
-    if (context && host.events.has('attempt')) host.events.emit('attempt', { task: this.show(task), context })
+    if (host.events.has('attempt')) host.events.emit('attempt', { task: this.show(task), context })
+    this.#send(task, controller, overlay)
+  }
+
+  #send(task: Task, controller: AbortController, overlay: Headers | null): void {
+    const { host } = this
+    const { call } = task
+    if (!call) return
     host.sent()
     const caller = task.waiter && !call.options.detach ? call.signal : null
-    const plan = {
-      overlay,
-      replay: true,
-      signal: bothSignals(caller, controller.signal),
-      controller,
-      timeoutMs: call.timeoutMs,
-    }
-    this.settle(task, await attempt(call.transport, plan, host.settings.clock, host.now))
+    const signal = bothSignals(caller, controller.signal)
+    const plan = { overlay, replay: true, signal, controller, timeoutMs: call.timeoutMs }
+    attempt(call.transport, plan, host.settings.clock, host.now).then((finished) => this.settle(task, finished))
   }
 
   #decide(task: Task, finished: Finished): void {

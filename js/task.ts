@@ -91,22 +91,23 @@ export class Task {
   /** `kept` says which of the names may be shown and stored: the core's list. */
   show(kept: (names: string) => Uint8Array): RetryTask {
     this.#shown ??= sanitize(this.call?.headers ?? new Headers(), kept)
-    return {
+    const shown: { -readonly [K in keyof RetryTask]: RetryTask[K] } = {
       taskId: this.taskId,
       idempotencyKey: this.key,
       targetUrl: this.url,
       method: this.method,
       headers: this.#shown.headers,
       withheldHeaders: this.#shown.withheld,
-      ...(this.hasBody && this.call ? { bodyRef: 'inline' } : {}),
       policyId: this.policyId,
       principal: this.principal,
       attemptNumber: this.attemptNumber,
       nextAttemptAt: this.nextAttemptAt,
       createdAt: this.createdAt,
       status: this.status,
-      ...(this.reason ? { reason: this.reason } : {}),
     }
+    if (this.hasBody && this.call) shown.bodyRef = 'inline'
+    if (this.reason) shown.reason = this.reason
+    return shown
   }
 
   /** Back from the dead letters: key and history stay, attempts are counted anew. */

@@ -52,12 +52,18 @@ async function compile(cargo, sysrootPath) {
   })
 }
 
-/** The glue generator, an ordinary program of this machine's. */
+/** The glue generator, an ordinary program of this machine's; nobody debugs it, so it is built without that. */
 const buildGenerator = () =>
-  run('cargo', ['build', '--package', 'xtask'], { cwd: root, env: { CARGO_TARGET_DIR: toolsTargetDir } })
+  run('cargo', ['build', '--package', 'xtask'], {
+    cwd: root,
+    env: { CARGO_TARGET_DIR: toolsTargetDir, CARGO_PROFILE_DEV_DEBUG: '0' },
+  })
 
 async function bind(directory) {
-  await run(join(toolsTargetDir, 'debug', process.platform === 'win32' ? 'xtask.exe' : 'xtask'), [linkedWasm, directory])
+  await run(join(toolsTargetDir, 'debug', process.platform === 'win32' ? 'xtask.exe' : 'xtask'), [
+    linkedWasm,
+    directory,
+  ])
   if (existsSync(join(directory, 'snippets'))) {
     throw new StepError(
       'a dependency brought a JavaScript snippet along; js/core/ loads one glue file and nothing beside it',

@@ -34,7 +34,18 @@ const checks = [
   ['clippy, wasm', clippyForWasm],
   ['tsc', () => program('typescript', 'bin/tsc', '--project', 'tsconfig.json')],
   ['tsc, published code', () => program('typescript', 'bin/tsc', '--project', 'tsconfig.build.json', '--noEmit')],
-  ['biome', () => program('@biomejs/biome', 'bin/biome', 'check', '--error-on-warnings', '--diagnostic-level=warn', '--max-diagnostics=50')],
+  [
+    'biome',
+    () =>
+      program(
+        '@biomejs/biome',
+        'bin/biome',
+        'check',
+        '--error-on-warnings',
+        '--diagnostic-level=warn',
+        '--max-diagnostics=50',
+      ),
+  ],
   ['imports flow one way', checkLayers],
   ['file lengths', checkLengths],
   ['lock files', checkLocks],

@@ -10,10 +10,10 @@ import { CONCURRENCY, NO_WAITS, openScheduler, ORIGIN, roomFor } from './schedul
 
 const FAILED = Object.assign(new Error('503'), { status: 503 })
 
-/** The instant handler: one byte a task says how often it was called. */
-function makeHandler(n) {
+/** The instant handler: one byte a task says how often it was called. What it answers with is the contestant's. */
+function makeHandler(n, failure = 503, success = 200) {
   const calls = new Uint8Array(n)
-  return async (i) => (calls[i]++ === 0 ? 503 : 200)
+  return async (i) => (calls[i]++ === 0 ? failure : success)
 }
 
 function pQueueAndPRetry(n) {
@@ -91,16 +91,14 @@ function naiveLoop(n) {
   }
 }
 
-const ANSWERS = { 200: new Response(null, { status: 200 }), 503: new Response(null, { status: 503 }) }
-
 /** The public way: URL, Headers, key and all, and a stub in place of fetch. */
 function redriveEnqueue(n) {
-  const handler = makeHandler(n)
+  const handler = makeHandler(n, new Response(null, { status: 503 }), new Response(null, { status: 200 }))
   const prefix = `${ORIGIN}/tasks/`
   const queue = new RetryQueue({
     ...roomFor(n),
     policy: NO_WAITS,
-    fetch: async (url) => ANSWERS[await handler(Number(url.slice(prefix.length)))],
+    fetch: (url) => handler(Number(url.slice(prefix.length))),
   })
   return async () => {
     await queue.ready
@@ -127,16 +125,15 @@ class PlainAnswer {
   }
   discard() {}
 }
-const PLAIN = { 200: new PlainAnswer(200), 503: new PlainAnswer(503) }
 
 /** redrive without fetch's objects: the scheduler itself, given a handler as the others are. */
 function redriveScheduler(n, options) {
-  const handler = makeHandler(n)
+  const handler = makeHandler(n, new PlainAnswer(503), new PlainAnswer(200))
   return async () => {
     const { runner, intake, callOf } = await openScheduler(n, options)
     const ends = []
     for (let i = 0; i < n; i++) {
-      const transport = { send: async () => PLAIN[await handler(i)] }
+      const transport = { send: () => handler(i), isFinal: () => false }
       ends.push(runner.result(intake.enqueue(callOf(transport), runner.host.now())))
     }
     await Promise.all(ends)

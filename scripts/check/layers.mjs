@@ -19,8 +19,8 @@ const rustLayers = layers(
 
 const typescriptLayers = layers(
   'errors error-text clock events policy options types check ids verdict transport host',
-  'core/* request task attempt fetch-transport idempotency registry hooks lanes wake',
-  'runner intake internals dead-letters loader engine engine.workerd',
+  'core/* request task attempt fetch-transport idempotency registry hooks lanes wake callers report',
+  'runner intake internals dead-letters loader opening engine engine.workerd',
   'queue',
   'adapters/* testing testing/*',
   'public index index.workerd core core.workerd',

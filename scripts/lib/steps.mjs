@@ -43,8 +43,8 @@ export async function step(title, work) {
  * Runs a program to its end and gives what it printed.
  * @param {string} program
  * @param {readonly string[]} args
- * @param {{ cwd?: string, env?: Record<string, string | undefined>, show?: boolean, limitMs?: number, allowFailure?: boolean }} [options]
- *   show: let its output through as it comes; limitMs: end it after so long; allowFailure: a code other than 0 is an answer
+ * @param {{ cwd?: string, env?: Record<string, string | undefined>, limitMs?: number, allowFailure?: boolean }} [options]
+ *   limitMs: end it after so long; allowFailure: a code other than 0 is an answer
  * @returns {Promise<{ code: number, output: string, stdout: string }>}
  */
 export function run(program, args, options = {}) {
@@ -52,15 +52,15 @@ export function run(program, args, options = {}) {
     const child = spawn(program, args, {
       cwd: options.cwd,
       env: { ...process.env, ...options.env },
-      stdio: ['ignore', options.show ? 'inherit' : 'pipe', options.show ? 'inherit' : 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
     const all = []
     const out = []
-    child.stdout?.on('data', (chunk) => {
+    child.stdout.on('data', (chunk) => {
       all.push(chunk)
       out.push(chunk)
     })
-    child.stderr?.on('data', (chunk) => all.push(chunk))
+    child.stderr.on('data', (chunk) => all.push(chunk))
     let expired = false
     const limit = options.limitMs
       ? setTimeout(() => {

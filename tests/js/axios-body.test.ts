@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import axios from 'axios'
 import { describe, expect, test } from 'vitest'
 import { BodyNotReplayableError } from '../../js/index.ts'
-import { ADAPTERS, failure, setup } from './axios-setup.ts'
+import { ADAPTERS, eventually, failure, setup } from './axios-setup.ts'
 
 interface NodeFormData {
   append(name: string, value: unknown, options: { knownLength: number; filename: string }): void
@@ -52,7 +52,7 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
     const release = server.hang()
     const bytes = Buffer.from('before')
     const call = api.post('/', bytes)
-    await expect.poll(() => server.hits).toBe(1)
+    await eventually(() => server.hits).toBe(1)
     bytes.fill('!')
     release(503)
     await call

@@ -11,6 +11,8 @@ export interface Seen {
   /** As sent: name, value, name, value. */
   readonly rawHeaders: readonly string[]
   readonly body: Buffer
+  /** Epoch ms. */
+  readonly at: number
 }
 
 type Answer = (request: Seen, response: ServerResponse, socket: Socket) => void
@@ -79,13 +81,14 @@ export class AxiosServer {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     this.inFlight++
     response.once('close', () => this.inFlight--)
+    const at = Date.now()
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const { method = '', url = '', rawHeaders, socket } = request
     const headers = Object.fromEntries(
       Object.entries(request.headersDistinct).map(([name, values]) => [name, (values ?? []).join(', ')]),
     )
-    const seen = { method, url, headers, rawHeaders, body: Buffer.concat(chunks) }
+    const seen = { method, url, headers, rawHeaders, body: Buffer.concat(chunks), at }
     this.requests.push(seen)
     const ok: Answer = (_, out) => out.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}')
     ;(this.#script.shift() ?? ok)(seen, response, socket)

@@ -1,7 +1,7 @@
 /** An axios instance on a queue, in front of a real server. */
 
 import axios, { type AxiosError, type AxiosInstance, type CreateAxiosDefaults } from 'axios'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import type { TaskOptions } from '../../js/options.ts'
@@ -57,3 +57,7 @@ export async function failure(call: Promise<unknown>): Promise<AxiosError> {
 
 export const keysOf = (server: AxiosServer): (string | undefined)[] =>
   server.requests.map((request) => request.headers['idempotency-key'])
+
+/** On a machine that is busy with other tests too. */
+export const eventually = <T>(read: () => T): ReturnType<typeof expect.poll<T>> =>
+  expect.poll(read, { timeout: 20_000 })

@@ -1,6 +1,6 @@
 import type { AxiosRequestConfig, AxiosResponse } from 'axios'
 import { describe, expect, test, vi } from 'vitest'
-import { ADAPTERS, failure, keysOf, setup } from './axios-setup.ts'
+import { ADAPTERS, eventually, failure, keysOf, setup } from './axios-setup.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -200,7 +200,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
       const chunks: Uint8Array[] = []
       for await (const chunk of data) chunks.push(chunk)
       expect(Buffer.concat(chunks).toString()).toBe('good')
-      await expect.poll(() => server.inFlight).toBe(0)
+      await eventually(() => server.inFlight).toBe(0)
     })
 
     if (adapter === 'fetch')

@@ -114,11 +114,16 @@ test('init wins over a Request, as in fetch', async () => {
   }
 })
 
-test('S5 what the caller changes after the call changes no attempt', async () => {
+test.each<[what: string, body: (bytes: Uint8Array<ArrayBuffer>) => BodyInit]>([
+  ['an ArrayBuffer', (bytes) => bytes.buffer],
+  ['a typed array', (bytes) => bytes],
+  ['a DataView', (bytes) => new DataView(bytes.buffer)],
+  ['a Blob', (bytes) => new Blob([bytes])],
+])('S5 what the caller does to %s, headers or init after the call changes no attempt', async (_what, body) => {
   const { queue, clock, sent } = await setupBytes()
   const bytes = new Uint8Array([1, 2, 3])
   const headers = new Headers({ 'x-own': 'before' })
-  const init = { method: 'POST', body: bytes, headers }
+  const init = { method: 'POST', body: body(bytes), headers }
   const answer = queue.fetch(ORDERS, init)
   bytes.fill(9)
   headers.set('x-own', 'after')
@@ -128,6 +133,25 @@ test('S5 what the caller changes after the call changes no attempt', async () =>
   for (const each of sent) {
     expect(each.bytes).toEqual(new Uint8Array([1, 2, 3]))
     expect(each.headers.get('x-own')).toBe('before')
+  }
+})
+
+test('S5 nor what it does to URLSearchParams or FormData', async () => {
+  const { queue, clock, sent } = await setupBytes()
+  const params = new URLSearchParams({ a: 'before' })
+  const data = new FormData()
+  data.append('a', 'before')
+  const answers = [
+    queue.fetch(ORDERS, { method: 'POST', body: params }),
+    queue.fetch(ORDERS, { method: 'POST', body: data }),
+  ]
+  params.set('a', 'after')
+  data.set('a', 'after')
+  await clock.advance(3_000)
+  await Promise.all(answers)
+  for (const { bytes } of sent) {
+    expect(new TextDecoder().decode(bytes)).toContain('before')
+    expect(new TextDecoder().decode(bytes)).not.toContain('after')
   }
 })
 

@@ -24,7 +24,7 @@ function onOldEngine<T>(work: () => T): T {
   try {
     return work()
   } finally {
-    YOUNGER.forEach(([owner, name], i) => Object.defineProperty(owner, name, taken[i] ?? {}))
+    for (const [i, [owner, name]] of YOUNGER.entries()) Object.defineProperty(owner, name, taken[i] ?? {})
   }
 }
 

@@ -152,6 +152,22 @@ test('idle waits for a first attempt too', async () => {
   expect(idle.state).toBe('resolved')
 })
 
+test('idle waits for a first attempt whose caller detached and left', async () => {
+  const { queue, server, clock } = await setup()
+  const release = server.hang()
+  const controller = new AbortController()
+  const answer = watch(queue.fetch(ORDERS, { signal: controller.signal, redrive: { detach: true } }))
+  await clock.settle()
+  controller.abort()
+  const idle = watch(queue.idle())
+  await clock.settle()
+  expect([answer.state, idle.state]).toEqual(['rejected', 'pending'])
+  release(503)
+  await clock.advance(1_000)
+  expect(idle.state).toBe('resolved')
+  expect(queue.stats()).toMatchObject({ succeeded: 1 })
+})
+
 test('stats counts what waits, runs and ended, by origin too', async () => {
   const { queue, server, clock } = await setup({ capacity: 77 })
   const now = clock.now()
