@@ -234,15 +234,19 @@ export function resolveOptions(given: RetryQueueOptions): Settings {
   }
 }
 
-function resolvePolicies({ policy = {}, policies = [] }: RetryQueueOptions): Map<string, ResolvedPolicy> {
-  const resolved = new Map([['default', resolvePolicy(policy, policyDefaults, 'options.policy')]])
+function resolvePolicies({ policy, policies = [] }: RetryQueueOptions): Map<string, ResolvedPolicy> {
+  const resolved = new Map([['default', resolvePolicy(policy ?? {}, policyDefaults, 'options.policy')]])
+  const named = new Set<string>()
   policies.forEach((each, i) => {
     const what = `options.policies[${i}]`
     if (typeof each.policyId !== 'string')
       throw new TypeError(`${what}.policyId: expected a string, got ${show(each.policyId)}`)
-    if (each.policyId !== 'default' && resolved.has(each.policyId)) {
+    // 'default' is there from the start; it may be given here or as options.policy, not both
+    const replaces = each.policyId === 'default' && policy === undefined && !named.has('default')
+    if (!replaces && resolved.has(each.policyId)) {
       throw new RangeError(`${what}.policyId: expected a name not used before, got ${show(each.policyId)}`)
     }
+    named.add(each.policyId)
     resolved.set(each.policyId, resolvePolicy(each, policyDefaults, what))
   })
   return resolved

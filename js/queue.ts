@@ -4,7 +4,7 @@
  */
 
 import { assertNotAborted, attempt, bothSignals, deliver, type Finished, OUTCOME } from './attempt.ts'
-import { check, ms, originIn, type Rules, show, text } from './check.ts'
+import { check, follow, ms, originIn, type Rules, show, text } from './check.ts'
 import { steady } from './clock.ts'
 import { checkPage, DeadLetters, PAGE_RULES, type PageOptions, type TaskPage } from './dead-letters.ts'
 import { QueueClosedError, RedriveError, WasmUnavailableError } from './errors.ts'
@@ -30,6 +30,20 @@ import type {
   TaskStatus,
 } from './types.ts'
 
+const EVENTS: readonly (keyof QueueEvents)[] = [
+  'queued',
+  'resumed',
+  'attempt',
+  'retry',
+  'succeeded',
+  'exhausted',
+  'cancelled',
+  'unauthorized',
+  'circuit',
+  'degraded',
+  'alert',
+  'idle',
+]
 const DRAIN_MS = 5_000
 
 export interface ListFilter extends PageOptions {
@@ -224,6 +238,7 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   on<E extends keyof QueueEvents>(event: E, listener: (payload: QueueEvents[E]) => void): () => void {
+    follow('event', event, { oneOf: EVENTS })
     return this.#events.on(event, listener)
   }
 
@@ -264,6 +279,7 @@ export class RetryQueue implements AsyncDisposable {
     const plan = { overlay: null, replay: false, controller, signal: bothSignals(signal, controller.signal) }
     if (call.plain) {
       if (call.plain === 'origin-missing') this.#keyOriginMissing(call)
+      this.#attempts++
       return deliver(await attempt(call.transport, { ...plan, timeoutMs: 0 }, clock, this.#now))
     }
     const { opened } = this.#core

@@ -232,33 +232,29 @@ export class Runner {
     task.attemptNumber = this.core.attempts(task.slot)
     task.controller = new AbortController()
     const asks = settings.credentials !== undefined || settings.beforeAttempt !== undefined
-    if (!asks && !events.has('attempt')) return this.#send(task, task.controller, null)
+    if (!asks && !events.has('attempt')) return this.#send(task, task.controller, null, null)
     const { signal } = task.controller
     const context = { attemptNumber: task.attemptNumber, signal, unauthorized: task.unauthorized }
-    void this.#prepare(task, task.controller, context, asks)
+    if (asks) void this.#ask(task, task.controller, context)
+    else this.#send(task, task.controller, null, context)
   }
 
-  /** Asks the user's hooks and tells the listeners before the attempt. */
-  async #prepare(task: Task, controller: AbortController, context: AttemptContext, asks: boolean): Promise<void> {
-    const { host } = this
-    let overlay: Headers | null = null
-    if (asks) {
-      const asked = await askHooks(host, this.show(task), context)
-      if (asked.outcome !== undefined) return this.settle(task, notSent(asked.outcome, host.now()))
-      overlay = asked.overlay
-    }
-    // the queue closed, or a listener or hook cancelled the task, while others were asked
-    if (this.#state === 'stopped') return
-    if (task.cancelRequested || this.#state === 'closing')
-      return this.settle(task, notSent(OUTCOME.released, host.now()))
-    if (host.events.has('attempt')) host.events.emit('attempt', { task: this.show(task), context })
-    this.#send(task, controller, overlay)
+  /** Asks the user's hooks before the attempt. */
+  async #ask(task: Task, controller: AbortController, context: AttemptContext): Promise<void> {
+    const { overlay, outcome } = await askHooks(this.host, this.show(task), context)
+    if (outcome === undefined) this.#send(task, controller, overlay, context)
+    else this.settle(task, notSent(outcome, this.host.now()))
   }
 
-  #send(task: Task, controller: AbortController, overlay: Headers | null): void {
+  #send(task: Task, controller: AbortController, overlay: Headers | null, context: AttemptContext | null): void {
     const { host } = this
     const { call } = task
-    if (!call) return
+    // the queue closed, or a listener or hook cancelled the task, while others were asked
+    if (!call || this.#state === 'stopped') return
+    if (task.cancelRequested || this.#state === 'closing') {
+      return this.settle(task, notSent(OUTCOME.released, host.now()))
+    }
+    if (context && host.events.has('attempt')) host.events.emit('attempt', { task: this.show(task), context })
     host.sent()
     const caller = task.waiter && !call.options.detach ? call.signal : null
     const signal = bothSignals(caller, controller.signal)

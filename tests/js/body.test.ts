@@ -210,6 +210,7 @@ test.each<[what: string, body: () => BodyInit]>([
   expect((await answer).status).toBe(503)
   expect(markOf(await answer)).toBeUndefined()
   expect(sent.map(({ bytes }) => bytes)).toEqual([(await read(ORDERS, { method: 'POST', body: body() })).bytes])
+  expect(queue.stats().attempts).toBe(1)
   expect(events.names()).toEqual([])
 })
 

@@ -60,6 +60,7 @@ const wrong: readonly Row[] = [
   ['options.policies[0]', { policies: [null] }, T, 'null'],
   ['options.policies[0].policyId', { policies: [{}] }, T, 'undefined'],
   ['options.policies[1].policyId', { policies: [{ policyId: 'a' }, { policyId: 'a' }] }, R, "'a'"],
+  ['options.policies[0].policyId', { policy: {}, policies: [{ policyId: 'default' }] }, R, "'default'"],
   ['options.policies[0].maxAttempts', { policies: [{ policyId: 'a', maxAttempts: 0 }] }, R, '0'],
   ['options.retention', { retention: 5 }, T, '5'],
   ['options.retention.days', { retention: { days: 3 } }, T, 'no such option'],
