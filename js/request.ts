@@ -46,8 +46,12 @@ export function passesThrough(input: RequestInfo | URL, init: RedriveInit | unde
   const mode = init?.mode ?? request?.mode
   if (mode === 'no-cors' || mode === 'navigate') return true
   if (init?.keepalive ?? request?.keepalive) return true
-  return !/^https?:/i.test(absolute(request?.url ?? String(input)))
+  const url = request?.url ?? String(input)
+  // most are absolute as they stand, and parsing costs more than all the rest here
+  return !HTTP.test(url) && !HTTP.test(absolute(url))
 }
+
+const HTTP = /^https?:/i
 
 /** Where relative URLs start; undefined outside pages and workers. */
 function baseUrl(): string | undefined {
@@ -55,8 +59,12 @@ function baseUrl(): string | undefined {
 }
 
 export function absolute(url: string): string {
+  return parse(url).href
+}
+
+function parse(url: string): URL {
   try {
-    return new URL(url, baseUrl()).href
+    return new URL(url, baseUrl())
   } catch {
     // as fetch does; the query may hold a secret and stays out of the message
     throw new TypeError(`expected a URL, absolute where there is no page, got '${url.split(/[?#]/, 1)[0]}'`)
@@ -73,7 +81,7 @@ export function readFetch(
   const options = (init?.redrive || {}) as TaskOptions
   checkTask(options)
   const policy = taskPolicy(settings.policies, options)
-  const url = new URL(input instanceof Request ? input.url : absolute(String(input)))
+  const url = parse(input instanceof Request ? input.url : String(input))
   if (url.username || url.password) {
     throw new TypeError(`expected a URL without user name and password, got one for ${url.host}; use a header`)
   }

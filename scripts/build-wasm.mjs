@@ -46,7 +46,8 @@ async function compile(cargo, sysrootPath) {
   const flags = ['-Ctarget-feature=+simd128', ...remap.map((pair) => `--remap-path-prefix=${pair.join('=')}`)].join(
     '\x1f',
   )
-  await run(cargo[0], [...cargo.slice(1), 'build', '--release', '--lib', '--target', wasmTarget], {
+  // A cdylib alone: with rlib beside it, as Cargo.toml says for Rust users, cargo leaves lto out without a word.
+  await run(cargo[0], [...cargo.slice(1), 'rustc', '--release', '--lib', '--crate-type', 'cdylib', '--target', wasmTarget], {
     cwd: root,
     env: { CARGO_TARGET_DIR: wasmTargetDir, CARGO_ENCODED_RUSTFLAGS: flags },
   })

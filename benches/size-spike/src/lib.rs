@@ -38,7 +38,7 @@ use policy::Policy;
 use time::millis;
 use wasm_bindgen::prelude::*;
 
-#[cfg(feature = "talc")]
+#[cfg(all(feature = "talc", not(feature = "crate")))]
 #[global_allocator]
 static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
 
