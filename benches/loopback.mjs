@@ -64,10 +64,15 @@ table(
   Object.entries(medians).map(([name, us]) => [name, figure(us), `${Math.round((us / plain) * 100)} %`]),
 )
 console.log()
-aim('wrapFetch within 5 % of two plain fetches', medians.wrapFetch <= plain * 1.05, `${figure((medians.wrapFetch / plain - 1) * 100)} %`)
+aim(
+  'wrapFetch within 5 % of two plain fetches',
+  medians.wrapFetch <= plain * 1.05,
+  `${figure((medians.wrapFetch / plain - 1) * 100)} %`,
+)
 note(`${CALLS} tasks a round one after the other, ${ROUNDS} rounds, medians.`)
-note('ky and axios-retry have no wait below a timer of 1 ms, which fires after .1 to 1 ms: part of their figure is that.')
-note('axios goes through node:http, which keeps no connection open unless given an agent that does.')
+note(
+  'ky and axios-retry have no wait below a timer of 1 ms, which fires after .1 to 1 ms: part of their figure is that.',
+)
 
 await queue.close()
 await agent.close()

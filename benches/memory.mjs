@@ -7,7 +7,7 @@ import FlatQueue from 'flatqueue'
 import PQueue from 'p-queue'
 import pRetry from 'p-retry'
 import { RetryQueue } from './lib/package.mjs'
-import { openScheduler, ORIGIN, roomFor } from './lib/scheduler.mjs'
+import { ORIGIN, openScheduler, roomFor } from './lib/scheduler.mjs'
 import { aim, figure, note, table } from './lib/table.mjs'
 
 const N = 100_000
@@ -67,7 +67,11 @@ const contestants = {
     for (let i = 0; i < n; i++) {
       const startedAt = runner.host.now()
       // the caller's promise is the caller's: it is made in plain fetch as well
-      intake.adopt(call, { outcome: 0, status: 503, answer: failed, error: undefined, startedAt, durationMs: 1 }, startedAt)
+      intake.adopt(
+        call,
+        { outcome: 0, status: 503, answer: failed, error: undefined, startedAt, durationMs: 1 },
+        startedAt,
+      )
     }
     return { keep: runner, outside: engine.memory.buffer.byteLength - before }
   },
@@ -119,7 +123,11 @@ for (const name of Object.keys(contestants)) {
 }
 table(
   [`${N.toLocaleString('en-US')} tasks wait`, 'bytes per task', "of them in the core's memory"],
-  Object.entries(rows).map(([name, { bytes, outside }]) => [name, figure(bytes), outside ? figure(outside) : undefined]),
+  Object.entries(rows).map(([name, { bytes, outside }]) => [
+    name,
+    figure(bytes),
+    outside ? figure(outside) : undefined,
+  ]),
 )
 console.log()
 const core = rows['redrive core alone'].bytes

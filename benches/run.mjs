@@ -22,14 +22,20 @@ const flags = words.filter((word) => word.startsWith('--'))
 const asked = words.filter((word) => !word.startsWith('--'))
 const unknown = [...asked.filter((name) => !(name in benches)), ...flags.filter((flag) => flag !== '--full')]
 if (unknown.length > 0) {
-  console.error(`no such bench or option: ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')} and --full`)
+  console.error(
+    `no such bench or option: ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')} and --full`,
+  )
   process.exit(2)
 }
 
 const processors = cpus()
 const memory = `${Math.round(totalmem() / 2 ** 30)} GB`
-console.log(`${processors.length} x ${processors[0]?.model.trim() ?? process.arch}, ${memory}, ${process.platform} ${release()}`)
-console.log(`Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}${flags.includes('--full') ? ', --full' : ''}`)
+console.log(
+  `${processors.length} x ${processors[0]?.model.trim() ?? process.arch}, ${memory}, ${process.platform} ${release()}`,
+)
+console.log(
+  `Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}${flags.includes('--full') ? ', --full' : ''}`,
+)
 
 for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
   console.log(`\n## ${name}: ${benches[name]}\n`)

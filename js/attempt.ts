@@ -44,6 +44,10 @@ export interface AttemptPlan extends AttemptInit {
   readonly timeoutMs: number
   /** Aborts the attempt; the owner keeps it. */
   readonly controller: AbortController
+  /** How a replay is sent. @default as the transport sends a first attempt */
+  readonly send?: (transport: Transport, attempt: AttemptInit) => Promise<Answer>
+  /** Whether an error may not be tried again. @default any may; who keeps the call asks then */
+  readonly isFinal?: (transport: Transport, error: unknown) => boolean
 }
 
 export async function attempt(
@@ -66,12 +70,12 @@ export async function attempt(
     }
   }
   try {
-    const answer = await transport.send(plan)
+    const answer = await (plan.send ? plan.send(transport, plan) : transport.send(plan))
     return end(answer.redirectRefused ? OUTCOME.final : OUTCOME.response, answer, undefined)
   } catch (error) {
     const { reason } = plan.controller.signal
     if (reason instanceof DOMException && reason.name === 'TimeoutError') return end(OUTCOME.timeout, null, reason)
-    if (transport.isFinal(error)) return end(OUTCOME.final, null, error)
+    if (plan.isFinal?.(transport, error)) return end(OUTCOME.final, null, error)
     return end(isOffline() ? OUTCOME.offline : OUTCOME.network, null, error)
   }
 }

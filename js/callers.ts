@@ -52,7 +52,11 @@ export function outcomeOf(task: Task, shown: RetryTask): TaskOutcome {
   const responseStatus = task.lastStatus || null
   if (task.status === 'SUCCEEDED') return { task: shown, responseStatus }
   const error = task.reason
-    ? new ExhaustedError(task.reason, task.what, shown)
+    ? new ExhaustedError(
+        task.reason,
+        `${task.what} was given up: ${task.reason}; it is kept among the dead letters`,
+        shown,
+      )
     : new RedriveError('CANCELLED', `${task.what} was cancelled`, { task: shown })
   return { task: shown, responseStatus, error }
 }

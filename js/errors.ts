@@ -14,18 +14,23 @@ export class RedriveError extends Error {
   readonly task?: RetryTask
 
   constructor(code: string, message: string, options: { readonly task?: RetryTask; readonly cause?: unknown } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    super(message, options)
     this.code = code
     if (options.task) this.task = options.task
   }
+}
+
+/** What a task that is not there is answered with. */
+export function notFound(taskId: string): RedriveError {
+  return new RedriveError('TASK_NOT_FOUND', `there is no task '${taskId}' here, or it is past its retention`)
 }
 
 /** `EXHAUSTED`: the task ended without success; `reason` says which rule ended it. */
 export class ExhaustedError extends RedriveError {
   override readonly name = 'ExhaustedError'
   readonly reason: ExhaustedReason
-  constructor(reason: ExhaustedReason, what: string, task?: RetryTask) {
-    super('EXHAUSTED', `${what} was given up: ${reason}; it is kept among the dead letters`, task ? { task } : {})
+  constructor(reason: ExhaustedReason, message: string, task?: RetryTask) {
+    super('EXHAUSTED', message, task ? { task } : {})
     this.reason = reason
   }
 }
@@ -33,27 +38,24 @@ export class ExhaustedError extends RedriveError {
 /** `QUEUE_FULL`: nothing was stored, nothing evicted. */
 export class QueueFullError extends RedriveError {
   override readonly name = 'QueueFullError'
-  constructor(capacity: number, capacityBytes: number) {
-    super(
-      'QUEUE_FULL',
-      `the queue holds ${capacity} tasks or ${capacityBytes} bytes of bodies already; raise capacity or capacityBytes, or wait for 'idle'`,
-    )
+  constructor(message: string) {
+    super('QUEUE_FULL', message)
   }
 }
 
 /** `CIRCUIT_OPEN`: the breaker of this origin is open and `whenOpen` is 'fail'. */
 export class CircuitOpenError extends RedriveError {
   override readonly name = 'CircuitOpenError'
-  constructor(origin: string) {
-    super('CIRCUIT_OPEN', `${origin} keeps failing and its circuit is open; try again later`)
+  constructor(message: string) {
+    super('CIRCUIT_OPEN', message)
   }
 }
 
 /** `IDEMPOTENCY_CONFLICT`: the same key was used for another request. */
 export class IdempotencyConflictError extends RedriveError {
   override readonly name = 'IdempotencyConflictError'
-  constructor(what: string) {
-    super('IDEMPOTENCY_CONFLICT', `${what} reuses an idempotency key of a different request; make a new key per intent`)
+  constructor(message: string) {
+    super('IDEMPOTENCY_CONFLICT', message)
   }
 }
 
@@ -61,10 +63,7 @@ export class IdempotencyConflictError extends RedriveError {
 export class BodyNotReplayableError extends RedriveError {
   override readonly name = 'BodyNotReplayableError'
   constructor(what: string) {
-    super(
-      'BODY_NOT_REPLAYABLE',
-      `${what} has a stream as body, which can be sent only once; pass bytes, a Blob, FormData or text, or \`redrive: false\``,
-    )
+    super('BODY_NOT_REPLAYABLE', `${what}: a stream can be sent only once; pass bytes, a Blob, FormData or text`)
   }
 }
 
@@ -72,8 +71,8 @@ export class BodyNotReplayableError extends RedriveError {
 export class SettledElsewhereError extends RedriveError {
   override readonly name = 'SettledElsewhereError'
   readonly responseStatus: number | null
-  constructor(responseStatus: number | null) {
-    super('SETTLED_ELSEWHERE', `another tab finished this task with ${responseStatus ?? 'no response'}`)
+  constructor(message: string, responseStatus: number | null) {
+    super('SETTLED_ELSEWHERE', message)
     this.responseStatus = responseStatus
   }
 }
@@ -81,8 +80,8 @@ export class SettledElsewhereError extends RedriveError {
 /** `STORAGE_FULL`: the store refused the task; those it holds are safe. */
 export class StorageFullError extends RedriveError {
   override readonly name = 'StorageFullError'
-  constructor(what: string) {
-    super('STORAGE_FULL', `${what} could not be stored: the storage quota is used up`)
+  constructor(message: string) {
+    super('STORAGE_FULL', message)
   }
 }
 
@@ -90,7 +89,7 @@ export class StorageFullError extends RedriveError {
 export class WasmUnavailableError extends RedriveError {
   override readonly name = 'WasmUnavailableError'
   constructor(cause: Error | undefined) {
-    super('WASM_UNAVAILABLE', cause?.message ?? 'the core is not here, nothing can be queued', { cause })
+    super('WASM_UNAVAILABLE', cause?.message ?? 'the core stopped', { cause })
   }
 }
 

@@ -13,9 +13,6 @@ export class Emitter<Events extends object> {
   }
 
   on<E extends keyof Events>(event: E, listener: Listener<Events[E]>): () => void {
-    if (typeof listener !== 'function') {
-      throw new TypeError(`on('${String(event)}'): expected a function, got ${typeof listener}`)
-    }
     const listeners = this.#listeners.get(event) ?? new Set()
     this.#listeners.set(event, listeners)
     listeners.add(listener)

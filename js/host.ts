@@ -1,6 +1,7 @@
 /** What the runner needs of its queue, and nothing more. */
 
 import type { Emitter } from './events.ts'
+import type { Draw } from './ids.ts'
 import type { Settings } from './options.ts'
 import type { DegradedCode, QueueEvents } from './types.ts'
 
@@ -9,8 +10,7 @@ export interface Host {
   readonly events: Emitter<QueueEvents>
   /** The steady clock. */
   readonly now: () => number
-  readonly nextTaskId: (now: number) => string
-  readonly nextTraceId: () => string
+  readonly draw: Draw
   /** Emits `degraded`; `once` names what it is about, where one report is enough. */
   degraded(code: DegradedCode, message: string, once?: string): void
   /** One more request went out. */

@@ -3,11 +3,14 @@
 import { deliver, type Finished, notSent, OUTCOME } from './attempt.ts'
 import { NONE } from './core/none.ts'
 import { QueueFullError, RedriveError, WasmUnavailableError } from './errors.ts'
-import { policyFields, type ResolvedPolicy } from './policy.ts'
+import { isFinal } from './fetch-replay.ts'
+import type { ResolvedPolicy } from './policy.ts'
+import { policyFields } from './policy-fields.ts'
 import type { Call } from './request.ts'
 import type { Runner } from './runner.ts'
 import { Task } from './task.ts'
 import type { RetryTask } from './types.ts'
+import { uuid7Maker } from './uuid7.ts'
 import { CLASS, FLAG } from './verdict.ts'
 
 const FOREVER = Number.POSITIVE_INFINITY
@@ -27,13 +30,22 @@ export class Intake {
   /** Named policies stay with the core; a call's own goes with its last task. */
   readonly #pinned = new Map<ResolvedPolicy, number>()
 
+  readonly #nextTaskId: (now: number) => string
+
   constructor(runner: Runner) {
     this.#runner = runner
+    this.#nextTaskId = uuid7Maker(runner.host.draw)
   }
 
   /** The caller's first attempt failed in a way that may pass. Settles as the caller is to be answered. */
   async adopt(call: Call, finished: Finished, createdAt: number): Promise<unknown> {
     const { host } = this.#runner
+    if (!finished.answer && isFinal(call.transport, finished.error)) return deliver(finished)
+    if (call.addedCrossOrigin && finished.outcome === OUTCOME.network) {
+      const { method, origin } = call
+      const remedy = "if its preflight refuses the key's header, take it out of idempotency.origins"
+      host.degraded('maybe_cors', `${method} ${origin} failed without an answer; ${remedy}`, origin)
+    }
     // being offline is no fault of the server, but it is as passing a failure as any
     const outcome = finished.outcome === OUTCOME.offline ? OUTCOME.network : finished.outcome
     // a core that traps here must not cost the caller its answer
@@ -131,7 +143,7 @@ export class Intake {
     const slot = this.#slot(call, terms)
     if (slot === NONE) return undefined
     const { host, registry } = this.#runner
-    const task = new Task(host.nextTaskId(host.now()), terms.createdAt, host.settings.principal, call)
+    const task = new Task(this.#nextTaskId(host.now()), terms.createdAt, host.settings.principal, call)
     this.#runner.hold(task, slot)
     registry.add(task)
     return task
@@ -174,6 +186,7 @@ export class Intake {
 
   #full(): QueueFullError {
     const { capacity, capacityBytes } = this.#runner.host.settings
-    return new QueueFullError(capacity, capacityBytes)
+    const held = `${capacity} tasks or ${capacityBytes} bytes of bodies`
+    return new QueueFullError(`the queue holds ${held} already; raise capacity or capacityBytes, or wait for 'idle'`)
   }
 }

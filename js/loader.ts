@@ -1,8 +1,8 @@
 /** Fetching and starting the core, and saying which of the two failed: one may pass, the other will not. */
 
 import type { Engine } from './core/engine.ts'
+import type { Desk } from './desk.ts'
 import { errorText } from './error-text.ts'
-import type { Intake } from './intake.ts'
 import type { Runner } from './runner.ts'
 import type { DegradedCode } from './types.ts'
 
@@ -10,7 +10,7 @@ import type { DegradedCode } from './types.ts'
 export interface EngineModule {
   instantiate(wasm?: unknown): Promise<Engine>
   readonly Runner: typeof Runner
-  readonly Intake: typeof Intake
+  readonly Desk: typeof Desk
 }
 
 /** How the entry in use gets that chunk. */
@@ -29,7 +29,7 @@ export class Unloadable extends Error {
   }
 
   static unreachable(cause: unknown): Unloadable {
-    const message = `the core could not be loaded (${errorText(cause)}): calls are plain fetch until it can`
+    const message = `the core could not be loaded (${errorText(cause)}): calls are plain fetch`
     return new Unloadable('core_unreachable', message, cause)
   }
 }
@@ -44,8 +44,7 @@ export async function loadEngine(
   try {
     return { module, engine: await module.instantiate(wasm) }
   } catch (error) {
-    const remedy = "where a Content-Security-Policy forbids it, add script-src 'wasm-unsafe-eval'"
-    const message = `WebAssembly could not start (${errorText(error)}): calls are plain fetch; ${remedy}`
+    const message = `no WebAssembly (${errorText(error)}): calls are plain fetch; a Content-Security-Policy needs script-src 'wasm-unsafe-eval'`
     throw new Unloadable('wasm_refused', message, error)
   }
 }

@@ -1,22 +1,16 @@
 /** When the core is fetched, when it is started, and what happens where it cannot be: calls stay plain fetch (S18). */
 
 import { systemClock, whenIdle, within } from './clock.ts'
+import type { Desk } from './desk.ts'
 import type { Host } from './host.ts'
-import type { Intake } from './intake.ts'
 import { type EngineSource, loadEngine, Unloadable } from './loader.ts'
-import type { Runner } from './runner.ts'
-
-export interface Opened {
-  readonly runner: Runner
-  readonly intake: Intake
-}
 
 /** A chunk that takes longer is not waited for: the call that needs it gets its own answer. Real time, whatever the clock. */
 const LOAD_MS = 10_000
 
 export class Opening {
   /** What calls can use right now. */
-  opened: Opened | undefined
+  opened: Desk | undefined
   /** Why there is nothing to use. */
   failure: Unloadable | undefined
   readonly #source: EngineSource
@@ -24,7 +18,7 @@ export class Opening {
   /** Scopes paused before there was a runner to tell; '': everything. */
   readonly #paused = new Set<string>()
   readonly #onOnline = () => this.#prefetch()
-  #starting: Promise<Opened | undefined> | undefined
+  #starting: Promise<Desk | undefined> | undefined
   #cancelIdle: (() => void) | undefined
   #closed = false
   #letGo: () => void = () => {}
@@ -46,13 +40,13 @@ export class Opening {
   }
 
   /** The runner, started now if need be; undefined where the core cannot run. */
-  open(): Promise<Opened | undefined> {
+  open(): Promise<Desk | undefined> {
     this.#starting ??= this.#start()
     return this.#starting
   }
 
   /** Waits for a runner being started, but starts none: with none there is no task to speak of. */
-  async existing(): Promise<Opened | undefined> {
+  async existing(): Promise<Desk | undefined> {
     return this.#starting
   }
 
@@ -76,7 +70,7 @@ export class Opening {
     await this.opened?.runner.close(drainMs)
   }
 
-  async #start(): Promise<Opened | undefined> {
+  async #start(): Promise<Desk | undefined> {
     const { settings } = this.#host
     try {
       const loading = loadEngine(this.#source, settings.wasm)
@@ -84,17 +78,12 @@ export class Opening {
       const loaded = await Promise.race([timely, this.#closing])
       if (!loaded || this.#closed) return undefined
       const { module, engine } = loaded
-      const runner = new module.Runner(engine, this.#host)
-      this.opened = { runner, intake: new module.Intake(runner) }
+      this.opened = new module.Desk(new module.Runner(engine, this.#host))
     } catch (error) {
       this.#failed(error)
       return undefined
     }
     for (const scope of this.#paused) this.opened.runner.pause(scope || undefined)
-    if (settings.wantsDurable && globalThis.location !== undefined) {
-      const message = 'this version has no durable store yet: tasks stay in memory and end with the page'
-      this.#host.degraded('storage_unavailable', message, 'memory')
-    }
     return this.opened
   }
 

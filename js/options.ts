@@ -1,6 +1,23 @@
 /** What a queue and a call can be asked for, their defaults, and their checks: all at construction, before anything runs. */
 
-import { check, flag, fn, follow, MAX_MS, ms, originIn, type Rules, show, text, texts } from './check.ts'
+import {
+  check,
+  flag,
+  fn,
+  follow,
+  int,
+  kind,
+  list,
+  ms,
+  object,
+  oneOf,
+  or,
+  originIn,
+  pattern,
+  type Rules,
+  show,
+  text,
+} from './check.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { policyDefaults, type ResolvedPolicy, type RetryPolicy, resolvePolicy } from './policy.ts'
 import type { AttemptContext, RetryTask } from './types.ts'
@@ -117,58 +134,77 @@ export interface TaskOptions {
 
 const QUEUE_RULES: Rules<RetryQueueOptions> = {
   name: text,
-  principal: { or: [null, text] },
-  store: { later: ['auto', 'memory'] },
-  persist: { later: ['on-failure'] },
-  breaker: { later: [false] },
-  retryBudget: { later: [false] },
-  concurrency: { int: [1, 10_000] },
-  concurrencyPerOrigin: { int: [1, 10_000] },
-  capacity: { int: [1, 1_000_000] },
-  capacityBytes: { int: [0, Number.MAX_SAFE_INTEGER] },
-  maxBodyBytes: { int: [0, Number.MAX_SAFE_INTEGER] },
-  policy: { kind: 'object' },
-  policies: { list: { kind: 'object' } },
-  retention: { kind: 'object' },
-  idempotency: { or: [false, { kind: 'object' }] },
+  principal: or(null, text),
+  store: oneOf('any', 'auto', 'memory'),
+  persist: oneOf('any', 'on-failure'),
+  breaker: oneOf('any', false),
+  retryBudget: oneOf('any', false),
+  concurrency: int(1, 1e4),
+  concurrencyPerOrigin: int(1, 1e4),
+  capacity: int(1, 1e6),
+  capacityBytes: int(0, Number.MAX_SAFE_INTEGER),
+  maxBodyBytes: int(0, Number.MAX_SAFE_INTEGER),
+  policy: object,
+  policies: list(object),
+  retention: object,
+  idempotency: or(false, object),
   credentials: fn,
   beforeAttempt: fn,
-  preload: { oneOf: ['idle', 'eager', 'never'] },
-  wasm: { kind: 'any' },
+  preload: oneOf('string', 'idle', 'eager', 'never'),
+  wasm: { type: 'any', expected: '', ok: () => true },
   fetch: fn,
-  clock: { kind: 'object' },
-  seed: { kind: 'bigint' },
+  clock: object,
+  seed: kind('bigint'),
 }
 
 const RETENTION_RULES: Rules<RetentionOptions> = {
   terminalMs: ms(),
-  maxTerminal: { int: [0, 1_000_000] },
+  maxTerminal: int(0, 1e6),
   deadLetterMs: ms(),
-  maxDeadLetters: { int: [0, 1_000_000] },
+  maxDeadLetters: int(0, 1e6),
 }
 
+const token = pattern('a token (RFC 9110, 5.6.2)', /^[!#$%&'*+.^_`|~\w-]+$/)
+
 const IDEMPOTENCY_RULES: Rules<IdempotencyOptions> = {
-  mode: { later: ['intent'] },
-  header: text,
-  format: { oneOf: ['bare', 'sf-string'] },
-  methods: texts,
-  origins: texts,
+  mode: oneOf('any', 'intent'),
+  header: token,
+  format: oneOf('string', 'bare', 'sf-string'),
+  methods: list(token),
+  origins: list({ ...text, expected: "an origin like 'https://api.example'", ok: (url) => !!originIn(url) }),
 }
 
 const TASK_RULES: Rules<TaskOptions> = {
   policyId: text,
-  policy: { kind: 'object' },
-  idempotencyKey: text,
-  mode: { oneOf: ['await', 'defer'] },
+  policy: object,
+  idempotencyKey: pattern('1 to 255 visible ASCII characters without spaces', /^[\x21-\x7e]{1,255}$/),
+  mode: oneOf('string', 'await', 'defer'),
   waitMs: ms(),
-  priority: { int: [-(2 ** 31), 2 ** 31 - 1] },
+  priority: int(-(2 ** 31), 2 ** 31 - 1),
   detach: flag,
   idempotent: flag,
   sensitive: flag,
-  expiresAt: { int: [0, MAX_MS] },
+  expiresAt: ms(),
 }
 
 const DAY_MS = 86_400_000
+
+const DEFAULTS = {
+  name: 'default',
+  principal: null,
+  capacity: 10_000,
+  capacityBytes: 50 * 2 ** 20,
+  maxBodyBytes: 8 * 2 ** 20,
+  preload: 'idle',
+  clock: systemClock,
+} as const
+
+const RETENTION = {
+  terminalMs: DAY_MS,
+  maxTerminal: 10_000,
+  deadLetterMs: 30 * DAY_MS,
+  maxDeadLetters: 1_000,
+}
 
 /** The options of a queue, whole and checked. */
 export interface Settings {
@@ -184,13 +220,13 @@ export interface Settings {
   readonly policies: ReadonlyMap<string, ResolvedPolicy>
   readonly retention: Required<RetentionOptions>
   readonly idempotency: IdempotencySettings | null
-  readonly credentials: RetryQueueOptions['credentials']
-  readonly beforeAttempt: RetryQueueOptions['beforeAttempt']
+  readonly credentials?: NonNullable<RetryQueueOptions['credentials']>
+  readonly beforeAttempt?: NonNullable<RetryQueueOptions['beforeAttempt']>
   readonly preload: 'idle' | 'eager' | 'never'
-  readonly wasm: unknown
+  readonly wasm?: unknown
   readonly fetch: typeof fetch
   readonly clock: Clock
-  readonly seed: bigint | undefined
+  readonly seed?: bigint
 }
 
 export interface IdempotencySettings {
@@ -203,107 +239,68 @@ export interface IdempotencySettings {
 
 export function resolveOptions(given: RetryQueueOptions): Settings {
   check('options', given, QUEUE_RULES)
+  const { clock, concurrency = 3, idempotency = {}, retention = {} } = given
   for (const part of ['now', 'monotonic', 'after'] as const) {
-    if (given.clock) follow(`options.clock.${part}`, given.clock[part], fn)
+    if (clock) follow(`options.clock.${part}`, clock[part], fn)
   }
-  const concurrency = given.concurrency ?? 3
-  const globalFetch = given.fetch ?? globalThis.fetch
-  if (typeof globalFetch !== 'function') {
-    throw new TypeError('options.fetch: this runtime has no global fetch; pass one')
-  }
+  check('options.retention', retention, RETENTION_RULES)
+  const globalFetch = globalThis.fetch
+  follow('options.fetch', given.fetch ?? globalFetch, fn)
   return {
-    name: given.name ?? 'default',
-    principal: given.principal ?? null,
-    wantsDurable: given.principal !== undefined && given.store !== 'memory',
+    ...DEFAULTS,
     concurrency,
-    concurrencyPerOrigin: given.concurrencyPerOrigin ?? concurrency,
-    capacity: given.capacity ?? 10_000,
-    capacityBytes: given.capacityBytes ?? 50 * 2 ** 20,
-    maxBodyBytes: given.maxBodyBytes ?? 8 * 2 ** 20,
-    policies: resolvePolicies(given),
-    retention: resolveRetention(given.retention ?? {}),
-    idempotency: given.idempotency === false ? null : resolveIdempotency(given.idempotency ?? {}),
-    credentials: given.credentials,
-    beforeAttempt: given.beforeAttempt,
-    preload: given.preload ?? 'idle',
-    wasm: given.wasm,
+    concurrencyPerOrigin: concurrency,
     // browsers refuse a fetch that is called without its global
     fetch: given.fetch ?? globalFetch.bind(globalThis),
-    clock: given.clock ?? systemClock,
-    seed: given.seed,
+    ...defined(given),
+    wantsDurable: given.principal !== undefined && given.store !== 'memory',
+    policies: resolvePolicies(given),
+    retention: { ...RETENTION, ...defined(retention) },
+    idempotency: idempotency ? resolveIdempotency(idempotency) : null,
   }
 }
 
+/** An option given as undefined is one that is not given. */
+function defined<T extends object>(given: T): T {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
+}
+
 function resolvePolicies({ policy, policies = [] }: RetryQueueOptions): Map<string, ResolvedPolicy> {
-  const resolved = new Map([['default', resolvePolicy(policy ?? {}, policyDefaults, 'options.policy')]])
-  const named = new Set<string>()
+  const resolved = new Map<string, ResolvedPolicy>()
+  const add = (what: string, given: Partial<RetryPolicy>, id: string) => {
+    follow(`${what}.policyId`, id, text)
+    if (resolved.has(id)) throw new RangeError(`${what}.policyId: expected a name not used before, got ${show(id)}`)
+    resolved.set(id, resolvePolicy(given, policyDefaults, what))
+  }
+  // 'default' is always there; it may be given here or there, not both
+  const listed = policies.some(({ policyId }) => policyId === 'default')
+  if (policy || !listed) add('options.policy', policy ?? {}, 'default')
   policies.forEach((each, i) => {
-    const what = `options.policies[${i}]`
-    if (typeof each.policyId !== 'string')
-      throw new TypeError(`${what}.policyId: expected a string, got ${show(each.policyId)}`)
-    // 'default' is there from the start; it may be given here or as options.policy, not both
-    const replaces = each.policyId === 'default' && policy === undefined && !named.has('default')
-    if (!replaces && resolved.has(each.policyId)) {
-      throw new RangeError(`${what}.policyId: expected a name not used before, got ${show(each.policyId)}`)
-    }
-    named.add(each.policyId)
-    resolved.set(each.policyId, resolvePolicy(each, policyDefaults, what))
+    add(`options.policies[${i}]`, each, each.policyId)
   })
   return resolved
 }
 
-function resolveRetention(given: RetentionOptions): Required<RetentionOptions> {
-  check('options.retention', given, RETENTION_RULES)
-  return {
-    terminalMs: given.terminalMs ?? DAY_MS,
-    maxTerminal: given.maxTerminal ?? 10_000,
-    deadLetterMs: given.deadLetterMs ?? 30 * DAY_MS,
-    maxDeadLetters: given.maxDeadLetters ?? 1_000,
-  }
-}
-
 function resolveIdempotency(given: IdempotencyOptions): IdempotencySettings {
-  const what = 'options.idempotency'
-  check(what, given, IDEMPOTENCY_RULES)
-  const header = given.header ?? 'Idempotency-Key'
-  const { methods = ['POST', 'PATCH', 'PUT', 'DELETE'] } = given
-  const assertToken = (name: string, value: string) => {
-    if (/^[!#$%&'*+.^_`|~\w-]+$/.test(value)) return
-    throw new RangeError(`${what}.${name}: expected a token (RFC 9110, 5.6.2), got ${show(value)}`)
-  }
-  assertToken('header', header)
-  methods.forEach((method, i) => {
-    assertToken(`methods[${i}]`, method)
-  })
-  const originOf = (value: string, i: number) => {
-    const origin = originIn(value)
-    if (origin) return origin
-    throw new RangeError(`${what}.origins[${i}]: expected an origin like 'https://api.example', got ${show(value)}`)
-  }
-  const inBrowser = globalThis.location !== undefined
+  check('options.idempotency', given, IDEMPOTENCY_RULES)
+  const { header = 'Idempotency-Key', format = 'bare', methods = ['POST', 'PATCH', 'PUT', 'DELETE'], origins } = given
   return {
     header,
-    format: given.format ?? 'bare',
+    format,
     methods: new Set(methods.map((method) => method.toUpperCase())),
-    origins: given.origins || inBrowser ? new Set((given.origins ?? []).map(originOf)) : null,
+    origins: origins || globalThis.location ? new Set((origins ?? []).map((url) => new URL(url).origin)) : null,
   }
 }
 
 /** Checks what one call asks for. */
 export function checkTask(given: TaskOptions): void {
   check('redrive', given, TASK_RULES)
-  const key = given.idempotencyKey
-  if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) {
-    throw new RangeError('redrive.idempotencyKey: expected 1 to 255 visible ASCII characters without spaces')
-  }
 }
 
 /** The policy of one call. */
 export function taskPolicy(policies: ReadonlyMap<string, ResolvedPolicy>, given: TaskOptions): ResolvedPolicy {
   const id = given.policyId ?? 'default'
   const base = policies.get(id)
-  if (!base) {
-    throw new RangeError(`redrive.policyId: expected one of ${[...policies.keys()].join(', ')}, got ${show(id)}`)
-  }
-  return given.policy ? resolvePolicy(given.policy, base, 'redrive.policy') : base
+  if (!base) follow('redrive.policyId', id, oneOf('string', ...policies.keys()))
+  return given.policy ? resolvePolicy(given.policy, base, 'redrive.policy') : (base as ResolvedPolicy)
 }

@@ -5,7 +5,7 @@
  * accepts nothing unsound. `tests/vectors/policies.json` holds both to the same answers.
  */
 
-import { check, flag, MAX_MS, ms, type Rules, text } from './check.ts'
+import { check, flag, int, list, MAX_MS, ms, num, oneOf, or, type Rules, text } from './check.ts'
 
 export type JitterType =
   | 'NONE'
@@ -94,47 +94,23 @@ export const policyDefaults: RetryPolicy & { readonly retryableStatusCodes: read
   keyTtlMs: DAY_MS,
 }
 
-// the order is the core's numbering
-const STRATEGIES: readonly BackoffStrategy[] = [
-  'exponential',
-  'linear',
-  'fixed',
-  'polynomial',
-  'sidekiq',
-  'buckets',
-  'padded_exponential',
-  'spread',
-  'table',
-]
-const JITTERS: readonly JitterType[] = [
-  'NONE',
-  'FULL',
-  'EQUAL',
-  'DECORRELATED',
-  'ADDITIVE',
-  'PROPORTIONAL',
-  'DECORRELATED_CLAMPED',
-]
-const AVAILABLE_STRATEGIES = 3
-const AVAILABLE_JITTERS = 4
-
 const RULES: Rules<RetryPolicy> = {
   policyId: text,
-  strategy: { oneOf: STRATEGIES },
-  maxAttempts: { int: [1, 100] },
+  strategy: oneOf('string', 'exponential', 'linear', 'fixed'),
+  maxAttempts: int(1, 100),
   initialDelayMs: ms(),
-  multiplier: { num: [1, 100] },
+  multiplier: or(1, num(1.01, 100)),
   maxDelayMs: ms(),
   totalBudgetMs: ms(),
-  jitterType: { oneOf: JITTERS },
-  jitterRatio: { num: [0, 1] },
-  freshJitter: { num: [0, 0.5] },
+  jitterType: oneOf('string', 'NONE', 'FULL', 'EQUAL', 'DECORRELATED'),
+  jitterRatio: num(0, 1),
+  freshJitter: num(0, 0.5),
   stepMs: ms(),
   baseMs: ms(),
-  exponent: { num: [0, 8] },
+  exponent: num(0, 8),
   jitterMs: ms(),
-  delaysMs: { list: ms() },
-  retryableStatusCodes: { list: { int: [100, 599] } },
+  delaysMs: list(ms()),
+  retryableStatusCodes: list(int(100, 599)),
   retryNetworkErrors: flag,
   attemptTimeoutMs: ms(),
   estimatedCallMs: ms(),
@@ -160,77 +136,27 @@ export function resolvePolicy(
 }
 
 function checkTogether(what: string, policy: ResolvedPolicy): void {
-  const { strategy, jitterType = 'FULL', multiplier = 2 } = policy
-  const unavailable = (name: string, value: string, have: readonly string[]) =>
-    new RangeError(`${what}.${name}: '${value}' is not available yet; this version has ${have.join(', ')}`)
-  if (STRATEGIES.indexOf(strategy) >= AVAILABLE_STRATEGIES) {
-    throw unavailable('strategy', strategy, STRATEGIES.slice(0, AVAILABLE_STRATEGIES))
-  }
-  if (JITTERS.indexOf(jitterType) >= AVAILABLE_JITTERS) {
-    throw unavailable('jitterType', jitterType, JITTERS.slice(0, AVAILABLE_JITTERS))
-  }
-  if (multiplier > 1 && multiplier < 1.01) {
-    throw new RangeError(`${what}.multiplier: expected 1, or a number from 1.01 to 100, got ${multiplier}`)
-  }
   const { totalBudgetMs = DAY_MS, keyTtlMs = DAY_MS } = policy
   const scheduleMs = Math.min(totalBudgetMs, longestSchedule(policy))
-  if (scheduleMs > keyTtlMs) {
-    throw new RangeError(
-      `${what}.keyTtlMs: retries may go on for ${scheduleMs} ms (the schedule, within totalBudgetMs ${totalBudgetMs}), ` +
-        `longer than keyTtlMs ${keyTtlMs}, when the server has forgotten the key; raise keyTtlMs or shorten the schedule`,
-    )
-  }
+  if (scheduleMs <= keyTtlMs) return
+  const asked = `the schedule takes up to ${scheduleMs} ms (totalBudgetMs: ${totalBudgetMs})`
+  throw new RangeError(`${what}.keyTtlMs: ${asked}, the server keeps the key for ${keyTtlMs} ms`)
 }
 
 /** The sum of the longest waits the curve can give before each retry. */
 function longestSchedule(policy: ResolvedPolicy): number {
-  const { strategy, jitterType = 'FULL', initialDelayMs = 500, multiplier = 2, stepMs = initialDelayMs } = policy
-  const capMs = maxDelayMs(policy) ?? MAX_MS
-  const factor = jitterType === 'DECORRELATED' ? 3 : strategy === 'exponential' ? multiplier : 1
-  const step = strategy === 'linear' && jitterType !== 'DECORRELATED' ? stepMs : 0
+  const { strategy, jitterType, initialDelayMs = 500, multiplier = 2, stepMs = initialDelayMs } = policy
+  const capMs = policy.maxDelayMs ?? (strategy === 'fixed' ? MAX_MS : 30_000)
+  const decorrelated = jitterType === 'DECORRELATED'
+  const factor = decorrelated ? 3 : strategy === 'exponential' ? multiplier : 1
+  const step = strategy === 'linear' && !decorrelated ? stepMs : 0
   let sum = 0
   // a decorrelated wait is at most three times the one before, and the first one follows `initialDelayMs`
-  let wait = jitterType === 'DECORRELATED' ? initialDelayMs * factor : initialDelayMs
+  let wait = decorrelated ? initialDelayMs * 3 : initialDelayMs
   for (let retry = 1; retry < policy.maxAttempts; retry++) {
-    sum += Math.floor(Math.min(capMs, wait))
+    // a product like 1000 * 1.15 falls short of the decimal it stands for
+    sum += Math.floor(Math.min(capMs, wait) + 1e-6)
     wait = Math.min(MAX_MS, wait * factor + step)
   }
   return sum
-}
-
-function maxDelayMs(policy: RetryPolicy): number | undefined {
-  return policy.maxDelayMs ?? (policy.strategy === 'fixed' ? undefined : 30_000)
-}
-
-/** The layout the core reads; NaN where the policy says nothing. */
-export function policyFields(policy: Partial<RetryPolicy>): Float64Array {
-  const delays = policy.delaysMs ?? []
-  const statuses = policy.retryableStatusCodes ?? policyDefaults.retryableStatusCodes
-  const index = (list: readonly string[], word: string | undefined) =>
-    word === undefined ? undefined : list.indexOf(word)
-  const fields = [
-    index(STRATEGIES, policy.strategy),
-    policy.maxAttempts,
-    policy.initialDelayMs,
-    policy.multiplier,
-    policy.maxDelayMs,
-    policy.totalBudgetMs,
-    index(JITTERS, policy.jitterType),
-    policy.jitterRatio,
-    policy.freshJitter,
-    policy.stepMs,
-    policy.baseMs,
-    policy.exponent,
-    policy.jitterMs,
-    policy.retryNetworkErrors === undefined ? undefined : Number(policy.retryNetworkErrors),
-    policy.attemptTimeoutMs,
-    policy.estimatedCallMs,
-    policy.maxServerDelayMs,
-    policy.keyTtlMs,
-    delays.length,
-    statuses.length,
-    ...delays,
-    ...statuses,
-  ]
-  return Float64Array.from(fields, (value) => value ?? Number.NaN)
 }

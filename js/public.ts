@@ -1,7 +1,6 @@
 /** What both default entries export beside the class. */
 
 export type { Clock } from './clock.ts'
-export type { DeadLetters, PageOptions, RedriveAllOptions, TaskPage } from './dead-letters.ts'
 export {
   BodyNotReplayableError,
   CircuitOpenError,
@@ -16,6 +15,5 @@ export {
 } from './errors.ts'
 export type { IdempotencyOptions, RetentionOptions, RetryQueueOptions, TaskOptions } from './options.ts'
 export type { BackoffStrategy, JitterType, RetryPolicy } from './policy.ts'
-export type { ListFilter } from './queue.ts'
 export type { RedriveInit } from './request.ts'
 export type * from './types.ts'

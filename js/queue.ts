@@ -4,58 +4,37 @@
  */
 
 import { assertNotAborted, attempt, bothSignals, deliver, type Finished, OUTCOME } from './attempt.ts'
-import { check, follow, ms, originIn, type Rules, show, text } from './check.ts'
+import { check, fn, follow, ms, object, originIn, type Rule } from './check.ts'
 import { steady } from './clock.ts'
-import { checkPage, DeadLetters, PAGE_RULES, type PageOptions, type TaskPage } from './dead-letters.ts'
-import { QueueClosedError, RedriveError, WasmUnavailableError } from './errors.ts'
+import type { Desk } from './desk.ts'
+import { errorText } from './error-text.ts'
+import { notFound, QueueClosedError, WasmUnavailableError } from './errors.ts'
 import { Emitter } from './events.ts'
 import type { Host } from './host.ts'
-import { hostDraw, random128, seededDraw, uuid7Maker } from './ids.ts'
+import { hostDraw, random128, seededDraw } from './ids.ts'
 import { expose } from './internals.ts'
 import type { EngineSource } from './loader.ts'
-import { type Opened, Opening } from './opening.ts'
+import { nothingYet } from './nothing.ts'
+import { Opening } from './opening.ts'
 import { type RetryQueueOptions, resolveOptions, type Settings, type TaskOptions } from './options.ts'
-import { nothingYet } from './report.ts'
 import { type Call, passesThrough, type RedriveInit, readFetch } from './request.ts'
-import type { Runner } from './runner.ts'
-import type { Task } from './task.ts'
 import type {
   AttemptLog,
+  DeadLetters,
   DegradedCode,
   EnqueueReceipt,
+  ListFilter,
+  PageOptions,
   QueueEvents,
   QueueStats,
   RetryTask,
   TaskOutcome,
-  TaskStatus,
+  TaskPage,
 } from './types.ts'
 
-const EVENTS: readonly (keyof QueueEvents)[] = [
-  'queued',
-  'resumed',
-  'attempt',
-  'retry',
-  'succeeded',
-  'exhausted',
-  'cancelled',
-  'unauthorized',
-  'circuit',
-  'degraded',
-  'alert',
-  'idle',
-]
 const DRAIN_MS = 5_000
-
-export interface ListFilter extends PageOptions {
-  readonly status?: TaskStatus
-  readonly origin?: string
-}
-
-const LIST_RULES: Rules<ListFilter> = {
-  ...PAGE_RULES,
-  status: { oneOf: ['PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'] },
-  origin: text,
-}
+const CLOSE_RULES = { drainMs: ms() }
+const NO_TASKS: TaskPage = { tasks: [] }
 
 export class RetryQueue implements AsyncDisposable {
   readonly name: string
@@ -80,8 +59,7 @@ export class RetryQueue implements AsyncDisposable {
     this.#settings = settings
     this.#now = steady(settings.clock)
     this.#events = new Emitter((event, error) => {
-      const what = error instanceof Error ? error.message : String(error)
-      this.#degraded('hook_threw', `a listener of '${String(event)}' threw (${what}); the queue goes on`)
+      this.#degraded('hook_threw', `a listener of '${String(event)}' threw: ${errorText(error)}`)
     })
     const draw = settings.seed === undefined ? hostDraw() : seededDraw(settings.seed)
     this.#makeKey = () => random128(draw)
@@ -89,15 +67,19 @@ export class RetryQueue implements AsyncDisposable {
       settings,
       events: this.#events,
       now: this.#now,
-      nextTaskId: uuid7Maker(draw),
-      nextTraceId: this.#makeKey,
+      draw,
       degraded: (code, message, once) => this.#degraded(code, message, once),
       sent: () => {
         this.#attempts++
       },
       idle: () => this.#checkIdle(),
     }
-    this.deadLetters = new DeadLetters(() => this.#existing(), settings.clock)
+    this.deadLetters = {
+      list: async (options) => (await this.#desk())?.deadLetters.list(options) ?? NO_TASKS,
+      redrive: async (taskId, options) => found(taskId, await this.#desk()).deadLetters.redrive(taskId, options),
+      redriveAll: async (options) => (await this.#desk())?.deadLetters.redriveAll(options) ?? 0,
+      purge: async (taskId) => (await this.#desk())?.deadLetters.purge(taskId) ?? 0,
+    }
     expose(this, {
       settings,
       makeKey: this.#makeKey,
@@ -129,95 +111,56 @@ export class RetryQueue implements AsyncDisposable {
   async enqueue(input: RequestInfo | URL, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt> {
     this.#assertOpen()
     if (passesThrough(input, init)) {
-      throw new TypeError(
-        'enqueue: expected an http(s) request without no-cors, navigate, keepalive or `redrive: false`',
-      )
+      throw new TypeError('enqueue: expected an http(s) request, not no-cors, navigate, keepalive or `redrive: false`')
     }
     const createdAt = this.#now()
     const call = await readFetch(input, init, this.#settings, this.#makeKey)
-    if (call.plain === 'too-large') {
-      const remedy = 'raise maxBodyBytes, or send it with fetch'
-      throw new RedriveError(
-        'BODY_TOO_LARGE',
-        `the body has ${call.bytes} bytes, more than maxBodyBytes ${this.#settings.maxBodyBytes}; ${remedy}`,
-      )
-    }
-    if (call.plain === 'origin-missing') {
-      const remedy = 'list it there, or vouch with `idempotent: true`'
-      throw new RedriveError(
-        'KEY_ORIGIN_MISSING',
-        `${call.method} ${call.origin} needs a key, and the origin is not in idempotency.origins; ${remedy}`,
-      )
-    }
-    const opened = await this.#core.open()
+    const desk = await this.#core.open()
     this.#assertOpen()
-    if (!opened || opened.runner.stopped) throw new WasmUnavailableError(this.#core.failure)
-    assertNotAborted(call.signal)
-    const { taskId, key } = opened.intake.enqueue(call, createdAt)
-    return { taskId, idempotencyKey: key, durability: 'memory', deduplicated: false }
+    if (!desk || desk.runner.stopped) throw new WasmUnavailableError(this.#core.failure)
+    return desk.enqueue(call, createdAt)
   }
 
+  /** undefined: there is none of that id, or it is past its retention. */
   async get(taskId: string): Promise<RetryTask | undefined> {
-    const [runner, task] = await this.#find(taskId)
-    return task && runner?.show(task)
+    return (await this.#desk())?.get(taskId)
   }
 
   /** Oldest first; the last 100 are kept. */
-  async attempts(
-    taskId: string,
-    page: PageOptions = {},
-  ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
-    checkPage('attempts', page)
-    const [runner, task] = await this.#find(taskId)
-    return runner && task ? runner.attempts(task, page) : { attempts: [] }
+  async attempts(taskId: string, page?: PageOptions): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
+    return (await this.#desk())?.attempts(taskId, page) ?? { attempts: [] }
   }
 
   /** In the order the tasks were made. */
-  async list(filter: ListFilter = {}): Promise<TaskPage> {
-    check('list', filter, LIST_RULES)
-    const opened = await this.#existing()
-    if (!opened) return { tasks: [] }
-    const { runner } = opened
-    const fits = (task: Task) =>
-      (filter.status === undefined || task.status === filter.status) &&
-      (filter.origin === undefined || task.origin === filter.origin)
-    const { items, cursor } = runner.registry.page(fits, filter, this.#now())
-    const tasks = items.map((task) => runner.show(task))
-    return cursor === undefined ? { tasks } : { tasks, cursor }
+  async list(filter?: ListFilter): Promise<TaskPage> {
+    return (await this.#desk())?.list(filter) ?? NO_TASKS
   }
 
   /** Resolves when the task is terminal. Rejects with `TASK_NOT_FOUND` where there is none of that id. */
   async result(taskId: string): Promise<TaskOutcome> {
-    const [runner, task] = await this.#find(taskId)
-    if (!runner || !task)
-      throw new RedriveError('TASK_NOT_FOUND', `no task '${taskId}' is known, or it is past its retention`)
-    return runner.result(task)
+    return found(taskId, await this.#desk()).result(taskId)
   }
 
   /** PENDING: CANCELLED at once. IN_FLIGHT: aborted; a success still counts, anything else is CANCELLED. */
   async cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
-    const [runner, task] = await this.#find(taskId)
-    return runner && task ? runner.cancel(task, new DOMException('the task was cancelled', 'AbortError')) : 'gone'
+    return (await this.#desk())?.cancel(taskId) ?? 'gone'
   }
 
   /** Starts no more attempts, of everything or of one origin; what is in flight ends. First attempts are the caller's. */
   pause(scope?: { readonly origin: string }): void {
     this.#assertOpen()
-    const origin = originOf('pause', scope)
-    this.#core.pause(origin)
+    this.#core.pause(originOf('pause', scope))
   }
 
   /** Undoes the `pause` of one origin, or every pause, and lets go tasks that a 401 parked. */
   resume(scope?: { readonly origin: string }): void {
     this.#assertOpen()
-    const origin = originOf('resume', scope)
-    this.#core.resume(origin)
+    this.#core.resume(originOf('resume', scope))
   }
 
   /** Makes everything that waits for its own curve due now; a server's delay and the limits still hold. */
   async flush(): Promise<number> {
-    const opened = await this.#existing()
-    return opened ? opened.runner.flush() : 0
+    return (await this.#desk())?.runner.flush() ?? 0
   }
 
   /** Resolves when no call runs and no task waits. */
@@ -238,7 +181,7 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   on<E extends keyof QueueEvents>(event: E, listener: (payload: QueueEvents[E]) => void): () => void {
-    follow('event', event, { oneOf: EVENTS })
+    follow(`on('${event}')`, listener, fn)
     return this.#events.on(event, listener)
   }
 
@@ -246,13 +189,9 @@ export class RetryQueue implements AsyncDisposable {
    * Starts no more attempts, lets those in flight end (or aborts them after drainMs), then settles every caller with
    * what there is. Tasks in memory end CANCELLED. drainMs @default 5_000
    */
-  close(options: { readonly drainMs?: number } = {}): Promise<void> {
-    try {
-      check('close', options, { drainMs: ms() })
-    } catch (error) {
-      return Promise.reject(error)
-    }
-    this.#closing ??= this.#close(options.drainMs ?? DRAIN_MS)
+  async close(options: { readonly drainMs?: number } = {}): Promise<void> {
+    check('close', options, CLOSE_RULES)
+    this.#closing ??= this.#core.close(options.drainMs ?? DRAIN_MS).then(() => this.#checkIdle())
     return this.#closing
   }
 
@@ -289,32 +228,19 @@ export class RetryQueue implements AsyncDisposable {
     }
     this.#attempts++
     const finished = await attempt(call.transport, { ...plan, timeoutMs: call.timeoutMs }, clock, this.#now)
-    if (!finished.answer) {
-      assertNotAborted(signal)
-      if (call.addedCrossOrigin && finished.outcome === OUTCOME.network) this.#maybeCors(call)
-    } else if (finished.status < 400) this.#firstAttemptSucceeded++
+    if (!finished.answer) assertNotAborted(signal)
+    else if (finished.status < 400) this.#firstAttemptSucceeded++
     if (!mayPass(call, finished)) return deliver(finished)
     const now = await orAbort(signal, this.#core.open())
     return now && !now.runner.stopped ? now.intake.adopt(call, finished, createdAt) : deliver(finished)
   }
 
   /** With no runner there is no task to speak of, and asking starts none. */
-  async #existing(): Promise<Opened | undefined> {
+  async #desk(): Promise<Desk | undefined> {
     this.#assertOpen()
-    const opened = await this.#core.existing()
+    const desk = await this.#core.existing()
     this.#assertOpen()
-    return opened
-  }
-
-  async #find(taskId: string): Promise<[Runner, Task] | [undefined, undefined]> {
-    const opened = await this.#existing()
-    const task = opened?.runner.registry.get(taskId, this.#now())
-    return opened && task ? [opened.runner, task] : [undefined, undefined]
-  }
-
-  async #close(drainMs: number): Promise<void> {
-    await this.#core.close(drainMs)
-    this.#checkIdle()
+    return desk
   }
 
   #assertOpen(): void {
@@ -339,18 +265,8 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   #keyOriginMissing({ method, origin }: Call): void {
-    const remedy = `if it accepts the header, add '${origin}' to idempotency.origins`
-    this.#degraded(
-      'key_origin_missing',
-      `${method} ${origin} is plain fetch: it may not be given an idempotency key; ${remedy}`,
-      origin,
-    )
-  }
-
-  #maybeCors({ method, origin }: Call): void {
-    const header = this.#settings.idempotency?.header ?? 'Idempotency-Key'
-    const remedy = `if its preflight does not allow the header ${header}, take it out of idempotency.origins`
-    this.#degraded('maybe_cors', `${method} ${origin} failed without an answer; ${remedy}`, origin)
+    const remedy = `if it accepts the key's header, add it to idempotency.origins`
+    this.#degraded('key_origin_missing', `${method} ${origin} is plain fetch; ${remedy}`, origin)
   }
 }
 
@@ -370,9 +286,19 @@ function orAbort<T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> {
   })
 }
 
+function found(taskId: string, desk: Desk | undefined): Desk {
+  if (!desk) throw notFound(taskId)
+  return desk
+}
+
+const SCOPE: Rule = {
+  ...object,
+  expected: "{ origin: 'https://api.example' }",
+  ok: (scope: { readonly origin: string } | null) => !!originIn(scope?.origin),
+}
+
 function originOf(what: string, scope: { readonly origin: string } | undefined): string | undefined {
   if (scope === undefined) return undefined
-  const origin = originIn(scope?.origin)
-  if (origin) return origin
-  throw new TypeError(`${what}: expected { origin: 'https://api.example' }, got ${show(scope?.origin)}`)
+  follow(what, scope, SCOPE)
+  return originIn(scope.origin)
 }

@@ -19,7 +19,7 @@ export interface CoreStats {
 /** All of the stats but what the queue itself counts. */
 export type RunnerStats = Omit<QueueStats, 'capacity' | 'firstAttemptSucceeded' | 'attempts'>
 
-type Held = Pick<QueueStats, 'depth' | 'inFlight' | 'nextAttemptAt' | 'origins'>
+export type Held = Pick<QueueStats, 'depth' | 'inFlight' | 'nextAttemptAt' | 'origins'>
 
 export function report(core: CoreStats, lanes: Lanes): Held {
   const byLane = new Map(core.lanes.map((row) => [row.lane, row]))
@@ -31,9 +31,3 @@ export function report(core: CoreStats, lanes: Lanes): Held {
   const { depth, inFlight, nextAttemptAt } = core
   return { depth, inFlight, nextAttemptAt, origins }
 }
-
-/** Without a core. */
-export const nothingHeld: Held = { depth: 0, inFlight: 0, nextAttemptAt: null, origins: {} }
-
-/** Before there is a runner. */
-export const nothingYet: RunnerStats = { ...nothingHeld, deadLetters: 0, succeeded: 0, exhausted: 0, cancelled: 0 }

@@ -67,7 +67,7 @@ function parse(url: string): URL {
     return new URL(url, baseUrl())
   } catch {
     // as fetch does; the query may hold a secret and stays out of the message
-    throw new TypeError(`expected a URL, absolute where there is no page, got '${url.split(/[?#]/, 1)[0]}'`)
+    throw new TypeError(`expected a URL (absolute outside a page), got '${url.split(/[?#]/, 1)[0]}'`)
   }
 }
 
@@ -83,7 +83,7 @@ export function readFetch(
   const policy = taskPolicy(settings.policies, options)
   const url = parse(input instanceof Request ? input.url : String(input))
   if (url.username || url.password) {
-    throw new TypeError(`expected a URL without user name and password, got one for ${url.host}; use a header`)
+    throw new TypeError(`expected a URL without user name and password for ${url.host}`)
   }
   // asked first: a Request made of it would hide it
   if (isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}${url.pathname}`)
@@ -112,18 +112,23 @@ export function readFetch(
       policy,
       timeoutMs: policy.attemptTimeoutMs,
       signal,
-      transport: new FetchTransport(settings.fetch, url.href, sent),
+      transport: new FetchTransport({ fetch: settings.fetch, url: url.href, init: sent }),
       plain: body.bytes > settings.maxBodyBytes ? 'too-large' : keyed.originMissing ? 'origin-missing' : null,
     }
   }
 
+  const body = init?.body ?? null
+  if (!request && typeof body === 'string') return finish(fromText(body))
   // a Request's own body is not one-shot to its owner: it is read here, as fetch would
-  if (request)
-    return request.body ? request.arrayBuffer().then((bytes) => finish(ownBytes(bytes, null))) : finish(NO_BODY)
-  const body = freezeBody(init?.body ?? null)
-  return body instanceof Promise ? body.then(finish) : finish(body)
+  const holder = request?.body ? request : body === null || request ? null : new Response(body)
+  if (!holder) return finish(NO_BODY)
+  const contentType = request ? null : holder.headers.get('content-type')
+  return holder
+    .arrayBuffer()
+    .then((bytes) => finish({ value: new Uint8Array(bytes), bytes: bytes.byteLength, contentType }))
 }
 
+/** What cannot change between attempts, with the content type fetch would give it. */
 interface Body {
   readonly value: string | Uint8Array<ArrayBuffer> | null
   readonly bytes: number
@@ -133,29 +138,9 @@ interface Body {
 const NO_BODY: Body = { value: null, bytes: 0, contentType: null }
 const encoder = new TextEncoder()
 
-function ownBytes(buffer: ArrayBuffer, contentType: string | null): Body {
-  return { value: new Uint8Array(buffer), bytes: buffer.byteLength, contentType }
-}
-
-/** The body as something that cannot change between attempts, with the content type fetch would give it. */
-function freezeBody(body: BodyInit | null): Body | Promise<Body> {
-  if (body === null) return NO_BODY
-  if (typeof body === 'string') return fromText(body, 'text/plain;charset=UTF-8')
-  if (body instanceof URLSearchParams) {
-    return fromText(body.toString(), 'application/x-www-form-urlencoded;charset=UTF-8')
-  }
-  if (body instanceof ArrayBuffer) return ownBytes(body.slice(0), null)
-  if (ArrayBuffer.isView(body)) {
-    const copy = new Uint8Array(body.byteLength)
-    copy.set(new Uint8Array(body.buffer, body.byteOffset, body.byteLength))
-    return ownBytes(copy.buffer, null)
-  }
-  const response = new Response(body)
-  return response.arrayBuffer().then((bytes) => ownBytes(bytes, response.headers.get('content-type')))
-}
-
-function fromText(text: string, contentType: string): Body {
-  return { value: text, bytes: encoder.encode(text).byteLength, contentType }
+/** Text is what most bodies are: sent at once, without waiting for bytes. */
+function fromText(text: string): Body {
+  return { value: text, bytes: encoder.encode(text).byteLength, contentType: 'text/plain;charset=UTF-8' }
 }
 
 /** A web stream, or the async iterable that Node's fetch takes as well. */

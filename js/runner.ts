@@ -12,12 +12,15 @@ import type { CoreQueue } from './core/generated/glue.js'
 import { NONE } from './core/none.ts'
 import { errorText } from './error-text.ts'
 import { QueueClosedError } from './errors.ts'
+import { accepted, isFinal, replay } from './fetch-replay.ts'
 import { askHooks } from './hooks.ts'
 import type { Host } from './host.ts'
+import { random128 } from './ids.ts'
 import { Lanes } from './lanes.ts'
+import { nothingHeld } from './nothing.ts'
 import { Registry } from './registry.ts'
-import { type CoreStats, nothingHeld, type RunnerStats, report } from './report.ts'
-import { type Entry, showEntries, showEntry, type Task, traceIdOf } from './task.ts'
+import { type CoreStats, type RunnerStats, report } from './report.ts'
+import { type Entry, showEntry, type Task, traceIdOf } from './task.ts'
 import type { Answer } from './transport.ts'
 import type { AttemptContext, ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
 import { ENDED, reasonOf, VERDICT } from './verdict.ts'
@@ -82,8 +85,8 @@ export class Runner {
   announce(task: Task): void {
     this.#emitQueued(task)
     if (task.call?.options.mode === 'defer' && task.waiter) {
-      const traceId = traceIdOf(task.call.headers) ?? this.host.nextTraceId()
-      release(task)?.resolve(task.call.transport.accepted(task.taskId, traceId))
+      const traceId = traceIdOf(task.call.headers) ?? random128(this.host.draw)
+      release(task)?.resolve(accepted(task.call.transport, task.taskId, traceId))
       task.last?.answer?.discard()
     } else if (task.call?.signal && task.waiter) {
       link(task, task.call.signal, (reason) => this.cancel(task, reason))
@@ -184,10 +187,6 @@ export class Runner {
     return count
   }
 
-  attempts(task: Task, page: { readonly limit?: number; readonly cursor?: string }): ReturnType<typeof showEntries> {
-    return showEntries(task, page)
-  }
-
   stats(): RunnerStats {
     const counted = { deadLetters: this.registry.deadLetters, ...this.totals }
     const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes))
@@ -232,7 +231,10 @@ export class Runner {
     task.attemptNumber = this.core.attempts(task.slot)
     task.controller = new AbortController()
     const asks = settings.credentials !== undefined || settings.beforeAttempt !== undefined
-    if (!asks && !events.has('attempt')) return this.#send(task, task.controller, null, null)
+    if (!asks && !events.has('attempt')) {
+      this.#send(task, task.controller, null, null)
+      return
+    }
     const { signal } = task.controller
     const context = { attemptNumber: task.attemptNumber, signal, unauthorized: task.unauthorized }
     if (asks) void this.#ask(task, task.controller, context)
@@ -252,13 +254,14 @@ export class Runner {
     // the queue closed, or a listener or hook cancelled the task, while others were asked
     if (!call || this.#state === 'stopped') return
     if (task.cancelRequested || this.#state === 'closing') {
-      return this.settle(task, notSent(OUTCOME.released, host.now()))
+      this.settle(task, notSent(OUTCOME.released, host.now()))
+      return
     }
     if (context && host.events.has('attempt')) host.events.emit('attempt', { task: this.show(task), context })
     host.sent()
     const caller = task.waiter && !call.options.detach ? call.signal : null
     const signal = bothSignals(caller, controller.signal)
-    const plan = { overlay, replay: true, signal, controller, timeoutMs: call.timeoutMs }
+    const plan = { overlay, replay: true, signal, controller, timeoutMs: call.timeoutMs, send: replay, isFinal }
     attempt(call.transport, plan, host.settings.clock, host.now).then((finished) => this.settle(task, finished))
   }
 

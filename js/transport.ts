@@ -15,10 +15,11 @@ export interface AttemptInit {
 export interface Transport {
   /** Rejects when there was no answer. */
   send(attempt: AttemptInit): Promise<Answer>
+  // What only a task needs; for fetch it is in `fetch-replay.ts`, which no page loads for a first attempt.
   /** Whether no repeat can mend this error: it is of the caller's own making. */
-  isFinal(error: unknown): boolean
+  isFinal?(error: unknown): boolean
   /** What a deferred call is answered with: 202 Accepted. */
-  accepted(taskId: string, traceId: string): unknown
+  accepted?(taskId: string, traceId: string): unknown
 }
 
 export interface Answer {

@@ -47,10 +47,14 @@ async function compile(cargo, sysrootPath) {
     '\x1f',
   )
   // A cdylib alone: with rlib beside it, as Cargo.toml says for Rust users, cargo leaves lto out without a word.
-  await run(cargo[0], [...cargo.slice(1), 'rustc', '--release', '--lib', '--crate-type', 'cdylib', '--target', wasmTarget], {
-    cwd: root,
-    env: { CARGO_TARGET_DIR: wasmTargetDir, CARGO_ENCODED_RUSTFLAGS: flags },
-  })
+  await run(
+    cargo[0],
+    [...cargo.slice(1), 'rustc', '--release', '--lib', '--crate-type', 'cdylib', '--target', wasmTarget],
+    {
+      cwd: root,
+      env: { CARGO_TARGET_DIR: wasmTargetDir, CARGO_ENCODED_RUSTFLAGS: flags },
+    },
+  )
 }
 
 /** The glue generator, an ordinary program of this machine's; nobody debugs it, so it is built without that. */

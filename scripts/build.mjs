@@ -35,15 +35,16 @@ const sources = [
 
 async function makePackage(folder) {
   // Imported here and not above: esbuild is there only after the set-up.
-  const { bundle } = await import('./build/bundle.mjs')
+  const { bundle, metafile } = await import('./build/bundle.mjs')
   const { declarations } = await import('./build/types.mjs')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  await bundle(folder)
+  const meta = await bundle(folder)
   await declarations(folder)
   cpSync(join(generated, 'redrive.wasm'), join(folder, 'redrive.wasm'))
   for (const name of papers) cpSync(at(name), join(folder, name))
   writeFileSync(join(folder, 'package.json'), manifest())
+  writeFileSync(metafile, JSON.stringify(meta)) // last: the size check reads it beside pkg/
 }
 
 function buildPackage() {

@@ -1,11 +1,13 @@
 // redrive's scheduler without fetch around it, from the sources: Node strips the types.
-import { Emitter } from '../../js/events.ts'
+
 import { steady } from '../../js/clock.ts'
 import { instantiate } from '../../js/core/inline.ts'
-import { hostDraw, random128, uuid7Maker } from '../../js/ids.ts'
+import { Emitter } from '../../js/events.ts'
+import { hostDraw } from '../../js/ids.ts'
 import { Intake } from '../../js/intake.ts'
 import { resolveOptions } from '../../js/options.ts'
-import { policyFields, resolvePolicy } from '../../js/policy.ts'
+import { resolvePolicy } from '../../js/policy.ts'
+import { policyFields } from '../../js/policy-fields.ts'
 import { Runner } from '../../js/runner.ts'
 
 export const ORIGIN = 'https://api.example.test'
@@ -19,13 +21,11 @@ export const roomFor = (n) => ({ concurrency: CONCURRENCY, capacity: n, capacity
 export async function openScheduler(n, { clock, policy = NO_WAITS } = {}) {
   const engine = await instantiate()
   const settings = resolveOptions({ ...roomFor(n), policy, ...(clock ? { clock } : {}), fetch: () => {} })
-  const draw = hostDraw()
   const runner = new Runner(engine, {
     settings,
     events: new Emitter(() => {}),
     now: steady(settings.clock),
-    nextTaskId: uuid7Maker(draw),
-    nextTraceId: () => random128(draw),
+    draw: hostDraw(),
     degraded: (code, message) => console.error(code, message),
     sent: () => {},
     idle: () => {},

@@ -6,7 +6,7 @@ import FlatQueue from 'flatqueue'
 import PQueue from 'p-queue'
 import pRetry from 'p-retry'
 import { RetryQueue } from './package.mjs'
-import { CONCURRENCY, NO_WAITS, openScheduler, ORIGIN, roomFor } from './scheduler.mjs'
+import { CONCURRENCY, NO_WAITS, ORIGIN, openScheduler, roomFor } from './scheduler.mjs'
 
 const FAILED = Object.assign(new Error('503'), { status: 503 })
 
@@ -202,16 +202,32 @@ function bareCore(n) {
 }
 
 export const contestants = {
-  'p-queue + p-retry': { make: pQueueAndPRetry, lacks: 'log, fair lanes, waiting outside the slot (a task keeps its slot while it waits)' },
-  'fastq + own timers': { make: fastqAndTimers, lacks: 'abort, log, priorities, lanes, attempt limit; a timer for each wait' },
+  'p-queue + p-retry': {
+    make: pQueueAndPRetry,
+    lacks: 'log, fair lanes, waiting outside the slot (a task keeps its slot while it waits)',
+  },
+  'fastq + own timers': {
+    make: fastqAndTimers,
+    lacks: 'abort, log, priorities, lanes, attempt limit; a timer for each wait',
+  },
   'JS heap (flatqueue)': { make: flatQueueHeap, lacks: 'abort, log, priorities, lanes, policy, attempt limit' },
-  'naive loop': { make: naiveLoop, lacks: 'all that, and it runs one at a time', upTo: 10_000 },
-  'redrive, enqueue()': { make: redriveEnqueue, lacks: 'nothing; reads URL and Headers of each request, which no other row has' },
+  'naive loop': { make: naiveLoop, lacks: 'all that, and it runs one at a time' },
+  'redrive, enqueue()': {
+    make: redriveEnqueue,
+    lacks: 'nothing; reads URL and Headers of each request, which no other row has',
+  },
   'redrive, its scheduler': { make: redriveScheduler, lacks: 'nothing but fetch' },
   'redrive, its scheduler, waits of 0 to 60 s': {
-    make: (n) => redriveScheduler(n, { clock: jumpingClock(), policy: { ...NO_WAITS, initialDelayMs: SPREAD_MS, maxDelayMs: SPREAD_MS, jitterType: 'FULL' } }),
+    make: (n) =>
+      redriveScheduler(n, {
+        clock: jumpingClock(),
+        policy: { ...NO_WAITS, initialDelayMs: SPREAD_MS, maxDelayMs: SPREAD_MS, jitterType: 'FULL' },
+      }),
     lacks: 'nothing but fetch; the clock jumps',
   },
   'JS heap alone, waits of 0 to 60 s': { make: bareHeap, lacks: 'everything but order by time' },
-  'redrive core alone, waits of 0 to 60 s': { make: bareCore, lacks: 'promises and requests: the wasm and its boundary' },
+  'redrive core alone, waits of 0 to 60 s': {
+    make: bareCore,
+    lacks: 'promises and requests: the wasm and its boundary',
+  },
 }

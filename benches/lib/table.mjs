@@ -4,7 +4,8 @@
 export function table(head, rows) {
   const cells = [head, ...rows].map((row) => head.map((_, i) => String(row[i] ?? '-')))
   const widths = head.map((_, i) => Math.max(...cells.map((row) => row[i].length)))
-  const line = (row) => `| ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ')} |`
+  const line = (row) =>
+    `| ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ')} |`
   const rule = `|${widths.map((width, i) => (i === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
   console.log([line(cells[0]), rule, ...cells.slice(1).map(line)].join('\n'))
 }

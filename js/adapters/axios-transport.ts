@@ -2,7 +2,7 @@
 
 import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
 import { RedriveError } from '../errors.ts'
-import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from '../fetch-transport.ts'
+import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from '../redirects.ts'
 import type { Answer, AttemptInit, Transport } from '../transport.ts'
 import { AxiosAnswer, type ValidateStatus } from './axios-answer.ts'
 

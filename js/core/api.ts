@@ -1,7 +1,8 @@
 /** The core's pure functions, for people who want the decisions without the queue. All arguments are checked here. */
 
-import { follow, MAX_MS, type Rule } from '../check.ts'
-import { policyDefaults, policyFields, type RetryPolicy, resolvePolicy } from '../policy.ts'
+import { follow, int, list, MAX_MS, ms, num, oneOf, or, type Rule, text } from '../check.ts'
+import { policyDefaults, type RetryPolicy, resolvePolicy } from '../policy.ts'
+import { policyFields } from '../policy-fields.ts'
 import type { CircuitState, RetryDecision } from '../types.ts'
 import type { Engine } from './engine.ts'
 
@@ -37,33 +38,32 @@ export interface BackoffContext {
 
 const CIRCUITS: readonly CircuitState[] = ['CLOSED', 'OPEN', 'HALF_OPEN']
 const DECISIONS: readonly RetryDecision[] = ['ENQUEUE', 'FAIL_FAST', 'CIRCUIT_OPEN']
-const U32: Rule = { int: [0, 2 ** 32 - 1] }
-const TIME: Rule = { num: [-MAX_MS, MAX_MS] }
+const U32: Rule = int(0, 2 ** 32 - 1)
+const TIME: Rule = num(-MAX_MS, MAX_MS)
 
 export function makeCore({ glue }: Engine): Core {
   const parseRetryAfter = (header: string, now: number): number | null => {
-    follow('header', header, { kind: 'string' })
+    follow('header', header, text)
     follow('now', now, TIME)
     const delay = glue.parse_retry_after(header, undefined, now)
     return delay < 0 ? null : delay
   }
   return {
     evaluateRetryStatus(statusCode, circuitState, retryCount, maxRetries, codes = policyDefaults.retryableStatusCodes) {
-      follow('statusCode', statusCode, { or: [0, { int: [100, 599] }] })
-      follow('circuitState', circuitState, { oneOf: CIRCUITS })
+      follow('statusCode', statusCode, or(0, int(100, 599)))
+      follow('circuitState', circuitState, oneOf('string', ...CIRCUITS))
       follow('retryCount', retryCount, U32)
       follow('maxRetries', maxRetries, U32)
-      follow('retryableStatusCodes', codes, { list: { int: [100, 599] } })
+      follow('retryableStatusCodes', codes, list(int(100, 599)))
       const circuit = CIRCUITS.indexOf(circuitState)
       const decision = glue.evaluate_retry_status(statusCode, circuit, retryCount, maxRetries, Uint16Array.from(codes))
       return DECISIONS[decision] ?? 'FAIL_FAST'
     },
     calculateBackoffDelay(policy, attempt, context = {}) {
-      follow('attempt', attempt, { int: [1, 2 ** 32 - 1] })
+      follow('attempt', attempt, int(1, 2 ** 32 - 1))
       const { retryAfter, now = Date.now(), previousDelayMs = Number.NaN, random } = context
-      if (random !== undefined) follow('context.random', random, { num: [0, 1 - 2 ** -53] })
-      if (context.previousDelayMs !== undefined)
-        follow('context.previousDelayMs', previousDelayMs, { int: [0, MAX_MS] })
+      if (random !== undefined) follow('context.random', random, num(0, 1 - 2 ** -53))
+      if (context.previousDelayMs !== undefined) follow('context.previousDelayMs', previousDelayMs, ms())
       const r32 = random === undefined ? glue.random_u32() : Math.floor(random * 2 ** 32)
       const fields = policyFields(resolvePolicy(policy))
       const delay = glue.calculate_backoff_delay(fields, attempt, r32, previousDelayMs)

@@ -1,6 +1,5 @@
 // js/ -> the modules of the package. One esbuild run with splitting for all entries, so that a
 // class is one class whichever entry it came through.
-import { writeFileSync } from 'node:fs'
 import { build } from 'esbuild'
 import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
@@ -27,6 +26,7 @@ const wasmBesideTheCode = {
   },
 }
 
+/** Gives what belongs in `metafile` once the package is whole. */
 export async function bundle(outdir) {
   const result = await build({
     absWorkingDir: at(),
@@ -46,5 +46,5 @@ export async function bundle(outdir) {
   }).catch((error) => {
     throw new StepError(error.message) // its stack is the bundler's own
   })
-  writeFileSync(metafile, JSON.stringify(result.metafile))
+  return result.metafile
 }

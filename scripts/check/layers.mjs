@@ -18,9 +18,9 @@ const rustLayers = layers(
 )
 
 const typescriptLayers = layers(
-  'errors error-text clock events policy options types check ids verdict transport host',
-  'core/* request task attempt fetch-transport idempotency registry hooks lanes wake callers report',
-  'runner intake internals dead-letters loader opening engine engine.workerd',
+  'errors error-text clock events policy options types check ids verdict transport host uuid7 policy-fields redirects',
+  'core/* request task attempt fetch-transport idempotency registry hooks lanes wake callers report nothing fetch-replay',
+  'runner intake pages desk internals dead-letters loader opening engine engine.workerd',
   'queue',
   'adapters/* testing testing/*',
   'public index index.workerd core core.workerd',

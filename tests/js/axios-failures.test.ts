@@ -97,7 +97,7 @@ describe.each(ADAPTERS)('mistakes of the caller are not tried again, with the %s
 
   test.each([
     [{ redrive: { mode: 'later' as never } }, 'redrive.mode: expected'],
-    [{ redrive: { policyId: 'none' } }, "redrive.policyId: expected one of default, got 'none'"],
+    [{ redrive: { policyId: 'none' } }, "redrive.policyId: expected 'default', got 'none'"],
   ])('%j is refused before anything is sent', async (config, message) => {
     const { server, api } = await setup(adapter)
     expect((await failure(api.get('/', config))).message).toContain(message)

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { instantiate } from '../../js/core/inline.ts'
 import { loadCore } from '../../js/core.ts'
-import { policyFields, type RetryPolicy, resolvePolicy } from '../../js/policy.ts'
+import { type RetryPolicy, resolvePolicy } from '../../js/policy.ts'
+import { policyFields } from '../../js/policy-fields.ts'
 
 const core = await loadCore()
 const NOW = Date.UTC(2030, 0, 1)

@@ -124,10 +124,18 @@ test('an attempt whose credentials are still asked for is not sent after close',
 })
 
 test('closing twice is closing once', async () => {
-  const { queue } = await setup()
-  const first = queue.close()
-  expect(queue.close({ drainMs: 1 })).toBe(first)
-  await first
+  const { queue, clock, server } = await setup()
+  server.hang()
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  const closed: string[] = []
+  const first = queue.close({ drainMs: 1_000 }).then(() => closed.push('first'))
+  // the first close says how long to drain
+  const second = queue.close({ drainMs: 1 }).then(() => closed.push('second'))
+  await clock.advance(999)
+  expect(closed).toEqual([])
+  await clock.advance(1)
+  await Promise.all([first, second])
   await queue.close()
 })
 

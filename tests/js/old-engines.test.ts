@@ -67,5 +67,5 @@ test.each<[what: string, abortFirst: boolean]>([
 })
 
 test('pause checks its origin', () => {
-  expect(() => onOldEngine(() => queue.pause({ origin: 'nonsense' }))).toThrow(TypeError)
+  expect(() => onOldEngine(() => queue.pause({ origin: 'nonsense' }))).toThrow(RangeError)
 })

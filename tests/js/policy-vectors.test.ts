@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { instantiate } from '../../js/core/inline.ts'
 import { loadCore, type RetryPolicy } from '../../js/core.ts'
-import { policyFields, resolvePolicy } from '../../js/policy.ts'
+import { resolvePolicy } from '../../js/policy.ts'
+import { policyFields } from '../../js/policy-fields.ts'
 import type { CircuitState } from '../../js/types.ts'
 import { vectors } from './vectors.ts'
 

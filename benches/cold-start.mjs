@@ -1,0 +1,49 @@
+// From nothing to a running core, in fresh processes: what the first failed call of a page or a server waits for.
+import { execFileSync } from 'node:child_process'
+import { pathToFileURL } from 'node:url'
+import { median } from './lib/measure.mjs'
+import { engineChunk, folder } from './lib/package.mjs'
+import { figure, note, table } from './lib/table.mjs'
+
+const ROUNDS = 15
+
+const entry = JSON.stringify(pathToFileURL(`${folder}/index.js`).href)
+const engine = JSON.stringify(pathToFileURL(engineChunk()).href)
+const peer = (name) => JSON.stringify(import.meta.resolve(name))
+
+/** Each prints its own times as JSON, in ms. */
+const scripts = {
+  redrive: `
+    const { RetryQueue } = await import(${entry}); lap('import of the entry')
+    const { instantiate } = await import(${engine}); lap('import of the core chunk')
+    await instantiate(); lap('unpack, compile, instantiate')
+    await new RetryQueue().ready; lap('a queue with its core')`,
+  'p-queue + p-retry': `await import(${peer('p-queue')}); await import(${peer('p-retry')}); lap('import')`,
+  ky: `await import(${peer('ky')}); lap('import')`,
+  'axios + axios-retry': `await import(${peer('axios')}); await import(${peer('axios-retry')}); lap('import')`,
+}
+const frame = (body) => `
+  const laps = {}
+  let last = performance.now()
+  const lap = (name) => { const now = performance.now(); laps[name] = now - last; last = now }
+  // Node loads its fetch when it is first touched; that is not the library's doing, and the first call needs it anyway
+  await new Response(new Blob(['-']).stream().pipeThrough(new CompressionStream('gzip'))).arrayBuffer()
+  last = performance.now()
+  ${body}
+  console.log(JSON.stringify(laps))`
+
+const laps = Object.fromEntries(Object.keys(scripts).map((name) => [name, []]))
+for (let round = -1; round < ROUNDS; round++) {
+  for (const [name, body] of Object.entries(scripts)) {
+    const args = ['--input-type=module', '-e', frame(body)]
+    const out = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+    if (round >= 0) laps[name].push(out)
+  }
+}
+const rows = []
+for (const [name, runs] of Object.entries(laps)) {
+  for (const lap of Object.keys(runs[0])) rows.push([`${name}: ${lap}`, figure(median(runs.map((run) => run[lap])))])
+}
+table(['', 'ms'], rows)
+console.log()
+note(`${ROUNDS} processes each, medians. In a page the core chunk is fetched at idle and started by the first failure.`)

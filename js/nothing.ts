@@ -1,0 +1,9 @@
+/** The stats of a queue that never had to keep a call: kept apart, since every page loads it. */
+
+import type { Held, RunnerStats } from './report.ts'
+
+/** Without a core. */
+export const nothingHeld: Held = { depth: 0, inFlight: 0, nextAttemptAt: null, origins: {} }
+
+/** Before there is a runner. */
+export const nothingYet: RunnerStats = { ...nothingHeld, deadLetters: 0, succeeded: 0, exhausted: 0, cancelled: 0 }
