@@ -35,7 +35,8 @@ const NAIVE_AT = 30_000
 // its cost grows with the square of the tasks: once is enough, and 100,000 would take ten minutes
 await measure([NAIVE], 1_000, { rounds: 3, warmUp: 1, tasksAtLeast: 3_000 })
 await measure([NAIVE], 10_000, { rounds: 1, warmUp: 0, tasksAtLeast: 0 })
-await measure([NAIVE, ...OURS], NAIVE_AT, { rounds: 1, warmUp: 0, tasksAtLeast: 0 })
+await measure([NAIVE], NAIVE_AT, { rounds: 1, warmUp: 0, tasksAtLeast: 0 })
+await measure(OURS, NAIVE_AT, { rounds: 3, warmUp: 1, tasksAtLeast: 0 })
 for (const n of sizes) {
   const names = all.filter((name) => name !== NAIVE)
   await measure(names, n, n < 100_000 ? { rounds: 7, warmUp: 2 } : { rounds: n < 1_000_000 ? 5 : 1, warmUp: 0 })
@@ -58,7 +59,11 @@ for (const name of OURS) {
   const ahead = at('p-queue + p-retry', 100_000) / us
   aim('at least 4x ahead of p-queue + p-retry at 100,000', ahead >= 4, times(ahead))
   const naive = at('naive loop', NAIVE_AT) / at(name, NAIVE_AT)
-  aim('at least 200x ahead of the naive loop at 30,000', naive >= 200, times(naive))
+  aim(
+    'at least 200x ahead of the naive loop at 30,000',
+    naive >= 200,
+    `${times(naive)} (${figure(at('naive loop', NAIVE_AT))} us)`,
+  )
   if (full) {
     const grown = at(name, 1_000_000) / at(name, 1_000)
     aim('1,000,000 tasks at most 1.4x of 1,000', grown <= 1.4, times(grown))

@@ -47,6 +47,18 @@ export function link(task: Task, signal: AbortSignal, cancel: (reason: unknown) 
   task.unlink = () => signal.removeEventListener('abort', onAbort)
 }
 
+/** Resolves when the task, which waits or runs, is terminal. */
+export function whenEnded(task: Task): Promise<TaskOutcome> {
+  if (!task.outcome) {
+    let resolve: (outcome: TaskOutcome) => void = () => {}
+    const promise = new Promise<TaskOutcome>((done) => {
+      resolve = done
+    })
+    task.outcome = { promise, resolve }
+  }
+  return task.outcome.promise
+}
+
 /** How a terminal task ended. */
 export function outcomeOf(task: Task, shown: RetryTask): TaskOutcome {
   const responseStatus = task.lastStatus || null

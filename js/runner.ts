@@ -6,7 +6,7 @@
  */
 
 import { attempt, bothSignals, type Finished, isOffline, notSent, OUTCOME } from './attempt.ts'
-import { answer, link, outcomeOf, release } from './callers.ts'
+import { answer, link, outcomeOf, release, whenEnded } from './callers.ts'
 import type { Engine } from './core/engine.ts'
 import type { CoreQueue } from './core/generated/glue.js'
 import { NONE } from './core/none.ts'
@@ -151,14 +151,7 @@ export class Runner {
 
   result(task: Task): Promise<TaskOutcome> {
     if (task.slot < 0) return Promise.resolve(outcomeOf(task, this.show(task)))
-    if (!task.outcome) {
-      let resolve: (outcome: TaskOutcome) => void = () => {}
-      const promise = new Promise<TaskOutcome>((done) => {
-        resolve = done
-      })
-      task.outcome = { promise, resolve }
-    }
-    return task.outcome.promise
+    return whenEnded(task)
   }
 
   /** Until when calls to this origin have to wait; 0: they need not. */

@@ -55,7 +55,7 @@ const checks = [
     'sizes',
     async () => {
       const { checkSizes } = await import('./check/sizes.mjs') // needs esbuild, so the set-up first
-      sizes = checkSizes()
+      sizes = await checkSizes()
     },
   ],
   ['publint', () => program('publint', 'src/cli.js', at('pkg'), '--strict', '--pack', 'npm')],

@@ -1,57 +1,119 @@
-// What a page downloads, beside what we allow and what we aim at. Bytes after gzip, of files as published.
-import { readFileSync } from 'node:fs'
+// What a page downloads, beside what we allow and what we aim at: bytes after gzip, measured as the sizes of other
+// libraries are, by bundling what a user imports from the package as published. What is loaded later is a row of its own.
+import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
 import { metafile } from '../build/bundle.mjs'
 import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
 
-/** `files` and everything they import, by static imports; `dynamic` collects the entries of what they import later. */
-function closure(outputs, files, dynamic = new Set()) {
-  const found = new Set()
-  const visit = (file) => {
-    if (found.has(file)) return
-    found.add(file)
-    for (const { path, kind, external } of outputs.get(file).imports) {
-      if (external) continue
-      if (kind === 'dynamic-import') dynamic.add(basename(path))
-      else visit(basename(path))
-    }
-  }
-  for (const file of files) visit(file)
-  return found
+const rows = [
+  { what: 'RetryQueue', source: "export { RetryQueue } from './index.js'" },
+  {
+    what: 'RetryQueue + wrapFetch',
+    source: "export { RetryQueue } from './index.js'; export { wrapFetch } from './fetch.js'",
+    limit: 8_000,
+    aim: 6_000,
+  },
+  {
+    what: 'RetryQueue + attachToAxios',
+    source: "export { RetryQueue } from './index.js'; export { attachToAxios } from './axios.js'",
+  },
+]
+
+const gzipped = (bytes) => gzipSync(bytes, { level: 9 }).length
+
+/** What a page that writes `source` loads at once. */
+async function bundled(source) {
+  const { outputFiles } = await build({
+    stdin: { contents: source, resolveDir: at('pkg') },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+    logLevel: 'silent',
+    plugins: [
+      {
+        name: 'later',
+        setup: ({ onResolve }) =>
+          onResolve({ filter: /./ }, ({ kind, path }) =>
+            kind === 'dynamic-import' ? { path, external: true } : undefined,
+          ),
+      },
+    ],
+  })
+  return gzipped(outputFiles[0].contents)
 }
 
-const gzipped = (files) =>
-  gzipSync(Buffer.concat([...files].sort().map((file) => readFileSync(join(at('pkg'), file)))), { level: 9 }).length
-
-function measure() {
+/** The files that the entry loads later, without those it has loaded already. */
+function later() {
   const { outputs } = JSON.parse(readFileSync(metafile, 'utf8'))
   const byName = new Map(Object.entries(outputs).map(([path, output]) => [basename(path), output]))
-  const later = new Set()
-  const entry = closure(byName, ['index.js'], later)
-  const page = closure(byName, ['index.js', 'fetch.js'], later)
-  const core = new Set([...closure(byName, later)].filter((file) => !page.has(file)))
-  return [
-    { what: 'entry', files: entry },
-    { what: 'entry + fetch adapter', files: page, limit: 8_000, aim: 6_000 },
-    { what: 'entry + axios adapter', files: closure(byName, ['index.js', 'axios.js']) },
-    { what: 'core, loaded at idle', files: core, limit: 45_000, aim: 30_000 },
-    { what: 'the module itself', files: ['redrive.wasm'] },
-  ]
+  const visit = (file, found, dynamic) => {
+    if (found.has(file)) return found
+    found.add(file)
+    for (const { path, kind, external } of byName.get(file).imports) {
+      if (external) continue
+      if (kind === 'dynamic-import') dynamic.add(basename(path))
+      else visit(basename(path), found, dynamic)
+    }
+    return found
+  }
+  const dynamic = new Set()
+  const entry = visit('index.js', new Set(), dynamic)
+  const found = new Set()
+  for (const file of dynamic) visit(file, found, new Set())
+  const files = [...found].filter((file) => !entry.has(file)).sort()
+  if (files.length === 0) throw new StepError('the entry loads nothing later: the core is not a chunk of its own')
+  return gzipped(Buffer.concat(files.map((file) => readFileSync(join(at('pkg'), file)))))
 }
 
 const cell = (value) => (value === undefined ? '' : value.toLocaleString('en')).padStart(8)
 
-/** @returns {string} the table; throws where a limit is passed or nothing was found to measure */
-export function checkSizes() {
-  const rows = measure().map((row) => ({ ...row, bytes: gzipped(row.files) }))
-  const head = `${'gzip bytes'.padEnd(24)}${'now'.padStart(8)}${'aim'.padStart(8)}${'limit'.padStart(8)}`
-  const lines = rows.map(({ what, bytes, aim, limit }) => `${what.padEnd(24)}${cell(bytes)}${cell(aim)}${cell(limit)}`)
+const MARKS = /(<!-- sizes -->\n)[\s\S]*(<!-- \/sizes -->)/
+/** Another compiler makes another module; what the README says may be off by so much. */
+const TOLERANCE = 0.03
+
+function readmeTable(measured) {
+  const lines = measured.map(({ what, bytes }) => `| ${what} | ${bytes.toLocaleString('en')} |`)
+  return ['', '| minified + gzip | bytes |', '|---|---:|', ...lines, '', ''].join('\n')
+}
+
+function checkReadme(measured, write) {
+  const file = at('README.md')
+  const text = readFileSync(file, 'utf8')
+  if (write) {
+    writeFileSync(
+      file,
+      text.replace(MARKS, (_, open, close) => open + readmeTable(measured) + close),
+    )
+    return
+  }
+  for (const { what, bytes } of measured) {
+    const said = new RegExp(`\\| ${what.replace(/[+]/g, '\\$&')} \\| ([\\d,]+) \\|`).exec(text)?.[1]
+    const number = Number(said?.replaceAll(',', ''))
+    if (!(Math.abs(number - bytes) <= bytes * TOLERANCE)) {
+      throw new StepError(
+        `README.md says ${said ?? 'nothing'} of '${what}', it is ${bytes}; run: npm run check -- --write`,
+      )
+    }
+  }
+}
+
+/** @returns {Promise<string>} the table; throws where a limit is passed or the README says something else */
+export async function checkSizes() {
+  const measured = []
+  for (const row of rows) measured.push({ ...row, bytes: await bundled(row.source) })
+  measured.push({ what: 'core, loaded at idle', bytes: later(), limit: 45_000, aim: 30_000 })
+  const head = `${'gzip bytes'.padEnd(28)}${'now'.padStart(8)}${'aim'.padStart(8)}${'limit'.padStart(8)}`
+  const lines = measured.map(
+    ({ what, bytes, aim, limit }) => `${what.padEnd(28)}${cell(bytes)}${cell(aim)}${cell(limit)}`,
+  )
   const table = [head, ...lines].join('\n')
-  const core = rows.find(({ what }) => what.startsWith('core'))
-  if (core.files.size === 0) throw new StepError('the entry loads nothing later: the core is not a chunk of its own')
-  const over = rows.filter(({ bytes, limit }) => limit !== undefined && bytes > limit)
+  const over = measured.filter(({ bytes, limit }) => limit !== undefined && bytes > limit)
   if (over.length > 0) throw new StepError(`${table}\nover the limit: ${over.map(({ what }) => what).join(', ')}`)
+  checkReadme(measured, process.argv.includes('--write'))
   return table
 }

@@ -1,0 +1,107 @@
+//! How long tasks wait: their own delay, and the holds that servers put on a lane.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod common;
+#[path = "common/rig.rs"]
+mod rig;
+
+use redrive::queue::{Limits, Verdict};
+use rig::{NOTHING, Rig, limits, retry_in, setup, setup_with};
+use serde_json::json;
+
+#[test]
+fn s9_a_retry_starts_on_the_dot_and_not_before() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.starts();
+    assert_eq!(rig.answer(slot, 503), retry_in(1000));
+    assert_eq!(rig.queue.wake_at(), Rig::at(1000));
+    assert_eq!(rig.queue.due_at(slot), Some(Rig::at(1000)));
+    rig.wait(999);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.wait(1);
+    assert_eq!(rig.starts(), [slot]);
+    assert_eq!(rig.queue.due_at(slot), None, "in flight");
+    assert_eq!(rig.queue.attempts(slot), 2);
+}
+
+#[test]
+fn s9_a_refused_lane_is_held_and_the_others_go_on() {
+    let mut rig = setup(json!({}));
+    let other = rig.queue.open_lane();
+    let (refused, waiting, elsewhere) = (rig.add(), rig.add(), rig.add_to(other));
+    assert_eq!(rig.starts().len(), 3);
+    rig.answer(waiting, 502);
+    assert!(matches!(rig.refuse(refused, 429, 30_000), Verdict::Retry { .. }));
+    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(30_000)));
+    assert_eq!(rig.queue.due_at(waiting), Some(Rig::at(30_000)), "its own wait is over earlier");
+    rig.answer(elsewhere, 502);
+    rig.wait(1000);
+    assert_eq!(rig.starts(), [elsewhere]);
+    assert_eq!(rig.queue.wake_at(), Rig::at(30_000));
+    rig.wait(28_999);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.wait(1);
+    assert_eq!(rig.starts(), [waiting], "the refused one waits its spread on top");
+    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), None);
+}
+
+#[test]
+fn s9_a_hold_is_never_shortened() {
+    let mut rig = setup(json!({}));
+    let (first, second) = (rig.add(), rig.add());
+    rig.starts();
+    rig.refuse(first, 503, 30_000);
+    rig.refuse(second, 503, 5_000);
+    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(30_000)));
+}
+
+#[test]
+fn s9_a_longer_hold_takes_the_place_of_a_shorter_one() {
+    let mut rig = setup_with(Limits { concurrency: 2, ..limits() }, json!({}));
+    let (first, second, waiting) = (rig.add(), rig.add(), rig.add());
+    rig.starts();
+    rig.refuse(first, 503, 5_000);
+    assert_eq!(rig.queue.wake_at(), Rig::at(5_000));
+    rig.refuse(second, 503, 6_000);
+    assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(6_000)));
+    rig.wait(5_000);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.wait(1_000);
+    assert!(rig.starts().contains(&waiting));
+}
+
+#[test]
+fn the_longest_wait_a_policy_allows_still_holds_the_lane() {
+    for (asked, holds) in [(10_000, true), (10_001, false)] {
+        let mut rig = setup(json!({ "maxServerDelayMs": 10_000 }));
+        let slot = rig.add();
+        rig.starts();
+        rig.refuse(slot, 503, asked);
+        assert_eq!(rig.queue.held_until(rig.lane, rig.time()).is_some(), holds, "{asked}");
+    }
+}
+
+#[test]
+fn only_429_and_503_hold_the_lane() {
+    for (status, holds) in [(429, true), (503, true), (502, false), (500, false), (404, false)] {
+        let mut rig = setup(json!({ "retryableStatusCodes": [429, 500, 502, 503] }));
+        let slot = rig.add();
+        rig.starts();
+        rig.refuse(slot, status, 10_000);
+        assert_eq!(rig.queue.held_until(rig.lane, rig.time()).is_some(), holds, "{status}");
+    }
+}
+
+#[test]
+fn a_new_task_waits_for_the_end_of_the_lanes_hold() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.starts();
+    rig.refuse(slot, 503, 10_000);
+    let new = rig.add();
+    assert_eq!(rig.queue.due_at(new), Some(Rig::at(10_000)));
+    assert_eq!(rig.starts(), NOTHING);
+    rig.wait(10_000);
+    assert_eq!(rig.starts(), [new]);
+}
