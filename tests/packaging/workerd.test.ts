@@ -2,12 +2,12 @@
 // leaves beside the code.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as esbuild from 'esbuild'
 import { Miniflare } from 'miniflare'
 import { expect, test } from 'vitest'
 import { consumer, expected, program } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { unpacked } from './pack.ts'
+import { bundleWorker } from './worker-bundle.ts'
 
 const worker = `
 import { main } from './queue.js'
@@ -20,26 +20,6 @@ export default {
   }
 }
 `
-
-/** As Cloudflare's own tool bundles: the conditions it sets, a wasm import left as a module of its own. */
-async function bundleWorker(folder: string): Promise<string> {
-  const { outputFiles } = await esbuild.build({
-    absWorkingDir: folder,
-    entryPoints: ['worker.js'],
-    bundle: true,
-    write: false,
-    format: 'esm',
-    target: 'es2022',
-    conditions: ['workerd', 'worker', 'browser'],
-    plugins: [
-      {
-        name: 'compiled-wasm',
-        setup: (build) => build.onResolve({ filter: /\.wasm$/ }, () => ({ path: './redrive.wasm', external: true })),
-      },
-    ],
-  })
-  return outputFiles[0]?.text ?? ''
-}
 
 test('workerd runs the queue from the static module', async () => {
   await using server = await flakyServer()

@@ -1,0 +1,82 @@
+// Every snippet of the README is run as it stands: against the packed package, with its server's address in place of
+// the example's.
+import { execFile } from 'node:child_process'
+import { readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Miniflare } from 'miniflare'
+import { expect, test } from 'vitest'
+import { type Consumer, consumer } from './consumer.ts'
+import { flakyServer } from './flaky-server.ts'
+import { root, unpacked } from './pack.ts'
+import { bundleWorker } from './worker-bundle.ts'
+
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const blocks = (language: string) =>
+  [...readme.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, code]) => code ?? '')
+const snippets = blocks('js')
+
+/** The snippet that holds `word`; there is exactly one. */
+function snippet(word: string, address: string): string {
+  const found = snippets.filter((code) => code.includes(word))
+  expect(found, `snippets with ${word}`).toHaveLength(1)
+  return (found[0] ?? '').replaceAll('https://api.example.com', address)
+}
+
+async function printed(project: Consumer, script: string): Promise<string[]> {
+  const env = { PATH: process.env.PATH ?? '' }
+  const { stdout } = await promisify(execFile)(process.execPath, [script], { cwd: project.folder, env })
+  return stdout.trim().split('\n')
+}
+
+test('there is no snippet that no test runs', () => {
+  expect(snippets).toHaveLength(4)
+})
+
+test('the fetch recipe', async () => {
+  await using server = await flakyServer()
+  using project = consumer({ 'main.mjs': snippet('wrapFetch(queue)', `${server.origin}/api/fetch`) })
+  expect(await printed(project, 'main.mjs')).toEqual(['200'])
+  expect(server.hits('/api/fetch/orders')).toBe(2)
+})
+
+test('the Axios recipe', async () => {
+  await using server = await flakyServer()
+  using project = consumer({ 'main.mjs': snippet('attachToAxios(api, queue)', `${server.origin}/api/axios`) })
+  symlinkSync(join(root, 'node_modules', 'axios'), join(project.folder, 'node_modules', 'axios'))
+  expect(await printed(project, 'main.mjs')).toEqual(['attempt 2'])
+  expect(server.hits('/api/axios/orders')).toBe(2)
+})
+
+test('the Workers recipe', async () => {
+  await using server = await flakyServer()
+  using project = consumer({ 'worker.js': snippet('export default', `${server.origin}/api/worker`) })
+  const miniflare = new Miniflare({
+    modules: [
+      { type: 'ESModule', path: 'worker.js', contents: await bundleWorker(project.folder) },
+      { type: 'CompiledWasm', path: 'redrive.wasm', contents: readFileSync(join(unpacked, 'redrive.wasm')) },
+    ],
+    compatibilityDate: '2026-07-01',
+  })
+  try {
+    const response = await miniflare.dispatchFetch('http://worker/', { method: 'POST', body: 'A-1' })
+    expect([response.status, await response.text()]).toEqual([200, 'attempt 2'])
+    expect(server.hits('/api/worker/orders')).toBe(2)
+  } finally {
+    await miniflare.dispose()
+  }
+})
+
+test('beyond a call that waits', async () => {
+  await using server = await flakyServer()
+  using project = consumer({ 'main.mjs': snippet('queue.enqueue', `${server.origin}/api/beyond`) })
+  expect(await printed(project, 'main.mjs')).toEqual(['SUCCEEDED 200', '202'])
+  expect(server.hits('/api/beyond/events')).toBe(2)
+})
+
+test('the commands it names are there', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+  const named = blocks('sh').flatMap((block) => [...block.matchAll(/^npm (?:run (\S+)|(test))/gm)])
+  expect(named.length).toBeGreaterThan(1)
+  for (const [, run, bare] of named) expect(Object.keys(scripts)).toContain(run ?? bare)
+})
