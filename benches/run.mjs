@@ -15,6 +15,7 @@ const benches = {
   memory: 'bytes per waiting task',
   lateness: 'how late a due task starts, and wake-ups while idle',
   'cold-start': 'import and start in a fresh process',
+  boundary: 'what a call into the wasm costs, and what text costs on top',
 }
 
 const words = process.argv.slice(2)

@@ -75,7 +75,7 @@ export interface PageOptions {
 /** Opens a page of its own, with the probe in place, and waits until the page's own scripts have run. */
 export async function open(
   browser: Browser,
-  server: FlakyServer,
+  server: Pick<FlakyServer, 'url'>,
   name: 'fetch' | 'axios',
   { holdIdle = false, ...query }: PageOptions & { readonly holdIdle?: boolean } = {},
 ): Promise<Tab> {

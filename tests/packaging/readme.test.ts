@@ -75,7 +75,9 @@ test('beyond a call that waits', async () => {
 })
 
 test('the commands it names are there', () => {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
   const named = blocks('sh').flatMap((block) => [...block.matchAll(/^npm (?:run (\S+)|(test))/gm)])
   expect(named.length).toBeGreaterThan(1)
   for (const [, run, bare] of named) expect(Object.keys(scripts)).toContain(run ?? bare)

@@ -1,0 +1,113 @@
+/** A browser hides where a redirect leads. What that makes of a replay, with two real origins. */
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { staticFiles } from '../servers/static.mjs'
+import { here, launch, open } from './chromium.ts'
+
+const ATTEMPTS = 5
+const options = { policy: { maxAttempts: ATTEMPTS, initialDelayMs: 20, jitterType: 'NONE' } }
+
+/** What of a call can cross into a page. */
+type Sent = Pick<RequestInit, 'method'> & { readonly body?: string; readonly headers?: Record<string, string> }
+
+interface Origin {
+  readonly server: Server
+  /** Method and path of everything but files. */
+  readonly hits: string[]
+  url: string
+}
+
+/** `/go?to=<url>` answers 503 to its first hit and 302 to all others; `/there` is what it may lead to. */
+function makeOrigin(): Origin {
+  const hits: string[] = []
+  const serveFile = staticFiles({ '/pkg/': here('../../pkg'), '/pages/': here('pages') })
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url ?? '', 'http://origin')
+    if (await serveFile(url, response)) return
+    hits.push(`${request.method} ${url.pathname}`)
+    response.setHeader('access-control-allow-origin', '*')
+    if (url.pathname === '/there') response.end('arrived')
+    else if (hits.length === 1) response.writeHead(503).end('busy')
+    else response.writeHead(302, { location: url.searchParams.get('to') ?? '' }).end()
+  })
+  return { server, hits, url: '' }
+}
+
+const home = makeOrigin()
+const away = makeOrigin()
+let browser: Browser
+
+beforeAll(async () => {
+  for (const origin of [home, away]) {
+    await new Promise<void>((listening) => origin.server.listen(0, '127.0.0.1', listening))
+    origin.url = `http://127.0.0.1:${(origin.server.address() as AddressInfo).port}`
+  }
+  browser = await launch()
+})
+beforeEach(() => {
+  home.hits.length = 0
+  away.hits.length = 0
+})
+afterAll(async () => {
+  await browser?.close()
+  for (const { server } of [home, away]) {
+    server.closeAllConnections()
+    await new Promise((closed) => server.close(closed))
+  }
+})
+
+/** Fetches through the queue of a page at `home`, and says what its caller got. */
+async function replay(to: string, init: Sent = {}) {
+  await using tab = await open(browser, home, 'fetch', { options })
+  return await tab.page.evaluate(
+    async ([path, given]) => {
+      const response = await app.queue.fetch(path, given)
+      const { redrive } = response as { redrive?: { readonly reason: string } }
+      return { type: response.type, text: await response.text(), reason: redrive?.reason }
+    },
+    [`/go?to=${encodeURIComponent(to)}`, init] as const,
+  )
+}
+
+test('a GET answered 503 and then redirected to another origin arrives with its first retry', async () => {
+  expect(await replay(`${away.url}/there`)).toEqual({ type: 'cors', text: 'arrived', reason: undefined })
+  expect(home.hits).toEqual(['GET /go', 'GET /go'])
+  expect(away.hits).toEqual(['GET /there'])
+})
+
+test("a loop that retries it with `redirect: 'error'` spends every attempt and never gets there", async () => {
+  await using tab = await open(browser, home, 'fetch')
+  const ends = await tab.page.evaluate(
+    async ([path, attempts]) => {
+      const seen: string[] = []
+      for (let attempt = 1; attempt <= attempts; attempt++) {
+        const init: RequestInit = { redrive: false, redirect: attempt === 1 ? 'follow' : 'error' }
+        const end = await fetch(path, init).then(
+          ({ status }) => String(status),
+          ({ name }: Error) => name,
+        )
+        seen.push(end)
+        if (end === '200') break
+      }
+      return seen
+    },
+    [`/go?to=${encodeURIComponent(`${away.url}/there`)}`, ATTEMPTS] as const,
+  )
+  expect(ends).toEqual(['503', ...Array(ATTEMPTS - 1).fill('TypeError')])
+  expect(home.hits).toHaveLength(ATTEMPTS)
+  expect(away.hits).toEqual([])
+})
+
+test.each<[what: string, init: Sent, to: () => Origin]>([
+  ['a POST redirected to another origin', { method: 'POST', body: 'x' }, () => away],
+  ['a GET with a credential redirected to another origin', { headers: { authorization: 'Bearer caller' } }, () => away],
+  ['a POST redirected within its origin', { method: 'POST', body: 'x' }, () => home],
+])('S15 %s stays, and ends with its first retry', async (_, init, to) => {
+  const answer = await replay(`${to().url}/there`, init)
+  expect(answer).toEqual({ type: 'opaqueredirect', text: '', reason: 'not_retryable' })
+  const { method = 'GET' } = init
+  expect(home.hits).toEqual([`${method} /go`, `${method} /go`])
+  expect(away.hits).toEqual([])
+})
