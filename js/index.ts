@@ -1,4 +1,4 @@
-/** redrive: a durable retry queue for HTTP. */
+/** redrive: a retry queue for HTTP. The core comes as a chunk of its own. */
 
 import type { EngineSource } from './loader.ts'
 import type { RetryQueueOptions } from './options.ts'

@@ -23,7 +23,7 @@ import { policyDefaults, type ResolvedPolicy, type RetryPolicy, resolvePolicy } 
 import type { AttemptContext, RetryTask } from './types.ts'
 
 export interface RetryQueueOptions {
-  /** Names the durable queue: same name, same tasks after a reload. @default 'default' */
+  /** Shown in errors. With the durable stores of a later version: same name, same tasks after a reload. @default 'default' */
   readonly name?: string
   /** Whose requests these are: an opaque id, `null` for nobody in particular. Shown in tasks; durable stores need it. */
   readonly principal?: string | null

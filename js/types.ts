@@ -130,11 +130,12 @@ export type DegradedCode =
 
 /**
  * Per task: `queued`, (`attempt`, `retry`)*, `attempt`, then one of `succeeded`, `exhausted`, `cancelled`, each before
- * the caller's promise settles. A call whose first attempt succeeds makes no task and no event.
+ * the caller's promise settles. A caller's own first attempt has no events: a success makes no task, and a failure that
+ * may pass shows as `queued`.
  */
 export interface QueueEvents {
   queued: { task: RetryTask }
-  /** Left by an earlier page or process, taken up here. */
+  /** Left by an earlier page or process, taken up here: with durable stores, which come with a later version. */
   resumed: { task: RetryTask }
   attempt: { task: RetryTask; context: AttemptContext }
   retry: { task: RetryTask; delayMs: number; log: AttemptLog }
@@ -142,11 +143,13 @@ export interface QueueEvents {
   succeeded: { task: RetryTask; response: Response | null }
   exhausted: { task: RetryTask; reason: ExhaustedReason }
   cancelled: { task: RetryTask }
-  /** A replay met 401 twice: parked until `setPrincipal` or `resume`. */
+  /** A replay met 401 twice: parked until `resume`. */
   unauthorized: { task: RetryTask }
+  /** The breaker comes with a later version. */
   circuit: { origin: string; from: CircuitState; to: CircuitState }
   /** The message says what still works and what to do. */
   degraded: { code: DegradedCode; message: string }
+  /** Comes with a later version. */
   alert: { kind: 'queue_depth' | 'dead_letter_rate' | 'retry_storm'; value: number; threshold: number }
   idle: Record<string, never>
 }

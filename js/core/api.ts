@@ -1,6 +1,7 @@
 /** The core's pure functions, for people who want the decisions without the queue. All arguments are checked here. */
 
 import { follow, int, list, MAX_MS, ms, num, oneOf, or, type Rule, text } from '../check.ts'
+import { systemClock } from '../clock.ts'
 import { policyDefaults, type RetryPolicy, resolvePolicy } from '../policy.ts'
 import { policyFields } from '../policy-fields.ts'
 import type { CircuitState, RetryDecision } from '../types.ts'
@@ -29,7 +30,7 @@ export interface Core {
 
 export interface BackoffContext {
   readonly retryAfter?: string | null
-  /** Epoch ms, for a `retryAfter` that is a date. @default Date.now() */
+  /** Epoch ms, for a `retryAfter` that is a date. @default the present */
   readonly now?: number
   /** DECORRELATED: the wait before this one. @default initialDelayMs */
   readonly previousDelayMs?: number
@@ -61,7 +62,7 @@ export function makeCore({ glue }: Engine): Core {
     },
     calculateBackoffDelay(policy, attempt, context = {}) {
       follow('attempt', attempt, int(1, 2 ** 32 - 1))
-      const { retryAfter, now = Date.now(), previousDelayMs = Number.NaN, random } = context
+      const { retryAfter, now = systemClock.now(), previousDelayMs = Number.NaN, random } = context
       if (random !== undefined) follow('context.random', random, num(0, 1 - 2 ** -53))
       if (context.previousDelayMs !== undefined) follow('context.previousDelayMs', previousDelayMs, ms())
       const r32 = random === undefined ? glue.random_u32() : Math.floor(random * 2 ** 32)

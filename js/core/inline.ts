@@ -1,6 +1,6 @@
 /**
  * The core as a chunk of its own: glue, and the wasm inline as base64 of its gzip. No second request, no bundler
- * configuration, no path to get wrong; after transfer compression it costs about 1 % more than the bare file.
+ * configuration, no path to get wrong; after transfer compression it costs about half a percent more than the bare file.
  */
 
 import { bind, compileGiven, type Engine } from './engine.ts'
