@@ -14,8 +14,8 @@ export function release(task: Task): Waiter | undefined {
   return waiter
 }
 
-/** Gives the caller the last answer, else its own last error, else `error`; with nobody waiting, lets go of the answer. */
-export function answer(task: Task, error: unknown): void {
+/** Gives the caller the last answer, else its own last error, else `otherwise()`; with nobody waiting, lets go of the answer. */
+export function answer(task: Task, otherwise: () => unknown): void {
   const { last } = task
   const waiter = release(task)
   if (!waiter) {
@@ -26,7 +26,7 @@ export function answer(task: Task, error: unknown): void {
   const word = task.reason ? { taskId: task.taskId, reason: task.reason } : null
   try {
     if (last?.answer) waiter.resolve(last.answer.deliver(word))
-    else waiter.reject(mark(last ? last.error : error, word))
+    else waiter.reject(mark(last ? last.error : otherwise(), word))
   } catch (thrown) {
     // an answer that its caller expects to be thrown
     waiter.reject(thrown)

@@ -4,6 +4,7 @@ import { assertNotAborted } from './attempt.ts'
 import { check, oneOf, type Rules, text } from './check.ts'
 import { DeadLetterDesk } from './dead-letters.ts'
 import { notFound, RedriveError } from './errors.ts'
+import { assertSendable } from './fetch-replay.ts'
 import { Intake } from './intake.ts'
 import { PAGE_RULES, showPage } from './pages.ts'
 import type { Call } from './request.ts'
@@ -47,6 +48,7 @@ export class Desk {
       const message = `${method} ${origin} needs a key, and the origin is not in idempotency.origins; ${remedy}`
       throw new RedriveError('KEY_ORIGIN_MISSING', message)
     }
+    assertSendable(call.transport)
     assertNotAborted(call.signal)
     const { taskId, key } = this.intake.enqueue(call, createdAt)
     return { taskId, idempotencyKey: key, durability: 'memory', deduplicated: false }

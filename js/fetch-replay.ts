@@ -12,14 +12,20 @@ export function replay(transport: Transport, attempt: AttemptInit): Promise<Answ
 /** Whether no repeat can mend this error: it is of the caller's own making. */
 export function isFinal(transport: Transport, error: unknown): boolean {
   if (!(transport instanceof FetchTransport)) return transport.isFinal?.(error) ?? false
-  // fetch tells a wrong argument from a lost connection by nothing but this: it is wrong without a network too
-  const { url, init } = transport.sendable
   try {
-    new Request(url, { ...init, signal: null })
+    assertSendable(transport)
     return false
   } catch {
     return true
   }
+}
+
+/** Throws what fetch would reject with. It tells a wrong argument from a lost connection by nothing but this. */
+export function assertSendable(transport: Transport): void {
+  if (!(transport instanceof FetchTransport)) return
+  const { url, init } = transport.sendable
+  // whether there is a body matters, what is in it does not
+  new Request(url, { ...init, body: init.body == null ? null : '', signal: null })
 }
 
 /** What a deferred call is answered with: 202 Accepted. */

@@ -20,7 +20,7 @@ export async function askHooks(host: Host, task: RetryTask, context: AttemptCont
   if (credentials) {
     try {
       const given = new Promise<HeadersInit>((resolve) => resolve(credentials(task, context)))
-      overlay = new Headers(await within(clock, HOOK_MS, 'credentials()', given))
+      overlay = readHeaders(await within(clock, HOOK_MS, 'credentials()', given))
     } catch (error) {
       const message = `credentials() failed (${errorText(error)}): the attempt was given back and is tried again later`
       host.degraded('credentials_failed', message, 'credentials')
@@ -37,4 +37,13 @@ export async function askHooks(host: Host, task: RetryTask, context: AttemptCont
     }
   }
   return { overlay }
+}
+
+function readHeaders(given: HeadersInit): Headers {
+  try {
+    return new Headers(given)
+  } catch {
+    // the platform's message quotes the value, which is a credential (S12)
+    throw new TypeError('what it returned is no valid headers')
+  }
 }

@@ -347,8 +347,10 @@ export class Runner {
       if (events.has('cancelled')) events.emit('cancelled', { task: this.show(task) })
     }
     this.registry.end(task, status === 'EXHAUSTED', this.host.now())
-    answer(task, outcomeOf(task, this.show(task)).error)
-    task.outcome?.resolve(outcomeOf(task, this.show(task)))
+    // shown only to those who ask: most tasks end without anybody looking
+    const outcome = () => outcomeOf(task, this.show(task))
+    answer(task, () => outcome().error)
+    task.outcome?.resolve(outcome())
     task.outcome = undefined
     task.last = undefined
     if (status !== 'EXHAUSTED') task.strip()

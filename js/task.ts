@@ -63,7 +63,7 @@ export class Task {
   lastStatus = 0
   /** Callers of `result()`. */
   outcome: { readonly promise: Promise<TaskOutcome>; readonly resolve: (outcome: TaskOutcome) => void } | undefined
-  #shown: { readonly headers: Record<string, string>; readonly withheld: string[] } | undefined
+  #shown: { readonly headers: Readonly<Record<string, string>>; readonly withheld: readonly string[] } | undefined
 
   constructor(taskId: string, createdAt: number, principal: string | null, call: Call) {
     this.taskId = taskId
@@ -130,8 +130,9 @@ function sanitize(headers: Headers, kept: (names: string) => Uint8Array) {
   const all = [...headers]
   const keep = all.length > 0 ? kept(all.map(([name]) => name).join('\n')) : []
   return {
-    headers: Object.fromEntries(all.filter((_, i) => keep[i] === 1)),
-    withheld: all.filter((_, i) => keep[i] !== 1).map(([name]) => name),
+    // shared by everybody the task is shown to
+    headers: Object.freeze(Object.fromEntries(all.filter((_, i) => keep[i] === 1))),
+    withheld: Object.freeze(all.filter((_, i) => keep[i] !== 1).map(([name]) => name)),
   }
 }
 

@@ -1,6 +1,6 @@
 /** fetch, made retryable: as a function of its own, or in place of the global one. */
 
-import type { TaskOptions } from '../options.ts'
+import { checkTask, type TaskOptions } from '../options.ts'
 import type { RetryQueue } from '../queue.ts'
 import { isStream, passesThrough, type RedriveInit } from '../request.ts'
 
@@ -18,8 +18,9 @@ export interface FetchOptions extends TaskOptions {
 
 /** A fetch that retries through `queue`. `init.redrive` of a call is laid over `defaults`. */
 export function wrapFetch(queue: RetryQueue, defaults: FetchOptions = {}): typeof fetch {
+  const complete = completer(defaults)
   // async: fetch rejects, and never throws
-  return async (input: RequestInfo | URL, init?: RedriveInit) => queue.fetch(input, withDefaults(input, init, defaults))
+  return async (input: RequestInfo | URL, init?: RedriveInit) => queue.fetch(input, complete(input, init))
 }
 
 /**
@@ -27,11 +28,12 @@ export function wrapFetch(queue: RetryQueue, defaults: FetchOptions = {}): typeo
  * that are streams, no-cors, navigate, keepalive and non-http(s) requests.
  */
 export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): () => void {
+  const complete = completer(defaults)
   const original = globalThis.fetch
   let active = true
   const installed: typeof fetch = async (input: RequestInfo | URL, init?: RedriveInit) => {
     if (!active || isStream(init?.body) || passesThrough(input, init)) return original(input, init)
-    return queue.fetch(input, withDefaults(input, init, defaults))
+    return queue.fetch(input, complete(input, init))
   }
   globalThis.fetch = installed
   return () => {
@@ -41,16 +43,16 @@ export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): ()
   }
 }
 
-function withDefaults(
-  input: RequestInfo | URL,
-  init: RedriveInit | undefined,
-  { match, ...defaults }: FetchOptions,
-): RedriveInit | undefined {
-  if (init?.redrive === false) return init
-  if (match) {
-    // a clone: making a Request of a Request takes its body
-    const request = new Request(input instanceof Request ? input.clone() : input, init)
-    if (!match(request)) return { ...init, redrive: false }
+/** What lays the defaults under a call. Wrong ones are told of here, not by the first call. */
+function completer({ match, ...defaults }: FetchOptions) {
+  checkTask(defaults)
+  return (input: RequestInfo | URL, init: RedriveInit | undefined): RedriveInit | undefined => {
+    if (init?.redrive === false) return init
+    if (match) {
+      // a clone: making a Request of a Request takes its body
+      const request = new Request(input instanceof Request ? input.clone() : input, init)
+      if (!match(request)) return { ...init, redrive: false }
+    }
+    return { ...init, redrive: { ...defaults, ...init?.redrive } }
   }
-  return { ...init, redrive: { ...defaults, ...init?.redrive } }
 }
