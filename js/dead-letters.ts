@@ -1,12 +1,19 @@
 /** Orders to the dead letters: the tasks that were given up. */
 
-import { check } from './check.ts'
+import { check, flag, fn, object, type Rules } from './check.ts'
 import { notFound, RedriveError } from './errors.ts'
 import type { Intake } from './intake.ts'
 import { PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
 import type { Task } from './task.ts'
 import type { DeadLetters, PageOptions, RedriveAllOptions, RetryTask, TaskPage } from './types.ts'
+
+const REDRIVE_RULES: Rules<RedriveAllOptions> = {
+  perSecond: { type: 'number', expected: 'a number above 0', ok: (rate) => rate > 0 },
+  acceptDuplicateRisk: flag,
+  signal: { ...object, expected: 'an AbortSignal', ok: (signal) => (signal as unknown) instanceof AbortSignal },
+  onProgress: fn,
+}
 
 export class DeadLetterDesk implements DeadLetters {
   readonly #runner: Runner
@@ -29,10 +36,8 @@ export class DeadLetterDesk implements DeadLetters {
   }
 
   async redriveAll(options: RedriveAllOptions = {}): Promise<number> {
+    check('redriveAll', options, REDRIVE_RULES)
     const { perSecond, acceptDuplicateRisk = false, signal, onProgress } = options
-    if (perSecond !== undefined && !(perSecond > 0)) {
-      throw new RangeError(`redriveAll.perSecond: expected a number above 0, got ${perSecond}`)
-    }
     const runner = this.#runner
     const all = [...runner.registry.allDead(this.#now())]
     let redriven = 0

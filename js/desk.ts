@@ -1,7 +1,7 @@
 /** Questions about tasks, and orders to them: what `get`, `list`, `enqueue` and their like do once there is a runner. */
 
 import { assertNotAborted } from './attempt.ts'
-import { check, oneOf, type Rules, text } from './check.ts'
+import { check, oneOf, originIn, type Rules, text } from './check.ts'
 import { DeadLetterDesk } from './dead-letters.ts'
 import { notFound, RedriveError } from './errors.ts'
 import { assertSendable } from './fetch-replay.ts'
@@ -15,7 +15,7 @@ import type { AttemptLog, EnqueueReceipt, ListFilter, PageOptions, RetryTask, Ta
 const LIST_RULES: Rules<ListFilter> = {
   ...PAGE_RULES,
   status: oneOf('string', 'PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
-  origin: text,
+  origin: { ...text, expected: 'an http(s) origin', ok: (url) => !!originIn(url) },
 }
 
 export class Desk {
@@ -67,7 +67,8 @@ export class Desk {
 
   list(filter: ListFilter = {}): TaskPage {
     check('list', filter, LIST_RULES)
-    const { status, origin } = filter
+    const { status } = filter
+    const origin = filter.origin && originIn(filter.origin)
     const fits = (task: Task) =>
       (status === undefined || task.status === status) && (origin === undefined || task.origin === origin)
     return showPage(this.runner, this.runner.registry.page(fits, filter, this.runner.host.now()))

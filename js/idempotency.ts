@@ -28,19 +28,18 @@ export function readKey(
   const { method, origin, headers, options } = call
   const crossOrigin = isCrossOrigin(origin)
   const header = settings?.header ?? 'Idempotency-Key'
-  const put = (key: string): KeyReading => {
-    headers.set(header, settings?.format === 'sf-string' ? `"${key.replace(/["\\]/g, '\\$&')}"` : key)
-    return { key, replayable: true, addedCrossOrigin: crossOrigin, originMissing: false }
-  }
-  const without = { key: null, addedCrossOrigin: false, originMissing: false }
-  const vouched = options.idempotent === true
-
-  if (options.idempotencyKey !== undefined) return put(options.idempotencyKey)
+  const mayGetKey = settings && (!settings.origins || !crossOrigin || settings.origins.has(origin))
+  const wantsKey = settings?.methods.has(method)
   const present = headers.get(header)
-  if (present) return { ...without, key: present, replayable: true }
-  if (!settings?.methods.has(method)) return { ...without, replayable: vouched || IDEMPOTENT.has(method) }
-  if (settings.origins === null || !crossOrigin || settings.origins.has(origin)) return put(make())
-  return vouched ? { ...without, replayable: true } : { ...without, replayable: false, originMissing: true }
+
+  let key = options.idempotencyKey ?? (present || null)
+  if (key === null && wantsKey && mayGetKey) key = make()
+  const put = key !== null && key !== present
+  if (put) headers.set(header, settings?.format === 'sf-string' ? `"${key?.replace(/["\\]/g, '\\$&')}"` : `${key}`)
+  const vouched = options.idempotent === true
+  const originMissing = key === null && wantsKey === true && !vouched
+  const replayable = key !== null || vouched || (!originMissing && IDEMPOTENT.has(method))
+  return { key, replayable, addedCrossOrigin: put && crossOrigin, originMissing }
 }
 
 /** Only pages and their workers have an origin of their own. */

@@ -60,7 +60,10 @@ export interface RetryQueueOptions {
    * When it throws, the attempt is given back and tried again later (`degraded` 'credentials_failed').
    */
   readonly credentials?: (task: RetryTask, context: AttemptContext) => HeadersInit | Promise<HeadersInit>
-  /** Last look before a retry, 5 s at most: false ends the task as 'vetoed'. */
+  /**
+   * Last look before a retry, 5 s at most: false ends the task as 'vetoed'. When it throws or takes longer, the attempt
+   * is made, and `degraded` 'hook_threw' says so.
+   */
   readonly beforeAttempt?: (task: RetryTask, context: AttemptContext) => boolean | Promise<boolean>
   /** When the core's chunk is fetched: it must be here before the network goes. @default 'idle' */
   readonly preload?: 'idle' | 'eager' | 'never'
@@ -164,20 +167,20 @@ const RETENTION_RULES: Rules<RetentionOptions> = {
   maxDeadLetters: int(0, 1e6),
 }
 
-const token = pattern('a token (RFC 9110, 5.6.2)', /^[!#$%&'*+.^_`|~\w-]+$/)
+const token = pattern('an RFC 9110 token', /^[!#$%&'*+.^_`|~\w-]+$/)
 
 const IDEMPOTENCY_RULES: Rules<IdempotencyOptions> = {
   mode: oneOf('any', 'intent'),
   header: token,
   format: oneOf('string', 'bare', 'sf-string'),
   methods: list(token),
-  origins: list({ ...text, expected: "an origin like 'https://api.example'", ok: (url) => !!originIn(url) }),
+  origins: list({ ...text, expected: 'an http(s) origin', ok: (url) => !!originIn(url) }),
 }
 
 const TASK_RULES: Rules<TaskOptions> = {
   policyId: text,
   policy: object,
-  idempotencyKey: pattern('1 to 255 visible ASCII characters without spaces', /^[\x21-\x7e]{1,255}$/),
+  idempotencyKey: pattern('1 to 255 visible ASCII characters', /^[\x21-\x7e]{1,255}$/),
   mode: oneOf('string', 'await', 'defer'),
   waitMs: ms(),
   priority: int(-(2 ** 31), 2 ** 31 - 1),

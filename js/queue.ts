@@ -107,11 +107,14 @@ export class RetryQueue implements AsyncDisposable {
     return this.#run(reading instanceof Promise ? await reading : reading) as Promise<Response>
   }
 
-  /** Queues without a first attempt by the caller; resolves when the task is as durable as the receipt says. */
+  /**
+   * Queues without a first attempt by the caller; resolves when the task is as durable as the receipt says. From then
+   * on `init.signal` has no say any more: `cancel(taskId)` has.
+   */
   async enqueue(input: RequestInfo | URL, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt> {
     this.#assertOpen()
     if (passesThrough(input, init)) {
-      throw new TypeError('enqueue: expected an http(s) request, not no-cors, navigate, keepalive or `redrive: false`')
+      throw new TypeError('enqueue: expected http(s), not no-cors, navigate, keepalive or `redrive: false`')
     }
     const createdAt = this.#now()
     const call = await readFetch(input, init, this.#settings, this.#makeKey)
@@ -187,7 +190,8 @@ export class RetryQueue implements AsyncDisposable {
 
   /**
    * Starts no more attempts, lets those in flight end (or aborts them after drainMs), then settles every caller with
-   * what there is. Tasks in memory end CANCELLED. drainMs @default 5_000
+   * what there is. Tasks in memory end CANCELLED. A caller's own first attempt is the caller's: it goes on as plain
+   * fetch would. drainMs @default 5_000
    */
   async close(options: { readonly drainMs?: number } = {}): Promise<void> {
     check('close', options, CLOSE_RULES)
@@ -217,12 +221,18 @@ export class RetryQueue implements AsyncDisposable {
     const controller = new AbortController()
     const plan = { overlay: null, replay: false, controller, signal: bothSignals(signal, controller.signal) }
     if (call.plain) {
-      if (call.plain === 'origin-missing') this.#keyOriginMissing(call)
+      if (call.plain === 'origin-missing') {
+        const remedy = "if it accepts the key's header, add it to idempotency.origins"
+        const message = `${call.method} ${call.origin} is plain fetch; ${remedy}`
+        this.#degraded('key_origin_missing', message, call.origin)
+      }
       this.#attempts++
       return deliver(await attempt(call.transport, { ...plan, timeoutMs: 0 }, clock, this.#now))
     }
-    const { opened } = this.#core
-    if (opened && !opened.runner.stopped && opened.runner.heldUntil(call.origin) > createdAt) {
+    // too late to be sent: as a task it ends at once
+    const late = (call.options.expiresAt ?? createdAt) < createdAt
+    const opened = late ? await this.#core.open() : this.#core.opened
+    if (opened && !opened.runner.stopped && (late || opened.runner.heldUntil(call.origin) > createdAt)) {
       const held = opened.intake.hold(call, createdAt)
       if (held) return held
     }
@@ -263,11 +273,6 @@ export class RetryQueue implements AsyncDisposable {
     }
     this.#events.emit('degraded', { code, message })
   }
-
-  #keyOriginMissing({ method, origin }: Call): void {
-    const remedy = `if it accepts the key's header, add it to idempotency.origins`
-    this.#degraded('key_origin_missing', `${method} ${origin} is plain fetch; ${remedy}`, origin)
-  }
 }
 
 /** Whether the core is worth asking. What it says no to is the caller's at once, and starts nothing. */
@@ -293,7 +298,7 @@ function found(taskId: string, desk: Desk | undefined): Desk {
 
 const SCOPE: Rule = {
   ...object,
-  expected: "{ origin: 'https://api.example' }",
+  expected: '{ origin: string }',
   ok: (scope: { readonly origin: string } | null) => !!originIn(scope?.origin),
 }
 

@@ -80,6 +80,19 @@ test.each<[what: string, page: object]>([
   }
 })
 
+const unsendable: readonly [what: string, init: object][] = [
+  ['a method that is no token', { method: 'BAD M' }],
+  ['a method that fetch forbids', { method: 'TRACE' }],
+  ['a GET with a body', { method: 'GET', body: 'x' }],
+]
+
+test.each(unsendable)('%s, which no repeat would mend, is refused by enqueue as by fetch', async (_what, init) => {
+  const { queue, server, clock, events } = await setup()
+  await expect(queue.enqueue(ORDERS, init)).rejects.toThrow(TypeError)
+  await clock.settle()
+  expect([server.hits, events.names(), (await queue.list()).tasks]).toEqual([0, [], []])
+})
+
 test('after close every method rejects with QueueClosedError', async () => {
   const { queue } = await setup()
   await queue.close()

@@ -40,6 +40,17 @@ test('S12 what credentials returned is in no task, log or event', async () => {
   expect(told).not.toContain('hush')
 })
 
+test('S12 a credential that is no valid header value is not quoted', async () => {
+  const { queue, server, clock, events } = await setup({ credentials: () => ({ authorization: 'Bearer hush\nhush' }) })
+  await queue.enqueue(ORDERS)
+  await clock.advance(2_000)
+  expect(server.hits).toBe(0)
+  const told = JSON.stringify(events.of('degraded'))
+  expect(told).toContain('credentials_failed')
+  expect(told).toContain('no valid headers')
+  expect(told).not.toContain('hush')
+})
+
 test('credentials hear which attempt it is', async () => {
   const heard: [RetryTask, AttemptContext][] = []
   const { queue, server, clock } = await setup({

@@ -212,3 +212,14 @@ test('before anything failed there are none', async () => {
   expect(await queue.deadLetters.redriveAll()).toBe(0)
   expect(await queue.deadLetters.purge()).toBe(0)
 })
+
+test.each([
+  ['perSecond', { perSecond: '2' }],
+  ['signal', { signal: {} }],
+  ['onProgress', { onProgress: 1 }],
+])('redriveAll checks %s', async (name, options) => {
+  const { queue } = await setup()
+  await expect(queue.deadLetters.redriveAll(options as never)).rejects.toThrow(
+    new RegExp(`redriveAll\\.${name}: expected`),
+  )
+})

@@ -222,3 +222,16 @@ test('S2 every task is in one place: what was accepted is what waits plus what e
   check(20)
   expect(queue.stats()).toMatchObject({ succeeded: 10, exhausted: 10, deadLetters: 10, attempts: 40 })
 })
+
+test('S8 a call whose expiresAt has passed is not sent', async () => {
+  const { queue, server, clock } = await setup()
+  const late = queue.fetch(ORDERS, { redrive: { expiresAt: clock.now() - 1 } })
+  await expect(late).rejects.toMatchObject({ code: 'EXHAUSTED', reason: 'expired' })
+  expect(server.hits).toBe(0)
+})
+
+test('a call that expires later is sent', async () => {
+  const { queue, server, clock } = await setup()
+  expect((await queue.fetch(ORDERS, { redrive: { expiresAt: clock.now() } })).status).toBe(200)
+  expect(server.hits).toBe(1)
+})

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type ExhaustedError, RedriveError } from '../../js/index.ts'
+import { type ExhaustedError, RedriveError, type RetryTask } from '../../js/index.ts'
 import { always, ORDERS, setup, watch } from './setup.ts'
 
 test('get shows a task as it waits, runs and ends', async () => {
@@ -231,4 +231,24 @@ test('retention that names one limit keeps the defaults of the others, even wher
   const { taskId } = await queue.enqueue(ORDERS)
   await clock.settle()
   expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+})
+
+test('nobody can change the headers of a task that others are shown', async () => {
+  const { queue } = await setup()
+  queue.pause()
+  const { taskId } = await queue.enqueue(ORDERS, { headers: { accept: 'text/plain', 'x-own': 'a' } })
+  const shown = (await queue.get(taskId)) as RetryTask
+  expect(() => Object.assign(shown.headers, { accept: 'changed' })).toThrow(TypeError)
+  expect(() => Object.assign(shown.withheldHeaders, ['changed'])).toThrow(TypeError)
+  expect(await queue.get(taskId)).toMatchObject({ headers: { accept: 'text/plain' }, withheldHeaders: ['x-own'] })
+})
+
+test('list refuses an origin that is none, and reads one from a URL', async () => {
+  const { queue, clock } = await setup()
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  await expect(queue.list({ origin: 'orders' })).rejects.toThrow(
+    /list\.origin: expected an http\(s\) origin, got 'orders'/,
+  )
+  expect((await queue.list({ origin: ORDERS })).tasks).toHaveLength(1)
 })

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest'
-import { installFetch, wrapFetch } from '../../js/adapters/fetch.ts'
+import { type FetchOptions, installFetch, wrapFetch } from '../../js/adapters/fetch.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { always, closeNow, markOf, ORDERS, setup } from './setup.ts'
@@ -156,4 +156,13 @@ test('taken back after somebody else wrapped it, theirs stays and reaches the or
   server.reply(503)
   expect((await globalThis.fetch(ORDERS)).status).toBe(503)
   await close()
+})
+
+test('wrong defaults are told of at once, and the global fetch stays as it was', async () => {
+  const { queue } = await setup()
+  const wrong = { waitMs: -1 }
+  expect(() => wrapFetch(queue, wrong)).toThrow(/redrive\.waitMs.*-1/)
+  expect(() => installFetch(queue, wrong)).toThrow(/redrive\.waitMs.*-1/)
+  expect(() => wrapFetch(queue, { retries: 3 } as FetchOptions)).toThrow(/redrive\.retries: no such option/)
+  expect(globalThis.fetch).toBe(original)
 })
