@@ -34,12 +34,15 @@ export function readKey(
 
   let key = options.idempotencyKey ?? (present || null)
   if (key === null && wantsKey && mayGetKey) key = make()
-  const put = key !== null && key !== present
-  if (put) headers.set(header, settings?.format === 'sf-string' ? `"${key?.replace(/["\\]/g, '\\$&')}"` : `${key}`)
+  let addedCrossOrigin = false
+  if (key !== null && key !== present) {
+    headers.set(header, settings?.format === 'sf-string' ? `"${key.replace(/["\\]/g, '\\$&')}"` : key)
+    addedCrossOrigin = crossOrigin
+  }
   const vouched = options.idempotent === true
   const originMissing = key === null && wantsKey === true && !vouched
   const replayable = key !== null || vouched || (!originMissing && IDEMPOTENT.has(method))
-  return { key, replayable, addedCrossOrigin: put && crossOrigin, originMissing }
+  return { key, replayable, addedCrossOrigin, originMissing }
 }
 
 /** Only pages and their workers have an origin of their own. */
