@@ -200,9 +200,10 @@ export class Runner {
         }
       })
     }
+    // everything ended with the trap, and a core that trapped is not safe to call any more, not even to free it
+    if (this.#trapped) return
     this.#stop(new QueueClosedError(this.host.settings.name))
-    // a core that trapped is not safe to call any more, not even to free it
-    if (!this.#trapped) this.core.free()
+    this.core.free()
   }
 
   #emitQueued(task: Task): void {
@@ -386,7 +387,7 @@ export class Runner {
     this.#closing.abort()
     globalThis.removeEventListener?.('online', this.#onNetwork)
     globalThis.removeEventListener?.('offline', this.#onNetwork)
-    this.#timer.free()
+    this.#timer.free(this.#trapped)
     for (const task of [...this.#tasks.values()]) {
       if (!task.last) release(task)?.reject(error)
       task.controller?.abort(error)

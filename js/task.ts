@@ -59,7 +59,7 @@ export class Task {
   /** The last attempt, whose answer the caller gets if there is no better one. */
   last: Finished | undefined
   entries: readonly Entry[] = NO_ENTRIES
-  /** Of the last attempt that had a response. */
+  /** Of the last attempt; 0: it had no response. */
   lastStatus = 0
   /** Callers of `result()`. */
   outcome: { readonly promise: Promise<TaskOutcome>; readonly resolve: (outcome: TaskOutcome) => void } | undefined

@@ -6,7 +6,8 @@ import type { Engine } from './core/engine.ts'
 export interface WakeTimer {
   /** `at` on the steady clock; Infinity: nothing to wait for. */
   arm(at: number, now: number): void
-  free(): void
+  /** `trapped`: the core is not to be called any more; what it armed wakes in vain, once. */
+  free(trapped: boolean): void
 }
 
 /** In browsers the core's own (gloo-timers); elsewhere, and in tests, the clock's. */
@@ -61,7 +62,7 @@ class CoreTimer implements WakeTimer {
     else this.#timer.arm(at - now)
   }
 
-  free(): void {
-    this.#timer.free()
+  free(trapped: boolean): void {
+    if (!trapped) this.#timer.free()
   }
 }

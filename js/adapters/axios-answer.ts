@@ -53,6 +53,7 @@ export class AxiosAnswer implements Answer {
   discard(): void {
     const { data }: { data: unknown } = this.#response
     const body = data instanceof Response ? data.body : data
+    // the answer was given up already: an error in what is left of it concerns nobody
     if (body instanceof ReadableStream) body.cancel().catch(() => {})
     else if (typeof body === 'object' && body !== null && 'destroy' in body && typeof body.destroy === 'function') {
       body.destroy()

@@ -7,6 +7,7 @@ import type { EngineModule, EngineSource } from '../../js/loader.ts'
 import { RetryQueue } from '../../js/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { always, closeNow, Events, markOf, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
+import { trappingAt } from './trapping.ts'
 
 const loadEngine = () => import('../../js/engine.ts')
 
@@ -107,32 +108,6 @@ test('an abort while the chunk is on its way rejects at once', async () => {
   expect(answer.error).toBe(left)
   await queue.close({ drainMs: 0 })
 })
-
-/** The engine, with one method of its core that traps when told. */
-function trappingAt(method: string): { load: () => Promise<EngineModule>; trap: () => void } {
-  let armed = false
-  return {
-    trap: () => {
-      armed = true
-    },
-    load: async () => {
-      const module = await loadEngine()
-      const instantiate = async () => {
-        const engine = await module.instantiate()
-        class Trapping extends engine.glue.CoreQueue {}
-        const original = Reflect.get(engine.glue.CoreQueue.prototype, method) as (...args: unknown[]) => unknown
-        Object.defineProperty(Trapping.prototype, method, {
-          value(this: unknown, ...args: unknown[]) {
-            if (armed) throw new WebAssembly.RuntimeError('unreachable')
-            return original.apply(this, args)
-          },
-        })
-        return { ...engine, glue: { ...engine.glue, CoreQueue: Trapping } }
-      }
-      return { ...module, instantiate }
-    },
-  }
-}
 
 const METHODS = ['policy', 'classify', 'admit', 'settle', 'poll', 'wakeAt', 'dueAt', 'attempts', 'lane', 'heldUntil']
 
