@@ -1,10 +1,10 @@
 /** Which calls of a page may carry a key to another origin, where the header forces a CORS preflight. */
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { staticFiles } from '../servers/static.mjs'
 import { here, launch, open } from './chromium.ts'
+import { listenDuringTests } from './origins.ts'
 
 const policy = { initialDelayMs: 10, jitterType: 'NONE' }
 
@@ -34,11 +34,8 @@ const home = { server: makeServer(), url: '' }
 const away = { server: makeServer(), url: '' }
 let browser: Browser
 
+listenDuringTests(home, away)
 beforeAll(async () => {
-  for (const origin of [home, away]) {
-    await new Promise<void>((listening) => origin.server.listen(0, '127.0.0.1', listening))
-    origin.url = `http://127.0.0.1:${(origin.server.address() as AddressInfo).port}`
-  }
   browser = await launch()
 })
 beforeEach(() => {
@@ -47,10 +44,6 @@ beforeEach(() => {
 })
 afterAll(async () => {
   await browser?.close()
-  for (const { server } of [home, away]) {
-    server.closeAllConnections()
-    await new Promise((closed) => server.close(closed))
-  }
 })
 
 /** POSTs twice from a page at `home`; the statuses or errors its caller got, and what was degraded. */

@@ -1,10 +1,10 @@
 /** A browser hides where a redirect leads. What that makes of a replay, with two real origins. */
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { staticFiles } from '../servers/static.mjs'
 import { here, launch, open } from './chromium.ts'
+import { listenDuringTests, type Origin } from './origins.ts'
 
 const ATTEMPTS = 5
 const options = { policy: { maxAttempts: ATTEMPTS, initialDelayMs: 20, jitterType: 'NONE' } }
@@ -12,15 +12,13 @@ const options = { policy: { maxAttempts: ATTEMPTS, initialDelayMs: 20, jitterTyp
 /** What of a call can cross into a page. */
 type Sent = Pick<RequestInit, 'method'> & { readonly body?: string; readonly headers?: Record<string, string> }
 
-interface Origin {
-  readonly server: Server
+interface Counted extends Origin {
   /** Method and path of everything but files. */
   readonly hits: string[]
-  url: string
 }
 
 /** `/go?to=<url>` answers 503 to its first hit and 302 to all others; `/there` is what it may lead to. */
-function makeOrigin(): Origin {
+function makeOrigin(): Counted {
   const hits: string[] = []
   const serveFile = staticFiles({ '/pkg/': here('../../pkg'), '/pages/': here('pages') })
   const server = createServer(async (request, response) => {
@@ -39,11 +37,8 @@ const home = makeOrigin()
 const away = makeOrigin()
 let browser: Browser
 
+listenDuringTests(home, away)
 beforeAll(async () => {
-  for (const origin of [home, away]) {
-    await new Promise<void>((listening) => origin.server.listen(0, '127.0.0.1', listening))
-    origin.url = `http://127.0.0.1:${(origin.server.address() as AddressInfo).port}`
-  }
   browser = await launch()
 })
 beforeEach(() => {
@@ -52,10 +47,6 @@ beforeEach(() => {
 })
 afterAll(async () => {
   await browser?.close()
-  for (const { server } of [home, away]) {
-    server.closeAllConnections()
-    await new Promise((closed) => server.close(closed))
-  }
 })
 
 /** Fetches through the queue of a page at `home`, and says what its caller got. */
