@@ -1,6 +1,8 @@
 //! The agenda beside a sorted map, which is obviously right, after every step.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
+mod common;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -90,7 +92,7 @@ fn check_next(agenda: &mut Agenda, model: &Model) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: common::cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn s9_the_agenda_agrees_with_a_sorted_map(

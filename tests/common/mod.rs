@@ -20,6 +20,11 @@ pub fn vectors(file: &str) -> Vec<Value> {
     }
 }
 
+/// How many cases a property is tried on: 10,000, or what `PROPTEST_CASES` says.
+pub fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(10_000)
+}
+
 const STRATEGIES: [&str; 9] = [
     "exponential",
     "linear",

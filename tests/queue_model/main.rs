@@ -326,7 +326,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: common::cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn s2_s7_s8_s9_s10_s17_the_queue_agrees_with_a_naive_one_after_every_step(
