@@ -1,5 +1,6 @@
 /** What the people who wait for a task get, and when they stop waiting. Each promise settles once (S22). */
 
+import { discard } from './answers.ts'
 import { ExhaustedError, RedriveError } from './errors.ts'
 import type { Task, Waiter } from './task.ts'
 import { mark } from './transport.ts'
@@ -20,7 +21,7 @@ export function answer(task: Task, otherwise: () => unknown): void {
   const waiter = release(task)
   if (!waiter) {
     // a listener may be reading what a success brought
-    if (task.status !== 'SUCCEEDED') last?.answer?.discard()
+    if (task.status !== 'SUCCEEDED') discard(last?.answer)
     return
   }
   const word = task.reason ? { taskId: task.taskId, reason: task.reason } : null

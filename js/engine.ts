@@ -1,5 +1,7 @@
 /** The lazy chunk of the default entry: what only a failed or enqueued call needs. */
 
-export { instantiate } from './core/inline.ts'
-export { Desk } from './desk.ts'
-export { Runner } from './runner.ts'
+import { instantiate } from './core/inline.ts'
+import type { EngineModule } from './loader.ts'
+import { preparing } from './prepare.ts'
+
+export const prepare: EngineModule['prepare'] = preparing(instantiate)

@@ -1,5 +1,7 @@
 /** The same, where the wasm is a static import. */
 
-export { instantiate } from './core/static.ts'
-export { Desk } from './desk.ts'
-export { Runner } from './runner.ts'
+import { instantiate } from './core/static.ts'
+import type { EngineModule } from './loader.ts'
+import { preparing } from './prepare.ts'
+
+export const prepare: EngineModule['prepare'] = preparing(instantiate)

@@ -1,6 +1,7 @@
 /** Sends a request by fetch again: with fresh credentials, and held to the origin the caller named. */
 
-import { discardBody, FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
+import { discardBody } from './answers.ts'
+import { FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
 import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from './redirects.ts'
 import type { Answer, AttemptInit, Transport } from './transport.ts'
 

@@ -24,43 +24,21 @@ export class FetchTransport implements Transport {
   }
 }
 
+/** What only a task needs of it is in `answers.ts`, which no page loads for a first attempt. */
 export class FetchAnswer implements Answer {
-  readonly #response: Response
+  readonly response: Response
   readonly redirectRefused: boolean
 
   constructor(response: Response, redirectRefused = false) {
-    this.#response = response
+    this.response = response
     this.redirectRefused = redirectRefused
   }
 
   get status(): number {
-    return this.#response.type === 'opaque' ? 200 : this.#response.status
-  }
-
-  header(name: string): string | null {
-    return this.#response.headers.get(name)
+    return this.response.type === 'opaque' ? 200 : this.response.status
   }
 
   deliver(redrive: Mark | null): Response {
-    return mark(this.#response, redrive)
+    return mark(this.response, redrive)
   }
-
-  clone(): Response {
-    return this.#response.clone()
-  }
-
-  discard(): void {
-    discardBody(this.#response)
-  }
-}
-
-const SMALL_BODY_BYTES = 64 * 1024
-
-/** Frees the connection: a short body is read to its end so that the connection can be used again, a long one cancelled. */
-export function discardBody(response: Response): void {
-  if (!response.body || response.bodyUsed) return
-  const length = Number(response.headers.get('content-length') ?? Number.NaN)
-  const done = length <= SMALL_BODY_BYTES ? response.arrayBuffer() : response.body.cancel()
-  // the answer was given up already: an error in what is left of it concerns nobody
-  done.catch(() => {})
 }

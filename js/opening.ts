@@ -3,7 +3,8 @@
 import { systemClock, whenIdle, within } from './clock.ts'
 import type { Desk } from './desk.ts'
 import type { Host } from './host.ts'
-import { type EngineSource, loadEngine, Unloadable } from './loader.ts'
+import { errorText } from './error-text.ts'
+import { type EngineSource, Unloadable } from './loader.ts'
 
 /** A chunk that takes longer is not waited for: the call that needs it gets its own answer. Real time, whatever the clock. */
 const LOAD_MS = 10_000
@@ -73,12 +74,11 @@ export class Opening {
   async #start(): Promise<Desk | undefined> {
     const { settings } = this.#host
     try {
-      const loading = loadEngine(this.#source, settings.wasm)
+      const loading = this.#source.load().then((module) => module.prepare(settings.wasm))
       const timely = within(systemClock, LOAD_MS, 'loading the core', loading)
-      const loaded = await Promise.race([timely, this.#closing])
-      if (!loaded || this.#closed) return undefined
-      const { module, engine } = loaded
-      this.opened = new module.Desk(new module.Runner(engine, this.#host))
+      const makeDesk = await Promise.race([timely, this.#closing])
+      if (!makeDesk || this.#closed) return undefined
+      this.opened = makeDesk(this.#host)
     } catch (error) {
       this.#failed(error)
       return undefined
@@ -92,7 +92,8 @@ export class Opening {
   }
 
   #failed(error: unknown): void {
-    this.failure = error instanceof Unloadable ? error : Unloadable.unreachable(error)
+    const why = `the core could not be loaded (${errorText(error)}): calls are plain fetch`
+    this.failure = error instanceof Unloadable ? error : new Unloadable('core_unreachable', why, error)
     const { code, message } = this.failure
     this.#host.degraded(code, message, 'core')
     if (code !== 'core_unreachable' || this.#closed) return

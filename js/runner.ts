@@ -5,6 +5,7 @@
  * ended. Tasks here live in memory and end with the page.
  */
 
+import { cloneOf, discard, headerOf } from './answers.ts'
 import { attempt, bothSignals, type Finished, isOffline, notSent, OUTCOME } from './attempt.ts'
 import { answer, link, outcomeOf, release, whenEnded } from './callers.ts'
 import type { Engine } from './core/engine.ts'
@@ -87,7 +88,7 @@ export class Runner {
     if (task.call?.options.mode === 'defer' && task.waiter) {
       const traceId = traceIdOf(task.call.headers) ?? random128(this.host.draw)
       release(task)?.resolve(accepted(task.call.transport, task.taskId, traceId))
-      task.last?.answer?.discard()
+      discard(task.last?.answer)
     } else if (task.call?.signal && task.waiter) {
       link(task, task.call.signal, (reason) => this.cancel(task, reason))
     }
@@ -123,7 +124,7 @@ export class Runner {
   /** Tells the core how an attempt ended and does what it says. */
   settle(task: Task, finished: Finished): void {
     if (this.#state === 'stopped' || task.slot < 0) {
-      finished.answer?.discard()
+      discard(finished.answer)
       return
     }
     this.guard(() => this.#decide(task, finished))
@@ -266,7 +267,7 @@ export class Runner {
     const sent = finished.answer !== null || finished.error !== undefined
     if (sent) {
       // before the core is asked: should it trap, this is what the caller gets
-      task.last?.answer?.discard()
+      discard(task.last?.answer)
       task.last = finished
       task.lastStatus = status
     }
@@ -319,9 +320,9 @@ export class Runner {
 
   /** The server's own wait in ms, from now; NaN: it named none, or none that can be read. */
   #serverDelay(answer: Answer | null, now: number): number {
-    const header = answer?.header('retry-after')
+    const header = answer && headerOf(answer, 'retry-after')
     if (!header) return Number.NaN
-    const delay = this.#engine.glue.parse_retry_after(header, answer?.header('date') ?? undefined, now)
+    const delay = this.#engine.glue.parse_retry_after(header, headerOf(answer, 'date') ?? undefined, now)
     return delay < 0 ? Number.NaN : delay
   }
 
@@ -335,9 +336,9 @@ export class Runner {
     if (status === 'SUCCEEDED') {
       this.totals.succeeded++
       if (events.has('succeeded')) {
-        events.emit('succeeded', { task: this.show(task), response: task.last?.answer?.clone() ?? null })
+        events.emit('succeeded', { task: this.show(task), response: task.last?.answer ? cloneOf(task.last.answer) : null })
       }
-      if (!task.waiter) task.last?.answer?.discard()
+      if (!task.waiter) discard(task.last?.answer)
     } else if (status === 'EXHAUSTED') {
       this.totals.exhausted++
       if (events.has('exhausted')) {

@@ -27,13 +27,12 @@ export interface Answer {
   readonly status: number
   /** A redirect that a replay must not follow. */
   readonly redirectRefused: boolean
-  header(name: string): string | null
   /** Gives the answer to the caller: returns it, or throws what the caller expects to be thrown. */
   deliver(mark: Mark | null): unknown
-  /** For listeners; null where the answer is no Response. */
-  clone(): Response | null
+  // What only a task needs; for fetch it is in `answers.ts`.
+  header?(name: string): string | null
   /** Nobody will read it: lets go of the connection. */
-  discard(): void
+  discard?(): void
 }
 
 /** Put on the result of a task that was given up: `response.redrive`, `error.redrive`. */

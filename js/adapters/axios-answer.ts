@@ -44,11 +44,6 @@ export class AxiosAnswer implements Answer {
     throw mark(this.#error, redrive)
   }
 
-  /** It is no Response. */
-  clone(): null {
-    return null
-  }
-
   /** The body is read already, or it is a stream that nobody will read. */
   discard(): void {
     const { data }: { data: unknown } = this.#response

@@ -19,8 +19,8 @@ const rustLayers = layers(
 
 const typescriptLayers = layers(
   'errors error-text clock events policy options types check ids verdict transport host uuid7 policy-fields redirects',
-  'core/* request task attempt fetch-transport idempotency registry hooks lanes wake callers report nothing fetch-replay',
-  'runner intake pages desk internals dead-letters loader opening engine engine.workerd',
+  'core/* request task attempt fetch-transport idempotency registry hooks lanes wake callers report nothing fetch-replay answers',
+  'runner intake pages desk internals dead-letters loader opening prepare engine engine.workerd',
   'queue',
   'adapters/* testing testing/*',
   'public index index.workerd core core.workerd',

@@ -1,6 +1,6 @@
+import { instantiate as instantiateCore } from '../../js/core/inline.ts'
 import type { EngineModule } from '../../js/loader.ts'
-
-const loadEngine = () => import('../../js/engine.ts')
+import { preparing } from '../../js/prepare.ts'
 
 /** The engine, with one method of its core that traps when told; its timer does from then on. */
 export function trappingAt(method: string): { load: () => Promise<EngineModule>; trap: () => void } {
@@ -10,9 +10,8 @@ export function trappingAt(method: string): { load: () => Promise<EngineModule>;
       armed = true
     },
     load: async () => {
-      const module = await loadEngine()
       const instantiate = async () => {
-        const engine = await module.instantiate()
+        const engine = await instantiateCore()
         class Trapping extends engine.glue.CoreQueue {}
         const original = Reflect.get(engine.glue.CoreQueue.prototype, method) as (...args: unknown[]) => unknown
         Object.defineProperty(Trapping.prototype, method, {
@@ -30,7 +29,7 @@ export function trappingAt(method: string): { load: () => Promise<EngineModule>;
         }
         return { ...engine, glue: { ...engine.glue, CoreQueue: Trapping, WakeTimer: Timer } }
       }
-      return { ...module, instantiate }
+      return { prepare: preparing(instantiate) }
     },
   }
 }

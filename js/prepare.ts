@@ -1,0 +1,20 @@
+/** From a chunk that has arrived to a runner: the same for both ways in which the wasm can come along. */
+
+import type { Engine } from './core/engine.ts'
+import { Desk } from './desk.ts'
+import { errorText } from './error-text.ts'
+import type { Host } from './host.ts'
+import { type EngineModule, Unloadable } from './loader.ts'
+import { Runner } from './runner.ts'
+
+export function preparing(instantiate: (wasm?: unknown) => Promise<Engine>): EngineModule['prepare'] {
+  return async (wasm) => {
+    try {
+      const engine = await instantiate(wasm)
+      return (host: Host) => new Desk(new Runner(engine, host))
+    } catch (error) {
+      const message = `no WebAssembly (${errorText(error)}): calls are plain fetch; a Content-Security-Policy needs script-src 'wasm-unsafe-eval'`
+      throw new Unloadable('wasm_refused', message, error)
+    }
+  }
+}
