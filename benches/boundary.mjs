@@ -1,32 +1,39 @@
 // What a call into the wasm costs, and what text costs on top: the figures behind "numbers in, numbers out"
 // (docs/adr/0003-numbers-across-the-boundary.md). Run it after `npm run build`: node benches/boundary.mjs
-import { readFile } from 'node:fs/promises'
+import { instantiate } from '../js/core/inline.ts'
+import { policyDefaults, resolvePolicy } from '../js/policy.ts'
+import { policyFields } from '../js/policy-fields.ts'
 import { takeTurns } from './lib/measure.mjs'
 
-const generated = new URL('../js/core/generated/', import.meta.url)
-const glue = await import(new URL('glue.js', generated).href)
-const bytes = await readFile(new URL('redrive.wasm', generated))
-const { instance } = await WebAssembly.instantiate(bytes, { './redrive_bg.js': glue })
-glue.__wbg_set_wasm(instance.exports)
-instance.exports.__wbindgen_start()
-
+const { glue, memory, scratch } = await instantiate()
 const queue = new glue.CoreQueue(3, 3, 100, 1e6, 1n)
 const lane = queue.lane()
 const now = 1_790_000_000_000
-queue.admit(now, lane, queue.policy(new Float64Array(20).fill(Number.NaN)), 0, 0, 1, now, Infinity, Infinity, false)
+const policy = queue.policy(policyFields(resolvePolicy({}, policyDefaults)))
+queue.admit(now, lane, policy, 0, 0, 1, now, Infinity, Infinity, 0xffffffff, false)
 
-// Refused at its first byte, so that what is left is the crossing.
 const header = 'x'.repeat(200)
+const name = 'idempotency-key'
 const encoder = new TextEncoder()
-const buffer = new Uint8Array(instance.exports.memory.buffer, instance.exports.__wbindgen_malloc(1024, 1), 1024)
+const buffer = new Uint8Array(memory.buffer, glue.scratch(1024), 1024)
+
+/** How wasm-bindgen begins with every `&str`, and the queue with short text. */
+function oneByOne(text) {
+  const { length } = text
+  for (let i = 0; i < length; i++) buffer[i] = text.charCodeAt(i)
+  return length
+}
 
 const cases = {
   'an empty call': () => queue.depth(),
   'two numbers in, one out': () => queue.heldUntil(lane, now),
-  'a view of the wasm memory': () => new Uint32Array(instance.exports.memory.buffer, queue.actionsPtr(), 2).length,
-  '200 characters in, as &str': () => glue.parse_retry_after(header, undefined, now),
+  'a view of the wasm memory': () => new Uint32Array(memory.buffer, queue.actionsPtr(), 2).length,
   '200 characters, encodeInto a kept buffer': () => encoder.encodeInto(header, buffer).written,
-  'an object out: stats() of one lane': () => queue.stats().depth,
+  '200 characters, one by one': () => oneByOne(header),
+  '15 characters, encodeInto a kept buffer': () => encoder.encodeInto(name, buffer).written,
+  '15 characters, one by one': () => oneByOne(name),
+  '200 characters as the queue hands them over': () => scratch.text(header),
+  'lists out: stats() of one lane': () => queue.stats()[0],
 }
 
 const calls = 20_000
@@ -40,5 +47,5 @@ function nanoseconds(work) {
 const contestants = Object.fromEntries(Object.entries(cases).map(([name, work]) => [name, () => nanoseconds(work)]))
 const figures = await takeTurns(contestants, { rounds: 40, warmUp: 5 })
 console.log(`ns per call, medians (Node ${process.versions.node})`)
-for (const [name, ns] of Object.entries(figures)) console.log(`${name.padEnd(42)}${ns.toFixed(1).padStart(9)}`)
+for (const [name, ns] of Object.entries(figures)) console.log(`${name.padEnd(46)}${ns.toFixed(1).padStart(9)}`)
 if (Number.isNaN(sink)) throw new Error('a case gave no number')

@@ -9,9 +9,7 @@ export const OUTCOME = {
   network: 1,
   timeout: 2,
   offline: 3,
-  credentials: 4,
-  vetoed: 5,
-  released: 6,
+  // 4 to 6 never left: `unsent.ts`
   /** No repeat will mend it: a redirect a replay must not follow, an error of the caller's own making. */
   final: 7,
 } as const
@@ -32,11 +30,6 @@ export interface Finished {
 export function deliver(finished: Finished): unknown {
   if (finished.answer) return finished.answer.deliver(null)
   throw finished.error
-}
-
-/** An attempt that never left. */
-export function notSent(outcome: number, now: number): Finished {
-  return { outcome, status: 0, answer: null, error: undefined, startedAt: now, durationMs: 0 }
 }
 
 export interface AttemptPlan extends AttemptInit {

@@ -1,10 +1,11 @@
 /** What the people who wait for a task get, and when they stop waiting. Each promise settles once (S22). */
 
-import { discard } from './answers.ts'
+import { cloneOf, discard } from './answers.ts'
 import { ExhaustedError, RedriveError } from './errors.ts'
+import type { Emitter } from './events.ts'
 import type { Task, Waiter } from './task.ts'
 import { mark } from './transport.ts'
-import type { RetryTask, TaskOutcome } from './types.ts'
+import type { ExhaustedReason, QueueEvents, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
 
 /** The caller stops waiting, whatever for; who settles its promise is given it. */
 export function release(task: Task): Waiter | undefined {
@@ -17,11 +18,14 @@ export function release(task: Task): Waiter | undefined {
 
 /** Gives the caller the last answer, else its own last error, else `otherwise()`; with nobody waiting, lets go of the answer. */
 export function answer(task: Task, otherwise: () => unknown): void {
-  const { last } = task
-  const waiter = release(task)
+  const { last, joined } = task
+  task.joined = []
+  // where nobody waits for the task itself, one who joined gets its answer
+  const [waiter, ...others] = [release(task) ?? [], ...joined].flat()
+  // first, while the answer's body is still unread
+  for (const other of others) answerJoined(task, other, otherwise)
   if (!waiter) {
-    // a listener may be reading what a success brought
-    if (task.status !== 'SUCCEEDED') discard(last?.answer)
+    discard(last?.answer)
     return
   }
   const word = task.reason ? { taskId: task.taskId, reason: task.reason } : null
@@ -30,6 +34,17 @@ export function answer(task: Task, otherwise: () => unknown): void {
     else waiter.reject(mark(last ? last.error : otherwise(), word))
   } catch (thrown) {
     // an answer that its caller expects to be thrown
+    waiter.reject(thrown)
+  }
+}
+
+/** Somebody who asked for the same: the same answer, a copy where it can be read only once. */
+function answerJoined({ last, reason, taskId }: Task, waiter: Waiter, otherwise: () => unknown): void {
+  const word = reason ? { taskId, reason } : null
+  try {
+    if (!last?.answer) waiter.reject(last ? last.error : otherwise())
+    else waiter.resolve(mark(cloneOf(last.answer) ?? last.answer.deliver(word), word))
+  } catch (thrown) {
     waiter.reject(thrown)
   }
 }
@@ -58,6 +73,28 @@ export function whenEnded(task: Task): Promise<TaskOutcome> {
     task.outcome = { promise, resolve }
   }
   return task.outcome.promise
+}
+
+/** Tells those who listen that the task has ended. */
+export function tellEnd({ status, reason, last }: Task, events: Emitter<QueueEvents>, show: () => RetryTask): void {
+  if (status === 'SUCCEEDED') {
+    if (!events.has('succeeded')) return
+    events.emit('succeeded', { task: show(), response: last?.answer ? cloneOf(last.answer) : null })
+  } else if (status === 'EXHAUSTED') {
+    if (events.has('exhausted')) events.emit('exhausted', { task: show(), reason: reason as ExhaustedReason })
+  } else if (events.has('cancelled')) events.emit('cancelled', { task: show() })
+}
+
+export interface Totals {
+  succeeded: number
+  exhausted: number
+  cancelled: number
+}
+
+export function count(totals: Totals, status: TaskStatus): void {
+  if (status === 'SUCCEEDED') totals.succeeded++
+  else if (status === 'EXHAUSTED') totals.exhausted++
+  else totals.cancelled++
 }
 
 /** How a terminal task ended. */

@@ -87,6 +87,8 @@ export function show(value: unknown): string {
   return typeof value === 'function' ? fn.expected : String(value)
 }
 
+export const origin: Rule = { ...text, expected: 'an http(s) origin', ok: (url) => !!originIn(url) }
+
 /** The origin of a URL that has one; undefined otherwise. (`URL.canParse` is younger than the engines meant.) */
 export function originIn(url: unknown): string | undefined {
   try {

@@ -1,21 +1,33 @@
 /** Questions about tasks, and orders to them: what `get`, `list`, `enqueue` and their like do once there is a runner. */
 
 import { assertNotAborted } from './attempt.ts'
-import { check, oneOf, originIn, type Rules, text } from './check.ts'
+import { check, oneOf, origin, originIn, type Rules } from './check.ts'
+import type { Keys } from './core/keys.ts'
 import { DeadLetterDesk } from './dead-letters.ts'
 import { notFound, RedriveError } from './errors.ts'
+import { explain } from './explain.ts'
 import { assertSendable } from './fetch-replay.ts'
 import { Intake } from './intake.ts'
+import { showEntries } from './log.ts'
 import { PAGE_RULES, showPage } from './pages.ts'
 import type { Call } from './request.ts'
 import type { Runner } from './runner.ts'
-import { showEntries, type Task } from './task.ts'
-import type { AttemptLog, EnqueueReceipt, ListFilter, PageOptions, RetryTask, TaskOutcome, TaskPage } from './types.ts'
+import type { Task } from './task.ts'
+import type {
+  AttemptLog,
+  Decision,
+  EnqueueReceipt,
+  ListFilter,
+  PageOptions,
+  RetryTask,
+  TaskOutcome,
+  TaskPage,
+} from './types.ts'
 
 const LIST_RULES: Rules<ListFilter> = {
   ...PAGE_RULES,
   status: oneOf('string', 'PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
-  origin: { ...text, expected: 'an http(s) origin', ok: (url) => !!originIn(url) },
+  origin,
 }
 
 export class Desk {
@@ -23,17 +35,19 @@ export class Desk {
   readonly intake: Intake
   readonly deadLetters: DeadLetterDesk
 
-  constructor(runner: Runner) {
+  constructor(runner: Runner, loadKeys: () => Promise<Keys>) {
     this.runner = runner
-    this.intake = new Intake(runner)
+    this.intake = new Intake(runner, loadKeys)
     this.deadLetters = new DeadLetterDesk(runner, this.intake)
-    if (runner.host.settings.wantsDurable && globalThis.location !== undefined) {
+    const { principal, store } = runner.host.settings
+    // whoever gives a principal expects tasks to outlive the page
+    if (principal !== undefined && store !== 'memory' && globalThis.location !== undefined) {
       const message = 'this version has no durable store yet: tasks stay in memory and end with the page'
       runner.host.degraded('storage_unavailable', message, 'memory')
     }
   }
 
-  enqueue(call: Call, createdAt: number): EnqueueReceipt {
+  async enqueue(call: Call, createdAt: number): Promise<EnqueueReceipt> {
     const { method, origin, bytes, plain } = call
     if (plain === 'too-large') {
       const { maxBodyBytes } = this.runner.host.settings
@@ -50,8 +64,8 @@ export class Desk {
     }
     assertSendable(call.transport)
     assertNotAborted(call.signal)
-    const { taskId, key } = this.intake.enqueue(call, createdAt)
-    return { taskId, idempotencyKey: key, durability: 'memory', deduplicated: false }
+    const { task, deduplicated } = await this.intake.enqueue(call, createdAt)
+    return { taskId: task.taskId, idempotencyKey: task.key, durability: 'memory', deduplicated }
   }
 
   get(taskId: string): RetryTask | undefined {
@@ -63,6 +77,11 @@ export class Desk {
     check('attempts', page, PAGE_RULES)
     const task = this.#find(taskId)
     return task ? showEntries(task, page) : { attempts: [] }
+  }
+
+  explain(taskId: string): readonly Decision[] {
+    const task = this.#find(taskId)
+    return task ? explain(task, this.runner.standing(task), this.runner.host.now()) : []
   }
 
   list(filter: ListFilter = {}): TaskPage {

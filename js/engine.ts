@@ -4,4 +4,6 @@ import { instantiate } from './core/inline.ts'
 import type { EngineModule } from './loader.ts'
 import { preparing } from './prepare.ts'
 
-export const prepare: EngineModule['prepare'] = preparing(instantiate)
+export const prepare: EngineModule['prepare'] = preparing(instantiate, () =>
+  import('./core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
+)

@@ -1,7 +1,8 @@
 /** The same, where the wasm is a static import. */
 
+import { instantiateKeys } from './core/keys-static.ts'
 import { instantiate } from './core/static.ts'
 import type { EngineModule } from './loader.ts'
 import { preparing } from './prepare.ts'
 
-export const prepare: EngineModule['prepare'] = preparing(instantiate)
+export const prepare: EngineModule['prepare'] = preparing(instantiate, instantiateKeys)

@@ -1,10 +1,10 @@
 /** Asks the user's `credentials` and `beforeAttempt` before a retry, inside a time limit that keeps a lease useful. */
 
-import { OUTCOME } from './attempt.ts'
 import { within } from './clock.ts'
 import { errorText } from './error-text.ts'
 import type { Host } from './host.ts'
 import type { AttemptContext, RetryTask } from './types.ts'
+import { UNSENT } from './unsent.ts'
 
 const HOOK_MS = 5_000
 
@@ -24,14 +24,13 @@ export async function askHooks(host: Host, task: RetryTask, context: AttemptCont
     } catch (error) {
       const message = `credentials() failed (${errorText(error)}): the attempt was given back and is tried again later`
       host.degraded('credentials_failed', message, 'credentials')
-      return { overlay: null, outcome: OUTCOME.credentials }
+      return { overlay: null, outcome: UNSENT.credentials }
     }
   }
   if (beforeAttempt) {
     try {
       const given = new Promise<boolean>((resolve) => resolve(beforeAttempt(task, context)))
-      if ((await within(clock, HOOK_MS, 'beforeAttempt()', given)) === false)
-        return { overlay, outcome: OUTCOME.vetoed }
+      if ((await within(clock, HOOK_MS, 'beforeAttempt()', given)) === false) return { overlay, outcome: UNSENT.vetoed }
     } catch (error) {
       host.degraded('hook_threw', `beforeAttempt() failed (${errorText(error)}): the attempt was made`, 'beforeAttempt')
     }

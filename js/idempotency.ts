@@ -12,7 +12,10 @@ export type KeyMaker = () => string
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 export interface KeyReading {
+  /** '': to be made of the request's content, once that is at hand. */
   readonly key: string | null
+  /** The queue's own, so nobody else has it. */
+  readonly made: boolean
   readonly replayable: boolean
   readonly addedCrossOrigin: boolean
   /** An unsafe call to an origin that may not be given the header, and nobody vouches for it. */
@@ -28,21 +31,25 @@ export function readKey(
   const { method, origin, headers, options } = call
   const crossOrigin = isCrossOrigin(origin)
   const header = settings?.header ?? 'Idempotency-Key'
-  const mayGetKey = settings && (!settings.origins || !crossOrigin || settings.origins.has(origin))
-  const wantsKey = settings?.methods.has(method)
+  const mayGetKey = settings && (!settings.allowed || !crossOrigin || settings.allowed.has(origin))
+  const wantsKey = settings?.keyed.has(method)
   const present = headers.get(header)
 
   let key = options.idempotencyKey ?? (present || null)
-  if (key === null && wantsKey && mayGetKey) key = make()
-  let addedCrossOrigin = false
-  if (key !== null && key !== present) {
-    headers.set(header, settings?.format === 'sf-string' ? `"${key.replace(/["\\]/g, '\\$&')}"` : key)
-    addedCrossOrigin = crossOrigin
-  }
+  const made = key === null && wantsKey === true && !!mayGetKey
+  if (made) key = settings?.mode === 'content' ? '' : make()
+  const added = key !== null && key !== present
+  if (added && key) putKey(headers, key, settings)
   const vouched = options.idempotent === true
   const originMissing = key === null && wantsKey === true && !vouched
   const replayable = key !== null || vouched || (!originMissing && IDEMPOTENT.has(method))
-  return { key, replayable, addedCrossOrigin, originMissing }
+  return { key, made, replayable, addedCrossOrigin: added && crossOrigin, originMissing }
+}
+
+/** As the header has it. */
+export function putKey(headers: Headers, key: string, settings: IdempotencySettings | null): void {
+  const value = settings?.format === 'sf-string' ? `"${key.replace(/["\\]/g, '\\$&')}"` : key
+  headers.set(settings?.header ?? 'Idempotency-Key', value)
 }
 
 /** Only pages and their workers have an origin of their own. */

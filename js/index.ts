@@ -6,7 +6,7 @@ import { RetryQueue as Queue } from './queue.ts'
 
 export * from './public.ts'
 
-const source: EngineSource = { lazy: true, load: () => import('./engine.ts') }
+const source: EngineSource = () => import('./engine.ts')
 
 /** Tries failed requests again: at the right time, under the same key, within limits. */
 export class RetryQueue extends Queue {

@@ -7,7 +7,7 @@ import { RetryQueue as Queue } from './queue.ts'
 
 export * from './public.ts'
 
-const source: EngineSource = { lazy: false, load: async () => engine }
+const source: EngineSource = async () => engine
 
 /** Tries failed requests again: at the right time, under the same key, within limits. */
 export class RetryQueue extends Queue {

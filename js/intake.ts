@@ -1,15 +1,19 @@
-/** How a call becomes a task: after a failed first attempt, by `enqueue`, held back by its origin, or from the dead letters. */
+/** How a call becomes a task: after a failed first attempt, by `enqueue`, held back or in an order, or from the dead letters. */
 
-import { deliver, type Finished, notSent, OUTCOME } from './attempt.ts'
+import { discard } from './answers.ts'
+import { deliver, type Finished, OUTCOME } from './attempt.ts'
+import type { Keys } from './core/keys.ts'
 import { NONE } from './core/none.ts'
+import { Dedupe } from './dedupe.ts'
 import { QueueFullError, RedriveError, WasmUnavailableError } from './errors.ts'
-import { isFinal } from './fetch-replay.ts'
+import { accepted, isFinal } from './fetch-replay.ts'
 import type { ResolvedPolicy } from './policy.ts'
 import { policyFields } from './policy-fields.ts'
 import type { Call } from './request.ts'
 import type { Runner } from './runner.ts'
 import { Task } from './task.ts'
 import type { RetryTask } from './types.ts'
+import { notSent, UNSENT } from './unsent.ts'
 import { uuid7Maker } from './uuid7.ts'
 import { CLASS, FLAG } from './verdict.ts'
 
@@ -25,21 +29,58 @@ interface Terms {
   readonly started: boolean
 }
 
+/** The answer of a call that was not sent, on its way: in an object, since a bare promise would be awaited. */
+export interface Early {
+  readonly answer: Promise<unknown>
+}
+
+const isLive = ({ status }: Task) => status === 'PENDING' || status === 'IN_FLIGHT'
+const tooLate = (task: Task, waitMs: number) =>
+  `${task.what} is under way as task ${task.taskId}, longer than waitMs ${waitMs}`
+
 export class Intake {
   readonly #runner: Runner
   /** Named policies stay with the core; a call's own goes with its last task. */
   readonly #pinned = new Map<ResolvedPolicy, number>()
 
   readonly #nextTaskId: (now: number) => string
+  readonly #dedupe: Dedupe
 
-  constructor(runner: Runner) {
+  constructor(runner: Runner, loadKeys: () => Promise<Keys>) {
     this.#runner = runner
+    this.#dedupe = new Dedupe(runner.host, runner.registry, loadKeys)
     this.#nextTaskId = uuid7Maker(runner.host.draw)
+  }
+
+  /**
+   * What the caller's first attempt has to wait for; undefined: nothing. Resolves with the answer of a call that became
+   * a task at once: its origin asked everybody to wait, it is one of an order, or it came too late to be sent.
+   */
+  before(call: Call, createdAt: number): Promise<Early | undefined> | undefined {
+    if (this.#runner.stopped) return undefined
+    const { orderKey, expiresAt = FOREVER } = call.options
+    const early = orderKey !== undefined || expiresAt < createdAt || this.#runner.heldUntil(call.origin) > createdAt
+    if (call.key !== '' && !early && !this.#mayBeKnown(call)) return undefined
+    return this.#before(call, createdAt, early)
+  }
+
+  async #before(call: Call, createdAt: number, early: boolean): Promise<Early | undefined> {
+    if (call.key === '') await this.#dedupe.giveKey(call)
+    while (this.#mayBeKnown(call)) {
+      const same = await this.#dedupe.find(call)
+      if (early && same && isLive(same)) {
+        return { answer: this.#join(same, call, notSent(UNSENT.released, createdAt), createdAt) }
+      }
+      if (same) break
+    }
+    return early ? this.hold(call, createdAt) : undefined
   }
 
   /** The caller's first attempt failed in a way that may pass. Settles as the caller is to be answered. */
   async adopt(call: Call, finished: Finished, createdAt: number): Promise<unknown> {
     const { host } = this.#runner
+    // one of an order waits for its turn, one in content mode for its key; this one went out while there was no core
+    if (call.options.orderKey !== undefined || call.key === '') return deliver(finished)
     if (!finished.answer && isFinal(call.transport, finished.error)) return deliver(finished)
     if (call.addedCrossOrigin && finished.outcome === OUTCOME.network) {
       const { method, origin } = call
@@ -48,6 +89,14 @@ export class Intake {
     }
     // being offline is no fault of the server, but it is as passing a failure as any
     const outcome = finished.outcome === OUTCOME.offline ? OUTCOME.network : finished.outcome
+    while (this.#mayBeKnown(call)) {
+      const same = await this.#dedupe.find(call).catch((conflict) => {
+        discard(finished.answer)
+        throw conflict
+      })
+      if (same && isLive(same)) return this.#join(same, call, finished, createdAt)
+      if (same) break
+    }
     // a core that traps here must not cost the caller its answer
     const task = this.#runner.guard(() => {
       const meaning = this.#withPolicy(call.policy, (policy) => {
@@ -68,23 +117,32 @@ export class Intake {
     })
   }
 
-  /** The origin asked everybody to wait before this call was first sent: it becomes a task at once. undefined: the core trapped. */
-  hold(call: Call, createdAt: number): Promise<unknown> | undefined {
+  /** A call that must not be sent now becomes a task at once. undefined: the core trapped. */
+  hold(call: Call, createdAt: number): Early | undefined {
     const { host } = this.#runner
-    const terms = { createdAt, ...this.#fetchTerms(call, createdAt), started: true }
+    // one of an order waits for its turn; of any other the core says at once whether the wait is too long for its caller
+    const ordered = call.options.orderKey !== undefined
+    const terms = { createdAt, ...this.#fetchTerms(call, createdAt), started: !ordered }
     const admitted = this.#runner.guard(() => ({ task: this.#admit(call, terms) }))
     if (!admitted) return undefined
     const { task } = admitted
     if (!task) throw this.#full()
-    return new Promise((resolve, reject) => {
+    const answer = new Promise((resolve, reject) => {
       task.waiter = { resolve, reject }
-      // an attempt given back unsent: so the core says at once whether the hold is too long for this call
-      this.#runner.settle(task, notSent(OUTCOME.released, host.now()))
+      if (ordered) this.#announce(task)
+      // an attempt given back unsent
+      else this.#runner.settle(task, notSent(UNSENT.released, host.now()))
     })
+    return { answer }
   }
 
-  /** Queues a call that was not sent yet. */
-  enqueue(call: Call, createdAt: number): Task {
+  /** Queues a call that was not sent yet, or finds the task that it is one with. */
+  async enqueue(call: Call, createdAt: number): Promise<{ readonly task: Task; readonly deduplicated: boolean }> {
+    if (call.key === '') await this.#dedupe.giveKey(call)
+    while (this.#mayBeKnown(call)) {
+      const same = await this.#dedupe.find(call)
+      if (same) return { task: same, deduplicated: true }
+    }
     const expiresAt = call.options.expiresAt ?? FOREVER
     const task = this.#unlessTrapped(() => {
       const held = this.#admit(call, { createdAt, expiresAt, waitUntil: FOREVER, started: false })
@@ -92,7 +150,61 @@ export class Intake {
       return held
     })
     if (!task) throw this.#full()
-    return task
+    return { task, deduplicated: false }
+  }
+
+  /** Whether there may be a task that the call is one with. Answered at once, so that an admission can follow at once. */
+  #mayBeKnown({ key, made, fingerprint }: Call): boolean {
+    const unique = key === null || (made && fingerprint === undefined)
+    return !unique && this.#runner.registry.withKey(key, this.#runner.host.now()) !== undefined
+  }
+
+  /** The caller gets what the task gets, and its own answer if that takes longer than it waits. */
+  #join(task: Task, call: Call, own: Finished, createdAt: number): Promise<unknown> {
+    const { host } = this.#runner
+    const { mode, waitMs = DEFAULT_WAIT_MS } = call.options
+    if (mode === 'defer') {
+      discard(own.answer)
+      return Promise.resolve(accepted(call.transport, task.taskId, this.#runner.traceId(call)))
+    }
+    return new Promise((resolve, reject) => {
+      const left = () => {
+        disarm()
+        call.signal?.removeEventListener('abort', onAbort)
+        task.joined = task.joined.filter((waiter) => waiter !== joined)
+      }
+      const joined = {
+        resolve: (value: unknown) => {
+          left()
+          discard(own.answer)
+          resolve(value)
+        },
+        reject: (error: unknown) => {
+          left()
+          discard(own.answer)
+          reject(error)
+        },
+      }
+      const onAbort = () => joined.reject(call.signal?.reason)
+      let disarm = () => {}
+      const wait = () => {
+        const leftMs = createdAt + waitMs - host.now()
+        disarm = host.settings.clock.after(Math.max(0, leftMs), giveUp)
+      }
+      const giveUp = () => {
+        // a timer holds 24.8 days at most and may wake early
+        if (host.now() < createdAt + waitMs) return wait()
+        left()
+        const late = own.outcome === UNSENT.released ? new RedriveError('WAIT_EXCEEDED', tooLate(task, waitMs)) : null
+        if (late) reject(late)
+        else new Promise((give) => give(deliver(own))).then(resolve, reject)
+      }
+      task.joined = [...task.joined, joined]
+      wait()
+      call.signal?.addEventListener('abort', onAbort, { once: true })
+      // while the two requests were compared
+      if (call.signal?.aborted) onAbort()
+    })
   }
 
   /** Puts a dead letter back with its key and history, its attempts counted anew. */
@@ -101,7 +213,7 @@ export class Intake {
     const now = this.#runner.host.now()
     if (!call) throw new RedriveError('TASK_NOT_FOUND', `${task.what} has no request left to send`)
     const { keyTtlMs = FOREVER } = call.policy
-    const firstAt = task.entries[0]?.startedAt ?? now
+    const firstAt = task.entries.find(({ sent }) => sent)?.startedAt ?? now
     const keyEndsAt = task.key === null || acceptDuplicateRisk ? FOREVER : firstAt + keyTtlMs
     if (keyEndsAt < now) {
       const remedy = 'the server may do the work again; pass acceptDuplicateRisk: true to accept that'
@@ -112,7 +224,7 @@ export class Intake {
       const slot = this.#slot(call, { createdAt: now, expiresAt, waitUntil: FOREVER, started: false })
       if (slot === NONE) return false
       this.#runner.registry.revive(task)
-      task.revive()
+      task.revive(now)
       this.#runner.hold(task, slot)
       this.#announce(task)
       return true
@@ -143,19 +255,23 @@ export class Intake {
     const slot = this.#slot(call, terms)
     if (slot === NONE) return undefined
     const { host, registry } = this.#runner
-    const task = new Task(this.#nextTaskId(host.now()), terms.createdAt, host.settings.principal, call)
+    const task = new Task(this.#nextTaskId(host.now()), terms.createdAt, host.settings.principal ?? null, call)
     this.#runner.hold(task, slot)
     registry.add(task)
+    // a key that somebody else may use again
+    if (call.key !== null && !call.made) this.#dedupe.remember(task, call)
     return task
   }
 
   #slot(call: Call, { createdAt, expiresAt, waitUntil, started }: Terms): number {
-    const { core, lanes, host } = this.#runner
+    const { core, lanes, orders, host } = this.#runner
     const lane = lanes.of(call.origin)
-    const { priority = 0 } = call.options
+    const { priority = 0, orderKey } = call.options
     return this.#withPolicy(call.policy, (policy) => {
       const flags = this.#flags(call)
-      return core.admit(host.now(), lane, policy, priority, call.bytes, flags, createdAt, expiresAt, waitUntil, started)
+      const order = orderKey === undefined ? NONE : orders.of(orderKey)
+      const now = host.now()
+      return core.admit(now, lane, policy, priority, call.bytes, flags, createdAt, expiresAt, waitUntil, order, started)
     })
   }
 
@@ -185,8 +301,8 @@ export class Intake {
   }
 
   #full(): QueueFullError {
-    const { capacity, capacityBytes } = this.#runner.host.settings
-    const held = `${capacity} tasks or ${capacityBytes} bytes of bodies`
+    const { host, limits } = this.#runner
+    const held = `${host.settings.capacity} tasks or ${limits.capacityBytes} bytes of bodies`
     return new QueueFullError(`the queue holds ${held} already; raise capacity or capacityBytes, or wait for 'idle'`)
   }
 }

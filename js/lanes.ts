@@ -1,6 +1,6 @@
 /** Names of lanes. The core knows a lane by number; a lane is one principal's requests to one origin. */
 
-import type { CoreQueue } from './core/generated/glue.js'
+import type { CoreQueue } from './core/generated/queue/glue.js'
 
 /** A page talks to few origins, a crawler to many: past this, lanes that hold nothing are let go. */
 const SWEEP_AT = 256

@@ -2,9 +2,10 @@
 
 import { systemClock, whenIdle, within } from './clock.ts'
 import type { Desk } from './desk.ts'
+import { RedriveError } from './errors.ts'
 import type { Host } from './host.ts'
-import { errorText } from './error-text.ts'
-import { type EngineSource, Unloadable } from './loader.ts'
+import type { EngineSource } from './loader.ts'
+import type { DegradedCode } from './types.ts'
 
 /** A chunk that takes longer is not waited for: the call that needs it gets its own answer. Real time, whatever the clock. */
 const LOAD_MS = 10_000
@@ -12,14 +13,15 @@ const LOAD_MS = 10_000
 export class Opening {
   /** What calls can use right now. */
   opened: Desk | undefined
+  /** What is being started; awaiting it starts nothing. */
+  starting: Promise<Desk | undefined> | undefined
   /** Why there is nothing to use. */
-  failure: Unloadable | undefined
+  failure: RedriveError | undefined
   readonly #source: EngineSource
   readonly #host: Host
   /** Scopes paused before there was a runner to tell; '': everything. */
   readonly #paused = new Set<string>()
   readonly #onOnline = () => this.#prefetch()
-  #starting: Promise<Desk | undefined> | undefined
   #cancelIdle: (() => void) | undefined
   #closed = false
   #letGo: () => void = () => {}
@@ -35,20 +37,15 @@ export class Opening {
     // asked for late or never: until then its failure is nobody's unhandled rejection
     if (wasm instanceof Promise) wasm.catch(() => {})
     // elsewhere chunks lie on the disk; in Workers nothing may be timed at module scope
-    if (!source.lazy || preload === 'never' || (preload === 'idle' && globalThis.location === undefined)) return
+    if (preload === 'never' || (preload === 'idle' && globalThis.location === undefined)) return
     if (preload === 'eager') this.#prefetch()
     else this.#cancelIdle = whenIdle(() => this.#prefetch())
   }
 
   /** The runner, started now if need be; undefined where the core cannot run. */
   open(): Promise<Desk | undefined> {
-    this.#starting ??= this.#start()
-    return this.#starting
-  }
-
-  /** Waits for a runner being started, but starts none: with none there is no task to speak of. */
-  async existing(): Promise<Desk | undefined> {
-    return this.#starting
+    this.starting ??= this.#start()
+    return this.starting
   }
 
   pause(origin: string | undefined): void {
@@ -67,14 +64,14 @@ export class Opening {
     this.#cancelIdle?.()
     globalThis.removeEventListener?.('online', this.#onOnline)
     this.#letGo()
-    await this.#starting
+    await this.starting
     await this.opened?.runner.close(drainMs)
   }
 
   async #start(): Promise<Desk | undefined> {
     const { settings } = this.#host
     try {
-      const loading = this.#source.load().then((module) => module.prepare(settings.wasm))
+      const loading = this.#source().then((module) => module.prepare(settings.wasm))
       const timely = within(systemClock, LOAD_MS, 'loading the core', loading)
       const makeDesk = await Promise.race([timely, this.#closing])
       if (!makeDesk || this.#closed) return undefined
@@ -88,17 +85,17 @@ export class Opening {
   }
 
   #prefetch(): void {
-    this.#source.load().catch((error) => this.#failed(error))
+    this.#source().catch((error) => this.#failed(error))
   }
 
   #failed(error: unknown): void {
-    const why = `the core could not be loaded (${errorText(error)}): calls are plain fetch`
-    this.failure = error instanceof Unloadable ? error : new Unloadable('core_unreachable', why, error)
+    const why = `the core could not be loaded (${error}): calls are plain fetch`
+    this.failure = error instanceof RedriveError ? error : new RedriveError('core_unreachable', why, { cause: error })
     const { code, message } = this.failure
-    this.#host.degraded(code, message, 'core')
+    this.#host.degraded(code as DegradedCode, message, 'core')
     if (code !== 'core_unreachable' || this.#closed) return
     // the next failed call asks again; before that, the network coming back does
-    this.#starting = undefined
+    this.starting = undefined
     globalThis.addEventListener?.('online', this.#onOnline, { once: true })
   }
 }

@@ -12,8 +12,9 @@ import {
   object,
   oneOf,
   or,
-  originIn,
+  origin,
   pattern,
+  type Rule,
   type Rules,
   show,
   text,
@@ -53,6 +54,8 @@ export interface RetryQueueOptions {
   readonly breaker?: false
   /** The retry budget comes with a later version. */
   readonly retryBudget?: false
+  /** What of a request may be shown, and stored: see docs/headers.md. */
+  readonly sanitize?: SanitizeOptions
   /** How unsafe methods get their idempotency key; false: they get none, and POST and PATCH are not retried. */
   readonly idempotency?: IdempotencyOptions | false
   /**
@@ -89,8 +92,16 @@ export interface RetentionOptions {
 }
 
 export interface IdempotencyOptions {
-  /** 'intent': one random 128-bit key per call. 'content' comes with a later version. @default 'intent' */
-  readonly mode?: 'intent'
+  /**
+   * 'intent': one random 128-bit key per call. 'content': SHA-256 of the request (`generateIdempotencyKey` of
+   * `redrive/core`), so that equal requests share a key within `windowMs`; an order placed twice on purpose is then one
+   * order. @default 'intent'
+   */
+  readonly mode?: 'intent' | 'content'
+  /** 'content': how long equal requests share a key, from the first of them. 1 or more. @default 86_400_000, one day */
+  readonly windowMs?: number
+  /** 'content': mixed into the key, so that equal requests of two tenants or users have two keys. @default '' */
+  readonly scope?: string
   /** @default 'Idempotency-Key' */
   readonly header?: string
   /** 'sf-string' puts the key in double quotes (RFC 8941 string). @default 'bare' */
@@ -103,6 +114,23 @@ export interface IdempotencyOptions {
    * @default none in browsers, all elsewhere
    */
   readonly origins?: readonly string[]
+}
+
+export interface SanitizeOptions {
+  /**
+   * Header names to keep beyond the default list: `accept`, `accept-*`, `content-type`, `-language`, `-encoding`, `if-*`,
+   * `prefer`, `range`, `idempotency-key`, `x-requested-with`, `x-request-id`, `x-correlation-id`, `traceparent`,
+   * `tracestate`, `baggage`. Any case; `*` at an end. The deny-list wins, and so does a value that looks like a secret.
+   */
+  readonly persistHeaders?: readonly string[]
+  /** Header names never to keep, beyond the built-in list of what carries credentials. Any case; `*` at an end. */
+  readonly denyHeaders?: readonly string[]
+  /**
+   * Secrets in query parameters. 'memory': such a task is never stored, and what is shown of its URL has `REDACTED` in
+   * their place. 'strip': it may be stored, without those parameters. 'keep': the URL is stored and shown as it is.
+   * @default 'memory'
+   */
+  readonly urlSecrets?: 'memory' | 'strip' | 'keep'
 }
 
 /** Per call: `init.redrive`, Axios `config.redrive`. `false` turns redrive off for the call. */
@@ -125,6 +153,11 @@ export interface TaskOptions {
   readonly waitMs?: number
   /** Higher first among due tasks. A whole number of 32 bits. @default 0 */
   readonly priority?: number
+  /**
+   * Tasks of one `orderKey` run one after another, in the order in which they came. Such a call has no first attempt
+   * of its own that goes out at once: it waits for its turn, and counts in the queue's limits.
+   */
+  readonly orderKey?: string
   /** Aborting `signal` ends only the waiting, not the task. */
   readonly detach?: boolean
   /** The caller vouches: may be retried without a key. */
@@ -134,6 +167,8 @@ export interface TaskOptions {
   /** Epoch ms; no attempt starts after it. */
   readonly expiresAt?: number
 }
+
+const bytes = int(0, Number.MAX_SAFE_INTEGER)
 
 const QUEUE_RULES: Rules<RetryQueueOptions> = {
   name: text,
@@ -145,12 +180,13 @@ const QUEUE_RULES: Rules<RetryQueueOptions> = {
   concurrency: int(1, 1e4),
   concurrencyPerOrigin: int(1, 1e4),
   capacity: int(1, 1e6),
-  capacityBytes: int(0, Number.MAX_SAFE_INTEGER),
-  maxBodyBytes: int(0, Number.MAX_SAFE_INTEGER),
+  capacityBytes: bytes,
+  maxBodyBytes: bytes,
   policy: object,
   policies: list(object),
   retention: object,
   idempotency: or(false, object),
+  sanitize: object,
   credentials: fn,
   beforeAttempt: fn,
   preload: oneOf('string', 'idle', 'eager', 'never'),
@@ -167,14 +203,24 @@ const RETENTION_RULES: Rules<RetentionOptions> = {
   maxDeadLetters: int(0, 1e6),
 }
 
-const token = pattern('an RFC 9110 token', /^[!#$%&'*+.^_`|~\w-]+$/)
+export const token: Rule = pattern('an RFC 9110 token', /^[!#-'*+.^-`|~\w-]+$/)
+
+const headerNames = list(pattern('a header name, or * at its end', /^\*?[!#-'+.^-`|~\w-]+\*?$/))
+
+export const SANITIZE_RULES: Rules<SanitizeOptions> = {
+  persistHeaders: headerNames,
+  denyHeaders: headerNames,
+  urlSecrets: oneOf('string', 'memory', 'strip', 'keep'),
+}
 
 const IDEMPOTENCY_RULES: Rules<IdempotencyOptions> = {
-  mode: oneOf('any', 'intent'),
+  mode: oneOf('string', 'intent', 'content'),
+  windowMs: ms(1),
+  scope: text,
   header: token,
   format: oneOf('string', 'bare', 'sf-string'),
   methods: list(token),
-  origins: list({ ...text, expected: 'an http(s) origin', ok: (url) => !!originIn(url) }),
+  origins: list(origin),
 }
 
 const TASK_RULES: Rules<TaskOptions> = {
@@ -184,87 +230,64 @@ const TASK_RULES: Rules<TaskOptions> = {
   mode: oneOf('string', 'await', 'defer'),
   waitMs: ms(),
   priority: int(-(2 ** 31), 2 ** 31 - 1),
+  orderKey: text,
   detach: flag,
   idempotent: flag,
   sensitive: flag,
   expiresAt: ms(),
 }
 
-const DAY_MS = 86_400_000
-
 const DEFAULTS = {
   name: 'default',
-  principal: null,
   capacity: 10_000,
-  capacityBytes: 50 * 2 ** 20,
   maxBodyBytes: 8 * 2 ** 20,
   preload: 'idle',
   clock: systemClock,
 } as const
 
-const RETENTION = {
-  terminalMs: DAY_MS,
-  maxTerminal: 10_000,
-  deadLetterMs: 30 * DAY_MS,
-  maxDeadLetters: 1_000,
-}
-
-/** The options of a queue, whole and checked. */
-export interface Settings {
+/** The options of a queue, checked; what only tasks are measured by gets its defaults in `limits.ts`. */
+export interface Settings extends Omit<RetryQueueOptions, 'policy' | 'policies' | 'idempotency'> {
   readonly name: string
-  readonly principal: string | null
-  /** The caller gave a principal and so expects tasks to outlive the page. */
-  readonly wantsDurable: boolean
-  readonly concurrency: number
-  readonly concurrencyPerOrigin: number
   readonly capacity: number
-  readonly capacityBytes: number
   readonly maxBodyBytes: number
   readonly policies: ReadonlyMap<string, ResolvedPolicy>
-  readonly retention: Required<RetentionOptions>
   readonly idempotency: IdempotencySettings | null
-  readonly credentials?: NonNullable<RetryQueueOptions['credentials']>
-  readonly beforeAttempt?: NonNullable<RetryQueueOptions['beforeAttempt']>
   readonly preload: 'idle' | 'eager' | 'never'
-  readonly wasm?: unknown
   readonly fetch: typeof fetch
   readonly clock: Clock
-  readonly seed?: bigint
 }
 
-export interface IdempotencySettings {
+export interface IdempotencySettings extends IdempotencyOptions {
   readonly header: string
   readonly format: 'bare' | 'sf-string'
-  readonly methods: ReadonlySet<string>
+  /** Upper case. */
+  readonly keyed: ReadonlySet<string>
   /** null: every origin. */
-  readonly origins: ReadonlySet<string> | null
+  readonly allowed: ReadonlySet<string> | null
 }
 
 export function resolveOptions(given: RetryQueueOptions): Settings {
   check('options', given, QUEUE_RULES)
-  const { clock, concurrency = 3, idempotency = {}, retention = {} } = given
+  const { clock, idempotency = {}, retention = {}, sanitize = {} } = given
   for (const part of ['now', 'monotonic', 'after'] as const) {
     if (clock) follow(`options.clock.${part}`, clock[part], fn)
   }
   check('options.retention', retention, RETENTION_RULES)
+  check('options.sanitize', sanitize, SANITIZE_RULES)
   const globalFetch = globalThis.fetch
   follow('options.fetch', given.fetch ?? globalFetch, fn)
   return {
     ...DEFAULTS,
-    concurrency,
-    concurrencyPerOrigin: concurrency,
     // browsers refuse a fetch that is called without its global
     fetch: given.fetch ?? globalFetch.bind(globalThis),
     ...defined(given),
-    wantsDurable: given.principal !== undefined && given.store !== 'memory',
     policies: resolvePolicies(given),
-    retention: { ...RETENTION, ...defined(retention) },
     idempotency: idempotency ? resolveIdempotency(idempotency) : null,
   }
 }
 
 /** An option given as undefined is one that is not given. */
-function defined<T extends object>(given: T): T {
+export function defined<T extends object>(given: T): T {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
 }
 
@@ -288,10 +311,11 @@ function resolveIdempotency(given: IdempotencyOptions): IdempotencySettings {
   check('options.idempotency', given, IDEMPOTENCY_RULES)
   const { header = 'Idempotency-Key', format = 'bare', methods = ['POST', 'PATCH', 'PUT', 'DELETE'], origins } = given
   return {
+    ...given,
     header,
     format,
-    methods: new Set(methods.map((method) => method.toUpperCase())),
-    origins: origins || globalThis.location ? new Set((origins ?? []).map((url) => new URL(url).origin)) : null,
+    keyed: new Set(methods.map((method) => method.toUpperCase())),
+    allowed: origins || globalThis.location ? new Set((origins ?? []).map((url) => new URL(url).origin)) : null,
   }
 }
 

@@ -1,28 +1,6 @@
 /** A policy as the row of numbers that crosses to the core. */
 
-import { type BackoffStrategy, type JitterType, policyDefaults, type RetryPolicy } from './policy.ts'
-
-// the order is the core's numbering
-const STRATEGIES: readonly BackoffStrategy[] = [
-  'exponential',
-  'linear',
-  'fixed',
-  'polynomial',
-  'sidekiq',
-  'buckets',
-  'padded_exponential',
-  'spread',
-  'table',
-]
-const JITTERS: readonly JitterType[] = [
-  'NONE',
-  'FULL',
-  'EQUAL',
-  'DECORRELATED',
-  'ADDITIVE',
-  'PROPORTIONAL',
-  'DECORRELATED_CLAMPED',
-]
+import { JITTERS, policyDefaults, type RetryPolicy, STRATEGIES } from './policy.ts'
 
 /** The layout the core reads; NaN where the policy says nothing. */
 export function policyFields(policy: Partial<RetryPolicy>): Float64Array {

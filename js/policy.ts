@@ -5,7 +5,22 @@
  * accepts nothing unsound. `tests/vectors/policies.json` holds both to the same answers.
  */
 
-import { check, flag, int, list, MAX_MS, ms, num, oneOf, or, type Rules, text } from './check.ts'
+import {
+  check,
+  flag,
+  follow,
+  int,
+  list,
+  MAX_MS,
+  ms,
+  num,
+  object,
+  oneOf,
+  or,
+  type Rule,
+  type Rules,
+  text,
+} from './check.ts'
 
 export type JitterType =
   | 'NONE'
@@ -29,7 +44,12 @@ export type BackoffStrategy =
 export interface RetryPolicy {
   /** A label: it shows in tasks and metrics. */
   readonly policyId: string
-  /** The curve of waits. This version has exponential, linear and fixed. @default 'exponential' */
+  /**
+   * The curve of waits. exponential, linear and fixed are shaped by `initialDelayMs`, `multiplier`, `stepMs`,
+   * `maxDelayMs` and `jitterType`; polynomial by `baseMs`, `exponent`, `jitterMs`; table by `delaysMs`; spread by
+   * `initialDelayMs`, `multiplier`, `maxDelayMs`, `freshJitter`; the others are published curves with nothing to shape
+   * but `maxDelayMs`. docs/backoff.md has the formulas. @default 'exponential'
+   */
   readonly strategy?: BackoffStrategy
   /** Attempts in total, the first included; 1 turns retrying off. 1..=100. @default 5 */
   readonly maxAttempts?: number
@@ -37,11 +57,11 @@ export interface RetryPolicy {
   readonly initialDelayMs?: number
   /** exponential: each wait is this many times the one before. 1, or 1.01..=100. @default 2 */
   readonly multiplier?: number
-  /** Longest wait the curve gives. A longer Retry-After is never shortened to it. @default 30_000 for exponential and linear, none for fixed */
+  /** Longest wait the curve gives. A longer Retry-After is never shortened to it. @default 30_000 for exponential and linear, 47_000 for spread, none for the others */
   readonly maxDelayMs?: number
   /** From createdAt; an attempt that could not end inside it is not made. @default 86_400_000 */
   readonly totalBudgetMs?: number
-  /** How chance spreads the waits. This version has NONE, FULL, EQUAL and DECORRELATED. @default 'FULL' */
+  /** How chance spreads the waits of exponential, linear and fixed; the other strategies bring their own. @default 'FULL' */
   readonly jitterType?: JitterType
   /** PROPORTIONAL: the share of the wait that varies, 0..=1. @default 0.2 */
   readonly jitterRatio?: number
@@ -49,9 +69,13 @@ export interface RetryPolicy {
   readonly freshJitter?: number
   /** linear: added for each further retry. @default initialDelayMs */
   readonly stepMs?: number
+  /** polynomial: the constant part. All three of them or none. @default 15_000 */
   readonly baseMs?: number
+  /** polynomial: the retry's number, to this power, in seconds. 0..=8, fractions allowed. @default 4 */
   readonly exponent?: number
+  /** polynomial: the most that chance adds, times the retry's number. @default 30_000 */
   readonly jitterMs?: number
+  /** table: the waits, the last one repeated. 1 to 1,000 of them. */
   readonly delaysMs?: readonly number[]
   /** Answers worth another attempt, 100..=599. @default [429, 502, 503, 504] */
   readonly retryableStatusCodes?: readonly number[]
@@ -94,15 +118,40 @@ export const policyDefaults: RetryPolicy & { readonly retryableStatusCodes: read
   keyTtlMs: DAY_MS,
 }
 
+/** The longest waits of those that have a limit unless told otherwise. */
+const CAPS_MS: Partial<Record<BackoffStrategy, number>> = { exponential: 30_000, linear: 30_000, spread: 47_000 }
+
+/** In the core's order, which is how they cross to it. */
+export const STRATEGIES: readonly BackoffStrategy[] = [
+  'exponential',
+  'linear',
+  'fixed',
+  'polynomial',
+  'sidekiq',
+  'buckets',
+  'padded_exponential',
+  'spread',
+  'table',
+]
+export const JITTERS: readonly JitterType[] = [
+  'NONE',
+  'FULL',
+  'EQUAL',
+  'DECORRELATED',
+  'ADDITIVE',
+  'PROPORTIONAL',
+  'DECORRELATED_CLAMPED',
+]
+
 const RULES: Rules<RetryPolicy> = {
   policyId: text,
-  strategy: oneOf('string', 'exponential', 'linear', 'fixed'),
+  strategy: oneOf('string', ...STRATEGIES),
   maxAttempts: int(1, 100),
   initialDelayMs: ms(),
   multiplier: or(1, num(1.01, 100)),
   maxDelayMs: ms(),
   totalBudgetMs: ms(),
-  jitterType: oneOf('string', 'NONE', 'FULL', 'EQUAL', 'DECORRELATED'),
+  jitterType: oneOf('string', ...JITTERS),
   jitterRatio: num(0, 1),
   freshJitter: num(0, 0.5),
   stepMs: ms(),
@@ -135,28 +184,48 @@ export function resolvePolicy(
   return Object.freeze(resolved)
 }
 
+const TABLE: Rule = { ...object, expected: '1 to 1000 delays', ok: ({ length }) => length > 0 && length <= 1_000 }
+
 function checkTogether(what: string, policy: ResolvedPolicy): void {
-  const { totalBudgetMs = DAY_MS, keyTtlMs = DAY_MS } = policy
+  const { strategy, delaysMs, baseMs, exponent, jitterMs, totalBudgetMs = DAY_MS, keyTtlMs = DAY_MS } = policy
+  const need = (name: keyof RetryPolicy, rule: Rule) => follow(`${what}.${name}`, policy[name], rule)
+  if (strategy === 'table' || delaysMs?.length) need('delaysMs', TABLE)
+  if (strategy === 'polynomial' && (baseMs ?? exponent ?? jitterMs) !== undefined) {
+    for (const name of ['baseMs', 'exponent', 'jitterMs'] as const) need(name, RULES[name])
+  }
   const scheduleMs = Math.min(totalBudgetMs, longestSchedule(policy))
   if (scheduleMs <= keyTtlMs) return
   const asked = `the schedule takes up to ${scheduleMs} ms (totalBudgetMs: ${totalBudgetMs})`
   throw new RangeError(`${what}.keyTtlMs: ${asked}, the server keeps the key for ${keyTtlMs} ms`)
 }
 
-/** The sum of the longest waits the curve can give before each retry. */
+/** The sum of the longest waits the policy can choose by itself: each at its upper end, cut at the cap, rounded down. */
 function longestSchedule(policy: ResolvedPolicy): number {
-  const { strategy, jitterType, initialDelayMs = 500, multiplier = 2, stepMs = initialDelayMs } = policy
-  const capMs = policy.maxDelayMs ?? (strategy === 'fixed' ? MAX_MS : 30_000)
-  const decorrelated = jitterType === 'DECORRELATED'
-  const factor = decorrelated ? 3 : strategy === 'exponential' ? multiplier : 1
-  const step = strategy === 'linear' && !decorrelated ? stepMs : 0
+  const { strategy, jitterType = '', initialDelayMs = 500, multiplier = 1, delaysMs = [], jitterRatio = 0.2 } = policy
+  const capMs = policy.maxDelayMs ?? CAPS_MS[strategy] ?? MAX_MS
+  // a product like 1000 * 1.15 falls short of the decimal it stands for
+  const cut = (ms: number) => Math.floor(Math.min(capMs, ms) + 1e-6)
+  const seconds = (n: number, power: number) => n ** power * 1000
   let sum = 0
-  // a decorrelated wait is at most three times the one before, and the first one follows `initialDelayMs`
-  let wait = decorrelated ? initialDelayMs * 3 : initialDelayMs
-  for (let retry = 1; retry < policy.maxAttempts; retry++) {
-    // a product like 1000 * 1.15 falls short of the decimal it stands for
-    sum += Math.floor(Math.min(capMs, wait) + 1e-6)
-    wait = Math.min(MAX_MS, wait * factor + step)
+  let last = initialDelayMs
+  let value = cut(last)
+  for (let n = 1; n < policy.maxAttempts; n++) {
+    const grown = strategy === 'linear' ? value + (policy.stepMs ?? initialDelayMs) : value * multiplier
+    const next = strategy === 'fixed' ? value : Math.min(capMs, grown)
+    const waits: Readonly<Record<string, number>> = {
+      polynomial: (policy.baseMs ?? 15_000) + seconds(n, policy.exponent ?? 4) + n * (policy.jitterMs ?? 30_000),
+      sidekiq: 15_000 + seconds(n - 1, 4) + n * 30_000,
+      buckets: seconds(n + 1, 3),
+      padded_exponential: 180_000 + 30_000 * 2 ** n,
+      spread: n > 1 ? next : value + next,
+      table: delaysMs[Math.min(n, delaysMs.length) - 1] ?? 0,
+      ADDITIVE: value + initialDelayMs,
+      PROPORTIONAL: value * (1 + jitterRatio),
+    }
+    const jittered = jitterType[0] === 'D' ? Math.max(initialDelayMs, 3 * last) : waits[jitterType]
+    last = cut(waits[strategy] ?? jittered ?? value)
+    sum += last + (strategy === 'spread' ? Math.floor(last * (policy.freshJitter ?? 0.1) + 1e-6) : 0)
+    value = next
   }
   return sum
 }

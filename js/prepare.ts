@@ -1,20 +1,25 @@
 /** From a chunk that has arrived to a runner: the same for both ways in which the wasm can come along. */
 
 import type { Engine } from './core/engine.ts'
+import type { Keys } from './core/keys.ts'
 import { Desk } from './desk.ts'
 import { errorText } from './error-text.ts'
+import { RedriveError } from './errors.ts'
 import type { Host } from './host.ts'
-import { type EngineModule, Unloadable } from './loader.ts'
+import type { EngineModule } from './loader.ts'
 import { Runner } from './runner.ts'
 
-export function preparing(instantiate: (wasm?: unknown) => Promise<Engine>): EngineModule['prepare'] {
+export function preparing(
+  instantiate: (wasm?: unknown) => Promise<Engine>,
+  loadKeys: () => Promise<Keys>,
+): EngineModule['prepare'] {
   return async (wasm) => {
     try {
       const engine = await instantiate(wasm)
-      return (host: Host) => new Desk(new Runner(engine, host))
+      return (host: Host) => new Desk(new Runner(engine, host), loadKeys)
     } catch (error) {
       const message = `no WebAssembly (${errorText(error)}): calls are plain fetch; a Content-Security-Policy needs script-src 'wasm-unsafe-eval'`
-      throw new Unloadable('wasm_refused', message, error)
+      throw new RedriveError('wasm_refused', message, { cause: error })
     }
   }
 }

@@ -13,7 +13,14 @@ export {
   StorageFullError,
   WasmUnavailableError,
 } from './errors.ts'
-export type { IdempotencyOptions, RetentionOptions, RetryQueueOptions, TaskOptions } from './options.ts'
+export type {
+  IdempotencyOptions,
+  RetentionOptions,
+  RetryQueueOptions,
+  SanitizeOptions,
+  TaskOptions,
+} from './options.ts'
 export type { BackoffStrategy, JitterType, RetryPolicy } from './policy.ts'
+export { presets } from './presets.ts'
 export type { RedriveInit } from './request.ts'
 export type * from './types.ts'

@@ -4,10 +4,9 @@
  */
 
 import { assertNotAborted, attempt, bothSignals, deliver, type Finished, OUTCOME } from './attempt.ts'
-import { check, fn, follow, ms, object, originIn, type Rule } from './check.ts'
+import { check, fn, follow, ms, object, origin, originIn } from './check.ts'
 import { steady } from './clock.ts'
 import type { Desk } from './desk.ts'
-import { errorText } from './error-text.ts'
 import { notFound, QueueClosedError, WasmUnavailableError } from './errors.ts'
 import { Emitter } from './events.ts'
 import type { Host } from './host.ts'
@@ -21,6 +20,7 @@ import { type Call, passesThrough, type RedriveInit, readFetch } from './request
 import type {
   AttemptLog,
   DeadLetters,
+  Decision,
   DegradedCode,
   EnqueueReceipt,
   ListFilter,
@@ -59,7 +59,7 @@ export class RetryQueue implements AsyncDisposable {
     this.#settings = settings
     this.#now = steady(settings.clock)
     this.#events = new Emitter((event, error) => {
-      this.#degraded('hook_threw', `a listener of '${String(event)}' threw: ${errorText(error)}`)
+      this.#degraded('hook_threw', `a listener of '${String(event)}' threw: ${error}`)
     })
     const draw = settings.seed === undefined ? hostDraw() : seededDraw(settings.seed)
     this.#makeKey = () => random128(draw)
@@ -155,6 +155,11 @@ export class RetryQueue implements AsyncDisposable {
     this.#core.pause(originOf('pause', scope))
   }
 
+  /** The decisions taken about a task, in order, as data and in words; the last one says what it waits for. */
+  async explain(taskId: string): Promise<readonly Decision[]> {
+    return (await this.#desk())?.explain(taskId) ?? []
+  }
+
   /** Undoes the `pause` of one origin, or every pause, and lets go tasks that a 401 parked. */
   resume(scope?: { readonly origin: string }): void {
     this.#assertOpen()
@@ -222,20 +227,20 @@ export class RetryQueue implements AsyncDisposable {
     const plan = { overlay: null, replay: false, controller, signal: bothSignals(signal, controller.signal) }
     if (call.plain) {
       if (call.plain === 'origin-missing') {
-        const remedy = "if it accepts the key's header, add it to idempotency.origins"
+        const remedy = 'if it accepts the key, add it to idempotency.origins'
         const message = `${call.method} ${call.origin} is plain fetch; ${remedy}`
         this.#degraded('key_origin_missing', message, call.origin)
       }
       this.#attempts++
       return deliver(await attempt(call.transport, { ...plan, timeoutMs: 0 }, clock, this.#now))
     }
-    // too late to be sent: as a task it ends at once
-    const late = (call.options.expiresAt ?? createdAt) < createdAt
-    const opened = late ? await this.#core.open() : this.#core.opened
-    if (opened && !opened.runner.stopped && (late || opened.runner.heldUntil(call.origin) > createdAt)) {
-      const held = opened.intake.hold(call, createdAt)
-      if (held) return held
-    }
+    const { orderKey, expiresAt = createdAt } = call.options
+    // in an order, too late to be sent, or without its key: not sent before the core was asked
+    const asks = orderKey !== undefined || expiresAt < createdAt || call.key === ''
+    const opened = asks ? await this.#core.open() : this.#core.opened
+    const asked = opened?.intake.before(call, createdAt)
+    const early = asked && (await asked)
+    if (early) return early.answer
     this.#attempts++
     const finished = await attempt(call.transport, { ...plan, timeoutMs: call.timeoutMs }, clock, this.#now)
     if (!finished.answer) assertNotAborted(signal)
@@ -248,7 +253,7 @@ export class RetryQueue implements AsyncDisposable {
   /** With no runner there is no task to speak of, and asking starts none. */
   async #desk(): Promise<Desk | undefined> {
     this.#assertOpen()
-    const desk = await this.#core.existing()
+    const desk = await this.#core.starting
     this.#assertOpen()
     return desk
   }
@@ -296,14 +301,9 @@ function found(taskId: string, desk: Desk | undefined): Desk {
   return desk
 }
 
-const SCOPE: Rule = {
-  ...object,
-  expected: '{ origin: string }',
-  ok: (scope: { readonly origin: string } | null) => !!originIn(scope?.origin),
-}
-
 function originOf(what: string, scope: { readonly origin: string } | undefined): string | undefined {
   if (scope === undefined) return undefined
-  follow(what, scope, SCOPE)
+  follow(what, scope, object)
+  follow(`${what}.origin`, scope.origin, origin)
   return originIn(scope.origin)
 }

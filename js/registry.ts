@@ -54,6 +54,8 @@ export class Registry {
   readonly #onTrim: (count: number) => void
   // insertion order is the order of ids (UUIDv7), which is what pages go by
   readonly #all = new Map<string, Task>()
+  /** The youngest task with a key. */
+  readonly #byKey = new Map<string, Task>()
   readonly #ended = new Ended()
   readonly #dead = new Ended()
 
@@ -69,6 +71,14 @@ export class Registry {
 
   add(task: Task): void {
     this.#all.set(task.taskId, task)
+    if (task.key !== null) this.#byKey.set(task.key, task)
+  }
+
+  /** Waiting, running, or ended and not past its retention. One that was cancelled does not keep its key. */
+  withKey(key: string, now: number): Task | undefined {
+    this.#expire(now)
+    const task = this.#byKey.get(key)
+    return task?.status === 'CANCELLED' ? undefined : task
   }
 
   get(taskId: string, now: number): Task | undefined {
@@ -139,6 +149,7 @@ export class Registry {
     if (!task) return
     tasks.delete(task)
     this.#all.delete(task.taskId)
+    if (task.key !== null && this.#byKey.get(task.key) === task) this.#byKey.delete(task.key)
   }
 }
 

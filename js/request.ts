@@ -22,11 +22,16 @@ export interface Call {
   readonly hasBody: boolean
   /** Bytes the queue holds for it. */
   readonly bytes: number
-  readonly key: string | null
+  /** '': to be made of the content, before the call is sent. */
+  key: string | null
+  /** The key is the queue's own, made for this call alone. */
+  readonly made: boolean
+  /** Of the whole request, where somebody else may have the same key. */
+  fingerprint?: string | undefined
   /** The queue put the key's header on a cross-origin request, which then needs a preflight. */
   readonly addedCrossOrigin: boolean
   /** Safe or idempotent method, or a key, or the caller vouches. */
-  readonly replayable: boolean
+  replayable: boolean
   readonly options: TaskOptions
   readonly policy: ResolvedPolicy
   /** Of each attempt, to its headers; 0: the transport has its own. */
@@ -62,12 +67,15 @@ export function absolute(url: string): string {
   return parse(url).href
 }
 
+/** For messages: query and user info may hold a secret. */
+export const bare = (url: string): string => (/@/.test(url) ? '…' : (url.split(/[?#]/, 1)[0] as string))
+
 function parse(url: string): URL {
   try {
     return new URL(url, baseUrl())
   } catch {
-    // as fetch does; the query may hold a secret and stays out of the message
-    throw new TypeError(`expected a URL (absolute outside a page), got '${url.split(/[?#]/, 1)[0]}'`)
+    // as fetch does
+    throw new TypeError(`expected a URL (absolute outside a page), got '${bare(url)}'`)
   }
 }
 
@@ -105,9 +113,7 @@ export function readFetch(
       headers,
       hasBody: body.value !== null,
       bytes: body.bytes,
-      key: keyed.key,
-      addedCrossOrigin: keyed.addedCrossOrigin,
-      replayable: keyed.replayable,
+      ...keyed,
       options,
       policy,
       timeoutMs: policy.attemptTimeoutMs,
@@ -149,6 +155,6 @@ export function isStream(body: unknown): boolean {
 }
 
 function requestInit(request: Request): RequestInit {
-  const { cache, credentials, integrity, mode, redirect, referrer, referrerPolicy } = request
-  return { cache, credentials, integrity, mode, redirect, referrer, referrerPolicy }
+  const names = ['cache', 'credentials', 'integrity', 'mode', 'redirect', 'referrer', 'referrerPolicy'] as const
+  return Object.fromEntries(names.map((name) => [name, request[name]]))
 }

@@ -5,12 +5,14 @@
  * ended. Tasks here live in memory and end with the page.
  */
 
-import { cloneOf, discard, headerOf } from './answers.ts'
-import { attempt, bothSignals, type Finished, isOffline, notSent, OUTCOME } from './attempt.ts'
-import { answer, link, outcomeOf, release, whenEnded } from './callers.ts'
+import { discard } from './answers.ts'
+import { askedBy } from './asked.ts'
+import { attempt, bothSignals, type Finished, isOffline } from './attempt.ts'
+import { answer, count, link, outcomeOf, release, tellEnd, whenEnded } from './callers.ts'
 import type { Engine } from './core/engine.ts'
-import type { CoreQueue } from './core/generated/glue.js'
+import type { CoreQueue } from './core/generated/queue/glue.js'
 import { NONE } from './core/none.ts'
+import { chosen, type Standing, standingOf } from './decision.ts'
 import { errorText } from './error-text.ts'
 import { QueueClosedError } from './errors.ts'
 import { accepted, isFinal, replay } from './fetch-replay.ts'
@@ -18,12 +20,17 @@ import { askHooks } from './hooks.ts'
 import type { Host } from './host.ts'
 import { random128 } from './ids.ts'
 import { Lanes } from './lanes.ts'
+import { type Limits, limitsOf } from './limits.ts'
+import { type Entry, lineOf, showEntry } from './log.ts'
 import { nothingHeld } from './nothing.ts'
+import { Orders } from './orders.ts'
 import { Registry } from './registry.ts'
 import { type CoreStats, type RunnerStats, report } from './report.ts'
-import { type Entry, showEntry, type Task, traceIdOf } from './task.ts'
-import type { Answer } from './transport.ts'
+import type { Call } from './request.ts'
+import { Sanitizer } from './sanitizer.ts'
+import { type Task, traceIdOf } from './task.ts'
 import type { AttemptContext, ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
+import { notSent, UNSENT } from './unsent.ts'
 import { ENDED, reasonOf, VERDICT } from './verdict.ts'
 import { makeWakeTimer, type WakeTimer } from './wake.ts'
 
@@ -33,11 +40,14 @@ const BATCH = 256
 export class Runner {
   readonly core: CoreQueue
   readonly lanes: Lanes
+  readonly orders: Orders
   readonly registry: Registry
   readonly host: Host
+  readonly limits: Limits
   readonly totals = { succeeded: 0, exhausted: 0, cancelled: 0 }
   readonly #engine: Engine
   readonly #timer: WakeTimer
+  readonly #sanitizer: Sanitizer
   readonly #tasks = new Map<number, Task>()
   readonly #onNetwork = () => this.#setOnline(!isOffline())
   #pumpQueued = false
@@ -47,11 +57,15 @@ export class Runner {
   readonly #closing = new AbortController()
 
   constructor(engine: Engine, host: Host) {
-    const { concurrency, concurrencyPerOrigin, capacity, capacityBytes, seed, retention, clock } = host.settings
+    const { capacity, seed, clock, sanitize = {} } = host.settings
+    this.limits = limitsOf(host.settings)
+    const { concurrency, concurrencyPerOrigin, capacityBytes, retention } = this.limits
     this.host = host
     this.#engine = engine
     this.core = new engine.glue.CoreQueue(concurrency, concurrencyPerOrigin, capacity, capacityBytes, seed)
     this.lanes = new Lanes(this.core)
+    this.orders = new Orders(this.core)
+    this.#sanitizer = new Sanitizer(engine, sanitize)
     this.registry = new Registry(retention, (count) => {
       const message = `${count} dead letter(s) over maxDeadLetters ${retention.maxDeadLetters} were purged, oldest first`
       host.degraded('dead_letters_trimmed', message)
@@ -79,19 +93,27 @@ export class Runner {
   }
 
   show(task: Task): RetryTask {
-    return task.show(this.#engine.glue.kept_headers)
+    return task.show(this.#sanitizer)
   }
 
   /** The task is held now: says so, answers a deferring caller, listens to the signal of one who waits. */
   announce(task: Task): void {
     this.#emitQueued(task)
     if (task.call?.options.mode === 'defer' && task.waiter) {
-      const traceId = traceIdOf(task.call.headers) ?? random128(this.host.draw)
-      release(task)?.resolve(accepted(task.call.transport, task.taskId, traceId))
+      release(task)?.resolve(accepted(task.call.transport, task.taskId, this.traceId(task.call)))
       discard(task.last?.answer)
     } else if (task.call?.signal && task.waiter) {
       link(task, task.call.signal, (reason) => this.cancel(task, reason))
     }
+  }
+
+  traceId(call: Call): string {
+    return traceIdOf(call.headers) ?? random128(this.host.draw)
+  }
+
+  /** What the task waits for right now. */
+  standing(task: Task): Standing | undefined {
+    return task.slot < 0 ? undefined : this.guard(() => standingOf(this.#engine, this.core, task.slot))
   }
 
   /** Starts what may start, ends what ran out of time, arms the timer. */
@@ -204,6 +226,7 @@ export class Runner {
     // everything ended with the trap, and a core that trapped is not safe to call any more, not even to free it
     if (this.#trapped) return
     this.#stop(new QueueClosedError(this.host.settings.name))
+    this.#sanitizer.free()
     this.core.free()
   }
 
@@ -249,7 +272,7 @@ export class Runner {
     // the queue closed, or a listener or hook cancelled the task, while others were asked
     if (!call || this.#state === 'stopped') return
     if (task.cancelRequested || this.#state === 'closing') {
-      this.settle(task, notSent(OUTCOME.released, host.now()))
+      this.settle(task, notSent(UNSENT.released, host.now()))
       return
     }
     if (context && host.events.has('attempt')) host.events.emit('attempt', { task: this.show(task), context })
@@ -271,59 +294,47 @@ export class Runner {
       task.last = finished
       task.lastStatus = status
     }
-    const serverDelayMs = status >= 400 ? this.#serverDelay(finished.answer, now) : Number.NaN
-    const verdict = core.settle(now, task.slot, outcome, status, serverDelayMs, durationMs)
+    const asked = askedBy(this.#engine, finished.answer, task.call?.policy.retryableStatusCodes ?? [], now)
+    const { serverDelayMs } = asked
+    const unusable = serverDelayMs < 0
+    const delayMs = unusable ? Number.NaN : serverDelayMs
+    const verdict = core.settle(now, task.slot, outcome, status, delayMs, durationMs, asked.rateLimitMs, unusable)
     const attemptNumber = task.attemptNumber || (sent ? 1 : 0)
     task.controller = undefined
-    const log = (next: string, nextAt = Number.NaN): Entry => {
-      const error = finished.answer ? null : errorText(finished.error)
-      const entry = {
-        attemptNumber,
-        startedAt: finished.startedAt,
-        durationMs,
-        status,
-        error,
-        serverDelayMs,
-        next,
-        nextAt,
-      }
-      if (sent) task.log(entry)
+    const why = verdict === VERDICT.retry ? chosen(this.#engine, core) : undefined
+    const log = (kind: Entry['kind'], next: string, nextAt = Number.NaN): Entry => {
+      const curveMs = why?.curveMs ?? Number.NaN
+      const entry = lineOf(finished, { sent, kind, attemptNumber, serverDelayMs, curveMs, next, nextAt })
+      task.log(entry)
       return entry
     }
     if (verdict === VERDICT.retry || verdict === VERDICT.parked) {
       task.status = 'PENDING'
       task.attemptNumber = core.attempts(task.slot)
-      task.nextAttemptAt = verdict === VERDICT.retry ? core.dueAt(task.slot) : null
-      task.unauthorized = verdict === VERDICT.retry && core.lastAuthorize()
-      const entry = task.nextAttemptAt === null ? log('parked until resume()') : log('next', task.nextAttemptAt)
+      task.nextAttemptAt = why ? core.dueAt(task.slot) : null
+      task.unauthorized = why?.authorize === true
+      const given = task.attemptNumber < attemptNumber ? 'released' : 'retry'
+      const entry = why ? log(given, 'next', task.nextAttemptAt ?? Number.NaN) : log('parked', 'parked until resume()')
       if (!task.announced) this.announce(task)
       else if (verdict === VERDICT.parked) host.events.emit('unauthorized', { task: this.show(task) })
       else if (sent && host.events.has('retry')) {
-        const delayMs = core.lastDelay()
-        host.events.emit('retry', { task: this.show(task), delayMs, log: showEntry(task.taskId, entry) })
+        const log = showEntry(task.taskId, entry)
+        host.events.emit('retry', { task: this.show(task), delayMs: why?.delayMs ?? 0, log })
       }
       return
     }
     if (verdict === VERDICT.succeeded) {
-      log('succeeded')
+      log('retry', 'succeeded')
       this.#end(task, 'SUCCEEDED')
     } else if (verdict === VERDICT.cancelled) {
-      log('cancelled')
+      log('retry', 'cancelled')
       this.#end(task, 'CANCELLED')
     } else if (verdict >= ENDED) {
-      log(reasonOf(verdict))
+      log('retry', reasonOf(verdict))
       task.attemptNumber = attemptNumber
       if (!task.announced) this.#emitQueued(task)
       this.#end(task, 'EXHAUSTED', reasonOf(verdict))
     }
-  }
-
-  /** The server's own wait in ms, from now; NaN: it named none, or none that can be read. */
-  #serverDelay(answer: Answer | null, now: number): number {
-    const header = answer && headerOf(answer, 'retry-after')
-    if (!header) return Number.NaN
-    const delay = this.#engine.glue.parse_retry_after(header, headerOf(answer, 'date') ?? undefined, now)
-    return delay < 0 ? Number.NaN : delay
   }
 
   #end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
@@ -333,21 +344,8 @@ export class Runner {
     task.status = status
     task.reason = reason
     task.nextAttemptAt = null
-    if (status === 'SUCCEEDED') {
-      this.totals.succeeded++
-      if (events.has('succeeded')) {
-        events.emit('succeeded', { task: this.show(task), response: task.last?.answer ? cloneOf(task.last.answer) : null })
-      }
-      if (!task.waiter) discard(task.last?.answer)
-    } else if (status === 'EXHAUSTED') {
-      this.totals.exhausted++
-      if (events.has('exhausted')) {
-        events.emit('exhausted', { task: this.show(task), reason: reason as ExhaustedReason })
-      }
-    } else {
-      this.totals.cancelled++
-      if (events.has('cancelled')) events.emit('cancelled', { task: this.show(task) })
-    }
+    count(this.totals, status)
+    tellEnd(task, events, () => this.show(task))
     this.registry.end(task, status === 'EXHAUSTED', this.host.now())
     // shown only to those who ask: most tasks end without anybody looking
     const outcome = () => outcomeOf(task, this.show(task))

@@ -1,8 +1,10 @@
 /** A task as this process holds it, and as it is shown to others. */
 
 import type { Finished } from './attempt.ts'
+import type { Entry } from './log.ts'
 import type { Call } from './request.ts'
-import type { AttemptLog, ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
+import type { Sanitizer } from './sanitizer.ts'
+import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
 
 /** Whoever waits for the answer. */
 export interface Waiter {
@@ -10,23 +12,26 @@ export interface Waiter {
   reject(error: unknown): void
 }
 
-/** One line of the attempt log; words are made when somebody reads it. */
-export interface Entry {
-  readonly attemptNumber: number
-  readonly startedAt: number
-  readonly durationMs: number
-  readonly status: number
-  readonly error: string | null
-  /** The server's wait in ms; NaN: it named none. */
-  readonly serverDelayMs: number
-  readonly next: string
-  /** When the next attempt is due; NaN: there is none. */
-  readonly nextAt: number
+/** A hundred attempts that were sent, which is what is shown, and as many as can be given back. */
+const MAX_ENTRIES = 120
+const NO_ENTRIES: readonly Entry[] = []
+const NOBODY: readonly Waiter[] = []
+
+/** What the core says may be seen of a request; shared by everybody the task is shown to. */
+interface Shown {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly withheld: readonly string[]
 }
 
-/** "the last 100 are kept" */
-const MAX_ENTRIES = 100
-const NO_ENTRIES: readonly Entry[] = []
+function shownOf({ url, call }: Task, sanitizer: Sanitizer): Shown {
+  const { headers, withheld, unknown } = sanitizer.headers(call?.headers ?? [])
+  return {
+    url: sanitizer.url(url),
+    headers: Object.freeze(headers),
+    withheld: Object.freeze([...withheld, ...unknown].sort()),
+  }
+}
 
 export class Task {
   readonly taskId: string
@@ -38,6 +43,7 @@ export class Task {
   readonly key: string | null
   readonly policyId: string
   readonly hasBody: boolean
+  fingerprint: string | undefined
   /** Gone once the task succeeded or was cancelled: an ended row keeps no headers and no body. */
   call: Call | null
   /** The core's handle while the task waits or runs. */
@@ -54,6 +60,8 @@ export class Task {
   cancelRequested = false
   controller: AbortController | undefined
   waiter: Waiter | undefined
+  /** Callers of the same request under the same key, who get the same answer. */
+  joined: readonly Waiter[] = NOBODY
   /** Stops listening to the caller's signal. */
   unlink: (() => void) | undefined
   /** The last attempt, whose answer the caller gets if there is no better one. */
@@ -63,7 +71,7 @@ export class Task {
   lastStatus = 0
   /** Callers of `result()`. */
   outcome: { readonly promise: Promise<TaskOutcome>; readonly resolve: (outcome: TaskOutcome) => void } | undefined
-  #shown: { readonly headers: Readonly<Record<string, string>>; readonly withheld: readonly string[] } | undefined
+  #shown: Shown | undefined
 
   constructor(taskId: string, createdAt: number, principal: string | null, call: Call) {
     this.taskId = taskId
@@ -75,6 +83,7 @@ export class Task {
     this.key = call.key
     this.policyId = call.policy.policyId
     this.hasBody = call.hasBody
+    this.fingerprint = call.fingerprint
     this.call = call
   }
 
@@ -88,13 +97,12 @@ export class Task {
     this.entries = [...this.entries.slice(1 - MAX_ENTRIES), entry]
   }
 
-  /** `kept` says which of the names may be shown and stored: the core's list. */
-  show(kept: (names: string) => Uint8Array): RetryTask {
-    this.#shown ??= sanitize(this.call?.headers ?? new Headers(), kept)
+  show(sanitizer: Sanitizer): RetryTask {
+    this.#shown ??= shownOf(this, sanitizer)
     const shown: { -readonly [K in keyof RetryTask]: RetryTask[K] } = {
       taskId: this.taskId,
       idempotencyKey: this.key,
-      targetUrl: this.url,
+      targetUrl: this.#shown.url,
       method: this.method,
       headers: this.#shown.headers,
       withheldHeaders: this.#shown.withheld,
@@ -111,7 +119,20 @@ export class Task {
   }
 
   /** Back from the dead letters: key and history stay, attempts are counted anew. */
-  revive(): void {
+  revive(now: number): void {
+    this.log({
+      sent: false,
+      kind: 'redriven',
+      attemptNumber: 0,
+      startedAt: now,
+      durationMs: 0,
+      status: 0,
+      error: null,
+      serverDelayMs: Number.NaN,
+      curveMs: Number.NaN,
+      next: '',
+      nextAt: Number.NaN,
+    })
     this.status = 'PENDING'
     this.reason = undefined
     this.attemptNumber = 0
@@ -124,42 +145,6 @@ export class Task {
     this.call = null
     this.#shown = undefined
   }
-}
-
-function sanitize(headers: Headers, kept: (names: string) => Uint8Array) {
-  const all = [...headers]
-  const keep = all.length > 0 ? kept(all.map(([name]) => name).join('\n')) : []
-  return {
-    // shared by everybody the task is shown to
-    headers: Object.freeze(Object.fromEntries(all.filter((_, i) => keep[i] === 1))),
-    withheld: Object.freeze(all.filter((_, i) => keep[i] !== 1).map(([name]) => name)),
-  }
-}
-
-/** The public form of a log line. */
-export function showEntry(taskId: string, entry: Entry): AttemptLog {
-  const { attemptNumber, startedAt, durationMs, status, error } = entry
-  const decision = explain(entry)
-  return { taskId, attemptNumber, startedAt, durationMs, responseStatus: status || null, errorMessage: error, decision }
-}
-
-/** "503, Retry-After 120 s: next at 14:03:10" (UTC). */
-function explain({ status, error, serverDelayMs, next, nextAt }: Entry): string {
-  const happened = status ? String(status) : (error ?? 'not sent')
-  const asked = Number.isNaN(serverDelayMs) ? '' : `, Retry-After ${serverDelayMs / 1000} s`
-  const at = Number.isNaN(nextAt) ? '' : ` at ${new Date(nextAt).toISOString().slice(11, 19)}`
-  return `${happened}${asked}: ${next}${at}`
-}
-
-/** The log from `cursor` on, an index; oldest first. */
-export function showEntries(
-  { taskId, entries }: Task,
-  { limit = 100, cursor = '0' }: { readonly limit?: number; readonly cursor?: string },
-): { attempts: readonly AttemptLog[]; cursor?: string } {
-  const from = Number(cursor)
-  const to = from + Math.max(1, Math.floor(limit))
-  const attempts = entries.slice(from, to).map((entry) => showEntry(taskId, entry))
-  return to < entries.length ? { attempts, cursor: String(to) } : { attempts }
 }
 
 /** The trace id of a W3C traceparent header. */

@@ -18,9 +18,15 @@ export interface Transport {
   // What only a task needs; for fetch it is in `fetch-replay.ts`, which no page loads for a first attempt.
   /** Whether no repeat can mend this error: it is of the caller's own making. */
   isFinal?(error: unknown): boolean
+  /** Puts an idempotency key made late where it belongs. */
+  putHeader?(name: string, value: string): void
+  /** What it sends, for a key or fingerprint of it. */
+  body?(): BodyContent | Promise<BodyContent>
   /** What a deferred call is answered with: 202 Accepted. */
   accepted?(taskId: string, traceId: string): unknown
 }
+
+export type BodyContent = string | Uint8Array | null
 
 export interface Answer {
   /** 200 for an opaque response: it counts as delivered. */

@@ -62,6 +62,27 @@ export interface AttemptLog {
   readonly decision: string
 }
 
+/** One decision about a task. */
+export interface Decision {
+  /** Epoch ms. */
+  readonly at: number
+  /** 'queued', 'attempt', 'retry', 'parked', 'cancelled', 'succeeded', 'exhausted', or what it waits for: 'waits'. */
+  readonly kind: DecisionKind
+  /** "attempt 2: 503, Retry-After 120 s; next in 121.4 s, at 14:03:10" */
+  readonly text: string
+}
+export type DecisionKind =
+  | 'queued'
+  | 'attempt'
+  | 'retry'
+  | 'released'
+  | 'parked'
+  | 'redriven'
+  | 'waits'
+  | 'succeeded'
+  | 'exhausted'
+  | 'cancelled'
+
 export interface AttemptContext {
   readonly attemptNumber: number
   /** Aborted when the attempt is cancelled, times out, or the queue closes. */
@@ -107,6 +128,8 @@ export interface QueueStats {
   /** Every request sent, first attempts included. */
   readonly attempts: number
   readonly nextAttemptAt: number | null
+  /** Answers whose Retry-After could not be read; the curve's wait was taken instead. */
+  readonly unusableRetryAfter: number
   readonly origins: Readonly<Record<string, OriginStats>>
 }
 

@@ -1,17 +1,35 @@
-// Rust -> js/core/generated/: the optimised module, the glue that calls it, and the module
-// again as text for the entries that must not fetch a file of their own.
+// Rust -> js/core/generated/, for each of the core's two modules: the optimised module, the glue that
+// calls it, and the module again as text for the entries that must not fetch a file of their own.
 //
 //   cargo (release, simd128)  ->  xtask (wasm-bindgen)  ->  wasm-opt  ->  gzip, base64
 //
 // Ends by loading and calling what it made: an optimiser that is too old for the module's
 // features exits with 0 and writes a file that no engine loads.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { fingerprint, unlessFresh } from './lib/inputs.mjs'
 import { cargoHome, machinePaths, sysroot } from './lib/machine-paths.mjs'
-import { at, generated, packageBin, root, toolsTargetDir, wasmTarget, wasmTargetDir } from './lib/paths.mjs'
+import {
+  at,
+  generated,
+  packageBin,
+  root,
+  toolsTargetDir,
+  wasmModules,
+  wasmTarget,
+  wasmTargetDir,
+} from './lib/paths.mjs'
 import { isEntry, main, run, StepError, step } from './lib/steps.mjs'
 import { setup, wasmCargo } from './setup.mjs'
 
@@ -26,10 +44,17 @@ const features = [
   'mutable-globals',
 ].map((name) => `--enable-${name}`)
 
-const outputs = ['glue.js', 'glue.d.ts', 'redrive.wasm', 'redrive.wasm.d.ts', 'wasm-base64.js', 'wasm-base64.d.ts']
+const outputs = wasmModules.flatMap((name) =>
+  ['glue.js', 'glue.d.ts', `${name}.wasm`, `${name}.wasm.d.ts`, 'base64.js', 'base64.d.ts'].map((file) =>
+    join(generated, name, file),
+  ),
+)
 
-/** What cargo links, with its symbol names: the check for float code in the module reads these. */
-export const linkedWasm = join(wasmTargetDir, wasmTarget, 'release', 'redrive.wasm')
+/** What cargo links, with its symbol names: the checks for float code and for what each part weighs read these. */
+export const linkedWasm = (name) => join(wasmTargetDir, `${name}.linked.wasm`)
+
+/** Every page that retries loads the queue's module, so it is small (docs/adr/0011); whoever loads the other waits for it. */
+const speed = { queue: {}, keys: { CARGO_PROFILE_RELEASE_OPT_LEVEL: '3' } }
 
 async function compile(cargo, sysrootPath) {
   // Fetched first: the crates must lie in their folders before these can be named below.
@@ -46,15 +71,16 @@ async function compile(cargo, sysrootPath) {
   const flags = ['-Ctarget-feature=+simd128', ...remap.map((pair) => `--remap-path-prefix=${pair.join('=')}`)].join(
     '\x1f',
   )
-  // A cdylib alone: with rlib beside it, as Cargo.toml says for Rust users, cargo leaves lto out without a word.
-  await run(
-    cargo[0],
-    [...cargo.slice(1), 'rustc', '--release', '--lib', '--crate-type', 'cdylib', '--target', wasmTarget],
-    {
+  for (const name of wasmModules) {
+    // A cdylib alone: with rlib beside it, as Cargo.toml says for Rust users, cargo leaves lto out without a word.
+    const build = ['rustc', '--release', '--lib', '--crate-type', 'cdylib', '--features', `${name}-module`]
+    await run(cargo[0], [...cargo.slice(1), ...build, '--target', wasmTarget], {
       cwd: root,
-      env: { CARGO_TARGET_DIR: wasmTargetDir, CARGO_ENCODED_RUSTFLAGS: flags },
-    },
-  )
+      env: { CARGO_TARGET_DIR: wasmTargetDir, CARGO_ENCODED_RUSTFLAGS: flags, ...speed[name] },
+    })
+    // the two come out under one name
+    copyFileSync(join(wasmTargetDir, wasmTarget, 'release', 'redrive.wasm'), linkedWasm(name))
+  }
 }
 
 /** The glue generator, an ordinary program of this machine's; nobody debugs it, so it is built without that. */
@@ -64,10 +90,11 @@ const buildGenerator = () =>
     env: { CARGO_TARGET_DIR: toolsTargetDir, CARGO_PROFILE_DEV_DEBUG: '0' },
   })
 
-async function bind(directory) {
+async function bind(name, directory) {
   await run(join(toolsTargetDir, 'debug', process.platform === 'win32' ? 'xtask.exe' : 'xtask'), [
-    linkedWasm,
+    linkedWasm(name),
     directory,
+    name,
   ])
   if (existsSync(join(directory, 'snippets'))) {
     throw new StepError(
@@ -78,7 +105,17 @@ async function bind(directory) {
 
 async function optimise(input, output) {
   const wasmOpt = packageBin('binaryen', 'bin/wasm-opt')
-  await run(process.execPath, [wasmOpt, input, '-o', output, '-O3', ...features, '--strip-debug', '--strip-producers'])
+  await run(process.execPath, [
+    wasmOpt,
+    input,
+    '-o',
+    output,
+    '-O3',
+    '--converge',
+    ...features,
+    '--strip-debug',
+    '--strip-producers',
+  ])
 }
 
 const glueTypes = (types) => `${types.trimEnd()}
@@ -90,27 +127,41 @@ export function __wbg_set_wasm(exports: WebAssembly.Exports): void;
 const wasmTypes = 'declare const module: WebAssembly.Module\nexport default module\n'
 const base64Types = '/** The module, gzipped, in base64. */\ndeclare const base64: string\nexport default base64\n'
 
-function write(bindings, wasm) {
-  mkdirSync(generated, { recursive: true })
-  const put = (name, content) => writeFileSync(join(generated, name), content)
-  put('glue.js', readFileSync(join(bindings, 'redrive_bg.js')))
-  put('glue.d.ts', glueTypes(readFileSync(join(bindings, 'redrive.d.ts'), 'utf8')))
-  put('redrive.wasm', wasm)
-  put('redrive.wasm.d.ts', wasmTypes)
-  put('wasm-base64.js', `export default '${gzipSync(wasm, { level: 9 }).toString('base64')}'\n`)
-  put('wasm-base64.d.ts', base64Types)
+function write(name, bindings, wasm) {
+  const folder = join(generated, name)
+  mkdirSync(folder, { recursive: true })
+  const put = (file, content) => writeFileSync(join(folder, file), content)
+  put('glue.js', readFileSync(join(bindings, `${name}_bg.js`)))
+  put('glue.d.ts', glueTypes(readFileSync(join(bindings, `${name}.d.ts`), 'utf8')))
+  put(`${name}.wasm`, wasm)
+  put(`${name}.wasm.d.ts`, wasmTypes)
+  put('base64.js', `export default '${gzipSync(wasm, { level: 9 }).toString('base64')}'\n`)
+  put('base64.d.ts', base64Types)
 }
 
-/** Instantiates the module with its glue, makes a queue, asks it something, frees it. */
-async function callOnce(wasm, print) {
-  const glue = await import(`${pathToFileURL(join(generated, 'glue.js'))}?${print}`)
-  const { instance } = await WebAssembly.instantiate(wasm, { './redrive_bg.js': glue })
+/** Instantiates a module with its glue and asks it for something. */
+async function callOnce(name, wasm, print) {
+  const glue = await import(`${pathToFileURL(join(generated, name, 'glue.js'))}?${print}`)
+  const { instance } = await WebAssembly.instantiate(wasm, { [`./${name}_bg.js`]: glue })
   glue.__wbg_set_wasm(instance.exports)
-  instance.exports.__wbindgen_start()
-  const queue = new glue.CoreQueue(1, 1, 8, 1024, 1n)
-  const depth = queue.depth()
-  queue.free()
-  if (depth !== 0) throw new StepError(`a new queue of the optimised module says that it holds ${depth} tasks`)
+  instance.exports.__wbindgen_start?.()
+  const at = glue.scratch(8)
+  if (at === 0) throw new StepError(`the optimised module '${name}' gave no place for text`)
+}
+
+async function make(name, print) {
+  mkdirSync(at('target'), { recursive: true })
+  const bindings = mkdtempSync(at('target', 'bindings-')) // its own, so that two builds at once do not mix
+  const optimised = join(bindings, 'optimised.wasm')
+  await bind(name, bindings)
+  await optimise(join(bindings, `${name}_bg.wasm`), optimised)
+  const wasm = readFileSync(optimised)
+  const found = machinePaths(wasm)
+  if (found.length > 0)
+    throw new StepError(`the module '${name}' carries folders of this machine:\n${found.join('\n')}`)
+  write(name, bindings, wasm)
+  rmSync(bindings, { recursive: true })
+  await callOnce(name, wasm, print)
 }
 
 /** Makes js/core/generated/ anew if anything it comes from has changed. True if it did. */
@@ -123,23 +174,11 @@ export async function buildWasm() {
     [at('Cargo.toml'), at('Cargo.lock'), at('src'), at('xtask'), at('scripts', 'build-wasm.mjs')],
     [compiler, binaryen, ...features],
   )
-  return unlessFresh(
-    { stampFile: join(generated, '.stamp'), print, outputs: outputs.map((name) => join(generated, name)) },
-    async () => {
-      mkdirSync(at('target'), { recursive: true })
-      const bindings = mkdtempSync(at('target', 'bindings-')) // its own, so that two builds at once do not mix
-      const optimised = join(bindings, 'optimised.wasm')
-      await Promise.all([compile(cargo, sysroot(rustc)), buildGenerator()])
-      await bind(bindings)
-      await optimise(join(bindings, 'redrive_bg.wasm'), optimised)
-      const wasm = readFileSync(optimised)
-      const found = machinePaths(wasm)
-      if (found.length > 0) throw new StepError(`the module carries folders of this machine:\n${found.join('\n')}`)
-      write(bindings, wasm)
-      rmSync(bindings, { recursive: true })
-      await callOnce(wasm, print)
-    },
-  )
+  return unlessFresh({ stampFile: join(generated, '.stamp'), print, outputs }, async () => {
+    await Promise.all([compile(cargo, sysroot(rustc)), buildGenerator()])
+    rmSync(generated, { recursive: true, force: true })
+    for (const name of wasmModules) await make(name, print)
+  })
 }
 
 export const buildWasmStep = () => step('wasm core', async () => ((await buildWasm()) ? undefined : 'unchanged'))

@@ -41,7 +41,8 @@ async function makePackage(folder) {
   mkdirSync(folder, { recursive: true })
   const meta = await bundle(folder)
   await declarations(folder)
-  cpSync(join(generated, 'redrive.wasm'), join(folder, 'redrive.wasm'))
+  cpSync(join(generated, 'queue', 'queue.wasm'), join(folder, 'redrive.wasm'))
+  cpSync(join(generated, 'keys', 'keys.wasm'), join(folder, 'redrive-keys.wasm'))
   for (const name of papers) cpSync(at(name), join(folder, name))
   writeFileSync(join(folder, 'package.json'), manifest())
   writeFileSync(metafile, JSON.stringify(meta)) // last: the size check reads it beside pkg/

@@ -18,13 +18,23 @@ async function clippyForWasm() {
   const has = await run(words[0], [...words.slice(1), 'clippy', '--version'], { cwd: root, allowFailure: true })
   if (has.code !== 0) {
     const flags = { ...env, CARGO_ENCODED_RUSTFLAGS: '-Dwarnings' }
-    await run(words[0], [...words.slice(1), 'check', '--lib', '--target', wasmTarget], { cwd: root, env: flags })
+    await run(
+      words[0],
+      [...words.slice(1), 'check', '--lib', '--features', 'queue-module,keys-module', '--target', wasmTarget],
+      { cwd: root, env: flags },
+    )
     return `rustc's own lints only: ${words.join(' ')} has no clippy`
   }
-  await run(words[0], [...words.slice(1), 'clippy', '--lib', '--target', wasmTarget, '--', '-Dwarnings'], {
-    cwd: root,
-    env,
-  })
+  const asModules = ['--features', 'queue-module,keys-module', '--target', wasmTarget]
+  await run(words[0], [...words.slice(1), 'clippy', '--lib', ...asModules, '--', '-Dwarnings'], { cwd: root, env })
+}
+
+/** Everything of a publication but the upload, and no warning on the way. */
+async function publishable() {
+  const { output } = await run('cargo', ['publish', '--dry-run', '--allow-dirty'], { cwd: root })
+  const warnings = output.split('\n').filter((line) => /^warning/.test(line) && !line.includes('due to dry run'))
+  if (warnings.length > 0) throw new StepError(warnings.join('\n'))
+  return /Packaged .*/.exec(output)?.[0].toLowerCase()
 }
 
 let sizes = ''
@@ -32,6 +42,8 @@ const checks = [
   ['rustfmt', () => cargo('fmt', '--all', '--check')],
   ['clippy', () => cargo('clippy', '--workspace', '--all-targets', '--', '-Dwarnings')],
   ['clippy, wasm', clippyForWasm],
+  ['rustdoc', () => run('cargo', ['doc', '--no-deps', '--lib'], { cwd: root, env: { RUSTDOCFLAGS: '-Dwarnings' } })],
+  ['crate can be published', publishable],
   ['tsc', () => program('typescript', 'bin/tsc', '--project', 'tsconfig.json')],
   ['tsc, published code', () => program('typescript', 'bin/tsc', '--project', 'tsconfig.build.json', '--noEmit')],
   [

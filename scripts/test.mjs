@@ -8,6 +8,7 @@ import { cargoTests, vitest } from './test/suites.mjs'
 
 const suites = {
   rust: { run: cargoTests },
+  sim: { run: (args) => cargoTests(['--package', 'sim', ...args]) },
   js: { run: (args) => vitest('js', args), needsBuild: true },
   browser: { run: (args) => vitest('browser', args), needsBuild: true, chromium: true },
   packaging: { run: (args) => vitest('packaging', args), needsBuild: true, chromium: true },

@@ -134,6 +134,9 @@ impl Agenda {
                 // Every entry's group differs from `now` where it differed before, so all of
                 // them lie right for the later time too.
                 self.time = self.time.max(now.get());
+                // A range that began before `now` has nothing left in it: to name its start again
+                // would wake the host again, at once and for ever.
+                self.next = self.next.filter(|next| *next > now);
                 return None;
             };
             self.time = self.time.max(start);
@@ -167,7 +170,7 @@ impl Agenda {
     fn first_bucket(&self) -> Option<(usize, u16, u64)> {
         let (level, bits) = self.occupied.iter().enumerate().find(|(_, bits)| **bits != 0)?;
         let group = bits.trailing_zeros();
-        let low = GROUP_BITS.saturating_mul(level as u32);
+        let low = GROUP_BITS.wrapping_mul(level as u32);
         // The wheel's time above this level, the bucket at it, zeros below.
         let above = (self.time >> low >> GROUP_BITS) << GROUP_BITS;
         let start = (above | u64::from(group)) << low;
@@ -207,7 +210,7 @@ impl Agenda {
         let effective = due.max(self.time);
         let differing = u64::BITS.saturating_sub((effective ^ self.time).leading_zeros());
         let level = (differing.saturating_sub(1) / GROUP_BITS) as usize;
-        let group = (effective >> GROUP_BITS.saturating_mul(level as u32)) as u32 & 63;
+        let group = (effective >> GROUP_BITS.wrapping_mul(level as u32)) as u32 & 63;
         let place = place_of(level, group);
         let Bucket { first, last } = self.bucket(place);
         self.set_node(index, Node::new(due, place, last));

@@ -1,50 +1,51 @@
 //! How long to wait before the next attempt.
 //!
 //! An upstream that fails usually fails for everyone, and clients that wait the same time come
-//! back together. Jitter spreads them. Nothing here reads a clock or draws entropy: the draw
-//! arrives as an argument, `u = r32 / 2^32`, in `[0, 1)`. Every result is rounded down to the
-//! millisecond once, and the cap is applied last, jitter included.
+//! back together. Jitter spreads them. Nothing here reads a clock or draws entropy: the draws
+//! arrive as an argument, each as `u = u32 / 2^32`, in `[0, 1)`. Every result is rounded down to
+//! the millisecond once, and the cap is applied last, jitter included. What the draw chooses
+//! from, strategy by strategy, is in [`crate::policy::Strategy`] and [`crate::policy::Jitter`].
+//!
+//! # Spread
+//!
+//! A function without memory that draws anew for each attempt leaves some stretches of time
+//! idle and crowds others. Spread draws once per task and reads the number, the phase, as the
+//! position in the gap between this step and the next: on the curve `w`, retry `n` comes
+//! `w(1) + .. + w(n) + u * w(n+1)` after the first failure. At `u = 1` that is where retry
+//! `n + 1` has its `u = 0`, so the windows of successive retries abut: no gap, no overlap. (With
+//! a cap below `w(1) + w(2)` the first window is cut short, since the cap comes last.) A fresh
+//! jitter of a tenth both ways keeps tasks of one phase, and anything periodic, from staying in
+//! step; it alone may pass the cap. Limits: phases that are spaced evenly help within one queue
+//! only, in log time a staircase remains, and the fresh jitter costs part of the evenness.
 #![forbid(unsafe_code)]
 
-use crate::curve::{Curve, Exact};
-use crate::policy::{Jitter, Policy};
+use crate::policy::{Policy, Share, Strategy};
 use crate::time::Millis;
 
+/// What chance, and the task's own past, put in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Draw {
+    /// One uniform draw for this wait. With spread it is the fresh jitter alone, and `1 << 31`
+    /// leaves the wait exactly where the phase puts it.
+    pub r32: u32,
+    /// The task's position in spread's windows, drawn once per task. No other strategy looks at it.
+    pub phase: u32,
+    /// The wait before the retry before, for decorrelated jitter; `None` before the first.
+    pub previous: Option<Millis>,
+}
+
 /// The wait before retry `n` (1 is the first, and 0 counts as 1), in milliseconds.
-///
-/// `r32` is one uniform draw. `previous` is the wait before the retry before, of which only
-/// `DECORRELATED` takes note; `None` before the first.
-pub fn delay(policy: &Policy, n: u32, r32: u32, previous: Option<Millis>) -> Millis {
-    let curve = policy.curve();
-    let chosen = match policy.jitter() {
-        Jitter::None => curve.at(n).floor(),
-        Jitter::Full => full(curve.at(n), r32),
-        Jitter::Equal => equal(curve.at(n), r32),
-        Jitter::Decorrelated => decorrelated(curve, r32, previous),
-    };
-    chosen.min(curve.cap)
+pub fn delay(policy: &Policy, n: u32, draw: Draw) -> Millis {
+    let window = policy.window(n, draw.previous);
+    match policy.strategy() {
+        Strategy::Spread(_, fresh) => freshened(window.at(u64::from(draw.phase)), *fresh, draw.r32),
+        _ => window.at(u64::from(draw.r32)),
+    }
 }
 
-/// `u * v`: anything from nothing to the whole wait.
-/// Source: "Exponential Backoff and Jitter", AWS Architecture Blog, full jitter.
-fn full(value: Exact, r32: u32) -> Millis {
-    value.share(u64::from(r32), 32)
-}
-
-/// `v/2 + u * v/2`: never less than half of the wait. Source: the same, equal jitter.
-fn equal(value: Exact, r32: u32) -> Millis {
-    // v/2 + u*v/2 = v * (2^32 + r32) / 2^33: one rounding instead of two.
-    value.share(u64::from(r32).saturating_add(1 << 32), 33)
-}
-
-/// `lo + u * (hi - lo)` with `lo = base` and `hi = max(base, min(cap, 3 * previous))`: the last
-/// wait, not the retry's number, sets the range, and the growth rule has no part in it.
-/// Source: the same, decorrelated jitter, with the cap inside so that waits do not pile up on it.
-fn decorrelated(curve: &Curve, r32: u32, previous: Option<Millis>) -> Millis {
-    let low = curve.base.get();
-    let previous = previous.unwrap_or(curve.base).get();
-    let high = previous.saturating_mul(3).min(curve.cap.get()).max(low);
-    let span = u128::from(high.saturating_sub(low));
-    let offset = (span.saturating_mul(u128::from(r32)) >> 32) as u64;
-    Millis::new(low.saturating_add(offset))
+/// `d - f + u * 2f` with `f` the share of `d`: as far below as above, and `d` itself in the middle.
+fn freshened(wait: Millis, fresh: Share, r32: u32) -> Millis {
+    let share = fresh.of(wait);
+    let span = u128::from(share.get()).wrapping_mul(2).wrapping_mul(u128::from(r32)); // below 2^86
+    wait.minus(share).plus(Millis::new((span >> 32) as u64))
 }

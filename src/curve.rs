@@ -59,32 +59,39 @@ impl Curve {
 
     fn exponential(&self, multiplier: f64, steps: u32) -> Exact {
         let cap = self.cap.get() as f64;
-        let mut value = self.base.get() as f64;
-        // Neither zero nor a multiplier of 1 would ever reach the cap. Any other multiplier does
-        // within 3,700 steps, since it is at least 1.01.
-        if multiplier > 1.0 && value > 0.0 {
-            for _ in 0..steps {
-                if value >= cap {
-                    break;
-                }
-                value *= multiplier;
-            }
-        }
+        let (value, _) = climb(self.base.get() as f64, multiplier, cap, steps);
         if value >= cap { Exact::whole(self.cap) } else { Exact::from_f64(value) }
     }
 }
+
+/// `value * multiplier^steps`, or the first power that reaches `cap`, and how many
+/// multiplications that took: at most [`MOST_MULTIPLICATIONS`], however many the steps.
+fn climb(mut value: f64, multiplier: f64, cap: f64, steps: u32) -> (f64, u32) {
+    let mut taken: u32 = 0;
+    // Neither zero nor a multiplier of 1 would ever reach the cap. Any other multiplier does.
+    if multiplier > 1.0 && value > 0.0 {
+        while taken < steps.min(MOST_MULTIPLICATIONS) && value < cap {
+            value *= multiplier;
+            taken = taken.saturating_add(1);
+        }
+    }
+    (value, taken)
+}
+
+/// From 1 ms to 2^53 by the smallest multiplier, 1.01, it is 3,693 steps.
+const MOST_MULTIPLICATIONS: u32 = 3700;
 
 impl Exact {
     const fn whole(ms: Millis) -> Exact {
         Exact { mantissa: ms.get(), shift: 0 }
     }
 
-    /// `value` is 0 or in `1..2^53`.
+    /// `value` is 0, or at least 1; from 2^64 on it is taken for that.
     ///
     /// A hundred multiplications are off by less than 2^-46 of the value. What lies that close
     /// to a whole number is taken for it, so that 1000 * 1.1^3 is 1331 although 1.1 has no
     /// exact f64. Powers of two and of 1.5 are exact anyway.
-    fn from_f64(value: f64) -> Exact {
+    pub(crate) fn from_f64(value: f64) -> Exact {
         // From 2^52 on every f64 is whole, and adding a half would round to the neighbour.
         if !(1.0..4_503_599_627_370_496.0).contains(&value) {
             return Exact { mantissa: value as u64, shift: 0 };
@@ -100,15 +107,15 @@ impl Exact {
         Exact { mantissa, shift: 1075_u32.saturating_sub(exponent) }
     }
 
+    /// Mantissa and shift: the value is `mantissa / 2^shift`. Where the shift is not 0 the
+    /// mantissa has 53 bits and the shift at most 52.
+    pub const fn parts(self) -> (u64, u32) {
+        (self.mantissa, self.shift)
+    }
+
     /// The value rounded down.
     pub const fn floor(self) -> Millis {
         Millis::new(self.mantissa >> self.shift)
-    }
-
-    /// `value * parts / 2^bits`, rounded down once. `parts <= 2^33` and `bits <= 33`.
-    pub fn share(self, parts: u64, bits: u32) -> Millis {
-        let product = u128::from(self.mantissa).saturating_mul(u128::from(parts));
-        Millis::new((product >> self.shift.saturating_add(bits)) as u64)
     }
 }
 
@@ -124,8 +131,8 @@ mod tests {
     fn fractions_are_kept_until_the_end() {
         let value = exponential(500, 1.5, 30_000).at(4);
         assert_eq!(value.floor(), Millis::new(1687));
-        assert_eq!(value.share(1, 1), Millis::new(843));
-        assert_eq!(value.share(1 << 32, 32), Millis::new(1687));
+        let (mantissa, shift) = value.parts();
+        assert_eq!(mantissa as f64 / (1_u64 << shift) as f64, 1687.5);
     }
 
     #[test]
@@ -153,6 +160,21 @@ mod tests {
                 let got = exponential(base, multiplier, 1 << 53).at(u32::MAX).floor();
                 assert!(got.get() >= base, "{base} * {multiplier}^n gave {got:?}");
             }
+        }
+    }
+
+    #[test]
+    fn s10_any_cap_is_reached_within_a_bounded_number_of_multiplications() {
+        let cap = (1_u64 << 53) as f64;
+        let (value, taken) = climb(1.0, 1.01, cap, u32::MAX);
+        assert!(value >= cap, "the bound cuts the slowest climb short at {value}");
+        assert_eq!(taken, 3693);
+        for multiplier in [1.010_000_1, 1.5, 2.0, 100.0] {
+            let (value, taken) = climb(1.0, multiplier, cap, u32::MAX);
+            assert!(value >= cap && taken <= 3693, "{multiplier}: {taken}");
+        }
+        for (start, multiplier) in [(0.0, 2.0), (5.0, 1.0), (cap, 1.01)] {
+            assert_eq!(climb(start, multiplier, cap, u32::MAX), (start, 0));
         }
     }
 

@@ -1,8 +1,8 @@
 //! Queues by priority whose members can leave from the middle.
 //!
-//! Used twice: for the tasks of a lane that are ready, and for the lanes that may start one.
-//! The links live in one table beside the members, so a queue costs nothing per member and
-//! leaving is a matter of four writes.
+//! Used for the tasks of a lane that are ready, for the lanes that may start one, and without
+//! priorities for the tasks of an order that stand behind its first. The links live in one table beside the members, so a queue costs nothing per
+//! member and leaving is a matter of four writes.
 #![forbid(unsafe_code)]
 
 use crate::slots::NONE;
@@ -49,6 +49,60 @@ impl Links {
     }
 }
 
+/// First in, first out; anyone may leave from anywhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Chain {
+    first: u32,
+    last: u32,
+}
+
+impl Default for Chain {
+    fn default() -> Chain {
+        Chain { first: NONE, last: NONE }
+    }
+}
+
+impl Chain {
+    /// Who is first; [`NONE`] if nobody is in.
+    pub const fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// Puts `index` behind all others. It must not be in a queue of `links`.
+    pub fn push(&mut self, links: &mut Links, index: u32) {
+        links.set(index, Link { before: self.last, behind: NONE });
+        links.set_behind(self.last, index);
+        if self.first == NONE {
+            self.first = index;
+        }
+        self.last = index;
+    }
+
+    /// Takes `index`, which is in here, out.
+    pub fn remove(&mut self, links: &mut Links, index: u32) {
+        let Link { before, behind } = links.at(index);
+        links.set_behind(before, behind);
+        links.set_before(behind, before);
+        if self.first == index {
+            self.first = behind;
+        }
+        if self.last == index {
+            self.last = before;
+        }
+    }
+
+    /// How many stand before `index`, counted up to `most`.
+    pub fn ahead_of(links: &Links, index: u32, most: u32) -> u32 {
+        let mut ahead: u32 = 0;
+        let mut before = links.at(index).before;
+        while before != NONE && ahead < most {
+            ahead = ahead.saturating_add(1);
+            before = links.at(before).before;
+        }
+        ahead
+    }
+}
+
 /// First in, first out within a priority; higher priorities first.
 ///
 /// Priorities are few in practice, so they are a sorted list, the highest last where it is
@@ -61,51 +115,39 @@ pub struct Fifo {
 #[derive(Clone, Copy, Debug)]
 struct Rank {
     priority: i32,
-    first: u32,
-    last: u32,
+    chain: Chain,
 }
 
 impl Fifo {
     /// The highest priority present and who is first at it.
     pub fn front(&self) -> Option<(i32, u32)> {
-        self.ranks.last().map(|rank| (rank.priority, rank.first))
+        self.ranks.last().map(|rank| (rank.priority, rank.chain.first()))
     }
 
     /// Puts `index` behind all others of its priority. It must not be in a queue of `links`.
     pub fn push(&mut self, links: &mut Links, index: u32, priority: i32) {
-        // From the back: the highest priority is the one most used.
-        let place = self.ranks.iter().rposition(|rank| rank.priority <= priority);
-        let rank = place.and_then(|place| self.ranks.get_mut(place)).filter(|rank| rank.priority == priority);
-        match rank {
-            Some(rank) => {
-                links.set(index, Link { before: rank.last, behind: NONE });
-                links.set_behind(rank.last, index);
-                rank.last = index;
-            }
-            None => {
-                links.set(index, Link { before: NONE, behind: NONE });
-                let place = place.map_or(0, |place| place.saturating_add(1));
-                self.ranks.insert(place, Rank { priority, first: index, last: index });
-            }
+        let place = self.place_of(priority);
+        if self.ranks.get(place).is_none_or(|rank| rank.priority != priority) {
+            self.ranks.insert(place, Rank { priority, chain: Chain::default() });
+        }
+        if let Some(rank) = self.ranks.get_mut(place) {
+            rank.chain.push(links, index);
         }
     }
 
     /// Takes `index`, which was put here with this `priority`, out.
     pub fn remove(&mut self, links: &mut Links, index: u32, priority: i32) {
-        let Some(place) = self.ranks.iter().rposition(|rank| rank.priority == priority) else { return };
-        let Some(rank) = self.ranks.get_mut(place) else { return };
-        let Link { before, behind } = links.at(index);
-        links.set_behind(before, behind);
-        links.set_before(behind, before);
-        if rank.first == index {
-            rank.first = behind;
-        }
-        if rank.last == index {
-            rank.last = before;
-        }
-        if rank.first == NONE {
+        let place = self.place_of(priority);
+        let Some(rank) = self.ranks.get_mut(place).filter(|rank| rank.priority == priority) else { return };
+        rank.chain.remove(links, index);
+        if rank.chain.first() == NONE {
             self.ranks.remove(place);
         }
+    }
+
+    /// Where a priority stands among the ranks, or would: many may be in use at once.
+    fn place_of(&self, priority: i32) -> usize {
+        self.ranks.partition_point(|rank| rank.priority < priority)
     }
 }
 
@@ -146,5 +188,28 @@ mod tests {
             expected.push(leaver);
             assert_eq!(drain(&mut fifo, &mut links), expected);
         }
+    }
+
+    #[test]
+    fn any_number_of_priorities_stay_in_order() {
+        let (mut fifo, mut links) = (Fifo::default(), Links::default());
+        // Each once, in an order that is neither rising nor falling.
+        let priority = |index: u32| (index * 7919 % 1000) as i32 - 500;
+        for index in 0..1000 {
+            fifo.push(&mut links, index, priority(index));
+        }
+        let drained: Vec<i32> = drain(&mut fifo, &mut links).into_iter().map(priority).collect();
+        assert_eq!(drained, (-500..500).rev().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn those_before_are_counted_up_to_a_limit() {
+        let (mut chain, mut links) = (Chain::default(), Links::default());
+        (0..5).for_each(|index| chain.push(&mut links, index));
+        assert_eq!(Chain::ahead_of(&links, 0, 9), 0);
+        assert_eq!(Chain::ahead_of(&links, 4, 9), 4);
+        assert_eq!(Chain::ahead_of(&links, 4, 3), 3);
+        chain.remove(&mut links, 2);
+        assert_eq!(Chain::ahead_of(&links, 4, 9), 3);
     }
 }

@@ -44,7 +44,7 @@ impl Lane {
     pub fn observe(&mut self, duration: Millis) {
         let sample = duration.get();
         self.average_x8 = Some(match self.average_x8 {
-            None => sample.saturating_mul(8),
+            None => sample.wrapping_mul(8),
             Some(average) => average.saturating_sub(average / 8).saturating_add(sample),
         });
     }
@@ -77,7 +77,6 @@ impl Lane {
 #[derive(Debug)]
 pub(crate) struct Lanes {
     pub slots: Slots<Lane>,
-    /// Most attempts at a time in one lane.
     limit: u32,
     line: Fifo,
     links: Links,
@@ -93,6 +92,11 @@ impl Lanes {
             links: Links::default(),
             holds: Agenda::default(),
         }
+    }
+
+    /// Most attempts at a time in one lane.
+    pub const fn limit(&self) -> u32 {
+        self.limit
     }
 
     /// The lane at an index.

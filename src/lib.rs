@@ -7,11 +7,23 @@
 //! in a browser, an edge worker and a server. Compiled to WebAssembly it is the core of the
 //! npm package of the same name.
 //!
-//! Start at [`queue::Queue`]. Durations and instants are whole milliseconds ([`time::Millis`]).
+//! | to decide | ask |
+//! |---|---|
+//! | what to start, what has ended, when to look again | [`queue::Queue`] |
+//! | how long to wait | [`policy::Policy`], [`backoff::delay`], [`schedule::schedule`] |
+//! | what a server asked for | [`retry_after::server_delay`], [`ratelimit::parse_rate_limit`] |
+//! | whether another attempt is worth it | [`classify::classify`] |
+//! | which headers may be kept, which parts of a URL are secret | [`headers::classify_name`], [`headers::looks_secret`], [`url_secrets::url_secrets`] |
+//! | whether two requests are one | [`key::content_key`], [`key::fingerprint`], [`json::canonicalize`], [`url::normalize`] |
+//!
+//! Durations and instants are whole milliseconds ([`time::Millis`]). Handles (of tasks, lanes,
+//! policies, orders) are `u32`s that know when they are stale ([`slots`]). The features of the crate
+//! are for the npm package's build; a Rust program needs none.
 //!
 //! ```
 //! use redrive::policy::{Policy, PolicyOptions};
 //! use redrive::queue::{Action, Admission, Ended, Limits, Queue, Verdict};
+//! use redrive::slots::NONE;
 //! use redrive::task::{Flags, Outcome};
 //! use redrive::time::Millis;
 //!
@@ -31,6 +43,7 @@
 //!     created_at: now,
 //!     expires_at: Millis::MAX,
 //!     wait_until: Millis::MAX,
+//!     order: NONE,
 //!     started: false,
 //! };
 //! let slot = queue.admit(now, &admission).expect("there is room");
@@ -41,10 +54,10 @@
 //!
 //! // The host sends the request and says how it ended: 503, come back in 2 s.
 //! let ended = Ended {
-//!     outcome: Outcome::Response,
 //!     status: 503,
 //!     server_delay: Some(Millis::new(2000)),
 //!     duration: Some(Millis::new(80)),
+//!     ..Ended::of(Outcome::Response)
 //! };
 //! assert!(matches!(queue.settle(now, slot, &ended), Verdict::Retry { delay, .. } if delay >= Millis::new(2000)));
 //! assert!(queue.wake_at() >= now.plus(Millis::new(2000)));
@@ -58,17 +71,27 @@ pub mod breaker;
 pub mod budget;
 pub mod classify;
 pub mod curve;
+pub mod duration;
 pub mod error;
 mod fifo;
 pub mod headers;
+mod http_date;
+pub mod json;
+pub mod key;
 mod lanes;
+mod orders;
 pub mod policy;
 pub mod queue;
+pub mod ratelimit;
 pub mod retry_after;
 pub mod rng;
+pub mod schedule;
 pub mod slots;
+mod structured;
 pub mod task;
 pub mod time;
+pub mod url;
+pub mod url_secrets;
 
-#[cfg(target_arch = "wasm32")]
+#[cfg(all(target_arch = "wasm32", feature = "boundary"))]
 mod wasm;

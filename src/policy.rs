@@ -1,21 +1,23 @@
 //! When to try again and when to stop: the numbers, checked once.
 //!
 //! [`PolicyOptions`] is what somebody wrote; [`Policy`] is what the core works with, and it can
-//! only be had from [`Policy::new`], which checks everything. So nothing further in has to ask
+//! only be had from [`Policy::new`] and [`Policy::from_fields`], which check everything. So nothing further in has to ask
 //! whether a cap is finite or a status code real.
 #![forbid(unsafe_code)]
 
-use crate::curve::{Curve, Growth};
-use crate::error::PolicyError;
 use crate::time::Millis;
 
 mod check;
 mod fields;
+pub mod presets;
 mod statuses;
+mod strategy;
+mod window;
 
-use check::{Check, Strategy};
 pub use fields::FIELD_COUNT;
 pub use statuses::StatusSet;
+pub use strategy::{Jitter, Share, Strategy};
+pub use window::{WHOLE, Window};
 
 /// The longest duration a policy takes, in ms: the last instant a JavaScript `Date` can name.
 /// It lies below 2^53, so sums with it are still exact.
@@ -24,32 +26,36 @@ pub const LONGEST_MS: f64 = 8_640_000_000_000_000.0;
 /// A policy as somebody wrote it. `None` means the default; durations are milliseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyOptions {
-    /// The curve: 0 exponential, 1 linear, 2 fixed. Default 0.
+    /// 0 exponential, 1 linear, 2 fixed, 3 polynomial, 4 sidekiq, 5 buckets, 6 padded exponential,
+    /// 7 spread, 8 table. Default 0. Options that the strategy does not take are checked and ignored.
     pub strategy: Option<f64>,
     /// Attempts in total, the first one included, `1..=100`. Default 5.
     pub max_attempts: Option<f64>,
-    /// The wait before the first retry. Default 500.
+    /// The wait before the first retry; exponential, linear, fixed, spread. Default 500.
     pub initial_delay_ms: Option<f64>,
-    /// Growth of the exponential curve, 1 or `1.01..=100`. Default 2.
+    /// Growth of exponential and spread, 1 or `1.01..=100`. Default 2.
     pub multiplier: Option<f64>,
-    /// Longest wait the curve gives; a server's own delay may be longer.
-    /// Default 30,000 for exponential and linear, none for fixed.
+    /// Longest wait the strategy gives, jitter included; only spread's fresh jitter may pass it,
+    /// by its share. A server's own delay may be longer.
+    /// Default 30,000 for exponential and linear, 47,000 for spread, none for the others.
     pub max_delay_ms: Option<f64>,
     /// From the task's creation; an attempt that could not end inside it is not made. Default one day.
     pub total_budget_ms: Option<f64>,
-    /// 0 NONE, 1 FULL, 2 EQUAL, 3 DECORRELATED. Default 1.
+    /// 0 NONE, 1 FULL, 2 EQUAL, 3 DECORRELATED, 4 ADDITIVE, 5 PROPORTIONAL, 6 DECORRELATED_CLAMPED;
+    /// with exponential, linear and fixed. Default 1.
     pub jitter_type: Option<f64>,
-    /// Share of proportional jitter, `0..=1`. Checked, not used yet.
+    /// Share of proportional jitter, `0..=1`, read as a decimal of nine places. Default 0.2.
     pub jitter_ratio: Option<f64>,
-    /// Share of spread's fresh jitter, `0..=0.5`. Checked, not used yet.
+    /// Share of spread's fresh jitter, `0..=0.5`, read as a decimal of nine places. Default 0.1.
     pub fresh_jitter: Option<f64>,
     /// Growth of the linear curve. Default `initial_delay_ms`.
     pub step_ms: Option<f64>,
-    /// Of the polynomial curve. Checked, not used yet.
+    /// Of polynomial: what every wait has at least. All three of `base_ms`, `exponent` and
+    /// `jitter_ms`, or none of them: then they are Zizq's 15,000, 4 and 30,000.
     pub base_ms: Option<f64>,
-    /// Of the polynomial curve, `0..=8`. Checked, not used yet.
+    /// Of polynomial, `0..=8`: the wait has `n^exponent` seconds.
     pub exponent: Option<f64>,
-    /// Of the polynomial curve. Checked, not used yet.
+    /// Of polynomial: the wait has `n` times anything up to this.
     pub jitter_ms: Option<f64>,
     /// Whether a call without a response is tried again: 0 or 1. Default 1.
     pub retry_network_errors: Option<f64>,
@@ -61,30 +67,17 @@ pub struct PolicyOptions {
     pub max_server_delay_ms: Option<f64>,
     /// How long the server remembers a key, from the first attempt. Default one day.
     pub key_ttl_ms: Option<f64>,
-    /// Delays of the table curve. Checked, not used yet.
+    /// Of table, `1..=1000` of them: the wait before each retry; the last one repeats.
     pub delays_ms: Option<Vec<f64>>,
     /// Status codes worth another attempt, each `100..=599`. Default 429, 502, 503, 504.
     pub retryable_status_codes: Option<Vec<f64>>,
 }
 
-/// How chance changes the curve's wait; see [`crate::backoff`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Jitter {
-    /// The curve as it is.
-    None,
-    /// Anything up to the curve.
-    Full,
-    /// Between half the curve and the curve.
-    Equal,
-    /// Between the base and three times the last wait.
-    Decorrelated,
-}
-
 /// A policy whose every number has been checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    curve: Curve,
-    jitter: Jitter,
+    strategy: Strategy,
+    cap: Millis,
     max_attempts: u8,
     total_budget: Millis,
     retry_network_errors: bool,
@@ -95,53 +88,29 @@ pub struct Policy {
     retryable: StatusSet,
 }
 
-/// One day.
-const DAY: Millis = Millis::new(86_400_000);
-/// Longest wait of the growing curves unless said otherwise.
-const DEFAULT_CAP: Millis = Millis::new(30_000);
-/// How long a call may take to answer unless said otherwise.
-const TIMEOUT: Millis = Millis::new(30_000);
-
 impl Policy {
-    /// Checks every option, the ones of other curves too: a wrong number that is not used today
-    /// would be a surprise on the day it is.
-    pub fn new(options: &PolicyOptions) -> Result<Policy, PolicyError> {
-        let mut check = Check::default();
-        let strategy = check.strategy(options.strategy);
-        let base = check.duration("initialDelayMs", options.initial_delay_ms, Millis::new(500));
-        let step = check.duration("stepMs", options.step_ms, base);
-        let multiplier = check.multiplier(options.multiplier);
-        let (growth, default_cap) = match strategy {
-            Strategy::Exponential => (Growth::Exponential { multiplier }, DEFAULT_CAP),
-            Strategy::Linear => (Growth::Linear { step }, DEFAULT_CAP),
-            Strategy::Fixed => (Growth::Fixed, Millis::MAX),
-        };
-        let cap = check.duration("maxDelayMs", options.max_delay_ms, default_cap);
-        let policy = Policy {
-            curve: Curve { growth, base, cap },
-            jitter: check.jitter(options.jitter_type),
-            max_attempts: check.max_attempts(options.max_attempts),
-            total_budget: check.duration("totalBudgetMs", options.total_budget_ms, DAY),
-            retry_network_errors: check.flag("retryNetworkErrors", options.retry_network_errors),
-            attempt_timeout: check.duration("attemptTimeoutMs", options.attempt_timeout_ms, TIMEOUT),
-            estimated_call: check.optional_duration("estimatedCallMs", options.estimated_call_ms),
-            max_server_delay: check.duration("maxServerDelayMs", options.max_server_delay_ms, DAY),
-            key_ttl: check.duration("keyTtlMs", options.key_ttl_ms, DAY),
-            retryable: check.statuses(options.retryable_status_codes.as_deref()),
-        };
-        check.unused(options);
-        check.key_outlives_schedule(&policy);
-        check.finish(policy)
+    /// How the waits are shaped.
+    pub const fn strategy(&self) -> &Strategy {
+        &self.strategy
     }
 
-    /// The curve of the waits.
-    pub const fn curve(&self) -> &Curve {
-        &self.curve
+    /// No wait is longer, spread's fresh jitter apart. [`Millis::MAX`]: no cap.
+    pub const fn cap(&self) -> Millis {
+        self.cap
     }
 
-    /// How chance changes the curve.
-    pub const fn jitter(&self) -> Jitter {
-        self.jitter
+    /// What counts as the wait before the first retry: the base of the curve, from which
+    /// decorrelated jitter sets out. No other strategy looks at it.
+    pub const fn first_previous(&self) -> Millis {
+        match &self.strategy {
+            Strategy::Curved(curve, _) => curve.base,
+            _ => Millis::ZERO,
+        }
+    }
+
+    /// What chance may choose from before retry `n`, spread's fresh jitter apart.
+    pub fn window(&self, n: u32, previous: Option<Millis>) -> Window {
+        Window::new(&self.strategy, self.cap, n, previous)
     }
 
     /// Attempts in total, `1..=100`.
@@ -185,19 +154,18 @@ impl Policy {
     }
 
     /// The sum of the longest waits this policy can choose by itself, over all its retries.
+    ///
+    /// Each is the closed end of its window, `u = 1`, which a draw misses by less than a
+    /// millisecond or two: the bound somebody would work out by hand.
     pub fn longest_schedule(&self) -> Millis {
         let mut sum = Millis::ZERO;
-        let mut previous = self.curve.base;
+        let mut previous = self.first_previous();
         for n in 1..u32::from(self.max_attempts) {
-            let longest = match self.jitter {
-                Jitter::Decorrelated => {
-                    let tripled = Millis::new(previous.get().saturating_mul(3));
-                    tripled.min(self.curve.cap).max(self.curve.base).min(self.curve.cap)
-                }
-                Jitter::None | Jitter::Full | Jitter::Equal => self.curve.at(n).floor(),
-            };
-            previous = longest;
-            sum = sum.plus(longest);
+            previous = self.window(n, Some(previous)).at(WHOLE);
+            if let Strategy::Spread(_, fresh) = &self.strategy {
+                previous = previous.plus(fresh.of(previous));
+            }
+            sum = sum.plus(previous);
         }
         sum
     }

@@ -34,6 +34,35 @@ impl Flags {
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
+
+    /// Has a position in the window of spread waits: from the first failure on, or a wait named
+    /// by a server.
+    pub(crate) const PHASED: Flags = Flags(8);
+    /// The last attempt met a 401.
+    pub(crate) const UNAUTHORIZED: Flags = Flags(16);
+    /// Its end was asked for while an attempt ran.
+    pub(crate) const CANCEL_REQUESTED: Flags = Flags(32);
+    /// One attempt given back for a 401; the bits above count them.
+    const UNAUTHORIZED_REFUND: u8 = 64;
+
+    /// Neither of `other` any more.
+    pub(crate) const fn without(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
+    }
+
+    /// Attempts given back for a 401.
+    pub(crate) const fn unauthorized_refunds(self) -> u8 {
+        self.0 / Flags::UNAUTHORIZED_REFUND
+    }
+
+    /// One more, at most three.
+    pub(crate) const fn with_unauthorized_refund(self) -> Flags {
+        if self.unauthorized_refunds() < 3 {
+            Flags(self.0.wrapping_add(Flags::UNAUTHORIZED_REFUND))
+        } else {
+            self
+        }
+    }
 }
 
 /// How one attempt ended.
@@ -113,9 +142,11 @@ impl Reason {
 pub(crate) enum State {
     /// In the agenda of due times.
     Waiting,
+    /// Behind others of its order, and in the agenda of deadlines.
+    Behind,
     /// Due, in its lane's queue, and in the agenda of deadlines.
     Ready,
-    /// Waits for a resume, in the agenda of deadlines only.
+    /// Waits for a resume, and in the agenda of deadlines.
     Parked,
     /// An attempt of the queue runs; counted in the limits.
     InFlight,
@@ -131,7 +162,7 @@ pub(crate) struct Task {
     pub first_attempt_at: Millis,
     pub expires_at: Millis,
     pub wait_until: Millis,
-    /// What a server's delay forbids to undercut, even a flush.
+    /// What a server's delay forbids to undercut, even a flush; while an attempt runs, its start.
     pub not_before: Millis,
     /// The last wait of the curve; its base before the first.
     pub previous_delay: Millis,
@@ -140,20 +171,17 @@ pub(crate) struct Task {
     pub lane: u32,
     /// Index, not handle: so does a policy.
     pub policy: u32,
+    /// Index, not handle: so does an order. [`crate::slots::NONE`] if it is in none.
+    pub order: u32,
     pub priority: i32,
-    /// Position in the window of spread waits, once it `has_phase`: from the first failure on.
+    /// Position in the window of spread waits, once it is [`Flags::PHASED`].
     pub phase: u32,
-    pub has_phase: bool,
+    /// What the host said of the request, and what the queue notes beside it.
     pub flags: Flags,
     /// Attempts made and not given back, at most 100.
     pub attempts: u8,
     /// Attempts given back.
     pub refunds: u8,
-    /// Of them, for a 401.
-    pub unauthorized_refunds: u8,
-    /// Whether the last attempt met a 401.
-    pub unauthorized: bool,
-    pub cancel_requested: bool,
     pub state: State,
 }
 
@@ -185,6 +213,22 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hosts_flags_and_the_queues_notes_share_a_byte_and_nothing_else() {
+        let host = Flags::from_bits(u32::MAX);
+        let mut flags = host.with(Flags::PHASED);
+        for refunds in [1, 2, 3, 3] {
+            flags = flags.with_unauthorized_refund();
+            assert_eq!(flags.unauthorized_refunds(), refunds);
+        }
+        flags = flags.with(Flags::UNAUTHORIZED).with(Flags::CANCEL_REQUESTED).without(Flags::UNAUTHORIZED);
+        assert!(
+            flags.contains(host) && flags.contains(Flags::PHASED) && flags.contains(Flags::CANCEL_REQUESTED)
+        );
+        assert!(!flags.contains(Flags::UNAUTHORIZED));
+        assert_eq!(host.unauthorized_refunds(), 0, "a host cannot set them");
+    }
 
     #[test]
     fn a_million_tasks_fit_in_eighty_megabytes() {

@@ -5,8 +5,11 @@ mod common;
 #[path = "common/rig.rs"]
 mod rig;
 
-use redrive::queue::{Limits, Verdict};
-use rig::{NOTHING, Rig, limits, retry_in, setup, setup_with};
+use redrive::queue::{Ended, Limits, Verdict};
+use redrive::rng::SplitMix64;
+use redrive::task::{Outcome, Reason};
+use redrive::time::Millis;
+use rig::{NOTHING, Rig, ended, limits, retry_after, retry_in, setup, setup_with};
 use serde_json::json;
 
 #[test]
@@ -104,4 +107,106 @@ fn a_new_task_waits_for_the_end_of_the_lanes_hold() {
     assert_eq!(rig.starts(), NOTHING);
     rig.wait(10_000);
     assert_eq!(rig.starts(), [new]);
+}
+
+#[test]
+fn s9_a_used_up_rate_limit_holds_the_lane_whatever_the_answer() {
+    for status in [200, 204, 404, 429, 500, 503] {
+        let mut rig = setup(json!({}));
+        let other = rig.queue.open_lane();
+        let slot = rig.add();
+        rig.starts();
+        rig.limit(slot, status, 7_000);
+        let (new, elsewhere) = (rig.add(), rig.add_to(other));
+        assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(7_000)), "{status}");
+        assert_eq!(rig.starts(), [elsewhere], "{status}");
+        rig.wait(6_999);
+        assert_eq!(rig.starts(), NOTHING, "{status}");
+        rig.wait(1);
+        assert_eq!(rig.starts()[0], new, "{status}");
+    }
+}
+
+#[test]
+fn only_an_answer_speaks_of_a_rate_limit() {
+    for (outcome, holds) in [
+        (Outcome::RedirectRefused, true),
+        (Outcome::NetworkError, false),
+        (Outcome::TimedOut, false),
+        (Outcome::Released, false),
+    ] {
+        let mut rig = setup(json!({}));
+        let slot = rig.add();
+        rig.starts();
+        let ended = Ended { rate_limit: Some(Millis::new(7_000)), ..ended(outcome, 0) };
+        rig.queue.settle(rig.time(), slot, &ended);
+        assert_eq!(rig.queue.held_until(rig.lane, rig.time()).is_some(), holds, "{outcome:?}");
+    }
+}
+
+#[test]
+fn s9_a_failures_rate_limit_is_waited_for_like_a_servers_delay() {
+    let spread = (u64::from(SplitMix64::new(7).next_u32()) * 1000) >> 32;
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.starts();
+    assert_eq!(rig.limit(slot, 502, 7_000), retry_after(1000, 7_000, spread));
+    assert_eq!(rig.queue.flush(rig.time(), None), 0, "and not to be undercut");
+}
+
+#[test]
+fn a_retry_after_wins_over_a_rate_limit() {
+    let spread = (u64::from(SplitMix64::new(7).next_u32()) * 1000) >> 32;
+    for (status, held) in [(429, 2_000), (503, 2_000), (502, 7_000)] {
+        let mut rig = setup(json!({}));
+        let slot = rig.add();
+        rig.starts();
+        let both = Ended {
+            server_delay: Some(Millis::new(2_000)),
+            rate_limit: Some(Millis::new(7_000)),
+            ..ended(Outcome::Response, status)
+        };
+        assert_eq!(rig.queue.settle(rig.time(), slot, &both), retry_after(1000, 2_000, spread));
+        // Where the Retry-After does not speak for the lane, the rate limit does.
+        assert_eq!(rig.queue.held_until(rig.lane, rig.time()), Some(Rig::at(held)), "{status}");
+    }
+}
+
+#[test]
+fn a_rate_limit_longer_than_the_policy_allows_holds_nothing() {
+    for (asked, holds) in [(10_000, true), (10_001, false)] {
+        let mut rig = setup(json!({ "maxServerDelayMs": 10_000 }));
+        let slot = rig.add();
+        rig.starts();
+        assert_eq!(rig.limit(slot, 200, asked), Verdict::Succeeded);
+        assert_eq!(rig.queue.held_until(rig.lane, rig.time()).is_some(), holds, "{asked}");
+    }
+    let mut rig = setup(json!({ "maxServerDelayMs": 10_000 }));
+    let slot = rig.add();
+    rig.starts();
+    assert_eq!(rig.limit(slot, 503, 10_001), Verdict::Exhausted(Reason::RetryAfterTooLong));
+}
+
+#[test]
+fn a_retry_after_that_cannot_be_read_is_counted_and_the_curve_decides() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.starts();
+    let unreadable = Ended { unusable: true, ..ended(Outcome::Response, 503) };
+    assert_eq!(rig.queue.settle(rig.time(), slot, &unreadable), retry_in(1000));
+    assert_eq!(rig.queue.stats().unusable_retry_after, 1);
+    assert_eq!(rig.queue.settle(rig.time(), slot, &unreadable), Verdict::Stale);
+    assert_eq!(rig.queue.stats().unusable_retry_after, 1, "a stale answer changes nothing");
+}
+
+#[test]
+fn s9_a_verdict_says_what_its_delay_is_made_of() {
+    let spread = (u64::from(SplitMix64::new(7).next_u32()) * 5000) >> 32;
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.starts();
+    let verdict = rig.refuse(slot, 503, 120_000);
+    assert_eq!(verdict, retry_after(1000, 120_000, spread));
+    let Verdict::Retry { delay, wait, .. } = verdict else { panic!() };
+    assert_eq!(delay.get(), 120_000 + wait.spread.get());
 }

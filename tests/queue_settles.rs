@@ -5,14 +5,18 @@ mod common;
 #[path = "common/rig.rs"]
 mod rig;
 
-use redrive::queue::{Action, Ended, Verdict};
+use redrive::queue::{Action, Ended, Verdict, Wait};
 use redrive::rng::SplitMix64;
 use redrive::task::{Flags, Outcome, Reason};
 use redrive::time::Millis;
-use rig::{NOTHING, Rig, retry_in, setup};
+use rig::{NOTHING, Rig, ended, retry_after, retry_in, setup};
 use serde_json::json;
 
-const AUTHORIZE: Verdict = Verdict::Retry { delay: Millis::ZERO, authorize: true };
+const AUTHORIZE: Verdict = Verdict::Retry {
+    delay: Millis::ZERO,
+    wait: Wait { curve: Millis::ZERO, server: None, spread: Millis::ZERO },
+    authorize: true,
+};
 
 /// Starts the one task that is due.
 fn start(rig: &mut Rig) -> u32 {
@@ -56,7 +60,7 @@ fn s9_the_server_is_never_undercut_and_those_told_the_same_are_spread() {
             let slot = rig.admit(|admission| admission.started = true);
             let phase = start_phase.wrapping_add(0x9E37_79B9_u32.wrapping_mul(n));
             let spread = (window * u64::from(phase)) >> 32;
-            assert_eq!(rig.refuse(slot, 502, server), retry_in(server.max(1000) + spread));
+            assert_eq!(rig.refuse(slot, 502, server), retry_after(1000, server, spread));
         }
     }
 }
@@ -96,12 +100,7 @@ fn without_an_estimate_the_lane_learns_what_calls_take() {
     let mut rig = setup(json!({ "totalBudgetMs": 2000 }));
     let slot = rig.add();
     rig.starts();
-    let slow = Ended {
-        outcome: Outcome::Response,
-        status: 503,
-        server_delay: None,
-        duration: Some(Millis::new(1001)),
-    };
+    let slow = Ended { duration: Some(Millis::new(1001)), ..ended(Outcome::Response, 503) };
     assert_eq!(rig.queue.settle(rig.time(), slot, &slow), Verdict::Exhausted(Reason::TotalBudget));
 
     let mut rig = setup(json!({ "totalBudgetMs": 2000 }));
@@ -121,40 +120,6 @@ fn deadlines_are_named_by_what_set_them() {
     assert_eq!(rig.answer(expired, 503), Verdict::Exhausted(Reason::Expired));
     assert_eq!(rig.answer(impatient, 503), Verdict::Exhausted(Reason::WaitExceeded));
     assert_eq!(rig.answer(patient, 503), retry_in(1000));
-}
-
-#[test]
-fn s8_no_attempt_after_the_server_forgot_the_key() {
-    let mut rig = setup(json!({ "maxAttempts": 2, "keyTtlMs": 1000 }));
-    let keyed = rig.add();
-    let keyless = rig.admit(|admission| admission.flags = Flags::REPLAYABLE);
-    rig.starts();
-    rig.wait(1);
-    assert_eq!(rig.answer(keyed, 503), Verdict::Exhausted(Reason::KeyExpired));
-    assert_eq!(rig.answer(keyless, 503), retry_in(1000));
-}
-
-#[test]
-fn s8_the_keys_age_counts_over_all_attempts() {
-    let mut rig = setup(json!({ "maxAttempts": 3, "keyTtlMs": 2000 }));
-    let slot = rig.add();
-    rig.starts();
-    assert_eq!(rig.answer(slot, 503), retry_in(1000));
-    rig.wait(1000);
-    rig.starts();
-    rig.wait(1);
-    assert_eq!(rig.answer(slot, 503), Verdict::Exhausted(Reason::KeyExpired));
-}
-
-#[test]
-fn the_keys_age_counts_from_the_first_attempt_and_not_from_creation() {
-    let mut rig = setup(json!({ "maxAttempts": 2, "keyTtlMs": 1000 }));
-    rig.queue.pause(None);
-    let slot = rig.add();
-    rig.wait(50_000);
-    rig.queue.resume(rig.time(), None);
-    assert_eq!(start(&mut rig), slot);
-    assert_eq!(rig.answer(slot, 503), retry_in(1000));
 }
 
 #[test]
@@ -274,7 +239,7 @@ fn missing_credentials_are_asked_for_less_and_less_often() {
     for _ in 0..20 {
         assert_eq!(start(&mut rig), slot);
         let verdict = rig.settle(slot, Outcome::CredentialsFailed, 0, None);
-        let Verdict::Retry { delay, authorize: false } = verdict else { panic!("{verdict:?}") };
+        let Verdict::Retry { delay, authorize: false, .. } = verdict else { panic!("{verdict:?}") };
         waited.push(delay.get());
         rig.wait(delay.get());
     }
@@ -367,4 +332,20 @@ fn decorrelated_waits_remember_the_last_one() {
         rig.wait(previous);
     }
     assert!(previous > 100);
+}
+
+#[test]
+fn s9_a_401_that_names_a_wait_is_waited_for() {
+    let mut rig = setup(json!({}));
+    let slot = with_credentials(&mut rig);
+    rig.starts();
+    let Verdict::Retry { delay, authorize: true, .. } = rig.refuse(slot, 401, 5_000) else { panic!() };
+    assert!((5_000..=6_000).contains(&delay.get()), "{delay:?}");
+    assert_eq!(rig.queue.flush(rig.time(), None), 0, "not even a flush undercuts the server");
+    rig.wait(delay.get());
+    assert_eq!(start(&mut rig), slot);
+    assert_eq!(rig.refuse(slot, 401, 5_000), Verdict::Parked);
+    rig.queue.resume(rig.time(), None);
+    let due = rig.queue.due_at(slot).unwrap();
+    assert!(due.get() >= rig.now + 5_000, "nor does a resume");
 }

@@ -313,3 +313,21 @@ fn l1_a_clock_set_back_by_an_hour_delays_nothing_by_an_hour() {
     rig.wait(1000);
     assert_eq!(rig.starts(), [waiting, running]);
 }
+
+#[test]
+fn l1_a_wake_up_for_tasks_that_are_gone_comes_once() {
+    let mut rig = setup_with(Limits { capacity: 1000, ..limits() }, json!({}));
+    rig.queue.pause(None);
+    let (expiry, later) = (Rig::at(7_520_000), Rig::at(20_000_000));
+    let many = [(); 300].map(|()| rig.admit(|admission| admission.expires_at = expiry));
+    rig.admit(|admission| admission.expires_at = later);
+    assert_eq!(rig.poll(), []);
+    let early = rig.queue.wake_at();
+    assert!(early > rig.time() && early < expiry, "so many at one far instant: only their range is known");
+    for slot in many {
+        assert_eq!(rig.queue.cancel(slot), Cancelled::Done);
+    }
+    rig.wait(early.minus(rig.time()).get());
+    assert_eq!(rig.poll(), []);
+    assert_eq!(rig.queue.wake_at(), later);
+}

@@ -13,13 +13,15 @@ export const quantile = (values, q) => {
 
 /**
  * @param {Record<string, () => Promise<number> | number>} contestants each gives one figure a call
+ * @param {boolean} [turn.collect] whether each starts on a clean heap; several collections with a function unused between
+ * them throw its compiled code away, so with many contestants and short samples this measures the compiler
  * @returns {Promise<Record<string, number>>} the medians
  */
-export async function takeTurns(contestants, { rounds, warmUp = 1 }) {
+export async function takeTurns(contestants, { rounds, warmUp = 1, collect = true }) {
   const figures = Object.fromEntries(Object.keys(contestants).map((name) => [name, []]))
   for (let round = -warmUp; round < rounds; round++) {
     for (const [name, sample] of Object.entries(contestants)) {
-      globalThis.gc?.()
+      if (collect) globalThis.gc?.()
       const figure = await sample()
       if (round >= 0) figures[name].push(figure)
     }

@@ -2,6 +2,7 @@
 
 import { steady } from '../../js/clock.ts'
 import { instantiate } from '../../js/core/inline.ts'
+import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import { Emitter } from '../../js/events.ts'
 import { hostDraw } from '../../js/ids.ts'
 import { Intake } from '../../js/intake.ts'
@@ -38,6 +39,7 @@ export async function openScheduler(n, { clock, policy = NO_WAITS } = {}) {
     hasBody: false,
     bytes: 0,
     key: null,
+    made: true,
     addedCrossOrigin: false,
     replayable: true,
     options: {},
@@ -49,7 +51,7 @@ export async function openScheduler(n, { clock, policy = NO_WAITS } = {}) {
   return {
     engine,
     runner,
-    intake: new Intake(runner),
+    intake: new Intake(runner, instantiateKeys),
     callOf: (transport) => ({ ...shared, transport }),
     policyOf: (given) => policyFields(resolvePolicy({ ...NO_WAITS, jitterType: 'FULL', ...given })),
   }

@@ -134,7 +134,7 @@ function redriveScheduler(n, options) {
     const ends = []
     for (let i = 0; i < n; i++) {
       const transport = { send: () => handler(i), isFinal: () => false }
-      ends.push(runner.result(intake.enqueue(callOf(transport), runner.host.now())))
+      ends.push(intake.enqueue(callOf(transport), runner.host.now()).then(({ task }) => runner.result(task)))
     }
     await Promise.all(ends)
     await runner.close(0)
@@ -183,7 +183,7 @@ function bareCore(n) {
     const policy = core.policy(policyOf({ initialDelayMs: SPREAD_MS, maxDelayMs: SPREAD_MS }))
     const none = Number.POSITIVE_INFINITY
     let now = Date.now()
-    for (let i = 0; i < n; i++) core.admit(now, lane, policy, 0, 0, 1, now, none, none, false)
+    for (let i = 0; i < n; i++) core.admit(now, lane, policy, 0, 0, 1, now, none, none, 0xffffffff, false)
     for (let left = n; left > 0; ) {
       const count = core.poll(now)
       if (count === 0) {
@@ -193,8 +193,8 @@ function bareCore(n) {
       const actions = new Uint32Array(engine.memory.buffer, core.actionsPtr(), count * 2).slice()
       for (let i = 0; i < actions.length; i += 2) {
         const slot = actions[i]
-        if (core.attempts(slot) === 1) core.settle(now, slot, 0, 503, Number.NaN, 0)
-        else if (core.settle(now, slot, 0, 200, Number.NaN, 0) === 0) left--
+        if (core.attempts(slot) === 1) core.settle(now, slot, 0, 503, Number.NaN, 0, Number.NaN, false)
+        else if (core.settle(now, slot, 0, 200, Number.NaN, 0, Number.NaN, false) === 0) left--
       }
     }
     await runner.close(0)

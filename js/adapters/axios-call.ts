@@ -49,11 +49,11 @@ export async function readAxios(
   const plain = plainHeaders(config)
   const keyed = readKey(
     { method, origin: url.origin, headers: plain, options },
-    idempotency && refused ? { ...idempotency, methods: NO_METHOD } : idempotency,
+    idempotency && refused ? { ...idempotency, keyed: NO_METHOD } : idempotency,
     makeKey,
   )
   // in the caller's config too: sent again after a refusal, it is the same intent
-  if (keyed.key !== null) config.headers.set(header, plain.get(header), true)
+  if (keyed.key) config.headers.set(header, plain.get(header), true)
 
   const body = await freezeData(config.data, `${method} ${url.origin}${url.pathname}`)
   const headers = config.headers.concat()
@@ -69,9 +69,7 @@ export async function readAxios(
     headers: plain,
     hasBody: body.bytes > 0,
     bytes: body.bytes,
-    key: keyed.key,
-    addedCrossOrigin: keyed.addedCrossOrigin,
-    replayable: keyed.replayable,
+    ...keyed,
     options,
     policy,
     timeoutMs: 0,

@@ -3,7 +3,7 @@
 import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
 import { RedriveError } from '../errors.ts'
 import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from '../redirects.ts'
-import type { Answer, AttemptInit, Transport } from '../transport.ts'
+import type { Answer, AttemptInit, BodyContent, Transport } from '../transport.ts'
 import { AxiosAnswer, type ValidateStatus } from './axios-answer.ts'
 
 /** What axios rejects with when the network or the server is at fault. */
@@ -43,6 +43,18 @@ export class AxiosTransport implements Transport {
     const init = { ...config, ...(auth && !overlay?.has('authorization') ? { auth } : {}), headers, data, signal }
     if (!replay) return this.#once(init)
     return this.#sendWithinOrigin({ ...init, beforeRedirect: this.#staysHome() }, overlay)
+  }
+
+  putHeader(name: string, value: string): void {
+    // in the caller's config too: sent again after a refusal, it is the same intent
+    for (const headers of [this.#frozen.headers, this.#config.headers]) headers.set(name, value, true)
+  }
+
+  async body(): Promise<BodyContent> {
+    const { data } = this.#frozen
+    if (typeof data === 'string') return data
+    if (data instanceof Blob) return new Uint8Array(await data.arrayBuffer())
+    return data instanceof ArrayBuffer ? new Uint8Array(data) : null
   }
 
   isFinal(error: unknown): boolean {

@@ -1,27 +1,22 @@
 /** A running core: the generated glue bound to one instance. One instance serves every queue of the page. */
 
-import type * as Glue from './generated/glue.js'
+import type * as Glue from './generated/queue/glue.js'
+import { bindGlue } from './instance.ts'
+import { Scratch } from './scratch.ts'
 
 export interface Engine {
   readonly glue: typeof Glue
   readonly memory: WebAssembly.Memory
+  readonly scratch: Scratch
 }
 
 /** Instantiates `module` and binds the glue to it. */
 export async function bind(glue: typeof Glue, module: WebAssembly.Module): Promise<Engine> {
-  const instance = await WebAssembly.instantiate(module, {
-    './redrive_bg.js': glue as unknown as WebAssembly.ModuleImports,
-  })
-  const exports = instance.exports as WebAssembly.Exports & {
-    readonly memory: WebAssembly.Memory
-    readonly __wbindgen_start?: () => void
-  }
-  if (!('corequeue_new' in exports)) {
+  if (!WebAssembly.Module.exports(module).some(({ name }) => name === 'corequeue_new')) {
     throw new TypeError('options.wasm: expected the redrive.wasm of this version, got a module without its exports')
   }
-  ;(glue as unknown as { __wbg_set_wasm(exports: WebAssembly.Exports): void }).__wbg_set_wasm(exports)
-  exports.__wbindgen_start?.()
-  return { glue, memory: exports.memory }
+  const { memory } = (await bindGlue(glue, module, 'queue')) as { readonly memory: WebAssembly.Memory }
+  return { glue, memory, scratch: new Scratch(memory, glue.scratch) }
 }
 
 /** The caller's own module: a Module, its bytes, a Response with them, or a promise or function giving one of these. */

@@ -4,25 +4,10 @@
  */
 
 import { bind, compileGiven, type Engine } from './engine.ts'
-import * as glue from './generated/glue.js'
-import base64 from './generated/wasm-base64.js'
+import base64 from './generated/queue/base64.js'
+import * as glue from './generated/queue/glue.js'
+import { once, unpack } from './instance.ts'
 
-let engine: Promise<Engine> | undefined
-
-/** Once per page; a failure is not remembered, so that it can be tried again. */
-export function instantiate(given?: unknown): Promise<Engine> {
-  engine ??= start(given).catch((error) => {
-    engine = undefined
-    throw error
-  })
-  return engine
-}
-
-async function start(given: unknown): Promise<Engine> {
-  return bind(glue, await (given === undefined ? WebAssembly.compile(await unpack(base64)) : compileGiven(given)))
-}
-
-function unpack(text: string): Promise<ArrayBuffer> {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()
-}
+export const instantiate: (given?: unknown) => Promise<Engine> = once(async (given?: unknown) =>
+  bind(glue, await (given === undefined ? unpack(base64) : compileGiven(given))),
+)

@@ -1,7 +1,7 @@
 // js/ -> the declarations of the package: what tsc emits, reduced to what the entries reach.
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { at, packageBin, root } from '../lib/paths.mjs'
+import { at, generated, packageBin, root } from '../lib/paths.mjs'
 import { run, StepError } from '../lib/steps.mjs'
 import { entries } from './bundle.mjs'
 
@@ -33,5 +33,7 @@ export async function declarations(outdir) {
     writeFileSync(target, text)
     for (const specifier of importsOf(text)) queue.push(join(dirname(path), specifier.replace(/\.js$/, '.d.ts')))
   }
-  cpSync(join(at('js', 'core', 'generated'), 'redrive.wasm.d.ts'), join(outdir, 'redrive.wasm.d.ts'))
+  for (const name of ['redrive', 'redrive-keys']) {
+    cpSync(join(generated, 'queue', 'queue.wasm.d.ts'), join(outdir, `${name}.wasm.d.ts`))
+  }
 }

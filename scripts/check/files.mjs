@@ -12,7 +12,7 @@ const isCode = (path) => /\.(rs|ts|mjs|js|css|html|sh)$/.test(path)
 const isOutput = (path) => path.startsWith('js/core/generated') || /(^|\/)(target|node_modules)(\/|$)/.test(path)
 
 export function checkLengths() {
-  const folders = ['src', 'js', 'tests', 'scripts', 'xtask', 'examples', 'benches'].map((name) => at(name))
+  const folders = ['src', 'sim', 'js', 'tests', 'scripts', 'xtask', 'examples', 'benches'].map((name) => at(name))
   const long = filesUnder(folders, isOutput)
     .filter(isCode)
     .map((path) => ({ path: relative(root, path), lines: readFileSync(path, 'utf8').trimEnd().split('\n').length }))

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { linkedWasm } from '../build-wasm.mjs'
-import { wasmTarget } from '../lib/paths.mjs'
+import { wasmModules, wasmTarget } from '../lib/paths.mjs'
 import { run, StepError } from '../lib/steps.mjs'
 import { wasmCargo } from '../setup.mjs'
 
@@ -87,6 +87,6 @@ async function control() {
 
 export async function checkFloats() {
   await control()
-  const found = floatFunctions(readFileSync(linkedWasm))
+  const found = wasmModules.flatMap((name) => floatFunctions(readFileSync(linkedWasm(name))))
   if (found.length > 0) throw new StepError(`the module reads or prints floats:\n${found.join('\n')}`)
 }

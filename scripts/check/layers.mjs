@@ -10,17 +10,17 @@ const layers = (...lines) => lines.map((line) => line.split(' '))
 
 const rustLayers = layers(
   'time rng error',
-  'policy retry_after slots curve',
-  'backoff classify breaker budget agenda key headers fifo task',
-  'lanes',
+  'policy http_date retry_after structured ratelimit slots curve json url',
+  'backoff classify breaker budget agenda key headers url_secrets fifo task duration',
+  'lanes orders schedule',
   'queue',
   'wasm',
 )
 
 const typescriptLayers = layers(
-  'errors error-text clock events policy options types check ids verdict transport host uuid7 policy-fields redirects',
-  'core/* request task attempt fetch-transport idempotency registry hooks lanes wake callers report nothing fetch-replay answers',
-  'runner intake pages desk internals dead-letters loader opening prepare engine engine.workerd',
+  'errors error-text clock events policy presets options limits types check ids verdict transport host uuid7 policy-fields redirects',
+  'core/* request task attempt fetch-transport idempotency registry hooks lanes wake callers report nothing fetch-replay answers unsent log decision asked sanitizer orders explain',
+  'runner dedupe intake pages desk internals dead-letters loader opening prepare engine engine.workerd',
   'queue',
   'adapters/* testing testing/*',
   'public index index.workerd core core.workerd',

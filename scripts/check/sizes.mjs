@@ -47,7 +47,7 @@ async function bundled(source) {
   return gzipped(outputFiles[0].contents)
 }
 
-/** The files that the entry loads later, without those it has loaded already. */
+/** The files that the entry loads later, without those it has loaded already: those with the core in them, and the rest. */
 function later() {
   const { outputs } = JSON.parse(readFileSync(metafile, 'utf8'))
   const byName = new Map(Object.entries(outputs).map(([path, output]) => [basename(path), output]))
@@ -66,8 +66,11 @@ function later() {
   const found = new Set()
   for (const file of dynamic) visit(file, found, new Set())
   const files = [...found].filter((file) => !entry.has(file)).sort()
-  if (files.length === 0) throw new StepError('the entry loads nothing later: the core is not a chunk of its own')
-  return gzipped(Buffer.concat(files.map((file) => readFileSync(join(at('pkg'), file)))))
+  const isCore = (file) => Object.keys(byName.get(file).inputs).some((input) => input.startsWith('js/core/generated/'))
+  const [core, rest] = [files.filter(isCore), files.filter((file) => !isCore(file))]
+  if (core.length === 0) throw new StepError('the entry loads nothing later: the core is not a chunk of its own')
+  const weigh = (names) => gzipped(Buffer.concat(names.map((file) => readFileSync(join(at('pkg'), file)))))
+  return { core: weigh(core), rest: weigh(rest) }
 }
 
 const cell = (value) => (value === undefined ? '' : value.toLocaleString('en')).padStart(8)
@@ -106,7 +109,9 @@ function checkReadme(measured, write) {
 export async function checkSizes() {
   const measured = []
   for (const row of rows) measured.push({ ...row, bytes: await bundled(row.source) })
-  measured.push({ what: 'core, loaded at idle', bytes: later(), limit: 45_000, aim: 30_000 })
+  const { core, rest } = later()
+  measured.push({ what: 'core, loaded at idle', bytes: core, limit: 45_000, aim: 30_000 })
+  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 16_000 })
   const head = `${'gzip bytes'.padEnd(28)}${'now'.padStart(8)}${'aim'.padStart(8)}${'limit'.padStart(8)}`
   const lines = measured.map(
     ({ what, bytes, aim, limit }) => `${what.padEnd(28)}${cell(bytes)}${cell(aim)}${cell(limit)}`,

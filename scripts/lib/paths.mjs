@@ -13,3 +13,5 @@ export const wasmTarget = 'wasm32-unknown-unknown'
 export const wasmTargetDir = at('target', 'wasm')
 export const toolsTargetDir = at('target', 'tools')
 export const generated = at('js', 'core', 'generated')
+/** The two modules of the core: what every queue runs on, and what only content keys and canonical JSON need. */
+export const wasmModules = ['queue', 'keys']

@@ -1,172 +1,200 @@
 //! The checks of a policy's numbers.
 //!
-//! Each check gives the number or its default and takes note of the first that is wrong, so
-//! that [`super::Policy::new`] reads as a list. A `Result` of every step instead is a large value
-//! moved twenty times, and shows in the size of the wasm.
+//! They are looked at as the row that crosses the boundary, and by a table: what each number has
+//! to be stands once, and one loop asks. Twenty optional numbers handed on by name, each with its
+//! own check, were the largest function of the wasm.
 #![forbid(unsafe_code)]
 
-use super::{Jitter, LONGEST_MS, Policy, PolicyOptions, StatusSet};
+use super::fields::{Field, Row};
+use super::{Jitter, LONGEST_MS, Policy, Share, StatusSet, Strategy};
+use crate::curve::{Curve, Growth};
 use crate::error::PolicyError;
 use crate::time::Millis;
 
-/// The curves there are, before they have their numbers.
-pub(super) enum Strategy {
-    Exponential,
-    Linear,
-    Fixed,
+/// One day.
+const DAY: u64 = 86_400_000;
+/// Longest wait of exponential and linear unless said otherwise.
+const DEFAULT_CAP: u64 = 30_000;
+/// Of spread: 47 s shares no small ratio with a minute, so waits on the cap do not fall into
+/// step with what happens every minute anyway.
+const SPREAD_CAP: u64 = 47_000;
+/// How long a call may take to answer unless said otherwise.
+const TIMEOUT: u64 = 30_000;
+/// More waits than any policy can use (99 retries), and a bound for what a policy weighs.
+const MOST_DELAYS: usize = 1000;
+
+/// What a number has to be.
+struct Range {
+    expected: &'static str,
+    least: f64,
+    most: f64,
+    whole: bool,
 }
 
-/// The first thing that is wrong, if anything is.
-#[derive(Default)]
-pub(super) struct Check {
-    error: Option<PolicyError>,
+impl Range {
+    const fn whole(expected: &'static str, least: f64, most: f64) -> Range {
+        Range { expected, least, most, whole: true }
+    }
+
+    const fn any(expected: &'static str, least: f64, most: f64) -> Range {
+        Range { expected, least, most, whole: false }
+    }
+
+    fn holds(&self, number: f64) -> bool {
+        // Written so that NaN, which compares with nothing, is refused.
+        number >= self.least && number <= self.most && (!self.whole || number as u64 as f64 == number)
+    }
+
+    fn check(&self, option: &'static str, number: f64) -> Result<(), PolicyError> {
+        let error = PolicyError::Number { option, expected: self.expected, got: number };
+        if self.holds(number) { Ok(()) } else { Err(error) }
+    }
 }
 
-impl Check {
-    /// The policy, if everything was right.
-    pub fn finish(self, policy: Policy) -> Result<Policy, PolicyError> {
-        self.error.map_or(Ok(policy), Err)
-    }
+const DURATION: Range = Range::whole("a whole number of milliseconds, 0..=8640000000000000", 0.0, LONGEST_MS);
 
-    pub fn strategy(&mut self, given: Option<f64>) -> Strategy {
-        match self.whole("strategy", "a known strategy", given, 0.0, 8.0).unwrap_or(0) {
-            0 => Strategy::Exponential,
-            1 => Strategy::Linear,
-            code => {
-                let later = ["polynomial", "sidekiq", "buckets", "padded_exponential", "spread", "table"];
-                self.not_yet("strategy", "exponential, linear or fixed", &later, code.checked_sub(3));
-                Strategy::Fixed
+/// The options in the order of their fields, and what each has to be.
+static RULES: [(&str, Range); Field::NUMBERS] = [
+    ("strategy", Range::whole("a known strategy", 0.0, 8.0)),
+    ("maxAttempts", Range::whole("a whole number, 1..=100", 1.0, 100.0)),
+    ("initialDelayMs", DURATION),
+    ("multiplier", Range::any(MULTIPLIER, 1.0, 100.0)),
+    ("maxDelayMs", DURATION),
+    ("totalBudgetMs", DURATION),
+    ("jitterType", Range::whole("a known jitter", 0.0, 6.0)),
+    ("jitterRatio", Range::any("a number, 0..=1", 0.0, 1.0)),
+    ("freshJitter", Range::any("a number, 0..=0.5", 0.0, 0.5)),
+    ("stepMs", DURATION),
+    ("baseMs", DURATION),
+    ("exponent", Range::any("a number, 0..=8", 0.0, 8.0)),
+    ("jitterMs", DURATION),
+    ("retryNetworkErrors", Range::whole("true or false", 0.0, 1.0)),
+    ("attemptTimeoutMs", DURATION),
+    ("estimatedCallMs", DURATION),
+    ("maxServerDelayMs", DURATION),
+    ("keyTtlMs", DURATION),
+];
+const MULTIPLIER: &str = "1, or a number 1.01..=100";
+
+/// The error about a field that holds this number, whatever the number.
+pub(super) fn wrong(field: usize, got: f64) -> PolicyError {
+    let (option, expected) = RULES.get(field).map_or(("", ""), |(option, range)| (*option, range.expected));
+    PolicyError::Number { option, expected, got }
+}
+
+impl Policy {
+    /// Checks every number, those of other strategies too: a wrong number that is not used today
+    /// would be a surprise on the day it is.
+    pub(super) fn from_row(row: &Row<'_>) -> Result<Policy, PolicyError> {
+        for ((option, range), &number) in RULES.iter().zip(row.numbers) {
+            if !number.is_nan() {
+                range.check(option, number)?;
             }
         }
-    }
-
-    pub fn jitter(&mut self, given: Option<f64>) -> Jitter {
-        match self.whole("jitterType", "a known jitter", given, 0.0, 6.0).unwrap_or(1) {
-            0 => Jitter::None,
-            1 => Jitter::Full,
-            2 => Jitter::Equal,
-            code => {
-                let later = ["ADDITIVE", "PROPORTIONAL", "DECORRELATED_CLAMPED"];
-                let available = "NONE, FULL, EQUAL or DECORRELATED";
-                self.not_yet("jitterType", available, &later, code.checked_sub(4));
-                Jitter::Decorrelated
-            }
+        let retryable = StatusSet::new(row.statuses)?;
+        let strategy = row.strategy()?;
+        let default_cap = match strategy {
+            Strategy::Curved(Curve { growth: Growth::Fixed, .. }, _) => Millis::MAX.get(),
+            Strategy::Curved(..) => DEFAULT_CAP,
+            Strategy::Spread(..) => SPREAD_CAP,
+            _ => Millis::MAX.get(),
+        };
+        let mut policy = Policy {
+            strategy,
+            cap: row.ms(Field::MaxDelayMs, default_cap),
+            max_attempts: row.or(Field::MaxAttempts, 5.0) as u8,
+            total_budget: row.ms(Field::TotalBudgetMs, DAY),
+            retry_network_errors: row.or(Field::RetryNetworkErrors, 1.0) > 0.0,
+            attempt_timeout: row.ms(Field::AttemptTimeoutMs, TIMEOUT),
+            estimated_call: row.has(Field::EstimatedCallMs).then(|| row.ms(Field::EstimatedCallMs, 0)),
+            max_server_delay: row.ms(Field::MaxServerDelayMs, DAY),
+            key_ttl: row.ms(Field::KeyTtlMs, DAY),
+            retryable,
+        };
+        if let Strategy::Curved(curve, _) | Strategy::Spread(curve, _) = &mut policy.strategy {
+            curve.cap = policy.cap;
         }
-    }
-
-    pub fn max_attempts(&mut self, given: Option<f64>) -> u8 {
-        let attempts = self.whole("maxAttempts", "a whole number, 1..=100", given, 1.0, 100.0);
-        attempts.map_or(5, |attempts| attempts as u8)
-    }
-
-    pub fn multiplier(&mut self, given: Option<f64>) -> f64 {
-        let expected = "1, or a number 1.01..=100";
-        let multiplier = self.between("multiplier", expected, given, 1.0, 100.0).unwrap_or(2.0);
-        if multiplier > 1.0 && multiplier < 1.01 {
-            self.wrong("multiplier", expected, multiplier);
-        }
-        multiplier
-    }
-
-    pub fn flag(&mut self, option: &'static str, given: Option<f64>) -> bool {
-        self.whole(option, "true or false", given, 0.0, 1.0).is_none_or(|flag| flag == 1)
-    }
-
-    pub fn duration(&mut self, option: &'static str, given: Option<f64>, default: Millis) -> Millis {
-        self.optional_duration(option, given).unwrap_or(default)
-    }
-
-    #[inline(never)]
-    pub fn optional_duration(&mut self, option: &'static str, given: Option<f64>) -> Option<Millis> {
-        let expected = "a whole number of milliseconds, 0..=8640000000000000";
-        self.whole(option, expected, given, 0.0, LONGEST_MS).map(Millis::new)
-    }
-
-    pub fn statuses(&mut self, given: Option<&[f64]>) -> StatusSet {
-        let (set, unknown) = StatusSet::new(given);
-        if let Some(unknown) = unknown {
-            self.wrong("retryableStatusCodes", "whole numbers, 100..=599", unknown);
-        }
-        set
-    }
-
-    /// Options of the curves to come.
-    pub fn unused(&mut self, options: &PolicyOptions) {
-        self.between("jitterRatio", "a number, 0..=1", options.jitter_ratio, 0.0, 1.0);
-        self.between("freshJitter", "a number, 0..=0.5", options.fresh_jitter, 0.0, 0.5);
-        self.between("exponent", "a number, 0..=8", options.exponent, 0.0, 8.0);
-        self.optional_duration("baseMs", options.base_ms);
-        self.optional_duration("jitterMs", options.jitter_ms);
-        for &delay in options.delays_ms.as_deref().unwrap_or(&[]) {
-            self.optional_duration("delaysMs", Some(delay));
-        }
+        policy.check_key_outlives_schedule()?;
+        Ok(policy)
     }
 
     /// A retry that the server no longer recognizes as one would be a second effect. Only a
     /// schedule that both may and can outlive the key is refused: a shorter budget ends the
     /// task in time, and so does a shorter schedule.
-    pub fn key_outlives_schedule(&mut self, policy: &Policy) {
-        let longest = policy.longest_schedule();
-        if policy.total_budget <= policy.key_ttl || longest <= policy.key_ttl {
-            return;
+    fn check_key_outlives_schedule(&self) -> Result<(), PolicyError> {
+        let longest = self.longest_schedule();
+        if self.total_budget <= self.key_ttl || longest <= self.key_ttl {
+            return Ok(());
         }
-        let (longest, budget) = (longest.get().to_string(), policy.total_budget.get().to_string());
-        let least = ["at least the ", &longest, " ms the retries may take"].concat();
-        let expected = [&least, ", or a totalBudgetMs (now ", &budget, ") of at most keyTtlMs"].concat();
-        self.note(PolicyError { option: "keyTtlMs", expected, got: policy.key_ttl.get().to_string() });
+        Err(PolicyError::KeyTooShort { key_ttl: self.key_ttl, longest, total_budget: self.total_budget })
+    }
+}
+
+impl Row<'_> {
+    /// The strategy with its numbers; a curve's cap follows. Looks at the options of the other
+    /// strategies too.
+    fn strategy(&self) -> Result<Strategy, PolicyError> {
+        let code = self.or(Field::Strategy, 0.0) as u8;
+        let multiplier = self.or(Field::Multiplier, 2.0);
+        if multiplier > 1.0 && multiplier < 1.01 {
+            return Err(wrong(Field::Multiplier as usize, multiplier));
+        }
+        self.check_delays(code == 8)?;
+        let base = self.ms(Field::InitialDelayMs, 500);
+        let curved = |growth| Curve { growth, base, cap: Millis::MAX };
+        let growth = match code {
+            1 => Growth::Linear { step: self.ms(Field::StepMs, base.get()) },
+            2 => Growth::Fixed,
+            _ => Growth::Exponential { multiplier },
+        };
+        Ok(match code {
+            3 => self.polynomial()?,
+            4 => Strategy::Sidekiq,
+            5 => Strategy::Buckets,
+            6 => Strategy::PaddedExponential,
+            7 => Strategy::Spread(curved(growth), Share::new(self.or(Field::FreshJitter, 0.1))),
+            8 => Strategy::Table(self.delays.iter().map(|&delay| Millis::from_f64(delay)).collect()),
+            _ => Strategy::Curved(curved(growth), self.jitter()),
+        })
     }
 
-    /// `later` are the names that are known and not available; `place` is which of them came.
-    fn not_yet(&mut self, option: &'static str, available: &str, later: &[&str], place: Option<u64>) {
-        let name = place.and_then(|place| later.get(place as usize));
-        if let Some(name) = name {
-            let got = [name, ", not available yet"].concat();
-            self.note(PolicyError { option, expected: available.to_owned(), got });
+    fn jitter(&self) -> Jitter {
+        match self.or(Field::JitterType, 1.0) as u8 {
+            0 => Jitter::None,
+            1 => Jitter::Full,
+            2 => Jitter::Equal,
+            3 => Jitter::Decorrelated,
+            4 => Jitter::Additive,
+            5 => Jitter::Proportional(Share::new(self.or(Field::JitterRatio, 0.2))),
+            _ => Jitter::DecorrelatedClamped,
         }
     }
 
-    #[inline(never)]
-    fn whole(
-        &mut self,
-        option: &'static str,
-        expected: &str,
-        given: Option<f64>,
-        least: f64,
-        most: f64,
-    ) -> Option<u64> {
-        let number = self.between(option, expected, given, least, most)?;
-        if number as u64 as f64 != number {
-            self.wrong(option, expected, number);
+    /// All three or none: two of them and a default for the third would be a curve that nobody
+    /// chose.
+    fn polynomial(&self) -> Result<Strategy, PolicyError> {
+        let three = [Field::BaseMs, Field::Exponent, Field::JitterMs];
+        let missing = three.into_iter().find(|field| !self.has(*field));
+        if let Some(field) = missing
+            && three.into_iter().any(|field| self.has(field))
+        {
+            let (option, _) = RULES.get(field as usize).map_or(("", ""), |rule| (rule.0, ""));
+            let expected = "a number: baseMs, exponent and jitterMs, all three or none";
+            return Err(PolicyError::Missing { option, expected });
         }
-        Some(number as u64)
+        Ok(Strategy::Polynomial {
+            base: self.ms(Field::BaseMs, 15_000),
+            exponent: self.or(Field::Exponent, 4.0),
+            jitter: self.ms(Field::JitterMs, 30_000),
+        })
     }
 
-    #[inline(never)]
-    fn between(
-        &mut self,
-        option: &'static str,
-        expected: &str,
-        given: Option<f64>,
-        least: f64,
-        most: f64,
-    ) -> Option<f64> {
-        let number = given?;
-        // Written so that NaN, which compares with nothing, is refused.
-        if number >= least && number <= most {
-            return Some(number);
+    fn check_delays(&self, used: bool) -> Result<(), PolicyError> {
+        let (option, count) = ("delaysMs", self.delays.len());
+        if count > MOST_DELAYS || used && count == 0 {
+            let expected = "a list of 1..=1000 delays";
+            return Err(PolicyError::Number { option, expected, got: count as f64 });
         }
-        self.wrong(option, expected, number);
-        None
-    }
-
-    #[inline(never)]
-    fn wrong(&mut self, option: &'static str, expected: &str, got: f64) {
-        self.note(PolicyError::number(option, expected, got));
-    }
-
-    fn note(&mut self, error: PolicyError) {
-        if self.error.is_none() {
-            self.error = Some(error);
-        }
+        self.delays.iter().try_for_each(|&delay| DURATION.check(option, delay))
     }
 }

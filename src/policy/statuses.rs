@@ -1,8 +1,10 @@
 //! A set of status codes that is as quick to ask as an array and needs no memory of its own.
 #![forbid(unsafe_code)]
 
+use crate::error::PolicyError;
+
 /// Status codes `100..=599`, one bit each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Eq)]
 pub struct StatusSet {
     bits: [u64; 8],
 }
@@ -11,23 +13,28 @@ pub struct StatusSet {
 const DEFAULT_CODES: [f64; 4] = [429.0, 502.0, 503.0, 504.0];
 const FIRST: u32 = 100;
 
+impl PartialEq for StatusSet {
+    /// As derived, but that becomes a comparison of bytes in order, 1.8 KB in the wasm.
+    fn eq(&self, other: &StatusSet) -> bool {
+        self.bits.iter().zip(&other.bits).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
+    }
+}
+
 impl StatusSet {
-    /// The set of `codes`, and the last of them that is no status code. The default set when
-    /// there are none given; an empty list is a list.
-    pub(super) fn new(codes: Option<&[f64]>) -> (StatusSet, Option<f64>) {
+    /// The set of `codes`; the default set when there are none given. An empty list is a list.
+    pub(super) fn new(codes: Option<&[f64]>) -> Result<StatusSet, PolicyError> {
         let mut set = StatusSet { bits: [0; 8] };
-        let mut unknown = None;
         for &code in codes.unwrap_or(&DEFAULT_CODES) {
             if !(100.0..=599.0).contains(&code) || code as u32 as f64 != code {
-                unknown = Some(code);
-                continue;
+                let (option, expected) = ("retryableStatusCodes", "whole numbers, 100..=599");
+                return Err(PolicyError::Number { option, expected, got: code });
             }
             let (word, bit) = place(code as u32);
             if let Some(word) = set.bits.get_mut(word) {
                 *word |= bit;
             }
         }
-        (set, unknown)
+        Ok(set)
     }
 
     /// Whether `status` is in the set; no status outside `100..=599` is.
@@ -53,7 +60,7 @@ mod tests {
 
     #[test]
     fn holds_exactly_what_was_put_in() {
-        let set = StatusSet::new(Some(&[100.0, 599.0, 429.0])).0;
+        let set = StatusSet::new(Some(&[100.0, 599.0, 429.0])).unwrap();
         assert_eq!(set.iter().collect::<Vec<_>>(), [100, 429, 599]);
         for outside in [0, 99, 101, 600, 612, u32::MAX] {
             assert!(!set.contains(outside), "{outside}");
@@ -62,16 +69,14 @@ mod tests {
 
     #[test]
     fn an_empty_list_is_not_the_default() {
-        assert_eq!(StatusSet::new(Some(&[])).0.iter().count(), 0);
-        assert_eq!(StatusSet::new(None).0.iter().collect::<Vec<_>>(), [429, 502, 503, 504]);
+        assert_eq!(StatusSet::new(Some(&[])).unwrap().iter().count(), 0);
+        assert_eq!(StatusSet::new(None).unwrap().iter().collect::<Vec<_>>(), [429, 502, 503, 504]);
     }
 
     #[test]
     fn codes_outside_http_are_refused() {
         for code in [99.0, 600.0, 200.5, -1.0, f64::NAN, f64::INFINITY] {
-            let (set, unknown) = StatusSet::new(Some(&[503.0, code]));
-            assert!(unknown.is_some(), "{code}");
-            assert_eq!(set.iter().collect::<Vec<_>>(), [503]);
+            assert!(StatusSet::new(Some(&[503.0, code])).is_err(), "{code}");
         }
     }
 }

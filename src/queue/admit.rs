@@ -28,6 +28,9 @@ pub struct Admission {
     pub expires_at: Millis,
     /// How long the caller waits for the next attempt to start.
     pub wait_until: Millis,
+    /// Handle of its order: it starts when all tasks admitted to it before have ended. [`NONE`]
+    /// if it waits for nobody.
+    pub order: u32,
     /// The caller's own first attempt has just ended, and [`Queue::settle`] follows at once.
     pub started: bool,
 }
@@ -47,6 +50,7 @@ impl Queue {
     /// Keeps a policy and gives its handle; an equal one is kept once. [`NONE`] if four million
     /// different ones are kept already.
     pub fn intern(&mut self, policy: Policy) -> u32 {
+        let policy = Box::new(policy);
         for index in 0..self.policies.end() {
             if let Some(interned) = self.policies.at_mut(index).filter(|interned| interned.policy == policy) {
                 interned.uses = interned.uses.saturating_add(1);
@@ -84,8 +88,22 @@ impl Queue {
         }
     }
 
-    /// Takes a task and gives its handle. `None`: the queue is full, or the lane or policy is
-    /// not there; nothing was kept and nothing else was dropped for it.
+    /// Opens an order, whose tasks run one after another, and gives its handle; [`NONE`] if
+    /// there are four million.
+    pub fn open_order(&mut self) -> u32 {
+        self.orders.open()
+    }
+
+    /// Forgets an order, if no task is in it.
+    pub fn drop_order(&mut self, order: u32) -> bool {
+        self.orders.close(order)
+    }
+
+    /// Takes a task and gives its handle. `None`: the queue is full, or the lane, policy or order
+    /// is not there; nothing was kept and nothing else was dropped for it.
+    ///
+    /// Nor is a task taken into an order with its first attempt made: whoever made it did not
+    /// wait for the others, and what then became of it could not be said in order.
     pub fn admit(&mut self, now: Millis, admission: &Admission) -> Option<u32> {
         let now = self.timeline.advance(now);
         let bytes = self.bytes.saturating_add(admission.bytes);
@@ -93,37 +111,44 @@ impl Queue {
             return None;
         }
         self.lanes.slots.get(admission.lane)?;
-        let previous_delay = self.policies.get(admission.policy)?.policy.curve().base;
+        let mut order = NONE;
+        if admission.order != NONE {
+            if admission.started || !self.orders.is_open(admission.order) {
+                return None;
+            }
+            order = index_of(admission.order);
+        }
+        let previous_delay = self.policies.get(admission.policy)?.policy.first_previous();
         let created_at = self.timeline.inward(admission.created_at);
         let slot = self.tasks.insert(Task {
             created_at,
-            first_attempt_at: if admission.started { created_at } else { Millis::MAX },
+            first_attempt_at: Millis::MAX,
             expires_at: self.timeline.inward(admission.expires_at),
             wait_until: self.timeline.inward(admission.wait_until),
-            not_before: now,
+            not_before: if admission.started { created_at } else { now },
             previous_delay,
             bytes: admission.bytes,
             lane: index_of(admission.lane),
             policy: index_of(admission.policy),
+            order,
             priority: admission.priority,
             phase: 0,
-            has_phase: false,
             flags: admission.flags,
             attempts: u8::from(admission.started),
             refunds: 0,
-            unauthorized_refunds: 0,
-            unauthorized: false,
-            cancel_requested: false,
             state: State::Started,
         })?;
         self.bytes = bytes;
         if let Some(interned) = self.policies.at_mut(index_of(admission.policy)) {
             interned.uses = interned.uses.saturating_add(1);
         }
+        let index = index_of(slot);
         if admission.started {
-            self.enter(index_of(slot), State::Started);
+            self.enter(index, State::Started);
+        } else if self.orders.lead(order, index) {
+            self.wait(index, now);
         } else {
-            self.wait(index_of(slot), now);
+            self.hold_back(index, State::Behind);
         }
         Some(slot)
     }
@@ -134,7 +159,7 @@ impl Queue {
         let index = index_of(slot);
         if matches!(state, State::InFlight | State::Started) {
             if let Some(task) = self.tasks.at_mut(index) {
-                task.cancel_requested = true;
+                task.flags = task.flags.with(Flags::CANCEL_REQUESTED);
             }
             return Cancelled::Requested;
         }

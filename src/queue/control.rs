@@ -20,7 +20,8 @@ impl Queue {
         self.lanes.refresh(index, self.timeline.now());
     }
 
-    /// Ends the pause of one lane, or every pause; parked tasks are due again.
+    /// Ends the pause of one lane, or every pause; parked tasks are due again, though no earlier
+    /// than a server asked.
     pub fn resume(&mut self, now: Millis, lane: Option<u32>) {
         let now = self.timeline.advance(now);
         match lane {
@@ -57,7 +58,7 @@ impl Queue {
     }
 
     /// Makes tasks that wait for their own curve due now, in one lane or everywhere, and says how
-    /// many. A server's delay still holds, and so do limits and holds.
+    /// many. A server's delay still holds, and so do limits, holds and orders.
     pub fn flush(&mut self, now: Millis, lane: Option<u32>) -> u32 {
         let now = self.timeline.advance(now);
         let only = match lane {
@@ -91,7 +92,8 @@ impl Queue {
         lane.paused = false;
         while let Some((_, task)) = self.lanes.at(index).and_then(|lane| lane.parked.front()) {
             self.detach(task);
-            self.wait(task, now);
+            let not_before = self.tasks.at(task).map_or(now, |task| task.not_before);
+            self.wait(task, now.max(not_before));
         }
         self.lanes.refresh(index, now);
     }

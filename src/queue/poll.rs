@@ -24,31 +24,59 @@ impl Queue {
     /// full, ask again.
     ///
     /// What must not start any more ends before anything starts; what may start now for the last
-    /// time and does not, ends after.
+    /// time and does not, ends after. Whose turn it is in an order because another has ended may
+    /// start at once.
     pub fn poll(&mut self, now: Millis, actions: &mut Vec<Action>) {
         let now = self.timeline.advance(now);
         actions.clear();
         self.lanes.end_holds(now);
-        while let Some(index) = self.due.pop(now) {
-            self.make_ready(index, now);
+        // A round that ends or starts something may have given another its turn.
+        let mut before = usize::MAX;
+        while actions.len() < BATCH && actions.len() != before {
+            before = actions.len();
+            self.end_what_is_late(now, actions);
+            self.start(now, actions);
+            let room = BATCH.saturating_sub(actions.len());
+            let mut chances = std::mem::take(&mut self.last_chances);
+            for slot in chances.drain(..room.min(chances.len())) {
+                self.miss_last_chance(slot, now, actions);
+            }
+            self.last_chances = chances;
         }
-        while actions.len() < BATCH
-            && let Some(index) = self.deadlines.pop(now)
-        {
-            self.meet_deadline(index, now, actions);
+    }
+
+    /// Makes ready what is due and ends what is late, until neither leaves any.
+    fn end_what_is_late(&mut self, now: Millis, actions: &mut Vec<Action>) {
+        loop {
+            if let Some(index) = self.due.pop(now) {
+                self.detach(index);
+                self.hold_back(index, State::Ready);
+                if let Some(task) = self.tasks.at(index) {
+                    self.lanes.refresh(task.lane, now);
+                }
+            } else if actions.len() < BATCH
+                && let Some(index) = self.deadlines.pop(now)
+            {
+                self.meet_deadline(index, now, actions);
+            } else {
+                return;
+            }
         }
+    }
+
+    /// Starts what the limits allow.
+    fn start(&mut self, now: Millis, actions: &mut Vec<Action>) {
         while actions.len() < BATCH
             && self.may_start()
             && let Some(lane) = self.lanes.front()
         {
+            let started = self.in_flight;
             self.start_next(lane, now, actions);
+            if self.in_flight == started {
+                // It ended instead, and whose turn that makes it may be more urgent than all others.
+                self.end_what_is_late(now, actions);
+            }
         }
-        let room = BATCH.saturating_sub(actions.len());
-        let mut chances = std::mem::take(&mut self.last_chances);
-        for slot in chances.drain(..room.min(chances.len())) {
-            self.miss_last_chance(slot, now, actions);
-        }
-        self.last_chances = chances;
     }
 
     /// Whether the limits over all lanes allow another attempt.
@@ -59,17 +87,6 @@ impl Queue {
     /// Whether the next poll starts or ends something whatever the time.
     pub(super) fn has_work(&self) -> bool {
         !self.last_chances.is_empty() || (self.may_start() && self.lanes.front().is_some())
-    }
-
-    /// `index` has just left the agenda of due times.
-    fn make_ready(&mut self, index: u32, now: Millis) {
-        let last_start = self.last_start(index);
-        self.deadlines.push(index, last_start);
-        self.detach(index);
-        self.enter(index, State::Ready);
-        if let Some(task) = self.tasks.at(index) {
-            self.lanes.refresh(task.lane, now);
-        }
     }
 
     /// `index` has just left the agenda of deadlines. Its deadline may have moved meanwhile,
@@ -86,8 +103,10 @@ impl Queue {
     }
 
     fn miss_last_chance(&mut self, slot: u32, now: Millis, actions: &mut Vec<Action>) {
-        let waits =
-            self.tasks.get(slot).is_some_and(|task| matches!(task.state, State::Ready | State::Parked));
+        let waits = self
+            .tasks
+            .get(slot)
+            .is_some_and(|task| matches!(task.state, State::Ready | State::Parked | State::Behind));
         let index = index_of(slot);
         // It may have been started and come back meanwhile: then its deadline is watched anew.
         if !waits || self.deadlines.contains(index) {
@@ -118,8 +137,8 @@ impl Queue {
     fn start_next(&mut self, lane_index: u32, now: Millis, actions: &mut Vec<Action>) {
         let front = self.lanes.at(lane_index).and_then(|lane| lane.ready.front());
         let Some((_, index)) = front else { return };
-        // Deadline and attempts. Neither should find anything: both were asked when the wait
-        // was chosen, and deadlines end tasks by themselves. They guard S8 all the same.
+        // Deadline and attempts. Both were asked when the wait was chosen, and deadlines end tasks by
+        // themselves; but calls that take longer than they did bring a deadline forward unnoticed.
         if let Some(reason) = self.refusal(index, now) {
             return self.end(index, reason, actions);
         }
@@ -135,7 +154,7 @@ impl Queue {
         self.enter(index, State::InFlight);
         if let Some(task) = self.tasks.at_mut(index) {
             task.attempts = task.attempts.saturating_add(1);
-            task.first_attempt_at = task.first_attempt_at.min(now);
+            task.not_before = now;
         }
         self.lanes.rotate(lane_index, now);
         actions.push(Action::Start(self.tasks.handle(index)));
@@ -155,7 +174,8 @@ impl Queue {
         let Some(task) = self.tasks.at(index) else { return };
         let Some(interned) = self.policies.at(task.policy) else { return };
         let n = u32::from(task.attempts).max(1);
-        let wait = backoff::delay(&interned.policy, n, r32, Some(task.previous_delay));
+        let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay) };
+        let wait = backoff::delay(&interned.policy, n, draw);
         self.detach(index);
         self.wait(index, now.plus(wait.max(Millis::new(1))));
     }

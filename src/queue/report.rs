@@ -17,6 +17,8 @@ pub struct Stats {
     pub in_flight: u32,
     /// When the next attempt may start, if nothing else comes between.
     pub next_attempt_at: Option<Millis>,
+    /// How many calls brought a `Retry-After` that could not be read.
+    pub unusable_retry_after: u32,
     /// The lanes, in the order of their handles' indices.
     pub lanes: Vec<LaneStats>,
 }
@@ -30,7 +32,7 @@ pub struct LaneStats {
     pub depth: u32,
     /// Attempts of the queue that run.
     pub in_flight: u32,
-    /// Until when a server's delay holds it.
+    /// Until when a server's delay or rate limit holds it.
     pub held_until_at: Option<Millis>,
 }
 
@@ -56,8 +58,8 @@ impl Queue {
         self.timeline.outward(next)
     }
 
-    /// When a task that waits for its time or its turn may start; `None` if it is parked, in
-    /// flight or gone.
+    /// When a task that waits for its time or its lane may start; `None` if it stands behind
+    /// others of its order, is parked, in flight or gone.
     pub fn due_at(&self, slot: u32) -> Option<Millis> {
         let task = self.tasks.get(slot)?;
         if !matches!(task.state, State::Waiting | State::Ready) {
@@ -73,6 +75,11 @@ impl Queue {
         self.tasks.get(slot).map_or(0, |task| u32::from(task.attempts))
     }
 
+    /// Handle of a task's lane; `None` if it is gone.
+    pub fn lane_of(&self, slot: u32) -> Option<u32> {
+        Some(self.lanes.slots.handle(self.tasks.get(slot)?.lane))
+    }
+
     /// Until when a lane is held at `now`.
     pub fn held_until(&self, lane: u32, now: Millis) -> Option<Millis> {
         let held_until = self.lanes.slots.get(lane)?.held_until;
@@ -82,7 +89,7 @@ impl Queue {
 
     /// The policy behind a handle.
     pub fn policy(&self, policy: u32) -> Option<&Policy> {
-        self.policies.get(policy).map(|interned| &interned.policy)
+        self.policies.get(policy).map(|interned| &*interned.policy)
     }
 
     /// Tasks held, waiting or in flight.
@@ -117,6 +124,7 @@ impl Queue {
             depth: self.tasks.len(),
             in_flight: self.in_flight,
             next_attempt_at: (next != Millis::MAX).then_some(next),
+            unusable_retry_after: self.unusable_retry_after,
             lanes: lanes.collect(),
         }
     }

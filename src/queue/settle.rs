@@ -4,6 +4,7 @@
 use super::Queue;
 use crate::backoff;
 use crate::classify::{Class, classify};
+use crate::lanes::Lanes;
 use crate::slots::index_of;
 use crate::task::{Flags, Outcome, Reason, State, Task};
 use crate::time::Millis;
@@ -20,10 +21,21 @@ pub struct Ended {
     pub outcome: Outcome,
     /// The response's status; counts only where there is a response.
     pub status: u32,
-    /// What the server asked to wait, from now.
+    /// What the server asked to wait, from now: `Retry-After`, which wins over a rate limit.
     pub server_delay: Option<Millis>,
+    /// In how long the server's rate limit begins anew, where nothing is left of it.
+    pub rate_limit: Option<Millis>,
+    /// A `Retry-After` was there and could not be read: it is counted, and the curve decides.
+    pub unusable: bool,
     /// What the call took, up to the response's headers.
     pub duration: Option<Millis>,
+}
+
+impl Ended {
+    /// An attempt of which nothing but the way it ended is known, to fill in.
+    pub const fn of(outcome: Outcome) -> Ended {
+        Ended { outcome, status: 0, server_delay: None, rate_limit: None, unusable: false, duration: None }
+    }
 }
 
 /// What becomes of the task.
@@ -35,6 +47,8 @@ pub enum Verdict {
     Retry {
         /// In how long, unless its lane is held longer.
         delay: Millis,
+        /// What that is made of.
+        wait: Wait,
         /// Whether fresh credentials are to be asked for.
         authorize: bool,
     },
@@ -48,6 +62,23 @@ pub enum Verdict {
     Exhausted(Reason),
 }
 
+/// What a delay is made of: `max(curve, server) + spread`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wait {
+    /// What the curve gave; 0 if nothing failed.
+    pub curve: Millis,
+    /// What the server asked for.
+    pub server: Option<Millis>,
+    /// What comes on top of it, so that those told the same do not come back together.
+    pub spread: Millis,
+}
+
+impl Wait {
+    fn delay(&self) -> Millis {
+        self.curve.max(self.server.unwrap_or(Millis::ZERO)).plus(self.spread)
+    }
+}
+
 impl Queue {
     /// Hears how the attempt of `slot` ended.
     pub fn settle(&mut self, now: Millis, slot: u32, ended: &Ended) -> Verdict {
@@ -56,15 +87,15 @@ impl Queue {
         let Some(task) = self.tasks.get(slot).filter(running) else { return Verdict::Stale };
         let (lane, by_queue) = (task.lane, task.state == State::InFlight);
         let index = index_of(slot);
+        if ended.unusable {
+            self.unusable_retry_after = self.unusable_retry_after.saturating_add(1);
+        }
         self.learn(index, now, ended);
         self.detach(index);
         let verdict = self.judge(index, now, ended, by_queue);
         match verdict {
             Verdict::Succeeded | Verdict::Cancelled | Verdict::Exhausted(_) => self.forget(index),
-            Verdict::Parked => {
-                self.deadlines.push(index, self.last_start(index));
-                self.enter(index, State::Parked);
-            }
+            Verdict::Parked => self.hold_back(index, State::Parked),
             Verdict::Retry { delay, .. } => self.wait(index, now.plus(delay)),
             Verdict::Stale => {}
         }
@@ -88,10 +119,13 @@ impl Queue {
             Outcome::NetworkError | Outcome::TimedOut if self.offline => lane.failed_offline = true,
             _ => {}
         }
+        // A Retry-After holds the lane only where it speaks for the whole server; a rate limit
+        // always does, on a success too. Longer than the policy allows, either is ignored.
+        let usable = |delay: &Millis| *delay <= interned.policy.max_server_delay();
         let refused = ended.outcome == Outcome::Response && matches!(ended.status, 429 | 503);
-        if let Some(delay) = ended.server_delay.filter(|_| refused)
-            && delay <= interned.policy.max_server_delay()
-        {
+        let answered = matches!(ended.outcome, Outcome::Response | Outcome::RedirectRefused);
+        let rate_limit = ended.rate_limit.filter(|_| answered).filter(usable);
+        if let Some(delay) = ended.server_delay.filter(|_| refused).filter(usable).or(rate_limit) {
             lane.held_until = lane.held_until.max(now.plus(delay));
         }
         let class = classify(&interned.policy, ended.outcome, ended.status, task.flags);
@@ -105,6 +139,11 @@ impl Queue {
     fn judge(&mut self, index: u32, now: Millis, ended: &Ended, by_queue: bool) -> Verdict {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let Some(interned) = self.policies.at(task.policy) else { return Verdict::Stale };
+        // What was not sent has shown no server the key.
+        if !matches!(ended.outcome, Outcome::CredentialsFailed | Outcome::Released) {
+            task.first_attempt_at = task.first_attempt_at.min(task.not_before);
+        }
+        task.not_before = now;
         let given_back =
             matches!(ended.outcome, Outcome::Offline | Outcome::CredentialsFailed | Outcome::Released);
         let refundable = task.refunds < MOST_REFUNDS;
@@ -114,7 +153,7 @@ impl Queue {
         if class == Class::Success {
             return Verdict::Succeeded;
         }
-        if task.cancel_requested {
+        if task.flags.contains(Flags::CANCEL_REQUESTED) {
             return Verdict::Cancelled;
         }
         // An attempt that went out offline may have arrived: only what is safe to repeat is.
@@ -125,16 +164,14 @@ impl Queue {
             && outcome == Outcome::Response
             && ended.status == 401
             && task.flags.contains(Flags::CREDENTIALED);
-        if unauthorized && refundable && task.unauthorized_refunds < MOST_UNAUTHORIZED_REFUNDS {
-            return self.reauthorize(index, now);
+        let server = ended.server_delay.or(ended.rate_limit).filter(|_| outcome == Outcome::Response);
+        if unauthorized && refundable && task.flags.unauthorized_refunds() < MOST_UNAUTHORIZED_REFUNDS {
+            return self.reauthorize(index, now, server);
         }
-        task.unauthorized = false;
+        task.flags = task.flags.without(Flags::UNAUTHORIZED);
         match class {
             Class::Fail(reason) => Verdict::Exhausted(reason),
-            Class::Success | Class::Retry => {
-                let server_delay = ended.server_delay.filter(|_| outcome == Outcome::Response);
-                self.try_again(index, now, server_delay)
-            }
+            Class::Success | Class::Retry => self.try_again(index, now, server),
         }
     }
 
@@ -145,35 +182,31 @@ impl Queue {
         let Some(interned) = self.policies.at(task.policy) else { return Verdict::Stale };
         task.attempts = task.attempts.saturating_sub(1);
         task.refunds = task.refunds.saturating_add(1);
-        task.not_before = now;
-        let mut wait = Millis::ZERO;
+        let mut wait = Wait::default();
         if outcome == Outcome::CredentialsFailed {
-            wait = backoff::delay(&interned.policy, u32::from(task.refunds), r32, None);
-            // Nothing was sent, so no server has seen the key.
-            if task.attempts == 0 {
-                task.first_attempt_at = Millis::MAX;
-            }
+            let draw = backoff::Draw { r32, phase: task.phase, previous: None };
+            wait.curve = backoff::delay(&interned.policy, u32::from(task.refunds), draw);
         }
         self.after(index, now, wait, false)
     }
 
     /// A 401: fresh credentials once, and after the second in a row somebody has to log in.
-    fn reauthorize(&mut self, index: u32, now: Millis) -> Verdict {
+    fn reauthorize(&mut self, index: u32, now: Millis, server: Option<Millis>) -> Verdict {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
+        let parked = task.flags.contains(Flags::UNAUTHORIZED);
         task.attempts = task.attempts.saturating_sub(1);
         task.refunds = task.refunds.saturating_add(1);
-        task.unauthorized_refunds = task.unauthorized_refunds.saturating_add(1);
-        task.not_before = now;
-        if task.unauthorized {
-            return Verdict::Parked;
+        task.flags = task.flags.with_unauthorized_refund().with(Flags::UNAUTHORIZED);
+        let mut wait = Wait::default();
+        if let Some(verdict) = self.ask_server(index, now, server, &mut wait) {
+            return verdict;
         }
-        task.unauthorized = true;
-        self.after(index, now, Millis::ZERO, true)
+        if parked { Verdict::Parked } else { self.after(index, now, wait, true) }
     }
 
     /// An ordinary failure: the next attempt after the curve's wait or the server's, whichever
     /// is longer.
-    fn try_again(&mut self, index: u32, now: Millis, server_delay: Option<Millis>) -> Verdict {
+    fn try_again(&mut self, index: u32, now: Millis, server: Option<Millis>) -> Verdict {
         let r32 = self.rng.next_u32();
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let Some(interned) = self.policies.at(task.policy) else { return Verdict::Stale };
@@ -181,36 +214,57 @@ impl Queue {
         if task.attempts >= policy.max_attempts() {
             return Verdict::Exhausted(Reason::MaxAttempts);
         }
-        if !task.has_phase
-            && let Some(lane) = self.lanes.at_mut(task.lane)
-        {
-            task.phase = lane.next_phase(self.phase_start);
-            task.has_phase = true;
-        }
-        let curve = backoff::delay(policy, u32::from(task.attempts), r32, Some(task.previous_delay));
+        give_phase(task, &mut self.lanes, self.phase_start);
+        let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay) };
+        let curve = backoff::delay(policy, u32::from(task.attempts), draw);
         task.previous_delay = curve;
-        let mut wait = curve;
-        task.not_before = now;
-        if let Some(server) = server_delay {
-            if server > policy.max_server_delay() {
-                return Verdict::Exhausted(Reason::RetryAfterTooLong);
-            }
-            let spread = spread(server, task.phase);
-            wait = curve.max(server).plus(spread);
-            task.not_before = now.plus(server).plus(spread);
+        let mut wait = Wait { curve, ..Wait::default() };
+        match self.ask_server(index, now, server, &mut wait) {
+            Some(verdict) => verdict,
+            None => self.after(index, now, wait, false),
         }
-        self.after(index, now, wait, false)
     }
 
-    /// Another attempt in `wait`, unless it would come too late: then the task ends before the
+    /// Adds what the server asked for to a wait; a verdict if that is more than the policy allows.
+    fn ask_server(
+        &mut self,
+        index: u32,
+        now: Millis,
+        server: Option<Millis>,
+        wait: &mut Wait,
+    ) -> Option<Verdict> {
+        let asked = server?;
+        let task = self.tasks.at_mut(index)?;
+        if asked > self.policies.at(task.policy)?.policy.max_server_delay() {
+            return Some(Verdict::Exhausted(Reason::RetryAfterTooLong));
+        }
+        give_phase(task, &mut self.lanes, self.phase_start);
+        wait.server = server;
+        wait.spread = spread(asked, task.phase);
+        task.not_before = now.plus(asked).plus(wait.spread);
+        None
+    }
+
+    /// Another attempt after `wait`, unless it would come too late: then the task ends before the
     /// wait, not after.
-    fn after(&self, index: u32, now: Millis, wait: Millis, authorize: bool) -> Verdict {
+    fn after(&self, index: u32, now: Millis, wait: Wait, authorize: bool) -> Verdict {
+        let delay = wait.delay();
         let held = self.tasks.at(index).and_then(|task| self.lanes.at(task.lane));
-        let start = now.plus(wait).max(held.map_or(Millis::ZERO, |lane| lane.held_until));
+        let start = now.plus(delay).max(held.map_or(Millis::ZERO, |lane| lane.held_until));
         match self.refusal(index, start) {
             Some(reason) => Verdict::Exhausted(reason),
-            None => Verdict::Retry { delay: wait, authorize },
+            None => Verdict::Retry { delay, wait, authorize },
         }
+    }
+}
+
+/// A task's place on the staircase of its lane, fixed when it first needs one.
+fn give_phase(task: &mut Task, lanes: &mut Lanes, start: u32) {
+    if !task.flags.contains(Flags::PHASED)
+        && let Some(lane) = lanes.at_mut(task.lane)
+    {
+        task.phase = lane.next_phase(start);
+        task.flags = task.flags.with(Flags::PHASED);
     }
 }
 
@@ -218,5 +272,5 @@ impl Queue {
 /// together: a tenth of it, at least 1 s and at most 5 s, times the task's phase.
 fn spread(server: Millis, phase: u32) -> Millis {
     let window = (server.get() / 10).clamp(1000, 5000);
-    Millis::new(window.saturating_mul(u64::from(phase)) >> 32)
+    Millis::new(window.wrapping_mul(u64::from(phase)) >> 32)
 }

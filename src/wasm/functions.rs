@@ -1,28 +1,49 @@
-//! The functions that need no queue.
+//! The functions that need no queue. Those that no attempt runs through are in `pure.rs`.
 
 use wasm_bindgen::prelude::*;
 
-use super::{no_entropy, policy_error};
-use crate::backoff::delay;
-use crate::classify::{Circuit, RetryDecision, evaluate_retry_status as evaluate};
-use crate::headers::is_kept;
-use crate::policy::{Policy, PolicyOptions};
-use crate::retry_after;
+use super::errors::{no_entropy, policy_error};
+use super::text::with_text;
+use crate::backoff::{Draw, delay};
+use crate::policy::Policy;
+use crate::ratelimit;
+use crate::retry_after::{self, Asked};
+use crate::schedule::schedule;
+use crate::slots::NONE;
 use crate::time::Millis;
 
-/// The wait before retry `attempt` (from 1) in whole milliseconds. `r32` is the draw;
-/// `previousDelayMs` NaN before the first. Throws `option|expected|got` for a wrong policy.
+fn policy(fields: &[f64]) -> Result<Policy, JsError> {
+    Policy::from_fields(fields).map_err(policy_error)
+}
+
+/// The wait before retry `attempt` (from 1) in whole milliseconds. `r32` is the draw, `phase` the
+/// task's place in spread's windows, `previousDelayMs` NaN before the first. Throws
+/// the name of a wrong option.
 #[wasm_bindgen]
 pub fn calculate_backoff_delay(
     fields: &[f64],
     attempt: u32,
     r32: u32,
+    phase: u32,
     #[wasm_bindgen(js_name = previousDelayMs)] previous_delay_ms: f64,
 ) -> Result<f64, JsError> {
-    let policy = PolicyOptions::from_fields(fields).and_then(|options| Policy::new(&options));
-    let policy = policy.map_err(|error| policy_error(&error))?;
     let previous = (!previous_delay_ms.is_nan()).then(|| Millis::from_f64(previous_delay_ms));
-    Ok(delay(&policy, attempt, r32, previous).get() as f64)
+    let draw = Draw { r32, phase, previous };
+    Ok(delay(&policy(fields)?, attempt, draw).get() as f64)
+}
+
+/// Of each retry, from the first: lower, mean and upper wait, and the sums of the mean and of the upper
+/// ones, in ms. Throws as above.
+#[wasm_bindgen]
+pub fn backoff_schedule(fields: &[f64]) -> Result<Vec<f64>, JsError> {
+    let steps = schedule(&policy(fields)?);
+    Ok(steps
+        .iter()
+        .flat_map(|step| {
+            let (min, max, total_max) = (step.min.get(), step.max.get(), step.total_max.get());
+            [min as f64, step.mean, max as f64, step.total_mean, total_max as f64]
+        })
+        .collect())
 }
 
 /// 32 random bits of the host.
@@ -31,40 +52,42 @@ pub fn random_u32() -> Result<u32, JsError> {
     getrandom::u32().map_err(no_entropy)
 }
 
-/// What a `Retry-After` header asks for: ms from `now`, at most 2^53; -1 if it is unusable.
-/// `date` is the response's `Date` header, where it can be read.
+/// What a response asks to wait from `now`, in ms, at most 2^53; -1: something unusable; NaN: nothing.
+/// The headers Retry-After, retry-after-ms and Date lie one behind the other, of these lengths,
+/// 4294967295 for one that is not there.
 #[wasm_bindgen]
-pub fn parse_retry_after(header: &str, date: Option<String>, now: f64) -> f64 {
-    let wait = retry_after::parse_retry_after(header, date.as_deref(), Millis::from_f64(now));
-    wait.map_or(-1.0, |wait| wait.get() as f64)
-}
-
-/// 0 ENQUEUE, 1 FAIL_FAST, 2 CIRCUIT_OPEN. `circuit`: 0 closed, 1 open, 2 half-open.
-#[wasm_bindgen]
-pub fn evaluate_retry_status(
-    status: u32,
-    circuit: u32,
-    #[wasm_bindgen(js_name = retryCount)] retry_count: u32,
-    #[wasm_bindgen(js_name = maxRetries)] max_retries: u32,
-    codes: &[u16],
-) -> u32 {
-    let circuit = match circuit {
-        0 => Circuit::Closed,
-        1 => Circuit::Open,
-        _ => Circuit::HalfOpen,
-    };
-    match evaluate(status, circuit, retry_count, max_retries, codes) {
-        RetryDecision::Enqueue => 0,
-        RetryDecision::FailFast => 1,
-        RetryDecision::CircuitOpen => 2,
+pub fn server_delay(
+    after: u32,
+    #[wasm_bindgen(js_name = afterMs)] after_ms: u32,
+    date: u32,
+    now: f64,
+) -> f64 {
+    let size = |length: u32| if length == NONE { 0 } else { length as usize };
+    let total = size(after).saturating_add(size(after_ms)).saturating_add(size(date));
+    let asked = with_text(total, |mut rest: &mut [u8]| {
+        let mut take = |length: u32| {
+            let (head, tail) = std::mem::take(&mut rest).split_at_mut_checked(size(length))?;
+            rest = tail;
+            (length != NONE).then_some(&*head)
+        };
+        let (after, after_ms, date) = (take(after), take(after_ms), take(date));
+        retry_after::server_delay(after, after_ms, date, Millis::from_f64(now))
+    });
+    match asked {
+        Asked::Nothing => f64::NAN,
+        Asked::Unusable => -1.0,
+        Asked::Wait(wait) => wait.get() as f64,
     }
 }
 
-/// One byte for each of the lower-case `names`, joined by `\n`: 1 may be kept, 0 is withheld.
+/// What a `RateLimit` header says: what is left, and in how many ms there is more (NaN: not said);
+/// nothing if it is malformed.
 #[wasm_bindgen]
-pub fn kept_headers(names: &str) -> Vec<u8> {
-    if names.is_empty() {
-        return Vec::new();
+pub fn parse_rate_limit(length: usize) -> Vec<f64> {
+    match with_text(length, |text| ratelimit::parse_rate_limit(text)) {
+        None => Vec::new(),
+        Some(limit) => {
+            vec![limit.remaining as f64, limit.reset.map_or(f64::NAN, |reset| reset.get() as f64)]
+        }
     }
-    names.split('\n').map(|name| u8::from(is_kept(name))).collect()
 }

@@ -5,26 +5,26 @@
 //! of f64. Objects go outward only, for people. wasm-bindgen coerces without a word (-1 becomes
 //! 4294967295), so the TypeScript side checks every number before it crosses. Everything here
 //! converts and delegates; a decision taken here would be one that native tests cannot see.
+//!
+//! Two modules are made of it, a feature each: the one that every queue runs on, and one for
+//! content keys, canonical JSON and what only `redrive/core` asks, which most pages never load (docs/adr/0011).
 
 /// 3 KB less than the default allocator after gzip, and as fast per attempt: docs/adr/0002.
 #[global_allocator]
 static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
 
+#[cfg(feature = "queue-module")]
+mod errors;
+#[cfg(feature = "queue-module")]
 mod functions;
+#[cfg(feature = "queue-module")]
+mod headers;
+#[cfg(feature = "keys-module")]
+mod keys;
+#[cfg(feature = "keys-module")]
+mod pure;
+#[cfg(feature = "queue-module")]
 mod queue;
+mod text;
+#[cfg(feature = "queue-module")]
 mod timer;
-
-use wasm_bindgen::JsError;
-
-use crate::error::PolicyError;
-
-/// A policy's error as `option|expected|got`, for the host to make its own error of.
-fn policy_error(error: &PolicyError) -> JsError {
-    JsError::new(&[error.option, &error.expected, &error.got].join("|"))
-}
-
-/// Entropy of the host. Where there is none that is an error, and never seed 0: every queue
-/// would roll the same dice.
-fn no_entropy(_: getrandom::Error) -> JsError {
-    JsError::new("the host gave no entropy; pass a seed")
-}

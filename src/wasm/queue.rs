@@ -3,16 +3,19 @@
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
-use super::{no_entropy, policy_error};
+use super::errors::{no_entropy, policy_error};
 use crate::classify::Class;
-use crate::policy::{Policy, PolicyOptions};
-use crate::queue::{Action, Admission, BATCH, Cancelled, Ended, Limits, Queue, Verdict};
+use crate::policy::Policy;
+use crate::queue::{Action, Admission, BATCH, Cancelled, Ended, Limits, Queue, Verdict, Wait};
 use crate::slots::NONE;
 use crate::task::{Flags, Outcome};
 use crate::time::Millis;
 
 /// Where the codes of reasons begin, in actions and verdicts.
 const REASONS: u32 = 16;
+
+/// How many numbers a decision has: delay, curve, server, spread, heldUntil, authorize.
+const DECISION: usize = 6;
 
 /// A queue. Handles (slot, lane, policy) are u32; 4294967295 is none. Times are epoch ms.
 #[wasm_bindgen]
@@ -21,8 +24,8 @@ pub struct CoreQueue {
     actions: Vec<Action>,
     /// The actions as JavaScript reads them: pairs of slot and action. Never moves.
     pairs: Vec<u32>,
-    last_delay: f64,
-    last_authorize: bool,
+    /// The numbers behind the last `settle` or `standing`. Never moves.
+    decision: Vec<f64>,
 }
 
 #[wasm_bindgen]
@@ -45,16 +48,17 @@ impl CoreQueue {
             queue: Queue::new(limits, seed),
             actions: Vec::with_capacity(BATCH),
             pairs: vec![0; BATCH.saturating_mul(2)],
-            last_delay: 0.0,
-            last_authorize: false,
+            decision: vec![0.0; DECISION],
         })
     }
 
     /// Keeps a policy and gives its handle; each call needs a `releasePolicy`. Throws
-    /// `option|expected|got`.
+    /// the name of a wrong option.
     pub fn policy(&mut self, fields: &[f64]) -> Result<u32, JsError> {
-        let policy = PolicyOptions::from_fields(fields).and_then(|options| Policy::new(&options));
-        Ok(self.queue.intern(policy.map_err(|error| policy_error(&error))?))
+        match Policy::from_fields(fields) {
+            Ok(policy) => Ok(self.queue.intern(policy)),
+            Err(error) => Err(policy_error(error)),
+        }
     }
 
     /// Takes back one `policy()`; tasks under it keep it.
@@ -74,7 +78,19 @@ impl CoreQueue {
         self.queue.drop_lane(lane)
     }
 
-    /// Until when a server's delay holds the lane; 0: it does not.
+    /// Opens an order: its tasks run one after another. None: there are too many.
+    #[wasm_bindgen(js_name = openOrder)]
+    pub fn open_order(&mut self) -> u32 {
+        self.queue.open_order()
+    }
+
+    /// Forgets an order if no task is in it, and says whether.
+    #[wasm_bindgen(js_name = dropOrder)]
+    pub fn drop_order(&mut self, order: u32) -> bool {
+        self.queue.drop_order(order)
+    }
+
+    /// Until when a server's delay or rate limit holds the lane; 0: it does not.
     #[wasm_bindgen(js_name = heldUntil)]
     pub fn held_until(&self, lane: u32, now: f64) -> f64 {
         self.queue.held_until(lane, Millis::from_f64(now)).map_or(0.0, Millis::to_f64)
@@ -90,8 +106,9 @@ impl CoreQueue {
         }
     }
 
-    /// Takes a task; none if the queue is full. Infinity: no such limit. `started`: the caller's
-    /// own first attempt has just ended, and `settle` follows at once.
+    /// Takes a task; none if the queue is full. Infinity: no such limit. `order` none: it waits for
+    /// nobody. `started`: the caller's own first attempt has just ended, and `settle` follows at
+    /// once; not with an order.
     pub fn admit(
         &mut self,
         now: f64,
@@ -103,6 +120,7 @@ impl CoreQueue {
         #[wasm_bindgen(js_name = createdAt)] created_at: f64,
         #[wasm_bindgen(js_name = expiresAt)] expires_at: f64,
         #[wasm_bindgen(js_name = waitUntil)] wait_until: f64,
+        order: u32,
         started: bool,
     ) -> u32 {
         let admission = Admission {
@@ -114,13 +132,17 @@ impl CoreQueue {
             created_at: Millis::from_f64(created_at),
             expires_at: Millis::from_f64(expires_at),
             wait_until: Millis::from_f64(wait_until),
+            order,
             started,
         };
         self.queue.admit(Millis::from_f64(now), &admission).unwrap_or(NONE)
     }
 
     /// Hears how an attempt ended: 0 succeeded, 1 retry, 2 cancelled, 3 parked, 4 stale,
-    /// 16 + reason exhausted. `serverDelayMs` and `durationMs` are NaN where there is none.
+    /// 16 + reason exhausted. `serverDelayMs`, `durationMs` and `rateLimitMs` are NaN where there
+    /// is none. `unusable`: a Retry-After was there and could not be read. At `decisionPtr` then
+    /// stand delay, curve, server (NaN: none), spread, until when the lane is held (0: it is
+    /// not) and whether fresh credentials are asked for; all but heldUntil 0 unless it said retry.
     pub fn settle(
         &mut self,
         now: f64,
@@ -129,22 +151,36 @@ impl CoreQueue {
         status: u32,
         #[wasm_bindgen(js_name = serverDelayMs)] server_delay_ms: f64,
         #[wasm_bindgen(js_name = durationMs)] duration_ms: f64,
+        #[wasm_bindgen(js_name = rateLimitMs)] rate_limit_ms: f64,
+        unusable: bool,
     ) -> u32 {
         let ended = Ended {
             outcome: Outcome::from_code(outcome),
             status,
             server_delay: given(server_delay_ms),
             duration: given(duration_ms),
+            rate_limit: given(rate_limit_ms),
+            unusable,
         };
-        self.last_delay = 0.0;
-        self.last_authorize = false;
-        match self.queue.settle(Millis::from_f64(now), slot, &ended) {
+        let now = Millis::from_f64(now);
+        let lane = self.queue.lane_of(slot).unwrap_or(NONE);
+        let verdict = self.queue.settle(now, slot, &ended);
+        let held_until = self.queue.held_until(lane, now).map_or(0.0, Millis::to_f64);
+        let (mut wait, mut due_in, mut asks) = (Wait::default(), Millis::ZERO, false);
+        if let Verdict::Retry { delay, wait: parts, authorize } = verdict {
+            (due_in, wait, asks) = (delay, parts, authorize);
+        }
+        self.decide([
+            due_in.get() as f64,
+            wait.curve.get() as f64,
+            wait.server.map_or(f64::NAN, |server| server.get() as f64),
+            wait.spread.get() as f64,
+            held_until,
+            f64::from(u8::from(asks)),
+        ]);
+        match verdict {
             Verdict::Succeeded => 0,
-            Verdict::Retry { delay, authorize } => {
-                self.last_delay = delay.get() as f64;
-                self.last_authorize = authorize;
-                1
-            }
+            Verdict::Retry { .. } => 1,
             Verdict::Cancelled => 2,
             Verdict::Parked => 3,
             Verdict::Stale => 4,
@@ -152,16 +188,21 @@ impl CoreQueue {
         }
     }
 
-    /// The wait the last `settle` chose, in ms; 0 unless it said retry.
-    #[wasm_bindgen(js_name = lastDelay)]
-    pub fn last_delay(&self) -> f64 {
-        self.last_delay
+    /// Where the six numbers of the last `settle` lie in the wasm's memory, in bytes; the
+    /// first three are those of the last `standing` after one.
+    #[wasm_bindgen(js_name = decisionPtr)]
+    pub fn decision_ptr(&self) -> u32 {
+        self.decision.as_ptr() as u32
     }
 
-    /// Whether the last `settle` asks for fresh credentials.
-    #[wasm_bindgen(js_name = lastAuthorize)]
-    pub fn last_authorize(&self) -> bool {
-        self.last_authorize
+    /// What a task waits for, as the code of its gate; none if it is gone. At `decisionPtr` then
+    /// stand that code, until when (Infinity: not known) and how many of its order come first.
+    pub fn standing(&mut self, slot: u32) -> u32 {
+        let Some(standing) = self.queue.standing(slot) else { return NONE };
+        let gate = standing.gate.code();
+        let (until, ahead) = (standing.until.to_f64(), f64::from(standing.ahead));
+        self.decide([f64::from(gate), until, ahead, 0.0, 0.0, 0.0]);
+        gate
     }
 
     /// When a task that waits may start; NaN if it does not wait for time or turn.
@@ -241,58 +282,30 @@ impl CoreQueue {
         self.queue.in_flight()
     }
 
-    /// Bytes of the bodies of all tasks held.
-    pub fn bytes(&self) -> f64 {
-        self.queue.bytes() as f64
-    }
-
-    /// When the next attempt may start; Infinity: none waits for time.
-    #[wasm_bindgen(js_name = nextDueAt)]
-    pub fn next_due_at(&mut self) -> f64 {
-        self.queue.next_due_at().to_f64()
-    }
-
-    /// `{ depth, inFlight, nextAttemptAt, lanes: [{ lane, depth, inFlight, heldUntilAt }] }`,
-    /// the instants null where there is none.
+    /// `[depth, inFlight, nextAttemptAt, unusableRetryAfter, [[lane, depth, inFlight, heldUntilAt], ..]]`,
+    /// the instants null where there is none. Lists and not objects: names would bring a cache of
+    /// JavaScript's strings along, 1.5 KB of gzip.
     pub fn stats(&mut self) -> Result<JsValue, JsError> {
         let stats = self.queue.stats();
-        let shown = ShownStats {
-            depth: stats.depth,
-            in_flight: stats.in_flight,
-            next_attempt_at: stats.next_attempt_at.map(Millis::to_f64),
-            lanes: stats
-                .lanes
-                .iter()
-                .map(|lane| ShownLane {
-                    lane: lane.lane,
-                    depth: lane.depth,
-                    in_flight: lane.in_flight,
-                    held_until_at: lane.held_until_at.map(Millis::to_f64),
-                })
-                .collect(),
-        };
+        let lanes: Vec<_> = stats
+            .lanes
+            .iter()
+            .map(|lane| (lane.lane, lane.depth, lane.in_flight, lane.held_until_at.map(Millis::to_f64)))
+            .collect();
+        let next = stats.next_attempt_at.map(Millis::to_f64);
         // By default an absent value would be undefined; the contract says null.
         let serializer = serde_wasm_bindgen::Serializer::new().serialize_missing_as_null(true);
+        let shown = (stats.depth, stats.in_flight, next, stats.unusable_retry_after, lanes);
         shown.serialize(&serializer).map_err(JsError::from)
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownStats {
-    depth: u32,
-    in_flight: u32,
-    next_attempt_at: Option<f64>,
-    lanes: Vec<ShownLane>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ShownLane {
-    lane: u32,
-    depth: u32,
-    in_flight: u32,
-    held_until_at: Option<f64>,
+impl CoreQueue {
+    fn decide(&mut self, numbers: [f64; DECISION]) {
+        for (place, number) in self.decision.iter_mut().zip(numbers) {
+            *place = number;
+        }
+    }
 }
 
 fn given(ms: f64) -> Option<Millis> {

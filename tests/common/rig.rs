@@ -1,7 +1,8 @@
 //! A queue with a clock of its own, for tests that tell a story.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::arithmetic_side_effects)]
 
-use redrive::queue::{Action, Admission, BATCH, Ended, Limits, Queue, Verdict};
+use redrive::queue::{Action, Admission, BATCH, Ended, Limits, Queue, Verdict, Wait};
+use redrive::slots::NONE;
 use redrive::task::{Flags, Outcome};
 use redrive::time::Millis;
 use serde_json::{Value, json};
@@ -52,6 +53,7 @@ impl Rig {
             created_at: self.time(),
             expires_at: Millis::MAX,
             wait_until: Millis::MAX,
+            order: NONE,
             started: false,
         }
     }
@@ -107,13 +109,20 @@ impl Rig {
 
     pub fn settle(&mut self, slot: u32, outcome: Outcome, status: u32, server: Option<u64>) -> Verdict {
         let server_delay = server.map(Millis::new);
-        let ended = Ended { outcome, status, server_delay, duration: None };
+        let ended = Ended { server_delay, ..ended(outcome, status) };
         self.queue.settle(self.time(), slot, &ended)
     }
 
     /// A response without a `Retry-After`.
     pub fn answer(&mut self, slot: u32, status: u32) -> Verdict {
         self.settle(slot, Outcome::Response, status, None)
+    }
+
+    /// A response that says how long its rate limit is used up.
+    pub fn limit(&mut self, slot: u32, status: u32, reset_ms: u64) -> Verdict {
+        let rate_limit = Some(Millis::new(reset_ms));
+        let ended = Ended { rate_limit, ..ended(Outcome::Response, status) };
+        self.queue.settle(self.time(), slot, &ended)
     }
 
     /// A response that asks to wait.
@@ -127,7 +136,21 @@ impl Rig {
     }
 }
 
-/// Another attempt in `ms`.
+/// An attempt that ended with nothing else said.
+pub fn ended(outcome: Outcome, status: u32) -> Ended {
+    Ended { outcome, status, server_delay: None, rate_limit: None, unusable: false, duration: None }
+}
+
+/// Another attempt in `ms`, by the curve alone.
 pub fn retry_in(ms: u64) -> Verdict {
-    Verdict::Retry { delay: Millis::new(ms), authorize: false }
+    let delay = Millis::new(ms);
+    Verdict::Retry { delay, wait: Wait { curve: delay, ..Wait::default() }, authorize: false }
+}
+
+/// Another attempt by the longer of curve and server, and the spread on top.
+pub fn retry_after(curve_ms: u64, server_ms: u64, spread_ms: u64) -> Verdict {
+    let (curve, spread) = (Millis::new(curve_ms), Millis::new(spread_ms));
+    let delay = Millis::new(curve_ms.max(server_ms) + spread_ms);
+    let wait = Wait { curve, server: Some(Millis::new(server_ms)), spread };
+    Verdict::Retry { delay, wait, authorize: false }
 }

@@ -21,7 +21,7 @@ const wrong: readonly Row[] = [
   ['an unknown option', ORDERS, { redrive: { retries: 3 } }, TypeError, /redrive\.retries: no such option/],
   ['an unknown policyId', ORDERS, { redrive: { policyId: 'fast' } }, RangeError, /policyId.*default.*'fast'/],
   ['a wrong policy', ORDERS, { redrive: { policy: { maxAttempts: 0 } } }, RangeError, /redrive\.policy\.maxAttempts/],
-  ['a policy not built yet', ORDERS, { redrive: { policy: { strategy: 'table' } } }, RangeError, /strategy.*'table'/],
+  ['a table without delays', ORDERS, { redrive: { policy: { strategy: 'table' } } }, TypeError, /policy\.delaysMs/],
   ['an unknown mode', ORDERS, { redrive: { mode: 'later' } }, RangeError, /redrive\.mode.*'later'/],
   ['waitMs -1', ORDERS, { redrive: { waitMs: -1 } }, RangeError, /redrive\.waitMs.*-1/],
   ['waitMs Infinity', ORDERS, { redrive: { waitMs: Number.POSITIVE_INFINITY } }, RangeError, /redrive\.waitMs/],
@@ -33,7 +33,7 @@ const wrong: readonly Row[] = [
   ['a key with a space', ORDERS, { redrive: { idempotencyKey: 'a b' } }, RangeError, /idempotencyKey/],
   ['a key with a line break', ORDERS, { redrive: { idempotencyKey: 'a\r\nx: y' } }, RangeError, /idempotencyKey/],
   ['a key of 256 characters', ORDERS, { redrive: { idempotencyKey: 'k'.repeat(256) } }, RangeError, /idempotencyKey/],
-  ['an orderKey, which needs a store', ORDERS, { redrive: { orderKey: 'a' } }, TypeError, /orderKey/],
+  ['an orderKey that is no text', ORDERS, { redrive: { orderKey: 5 } }, TypeError, /redrive\.orderKey.*5/],
 ]
 
 test.each(wrong)('%s is refused before anything is sent or queued', async (_what, input, init, error, says) => {

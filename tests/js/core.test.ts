@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { check } from '../../js/check.ts'
 import { instantiate } from '../../js/core/inline.ts'
 import { loadCore } from '../../js/core.ts'
-import { type RetryPolicy, resolvePolicy } from '../../js/policy.ts'
+import { SANITIZE_RULES } from '../../js/options.ts'
+import { JITTERS, type RetryPolicy, resolvePolicy, STRATEGIES } from '../../js/policy.ts'
 import { policyFields } from '../../js/policy-fields.ts'
 
 const core = await loadCore()
@@ -51,8 +53,10 @@ test('S10 every delay lies in its curve’s closed range, whatever the policy, a
   fc.assert(
     fc.property(
       fc.record({
-        strategy: fc.constantFrom('exponential', 'linear', 'fixed'),
-        jitterType: fc.constantFrom('NONE', 'FULL', 'EQUAL', 'DECORRELATED'),
+        strategy: fc.constantFrom(...STRATEGIES),
+        jitterType: fc.constantFrom(...JITTERS),
+        delaysMs: fc.array(fc.integer({ min: 0, max: 86_400_000 }), { minLength: 1, maxLength: 5 }),
+        freshJitter: fc.constant(0),
         initialDelayMs: fc.integer({ min: 0, max: 86_400_000 }),
         maxDelayMs: fc.integer({ min: 0, max: 86_400_000 }),
         multiplier: fc.double({ min: 1.01, max: 100, noNaN: true }),
@@ -78,8 +82,8 @@ test('what the options accept the core accepts: no call is refused after its fir
     fc.property(
       fc.record(
         {
-          strategy: fc.constantFrom('exponential', 'linear', 'fixed'),
-          jitterType: fc.constantFrom('NONE', 'FULL', 'EQUAL', 'DECORRELATED'),
+          strategy: fc.constantFrom(...STRATEGIES),
+          jitterType: fc.constantFrom(...JITTERS),
           maxAttempts: fc.integer({ min: 1, max: 100 }),
           initialDelayMs: any,
           maxDelayMs: any,
@@ -110,6 +114,22 @@ test('what the options accept the core accepts: no call is refused after its fir
     { numRuns: 500 },
   )
   queue.free()
+})
+
+test('what the options accept as patterns of headers the core accepts', async () => {
+  const engine = await instantiate()
+  fc.assert(
+    fc.property(fc.stringMatching(/^[*a!#'+.^_`|~;{}"\\é -]{0,5}$/), (pattern) => {
+      const byOptions = outcome(() => check('options', { denyHeaders: [pattern] }, SANITIZE_RULES as never))
+      const byCore = outcome(() => {
+        // a line break is what the core tells patterns apart by, and nothing is no list
+        const size = engine.scratch.text(pattern || '\n')
+        new engine.glue.HeaderRules(0, size).free()
+      })
+      expect({ pattern, byCore }).toEqual({ pattern, byCore: byOptions })
+    }),
+    { numRuns: 500 },
+  )
 })
 
 function outcome(work: () => unknown): 'accepted' | 'refused' {

@@ -187,6 +187,7 @@ test('stats counts what waits, runs and ended, by origin too', async () => {
     cancelled: 0,
     attempts: 3,
     nextAttemptAt: expect.any(Number),
+    unusableRetryAfter: 0,
     origins: {
       'https://a.test': {
         depth: 1,
@@ -221,6 +222,7 @@ test('stats before anything failed needs no core', () => {
     cancelled: 0,
     attempts: 0,
     nextAttemptAt: null,
+    unusableRetryAfter: 0,
     origins: {},
   })
 })

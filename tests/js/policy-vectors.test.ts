@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { instantiate } from '../../js/core/inline.ts'
+import { NONE } from '../../js/core/none.ts'
 import { loadCore, type RetryPolicy } from '../../js/core.ts'
 import { resolvePolicy } from '../../js/policy.ts'
 import { policyFields } from '../../js/policy-fields.ts'
@@ -118,18 +119,22 @@ test('evaluateRetryStatus decides as every row says', () => {
   expect(wrong).toEqual([])
 })
 
-test('Retry-After is read as every row says', () => {
-  interface Row {
-    readonly header: string
-    readonly date: string | null
-    readonly now: number
-    readonly ms: number | null
-  }
-  const wrong = vectors<Row>('retry-after')
-    .map((row) => {
-      const ms = glue.parse_retry_after(row.header, row.date ?? undefined, row.now)
-      return { row, got: ms < 0 ? null : ms }
+test('S21 a seed gives the draws of its row: they are the waits of full jitter over 2^32 ms', async () => {
+  const { memory } = await instantiate()
+  const wide = { strategy: 'fixed', initialDelayMs: 2 ** 32, totalBudgetMs: 2 ** 40, keyTtlMs: 2 ** 40 } as const
+  for (const { seed, outputs } of vectors<{ seed: string; outputs: readonly string[] }>('splitmix64')) {
+    const queue = new glue.CoreQueue(1, 1, 10, 100, BigInt(`0x${seed}`))
+    onTestFinished(() => queue.free())
+    const policy = queue.policy(policyFields(resolvePolicy(wide)))
+    const lane = queue.lane()
+    const forever = Number.POSITIVE_INFINITY
+    const nothing = Number.NaN
+    // the first draw is the queue's own
+    const waits = outputs.slice(1).map(() => {
+      const slot = queue.admit(0, lane, policy, 0, 0, 3, 0, forever, forever, NONE, true)
+      queue.settle(0, slot, 0, 503, nothing, 1, nothing, false)
+      return new Float64Array(memory.buffer, queue.decisionPtr(), 1)[0]
     })
-    .filter(({ row, got }) => got !== row.ms)
-  expect(wrong).toEqual([])
+    expect([seed, waits]).toEqual([seed, outputs.slice(1).map((hex) => Number.parseInt(hex.slice(0, 8), 16))])
+  }
 })

@@ -11,10 +11,7 @@ test('S18 L5 in a page, whose timer is the core’s, a trap ends what waits and 
   try {
     const { load, trap } = trappingAt('poll')
     const server = scriptedServer()
-    const queue = new RetryQueue(
-      { fetch: server.fetch, policy: { initialDelayMs: 20, jitterType: 'NONE' } },
-      { lazy: false, load },
-    )
+    const queue = new RetryQueue({ fetch: server.fetch, policy: { initialDelayMs: 20, jitterType: 'NONE' } }, load)
     await queue.ready
     always(server, 503, 2)
     const waiting = queue.fetch('https://page.test/orders')

@@ -1,4 +1,5 @@
 import { instantiate as instantiateCore } from '../../js/core/inline.ts'
+import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import type { EngineModule } from '../../js/loader.ts'
 import { preparing } from '../../js/prepare.ts'
 
@@ -29,7 +30,7 @@ export function trappingAt(method: string): { load: () => Promise<EngineModule>;
         }
         return { ...engine, glue: { ...engine.glue, CoreQueue: Trapping, WakeTimer: Timer } }
       }
-      return { prepare: preparing(instantiate) }
+      return { prepare: preparing(instantiate, instantiateKeys) }
     },
   }
 }

@@ -4,7 +4,7 @@ import { expectTypeOf, test } from 'vitest'
 import type { FetchOptions } from '../../js/adapters/fetch.ts'
 import { installFetch, wrapFetch } from '../../js/adapters/fetch.ts'
 import type { Core } from '../../js/core.ts'
-import type * as redrive from '../../js/index.ts'
+import * as redrive from '../../js/index.ts'
 import { ExhaustedError, QueueFullError, RedriveError, RetryQueue } from '../../js/index.ts'
 
 type Page = { limit?: number; cursor?: string }
@@ -42,6 +42,7 @@ test('RetryQueue', () => {
     flush(): Promise<number>
     idle(): Promise<void>
     stats(): redrive.QueueStats
+    explain(taskId: string): Promise<readonly { at: number; kind: string; text: string }[]>
     close(options?: { drainMs?: number }): Promise<void>
   }>()
 })
@@ -60,13 +61,41 @@ test('options are readonly and closed', () => {
   expectTypeOf<redrive.RetryQueueOptions>().toExtend<{ readonly name?: string; readonly principal?: string | null }>()
   // @ts-expect-error no such option
   const wrong: redrive.RetryQueueOptions = { retries: 3 }
+  // @ts-expect-error a jitter that there is not
+  const jitter: redrive.RetryPolicy = { policyId: 'a', jitterType: 'HALF' }
   // @ts-expect-error the circuit breaker comes with a later version
   const later: redrive.RetryQueueOptions = { breaker: {} }
   // @ts-expect-error a mode that there is not
   const mode: redrive.TaskOptions = { mode: 'later' }
-  void [wrong, later, mode]
+  void [wrong, later, mode, jitter]
   expectTypeOf<redrive.TaskOptions['mode']>().toEqualTypeOf<'await' | 'defer' | undefined>()
   expectTypeOf<redrive.RetryPolicy['policyId']>().toEqualTypeOf<string>()
+  expectTypeOf<redrive.TaskOptions['orderKey']>().toEqualTypeOf<string | undefined>()
+  expectTypeOf<NonNullable<redrive.RetryPolicy['strategy']>>().toEqualTypeOf<
+    | 'exponential'
+    | 'linear'
+    | 'fixed'
+    | 'polynomial'
+    | 'sidekiq'
+    | 'buckets'
+    | 'padded_exponential'
+    | 'spread'
+    | 'table'
+  >()
+  expectTypeOf<redrive.RetryPolicy['delaysMs']>().toEqualTypeOf<readonly number[] | undefined>()
+  expectTypeOf<redrive.RetryQueueOptions['sanitize']>().toEqualTypeOf<redrive.SanitizeOptions | undefined>()
+  expectTypeOf<redrive.SanitizeOptions['urlSecrets']>().toEqualTypeOf<'memory' | 'strip' | 'keep' | undefined>()
+  expectTypeOf<redrive.IdempotencyOptions['mode']>().toEqualTypeOf<'intent' | 'content' | undefined>()
+  expectTypeOf<redrive.IdempotencyOptions['windowMs']>().toEqualTypeOf<number | undefined>()
+})
+
+test('presets are whole policies, for each name one', () => {
+  expectTypeOf<keyof typeof redrive.presets>().toEqualTypeOf<'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix'>()
+  expectTypeOf<typeof redrive.presets.zizq>().toExtend<redrive.RetryPolicy>()
+  const options: redrive.RetryQueueOptions = { policies: [redrive.presets.zizq] }
+  // @ts-expect-error they are readonly
+  const change = () => (redrive.presets.zizq.maxAttempts = 3)
+  void [options, change]
 })
 
 test('errors', () => {
@@ -74,6 +103,7 @@ test('errors', () => {
   expectTypeOf<ExhaustedError>().toExtend<RedriveError & { readonly reason: redrive.ExhaustedReason }>()
   expectTypeOf<redrive.SettledElsewhereError>().toExtend<{ readonly responseStatus: number | null }>()
   expectTypeOf(QueueFullError).instance.toExtend<RedriveError>()
+  expectTypeOf(redrive.IdempotencyConflictError).instance.toExtend<RedriveError>()
   void [RedriveError, ExhaustedError]
 })
 
@@ -105,7 +135,38 @@ test('redrive/core', () => {
     (
       policy: Partial<redrive.RetryPolicy>,
       attempt: number,
-      context?: { retryAfter?: string | null; now?: number; previousDelayMs?: number; random?: number },
+      context?: { retryAfter?: string | null; now?: number; previousDelayMs?: number; phase?: number; random?: number },
     ) => number
   >()
+  expectTypeOf<Core['backoffSchedule']>().toExtend<
+    (policy: Partial<redrive.RetryPolicy>) => readonly {
+      attempt: number
+      minMs: number
+      meanMs: number
+      maxMs: number
+      totalMeanMs: number
+      totalMaxMs: number
+    }[]
+  >()
+  expectTypeOf<Core['parseRateLimit']>().toExtend<
+    (header: string, now: number) => { remaining: number; resetMs: number | null } | null
+  >()
+  expectTypeOf<Core['generateIdempotencyKey']>().toExtend<
+    (request: {
+      method: string
+      url: string
+      body?: unknown
+      contentType?: string
+      scope?: string
+      nonce?: string
+    }) => string
+  >()
+  expectTypeOf<Core['sanitizeHeaders']>().toExtend<
+    (
+      headers: HeadersInit,
+      options?: redrive.SanitizeOptions,
+    ) => { headers: Record<string, string>; withheld: readonly string[]; unknown: readonly string[] }
+  >()
+  expectTypeOf<Core['canonicalJson']>().toEqualTypeOf<(text: string) => string>()
+  expectTypeOf<Core['parseDuration']>().toEqualTypeOf<(text: string) => number>()
 })

@@ -15,7 +15,7 @@ function setup(load: () => Promise<EngineModule>, options: RetryQueueOptions = {
   const clock = fakeClock()
   const server = scriptedServer({ clock })
   const events = new Events()
-  const source: EngineSource = { lazy: true, load }
+  const source: EngineSource = load
   const queue = new RetryQueue({ clock, fetch: server.fetch, policy: PLAIN_CURVE, ...options }, source)
   events.listen(queue)
   onTestFinished(() => closeNow(queue, clock))
@@ -178,7 +178,7 @@ test('S18 a trap while an attempt is in flight ends it, with the answer before i
   expect(server.requests[1]?.signal.aborted).toBe(true)
 })
 
-const wasm = new Uint8Array(readFileSync(new URL('../../js/core/generated/redrive.wasm', import.meta.url)))
+const wasm = new Uint8Array(readFileSync(new URL('../../js/core/generated/queue/queue.wasm', import.meta.url)))
 
 /** The package as on a page of its own: its core is not here yet. */
 async function freshQueue(given: () => unknown) {

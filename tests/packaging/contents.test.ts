@@ -16,7 +16,7 @@ test('the tarball holds code, types and papers, and nothing else', () => {
     (name) => !/\.(js|d\.ts|wasm)$|^(package\.json|README\.md|CHANGELOG\.md|LICENSE-(MIT|APACHE))$/.test(name),
   )
   expect(strangers).toEqual([])
-  expect(files.filter((name) => name.endsWith('.wasm'))).toEqual(['redrive.wasm'])
+  expect(files.filter((name) => name.endsWith('.wasm')).sort()).toEqual(['redrive-keys.wasm', 'redrive.wasm'])
   expect(statSync(tarball()).size).toBeLessThan(250_000)
 })
 
@@ -53,17 +53,20 @@ test.for(['nodenext', 'bundler'])(
       'package.json': '{ "type": "module" }',
       'tsconfig.json': JSON.stringify({ compilerOptions, files: ['main.ts'] }),
       'main.ts': `
-      import { type RetryTask, RetryQueue } from 'redrive'
+      import { presets, type RetryTask, RetryQueue } from 'redrive'
       import { loadCore } from 'redrive/core'
       import { wrapFetch } from 'redrive/fetch'
       import * as testing from 'redrive/testing'
       import wasm from 'redrive/redrive.wasm'
+      import keys from 'redrive/redrive-keys.wasm'
 
       export const queue: RetryQueue = new RetryQueue({ concurrency: 2 })
       export const send: typeof fetch = wrapFetch(queue)
       export const task: Promise<RetryTask | undefined> = queue.get('id')
       export const delay: Promise<number> = loadCore().then((core) => core.calculateBackoffDelay({}, 1))
-      export const module: WebAssembly.Module = wasm
+      export const key: Promise<string> = loadCore().then((core) => core.generateIdempotencyKey({ method: 'GET', url: '' }))
+      export const days: number | undefined = presets.zizq.keyTtlMs
+      export const modules: readonly WebAssembly.Module[] = [wasm, keys]
       export { testing }
       // @ts-expect-error a typo in an option is an error
       new RetryQueue({ concurency: 2 })

@@ -8,8 +8,8 @@ import { Miniflare } from 'miniflare'
 import { expect, test } from 'vitest'
 import { type Consumer, consumer } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
-import { root, unpacked } from './pack.ts'
-import { bundleWorker } from './worker-bundle.ts'
+import { root } from './pack.ts'
+import { workerModules } from './worker-bundle.ts'
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const blocks = (language: string) =>
@@ -30,7 +30,7 @@ async function printed(project: Consumer, script: string): Promise<string[]> {
 }
 
 test('there is no snippet that no test runs', () => {
-  expect(snippets).toHaveLength(4)
+  expect(snippets).toHaveLength(5)
 })
 
 test('the fetch recipe', async () => {
@@ -52,10 +52,7 @@ test('the Workers recipe', async () => {
   await using server = await flakyServer()
   using project = consumer({ 'worker.js': snippet('export default', `${server.origin}/api/worker`) })
   const miniflare = new Miniflare({
-    modules: [
-      { type: 'ESModule', path: 'worker.js', contents: await bundleWorker(project.folder) },
-      { type: 'CompiledWasm', path: 'redrive.wasm', contents: readFileSync(join(unpacked, 'redrive.wasm')) },
-    ],
+    modules: await workerModules(project.folder),
     compatibilityDate: '2026-07-01',
   })
   try {
@@ -69,9 +66,18 @@ test('the Workers recipe', async () => {
 
 test('beyond a call that waits', async () => {
   await using server = await flakyServer()
-  using project = consumer({ 'main.mjs': snippet('queue.enqueue', `${server.origin}/api/beyond`) })
+  using project = consumer({ 'main.mjs': snippet('deadLetters', `${server.origin}/api/beyond`) })
   expect(await printed(project, 'main.mjs')).toEqual(['SUCCEEDED 200', '202'])
   expect(server.hits('/api/beyond/events')).toBe(2)
+})
+
+test('curves, orders and explanations', async () => {
+  await using server = await flakyServer()
+  using project = consumer({ 'main.mjs': snippet('presets', `${server.origin}/api/explained`) })
+  const lines = await printed(project, 'main.mjs')
+  expect(lines.map((line) => line.split(':')[0])).toEqual(['queued', 'attempt', 'retry', 'attempt', 'succeeded'])
+  expect(lines.at(-1)).toBe('succeeded: 200; delivered')
+  expect(server.hits('/api/explained/invoices')).toBe(2)
 })
 
 test('the commands it names are there', () => {

@@ -1,4 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import * as esbuild from 'esbuild'
+import { unpacked } from './pack.ts'
+
+/** The script with the wasm modules that it imports, as a Worker is deployed. */
+export async function workerModules(folder: string) {
+  const wasm = ['redrive.wasm', 'redrive-keys.wasm'].map((path) => {
+    return { type: 'CompiledWasm', path, contents: readFileSync(join(unpacked, path)) } as const
+  })
+  return [{ type: 'ESModule', path: 'worker.js', contents: await bundleWorker(folder) } as const, ...wasm]
+}
 
 /** As Cloudflare's own tool bundles: the conditions it sets, a wasm import left as a module of its own. */
 export async function bundleWorker(folder: string): Promise<string> {
@@ -13,7 +24,8 @@ export async function bundleWorker(folder: string): Promise<string> {
     plugins: [
       {
         name: 'compiled-wasm',
-        setup: (build) => build.onResolve({ filter: /\.wasm$/ }, () => ({ path: './redrive.wasm', external: true })),
+        setup: (build) =>
+          build.onResolve({ filter: /\.wasm$/ }, ({ path }) => ({ path: `./${basename(path)}`, external: true })),
       },
     ],
   })

@@ -1,13 +1,10 @@
 // workerd forbids compiling bytes: there the module comes by a static import, which its bundler
 // leaves beside the code.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Miniflare } from 'miniflare'
 import { expect, test } from 'vitest'
 import { consumer, expected, program } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
-import { unpacked } from './pack.ts'
-import { bundleWorker } from './worker-bundle.ts'
+import { workerModules } from './worker-bundle.ts'
 
 const worker = `
 import { main } from './queue.js'
@@ -16,7 +13,8 @@ export default {
   async fetch(request) {
     const answer = await main(new URL(request.url).searchParams.get('api'))
     const core = await loadCore()
-    return Response.json({ answer, delay: core.calculateBackoffDelay({ strategy: 'fixed', initialDelayMs: 250, jitterType: 'NONE' }, 1) })
+    const delay = core.calculateBackoffDelay({ strategy: 'fixed', initialDelayMs: 250, jitterType: 'NONE' }, 1)
+    return Response.json({ answer, delay, json: core.canonicalJson('{ "b": 1, "a": 2 }') })
   }
 }
 `
@@ -24,20 +22,48 @@ export default {
 test('workerd runs the queue from the static module', async () => {
   await using server = await flakyServer()
   using project = consumer({ 'worker.js': worker, 'queue.js': program })
-  const script = await bundleWorker(project.folder)
-  expect(script, 'the inline module belongs to the other entry').not.toMatch(/[A-Za-z0-9+/]{2000}/)
-  const miniflare = new Miniflare({
-    modules: [
-      { type: 'ESModule', path: 'worker.js', contents: script },
-      { type: 'CompiledWasm', path: 'redrive.wasm', contents: readFileSync(join(unpacked, 'redrive.wasm')) },
-    ],
-    compatibilityDate: '2026-07-01',
-  })
+  const modules = await workerModules(project.folder)
+  expect(modules[0]?.contents, 'the inline module belongs to the other entry').not.toMatch(/[A-Za-z0-9+/]{2000}/)
+  const miniflare = new Miniflare({ modules, compatibilityDate: '2026-07-01' })
   try {
     const api = `${server.origin}/api/workerd`
     const response = await miniflare.dispatchFetch(`http://worker/?api=${encodeURIComponent(api)}`)
-    expect(await response.json()).toEqual({ answer: expected, delay: 250 })
+    expect(await response.json()).toEqual({ answer: expected, delay: 250, json: '{"a":2,"b":1}' })
     expect(server.hits('/api/workerd')).toBe(2)
+  } finally {
+    await miniflare.dispose()
+  }
+})
+
+const keyed = `
+import { RetryQueue } from 'redrive'
+export default {
+  async fetch(request) {
+    const api = new URL(request.url).searchParams.get('api')
+    const queue = new RetryQueue({
+      idempotency: { mode: 'content' },
+      policy: { initialDelayMs: 1, jitterType: 'NONE' },
+    })
+    const degraded = []
+    queue.on('degraded', ({ code }) => degraded.push(code))
+    const response = await queue.fetch(api, { method: 'POST', body: 'tea' })
+    const { idempotencyKey } = await queue.enqueue(api, { method: 'POST', body: 'tea' })
+    return Response.json({ status: response.status, digits: idempotencyKey.length, degraded })
+  }
+}
+`
+
+test('workerd makes content keys from the second static module', async () => {
+  await using server = await flakyServer()
+  using project = consumer({ 'worker.js': keyed })
+  const miniflare = new Miniflare({
+    modules: await workerModules(project.folder),
+    compatibilityDate: '2026-07-01',
+  })
+  try {
+    const api = `${server.origin}/api/keyed`
+    const response = await miniflare.dispatchFetch(`http://worker/?api=${encodeURIComponent(api)}`)
+    expect(await response.json()).toEqual({ status: 200, digits: 64, degraded: [] })
   } finally {
     await miniflare.dispose()
   }

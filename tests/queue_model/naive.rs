@@ -1,12 +1,12 @@
 //! The queue as a plain list of tasks, searched from end to end for every answer.
 //!
-//! It decides everything but which of several equally urgent lanes comes next: there it only
-//! checks that the queue's choice is one of those allowed.
+//! It decides everything but which of several equally urgent lanes comes next, and which of those
+//! at their last instant ends first: there it only checks that the queue's choice is allowed.
 
-use redrive::backoff;
+use redrive::backoff::{self, Draw};
 use redrive::classify::{Class, classify};
 use redrive::policy::Policy;
-use redrive::queue::{Action, Ended, Limits, Verdict};
+use redrive::queue::{Action, Ended, Limits, Verdict, Wait};
 use redrive::rng::SplitMix64;
 use redrive::task::{Flags, Outcome, Reason};
 use redrive::time::Millis;
@@ -14,6 +14,7 @@ use redrive::time::Millis;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Waiting,
+    Behind,
     Ready,
     Parked,
     InFlight,
@@ -25,10 +26,13 @@ pub struct Task {
     pub slot: u32,
     pub lane: usize,
     pub policy: usize,
+    pub order: Option<usize>,
     pub priority: i32,
     pub bytes: u64,
     pub flags: Flags,
     pub created_at: u64,
+    /// When the attempt that runs, or ran last, began.
+    pub started_at: u64,
     pub first_attempt_at: Option<u64>,
     pub expires_at: u64,
     pub wait_until: u64,
@@ -43,7 +47,7 @@ pub struct Task {
     pub cancelled: bool,
     pub state: State,
     /// When it came into its present state, among all changes of state.
-    pub order: u64,
+    pub changed: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -60,6 +64,9 @@ pub struct Naive {
     pub limits: Limits,
     pub policies: Vec<Policy>,
     pub lanes: Vec<Lane>,
+    /// Handles of the orders.
+    pub orders: Vec<u32>,
+    /// In the order of admission.
     pub tasks: Vec<Task>,
     pub rng: SplitMix64,
     pub phase_start: u32,
@@ -69,22 +76,36 @@ pub struct Naive {
     pub polled_at: u64,
     pub admitted: u32,
     pub ended: u32,
+    pub unusable: u32,
 }
 
 impl Naive {
     pub fn change(&mut self, at: usize, state: State) {
         self.changes += 1;
         self.tasks[at].state = state;
-        self.tasks[at].order = self.changes;
+        self.tasks[at].changed = self.changes;
     }
 
     pub fn find(&self, slot: u32) -> Option<usize> {
         self.tasks.iter().position(|task| task.slot == slot)
     }
 
-    fn end(&mut self, at: usize) {
+    /// How many of its order were admitted before it and have not ended.
+    pub fn ahead(&self, at: usize) -> usize {
+        let order = self.tasks[at].order;
+        self.tasks[..at].iter().filter(|task| order.is_some() && task.order == order).count()
+    }
+
+    /// Ends a task; whoever has nobody of its order before it any more waits for its time.
+    pub fn end(&mut self, at: usize, now: u64) {
         self.tasks.remove(at);
         self.ended += 1;
+        for at in 0..self.tasks.len() {
+            if self.tasks[at].state == State::Behind && self.ahead(at) == 0 {
+                self.tasks[at].due = now.max(self.tasks[at].not_before);
+                self.change(at, State::Waiting);
+            }
+        }
     }
 
     pub fn in_flight(&self, lane: Option<usize>) -> u32 {
@@ -125,7 +146,7 @@ impl Naive {
     /// The first of a lane's ready tasks.
     fn head(&self, lane: usize) -> Option<&Task> {
         let ready = self.tasks.iter().filter(|task| task.lane == lane && task.state == State::Ready);
-        ready.min_by_key(|task| (-i64::from(task.priority), task.order))
+        ready.min_by_key(|task| (-i64::from(task.priority), task.changed))
     }
 
     fn may_start_in(&self, lane: usize, now: u64) -> bool {
@@ -152,14 +173,14 @@ impl Naive {
         loop {
             let waiting = self.tasks.iter().enumerate();
             let due = waiting.filter(|(_, task)| task.state == State::Waiting && task.due <= now);
-            let Some((at, _)) = due.min_by_key(|(_, task)| (task.due, task.order)) else { return };
+            let Some((at, _)) = due.min_by_key(|(_, task)| (task.due, task.changed)) else { return };
             self.change(at, State::Ready);
         }
     }
 
     /// Tasks that must not start any more, or may for the last time.
     pub fn at_deadline(&self, now: u64, last_chance: bool) -> usize {
-        let waits = |task: &&Task| matches!(task.state, State::Ready | State::Parked);
+        let waits = |task: &&Task| matches!(task.state, State::Behind | State::Ready | State::Parked);
         let late = |task: &&Task| {
             let last = self.last_start(task);
             last < now || (last_chance && last == now)
@@ -171,6 +192,8 @@ impl Naive {
     pub fn follow(&mut self, now: u64, action: Action) {
         match action {
             Action::Start(slot) => {
+                // Whose turn came because another of its order has just ended.
+                self.make_ready(now);
                 assert_eq!(
                     self.at_deadline(now, false),
                     0,
@@ -179,24 +202,30 @@ impl Naive {
                 let allowed: Vec<u32> = self.candidates(now).iter().map(|task| task.slot).collect();
                 assert!(allowed.contains(&slot), "S7: {slot} started, allowed are {allowed:?}");
                 let at = self.find(slot).unwrap();
+                assert_eq!(self.ahead(at), 0, "S19: others of its order come first");
                 let task = &mut self.tasks[at];
                 assert!(now >= task.due && now >= task.not_before, "S9: started early: {task:?}");
                 task.attempts += 1;
-                task.first_attempt_at = Some(task.first_attempt_at.unwrap_or(now));
+                task.started_at = now;
                 let most = u32::from(self.policies[task.policy].max_attempts());
                 assert!(task.attempts <= most, "S8: one attempt too many: {task:?}");
                 self.change(at, State::InFlight);
             }
             Action::End(slot, reason) => {
                 let at = self.find(slot).expect("only a task that is there can end");
+                if self.tasks[at].state == State::Waiting {
+                    // Its turn came because another ended, and its own last instant is this too.
+                    self.make_ready(now);
+                }
                 let task = self.tasks[at].clone();
-                assert!(matches!(task.state, State::Ready | State::Parked), "S1: ended {task:?}");
+                let waits = [State::Behind, State::Ready, State::Parked].contains(&task.state);
+                assert!(waits, "S1: ended {task:?}");
                 let expected = self.refusal(&task, now).unwrap_or_else(|| {
                     assert!(self.candidates(now).is_empty(), "its last chance was not used");
                     self.refusal(&task, now + 1).expect("no deadline has come")
                 });
                 assert_eq!(reason, expected, "{task:?}");
-                self.end(at);
+                self.end(at, now);
             }
         }
     }
@@ -204,6 +233,7 @@ impl Naive {
     pub fn settle(&mut self, now: u64, slot: u32, ended: &Ended) -> Verdict {
         let running = |task: &Task| matches!(task.state, State::InFlight | State::Started);
         let Some(at) = self.find(slot).filter(|&at| running(&self.tasks[at])) else { return Verdict::Stale };
+        self.unusable += u32::from(ended.unusable);
         self.learn(at, now, ended);
         let verdict = self.judge(at, now, ended);
         match verdict {
@@ -212,7 +242,7 @@ impl Naive {
                 self.change(at, State::Waiting);
             }
             Verdict::Parked => self.change(at, State::Parked),
-            _ => self.end(at),
+            _ => self.end(at, now),
         }
         verdict
     }
@@ -226,12 +256,17 @@ impl Naive {
             _ => {}
         }
         let most = self.policies[self.tasks[at].policy].max_server_delay();
-        if let Some(server) = ended.server_delay
-            && ended.outcome == Outcome::Response
-            && [429, 503].contains(&ended.status)
-            && server <= most
-        {
-            lane.held_until = lane.held_until.max(now + server.get());
+        let allowed = |delay: Option<Millis>| delay.filter(|&delay| delay <= most).map_or(0, Millis::get);
+        let mut hold = 0;
+        if matches!(ended.outcome, Outcome::Response | Outcome::RedirectRefused) {
+            hold = allowed(ended.rate_limit);
+        }
+        if ended.outcome == Outcome::Response && [429, 503].contains(&ended.status) {
+            let asked = ended.server_delay.filter(|&delay| delay <= most);
+            hold = asked.map_or(hold, Millis::get);
+        }
+        if hold > 0 {
+            lane.held_until = lane.held_until.max(now + hold);
         }
     }
 
@@ -239,8 +274,11 @@ impl Naive {
         let policy = self.policies[self.tasks[at].policy].clone();
         let task = &mut self.tasks[at];
         let by_queue = task.state == State::InFlight;
-        let given_back =
-            matches!(ended.outcome, Outcome::Offline | Outcome::CredentialsFailed | Outcome::Released);
+        let unsent = [Outcome::CredentialsFailed, Outcome::Released].contains(&ended.outcome);
+        if !unsent {
+            task.first_attempt_at.get_or_insert(task.started_at);
+        }
+        let given_back = unsent || ended.outcome == Outcome::Offline;
         let mut outcome = ended.outcome;
         if given_back && task.refunds >= 20 {
             outcome = Outcome::NetworkError;
@@ -252,31 +290,32 @@ impl Naive {
         if task.cancelled {
             return Verdict::Cancelled;
         }
+        task.not_before = now;
         if given_back && task.refunds < 20 && class == Class::Retry {
             let draw = self.rng.next_u32();
             task.attempts -= 1;
             task.refunds += 1;
-            task.not_before = now;
-            let mut wait = 0;
+            let mut curve = Millis::ZERO;
             if outcome == Outcome::CredentialsFailed {
-                wait = backoff::delay(&policy, task.refunds, draw, None).get();
-                if task.attempts == 0 {
-                    task.first_attempt_at = None;
-                }
+                let draw = Draw { r32: draw, phase: task.phase.unwrap_or(0), previous: None };
+                curve = backoff::delay(&policy, task.refunds, draw);
             }
-            return self.after(at, now, wait, false);
+            return self.after(at, now, curve, None, false);
         }
+        let server = if ended.server_delay.is_some() { ended.server_delay } else { ended.rate_limit };
+        let server = if outcome == Outcome::Response { server } else { None };
+        let too_long = server.is_some_and(|server| server > policy.max_server_delay());
         let asked = by_queue && outcome == Outcome::Response && ended.status == 401;
         if asked && task.flags.contains(Flags::CREDENTIALED) && task.refunds_401 < 2 && task.refunds < 20 {
             task.attempts -= 1;
             task.refunds += 1;
             task.refunds_401 += 1;
-            task.not_before = now;
-            if task.last_was_401 {
-                return Verdict::Parked;
+            let again = std::mem::replace(&mut task.last_was_401, true);
+            if too_long {
+                return Verdict::Exhausted(Reason::RetryAfterTooLong);
             }
-            task.last_was_401 = true;
-            return self.after(at, now, 0, true);
+            let verdict = self.after(at, now, Millis::ZERO, server, true);
+            return if again { Verdict::Parked } else { verdict };
         }
         task.last_was_401 = false;
         if let Class::Fail(reason) = class {
@@ -286,32 +325,51 @@ impl Naive {
         if task.attempts >= u32::from(policy.max_attempts()) {
             return Verdict::Exhausted(Reason::MaxAttempts);
         }
-        let lane = &mut self.lanes[task.lane];
-        let phase = *task.phase.get_or_insert_with(|| {
-            lane.first_failures += 1;
-            self.phase_start.wrapping_add((lane.first_failures - 1).wrapping_mul(0x9E37_79B9))
-        });
-        let curve = backoff::delay(&policy, task.attempts, draw, Some(Millis::new(task.previous))).get();
-        task.previous = curve;
-        task.not_before = now;
-        let Some(server) = ended.server_delay.filter(|_| outcome == Outcome::Response) else {
-            return self.after(at, now, curve, false);
-        };
-        if server > policy.max_server_delay() {
+        let phase = self.phase(at);
+        let task = &mut self.tasks[at];
+        let draw = Draw { r32: draw, phase, previous: Some(Millis::new(task.previous)) };
+        let curve = backoff::delay(&policy, task.attempts, draw);
+        assert!(curve <= policy.cap(), "S10: {curve:?}");
+        task.previous = curve.get();
+        if too_long {
             return Verdict::Exhausted(Reason::RetryAfterTooLong);
         }
-        let server = server.get();
-        let spread = (u64::from(phase) * 5000.min(1000.max(server / 10))) >> 32;
-        task.not_before = now + server + spread;
-        self.after(at, now, curve.max(server) + spread, false)
+        self.after(at, now, curve, server, false)
     }
 
-    fn after(&self, at: usize, now: u64, wait: u64, authorize: bool) -> Verdict {
+    /// A task's place on the golden staircase of its lane.
+    fn phase(&mut self, at: usize) -> u32 {
+        let task = &mut self.tasks[at];
+        let lane = &mut self.lanes[task.lane];
+        *task.phase.get_or_insert_with(|| {
+            lane.first_failures += 1;
+            self.phase_start.wrapping_add((lane.first_failures - 1).wrapping_mul(0x9E37_79B9))
+        })
+    }
+
+    /// The next attempt after the longer of the curve's wait and the server's, plus a spread that
+    /// only the server's has, unless that is too late.
+    fn after(
+        &mut self,
+        at: usize,
+        now: u64,
+        curve: Millis,
+        server: Option<Millis>,
+        authorize: bool,
+    ) -> Verdict {
+        let mut wait = Wait { curve, server, spread: Millis::ZERO };
+        let mut delay = curve.get();
+        if let Some(server) = server.map(Millis::get) {
+            let spread = (u64::from(self.phase(at)) * 5000.min(1000.max(server / 10))) >> 32;
+            wait.spread = Millis::new(spread);
+            delay = delay.max(server) + spread;
+            self.tasks[at].not_before = now + server + spread;
+        }
         let task = &self.tasks[at];
-        let start = (now + wait).max(self.lanes[task.lane].held_until);
+        let start = (now + delay).max(self.lanes[task.lane].held_until);
         match self.refusal(task, start) {
             Some(reason) => Verdict::Exhausted(reason),
-            None => Verdict::Retry { delay: Millis::new(wait), authorize },
+            None => Verdict::Retry { delay: Millis::new(delay), wait, authorize },
         }
     }
 
@@ -319,7 +377,7 @@ impl Naive {
     pub fn next(&self, now: u64) -> u64 {
         let tasks = self.tasks.iter().filter_map(|task| match task.state {
             State::Waiting => Some(task.due),
-            State::Ready | State::Parked => Some(self.last_start(task)),
+            State::Behind | State::Ready | State::Parked => Some(self.last_start(task)),
             State::InFlight | State::Started => None,
         });
         let holds = (0..self.lanes.len())

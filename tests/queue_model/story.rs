@@ -8,6 +8,8 @@ pub enum Step {
     Admit {
         lane: usize,
         policy: usize,
+        /// One out of range was dropped long ago.
+        order: Option<usize>,
         priority: i32,
         bytes: u64,
         flags: u32,
@@ -21,6 +23,8 @@ pub enum Step {
         outcome: u32,
         status: u32,
         server: Option<u64>,
+        limit: Option<u64>,
+        unusable: bool,
     },
     Poll,
     Cancel(usize),
@@ -31,33 +35,43 @@ pub enum Step {
     Resume(usize),
     Online(bool),
     Flush(usize),
+    /// Drop an order and open it anew, if nobody is in it.
+    Reopen(usize),
 }
 
 fn admit() -> impl Strategy<Value = Step> {
     let limit = || prop_oneof![3 => Just(None), 1 => (0_u64..3000).prop_map(Some)];
-    let parts = (0_usize..3, 0_usize..4, -1_i32..2, 0_u64..300, 0_u32..8, limit(), limit(), any::<bool>());
-    parts.prop_map(|(lane, policy, priority, bytes, flags, lives, waits, started)| Step::Admit {
+    let order = prop_oneof![10 => Just(None), 15 => (0_usize..3).prop_map(Some), 1 => Just(Some(3))];
+    // Most orders' tasks are enqueued; one with its first attempt made is refused.
+    let made = (any::<bool>(), 0..8);
+    let parts = (0_usize..3, 0_usize..4, order, -1_i32..2, 0_u64..300, 0_u32..8, limit(), limit(), made);
+    parts.prop_map(|(lane, policy, order, priority, bytes, flags, lives, waits, made)| Step::Admit {
         lane,
         policy,
+        order,
         priority,
         bytes,
         // Mostly requests that may be repeated, or nothing would ever wait.
         flags: if flags == 0 { 0 } else { flags | 1 },
         lives,
         waits,
-        started,
+        started: made.0 && (order.is_none() || made.1 == 0),
     })
 }
 
 fn settle() -> impl Strategy<Value = Step> {
-    let outcome = prop_oneof![10 => Just(0), 3 => Just(1), 1 => 2_u32..8];
+    let outcome = prop_oneof![10 => Just(0), 3 => Just(1), 3 => 2_u32..8];
     let status = prop::sample::select(vec![200, 503, 503, 429, 502, 401, 401, 400, 409, 422, 500]);
     let server = prop_oneof![4 => Just(None), 2 => (0_u64..3000).prop_map(Some), 1 => Just(Some(5000))];
-    (0_usize..40, outcome, status, server).prop_map(|(pick, outcome, status, server)| Step::Settle {
+    let limit = prop_oneof![6 => Just(None), 2 => (0_u64..3000).prop_map(Some), 1 => Just(Some(5000))];
+    let parts = (0_usize..40, outcome, status, server, limit, any::<bool>());
+    parts.prop_map(|(pick, outcome, status, server, limit, unusable)| Step::Settle {
         pick,
         outcome,
         status,
         server,
+        limit,
+        unusable: unusable && server.is_none(),
     })
 }
 
@@ -75,5 +89,6 @@ pub fn step() -> impl Strategy<Value = Step> {
         5 => (0_usize..4).prop_map(Step::Resume),
         3 => prop::sample::select(vec![true, true, false]).prop_map(Step::Online),
         2 => (0_usize..4).prop_map(Step::Flush),
+        2 => (0_usize..3).prop_map(Step::Reopen),
     ]
 }

@@ -11,14 +11,15 @@ use wasm_bindgen_cli_support::Bindgen;
 
 fn main() -> Result<()> {
     let mut args = env::args_os().skip(1).map(PathBuf::from);
-    let usage = "usage: xtask <input.wasm> <output directory>";
+    let usage = "usage: xtask <input.wasm> <output directory> <name>";
     let input = args.next().context(usage)?;
     let output = args.next().context(usage)?;
+    let name = args.next().context(usage)?;
 
     // `bundler` writes the glue and the module apart, without a loader: ours is in js/core/.
     Bindgen::new()
         .input_path(&input)
-        .out_name("redrive")
+        .out_name(&name.to_string_lossy())
         .bundler(true)?
         .typescript(true)
         .generate(&output)

@@ -1,0 +1,33 @@
+/** From a module to something that can be called: how either of the core's two comes to life. */
+
+/** Instantiates `module` and binds its generated glue to it. `name`: what the glue was generated as. */
+export async function bindGlue(
+  glue: object,
+  module: WebAssembly.Module,
+  name: 'queue' | 'keys',
+): Promise<WebAssembly.Exports> {
+  const imports = { [`./${name}_bg.js`]: glue as WebAssembly.ModuleImports }
+  const { exports } = await WebAssembly.instantiate(module, imports)
+  ;(glue as { __wbg_set_wasm(exports: WebAssembly.Exports): void }).__wbg_set_wasm(exports)
+  ;(exports as { readonly __wbindgen_start?: () => void }).__wbindgen_start?.()
+  return exports
+}
+
+/** Once per page; a failure is not remembered, so that it can be tried again. */
+export function once<A extends readonly unknown[], T>(start: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+  let started: Promise<T> | undefined
+  return (...args) => {
+    started ??= start(...args).catch((error) => {
+      started = undefined
+      throw error
+    })
+    return started
+  }
+}
+
+/** A module that came along as base64 of its gzip. */
+export async function unpack(base64: string): Promise<WebAssembly.Module> {
+  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
+  return WebAssembly.compile(await new Response(stream).arrayBuffer())
+}

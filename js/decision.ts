@@ -1,0 +1,53 @@
+/** The numbers behind the core's last decision, and where a task stands: read from where the core leaves them. */
+
+import type { Engine } from './core/engine.ts'
+import type { CoreQueue } from './core/generated/queue/glue.js'
+import { NONE } from './core/none.ts'
+
+export interface Chosen {
+  /** Until the next attempt. */
+  readonly delayMs: number
+  /** What the curve alone would have waited. */
+  readonly curveMs: number
+  /** The next attempt follows a 401. */
+  readonly authorize: boolean
+}
+
+/** The gates before an attempt, by the core's numbers. */
+export const GATES = [
+  'in-flight',
+  'started',
+  'parked',
+  'behind',
+  'due',
+  'lane-held',
+  'lane-paused',
+  'paused',
+  'offline',
+  'probing',
+  'lane-limit',
+  'limit',
+  'ready',
+] as const
+
+export interface Standing {
+  readonly gate: (typeof GATES)[number]
+  /** Infinity: not known. */
+  readonly until: number
+  /** Tasks of its order that come first. */
+  readonly ahead: number
+}
+
+/** Right after a `settle` that said retry. */
+export function chosen({ memory }: Engine, core: CoreQueue): Chosen {
+  const [delayMs = 0, curveMs = 0, , , , authorize = 0] = new Float64Array(memory.buffer, core.decisionPtr(), 6)
+  return { delayMs, curveMs, authorize: authorize === 1 }
+}
+
+/** undefined: there is no such task. */
+export function standingOf({ memory }: Engine, core: CoreQueue, slot: number): Standing | undefined {
+  const code = core.standing(slot)
+  if (code === NONE) return undefined
+  const [, until = 0, ahead = 0] = new Float64Array(memory.buffer, core.decisionPtr(), 3)
+  return { gate: GATES[code] ?? 'ready', until, ahead }
+}

@@ -1,0 +1,98 @@
+/** What of a request may be shown, and one day stored. The core has the lists; here values are picked by its answers. */
+
+import type { Engine } from './core/engine.ts'
+import type { HeaderRules } from './core/generated/queue/glue.js'
+import type { SanitizeOptions } from './options.ts'
+
+/** The core's classes of headers. */
+const CLASS = { kept: 0, withheld: 1, unknown: 2, dropped: 3, refused: 4 } as const
+
+export interface Sanitized {
+  readonly headers: Record<string, string>
+  /** Names of what carries, or may carry, a credential. */
+  readonly withheld: readonly string[]
+  /** Names that are on no list. */
+  readonly unknown: readonly string[]
+}
+
+const REDACTED = 'REDACTED'
+/** They would end the header (RFC 9110, 5.5). */
+const UNSENDABLE = /[\r\n\0]/
+
+export class Sanitizer {
+  readonly #engine: Engine
+  readonly #rules: HeaderRules
+  readonly #keepsUrls: boolean
+
+  constructor(engine: Engine, { persistHeaders = [], denyHeaders = [], urlSecrets }: SanitizeOptions) {
+    this.#engine = engine
+    this.#keepsUrls = urlSecrets === 'keep'
+    const [persist = 0, deny = 0] = engine.scratch.all([persistHeaders.join('\n'), denyHeaders.join('\n')])
+    this.#rules = new engine.glue.HeaderRules(persist, deny)
+  }
+
+  /** Names in lower case, values of one name joined. Throws on what HTTP does not allow; the message names no value. */
+  headers(given: Iterable<readonly [string, string]>): Sanitized {
+    const { scratch, glue } = this.#engine
+    const names: string[] = []
+    const values: string[] = []
+    for (const [name, value] of given) {
+      names.push(name.toLowerCase())
+      values.push(value)
+    }
+    if (names.length === 0) return { headers: {}, withheld: [], unknown: [] }
+    const count = this.#rules.classify(scratch.text(names.join('\n')))
+    const classes = scratch.answer(count).slice()
+    // a name that is empty or holds a line break is not one name to the core
+    const refused =
+      count === names.length ? classes.indexOf(CLASS.refused) : names.findIndex((name) => !/^.+$/.test(name))
+    if (refused >= 0) {
+      throw new TypeError(`headers: expected names that are RFC 9110 tokens; number ${refused + 1} is not one`)
+    }
+    const kept: string[] = []
+    for (const [i, value] of values.entries()) {
+      if (UNSENDABLE.test(value)) throw new TypeError(`headers: the value of '${names[i]}' holds CR, LF or NUL`)
+      if (classes[i] === CLASS.kept) kept.push(value)
+    }
+    const secret = scratch.answer(glue.secret_values(scratch.text(kept.join('\n'))))
+    const headers = new Map<string, string>()
+    const withheld = new Set<string>()
+    const unknown = new Set<string>()
+    let looked = 0
+    for (const [i, name] of names.entries()) {
+      const found = classes[i]
+      const value = values[i] as string
+      if (found === CLASS.kept && secret[looked++] !== 1) {
+        const half = headers.get(name)
+        headers.set(name, half === undefined ? value : `${half}, ${value}`)
+      } else if (found === CLASS.unknown) unknown.add(name)
+      else if (found !== CLASS.dropped) withheld.add(name)
+    }
+    // the half of a header is another header
+    for (const name of withheld) headers.delete(name)
+    return { headers: Object.fromEntries(headers), withheld: [...withheld], unknown: [...unknown] }
+  }
+
+  /** The URL as it may be shown: `REDACTED` in place of what looks like a secret in it, unless asked to keep it. */
+  url(url: string): string {
+    if (this.#keepsUrls || !/[?#@]/.test(url)) return url
+    const { scratch, glue } = this.#engine
+    const size = scratch.text(url)
+    // ranges are of bytes, which are characters in what URL.href gives
+    const bytes = size === url.length ? null : new TextEncoder().encode(url)
+    const cut = (from: number, to: number) =>
+      bytes ? new TextDecoder().decode(bytes.subarray(from, to)) : url.slice(from, to)
+    const found = glue.url_secrets(size)
+    let shown = ''
+    let from = 0
+    for (let i = 0; i < found.length; i += 3) {
+      shown += cut(from, found[i + 1] as number) + REDACTED
+      from = found[i + 2] as number
+    }
+    return shown + cut(from, size)
+  }
+
+  free(): void {
+    this.#rules.free()
+  }
+}

@@ -1,0 +1,94 @@
+// `npm run mutants -- [group]`: changes the core in thousands of small ways and counts the changes that no test
+// notices. Hours for all groups, minutes for one. The results, with what is left, are in docs/mutants.md.
+// Native tests only, and of them those of the group: what only JavaScript's tests notice counts as missed.
+import { existsSync, readFileSync } from 'node:fs'
+import { at, root } from './lib/paths.mjs'
+import { main, run, StepError, step } from './lib/steps.mjs'
+import { rustStep } from './setup/rust.mjs'
+
+/** Files, tests, and after how many seconds the tests of a mutant are taken to loop. */
+const groups = {
+  backoff: {
+    files: ['src/backoff.rs', 'src/curve.rs', 'src/policy.rs', 'src/policy/*.rs', 'src/schedule.rs'],
+    tests: ['vectors', 'backoff_properties', 'schedule_vectors', 'queue_settles', 'queue_starts', 'queue_model'],
+    seconds: 40,
+  },
+  retry_after: {
+    files: ['src/retry_after.rs', 'src/http_date.rs', 'src/ratelimit.rs', 'src/structured.rs'],
+    tests: ['server_vectors', 'server_properties', 'fuzz_corpus'],
+    seconds: 30,
+  },
+  headers: {
+    files: ['src/headers.rs', 'src/headers/*.rs', 'src/url_secrets.rs'],
+    tests: ['headers_vectors', 'headers_properties', 'fuzz_corpus'],
+    seconds: 20,
+  },
+  key: { files: ['src/key.rs'], tests: ['key_vectors', 'key_properties'], seconds: 15 },
+  queue: {
+    files: ['src/queue.rs', 'src/queue/*.rs', 'src/orders.rs', 'src/lanes.rs', 'src/fifo.rs'],
+    tests: ['holds', 'keys', 'model', 'orders', 'settles', 'standing', 'starts'].map((name) => `queue_${name}`),
+    seconds: 12,
+  },
+  url: { files: ['src/url.rs', 'src/url/*.rs'], tests: ['key_vectors', 'key_properties', 'fuzz_corpus'], seconds: 15 },
+  json: {
+    files: ['src/json.rs', 'src/json/*.rs'],
+    tests: ['key_vectors', 'key_properties', 'fuzz_corpus'],
+    seconds: 15,
+  },
+}
+/** Cases of each property: a mutant that survives ten thousand of them mostly survives these, and is done sooner. */
+const env = { PROPTEST_CASES: process.env.PROPTEST_CASES ?? '128' }
+
+async function tool() {
+  const answer = await run('cargo', ['mutants', '--version'], { cwd: root, allowFailure: true })
+  if (answer.code !== 0)
+    throw new StepError('cargo-mutants is missing: cargo install cargo-mutants --locked, then again.')
+  return answer.stdout.trim()
+}
+
+async function group(name) {
+  const { files, tests, seconds } = groups[name]
+  const out = at('target', 'mutants', name)
+  const chosen = files.flatMap((file) => ['--file', file])
+  const suites = ['--lib', ...tests.map((test) => `--test=${test}`)].map((word) => `--cargo-arg=${word}`)
+  const flags = ['-j', '2', '--output', out, '--minimum-test-timeout', String(seconds)]
+  // 2: some were missed. 3: some looped. Both are results.
+  const { code, output } = await run('cargo', ['mutants', ...flags, ...chosen, ...suites], {
+    cwd: root,
+    env,
+    allowFailure: true,
+  })
+  if (![0, 2, 3].includes(code)) throw new StepError(output.trimEnd())
+  const list = (kind) => {
+    const file = `${out}/mutants.out/${kind}.txt`
+    return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
+  }
+  const [caught, looped, missed, unviable] = ['caught', 'timeout', 'missed', 'unviable'].map(list)
+  return { name, caught: caught.length, looped: looped.length, missed, unviable: unviable.length }
+}
+
+await main(async () => {
+  const wanted = process.argv.slice(2)
+  const unknown = wanted.find((name) => !(name in groups))
+  if (unknown !== undefined)
+    throw new StepError(`no group '${unknown}': ${Object.keys(groups).join(', ')}, or none for all`)
+  await rustStep()
+  await step('cargo-mutants', tool)
+  const rows = []
+  for (const name of wanted.length > 0 ? wanted : Object.keys(groups)) {
+    await step(`mutants of ${name}`, async () => {
+      rows.push(await group(name))
+      return `${rows.at(-1).missed.length} missed`
+    })
+  }
+  process.stdout.write('\n| group | mutants | caught | of them by time | missed | unviable | share caught |\n')
+  process.stdout.write('|---|---:|---:|---:|---:|---:|---:|\n')
+  for (const { name, caught, looped, missed, unviable } of rows) {
+    const all = caught + looped + missed.length
+    const share = `${((100 * (caught + looped)) / Math.max(all, 1)).toFixed(1)} %`
+    const cells = [name, all + unviable, caught + looped, looped, missed.length, unviable, share]
+    process.stdout.write(`| ${cells.join(' | ')} |\n`)
+  }
+  for (const line of rows.flatMap(({ missed }) => missed)) process.stdout.write(`\nmissed: ${line}`)
+  process.stdout.write('\n')
+})

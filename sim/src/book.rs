@@ -1,0 +1,351 @@
+//! What the simulation itself knows of a queue: only what it put in and what came out.
+//!
+//! Instants are in the queue's own time ([`Line`]), kept here by its rules and not asked of the core.
+
+use std::collections::{HashMap, VecDeque};
+
+use crate::event::{Bounds, Spec};
+
+/// Never.
+pub const NEVER: u64 = 1 << 53;
+/// Most that a wait named by a server is spread by.
+pub const MOST_SPREAD: u64 = 5000;
+/// How far a clock may fall back before that counts as being set.
+const WOBBLE: u64 = 60_000;
+
+/// What a core did that it must not, and which invariant says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Such as `S9`.
+    pub id: &'static str,
+    /// In words.
+    pub what: String,
+}
+
+/// Fails with a [`Violation`] unless a condition holds.
+#[macro_export]
+macro_rules! ensure {
+    ($holds:expr, $id:literal, $($what:tt)*) => {
+        if !$holds {
+            return Err($crate::book::Violation { id: $id, what: format!($($what)*) });
+        }
+    };
+}
+
+/// The sum of two times, never more than never.
+pub fn sum(at: u64, ms: u64) -> u64 {
+    at.saturating_add(ms).min(NEVER)
+}
+
+/// The queue's time: follows the wall clock forward, stands still on a wobble of up to a minute, and shifts on more.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Line {
+    /// The latest time.
+    pub now: u64,
+    shift: u64,
+}
+
+impl Line {
+    /// Hears what the wall clock says.
+    pub fn advance(&mut self, wall: u64) -> u64 {
+        let time = sum(wall, self.shift);
+        if sum(time, WOBBLE) < self.now {
+            self.shift = sum(self.shift, self.now - time);
+        }
+        self.now = self.now.max(time);
+        self.now
+    }
+
+    /// An instant of the wall clock in the queue's time.
+    pub fn inward(&self, wall: u64) -> u64 {
+        sum(wall, self.shift)
+    }
+
+    /// The other way round.
+    pub fn outward(&self, at: u64) -> u64 {
+        if at == NEVER { at } else { at.saturating_sub(self.shift) }
+    }
+}
+
+/// What a policy promises, defaults filled in.
+#[derive(Clone, Debug)]
+pub struct Promise {
+    /// As it was given.
+    pub spec: Spec,
+    /// Attempts in total.
+    pub max_attempts: u32,
+    /// From the task's creation.
+    pub budget: u64,
+    /// What a call takes, if the policy says.
+    pub estimate: Option<u64>,
+    /// The longest server's delay.
+    pub max_server: u64,
+    /// How long the server remembers a key.
+    pub key_ttl: u64,
+    /// Whether a lost connection is worth another attempt.
+    pub retry_network: bool,
+}
+
+impl Promise {
+    /// What `spec` says.
+    pub fn new(spec: &Spec) -> Promise {
+        let day = 86_400_000.0;
+        let field = |index: usize, default: f64| spec.fields[index].unwrap_or(default) as u64;
+        Promise {
+            spec: spec.clone(),
+            max_attempts: field(1, 5.0) as u32,
+            budget: field(5, day),
+            estimate: spec.fields[15].map(|ms| ms as u64),
+            max_server: field(16, day),
+            key_ttl: field(17, day),
+            retry_network: field(13, 1.0) == 1,
+        }
+    }
+
+    /// Whether a status is worth another attempt.
+    pub fn lists(&self, status: u16) -> bool {
+        let given = self.spec.statuses.as_deref().unwrap_or(&[429.0, 502.0, 503.0, 504.0]);
+        given.contains(&f64::from(status))
+    }
+}
+
+/// Where a task is. Whether it stands behind others of its order is the order's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It waits for its time or its turn.
+    Waiting,
+    /// For a resume.
+    Parked,
+    /// An attempt runs that counts.
+    InFlight,
+    /// The caller's own first attempt.
+    Started,
+}
+
+/// A task.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// In the order of admission.
+    pub id: u64,
+    /// Its handle.
+    pub slot: u32,
+    /// Position of its lane.
+    pub lane: usize,
+    /// Position of its policy.
+    pub policy: usize,
+    /// Position of its order.
+    pub order: Option<usize>,
+    /// Higher first.
+    pub priority: i32,
+    /// Size.
+    pub bytes: u64,
+    /// 1 replayable, 2 keyed, 4 credentialed.
+    pub flags: u8,
+    /// When the budget began.
+    pub created: u64,
+    /// No start after it.
+    pub expires: u64,
+    /// Nor after this.
+    pub wait_until: u64,
+    /// When the first attempt began that was sent.
+    pub first_sent: Option<u64>,
+    /// When the attempt that runs began.
+    pub started: u64,
+    /// Attempts made and not given back.
+    pub attempts: u32,
+    /// Attempts given back.
+    pub refunds: u32,
+    /// Of these for a 401.
+    pub refunds_401: u32,
+    /// Whether the last attempt met a 401.
+    pub was_401: bool,
+    /// The curve's last wait.
+    pub previous: Option<u64>,
+    /// Not before the curve says so; a flush undercuts it.
+    pub due: u64,
+    /// Not before the server says so; nothing undercuts it.
+    pub server_until: u64,
+    /// Up to [`MOST_SPREAD`] later than that: it was parked, and the spread was not told.
+    pub vague: bool,
+    /// Its end was asked for while an attempt ran.
+    pub cancelled: bool,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// A lane.
+#[derive(Clone, Debug, Default)]
+pub struct Lane {
+    /// Its handle.
+    pub handle: u32,
+    /// Until when the server wants nothing.
+    pub held_until: u64,
+    /// Whether people want nothing.
+    pub paused: bool,
+    /// An attempt failed while the host was offline.
+    pub failed_offline: bool,
+    /// One attempt at a time, since.
+    pub probing: bool,
+    /// The longest call that got a response: no estimate can be longer.
+    pub longest_call: u64,
+    /// Attempts that run and count.
+    pub in_flight: u32,
+    /// Tasks held.
+    pub depth: u32,
+}
+
+/// Everything known of a queue.
+#[derive(Debug)]
+pub struct Book {
+    /// Its limits.
+    pub bounds: Bounds,
+    /// Its time.
+    pub line: Line,
+    /// Its policies.
+    pub promises: Vec<Promise>,
+    /// Its lanes.
+    pub lanes: Vec<Lane>,
+    /// The tasks of each order, in the order of admission.
+    pub orders: Vec<VecDeque<u64>>,
+    /// All tasks that have not ended, in the order of admission.
+    pub tasks: Vec<Task>,
+    ids: HashMap<u32, u64>,
+    /// Slots with an attempt of the queue, in the order of their starts.
+    pub running: Vec<u32>,
+    /// Handles whose tasks have ended, latest last.
+    pub gone: Vec<u32>,
+    /// Everything is paused.
+    pub paused: bool,
+    /// The host is offline.
+    pub offline: bool,
+    /// Bytes held.
+    pub bytes: u64,
+    /// Tasks ever taken.
+    pub accepted: u64,
+    /// Tasks that have ended.
+    pub ended: u64,
+    /// Calls with a `Retry-After` that could not be read.
+    pub unusable: u32,
+}
+
+impl Book {
+    /// What is known of an empty queue.
+    pub fn new(bounds: Bounds, policies: &[Spec], lanes: Vec<u32>, orders: usize) -> Book {
+        Book {
+            bounds,
+            line: Line::default(),
+            promises: policies.iter().map(Promise::new).collect(),
+            lanes: lanes.into_iter().map(|handle| Lane { handle, ..Lane::default() }).collect(),
+            orders: vec![VecDeque::new(); orders],
+            tasks: Vec::new(),
+            ids: HashMap::new(),
+            running: Vec::new(),
+            gone: Vec::new(),
+            paused: false,
+            offline: false,
+            bytes: 0,
+            accepted: 0,
+            ended: 0,
+            unusable: 0,
+        }
+    }
+
+    /// Where the task of a handle stands in the list; `None` if it has ended.
+    pub fn find(&self, slot: u32) -> Option<usize> {
+        let id = self.ids.get(&slot)?;
+        self.tasks.binary_search_by_key(id, |task| task.id).ok()
+    }
+
+    /// Whether none of its order comes before it.
+    pub fn leads(&self, task: &Task) -> bool {
+        task.order.is_none_or(|order| self.orders[order].front() == Some(&task.id))
+    }
+
+    /// Adds a task.
+    pub fn add(&mut self, task: Task) {
+        self.ids.insert(task.slot, task.id);
+        if let Some(order) = task.order {
+            self.orders[order].push_back(task.id);
+        }
+        self.lanes[task.lane].depth += 1;
+        self.bytes += task.bytes;
+        self.accepted += 1;
+        self.tasks.push(task);
+    }
+
+    /// Takes a task out that has ended; the next of its order is due.
+    pub fn remove(&mut self, at: usize) {
+        self.stop(at);
+        let task = self.tasks.remove(at);
+        self.ids.remove(&task.slot);
+        self.gone.push(task.slot);
+        self.lanes[task.lane].depth -= 1;
+        self.bytes -= task.bytes;
+        self.ended += 1;
+        let Some(order) = task.order else { return };
+        let led = self.orders[order].front() == Some(&task.id);
+        self.orders[order].retain(|id| *id != task.id);
+        let next = self.orders[order].front().filter(|_| led);
+        if let Some(at) = next.and_then(|id| self.tasks.binary_search_by_key(id, |task| task.id).ok()) {
+            self.tasks[at].due = self.line.now;
+        }
+    }
+
+    /// An attempt begins.
+    pub fn start(&mut self, at: usize) {
+        let task = &mut self.tasks[at];
+        task.place = Place::InFlight;
+        task.attempts += 1;
+        task.started = self.line.now;
+        task.vague = false;
+        self.lanes[task.lane].in_flight += 1;
+        self.running.push(task.slot);
+    }
+
+    /// The attempt of a task, if one runs, runs no more.
+    pub fn stop(&mut self, at: usize) {
+        let task = &mut self.tasks[at];
+        if task.place == Place::InFlight {
+            self.lanes[task.lane].in_flight -= 1;
+            self.running.retain(|slot| *slot != task.slot);
+        }
+        task.place = Place::Waiting;
+    }
+
+    /// When a task must start at the latest, for each reason by its code: budget, expiry, key, caller's wait.
+    /// What a call takes counts as `longest`, or as nothing, where the policy does not say it.
+    pub fn deadlines(&self, task: &Task, longest: bool) -> [(u32, u64); 4] {
+        let promise = &self.promises[task.policy];
+        let seen = if longest { self.lanes[task.lane].longest_call } else { 0 };
+        let budget = sum(task.created, promise.budget).saturating_sub(promise.estimate.unwrap_or(seen));
+        let first = task.first_sent.filter(|_| task.flags & 2 != 0);
+        let key = first.map_or(NEVER, |first| sum(first, promise.key_ttl));
+        [(1, budget), (6, task.expires), (4, key), (2, task.wait_until)]
+    }
+
+    /// The first of them.
+    pub fn deadline(&self, task: &Task, longest: bool) -> u64 {
+        self.deadlines(task, longest).iter().map(|(_, at)| *at).min().unwrap_or(NEVER)
+    }
+
+    /// From when on time does not hold a waiting task back.
+    pub fn ready_at(&self, task: &Task) -> u64 {
+        task.due.max(task.server_until).max(self.lanes[task.lane].held_until)
+    }
+
+    /// Whether pauses and limits let a lane start another attempt.
+    pub fn lets_start(&self, lane: usize) -> bool {
+        let lane = &self.lanes[lane];
+        let most = if lane.probing { 1 } else { self.bounds.per_lane };
+        let here = !lane.paused && lane.in_flight < most;
+        here && !self.paused && !self.offline && (self.running.len() as u32) < self.bounds.concurrency
+    }
+
+    /// Whether a task could surely start now.
+    pub fn could_start(&self, task: &Task) -> bool {
+        task.place == Place::Waiting
+            && self.leads(task)
+            && sum(self.ready_at(task), if task.vague { MOST_SPREAD } else { 0 }) <= self.line.now
+            && self.lets_start(task.lane)
+    }
+}

@@ -1,0 +1,362 @@
+//! Runs one world: turns its events into calls, and hands what comes out to the checks.
+
+use redrive::policy::Policy;
+use redrive::queue::{Action, Admission, BATCH, Ended, Limits, Verdict};
+use redrive::slots::NONE;
+use redrive::task::{Flags, Outcome};
+use redrive::time::Millis;
+
+use crate::book::{Book, NEVER, Place, Task, Violation, sum};
+use crate::ensure;
+use crate::event::{Answer, Arrival, Event, Scenario};
+use crate::port::Core;
+use crate::tape::{self, Tape};
+use crate::{checks, verdicts};
+
+/// The wall clock is not set beyond this: far enough, and sums with it stay exact.
+const LAST_CLOCK: u64 = 1 << 47;
+
+/// What a run added up to.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Events taken.
+    pub events: u64,
+    /// Tasks accepted.
+    pub tasks: u64,
+    /// Tasks refused because the queue was full.
+    pub refused: u64,
+    /// Attempts of the queue.
+    pub starts: u64,
+    /// Ends, by what the boundary calls them: 0 succeeded, 2 cancelled, 16 + reason.
+    pub ends: [u64; 32],
+}
+
+impl Totals {
+    /// Adds another run.
+    pub fn add(&mut self, more: &Totals) {
+        self.events += more.events;
+        self.tasks += more.tasks;
+        self.refused += more.refused;
+        self.starts += more.starts;
+        self.ends.iter_mut().zip(more.ends).for_each(|(sum, count)| *sum += count);
+    }
+}
+
+/// A world in progress.
+pub struct Driver<C> {
+    pub(crate) core: C,
+    pub(crate) book: Book,
+    /// What was asked and answered.
+    pub tape: Tape,
+    /// What came of it.
+    pub totals: Totals,
+    pub(crate) wall: u64,
+    pub(crate) handles: Vec<u32>,
+    pub(crate) orders: Vec<u32>,
+    actions: Vec<Action>,
+    checked: bool,
+    turn: usize,
+}
+
+impl<C: Core> Driver<C> {
+    /// The beginning of a world. Unchecked, it only records.
+    pub fn new(world: &Scenario, mut tape: Tape, checked: bool) -> Driver<C> {
+        let bounds = world.limits;
+        let (concurrency, per_lane, capacity) = (bounds.concurrency, bounds.per_lane, bounds.capacity);
+        let limits = Limits { concurrency, per_lane, capacity, capacity_bytes: bounds.capacity_bytes };
+        let mut core = C::create(limits, world.seed);
+        let numbers = [concurrency, per_lane, capacity].map(f64::from);
+        // A seed crosses as its two halves: a number holds only 53 bits.
+        let halves = [(world.seed >> 32) as f64, (world.seed & 0xFFFF_FFFF) as f64];
+        tape.call("new", &[&numbers[..], &[bounds.capacity_bytes as f64], &halves].concat(), &[]);
+        let mut handles = Vec::new();
+        for spec in &world.policies {
+            handles.push(keep(&mut core, &mut tape, &spec.row()));
+        }
+        let lanes: Vec<u32> = (0..world.lanes.max(1)).map(|_| core.open_lane()).collect();
+        let orders: Vec<u32> = (0..world.orders.max(1)).map(|_| core.open_order()).collect();
+        lanes.iter().for_each(|lane| tape.call("lane", &[], &[f64::from(*lane)]));
+        orders.iter().for_each(|order| tape.call("openOrder", &[], &[f64::from(*order)]));
+        let book = Book::new(bounds, &world.policies, lanes, orders.len());
+        let totals = Totals::default();
+        let wall = world.clock;
+        Driver { core, book, tape, totals, wall, handles, orders, actions: Vec::new(), checked, turn: 0 }
+    }
+
+    /// Lets one event happen, and checks all that must hold then.
+    pub fn take(&mut self, event: &Event) -> Result<(), Violation> {
+        self.totals.events += 1;
+        self.turn += 1;
+        match event {
+            Event::Admit(arrival) => {
+                for _ in 0..arrival.copies {
+                    self.admit(arrival)?;
+                }
+            }
+            Event::Answer { lane, pick, answer } => self.answer(*lane, *pick, answer)?,
+            Event::Stale { pick, answer } => self.stale(*pick, answer)?,
+            Event::Poll => self.poll()?,
+            Event::Pass(ms) => self.wall = sum(self.wall, *ms).min(LAST_CLOCK),
+            Event::SetClock(by) => self.wall = self.wall.saturating_add_signed(*by).min(LAST_CLOCK),
+            Event::Wake { off, within } => self.wake(*off, *within)?,
+            Event::Cancel { pick } => self.cancel(*pick)?,
+            Event::Pause(lane) => self.pause(*lane),
+            Event::Resume(lane) => self.resume(*lane),
+            Event::Online(online) => self.set_online(*online),
+            Event::Flush(lane) => self.flush(*lane)?,
+            Event::ReopenOrder(order) => self.reopen_order(*order)?,
+            Event::ReopenLane(lane) => self.reopen_lane(*lane)?,
+            Event::Renew(policy) => self.renew(*policy),
+        }
+        self.note_standing();
+        if self.checked { checks::after_event(&self.book, &mut self.core, self.turn) } else { Ok(()) }
+    }
+
+    /// The end of the world is a good one: all resumed and online, a server that takes everything, and a
+    /// host that polls when it is asked to. Every task ends, and no later than time holds it (L1).
+    pub fn finish(&mut self) -> Result<(), Violation> {
+        self.take(&Event::Online(true))?;
+        self.take(&Event::Resume(None))?;
+        let book = &self.book;
+        let last = book.tasks.iter().map(|task| sum(book.ready_at(task), if task.vague { 5000 } else { 0 }));
+        let last = last.max().unwrap_or(0).max(book.line.now);
+        let mut rounds = 64 + 20 * book.tasks.len();
+        let delivered =
+            Answer { outcome: 0, status: 200, server: None, limit: None, unusable: false, took: Some(1) };
+        while !self.book.tasks.is_empty() {
+            ensure!(rounds > 0, "L1", "{} tasks do not end", self.book.tasks.len());
+            rounds -= 1;
+            while !self.book.running.is_empty() {
+                self.take(&Event::Answer { lane: None, pick: 0, answer: delivered })?;
+            }
+            self.take(&Event::Poll)?;
+            if self.book.running.is_empty() && !self.book.tasks.is_empty() {
+                let wake = self.wake_at();
+                ensure!(wake < NEVER, "L1", "{} tasks wait and nothing wakes them", self.book.tasks.len());
+                self.wall = self.wall.max(wake);
+            }
+        }
+        let now = self.book.line.now;
+        ensure!(now <= last, "L1", "the last task ended {} ms late", now - last);
+        Ok(())
+    }
+
+    pub(crate) fn now(&mut self) -> Millis {
+        self.book.line.advance(self.wall);
+        Millis::new(self.wall)
+    }
+
+    fn admit(&mut self, arrival: &Arrival) -> Result<(), Violation> {
+        let now = self.now();
+        let lane = usize::from(arrival.lane) % self.book.lanes.len();
+        let policy = usize::from(arrival.policy) % self.handles.len();
+        let order = arrival.order.map(|order| usize::from(order) % self.orders.len());
+        let distant = |ms: Option<u64>| Millis::new(ms.map_or(NEVER, |ms| sum(self.wall, ms)));
+        let created = Millis::new(self.wall.saturating_sub(arrival.age));
+        let admission = Admission {
+            lane: self.book.lanes[lane].handle,
+            policy: self.handles[policy],
+            priority: arrival.priority,
+            bytes: u64::from(arrival.bytes),
+            flags: Flags::from_bits(u32::from(arrival.flags)),
+            created_at: created,
+            expires_at: distant(arrival.expires),
+            wait_until: distant(arrival.waits),
+            order: order.map_or(NONE, |order| self.orders[order]),
+            started: arrival.made.is_some(),
+        };
+        let slot = self.core.admit(now, &admission);
+        let numbers = [
+            tape::instant(now),
+            f64::from(admission.lane),
+            f64::from(admission.policy),
+            f64::from(admission.priority),
+            admission.bytes as f64,
+            f64::from(arrival.flags),
+            tape::instant(created),
+            tape::instant(admission.expires_at),
+            tape::instant(admission.wait_until),
+            f64::from(admission.order),
+            f64::from(u8::from(admission.started)),
+        ];
+        self.tape.call("admit", &numbers, &[f64::from(slot.unwrap_or(NONE))]);
+        let book = &self.book;
+        let full = book.tasks.len() as u64 >= u64::from(book.bounds.capacity)
+            || book.bytes + admission.bytes > book.bounds.capacity_bytes;
+        let unfit = order.is_some() && admission.started;
+        ensure!(
+            slot.is_none() == (full || unfit),
+            "S17",
+            "admit gave {slot:?}, full: {full}, unfit: {unfit}"
+        );
+        let Some(slot) = slot else {
+            self.totals.refused += u64::from(full);
+            return Ok(());
+        };
+        ensure!(book.find(slot).is_none(), "S5", "slot {slot} was given to a second task");
+        self.totals.tasks += 1;
+        let line = book.line;
+        let created = line.inward(created.get());
+        let task = Task {
+            id: book.accepted,
+            slot,
+            lane,
+            policy,
+            order,
+            priority: arrival.priority,
+            bytes: admission.bytes,
+            flags: arrival.flags & 7,
+            created,
+            expires: line.inward(admission.expires_at.get()),
+            wait_until: line.inward(admission.wait_until.get()),
+            first_sent: None,
+            started: created,
+            attempts: u32::from(admission.started),
+            refunds: 0,
+            refunds_401: 0,
+            was_401: false,
+            previous: None,
+            due: line.now,
+            server_until: 0,
+            vague: false,
+            cancelled: false,
+            place: if admission.started { Place::Started } else { Place::Waiting },
+        };
+        self.book.add(task);
+        match &arrival.made {
+            Some(answer) => self.settle(slot, answer),
+            None => Ok(()),
+        }
+    }
+
+    fn answer(&mut self, lane: Option<u8>, pick: u32, answer: &Answer) -> Result<(), Violation> {
+        let book = &self.book;
+        let only = lane.map(|lane| usize::from(lane) % book.lanes.len());
+        let here = |slot: &&u32| {
+            only.is_none() || book.find(**slot).is_some_and(|at| Some(book.tasks[at].lane) == only)
+        };
+        let running: Vec<u32> = book.running.iter().filter(here).copied().collect();
+        let picked = running.get(pick as usize % running.len().max(1)).copied();
+        picked.map_or(Ok(()), |slot| self.settle(slot, answer))
+    }
+
+    fn stale(&mut self, pick: u32, answer: &Answer) -> Result<(), Violation> {
+        let waits = |task: &&Task| matches!(task.place, Place::Waiting | Place::Parked);
+        let waiting = self.book.tasks.iter().filter(waits).map(|task| task.slot);
+        let slots: Vec<u32> = self.book.gone.iter().rev().take(8).copied().chain(waiting.take(8)).collect();
+        let picked = slots.get(pick as usize % slots.len().max(1)).copied();
+        picked.map_or(Ok(()), |slot| self.settle(slot, answer))
+    }
+
+    fn settle(&mut self, slot: u32, answer: &Answer) -> Result<(), Violation> {
+        let now = self.now();
+        let ended = Ended {
+            outcome: Outcome::from_code(u32::from(answer.outcome)),
+            status: u32::from(answer.status),
+            server_delay: answer.server.map(Millis::new),
+            rate_limit: answer.limit.map(Millis::new),
+            unusable: answer.unusable,
+            duration: answer.took.map(Millis::new),
+        };
+        let lane = self.core.lane_of(slot).unwrap_or(NONE);
+        let verdict = self.core.settle(now, slot, &ended);
+        let numbers = [
+            tape::instant(now),
+            f64::from(slot),
+            f64::from(answer.outcome),
+            f64::from(answer.status),
+            tape::optional(answer.server),
+            tape::optional(answer.took),
+            tape::optional(answer.limit),
+            f64::from(u8::from(answer.unusable)),
+        ];
+        let answers = tape::verdict(verdict, self.core.held_until(lane, now));
+        self.tape.call("settle", &numbers, &answers);
+        if !matches!(verdict, Verdict::Retry { .. } | Verdict::Parked | Verdict::Stale) {
+            self.totals.ends[answers[0] as usize] += 1;
+        }
+        let runs = |task: &Task| matches!(task.place, Place::InFlight | Place::Started);
+        match self.book.find(slot).filter(|at| runs(&self.book.tasks[*at])) {
+            Some(at) => verdicts::settled(&mut self.book, at, answer, verdict),
+            None => {
+                let stale = verdict == Verdict::Stale;
+                ensure!(stale, "S14", "slot {slot} has no attempt in flight and was judged {verdict:?}");
+                Ok(())
+            }
+        }
+    }
+
+    fn poll(&mut self) -> Result<(), Violation> {
+        let mut polls = 0;
+        loop {
+            let now = self.now();
+            let mut actions = std::mem::take(&mut self.actions);
+            self.core.poll(now, &mut actions);
+            let mut answers = vec![actions.len() as f64];
+            answers.extend(actions.iter().flat_map(|action| tape::action(*action)));
+            self.tape.call("poll", &[tape::instant(now)], &answers);
+            for action in &actions {
+                match *action {
+                    Action::Start(slot) => {
+                        self.totals.starts += 1;
+                        checks::start(&mut self.book, slot)?;
+                    }
+                    Action::End(slot, reason) => {
+                        self.totals.ends[16 + reason.code() as usize] += 1;
+                        checks::end(&mut self.book, slot, reason)?;
+                    }
+                }
+            }
+            let count = actions.len();
+            self.actions = actions;
+            polls += 1;
+            ensure!(count <= BATCH && polls < 10_000, "L1", "a poll of {count} actions does not end");
+            if count < BATCH {
+                break;
+            }
+        }
+        if self.checked { checks::after_poll(&self.book) } else { Ok(()) }
+    }
+
+    fn wake_at(&mut self) -> u64 {
+        let wake = self.core.wake_at();
+        self.tape.call("wakeAt", &[], &[tape::instant(wake)]);
+        wake.get()
+    }
+
+    fn wake(&mut self, off: i64, within: u64) -> Result<(), Violation> {
+        let wake = self.wake_at();
+        let at = if wake == NEVER { sum(self.wall, 1000) } else { wake.saturating_add_signed(off) };
+        self.wall = self.wall.max(at.min(sum(self.wall, within))).min(LAST_CLOCK);
+        self.poll()
+    }
+
+    /// Puts on the tape when the queue wants to be woken, what it holds, and where one of its tasks stands.
+    fn note_standing(&mut self) {
+        self.wake_at();
+        let held = [self.core.depth(), self.core.in_flight()].map(f64::from);
+        self.tape.call("depth", &[], &held[..1]);
+        self.tape.call("inFlight", &[], &held[1..]);
+        let count = self.book.tasks.len();
+        if count == 0 {
+            return;
+        }
+        let slot = self.book.tasks[self.turn % count].slot;
+        let due = self.core.due_at(slot).map_or(f64::NAN, tape::instant);
+        self.tape.call("dueAt", &[f64::from(slot)], &[due]);
+        let attempts = self.core.attempts(slot);
+        self.tape.call("attempts", &[f64::from(slot)], &[f64::from(attempts)]);
+        let standing = self.core.standing(slot).map(|standing| {
+            let gate = f64::from(standing.gate.code());
+            [gate, tape::instant(standing.until), f64::from(standing.ahead)]
+        });
+        let answers = standing.unwrap_or([f64::from(NONE); 3]);
+        self.tape.call("standing", &[f64::from(slot)], &answers);
+    }
+}
+
+pub(crate) fn keep<C: Core>(core: &mut C, tape: &mut Tape, row: &[f64]) -> u32 {
+    let handle = core.intern(Policy::from_fields(row).expect("worlds have sound policies only"));
+    tape.call("policy", row, &[f64::from(handle)]);
+    handle
+}

@@ -1,0 +1,168 @@
+//! `sim core` and `sim spread`; see the crate.
+
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use redrive::queue::Queue;
+use redrive::task::Reason;
+use sim::driver::Totals;
+use sim::event::Scenario;
+use sim::run::{Failure, record, run};
+use sim::shrink::shrink;
+use sim::world::world;
+
+const HELP: &str = "\
+sim core [--seeds N] [--events M] [--first S]   random worlds from seed S on; 2,000 of 1,000 events
+         [--trace FILE]                         writes their calls and answers instead; 4 of 250 events
+         [--replay FILE]                        one world, as a failure printed it
+sim spread [--crowds N] [--svg FILE]            how evenly the strategies spread a crowd
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let flag = |name: &str| {
+        let at = arguments.iter().position(|argument| argument == name)?;
+        arguments.get(at + 1).cloned()
+    };
+    let number = |name: &str, default: u64| match flag(name) {
+        Some(text) => text.parse().map_err(|_| format!("{name}: expected a number, got '{text}'")),
+        None => Ok(default),
+    };
+    let result = match arguments.first().map(String::as_str) {
+        Some("core") => core(number, flag),
+        Some("spread") => spread(number, flag),
+        _ => {
+            print!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn spread(
+    number: impl Fn(&str, u64) -> Result<u64, String>,
+    flag: impl Fn(&str) -> Option<String>,
+) -> Outcome {
+    print!("{}", sim::spread::table(number("--crowds", 200)?));
+    if let Some(file) = flag("--svg") {
+        std::fs::write(&file, sim::chart::svg()).map_err(|error| format!("{file}: {error}"))?;
+    }
+    Ok(true)
+}
+
+type Outcome = Result<bool, String>;
+
+fn core(number: impl Fn(&str, u64) -> Result<u64, String>, flag: impl Fn(&str) -> Option<String>) -> Outcome {
+    let first = number("--first", 1)?;
+    if let Some(file) = flag("--replay") {
+        let text = std::fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
+        let world: Scenario = serde_json::from_str(&text).map_err(|error| format!("{file}: {error}"))?;
+        return Ok(match run::<Queue>(&world) {
+            Ok(totals) => {
+                println!("{}", summary(&totals));
+                true
+            }
+            Err(failure) => {
+                show(&world, &failure);
+                false
+            }
+        });
+    }
+    if let Some(file) = flag("--trace") {
+        let (seeds, events) = (number("--seeds", 4)?, number("--events", 250)?);
+        let text = sim::trace::text(first, seeds, events as usize);
+        std::fs::write(&file, &text).map_err(|error| format!("{file}: {error}"))?;
+        println!("{file}: {} lines, {} bytes", text.lines().count(), text.len());
+        return Ok(true);
+    }
+    let (seeds, events) = (number("--seeds", 2000)?, number("--events", 1000)?);
+    Ok(many(first, seeds, events as usize))
+}
+
+fn many(first: u64, seeds: u64, events: usize) -> bool {
+    let began = Instant::now();
+    let mut told = began;
+    let mut totals = Totals::default();
+    let mut failed = Vec::new();
+    for seed in first..first + seeds {
+        let world = world(seed, events);
+        match run::<Queue>(&world) {
+            Ok(more) => totals.add(&more),
+            Err(failure) => {
+                println!(
+                    "seed {seed}: {} after {} events: {}",
+                    failure.violation.id, failure.events, failure.violation.what
+                );
+                let (short, failure) = shrink::<Queue>(&world, &failure);
+                show(&short, &failure);
+                failed.push(seed);
+            }
+        }
+        if told.elapsed() > Duration::from_secs(2) {
+            told = Instant::now();
+            println!("{} of {seeds} seeds, {} failed", seed - first + 1, failed.len());
+        }
+    }
+    println!("{}", summary(&totals));
+    let seconds = began.elapsed().as_secs_f64();
+    println!("{seeds} seeds in {seconds:.1} s, {:.0} seeds/s", seeds as f64 / seconds);
+    if !failed.is_empty() {
+        println!("failed: {failed:?}");
+    }
+    failed.is_empty()
+}
+
+fn summary(totals: &Totals) -> String {
+    let reason = |code: u32| match code {
+        0 => "succeeded".to_owned(),
+        2 => "cancelled".to_owned(),
+        code => REASONS
+            .iter()
+            .find(|reason| reason.code() + 16 == code)
+            .map_or(code.to_string(), |reason| format!("{reason:?}")),
+    };
+    let ends = totals.ends.iter().enumerate().filter(|(_, count)| **count > 0);
+    let ends: Vec<String> = ends.map(|(code, count)| format!("{} {count}", reason(code as u32))).collect();
+    format!(
+        "{} events, {} tasks ({} more refused), {} starts; ends: {}",
+        totals.events,
+        totals.tasks,
+        totals.refused,
+        totals.starts,
+        ends.join(", ")
+    )
+}
+
+const REASONS: [Reason; 9] = [
+    Reason::MaxAttempts,
+    Reason::TotalBudget,
+    Reason::WaitExceeded,
+    Reason::NotRetryable,
+    Reason::KeyExpired,
+    Reason::KeyConflict,
+    Reason::Expired,
+    Reason::RetryAfterTooLong,
+    Reason::Vetoed,
+];
+
+/// A failing world, as a script with what it asked and heard, and as JSON to keep and replay.
+fn show(world: &Scenario, failure: &Failure) {
+    println!("// {}: {}", failure.violation.id, failure.violation.what);
+    println!("let mut world = Driver::new({:?}, seed {}, ..);", world.limits, world.seed);
+    for event in &world.events {
+        println!("world.take({event:?})?;");
+    }
+    println!("world.finish()?;\n// calls and answers:");
+    record::<Queue>(world).iter().for_each(|line| println!("//   {line}"));
+    println!("// as JSON, for `npm run sim:core -- --replay FILE`:");
+    println!("{}", serde_json::to_string(world).unwrap_or_default());
+}

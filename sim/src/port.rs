@@ -1,0 +1,78 @@
+//! The core behind a trait, so that the same worlds can be run on cores that are wrong on purpose.
+
+use redrive::policy::Policy;
+use redrive::queue::{Action, Admission, Cancelled, Ended, Limits, Queue, Standing, Stats, Verdict};
+use redrive::time::Millis;
+
+macro_rules! port {
+    ($($(#[$doc:meta])* fn $name:ident(&mut self $(, $arg:ident: $kind:ty)*) $(-> $answer:ty)?;)*) => {
+        /// A queue as the simulation uses it; each function is that of [`Queue`].
+        pub trait Core {
+            /// An empty queue.
+            fn create(limits: Limits, seed: u64) -> Self;
+            $($(#[$doc])* fn $name(&mut self $(, $arg: $kind)*) $(-> $answer)?;)*
+        }
+
+        impl Core for Queue {
+            fn create(limits: Limits, seed: u64) -> Queue {
+                Queue::new(limits, seed)
+            }
+            $(fn $name(&mut self $(, $arg: $kind)*) $(-> $answer)? {
+                Queue::$name(self $(, $arg)*)
+            })*
+        }
+    };
+}
+
+port! {
+    /// Keeps a policy.
+    fn intern(&mut self, policy: Policy) -> u32;
+    /// Takes that back.
+    fn release(&mut self, policy: u32);
+    /// Opens a lane.
+    fn open_lane(&mut self) -> u32;
+    /// Forgets one.
+    fn drop_lane(&mut self, lane: u32) -> bool;
+    /// Opens an order.
+    fn open_order(&mut self) -> u32;
+    /// Forgets one.
+    fn drop_order(&mut self, order: u32) -> bool;
+    /// Takes a task.
+    fn admit(&mut self, now: Millis, admission: &Admission) -> Option<u32>;
+    /// Says what to do.
+    fn poll(&mut self, now: Millis, actions: &mut Vec<Action>);
+    /// Hears how an attempt ended.
+    fn settle(&mut self, now: Millis, slot: u32, ended: &Ended) -> Verdict;
+    /// Ends a task.
+    fn cancel(&mut self, slot: u32) -> Cancelled;
+    /// Starts nothing more.
+    fn pause(&mut self, lane: Option<u32>);
+    /// Starts again.
+    fn resume(&mut self, now: Millis, lane: Option<u32>);
+    /// Hears of the network.
+    fn set_online(&mut self, now: Millis, online: bool);
+    /// Undercuts the curve.
+    fn flush(&mut self, now: Millis, lane: Option<u32>) -> u32;
+    /// When to poll.
+    fn wake_at(&mut self) -> Millis;
+    /// When the next attempt may start.
+    fn next_due_at(&mut self) -> Millis;
+    /// When a task may start.
+    fn due_at(&mut self, slot: u32) -> Option<Millis>;
+    /// Attempts made.
+    fn attempts(&mut self, slot: u32) -> u32;
+    /// A task's lane.
+    fn lane_of(&mut self, slot: u32) -> Option<u32>;
+    /// Until when a lane is held.
+    fn held_until(&mut self, lane: u32, now: Millis) -> Option<Millis>;
+    /// What a task waits for.
+    fn standing(&mut self, slot: u32) -> Option<Standing>;
+    /// Tasks held.
+    fn depth(&mut self) -> u32;
+    /// Attempts that run.
+    fn in_flight(&mut self) -> u32;
+    /// Bytes held.
+    fn bytes(&mut self) -> u64;
+    /// Everything at once.
+    fn stats(&mut self) -> Stats;
+}

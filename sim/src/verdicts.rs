@@ -1,0 +1,196 @@
+//! What the end of an attempt must mean: the verdict, its wait, and what the lane learns.
+
+use redrive::queue::Verdict;
+use redrive::task::Reason;
+use redrive::time::Millis;
+
+use crate::book::{Book, Place, Promise, Task, Violation, sum};
+use crate::ensure;
+use crate::event::Answer;
+use crate::range::{Range, range};
+
+/// Most attempts given back.
+const MOST_REFUNDS: u32 = 20;
+/// Most of them for a 401.
+const MOST_REFUNDS_401: u32 = 2;
+
+/// What an answer is worth, by the rules of HTTP and the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Worth {
+    Success,
+    Retry,
+    Fail(Reason),
+}
+
+/// What must become of a task.
+#[derive(Clone, Copy, Debug)]
+enum Expected {
+    /// Exactly this.
+    Exactly(Verdict),
+    /// Another attempt, after a wait of the curve within the range; or the end, if it would come too late.
+    /// `counts`: as a failure.
+    Again { curve: Range, authorize: bool, counts: bool },
+}
+
+/// Hears the verdict on the attempt of the task at `at`, and fails if it is not what it must be.
+pub fn settled(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) -> Result<(), Violation> {
+    book.unusable += u32::from(answer.unusable);
+    learn(book, at, answer);
+    let by_queue = book.tasks[at].place == Place::InFlight;
+    book.stop(at);
+    let slot = book.tasks[at].slot;
+    let expected = expect(book, at, answer, by_queue);
+    let now = book.line.now;
+    match (expected, verdict) {
+        (Expected::Exactly(expected), verdict) => {
+            ensure!(
+                verdict == expected,
+                "S1",
+                "slot {slot}: {answer:?} was judged {verdict:?}, not {expected:?}"
+            );
+            if verdict == Verdict::Parked {
+                book.tasks[at].place = Place::Parked;
+            } else {
+                book.remove(at);
+            }
+        }
+        (Expected::Again { curve, authorize: asks, counts }, Verdict::Retry { delay, wait, authorize }) => {
+            let server = asked(answer);
+            ensure!(wait.server.map(Millis::get) == server, "S9", "slot {slot}: {answer:?} made {wait:?}");
+            ensure!(
+                curve.holds(wait.curve.get()),
+                "S10",
+                "slot {slot}: {} lies outside {curve:?}",
+                wait.curve.get()
+            );
+            let most = server.map_or(0, |server| (server / 10).clamp(1000, 5000));
+            let spread = wait.spread.get();
+            ensure!(spread == 0 || spread < most, "S10", "slot {slot}: a spread of {spread} over {server:?}");
+            let whole = wait.curve.get().max(server.unwrap_or(0)) + spread;
+            ensure!(delay.get() == whole, "S10", "slot {slot}: {delay:?} is not made of {wait:?}");
+            ensure!(authorize == asks, "S8", "slot {slot}: asks for credentials: {authorize}");
+            let start = sum(now, delay.get()).max(book.lanes[book.tasks[at].lane].held_until);
+            for (code, last) in book.deadlines(&book.tasks[at], false) {
+                ensure!(start <= last, "S8", "slot {slot} waits beyond its last instant (reason {code})");
+            }
+            let task = &mut book.tasks[at];
+            task.due = sum(now, delay.get());
+            if let Some(server) = server {
+                task.server_until = sum(now, server + spread);
+            }
+            if counts {
+                task.previous = Some(wait.curve.get());
+            }
+        }
+        (Expected::Again { curve, .. }, Verdict::Exhausted(reason)) => {
+            let server = asked(answer).unwrap_or(0);
+            let longest = sum(now, (curve.high as u64).max(server) + 5002);
+            let longest = longest.max(book.lanes[book.tasks[at].lane].held_until);
+            let deadlines = book.deadlines(&book.tasks[at], true);
+            let late = deadlines.iter().any(|(code, last)| *code == reason.code() && longest > *last);
+            ensure!(late, "S1", "slot {slot}: {answer:?} ended it for {reason:?}, which cannot be");
+            book.remove(at);
+        }
+        (Expected::Again { .. }, verdict) => {
+            ensure!(false, "S1", "slot {slot}: {answer:?} was judged {verdict:?}, not worth another attempt");
+        }
+    }
+    Ok(())
+}
+
+/// What the server asked the task to wait.
+fn asked(answer: &Answer) -> Option<u64> {
+    answer.server.or(answer.limit).filter(|_| answer.outcome == 0)
+}
+
+fn learn(book: &mut Book, at: usize, answer: &Answer) {
+    let task = &book.tasks[at];
+    let most = book.promises[task.policy].max_server;
+    let (now, offline) = (book.line.now, book.offline);
+    let lane = &mut book.lanes[task.lane];
+    let answered = matches!(answer.outcome, 0 | 7);
+    if answered {
+        lane.probing = false;
+        lane.longest_call = lane.longest_call.max(answer.took.unwrap_or(0));
+    }
+    if answer.outcome == 3 || (offline && matches!(answer.outcome, 1 | 2)) {
+        lane.failed_offline = true;
+    }
+    let speaks_for_all = answer.outcome == 0 && matches!(answer.status, 429 | 503);
+    let server = answer.server.filter(|ms| speaks_for_all && *ms <= most);
+    let limit = answer.limit.filter(|ms| answered && *ms <= most);
+    if let Some(ms) = server.or(limit) {
+        lane.held_until = lane.held_until.max(sum(now, ms));
+    }
+}
+
+fn worth(promise: &Promise, task: &Task, outcome: u8, status: u16) -> Worth {
+    let (replayable, keyed) = (task.flags & 1 != 0, task.flags & 2 != 0);
+    let listed = promise.lists(status);
+    match outcome {
+        0 if status < 400 && !listed => Worth::Success,
+        0 if status == 422 && keyed => Worth::Fail(Reason::KeyConflict),
+        0 if status == 400 || !listed || !replayable || (status == 409 && !keyed) => {
+            Worth::Fail(Reason::NotRetryable)
+        }
+        0 | 4 | 6 => Worth::Retry,
+        1..=3 if replayable && promise.retry_network => Worth::Retry,
+        5 => Worth::Fail(Reason::Vetoed),
+        _ => Worth::Fail(Reason::NotRetryable),
+    }
+}
+
+fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expected {
+    let promise = &book.promises[book.tasks[at].policy];
+    let task = &mut book.tasks[at];
+    if !matches!(answer.outcome, 4 | 6) && task.first_sent.is_none() {
+        task.first_sent = Some(task.started);
+    }
+    let refundable = task.refunds < MOST_REFUNDS;
+    let given_back = matches!(answer.outcome, 3 | 4 | 6);
+    let outcome = if given_back && !refundable { 1 } else { answer.outcome };
+    let worth = worth(promise, task, outcome, answer.status);
+    if worth == Worth::Success {
+        return Expected::Exactly(Verdict::Succeeded);
+    }
+    if task.cancelled {
+        return Expected::Exactly(Verdict::Cancelled);
+    }
+    if given_back && refundable && worth == Worth::Retry {
+        task.attempts -= 1;
+        task.refunds += 1;
+        let curve = if outcome == 4 { range(&promise.spec, task.refunds, None) } else { Range::NONE };
+        return Expected::Again { curve, authorize: false, counts: false };
+    }
+    let too_long = asked(answer).is_some_and(|ms| ms > promise.max_server);
+    let too_long = too_long.then_some(Expected::Exactly(Verdict::Exhausted(Reason::RetryAfterTooLong)));
+    let refused = by_queue && outcome == 0 && answer.status == 401 && task.flags & 4 != 0;
+    if refused && refundable && task.refunds_401 < MOST_REFUNDS_401 {
+        task.attempts -= 1;
+        task.refunds += 1;
+        task.refunds_401 += 1;
+        let parks = std::mem::replace(&mut task.was_401, true);
+        return match (too_long, parks) {
+            (Some(end), _) => end,
+            (None, false) => Expected::Again { curve: Range::NONE, authorize: true, counts: false },
+            (None, true) => {
+                // The spread over it is not told.
+                task.server_until = sum(book.line.now, asked(answer).unwrap_or(0));
+                task.vague = asked(answer).is_some();
+                Expected::Exactly(Verdict::Parked)
+            }
+        };
+    }
+    task.was_401 = false;
+    match worth {
+        Worth::Fail(reason) => Expected::Exactly(Verdict::Exhausted(reason)),
+        _ if task.attempts >= promise.max_attempts => {
+            Expected::Exactly(Verdict::Exhausted(Reason::MaxAttempts))
+        }
+        _ => too_long.unwrap_or(Expected::Again {
+            curve: range(&promise.spec, task.attempts, task.previous),
+            authorize: false,
+            counts: true,
+        }),
+    }
+}

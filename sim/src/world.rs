@@ -1,0 +1,178 @@
+//! Random worlds: what a seed makes happen.
+//!
+//! A world has weather. For some tens of events a lane's server is well, failing, limiting, silent, refusing
+//! credentials or lying at random, and the host polls eagerly, lazily or not at all. Uniform noise would hardly ever
+//! bring about a storm, and a storm is what a retry queue is for.
+
+use crate::event::{Answer, Arrival, Bounds, Event, Scenario};
+use crate::policies::{Dice, policy};
+
+/// How a lane's server behaves for a while.
+#[derive(Clone, Copy)]
+enum Mood {
+    Well,
+    Failing,
+    Limiting,
+    Silent,
+    Refusing,
+    Lying,
+}
+
+/// What the host and the callers do, as weights of the kinds of events in [`event`]'s order.
+type Weather = [u64; 15];
+
+const ORDINARY: Weather = [20, 50, 3, 8, 10, 0, 22, 4, 1, 3, 1, 1, 1, 1, 1];
+/// Nobody polls; answers arrive late.
+const STALLED: Weather = [20, 10, 3, 0, 30, 2, 0, 4, 2, 2, 2, 2, 1, 1, 1];
+/// Everything is polled at once, and answers come out of order.
+const EAGER: Weather = [15, 50, 6, 40, 4, 0, 10, 3, 0, 2, 0, 1, 0, 0, 0];
+/// People and networks interfere.
+const RESTLESS: Weather = [15, 35, 4, 10, 8, 4, 15, 12, 6, 14, 8, 6, 4, 4, 3];
+/// Little comes in, time goes by.
+const QUIET: Weather = [2, 20, 1, 2, 20, 1, 50, 1, 0, 2, 0, 0, 0, 1, 1];
+
+/// The world of a seed, `events` long.
+pub fn world(seed: u64, events: usize) -> Scenario {
+    let mut dice = Dice::new(seed ^ 0x0005_EED0_F0D4_1115);
+    let capacity = dice.pick(&[1, 3, 10, 20, 40, 40, 40, 80, 600]);
+    let limits = Bounds {
+        concurrency: dice.pick(&[1, 2, 3, 5, 8, 50, 1000]),
+        per_lane: dice.pick(&[1, 2, 3, 6, 1000]),
+        capacity,
+        capacity_bytes: dice.pick(&[500, 20_000, 1 << 40]),
+    };
+    let lanes = dice.within(1, 8) as u8;
+    let policies = (0..dice.within(1, 6)).map(|_| policy(&mut dice)).collect();
+    // Mostly our time, sometimes a clock that was never set.
+    let clock = dice.pick(&[1_700_000_000_000, 1_700_000_000_000, 1_900_000_000_123, 0, 5]);
+    let mut world =
+        Scenario { seed: dice.bits(), limits, lanes, orders: 3, policies, clock, events: Vec::new() };
+    let mut moods = [Mood::Well; 8];
+    let mut weather = ORDINARY;
+    for turn in 0..events {
+        if turn % 50 == 0 {
+            weather = dice.pick(&[ORDINARY, ORDINARY, STALLED, EAGER, RESTLESS, QUIET]);
+        }
+        if dice.chance(4) {
+            let all = [Mood::Well, Mood::Failing, Mood::Limiting, Mood::Silent, Mood::Refusing, Mood::Lying];
+            moods[dice.below(8) as usize] = dice.pick(&all);
+        }
+        world.events.push(event(&mut dice, &weather, &moods, lanes, capacity));
+    }
+    world
+}
+
+fn event(dice: &mut Dice, weather: &Weather, moods: &[Mood; 8], lanes: u8, capacity: u32) -> Event {
+    let mut left = dice.below(weather.iter().sum());
+    let kind = weather.iter().position(|weight| match left.checked_sub(*weight) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    });
+    let lane = dice.below(u64::from(lanes)) as u8;
+    let scope = dice.chance(60).then_some(lane);
+    let pick = dice.below(1 << 16) as u32;
+    match kind.unwrap_or(3) {
+        0 => Event::Admit(arrival(dice, lane, moods[usize::from(lane)], capacity)),
+        1 => Event::Answer { lane: Some(lane), pick, answer: answer(dice, moods[usize::from(lane)]) },
+        2 => Event::Stale { pick, answer: answer(dice, Mood::Lying) },
+        3 => Event::Poll,
+        4 => Event::Pass(if dice.chance(99) { dice.duration(5000) } else { dice.duration(86_400_000) }),
+        5 => Event::SetClock(step(dice)),
+        6 => {
+            let off = match dice.below(10) {
+                0 => -(dice.duration(500) as i64),
+                1 | 2 => dice.duration(5000) as i64,
+                _ => 0,
+            };
+            // Seldom to the end of a long wait in one step: everybody else would be out of time.
+            let within = match dice.below(20) {
+                0 => 1 << 53,
+                1..5 => 3_600_000,
+                _ => 60_000,
+            };
+            Event::Wake { off, within }
+        }
+        7 => Event::Cancel { pick },
+        8 => Event::Pause(scope),
+        9 => Event::Resume(scope),
+        10 => Event::Online(dice.chance(60)),
+        11 => Event::Flush(scope),
+        12 => Event::ReopenOrder(pick as u8),
+        13 => Event::ReopenLane(lane),
+        _ => Event::Renew(pick as u8),
+    }
+}
+
+/// A clock is set by seconds, by hours or by years, and backwards as often as forward.
+fn step(dice: &mut Dice) -> i64 {
+    let far = dice.pick(&[1000, 1000, 60_000, 60_001, 60_002, 7_200_000, 86_400_000, 3 * 31_536_000_000_u64]);
+    let by = dice.within(far / 2, far) as i64;
+    if dice.chance(50) { by } else { -by }
+}
+
+fn arrival(dice: &mut Dice, lane: u8, mood: Mood, capacity: u32) -> Arrival {
+    let order = dice.chance(25).then(|| dice.below(3) as u8);
+    let made = dice.chance(30) && (order.is_none() || dice.chance(5));
+    Arrival {
+        // Now and then as many as there is room for, all at once.
+        copies: if dice.chance(3) { capacity.min(300) } else { dice.pick(&[1, 1, 1, 1, 2, 5]) },
+        lane,
+        policy: dice.below(8) as u8,
+        order,
+        priority: dice.pick(&[0, 0, 0, 0, 1, -1, i32::MAX, i32::MIN]),
+        bytes: dice.pick(&[0, 1, 100, 400]),
+        // Mostly requests that may be repeated, or nothing would ever wait.
+        flags: dice.pick(&[0, 1, 1, 1, 3, 3, 5, 7, 7]),
+        age: if dice.chance(20) { dice.duration(100_000) } else { 0 },
+        expires: dice.chance(10).then(|| dice.duration(600_000)),
+        waits: dice.chance(10).then(|| dice.duration(600_000)),
+        made: made.then(|| answer(dice, mood)),
+    }
+}
+
+fn answer(dice: &mut Dice, mood: Mood) -> Answer {
+    let took = dice.chance(80).then(|| dice.duration(3000));
+    let plain =
+        |outcome, status| Answer { outcome, status, server: None, limit: None, unusable: false, took };
+    match mood {
+        Mood::Well => plain(0, dice.pick(&[200, 200, 201, 204, 304])),
+        Mood::Failing => match dice.below(4) {
+            0 => plain(1, 0),
+            _ => plain(0, dice.pick(&[500, 502, 502, 503, 503, 504])),
+        },
+        Mood::Limiting => {
+            let answer = plain(0, dice.pick(&[429, 429, 503, 200]));
+            let unusable = dice.chance(10);
+            let server = (dice.chance(60) && !unusable).then(|| delay(dice));
+            Answer { server, limit: dice.chance(40).then(|| delay(dice)), unusable, ..answer }
+        }
+        Mood::Silent => plain(dice.pick(&[1, 2, 2, 2, 3]), 0),
+        Mood::Refusing => match dice.below(3) {
+            0 => plain(4, 0),
+            _ => Answer { server: dice.chance(10).then(|| delay(dice)), ..plain(0, 401) },
+        },
+        Mood::Lying => {
+            let outcome = dice.pick(&[0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7]);
+            let all = [200, 204, 301, 400, 401, 404, 409, 422, 429, 500, 502, 503, 503, 504];
+            Answer {
+                server: dice.chance(20).then(|| delay(dice)),
+                limit: dice.chance(20).then(|| delay(dice)),
+                unusable: dice.chance(5),
+                ..plain(outcome, dice.pick(&all))
+            }
+        }
+    }
+}
+
+/// What a server asks for: nothing, a moment, too long, or absurdly long.
+fn delay(dice: &mut Dice) -> u64 {
+    match dice.below(20) {
+        0 => 0,
+        1 => 86_400_001,
+        2 => 1 << 53,
+        _ => dice.duration(20_000),
+    }
+}

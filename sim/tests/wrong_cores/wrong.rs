@@ -1,0 +1,252 @@
+//! A core that is wrong in one way.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use redrive::policy::Policy;
+use redrive::queue::{Action, Admission, Cancelled, Ended, Limits, Queue, Standing, Stats, Verdict, Wait};
+use redrive::slots::NONE;
+use redrive::task::{Outcome, Reason};
+use redrive::time::Millis;
+use sim::port::Core;
+
+macro_rules! faults {
+    ($($name:ident),* $(,)?) => {
+        /// In which way.
+        pub mod fault {
+            #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+            enum All { $($name),* }
+            $(pub const $name: u8 = All::$name as u8;)*
+        }
+    };
+}
+
+faults!(
+    GIVES_UP_EARLY,
+    BELIEVES_SERVERS,
+    LOSES_TASKS,
+    MISCOUNTS_BYTES,
+    STARTS_TWICE,
+    STARTS_ANOTHER,
+    EXCEEDS_THE_LIMIT,
+    EXCEEDS_THE_LANES_LIMIT,
+    TRIES_ONCE_MORE,
+    IGNORES_CANCELS,
+    IGNORES_PAUSES,
+    IGNORES_THE_NETWORK,
+    IGNORES_EXPIRY,
+    STARTS_EARLY,
+    IGNORES_RETRY_AFTER,
+    IGNORES_HOLDS,
+    MISCOUNTS_FLUSHES,
+    WAITS_TOO_LONG,
+    TAKES_ANSWERS_TWICE,
+    MAKES_ROOM,
+    HAS_ROOM_FOR_ONE_MORE,
+    IGNORES_ORDERS,
+    THROWS_ITS_OWN_DICE,
+    NEVER_WAKES,
+    WAKES_LATE,
+    HOLDS_ALL,
+    IGNORES_PRIORITIES,
+);
+use fault::*;
+
+static DICE: AtomicU64 = AtomicU64::new(0);
+
+pub struct Wrong<const FAULT: u8> {
+    inner: Queue,
+    limits: Limits,
+    slots: Vec<u32>,
+    admitted: u32,
+}
+
+/// A server's delay that the queue is not told of.
+fn deaf(ended: &Ended, to_limits: bool) -> Ended {
+    let zero = |ms: Option<Millis>| ms.map(|ms| ms.min(Millis::new(1)));
+    let rate_limit = if to_limits { None } else { zero(ended.rate_limit) };
+    Ended { server_delay: zero(ended.server_delay), rate_limit, ..*ended }
+}
+
+impl<const FAULT: u8> Core for Wrong<FAULT> {
+    fn create(mut limits: Limits, mut seed: u64) -> Self {
+        let told = limits;
+        match FAULT {
+            EXCEEDS_THE_LIMIT => limits.concurrency += 1,
+            EXCEEDS_THE_LANES_LIMIT => limits.per_lane += 1,
+            HAS_ROOM_FOR_ONE_MORE => limits.capacity += 1,
+            THROWS_ITS_OWN_DICE => seed ^= DICE.fetch_add(1, Ordering::Relaxed),
+            _ => {}
+        }
+        Wrong { inner: Queue::new(limits, seed), limits: told, slots: Vec::new(), admitted: 0 }
+    }
+
+    fn intern(&mut self, policy: Policy) -> u32 {
+        if FAULT == TRIES_ONCE_MORE {
+            let options = redrive::policy::PolicyOptions {
+                max_attempts: Some(f64::from(policy.max_attempts().min(99) + 1)),
+                ..Default::default()
+            };
+            return self.inner.intern(Policy::new(&options).unwrap());
+        }
+        self.inner.intern(policy)
+    }
+
+    fn admit(&mut self, now: Millis, admission: &Admission) -> Option<u32> {
+        let mut admission = *admission;
+        match FAULT {
+            IGNORES_EXPIRY => admission.expires_at = Millis::MAX,
+            IGNORES_ORDERS if !admission.started => admission.order = NONE,
+            IGNORES_PRIORITIES => admission.priority = 0,
+            MISCOUNTS_BYTES => admission.bytes = admission.bytes.min(100),
+            MAKES_ROOM if self.inner.depth() >= self.limits.capacity => {
+                self.slots.iter().find(|slot| self.inner.cancel(**slot) == Cancelled::Done);
+            }
+            _ => {}
+        }
+        let slot = self.inner.admit(now, &admission)?;
+        self.admitted += 1;
+        if FAULT == LOSES_TASKS && self.admitted == 20 && !admission.started {
+            self.inner.cancel(slot);
+        }
+        self.slots.push(slot);
+        Some(slot)
+    }
+
+    fn poll(&mut self, now: Millis, actions: &mut Vec<Action>) {
+        if FAULT == HOLDS_ALL && self.inner.stats().lanes.iter().any(|lane| lane.held_until_at.is_some()) {
+            actions.clear();
+            return;
+        }
+        let early = if FAULT == STARTS_EARLY { now.plus(Millis::new(40)) } else { now };
+        self.inner.poll(early, actions);
+        match FAULT {
+            STARTS_TWICE => {
+                let again = actions.iter().find(|action| matches!(action, Action::Start(_))).copied();
+                actions.extend(again);
+            }
+            STARTS_ANOTHER => {
+                if let Some(Action::Start(slot)) = actions.first_mut() {
+                    *slot = self.slots[self.slots.len() / 2];
+                }
+            }
+            GIVES_UP_EARLY => {
+                if let Some(slot) = self.slots.pop()
+                    && actions.len() < 10
+                    && self.inner.cancel(slot) == Cancelled::Done
+                {
+                    actions.push(Action::End(slot, Reason::TotalBudget));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn settle(&mut self, now: Millis, slot: u32, ended: &Ended) -> Verdict {
+        let mut told = *ended;
+        match FAULT {
+            BELIEVES_SERVERS if told.outcome == Outcome::Response && told.status >= 500 => told.status = 200,
+            IGNORES_RETRY_AFTER => told = deaf(ended, false),
+            IGNORES_HOLDS if matches!(ended.status, 429 | 503) => {
+                // Not a status that speaks for the whole server.
+                told.status = 502;
+            }
+            _ => {}
+        }
+        let verdict = self.inner.settle(now, slot, &told);
+        match (FAULT, verdict) {
+            (WAITS_TOO_LONG, Verdict::Retry { delay, wait, authorize }) if wait.curve > Millis::ZERO => {
+                let more = wait.curve.plus(wait.curve).plus(Millis::new(10_000_000));
+                Verdict::Retry { delay: delay.max(more), wait: Wait { curve: more, ..wait }, authorize }
+            }
+            // It says that it heard, and did not.
+            (IGNORES_RETRY_AFTER, Verdict::Retry { wait, authorize, .. }) => {
+                let wait = Wait { server: ended.server_delay.or(ended.rate_limit), ..wait };
+                let delay = wait.curve.max(wait.server.unwrap_or_default()).plus(wait.spread);
+                Verdict::Retry { delay, wait, authorize }
+            }
+            (TAKES_ANSWERS_TWICE, Verdict::Stale) if ended.status == 200 => Verdict::Succeeded,
+            (_, verdict) => verdict,
+        }
+    }
+
+    fn cancel(&mut self, slot: u32) -> Cancelled {
+        if FAULT == IGNORES_CANCELS && self.inner.due_at(slot).is_some() {
+            return Cancelled::Done;
+        }
+        self.inner.cancel(slot)
+    }
+
+    fn pause(&mut self, lane: Option<u32>) {
+        if FAULT != IGNORES_PAUSES {
+            self.inner.pause(lane);
+        }
+    }
+
+    fn set_online(&mut self, now: Millis, online: bool) {
+        self.inner.set_online(now, online || FAULT == IGNORES_THE_NETWORK);
+    }
+
+    fn flush(&mut self, now: Millis, lane: Option<u32>) -> u32 {
+        if FAULT == MISCOUNTS_FLUSHES {
+            return 1 + self.inner.flush(now, lane);
+        }
+        self.inner.flush(now, lane)
+    }
+
+    fn wake_at(&mut self) -> Millis {
+        match FAULT {
+            NEVER_WAKES => Millis::MAX,
+            WAKES_LATE => self.inner.wake_at().plus(Millis::new(1)),
+            _ => self.inner.wake_at(),
+        }
+    }
+
+    fn bytes(&mut self) -> u64 {
+        self.inner.bytes()
+    }
+    fn release(&mut self, policy: u32) {
+        self.inner.release(policy);
+    }
+    fn open_lane(&mut self) -> u32 {
+        self.inner.open_lane()
+    }
+    fn drop_lane(&mut self, lane: u32) -> bool {
+        self.inner.drop_lane(lane)
+    }
+    fn open_order(&mut self) -> u32 {
+        self.inner.open_order()
+    }
+    fn drop_order(&mut self, order: u32) -> bool {
+        self.inner.drop_order(order)
+    }
+    fn resume(&mut self, now: Millis, lane: Option<u32>) {
+        self.inner.resume(now, lane);
+    }
+    fn next_due_at(&mut self) -> Millis {
+        self.inner.next_due_at()
+    }
+    fn due_at(&mut self, slot: u32) -> Option<Millis> {
+        self.inner.due_at(slot)
+    }
+    fn attempts(&mut self, slot: u32) -> u32 {
+        self.inner.attempts(slot)
+    }
+    fn lane_of(&mut self, slot: u32) -> Option<u32> {
+        self.inner.lane_of(slot)
+    }
+    fn held_until(&mut self, lane: u32, now: Millis) -> Option<Millis> {
+        self.inner.held_until(lane, now)
+    }
+    fn standing(&mut self, slot: u32) -> Option<Standing> {
+        self.inner.standing(slot)
+    }
+    fn depth(&mut self) -> u32 {
+        self.inner.depth()
+    }
+    fn in_flight(&mut self) -> u32 {
+        self.inner.in_flight()
+    }
+    fn stats(&mut self) -> Stats {
+        self.inner.stats()
+    }
+}

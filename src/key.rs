@@ -1,0 +1,157 @@
+//! Keys made of what a request says, so that the same request gets the same key.
+//!
+//! A random key is lost when a page is closed before it is stored; a key made of the request is
+//! found again. That merges two orders that are alike on purpose too, so it is never the default,
+//! and `scope` and `nonce` set apart what the request cannot.
+//!
+//! # What is hashed
+//!
+//! SHA-256 (FIPS 180-4) over these fields, each as its length in bytes, a 64-bit integer with the
+//! highest byte first, and then the bytes. No two lists of fields give the same bytes.
+//!
+//! | | content key | fingerprint |
+//! |---|---|---|
+//! | 1 tag | `redrive key 1` | `redrive fingerprint 1` |
+//! | 2 method | in upper-case ASCII | the same |
+//! | 3 URL | [`url::normalize`](crate::url::normalize) | the same |
+//! | 4 class | of the content type, see below | the same |
+//! | 5 form | `canonical` or `raw` | the same |
+//! | 6 body | in that form | the same |
+//! | 7 scope | a tenant or user; empty if there is none | not hashed |
+//! | 8 nonce | what tells equal requests apart; empty if there is none | not hashed |
+//!
+//! The class is the content type without parameters, without whitespace around it and in
+//! lower-case; `text/json` and all of `*/*+json` count as `application/json`; without a content
+//! type it is empty. A body is `canonical` where the class is `application/json` and
+//! [`canonicalize_exact`] gives a result, else `raw`, as it is: no body makes a key fail, and none
+//! whose meaning canonical JSON could change is taken for another.
+//!
+//! Stores keep fingerprints, and servers keys. So this layout does not change: another one would
+//! get another number in its tag.
+#![forbid(unsafe_code)]
+
+use crate::json::{Numbers, canonicalize_exact};
+use crate::url::normalize;
+use sha2::{Digest, Sha256};
+use std::borrow::Cow;
+use std::fmt;
+
+/// What of a request a key is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// A token (RFC 9110, 5.6.2) in any case.
+    pub method: &'a [u8],
+    /// An absolute `http` or `https` URL in UTF-8.
+    pub url: &'a [u8],
+    /// The value of `Content-Type`. None and an empty one are the same.
+    pub content_type: Option<&'a [u8]>,
+    /// The body as it is sent; empty if there is none.
+    pub body: &'a [u8],
+}
+
+/// A request that no key can be made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyError {
+    /// The method is no token.
+    Method,
+    /// The URL is not absolute, not `http` or `https`, or not UTF-8.
+    Url,
+}
+
+impl fmt::Display for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            KeyError::Method => "the method is not a token",
+            KeyError::Url => "the URL is not an absolute http or https URL",
+        })
+    }
+}
+
+impl std::error::Error for KeyError {}
+
+/// The content key of a request: 64 lower-case hexadecimal digits.
+///
+/// # Errors
+///
+/// If the method or the URL is none; see [`KeyError`].
+pub fn content_key(
+    request: &Request<'_>,
+    scope: &[u8],
+    nonce: &[u8],
+    numbers: &mut dyn Numbers,
+) -> Result<String, KeyError> {
+    let mut fields = Fields::new(b"redrive key 1");
+    fields.request(request, numbers)?;
+    fields.push(scope);
+    fields.push(nonce);
+    Ok(fields.digest())
+}
+
+/// What a request is recognized by, whatever its key: 64 lower-case hexadecimal digits. Two
+/// requests under one key with two fingerprints are a conflict.
+///
+/// # Errors
+///
+/// If the method or the URL is none; see [`KeyError`].
+pub fn fingerprint(request: &Request<'_>, numbers: &mut dyn Numbers) -> Result<String, KeyError> {
+    let mut fields = Fields::new(b"redrive fingerprint 1");
+    fields.request(request, numbers)?;
+    Ok(fields.digest())
+}
+
+/// SHA-256 of bytes: 64 lower-case hexadecimal digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex::encode(Sha256::digest(bytes))
+}
+
+/// Fields as they are hashed.
+struct Fields(Sha256);
+
+impl Fields {
+    fn new(tag: &[u8]) -> Fields {
+        let mut fields = Fields(Sha256::new());
+        fields.push(tag);
+        fields
+    }
+
+    fn push(&mut self, field: &[u8]) {
+        self.0.update((field.len() as u64).to_be_bytes());
+        self.0.update(field);
+    }
+
+    fn request(&mut self, request: &Request<'_>, numbers: &mut dyn Numbers) -> Result<(), KeyError> {
+        if request.method.is_empty() || !request.method.iter().all(|byte| is_token(*byte)) {
+            return Err(KeyError::Method);
+        }
+        let url = normalize(request.url).ok_or(KeyError::Url)?;
+        self.push(&request.method.to_ascii_uppercase());
+        self.push(&url);
+        let class = class(request.content_type.unwrap_or(&[]));
+        self.push(&class);
+        let is_json = *class == *JSON;
+        let canonical = is_json.then(|| canonicalize_exact(request.body, numbers).ok()).flatten();
+        self.push(if canonical.is_some() { b"canonical" } else { b"raw" });
+        self.push(canonical.as_deref().unwrap_or(request.body));
+        Ok(())
+    }
+
+    fn digest(self) -> String {
+        hex::encode(self.0.finalize())
+    }
+}
+
+/// The class of all JSON.
+const JSON: &[u8] = b"application/json";
+
+/// The content type without what makes no other kind of body.
+fn class(content_type: &[u8]) -> Cow<'static, [u8]> {
+    let essence = content_type.split(|byte| *byte == b';').next().unwrap_or(&[]);
+    let essence = essence.trim_ascii().to_ascii_lowercase();
+    let is_json = essence == b"text/json" || (essence.ends_with(b"+json") && essence.contains(&b'/'));
+    if is_json { Cow::Borrowed(JSON) } else { Cow::Owned(essence) }
+}
+
+/// `tchar` of RFC 9110, 5.6.2.
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}

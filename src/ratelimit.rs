@@ -1,0 +1,66 @@
+//! What is left of a server's quota, from the `RateLimit` header.
+//!
+//! A server that says how much it will still take spares itself the refusals. The field is that
+//! of draft-ietf-httpapi-ratelimit-headers (07 and later): a List of Strings with parameters, as
+//! `"default";r=50;t=30`. Malformed fields must be ignored, says the draft, and a structured
+//! field is read whole or not at all, so a fault anywhere makes nothing of everything. Not read:
+//! the names of the policies, `RateLimit-Policy`, and the forms of older drafts
+//! (`limit=100, remaining=5, reset=3`, `RateLimit-Remaining`) and of vendors.
+#![forbid(unsafe_code)]
+
+use crate::structured::{Bare, Scanner};
+use crate::time::Millis;
+
+/// The service limit that binds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// What may still be used, in units of the quota, mostly requests.
+    pub remaining: u64,
+    /// For how long from the response on no more than that may be used; `None`: not said.
+    pub reset: Option<Millis>,
+}
+
+/// What the value of a `RateLimit` header says, or `None` if it is malformed or empty.
+///
+/// Each item names a policy, by a String: a Token is as malformed as any other type (the draft
+/// asks for a String, and a structured field of another type has to be ignored). Its parameters
+/// are `r`, which has to be there, and `t`, in seconds, both Integers of at least 0. Others
+/// (`pk`, `qu`, a vendor's) are comments, but have to be well-formed. Of several items the one
+/// with the least left counts, among equals the one with the longest reset; none is shorter
+/// than any.
+pub fn parse_rate_limit(header: &[u8]) -> Option<RateLimit> {
+    let mut scanner = Scanner::new(header);
+    let mut binding = service_limit(&mut scanner)?;
+    while scanner.goes_on()? {
+        let limit = service_limit(&mut scanner)?;
+        let is_tighter = limit.remaining < binding.remaining
+            || (limit.remaining == binding.remaining && limit.reset > binding.reset);
+        if is_tighter {
+            binding = limit;
+        }
+    }
+    Some(binding)
+}
+
+fn service_limit(scanner: &mut Scanner<'_>) -> Option<RateLimit> {
+    let (mut available, mut window) = (None, None);
+    let name = scanner.item(|key, value| match key {
+        b"r" => available = Some(value),
+        b"t" => window = Some(value),
+        _ => {}
+    })?;
+    let Bare::String = name else { return None };
+    let reset = match window {
+        Some(seconds) => Some(Millis::new(count(seconds)?.wrapping_mul(1000))),
+        None => None,
+    };
+    Some(RateLimit { remaining: count(available?)?, reset })
+}
+
+/// A non-negative Integer.
+fn count(value: Bare) -> Option<u64> {
+    match value {
+        Bare::Integer(value) => u64::try_from(value).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,11 @@
+//! The examples run.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../examples/timeline.rs"]
+mod timeline;
+
+#[test]
+fn a_task_outlives_an_outage_in_virtual_time() {
+    // It panics if the task ends in any way but delivered.
+    timeline::main();
+}

@@ -1,0 +1,241 @@
+/** Keys made of the request's content: equal calls within a window are one intent. */
+
+import { expect, onTestFinished, test } from 'vitest'
+import { instantiate } from '../../js/core/inline.ts'
+import { instantiateKeys } from '../../js/core/keys-inline.ts'
+import { loadCore } from '../../js/core.ts'
+import type { IdempotencyOptions } from '../../js/index.ts'
+import type { EngineSource } from '../../js/loader.ts'
+import { preparing } from '../../js/prepare.ts'
+import { RetryQueue } from '../../js/queue.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { setup as axiosSetup, keysOf } from './axios-setup.ts'
+import { closeNow, Events, markOf, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
+
+const core = await loadCore()
+const JSON_TYPE = { 'content-type': 'application/json' }
+const post = (body: string) => ({ method: 'POST', headers: JSON_TYPE, body })
+const TEA = post('{"item":"tea","qty":2}')
+const content = (more: IdempotencyOptions = {}) => ({ idempotency: { mode: 'content', ...more } as const })
+const HEX = /^[\da-f]{64}$/
+
+/** The keys of the requests that were sent. */
+const sent = ({ requests }: { readonly requests: readonly { readonly headers: Headers }[] }) =>
+  requests.map(({ headers }) => headers.get('idempotency-key'))
+
+test('the key is generateIdempotencyKey of the request, its nonce the number of the window', async () => {
+  const windowMs = 3_600_000
+  const { queue, server, clock } = await setup(content({ windowMs, scope: 'tenant-1' }))
+  await queue.fetch(ORDERS, TEA)
+  const nonce = String(Math.floor(clock.now() / windowMs))
+  const key = core.generateIdempotencyKey({
+    method: 'POST',
+    url: ORDERS,
+    body: { qty: 2, item: 'tea' },
+    scope: 'tenant-1',
+    nonce,
+  })
+  expect(sent(server)).toEqual([key])
+})
+
+test('the window is a day unless told otherwise', async () => {
+  const { queue, server, clock } = await setup(content())
+  await queue.fetch(ORDERS, TEA)
+  const nonce = String(Math.floor(clock.now() / 86_400_000))
+  const { body } = TEA
+  expect(sent(server)).toEqual([
+    core.generateIdempotencyKey({ method: 'POST', url: ORDERS, body, contentType: 'application/json', nonce }),
+  ])
+})
+
+test('S5 every attempt carries it, the first included', async () => {
+  const { queue, server, clock } = await setup(content())
+  server.reply(503).reply(503)
+  const answer = queue.fetch(ORDERS, TEA)
+  await clock.advance(3_000)
+  expect((await answer).status).toBe(200)
+  const keys = sent(server)
+  expect(keys).toHaveLength(3)
+  expect(keys[0]).toMatch(HEX)
+  expect(new Set(keys).size).toBe(1)
+})
+
+test('equal calls share a key for windowMs from the first of them, and not longer', async () => {
+  const { queue, server, clock } = await setup(content({ windowMs: 60_000 }))
+  // the start of a window by the clock has no say: the first call begins one
+  await clock.advance(59_000)
+  await queue.fetch(ORDERS, TEA)
+  await clock.advance(59_999)
+  await queue.fetch(ORDERS, post('{ "qty": 2, "item": "tea" }'))
+  await clock.advance(1)
+  await queue.fetch(ORDERS, TEA)
+  const [first, within, after] = sent(server)
+  expect(within).toBe(first)
+  expect(after).toMatch(HEX)
+  expect(after).not.toBe(first)
+})
+
+test.each<[what: string, url: string, init: RequestInit]>([
+  ['body', ORDERS, post('{"item":"tea","qty":3}')],
+  ['method', ORDERS, { ...TEA, method: 'PUT' }],
+  ['path', `${ORDERS}/1`, TEA],
+  ['query', `${ORDERS}?a=1`, TEA],
+  ['content type', ORDERS, { ...TEA, headers: { 'content-type': 'text/plain' } }],
+])('another %s is another key', async (_what, url, init) => {
+  const { queue, server } = await setup(content())
+  await queue.fetch(ORDERS, TEA)
+  await queue.fetch(url, init)
+  const [one, other] = sent(server)
+  expect([one, other]).toEqual([expect.stringMatching(HEX), expect.stringMatching(HEX)])
+  expect(other).not.toBe(one)
+})
+
+test('two scopes have two keys for the same request', async () => {
+  const keys = await Promise.all(
+    ['a', 'b'].map(async (scope) => {
+      const { queue, server } = await setup(content({ scope }))
+      await queue.fetch(ORDERS, TEA)
+      return sent(server)[0]
+    }),
+  )
+  expect(keys[0]).toMatch(HEX)
+  expect(keys[0]).not.toBe(keys[1])
+})
+
+test.each(['GET', 'HEAD', 'OPTIONS'])('%s has no key', async (method) => {
+  const { queue, server } = await setup(content())
+  await queue.fetch(ORDERS, { method })
+  expect(sent(server)).toEqual([null])
+})
+
+test('a key that the caller gives, by option or header, wins', async () => {
+  const { queue, server } = await setup(content())
+  await queue.fetch(ORDERS, { ...TEA, redrive: { idempotencyKey: 'option' } })
+  await queue.fetch(ORDERS, { ...TEA, headers: { ...JSON_TYPE, 'idempotency-key': 'header' } })
+  expect(sent(server)).toEqual(['option', 'header'])
+})
+
+test('sf-string puts it in double quotes, under the name the options give', async () => {
+  const { queue, server, clock } = await setup(content({ format: 'sf-string', header: 'X-Intent' }))
+  server.reply(503)
+  const answer = queue.fetch(ORDERS, TEA)
+  await clock.advance(1_000)
+  await answer
+  const keys = server.requests.map(({ headers }) => headers.get('x-intent'))
+  expect(keys[0]).toMatch(/^"[\da-f]{64}"$/)
+  expect(keys[1]).toBe(keys[0])
+  expect(sent(server)).toEqual([null, null])
+})
+
+test('S14 equal calls enqueued at once are one task; after the window they are two', async () => {
+  const { queue, server, clock } = await setup(content({ windowMs: 60_000 }))
+  const receipts = await Promise.all([queue.enqueue(ORDERS, TEA), queue.enqueue(ORDERS, TEA)])
+  expect(receipts.map(({ deduplicated }) => deduplicated)).toEqual([false, true])
+  expect(receipts[0]?.taskId).toBe(receipts[1]?.taskId)
+  expect(receipts[0]?.idempotencyKey).toMatch(HEX)
+  await clock.advance(60_000)
+  expect(await queue.enqueue(ORDERS, TEA)).toMatchObject({ deduplicated: false })
+  await clock.settle()
+  expect(server.hits).toBe(2)
+})
+
+test('S14 an equal call whose own attempt fails gets the answer of the task there is', async () => {
+  const { queue, server, clock } = await setup(content())
+  server.reply(503).reply(503).reply(200, {}, 'done')
+  const calls = [watch(queue.fetch(ORDERS, TEA))]
+  await clock.settle()
+  calls.push(watch(queue.fetch(ORDERS, TEA)))
+  await clock.advance(1_000)
+  expect(await Promise.all(calls.map(({ value }) => value?.text()))).toEqual(['done', 'done'])
+  expect(queue.stats()).toMatchObject({ succeeded: 1 })
+})
+
+test('a body in bytes has the key of its text', async () => {
+  const { queue, server } = await setup(content())
+  await queue.fetch(ORDERS, TEA)
+  await queue.fetch(ORDERS, { ...TEA, body: new TextEncoder().encode(TEA.body) })
+  await queue.fetch(ORDERS, { ...TEA, body: new Blob([TEA.body]) })
+  await queue.fetch(new Request(ORDERS, TEA))
+  expect(new Set(sent(server)).size).toBe(1)
+})
+
+test('FormData, whose boundary is new each time, is a new key each time', async () => {
+  const { queue, server } = await setup(content())
+  for (let i = 0; i < 2; i++) {
+    const body = new FormData()
+    body.set('item', 'tea')
+    await queue.fetch(ORDERS, { method: 'POST', body })
+  }
+  expect(new Set(sent(server)).size).toBe(2)
+})
+
+test('Axios sends it on the first attempt, too', async () => {
+  const { server, api } = await axiosSetup('http', content())
+  server.reply(503)
+  await api.post('/orders', { item: 'tea', qty: 2 })
+  await api.post('/orders', { qty: 2, item: 'tea' })
+  const keys = keysOf(server)
+  expect(keys).toHaveLength(3)
+  expect(keys[0]).toMatch(HEX)
+  expect(new Set(keys).size).toBe(1)
+})
+
+/** A queue whose parts come as they are told. */
+function queueOf(source: EngineSource) {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const events = new Events()
+  const queue = new RetryQueue({ clock, fetch: server.fetch, policy: PLAIN_CURVE, ...content() }, source)
+  events.listen(queue)
+  onTestFinished(() => closeNow(queue, clock))
+  return { queue, server, clock, events }
+}
+
+const lost = () => Promise.reject(new TypeError('Failed to fetch dynamically imported module'))
+
+test('S18 where the module of keys cannot load a call is sent once, without a key, and degraded says so once', async () => {
+  const { queue, server, clock, events } = queueOf(async () => ({ prepare: preparing(instantiate, lost) }))
+  await queue.ready
+  server.reply(503).reply(503)
+  for (let i = 0; i < 2; i++) {
+    const answer = watch(queue.fetch(ORDERS, TEA))
+    await clock.advance(5_000)
+    expect([answer.value?.status, markOf(answer.value)]).toEqual([503, undefined])
+  }
+  expect(sent(server)).toEqual([null, null])
+  expect(events.of('degraded')).toMatchObject([
+    { code: 'core_unreachable', message: expect.stringContaining("mode 'content'") },
+  ])
+  // a safe method needs none
+  server.reply(503)
+  const safe = watch(queue.fetch(ORDERS))
+  await clock.advance(1_000)
+  expect(safe.value?.status).toBe(200)
+})
+
+test('S18 there, a key that the caller gives is kept, and calls under it are told apart by method and URL', async () => {
+  const { queue, server, clock } = queueOf(async () => ({ prepare: preparing(instantiate, lost) }))
+  const keyed = { ...TEA, redrive: { idempotencyKey: 'mine' } }
+  const first = await queue.enqueue(ORDERS, keyed)
+  expect(await queue.enqueue(ORDERS, keyed)).toEqual({ ...first, deduplicated: true })
+  await expect(queue.enqueue(`${ORDERS}/1`, keyed)).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
+  await clock.settle()
+  expect(sent(server)).toEqual(['mine'])
+})
+
+test('S5 S18 sent without a key because the core was not here, it is not sent again with one', async () => {
+  let reachable = false
+  const { queue, server, clock } = queueOf(async () => {
+    if (!reachable) return lost()
+    return { prepare: preparing(instantiate, instantiateKeys) }
+  })
+  const release = server.hang()
+  const answer = watch(queue.fetch(ORDERS, TEA))
+  await clock.settle()
+  reachable = true
+  release(503)
+  await queue.ready
+  await clock.advance(60_000)
+  expect(sent(server)).toEqual([null])
+  expect(answer.value?.status).toBe(503)
+})

@@ -1,0 +1,265 @@
+/** S14, S22: a call under the key of a live task gets what the task gets. */
+
+import { expect, onTestFinished, test } from 'vitest'
+import { instantiate } from '../../js/core/inline.ts'
+import type { Keys } from '../../js/core/keys.ts'
+import { instantiateKeys } from '../../js/core/keys-inline.ts'
+import { IdempotencyConflictError, RetryQueue } from '../../js/index.ts'
+import { preparing } from '../../js/prepare.ts'
+import { RetryQueue as Queue } from '../../js/queue.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { setup as axiosSetup, eventually, keysOf } from './axios-setup.ts'
+import { closeNow, type Fakes, markOf, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
+
+const KEY = 'order-4711'
+
+// here before the first call that needs it: loading takes real time, and these tests have none
+await instantiateKeys()
+
+function post(redrive: object = {}, more: RequestInit = {}) {
+  return { method: 'POST', body: 'tea', ...more, redrive: { idempotencyKey: KEY, ...redrive } }
+}
+
+/** Two callers under one key, both of whose own attempts have failed: one task, the second has joined it. */
+async function joined(fakes: Fakes, redrive: object = {}, more: RequestInit = {}) {
+  const { queue, server, clock } = fakes
+  server.reply(503, {}, 'first').reply(503, {}, 'second')
+  const first = watch(queue.fetch(ORDERS, post()))
+  await clock.settle()
+  const second = watch(queue.fetch(ORDERS, post(redrive, more)))
+  await clock.settle()
+  return { first, second }
+}
+
+test('S14 S22 both callers get the answer of one task, and both can read it', async () => {
+  const fakes = await setup()
+  const { queue, server, clock, events } = fakes
+  const { first, second } = await joined(fakes)
+  expect([first.state, second.state, queue.stats().depth]).toEqual(['pending', 'pending', 1])
+  server.reply(200, {}, 'done')
+  await clock.advance(1_000)
+  expect([first.value?.status, second.value?.status]).toEqual([200, 200])
+  expect(await Promise.all([first.value?.text(), second.value?.text()])).toEqual(['done', 'done'])
+  expect([server.hits, events.of('queued').length]).toEqual([3, 1])
+})
+
+test('S22 given up, both have the last answer, marked', async () => {
+  const fakes = await setup()
+  const { first, second } = await joined(fakes)
+  fakes.server.reply(404, {}, 'gone')
+  await fakes.clock.advance(1_000)
+  const marks = [markOf(first.value), markOf(second.value)]
+  expect(marks[0]).toMatchObject({ reason: 'not_retryable' })
+  expect(marks[1]).toEqual(marks[0])
+  expect(await Promise.all([first.value?.text(), second.value?.text()])).toEqual(['gone', 'gone'])
+})
+
+test('S22 lost on the way, both have the error', async () => {
+  const fakes = await setup({ policy: { maxAttempts: 2 } })
+  const { first, second } = await joined(fakes)
+  fakes.server.fail(new TypeError('fetch failed'))
+  await fakes.clock.advance(1_000)
+  expect([first.state, second.state]).toEqual(['rejected', 'rejected'])
+  expect([String(first.error), String(second.error)]).toEqual(Array(2).fill('TypeError: fetch failed'))
+})
+
+test('an abort of the one who joined ends its waiting alone', async () => {
+  const fakes = await setup()
+  const controller = new AbortController()
+  const { first, second } = await joined(fakes, {}, { signal: controller.signal })
+  const left = new Error('left')
+  controller.abort(left)
+  await fakes.clock.settle()
+  expect([first.state, second.state, second.error]).toEqual(['pending', 'rejected', left])
+  await fakes.clock.advance(1_000)
+  expect(first.value?.status).toBe(200)
+  expect(fakes.queue.stats()).toMatchObject({ succeeded: 1, cancelled: 0 })
+})
+
+test('the one who joined waits no longer than its own waitMs, and has its own answer then', async () => {
+  const fakes = await setup({ policy: { initialDelayMs: 20_000 } })
+  const { first, second } = await joined(fakes, { waitMs: 5_000 })
+  await fakes.clock.advance(4_999)
+  expect(second.state).toBe('pending')
+  await fakes.clock.advance(1)
+  expect([second.value?.status, await second.value?.text()]).toEqual([503, 'second'])
+  await fakes.clock.advance(15_000)
+  expect(first.value?.status).toBe(200)
+  expect(fakes.clock.timers).toBe(0)
+})
+
+test("'defer' under the key of a live task: 202 with that task’s id", async () => {
+  const fakes = await setup()
+  const { queue } = fakes
+  const { second } = await joined(fakes, { mode: 'defer' })
+  expect(second.value?.status).toBe(202)
+  const [task] = (await queue.list()).tasks
+  expect(second.value?.headers.get('redrive-task-id')).toBe(task?.taskId)
+  expect(await second.value?.json()).toMatchObject({ status: 'queued', taskId: task?.taskId })
+})
+
+test('S22 a call that joins an enqueued task, for which nobody waits, reads its answer', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503).reply(503).reply(200, {}, 'done')
+  const { taskId } = await queue.enqueue(ORDERS, post())
+  await clock.settle()
+  const answer = watch(queue.fetch(ORDERS, post()))
+  await clock.advance(1_000)
+  expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+  expect(answer.error).toBeUndefined()
+  expect(await answer.value?.text()).toBe('done')
+})
+
+test('a success of its own attempt is its answer, and the task goes on', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503).reply(200, {}, 'own')
+  const first = watch(queue.fetch(ORDERS, post()))
+  await clock.settle()
+  expect(await (await queue.fetch(ORDERS, post())).text()).toBe('own')
+  await clock.advance(1_000)
+  expect(first.value?.status).toBe(200)
+})
+
+test('while its origin is held it is not sent at all and gets what the task gets', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': '10' }).reply(200, {}, 'done')
+  const first = watch(queue.fetch(ORDERS, post()))
+  await clock.settle()
+  const second = watch(queue.fetch(ORDERS, post()))
+  await clock.advance(12_000)
+  expect(server.hits).toBe(2)
+  expect(await Promise.all([first.value?.text(), second.value?.text()])).toEqual(['done', 'done'])
+})
+
+test('not sent, and longer than its waitMs: an error says so, typed', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': '10' })
+  const first = watch(queue.fetch(ORDERS, post()))
+  await clock.settle()
+  const second = watch(queue.fetch(ORDERS, post({ waitMs: 1_000 })))
+  await clock.advance(1_000)
+  expect(second.error).toMatchObject({ code: 'WAIT_EXCEEDED', message: expect.stringContaining('waitMs 1000') })
+  await clock.advance(11_000)
+  expect(first.value?.status).toBe(200)
+})
+
+test('three at once, none of which was a task before: one task, three answers', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503).reply(503).reply(503).reply(200, {}, 'done')
+  const calls = Array.from({ length: 3 }, () => watch(queue.fetch(ORDERS, post())))
+  await clock.advance(1_000)
+  expect(await Promise.all(calls.map(({ value }) => value?.text()))).toEqual(['done', 'done', 'done'])
+  expect(server.hits).toBe(4)
+  expect(queue.stats()).toMatchObject({ succeeded: 1, depth: 0 })
+})
+
+test('S6 two different ones at once: the second, when it has failed, is told of the conflict and makes no task', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503).reply(503)
+  const first = watch(queue.fetch(ORDERS, post()))
+  const second = watch(queue.fetch(ORDERS, post({}, { body: 'milk' })))
+  await clock.advance(1_000)
+  expect(first.value?.status).toBe(200)
+  expect(second.error).toBeInstanceOf(IdempotencyConflictError)
+  expect((second.error as Error).message).toMatch(/not kept$/)
+  expect(queue.stats()).toMatchObject({ succeeded: 1, depth: 0 })
+})
+
+test('S6 the answer that nobody gets because of a conflict is let go of', async () => {
+  const { queue, server, clock } = await setup()
+  let cancelled = false
+  const body = new ReadableStream({
+    cancel() {
+      cancelled = true
+    },
+  })
+  server.reply(503).reply(503, {}, body)
+  const first = watch(queue.fetch(ORDERS, post()))
+  const second = watch(queue.fetch(ORDERS, post({}, { body: 'milk' })))
+  await clock.advance(1_000)
+  expect([first.state, second.state, cancelled]).toEqual(['resolved', 'rejected', true])
+})
+
+test('close answers those who joined, too', async () => {
+  const fakes = await setup()
+  const { first, second } = await joined(fakes)
+  await fakes.queue.close({ drainMs: 0 })
+  await fakes.clock.settle()
+  expect([first.state, second.state]).toEqual(['resolved', 'resolved'])
+  expect(await Promise.all([first.value?.text(), second.value?.text()])).toEqual(['first', 'first'])
+  expect(fakes.clock.timers).toBe(0)
+})
+
+test('S11 a timer that wakes early ends no waiting: 30 days are longer than any timer', async () => {
+  const DAY_MS = 86_400_000
+  const days = (count: number) => count * DAY_MS
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const short = { ...clock, after: (ms: number, wake: () => void) => clock.after(Math.min(ms, 2 ** 31 - 1), wake) }
+  const policy = { strategy: 'fixed', jitterType: 'NONE', initialDelayMs: days(28), maxAttempts: 2 } as const
+  const lasting = { ...policy, totalBudgetMs: days(40), keyTtlMs: days(40) }
+  const queue = new RetryQueue({ clock: short, fetch: server.fetch, policy: lasting })
+  onTestFinished(() => closeNow(queue, clock))
+  await queue.ready
+  server.reply(503).reply(503)
+  const patient = post({ waitMs: days(30) })
+  const first = watch(queue.fetch(ORDERS, patient))
+  await clock.settle()
+  const second = watch(queue.fetch(ORDERS, patient))
+  await clock.advance(days(25))
+  expect([first.state, second.state]).toEqual(['pending', 'pending'])
+  await clock.advance(days(3))
+  expect([first.value?.status, second.value?.status]).toEqual([200, 200])
+})
+
+test('an abort while the two requests are compared ends the waiting', async () => {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  let arrive: (keys: Keys) => void = () => {}
+  const slow = new Promise<Keys>((resolve) => {
+    arrive = resolve
+  })
+  const source = async () => ({ prepare: preparing(instantiate, () => slow) })
+  const queue = new Queue({ clock, fetch: server.fetch, policy: PLAIN_CURVE }, source)
+  onTestFinished(() => closeNow(queue as RetryQueue, clock))
+  await queue.ready
+  server.reply(503).reply(503)
+  const controller = new AbortController()
+  const first = watch(queue.fetch(ORDERS, post()))
+  const second = watch(queue.fetch(ORDERS, post({}, { signal: controller.signal })))
+  await clock.settle()
+  const left = new Error('left')
+  controller.abort(left)
+  arrive(await instantiateKeys())
+  await clock.settle()
+  expect([first.state, second.error]).toEqual(['pending', left])
+})
+
+test('S14 Axios: both callers get the data of one task', async () => {
+  const { server, queue, api } = await axiosSetup('http', { policy: { initialDelayMs: 300 } })
+  server.reply(503).reply(503).reply(200, { 'content-type': 'application/json' }, '{"n":1}')
+  const call = () => api.post('/orders', { item: 'tea' }, { redrive: { idempotencyKey: KEY } } as object)
+  const first = call()
+  await eventually(() => queue.stats().depth).toBe(1)
+  const second = call()
+  const answers = await Promise.all([first, second])
+  expect(answers.map(({ status, data }) => [status, data])).toEqual([
+    [200, { n: 1 }],
+    [200, { n: 1 }],
+  ])
+  expect(keysOf(server)).toEqual([KEY, KEY, KEY])
+  expect(queue.stats()).toMatchObject({ succeeded: 1 })
+})
+
+test('S6 Axios: another body under the key of a live task rejects with the typed error, unsent', async () => {
+  const { server, queue, api } = await axiosSetup('http', { policy: { initialDelayMs: 300 } })
+  server.reply(503)
+  const config = { redrive: { idempotencyKey: KEY } } as object
+  const first = api.post('/orders', { item: 'tea' }, config)
+  await eventually(() => queue.stats().depth).toBe(1)
+  const refused = await api.post('/orders', { item: 'hush' }, config).catch((error: unknown) => error)
+  expect(refused).toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
+  expect((refused as Error).message).not.toContain('hush')
+  expect((await first).status).toBe(200)
+  expect(server.hits).toBe(2)
+})

@@ -1,0 +1,108 @@
+/** Which headers, values and URLs may be shown, every row through the wasm. */
+
+import { expect, onTestFinished, test } from 'vitest'
+import { instantiate } from '../../js/core/inline.ts'
+import { loadCore } from '../../js/core.ts'
+import type { SanitizeOptions } from '../../js/options.ts'
+import { Sanitizer } from '../../js/sanitizer.ts'
+import { vectors } from './vectors.ts'
+
+interface HeaderRow {
+  readonly name: string
+  readonly persist?: readonly string[]
+  readonly deny?: readonly string[]
+  readonly class: 'kept' | 'withheld' | 'unknown' | 'dropped' | 'refused'
+}
+
+const core = await loadCore()
+const engine = await instantiate()
+
+function sanitizer(options: SanitizeOptions = {}): Sanitizer {
+  const made = new Sanitizer(engine, options)
+  onTestFinished(() => made.free())
+  return made
+}
+
+function classOf({ name, persist = [], deny = [] }: HeaderRow): string {
+  try {
+    const options = { persistHeaders: persist, denyHeaders: deny }
+    const { headers, withheld, unknown } = core.sanitizeHeaders([[name, 'v']], options)
+    if (Object.keys(headers).length > 0) return 'kept'
+    return withheld.length > 0 ? 'withheld' : unknown.length > 0 ? 'unknown' : 'dropped'
+  } catch (error) {
+    return error instanceof TypeError ? 'refused' : String(error)
+  }
+}
+
+test('S12 every header is kept, withheld, unknown, dropped or refused as its row says', () => {
+  const rows = vectors<HeaderRow>('headers')
+  expect(rows.length).toBeGreaterThanOrEqual(504)
+  const wrong = rows.map((row) => ({ row, got: classOf(row) })).filter(({ row, got }) => got !== row.class)
+  expect(wrong).toEqual([])
+})
+
+test('S12 a name has one class alone and among all others', () => {
+  const rows = vectors<HeaderRow>('headers').filter(
+    ({ persist, deny, class: kind }) => !persist && !deny && kind !== 'refused',
+  )
+  const { headers, withheld, unknown } = core.sanitizeHeaders(rows.map(({ name }) => [name, 'v'] as [string, string]))
+  const named = (kind: string) =>
+    [...new Set(rows.filter((row) => row.class === kind).map(({ name }) => name.toLowerCase()))].sort()
+  expect(Object.keys(headers).sort()).toEqual(named('kept'))
+  expect([...withheld].sort()).toEqual(named('withheld'))
+  expect([...unknown].sort()).toEqual(named('unknown'))
+})
+
+const values = vectors<{ value: string; secret: boolean }>('header-values')
+
+test('S12 a value of a kept header is shown unless it looks like a secret', () => {
+  const wrong = values.filter(({ value, secret }) => {
+    const { headers, withheld } = core.sanitizeHeaders([['x-request-id', value]])
+    return secret !== ('x-request-id' in headers === false) || secret !== (withheld.length === 1)
+  })
+  expect(wrong).toEqual([])
+})
+
+test('S12 many values at once are told apart as one by one', () => {
+  const all = values.map(({ value }, i) => [`x-own-${i}`, value] as [string, string])
+  const { headers, withheld } = core.sanitizeHeaders(all, { persistHeaders: ['x-own-*'] })
+  const split = (secret: boolean) => values.flatMap((row, i) => (row.secret === secret ? [`x-own-${i}`] : []))
+  expect(Object.keys(headers)).toEqual(split(false))
+  expect(withheld).toEqual(split(true))
+})
+
+const urls = vectors<{ url: string; secrets: readonly string[] }>('url-secrets')
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+
+test('S12 every secret of a URL is REDACTED, its name and all the rest stay', () => {
+  const shown = sanitizer()
+  for (const { url, secrets } of urls) {
+    const got = shown.url(url)
+    if (secrets.length === 0) {
+      expect(got).toBe(url)
+      continue
+    }
+    // the parts between the marks are those of the URL, in order
+    const parts = got.split('REDACTED')
+    expect([url, parts.length]).toEqual([url, secrets.length + 1])
+    expect(url).toMatch(new RegExp(`^${parts.map(escaped).join('.+')}$`))
+    for (const [i, name] of secrets.entries()) {
+      const before = parts[i] ?? ''
+      if (name === 'user info') expect([url, before.endsWith('://')]).toEqual([url, true])
+      else expect([url, before.endsWith(name === '' ? '' : `${name}=`)]).toEqual([url, true])
+    }
+    expect(shown.url(got.replaceAll('REDACTED', ''))).not.toContain('EXAMPLE0')
+  }
+})
+
+test('S12 bytes that core and script count differently are cut at the same place', () => {
+  const shown = sanitizer()
+  // what `URL.href` never gives, and somebody's own transport may
+  expect(shown.url('https://a.test/?q=ü&token=hush&漢=1')).toBe('https://a.test/?q=ü&token=REDACTED&漢=1')
+  expect(shown.url('https://a.test/\u{1f600}?token=hush')).toBe('https://a.test/\u{1f600}?token=REDACTED')
+})
+
+test("S12 urlSecrets 'keep' shows the URL as it is", () => {
+  const shown = sanitizer({ urlSecrets: 'keep' })
+  for (const { url } of urls) expect(shown.url(url)).toBe(url)
+})

@@ -1,0 +1,166 @@
+/** Canonical JSON, URLs, keys and SHA-256, every row through the wasm. */
+
+import { expect, test } from 'vitest'
+import { instantiateKeys } from '../../js/core/keys-inline.ts'
+import { loadCore } from '../../js/core.ts'
+import { vectors } from './vectors.ts'
+
+interface JsonRow {
+  readonly name: string
+  readonly text?: string
+  readonly textHex?: string
+  readonly canonical?: string
+  readonly kind?: string
+  readonly at?: number
+}
+
+interface KeyRow {
+  readonly name: string
+  readonly group?: string
+  readonly method: string
+  readonly url: string
+  readonly contentType?: string
+  readonly body?: string
+  readonly bodyHex?: string
+  readonly scope?: string
+  readonly nonce?: string
+  readonly key?: string
+  readonly fingerprint?: string
+  readonly error?: 'url' | 'method'
+}
+
+const core = await loadCore()
+const keys = await instantiateKeys()
+const unhex = (hex: string) => new Uint8Array(Buffer.from(hex, 'hex'))
+
+/** What of a fault its message says; the words are the core's. */
+const KINDS: Readonly<Record<string, RegExp>> = {
+  BadEscape: /escape/,
+  BadNumber: /number/,
+  ByteOrderMark: /byte order mark/,
+  ControlCharacter: /control character/,
+  DuplicateName: /twice/,
+  LoneSurrogate: /surrogate/,
+  NumberTooLarge: /number/,
+  TrailingData: /./,
+  UnexpectedByte: /./,
+  UnexpectedEnd: /end/,
+}
+
+/** As JSON of ECMAScript reads it; JCS has no minus zero. */
+const meaning = (text: string) => JSON.parse(text, (_, value) => (value === 0 ? 0 : value))
+
+const json = vectors<JsonRow>('canonical-json')
+
+test('the only rows of canonical JSON that cannot cross are bytes that are no text', () => {
+  const left = json.filter(({ text }) => text === undefined)
+  expect(left.length).toBe(8)
+  for (const { textHex = '' } of left) {
+    expect(() => new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(unhex(textHex))).toThrow(TypeError)
+  }
+})
+
+test('every text is canonical, as JSON of ECMAScript is, or a SyntaxError that says what and where', () => {
+  for (const row of json) {
+    if (row.text === undefined) continue
+    const { text, canonical, kind = '', at } = row
+    if (canonical !== undefined) {
+      expect([row.name, core.canonicalJson(text)]).toEqual([row.name, canonical])
+      expect([row.name, meaning(canonical)]).toEqual([row.name, meaning(text)])
+      continue
+    }
+    let thrown: unknown
+    try {
+      core.canonicalJson(text)
+    } catch (error) {
+      thrown = error
+    }
+    expect(thrown, row.name).toBeInstanceOf(SyntaxError)
+    const { message } = thrown as Error
+    expect(message, row.name).toMatch(KINDS[kind] ?? /^$/)
+    expect(message, row.name).toMatch(new RegExp(`^text: .*, at byte ${at}$`))
+  }
+})
+
+const rows = vectors<KeyRow>('keys')
+const bodyOf = ({ body = '', bodyHex }: KeyRow) => (bodyHex === undefined ? body : unhex(bodyHex))
+
+test('every request has the key and fingerprint of its row', () => {
+  for (const row of rows) {
+    const { name, method, url, contentType = '', scope = '', nonce = '', error } = row
+    const material = { method, url, contentType, body: bodyOf(row) }
+    if (error) {
+      expect(() => keys.contentKey(material, scope, nonce), name).toThrow(TypeError)
+      expect(() => keys.fingerprint(material), name).toThrow(TypeError)
+      continue
+    }
+    const got = [keys.contentKey(material, scope, nonce), keys.fingerprint(material)]
+    expect([name, ...got]).toEqual([name, row.key, row.fingerprint])
+  }
+})
+
+test('generateIdempotencyKey gives the same keys, and names the argument that is wrong', () => {
+  for (const row of rows) {
+    const { name, method, url, contentType = '', scope, nonce, error } = row
+    const body = bodyOf(row)
+    // a method of one's own has the letters it was given; those of HTTP are upper case on the wire
+    const request = { method, url, body, contentType, ...(scope === undefined ? {} : { scope }) }
+    const call = () => core.generateIdempotencyKey(nonce === undefined ? request : { ...request, nonce })
+    if (error) {
+      expect(call, name).toThrow(new RegExp(`^request\\.${error}: expected `))
+      expect(call, name).not.toThrow(/qty/)
+    } else expect([name, call()]).toEqual([name, row.key])
+  }
+})
+
+test('rows of one group have one key, rows of two groups have two', () => {
+  const groups = new Map<string, Set<string>>()
+  for (const { group, key } of rows) {
+    if (!group || !key) continue
+    groups.set(group, (groups.get(group) ?? new Set()).add(key))
+  }
+  expect([...groups.values()].map(({ size }) => size)).toEqual([...groups].map(() => 1))
+  expect(new Set([...groups.values()].flatMap((set) => [...set])).size).toBe(groups.size)
+})
+
+const urls = vectors<{ url: string; normalized: string | null }>('urls')
+const keyOf = (url: string) => keys.fingerprint({ method: 'GET', url, contentType: '', body: '' })
+
+test('two URLs have one key exactly when they have one normalized form', () => {
+  for (const { url, normalized } of urls) {
+    if (normalized === null) expect(() => keyOf(url), url).toThrow(TypeError)
+    else expect([url, keyOf(url)]).toEqual([url, keyOf(normalized)])
+  }
+  const forms = urls.flatMap(({ normalized }) => normalized ?? [])
+  expect(new Set(forms.map(keyOf)).size).toBe(new Set(forms).size)
+})
+
+/** `new URL(url).href` without user, password and fragment, escapes in capitals; null: not absolute, or not http(s). */
+function byPlatform(text: string): string | null {
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    return null
+  }
+  if (!/^https?:$/.test(url.protocol)) return null
+  url.username = ''
+  url.password = ''
+  url.hash = ''
+  return url.href.replace(/%[\da-f]{2}/gi, (triple) => triple.toUpperCase())
+}
+
+test('what this platform makes of a URL is what the row says', () => {
+  for (const { url, normalized } of urls) expect([url, byPlatform(url)]).toEqual([url, normalized])
+})
+
+test('SHA-256 gives the published digests', () => {
+  for (const { name, msgHex, repeat = 1, digest } of vectors<{
+    name: string
+    msgHex: string
+    repeat?: number
+    digest: string
+  }>('sha256')) {
+    expect([name, keys.sha256(unhex(msgHex.repeat(repeat)))]).toEqual([name, digest])
+  }
+})

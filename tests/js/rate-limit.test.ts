@@ -1,0 +1,173 @@
+/** S9: what RateLimit, retry-after-ms and Retry-After ask, and what becomes of headers that nobody can read. */
+
+import { expect, test } from 'vitest'
+import { setup as axiosSetup, eventually } from './axios-setup.ts'
+import { gaps, ORDERS, setup, watch } from './setup.ts'
+
+const ORIGIN = 'https://api.test'
+const spent = (seconds: number) => ({ ratelimit: `"burst";r=0;t=${seconds}` })
+
+test('S9 nothing left, said with a failure: the origin is held until the reset', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, spent(20))
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  expect(queue.stats().origins[ORIGIN]?.heldUntilAt).toBe(clock.now() + 20_000)
+  const other = watch(queue.fetch(`${ORDERS}/other`))
+  await clock.advance(19_999)
+  expect([server.hits, other.state]).toEqual([1, 'pending'])
+  await clock.advance(2_001)
+  expect(other.value?.status).toBe(200)
+  expect(server.hits).toBe(3)
+})
+
+test('S9 nothing left, said with a success of a task: the origin is held until the reset', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(200, spent(20))
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  await queue.enqueue(ORDERS)
+  const fetched = watch(queue.fetch(ORDERS))
+  await clock.advance(19_999)
+  expect([server.hits, fetched.state]).toEqual([1, 'pending'])
+  await clock.advance(5_000)
+  expect(server.hits).toBe(3)
+})
+
+test('S9 nothing left, said with a success on a retry: the origin is held until the reset', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503).reply(200, spent(20))
+  const first = watch(queue.fetch(ORDERS))
+  await clock.advance(1_000)
+  expect(first.value?.status).toBe(200)
+  const second = watch(queue.fetch(ORDERS))
+  await clock.advance(19_999)
+  expect(second.state).toBe('pending')
+  await clock.advance(2_001)
+  expect(second.value?.status).toBe(200)
+})
+
+test.each<[what: string, header: string]>([
+  ['some are left', '"burst";r=1;t=20'],
+  ['nothing is said of the reset', '"burst";r=0'],
+  ['it is malformed', 'burst;r=0;t=20, ???'],
+  ['it is an older form', 'limit=10, remaining=0, reset=20'],
+  ['a number is out of range', '"burst";r=0;t=-20'],
+  ['it is empty', ''],
+])('RateLimit holds nobody when %s', async (_what, ratelimit) => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { ratelimit })
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  expect(queue.stats().origins[ORIGIN]?.heldUntilAt).toBeNull()
+  expect(queue.stats().unusableRetryAfter).toBe(0)
+  await clock.advance(1_000)
+  expect(gaps(server)).toEqual([1_000])
+})
+
+test('S9 of several limits the one with the least left binds', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { ratelimit: '"day";r=1000;t=86400, "burst";r=0;t=20' })
+  await queue.enqueue(ORDERS)
+  await clock.advance(19_999)
+  expect(server.hits).toBe(1)
+  await clock.advance(5_000)
+  expect(server.hits).toBe(2)
+})
+
+test('a reset shorter than the curve does not shorten it', async () => {
+  const { queue, server, clock } = await setup({ policy: { initialDelayMs: 20_000 } })
+  server.reply(503, spent(1))
+  await queue.enqueue(ORDERS)
+  await clock.advance(19_999)
+  expect(server.hits).toBe(1)
+})
+
+test.each([
+  ['longer', 40],
+  ['shorter', 5],
+])('S9 Retry-After wins over a reset, %s as it may be', async (_what, seconds) => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { ...spent(20), 'retry-after': String(seconds) })
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  expect(queue.stats().origins[ORIGIN]?.heldUntilAt).toBe(clock.now() + seconds * 1_000)
+  await clock.advance(seconds * 1_000 - 1)
+  expect(server.hits).toBe(1)
+  await clock.advance(5_001)
+  expect(server.hits).toBe(2)
+})
+
+test('L4 another origin is not held', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, spent(20))
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  expect((await queue.fetch('https://other.test/')).status).toBe(200)
+})
+
+test('S9 retry-after-ms wins over Retry-After', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after-ms': '20500', 'retry-after': '90' })
+  await queue.enqueue(ORDERS)
+  await clock.advance(20_499)
+  expect(server.hits).toBe(1)
+  await clock.advance(5_000)
+  expect(server.hits).toBe(2)
+  expect(queue.stats().unusableRetryAfter).toBe(0)
+})
+
+test('S9 a retry-after-ms that cannot be read leaves it to Retry-After', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after-ms': 'soon', 'retry-after': '20' })
+  await queue.enqueue(ORDERS)
+  await clock.advance(19_999)
+  expect(server.hits).toBe(1)
+  await clock.advance(3_000)
+  expect(server.hits).toBe(2)
+  expect(queue.stats().unusableRetryAfter).toBe(0)
+})
+
+test.each<[what: string, headers: Record<string, string>]>([
+  ['a Retry-After', { 'retry-after': 'soon' }],
+  ['a retry-after-ms alone', { 'retry-after-ms': '-1' }],
+  ['both', { 'retry-after': '1.5', 'retry-after-ms': '' }],
+])('%s that cannot be read is counted, and the curve holds', async (_what, headers) => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, headers).reply(503, headers)
+  const { taskId } = await queue.enqueue(ORDERS)
+  await clock.advance(10_000)
+  expect(gaps(server)).toEqual([1_000, 2_000])
+  expect(queue.stats().unusableRetryAfter).toBe(2)
+  const { attempts } = await queue.attempts(taskId)
+  expect(attempts[0]?.decision).toMatch(/^503, Retry-After unreadable: next at /)
+})
+
+test('it is counted on the caller’s own first attempt, too', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(503, { 'retry-after': 'soon' })
+  const answer = watch(queue.fetch(ORDERS))
+  await clock.advance(1_000)
+  expect(answer.value?.status).toBe(200)
+  expect(queue.stats().unusableRetryAfter).toBe(1)
+})
+
+test('a success with a Retry-After nobody asked for counts as nothing', async () => {
+  const { queue, server, clock } = await setup()
+  server.reply(202, { 'retry-after': 'soon' }).reply(202, { 'retry-after': '30' })
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  expect(queue.stats()).toMatchObject({ unusableRetryAfter: 0, succeeded: 2 })
+  expect((await queue.fetch(ORDERS)).status).toBe(200)
+})
+
+test('S9 Axios: RateLimit of an answer holds the origin', async () => {
+  const { server, queue, api } = await axiosSetup('http')
+  server.reply(503, spent(1))
+  const answer = api.get('/a')
+  await eventually(() => Object.values(queue.stats().origins)[0]?.heldUntilAt).toBeTypeOf('number')
+  expect((await answer).status).toBe(200)
+  expect((server.requests[1]?.at ?? 0) - (server.requests[0]?.at ?? 0)).toBeGreaterThanOrEqual(990)
+})

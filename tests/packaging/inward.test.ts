@@ -1,0 +1,89 @@
+// Names of properties that the build shortens must be nobody else's: not in what users write against, and not the
+// platform's.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { inward } from '../../scripts/build/bundle.mjs'
+import { unpacked } from './pack.ts'
+
+const names = inward.split(' ')
+
+/** What users can see of the package. The Workers' entries have the same declarations. */
+const PUBLIC = [
+  'index',
+  'core',
+  'testing',
+  'queue',
+  'types',
+  'options',
+  'policy',
+  'errors',
+  'events',
+  'clock',
+  'presets',
+  'sanitizer',
+  'core/api',
+  'adapters/fetch',
+  'adapters/axios',
+  'testing/clock',
+  'testing/server',
+]
+
+/** What the queue makes of its options: no entry exports it. */
+const INWARD_TYPES = /export interface (Idempotency)?Settings [\s\S]*?\n}/g
+
+/** Declarations without their comments and texts. */
+function wordsOf(file: string): Set<string> {
+  const text = readFileSync(join(unpacked, 'types', `${file}.d.ts`), 'utf8')
+  const bare = text.replace(INWARD_TYPES, ' ').replace(/\/\*[\s\S]*?\*\/|\/\/.*$|'[^'\n]*'|"[^"\n]*"/gm, ' ')
+  return new Set(bare.match(/[\w$]+/g))
+}
+
+test.each(PUBLIC)('no shortened name is in the declarations of %s', (file) => {
+  const words = wordsOf(file)
+  expect(words.size).toBeGreaterThan(0)
+  expect(names.filter((name) => words.has(name))).toEqual([])
+})
+
+test('no shortened name is one of the platform’s', () => {
+  const platform = [
+    Response,
+    Request,
+    Headers,
+    URL,
+    AbortSignal,
+    AbortController,
+    DOMException,
+    ReadableStream,
+    Promise,
+  ]
+  const more = [Map, Set, Array, String, Function, Object, Error, Event, EventTarget, WebAssembly.Memory, Uint8Array]
+  const owned = new Set<string>(Object.getOwnPropertyNames(globalThis))
+  for (const each of [...platform, ...more]) {
+    for (const of of [each, each.prototype]) {
+      for (let at = of; at; at = Object.getPrototypeOf(at)) {
+        for (const name of Object.getOwnPropertyNames(at)) owned.add(name)
+      }
+    }
+  }
+  expect(owned.has('throwIfAborted')).toBe(true)
+  expect(names.filter((name) => owned.has(name))).toEqual([])
+})
+
+test('no chunk exports a shortened name: it would keep it, and be asked for by the short one', () => {
+  const files = readdirSync(unpacked).filter((name) => name.endsWith('.js'))
+  expect(files.length).toBeGreaterThan(8)
+  const exported = files.flatMap((name) => {
+    const code = readFileSync(join(unpacked, name), 'utf8')
+    const lists = [...code.matchAll(/export\s*\{([^}]*)\}/g)].flatMap(([, list = '']) => list.split(','))
+    return lists.map(
+      (each) =>
+        each
+          .split(/\bas\b/)
+          .at(-1)
+          ?.trim() ?? '',
+    )
+  })
+  expect(exported).toContain('prepare')
+  expect(names.filter((name) => exported.includes(name))).toEqual([])
+})

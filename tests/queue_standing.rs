@@ -1,0 +1,154 @@
+//! What a task waits for: the first gate that holds it.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod common;
+#[path = "common/rig.rs"]
+mod rig;
+
+use redrive::queue::{Gate, Limits, Standing};
+use redrive::task::{Flags, Outcome};
+use redrive::time::Millis;
+use rig::{Rig, limits, setup, setup_with};
+use serde_json::json;
+
+fn gate(rig: &Rig, slot: u32) -> Gate {
+    rig.queue.standing(slot).unwrap().gate
+}
+
+fn until(rig: &Rig, slot: u32) -> Millis {
+    rig.queue.standing(slot).unwrap().until
+}
+
+#[test]
+fn the_gates_are_asked_in_order_and_the_first_that_holds_is_named() {
+    let mut rig = setup_with(Limits { concurrency: 3, per_lane: 2, ..limits() }, json!({}));
+    let other = rig.queue.open_lane();
+    let slot = rig.add();
+    assert_eq!(gate(&rig, slot), Gate::Ready);
+    rig.starts();
+    assert_eq!(gate(&rig, slot), Gate::InFlight);
+
+    // Everything at once holds it; then its wait ends, then the lane's hold.
+    let running = [rig.add(), rig.add_to(other)];
+    rig.starts();
+    rig.queue.set_online(rig.time(), false);
+    rig.fail(running[0]);
+    rig.refuse(slot, 503, 10_000);
+    rig.queue.set_online(rig.time(), true);
+    rig.queue.pause(Some(rig.lane));
+    rig.queue.pause(None);
+    rig.queue.set_online(rig.time(), false);
+    assert_eq!(gate(&rig, slot), Gate::Due);
+    assert_eq!(gate(&rig, running[0]), Gate::Due);
+    assert_eq!(until(&rig, running[0]), Rig::at(1000));
+    rig.wait(1000);
+    rig.poll();
+    assert_eq!(gate(&rig, running[0]), Gate::LaneHeld);
+    assert_eq!(until(&rig, running[0]), Rig::at(10_000));
+    rig.wait(9000);
+    rig.poll();
+    assert_eq!(gate(&rig, running[0]), Gate::LanePaused);
+    assert_eq!(until(&rig, running[0]), Millis::MAX, "nobody knows");
+}
+
+#[test]
+fn pauses_offline_and_limits_are_told_apart() {
+    let mut rig = setup_with(Limits { concurrency: 2, per_lane: 1, ..limits() }, json!({}));
+    let (second, third) = (rig.queue.open_lane(), rig.queue.open_lane());
+    let (running, behind_it) = (rig.add(), rig.add());
+    let elsewhere = rig.add_to(second);
+    assert_eq!(rig.starts(), [running, elsewhere]);
+    let last = rig.add_to(third);
+    assert_eq!(gate(&rig, behind_it), Gate::LaneLimit);
+    assert_eq!(gate(&rig, last), Gate::Limit);
+    rig.queue.set_online(rig.time(), false);
+    assert_eq!(gate(&rig, last), Gate::Offline);
+    rig.queue.pause(None);
+    assert_eq!(gate(&rig, last), Gate::Paused);
+    rig.queue.pause(Some(third));
+    assert_eq!(gate(&rig, last), Gate::LanePaused);
+    rig.queue.resume(rig.time(), None);
+    rig.queue.set_online(rig.time(), true);
+    rig.answer(elsewhere, 200);
+    assert_eq!(gate(&rig, last), Gate::Ready);
+}
+
+#[test]
+fn a_lane_that_was_offline_is_named_while_its_probe_runs() {
+    let mut rig = setup(json!({}));
+    let (first, second) = (rig.add(), rig.add());
+    rig.starts();
+    rig.queue.set_online(rig.time(), false);
+    rig.settle(first, Outcome::Offline, 0, None);
+    rig.settle(second, Outcome::Offline, 0, None);
+    rig.queue.set_online(rig.time(), true);
+    assert_eq!(rig.starts(), [first]);
+    assert_eq!(gate(&rig, second), Gate::Probing);
+}
+
+#[test]
+fn a_callers_own_attempt_and_a_parked_task_are_named() {
+    let mut rig = setup(json!({}));
+    let own = rig.admit(|admission| admission.started = true);
+    assert_eq!(gate(&rig, own), Gate::Started);
+    let parked = rig.admit(|admission| admission.flags = admission.flags.with(Flags::CREDENTIALED));
+    for _ in 0..2 {
+        rig.starts();
+        rig.answer(parked, 401);
+    }
+    assert_eq!(gate(&rig, parked), Gate::Parked);
+}
+
+#[test]
+fn s19_those_behind_are_told_how_many_come_first() {
+    let mut rig = setup(json!({}));
+    let order = rig.queue.open_order();
+    let tasks: Vec<u32> = (0..1500).map(|_| rig.admit(|admission| admission.order = order)).collect();
+    let behind = |ahead| Some(Standing { gate: Gate::Behind, until: Millis::MAX, ahead });
+    assert_eq!(gate(&rig, tasks[0]), Gate::Ready);
+    assert_eq!(rig.queue.standing(tasks[1]), behind(1));
+    assert_eq!(rig.queue.standing(tasks[999]), behind(999));
+    assert_eq!(rig.queue.standing(tasks[1000]), behind(1000));
+    assert_eq!(rig.queue.standing(tasks[1499]), behind(1000), "counted no further");
+    rig.queue.cancel(tasks[500]);
+    assert_eq!(rig.queue.standing(tasks[999]), behind(998));
+}
+
+#[test]
+fn what_is_gone_stands_nowhere() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.queue.cancel(slot);
+    assert_eq!(rig.queue.standing(slot), None);
+}
+
+#[test]
+fn a_time_is_given_by_the_clock_as_it_is_now() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.starts();
+    rig.answer(slot, 503);
+    rig.now -= 3_600_000;
+    rig.poll();
+    assert_eq!(until(&rig, slot).get(), rig.now + 1000);
+}
+
+#[test]
+fn the_codes_of_gates_stay() {
+    let gates = [
+        Gate::InFlight,
+        Gate::Started,
+        Gate::Parked,
+        Gate::Behind,
+        Gate::Due,
+        Gate::LaneHeld,
+        Gate::LanePaused,
+        Gate::Paused,
+        Gate::Offline,
+        Gate::Probing,
+        Gate::LaneLimit,
+        Gate::Limit,
+        Gate::Ready,
+    ];
+    assert_eq!(gates.map(Gate::code), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+}
