@@ -123,6 +123,13 @@ fn every_request_has_the_key_and_fingerprint_of_its_row() {
 }
 
 #[test]
+fn a_request_without_a_key_is_told_what_it_lacks() {
+    for (error, word) in [(KeyError::Method, "method"), (KeyError::Url, "URL")] {
+        assert!(error.to_string().contains(word), "{error:?}: {error}");
+    }
+}
+
+#[test]
 fn every_message_has_the_digest_that_nist_gives() {
     let rows = vectors("sha256.json");
     for row in &rows {
