@@ -250,6 +250,9 @@ fn a_lane_is_dropped_only_when_nothing_is_left_of_it() {
     rig.queue.pause(Some(rig.lane));
     assert!(!rig.queue.drop_lane(rig.lane), "it is paused");
     rig.queue.resume(rig.time(), Some(rig.lane));
+    let slot = rig.admit(|admission| admission.started = true);
+    assert!(!rig.queue.drop_lane(rig.lane), "a caller's own attempt is to be settled");
+    rig.answer(slot, 200);
     assert!(rig.queue.drop_lane(rig.lane));
     assert!(!rig.queue.drop_lane(rig.lane));
     let admission = rig.admission();
