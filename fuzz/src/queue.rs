@@ -118,7 +118,6 @@ impl Story {
             4..=6 => self.settle(pick, bits, amount),
             7 | 8 => self.poll(),
             9 => {
-                // A poll at the wake-up always has something to do, or a later wake-up.
                 self.now = self.now.max(self.queue.wake_at()).min(self.now.plus(Millis::new(1 << 32)));
                 self.poll();
             }
@@ -193,6 +192,7 @@ impl Story {
                 }
             }
             if actions.len() < BATCH {
+                assert!(self.queue.wake_at() > self.now, "L1: nothing left to do, and no rest");
                 return;
             }
         }
