@@ -222,17 +222,21 @@ fn one_call_of_poll_gives_a_batch_and_the_next_the_rest() {
 
 #[test]
 fn many_last_chances_end_over_several_polls() {
-    let mut rig = setup(json!({}));
-    rig.queue.pause(None);
-    for _ in 0..600 {
-        rig.admit(|admission| admission.expires_at = Rig::at(100));
+    // At the last instant, and after it.
+    for late in [0, 1] {
+        let mut rig = setup(json!({}));
+        rig.queue.pause(None);
+        for _ in 0..600 {
+            rig.admit(|admission| admission.expires_at = Rig::at(100));
+        }
+        rig.poll();
+        rig.wait(100 + late);
+        let ended = rig.poll();
+        assert_eq!(ended.len(), 600);
+        assert!(ended.iter().all(|action| matches!(action, Action::End(_, Reason::Expired))));
+        assert_eq!(rig.queue.wake_at(), Millis::MAX);
+        assert_eq!(rig.queue.depth(), 0);
     }
-    rig.wait(100);
-    let ended = rig.poll();
-    assert_eq!(ended.len(), 600);
-    assert!(ended.iter().all(|action| matches!(action, Action::End(_, Reason::Expired))));
-    assert_eq!(rig.queue.wake_at(), Millis::MAX);
-    assert_eq!(rig.queue.depth(), 0);
 }
 
 #[test]

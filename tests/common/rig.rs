@@ -87,6 +87,7 @@ impl Rig {
         let (mut all, mut actions) = (Vec::new(), Vec::new());
         loop {
             self.queue.poll(self.time(), &mut actions);
+            assert!(actions.len() <= BATCH, "{} at a time", actions.len());
             all.extend_from_slice(&actions);
             if actions.len() < BATCH {
                 return all;
