@@ -75,6 +75,19 @@ fn s9_a_longer_hold_takes_the_place_of_a_shorter_one() {
 }
 
 #[test]
+fn a_lane_wakes_the_queue_when_the_longer_of_two_holds_ends() {
+    let mut rig = setup_with(Limits { concurrency: 2, ..limits() }, json!({}));
+    let (first, second, waiting) = (rig.add(), rig.add(), rig.add());
+    rig.starts();
+    rig.limit(first, 200, 5_000);
+    assert_eq!(rig.queue.wake_at(), Rig::at(5_000));
+    rig.limit(second, 200, 6_000);
+    assert_eq!(rig.queue.wake_at(), Rig::at(6_000), "nothing can start before");
+    rig.wait(6_000);
+    assert_eq!(rig.starts(), [waiting]);
+}
+
+#[test]
 fn the_longest_wait_a_policy_allows_still_holds_the_lane() {
     for (asked, holds) in [(10_000, true), (10_001, false)] {
         let mut rig = setup(json!({ "maxServerDelayMs": 10_000 }));

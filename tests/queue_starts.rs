@@ -221,6 +221,17 @@ fn one_call_of_poll_gives_a_batch_and_the_next_the_rest() {
 }
 
 #[test]
+fn a_tasks_lane_is_known_until_it_ends() {
+    let mut rig = setup(json!({}));
+    let other = rig.queue.open_lane();
+    let (here, there) = (rig.add(), rig.add_to(other));
+    assert_eq!(rig.queue.lane_of(here), Some(rig.lane));
+    assert_eq!(rig.queue.lane_of(there), Some(other));
+    rig.queue.cancel(there);
+    assert_eq!(rig.queue.lane_of(there), None);
+}
+
+#[test]
 fn many_last_chances_end_over_several_polls() {
     // At the last instant, and after it.
     for late in [0, 1] {
