@@ -88,6 +88,20 @@ fn a_lane_wakes_the_queue_when_the_longer_of_two_holds_ends() {
 }
 
 #[test]
+fn a_hold_is_shown_until_it_ends_and_no_longer() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.starts();
+    rig.limit(slot, 200, 5_000);
+    rig.wait(4_999);
+    rig.poll();
+    assert_eq!(rig.queue.stats().lanes[0].held_until_at, Some(Rig::at(5_000)));
+    rig.wait(1);
+    rig.poll();
+    assert_eq!(rig.queue.stats().lanes[0].held_until_at, None);
+}
+
+#[test]
 fn the_longest_wait_a_policy_allows_still_holds_the_lane() {
     for (asked, holds) in [(10_000, true), (10_001, false)] {
         let mut rig = setup(json!({ "maxServerDelayMs": 10_000 }));
