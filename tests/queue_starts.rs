@@ -224,8 +224,8 @@ fn one_call_of_poll_gives_a_batch_and_the_next_the_rest() {
 fn only_a_connection_lost_while_offline_makes_the_lane_probe() {
     for (offline, expected) in [(true, 1), (false, 3)] {
         let mut rig = setup(json!({}));
-        (0..3).for_each(|_| drop(rig.add()));
-        let slots = rig.starts();
+        let slots = [rig.add(), rig.add(), rig.add()];
+        rig.starts();
         rig.queue.set_online(rig.time(), !offline);
         for slot in slots {
             rig.settle(slot, Outcome::NetworkError, 0, None);
