@@ -8,7 +8,7 @@ mod rig;
 use redrive::queue::{Gate, Limits, Standing};
 use redrive::task::{Flags, Outcome};
 use redrive::time::Millis;
-use rig::{Rig, limits, setup, setup_with};
+use rig::{NOTHING, Rig, limits, setup, setup_with};
 use serde_json::json;
 
 fn gate(rig: &Rig, slot: u32) -> Gate {
@@ -82,6 +82,10 @@ fn a_lane_that_was_offline_is_named_while_its_probe_runs() {
     rig.settle(first, Outcome::Offline, 0, None);
     rig.settle(second, Outcome::Offline, 0, None);
     rig.queue.set_online(rig.time(), true);
+    rig.queue.pause(None);
+    assert_eq!(rig.starts(), NOTHING);
+    rig.queue.resume(rig.time(), None);
+    assert_eq!(gate(&rig, second), Gate::Ready, "either may be the probe");
     assert_eq!(rig.starts(), [first]);
     assert_eq!(gate(&rig, second), Gate::Probing);
 }
