@@ -1,7 +1,7 @@
 // `npm run mutants -- [group]`: changes the core in thousands of small ways and counts the changes that no test
 // notices. Hours for all groups, minutes for one. The results, with what is left, are in docs/mutants.md.
 // Native tests only, and of them those of the group: what only JavaScript's tests notice counts as missed.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { at, root } from './lib/paths.mjs'
 import { main, run, StepError, step } from './lib/steps.mjs'
 import { rustStep } from './setup/rust.mjs'
@@ -49,6 +49,7 @@ async function tool() {
 async function group(name) {
   const { files, tests, seconds } = groups[name]
   const out = at('target', 'mutants', name)
+  mkdirSync(out, { recursive: true })
   const chosen = files.flatMap((file) => ['--file', file])
   const suites = ['--lib', ...tests.map((test) => `--test=${test}`)].map((word) => `--cargo-arg=${word}`)
   const flags = ['-j', '2', '--output', out, '--minimum-test-timeout', String(seconds)]
