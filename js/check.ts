@@ -89,11 +89,11 @@ export function show(value: unknown): string {
 
 export const origin: Rule = { ...text, expected: 'an http(s) origin', ok: (url) => !!originIn(url) }
 
-/** The origin of a URL that has one; undefined otherwise. (`URL.canParse` is younger than the engines meant.) */
+/** The origin of an http(s) URL; undefined otherwise. (`URL.canParse` is younger than the engines meant.) */
 export function originIn(url: unknown): string | undefined {
   try {
     const { origin } = new URL(String(url))
-    return origin === 'null' ? undefined : origin
+    return /^http/.test(origin) ? origin : undefined
   } catch {
     return undefined
   }

@@ -52,9 +52,8 @@ export class Dedupe {
     call.key = key
     call.fingerprint = fingerprint
     const { transport } = call
-    if (transport instanceof FetchTransport) putKey(call.headers, key, idempotency)
-    else {
-      putKey(call.headers, key, idempotency)
+    putKey(call.headers, key, idempotency)
+    if (!(transport instanceof FetchTransport)) {
       const header = idempotency?.header ?? 'Idempotency-Key'
       transport.putHeader?.(header, call.headers.get(header) ?? key)
     }
@@ -130,8 +129,18 @@ export class Dedupe {
 }
 
 async function materialOf({ method, url, headers, transport }: Call) {
-  const body = await bodyOf(transport)
-  return { method, url, contentType: headers.get('content-type') ?? '', body: body ?? '' }
+  const contentType = headers.get('content-type') ?? ''
+  return { method, url, contentType, body: withoutBoundary((await bodyOf(transport)) ?? '', contentType) }
+}
+
+/** Equal forms differ in the boundary that the platform draws for each. */
+function withoutBoundary(body: string | Uint8Array, contentType: string): string | Uint8Array {
+  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(contentType)?.[1]
+  if (boundary === undefined || typeof body === 'string') return body
+  // a character a byte, there and back
+  let text = ''
+  for (let at = 0; at < body.length; at += 8192) text += String.fromCharCode(...body.subarray(at, at + 8192))
+  return Uint8Array.from(text.replaceAll(boundary, 'boundary'), (character) => character.charCodeAt(0))
 }
 
 function bodyOf(transport: Transport): BodyContent | Promise<BodyContent> {

@@ -1,7 +1,6 @@
 /** Asks the user's `credentials` and `beforeAttempt` before a retry, inside a time limit that keeps a lease useful. */
 
 import { within } from './clock.ts'
-import { errorText } from './error-text.ts'
 import type { Host } from './host.ts'
 import type { AttemptContext, RetryTask } from './types.ts'
 import { UNSENT } from './unsent.ts'
@@ -14,7 +13,13 @@ export interface Asked {
   readonly outcome?: number
 }
 
-export async function askHooks(host: Host, task: RetryTask, context: AttemptContext): Promise<Asked> {
+/** `words`: what an error says, without secrets. */
+export async function askHooks(
+  host: Host,
+  task: RetryTask,
+  context: AttemptContext,
+  words: (error: unknown) => string,
+): Promise<Asked> {
   const { credentials, beforeAttempt, clock } = host.settings
   let overlay: Headers | null = null
   if (credentials) {
@@ -22,7 +27,7 @@ export async function askHooks(host: Host, task: RetryTask, context: AttemptCont
       const given = new Promise<HeadersInit>((resolve) => resolve(credentials(task, context)))
       overlay = readHeaders(await within(clock, HOOK_MS, 'credentials()', given))
     } catch (error) {
-      const message = `credentials() failed (${errorText(error)}): the attempt was given back and is tried again later`
+      const message = `credentials() failed (${words(error)}): the attempt was given back and is tried again later`
       host.degraded('credentials_failed', message, 'credentials')
       return { overlay: null, outcome: UNSENT.credentials }
     }
@@ -32,7 +37,7 @@ export async function askHooks(host: Host, task: RetryTask, context: AttemptCont
       const given = new Promise<boolean>((resolve) => resolve(beforeAttempt(task, context)))
       if ((await within(clock, HOOK_MS, 'beforeAttempt()', given)) === false) return { overlay, outcome: UNSENT.vetoed }
     } catch (error) {
-      host.degraded('hook_threw', `beforeAttempt() failed (${errorText(error)}): the attempt was made`, 'beforeAttempt')
+      host.degraded('hook_threw', `beforeAttempt() failed (${words(error)}): the attempt was made`, 'beforeAttempt')
     }
   }
   return { overlay }

@@ -1,7 +1,6 @@
 /** What happened to a task, line by line; words are made when somebody reads it. */
 
 import type { Finished } from './attempt.ts'
-import { errorText } from './error-text.ts'
 import type { Task } from './task.ts'
 import type { AttemptLog } from './types.ts'
 
@@ -29,9 +28,10 @@ export interface Entry {
 /** What an attempt was, with what was made of it. */
 export function lineOf(
   { startedAt, durationMs, status, answer, error }: Finished,
+  words: (error: unknown) => string,
   rest: Omit<Entry, 'startedAt' | 'durationMs' | 'status' | 'error'>,
 ): Entry {
-  return { ...rest, startedAt, durationMs, status, error: rest.sent && !answer ? errorText(error) : null }
+  return { ...rest, startedAt, durationMs, status, error: rest.sent && !answer ? words(error) : null }
 }
 
 /** The public form of a log line. */

@@ -48,6 +48,8 @@ export class Runner {
   readonly #engine: Engine
   readonly #timer: WakeTimer
   readonly #sanitizer: Sanitizer
+  /** What an error says, without secrets (S12). */
+  readonly #words = (error: unknown) => this.#sanitizer.message(error)
   readonly #tasks = new Map<number, Task>()
   readonly #onNetwork = () => this.#setOnline(!isOffline())
   #pumpQueued = false
@@ -261,7 +263,7 @@ export class Runner {
 
   /** Asks the user's hooks before the attempt. */
   async #ask(task: Task, controller: AbortController, context: AttemptContext): Promise<void> {
-    const { overlay, outcome } = await askHooks(this.host, this.show(task), context)
+    const { overlay, outcome } = await askHooks(this.host, this.show(task), context, this.#words)
     if (outcome === undefined) this.#send(task, controller, overlay, context)
     else this.settle(task, notSent(outcome, this.host.now()))
   }
@@ -304,7 +306,7 @@ export class Runner {
     const why = verdict === VERDICT.retry ? chosen(this.#engine, core) : undefined
     const log = (kind: Entry['kind'], next: string, nextAt = Number.NaN): Entry => {
       const curveMs = why?.curveMs ?? Number.NaN
-      const entry = lineOf(finished, { sent, kind, attemptNumber, serverDelayMs, curveMs, next, nextAt })
+      const entry = lineOf(finished, this.#words, { sent, kind, attemptNumber, serverDelayMs, curveMs, next, nextAt })
       task.log(entry)
       return entry
     }

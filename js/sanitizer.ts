@@ -2,6 +2,7 @@
 
 import type { Engine } from './core/engine.ts'
 import type { HeaderRules } from './core/generated/queue/glue.js'
+import { errorText } from './error-text.ts'
 import type { SanitizeOptions } from './options.ts'
 
 /** The core's classes of headers. */
@@ -17,7 +18,7 @@ export interface Sanitized {
 
 const REDACTED = 'REDACTED'
 /** They would end the header (RFC 9110, 5.5). */
-const UNSENDABLE = /[\r\n\0]/
+const UNSENDABLE = /[\r\n\0\u0100-\uffff]/
 
 export class Sanitizer {
   readonly #engine: Engine
@@ -37,7 +38,8 @@ export class Sanitizer {
     const names: string[] = []
     const values: string[] = []
     for (const [name, value] of given) {
-      names.push(name.toLowerCase())
+      // before lowering: the Kelvin sign becomes a k
+      names.push(/^[!-~]+$/.test(name) ? name.toLowerCase() : '\n')
       values.push(value)
     }
     if (names.length === 0) return { headers: {}, withheld: [], unknown: [] }
@@ -51,7 +53,8 @@ export class Sanitizer {
     }
     const kept: string[] = []
     for (const [i, value] of values.entries()) {
-      if (UNSENDABLE.test(value)) throw new TypeError(`headers: the value of '${names[i]}' holds CR, LF or NUL`)
+      if (UNSENDABLE.test(value))
+        throw new TypeError(`headers: the value of '${names[i]}' holds CR, LF, NUL or a character that is no byte`)
       if (classes[i] === CLASS.kept) kept.push(value)
     }
     const secret = scratch.answer(glue.secret_values(scratch.text(kept.join('\n'))))
@@ -90,6 +93,16 @@ export class Sanitizer {
       from = found[i + 2] as number
     }
     return shown + cut(from, size)
+  }
+
+  /** What an error says, as it may be logged: transports quote URLs, and hooks what they were given. */
+  message(error: unknown): string {
+    const { scratch, glue } = this.#engine
+    const text = errorText(error).replace(/\bhttps?:\/\/[^\s"'<>`]+/gi, (url) => this.url(url))
+    const count = glue.secret_values(scratch.text(text.replace(/\s+/g, ' ')))
+    if (!scratch.answer(count).includes(1)) return text
+    const name = error instanceof Error ? error.name : typeof error
+    return `${name}, whose message may hold a secret and is not shown`
   }
 
   free(): void {

@@ -5,11 +5,12 @@
 //! Above it stands a deny-list that no option lifts, since `persistHeaders: ['x-*']` is quickly
 //! written. Values are sniffed as well: a token in a harmless header is still a token.
 //!
-//! Nothing here allocates, and every answer takes time linear in the name or value. The values
+//! Nothing here allocates but for an escaped member, and every answer takes time linear in the name or value. The values
 //! themselves are not changed here: the host drops what must not be kept.
 #![forbid(unsafe_code)]
 
 mod decoded;
+mod members;
 mod names;
 mod rules;
 mod values;

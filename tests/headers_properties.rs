@@ -234,8 +234,9 @@ fn denied_names() -> Vec<String> {
 
 fn secrets() -> Vec<String> {
     let rows = vectors("header-values.json").into_iter();
-    let values =
-        rows.filter(|row| row["secret"] == true).map(|row| row["value"].as_str().unwrap().to_owned());
+    let values = rows
+        .filter(|row| row["secret"] == true && row["member"].is_null())
+        .map(|row| row["value"].as_str().unwrap().to_owned());
     // At the start a scheme needs nothing like a token behind it; amid text only those count that have one.
     let scheme =
         |value: &String| ["b", "d"].contains(&value.trim_start().to_lowercase().get(..1).unwrap_or(""));

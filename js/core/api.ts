@@ -58,7 +58,7 @@ export interface Core {
    * What a `RateLimit` field says (draft-ietf-httpapi-ratelimit-headers): of several limits the one with the least
    * remaining; null: malformed. `now`, epoch ms, is for forms that name an instant; today's all name a duration.
    */
-  parseRateLimit(header: string, now: number): { readonly remaining: number; readonly resetMs: number | null } | null
+  parseRateLimit(header: string, now?: number): { readonly remaining: number; readonly resetMs: number | null } | null
   /**
    * SHA-256 over the length-prefixed method, normalized URL (origin and query included), content-type class, canonical
    * body, scope and nonce: 64 hex digits. A body of a JSON type counts as its canonical form where that loses nothing,
@@ -175,7 +175,7 @@ export function makeCore(engine: Engine, keys: Keys): Core {
       })
     },
     parseRetryAfter,
-    parseRateLimit(header, now) {
+    parseRateLimit(header, now = 0) {
       follow('header', header, text)
       follow('now', now, TIME)
       const [remaining, resetMs = Number.NaN] = glue.parse_rate_limit(scratch.text(header))
@@ -247,11 +247,24 @@ function keyBody(body: unknown): { readonly content: string | Uint8Array; readon
     return { content: String(body), contentType: 'application/x-www-form-urlencoded' }
   }
   const known = typeof body === 'object' && (Array.isArray(body) || isPlain(body))
-  if (known) return { content: JSON.stringify(body), contentType: 'application/json' }
+  if (known) return { content: jsonOf(body), contentType: 'application/json' }
   const got = typeof body === 'object' ? body.constructor?.name : typeof body
   throw new TypeError(
     `request.body: expected text, bytes, URLSearchParams or a plain object, got ${got}; read it first`,
   )
+}
+
+function jsonOf(body: object): string {
+  let json: unknown
+  let why = 'it has no JSON'
+  try {
+    json = JSON.stringify(body)
+  } catch (error) {
+    // a cycle, a bigint: the platform's words name members, never values
+    why = String((error as Error).message).split('\n', 1)[0] ?? why
+  }
+  if (typeof json !== 'string') throw new TypeError(`request.body: expected what JSON can hold (${why})`)
+  return json
 }
 
 function isPlain(body: object): boolean {

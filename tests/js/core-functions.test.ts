@@ -211,7 +211,11 @@ test.each<[what: string, headers: unknown, says: RegExp]>([
     /number 2 is not one/,
   ],
   ['an empty name alone', { '': 'hush' }, /number 1 is not one/],
-  ['a value with a line break', { accept: 'hush\r\nx: y' }, /^headers: the value of 'accept' holds CR, LF or NUL$/],
+  [
+    'a value with a line break',
+    { accept: 'hush\r\nx: y' },
+    /^headers: the value of 'accept' holds CR, LF, NUL or a character that is no byte$/,
+  ],
   ['a value of a secret with NUL', { authorization: 'hush\0' }, /^headers: the value of 'authorization' holds/],
   ['nothing', null, /^headers: expected an object, got null/],
   ['text', 'accept: hush', /^headers: expected an object/],
@@ -265,4 +269,29 @@ test.each(wrong)('%s is refused, naming what was wrong and no secret', (_what, c
   expect(call).toThrow(error)
   expect(call).toThrow(says)
   expect(call).not.toThrow(/hush/)
+})
+
+test.each([
+  ['an object that says it has no JSON', { toJSON() {} }],
+  ['a bigint inside', { id: 1n }],
+])('generateIdempotencyKey refuses %s by name', (_, body) => {
+  const key = () => core.generateIdempotencyKey({ method: 'POST', url: 'https://api.test/', body })
+  expect(key).toThrow(TypeError)
+  expect(key).toThrow(/request\.body/)
+})
+
+test('a name that only lowering would make a token is none, and a character beyond a byte is no value', () => {
+  expect(() => core.sanitizeHeaders([['coo\u212Aie', 'a=b']])).toThrow(TypeError)
+  expect(() => core.sanitizeHeaders({ accept: 'a\u0100b' })).toThrow(/no byte/)
+})
+
+test('parseRateLimit goes without the time', () => {
+  expect(core.parseRateLimit('"a";r=0;t=3')).toEqual({ remaining: 0, resetMs: 3_000 })
+})
+
+test('S12 a secret in baggage is found by its name and behind escapes', () => {
+  for (const baggage of ['userToken=Bearer%20abcdef', 'plan=free,password=hunter2', 'x=%22AKIAEXAMPLE000000000%22']) {
+    expect(core.sanitizeHeaders({ baggage })).toEqual({ headers: {}, withheld: ['baggage'], unknown: [] })
+  }
+  expect(core.sanitizeHeaders({ baggage: 'plan=free,author=kim' }).withheld).toEqual([])
 })

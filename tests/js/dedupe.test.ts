@@ -216,3 +216,20 @@ test('fetch that fails after the task has ended is a task of its own, with the s
   expect(markOf(answer.value)).toBeUndefined()
   expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key')))).toEqual(new Set([KEY]))
 })
+
+test('S14 equal forms are one task, whatever boundary the platform drew', async () => {
+  const { queue, server, clock } = await setup()
+  const form = (sku: string) => {
+    const data = new FormData()
+    data.set('sku', sku)
+    return data
+  }
+  const redrive = { idempotencyKey: 'form-1' }
+  const first = await queue.enqueue(ORDERS, { method: 'POST', body: form('tea'), redrive })
+  const second = await queue.enqueue(ORDERS, { method: 'POST', body: form('tea'), redrive })
+  expect(second).toMatchObject({ taskId: first.taskId, deduplicated: true })
+  const other = queue.enqueue(ORDERS, { method: 'POST', body: form('milk'), redrive })
+  await expect(other).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
+  await clock.advance(1_000)
+  expect(server.hits).toBe(1)
+})
