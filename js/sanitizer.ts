@@ -38,31 +38,32 @@ export class Sanitizer {
     const names: string[] = []
     const values: string[] = []
     for (const [name, value] of given) {
-      // before lowering: the Kelvin sign becomes a k
-      names.push(/^[!-~]+$/.test(name) ? name.toLowerCase() : '\n')
+      names.push(name)
       values.push(value)
     }
     if (names.length === 0) return { headers: {}, withheld: [], unknown: [] }
-    const count = this.#rules.classify(scratch.text(names.join('\n')))
+    // each looked at only if one of them all gives cause; the core takes names in any case
+    const all = names.join('\n')
+    const count = this.#rules.classify(scratch.text(all))
     const classes = scratch.answer(count).slice()
-    // a name that is empty or holds a line break is not one name to the core
-    const refused =
-      count === names.length ? classes.indexOf(CLASS.refused) : names.findIndex((name) => !/^.+$/.test(name))
+    // one that is empty, holds a line break, or becomes a token only when it is lowered is not one name to the core
+    const odd = count !== names.length || /[^\n!-~]/.test(all)
+    const refused = odd ? names.findIndex((name) => !/^[!-~]+$/.test(name)) : classes.indexOf(CLASS.refused)
     if (refused >= 0) {
       throw new TypeError(`headers: expected names that are RFC 9110 tokens; number ${refused + 1} is not one`)
     }
-    const kept: string[] = []
-    for (const [i, value] of values.entries()) {
-      if (UNSENDABLE.test(value))
-        throw new TypeError(`headers: the value of '${names[i]}' holds CR, LF, NUL or a character that is no byte`)
-      if (classes[i] === CLASS.kept) kept.push(value)
+    if (UNSENDABLE.test(values.join(' '))) {
+      const name = names[values.findIndex((value) => UNSENDABLE.test(value))]
+      throw new TypeError(`headers: the value of '${name}' holds CR, LF, NUL or a character that is no byte`)
     }
+    const kept = values.filter((_, i) => classes[i] === CLASS.kept)
     const secret = scratch.answer(glue.secret_values(scratch.text(kept.join('\n'))))
     const headers = new Map<string, string>()
     const withheld = new Set<string>()
     const unknown = new Set<string>()
     let looked = 0
-    for (const [i, name] of names.entries()) {
+    for (let i = 0; i < names.length; i++) {
+      const name = (names[i] as string).toLowerCase()
       const found = classes[i]
       const value = values[i] as string
       if (found === CLASS.kept && secret[looked++] !== 1) {
