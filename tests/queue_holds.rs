@@ -237,3 +237,14 @@ fn s9_a_verdict_says_what_its_delay_is_made_of() {
     let Verdict::Retry { delay, wait, .. } = verdict else { panic!() };
     assert_eq!(delay.get(), 120_000 + wait.spread.get());
 }
+
+#[test]
+fn a_hold_of_no_time_is_none() {
+    let mut rig = setup_with(Limits { concurrency: 1, ..limits() }, json!({}));
+    let (first, second) = (rig.add(), rig.add());
+    assert_eq!(rig.starts(), [first]);
+    rig.wait(700);
+    assert_eq!(rig.limit(first, 200, 0), Verdict::Succeeded);
+    assert_eq!(rig.queue.due_at(second), Some(Rig::at(0)), "it was due all the time");
+    assert_eq!(rig.starts(), [second]);
+}

@@ -120,7 +120,10 @@ fn learn(book: &mut Book, at: usize, answer: &Answer) {
     let server = answer.server.filter(|ms| speaks_for_all && *ms <= most);
     let limit = answer.limit.filter(|ms| answered && *ms <= most);
     if let Some(ms) = server.or(limit) {
-        lane.held_until = lane.held_until.max(sum(now, ms));
+        // no time is no hold
+        if ms > 0 {
+            lane.held_until = lane.held_until.max(sum(now, ms));
+        }
     }
 }
 

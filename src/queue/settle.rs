@@ -125,7 +125,9 @@ impl Queue {
         let refused = ended.outcome == Outcome::Response && matches!(ended.status, 429 | 503);
         let answered = matches!(ended.outcome, Outcome::Response | Outcome::RedirectRefused);
         let rate_limit = ended.rate_limit.filter(|_| answered).filter(usable);
-        if let Some(delay) = ended.server_delay.filter(|_| refused).filter(usable).or(rate_limit) {
+        let asked = ended.server_delay.filter(|_| refused).filter(usable).or(rate_limit);
+        // No time is no hold: it would make those who are due look due only now.
+        if let Some(delay) = asked.filter(|delay| *delay > Millis::ZERO) {
             lane.held_until = lane.held_until.max(now.plus(delay));
         }
         let class = classify(&interned.policy, ended.outcome, ended.status, task.flags);
