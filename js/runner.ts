@@ -49,7 +49,7 @@ export class Runner {
   readonly #timer: WakeTimer
   readonly #sanitizer: Sanitizer
   /** What an error says, without secrets (S12). */
-  readonly #words = (error: unknown) => this.#sanitizer.message(error)
+  readonly #words = (error: unknown) => this.guard(() => this.#sanitizer.message(error)) ?? 'an error'
   readonly #tasks = new Map<number, Task>()
   readonly #onNetwork = () => this.#setOnline(!isOffline())
   #pumpQueued = false

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { instantiate } from '../../js/core/inline.ts'
+import { instantiateKeys } from '../../js/core/keys-inline.ts'
+import { preparing } from '../../js/prepare.ts'
+import { RetryQueue } from '../../js/queue.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { ORDERS, watch } from './setup.ts'
+
+test('S18 S22 a core that traps while it reads what a hook threw still answers the caller', async () => {
+  const trapped = async () => {
+    const engine = await instantiate()
+    const secret_values = () => {
+      throw new WebAssembly.RuntimeError('unreachable')
+    }
+    return { ...engine, glue: { ...engine.glue, secret_values } }
+  }
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const credentials = () => {
+    throw new Error('no token')
+  }
+  const load = async () => ({ prepare: preparing(trapped, instantiateKeys) })
+  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, credentials }, load)
+  await queue.ready
+  server.reply(503)
+  const answer = watch(queue.fetch(ORDERS))
+  await clock.advance(2_000)
+  expect(answer.value?.status).toBe(503)
+})
