@@ -11,7 +11,18 @@ export interface Chosen {
   readonly curveMs: number
   /** The next attempt follows a 401. */
   readonly authorize: boolean
+  /** Position in the window of spread waits; -1: none yet. This, `previousDelayMs` and `marks` are what `adopt` wants back. */
+  readonly phase: number
+  readonly previousDelayMs: number
+  readonly marks: number
+  /** The attempt was given back. */
+  readonly refunded: boolean
+  /** How much of the delay is the server's: nothing undercuts it. */
+  readonly serverMs: number
 }
+
+/** How many numbers `settle` leaves. */
+const DECISION = 11
 
 /** The gates before an attempt, by the core's numbers. */
 export const GATES = [
@@ -38,10 +49,21 @@ export interface Standing {
   readonly ahead: number
 }
 
-/** Right after a `settle` that said retry. */
+/** Right after a `settle` that said retry; or parked, where `delayMs` is `serverMs`. */
 export function chosen({ memory }: Engine, core: CoreQueue): Chosen {
-  const [delayMs = 0, curveMs = 0, , , , authorize = 0] = new Float64Array(memory.buffer, core.decisionPtr(), 6)
-  return { delayMs, curveMs, authorize: authorize === 1 }
+  const numbers = new Float64Array(memory.buffer, core.decisionPtr(), DECISION)
+  const [delayMs = 0, curveMs = 0, , , , authorize = 0] = numbers
+  const [phase = -1, previousDelayMs = 0, marks = 0, refunded = 0, serverMs = 0] = numbers.subarray(6)
+  return {
+    delayMs,
+    curveMs,
+    authorize: authorize === 1,
+    phase,
+    previousDelayMs,
+    marks,
+    refunded: refunded === 1,
+    serverMs,
+  }
 }
 
 /** undefined: there is no such task. */

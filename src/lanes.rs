@@ -21,6 +21,8 @@ pub(crate) struct Lane {
     pub in_flight: u32,
     /// First attempts of callers between admission and settlement.
     pub started: u32,
+    /// How many of those two are of tasks that a store has leased.
+    pub leased: u32,
     pub held_until: Millis,
     pub paused: bool,
     /// Failed while the host was offline.
@@ -67,9 +69,13 @@ impl Lane {
         !tasks && !self.paused && self.held_until <= now
     }
 
-    fn may_start(&self, now: Millis, limit: u32) -> bool {
+    /// How many more attempts of the queue may start, as far as the lane has a say.
+    pub fn room(&self, now: Millis, limit: u32) -> u32 {
+        if self.paused || self.held_until > now || !self.breaker.permits(now) {
+            return 0;
+        }
         let limit = if self.probing { limit.min(1) } else { limit };
-        !self.paused && self.held_until <= now && self.in_flight < limit && self.breaker.permits(now)
+        limit.saturating_sub(self.in_flight)
     }
 }
 
@@ -113,7 +119,7 @@ impl Lanes {
     pub fn refresh(&mut self, index: u32, now: Millis) {
         let Some(lane) = self.slots.at_mut(index) else { return };
         let front = lane.ready.front().map(|(priority, _)| priority);
-        let wanted = front.filter(|_| lane.may_start(now, self.limit));
+        let wanted = front.filter(|_| lane.room(now, self.limit) > 0);
         if wanted != lane.in_line_at {
             if let Some(priority) = lane.in_line_at {
                 self.line.remove(&mut self.links, index, priority);

@@ -8,10 +8,13 @@
 //! The gates before a start, in this order: its turn in its order, deadline, attempts, the lane's hold, breaker, retry
 //! budget, limits. What the queue starts never passes its limits; a caller's own first attempt
 //! is neither held back nor counted.
+//!
+//! A task that a store keeps is here for one attempt at a time: [`Queue::adopt`].
 
 #![forbid(unsafe_code)]
 
 mod admit;
+mod adopt;
 mod control;
 mod poll;
 mod report;
@@ -19,6 +22,7 @@ mod settle;
 mod standing;
 
 pub use admit::{Admission, Cancelled};
+pub use adopt::{Carry, Past};
 pub use poll::{Action, BATCH};
 pub use report::{LaneStats, Stats};
 pub use settle::{Ended, Verdict, Wait};
@@ -31,7 +35,7 @@ use crate::orders::Orders;
 use crate::policy::Policy;
 use crate::rng::SplitMix64;
 use crate::slots::Slots;
-use crate::task::{Reason, State, Task};
+use crate::task::{Flags, Reason, State, Task};
 use crate::time::{Millis, Timeline};
 
 /// What a queue may hold and run.
@@ -75,6 +79,9 @@ pub struct Queue {
     /// Tasks at their last instant: they end unless this very poll starts them.
     last_chances: Vec<u32>,
     in_flight: u32,
+    /// Tasks that a store has leased to this queue.
+    leased: u32,
+    /// Bodies of all others.
     bytes: u64,
     unusable_retry_after: u32,
     paused: bool,
@@ -99,6 +106,7 @@ impl Queue {
             deadlines: Agenda::default(),
             last_chances: Vec::new(),
             in_flight: 0,
+            leased: 0,
             bytes: 0,
             unusable_retry_after: 0,
             paused: false,
@@ -184,8 +192,15 @@ impl Queue {
     /// Frees the slot of a detached task, and gives the next of its order its turn.
     fn forget(&mut self, index: u32) {
         let Some(task) = self.tasks.remove(self.tasks.handle(index)) else { return };
-        self.bytes = self.bytes.saturating_sub(task.bytes);
         self.drop_use(task.policy);
+        if task.flags.contains(Flags::LEASED) {
+            self.leased = self.leased.saturating_sub(1);
+            if let Some(lane) = self.lanes.at_mut(task.lane) {
+                lane.leased = lane.leased.saturating_sub(1);
+            }
+            return;
+        }
+        self.bytes = self.bytes.saturating_sub(task.bytes);
         if let Some(next) = self.orders.succeed(task.order, index) {
             let not_before = self.tasks.at(next).map_or(Millis::ZERO, |next| next.not_before);
             self.detach(next);

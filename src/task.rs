@@ -42,26 +42,53 @@ impl Flags {
     pub(crate) const UNAUTHORIZED: Flags = Flags(16);
     /// Its end was asked for while an attempt ran.
     pub(crate) const CANCEL_REQUESTED: Flags = Flags(32);
-    /// One attempt given back for a 401; the bits above count them.
-    const UNAUTHORIZED_REFUND: u8 = 64;
+    /// It is a store's, and here for one attempt only.
+    pub(crate) const LEASED: Flags = Flags(64);
 
     /// Neither of `other` any more.
     pub(crate) const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
     }
+}
 
-    /// Attempts given back for a 401.
-    pub(crate) const fn unauthorized_refunds(self) -> u8 {
-        self.0 / Flags::UNAUTHORIZED_REFUND
+/// Attempts given back, and those for a 401 among them: two counts in one byte.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Refunds(u8);
+
+impl Refunds {
+    /// One for a 401; the bits below count all.
+    const UNAUTHORIZED: u8 = 32;
+    const MOST: u8 = Refunds::UNAUTHORIZED - 1;
+    const MOST_UNAUTHORIZED: u8 = 3;
+
+    /// `all`, at most 31, of them `unauthorized` for a 401, at most three.
+    pub const fn new(all: u8, unauthorized: u8) -> Refunds {
+        let all = if all < Refunds::MOST { all } else { Refunds::MOST };
+        let most = Refunds::MOST_UNAUTHORIZED;
+        let unauthorized = if unauthorized < most { unauthorized } else { most };
+        Refunds(unauthorized.wrapping_mul(Refunds::UNAUTHORIZED) | all)
     }
 
-    /// One more, at most three.
-    pub(crate) const fn with_unauthorized_refund(self) -> Flags {
-        if self.unauthorized_refunds() < 3 {
-            Flags(self.0.wrapping_add(Flags::UNAUTHORIZED_REFUND))
-        } else {
-            self
-        }
+    /// For whatever cause.
+    pub const fn all(self) -> u8 {
+        self.0 % Refunds::UNAUTHORIZED
+    }
+
+    /// For a 401.
+    pub const fn unauthorized(self) -> u8 {
+        self.0 / Refunds::UNAUTHORIZED
+    }
+
+    /// One more.
+    #[must_use]
+    pub const fn with_one(self) -> Refunds {
+        Refunds::new(self.all().saturating_add(1), self.unauthorized())
+    }
+
+    /// One more, for a 401.
+    #[must_use]
+    pub const fn with_unauthorized(self) -> Refunds {
+        Refunds::new(self.all().saturating_add(1), self.unauthorized().saturating_add(1))
     }
 }
 
@@ -180,8 +207,7 @@ pub(crate) struct Task {
     pub flags: Flags,
     /// Attempts made and not given back, at most 100.
     pub attempts: u8,
-    /// Attempts given back.
-    pub refunds: u8,
+    pub refunds: Refunds,
     pub state: State,
 }
 
@@ -217,17 +243,28 @@ mod tests {
     #[test]
     fn the_hosts_flags_and_the_queues_notes_share_a_byte_and_nothing_else() {
         let host = Flags::from_bits(u32::MAX);
-        let mut flags = host.with(Flags::PHASED);
-        for refunds in [1, 2, 3, 3] {
-            flags = flags.with_unauthorized_refund();
-            assert_eq!(flags.unauthorized_refunds(), refunds);
+        for note in [Flags::PHASED, Flags::UNAUTHORIZED, Flags::CANCEL_REQUESTED, Flags::LEASED] {
+            assert!(!host.contains(note), "a host cannot set {note:?}");
         }
-        flags = flags.with(Flags::UNAUTHORIZED).with(Flags::CANCEL_REQUESTED).without(Flags::UNAUTHORIZED);
+        let flags = host
+            .with(Flags::PHASED)
+            .with(Flags::UNAUTHORIZED)
+            .with(Flags::CANCEL_REQUESTED)
+            .without(Flags::UNAUTHORIZED);
         assert!(
             flags.contains(host) && flags.contains(Flags::PHASED) && flags.contains(Flags::CANCEL_REQUESTED)
         );
         assert!(!flags.contains(Flags::UNAUTHORIZED));
-        assert_eq!(host.unauthorized_refunds(), 0, "a host cannot set them");
+    }
+
+    #[test]
+    fn the_two_counts_of_refunds_do_not_run_into_each_other() {
+        let mut refunds = Refunds::default();
+        for all in 1..=40 {
+            refunds = if all % 10 == 0 { refunds.with_unauthorized() } else { refunds.with_one() };
+            assert_eq!((refunds.all(), refunds.unauthorized()), (all.min(31), (all / 10).min(3)));
+        }
+        assert_eq!(Refunds::new(u8::MAX, u8::MAX), refunds);
     }
 
     #[test]

@@ -169,6 +169,10 @@ pub struct Task {
     pub vague: bool,
     /// Its end was asked for while an attempt ran.
     pub cancelled: bool,
+    /// A store's, and here for one attempt.
+    pub leased: bool,
+    /// Its position in the window of spread waits, as far as a store has told it.
+    pub phase: Option<u32>,
     /// Where it is.
     pub place: Place,
 }
@@ -190,8 +194,10 @@ pub struct Lane {
     pub longest_call: u64,
     /// Attempts that run and count.
     pub in_flight: u32,
-    /// Tasks held.
+    /// Tasks held, without leased ones.
     pub depth: u32,
+    /// Leased tasks.
+    pub leased: u32,
 }
 
 /// Everything known of a queue.
@@ -218,7 +224,9 @@ pub struct Book {
     pub paused: bool,
     /// The host is offline.
     pub offline: bool,
-    /// Bytes held.
+    /// Tasks held that count against the capacity: all but those that a store has leased.
+    pub held: u64,
+    /// Their bytes.
     pub bytes: u64,
     /// Tasks ever taken.
     pub accepted: u64,
@@ -243,6 +251,7 @@ impl Book {
             gone: Vec::new(),
             paused: false,
             offline: false,
+            held: 0,
             bytes: 0,
             accepted: 0,
             ended: 0,
@@ -267,8 +276,13 @@ impl Book {
         if let Some(order) = task.order {
             self.orders[order].push_back(task.id);
         }
-        self.lanes[task.lane].depth += 1;
-        self.bytes += task.bytes;
+        if task.leased {
+            self.lanes[task.lane].leased += 1;
+        } else {
+            self.lanes[task.lane].depth += 1;
+            self.held += 1;
+            self.bytes += task.bytes;
+        }
         self.accepted += 1;
         self.tasks.push(task);
     }
@@ -279,8 +293,13 @@ impl Book {
         let task = self.tasks.remove(at);
         self.ids.remove(&task.slot);
         self.gone.push(task.slot);
-        self.lanes[task.lane].depth -= 1;
-        self.bytes -= task.bytes;
+        if task.leased {
+            self.lanes[task.lane].leased -= 1;
+        } else {
+            self.lanes[task.lane].depth -= 1;
+            self.held -= 1;
+            self.bytes -= task.bytes;
+        }
         self.ended += 1;
         let Some(order) = task.order else { return };
         let led = self.orders[order].front() == Some(&task.id);
@@ -294,10 +313,16 @@ impl Book {
     /// An attempt begins.
     pub fn start(&mut self, at: usize) {
         let task = &mut self.tasks[at];
-        task.place = Place::InFlight;
         task.attempts += 1;
         task.started = self.line.now;
         task.vague = false;
+        self.run(at);
+    }
+
+    /// An attempt runs, and counts.
+    pub fn run(&mut self, at: usize) {
+        let task = &mut self.tasks[at];
+        task.place = Place::InFlight;
         self.lanes[task.lane].in_flight += 1;
         self.running.push(task.slot);
     }
@@ -337,8 +362,23 @@ impl Book {
     pub fn lets_start(&self, lane: usize) -> bool {
         let lane = &self.lanes[lane];
         let most = if lane.probing { 1 } else { self.bounds.per_lane };
-        let here = !lane.paused && lane.in_flight < most;
-        here && !self.paused && !self.offline && (self.running.len() as u32) < self.bounds.concurrency
+        !lane.paused && lane.in_flight < most && self.vacancies() > 0
+    }
+
+    /// How many more attempts may start over all lanes.
+    pub fn vacancies(&self) -> u32 {
+        let shut = self.paused || self.offline;
+        if shut { 0 } else { self.bounds.concurrency.saturating_sub(self.running.len() as u32) }
+    }
+
+    /// How many more a lane lets start at `now`.
+    pub fn room(&self, lane: usize, now: u64) -> u32 {
+        let lane = &self.lanes[lane];
+        if lane.paused || lane.held_until > now {
+            return 0;
+        }
+        let most = if lane.probing { self.bounds.per_lane.min(1) } else { self.bounds.per_lane };
+        most.saturating_sub(lane.in_flight)
     }
 
     /// Whether a task could surely start now.

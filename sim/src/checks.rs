@@ -124,8 +124,8 @@ pub fn after_poll(book: &Book) -> Checked {
 
 /// After every event: the books agree. `turn` counts the events.
 pub fn after_event<C: Core>(book: &Book, core: &mut C, turn: usize) -> Checked {
-    let held = book.tasks.len() as u64;
-    ensure!(book.accepted == held + book.ended, "S2", "{} accepted, {held} held", book.accepted);
+    let (here, held) = (book.tasks.len() as u64, book.held);
+    ensure!(book.accepted == here + book.ended, "S2", "{} accepted, {here} here", book.accepted);
     let depth = core.depth();
     ensure!(u64::from(depth) == held, "S2", "the queue holds {depth}, accepted and not ended are {held}");
     ensure!(core.bytes() == book.bytes, "S2", "the queue holds {} bytes, not {}", core.bytes(), book.bytes);

@@ -23,6 +23,8 @@ pub struct Totals {
     pub events: u64,
     /// Tasks accepted.
     pub tasks: u64,
+    /// Tasks leased by a store.
+    pub leases: u64,
     /// Tasks refused because the queue was full.
     pub refused: u64,
     /// Attempts of the queue.
@@ -36,6 +38,7 @@ impl Totals {
     pub fn add(&mut self, more: &Totals) {
         self.events += more.events;
         self.tasks += more.tasks;
+        self.leases += more.leases;
         self.refused += more.refused;
         self.starts += more.starts;
         self.ends.iter_mut().zip(more.ends).for_each(|(sum, count)| *sum += count);
@@ -54,8 +57,8 @@ pub struct Driver<C> {
     pub(crate) handles: Vec<u32>,
     pub(crate) orders: Vec<u32>,
     actions: Vec<Action>,
-    checked: bool,
-    turn: usize,
+    pub(crate) checked: bool,
+    pub(crate) turn: usize,
 }
 
 impl<C: Core> Driver<C> {
@@ -107,9 +110,15 @@ impl<C: Core> Driver<C> {
             Event::ReopenOrder(order) => self.reopen_order(*order)?,
             Event::ReopenLane(lane) => self.reopen_lane(*lane)?,
             Event::Renew(policy) => self.renew(*policy),
+            Event::Adopt(adoption) => self.adopt(adoption)?,
+            Event::Hold { lane, ms } => self.hold(*lane, *ms),
         }
         self.note_standing();
-        if self.checked { checks::after_event(&self.book, &mut self.core, self.turn) } else { Ok(()) }
+        if self.checked {
+            checks::after_event(&self.book, &mut self.core, self.turn)?;
+            self.check_room()?;
+        }
+        Ok(())
     }
 
     /// The end of the world is a good one: all resumed and online, a server that takes everything, and a
@@ -151,20 +160,8 @@ impl<C: Core> Driver<C> {
         let lane = usize::from(arrival.lane) % self.book.lanes.len();
         let policy = usize::from(arrival.policy) % self.handles.len();
         let order = arrival.order.map(|order| usize::from(order) % self.orders.len());
-        let distant = |ms: Option<u64>| Millis::new(ms.map_or(NEVER, |ms| sum(self.wall, ms)));
-        let created = Millis::new(self.wall.saturating_sub(arrival.age));
-        let admission = Admission {
-            lane: self.book.lanes[lane].handle,
-            policy: self.handles[policy],
-            priority: arrival.priority,
-            bytes: u64::from(arrival.bytes),
-            flags: Flags::from_bits(u32::from(arrival.flags)),
-            created_at: created,
-            expires_at: distant(arrival.expires),
-            wait_until: distant(arrival.waits),
-            order: order.map_or(NONE, |order| self.orders[order]),
-            started: arrival.made.is_some(),
-        };
+        let order_handle = order.map_or(NONE, |order| self.orders[order]);
+        let admission = Admission { order: order_handle, ..self.admission(arrival) };
         let slot = self.core.admit(now, &admission);
         let numbers = [
             tape::instant(now),
@@ -173,7 +170,7 @@ impl<C: Core> Driver<C> {
             f64::from(admission.priority),
             admission.bytes as f64,
             f64::from(arrival.flags),
-            tape::instant(created),
+            tape::instant(admission.created_at),
             tape::instant(admission.expires_at),
             tape::instant(admission.wait_until),
             f64::from(admission.order),
@@ -181,7 +178,7 @@ impl<C: Core> Driver<C> {
         ];
         self.tape.call("admit", &numbers, &[f64::from(slot.unwrap_or(NONE))]);
         let book = &self.book;
-        let full = book.tasks.len() as u64 >= u64::from(book.bounds.capacity)
+        let full = book.held >= u64::from(book.bounds.capacity)
             || book.bytes + admission.bytes > book.bounds.capacity_bytes;
         let unfit = order.is_some() && admission.started;
         ensure!(
@@ -196,7 +193,7 @@ impl<C: Core> Driver<C> {
         ensure!(book.find(slot).is_none(), "S5", "slot {slot} was given to a second task");
         self.totals.tasks += 1;
         let line = book.line;
-        let created = line.inward(created.get());
+        let created = line.inward(admission.created_at.get());
         let task = Task {
             id: book.accepted,
             slot,
@@ -220,12 +217,32 @@ impl<C: Core> Driver<C> {
             server_until: 0,
             vague: false,
             cancelled: false,
+            leased: false,
+            phase: None,
             place: if admission.started { Place::Started } else { Place::Waiting },
         };
         self.book.add(task);
         match &arrival.made {
             Some(answer) => self.settle(slot, answer),
             None => Ok(()),
+        }
+    }
+
+    /// An arrival as the core is told of it, in no order.
+    pub(crate) fn admission(&self, arrival: &Arrival) -> Admission {
+        let distant = |ms: Option<u64>| Millis::new(ms.map_or(NEVER, |ms| sum(self.wall, ms)));
+        let lane = usize::from(arrival.lane) % self.book.lanes.len();
+        Admission {
+            lane: self.book.lanes[lane].handle,
+            policy: self.handles[usize::from(arrival.policy) % self.handles.len()],
+            priority: arrival.priority,
+            bytes: u64::from(arrival.bytes),
+            flags: Flags::from_bits(u32::from(arrival.flags)),
+            created_at: Millis::new(self.wall.saturating_sub(arrival.age)),
+            expires_at: distant(arrival.expires),
+            wait_until: distant(arrival.waits),
+            order: NONE,
+            started: arrival.made.is_some(),
         }
     }
 
@@ -248,7 +265,7 @@ impl<C: Core> Driver<C> {
         picked.map_or(Ok(()), |slot| self.settle(slot, answer))
     }
 
-    fn settle(&mut self, slot: u32, answer: &Answer) -> Result<(), Violation> {
+    pub(crate) fn settle(&mut self, slot: u32, answer: &Answer) -> Result<(), Violation> {
         let now = self.now();
         let ended = Ended {
             outcome: Outcome::from_code(u32::from(answer.outcome)),
@@ -259,7 +276,7 @@ impl<C: Core> Driver<C> {
             duration: answer.took.map(Millis::new),
         };
         let lane = self.core.lane_of(slot).unwrap_or(NONE);
-        let verdict = self.core.settle(now, slot, &ended);
+        let (verdict, carry) = self.core.settle_and_carry(now, slot, &ended);
         let numbers = [
             tape::instant(now),
             f64::from(slot),
@@ -270,14 +287,14 @@ impl<C: Core> Driver<C> {
             tape::optional(answer.limit),
             f64::from(u8::from(answer.unusable)),
         ];
-        let answers = tape::verdict(verdict, self.core.held_until(lane, now));
+        let answers = tape::verdict(verdict, carry, self.core.held_until(lane, now));
         self.tape.call("settle", &numbers, &answers);
         if !matches!(verdict, Verdict::Retry { .. } | Verdict::Parked | Verdict::Stale) {
             self.totals.ends[answers[0] as usize] += 1;
         }
         let runs = |task: &Task| matches!(task.place, Place::InFlight | Place::Started);
         match self.book.find(slot).filter(|at| runs(&self.book.tasks[*at])) {
-            Some(at) => verdicts::settled(&mut self.book, at, answer, verdict),
+            Some(at) => verdicts::settled(&mut self.book, at, answer, (verdict, carry)),
             None => {
                 let stale = verdict == Verdict::Stale;
                 ensure!(stale, "S14", "slot {slot} has no attempt in flight and was judged {verdict:?}");
@@ -337,6 +354,7 @@ impl<C: Core> Driver<C> {
         let held = [self.core.depth(), self.core.in_flight()].map(f64::from);
         self.tape.call("depth", &[], &held[..1]);
         self.tape.call("inFlight", &[], &held[1..]);
+        self.note_room();
         let count = self.book.tasks.len();
         if count == 0 {
             return;

@@ -93,6 +93,29 @@ pub enum Event {
     ReopenLane(u8),
     /// A policy is given back and kept again.
     Renew(u8),
+    /// A store leases a task for one attempt.
+    Adopt(Adoption),
+    /// A lane is held for what was learned elsewhere.
+    Hold { lane: u8, ms: u64 },
+}
+
+/// A task on lease.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Adoption {
+    /// The request, as those that come in; its copies, order and priority have no say.
+    pub task: Arrival,
+    /// How long ago its first attempt began, if one was sent.
+    pub sent: Option<u64>,
+    /// Attempts counted, this one too.
+    pub attempts: u32,
+    /// Attempts given back.
+    pub refunds: u32,
+    /// Its position in the window of spread waits.
+    pub phase: Option<u32>,
+    /// The curve's last wait.
+    pub previous: u64,
+    /// The queue's own notes.
+    pub marks: u32,
 }
 
 /// Tasks on their way in.

@@ -13,6 +13,7 @@ mod controls;
 pub mod crowd;
 pub mod driver;
 pub mod event;
+mod leases;
 pub mod policies;
 pub mod port;
 pub mod range;

@@ -133,10 +133,11 @@ fn summary(totals: &Totals) -> String {
     let ends = totals.ends.iter().enumerate().filter(|(_, count)| **count > 0);
     let ends: Vec<String> = ends.map(|(code, count)| format!("{} {count}", reason(code as u32))).collect();
     format!(
-        "{} events, {} tasks ({} more refused), {} starts; ends: {}",
+        "{} events, {} tasks ({} more refused), {} leases, {} starts; ends: {}",
         totals.events,
         totals.tasks,
         totals.refused,
+        totals.leases,
         totals.starts,
         ends.join(", ")
     )

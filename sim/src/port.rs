@@ -1,7 +1,9 @@
 //! The core behind a trait, so that the same worlds can be run on cores that are wrong on purpose.
 
 use redrive::policy::Policy;
-use redrive::queue::{Action, Admission, Cancelled, Ended, Limits, Queue, Standing, Stats, Verdict};
+use redrive::queue::{
+    Action, Admission, Cancelled, Carry, Ended, Limits, Past, Queue, Standing, Stats, Verdict,
+};
 use redrive::time::Millis;
 
 macro_rules! port {
@@ -39,10 +41,18 @@ port! {
     fn drop_order(&mut self, order: u32) -> bool;
     /// Takes a task.
     fn admit(&mut self, now: Millis, admission: &Admission) -> Option<u32>;
+    /// Takes a task that a store has leased.
+    fn adopt(&mut self, now: Millis, admission: &Admission, past: &Past) -> Option<u32>;
+    /// How many more may start in a lane.
+    fn room(&mut self, now: Millis, lane: u32) -> u32;
+    /// How many more over all lanes.
+    fn vacancies(&mut self) -> u32;
+    /// Holds a lane.
+    fn hold(&mut self, now: Millis, lane: u32, wait: Millis);
     /// Says what to do.
     fn poll(&mut self, now: Millis, actions: &mut Vec<Action>);
     /// Hears how an attempt ended.
-    fn settle(&mut self, now: Millis, slot: u32, ended: &Ended) -> Verdict;
+    fn settle_and_carry(&mut self, now: Millis, slot: u32, ended: &Ended) -> (Verdict, Carry);
     /// Ends a task.
     fn cancel(&mut self, slot: u32) -> Cancelled;
     /// Starts nothing more.

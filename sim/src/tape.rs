@@ -3,7 +3,7 @@
 //! A line is `name arguments = answers`, all numbers: `NaN` is none of a number, `Infinity` is never, 4294967295 is no
 //! handle. Every run is hashed; the text is kept only where somebody wants it.
 
-use redrive::queue::{Action, Cancelled, Verdict};
+use redrive::queue::{Action, Cancelled, Carry, Verdict};
 use redrive::slots::NONE;
 use redrive::time::Millis;
 
@@ -82,9 +82,14 @@ pub fn cancelled(cancelled: Cancelled) -> f64 {
     }
 }
 
-/// A verdict and the six numbers behind it.
-pub fn verdict(verdict: Verdict, held_until: Option<Millis>) -> [f64; 7] {
-    let mut numbers = [0.0; 7];
+/// A verdict and the eleven numbers behind it.
+pub fn verdict(verdict: Verdict, carry: Carry, held_until: Option<Millis>) -> [f64; 12] {
+    let mut numbers = [0.0; 12];
+    numbers[7] = carry.phase.map_or(-1.0, f64::from);
+    numbers[8] = carry.previous_delay.get() as f64;
+    numbers[9] = f64::from(carry.marks);
+    numbers[10] = f64::from(u8::from(carry.refunded));
+    numbers[11] = carry.server_wait.get() as f64;
     numbers[5] = held_until.map_or(0.0, instant);
     numbers[0] = match verdict {
         Verdict::Succeeded => 0.0,
@@ -97,7 +102,10 @@ pub fn verdict(verdict: Verdict, held_until: Option<Millis>) -> [f64; 7] {
             1.0
         }
         Verdict::Cancelled => 2.0,
-        Verdict::Parked => 3.0,
+        Verdict::Parked => {
+            numbers[1] = numbers[11];
+            3.0
+        }
         Verdict::Stale => 4.0,
         Verdict::Exhausted(reason) => f64::from(reason.code() + REASONS),
     };

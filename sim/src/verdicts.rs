@@ -1,6 +1,6 @@
 //! What the end of an attempt must mean: the verdict, its wait, and what the lane learns.
 
-use redrive::queue::Verdict;
+use redrive::queue::{Carry, Verdict};
 use redrive::task::Reason;
 use redrive::time::Millis;
 
@@ -33,7 +33,58 @@ enum Expected {
 }
 
 /// Hears the verdict on the attempt of the task at `at`, and fails if it is not what it must be.
-pub fn settled(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) -> Result<(), Violation> {
+pub fn settled(
+    book: &mut Book,
+    at: usize,
+    answer: &Answer,
+    (verdict, carry): (Verdict, Carry),
+) -> Result<(), Violation> {
+    let before = book.tasks[at].clone();
+    let judged = judged(book, at, answer, verdict)?;
+    let Some(at) = judged else {
+        let nothing = carry == Carry::default();
+        ensure!(nothing, "S14", "slot {}: {verdict:?} takes {carry:?} along", before.slot);
+        return Ok(());
+    };
+    carried(book, at, &before, answer, (verdict, carry))?;
+    if before.leased {
+        book.remove(at);
+    }
+    Ok(())
+}
+
+/// What a task takes along is what a store must know (S8, S9), and nothing of it is made up.
+fn carried(
+    book: &mut Book,
+    at: usize,
+    before: &Task,
+    answer: &Answer,
+    (verdict, carry): (Verdict, Carry),
+) -> Result<(), Violation> {
+    let task = &mut book.tasks[at];
+    let slot = task.slot;
+    let refunded = task.attempts < before.attempts;
+    ensure!(carry.refunded == refunded, "S8", "slot {slot}: {carry:?} after {} attempts", task.attempts);
+    let marks = u32::from(task.was_401) + 2 * task.refunds_401;
+    ensure!(carry.marks == marks, "S8", "slot {slot}: marks {:b}, not {marks:b}", carry.marks);
+    let server = asked(answer).filter(|_| match verdict {
+        Verdict::Retry { wait, .. } => wait.server.is_some(),
+        _ => true,
+    });
+    let least = server.unwrap_or(0);
+    let most = server.map_or(0, |server| server + (server / 10).clamp(1000, 5000));
+    let said = carry.server_wait.get();
+    ensure!(least <= said && said <= most, "S9", "slot {slot}: {said} ms are the server's, not {server:?}");
+    let kept = task.phase.is_none_or(|phase| carry.phase == Some(phase));
+    ensure!(kept, "S10", "slot {slot} had phase {:?} and takes along {:?}", task.phase, carry.phase);
+    task.phase = carry.phase;
+    let previous = task.previous.is_none_or(|ms| carry.previous_delay.get() == ms);
+    ensure!(previous, "S10", "slot {slot} waited {:?}, not {:?}", task.previous, carry.previous_delay);
+    Ok(())
+}
+
+/// The verdict itself; where the task stands if it goes on.
+fn judged(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) -> Result<Option<usize>, Violation> {
     book.unusable += u32::from(answer.unusable);
     learn(book, at, answer);
     let by_queue = book.tasks[at].place == Place::InFlight;
@@ -50,9 +101,9 @@ pub fn settled(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) ->
             );
             if verdict == Verdict::Parked {
                 book.tasks[at].place = Place::Parked;
-            } else {
-                book.remove(at);
+                return Ok(Some(at));
             }
+            book.remove(at);
         }
         (Expected::Again { curve, authorize: asks, counts }, Verdict::Retry { delay, wait, authorize }) => {
             let server = asked(answer);
@@ -81,6 +132,7 @@ pub fn settled(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) ->
             if counts {
                 task.previous = Some(wait.curve.get());
             }
+            return Ok(Some(at));
         }
         (Expected::Again { curve, .. }, Verdict::Exhausted(reason)) => {
             let server = asked(answer).unwrap_or(0);
@@ -95,7 +147,7 @@ pub fn settled(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) ->
             ensure!(false, "S1", "slot {slot}: {answer:?} was judged {verdict:?}, not worth another attempt");
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// What the server asked the task to wait.
@@ -146,8 +198,9 @@ fn worth(promise: &Promise, task: &Task, outcome: u8, status: u16) -> Worth {
 fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expected {
     let promise = &book.promises[book.tasks[at].policy];
     let task = &mut book.tasks[at];
-    if !matches!(answer.outcome, 4 | 6) && task.first_sent.is_none() {
-        task.first_sent = Some(task.started);
+    if !matches!(answer.outcome, 4 | 6) {
+        // The earlier of the two: a store's clock may say that the first attempt came after the call's own.
+        task.first_sent = Some(task.first_sent.map_or(task.started, |first| first.min(task.started)));
     }
     let refundable = task.refunds < MOST_REFUNDS;
     let given_back = matches!(answer.outcome, 3 | 4 | 6);

@@ -4,7 +4,7 @@
 //! credentials or lying at random, and the host polls eagerly, lazily or not at all. Uniform noise would hardly ever
 //! bring about a storm, and a storm is what a retry queue is for.
 
-use crate::event::{Answer, Arrival, Bounds, Event, Scenario};
+use crate::event::{Adoption, Answer, Arrival, Bounds, Event, Scenario};
 use crate::policies::{Dice, policy};
 
 /// How a lane's server behaves for a while.
@@ -19,17 +19,17 @@ enum Mood {
 }
 
 /// What the host and the callers do, as weights of the kinds of events in [`event`]'s order.
-type Weather = [u64; 15];
+type Weather = [u64; 17];
 
-const ORDINARY: Weather = [20, 50, 3, 8, 10, 0, 22, 4, 1, 3, 1, 1, 1, 1, 1];
+const ORDINARY: Weather = [20, 50, 3, 8, 10, 0, 22, 4, 1, 3, 1, 1, 1, 1, 1, 8, 1];
 /// Nobody polls; answers arrive late.
-const STALLED: Weather = [20, 10, 3, 0, 30, 2, 0, 4, 2, 2, 2, 2, 1, 1, 1];
+const STALLED: Weather = [20, 10, 3, 0, 30, 2, 0, 4, 2, 2, 2, 2, 1, 1, 1, 2, 1];
 /// Everything is polled at once, and answers come out of order.
-const EAGER: Weather = [15, 50, 6, 40, 4, 0, 10, 3, 0, 2, 0, 1, 0, 0, 0];
+const EAGER: Weather = [15, 50, 6, 40, 4, 0, 10, 3, 0, 2, 0, 1, 0, 0, 0, 10, 0];
 /// People and networks interfere.
-const RESTLESS: Weather = [15, 35, 4, 10, 8, 4, 15, 12, 6, 14, 8, 6, 4, 4, 3];
+const RESTLESS: Weather = [15, 35, 4, 10, 8, 4, 15, 12, 6, 14, 8, 6, 4, 4, 3, 10, 4];
 /// Little comes in, time goes by.
-const QUIET: Weather = [2, 20, 1, 2, 20, 1, 50, 1, 0, 2, 0, 0, 0, 1, 1];
+const QUIET: Weather = [2, 20, 1, 2, 20, 1, 50, 1, 0, 2, 0, 0, 0, 1, 1, 1, 1];
 
 /// The world of a seed, `events` long.
 pub fn world(seed: u64, events: usize) -> Scenario {
@@ -102,7 +102,9 @@ fn event(dice: &mut Dice, weather: &Weather, moods: &[Mood; 8], lanes: u8, capac
         11 => Event::Flush(scope),
         12 => Event::ReopenOrder(pick as u8),
         13 => Event::ReopenLane(lane),
-        _ => Event::Renew(pick as u8),
+        14 => Event::Renew(pick as u8),
+        15 => Event::Adopt(adoption(dice, lane, moods[usize::from(lane)], capacity)),
+        _ => Event::Hold { lane, ms: delay(dice) },
     }
 }
 
@@ -130,6 +132,18 @@ fn arrival(dice: &mut Dice, lane: u8, mood: Mood, capacity: u32) -> Arrival {
         expires: dice.chance(10).then(|| dice.duration(600_000)),
         waits: dice.chance(10).then(|| dice.duration(600_000)),
         made: made.then(|| answer(dice, mood)),
+    }
+}
+
+fn adoption(dice: &mut Dice, lane: u8, mood: Mood, capacity: u32) -> Adoption {
+    Adoption {
+        task: Arrival { copies: 1, order: None, ..arrival(dice, lane, mood, capacity) },
+        sent: dice.chance(70).then(|| dice.duration(600_000)),
+        attempts: dice.pick(&[1, 1, 2, 2, 3, 5, 20, 100]),
+        refunds: dice.pick(&[0, 0, 0, 1, 2, 19, 20, 25]),
+        phase: dice.chance(60).then(|| dice.bits() as u32),
+        previous: if dice.chance(70) { dice.duration(30_000) } else { 0 },
+        marks: dice.pick(&[0, 0, 0, 1, 2, 3, 4, 5, 7, u32::MAX]),
     }
 }
 

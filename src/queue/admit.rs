@@ -6,7 +6,7 @@ use crate::classify::{self, Class};
 use crate::lanes::Lane;
 use crate::policy::Policy;
 use crate::slots::{NONE, index_of};
-use crate::task::{Flags, Outcome, Reason, State, Task};
+use crate::task::{Flags, Outcome, Reason, Refunds, State, Task};
 use crate::time::Millis;
 
 /// A task on its way in. Instants are epoch milliseconds; [`Millis::MAX`] is never.
@@ -107,7 +107,7 @@ impl Queue {
     pub fn admit(&mut self, now: Millis, admission: &Admission) -> Option<u32> {
         let now = self.timeline.advance(now);
         let bytes = self.bytes.saturating_add(admission.bytes);
-        if self.tasks.len() >= self.limits.capacity || bytes > self.limits.capacity_bytes {
+        if self.depth() >= self.limits.capacity || bytes > self.limits.capacity_bytes {
             return None;
         }
         self.lanes.slots.get(admission.lane)?;
@@ -135,7 +135,7 @@ impl Queue {
             phase: 0,
             flags: admission.flags,
             attempts: u8::from(admission.started),
-            refunds: 0,
+            refunds: Refunds::default(),
             state: State::Started,
         })?;
         self.bytes = bytes;

@@ -1,4 +1,4 @@
-//! What people and the host do to a queue: pause, resume, flush, going offline.
+//! What people and the host do to a queue: pause, resume, flush, hold, going offline.
 #![forbid(unsafe_code)]
 
 use super::Queue;
@@ -81,6 +81,19 @@ impl Queue {
             }
         }
         flushed
+    }
+
+    /// Holds a lane for `wait` from now, no shorter than it is held already: what was learned elsewhere,
+    /// by a store or by a call that made no task. No time holds nothing.
+    pub fn hold(&mut self, now: Millis, lane: u32, wait: Millis) {
+        let now = self.timeline.advance(now);
+        let Some(index) = self.live_lane(lane) else { return };
+        if let Some(lane) = self.lanes.at_mut(index)
+            && wait > Millis::ZERO
+        {
+            lane.held_until = lane.held_until.max(now.plus(wait));
+        }
+        self.lanes.refresh(index, now);
     }
 
     fn live_lane(&self, handle: u32) -> Option<u32> {

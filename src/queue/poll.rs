@@ -81,7 +81,7 @@ impl Queue {
 
     /// Whether the limits over all lanes allow another attempt.
     pub(super) const fn may_start(&self) -> bool {
-        !self.paused && !self.offline && self.in_flight < self.limits.concurrency
+        self.vacancies() > 0
     }
 
     /// Whether the next poll starts or ends something whatever the time.

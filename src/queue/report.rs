@@ -11,7 +11,7 @@ use crate::time::Millis;
 /// A queue in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stats {
-    /// Tasks held, waiting or in flight: what the capacity counts.
+    /// Tasks held, waiting or in flight: what the capacity counts. Leased ones are their store's.
     pub depth: u32,
     /// Attempts of the queue that run.
     pub in_flight: u32,
@@ -28,7 +28,7 @@ pub struct Stats {
 pub struct LaneStats {
     /// Its handle.
     pub lane: u32,
-    /// Tasks held, waiting or in flight.
+    /// Tasks held, waiting or in flight, without leased ones.
     pub depth: u32,
     /// Attempts of the queue that run.
     pub in_flight: u32,
@@ -92,9 +92,9 @@ impl Queue {
         self.policies.get(policy).map(|interned| &*interned.policy)
     }
 
-    /// Tasks held, waiting or in flight.
+    /// Tasks held, waiting or in flight, without those that a store has leased.
     pub fn depth(&self) -> u32 {
-        self.tasks.len()
+        self.tasks.len().saturating_sub(self.leased)
     }
 
     /// Attempts of the queue that run.
@@ -102,7 +102,7 @@ impl Queue {
         self.in_flight
     }
 
-    /// Bytes of the bodies of all tasks held.
+    /// Bytes of the bodies of all tasks held, without leased ones.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -113,15 +113,16 @@ impl Queue {
         let lanes = (0..self.lanes.slots.end()).filter_map(|index| {
             let lane: &Lane = self.lanes.at(index)?;
             let held = lane.held_until > self.timeline.now();
+            let all = lane.waiting.saturating_add(lane.in_flight).saturating_add(lane.started);
             Some(LaneStats {
                 lane: self.lanes.slots.handle(index),
-                depth: lane.waiting.saturating_add(lane.in_flight).saturating_add(lane.started),
+                depth: all.saturating_sub(lane.leased),
                 in_flight: lane.in_flight,
                 held_until_at: held.then(|| self.timeline.outward(lane.held_until)),
             })
         });
         Stats {
-            depth: self.tasks.len(),
+            depth: self.depth(),
             in_flight: self.in_flight,
             next_attempt_at: (next != Millis::MAX).then_some(next),
             unusable_retry_after: self.unusable_retry_after,

@@ -1,7 +1,7 @@
 //! How an attempt ended, and what that means for its task and its lane.
 #![forbid(unsafe_code)]
 
-use super::Queue;
+use super::{Carry, Queue};
 use crate::backoff;
 use crate::classify::{Class, classify};
 use crate::lanes::Lanes;
@@ -54,7 +54,7 @@ pub enum Verdict {
     },
     /// It was cancelled meanwhile; the slot is free.
     Cancelled,
-    /// Its credentials were refused twice: it waits for a resume.
+    /// Its credentials were refused twice: it waits for a resume, or, leased, for its store to hear of one.
     Parked,
     /// The slot has no attempt in flight. Nothing was changed.
     Stale,
@@ -80,12 +80,21 @@ impl Wait {
 }
 
 impl Queue {
-    /// Hears how the attempt of `slot` ended.
+    /// Hears how the attempt of `slot` ended. A leased task's slot is free afterwards, whatever the
+    /// verdict: what follows is its store's.
     pub fn settle(&mut self, now: Millis, slot: u32, ended: &Ended) -> Verdict {
+        self.settle_and_carry(now, slot, ended).0
+    }
+
+    /// [`Queue::settle`], and what the task takes along to its next attempt, if there is one.
+    pub fn settle_and_carry(&mut self, now: Millis, slot: u32, ended: &Ended) -> (Verdict, Carry) {
         let now = self.timeline.advance(now);
         let running = |task: &&Task| matches!(task.state, State::InFlight | State::Started);
-        let Some(task) = self.tasks.get(slot).filter(running) else { return Verdict::Stale };
+        let Some(task) = self.tasks.get(slot).filter(running) else {
+            return (Verdict::Stale, Carry::default());
+        };
         let (lane, by_queue) = (task.lane, task.state == State::InFlight);
+        let (leased, refunds) = (task.flags.contains(Flags::LEASED), task.refunds.all());
         let index = index_of(slot);
         if ended.unusable {
             self.unusable_retry_after = self.unusable_retry_after.saturating_add(1);
@@ -93,14 +102,19 @@ impl Queue {
         self.learn(index, now, ended);
         self.detach(index);
         let verdict = self.judge(index, now, ended, by_queue);
+        let mut carry = Carry::default();
+        if let (Verdict::Retry { .. } | Verdict::Parked, Some(task)) = (verdict, self.tasks.at(index)) {
+            carry = Carry::of(task, now, refunds);
+        }
         match verdict {
             Verdict::Succeeded | Verdict::Cancelled | Verdict::Exhausted(_) => self.forget(index),
+            Verdict::Retry { .. } | Verdict::Parked if leased => self.forget(index),
             Verdict::Parked => self.hold_back(index, State::Parked),
             Verdict::Retry { delay, .. } => self.wait(index, now.plus(delay)),
             Verdict::Stale => {}
         }
         self.lanes.refresh(lane, now);
-        verdict
+        (verdict, carry)
     }
 
     /// What the lane learns, whatever becomes of the task.
@@ -148,7 +162,7 @@ impl Queue {
         task.not_before = now;
         let given_back =
             matches!(ended.outcome, Outcome::Offline | Outcome::CredentialsFailed | Outcome::Released);
-        let refundable = task.refunds < MOST_REFUNDS;
+        let refundable = task.refunds.all() < MOST_REFUNDS;
         // Past the limit of refunds the attempt counts, as one that got no answer.
         let outcome = if given_back && !refundable { Outcome::NetworkError } else { ended.outcome };
         let class = classify(&interned.policy, outcome, ended.status, task.flags);
@@ -167,7 +181,7 @@ impl Queue {
             && ended.status == 401
             && task.flags.contains(Flags::CREDENTIALED);
         let server = ended.server_delay.or(ended.rate_limit).filter(|_| outcome == Outcome::Response);
-        if unauthorized && refundable && task.flags.unauthorized_refunds() < MOST_UNAUTHORIZED_REFUNDS {
+        if unauthorized && refundable && task.refunds.unauthorized() < MOST_UNAUTHORIZED_REFUNDS {
             return self.reauthorize(index, now, server);
         }
         task.flags = task.flags.without(Flags::UNAUTHORIZED);
@@ -183,11 +197,11 @@ impl Queue {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let Some(interned) = self.policies.at(task.policy) else { return Verdict::Stale };
         task.attempts = task.attempts.saturating_sub(1);
-        task.refunds = task.refunds.saturating_add(1);
+        task.refunds = task.refunds.with_one();
         let mut wait = Wait::default();
         if outcome == Outcome::CredentialsFailed {
             let draw = backoff::Draw { r32, phase: task.phase, previous: None };
-            wait.curve = backoff::delay(&interned.policy, u32::from(task.refunds), draw);
+            wait.curve = backoff::delay(&interned.policy, u32::from(task.refunds.all()), draw);
         }
         self.after(index, now, wait, false)
     }
@@ -197,8 +211,8 @@ impl Queue {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let parked = task.flags.contains(Flags::UNAUTHORIZED);
         task.attempts = task.attempts.saturating_sub(1);
-        task.refunds = task.refunds.saturating_add(1);
-        task.flags = task.flags.with_unauthorized_refund().with(Flags::UNAUTHORIZED);
+        task.refunds = task.refunds.with_unauthorized();
+        task.flags = task.flags.with(Flags::UNAUTHORIZED);
         let mut wait = Wait::default();
         if let Some(verdict) = self.ask_server(index, now, server, &mut wait) {
             return verdict;

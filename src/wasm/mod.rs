@@ -21,6 +21,8 @@ mod functions;
 mod headers;
 #[cfg(feature = "keys-module")]
 mod keys;
+#[cfg(feature = "queue-module")]
+mod leases;
 #[cfg(feature = "keys-module")]
 mod pure;
 #[cfg(feature = "queue-module")]

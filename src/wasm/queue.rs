@@ -14,13 +14,14 @@ use crate::time::Millis;
 /// Where the codes of reasons begin, in actions and verdicts.
 const REASONS: u32 = 16;
 
-/// How many numbers a decision has: delay, curve, server, spread, heldUntil, authorize.
-const DECISION: usize = 6;
+/// How many numbers a decision has: delay, curve, server, spread, heldUntil, authorize, phase,
+/// previousDelay, marks, refunded, serverWait.
+const DECISION: usize = 11;
 
 /// A queue. Handles (slot, lane, policy) are u32; 4294967295 is none. Times are epoch ms.
 #[wasm_bindgen]
 pub struct CoreQueue {
-    queue: Queue,
+    pub(super) queue: Queue,
     actions: Vec<Action>,
     /// The actions as JavaScript reads them: pairs of slot and action. Never moves.
     pairs: Vec<u32>,
@@ -142,7 +143,10 @@ impl CoreQueue {
     /// 16 + reason exhausted. `serverDelayMs`, `durationMs` and `rateLimitMs` are NaN where there
     /// is none. `unusable`: a Retry-After was there and could not be read. At `decisionPtr` then
     /// stand delay, curve, server (NaN: none), spread, until when the lane is held (0: it is
-    /// not) and whether fresh credentials are asked for; all but heldUntil 0 unless it said retry.
+    /// not), whether fresh credentials are asked for; and what the task takes along: phase (-1: none
+    /// yet), previousDelay, marks, whether the attempt was given back, and how much of the wait is the
+    /// server's, spread included. Unless it said retry, all but heldUntil are as if nothing was asked;
+    /// where it said parked, what is taken along is there, and delay is the server's part of it.
     pub fn settle(
         &mut self,
         now: f64,
@@ -164,19 +168,28 @@ impl CoreQueue {
         };
         let now = Millis::from_f64(now);
         let lane = self.queue.lane_of(slot).unwrap_or(NONE);
-        let verdict = self.queue.settle(now, slot, &ended);
+        let (verdict, carry) = self.queue.settle_and_carry(now, slot, &ended);
         let held_until = self.queue.held_until(lane, now).map_or(0.0, Millis::to_f64);
         let (mut wait, mut due_in, mut asks) = (Wait::default(), Millis::ZERO, false);
-        if let Verdict::Retry { delay, wait: parts, authorize } = verdict {
-            (due_in, wait, asks) = (delay, parts, authorize);
+        match verdict {
+            Verdict::Retry { delay, wait: parts, authorize } => {
+                (due_in, wait, asks) = (delay, parts, authorize)
+            }
+            Verdict::Parked => due_in = carry.server_wait,
+            _ => {}
         }
-        self.decide([
+        self.decide(&[
             due_in.get() as f64,
             wait.curve.get() as f64,
             wait.server.map_or(f64::NAN, |server| server.get() as f64),
             wait.spread.get() as f64,
             held_until,
             f64::from(u8::from(asks)),
+            carry.phase.map_or(-1.0, f64::from),
+            carry.previous_delay.get() as f64,
+            f64::from(carry.marks),
+            f64::from(u8::from(carry.refunded)),
+            carry.server_wait.get() as f64,
         ]);
         match verdict {
             Verdict::Succeeded => 0,
@@ -188,7 +201,7 @@ impl CoreQueue {
         }
     }
 
-    /// Where the six numbers of the last `settle` lie in the wasm's memory, in bytes; the
+    /// Where the eleven numbers of the last `settle` lie in the wasm's memory, in bytes; the
     /// first three are those of the last `standing` after one.
     #[wasm_bindgen(js_name = decisionPtr)]
     pub fn decision_ptr(&self) -> u32 {
@@ -201,7 +214,7 @@ impl CoreQueue {
         let Some(standing) = self.queue.standing(slot) else { return NONE };
         let gate = standing.gate.code();
         let (until, ahead) = (standing.until.to_f64(), f64::from(standing.ahead));
-        self.decide([f64::from(gate), until, ahead, 0.0, 0.0, 0.0]);
+        self.decide(&[f64::from(gate), until, ahead]);
         gate
     }
 
@@ -271,12 +284,12 @@ impl CoreQueue {
         self.queue.flush(Millis::from_f64(now), given_lane(lane))
     }
 
-    /// Tasks held, waiting or in flight: what the capacity counts.
+    /// Tasks held, waiting or in flight: what the capacity counts. Leased ones are their store's.
     pub fn depth(&self) -> u32 {
         self.queue.depth()
     }
 
-    /// Attempts of the queue that run.
+    /// Attempts of the queue that run, those of leased tasks too.
     #[wasm_bindgen(js_name = inFlight)]
     pub fn in_flight(&self) -> u32 {
         self.queue.in_flight()
@@ -301,9 +314,9 @@ impl CoreQueue {
 }
 
 impl CoreQueue {
-    fn decide(&mut self, numbers: [f64; DECISION]) {
+    fn decide(&mut self, numbers: &[f64]) {
         for (place, number) in self.decision.iter_mut().zip(numbers) {
-            *place = number;
+            *place = *number;
         }
     }
 }

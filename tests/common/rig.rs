@@ -1,7 +1,7 @@
 //! A queue with a clock of its own, for tests that tell a story.
 #![allow(dead_code, clippy::unwrap_used, clippy::panic, clippy::arithmetic_side_effects)]
 
-use redrive::queue::{Action, Admission, BATCH, Ended, Limits, Queue, Verdict, Wait};
+use redrive::queue::{Action, Admission, BATCH, Carry, Ended, Limits, Past, Queue, Verdict, Wait};
 use redrive::slots::NONE;
 use redrive::task::{Flags, Outcome};
 use redrive::time::Millis;
@@ -83,6 +83,18 @@ impl Rig {
         self.admit(|admission| admission.lane = lane)
     }
 
+    /// Adopts a task that a store has leased.
+    pub fn adopt_with(&mut self, past: &Past, change: impl FnOnce(&mut Admission)) -> u32 {
+        let mut admission = self.admission();
+        change(&mut admission);
+        self.queue.adopt(self.time(), &admission, past).unwrap()
+    }
+
+    /// Adopts a plain one.
+    pub fn adopt(&mut self) -> u32 {
+        self.adopt_with(&second(), |_| {})
+    }
+
     pub fn poll(&mut self) -> Vec<Action> {
         let (mut all, mut actions) = (Vec::new(), Vec::new());
         loop {
@@ -135,6 +147,11 @@ impl Rig {
     pub fn fail(&mut self, slot: u32) -> Verdict {
         self.settle(slot, Outcome::NetworkError, 0, None)
     }
+}
+
+/// The second attempt of a leased task of which nothing special is to be told.
+pub fn second() -> Past {
+    Past { first_attempt_at: Millis::MAX, attempts: 2, refunds: 0, carry: Carry::default() }
 }
 
 /// An attempt that ended with nothing else said.

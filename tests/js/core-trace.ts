@@ -3,7 +3,7 @@
 import type { Engine } from '../../js/core/engine.ts'
 
 /** How many numbers `settle` leaves at `decisionPtr`. */
-const DECISION = 6
+const DECISION = 11
 
 type Queue = InstanceType<Engine['glue']['CoreQueue']>
 

@@ -4,27 +4,34 @@ use redrive::queue::Standing;
 use redrive::time::Millis;
 
 use crate::Pair;
-use crate::naive::State;
+use crate::naive::{State, Task};
 
 impl Pair {
     /// What must hold after any step.
     pub fn check(&mut self) {
-        let held = self.naive.tasks.len() as u32;
-        assert_eq!(self.naive.admitted, held + self.naive.ended, "S2");
+        let all = self.naive.tasks.len() as u32;
+        assert_eq!(self.naive.admitted, all + self.naive.ended, "S2");
+        let held = self.naive.held().count() as u32;
         assert_eq!(self.queue.depth(), held, "S2");
         assert_eq!(self.queue.bytes(), self.naive.bytes());
         let running = self.naive.in_flight(None);
         assert_eq!(self.queue.in_flight(), running);
-        assert!(running <= self.naive.limits.concurrency, "S7");
+        // What a store leases is the store's to limit.
+        let own = |task: &&Task| task.state == State::InFlight && !task.leased;
+        let own: Vec<&Task> = self.naive.tasks.iter().filter(own).collect();
+        assert!(own.len() as u32 <= self.naive.limits.concurrency, "S7");
         assert!(held <= self.naive.limits.capacity, "S17");
         let stats = self.queue.stats();
         assert_eq!(stats.unusable_retry_after, self.naive.unusable);
         for (lane, row) in stats.lanes.iter().enumerate() {
-            assert!(row.in_flight <= self.naive.limits.per_lane, "S7");
-            let here = self.naive.tasks.iter().filter(|task| task.lane == lane).count();
+            assert_eq!(row.in_flight, self.naive.in_flight(Some(lane)), "S2");
+            let own = own.iter().filter(|task| task.lane == lane).count();
+            assert!(own as u32 <= self.naive.limits.per_lane, "S7");
+            let here = self.naive.held().filter(|task| task.lane == lane).count();
             assert_eq!(row.depth as usize, here, "S2");
         }
         self.check_standing();
+        self.check_room();
         for task in &self.naive.tasks {
             assert_eq!(self.queue.attempts(task.slot), task.attempts);
             let waits = matches!(task.state, State::Waiting | State::Ready);

@@ -1,4 +1,4 @@
-//! What a task of the naive queue waits for: every gate asked, the first that holds named.
+//! What a task of the naive queue waits for: every gate asked, the first that holds named; and when one opens next.
 
 use redrive::queue::{Gate, Standing};
 use redrive::time::Millis;
@@ -33,5 +33,23 @@ impl Naive {
             Gate::Behind => Standing { gate: Gate::Behind, until: Millis::MAX, ahead: self.ahead(at) as u32 },
             gate => Standing { gate, until: Millis::MAX, ahead: 0 },
         }
+    }
+
+    /// When something happens next if nobody does anything.
+    pub fn next(&self, now: u64) -> u64 {
+        let tasks = self.tasks.iter().filter_map(|task| match task.state {
+            State::Waiting => Some(task.due),
+            State::Behind | State::Ready | State::Parked => Some(self.last_start(task)),
+            State::InFlight | State::Started => None,
+        });
+        let holds = (0..self.lanes.len())
+            .filter(|&lane| self.head(lane).is_some() && self.lanes[lane].held_until > now)
+            .map(|lane| self.lanes[lane].held_until);
+        tasks.chain(holds).min().unwrap_or(1 << 53)
+    }
+
+    /// Whether a hold has ended since the last poll: a poll may be wanted just to notice that.
+    pub fn has_ended_holds(&self, now: u64) -> bool {
+        self.lanes.iter().any(|lane| lane.held_until > self.polled_at && lane.held_until <= now)
     }
 }

@@ -10,15 +10,17 @@
 mod check;
 #[path = "../common/mod.rs"]
 mod common;
+mod controls;
 mod gates;
+mod leases;
 mod naive;
 mod story;
 
 use naive::{Lane, Naive, State, Task};
 use proptest::prelude::*;
-use redrive::queue::{Action, Admission, BATCH, Cancelled, Ended, Limits, Queue};
+use redrive::queue::{Action, Admission, BATCH, Ended, Limits, Queue, Verdict};
 use redrive::rng::SplitMix64;
-use redrive::slots::{NONE, index_of};
+use redrive::slots::NONE;
 use redrive::task::{Flags, Outcome};
 use redrive::time::{Millis, Timeline};
 use serde_json::json;
@@ -189,6 +191,8 @@ impl Pair {
             Step::Online(online) => self.set_online(online),
             Step::Flush(lane) => self.flush(lane),
             Step::Reopen(order) => self.reopen(order),
+            Step::Adopt(ref adoption) => self.adopt(adoption),
+            Step::Hold(lane, ms) => self.hold(lane, ms),
         }
     }
 
@@ -228,6 +232,7 @@ impl Pair {
             previous: self.naive.policies[policy].first_previous().get(),
             cancelled: false,
             state: State::Started,
+            leased: false,
             changed: 0,
         });
         let at = self.naive.tasks.len() - 1;
@@ -239,29 +244,25 @@ impl Pair {
         self.naive.change(at, state);
         self.slots.push(slot);
         if admission.started {
-            // The contract of `started`: settled at once.
-            let (status, server) =
-                [(503, Some(20)), (200, None), (401, None), (429, None)][slot as usize % 4];
-            let (outcome, server_delay) = (Outcome::Response, server.map(Millis::new));
-            let (rate_limit, unusable, duration) = (None, false, None);
-            self.settle(slot, &Ended { outcome, status, server_delay, rate_limit, unusable, duration });
+            self.settle_first(slot);
         }
+    }
+
+    /// The contract of `started`: settled at once.
+    fn settle_first(&mut self, slot: u32) {
+        let (status, server) = [(503, Some(20)), (200, None), (401, None), (429, None)][slot as usize % 4];
+        let server_delay = server.map(Millis::new);
+        self.settle(slot, &Ended { status, server_delay, ..Ended::of(Outcome::Response) });
     }
 
     fn settle(&mut self, slot: u32, ended: &Ended) {
         let now = self.time();
-        let verdict = self.queue.settle(self.wall(), slot, ended);
-        self.trace.push(format!("{verdict:?}"));
-        assert_eq!(verdict, self.naive.settle(now, slot, ended), "{slot}: {ended:?}");
-    }
-
-    fn reopen(&mut self, order: usize) {
-        let handle = self.naive.orders[order];
-        let empty = self.naive.tasks.iter().all(|task| task.order != Some(order));
-        assert_eq!(self.queue.drop_order(handle), empty, "only an empty order goes");
-        if empty {
-            assert!(!self.queue.drop_order(handle), "and only once");
-            self.naive.orders[order] = self.queue.open_order();
+        let (verdict, carry) = self.queue.settle_and_carry(self.wall(), slot, ended);
+        self.trace.push(format!("{verdict:?} {carry:?}"));
+        assert_eq!((verdict, carry), self.naive.settle(now, slot, ended), "{slot}: {ended:?}");
+        if let Verdict::Retry { wait, .. } = verdict {
+            let asked = wait.server.map_or(Millis::ZERO, |server| server.plus(wait.spread));
+            assert_eq!(carry.server_wait, asked, "S9");
         }
     }
 
@@ -284,68 +285,6 @@ impl Pair {
         assert!(self.naive.candidates(now).is_empty(), "L1: more could have started");
         assert_eq!(self.naive.at_deadline(now, true), 0, "S8: nothing outlives its deadline");
         assert!(self.queue.wake_at().get() > self.timeline.outward(Millis::new(now)).get(), "no busy waking");
-    }
-
-    fn cancel(&mut self, slot: u32) {
-        let answer = self.queue.cancel(slot);
-        let Some(at) = self.naive.find(slot) else { return assert_eq!(answer, Cancelled::Gone) };
-        if matches!(self.naive.tasks[at].state, State::InFlight | State::Started) {
-            self.naive.tasks[at].cancelled = true;
-            assert_eq!(answer, Cancelled::Requested);
-        } else {
-            self.naive.end(at, self.timeline.now().get());
-            assert_eq!(answer, Cancelled::Done);
-        }
-    }
-
-    fn resume(&mut self, lane: usize) {
-        let now = self.time();
-        self.queue.resume(self.wall(), self.lane(lane));
-        let mut lanes = vec![lane];
-        if lane >= self.naive.lanes.len() {
-            self.naive.paused = false;
-            lanes = (0..self.naive.lanes.len()).collect();
-        }
-        for lane in lanes {
-            self.naive.lanes[lane].paused = false;
-            loop {
-                let parked = self.naive.tasks.iter().enumerate();
-                let parked = parked.filter(|(_, task)| task.state == State::Parked && task.lane == lane);
-                let first = parked.min_by_key(|(_, task)| (-i64::from(task.priority), task.changed));
-                let Some((at, _)) = first else { break };
-                self.naive.tasks[at].due = now.max(self.naive.tasks[at].not_before);
-                self.naive.change(at, State::Waiting);
-            }
-        }
-    }
-
-    fn set_online(&mut self, online: bool) {
-        self.time();
-        self.queue.set_online(self.wall(), online);
-        self.naive.offline = !online;
-        for lane in self.naive.lanes.iter_mut().filter(|lane| online && lane.failed_offline) {
-            (lane.failed_offline, lane.probing) = (false, true);
-        }
-    }
-
-    fn flush(&mut self, lane: usize) {
-        let now = self.time();
-        let flushed = self.queue.flush(self.wall(), self.lane(lane));
-        let only = self.lane(lane).map(|_| lane);
-        let mut order: Vec<usize> = (0..self.naive.tasks.len()).collect();
-        order.sort_by_key(|&at| index_of(self.naive.tasks[at].slot));
-        let mut expected = 0;
-        for at in order {
-            let task = &self.naive.tasks[at];
-            let due = task.not_before.max(now);
-            let here = only.is_none_or(|lane| lane == task.lane);
-            if task.state == State::Waiting && here && due < task.due {
-                self.naive.tasks[at].due = due;
-                self.naive.change(at, State::Waiting);
-                expected += 1;
-            }
-        }
-        assert_eq!(flushed, expected);
     }
 }
 

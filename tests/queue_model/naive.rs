@@ -6,7 +6,7 @@
 use redrive::backoff::{self, Draw};
 use redrive::classify::{Class, classify};
 use redrive::policy::Policy;
-use redrive::queue::{Action, Ended, Limits, Verdict, Wait};
+use redrive::queue::{Action, Carry, Ended, Limits, Verdict, Wait};
 use redrive::rng::SplitMix64;
 use redrive::task::{Flags, Outcome, Reason};
 use redrive::time::Millis;
@@ -45,6 +45,8 @@ pub struct Task {
     pub phase: Option<u32>,
     pub previous: u64,
     pub cancelled: bool,
+    /// A store's, and here for one attempt.
+    pub leased: bool,
     pub state: State,
     /// When it came into its present state, among all changes of state.
     pub changed: u64,
@@ -113,12 +115,18 @@ impl Naive {
         self.tasks.iter().filter(here).filter(|task| task.state == State::InFlight).count() as u32
     }
 
+    /// What counts against the capacity: leased tasks are their store's.
+    pub fn held(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.iter().filter(|task| !task.leased)
+    }
+
     pub fn bytes(&self) -> u64 {
-        self.tasks.iter().map(|task| task.bytes).sum()
+        self.held().map(|task| task.bytes).sum()
     }
 
     pub fn is_full_for(&self, bytes: u64) -> bool {
-        self.tasks.len() >= self.limits.capacity as usize || self.bytes() + bytes > self.limits.capacity_bytes
+        let full = self.held().count() >= self.limits.capacity as usize;
+        full || self.bytes() + bytes > self.limits.capacity_bytes
     }
 
     fn last_starts(&self, task: &Task) -> Vec<(u64, Reason)> {
@@ -144,24 +152,18 @@ impl Naive {
     }
 
     /// The first of a lane's ready tasks.
-    fn head(&self, lane: usize) -> Option<&Task> {
+    pub fn head(&self, lane: usize) -> Option<&Task> {
         let ready = self.tasks.iter().filter(|task| task.lane == lane && task.state == State::Ready);
         ready.min_by_key(|task| (-i64::from(task.priority), task.changed))
-    }
-
-    fn may_start_in(&self, lane: usize, now: u64) -> bool {
-        let row = &self.lanes[lane];
-        let limit = if row.probing { 1 } else { self.limits.per_lane };
-        !row.paused && row.held_until <= now && self.in_flight(Some(lane)) < limit
     }
 
     /// The tasks of which one may start now: the heads of the lanes that may start something, as
     /// far as no other is more urgent.
     pub fn candidates(&self, now: u64) -> Vec<&Task> {
-        if self.paused || self.offline || self.in_flight(None) >= self.limits.concurrency {
+        if self.vacancies() == 0 {
             return Vec::new();
         }
-        let lanes = (0..self.lanes.len()).filter(|&lane| self.may_start_in(lane, now));
+        let lanes = (0..self.lanes.len()).filter(|&lane| self.room(lane, now) > 0);
         let heads: Vec<&Task> = lanes.filter_map(|lane| self.head(lane)).collect();
         let most = heads.iter().map(|task| task.priority).max();
         heads.into_iter().filter(|task| Some(task.priority) == most).collect()
@@ -230,13 +232,19 @@ impl Naive {
         }
     }
 
-    pub fn settle(&mut self, now: u64, slot: u32, ended: &Ended) -> Verdict {
+    pub fn settle(&mut self, now: u64, slot: u32, ended: &Ended) -> (Verdict, Carry) {
         let running = |task: &Task| matches!(task.state, State::InFlight | State::Started);
-        let Some(at) = self.find(slot).filter(|&at| running(&self.tasks[at])) else { return Verdict::Stale };
+        let Some(at) = self.find(slot).filter(|&at| running(&self.tasks[at])) else {
+            return (Verdict::Stale, Carry::default());
+        };
+        let attempts = self.tasks[at].attempts;
         self.unusable += u32::from(ended.unusable);
         self.learn(at, now, ended);
         let verdict = self.judge(at, now, ended);
+        let goes_on = matches!(verdict, Verdict::Retry { .. } | Verdict::Parked);
+        let carry = if goes_on { self.tasks[at].carry(now, attempts) } else { Carry::default() };
         match verdict {
+            _ if self.tasks[at].leased => self.end(at, now),
             Verdict::Retry { delay, .. } => {
                 self.tasks[at].due = now + delay.get();
                 self.change(at, State::Waiting);
@@ -244,7 +252,7 @@ impl Naive {
             Verdict::Parked => self.change(at, State::Parked),
             _ => self.end(at, now),
         }
-        verdict
+        (verdict, carry)
     }
 
     fn learn(&mut self, at: usize, now: u64, ended: &Ended) {
@@ -371,22 +379,5 @@ impl Naive {
             Some(reason) => Verdict::Exhausted(reason),
             None => Verdict::Retry { delay: Millis::new(delay), wait, authorize },
         }
-    }
-
-    /// When something happens next if nobody does anything.
-    pub fn next(&self, now: u64) -> u64 {
-        let tasks = self.tasks.iter().filter_map(|task| match task.state {
-            State::Waiting => Some(task.due),
-            State::Behind | State::Ready | State::Parked => Some(self.last_start(task)),
-            State::InFlight | State::Started => None,
-        });
-        let holds = (0..self.lanes.len())
-            .filter(|&lane| self.head(lane).is_some() && self.lanes[lane].held_until > now)
-            .map(|lane| self.lanes[lane].held_until);
-        tasks.chain(holds).min().unwrap_or(1 << 53)
-    }
-    /// Whether a hold has ended since the last poll: a poll may be wanted just to notice that.
-    pub fn has_ended_holds(&self, now: u64) -> bool {
-        self.lanes.iter().any(|lane| lane.held_until > self.polled_at && lane.held_until <= now)
     }
 }

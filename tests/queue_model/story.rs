@@ -37,6 +37,55 @@ pub enum Step {
     Flush(usize),
     /// Drop an order and open it anew, if nobody is in it.
     Reopen(usize),
+    Adopt(Adoption),
+    Hold(usize, u64),
+}
+
+/// A store leases a task.
+#[derive(Clone, Debug)]
+pub struct Adoption {
+    pub lane: usize,
+    pub policy: usize,
+    pub bytes: u64,
+    pub flags: u32,
+    pub lives: Option<u64>,
+    pub waits: Option<u64>,
+    pub started: bool,
+    /// How long ago its first attempt was.
+    pub sent: Option<u64>,
+    pub attempts: u32,
+    pub refunds: u32,
+    pub phase: Option<u32>,
+    pub previous: u64,
+    pub marks: u32,
+}
+
+fn adopt() -> impl Strategy<Value = Step> {
+    let limit = || prop_oneof![3 => Just(None), 1 => (0_u64..3000).prop_map(Some)];
+    let request = (0_usize..3, 0_usize..4, 0_u64..300, 0_u32..8, limit(), limit(), prop::bool::weighted(0.2));
+    let refunds = prop_oneof![4 => 0_u32..3, 1 => 17_u32..40];
+    let marks = prop_oneof![4 => 0_u32..8, 1 => any::<u32>()];
+    let past = (limit(), 1_u32..6, refunds, any::<Option<u32>>(), 0_u64..1000, marks);
+    (request, past).prop_map(|(request, past)| {
+        let (lane, policy, bytes, flags, lives, waits, started) = request;
+        let (sent, attempts, refunds, phase, previous, marks) = past;
+        let flags = if flags == 0 { 0 } else { flags | 1 };
+        Step::Adopt(Adoption {
+            lane,
+            policy,
+            bytes,
+            flags,
+            lives,
+            waits,
+            started,
+            sent,
+            attempts,
+            refunds,
+            phase,
+            previous,
+            marks,
+        })
+    })
 }
 
 fn admit() -> impl Strategy<Value = Step> {
@@ -90,5 +139,7 @@ pub fn step() -> impl Strategy<Value = Step> {
         3 => prop::sample::select(vec![true, true, false]).prop_map(Step::Online),
         2 => (0_usize..4).prop_map(Step::Flush),
         2 => (0_usize..3).prop_map(Step::Reopen),
+        8 => adopt(),
+        2 => (0_usize..4, prop_oneof![1 => Just(0), 4 => 0_u64..3000]).prop_map(|(lane, ms)| Step::Hold(lane, ms)),
     ]
 }

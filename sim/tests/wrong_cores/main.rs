@@ -56,6 +56,11 @@ caught! {
     l1_a_queue_that_wakes_late: WAKES_LATE is caught by "L1";
     l4_a_held_lane_holds_all: HOLDS_ALL is caught by "L4";
     priorities_ignored: IGNORES_PRIORITIES is caught by "PRIO";
+    s8_what_a_lease_brought_forgotten: FORGETS_WHAT_WAS_CARRIED is caught by "S1" | "S8" | "S10";
+    s8_a_refund_not_told: KEEPS_REFUNDS_TO_ITSELF is caught by "S8";
+    s1_a_lease_refused: REFUSES_LEASES is caught by "S1";
+    s7_a_store_asked_for_too_much: HAS_TOO_MUCH_ROOM is caught by "S7" | "S8";
+    s9_a_hold_learned_elsewhere_ignored: HEARS_OF_NO_HOLD is caught by "S8" | "S9";
 }
 
 /// The same by what the core does alone, its answers to questions not looked at: a core that starts what it must not

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use redrive::policy::Policy;
-use redrive::queue::{Action, Admission, Cancelled, Ended, Limits, Queue, Standing, Stats, Verdict, Wait};
+use redrive::queue::{
+    Action, Admission, Cancelled, Carry, Ended, Limits, Past, Queue, Standing, Stats, Verdict, Wait,
+};
 use redrive::slots::NONE;
 use redrive::task::{Outcome, Reason};
 use redrive::time::Millis;
@@ -48,6 +50,11 @@ faults!(
     WAKES_LATE,
     HOLDS_ALL,
     IGNORES_PRIORITIES,
+    FORGETS_WHAT_WAS_CARRIED,
+    KEEPS_REFUNDS_TO_ITSELF,
+    REFUSES_LEASES,
+    HAS_TOO_MUCH_ROOM,
+    HEARS_OF_NO_HOLD,
 );
 use fault::*;
 
@@ -58,6 +65,7 @@ pub struct Wrong<const FAULT: u8> {
     limits: Limits,
     slots: Vec<u32>,
     admitted: u32,
+    online: bool,
 }
 
 /// A server's delay that the queue is not told of.
@@ -77,7 +85,7 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
             THROWS_ITS_OWN_DICE => seed ^= DICE.fetch_add(1, Ordering::Relaxed),
             _ => {}
         }
-        Wrong { inner: Queue::new(limits, seed), limits: told, slots: Vec::new(), admitted: 0 }
+        Wrong { inner: Queue::new(limits, seed), limits: told, slots: Vec::new(), admitted: 0, online: true }
     }
 
     fn intern(&mut self, policy: Policy) -> u32 {
@@ -114,7 +122,10 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
 
     fn poll(&mut self, now: Millis, actions: &mut Vec<Action>) {
         if FAULT == HOLDS_ALL && self.inner.stats().lanes.iter().any(|lane| lane.held_until_at.is_some()) {
-            actions.clear();
+            // Offline nothing starts, and what is late still ends.
+            self.inner.set_online(now, false);
+            self.inner.poll(now, actions);
+            self.inner.set_online(now, self.online);
             return;
         }
         let early = if FAULT == STARTS_EARLY { now.plus(Millis::new(40)) } else { now };
@@ -141,7 +152,7 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
         }
     }
 
-    fn settle(&mut self, now: Millis, slot: u32, ended: &Ended) -> Verdict {
+    fn settle_and_carry(&mut self, now: Millis, slot: u32, ended: &Ended) -> (Verdict, Carry) {
         let mut told = *ended;
         match FAULT {
             BELIEVES_SERVERS if told.outcome == Outcome::Response && told.status >= 500 => told.status = 200,
@@ -152,8 +163,8 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
             }
             _ => {}
         }
-        let verdict = self.inner.settle(now, slot, &told);
-        match (FAULT, verdict) {
+        let (verdict, mut carry) = self.inner.settle_and_carry(now, slot, &told);
+        let verdict = match (FAULT, verdict) {
             (WAITS_TOO_LONG, Verdict::Retry { delay, wait, authorize }) if wait.curve > Millis::ZERO => {
                 let more = wait.curve.plus(wait.curve).plus(Millis::new(10_000_000));
                 Verdict::Retry { delay: delay.max(more), wait: Wait { curve: more, ..wait }, authorize }
@@ -165,7 +176,37 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
                 Verdict::Retry { delay, wait, authorize }
             }
             (TAKES_ANSWERS_TWICE, Verdict::Stale) if ended.status == 200 => Verdict::Succeeded,
+            (KEEPS_REFUNDS_TO_ITSELF, verdict) => {
+                carry.refunded = false;
+                verdict
+            }
             (_, verdict) => verdict,
+        };
+        (verdict, carry)
+    }
+
+    fn adopt(&mut self, now: Millis, admission: &Admission, past: &Past) -> Option<u32> {
+        let mut past = *past;
+        match FAULT {
+            FORGETS_WHAT_WAS_CARRIED => past.carry = Carry::default(),
+            REFUSES_LEASES if self.inner.vacancies() == 0 => return None,
+            _ => {}
+        }
+        self.inner.adopt(now, admission, &past)
+    }
+
+    fn room(&mut self, now: Millis, lane: u32) -> u32 {
+        let room = self.inner.room(now, lane);
+        if FAULT == HAS_TOO_MUCH_ROOM { room + 1 } else { room }
+    }
+
+    fn vacancies(&mut self) -> u32 {
+        self.inner.vacancies()
+    }
+
+    fn hold(&mut self, now: Millis, lane: u32, wait: Millis) {
+        if FAULT != HEARS_OF_NO_HOLD {
+            self.inner.hold(now, lane, wait);
         }
     }
 
@@ -183,6 +224,7 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
     }
 
     fn set_online(&mut self, now: Millis, online: bool) {
+        self.online = online;
         self.inner.set_online(now, online || FAULT == IGNORES_THE_NETWORK);
     }
 

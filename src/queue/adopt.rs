@@ -1,0 +1,132 @@
+//! Tasks that a store keeps, and leases to this queue for one attempt each.
+//!
+//! While such a task waits it is not here: its store owns due time, order, attempts, deadline and the
+//! limits over all processes, and a value with two owners would have two truths. So a lease brings the
+//! task in flight already, whatever the limits here say, and the verdict on its attempt sends it back
+//! with what the core wants to know again next time. [`Queue::room`] and [`Queue::vacancies`] say
+//! before the claim how much to ask the store for.
+#![forbid(unsafe_code)]
+
+use super::{Admission, Queue};
+use crate::slots::{NONE, index_of};
+use crate::task::{Flags, Refunds, State, Task};
+use crate::time::Millis;
+
+/// What the core wants back with the next lease of a task, and what its store has to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carry {
+    /// Position in the window of spread waits; `None` as long as none was needed.
+    pub phase: Option<u32>,
+    /// The last wait of the curve; zero if there was none.
+    pub previous_delay: Millis,
+    /// Notes of the queue's own: bit 0, the last attempt met a 401; bits 1 and 2, how many attempts
+    /// were given back for one.
+    pub marks: u32,
+    /// The attempt was given back.
+    pub refunded: bool,
+    /// How much of the wait is the server's, its spread included: nothing undercuts it.
+    pub server_wait: Millis,
+}
+
+impl Carry {
+    const UNAUTHORIZED: u32 = 1;
+    const UNAUTHORIZED_REFUNDS: u32 = 1;
+
+    /// Of a task whose attempt was judged at `now`; before, `refunds` of its attempts had been given back.
+    pub(super) fn of(task: &Task, now: Millis, refunds: u8) -> Carry {
+        let unauthorized = u32::from(task.flags.contains(Flags::UNAUTHORIZED));
+        Carry {
+            phase: task.flags.contains(Flags::PHASED).then_some(task.phase),
+            previous_delay: task.previous_delay,
+            marks: unauthorized | u32::from(task.refunds.unauthorized()) << Carry::UNAUTHORIZED_REFUNDS,
+            refunded: task.refunds.all() > refunds,
+            server_wait: task.not_before.minus(now),
+        }
+    }
+
+    fn flags(&self) -> Flags {
+        let phased = if self.phase.is_some() { Flags::PHASED } else { Flags::default() };
+        if self.marks & Carry::UNAUTHORIZED != 0 { phased.with(Flags::UNAUTHORIZED) } else { phased }
+    }
+
+    const fn unauthorized_refunds(&self) -> u8 {
+        ((self.marks >> Carry::UNAUTHORIZED_REFUNDS) & 3) as u8
+    }
+}
+
+/// What has become of a task before this lease.
+#[derive(Clone, Copy, Debug)]
+pub struct Past {
+    /// When the server may have seen the key first; [`Millis::MAX`] if that is not known, or never.
+    pub first_attempt_at: Millis,
+    /// Attempts made and not given back, this one included; at most 100.
+    pub attempts: u32,
+    /// Attempts given back; at most 31 count.
+    pub refunds: u32,
+    /// From the last verdict on it. Whether that attempt was given back and how long the server
+    /// wanted to wait is over and has no say.
+    pub carry: Carry,
+}
+
+impl Queue {
+    /// Takes a task that its store has leased to this queue and gives its handle. It is in flight at
+    /// once, whatever limits, holds and pauses say, since the store has decided; or `started`, and
+    /// [`Queue::settle`] follows at once. It counts among the attempts that run and not against the
+    /// capacity, and its `order` has no say. `None`: there is no such lane or policy, or four million
+    /// tasks are here.
+    pub fn adopt(&mut self, now: Millis, admission: &Admission, past: &Past) -> Option<u32> {
+        let now = self.timeline.advance(now);
+        self.lanes.slots.get(admission.lane)?;
+        let base = self.policies.get(admission.policy)?.policy.first_previous();
+        let (lane, policy) = (index_of(admission.lane), index_of(admission.policy));
+        let created_at = self.timeline.inward(admission.created_at);
+        let carry = &past.carry;
+        let slot = self.tasks.insert(Task {
+            created_at,
+            first_attempt_at: self.timeline.inward(past.first_attempt_at),
+            expires_at: self.timeline.inward(admission.expires_at),
+            wait_until: self.timeline.inward(admission.wait_until),
+            not_before: if admission.started { created_at } else { now },
+            // Decorrelated jitter that set out from nothing would not spread the first wait.
+            previous_delay: if carry.previous_delay == Millis::ZERO { base } else { carry.previous_delay },
+            bytes: admission.bytes,
+            lane,
+            policy,
+            order: NONE,
+            priority: admission.priority,
+            phase: carry.phase.unwrap_or(0),
+            flags: admission.flags.with(Flags::LEASED).with(carry.flags()),
+            attempts: u8::try_from(past.attempts).unwrap_or(u8::MAX),
+            refunds: Refunds::new(
+                u8::try_from(past.refunds).unwrap_or(u8::MAX),
+                carry.unauthorized_refunds(),
+            ),
+            state: State::Started,
+        })?;
+        if let Some(interned) = self.policies.at_mut(policy) {
+            interned.uses = interned.uses.saturating_add(1);
+        }
+        self.leased = self.leased.saturating_add(1);
+        if let Some(lane) = self.lanes.at_mut(lane) {
+            lane.leased = lane.leased.saturating_add(1);
+        }
+        self.enter(index_of(slot), if admission.started { State::Started } else { State::InFlight });
+        self.lanes.refresh(lane, now);
+        Some(slot)
+    }
+
+    /// How many more attempts of the queue may start in a lane, as far as the lane has a say: its
+    /// pause, hold, breaker, limit, and at most one while it probes.
+    pub fn room(&self, now: Millis, lane: u32) -> u32 {
+        let now = self.timeline.inward(now).max(self.timeline.now());
+        self.lanes.slots.get(lane).map_or(0, |lane| lane.room(now, self.lanes.limit()))
+    }
+
+    /// How many more may start over all lanes: none in a pause of everything, or offline.
+    pub const fn vacancies(&self) -> u32 {
+        if self.paused || self.offline {
+            return 0;
+        }
+        self.limits.concurrency.saturating_sub(self.in_flight)
+    }
+}

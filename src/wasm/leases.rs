@@ -1,0 +1,73 @@
+//! The part of a queue that serves a store: its tasks come in leased, for one attempt each.
+
+use wasm_bindgen::prelude::*;
+
+use super::queue::CoreQueue;
+use crate::queue::{Admission, Carry, Past};
+use crate::slots::NONE;
+use crate::task::Flags;
+use crate::time::Millis;
+
+#[wasm_bindgen]
+impl CoreQueue {
+    /// Takes a task that its store has leased, in flight at once whatever the limits say; `settle`
+    /// frees its slot whatever it says. `attempts` counts this one, `firstAttemptAt` Infinity is not
+    /// known or never, `phase` -1 none yet; `phase`, `previousDelayMs` and `marks` are those of the last
+    /// `settle`. `started`: the caller's own first attempt has just ended, and `settle` follows at
+    /// once. None: no such lane or policy, or too many tasks.
+    pub fn adopt(
+        &mut self,
+        now: f64,
+        lane: u32,
+        policy: u32,
+        priority: i32,
+        bytes: f64,
+        flags: u32,
+        #[wasm_bindgen(js_name = createdAt)] created_at: f64,
+        #[wasm_bindgen(js_name = expiresAt)] expires_at: f64,
+        #[wasm_bindgen(js_name = waitUntil)] wait_until: f64,
+        #[wasm_bindgen(js_name = firstAttemptAt)] first_attempt_at: f64,
+        attempts: u32,
+        refunds: u32,
+        phase: f64,
+        #[wasm_bindgen(js_name = previousDelayMs)] previous_delay_ms: f64,
+        marks: u32,
+        started: bool,
+    ) -> u32 {
+        let admission = Admission {
+            lane,
+            policy,
+            priority,
+            bytes: bytes as u64,
+            flags: Flags::from_bits(flags),
+            created_at: Millis::from_f64(created_at),
+            expires_at: Millis::from_f64(expires_at),
+            wait_until: Millis::from_f64(wait_until),
+            order: NONE,
+            started,
+        };
+        let carry = Carry {
+            phase: (phase >= 0.0).then_some(phase as u32),
+            previous_delay: Millis::from_f64(previous_delay_ms),
+            marks,
+            ..Carry::default()
+        };
+        let past = Past { first_attempt_at: Millis::from_f64(first_attempt_at), attempts, refunds, carry };
+        self.queue.adopt(Millis::from_f64(now), &admission, &past).unwrap_or(NONE)
+    }
+
+    /// How many more attempts may start in a lane, as far as the lane has a say.
+    pub fn room(&self, now: f64, lane: u32) -> u32 {
+        self.queue.room(Millis::from_f64(now), lane)
+    }
+
+    /// How many more may start over all lanes; 0 while everything is paused, or offline.
+    pub fn vacancies(&self) -> u32 {
+        self.queue.vacancies()
+    }
+
+    /// Holds a lane for so long from now, no shorter than it is held already; 0 or NaN: nothing.
+    pub fn hold(&mut self, now: f64, lane: u32, ms: f64) {
+        self.queue.hold(Millis::from_f64(now), lane, Millis::from_f64(ms));
+    }
+}
