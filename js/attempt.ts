@@ -1,6 +1,7 @@
-/** Makes one attempt and says how it ended, in the core's terms. Nothing here decides what comes next. */
+/** Makes one attempt and says how it ended, in the core's terms. What comes next the core decides, where it is asked. */
 
 import { type Clock, timeoutError } from './clock.ts'
+import type { Call } from './request.ts'
 import type { Answer, AttemptInit, Transport } from './transport.ts'
 
 /** The core's numbering of how an attempt can end. */
@@ -24,6 +25,12 @@ export interface Finished {
   /** On the steady clock. */
   readonly startedAt: number
   readonly durationMs: number
+}
+
+/** Whether the core is worth asking about a first attempt. What it says no to is the caller's at once, and starts nothing. */
+export function mayPass({ replayable, policy }: Call, { outcome, answer, status }: Finished): boolean {
+  if (!replayable || outcome === OUTCOME.final || policy.maxAttempts === 1) return false
+  return answer ? policy.retryableStatusCodes.includes(status) : policy.retryNetworkErrors
 }
 
 /** Gives an ended attempt to its caller: returns the answer, or throws what fetch threw. */
@@ -50,7 +57,9 @@ export async function attempt(
   now: () => number,
 ): Promise<Finished> {
   const startedAt = now()
-  const disarm = plan.timeoutMs > 0 ? armTimeout(plan, clock) : undefined
+  const { controller, timeoutMs } = plan
+  const onTimeout = () => controller.abort(timeoutError(`no answer within attemptTimeoutMs, ${timeoutMs} ms`))
+  const disarm = timeoutMs > 0 ? clock.after(timeoutMs, onTimeout) : undefined
   const end = (outcome: number, answer: Answer | null, error: unknown): Finished => {
     disarm?.()
     return {
@@ -59,24 +68,18 @@ export async function attempt(
       answer,
       error,
       startedAt,
-      durationMs: Math.max(0, now() - startedAt),
+      durationMs: now() - startedAt,
     }
   }
   try {
     const answer = await (plan.send ? plan.send(transport, plan) : transport.send(plan))
     return end(answer.redirectRefused ? OUTCOME.final : OUTCOME.response, answer, undefined)
   } catch (error) {
-    const { reason } = plan.controller.signal
-    if (reason instanceof DOMException && reason.name === 'TimeoutError') return end(OUTCOME.timeout, null, reason)
+    const { reason } = controller.signal
+    if (reason?.name === 'TimeoutError') return end(OUTCOME.timeout, null, reason)
     if (plan.isFinal?.(transport, error)) return end(OUTCOME.final, null, error)
     return end(isOffline() ? OUTCOME.offline : OUTCOME.network, null, error)
   }
-}
-
-function armTimeout({ controller, timeoutMs }: AttemptPlan, clock: Clock): () => void {
-  return clock.after(timeoutMs, () => {
-    controller.abort(timeoutError(`no answer within attemptTimeoutMs, ${timeoutMs} ms`))
-  })
 }
 
 /** Only a browser knows; `true` there may still be wrong, `false` never is. */
@@ -87,6 +90,16 @@ export function isOffline(): boolean {
 /** `throwIfAborted` of a signal, which Chrome has from 100 on. */
 export function assertNotAborted(signal: AbortSignal | null): void {
   if (signal?.aborted) throw signal.reason ?? new DOMException('the call was aborted', 'AbortError')
+}
+
+/** `work`, or the reason of `signal` as soon as it is aborted. */
+export function orAbort<T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }
 
 /** Aborts when either does, the body included. */

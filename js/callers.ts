@@ -30,7 +30,7 @@ export function answer(task: Task, otherwise: () => unknown): void {
   }
   const word = task.reason ? { taskId: task.taskId, reason: task.reason } : null
   try {
-    if (last?.answer) waiter.resolve(last.answer.deliver(word))
+    if (last?.answer) waiter.resolve(mark(last.answer.deliver(word), word))
     else waiter.reject(mark(last ? last.error : otherwise(), word))
   } catch (thrown) {
     // an answer that its caller expects to be thrown

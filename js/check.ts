@@ -27,15 +27,15 @@ export const num = (from: number, to: number, whole = ''): Rule => ({
 })
 export const int = (from: number, to: number): Rule => num(from, to, 'whole ')
 export const ms = (from = 0): Rule => int(from, MAX_MS)
-export const kind = (type: string): Rule => ({
+export const kind = (type: string, expected = `a ${type}`): Rule => ({
   type,
-  expected: type === 'object' ? 'an object' : `a ${type}`,
+  expected,
   ok: (value) => value !== null,
 })
 export const text: Rule = kind('string')
 export const flag: Rule = kind('boolean')
 export const fn: Rule = kind('function')
-export const object: Rule = kind('object')
+export const object: Rule = kind('object', 'an object')
 export const pattern = (expected: string, shape: RegExp): Rule => ({
   ...text,
   expected,
@@ -81,7 +81,7 @@ export function follow(name: string, value: unknown, rule: Rule, shown: unknown 
 
 /** A value short enough for a message; never the inside of an object, which may hold a secret. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return `'${value.length > 40 ? `${value.slice(0, 40)}…` : value}'`
+  if (typeof value === 'string') return `'${value.replace(/^(.{40}).+/s, '$1…')}'`
   if (Array.isArray(value)) return 'an array'
   if (typeof value === 'object' && value) return object.expected
   return typeof value === 'function' ? fn.expected : String(value)
@@ -97,4 +97,12 @@ export function originIn(url: unknown): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The origin that `pause` or `resume` is for; undefined: all. */
+export function originOf(what: string, scope: { readonly origin: string } | undefined): string | undefined {
+  if (scope === undefined) return undefined
+  follow(what, scope, object)
+  follow(`${what}.origin`, scope.origin, origin)
+  return originIn(scope.origin)
 }

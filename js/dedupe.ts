@@ -34,7 +34,7 @@ export class Dedupe {
   /** Gives a call in content mode its key. Without the module that makes it, the call goes out without one, once. */
   async giveKey(call: Call): Promise<void> {
     const { idempotency } = this.#host.settings
-    const { windowMs = DAY_MS, scope = '' } = idempotency ?? {}
+    const { windowMs = DAY_MS, scope = '' } = idempotency
     const keys = await this.#keys()
     if (!keys) {
       call.key = null
@@ -54,7 +54,7 @@ export class Dedupe {
     const { transport } = call
     putKey(call.headers, key, idempotency)
     if (!(transport instanceof FetchTransport)) {
-      const header = idempotency?.header ?? 'Idempotency-Key'
+      const { header } = idempotency
       transport.putHeader?.(header, call.headers.get(header) ?? key)
     }
   }
@@ -78,26 +78,33 @@ export class Dedupe {
 
   /** For when the task has ended and let go of its request: nobody waits for it. */
   remember(task: Task, call: Call): void {
-    const known = this.#fingerprint(call).then(() => {
+    const known = this.fingerprint(call).then(() => {
       task.fingerprint = call.fingerprint
     })
     // a body that cannot be read is a matter of the attempt; the task is told apart by method and URL then
     known.catch(() => {})
   }
 
-  /** What tells the call from others under its key. */
-  async #fingerprint(call: Call): Promise<void> {
-    if (call.fingerprint !== undefined) return
-    const keys = await this.#keys()
-    if (keys) call.fingerprint = keys.fingerprint(await materialOf(call))
+  /** Every stored task has a fingerprint, and no chunk can be fetched once the network is gone. */
+  async load(): Promise<void> {
+    await this.#keys()
+  }
+
+  /** What tells the call from others under its key; undefined: the module that makes it is not to be had. */
+  async fingerprint(call: Call): Promise<string | undefined> {
+    if (call.fingerprint === undefined) {
+      const keys = await this.#keys()
+      if (keys) call.fingerprint = keys.fingerprint(await materialOf(call))
+    }
+    return call.fingerprint
   }
 
   async #same(task: Task, call: Call): Promise<boolean> {
-    await this.#fingerprint(call)
+    await this.fingerprint(call)
     // it may end, and let go of its request, meanwhile
     const { call: known } = task
     if (task.fingerprint === undefined && known) {
-      await this.#fingerprint(known)
+      await this.fingerprint(known)
       task.fingerprint = known.fingerprint
     }
     // an ended task whose key the queue made keeps no request: what it was sent to has to do

@@ -4,14 +4,18 @@ import { assertNotAborted } from './attempt.ts'
 import { check, oneOf, origin, originIn, type Rules } from './check.ts'
 import type { Keys } from './core/keys.ts'
 import { DeadLetterDesk } from './dead-letters.ts'
+import type { StoredDesk } from './durable/desk.ts'
+import { errorText } from './error-text.ts'
 import { notFound, RedriveError } from './errors.ts'
 import { explain } from './explain.ts'
 import { assertSendable } from './fetch-replay.ts'
 import { Intake } from './intake.ts'
+import type { StoreModule } from './loader.ts'
 import { showEntries } from './log.ts'
-import { PAGE_RULES, showPage } from './pages.ts'
+import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Call } from './request.ts'
 import type { Runner } from './runner.ts'
+import type { TaskStore } from './stores/store.ts'
 import type { Task } from './task.ts'
 import type {
   AttemptLog,
@@ -34,16 +38,38 @@ export class Desk {
   readonly runner: Runner
   readonly intake: Intake
   readonly deadLetters: DeadLetterDesk
+  readonly #loadStore: () => Promise<StoreModule>
+  /** The last one that was told. */
+  #principal: string | null
+  /** The same for tasks in a store. */
+  #stored: StoredDesk | undefined
 
-  constructor(runner: Runner, loadKeys: () => Promise<Keys>) {
+  constructor(runner: Runner, loadKeys: () => Promise<Keys>, loadStore: () => Promise<StoreModule>) {
     this.runner = runner
     this.intake = new Intake(runner, loadKeys)
     this.deadLetters = new DeadLetterDesk(runner, this.intake)
-    const { principal, store } = runner.host.settings
-    // whoever gives a principal expects tasks to outlive the page
-    if (principal !== undefined && store !== 'memory' && globalThis.location !== undefined) {
-      const message = 'this version has no durable store yet: tasks stay in memory and end with the page'
-      runner.host.degraded('storage_unavailable', message, 'memory')
+    this.#loadStore = loadStore
+    this.#principal = runner.host.settings.principal ?? null
+  }
+
+  /** Opens the store, where the queue has one, and takes up what is there. Where that fails, tasks stay in memory. */
+  async begin(): Promise<void> {
+    const { store, principal } = this.runner.host.settings
+    if (typeof store === 'object') {
+      try {
+        const [{ openStore }] = await Promise.all([this.#loadStore(), this.intake.dedupe.load()])
+        // closed meanwhile
+        if (this.runner.stopped) return
+        this.#stored = await openStore(store as TaskStore, this.runner, this.intake)
+        this.deadLetters.stored = this.#stored
+      } catch (error) {
+        const message = `the store cannot be opened (${errorText(error)}): tasks stay in memory and end with the process`
+        this.runner.host.degraded('storage_unavailable', message, 'memory')
+      }
+    } else if (principal !== undefined && store !== 'memory' && globalThis.location !== undefined) {
+      // whoever gives a principal expects tasks to outlive the page
+      const message = 'this version has no durable store for pages yet: tasks stay in memory and end with the page'
+      this.runner.host.degraded('storage_unavailable', message, 'memory')
     }
   }
 
@@ -64,44 +90,74 @@ export class Desk {
     }
     assertSendable(call.transport)
     assertNotAborted(call.signal)
-    const { task, deduplicated } = await this.intake.enqueue(call, createdAt)
-    return { taskId: task.taskId, idempotencyKey: task.key, durability: 'memory', deduplicated }
+    const { taskId, key, durability, deduplicated } = await this.intake.enqueue(call, createdAt)
+    return { taskId, idempotencyKey: key, durability, deduplicated }
   }
 
-  get(taskId: string): RetryTask | undefined {
+  async get(taskId: string): Promise<RetryTask | undefined> {
     const task = this.#find(taskId)
-    return task && this.runner.show(task)
+    return task ? this.runner.show(task) : this.#stored?.get(taskId)
   }
 
-  attempts(taskId: string, page: PageOptions = {}): { attempts: readonly AttemptLog[]; cursor?: string } {
+  async attempts(
+    taskId: string,
+    page: PageOptions = {},
+  ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
     check('attempts', page, PAGE_RULES)
     const task = this.#find(taskId)
-    return task ? showEntries(task, page) : { attempts: [] }
+    if (task) return showEntries(task, page)
+    return this.#stored?.attempts(taskId, page) ?? { attempts: [] }
   }
 
-  explain(taskId: string): readonly Decision[] {
+  async explain(taskId: string): Promise<readonly Decision[]> {
     const task = this.#find(taskId)
-    return task ? explain(task, this.runner.standing(task), this.runner.host.now()) : []
+    if (task) return explain(task, this.runner.standing(task), this.runner.host.now())
+    return this.#stored?.explain(taskId) ?? []
   }
 
-  list(filter: ListFilter = {}): TaskPage {
+  async list(filter: ListFilter = {}): Promise<TaskPage> {
     check('list', filter, LIST_RULES)
     const { status } = filter
     const origin = filter.origin && originIn(filter.origin)
     const fits = (task: Task) =>
       (status === undefined || task.status === status) && (origin === undefined || task.origin === origin)
-    return showPage(this.runner, this.runner.registry.page(fits, filter, this.runner.host.now()))
+    const here = showPage(this.runner, this.runner.registry.page(fits, filter, this.runner.host.now()))
+    if (!this.#stored) return here
+    const wanted = { ...(status ? { status } : {}), ...(origin ? { origin } : {}) }
+    return mergePages(here, await this.#stored.list(wanted, filter), filter)
   }
 
-  result(taskId: string): Promise<TaskOutcome> {
+  async result(taskId: string): Promise<TaskOutcome> {
     const task = this.#find(taskId)
-    if (!task) throw notFound(taskId)
-    return this.runner.result(task)
+    if (task) return this.runner.result(task)
+    if (!this.#stored) throw notFound(taskId)
+    return this.#stored.result(taskId)
   }
 
-  cancel(taskId: string): 'cancelled' | 'requested' | 'gone' {
+  async cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
     const task = this.#find(taskId)
-    return task ? this.runner.cancel(task, new DOMException('the task was cancelled', 'AbortError')) : 'gone'
+    if (task) return this.runner.cancel(task, new DOMException('the task was cancelled', 'AbortError'))
+    return this.#stored?.cancel(taskId) ?? 'gone'
+  }
+
+  /** `host.principal` is another one by now. */
+  async setPrincipal(principal: string | null, purge: boolean): Promise<void> {
+    const { runner } = this
+    const before = this.#principal
+    this.#principal = principal
+    runner.guard(() => runner.lanes.switchPrincipal(runner.host.now()))
+    if (purge && before !== principal) {
+      for (const task of runner.tasksOf(before)) {
+        runner.cancel(task, new DOMException('its principal has left', 'AbortError'))
+      }
+      await this.#stored?.purge(before)
+    }
+    await runner.durable?.unpark(principal, undefined)
+    runner.pump()
+  }
+
+  async close(drainMs: number): Promise<void> {
+    await this.runner.close(drainMs)
   }
 
   #find(taskId: string): Task | undefined {

@@ -4,6 +4,8 @@ import { instantiate } from './core/inline.ts'
 import type { EngineModule } from './loader.ts'
 import { preparing } from './prepare.ts'
 
-export const prepare: EngineModule['prepare'] = preparing(instantiate, () =>
-  import('./core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
+export const prepare: EngineModule['prepare'] = preparing(
+  instantiate,
+  () => import('./core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
+  () => import('./durable/open.ts'),
 )

@@ -2,7 +2,8 @@
 
 import { instantiateKeys } from './core/keys-static.ts'
 import { instantiate } from './core/static.ts'
+import * as store from './durable/open.ts'
 import type { EngineModule } from './loader.ts'
 import { preparing } from './prepare.ts'
 
-export const prepare: EngineModule['prepare'] = preparing(instantiate, instantiateKeys)
+export const prepare: EngineModule['prepare'] = preparing(instantiate, instantiateKeys, async () => store)

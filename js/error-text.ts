@@ -4,3 +4,9 @@ export function errorText(error: unknown): string {
   const code = (error.cause as { code?: unknown } | undefined)?.code
   return typeof code === 'string' ? `${error.message} (${code})` : error.message
 }
+
+/** In place of words that may hold a secret. */
+export function unsaid(error: unknown): string {
+  const name = error instanceof Error ? error.name : typeof error
+  return `${name}, whose message may hold a secret and is not shown`
+}

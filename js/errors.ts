@@ -9,9 +9,9 @@ import type { ExhaustedReason, RetryTask } from './types.ts'
 export class RedriveError extends Error {
   override readonly name: string = 'RedriveError'
   /** Stable, upper case with underscores: `QUEUE_FULL`, `TASK_NOT_FOUND`, ... */
-  readonly code: string
+  declare readonly code: string
   /** The task it is about, where there is one. */
-  readonly task?: RetryTask
+  declare readonly task?: RetryTask
 
   constructor(code: string, message: string, options: { readonly task?: RetryTask; readonly cause?: unknown } = {}) {
     super(message, options)

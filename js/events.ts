@@ -1,5 +1,7 @@
 /** A typed emitter whose listeners cannot break the queue: one that throws is reported once and kept out of the way. */
 
+import type { DegradedCode, QueueEvents } from './types.ts'
+
 type Listener<T> = (payload: T) => unknown
 
 export class Emitter<Events extends object> {
@@ -23,25 +25,28 @@ export class Emitter<Events extends object> {
 
   /** Payloads cost something to build: ask first. */
   has(event: keyof Events): boolean {
-    return (this.#listeners.get(event)?.size ?? 0) > 0
+    return !!this.#listeners.get(event)?.size
   }
 
   emit<E extends keyof Events>(event: E, payload: Events[E]): void {
     for (const listener of this.#listeners.get(event) ?? []) {
-      const failed = (error: unknown) => this.#report(event, listener, error)
-      try {
-        const result = (listener as Listener<Events[E]>)(payload)
-        // an async listener must not end the process by an unhandled rejection
-        if (result instanceof Promise) result.catch(failed)
-      } catch (error) {
-        failed(error)
-      }
+      // as a promise: one that throws and one that rejects are told of alike, and neither ends the process
+      new Promise((resolve) => resolve((listener as Listener<Events[E]>)(payload))).catch((error) => {
+        if (this.#reported.has(listener)) return
+        this.#reported.add(listener)
+        this.#onThrow(event, error)
+      })
     }
   }
+}
 
-  #report(event: keyof Events, listener: object, error: unknown): void {
-    if (this.#reported.has(listener)) return
-    this.#reported.add(listener)
-    this.#onThrow(event, error)
+/** Emits `degraded`; `once` names what it is about, where one report is enough. */
+export function reporter(events: Emitter<QueueEvents>): (code: DegradedCode, message: string, once?: string) => void {
+  const reported = new Set<string>()
+  return (code, message, once) => {
+    const report = `${code} ${once}`
+    if (once !== undefined && reported.has(report)) return
+    reported.add(report)
+    events.emit('degraded', { code, message })
   }
 }

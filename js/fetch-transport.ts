@@ -1,6 +1,6 @@
 /** Sends one request by fetch, as often as asked. What only a replay needs is in `fetch-replay.ts`. */
 
-import { type Answer, type AttemptInit, type Mark, mark, type Transport } from './transport.ts'
+import type { Answer, AttemptInit, Transport } from './transport.ts'
 
 export type SentInit = RequestInit & { readonly method: string; readonly headers: Headers }
 
@@ -38,7 +38,7 @@ export class FetchAnswer implements Answer {
     return this.response.type === 'opaque' ? 200 : this.response.status
   }
 
-  deliver(redrive: Mark | null): Response {
-    return mark(this.response, redrive)
+  deliver(): Response {
+    return this.response
   }
 }

@@ -1,6 +1,7 @@
 /** Asks the user's `credentials` and `beforeAttempt` before a retry, inside a time limit that keeps a lease useful. */
 
 import { within } from './clock.ts'
+import { unsaid } from './error-text.ts'
 import type { Host } from './host.ts'
 import type { AttemptContext, RetryTask } from './types.ts'
 import { UNSENT } from './unsent.ts'
@@ -18,16 +19,16 @@ export async function askHooks(
   host: Host,
   task: RetryTask,
   context: AttemptContext,
-  words: (error: unknown) => string,
+  words: (error: unknown, overlay: Headers | null) => string,
 ): Promise<Asked> {
   const { credentials, beforeAttempt, clock } = host.settings
   let overlay: Headers | null = null
   if (credentials) {
     try {
-      const given = new Promise<HeadersInit>((resolve) => resolve(credentials(task, context)))
+      const given = new Promise<HeadersInit>((resolve) => resolve(credentials(task, context))).catch(withoutWords)
       overlay = readHeaders(await within(clock, HOOK_MS, 'credentials()', given))
     } catch (error) {
-      const message = `credentials() failed (${words(error)}): the attempt was given back and is tried again later`
+      const message = `credentials() failed (${words(error, overlay)}): the attempt was given back and is tried again later`
       host.degraded('credentials_failed', message, 'credentials')
       return { overlay: null, outcome: UNSENT.credentials }
     }
@@ -37,10 +38,19 @@ export async function askHooks(
       const given = new Promise<boolean>((resolve) => resolve(beforeAttempt(task, context)))
       if ((await within(clock, HOOK_MS, 'beforeAttempt()', given)) === false) return { overlay, outcome: UNSENT.vetoed }
     } catch (error) {
-      host.degraded('hook_threw', `beforeAttempt() failed (${words(error)}): the attempt was made`, 'beforeAttempt')
+      host.degraded(
+        'hook_threw',
+        `beforeAttempt() failed (${words(error, overlay)}): the attempt was made`,
+        'beforeAttempt',
+      )
     }
   }
   return { overlay }
+}
+
+/** Who looks up credentials knows more of them than can be looked for in what it says. */
+function withoutWords(error: unknown): never {
+  throw new Error(unsaid(error))
 }
 
 function readHeaders(given: HeadersInit): Headers {

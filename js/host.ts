@@ -1,4 +1,4 @@
-/** What the runner needs of its queue, and nothing more. */
+/** What those who read calls, and the runner, need of their queue, and nothing more. */
 
 import type { Emitter } from './events.ts'
 import type { Draw } from './ids.ts'
@@ -11,6 +11,10 @@ export interface Host {
   /** The steady clock. */
   readonly now: () => number
   readonly draw: Draw
+  /** An intent key: 128 random bits, since a key made from the request would merge two intended orders. */
+  readonly makeKey: () => string
+  /** Whose requests are made and sent now. */
+  principal: string | null
   /** Emits `degraded`; `once` names what it is about, where one report is enough. */
   degraded(code: DegradedCode, message: string, once?: string): void
   /** One more request went out. */

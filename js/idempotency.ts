@@ -5,9 +5,6 @@
 
 import type { IdempotencySettings, TaskOptions } from './options.ts'
 
-/** Makes an intent key: 128 random bits, since a key made from the request would merge two intended orders. */
-export type KeyMaker = () => string
-
 /** Methods a server treats alike however often they come (RFC 9110, section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
@@ -25,31 +22,29 @@ export interface KeyReading {
 /** The caller's option wins over a header already there, which wins over a made key. Puts the header in place. */
 export function readKey(
   call: { readonly method: string; readonly origin: string; readonly headers: Headers; readonly options: TaskOptions },
-  settings: IdempotencySettings | null,
-  make: KeyMaker,
+  settings: IdempotencySettings,
+  makeKey: () => string,
 ): KeyReading {
   const { method, origin, headers, options } = call
+  const { header, keyed, allowed, mode } = settings
   const crossOrigin = isCrossOrigin(origin)
-  const header = settings?.header ?? 'Idempotency-Key'
-  const mayGetKey = settings && (!settings.allowed || !crossOrigin || settings.allowed.has(origin))
-  const wantsKey = settings?.keyed.has(method)
+  const wantsKey = keyed.has(method)
   const present = headers.get(header)
 
   let key = options.idempotencyKey ?? (present || null)
-  const made = key === null && wantsKey === true && !!mayGetKey
-  if (made) key = settings?.mode === 'content' ? '' : make()
+  const made = key === null && wantsKey && (!allowed || !crossOrigin || allowed.has(origin))
+  if (made) key = mode === 'content' ? '' : makeKey()
   const added = key !== null && key !== present
   if (added && key) putKey(headers, key, settings)
   const vouched = options.idempotent === true
-  const originMissing = key === null && wantsKey === true && !vouched
+  const originMissing = key === null && wantsKey && !vouched
   const replayable = key !== null || vouched || (!originMissing && IDEMPOTENT.has(method))
   return { key, made, replayable, addedCrossOrigin: added && crossOrigin, originMissing }
 }
 
 /** As the header has it. */
-export function putKey(headers: Headers, key: string, settings: IdempotencySettings | null): void {
-  const value = settings?.format === 'sf-string' ? `"${key.replace(/["\\]/g, '\\$&')}"` : key
-  headers.set(settings?.header ?? 'Idempotency-Key', value)
+export function putKey(headers: Headers, key: string, { header, format }: IdempotencySettings): void {
+  headers.set(header, format === 'sf-string' ? `"${key.replace(/["\\]/g, '\\$&')}"` : key)
 }
 
 /** Only pages and their workers have an origin of their own. */

@@ -17,16 +17,16 @@ export function hostDraw(): Draw {
       crypto.getRandomValues(pool)
       used = 0
     }
-    return pool[used++] ?? 0
+    return pool[used++] as number
   }
 }
 
-/** For repeatable tests: a Weyl sequence, its halves mixed once. Not for secrets. */
+/** For repeatable tests: a linear congruence of full period, after Numerical Recipes. Not for secrets. */
 export function seededDraw(seed: bigint): Draw {
   let state = Number(BigInt.asUintN(32, seed))
   return () => {
-    state = (state + 0x9e3779b9) | 0
-    return Math.imul(state ^ (state >>> 15), 0x85ebca6b) >>> 0
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state
   }
 }
 

@@ -5,17 +5,18 @@ import { deliver, type Finished, OUTCOME } from './attempt.ts'
 import type { Keys } from './core/keys.ts'
 import { NONE } from './core/none.ts'
 import { Dedupe } from './dedupe.ts'
+import type { Keeping, Kept, Source } from './durable/keeping.ts'
+import type { Content } from './durable/record.ts'
 import { QueueFullError, RedriveError, WasmUnavailableError } from './errors.ts'
 import { accepted, isFinal } from './fetch-replay.ts'
-import type { ResolvedPolicy } from './policy.ts'
-import { policyFields } from './policy-fields.ts'
+import { flagsOf } from './flags.ts'
 import type { Call } from './request.ts'
 import type { Runner } from './runner.ts'
 import { Task } from './task.ts'
 import type { RetryTask } from './types.ts'
 import { notSent, UNSENT } from './unsent.ts'
 import { uuid7Maker } from './uuid7.ts'
-import { CLASS, FLAG } from './verdict.ts'
+import { CLASS } from './verdict.ts'
 
 const FOREVER = Number.POSITIVE_INFINITY
 const DEFAULT_WAIT_MS = 30_000
@@ -38,17 +39,16 @@ const isLive = ({ status }: Task) => status === 'PENDING' || status === 'IN_FLIG
 const tooLate = (task: Task, waitMs: number) =>
   `${task.what} is under way as task ${task.taskId}, longer than waitMs ${waitMs}`
 
-export class Intake {
+export class Intake implements Source {
+  readonly dedupe: Dedupe
   readonly #runner: Runner
-  /** Named policies stay with the core; a call's own goes with its last task. */
-  readonly #pinned = new Map<ResolvedPolicy, number>()
-
+  /** The way into a store, where the queue has one. */
+  keeping: Keeping | undefined
   readonly #nextTaskId: (now: number) => string
-  readonly #dedupe: Dedupe
 
   constructor(runner: Runner, loadKeys: () => Promise<Keys>) {
     this.#runner = runner
-    this.#dedupe = new Dedupe(runner.host, runner.registry, loadKeys)
+    this.dedupe = new Dedupe(runner.host, runner.registry, loadKeys)
     this.#nextTaskId = uuid7Maker(runner.host.draw)
   }
 
@@ -59,21 +59,48 @@ export class Intake {
   before(call: Call, createdAt: number): Promise<Early | undefined> | undefined {
     if (this.#runner.stopped) return undefined
     const { orderKey, expiresAt = FOREVER } = call.options
-    const early = orderKey !== undefined || expiresAt < createdAt || this.#runner.heldUntil(call.origin) > createdAt
+    const first = this.keeping && this.#runner.host.settings.persist === 'before-send' && this.#isStored(call)
+    const held = this.#runner.heldUntil(call.origin) > createdAt
+    const early = orderKey !== undefined || expiresAt < createdAt || held || first === true
     if (call.key !== '' && !early && !this.#mayBeKnown(call)) return undefined
     return this.#before(call, createdAt, early)
   }
 
   async #before(call: Call, createdAt: number, early: boolean): Promise<Early | undefined> {
-    if (call.key === '') await this.#dedupe.giveKey(call)
+    if (call.key === '') await this.dedupe.giveKey(call)
     while (this.#mayBeKnown(call)) {
-      const same = await this.#dedupe.find(call)
+      const same = await this.dedupe.find(call)
       if (early && same && isLive(same)) {
-        return { answer: this.#join(same, call, notSent(UNSENT.released, createdAt), createdAt) }
+        return { answer: this.join(same, call, notSent(UNSENT.released, createdAt), createdAt) }
       }
       if (same) break
     }
-    return early ? this.hold(call, createdAt) : undefined
+    if (!early) return undefined
+    const content = this.#isStored(call) ? await this.keeping?.contentOf(call) : undefined
+    if (!content) return this.#isEarly(call, createdAt) ? this.hold(call, createdAt) : undefined
+    const terms = { createdAt, ...this.#fetchTerms(call, createdAt) }
+    const held = this.#runner.heldUntil(call.origin) > createdAt || terms.expiresAt < createdAt
+    return { answer: (this.keeping as Keeping).hold(call, content, terms, held && call.options.orderKey === undefined) }
+  }
+
+  /** What must wait also where it cannot be stored. */
+  #isEarly({ options, origin }: Call, createdAt: number): boolean {
+    const { orderKey, expiresAt = FOREVER } = options
+    return orderKey !== undefined || expiresAt < createdAt || this.#runner.heldUntil(origin) > createdAt
+  }
+
+  #isStored(call: Call): boolean {
+    return this.#runner.durable?.takes(call) === true
+  }
+
+  /** An answer that makes no task: its lane learns what the server asks of everybody. */
+  heard({ origin, policy }: Call, finished: Finished): void {
+    const runner = this.#runner
+    if (!finished.answer || runner.stopped) return
+    runner.guard(() => {
+      const lane = runner.lanes.find(runner.host.principal, origin)
+      if (lane !== undefined) runner.judge.hear(finished, lane, policy, runner.host.now())
+    })
   }
 
   /** The caller's first attempt failed in a way that may pass. Settles as the caller is to be answered. */
@@ -90,17 +117,19 @@ export class Intake {
     // being offline is no fault of the server, but it is as passing a failure as any
     const outcome = finished.outcome === OUTCOME.offline ? OUTCOME.network : finished.outcome
     while (this.#mayBeKnown(call)) {
-      const same = await this.#dedupe.find(call).catch((conflict) => {
+      const same = await this.dedupe.find(call).catch((conflict) => {
         discard(finished.answer)
         throw conflict
       })
-      if (same && isLive(same)) return this.#join(same, call, finished, createdAt)
+      if (same && isLive(same)) return this.join(same, call, finished, createdAt)
       if (same) break
     }
+    const content = this.#isStored(call) ? await this.keeping?.contentOf(call) : undefined
+    if (content) return this.#adoptStored(call, content, { ...finished, outcome }, createdAt)
     // a core that traps here must not cost the caller its answer
     const task = this.#runner.guard(() => {
-      const meaning = this.#withPolicy(call.policy, (policy) => {
-        return this.#runner.core.classify(policy, outcome, finished.status, this.#flags(call))
+      const meaning = this.#runner.policies.with(call.policy, (policy) => {
+        return this.#runner.core.classify(policy, outcome, finished.status, flagsOf(call, this.#runner.host))
       })
       if (meaning !== CLASS.retry) return undefined
       const held = this.#admit(call, { createdAt, ...this.#fetchTerms(call, createdAt), started: true })
@@ -115,6 +144,17 @@ export class Intake {
       task.waiter = { resolve, reject }
       this.#runner.settle(task, finished)
     })
+  }
+
+  async #adoptStored(call: Call, content: Content, finished: Finished, createdAt: number): Promise<unknown> {
+    const meaning = this.#runner.guard(() =>
+      this.#runner.policies.with(call.policy, (policy) =>
+        this.#runner.core.classify(policy, finished.outcome, finished.status, flagsOf(call, this.#runner.host)),
+      ),
+    )
+    if (meaning !== CLASS.retry) return deliver(finished)
+    const terms = { createdAt, ...this.#fetchTerms(call, createdAt) }
+    return (this.keeping as Keeping).adopt(call, content, finished, terms)
   }
 
   /** A call that must not be sent now becomes a task at once. undefined: the core trapped. */
@@ -137,12 +177,17 @@ export class Intake {
   }
 
   /** Queues a call that was not sent yet, or finds the task that it is one with. */
-  async enqueue(call: Call, createdAt: number): Promise<{ readonly task: Task; readonly deduplicated: boolean }> {
-    if (call.key === '') await this.#dedupe.giveKey(call)
-    while (this.#mayBeKnown(call)) {
-      const same = await this.#dedupe.find(call)
-      if (same) return { task: same, deduplicated: true }
+  async enqueue(call: Call, createdAt: number): Promise<Kept> {
+    const kept = ({ taskId }: Task, deduplicated: boolean): Kept => {
+      return { taskId, key: call.key, durability: 'memory', deduplicated }
     }
+    if (call.key === '') await this.dedupe.giveKey(call)
+    while (this.#mayBeKnown(call)) {
+      const same = await this.dedupe.find(call)
+      if (same) return kept(same, true)
+    }
+    const stored = this.#isStored(call) ? await this.keeping?.enqueue(call, createdAt) : undefined
+    if (stored) return stored
     const expiresAt = call.options.expiresAt ?? FOREVER
     const task = this.#unlessTrapped(() => {
       const held = this.#admit(call, { createdAt, expiresAt, waitUntil: FOREVER, started: false })
@@ -150,7 +195,7 @@ export class Intake {
       return held
     })
     if (!task) throw this.#full()
-    return { task, deduplicated: false }
+    return kept(task, false)
   }
 
   /** Whether there may be a task that the call is one with. Answered at once, so that an admission can follow at once. */
@@ -160,7 +205,7 @@ export class Intake {
   }
 
   /** The caller gets what the task gets, and its own answer if that takes longer than it waits. */
-  #join(task: Task, call: Call, own: Finished, createdAt: number): Promise<unknown> {
+  join(task: Task, call: Call, own: Finished, createdAt: number): Promise<unknown> {
     const { host } = this.#runner
     const { mode, waitMs = DEFAULT_WAIT_MS } = call.options
     if (mode === 'defer') {
@@ -254,50 +299,30 @@ export class Intake {
   #admit(call: Call, terms: Terms): Task | undefined {
     const slot = this.#slot(call, terms)
     if (slot === NONE) return undefined
-    const { host, registry } = this.#runner
-    const task = new Task(this.#nextTaskId(host.now()), terms.createdAt, host.settings.principal ?? null, call)
+    const { registry } = this.#runner
+    const task = this.newTask(call, terms.createdAt)
     this.#runner.hold(task, slot)
     registry.add(task)
     // a key that somebody else may use again
-    if (call.key !== null && !call.made) this.#dedupe.remember(task, call)
+    if (call.key !== null && !call.made) this.dedupe.remember(task, call)
     return task
+  }
+
+  newTask(call: Call, createdAt: number): Task {
+    const { host } = this.#runner
+    return new Task(this.#nextTaskId(host.now()), createdAt, call.principal, call)
   }
 
   #slot(call: Call, { createdAt, expiresAt, waitUntil, started }: Terms): number {
     const { core, lanes, orders, host } = this.#runner
-    const lane = lanes.of(call.origin)
+    const lane = lanes.of(call.principal, call.origin)
     const { priority = 0, orderKey } = call.options
-    return this.#withPolicy(call.policy, (policy) => {
-      const flags = this.#flags(call)
+    return this.#runner.policies.with(call.policy, (policy) => {
+      const flags = flagsOf(call, this.#runner.host)
       const order = orderKey === undefined ? NONE : orders.of(orderKey)
       const now = host.now()
       return core.admit(now, lane, policy, priority, call.bytes, flags, createdAt, expiresAt, waitUntil, order, started)
     })
-  }
-
-  #withPolicy<T>(policy: ResolvedPolicy, use: (handle: number) => T): T {
-    const { core, host } = this.#runner
-    const pinned = this.#pinned.get(policy)
-    if (pinned !== undefined) return use(pinned)
-    const handle = core.policy(policyFields(policy))
-    if (host.settings.policies.get(policy.policyId) === policy) {
-      this.#pinned.set(policy, handle)
-      return use(handle)
-    }
-    try {
-      return use(handle)
-    } finally {
-      // a task that was admitted holds its own reference
-      core.releasePolicy(handle)
-    }
-  }
-
-  #flags(call: Call): number {
-    return (
-      (call.replayable ? FLAG.replayable : 0) |
-      (call.key === null ? 0 : FLAG.hasKey) |
-      (this.#runner.host.settings.credentials ? FLAG.hasResolver : 0)
-    )
   }
 
   #full(): QueueFullError {

@@ -1,12 +1,10 @@
 /** What adapters reach of a queue that its users do not. */
 
-import type { KeyMaker } from './idempotency.ts'
-import type { Settings } from './options.ts'
+import type { Host } from './host.ts'
 import type { Call } from './request.ts'
 
 export interface Internals {
-  readonly settings: Settings
-  readonly makeKey: KeyMaker
+  readonly host: Host
   /** Sends a call and tries it again as its policy says; settles with what its transport delivers. */
   run(call: Call): Promise<unknown>
 }

@@ -1,7 +1,11 @@
 /** The core's chunk as the entry knows it. */
 
 import type { Desk } from './desk.ts'
+import type { StoredDesk } from './durable/desk.ts'
 import type { Host } from './host.ts'
+import type { Intake } from './intake.ts'
+import type { Runner } from './runner.ts'
+import type { TaskStore } from './stores/store.ts'
 
 /** What the core's chunk exports. */
 export interface EngineModule {
@@ -11,3 +15,9 @@ export interface EngineModule {
 
 /** How the entry in use gets that chunk. */
 export type EngineSource = () => Promise<EngineModule>
+
+/** What the chunk of durable queues exports. */
+export interface StoreModule {
+  /** Rejects where the store cannot be opened. */
+  openStore(store: TaskStore, runner: Runner, intake: Intake): Promise<StoredDesk>
+}

@@ -1,5 +1,6 @@
 /** When the core is fetched, when it is started, and what happens where it cannot be: calls stay plain fetch (S18). */
 
+import { assertNotAborted, orAbort } from './attempt.ts'
 import { systemClock, whenIdle, within } from './clock.ts'
 import type { Desk } from './desk.ts'
 import { RedriveError } from './errors.ts'
@@ -21,28 +22,29 @@ export class Opening {
   readonly #host: Host
   /** Scopes paused before there was a runner to tell; '': everything. */
   readonly #paused = new Set<string>()
-  readonly #onOnline = () => this.#prefetch()
-  #cancelIdle: (() => void) | undefined
-  #closed = false
-  #letGo: () => void = () => {}
-  /** Nobody waits for a chunk on its way when the queue closes. */
-  readonly #closing = new Promise<undefined>((resolve) => {
-    this.#letGo = () => resolve(undefined)
-  })
+  readonly #load = () => {
+    // what an earlier process left in the store waits for somebody to open it
+    if (this.#host.settings.durable) void this.open()
+    else this.#prefetch()
+  }
+  /** Nobody waits for a chunk on its way, or for the store, when the queue closes. */
+  readonly #closing = new AbortController()
 
   constructor(source: EngineSource, host: Host) {
     this.#source = source
     this.#host = host
-    const { preload, wasm } = host.settings
+    const { preload, wasm, durable, clock } = host.settings
     // asked for late or never: until then its failure is nobody's unhandled rejection
     if (wasm instanceof Promise) wasm.catch(() => {})
-    // elsewhere chunks lie on the disk; in Workers nothing may be timed at module scope
-    if (preload === 'never' || (preload === 'idle' && globalThis.location === undefined)) return
+    if (preload === 'never') return
     if (preload === 'eager') this.#prefetch()
-    else this.#cancelIdle = whenIdle(() => this.#prefetch())
+    const isPage = globalThis.location !== undefined
+    // elsewhere chunks lie on the disk; in Workers nothing may be timed at module scope
+    if (!durable && (preload === 'eager' || !isPage)) return
+    this.#closing.signal.addEventListener('abort', isPage ? whenIdle(this.#load) : clock.after(0, this.#load))
   }
 
-  /** The runner, started now if need be; undefined where the core cannot run. */
+  /** The desk, started now if need be; undefined where the core cannot run. */
   open(): Promise<Desk | undefined> {
     this.starting ??= this.#start()
     return this.starting
@@ -60,28 +62,25 @@ export class Opening {
   }
 
   async close(drainMs: number): Promise<void> {
-    this.#closed = true
-    this.#cancelIdle?.()
-    globalThis.removeEventListener?.('online', this.#onOnline)
-    this.#letGo()
+    this.#closing.abort()
     await this.starting
-    await this.opened?.runner.close(drainMs)
+    await this.opened?.close(drainMs)
   }
 
   async #start(): Promise<Desk | undefined> {
-    const { settings } = this.#host
+    const { signal } = this.#closing
     try {
-      const loading = this.#source().then((module) => module.prepare(settings.wasm))
-      const timely = within(systemClock, LOAD_MS, 'loading the core', loading)
-      const makeDesk = await Promise.race([timely, this.#closing])
-      if (!makeDesk || this.#closed) return undefined
+      const loading = this.#source().then((module) => module.prepare(this.#host.settings.wasm))
+      const makeDesk = await orAbort(signal, within(systemClock, LOAD_MS, 'loading the core', loading))
+      assertNotAborted(signal)
       this.opened = makeDesk(this.#host)
+      for (const scope of this.#paused) this.opened.runner.pause(scope || undefined)
+      await orAbort(signal, this.opened.begin())
+      return this.opened
     } catch (error) {
       this.#failed(error)
       return undefined
     }
-    for (const scope of this.#paused) this.opened.runner.pause(scope || undefined)
-    return this.opened
   }
 
   #prefetch(): void {
@@ -89,13 +88,15 @@ export class Opening {
   }
 
   #failed(error: unknown): void {
+    const { signal } = this.#closing
+    if (signal.aborted) return
     const why = `the core could not be loaded (${error}): calls are plain fetch`
     this.failure = error instanceof RedriveError ? error : new RedriveError('core_unreachable', why, { cause: error })
     const { code, message } = this.failure
     this.#host.degraded(code as DegradedCode, message, 'core')
-    if (code !== 'core_unreachable' || this.#closed) return
+    if (code !== 'core_unreachable') return
     // the next failed call asks again; before that, the network coming back does
     this.starting = undefined
-    globalThis.addEventListener?.('online', this.#onOnline, { once: true })
+    globalThis.addEventListener?.('online', this.#load, { once: true, signal })
   }
 }

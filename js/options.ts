@@ -13,6 +13,7 @@ import {
   oneOf,
   or,
   origin,
+  originIn,
   pattern,
   type Rule,
   type Rules,
@@ -21,15 +22,30 @@ import {
 } from './check.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { policyDefaults, type ResolvedPolicy, type RetryPolicy, resolvePolicy } from './policy.ts'
+import type { TaskStore } from './stores/store.ts'
 import type { AttemptContext, RetryTask } from './types.ts'
 
 export interface RetryQueueOptions {
-  /** Shown in errors. With the durable stores of a later version: same name, same tasks after a reload. @default 'default' */
+  /** Names the queue, in errors too; with a durable store: same name, same tasks after a reload. @default 'default' */
   readonly name?: string
-  /** Whose requests these are: an opaque id, `null` for nobody in particular. Shown in tasks; durable stores need it. */
+  /**
+   * Whose requests these are: an opaque id, `null` for nobody in particular. Shown in tasks. A task is sent only while
+   * this is the principal it was made under, since it could go out with the next user's cookies: see `setPrincipal`.
+   * @default null
+   */
   readonly principal?: string | null
-  /** This version keeps tasks in memory only; 'auto' is 'memory'. @default 'auto' */
-  readonly store?: 'auto' | 'memory'
+  /**
+   * Where tasks are kept. A `TaskStore` keeps them after the page or the process has ended; those it has already are
+   * taken up. 'memory': they end with it. 'auto' is 'memory' in this version. @default 'auto'
+   */
+  readonly store?: 'auto' | 'memory' | TaskStore
+  /**
+   * With a `TaskStore`: 'on-failure' stores a task when its first attempt fails; 'before-send' stores it before that, so
+   * that it also survives a kill during the first. @default 'on-failure'
+   */
+  readonly persist?: 'on-failure' | 'before-send'
+  /** Methods whose tasks are stored, with a `TaskStore`; those of others stay in memory. @default POST PUT PATCH DELETE */
+  readonly persistMethods?: readonly string[]
   /**
    * What the queue itself has in flight: retries and enqueued tasks. A caller's own first attempt is never held back
    * by it. 1..=10_000. @default 3
@@ -48,8 +64,6 @@ export interface RetryQueueOptions {
   /** Further policies, chosen per call by `policyId`. */
   readonly policies?: readonly RetryPolicy[]
   readonly retention?: RetentionOptions
-  /** Durable stores come with a later version. */
-  readonly persist?: 'on-failure'
   /** The circuit breaker comes with a later version. */
   readonly breaker?: false
   /** The retry budget comes with a later version. */
@@ -162,7 +176,7 @@ export interface TaskOptions {
   readonly detach?: boolean
   /** The caller vouches: may be retried without a key. */
   readonly idempotent?: boolean
-  /** Never written to a store. In this version nothing is. */
+  /** Never written to a store: the task stays in memory. */
   readonly sensitive?: boolean
   /** Epoch ms; no attempt starts after it. */
   readonly expiresAt?: number
@@ -170,11 +184,20 @@ export interface TaskOptions {
 
 const bytes = int(0, Number.MAX_SAFE_INTEGER)
 
+export const PRINCIPAL: Rule = or(null, text)
+
+export const token: Rule = pattern('an RFC 9110 token', /^[!#-'*+.^-`|~\w-]+$/)
+
 const QUEUE_RULES: Rules<RetryQueueOptions> = {
   name: text,
-  principal: or(null, text),
-  store: oneOf('any', 'auto', 'memory'),
-  persist: oneOf('any', 'on-failure'),
+  principal: PRINCIPAL,
+  store: {
+    type: 'any',
+    expected: "'auto', 'memory' or an object with turn and enqueue",
+    ok: (store: unknown) => store === 'auto' || store === 'memory' || isStore(store as TaskStore | null),
+  },
+  persist: oneOf('string', 'on-failure', 'before-send'),
+  persistMethods: list(token),
   breaker: oneOf('any', false),
   retryBudget: oneOf('any', false),
   concurrency: int(1, 1e4),
@@ -202,8 +225,6 @@ const RETENTION_RULES: Rules<RetentionOptions> = {
   deadLetterMs: ms(),
   maxDeadLetters: int(0, 1e6),
 }
-
-export const token: Rule = pattern('an RFC 9110 token', /^[!#-'*+.^-`|~\w-]+$/)
 
 const headerNames = list(pattern('a header name, or * at its end', /^\*?[!#-'+.^-`|~\w-]+\*?$/))
 
@@ -237,13 +258,12 @@ const TASK_RULES: Rules<TaskOptions> = {
   expiresAt: ms(),
 }
 
-const DEFAULTS = {
-  name: 'default',
-  capacity: 10_000,
-  maxBodyBytes: 8 * 2 ** 20,
-  preload: 'idle',
-  clock: systemClock,
-} as const
+function isStore(given: TaskStore | null): boolean {
+  return typeof given?.turn === 'function' && typeof given.enqueue === 'function'
+}
+
+/** Their repeat may do the work twice: what gets a key, and what is stored, unless told otherwise. */
+export const UNSAFE_METHODS: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
 
 /** The options of a queue, checked; what only tasks are measured by gets its defaults in `limits.ts`. */
 export interface Settings extends Omit<RetryQueueOptions, 'policy' | 'policies' | 'idempotency'> {
@@ -251,19 +271,20 @@ export interface Settings extends Omit<RetryQueueOptions, 'policy' | 'policies' 
   readonly capacity: number
   readonly maxBodyBytes: number
   readonly policies: ReadonlyMap<string, ResolvedPolicy>
-  readonly idempotency: IdempotencySettings | null
+  readonly idempotency: IdempotencySettings
   readonly preload: 'idle' | 'eager' | 'never'
   readonly fetch: typeof fetch
   readonly clock: Clock
+  /** `store` is one that outlives the queue. */
+  readonly durable: boolean
 }
 
 export interface IdempotencySettings extends IdempotencyOptions {
   readonly header: string
-  readonly format: 'bare' | 'sf-string'
-  /** Upper case. */
+  /** Methods that get a key, in upper case; none where `idempotency` is false. */
   readonly keyed: ReadonlySet<string>
   /** null: every origin. */
-  readonly allowed: ReadonlySet<string> | null
+  readonly allowed: ReadonlySet<string | undefined> | null
 }
 
 export function resolveOptions(given: RetryQueueOptions): Settings {
@@ -277,12 +298,17 @@ export function resolveOptions(given: RetryQueueOptions): Settings {
   const globalFetch = globalThis.fetch
   follow('options.fetch', given.fetch ?? globalFetch, fn)
   return {
-    ...DEFAULTS,
+    name: 'default',
+    capacity: 10_000,
+    maxBodyBytes: 8 * 2 ** 20,
+    preload: 'idle',
+    clock: systemClock,
     // browsers refuse a fetch that is called without its global
-    fetch: given.fetch ?? globalFetch.bind(globalThis),
+    fetch: globalFetch?.bind(globalThis),
     ...defined(given),
     policies: resolvePolicies(given),
-    idempotency: idempotency ? resolveIdempotency(idempotency) : null,
+    idempotency: resolveIdempotency(idempotency || { methods: [] }),
+    durable: typeof given.store === 'object',
   }
 }
 
@@ -299,23 +325,22 @@ function resolvePolicies({ policy, policies = [] }: RetryQueueOptions): Map<stri
     resolved.set(id, resolvePolicy(given, policyDefaults, what))
   }
   // 'default' is always there; it may be given here or there, not both
-  const listed = policies.some(({ policyId }) => policyId === 'default')
-  if (policy || !listed) add('options.policy', policy ?? {}, 'default')
+  if (policy) add('options.policy', policy, 'default')
   policies.forEach((each, i) => {
     add(`options.policies[${i}]`, each, each.policyId)
   })
+  if (!resolved.has('default')) resolved.set('default', resolvePolicy({}))
   return resolved
 }
 
 function resolveIdempotency(given: IdempotencyOptions): IdempotencySettings {
   check('options.idempotency', given, IDEMPOTENCY_RULES)
-  const { header = 'Idempotency-Key', format = 'bare', methods = ['POST', 'PATCH', 'PUT', 'DELETE'], origins } = given
+  const { header = 'Idempotency-Key', methods = UNSAFE_METHODS, origins } = given
   return {
     ...given,
     header,
-    format,
     keyed: new Set(methods.map((method) => method.toUpperCase())),
-    allowed: origins || globalThis.location ? new Set((origins ?? []).map((url) => new URL(url).origin)) : null,
+    allowed: origins || globalThis.location ? new Set((origins ?? []).map(originIn)) : null,
   }
 }
 

@@ -12,3 +12,12 @@ export function showPage(runner: Runner, { items, cursor }: Page<Task>): TaskPag
   const tasks = items.map((task) => runner.show(task))
   return cursor === undefined ? { tasks } : { tasks, cursor }
 }
+
+/** One page of two that are each in the order of ids. */
+export function mergePages(a: TaskPage, b: TaskPage, { limit = 100 }: PageOptions): TaskPage {
+  const all = [...a.tasks, ...b.tasks].sort((x, y) => (x.taskId < y.taskId ? -1 : 1))
+  const tasks = all.slice(0, limit)
+  const more = all.length > limit || a.cursor !== undefined || b.cursor !== undefined
+  const last = tasks[tasks.length - 1]
+  return more && last ? { tasks, cursor: last.taskId } : { tasks }
+}

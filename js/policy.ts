@@ -95,15 +95,21 @@ export interface RetryPolicy {
 export interface ResolvedPolicy extends RetryPolicy {
   readonly strategy: BackoffStrategy
   readonly maxAttempts: number
+  readonly initialDelayMs: number
+  readonly multiplier: number
+  readonly totalBudgetMs: number
+  readonly jitterType: JitterType
   readonly retryableStatusCodes: readonly number[]
   readonly retryNetworkErrors: boolean
   readonly attemptTimeoutMs: number
+  readonly maxServerDelayMs: number
+  readonly keyTtlMs: number
 }
 
 const DAY_MS = 86_400_000
 
 /** What a policy that says nothing means; `maxDelayMs` and `stepMs` depend on the rest. */
-export const policyDefaults: RetryPolicy & { readonly retryableStatusCodes: readonly number[] } = {
+export const policyDefaults: ResolvedPolicy = {
   policyId: 'default',
   strategy: 'exponential',
   maxAttempts: 5,
@@ -187,21 +193,20 @@ export function resolvePolicy(
 const TABLE: Rule = { ...object, expected: '1 to 1000 delays', ok: ({ length }) => length > 0 && length <= 1_000 }
 
 function checkTogether(what: string, policy: ResolvedPolicy): void {
-  const { strategy, delaysMs, baseMs, exponent, jitterMs, totalBudgetMs = DAY_MS, keyTtlMs = DAY_MS } = policy
+  const { strategy, delaysMs, baseMs, exponent, jitterMs, totalBudgetMs } = policy
   const need = (name: keyof RetryPolicy, rule: Rule) => follow(`${what}.${name}`, policy[name], rule)
   if (strategy === 'table' || delaysMs?.length) need('delaysMs', TABLE)
   if (strategy === 'polynomial' && (baseMs ?? exponent ?? jitterMs) !== undefined) {
     for (const name of ['baseMs', 'exponent', 'jitterMs'] as const) need(name, RULES[name])
   }
   const scheduleMs = Math.min(totalBudgetMs, longestSchedule(policy))
-  if (scheduleMs <= keyTtlMs) return
-  const asked = `the schedule takes up to ${scheduleMs} ms (totalBudgetMs: ${totalBudgetMs})`
-  throw new RangeError(`${what}.keyTtlMs: ${asked}, the server keeps the key for ${keyTtlMs} ms`)
+  const asked = `${scheduleMs} or more, as long as the schedule takes (totalBudgetMs: ${totalBudgetMs})`
+  need('keyTtlMs', { ...RULES.keyTtlMs, expected: asked, ok: (keptMs) => keptMs >= scheduleMs })
 }
 
 /** The sum of the longest waits the policy can choose by itself: each at its upper end, cut at the cap, rounded down. */
 function longestSchedule(policy: ResolvedPolicy): number {
-  const { strategy, jitterType = '', initialDelayMs = 500, multiplier = 1, delaysMs = [], jitterRatio = 0.2 } = policy
+  const { strategy, jitterType, initialDelayMs, multiplier, delaysMs = [], jitterRatio = 0.2 } = policy
   const capMs = policy.maxDelayMs ?? CAPS_MS[strategy] ?? MAX_MS
   // a product like 1000 * 1.15 falls short of the decimal it stands for
   const cut = (ms: number) => Math.floor(Math.min(capMs, ms) + 1e-6)

@@ -6,17 +6,18 @@ import { Desk } from './desk.ts'
 import { errorText } from './error-text.ts'
 import { RedriveError } from './errors.ts'
 import type { Host } from './host.ts'
-import type { EngineModule } from './loader.ts'
+import type { EngineModule, StoreModule } from './loader.ts'
 import { Runner } from './runner.ts'
 
 export function preparing(
   instantiate: (wasm?: unknown) => Promise<Engine>,
   loadKeys: () => Promise<Keys>,
+  loadStore: () => Promise<StoreModule>,
 ): EngineModule['prepare'] {
   return async (wasm) => {
     try {
       const engine = await instantiate(wasm)
-      return (host: Host) => new Desk(new Runner(engine, host), loadKeys)
+      return (host: Host) => new Desk(new Runner(engine, host), loadKeys, loadStore)
     } catch (error) {
       const message = `no WebAssembly (${errorText(error)}): calls are plain fetch; a Content-Security-Policy needs script-src 'wasm-unsafe-eval'`
       throw new RedriveError('wasm_refused', message, { cause: error })

@@ -23,4 +23,19 @@ export type {
 export type { BackoffStrategy, JitterType, RetryPolicy } from './policy.ts'
 export { presets } from './presets.ts'
 export type { RedriveInit } from './request.ts'
+export type {
+  Carry,
+  Claim,
+  DeadlineReason,
+  Enqueued,
+  LaneView,
+  Lease,
+  NewTask,
+  Settlement,
+  Step,
+  StoredTask,
+  StoreTerms,
+  TaskStore,
+  Turn,
+} from './stores/store.ts'
 export type * from './types.ts'

@@ -3,25 +3,24 @@
  * a failed call needs. The rest (core, runner) comes with its own chunk, at idle, and is started by the first failure.
  */
 
-import { assertNotAborted, attempt, bothSignals, deliver, type Finished, OUTCOME } from './attempt.ts'
-import { check, fn, follow, ms, object, origin, originIn } from './check.ts'
+import { assertNotAborted, attempt, bothSignals, deliver, mayPass, orAbort } from './attempt.ts'
+import { check, flag, fn, follow, ms, originOf } from './check.ts'
 import { steady } from './clock.ts'
 import type { Desk } from './desk.ts'
 import { notFound, QueueClosedError, WasmUnavailableError } from './errors.ts'
-import { Emitter } from './events.ts'
+import { Emitter, reporter } from './events.ts'
 import type { Host } from './host.ts'
 import { hostDraw, random128, seededDraw } from './ids.ts'
 import { expose } from './internals.ts'
 import type { EngineSource } from './loader.ts'
 import { nothingYet } from './nothing.ts'
 import { Opening } from './opening.ts'
-import { type RetryQueueOptions, resolveOptions, type Settings, type TaskOptions } from './options.ts'
+import { PRINCIPAL, type RetryQueueOptions, resolveOptions, type TaskOptions } from './options.ts'
 import { type Call, passesThrough, type RedriveInit, readFetch } from './request.ts'
 import type {
   AttemptLog,
   DeadLetters,
   Decision,
-  DegradedCode,
   EnqueueReceipt,
   ListFilter,
   PageOptions,
@@ -34,18 +33,14 @@ import type {
 
 const DRAIN_MS = 5_000
 const CLOSE_RULES = { drainMs: ms() }
+const PRINCIPAL_RULES = { purge: flag }
 const NO_TASKS: TaskPage = { tasks: [] }
 
 export class RetryQueue implements AsyncDisposable {
   readonly name: string
   readonly deadLetters: DeadLetters
-  readonly #settings: Settings
   readonly #core: Opening
-  readonly #events: Emitter<QueueEvents>
-  readonly #now: () => number
-  readonly #makeKey: () => string
   readonly #host: Host
-  readonly #reported = new Set<string>()
   #closing: Promise<void> | undefined
   #calls = 0
   #attempts = 0
@@ -56,33 +51,34 @@ export class RetryQueue implements AsyncDisposable {
   constructor(options: RetryQueueOptions, source: EngineSource) {
     const settings = resolveOptions(options)
     this.name = settings.name
-    this.#settings = settings
-    this.#now = steady(settings.clock)
-    this.#events = new Emitter((event, error) => {
-      this.#degraded('hook_threw', `a listener of '${String(event)}' threw: ${error}`)
+    const events = new Emitter<QueueEvents>((event, error) => {
+      const words = this.#core.opened?.runner.words(error) ?? error
+      degraded('hook_threw', `a listener of '${String(event)}' threw: ${words}`)
     })
+    const degraded = reporter(events)
     const draw = settings.seed === undefined ? hostDraw() : seededDraw(settings.seed)
-    this.#makeKey = () => random128(draw)
     this.#host = {
       settings,
-      events: this.#events,
-      now: this.#now,
+      events,
+      now: steady(settings.clock),
       draw,
-      degraded: (code, message, once) => this.#degraded(code, message, once),
+      makeKey: () => random128(draw),
+      principal: settings.principal ?? null,
+      degraded,
       sent: () => {
         this.#attempts++
       },
       idle: () => this.#checkIdle(),
     }
     this.deadLetters = {
-      list: async (options) => (await this.#desk())?.deadLetters.list(options) ?? NO_TASKS,
+      list: (options) => this.#ask((desk) => desk.deadLetters.list(options), NO_TASKS),
       redrive: async (taskId, options) => found(taskId, await this.#desk()).deadLetters.redrive(taskId, options),
-      redriveAll: async (options) => (await this.#desk())?.deadLetters.redriveAll(options) ?? 0,
-      purge: async (taskId) => (await this.#desk())?.deadLetters.purge(taskId) ?? 0,
+      redriveAll: (options) => this.#ask((desk) => desk.deadLetters.redriveAll(options), 0),
+      purge: (taskId) => this.#ask((desk) => desk.deadLetters.purge(taskId), 0),
+      export: async () => (await this.#running()).deadLetters.export(),
     }
     expose(this, {
-      settings,
-      makeKey: this.#makeKey,
+      host: this.#host,
       run: async (call) => {
         this.#assertOpen()
         return this.#run(call)
@@ -91,7 +87,10 @@ export class RetryQueue implements AsyncDisposable {
     this.#core = new Opening(source, this.#host)
   }
 
-  /** Core loaded. Every method waits for it by itself. Where it cannot load, `degraded` says so and this resolves all the same. */
+  /**
+   * Core loaded, store open, earlier tasks taken up. Every method waits for it by itself. Where it cannot load,
+   * `degraded` says so and this resolves all the same.
+   */
   get ready(): Promise<void> {
     return this.#core.open().then(() => undefined)
   }
@@ -102,8 +101,8 @@ export class RetryQueue implements AsyncDisposable {
    */
   async fetch(input: RequestInfo | URL, init?: RedriveInit): Promise<Response> {
     this.#assertOpen()
-    if (passesThrough(input, init)) return this.#settings.fetch(input, init)
-    const reading = readFetch(input, init, this.#settings, this.#makeKey)
+    if (passesThrough(input, init)) return this.#host.settings.fetch(input, init)
+    const reading = readFetch(input, init, this.#host)
     return this.#run(reading instanceof Promise ? await reading : reading) as Promise<Response>
   }
 
@@ -116,27 +115,24 @@ export class RetryQueue implements AsyncDisposable {
     if (passesThrough(input, init)) {
       throw new TypeError('enqueue: expected http(s), not no-cors, navigate, keepalive or `redrive: false`')
     }
-    const createdAt = this.#now()
-    const call = await readFetch(input, init, this.#settings, this.#makeKey)
-    const desk = await this.#core.open()
-    this.#assertOpen()
-    if (!desk || desk.runner.stopped) throw new WasmUnavailableError(this.#core.failure)
-    return desk.enqueue(call, createdAt)
+    const createdAt = this.#host.now()
+    const call = await readFetch(input, init, this.#host)
+    return (await this.#running()).enqueue(call, createdAt)
   }
 
   /** undefined: there is none of that id, or it is past its retention. */
-  async get(taskId: string): Promise<RetryTask | undefined> {
-    return (await this.#desk())?.get(taskId)
+  get(taskId: string): Promise<RetryTask | undefined> {
+    return this.#ask((desk) => desk.get(taskId), undefined)
   }
 
   /** Oldest first; the last 100 are kept. */
-  async attempts(taskId: string, page?: PageOptions): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
-    return (await this.#desk())?.attempts(taskId, page) ?? { attempts: [] }
+  attempts(taskId: string, page?: PageOptions): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
+    return this.#ask((desk) => desk.attempts(taskId, page), { attempts: [] })
   }
 
   /** In the order the tasks were made. */
-  async list(filter?: ListFilter): Promise<TaskPage> {
-    return (await this.#desk())?.list(filter) ?? NO_TASKS
+  list(filter?: ListFilter): Promise<TaskPage> {
+    return this.#ask((desk) => desk.list(filter), NO_TASKS)
   }
 
   /** Resolves when the task is terminal. Rejects with `TASK_NOT_FOUND` where there is none of that id. */
@@ -145,8 +141,8 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /** PENDING: CANCELLED at once. IN_FLIGHT: aborted; a success still counts, anything else is CANCELLED. */
-  async cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
-    return (await this.#desk())?.cancel(taskId) ?? 'gone'
+  cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
+    return this.#ask((desk) => desk.cancel(taskId), 'gone')
   }
 
   /** Starts no more attempts, of everything or of one origin; what is in flight ends. First attempts are the caller's. */
@@ -156,8 +152,8 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /** The decisions taken about a task, in order, as data and in words; the last one says what it waits for. */
-  async explain(taskId: string): Promise<readonly Decision[]> {
-    return (await this.#desk())?.explain(taskId) ?? []
+  explain(taskId: string): Promise<readonly Decision[]> {
+    return this.#ask((desk) => desk.explain(taskId), [])
   }
 
   /** Undoes the `pause` of one origin, or every pause, and lets go tasks that a 401 parked. */
@@ -167,21 +163,35 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /** Makes everything that waits for its own curve due now; a server's delay and the limits still hold. */
-  async flush(): Promise<number> {
-    return (await this.#desk())?.runner.flush() ?? 0
+  flush(): Promise<number> {
+    return this.#ask((desk) => desk.runner.flush(), 0)
+  }
+
+  /**
+   * Says whose requests are made from now on. Tasks of the principal before wait until theirs is back; `purge: true`
+   * deletes them. Calls made after this one have the new principal, even before it resolves.
+   */
+  async setPrincipal(principal: string | null, options: { readonly purge?: boolean } = {}): Promise<void> {
+    this.#assertOpen()
+    follow('setPrincipal', principal, PRINCIPAL)
+    check('setPrincipal', options, PRINCIPAL_RULES)
+    this.#host.principal = principal
+    return this.#ask((desk) => desk.setPrincipal(principal, options.purge === true), undefined)
   }
 
   /** Resolves when no call runs and no task waits. */
   async idle(): Promise<void> {
     this.#assertOpen()
-    if (this.#isIdle()) return
-    return new Promise((resolve) => this.#idleWaiters.push(resolve))
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve)
+      this.#checkIdle()
+    })
   }
 
   stats(): QueueStats {
     const runner = this.#core.opened?.runner
     return {
-      capacity: this.#settings.capacity,
+      capacity: this.#host.settings.capacity,
       firstAttemptSucceeded: this.#firstAttemptSucceeded,
       attempts: this.#attempts,
       ...(runner ? runner.stats() : nothingYet),
@@ -190,13 +200,13 @@ export class RetryQueue implements AsyncDisposable {
 
   on<E extends keyof QueueEvents>(event: E, listener: (payload: QueueEvents[E]) => void): () => void {
     follow(`on('${event}')`, listener, fn)
-    return this.#events.on(event, listener)
+    return this.#host.events.on(event, listener)
   }
 
   /**
    * Starts no more attempts, lets those in flight end (or aborts them after drainMs), then settles every caller with
-   * what there is. Tasks in memory end CANCELLED. A caller's own first attempt is the caller's: it goes on as plain
-   * fetch would. drainMs @default 5_000
+   * what there is. Tasks in memory end CANCELLED, those of a store stay in it. A caller's own first attempt is the
+   * caller's: it goes on as plain fetch would. drainMs @default 5_000
    */
   async close(options: { readonly drainMs?: number } = {}): Promise<void> {
     check('close', options, CLOSE_RULES)
@@ -220,41 +230,58 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   async #firstAttempt(call: Call): Promise<unknown> {
-    const { clock } = this.#settings
-    const createdAt = this.#now()
-    const signal = call.options.detach ? null : call.signal
-    const controller = new AbortController()
-    const plan = { overlay: null, replay: false, controller, signal: bothSignals(signal, controller.signal) }
-    if (call.plain) {
-      if (call.plain === 'origin-missing') {
-        const remedy = 'if it accepts the key, add it to idempotency.origins'
-        const message = `${call.method} ${call.origin} is plain fetch; ${remedy}`
-        this.#degraded('key_origin_missing', message, call.origin)
-      }
-      this.#attempts++
-      return deliver(await attempt(call.transport, { ...plan, timeoutMs: 0 }, clock, this.#now))
+    const { settings, now } = this.#host
+    const { clock, durable, persist } = settings
+    const createdAt = now()
+    const { plain, method, origin, options } = call
+    const { detach, orderKey, expiresAt = createdAt } = options
+    const signal = detach ? null : call.signal
+    if (plain === 'origin-missing') {
+      const remedy = 'if it accepts the key, add it to idempotency.origins'
+      this.#host.degraded('key_origin_missing', `${method} ${origin} is plain fetch; ${remedy}`, origin)
     }
-    const { orderKey, expiresAt = createdAt } = call.options
-    // in an order, too late to be sent, or without its key: not sent before the core was asked
-    const asks = orderKey !== undefined || expiresAt < createdAt || call.key === ''
-    const opened = asks ? await this.#core.open() : this.#core.opened
-    const asked = opened?.intake.before(call, createdAt)
-    const early = asked && (await asked)
-    if (early) return early.answer
+    if (!plain) {
+      // in an order, too late to be sent, without its key, or to be stored first: not sent before the core was asked
+      const asks =
+        orderKey !== undefined || expiresAt < createdAt || call.key === '' || (durable && persist === 'before-send')
+      const opened = asks ? await orAbort(signal, this.#core.open()) : this.#core.opened
+      const asked = opened?.intake.before(call, createdAt)
+      const early = asked && (await asked)
+      if (early) return early.answer
+    }
     this.#attempts++
-    const finished = await attempt(call.transport, { ...plan, timeoutMs: call.timeoutMs }, clock, this.#now)
+    const controller = new AbortController()
+    const timeoutMs = plain ? 0 : call.timeoutMs
+    const plan = { overlay: null, replay: false, controller, signal: bothSignals(signal, controller.signal), timeoutMs }
+    const finished = await attempt(call.transport, plan, clock, now)
     if (!finished.answer) assertNotAborted(signal)
-    else if (finished.status < 400) this.#firstAttemptSucceeded++
-    if (!mayPass(call, finished)) return deliver(finished)
-    const now = await orAbort(signal, this.#core.open())
-    return now && !now.runner.stopped ? now.intake.adopt(call, finished, createdAt) : deliver(finished)
+    else if (!plain && finished.status < 400) this.#firstAttemptSucceeded++
+    if (plain || !mayPass(call, finished)) {
+      if (finished.answer) this.#core.opened?.intake.heard(call, finished)
+      return deliver(finished)
+    }
+    const desk = await orAbort(signal, this.#core.open())
+    return desk && !desk.runner.stopped ? desk.intake.adopt(call, finished, createdAt) : deliver(finished)
   }
 
-  /** With no runner there is no task to speak of, and asking starts none. */
-  async #desk(): Promise<Desk | undefined> {
+  /** Without a desk there is no task to speak of: `nothing`. */
+  async #ask<T>(question: (desk: Desk) => T | Promise<T>, nothing: T): Promise<T> {
+    const desk = await this.#desk()
+    return desk ? question(desk) : nothing
+  }
+
+  /** Asking starts none, unless tasks may lie in a store. */
+  async #desk(start = this.#host.settings.durable): Promise<Desk | undefined> {
     this.#assertOpen()
-    const desk = await this.#core.starting
+    const desk = await (start ? this.#core.open() : this.#core.starting)
     this.#assertOpen()
+    return desk
+  }
+
+  /** For what only a running core can do. */
+  async #running(): Promise<Desk> {
+    const desk = await this.#desk(true)
+    if (!desk || desk.runner.stopped) throw new WasmUnavailableError(this.#core.failure)
     return desk
   }
 
@@ -262,48 +289,13 @@ export class RetryQueue implements AsyncDisposable {
     if (this.#closing) throw new QueueClosedError(this.name)
   }
 
-  #isIdle(): boolean {
-    return this.#calls === 0 && (this.#core.opened?.runner.depth ?? 0) === 0
-  }
-
   #checkIdle(): void {
-    if (this.#idleWaiters.length === 0 || !this.#isIdle()) return
+    if (this.#calls > 0 || this.#core.opened?.runner.depth) return
     for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
-
-  #degraded(code: DegradedCode, message: string, once?: string): void {
-    if (once !== undefined) {
-      if (this.#reported.has(`${code} ${once}`)) return
-      this.#reported.add(`${code} ${once}`)
-    }
-    this.#events.emit('degraded', { code, message })
-  }
-}
-
-/** Whether the core is worth asking. What it says no to is the caller's at once, and starts nothing. */
-function mayPass({ replayable, policy }: Call, { outcome, answer, status }: Finished): boolean {
-  if (!replayable || outcome === OUTCOME.final || policy.maxAttempts === 1) return false
-  return answer ? policy.retryableStatusCodes.includes(status) : policy.retryNetworkErrors
-}
-
-/** `work`, or the reason of `signal` as soon as it is aborted. */
-function orAbort<T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> {
-  if (!signal) return work
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
-  })
 }
 
 function found(taskId: string, desk: Desk | undefined): Desk {
   if (!desk) throw notFound(taskId)
   return desk
-}
-
-function originOf(what: string, scope: { readonly origin: string } | undefined): string | undefined {
-  if (scope === undefined) return undefined
-  follow(what, scope, object)
-  follow(`${what}.origin`, scope.origin, origin)
-  return originIn(scope.origin)
 }

@@ -21,9 +21,17 @@ export function report(core: CoreStats, lanes: Lanes): Held {
   const [depth, inFlight, nextAttemptAt, unusableRetryAfter, rows] = core
   const byLane = new Map(rows.map(([lane, ...row]) => [lane, row]))
   const origins: Record<string, OriginStats> = {}
-  for (const [origin, lane] of lanes.entries()) {
-    const [depth, inFlight, heldUntilAt] = byLane.get(lane) ?? [0, 0, null]
-    origins[origin] = { depth, inFlight, circuit: 'CLOSED', heldUntilAt, retryBudget: Number.POSITIVE_INFINITY }
+  for (const [, { origin, handle }] of lanes.entries()) {
+    const [depth, inFlight, heldUntilAt] = byLane.get(handle) ?? [0, 0, null]
+    const other = origins[origin]
+    origins[origin] = {
+      depth: depth + (other?.depth ?? 0),
+      inFlight: inFlight + (other?.inFlight ?? 0),
+      circuit: 'CLOSED',
+      // of several principals at one origin the longest
+      heldUntilAt: Math.max(heldUntilAt ?? 0, other?.heldUntilAt ?? 0) || null,
+      retryBudget: Number.POSITIVE_INFINITY,
+    }
   }
   return { depth, inFlight, nextAttemptAt, unusableRetryAfter, origins }
 }

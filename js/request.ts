@@ -5,8 +5,9 @@
 
 import { BodyNotReplayableError } from './errors.ts'
 import { FetchTransport } from './fetch-transport.ts'
-import { type KeyMaker, readKey } from './idempotency.ts'
-import { checkTask, type Settings, type TaskOptions, taskPolicy } from './options.ts'
+import type { Host } from './host.ts'
+import { readKey } from './idempotency.ts'
+import { checkTask, type TaskOptions, taskPolicy } from './options.ts'
 import type { ResolvedPolicy } from './policy.ts'
 import type { Transport } from './transport.ts'
 
@@ -17,6 +18,8 @@ export interface Call {
   /** Absolute. */
   readonly url: string
   readonly origin: string
+  /** Whose it is: somebody else may be here when it is repeated (S16). */
+  readonly principal: string | null
   /** Lower-case names and values as sent, the key's header among them. */
   readonly headers: Headers
   readonly hasBody: boolean
@@ -40,6 +43,8 @@ export interface Call {
   readonly transport: Transport
   /** Sent once, as plain fetch would: the body is too large to keep, or its origin may not be given the key's header. */
   readonly plain: 'too-large' | 'origin-missing' | null
+  /** Made of a stored task: what was not stored is missing. */
+  readonly rebuilt?: boolean
 }
 
 export type RedriveInit = RequestInit & { redrive?: TaskOptions | false }
@@ -68,7 +73,7 @@ export function absolute(url: string): string {
 }
 
 /** For messages: query and user info may hold a secret. */
-export const bare = (url: string): string => (/@/.test(url) ? '…' : (url.split(/[?#]/, 1)[0] as string))
+export const bare = (url: string): string => url.replace(/.*@.*|[?#].*/s, '…')
 
 function parse(url: string): URL {
   try {
@@ -83,8 +88,7 @@ function parse(url: string): URL {
 export function readFetch(
   input: RequestInfo | URL,
   init: RedriveInit | undefined,
-  settings: Settings,
-  keys: KeyMaker,
+  { settings, principal, makeKey }: Host,
 ): Call | Promise<Call> {
   const options = (init?.redrive || {}) as TaskOptions
   checkTask(options)
@@ -96,58 +100,51 @@ export function readFetch(
   // asked first: a Request made of it would hide it
   if (isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}${url.pathname}`)
   const request = input instanceof Request ? new Request(input, init) : null
-  const sendMethod = request?.method ?? init?.method ?? 'GET'
+  const { method: sendMethod = 'GET', headers: given, signal } = request ?? init ?? {}
   const method = sendMethod.toUpperCase()
-  const headers = new Headers(request?.headers ?? init?.headers)
-  const keyed = readKey({ method, origin: url.origin, headers, options }, settings.idempotency, keys)
-  const signal = request?.signal ?? init?.signal ?? null
+  const headers = new Headers(given)
+  const keyed = readKey({ method, origin: url.origin, headers, options }, settings.idempotency, makeKey)
 
-  const finish = (body: Body): Call => {
-    if (body.contentType && !headers.has('content-type')) headers.set('content-type', body.contentType)
+  // with what cannot change between attempts, and the content type that fetch would give it
+  const finish = (body: string | Uint8Array<ArrayBuffer> | null, bytes: number, contentType: string | null): Call => {
+    if (contentType && !headers.has('content-type')) headers.set('content-type', contentType)
     const base = request ? requestInit(request) : init
-    const sent = { ...base, method: sendMethod, headers, body: body.value }
+    const sent = { ...base, method: sendMethod, headers, body }
     return {
       method,
       url: url.href,
       origin: url.origin,
+      principal,
       headers,
-      hasBody: body.value !== null,
-      bytes: body.bytes,
+      hasBody: body !== null,
+      bytes,
       ...keyed,
       options,
       policy,
       timeoutMs: policy.attemptTimeoutMs,
-      signal,
+      signal: signal ?? null,
       transport: new FetchTransport({ fetch: settings.fetch, url: url.href, init: sent }),
-      plain: body.bytes > settings.maxBodyBytes ? 'too-large' : keyed.originMissing ? 'origin-missing' : null,
+      plain: bytes > settings.maxBodyBytes ? 'too-large' : keyed.originMissing ? 'origin-missing' : null,
     }
   }
 
   const body = init?.body ?? null
-  if (!request && typeof body === 'string') return finish(fromText(body))
+  // text is what most bodies are: sent at once, without waiting for bytes
+  if (!request && typeof body === 'string') {
+    return finish(body, encoder.encode(body).byteLength, 'text/plain;charset=UTF-8')
+  }
   // a Request's own body is not one-shot to its owner: it is read here, as fetch would
-  const holder = request?.body ? request : body === null || request ? null : new Response(body)
-  if (!holder) return finish(NO_BODY)
-  const contentType = request ? null : holder.headers.get('content-type')
-  return holder
-    .arrayBuffer()
-    .then((bytes) => finish({ value: new Uint8Array(bytes), bytes: bytes.byteLength, contentType }))
+  const holder = request ?? (body === null ? null : new Response(body))
+  // undefined: Firefox, and Chrome before 105, do not say whether a Request has one
+  if (!holder || holder.body === null) return finish(null, 0, null)
+  const contentType = holder.headers.get('content-type')
+  return holder.arrayBuffer().then((read) => {
+    const bytes = read.byteLength
+    return finish(bytes ? new Uint8Array(read) : null, bytes, contentType)
+  })
 }
 
-/** What cannot change between attempts, with the content type fetch would give it. */
-interface Body {
-  readonly value: string | Uint8Array<ArrayBuffer> | null
-  readonly bytes: number
-  readonly contentType: string | null
-}
-
-const NO_BODY: Body = { value: null, bytes: 0, contentType: null }
 const encoder = new TextEncoder()
-
-/** Text is what most bodies are: sent at once, without waiting for bytes. */
-function fromText(text: string): Body {
-  return { value: text, bytes: encoder.encode(text).byteLength, contentType: 'text/plain;charset=UTF-8' }
-}
 
 /** A web stream, or the async iterable that Node's fetch takes as well. */
 export function isStream(body: unknown): boolean {

@@ -1,39 +1,42 @@
 /**
- * The only loop: start what the core says is due, send, settle, arm the timer for the next moment that matters.
- *
- * Every decision is the core's; this acts on it. It keeps tasks, callers and timers, and tells the core how attempts
- * ended. Tasks here live in memory and end with the page.
+ * The only loop: start what is due, send, settle, arm the timer for the next moment that matters. Every decision is the
+ * core's; this acts on it. Tasks in memory live here; those in a store are leased by `durable/`, which this loop asks.
  */
 
 import { discard } from './answers.ts'
-import { askedBy } from './asked.ts'
-import { attempt, bothSignals, type Finished, isOffline } from './attempt.ts'
+import { type Finished, isOffline } from './attempt.ts'
 import { answer, count, link, outcomeOf, release, tellEnd, whenEnded } from './callers.ts'
+import { within } from './clock.ts'
 import type { Engine } from './core/engine.ts'
 import type { CoreQueue } from './core/generated/queue/glue.js'
 import { NONE } from './core/none.ts'
-import { chosen, type Standing, standingOf } from './decision.ts'
+import { type Standing, standingOf } from './decision.ts'
+import type { Durable } from './durable/durable.ts'
 import { errorText } from './error-text.ts'
 import { QueueClosedError } from './errors.ts'
-import { accepted, isFinal, replay } from './fetch-replay.ts'
-import { askHooks } from './hooks.ts'
+import { accepted } from './fetch-replay.ts'
 import type { Host } from './host.ts'
 import { random128 } from './ids.ts'
+import { Judge, type Ruling } from './judge.ts'
 import { Lanes } from './lanes.ts'
 import { type Limits, limitsOf } from './limits.ts'
-import { type Entry, lineOf, showEntry } from './log.ts'
 import { nothingHeld } from './nothing.ts'
 import { Orders } from './orders.ts'
+import { Policies } from './policies.ts'
 import { Registry } from './registry.ts'
 import { type CoreStats, type RunnerStats, report } from './report.ts'
 import type { Call } from './request.ts'
+import { decide } from './resident.ts'
 import { Sanitizer } from './sanitizer.ts'
+import { type Confidential, secretsOf } from './secrets.ts'
+import { Sender } from './sender.ts'
 import { type Task, traceIdOf } from './task.ts'
-import type { AttemptContext, ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
-import { notSent, UNSENT } from './unsent.ts'
-import { ENDED, reasonOf, VERDICT } from './verdict.ts'
+import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
+import { ENDED, reasonOf } from './verdict.ts'
 import { makeWakeTimer, type WakeTimer } from './wake.ts'
 
+/** For the last word to a store. */
+const STORE_MS = 2_000
 /** The core's batch: pairs of slot and action. */
 const BATCH = 256
 
@@ -41,15 +44,21 @@ export class Runner {
   readonly core: CoreQueue
   readonly lanes: Lanes
   readonly orders: Orders
+  readonly policies: Policies
   readonly registry: Registry
   readonly host: Host
   readonly limits: Limits
+  readonly sanitizer: Sanitizer
+  readonly judge: Judge
   readonly totals = { succeeded: 0, exhausted: 0, cancelled: 0 }
+  /** The side of it that has a store. */
+  durable: Durable | undefined
   readonly #engine: Engine
   readonly #timer: WakeTimer
-  readonly #sanitizer: Sanitizer
+  readonly #sender: Sender
   /** What an error says, without secrets (S12). */
-  readonly #words = (error: unknown) => this.guard(() => this.#sanitizer.message(error)) ?? 'an error'
+  readonly words = (error: unknown, about?: Confidential): string =>
+    this.guard(() => this.sanitizer.message(error, about && secretsOf(about, this.sanitizer))) ?? 'an error'
   readonly #tasks = new Map<number, Task>()
   readonly #onNetwork = () => this.#setOnline(!isOffline())
   #pumpQueued = false
@@ -65,9 +74,12 @@ export class Runner {
     this.host = host
     this.#engine = engine
     this.core = new engine.glue.CoreQueue(concurrency, concurrencyPerOrigin, capacity, capacityBytes, seed)
-    this.lanes = new Lanes(this.core)
+    this.lanes = new Lanes(this.core, host)
     this.orders = new Orders(this.core)
-    this.#sanitizer = new Sanitizer(engine, sanitize)
+    this.policies = new Policies(this.core, host)
+    this.sanitizer = new Sanitizer(engine, sanitize)
+    this.judge = new Judge(engine, this.core, this.words)
+    this.#sender = new Sender(this)
     this.registry = new Registry(retention, (count) => {
       const message = `${count} dead letter(s) over maxDeadLetters ${retention.maxDeadLetters} were purged, oldest first`
       host.degraded('dead_letters_trimmed', message)
@@ -95,12 +107,18 @@ export class Runner {
   }
 
   show(task: Task): RetryTask {
-    return task.show(this.#sanitizer)
+    return task.show(this.sanitizer)
+  }
+
+  maySend(task: Task): boolean {
+    if (this.#state !== 'open' || task.slot < 0 || task.cancelRequested) return false
+    const { principal, origin, lease } = task
+    return this.lanes.maySend(principal, origin) && (!lease || lease.endsAt > this.host.now())
   }
 
   /** The task is held now: says so, answers a deferring caller, listens to the signal of one who waits. */
   announce(task: Task): void {
-    this.#emitQueued(task)
+    this.emitQueued(task)
     if (task.call?.options.mode === 'defer' && task.waiter) {
       release(task)?.resolve(accepted(task.call.transport, task.taskId, this.traceId(task.call)))
       discard(task.last?.answer)
@@ -120,7 +138,8 @@ export class Runner {
 
   /** Starts what may start, ends what ran out of time, arms the timer. */
   pump(): void {
-    if (this.#state === 'stopped') return
+    // what a claim on its way brings has to fit
+    if (this.#state === 'stopped' || this.durable?.turns.claiming) return
     this.guard(() => {
       let now = 0
       for (let count = BATCH; count === BATCH; ) {
@@ -131,8 +150,16 @@ export class Runner {
         const actions = new Uint32Array(this.#engine.memory.buffer, this.core.actionsPtr(), count * 2).slice()
         for (let i = 0; i < actions.length; i += 2) this.#act(actions[i] as number, actions[i + 1] as number)
       }
-      if (this.#state !== 'stopped') this.#timer.arm(this.core.wakeAt(), now)
+      this.durable?.pump(now)
+      if (this.#state !== 'stopped') this.arm()
     })
+  }
+
+  /** The next moment that matters, here or in the store. */
+  arm(): void {
+    if (this.#state === 'stopped') return
+    const wakeAt = this.guard(() => this.core.wakeAt()) ?? Number.POSITIVE_INFINITY
+    this.#timer.arm(Math.min(wakeAt, this.durable?.wakeAt ?? wakeAt), this.host.now())
   }
 
   /** Many at once cost one look. */
@@ -151,12 +178,31 @@ export class Runner {
       discard(finished.answer)
       return
     }
-    this.guard(() => this.#decide(task, finished))
+    this.guard(() => {
+      const ruling = this.rule(task, finished)
+      if (task.lease) this.durable?.settle(task, ruling)
+      else {
+        decide(this, task, ruling)
+        this.durable?.turns.roomMade()
+      }
+    })
+    task.overlay = null
     // attempts that end together cost the core one look
     this.pumpSoon()
-    if (this.#drained && !this.guard(() => this.core.inFlight())) this.#drained()
+    this.drained()
   }
 
+  /** Tells who waits for the attempts in flight that there are none any more. */
+  drained(): void {
+    if (this.#drained && !this.guard(() => this.core.inFlight()) && !this.durable?.settling) this.#drained()
+  }
+
+  /** Those in memory. */
+  tasksOf(principal: string | null): readonly Task[] {
+    return [...this.#tasks.values()].filter((task) => task.principal === principal)
+  }
+
+  /** One in memory. */
   cancel(task: Task, reason: unknown): 'cancelled' | 'requested' | 'gone' {
     if (task.slot < 0) return 'gone'
     const requested = this.guard(() => this.core.cancel(task.slot)) === 2
@@ -169,7 +215,7 @@ export class Runner {
       task.controller?.abort(reason)
       return 'requested'
     }
-    this.#end(task, 'CANCELLED')
+    this.end(task, 'CANCELLED')
     this.pumpSoon()
     return 'cancelled'
   }
@@ -181,41 +227,45 @@ export class Runner {
 
   /** Until when calls to this origin have to wait; 0: they need not. */
   heldUntil(origin: string): number {
-    const lane = this.lanes.find(origin)
+    const lane = this.lanes.find(this.host.principal, origin)
     if (lane === undefined || this.stopped) return 0
     return this.guard(() => this.core.heldUntil(lane, this.host.now())) ?? 0
   }
 
+  /** Tasks waiting or in flight, as far as is known here. */
   get depth(): number {
-    return this.#tasks.size
+    return this.#tasks.size + (this.durable?.depth ?? 0)
   }
 
   pause(origin: string | undefined): void {
-    this.guard(() => this.core.pause(origin === undefined ? NONE : this.lanes.of(origin)))
+    this.guard(() => this.lanes.pause(origin))
   }
 
   resume(origin: string | undefined): void {
-    this.guard(() => this.core.resume(this.host.now(), origin === undefined ? NONE : this.lanes.of(origin)))
+    this.guard(() => this.lanes.resume(this.host.now(), origin))
+    this.durable?.resume(origin)
     this.pump()
   }
 
-  flush(): number {
-    const count = this.guard(() => this.core.flush(this.host.now(), NONE)) ?? 0
+  async flush(): Promise<number> {
+    const flushed = this.guard(() => this.core.flush(this.host.now(), NONE)) ?? 0
     this.pump()
-    return count
+    return flushed + ((await this.durable?.flush()) ?? 0)
   }
 
   stats(): RunnerStats {
     const counted = { deadLetters: this.registry.deadLetters, ...this.totals }
     const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes))
-    return { ...(held ?? nothingHeld), ...counted }
+    const here = { ...(held ?? nothingHeld), ...counted }
+    return this.durable?.stats(here) ?? here
   }
 
   /** Lets attempts in flight end, for `drainMs` at most; then every caller gets what there is. */
   async close(drainMs: number): Promise<void> {
     this.#closing.abort()
-    if (this.#state === 'open' && this.core.inFlight() > 0) {
-      this.#state = 'closing'
+    const open = this.#state === 'open'
+    if (open) this.#state = 'closing'
+    if (open && (this.core.inFlight() > 0 || this.durable?.settling)) {
       this.core.pause(NONE)
       await new Promise<void>((resolve) => {
         const disarm = this.host.settings.clock.after(drainMs, resolve)
@@ -225,14 +275,26 @@ export class Runner {
         }
       })
     }
+    const gone = this.durable?.letGo()
+    // a store that hangs keeps nobody waiting (L5); the leases run out by themselves
+    if (gone) await within(this.host.settings.clock, STORE_MS, 'the store', gone).catch(this.durable?.failed)
     // everything ended with the trap, and a core that trapped is not safe to call any more, not even to free it
     if (this.#trapped) return
     this.#stop(new QueueClosedError(this.host.settings.name))
-    this.#sanitizer.free()
+    this.sanitizer.free()
     this.core.free()
   }
 
-  #emitQueued(task: Task): void {
+  /** A call that ended before anybody but this process knew of it. */
+  giveUp(task: Task, ruling: Ruling, reason: ExhaustedReason): void {
+    this.registry.add(task)
+    task.log(ruling.entry('retry', reason))
+    task.attemptNumber = ruling.attemptNumber
+    this.emitQueued(task)
+    this.end(task, 'EXHAUSTED', reason)
+  }
+
+  emitQueued(task: Task): void {
     task.announced = true
     if (this.host.events.has('queued')) this.host.events.emit('queued', { task: this.show(task) })
   }
@@ -240,131 +302,70 @@ export class Runner {
   #act(slot: number, action: number): void {
     const task = this.#tasks.get(slot)
     if (!task) return
-    if (action >= ENDED) this.#end(task, 'EXHAUSTED', reasonOf(action))
+    if (action >= ENDED) this.end(task, 'EXHAUSTED', reasonOf(action))
     else this.#run(task)
   }
 
   #run(task: Task): void {
-    const { settings, events } = this.host
+    task.attemptNumber = this.core.attempts(task.slot)
+    this.start(task)
+  }
+
+  /** Makes the attempt that the core, or a store, has granted. */
+  start(task: Task): void {
     task.status = 'IN_FLIGHT'
     task.nextAttemptAt = null
-    task.attemptNumber = this.core.attempts(task.slot)
-    task.controller = new AbortController()
-    const asks = settings.credentials !== undefined || settings.beforeAttempt !== undefined
-    if (!asks && !events.has('attempt')) {
-      this.#send(task, task.controller, null, null)
-      return
-    }
-    const { signal } = task.controller
-    const context = { attemptNumber: task.attemptNumber, signal, unauthorized: task.unauthorized }
-    if (asks) void this.#ask(task, task.controller, context)
-    else this.#send(task, task.controller, null, context)
+    this.#sender.start(task)
   }
 
-  /** Asks the user's hooks before the attempt. */
-  async #ask(task: Task, controller: AbortController, context: AttemptContext): Promise<void> {
-    const { overlay, outcome } = await askHooks(this.host, this.show(task), context, this.#words)
-    if (outcome === undefined) this.#send(task, controller, overlay, context)
-    else this.settle(task, notSent(outcome, this.host.now()))
-  }
-
-  #send(task: Task, controller: AbortController, overlay: Headers | null, context: AttemptContext | null): void {
-    const { host } = this
-    const { call } = task
-    // the queue closed, or a listener or hook cancelled the task, while others were asked
-    if (!call || this.#state === 'stopped') return
-    if (task.cancelRequested || this.#state === 'closing') {
-      this.settle(task, notSent(UNSENT.released, host.now()))
-      return
-    }
-    if (context && host.events.has('attempt')) host.events.emit('attempt', { task: this.show(task), context })
-    host.sent()
-    const caller = task.waiter && !call.options.detach ? call.signal : null
-    const signal = bothSignals(caller, controller.signal)
-    const plan = { overlay, replay: true, signal, controller, timeoutMs: call.timeoutMs, send: replay, isFinal }
-    attempt(call.transport, plan, host.settings.clock, host.now).then((finished) => this.settle(task, finished))
-  }
-
-  #decide(task: Task, finished: Finished): void {
-    const { core, host } = this
-    const { outcome, status, durationMs } = finished
-    const now = host.now()
-    const sent = finished.answer !== null || finished.error !== undefined
-    if (sent) {
+  /** Hears how an attempt of a task that has a slot ended. */
+  rule(task: Task, finished: Finished): Ruling {
+    if (finished.answer !== null || finished.error !== undefined) {
       // before the core is asked: should it trap, this is what the caller gets
       discard(task.last?.answer)
       task.last = finished
-      task.lastStatus = status
+      task.lastStatus = finished.status
     }
-    const asked = askedBy(this.#engine, finished.answer, task.call?.policy.retryableStatusCodes ?? [], now)
-    const { serverDelayMs } = asked
-    const unusable = serverDelayMs < 0
-    const delayMs = unusable ? Number.NaN : serverDelayMs
-    const verdict = core.settle(now, task.slot, outcome, status, delayMs, durationMs, asked.rateLimitMs, unusable)
-    const attemptNumber = task.attemptNumber || (sent ? 1 : 0)
     task.controller = undefined
-    const why = verdict === VERDICT.retry ? chosen(this.#engine, core) : undefined
-    const log = (kind: Entry['kind'], next: string, nextAt = Number.NaN): Entry => {
-      const curveMs = why?.curveMs ?? Number.NaN
-      const entry = lineOf(finished, this.#words, { sent, kind, attemptNumber, serverDelayMs, curveMs, next, nextAt })
-      task.log(entry)
-      return entry
-    }
-    if (verdict === VERDICT.retry || verdict === VERDICT.parked) {
-      task.status = 'PENDING'
-      task.attemptNumber = core.attempts(task.slot)
-      task.nextAttemptAt = why ? core.dueAt(task.slot) : null
-      task.unauthorized = why?.authorize === true
-      const given = task.attemptNumber < attemptNumber ? 'released' : 'retry'
-      const entry = why ? log(given, 'next', task.nextAttemptAt ?? Number.NaN) : log('parked', 'parked until resume()')
-      if (!task.announced) this.announce(task)
-      else if (verdict === VERDICT.parked) host.events.emit('unauthorized', { task: this.show(task) })
-      else if (sent && host.events.has('retry')) {
-        const log = showEntry(task.taskId, entry)
-        host.events.emit('retry', { task: this.show(task), delayMs: why?.delayMs ?? 0, log })
-      }
-      return
-    }
-    if (verdict === VERDICT.succeeded) {
-      log('retry', 'succeeded')
-      this.#end(task, 'SUCCEEDED')
-    } else if (verdict === VERDICT.cancelled) {
-      log('retry', 'cancelled')
-      this.#end(task, 'CANCELLED')
-    } else if (verdict >= ENDED) {
-      log('retry', reasonOf(verdict))
-      task.attemptNumber = attemptNumber
-      if (!task.announced) this.#emitQueued(task)
-      this.#end(task, 'EXHAUSTED', reasonOf(verdict))
-    }
+    return this.judge.rule(task, this.lanes.of(task.principal, task.origin), finished, this.host.now())
   }
 
-  #end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
-    const { events } = this.host
+  /** One in memory is terminal. */
+  end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
     this.#tasks.delete(task.slot)
     task.slot = -1
+    this.registry.end(task, status === 'EXHAUSTED', this.host.now())
+    this.tellEnd(task, status, reason)
+    if (status !== 'EXHAUSTED') task.strip()
+    this.tellIdle()
+  }
+
+  /** The task is terminal: says so, and settles everybody who waits for it. */
+  tellEnd(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
     task.status = status
     task.reason = reason
     task.nextAttemptAt = null
     count(this.totals, status)
-    tellEnd(task, events, () => this.show(task))
-    this.registry.end(task, status === 'EXHAUSTED', this.host.now())
+    tellEnd(task, this.host.events, () => this.show(task))
     // shown only to those who ask: most tasks end without anybody looking
     const outcome = () => outcomeOf(task, this.show(task))
     answer(task, () => outcome().error)
     task.outcome?.resolve(outcome())
     task.outcome = undefined
     task.last = undefined
-    if (status !== 'EXHAUSTED') task.strip()
-    if (this.#tasks.size === 0) {
-      events.emit('idle', {})
-      this.host.idle()
-    }
+  }
+
+  /** Tells that nothing waits any more, if so. */
+  tellIdle(): void {
+    if (this.depth > 0) return
+    this.host.events.emit('idle', {})
+    this.host.idle()
   }
 
   #setOnline(online: boolean): void {
     if (this.#state === 'stopped') return
     this.guard(() => this.core.setOnline(this.host.now(), online))
+    this.durable?.turns.roomMade()
     this.pump()
   }
 
@@ -389,10 +390,11 @@ export class Runner {
     globalThis.removeEventListener?.('online', this.#onNetwork)
     globalThis.removeEventListener?.('offline', this.#onNetwork)
     this.#timer.free(this.#trapped)
+    this.durable?.stop(error)
     for (const task of [...this.#tasks.values()]) {
       if (!task.last) release(task)?.reject(error)
       task.controller?.abort(error)
-      this.#end(task, 'CANCELLED')
+      this.end(task, 'CANCELLED')
     }
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Engine } from './core/engine.ts'
 import type { HeaderRules } from './core/generated/queue/glue.js'
-import { errorText } from './error-text.ts'
+import { errorText, unsaid } from './error-text.ts'
 import type { SanitizeOptions } from './options.ts'
 
 /** The core's classes of headers. */
@@ -96,14 +96,48 @@ export class Sanitizer {
     return shown + cut(from, size)
   }
 
+  /** The URL as it may be stored: without the parameters that look like a secret. */
+  strip(url: string): string {
+    const { scratch, glue } = this.#engine
+    // ranges are of bytes, which are characters in what URL.href gives
+    for (let left = new URL(url).href; ; ) {
+      const found = glue.url_secrets(scratch.text(left))
+      if (found.length === 0) return left
+      let kept = ''
+      let from = 0
+      for (let i = 0; i < found.length; i += 3) {
+        kept += left.slice(from, found[i])
+        from = found[i + 2] as number
+        if (/[&@]/.test(left[from] ?? '')) from++
+        // the last of its kind: what led to it leads to nothing now
+        else kept = kept.replace(/[&?#]$/, '')
+      }
+      // with its parameters gone, a fragment may be a value itself
+      left = kept + left.slice(from)
+    }
+  }
+
+  /** What of a URL is a secret, as it stands there and decoded. */
+  secretsIn(url: string): readonly string[] {
+    if (this.#keepsUrls) return []
+    const { scratch, glue } = this.#engine
+    const bytes = new TextEncoder().encode(url)
+    const found = glue.url_secrets(scratch.text(url))
+    const secrets: string[] = []
+    for (let i = 0; i < found.length; i += 3) {
+      const secret = new TextDecoder().decode(bytes.subarray(found[i + 1], found[i + 2]))
+      secrets.push(secret, new URLSearchParams(`_=${secret}`).get('_') as string)
+    }
+    return secrets
+  }
+
   /** What an error says, as it may be logged: transports quote URLs, and hooks what they were given. */
-  message(error: unknown): string {
+  message(error: unknown, secrets: readonly string[] = []): string {
     const { scratch, glue } = this.#engine
     const text = errorText(error).replace(/\bhttps?:\/\/[^\s"'<>`]+/gi, (url) => this.url(url))
     const count = glue.secret_values(scratch.text(text.replace(/\s+/g, ' ')))
-    if (!scratch.answer(count).includes(1)) return text
-    const name = error instanceof Error ? error.name : typeof error
-    return `${name}, whose message may hold a secret and is not shown`
+    const tells = scratch.answer(count).includes(1) || secrets.some((secret) => text.includes(secret))
+    return tells ? unsaid(error) : text
   }
 
   free(): void {

@@ -4,6 +4,7 @@ import type { Finished } from './attempt.ts'
 import type { Entry } from './log.ts'
 import type { Call } from './request.ts'
 import type { Sanitizer } from './sanitizer.ts'
+import type { StoredTask } from './stores/store.ts'
 import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
 
 /** Whoever waits for the answer. */
@@ -24,7 +25,26 @@ interface Shown {
   readonly withheld: readonly string[]
 }
 
-function shownOf({ url, call }: Task, sanitizer: Sanitizer): Shown {
+/** What a store's lease lets this process do, and until when. */
+export interface Held {
+  readonly token: number
+  readonly forMs: number
+  /** On the queue's clock, counted from before the claim. */
+  endsAt: number
+  renewAt: number
+  /** Given back, it waits for somebody to bring what is missing. */
+  parks?: boolean
+  /** Why it ends, where the core is not asked. */
+  reason?: ExhaustedReason
+  /** Another has it by now: only a success is worth telling. */
+  lost?: boolean
+}
+
+function shownOf({ url, call, record }: Task, sanitizer: Sanitizer): Shown {
+  if (record) {
+    const { headers, withheldHeaders } = record
+    return { url: sanitizer.url(record.targetUrl), headers, withheld: withheldHeaders }
+  }
   const { headers, withheld, unknown } = sanitizer.headers(call?.headers ?? [])
   return {
     url: sanitizer.url(url),
@@ -58,7 +78,13 @@ export class Task {
   /** The next attempt follows a 401. */
   unauthorized = false
   cancelRequested = false
+  /** As its store has it; undefined: it lives in memory. */
+  record: StoredTask | undefined
+  /** The store's leave to make an attempt. */
+  lease: Held | undefined
   controller: AbortController | undefined
+  /** What `credentials()` gave for the last attempt. */
+  overlay: Headers | null = null
   waiter: Waiter | undefined
   /** Callers of the same request under the same key, who get the same answer. */
   joined: readonly Waiter[] = NOBODY
@@ -140,9 +166,23 @@ export class Task {
     this.cancelRequested = false
   }
 
+  /** Names of headers that are not stored and that nobody supplies: the request would go out without them. */
+  missing(overlay: Headers | null): readonly string[] {
+    if (!this.call?.rebuilt || !this.record) return []
+    return this.record.withheldHeaders.filter((name) => !overlay?.has(name))
+  }
+
+  /** As its store has it now. */
+  take(record: StoredTask): void {
+    this.record = record
+    this.#shown = undefined
+    this.attemptNumber = record.attemptNumber
+  }
+
   /** Forgets the request. */
   strip(): void {
     this.call = null
+    this.overlay = null
     this.#shown = undefined
   }
 }

@@ -22,6 +22,8 @@ export interface Transport {
   putHeader?(name: string, value: string): void
   /** What it sends, for a key or fingerprint of it. */
   body?(): BodyContent | Promise<BodyContent>
+  /** How fetch would send it, for a task that outlives its caller; `withheld`: headers it adds by itself. */
+  asFetch?(): { readonly init: RequestInit; readonly withheld: readonly string[] }
   /** What a deferred call is answered with: 202 Accepted. */
   accepted?(taskId: string, traceId: string): unknown
 }
@@ -33,7 +35,7 @@ export interface Answer {
   readonly status: number
   /** A redirect that a replay must not follow. */
   readonly redirectRefused: boolean
-  /** Gives the answer to the caller: returns it, or throws what the caller expects to be thrown. */
+  /** Gives the answer to the caller: returns it, or throws what the caller expects to be thrown, with `mark` on it. */
   deliver(mark: Mark | null): unknown
   // What only a task needs; for fetch it is in `answers.ts`.
   header?(name: string): string | null

@@ -158,7 +158,7 @@ export type DegradedCode =
  */
 export interface QueueEvents {
   queued: { task: RetryTask }
-  /** Left by an earlier page or process, taken up here: with durable stores, which come with a later version. */
+  /** Left in the store by an earlier page or process, taken up here. */
   resumed: { task: RetryTask }
   attempt: { task: RetryTask; context: AttemptContext }
   retry: { task: RetryTask; delayMs: number; log: AttemptLog }
@@ -213,4 +213,9 @@ export interface DeadLetters {
   redriveAll(options?: RedriveAllOptions): Promise<number>
   /** Deletes one, or all; resolves with how many. */
   purge(taskId?: string): Promise<number>
+  /**
+   * All dead letters with their attempts as JSON text: ids, URLs as shown, methods, sanitized headers, reasons, attempt
+   * logs; never a body or a credential.
+   */
+  export(): Promise<string>
 }

@@ -7,6 +7,7 @@ export const VERDICT = { succeeded: 0, retry: 1, cancelled: 2, parked: 3, stale:
 export const CLASS = { success: 0, retry: 1 } as const
 /** Admit's and settle's flags. */
 export const FLAG = { replayable: 1, hasKey: 2, hasResolver: 4 } as const
+
 /** A verdict or action from here on ends the task, with the reason of that number. */
 export const ENDED = 16
 

@@ -46,6 +46,7 @@ const checks = [
   ['crate can be published', publishable],
   ['tsc', () => program('typescript', 'bin/tsc', '--project', 'tsconfig.json')],
   ['tsc, published code', () => program('typescript', 'bin/tsc', '--project', 'tsconfig.build.json', '--noEmit')],
+  ['tsc, for Node', () => program('typescript', 'bin/tsc', '--project', 'tsconfig.build-node.json', '--noEmit')],
   [
     'biome',
     () =>

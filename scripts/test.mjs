@@ -4,12 +4,13 @@
 import { build } from './build.mjs'
 import { main, StepError, step } from './lib/steps.mjs'
 import { setup } from './setup.mjs'
-import { cargoTests, vitest } from './test/suites.mjs'
+import { cargoTests, killRuns, vitest } from './test/suites.mjs'
 
 const suites = {
   rust: { run: cargoTests },
   sim: { run: (args) => cargoTests(['--package', 'sim', ...args]) },
   js: { run: (args) => vitest('js', args), needsBuild: true },
+  faults: { run: killRuns, needsBuild: true },
   browser: { run: (args) => vitest('browser', args), needsBuild: true, chromium: true },
   packaging: { run: (args) => vitest('packaging', args), needsBuild: true, chromium: true },
 }

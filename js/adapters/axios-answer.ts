@@ -40,7 +40,7 @@ export class AxiosAnswer implements Answer {
   }
 
   deliver(redrive: Mark | null): AxiosResponse {
-    if (this.#error === undefined || this.#validate?.(this.#response.status)) return mark(this.#response, redrive)
+    if (this.#error === undefined || this.#validate?.(this.#response.status)) return this.#response
     throw mark(this.#error, redrive)
   }
 

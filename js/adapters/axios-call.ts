@@ -1,8 +1,8 @@
 /** Reads an axios config, as its adapter gets it, into the call the queue repeats. */
 
 import type { AxiosInstance, AxiosRequestConfig, InternalAxiosRequestConfig } from 'axios'
+import type { Host } from '../host.ts'
 import { readKey } from '../idempotency.ts'
-import type { Internals } from '../internals.ts'
 import { checkTask, type TaskOptions, taskPolicy } from '../options.ts'
 import { absolute, type Call } from '../request.ts'
 import { freezeData } from './axios-body.ts'
@@ -35,7 +35,7 @@ export async function readAxios(
   config: InternalAxiosRequestConfig,
   url: URL,
   axios: AxiosInstance,
-  { settings, makeKey }: Internals,
+  { settings, principal, makeKey }: Host,
   defaults: TaskOptions,
 ): Promise<Reading> {
   const options: TaskOptions = { ...defaults, ...(config.redrive || undefined) }
@@ -43,13 +43,13 @@ export async function readAxios(
   const policy = taskPolicy(settings.policies, options)
   const method = (config.method ?? 'get').toUpperCase()
   const { idempotency } = settings
-  const header = idempotency?.header ?? 'Idempotency-Key'
+  const { header } = idempotency
   // how axios is told never to send a header
   const refused = config.headers.get(header) === false
   const plain = plainHeaders(config)
   const keyed = readKey(
     { method, origin: url.origin, headers: plain, options },
-    idempotency && refused ? { ...idempotency, keyed: NO_METHOD } : idempotency,
+    refused ? { ...idempotency, keyed: NO_METHOD } : idempotency,
     makeKey,
   )
   // in the caller's config too: sent again after a refusal, it is the same intent
@@ -66,6 +66,7 @@ export async function readAxios(
     method,
     url: withoutUser(url),
     origin: url.origin,
+    principal,
     headers: plain,
     hasBody: body.bytes > 0,
     bytes: body.bytes,

@@ -57,6 +57,12 @@ export class AxiosTransport implements Transport {
     return data instanceof ArrayBuffer ? new Uint8Array(data) : null
   }
 
+  asFetch(): { readonly init: RequestInit; readonly withheld: readonly string[] } {
+    const { withCredentials, auth } = this.#config
+    const user = auth || this.#frozen.url.username || this.#frozen.url.password
+    return { init: withCredentials ? { credentials: 'include' } : {}, withheld: user ? ['authorization'] : [] }
+  }
+
   isFinal(error: unknown): boolean {
     const { code, name, request, response } = (error ?? {}) as Partial<AxiosError>
     // the body broke off: by the http adapter with what it had, by fetch as a TypeError without a code

@@ -40,7 +40,7 @@ const originals = new WeakMap<object, InternalAxiosRequestConfig['adapter']>()
  */
 export function attachToAxios(instance: AxiosInstance, queue: RetryQueue, defaults: TaskOptions = {}): () => void {
   checkTask(defaults)
-  const internals = internalsOf(queue)
+  const { host, run } = internalsOf(queue)
   const attempts = bareSibling(instance)
   const self = Symbol()
   const queues = attached.get(instance) ?? []
@@ -58,8 +58,8 @@ export function attachToAxios(instance: AxiosInstance, queue: RetryQueue, defaul
       // asked here and not of the interceptor: those after it may still have changed the config
       const url = ready.redrive === false ? null : httpUrl(ready, attempts)
       if (!url) return sendOnce(attempts, ready)
-      const { call, release } = await readAxios(ready, url, attempts, internals, defaults)
-      return internals.run(call).finally(release) as Promise<AxiosResponse>
+      const { call, release } = await readAxios(ready, url, attempts, host, defaults)
+      return run(call).finally(release) as Promise<AxiosResponse>
     }
     originals.set(wrapped, original)
     config.adapter = wrapped

@@ -9,6 +9,21 @@
  * Every method is one atomic step. One that rejects may have been done or not: it can be called again, and twice is once
  * (a claim whose answer is lost costs one lease and one attempt). `tests/js/store-contract.ts` holds every store to the
  * rules written here; `memory.ts` is the reference.
+ *
+ * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts` read no clock and change nothing. Every other method does,
+ * `homes` too: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
+ * by more than `CLOCK_STEP_MS`, `now` is the clock's, and before anything else all that is still to come or to be measured
+ * from falls back with it: due times, what servers asked for, leases, holds, deadlines, homes, first-attempt and ended
+ * instants. `createdAt` stays. Over are: a lease at its last instant, a wait and a hold too; a deadline one millisecond
+ * later, since an attempt may still start at the deadline itself.
+ *
+ * **Order of tasks.** "Enqueued first" is the order of the calls and, in one call, of the list; a redriven task counts as
+ * enqueued anew.
+ *
+ * **Unreadable records** (a higher `schema`, or damaged) are never leased, ended, flushed, cancelled, redriven or deleted,
+ * but by `purge`, and neither shown by `find`, `get`, `list`, `attempts` nor given a `body`. They keep id, key and their
+ * place in their order, and are counted as what they are, PENDING. The turn that would claim one, or end it for its
+ * deadline, puts it aside instead and counts it in `unreadable`: from then on it has no due time and no deadline.
  */
 
 import type { RetryPolicy } from '../policy.ts'
@@ -17,7 +32,7 @@ import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from '../typ
 /** The version of `NewTask` that this code writes. A record with a higher one is left alone and counted (S20). */
 export const RECORD_SCHEMA = 1
 
-/** Most tasks that one `turn` ends for their deadline, and most rows that it deletes for their retention. */
+/** Most tasks that one `turn` ends for their deadline, most that its claim ends or puts aside, and most rows that it deletes for their retention. */
 export const SWEEP = 256
 /** Most lanes in a `Turn`. */
 export const LANES_SHOWN = 64
@@ -49,21 +64,23 @@ export interface TaskStore {
   /** Producers this store cannot hear are looked for this often; null: every producer can be heard. */
   readonly idleCheckMs: number | null
 
-  /** Sets what may be kept, from now on. What is there already stays. */
+  /** Sets what may be kept, from now on: the next `enqueue` and the next `turn` go by it. */
   configure?(terms: StoreTerms): void
 
   /**
    * Takes tasks, all in one step, each with its own outcome:
-   * - 'duplicate': `taskId` is here already, or another task of this principal has this key and fingerprint. Its id is given.
-   *   A task keeps its key until it is purged; one that was cancelled gives it up.
+   * - 'duplicate': `taskId` is here already, whatever its status and its request, or another task of this principal has this
+   *   key and fingerprint. Its id is given. A task keeps its key until it is deleted; one that was cancelled gives it up.
    * - 'conflict': that task has this key and another fingerprint (S6). Its id is given.
-   * - 'full': `capacity` or `capacityBytes` would be passed (S17). Looked at after the two above.
+   * - 'full': with it, more than `capacity` tasks or more than `capacityBytes` would be pending or in flight (S17). Looked at
+   *   after the two above; what came before it in the list counts.
    * - 'stored': PENDING, due in `dueInMs`; behind others of its `orderKey` it has no due time until they have ended.
-   *   Then due in `dueInMs` from its enqueue, or at once.
+   *   Then due in `dueInMs` from its enqueue, or at once. Others: those of its principal that are pending or in flight.
    *
    * With `lease`, each stored task that may start now (first of its order, lane not held, `dueInMs` 0, fewer than `total` and
-   * `perLane` in flight; Infinity where they are not given) is claimed in the same step: attempt counted, token taken. A
-   * duplicate by `taskId` that this owner holds gets its lease again.
+   * `perLane` in flight; Infinity where they are not given; with an attempt left and its deadline ahead) is claimed in the
+   * same step: attempt counted, token taken. Of tasks that wait already none has to come first. A duplicate by `taskId` that
+   * this owner holds gets its lease again, for what is left of it.
    */
   enqueue(
     tasks: readonly NewTask[],
@@ -71,21 +88,32 @@ export interface TaskStore {
   ): Promise<readonly Enqueued[]>
 
   /**
-   * One atomic step of a runner. In this order: retention; settle what ended; renew what runs; end or take back tasks
-   * whose lease ran out; end tasks past their deadline; claim what is due (attempt counted, token taken).
+   * One atomic step of a runner, for all principals but where `claim` names one. In this order:
+   * 1. Retention: what is SUCCEEDED or CANCELLED for more than `terminalMs`, or among more than `maxTerminal` the first to
+   *    have ended (of those that ended at once: enqueued first); then dead letters likewise.
+   * 2. Settle what ended, 3. renew what runs, each as listed.
+   * 4. Leases that ran out, by rising token. CANCELLED where that was asked for. EXHAUSTED 'outcome_unknown' where nothing
+   *    permits another attempt: all counted, past the deadline, or no key, not `idempotent` and a method that is not
+   *    either. Else PENDING and due now.
+   * 5. Deadlines that have passed, of what is PENDING, parked or behind others too: EXHAUSTED with `deadlineReason`; the
+   *    earliest deadline first, then enqueued first.
+   * 6. Claim what is due (attempt counted, token taken).
    */
   turn(step: Step): Promise<Turn>
 
   /**
    * PENDING: ended now, CANCELLED, or EXHAUSTED with `as`. IN_FLIGHT: 'requested'; a success still counts, anything else, a lease that runs out
-   * too, makes it CANCELLED (`as` has no say). Ended already, or not here: 'gone'.
+   * too, makes it CANCELLED (`as` has no say). Ended already, unreadable, or not here: 'gone'.
    */
   cancel(taskId: string, as?: ExhaustedReason): Promise<'cancelled' | 'requested' | 'gone'>
 
   /**
    * Puts dead letters back, PENDING, with key, id and history, attempts and refunds at 0, and not parked; the i-th that goes back
-   * is due in i times `spacingMs`. Capacity has no say: they were accepted. The new deadline is the least of its policy's
-   * `totalBudgetMs` from now and, with a key and without `acceptDuplicateRisk`, `keyTtlMs` from its first attempt. 'key_expired': the latter has passed. 'gone': no dead letter.
+   * is due in i times `spacingMs`, i from 0, behind what its order holds by then. `phase` is -1, `previousDelayMs` and `marks` are 0 as of a
+   * task that never failed; `createdAt` and `home` stay. Capacity has no say: they were accepted. The new deadline is the least of its policy's
+   * `totalBudgetMs` from now and, with a key and without `acceptDuplicateRisk`, `keyTtlMs` from its first attempt,
+   * the first that was ever claimed (none: no such limit). `deadlineReason` is 'key_expired' where the latter is less, else
+   * 'total_budget'. 'key_expired': the latter has passed. 'gone': no dead letter.
    * `policies`: a task whose `policyId` is among them takes that one.
    */
   redrive(
@@ -97,15 +125,15 @@ export interface TaskStore {
     },
   ): Promise<readonly ('redriven' | 'key_expired' | 'gone')[]>
 
-  /** Makes what waits for its own curve due now, in a lane or in all; what a server asked for (`serverMs`), holds, orders and parking still hold. Says how many. */
+  /** Makes what waits for its own curve due now, in a lane or in all; what a server asked for (`serverMs`), holds, orders and parking still hold: it is due then at what the server asked for. Says how many are due earlier now. */
   flush(lane?: string): Promise<number>
 
-  /** Makes parked tasks due, those of a lane or all of a principal, no earlier than a server asked. Says how many. */
+  /** Makes parked tasks due now, those that fit all that is given, no earlier than a server asked. Says how many. */
   unpark(filter: { readonly principal?: string | null; readonly lane?: string }): Promise<number>
 
   /** Claims never read bodies. undefined: there is none. */
   body(taskId: string): Promise<Uint8Array | undefined>
-  /** The task that keeps this key: the youngest, of `principal` where it is given. */
+  /** The task that keeps this key: the one with the highest `taskId`, of `principal` where it is given. */
   find(idempotencyKey: string, principal?: string | null): Promise<StoredTask | undefined>
   get(taskId: string): Promise<StoredTask | undefined>
   /** By rising `taskId`, those above `cursor`; `cursor` is given while there are more. */
@@ -116,7 +144,7 @@ export interface TaskStore {
     readonly limit: number
     readonly cursor?: string
   }): Promise<{ readonly tasks: readonly StoredTask[]; readonly cursor?: string }>
-  /** Oldest first, the last 100. A log with neither status nor error was never sent and is not kept. */
+  /** In the order in which they came, the last 100. A log with neither status nor error was never sent and is not kept. `cursor` is the store's own. */
   attempts(
     taskId: string,
     page: { readonly limit: number; readonly cursor?: string },
@@ -131,13 +159,17 @@ export interface TaskStore {
     readonly purged: number
     readonly bytes: number
   }>
-  /** Deletes what fits all that is given, whatever its status: everything if nothing is. The next of an order gets its turn. Says how many. */
+  /** Deletes what fits all that is given, whatever its status: everything if nothing is. The next of an order gets its turn. Holds of lanes stay. Says how many. */
   purge(filter: {
     readonly taskId?: string
     readonly principal?: string | null
     readonly status?: TaskStatus
   }): Promise<number>
-  /** Wake-ups from other queues of this store, tabs or processes. Hints only: nothing depends on one arriving. */
+  /**
+   * Wake-ups from other queues of this store, tabs or processes. Hints only: nothing depends on one arriving. After the step:
+   * 'due' where a task became due earlier than it was, or was stored without a lease; 'settled' where one left IN_FLIGHT or ended; 'cancelled' where the end of
+   * one in flight was asked for.
+   */
   subscribe?(
     listener: (hint: { readonly kind: 'due' | 'settled' | 'cancelled'; readonly taskId?: string }) => void,
   ): () => void
@@ -148,6 +180,7 @@ export interface TaskStore {
   readonly homes?: {
     /** `owner` is a home for the next `forMs`; 0: no longer. */
     hold(owner: string, forMs: number): Promise<void>
+    /** By name. */
     live(): Promise<readonly string[]>
   }
   /** Lets go of files and connections; nothing is lost, and the next call opens them again. */
@@ -171,33 +204,40 @@ export interface Turn {
   /** The store's clock. */
   readonly now: number
   /**
-   * One for each `settle`:
-   * - 'applied'.
-   * - 'repeated': this token has settled this task already, or a success for one that has succeeded.
+   * One for each `settle`, the first that fits:
+   * - 'gone': not here, or unreadable.
+   * - 'cancelled': it is CANCELLED already, which is final: its key may be another's. Or its end was asked for, this is no
+   *   success, and the lease is still held: it is CANCELLED from now on.
+   * - 'repeated': this token was the last to settle this task, or a success for one that has succeeded.
    * - 'stale': another token has the task, or its lease was taken back, and this is no success. Nothing is changed. (A success is 'applied'
    *   whoever has the task by now, also to a dead letter: S4.)
-   * - 'cancelled': it was cancelled; with the lease still held it is CANCELLED from now on.
-   * - 'gone': not here.
+   * - 'applied'. A lease that ran out and was not taken back yet is still held.
+   *
+   * Log and hold count with 'applied', and with 'cancelled' where the lease was held.
    */
   readonly settled: readonly ('applied' | 'repeated' | 'stale' | 'cancelled' | 'gone')[]
-  /** One for each `renew`. 'cancelled': renewed, and its end was asked for: abort and settle. 'lost': another has it, or nobody. */
+  /** One for each `renew`: `forMs` from now, also where it ran out and was not taken back yet. 'cancelled': renewed, and its end was asked for: abort and settle. 'lost': another has it, or nobody. */
   readonly renewed: readonly ('renewed' | 'lost' | 'cancelled')[]
   readonly claimed: readonly { readonly task: StoredTask; readonly lease: Lease }[]
-  /** Ended in this step without a settlement: see `status` and `reason`. */
+  /** Ended in this step without a settlement, in the order of its parts: see `status` and `reason`. */
   readonly ended: readonly StoredTask[]
-  /** The 64 that come first: by `nextInMs` (null last), then by name. Of the claim's principal, without those bounded to 0. */
+  /**
+   * The 64 that come first: by `nextInMs` (null last), then by name. Of the claim's principal, without those bounded to 0 (where
+   * `lanes` is a list: without those that are not on it), and of these what has a task pending or in flight, or is held.
+   */
   readonly lanes: readonly LaneView[]
   /**
-   * When to ask again: the least, from now, of the next due time of an unbounded lane of the claim (or the end of its hold, if
-   * later), the end of a lease, and the deadline of a pending task; 0 where more was due than `limit`. What only limits, bounds or homes
-   * keep back has no say. null: no such moment. Without a claim, all lanes count.
+   * When to ask again: the least, from now, of the next due time of a lane of the claim that is not bounded to 0 (or the end of
+   * its hold, if later), the end of any lease, and the first instant past the deadline of any pending task; 0 where more was due
+   * than `limit`. What is due now and only limits, bounds or homes keep back has no say; what is due later has,
+   * whatever its home. null: no such moment. Without a claim all lanes count, and what is due now too: 0.
    */
   readonly nextInMs: number | null
-  /** Something was due and only `total` or `perLane` kept it back. */
+  /** Something is due that hold, bounds and homes would let go, and `total` or `perLane` keeps it back, whatever `limit` says. */
   readonly blockedByLimit: boolean
   /** Dead letters that retention deleted in this step. */
   readonly trimmed?: number
-  /** Records found in this step that cannot be read, and were put aside (S20). */
+  /** Records found in this step that cannot be read, and were put aside (S20). Absent: none, as with `trimmed`. */
   readonly unreadable?: number
 }
 
@@ -205,6 +245,7 @@ export interface LaneView {
   readonly lane: string
   readonly pending: number
   readonly inFlight: number
+  /** To its first due time, whatever its home, or to the end of its hold if later; null: none of its tasks has one. */
   readonly nextInMs: number | null
   readonly heldForMs: number
 }
@@ -212,7 +253,9 @@ export interface LaneView {
 /**
  * What to claim. Among due tasks, of lanes that are not held, in this order: higher `priority`, then the lane that was served longest
  * ago (never: first), then due first, then lane by name; within a lane higher `priority`, then due first, then enqueued first. A task
- * past its deadline, or with all its policy's attempts counted, is ended instead, and the next is looked at.
+ * past its deadline ends instead, with its `deadlineReason`, one with all its policy's attempts counted 'max_attempts', and the next is looked
+ * at; that is no serving. Served is a lane with each lease, those of `enqueue` too; a lane that has no task left, of whatever
+ * status, was never served.
  */
 export interface Claim {
   readonly limit: number
@@ -229,7 +272,7 @@ export interface Claim {
   readonly skipHomes: readonly string[]
 }
 
-/** A fencing token: tokens of a store only rise. Never an instant. */
+/** A fencing token: those of a store count from 1, by 1, in the order in which leases are given. Never an instant. */
 export interface Lease {
   readonly taskId: string
   readonly token: number
@@ -248,14 +291,17 @@ export interface Carry {
 export interface Settlement {
   readonly lease: Lease
   readonly log: AttemptLog
-  /** The server asked everybody to wait so long. */
+  /** The server asked everybody to wait so long. A hold is never shortened by another. */
   readonly holdLaneForMs?: number
   readonly next:
     | { readonly kind: 'succeeded' }
     /** PENDING, due in `delayMs`; `serverMs` of it is what the server asked for. Without `carry`, `previousDelayMs` becomes `delayMs`. */
     | { readonly kind: 'retry'; readonly delayMs: number; readonly serverMs?: number; readonly carry?: Carry }
     | { readonly kind: 'exhausted'; readonly reason: ExhaustedReason }
-    /** PENDING again. `refund`: the attempt was not one (credentials, offline, 401, pause, shutdown); at most 20 times a task. `park`: not due until `unpark`. */
+    /**
+     * PENDING again, due in `delayMs`. `refund`: the attempt was not one (credentials, offline, 401, pause, shutdown) and is no
+     * longer counted; at most 20 times a task, later ones count. `park`: not due until `unpark`. Without `carry`, nothing of it changes.
+     */
     | {
         readonly kind: 'release'
         readonly delayMs: number
@@ -313,6 +359,8 @@ export interface NewTask {
   /** The caller vouches: may be repeated without a key. */
   readonly idempotent?: boolean
   readonly schema: number
+  /** The answer to the attempt made with the call asked everybody to wait so long: holds the lane if it is stored. */
+  readonly holdLaneForMs?: number
   /** The attempts made so far, where there are any. */
   readonly log?: readonly AttemptLog[]
 }
@@ -322,12 +370,12 @@ export type DeadlineReason = 'total_budget' | 'expired' | 'key_expired'
 export interface StoredTask
   extends Omit<
     NewTask,
-    'body' | 'dueInMs' | 'serverMs' | 'deadlineInMs' | 'ageMs' | 'log' | 'marks' | 'deadlineReason'
+    'body' | 'dueInMs' | 'serverMs' | 'deadlineInMs' | 'ageMs' | 'log' | 'holdLaneForMs' | 'marks' | 'deadlineReason'
   > {
   readonly status: TaskStatus
   readonly reason?: ExhaustedReason
   readonly createdAt: number
-  /** null: in flight, ended, behind others, or parked. */
+  /** null: in flight, ended, behind others, parked, or put aside. */
   readonly dueAt: number | null
   /** Infinity: none. */
   readonly deadlineAt: number

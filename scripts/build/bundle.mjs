@@ -13,6 +13,9 @@ export const entries = {
   fetch: 'js/adapters/fetch.ts',
   axios: 'js/adapters/axios.ts',
   testing: 'js/testing.ts',
+  memory: 'js/stores/memory.ts',
+  sqlite: 'js/stores/sqlite.ts',
+  node: 'js/node.ts',
 }
 
 /** What the bundler says about its output: which file imports which, and how. Read by the size check. */
@@ -33,7 +36,8 @@ const wasmBesideTheCode = {
  * that is reached by way of the module's object, as `import()` gives it.
  */
 export const inward =
-  'addedCrossOrigin adopt allowed answer failure finished hasBody intake keyed makeKey opened originMissing overlay ' +
+  'addedCrossOrigin adopt allowed also answer controller deliver durable each expected failure final ' +
+  'finished hasBody heard intake isFinal keyed made makeKey network offline opened originMissing overlay ' +
   'redirectRefused replay replayable runner sendable starting stopped timeoutMs transport'
 
 /** Gives what belongs in `metafile` once the package is whole. */
@@ -46,6 +50,7 @@ export async function bundle(outdir) {
     splitting: true,
     format: 'esm',
     platform: 'neutral',
+    external: ['node:*'],
     target: 'es2022',
     minify: true,
     mangleProps: new RegExp(`^(${inward.replaceAll(' ', '|')})$`),

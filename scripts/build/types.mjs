@@ -16,7 +16,9 @@ const importsOf = (text) => [...text.matchAll(relativeSpecifier)].map((match) =>
 export async function declarations(outdir) {
   const emitted = at('target', 'types')
   rmSync(emitted, { recursive: true, force: true })
-  await run(process.execPath, [packageBin('typescript', 'bin/tsc'), '-p', at('tsconfig.build.json')], { cwd: root })
+  for (const project of ['tsconfig.build.json', 'tsconfig.build-node.json']) {
+    await run(process.execPath, [packageBin('typescript', 'bin/tsc'), '-p', at(project)], { cwd: root })
+  }
   const queue = Object.values(entries)
     .map((source) => join(emitted, relative('js', source).replace(/\.ts$/, '.d.ts')))
     .filter((path) => !path.includes('.workerd.'))

@@ -18,16 +18,17 @@ const rustLayers = layers(
 )
 
 const typescriptLayers = layers(
-  'errors error-text clock events policy presets options limits types check ids verdict transport host uuid7 policy-fields redirects',
-  'core/* request task attempt fetch-transport idempotency registry hooks lanes wake callers report nothing fetch-replay answers unsent log decision asked sanitizer orders explain',
-  'runner dedupe intake pages desk internals dead-letters loader opening prepare engine engine.workerd',
+  'errors error-text clock events policy presets options limits types check ids verdict transport host uuid7 policy-fields redirects stores/store',
+  'core/* request task attempt fetch-transport idempotency registry hooks lanes wake callers report nothing fetch-replay answers unsent log decision asked sanitizer orders explain flags judge policies secrets sender',
+  'stores/*',
+  'durable/* runner resident dedupe intake pages desk internals dead-letters loader opening prepare engine engine.workerd',
   'queue',
   'adapters/* testing testing/*',
-  'public index index.workerd core core.workerd',
+  'public index index.workerd core core.workerd node',
 )
 
 /** What reaches a page, a Worker or a server alike: nothing of Node's, no package at run time. */
-const portable = ['index', 'index.workerd', 'core', 'core.workerd', 'adapters/fetch', 'adapters/axios']
+const portable = ['index', 'index.workerd', 'core', 'core.workerd', 'adapters/fetch', 'adapters/axios', 'stores/memory']
 
 const slashes = (path) => path.replaceAll('\\', '/')
 
@@ -72,10 +73,11 @@ function typescriptImports() {
   return graph
 }
 
-/** The layer of a module: by its name, or by `folder/*`. */
+/** The layer of a module: by its name, or else by `folder/*`. */
 const layerOf = (order, module) => {
   const [folder, inside] = module.split('/')
-  return order.findIndex((names) => names.includes(inside === undefined ? module : `${folder}/*`))
+  const named = order.findIndex((names) => names.includes(module))
+  return named >= 0 || inside === undefined ? named : order.findIndex((names) => names.includes(`${folder}/*`))
 }
 
 function circle(graph) {

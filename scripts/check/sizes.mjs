@@ -111,7 +111,7 @@ export async function checkSizes() {
   for (const row of rows) measured.push({ ...row, bytes: await bundled(row.source) })
   const { core, rest } = later()
   measured.push({ what: 'core, loaded at idle', bytes: core, limit: 45_000, aim: 30_000 })
-  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 16_000 })
+  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 17_500 })
   const head = `${'gzip bytes'.padEnd(28)}${'now'.padStart(8)}${'aim'.padStart(8)}${'limit'.padStart(8)}`
   const lines = measured.map(
     ({ what, bytes, aim, limit }) => `${what.padEnd(28)}${cell(bytes)}${cell(aim)}${cell(limit)}`,

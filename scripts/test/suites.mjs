@@ -1,4 +1,6 @@
 // One suite each: run it, keep what it printed, and count from what the runner itself reports.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { stripVTControlCharacters as plain } from 'node:util'
 import { at, packageBin, root } from '../lib/paths.mjs'
@@ -61,6 +63,25 @@ export async function vitest(project, args = []) {
     skipped: counts.numPendingTests + counts.numTodoTests,
     summary,
   })
+}
+
+/**
+ * Processes killed while they work: minutes by hand, so what they say is shown as they say it.
+ * @returns {Promise<Result>}
+ */
+export async function killRuns(args = []) {
+  const program = at('tests', 'faults', 'run.ts')
+  const child = spawn(process.execPath, [program, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  process.stdout.write('\n')
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+    process.stdout.write(chunk)
+  })
+  const [code] = await once(child, 'close')
+  const count = (mark) => output.split('\n').filter((line) => line.startsWith(mark)).length
+  const summary = output.trimEnd().split('\n').slice(-1)
+  return result({ code, output: '', passed: count('✓ '), failed: count('✗ '), skipped: 0, summary })
 }
 
 function read(report) {

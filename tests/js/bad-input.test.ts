@@ -93,6 +93,22 @@ test.each(unsendable)('%s, which no repeat would mend, is refused by enqueue as 
   expect([server.hits, events.names(), (await queue.list()).tasks]).toEqual([0, [], []])
 })
 
+test.each<[what: string, principal: unknown, options: unknown, says: RegExp]>([
+  ['no principal', undefined, {}, /^setPrincipal: expected null or a string, got undefined$/],
+  ['a number', 7, {}, /^setPrincipal: expected null or a string, got 7$/],
+  ['options that are no object', 'anna', true, /^setPrincipal: expected an object, got true$/],
+  ['an unknown option', 'anna', { delete: true }, /^setPrincipal\.delete: no such option/],
+  ['purge as text', 'anna', { purge: 'yes' }, /^setPrincipal\.purge: expected a boolean, got 'yes'$/],
+])('setPrincipal refuses %s, and the principal stays', async (_what, principal, options, says) => {
+  const { queue, clock } = await setup({ principal: 'otto' })
+  const thrown = await queue.setPrincipal(principal as string, options as object).catch((error: unknown) => error)
+  expect(thrown).toBeInstanceOf(TypeError)
+  expect((thrown as Error).message).toMatch(says)
+  const { taskId } = await queue.enqueue(ORDERS)
+  await clock.settle()
+  expect((await queue.get(taskId))?.principal).toBe('otto')
+})
+
 test('after close every method rejects with QueueClosedError', async () => {
   const { queue } = await setup()
   await queue.close()
@@ -113,6 +129,8 @@ test('after close every method rejects with QueueClosedError', async () => {
     'deadLetters.redrive': () => queue.deadLetters.redrive('x'),
     'deadLetters.redriveAll': () => queue.deadLetters.redriveAll(),
     'deadLetters.purge': () => queue.deadLetters.purge(),
+    'deadLetters.export': () => queue.deadLetters.export(),
+    setPrincipal: () => queue.setPrincipal('x'),
   }
   for (const [name, call] of Object.entries(calls)) {
     const thrown = await call().catch((error: unknown) => error)

@@ -195,7 +195,9 @@ function queueOf(source: EngineSource) {
 const lost = () => Promise.reject(new TypeError('Failed to fetch dynamically imported module'))
 
 test('S18 where the module of keys cannot load a call is sent once, without a key, and degraded says so once', async () => {
-  const { queue, server, clock, events } = queueOf(async () => ({ prepare: preparing(instantiate, lost) }))
+  const { queue, server, clock, events } = queueOf(async () => ({
+    prepare: preparing(instantiate, lost, () => import('../../js/durable/open.ts')),
+  }))
   await queue.ready
   server.reply(503).reply(503)
   for (let i = 0; i < 2; i++) {
@@ -215,7 +217,9 @@ test('S18 where the module of keys cannot load a call is sent once, without a ke
 })
 
 test('S18 there, a key that the caller gives is kept, and calls under it are told apart by method and URL', async () => {
-  const { queue, server, clock } = queueOf(async () => ({ prepare: preparing(instantiate, lost) }))
+  const { queue, server, clock } = queueOf(async () => ({
+    prepare: preparing(instantiate, lost, () => import('../../js/durable/open.ts')),
+  }))
   const keyed = { ...TEA, redrive: { idempotencyKey: 'mine' } }
   const first = await queue.enqueue(ORDERS, keyed)
   expect(await queue.enqueue(ORDERS, keyed)).toEqual({ ...first, deduplicated: true })
@@ -228,7 +232,7 @@ test('S5 S18 sent without a key because the core was not here, it is not sent ag
   let reachable = false
   const { queue, server, clock } = queueOf(async () => {
     if (!reachable) return lost()
-    return { prepare: preparing(instantiate, instantiateKeys) }
+    return { prepare: preparing(instantiate, instantiateKeys, () => import('../../js/durable/open.ts')) }
   })
   const release = server.hang()
   const answer = watch(queue.fetch(ORDERS, TEA))

@@ -219,7 +219,13 @@ test('an abort while the two requests are compared ends the waiting', async () =
   const slow = new Promise<Keys>((resolve) => {
     arrive = resolve
   })
-  const source = async () => ({ prepare: preparing(instantiate, () => slow) })
+  const source = async () => ({
+    prepare: preparing(
+      instantiate,
+      () => slow,
+      () => import('../../js/durable/open.ts'),
+    ),
+  })
   const queue = new Queue({ clock, fetch: server.fetch, policy: PLAIN_CURVE }, source)
   onTestFinished(() => closeNow(queue as RetryQueue, clock))
   await queue.ready

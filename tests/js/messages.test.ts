@@ -29,6 +29,66 @@ test('a message without a secret is passed on as it is', async () => {
   expect(attempts[0]?.errorMessage).toBe(`request to ${ORDERS} failed, reason: ECONNREFUSED`)
 })
 
+const QUOTED = 'f81d4fae7dec11d0a76500a0c91e6bf6'
+
+test.each([
+  ['a header that is not stored', { headers: { cookie: `sid=${QUOTED}` } }, ORDERS],
+  ['a header on no list', { headers: { 'x-acme': QUOTED } }, ORDERS],
+  ['a secret of the URL', {}, `${ORDERS}?token=${QUOTED}`],
+])('S12 a lost connection whose error quotes %s, which has no form of its own', async (_, init, url) => {
+  const { queue, server, clock, events } = await setup()
+  server.fail(new Error(`refused: ${QUOTED}`)).reply(200)
+  const { taskId } = await queue.enqueue(url, { method: 'POST', body: 'tea', ...init })
+  await clock.advance(5_000)
+  const { attempts } = await queue.attempts(taskId)
+  expect(JSON.stringify([attempts, await queue.explain(taskId), events.of('retry')])).not.toContain(QUOTED)
+  expect(attempts[0]?.errorMessage).toContain('not shown')
+})
+
+test.each([
+  ['a lost connection', { fetch: (): Promise<Response> => Promise.reject(new Error(`refused: ${QUOTED}`)) }],
+  [
+    'beforeAttempt()',
+    {
+      beforeAttempt: () => {
+        throw new Error(`refused: ${QUOTED}`)
+      },
+    },
+  ],
+])('S12 %s whose error quotes what credentials() gave', async (_, options) => {
+  const { queue, clock, events } = await setup({ ...options, credentials: () => ({ 'x-pin': QUOTED }) })
+  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
+  await clock.advance(60_000)
+  const { attempts } = await queue.attempts(taskId)
+  const said = JSON.stringify([attempts, await queue.explain(taskId), events.of('degraded'), events.of('retry')])
+  expect(said).not.toContain(QUOTED)
+  expect(said).toContain('not shown')
+})
+
+test('S12 a listener that fails with a secret in its words', async () => {
+  const { queue, server, events } = await setup()
+  queue.on('succeeded', () => {
+    throw new Error(`no room for ${SECRET_URL}`)
+  })
+  server.reply(200)
+  await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
+  await queue.idle()
+  expect(events.of('degraded')).toMatchObject([
+    { code: 'hook_threw', message: expect.stringContaining('threw: Error') },
+  ])
+  expect(JSON.stringify(events.of('degraded'))).not.toContain('SEKRIT')
+})
+
+test('S12 credentials() that fails with a secret without a form in its words', async () => {
+  const { queue, clock, events } = await setup({ credentials: () => Promise.reject(new Error(`expired: ${QUOTED}`)) })
+  await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
+  await clock.advance(1_000)
+  expect(events.of('degraded')).toMatchObject([
+    { code: 'credentials_failed', message: expect.stringContaining('Error') },
+  ])
+  expect(JSON.stringify(events.of('degraded'))).not.toContain(QUOTED)
+})
+
 test('S12 credentials() that fails with the token in its words', async () => {
   const { queue, server, clock, events } = await setup({
     credentials: () => {

@@ -15,6 +15,7 @@ const YOUNGER: readonly [owner: object, name: string][] = [
   [Array.prototype, 'toSorted'],
   [Object, 'hasOwn'],
   [Promise, 'withResolvers'],
+  [Request.prototype, 'body'],
 ]
 const taken = YOUNGER.map(([owner, name]) => Object.getOwnPropertyDescriptor(owner, name))
 
@@ -31,9 +32,13 @@ function onOldEngine<T>(work: () => T): T {
 let queue: RetryQueue
 const clock = fakeClock()
 const statuses: number[] = []
+const sent: string[] = []
 
 beforeAll(async () => {
-  const fetch = async () => new Response(null, { status: statuses.shift() ?? 200 })
+  const fetch = async (url: unknown, init?: RequestInit) => {
+    sent.push(await new Request(url as string, init).text())
+    return new Response(null, { status: statuses.shift() ?? 200 })
+  }
   const idempotency = { origins: ['https://api.test'] }
   queue = onOldEngine(() => new RetryQueue({ clock, fetch, idempotency, policy: PLAIN_CURVE }))
   await queue.ready
@@ -68,4 +73,15 @@ test.each<[what: string, abortFirst: boolean]>([
 
 test('pause checks its origin', () => {
   expect(() => onOldEngine(() => queue.pause({ origin: 'nonsense' }))).toThrow(RangeError)
+})
+
+test('the body of a Request that does not say whether it has one is sent', async () => {
+  const request = new Request(ORDERS, { method: 'POST', body: 'two apples' })
+  expect((await onOldEngine(() => queue.fetch(request))).status).toBe(200)
+  expect(sent.at(-1)).toBe('two apples')
+})
+
+test('a Request without a body is sent without one', async () => {
+  await onOldEngine(() => queue.fetch(new Request(ORDERS)))
+  expect(sent.at(-1)).toBe('')
 })

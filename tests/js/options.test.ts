@@ -14,8 +14,14 @@ const wrong: readonly Row[] = [
   ['options.name', { name: 5 }, T, '5'],
   ['options.principal', { principal: 7 }, T, '7'],
   ['options.store', { store: 'redis' }, R, "'redis'"],
-  ['options.store', { store: {} }, R, 'an object'],
-  ['options.persist', { persist: 'before-send' }, R, "'before-send'"],
+  ['options.store', { store: {} }, R, 'an object with turn and enqueue, got an object'],
+  ['options.store', { store: { turn: () => {} } }, R, 'an object'],
+  ['options.store', { store: { turn: () => {}, enqueue: true } }, R, 'an object'],
+  ['options.store', { store: null }, T, 'null'],
+  ['options.persist', { persist: 'after-send' }, R, "'after-send'"],
+  ['options.persist', { persist: true }, T, 'true'],
+  ['options.persistMethods', { persistMethods: 'POST' }, T, "'POST'"],
+  ['options.persistMethods[1]', { persistMethods: ['POST', 'PO ST'] }, R, "'PO ST'"],
   ['options.breaker', { breaker: {} }, R, 'an object'],
   ['options.retryBudget', { retryBudget: { capacity: 1 } }, R, 'an object'],
   ['options.concurrency', { concurrency: 0 }, R, '0'],
@@ -119,7 +125,9 @@ test.each(wrong)('%s: %o is refused at construction', (option, options, error, g
 
 test('a policy whose retries would outlive its key is refused, naming both', () => {
   const policy = { maxAttempts: 100, initialDelayMs: 3_600_000, maxDelayMs: 3_600_000, totalBudgetMs: 300_000_000 }
-  expect(() => new RetryQueue({ policy })).toThrow(/keyTtlMs.*totalBudgetMs: 300000000.*86400000 ms/)
+  expect(() => new RetryQueue({ policy })).toThrow(
+    /keyTtlMs: expected 300000000 or more.*totalBudgetMs: 300000000.*got 86400000$/,
+  )
 })
 
 test('undefined counts as absent', () => {

@@ -13,6 +13,7 @@ export type EventName = keyof QueueEvents
 
 const EVENTS: readonly EventName[] = [
   'queued',
+  'resumed',
   'attempt',
   'retry',
   'succeeded',

@@ -19,7 +19,7 @@ test('S18 S22 a core that traps while it reads what a hook threw still answers t
   const credentials = () => {
     throw new Error('no token')
   }
-  const load = async () => ({ prepare: preparing(trapped, instantiateKeys) })
+  const load = async () => ({ prepare: preparing(trapped, instantiateKeys, () => import('../../js/durable/open.ts')) })
   const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, credentials }, load)
   await queue.ready
   server.reply(503)

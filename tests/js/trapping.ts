@@ -30,7 +30,7 @@ export function trappingAt(method: string): { load: () => Promise<EngineModule>;
         }
         return { ...engine, glue: { ...engine.glue, CoreQueue: Trapping, WakeTimer: Timer } }
       }
-      return { prepare: preparing(instantiate, instantiateKeys) }
+      return { prepare: preparing(instantiate, instantiateKeys, () => import('../../js/durable/open.ts')) }
     },
   }
 }

@@ -36,6 +36,7 @@ test('RetryQueue', () => {
         onProgress?: (done: number, total: number) => void
       }): Promise<number>
       purge(taskId?: string): Promise<number>
+      export(): Promise<string>
     }
     pause(scope?: { origin: string }): void
     resume(scope?: { origin: string }): void
@@ -43,6 +44,7 @@ test('RetryQueue', () => {
     idle(): Promise<void>
     stats(): redrive.QueueStats
     explain(taskId: string): Promise<readonly { at: number; kind: string; text: string }[]>
+    setPrincipal(principal: string | null, options?: { purge?: boolean }): Promise<void>
     close(options?: { drainMs?: number }): Promise<void>
   }>()
 })
@@ -67,7 +69,12 @@ test('options are readonly and closed', () => {
   const later: redrive.RetryQueueOptions = { breaker: {} }
   // @ts-expect-error a mode that there is not
   const mode: redrive.TaskOptions = { mode: 'later' }
-  void [wrong, later, mode, jitter]
+  // @ts-expect-error a store that there is not
+  const store: redrive.RetryQueueOptions = { store: 'redis' }
+  void [wrong, later, mode, jitter, store]
+  expectTypeOf<redrive.RetryQueueOptions['store']>().toEqualTypeOf<'auto' | 'memory' | redrive.TaskStore | undefined>()
+  expectTypeOf<redrive.RetryQueueOptions['persist']>().toEqualTypeOf<'on-failure' | 'before-send' | undefined>()
+  expectTypeOf<redrive.RetryQueueOptions['persistMethods']>().toEqualTypeOf<readonly string[] | undefined>()
   expectTypeOf<redrive.TaskOptions['mode']>().toEqualTypeOf<'await' | 'defer' | undefined>()
   expectTypeOf<redrive.RetryPolicy['policyId']>().toEqualTypeOf<string>()
   expectTypeOf<redrive.TaskOptions['orderKey']>().toEqualTypeOf<string | undefined>()

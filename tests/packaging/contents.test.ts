@@ -53,9 +53,12 @@ test.for(['nodenext', 'bundler'])(
       'package.json': '{ "type": "module" }',
       'tsconfig.json': JSON.stringify({ compilerOptions, files: ['main.ts'] }),
       'main.ts': `
-      import { presets, type RetryTask, RetryQueue } from 'redrive'
+      import { presets, type RetryTask, RetryQueue, type TaskStore } from 'redrive'
       import { loadCore } from 'redrive/core'
       import { wrapFetch } from 'redrive/fetch'
+      import { closeOnSignals } from 'redrive/node'
+      import { sqliteStore } from 'redrive/sqlite'
+      import { memoryStore } from 'redrive/memory'
       import * as testing from 'redrive/testing'
       import wasm from 'redrive/redrive.wasm'
       import keys from 'redrive/redrive-keys.wasm'
@@ -67,6 +70,9 @@ test.for(['nodenext', 'bundler'])(
       export const key: Promise<string> = loadCore().then((core) => core.generateIdempotencyKey({ method: 'GET', url: '' }))
       export const days: number | undefined = presets.zizq.keyTtlMs
       export const modules: readonly WebAssembly.Module[] = [wasm, keys]
+      export const undo: () => void = closeOnSignals(queue, { signals: ['SIGHUP'] })
+      export const stored: Promise<number> = sqliteStore({ path: 'tasks.db' }).flush()
+      export const store: TaskStore = memoryStore({ capacity: 5 })
       export { testing }
       // @ts-expect-error a typo in an option is an error
       new RetryQueue({ concurency: 2 })

@@ -26,7 +26,12 @@ const PUBLIC = [
   'adapters/fetch',
   'adapters/axios',
   'testing/clock',
+  'node',
+  'stores/store',
+  'stores/sqlite',
   'testing/server',
+  'stores/memory',
+  'stores/terms',
 ]
 
 /** What the queue makes of its options: no entry exports it. */

@@ -28,7 +28,8 @@ test('every entry loads by itself, and without axios installed', async () => {
   using project = consumer({
     'main.mjs': `
       const names = {}
-      for (const entry of ['redrive', 'redrive/core', 'redrive/fetch', 'redrive/axios', 'redrive/testing']) {
+      const entries = ['core', 'fetch', 'axios', 'testing', 'memory', 'sqlite', 'node'].map((name) => 'redrive/' + name)
+      for (const entry of ['redrive', ...entries]) {
         names[entry] = Object.keys(await import(entry))
       }
       console.log(JSON.stringify(names))`,
@@ -39,6 +40,23 @@ test('every entry loads by itself, and without axios installed', async () => {
   expect(names['redrive/fetch']).toEqual(expect.arrayContaining(['wrapFetch', 'installFetch']))
   expect(names['redrive/axios']).toContain('attachToAxios')
   expect(names['redrive/testing']?.length).toBeGreaterThan(0)
+  expect(names['redrive/memory']).toContain('memoryStore')
+  expect(names['redrive/sqlite']).toContain('sqliteStore')
+  expect(names['redrive/node']).toContain('closeOnSignals')
+})
+
+test('redrive/sqlite keeps a file, and its errors are those of redrive', async () => {
+  using project = consumer({
+    'main.mjs': `
+      import { RedriveError } from 'redrive'
+      import { sqliteStore } from 'redrive/sqlite'
+      const store = sqliteStore({ path: 'tasks.db' })
+      const counts = await store.counts()
+      await store.close()
+      const error = await sqliteStore({ path: '.' }).counts().catch((error) => error)
+      console.log(JSON.stringify([counts.pending, error instanceof RedriveError, error.code]))`,
+  })
+  expect(await project.node('main.mjs')).toEqual([0, true, 'STORAGE_UNAVAILABLE'])
 })
 
 test('redrive/core answers in Node', async () => {

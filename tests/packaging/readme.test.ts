@@ -30,7 +30,7 @@ async function printed(project: Consumer, script: string): Promise<string[]> {
 }
 
 test('there is no snippet that no test runs', () => {
-  expect(snippets).toHaveLength(5)
+  expect(snippets).toHaveLength(6)
 })
 
 test('the fetch recipe', async () => {
@@ -62,6 +62,13 @@ test('the Workers recipe', async () => {
   } finally {
     await miniflare.dispose()
   }
+})
+
+test('tasks that outlive the process', async () => {
+  await using server = await flakyServer()
+  using project = consumer({ 'main.mjs': snippet('sqliteStore', `${server.origin}/api/stored`) })
+  expect(await printed(project, 'main.mjs')).toEqual(['strict', 'SUCCEEDED'])
+  expect(server.hits('/api/stored/orders')).toBe(2)
 })
 
 test('beyond a call that waits', async () => {

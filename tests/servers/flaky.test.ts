@@ -71,6 +71,16 @@ describe('how it honours a key', () => {
   })
 })
 
+test('asked to, it does not: the work is done each time', async () => {
+  const careless = await startFlaky({ faults: { share: 0, latencyMs: [0, 1], slowShare: 0 }, honoursKeys: false })
+  const order = { method: 'POST', headers: { 'idempotency-key': 'k', 'x-attempt': 'me' }, body: '{"intent":"one"}' }
+  for (const _ of [1, 2]) await fetch(`${careless.url}/api/orders`, order)
+  const report = await careless.report({ visits: true })
+  await careless.close()
+  expect(report.effectsPerIntent.max).toBe(2)
+  expect(report.visits?.map(({ by }) => by)).toEqual(['me', 'me'])
+})
+
 describe('what it would notice', () => {
   test('a second key, and an effect that came twice', async () => {
     await post('two-keys', 'a')

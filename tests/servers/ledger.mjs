@@ -22,20 +22,25 @@ export class Ledger {
   #faults = new Map()
   #answers = new Map()
   #effects = new Map()
+  #honoursKeys
   preflights = 0
+
+  constructor({ honoursKeys = true } = {}) {
+    this.#honoursKeys = honoursKeys
+  }
 
   /** A request line has arrived; whose it is becomes known when its body has. */
   arrive(now) {
-    const visit = { intent: null, attempt: 0, via: null, method: '', key: null, outcome: null, status: null }
-    Object.assign(visit, { startedAt: now, endedAt: null, retryAfterMs: null })
+    const visit = { intent: null, attempt: 0, via: null, by: null, method: '', key: null }
+    Object.assign(visit, { outcome: null, status: null, startedAt: now, endedAt: null, retryAfterMs: null })
     this.#visits.push(visit)
     return visit
   }
 
-  identify(visit, { intent, via, method, key }) {
+  identify(visit, { intent, via, by, method, key }) {
     const attempt = (this.#attempts.get(intent) ?? 0) + 1
     this.#attempts.set(intent, attempt)
-    Object.assign(visit, { intent, attempt, via, method, key })
+    Object.assign(visit, { intent, attempt, via, by, method, key })
   }
 
   faultsOf(intent) {
@@ -49,7 +54,7 @@ export class Ledger {
   /** Does the work once per key and keeps the answer; without a key it can only do it again. */
   perform(visit, fingerprint, work) {
     if (safeMethods.has(visit.method)) return { answer: work(0), repeated: false }
-    const stored = visit.key === null ? undefined : this.#answers.get(visit.key)
+    const stored = visit.key === null || !this.#honoursKeys ? undefined : this.#answers.get(visit.key)
     if (stored && stored.fingerprint !== fingerprint) return { conflict: true }
     if (stored) return { answer: stored.answer, repeated: true }
     const effect = (this.#effects.get(visit.intent) ?? 0) + 1

@@ -21,6 +21,8 @@ export interface Visit {
   readonly intent: string
   readonly attempt: number
   readonly via: string | null
+  /** What the header `X-Attempt` said. */
+  readonly by: string | null
   readonly method: string
   readonly key: string | null
   readonly outcome: string | null
@@ -81,4 +83,5 @@ export function startFlaky(options?: {
   readonly faults?: FaultOptions
   readonly mounts?: Readonly<Record<string, string>>
   readonly port?: number
+  readonly honoursKeys?: boolean
 }): Promise<FlakyServer>

@@ -1,0 +1,123 @@
+/** Questions about tasks in the store, and orders to them. */
+
+import { whenEnded } from '../callers.ts'
+import { notFound, RedriveError } from '../errors.ts'
+import type { StoredTask, TaskStore } from '../stores/store.ts'
+import type { AttemptLog, Decision, ListFilter, PageOptions, RetryTask, TaskOutcome, TaskPage } from '../types.ts'
+import type { Durable } from './durable.ts'
+import { explainStored } from './explain.ts'
+import { showRecord } from './record.ts'
+
+const PAGE = 100
+const isLive = ({ status }: StoredTask) => status === 'PENDING' || status === 'IN_FLIGHT'
+
+export class StoredDesk {
+  readonly #durable: Durable
+  readonly #store: TaskStore
+
+  constructor(durable: Durable) {
+    this.#durable = durable
+    this.#store = durable.store
+  }
+
+  async get(taskId: string): Promise<RetryTask | undefined> {
+    const record = await this.#store.get(taskId)
+    return record && this.#show(record)
+  }
+
+  async attempts(
+    taskId: string,
+    { limit = PAGE, cursor }: PageOptions,
+  ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
+    return this.#store.attempts(taskId, { limit, ...(cursor === undefined ? {} : { cursor }) })
+  }
+
+  async explain(taskId: string): Promise<readonly Decision[]> {
+    const record = await this.#store.get(taskId)
+    if (!record) return []
+    const { attempts } = await this.#store.attempts(taskId, { limit: PAGE })
+    return explainStored(this.#show(record), record, attempts, this.#durable.runner.host.now())
+  }
+
+  async list(filter: Pick<ListFilter, 'status' | 'origin'>, { limit = PAGE, cursor }: PageOptions): Promise<TaskPage> {
+    const page = await this.#store.list({ ...filter, limit, ...(cursor === undefined ? {} : { cursor }) })
+    const tasks = page.tasks.map((record) => this.#show(record))
+    return page.cursor === undefined ? { tasks } : { tasks, cursor: page.cursor }
+  }
+
+  async result(taskId: string): Promise<TaskOutcome> {
+    const record = await this.#store.get(taskId)
+    if (!record) throw notFound(taskId)
+    if (!isLive(record)) return this.#durable.waiting.outcome(record)
+    const task = this.#durable.shell(record)
+    const ended = whenEnded(task)
+    this.#durable.watch(task)
+    this.#durable.waiting.watchFrom(this.#durable.runner.host.now())
+    return ended
+  }
+
+  cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
+    return this.#durable.cancel(taskId)
+  }
+
+  async redrive(taskId: string, acceptDuplicateRisk: boolean): Promise<RetryTask> {
+    const [said] = await this.#redrive([taskId], acceptDuplicateRisk)
+    const record = said === 'gone' ? undefined : await this.#store.get(taskId)
+    if (!record) throw notFound(taskId)
+    if (said === 'key_expired') {
+      const remedy = 'the server may do the work again; pass acceptDuplicateRisk: true to accept that'
+      throw new RedriveError('KEY_EXPIRED', `task ${taskId}: its key is older than keyTtlMs, ${remedy}`)
+    }
+    return this.#show(record)
+  }
+
+  async redriveSome(taskIds: readonly string[], acceptDuplicateRisk: boolean): Promise<number> {
+    const said = await this.#redrive(taskIds, acceptDuplicateRisk)
+    return said.filter((each) => each === 'redriven').length
+  }
+
+  async deadIds(): Promise<readonly string[]> {
+    const ids: string[] = []
+    for await (const { taskId } of this.#deadRecords()) ids.push(taskId)
+    return ids
+  }
+
+  async *dead(): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }> {
+    for await (const record of this.#deadRecords()) {
+      const { attempts } = await this.#store.attempts(record.taskId, { limit: PAGE })
+      yield { ...this.#show(record), attempts }
+    }
+  }
+
+  async purgeDead(taskId: string | undefined): Promise<number> {
+    return this.#store.purge({ status: 'EXHAUSTED', ...(taskId === undefined ? {} : { taskId }) })
+  }
+
+  /** Deletes everything of a principal; what is in flight is aborted. */
+  async purge(principal: string | null): Promise<number> {
+    const purged = await this.#store.purge({ principal })
+    this.#durable.forget(principal)
+    return purged
+  }
+
+  async *#deadRecords(): AsyncIterable<StoredTask> {
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.#store.list({ status: 'EXHAUSTED', limit: PAGE, ...(cursor ? { cursor } : {}) })
+      yield* page.tasks
+      if (page.cursor === undefined) return
+      cursor = page.cursor
+    }
+  }
+
+  /** Under the policies of today: what a task was given up under may be what was wrong. */
+  async #redrive(taskIds: readonly string[], acceptDuplicateRisk: boolean) {
+    const policies = [...this.#durable.runner.host.settings.policies.values()]
+    const said = await this.#store.redrive(taskIds, { spacingMs: 0, acceptDuplicateRisk, policies })
+    this.#durable.changed()
+    return said
+  }
+
+  #show(record: StoredTask): RetryTask {
+    return showRecord(record, this.#durable.runner.sanitizer)
+  }
+}

@@ -1,0 +1,301 @@
+/** How a call comes into the store: enqueued, before it is sent, or after its first attempt failed. */
+
+import { discard } from '../answers.ts'
+import { deliver, type Finished } from '../attempt.ts'
+import { link, release } from '../callers.ts'
+import { NONE } from '../core/none.ts'
+import type { Dedupe } from '../dedupe.ts'
+import { errorText } from '../error-text.ts'
+import { IdempotencyConflictError, QueueFullError, RedriveError, StorageFullError } from '../errors.ts'
+import { accepted } from '../fetch-replay.ts'
+import { flagsOf } from '../flags.ts'
+import type { Ruling } from '../judge.ts'
+import { showEntry } from '../log.ts'
+import type { Call } from '../request.ts'
+import type { Runner } from '../runner.ts'
+import type { Enqueued, NewTask } from '../stores/store.ts'
+import type { Task } from '../task.ts'
+import type { Durability } from '../types.ts'
+import { notSent, UNSENT } from '../unsent.ts'
+import { ENDED, reasonOf } from '../verdict.ts'
+import type { Durable } from './durable.ts'
+import { asStored, type Content, contentOf, recordOf } from './record.ts'
+
+const FOREVER = Number.POSITIVE_INFINITY
+/** A store that does not answer is asked again: what it may have done already counts once. */
+const TRIES_AFTER_MS = [50, 250]
+
+/** When a call's task is over, and how long its caller waits. */
+export interface Terms {
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly waitUntil: number
+}
+
+export interface Kept {
+  readonly taskId: string
+  readonly key: string | null
+  readonly durability: Durability
+  readonly deduplicated: boolean
+}
+
+/** What it needs of those who take calls in. */
+export interface Source {
+  readonly dedupe: Dedupe
+  newTask(call: Call, createdAt: number): Task
+  /** The caller gets what the task gets. */
+  join(task: Task, call: Call, own: Finished, createdAt: number): Promise<unknown>
+}
+
+export class Keeping {
+  readonly #durable: Durable
+  readonly #runner: Runner
+  readonly #source: Source
+
+  constructor(durable: Durable, source: Source) {
+    this.#durable = durable
+    this.#runner = durable.runner
+    this.#source = source
+  }
+
+  /** What of the call may be stored; undefined: it stays in memory, and `degraded` has said why. */
+  async contentOf(call: Call): Promise<Content | undefined> {
+    const { host, sanitizer } = this.#runner
+    const content = await contentOf(call, sanitizer, host.settings)
+    if (!('code' in content)) return content
+    host.degraded(content.code, content.message, content.once)
+    return undefined
+  }
+
+  /** undefined: it has to stay in memory. */
+  async enqueue(call: Call, createdAt: number): Promise<Kept | undefined> {
+    const content = await this.contentOf(call)
+    if (!content) return undefined
+    const { durability } = this.#durable.store
+    const task = this.#source.newTask(call, createdAt)
+    const terms = { createdAt, expiresAt: call.options.expiresAt ?? FOREVER, waitUntil: FOREVER }
+    const { taskId, outcome } = await this.#store(task, call, content, terms)
+    if (outcome === 'duplicate') return { taskId, key: call.key, durability, deduplicated: true }
+    this.#begin(task)
+    return { taskId, key: call.key, durability, deduplicated: false }
+  }
+
+  /** A call that must not be sent at once: its caller gets what the task gets. `held`: a server has asked to wait. */
+  async hold(call: Call, content: Content, terms: Terms, held: boolean): Promise<unknown> {
+    const task = this.#source.newTask(call, terms.createdAt)
+    const own = notSent(UNSENT.released, this.#runner.host.now())
+    if (held) {
+      // the core knows at once whether that is too long for the caller
+      const ruling = this.#rule(task, call, own, terms)
+      if (ruling && ruling.verdict >= ENDED) return this.#giveUp(task, ruling)
+    }
+    return this.#waitFor(task, call, content, terms, own, undefined)
+  }
+
+  /** The caller's own first attempt failed in a way that may pass. */
+  async adopt(call: Call, content: Content, finished: Finished, terms: Terms): Promise<unknown> {
+    const task = this.#source.newTask(call, terms.createdAt)
+    const ruling = this.#rule(task, call, finished, terms)
+    if (!ruling) return deliver(finished)
+    if (ruling.verdict >= ENDED) return this.#giveUp(task, ruling)
+    try {
+      return await this.#waitFor(task, call, content, terms, finished, ruling)
+    } catch (error) {
+      // only what the store has said: an answer to the call itself is no error of this kind
+      if (!(error instanceof NotKept)) throw error
+      const { cause } = error
+      if (cause instanceof IdempotencyConflictError) {
+        discard(finished.answer)
+        throw cause
+      }
+      const full = cause instanceof QueueFullError || cause instanceof StorageFullError
+      const what = `${call.method} ${call.origin} was sent once and is not tried again`
+      this.#runner.host.degraded(
+        full ? 'storage_full' : 'storage_unavailable',
+        `${what}: ${errorText(cause)}`,
+        full ? 'full' : 'store',
+      )
+      return deliver(finished)
+    }
+  }
+
+  /** Asks the core about an attempt that was made, or given back, before there was a task. undefined: it trapped. */
+  #rule(task: Task, call: Call, finished: Finished, { createdAt, expiresAt, waitUntil }: Terms): Ruling | undefined {
+    const { core, lanes, policies, host } = this.#runner
+    return this.#runner.guard(() => {
+      const lane = lanes.of(task.principal, call.origin)
+      const { priority = 0 } = call.options
+      const now = host.now()
+      const flags = flagsOf(call, host)
+      const slot = policies.with(call.policy, (policy) =>
+        core.adopt(
+          now,
+          lane,
+          policy,
+          priority,
+          call.bytes,
+          flags,
+          createdAt,
+          expiresAt,
+          waitUntil,
+          FOREVER,
+          1,
+          0,
+          -1,
+          0,
+          0,
+          true,
+        ),
+      )
+      if (slot === NONE) return undefined
+      task.slot = slot
+      const ruling = this.#runner.rule(task, finished)
+      task.slot = -1
+      return ruling
+    })
+  }
+
+  /** It ended before it was ever stored: a dead letter of this process. */
+  #giveUp(task: Task, ruling: Ruling): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      task.waiter = { resolve, reject }
+      this.#runner.giveUp(task, ruling, reasonOf(ruling.verdict))
+    })
+  }
+
+  /** Rejects with NotKept where the store did not take it. */
+  async #waitFor(
+    task: Task,
+    call: Call,
+    content: Content,
+    terms: Terms,
+    own: Finished,
+    ruling: Ruling | undefined,
+  ): Promise<unknown> {
+    const { mode, orderKey } = call.options
+    const deferred = mode === 'defer' && (ruling !== undefined || orderKey !== undefined)
+    let enqueued: Enqueued
+    try {
+      enqueued = await this.#store(task, call, content, terms, ruling, !deferred)
+    } catch (error) {
+      if (ruling) throw new NotKept(error)
+      throw error
+    }
+    if (enqueued.outcome === 'duplicate') {
+      const record = await this.#durable.store.get(enqueued.taskId)
+      if (!record) return deliver(own)
+      const same = this.#durable.shell(record)
+      this.#durable.watch(same)
+      const joined = this.#source.join(same, call, own, terms.createdAt)
+      this.#durable.waiting.lookSoon(same)
+      return joined
+    }
+    if (deferred) {
+      this.#begin(task)
+      discard(own.answer)
+      return accepted(call.transport, task.taskId, this.#runner.traceId(call))
+    }
+    return new Promise((resolve, reject) => {
+      task.waiter = { resolve, reject }
+      this.#durable.waiting.begin(task, terms.waitUntil)
+      this.#begin(task)
+      if (call.signal) link(task, call.signal, (reason) => this.#abort(task, reason))
+    })
+  }
+
+  #begin(task: Task): void {
+    this.#runner.emitQueued(task)
+    this.#durable.keep(task)
+  }
+
+  /** The caller has aborted: it learns at once, the task ends where it is. */
+  #abort(task: Task, reason: unknown): void {
+    release(task)?.reject(reason)
+    this.#durable.cancel(task.taskId, reason).catch((error) => this.#durable.failed(error))
+  }
+
+  /** 'stored' or 'duplicate'; anything else throws, and nothing was kept. */
+  async #store(
+    task: Task,
+    call: Call,
+    content: Content,
+    terms: Terms,
+    ruling?: Ruling,
+    waits = false,
+  ): Promise<Enqueued> {
+    const { host, limits } = this.#runner
+    const fingerprint = (await this.#source.dedupe.fingerprint(call)) ?? `unknown ${task.taskId}`
+    const { principal, taskId } = task
+    const { owner } = this.#durable.turns
+    const now = host.now()
+    const why = ruling?.why
+    const timing = { ...terms, now, dueInMs: why?.delayMs ?? 0 }
+    const ids = { taskId, fingerprint, principal, home: waits ? owner : null }
+    const record = { ...recordOf(ids, call, content, timing), ...this.#attempted(task, ruling) }
+    const enqueued = await this.#try(record)
+    const what = `${call.method} ${call.origin}`
+    if (enqueued.outcome === 'conflict') {
+      const remedy = 'use a new key for a new request; this one is not kept'
+      throw new IdempotencyConflictError(
+        `${what}: its idempotency key belongs to another request, task ${enqueued.taskId}; ${remedy}`,
+      )
+    }
+    if (enqueued.outcome === 'full') {
+      const held = `${host.settings.capacity} tasks or ${limits.capacityBytes} bytes of bodies`
+      throw new QueueFullError(`the queue holds ${held} already; raise capacity or capacityBytes, or wait for 'idle'`)
+    }
+    task.take(asStored(record, now))
+    task.nextAttemptAt = now + record.dueInMs
+    return enqueued
+  }
+
+  /** What the first attempt leaves, if there was one. */
+  #attempted(task: Task, ruling: Ruling | undefined): Partial<NewTask> {
+    const why = ruling?.why
+    if (!ruling || !why) return {}
+    const entry = ruling.entry('retry', 'next', this.#runner.host.now() + why.delayMs)
+    task.log(entry)
+    const { serverMs, phase, previousDelayMs, marks } = why
+    return {
+      attemptNumber: why.refunded ? 0 : 1,
+      serverMs,
+      phase,
+      previousDelayMs,
+      marks,
+      ...(ruling.holdMs > 0 ? { holdLaneForMs: ruling.holdMs } : {}),
+      log: [showEntry(task.taskId, entry)],
+    }
+  }
+
+  async #try(record: NewTask): Promise<Enqueued> {
+    const { clock } = this.#runner.host.settings
+    for (let tries = 0; ; tries++) {
+      try {
+        const [enqueued] = await this.#durable.store.enqueue([record])
+        if (!enqueued) throw new TypeError('the store gave no answer for the task')
+        // the id is its own: an earlier try was done, and its answer lost
+        const own = enqueued.outcome === 'duplicate' && enqueued.taskId === record.taskId
+        return own ? { ...enqueued, outcome: 'stored' } : enqueued
+      } catch (error) {
+        const afterMs = TRIES_AFTER_MS[tries]
+        if (error instanceof StorageFullError) throw error
+        if (afterMs === undefined) {
+          // it may be there all the same: nobody is told so, so it must not run
+          this.#durable.store.cancel(record.taskId).catch((again) => this.#durable.failed(again))
+          const remedy = 'nothing was queued; try again when the store answers'
+          throw new RedriveError('STORAGE_UNAVAILABLE', `the store fails (${errorText(error)}): ${remedy}`, {
+            cause: error,
+          })
+        }
+        await new Promise<void>((resolve) => clock.after(afterMs, resolve))
+      }
+    }
+  }
+}
+
+/** The store's no to a call that has an answer of its own. */
+class NotKept extends Error {
+  constructor(cause: unknown) {
+    super('not kept', { cause })
+  }
+}

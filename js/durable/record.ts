@@ -1,0 +1,205 @@
+/**
+ * A call becomes a record, and a record a call again. This is the one place where something of a request is put into a form that is
+ * stored, so it is the place where it is sanitized: no adapter and no store can forget it (S12).
+ */
+
+import { FetchTransport } from '../fetch-transport.ts'
+import { putKey } from '../idempotency.ts'
+import type { Settings } from '../options.ts'
+import { type ResolvedPolicy, resolvePolicy } from '../policy.ts'
+import { bare, type Call } from '../request.ts'
+import type { Sanitizer } from '../sanitizer.ts'
+import { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../stores/store.ts'
+import type { BodyContent, Transport } from '../transport.ts'
+import type { DegradedCode, RetryTask } from '../types.ts'
+
+const DAY_MS = 86_400_000
+const FOREVER = Number.POSITIVE_INFINITY
+/** Methods a server treats alike however often they come (RFC 9110, section 9.2.2). */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/** What of a call may be stored. */
+export type Content = Pick<
+  NewTask,
+  'method' | 'targetUrl' | 'headers' | 'withheldHeaders' | 'requestInit' | 'body' | 'idempotent'
+> & { readonly policy: ResolvedPolicy }
+
+/** Why a call stays in memory. */
+export interface Unstorable {
+  readonly code: DegradedCode
+  readonly message: string
+  /** What one report is enough for. */
+  readonly once: string
+}
+
+/** What is stored of a call, or why nothing may be. */
+export async function contentOf(call: Call, sanitizer: Sanitizer, settings: Settings): Promise<Content | Unstorable> {
+  const { method, transport, policy, replayable, key } = call
+  const what = `${method} ${bare(call.url)}`
+  const { headers, withheld, unknown } = sanitizer.headers(call.headers)
+  const keyHeader = (settings.idempotency?.header ?? 'Idempotency-Key').toLowerCase()
+  const lost = unknown.filter((name) => name !== keyHeader)
+  if (lost.length > 0) {
+    const remedy = 'list it in sanitize.persistHeaders, or in denyHeaders and give it by credentials()'
+    const message = `${what} stays in memory: ${lost.join(', ')} is on no list of headers that may be stored; ${remedy}`
+    return { code: 'headers_withheld', message, once: lost.join() }
+  }
+  const targetUrl = settings.sanitize?.urlSecrets === 'strip' ? sanitizer.strip(call.url) : call.url
+  if (sanitizer.url(targetUrl) !== targetUrl) {
+    const remedy = "send the secret in a header, or set sanitize.urlSecrets to 'strip' or 'keep'"
+    return { code: 'url_secret', message: `${what} stays in memory: its URL holds a secret; ${remedy}`, once: what }
+  }
+  const body = await bytesOf(transport)
+  if (body === undefined) {
+    const message = `${what} stays in memory: its body cannot be read before it is sent; give text or bytes`
+    return { code: 'storage_unavailable', message, once: what }
+  }
+  const own = transport instanceof FetchTransport ? transport.sendable.init : transport.asFetch?.().init
+  const added = transport instanceof FetchTransport ? [] : (transport.asFetch?.().withheld ?? [])
+  return {
+    method,
+    targetUrl,
+    headers: withoutKey(headers, keyHeader, key),
+    withheldHeaders: [...new Set([...withheld, ...added])].sort(),
+    requestInit: initOf(own),
+    ...(body ? { body } : {}),
+    ...(call.options.idempotent ? { idempotent: true } : {}),
+    // one that must not be repeated has one attempt, also where nobody knows how it ended
+    policy: replayable ? policy : Object.freeze({ ...policy, maxAttempts: 1 }),
+  }
+}
+
+/** The key is a field of its own, and its header is made of it again. */
+function withoutKey(headers: Record<string, string>, name: string, key: string | null): Record<string, string> {
+  if (key === null) return headers
+  const { [name]: _, ...rest } = headers
+  return rest
+}
+
+function initOf(init: RequestInit | undefined): NewTask['requestInit'] {
+  const names = ['credentials', 'mode', 'cache', 'redirect', 'referrerPolicy', 'integrity'] as const
+  return Object.fromEntries(names.flatMap((name) => (init?.[name] ? [[name, init[name]]] : [])))
+}
+
+/** null: there is none; undefined: it cannot be had. */
+async function bytesOf(transport: Transport): Promise<Uint8Array | null | undefined> {
+  let body: BodyContent | undefined
+  if (transport instanceof FetchTransport) body = (transport.sendable.init.body ?? null) as BodyContent
+  else body = transport.body ? await transport.body() : undefined
+  return typeof body === 'string' ? new TextEncoder().encode(body) : body
+}
+
+/** What a task is measured by, from the call on. */
+export interface Timing {
+  readonly now: number
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly dueInMs: number
+}
+
+/** The least of budget, `expiresAt` and the key's lifetime, from now. */
+export function deadlineOf(
+  call: Call,
+  { now, createdAt, expiresAt }: Timing,
+): { readonly deadlineInMs: number; readonly deadlineReason: DeadlineReason } {
+  const { totalBudgetMs = DAY_MS, keyTtlMs = DAY_MS } = call.policy
+  const ends: readonly [number, DeadlineReason][] = [
+    [createdAt + totalBudgetMs, 'total_budget'],
+    [expiresAt, 'expired'],
+    [call.key === null ? FOREVER : createdAt + keyTtlMs, 'key_expired'],
+  ]
+  const [at, deadlineReason] = ends.reduce((least, end) => (end[0] < least[0] ? end : least))
+  return { deadlineInMs: Math.max(0, at - now), deadlineReason }
+}
+
+export function recordOf(
+  ids: Pick<NewTask, 'taskId' | 'fingerprint' | 'principal' | 'home'>,
+  call: Call,
+  { policy, ...content }: Content,
+  timing: Timing,
+): NewTask {
+  const { orderKey, priority = 0 } = call.options
+  return {
+    ...ids,
+    ...content,
+    ...deadlineOf(call, timing),
+    idempotencyKey: call.key,
+    lane: laneName(ids.principal, call.origin),
+    policy,
+    ageMs: Math.max(0, timing.now - timing.createdAt),
+    dueInMs: timing.dueInMs,
+    attemptNumber: 0,
+    phase: -1,
+    previousDelayMs: 0,
+    priority,
+    ...(orderKey === undefined ? {} : { orderKey }),
+    schema: RECORD_SCHEMA,
+  }
+}
+
+/** The same as its store will have it. */
+export function asStored(record: NewTask, now: number): StoredTask {
+  const { body, dueInMs, deadlineInMs, ageMs = 0, deadlineReason = 'total_budget', marks = 0, ...rest } = record
+  return {
+    ...rest,
+    marks,
+    deadlineReason,
+    status: 'PENDING',
+    createdAt: now - ageMs,
+    dueAt: now + dueInMs,
+    deadlineAt: now + deadlineInMs,
+    refunds: 0,
+    parked: false,
+    bodyBytes: body?.byteLength ?? 0,
+  }
+}
+
+/** What sends a stored task. Its policy was checked when it was stored; a record that does not pass any more throws. */
+export function callOf(record: StoredTask, body: Uint8Array | undefined, settings: Settings): Call {
+  const { method, targetUrl: url, idempotencyKey: key, requestInit } = record
+  const headers = new Headers(record.headers)
+  if (key !== null) putKey(headers, key, settings.idempotency)
+  const policy = resolvePolicy(record.policy)
+  const init = { ...(requestInit as RequestInit), method, headers, body: (body as BodyInit | undefined) ?? null }
+  return {
+    method,
+    url,
+    origin: new URL(url).origin,
+    headers,
+    hasBody: body !== undefined,
+    bytes: record.bodyBytes,
+    key,
+    made: false,
+    fingerprint: record.fingerprint,
+    addedCrossOrigin: false,
+    principal: record.principal,
+    replayable: key !== null || record.idempotent === true || IDEMPOTENT.has(method),
+    options: {},
+    policy,
+    timeoutMs: policy.attemptTimeoutMs,
+    signal: null,
+    transport: new FetchTransport({ fetch: settings.fetch, url, init }),
+    plain: null,
+    rebuilt: true,
+  }
+}
+
+/** A stored task as people see it. */
+export function showRecord(record: StoredTask, sanitizer: Sanitizer): RetryTask {
+  return {
+    taskId: record.taskId,
+    idempotencyKey: record.idempotencyKey,
+    targetUrl: sanitizer.url(record.targetUrl),
+    method: record.method,
+    headers: record.headers,
+    withheldHeaders: record.withheldHeaders,
+    ...(record.bodyBytes > 0 ? { bodyRef: 'inline' } : {}),
+    policyId: record.policy.policyId,
+    principal: record.principal,
+    attemptNumber: record.attemptNumber,
+    nextAttemptAt: record.dueAt,
+    createdAt: record.createdAt,
+    status: record.status,
+    ...(record.reason ? { reason: record.reason } : {}),
+  }
+}

@@ -1,0 +1,18 @@
+/** What the core has said of an attempt, as its store is told. */
+
+import type { Ruling } from '../judge.ts'
+import type { Carry, Settlement } from '../stores/store.ts'
+import type { Held } from '../task.ts'
+import { ENDED, reasonOf, VERDICT } from '../verdict.ts'
+
+export function nextOf({ verdict, why }: Ruling, { reason, parks }: Held): Settlement['next'] {
+  if (verdict === VERDICT.succeeded) return { kind: 'succeeded' }
+  if (verdict >= ENDED) return { kind: 'exhausted', reason: reason ?? reasonOf(verdict) }
+  // its end was asked for, which the store knows
+  if (!why) return { kind: 'release', delayMs: 0, refund: false }
+  const { delayMs, serverMs, phase, previousDelayMs, marks } = why
+  const carry: Carry = { phase, previousDelayMs, marks }
+  const park = verdict === VERDICT.parked || parks === true
+  if (why.refunded || park) return { kind: 'release', delayMs, refund: why.refunded, serverMs, carry, park }
+  return { kind: 'retry', delayMs, serverMs, carry }
+}

@@ -1,0 +1,160 @@
+/**
+ * Callers of this process who wait for stored tasks: how long each waits, and how they learn of an end that another
+ * process has made.
+ */
+
+import { answer, outcomeOf, release } from '../callers.ts'
+import { RedriveError, SettledElsewhereError } from '../errors.ts'
+import type { StoredTask } from '../stores/store.ts'
+import type { Task } from '../task.ts'
+import type { TaskOutcome } from '../types.ts'
+import type { Durable } from './durable.ts'
+
+/** A caller's task is left to its home by all who obey; only one that was frozen may find it ended. */
+const OWN_LOOK_MS = 10_000
+const FOREVER = Number.POSITIVE_INFINITY
+
+interface Wait {
+  readonly until: number
+  disarm(): void
+}
+
+export class Waiting {
+  readonly #durable: Durable
+  readonly #waits = new Map<Task, Wait>()
+  readonly #looking = new Set<Task>()
+  /** When to look after those that others may end at any time, and after those they should not. */
+  #lookAt = FOREVER
+  #lookAtOwn = FOREVER
+
+  constructor(durable: Durable) {
+    this.#durable = durable
+  }
+
+  /** When to look what others have made of the tasks that are waited for here. */
+  get wakeAt(): number {
+    return Math.min(this.#lookAt, this.#lookAtOwn)
+  }
+
+  /** Until when the caller of a task waits for an attempt to start. */
+  until(task: Task): number {
+    return this.#waits.get(task)?.until ?? FOREVER
+  }
+
+  get size(): number {
+    return this.#waits.size
+  }
+
+  /** A caller waits from now on, until `until` at most. */
+  begin(task: Task, until: number): void {
+    const { clock } = this.#durable.runner.host.settings
+    const arm = (): (() => void) =>
+      until === FOREVER
+        ? () => {}
+        : clock.after(Math.max(0, until - this.#durable.runner.host.now()), () => this.#wake(task, arm))
+    this.#waits.set(task, { until, disarm: arm() })
+    this.#durable.watch(task)
+    this.#lookAtOwn = Math.min(this.#lookAtOwn, this.#durable.runner.host.now() + OWN_LOOK_MS)
+    this.#keepHome()
+  }
+
+  /** Somebody waits for what others may do. */
+  watchFrom(now: number): void {
+    this.#lookAt = Math.min(this.#lookAt, now + this.#lookMs)
+  }
+
+  over(task: Task): void {
+    this.#waits.get(task)?.disarm()
+    this.#waits.delete(task)
+  }
+
+  pump(now: number): void {
+    if (now < this.wakeAt) return
+    const [theirs, own] = [now >= this.#lookAt, now >= this.#lookAtOwn]
+    if (theirs) this.#lookAt = FOREVER
+    if (own) this.#lookAtOwn = FOREVER
+    for (const task of this.#durable.watched()) {
+      const isOwn = task.record?.home === this.#durable.turns.owner
+      if (isOwn ? own : theirs) this.lookSoon(task)
+      // what nobody waits for is worth a look, but no timer
+      if (!task.waiter && !task.outcome && task.joined.length === 0) continue
+      if (isOwn) this.#lookAtOwn = Math.min(this.#lookAtOwn, now + OWN_LOOK_MS)
+      else this.watchFrom(now)
+    }
+  }
+
+  /** Looks whether others have ended it. */
+  lookSoon(task: Task): void {
+    if (this.#looking.has(task)) return
+    this.#looking.add(task)
+    this.#look(task)
+      .catch((error) => this.#durable.failed(error))
+      .finally(() => this.#looking.delete(task))
+  }
+
+  /** The outcome of a task that has ended. */
+  async outcome(record: StoredTask): Promise<TaskOutcome> {
+    const task = this.#durable.shell(record)
+    const { attempts } = await this.#durable.store.attempts(record.taskId, { limit: 100 })
+    task.lastStatus = attempts[attempts.length - 1]?.responseStatus ?? 0
+    return outcomeOf(task, this.#durable.runner.show(task))
+  }
+
+  async #look(task: Task): Promise<void> {
+    const record = await this.#durable.store.get(task.taskId)
+    const settled = record && record.status !== 'PENDING' && record.status !== 'IN_FLIGHT'
+    // taken up here meanwhile, or ended by this process, which tells by itself
+    if (task.lease || !this.#isWatched(task) || (record && !settled)) return
+    const outcome = settled ? await this.outcome(record) : undefined
+    if (!this.#isWatched(task)) return
+    this.#durable.leave(task)
+    const { responseStatus = null } = outcome ?? {}
+    const how = record ? `${record.status}${responseStatus ? ` with ${responseStatus}` : ''}` : 'purged'
+    const message = `${task.what} was ended by another process: ${how}; its response went there`
+    const waiter = release(task)
+    for (const each of [waiter ?? [], ...task.joined].flat()) {
+      each.reject(new SettledElsewhereError(message, responseStatus))
+    }
+    task.joined = []
+    const gone = new RedriveError('TASK_NOT_FOUND', `${task.what} was purged`)
+    task.outcome?.resolve(outcome ?? { task: this.#durable.runner.show(task), responseStatus, error: gone })
+    task.outcome = undefined
+    this.#durable.runner.host.idle()
+  }
+
+  #isWatched(task: Task): boolean {
+    return this.#durable.find(task.taskId) === task
+  }
+
+  #wake(task: Task, arm: () => () => void): void {
+    const wait = this.#waits.get(task)
+    if (!wait) return
+    // a timer holds 24.8 days at most and may wake early
+    if (this.#durable.runner.host.now() < wait.until) this.#waits.set(task, { ...wait, disarm: arm() })
+    // one that runs may end well, and is asked then whether there is time for another
+    else if (!task.lease) this.#giveUp(task).catch((error) => this.#durable.failed(error))
+  }
+
+  /** The caller is told that it failed, so it must not go on behind its back. */
+  async #giveUp(task: Task): Promise<void> {
+    let said: 'cancelled' | 'requested' | 'gone' = 'requested'
+    try {
+      said = await this.#durable.store.cancel(task.taskId, 'wait_exceeded')
+    } finally {
+      if (said === 'cancelled') this.#durable.end(task, 'EXHAUSTED', 'wait_exceeded')
+      else if (said === 'gone') this.lookSoon(task)
+      else if (!task.lease) {
+        this.#durable.leave(task)
+        answer(task, () => new RedriveError('WAIT_EXCEEDED', `${task.what} is under way as task ${task.taskId}`))
+      }
+    }
+  }
+
+  #keepHome(): void {
+    this.#durable.turns.keepHome(() => this.#waits.size > 0).catch((error) => this.#durable.failed(error))
+  }
+
+  get #lookMs(): number {
+    return this.#durable.store.idleCheckMs ?? OWN_LOOK_MS
+  }
+}

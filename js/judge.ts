@@ -1,0 +1,81 @@
+/** What the core says of an ended attempt, with the line about it for the task's log. */
+
+import { askedBy } from './asked.ts'
+import type { Finished } from './attempt.ts'
+import type { Engine } from './core/engine.ts'
+import type { CoreQueue } from './core/generated/queue/glue.js'
+import { type Chosen, chosen } from './decision.ts'
+import { type Entry, lineOf } from './log.ts'
+import type { RetryPolicy } from './policy.ts'
+import type { Confidential } from './secrets.ts'
+import type { Task } from './task.ts'
+import { VERDICT } from './verdict.ts'
+
+const DAY_MS = 86_400_000
+
+export interface Ruling {
+  readonly verdict: number
+  /** The numbers behind it, where another attempt is to follow. */
+  readonly why: Chosen | undefined
+  /** It left: an answer or a lost connection. */
+  readonly sent: boolean
+  readonly attemptNumber: number
+  /** What the server asked everybody to wait, beyond what it had asked before; 0: nothing. */
+  readonly holdMs: number
+  /** The line in the log; `nextAt` NaN: nothing follows. */
+  readonly entry: (kind: Entry['kind'], next: string, nextAt?: number) => Entry
+}
+
+export class Judge {
+  readonly #engine: Engine
+  readonly #core: CoreQueue
+  /** What an error says, without secrets. */
+  readonly #words: (error: unknown, about: Confidential) => string
+
+  constructor(engine: Engine, core: CoreQueue, words: (error: unknown, about: Confidential) => string) {
+    this.#engine = engine
+    this.#core = core
+    this.#words = words
+  }
+
+  /** Tells the core how the attempt of `task`, which is in `lane`, has ended. */
+  rule(task: Task, lane: number, finished: Finished, now: number): Ruling {
+    const core = this.#core
+    const { outcome, status, durationMs, answer, error } = finished
+    const sent = answer !== null || error !== undefined
+    const asked = askedBy(this.#engine, answer, task.call?.policy.retryableStatusCodes ?? [], now)
+    const { serverDelayMs } = asked
+    const unusable = serverDelayMs < 0
+    const delayMs = unusable ? Number.NaN : serverDelayMs
+    const heldBefore = core.heldUntil(lane, now)
+    const verdict = core.settle(now, task.slot, outcome, status, delayMs, durationMs, asked.rateLimitMs, unusable)
+    const heldAfter = core.heldUntil(lane, now)
+    const follows = verdict === VERDICT.retry || verdict === VERDICT.parked
+    const why = follows ? chosen(this.#engine, core) : undefined
+    const attemptNumber = task.attemptNumber || (sent ? 1 : 0)
+    const about = { call: task.call, overlay: task.overlay }
+    const entry: Ruling['entry'] = (kind, next, nextAt = Number.NaN) => {
+      const curveMs = verdict === VERDICT.retry && why ? why.curveMs : Number.NaN
+      return lineOf(finished, (thrown) => this.#words(thrown, about), {
+        sent,
+        kind,
+        attemptNumber,
+        serverDelayMs,
+        curveMs,
+        next,
+        nextAt,
+      })
+    }
+    return { verdict, why, sent, attemptNumber, holdMs: heldAfter > heldBefore ? heldAfter - now : 0, entry }
+  }
+
+  /** The same of an answer that makes no task: only its lane learns. */
+  hear({ answer, status }: Finished, lane: number, policy: RetryPolicy, now: number): void {
+    const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS } = policy
+    const { serverDelayMs, rateLimitMs } = askedBy(this.#engine, answer, retryableStatusCodes, now)
+    const speaksForAll = status === 429 || status === 503
+    const holdMs = speaksForAll && serverDelayMs >= 0 ? serverDelayMs : rateLimitMs
+    // longer than a task would wait for, it is ignored
+    if (holdMs <= maxServerDelayMs) this.#core.hold(now, lane, holdMs)
+  }
+}

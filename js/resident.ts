@@ -1,0 +1,43 @@
+/** What becomes of a task in memory once the core has ruled. */
+
+import type { Ruling } from './judge.ts'
+import { showEntry } from './log.ts'
+import type { Runner } from './runner.ts'
+import type { Task } from './task.ts'
+import { ENDED, reasonOf, VERDICT } from './verdict.ts'
+
+export function decide(runner: Runner, task: Task, ruling: Ruling): void {
+  const { verdict, attemptNumber, entry } = ruling
+  if (verdict === VERDICT.retry || verdict === VERDICT.parked) {
+    goOn(runner, task, ruling)
+  } else if (verdict === VERDICT.succeeded) {
+    task.log(entry('retry', 'succeeded'))
+    runner.end(task, 'SUCCEEDED')
+  } else if (verdict === VERDICT.cancelled) {
+    task.log(entry('retry', 'cancelled'))
+    runner.end(task, 'CANCELLED')
+  } else if (verdict >= ENDED) {
+    task.log(entry('retry', reasonOf(verdict)))
+    task.attemptNumber = attemptNumber
+    if (!task.announced) runner.emitQueued(task)
+    runner.end(task, 'EXHAUSTED', reasonOf(verdict))
+  }
+}
+
+function goOn(runner: Runner, task: Task, { verdict, why, sent, attemptNumber, entry }: Ruling): void {
+  const { core, host } = runner
+  const parked = verdict === VERDICT.parked
+  task.status = 'PENDING'
+  task.attemptNumber = core.attempts(task.slot)
+  task.nextAttemptAt = parked ? null : core.dueAt(task.slot)
+  task.unauthorized = !parked && why?.authorize === true
+  const given = task.attemptNumber < attemptNumber ? 'released' : 'retry'
+  const line = parked ? entry('parked', 'parked until resume()') : entry(given, 'next', task.nextAttemptAt as number)
+  task.log(line)
+  if (!task.announced) runner.announce(task)
+  else if (parked) host.events.emit('unauthorized', { task: runner.show(task) })
+  else if (sent && host.events.has('retry')) {
+    const log = showEntry(task.taskId, line)
+    host.events.emit('retry', { task: runner.show(task), delayMs: why?.delayMs ?? 0, log })
+  }
+}

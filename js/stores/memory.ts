@@ -1,0 +1,211 @@
+/**
+ * redrive/memory: the reference of the store contract. Tasks live as long as the object does.
+ *
+ * Obviously right rather than fast: it looks at every task where another store has an index. Tests hold the other stores
+ * to its answers; a queue that needs no store to share keeps its tasks in its core instead (`store: 'memory'`).
+ *
+ * Each method does all its work before it first waits, which makes it one atomic step.
+ */
+
+import { check } from '../check.ts'
+import type { Clock } from '../clock.ts'
+import type { RetryPolicy } from '../policy.ts'
+import type { AttemptLog, ExhaustedReason } from '../types.ts'
+import { claimDue } from './memory/claim.ts'
+import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
+import { flush, redriveOne, unpark } from './memory/orders.ts'
+import { attemptsOf, findYoungest, matches, page } from './memory/reads.ts'
+import { type Hint, isLive, Rows } from './memory/rows.ts'
+import { renew, settle } from './memory/settle.ts'
+import { show } from './memory/show.ts'
+import { endLate, type Found, retain, takeBack } from './memory/sweep.ts'
+import { view } from './memory/view.ts'
+import { isReadable, timeOfStep } from './rules.ts'
+import type { Enqueued, NewTask, Step, StoredTask, StoreTerms, TaskStore, Turn } from './store.ts'
+import { resolveTerms, TERMS_RULES, type TermsOptions } from './terms.ts'
+
+export type MemoryStoreOptions = TermsOptions
+
+/** Tasks in this object, for tests and for whoever serves several queues of one process. */
+export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
+  return new MemoryStore(options)
+}
+
+export class MemoryStore implements TaskStore {
+  readonly durability = 'memory'
+  readonly idleCheckMs = null
+  readonly homes: NonNullable<TaskStore['homes']> = {
+    hold: async (owner, forMs) => this.#hold(owner, forMs),
+    live: async () => this.#live(),
+  }
+  readonly #clock: Clock
+  readonly #rows = new Rows()
+  readonly #listeners = new Set<(hint: Hint) => void>()
+  #terms: StoreTerms
+  #highWater = Number.NEGATIVE_INFINITY
+
+  constructor(options: MemoryStoreOptions = {}) {
+    check('memoryStore', options, TERMS_RULES)
+    const { clock, terms } = resolveTerms('memoryStore', options)
+    this.#clock = clock
+    this.#terms = terms
+  }
+
+  configure(terms: StoreTerms): void {
+    this.#terms = { ...terms, retention: { ...terms.retention } }
+  }
+
+  async enqueue(tasks: readonly NewTask[], lease?: LeaseWish): Promise<readonly Enqueued[]> {
+    return this.#step((now) => tasks.map((task) => enqueueOne(this.#rows, task, this.#terms, lease, now)))
+  }
+
+  async turn({ owner, settle: settlements, renew: leases, claim }: Step): Promise<Turn> {
+    return this.#step((now) => {
+      const rows = this.#rows
+      const found: Found = { ended: [], unreadable: 0 }
+      const trimmed = retain(rows, this.#terms, now)
+      const settled = settlements.map((settlement) => settle(rows, settlement, now))
+      const renewed = leases.map((lease) => renew(rows, lease, now))
+      takeBack(rows, found, now)
+      endLate(rows, found, now)
+      const claimed = claim
+        ? claimDue(rows, claim, owner, found, now)
+        : { claimed: [], more: false, blockedByLimit: false }
+      const { more: _, ...rest } = claimed
+      const { ended, unreadable } = found
+      return {
+        now,
+        settled,
+        renewed,
+        ended,
+        ...rest,
+        ...view(rows, claim, claimed, now),
+        ...(trimmed > 0 ? { trimmed } : {}),
+        ...(unreadable > 0 ? { unreadable } : {}),
+      }
+    })
+  }
+
+  async cancel(taskId: string, as?: ExhaustedReason): Promise<'cancelled' | 'requested' | 'gone'> {
+    return this.#step((now) => {
+      const row = this.#rows.get(taskId)
+      if (!row || !isLive(row) || !isReadable(row.given)) return 'gone'
+      if (row.status === 'PENDING') {
+        this.#rows.end(row, as === undefined ? 'CANCELLED' : 'EXHAUSTED', as, now)
+        return 'cancelled'
+      }
+      row.cancelRequested = true
+      this.#rows.hints.push({ kind: 'cancelled', taskId })
+      return 'requested'
+    })
+  }
+
+  async redrive(
+    taskIds: readonly string[],
+    options: {
+      readonly spacingMs: number
+      readonly acceptDuplicateRisk: boolean
+      readonly policies?: readonly RetryPolicy[]
+    },
+  ): Promise<readonly ('redriven' | 'key_expired' | 'gone')[]> {
+    return this.#step((now) => {
+      let redriven = 0
+      return taskIds.map((taskId) => {
+        const outcome = redriveOne(this.#rows, taskId, redriven * options.spacingMs, options, now)
+        if (outcome === 'redriven') redriven++
+        return outcome
+      })
+    })
+  }
+
+  async flush(lane?: string): Promise<number> {
+    return this.#step((now) => flush(this.#rows, lane, now))
+  }
+
+  async unpark(filter: { readonly principal?: string | null; readonly lane?: string }): Promise<number> {
+    return this.#step((now) => unpark(this.#rows, filter, now))
+  }
+
+  async body(taskId: string): Promise<Uint8Array | undefined> {
+    return this.#readable(taskId)?.body?.slice()
+  }
+
+  async find(idempotencyKey: string, principal?: string | null): Promise<StoredTask | undefined> {
+    const row = findYoungest(this.#rows, idempotencyKey, principal)
+    return row && show(row)
+  }
+
+  async get(taskId: string): Promise<StoredTask | undefined> {
+    const row = this.#readable(taskId)
+    return row && show(row)
+  }
+
+  async list(filter: Parameters<TaskStore['list']>[0]): ReturnType<TaskStore['list']> {
+    return page(this.#rows, filter)
+  }
+
+  async attempts(
+    taskId: string,
+    options: { readonly limit: number; readonly cursor?: string },
+  ): Promise<{ readonly attempts: readonly AttemptLog[]; readonly cursor?: string }> {
+    return attemptsOf(this.#readable(taskId), options)
+  }
+
+  async counts(): ReturnType<TaskStore['counts']> {
+    return { ...this.#rows.counts }
+  }
+
+  async purge(filter: Parameters<TaskStore['purge']>[0]): Promise<number> {
+    return this.#step((now) => {
+      const doomed = [...this.#rows.all()].filter((row) => matches(row, filter))
+      for (const row of doomed) this.#rows.remove(row, now)
+      return doomed.length
+    })
+  }
+
+  subscribe(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async close(): Promise<void> {}
+
+  #readable(taskId: string): ReturnType<Rows['get']> {
+    const row = this.#rows.get(taskId)
+    return row && isReadable(row.given) ? row : undefined
+  }
+
+  #hold(owner: string, forMs: number): void {
+    this.#step((now) => {
+      if (forMs > 0) this.#rows.homes.set(owner, now + forMs)
+      else this.#rows.homes.delete(owner)
+    })
+  }
+
+  #live(): readonly string[] {
+    return this.#step((now) => {
+      for (const [owner, until] of this.#rows.homes) if (until <= now) this.#rows.homes.delete(owner)
+      return [...this.#rows.homes.keys()].sort()
+    })
+  }
+
+  #step<T>(work: (now: number) => T): T {
+    const { now, shiftMs } = timeOfStep(this.#clock.now(), this.#highWater)
+    if (shiftMs !== 0) this.#rows.shift(shiftMs)
+    this.#highWater = now
+    const result = work(now)
+    this.#tell()
+    return result
+  }
+
+  /** After the step, each listener by itself: one that throws does not keep the others from hearing. */
+  #tell(): void {
+    const hints = this.#rows.hints
+    this.#rows.hints = []
+    const isFirstDue = hints.findIndex(({ kind }) => kind === 'due')
+    const told = hints.filter(({ kind }, i) => kind !== 'due' || i === isFirstDue)
+    for (const hint of told) {
+      for (const listener of this.#listeners) queueMicrotask(() => listener(hint))
+    }
+  }
+}

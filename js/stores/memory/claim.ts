@@ -1,0 +1,80 @@
+/** Giving leases to what is due, one after another, each time to the task that comes first by then. */
+
+import { isReadable, refusal } from '../rules.ts'
+import { type Claim, SWEEP, type Turn } from '../store.ts'
+import type { Lane, Row, Rows } from './rows.ts'
+import { show } from './show.ts'
+import { type Found, putAside } from './sweep.ts'
+
+export interface Claimed {
+  readonly claimed: Turn['claimed']
+  /** More was due than `limit`. */
+  readonly more: boolean
+  readonly blockedByLimit: boolean
+}
+
+/** How many may be claimed of a lane, before any was. */
+export function bounds(claim: Claim): (lane: Lane) => number {
+  const { lanes, principal } = claim
+  const listed = lanes === 'any' ? (claim.bounds ?? []) : lanes
+  const most = new Map(listed.map(({ lane, max }) => [lane, max]))
+  const otherwise = lanes === 'any' ? Number.POSITIVE_INFINITY : 0
+  // S16: whatever is asked for, only what is the principal's own
+  return (lane) => (lane.principal === principal ? (most.get(lane.name) ?? otherwise) : 0)
+}
+
+export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, now: number): Claimed {
+  const mostOf = bounds(claim)
+  const taken = new Map<Lane, number>()
+  const homes = new Set(claim.skipHomes)
+  const isOurs = ({ given: { home } }: Row) => home === null || home === owner || !homes.has(home)
+  const isWanted = (row: Row): boolean =>
+    row.dueAt !== null &&
+    row.dueAt <= now &&
+    row.lane.heldUntil <= now &&
+    (taken.get(row.lane) ?? 0) < mostOf(row.lane) &&
+    isOurs(row)
+  const hasRoom = (row: Row) => rows.counts.inFlight < claim.total && row.lane.inFlight < claim.perLane
+
+  const claimed: { task: Turn['claimed'][number]['task']; lease: Turn['claimed'][number]['lease'] }[] = []
+  for (let spoilt = 0; claimed.length < claim.limit && spoilt < SWEEP; ) {
+    const row = firstOf(rows.of('PENDING'), (each) => isWanted(each) && hasRoom(each))
+    if (!row) break
+    const reason = refusal(row, now)
+    if (!isReadable(row.given)) putAside(row, found)
+    else if (reason) {
+      rows.end(row, 'EXHAUSTED', reason, now)
+      found.ended.push(show(row))
+    } else {
+      rows.start(row, owner, claim.leaseMs, now)
+      taken.set(row.lane, (taken.get(row.lane) ?? 0) + 1)
+      claimed.push({ task: show(row), lease: { taskId: row.taskId, token: row.token, forMs: claim.leaseMs } })
+      continue
+    }
+    spoilt++
+  }
+  let more = false
+  let blockedByLimit = false
+  for (const row of rows.of('PENDING')) {
+    if (!isWanted(row)) continue
+    if (hasRoom(row)) more = true
+    else blockedByLimit = true
+  }
+  return { claimed, more, blockedByLimit }
+}
+
+function firstOf(pending: Iterable<Row>, fits: (row: Row) => boolean): Row | undefined {
+  let first: Row | undefined
+  for (const row of pending) if (fits(row) && (!first || comesBefore(row, first))) first = row
+  return first
+}
+
+/** By the order that `Claim` is documented with. Both are due. */
+function comesBefore(a: Row, b: Row): boolean {
+  const byLane = b.given.priority - a.given.priority || a.lane.served - b.lane.served || due(a) - due(b)
+  if (byLane !== 0) return byLane < 0
+  if (a.lane !== b.lane) return a.lane.name < b.lane.name
+  return a.seq < b.seq
+}
+
+const due = ({ dueAt }: Row): number => dueAt ?? Number.POSITIVE_INFINITY

@@ -1,0 +1,95 @@
+/** Taking tasks in: known ones are found, what there is no room for is refused, the rest becomes rows. */
+
+import { isReadable, refusal, wasSent } from '../rules.ts'
+import { type Enqueued, type Lease, LOG_LENGTH, type NewTask, type StoreTerms } from '../store.ts'
+import type { Row, Rows } from './rows.ts'
+import { copyOf, keep } from './show.ts'
+
+export interface LeaseWish {
+  readonly owner: string
+  readonly leaseMs: number
+  readonly total?: number
+  readonly perLane?: number
+}
+
+export function enqueueOne(
+  rows: Rows,
+  task: NewTask,
+  terms: StoreTerms,
+  wish: LeaseWish | undefined,
+  now: number,
+): Enqueued {
+  const { taskId } = task
+  const same = rows.get(taskId)
+  if (same) {
+    const held = wish && same.status === 'IN_FLIGHT' && same.owner === wish.owner && same.leaseEndsAt > now
+    const lease = { taskId, token: same.token, forMs: same.leaseEndsAt - now }
+    return { taskId, outcome: 'duplicate', ...(held ? { lease } : {}) }
+  }
+  const keeper = task.idempotencyKey === null ? undefined : rows.withKey(task.principal, task.idempotencyKey)
+  if (keeper) {
+    const isSame = keeper.given.fingerprint === task.fingerprint
+    return { taskId: keeper.taskId, outcome: isSame ? 'duplicate' : 'conflict' }
+  }
+  const { pending, inFlight, bytes } = rows.counts
+  const needed = bytes + (task.body?.byteLength ?? 0)
+  if (pending + inFlight >= terms.capacity || needed > terms.capacityBytes) return { taskId, outcome: 'full' }
+  const row = rowOf(rows, task, now)
+  rows.insert(row)
+  const holdMs = task.holdLaneForMs ?? 0
+  if (holdMs > 0) row.lane.heldUntil = Math.max(row.lane.heldUntil, now + holdMs)
+  if (!wish || task.dueInMs > 0 || !mayStart(rows, row, wish, now)) {
+    rows.hints.push({ kind: 'due' })
+    return { taskId, outcome: 'stored' }
+  }
+  rows.start(row, wish.owner, wish.leaseMs, now)
+  const lease: Lease = { taskId, token: row.token, forMs: wish.leaseMs }
+  return { taskId, outcome: 'stored', lease }
+}
+
+function mayStart(rows: Rows, row: Row, wish: LeaseWish, now: number): boolean {
+  const { total = Number.POSITIVE_INFINITY, perLane = Number.POSITIVE_INFINITY } = wish
+  if (row.dueAt === null || row.lane.heldUntil > now) return false
+  if (rows.counts.inFlight >= total || row.lane.inFlight >= perLane) return false
+  return isReadable(row.given) && refusal(row, now) === undefined
+}
+
+function rowOf(rows: Rows, task: NewTask, now: number): Row {
+  const given = keep(task)
+  const { ageMs = 0, log = [], attemptNumber } = task
+  const createdAt = now - ageMs
+  const sent = log.filter(wasSent).map(copyOf)
+  return {
+    given,
+    taskId: given.taskId,
+    lane: rows.laneOf(given),
+    createdAt,
+    body: task.body?.slice(),
+    policy: given.policy,
+    headers: given.headers,
+    seq: rows.nextSeq(),
+    status: 'PENDING',
+    reason: undefined,
+    dueAt: null,
+    wantedAt: now + Math.max(0, task.dueInMs),
+    floorAt: now + (task.serverMs ?? 0),
+    deadlineAt: now + task.deadlineInMs,
+    deadlineReason: task.deadlineReason ?? 'total_budget',
+    attemptNumber,
+    refunds: 0,
+    phase: task.phase,
+    previousDelayMs: task.previousDelayMs,
+    marks: task.marks ?? 0,
+    parked: false,
+    aside: false,
+    firstAttemptAt: attemptNumber > 0 ? createdAt : null,
+    endedAt: 0,
+    token: 0,
+    owner: null,
+    leaseEndsAt: 0,
+    cancelRequested: false,
+    settledBy: null,
+    log: sent.slice(-LOG_LENGTH),
+    logged: sent.length,
+  }
+}

@@ -1,0 +1,72 @@
+/** What people and queues order of tasks that wait or were given up: redrive, flush, unpark. */
+
+import type { RetryPolicy } from '../../policy.ts'
+import { isReadable, redriveDeadline } from '../rules.ts'
+import type { Row, Rows } from './rows.ts'
+import { copyOf } from './show.ts'
+
+export function redriveOne(
+  rows: Rows,
+  taskId: string,
+  inMs: number,
+  options: { readonly acceptDuplicateRisk: boolean; readonly policies?: readonly RetryPolicy[] },
+  now: number,
+): 'redriven' | 'key_expired' | 'gone' {
+  const row = rows.get(taskId)
+  if (row?.status !== 'EXHAUSTED' || !isReadable(row.given)) return 'gone'
+  const policy = options.policies?.find(({ policyId }) => policyId === row.policy.policyId) ?? row.policy
+  const { idempotencyKey } = row.given
+  const { firstAttemptAt } = row
+  const deadline = redriveDeadline({ idempotencyKey, firstAttemptAt }, policy, options.acceptDuplicateRisk, now)
+  if (!deadline) return 'key_expired'
+  row.policy = copyOf(policy)
+  row.deadlineAt = deadline.deadlineAt
+  row.deadlineReason = deadline.deadlineReason
+  row.attemptNumber = 0
+  row.refunds = 0
+  row.phase = -1
+  row.previousDelayMs = 0
+  row.marks = 0
+  rows.revive(row, now + inMs)
+  rows.hints.push({ kind: 'due' })
+  return 'redriven'
+}
+
+export function flush(rows: Rows, lane: string | undefined, now: number): number {
+  const waiting = [...rows.of('PENDING')].filter(
+    (row) => (lane === undefined || row.lane.name === lane) && isReadable(row.given),
+  )
+  return makeDue(rows, waiting, now)
+}
+
+export function unpark(
+  rows: Rows,
+  { principal, lane }: { readonly principal?: string | null; readonly lane?: string },
+  now: number,
+): number {
+  const parked = [...rows.of('PENDING')].filter(
+    (row) =>
+      row.parked &&
+      (principal === undefined || row.given.principal === principal) &&
+      (lane === undefined || row.lane.name === lane),
+  )
+  for (const row of parked) {
+    row.parked = false
+    row.dueAt = Number.POSITIVE_INFINITY
+  }
+  return makeDue(rows, parked, now)
+}
+
+/** Brings forward what is due later, as far as the server lets it. */
+function makeDue(rows: Rows, waiting: readonly Row[], now: number): number {
+  let changed = 0
+  for (const row of waiting) {
+    const at = Math.max(now, row.floorAt)
+    if (row.dueAt === null || row.dueAt <= at) continue
+    row.dueAt = at
+    row.wantedAt = at
+    changed++
+  }
+  if (changed > 0) rows.hints.push({ kind: 'due' })
+  return changed
+}

@@ -1,0 +1,59 @@
+/** Looking at rows, a page at a time. */
+
+import type { AttemptLog, TaskStatus } from '../../types.ts'
+import { isReadable } from '../rules.ts'
+import type { TaskStore } from '../store.ts'
+import type { Row, Rows } from './rows.ts'
+import { copyOf, show } from './show.ts'
+
+interface Filter {
+  readonly taskId?: string
+  readonly principal?: string | null
+  readonly status?: TaskStatus
+}
+
+/** Whether a row fits all that is given. */
+export function matches(row: Row, { taskId, principal, status }: Filter): boolean {
+  return (
+    (taskId === undefined || row.taskId === taskId) &&
+    (principal === undefined || row.given.principal === principal) &&
+    (status === undefined || row.status === status)
+  )
+}
+
+export function findYoungest(rows: Rows, key: string, principal: string | null | undefined): Row | undefined {
+  let youngest: Row | undefined
+  for (const row of rows.all()) {
+    const keeps = row.given.idempotencyKey === key && row.status !== 'CANCELLED' && isReadable(row.given)
+    if (!keeps || (principal !== undefined && row.given.principal !== principal)) continue
+    if (!youngest || row.taskId > youngest.taskId) youngest = row
+  }
+  return youngest
+}
+
+export function page(rows: Rows, filter: Parameters<TaskStore['list']>[0]): Awaited<ReturnType<TaskStore['list']>> {
+  const { origin, cursor = '' } = filter
+  const limit = Math.max(1, filter.limit)
+  const found: Row[] = []
+  for (const row of rows.all()) {
+    if (row.taskId <= cursor || !isReadable(row.given) || !matches(row, filter)) continue
+    if (origin === undefined || new URL(row.given.targetUrl).origin === origin) found.push(row)
+  }
+  found.sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
+  const tasks = found.slice(0, limit).map(show)
+  const last = tasks.at(-1)
+  return found.length > limit && last ? { tasks, cursor: last.taskId } : { tasks }
+}
+
+/** A cursor is the number of the last one shown, counted from the task's first: it stays right when older ones fall out. */
+export function attemptsOf(
+  row: Row | undefined,
+  page: { readonly limit: number; readonly cursor?: string },
+): { readonly attempts: readonly AttemptLog[]; readonly cursor?: string } {
+  if (!row) return { attempts: [] }
+  const before = row.logged - row.log.length
+  const from = Math.max(0, Number(page.cursor ?? 0) - before)
+  const to = from + Math.max(1, page.limit)
+  const attempts = row.log.slice(from, to).map(copyOf)
+  return to < row.log.length ? { attempts, cursor: String(before + to) } : { attempts }
+}

@@ -1,0 +1,299 @@
+/**
+ * The tasks of a `MemoryStore` as rows, with the counters, orders and lanes that follow from them.
+ *
+ * The one place where a row changes its status: so the counters cannot forget one, and the next of an order gets its turn
+ * whoever ended the one before. Knows no clock; a step hands `now` in.
+ */
+
+import type { AttemptLog, ExhaustedReason, TaskStatus } from '../../types.ts'
+import { orderName } from '../rules.ts'
+import type { DeadlineReason, NewTask } from '../store.ts'
+
+/** A task as it is kept. Instants are the store's. */
+export interface Row {
+  readonly given: NewTask
+  readonly taskId: string
+  readonly lane: Lane
+  readonly createdAt: number
+  body: Uint8Array | undefined
+  policy: NewTask['policy']
+  headers: NewTask['headers']
+  /** Rises with each enqueue and redrive: who came first. */
+  seq: number
+  status: TaskStatus
+  reason: ExhaustedReason | undefined
+  dueAt: number | null
+  /** When it would be due if it had no order. */
+  wantedAt: number
+  /** Asked for by the server: nothing makes it due earlier. */
+  floorAt: number
+  deadlineAt: number
+  deadlineReason: DeadlineReason
+  attemptNumber: number
+  refunds: number
+  phase: number
+  previousDelayMs: number
+  marks: number
+  parked: boolean
+  /** Found unreadable, and left alone since. */
+  aside: boolean
+  firstAttemptAt: number | null
+  endedAt: number
+  /** The last that was given. */
+  token: number
+  /** Who holds the lease, while in flight. */
+  owner: string | null
+  leaseEndsAt: number
+  cancelRequested: boolean
+  /** The token whose settlement was applied last. */
+  settledBy: number | null
+  /** The youngest, oldest first. */
+  log: AttemptLog[]
+  /** How many there ever were. */
+  logged: number
+}
+
+export interface Lane {
+  readonly name: string
+  readonly principal: string | null
+  /** Of whatever status: without any, the lane is forgotten once its hold is over. */
+  rows: number
+  pending: number
+  inFlight: number
+  heldUntil: number
+  /** Rises with each claim from any lane; 0: never served. */
+  served: number
+}
+
+export interface Hint {
+  readonly kind: 'due' | 'settled' | 'cancelled'
+  readonly taskId?: string
+}
+
+const COUNTER = {
+  PENDING: 'pending',
+  IN_FLIGHT: 'inFlight',
+  SUCCEEDED: 'succeeded',
+  EXHAUSTED: 'exhausted',
+  CANCELLED: 'cancelled',
+} as const
+
+export const isLive = ({ status }: Row): boolean => status === 'PENDING' || status === 'IN_FLIGHT'
+export const bodyBytes = ({ body }: Row): number => body?.byteLength ?? 0
+
+export class Rows {
+  readonly counts: Record<
+    'pending' | 'inFlight' | 'succeeded' | 'exhausted' | 'cancelled' | 'purged' | 'bytes',
+    number
+  > = { pending: 0, inFlight: 0, succeeded: 0, exhausted: 0, cancelled: 0, purged: 0, bytes: 0 }
+  readonly lanes: Map<string, Lane> = new Map()
+  readonly homes: Map<string, number> = new Map()
+  /** What listeners hear when the step is done. */
+  hints: Hint[] = []
+  readonly #all = new Map<string, Row>()
+  readonly #byStatus: Readonly<Record<TaskStatus, Set<Row>>> = {
+    PENDING: new Set(),
+    IN_FLIGHT: new Set(),
+    SUCCEEDED: new Set(),
+    EXHAUSTED: new Set(),
+    CANCELLED: new Set(),
+  }
+  readonly #orders = new Map<string, Set<Row>>()
+  /** Principal and key -> the task that keeps it. */
+  readonly #keys = new Map<string, Row>()
+  #lastSeq = 0
+  #lastToken = 0
+  #lastServed = 0
+
+  get(taskId: string): Row | undefined {
+    return this.#all.get(taskId)
+  }
+
+  all(): Iterable<Row> {
+    return this.#all.values()
+  }
+
+  of(status: TaskStatus): ReadonlySet<Row> {
+    return this.#byStatus[status]
+  }
+
+  /** Who keeps this key. */
+  withKey(principal: string | null, key: string): Row | undefined {
+    return this.#keys.get(JSON.stringify([principal, key]))
+  }
+
+  nextSeq(): number {
+    return ++this.#lastSeq
+  }
+
+  laneOf({ lane, principal }: NewTask): Lane {
+    const known = this.lanes.get(lane)
+    if (known) return known
+    const made = {
+      name: lane,
+      principal,
+      rows: 0,
+      pending: 0,
+      inFlight: 0,
+      heldUntil: Number.NEGATIVE_INFINITY,
+      served: 0,
+    }
+    this.lanes.set(lane, made)
+    return made
+  }
+
+  insert(row: Row): void {
+    this.#all.set(row.taskId, row)
+    const { principal, idempotencyKey } = row.given
+    if (idempotencyKey !== null) this.#keys.set(JSON.stringify([principal, idempotencyKey]), row)
+    row.lane.rows++
+    this.#enter(row)
+    this.#lineUp(row)
+  }
+
+  /** Deletes it. */
+  remove(row: Row, now: number): void {
+    const wasLive = isLive(row)
+    this.#leave(row)
+    this.#all.delete(row.taskId)
+    this.#dropKey(row)
+    this.counts.purged++
+    row.lane.rows--
+    this.forgetLane(row.lane, now)
+    if (wasLive) this.#stepOut(row, now)
+  }
+
+  /** A lane without a task is nothing but its hold. */
+  forgetLane(lane: Lane, now: number): void {
+    if (lane.rows > 0) return
+    lane.served = 0
+    if (lane.heldUntil <= now) this.lanes.delete(lane.name)
+  }
+
+  /** Gives a lease: the attempt counts from here. */
+  start(row: Row, owner: string, leaseMs: number, now: number): void {
+    this.#to(row, 'IN_FLIGHT')
+    row.dueAt = null
+    row.attemptNumber++
+    row.firstAttemptAt ??= now
+    row.token = ++this.#lastToken
+    row.owner = owner
+    row.leaseEndsAt = now + leaseMs
+    row.lane.served = ++this.#lastServed
+  }
+
+  /** Back from an attempt: due at `at`, unless it is parked. */
+  wait(row: Row, at: number, floorAt: number): void {
+    this.#to(row, 'PENDING')
+    row.owner = null
+    row.wantedAt = at
+    row.floorAt = floorAt
+    // it was in flight, so it is the first of its order
+    row.dueAt = row.parked ? null : at
+    this.hints.push({ kind: 'settled', taskId: row.taskId }, { kind: 'due' })
+  }
+
+  /** No further attempt, or so it looks: a late success may still turn up. */
+  end(
+    row: Row,
+    status: 'SUCCEEDED' | 'EXHAUSTED' | 'CANCELLED',
+    reason: ExhaustedReason | undefined,
+    now: number,
+  ): void {
+    const wasLive = isLive(row)
+    this.#to(row, status)
+    row.reason = reason
+    row.dueAt = null
+    row.owner = null
+    row.parked = false
+    row.endedAt = now
+    if (status !== 'EXHAUSTED') {
+      row.body = undefined
+      row.headers = {}
+    }
+    if (status === 'CANCELLED') this.#dropKey(row)
+    if (wasLive) this.#stepOut(row, now)
+    else this.hints.push({ kind: 'settled', taskId: row.taskId })
+  }
+
+  /** A dead letter goes back, behind what came meanwhile. */
+  revive(row: Row, at: number): void {
+    this.#to(row, 'PENDING')
+    row.seq = this.nextSeq()
+    row.reason = undefined
+    row.wantedAt = at
+    row.floorAt = Number.NEGATIVE_INFINITY
+    this.#lineUp(row)
+  }
+
+  /** The clock has fallen back: so does every instant that something still depends on. */
+  shift(ms: number): void {
+    for (const row of this.#all.values()) {
+      if (row.dueAt !== null) row.dueAt += ms
+      if (row.firstAttemptAt !== null) row.firstAttemptAt += ms
+      row.wantedAt += ms
+      row.floorAt += ms
+      row.deadlineAt += ms
+      row.leaseEndsAt += ms
+      row.endedAt += ms
+    }
+    for (const lane of this.lanes.values()) lane.heldUntil += ms
+    for (const [owner, until] of this.homes) this.homes.set(owner, until + ms)
+  }
+
+  /** Takes its place in its order: the first is due when it wants, the others when it is their turn. */
+  #lineUp(row: Row): void {
+    const { principal, orderKey } = row.given
+    row.dueAt = row.wantedAt
+    if (orderKey === undefined) return
+    const name = orderName(principal, orderKey)
+    const order = this.#orders.get(name) ?? new Set()
+    this.#orders.set(name, order.add(row))
+    if (order.size > 1) row.dueAt = null
+  }
+
+  /** It has left those pending or in flight: the next of its order has its turn. */
+  #stepOut(row: Row, now: number): void {
+    this.hints.push({ kind: 'settled', taskId: row.taskId })
+    const { principal, orderKey } = row.given
+    if (orderKey === undefined) return
+    const name = orderName(principal, orderKey)
+    const order = this.#orders.get(name)
+    const [first] = order ?? []
+    order?.delete(row)
+    const [next] = order ?? []
+    if (!next) this.#orders.delete(name)
+    if (!next || first !== row || next.aside) return
+    next.dueAt = Math.max(next.wantedAt, now)
+    this.hints.push({ kind: 'due' })
+  }
+
+  #dropKey(row: Row): void {
+    const { principal, idempotencyKey } = row.given
+    const name = JSON.stringify([principal, idempotencyKey])
+    if (this.#keys.get(name) === row) this.#keys.delete(name)
+  }
+
+  #to(row: Row, status: TaskStatus): void {
+    this.#leave(row)
+    row.status = status
+    this.#enter(row)
+  }
+
+  #leave(row: Row): void {
+    this.#byStatus[row.status].delete(row)
+    this.#count(row, -1)
+  }
+
+  #enter(row: Row): void {
+    this.#byStatus[row.status].add(row)
+    this.#count(row, 1)
+  }
+
+  #count(row: Row, by: 1 | -1): void {
+    this.counts[COUNTER[row.status]] += by
+    if (row.status === 'PENDING') row.lane.pending += by
+    if (row.status === 'IN_FLIGHT') row.lane.inFlight += by
+    if (isLive(row)) this.counts.bytes += by * bodyBytes(row)
+  }
+}

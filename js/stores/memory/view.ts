@@ -1,0 +1,66 @@
+/** What a turn says of the state it leaves behind: the lanes, and when to ask again. */
+
+import { lateAt } from '../rules.ts'
+import { type Claim, LANES_SHOWN, type LaneView } from '../store.ts'
+import { bounds, type Claimed } from './claim.ts'
+import type { Lane, Rows } from './rows.ts'
+
+interface Due {
+  /** The first due time. */
+  first: number
+  /** The first that is still to come. */
+  coming: number
+}
+
+export interface View {
+  readonly lanes: readonly LaneView[]
+  readonly nextInMs: number | null
+}
+
+export function view(rows: Rows, claim: Claim | null, claimed: Claimed, now: number): View {
+  const mostOf = claim ? bounds(claim) : () => Number.POSITIVE_INFINITY
+  const due = dueTimes(rows, now)
+  let nextAt = claimed.more ? now : Number.POSITIVE_INFINITY
+  const lanes: LaneView[] = []
+  for (const lane of rows.lanes.values()) {
+    if (!(mostOf(lane) > 0)) continue
+    const { first, coming } = due.get(lane) ?? NOTHING
+    const held = lane.heldUntil > now
+    // what is due and still here, unheld, only limits, bounds or homes keep back: unless nobody asked for it
+    nextAt = Math.min(nextAt, held ? Math.max(first, lane.heldUntil) : claim ? coming : first)
+    if (lane.pending + lane.inFlight === 0 && !held) continue
+    lanes.push(viewOf(lane, first, now))
+  }
+  for (const { leaseEndsAt } of rows.of('IN_FLIGHT')) nextAt = Math.min(nextAt, leaseEndsAt)
+  for (const row of rows.of('PENDING')) if (!row.aside) nextAt = Math.min(nextAt, lateAt(row))
+  return { lanes: lanes.sort(soonestFirst).slice(0, LANES_SHOWN), nextInMs: inMs(nextAt, now) }
+}
+
+const NOTHING: Due = { first: Number.POSITIVE_INFINITY, coming: Number.POSITIVE_INFINITY }
+
+function dueTimes(rows: Rows, now: number): ReadonlyMap<Lane, Due> {
+  const due = new Map<Lane, Due>()
+  for (const { lane, dueAt } of rows.of('PENDING')) {
+    if (dueAt === null) continue
+    const known = due.get(lane) ?? { ...NOTHING }
+    known.first = Math.min(known.first, dueAt)
+    if (dueAt > now) known.coming = Math.min(known.coming, dueAt)
+    due.set(lane, known)
+  }
+  return due
+}
+
+function viewOf(lane: Lane, first: number, now: number): LaneView {
+  const { name, pending, inFlight, heldUntil } = lane
+  const nextInMs = inMs(Math.max(first, heldUntil), now)
+  return { lane: name, pending, inFlight, nextInMs, heldForMs: Math.max(0, heldUntil - now) }
+}
+
+function inMs(at: number, now: number): number | null {
+  return at === Number.POSITIVE_INFINITY ? null : Math.max(0, at - now)
+}
+
+function soonestFirst(a: LaneView, b: LaneView): number {
+  const [at, bt] = [a.nextInMs ?? Number.MAX_VALUE, b.nextInMs ?? Number.MAX_VALUE]
+  return at - bt || (a.lane < b.lane ? -1 : 1)
+}

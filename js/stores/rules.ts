@@ -1,0 +1,96 @@
+/**
+ * What every store has to decide alike about a task, as pure functions of what it knows: no clock, no row, no storage.
+ *
+ * The core gives the verdict on an attempt. These are the few that fall when no core is asked: a lease has run out, a
+ * deadline has passed, a dead letter goes back.
+ */
+
+import type { RetryPolicy } from '../policy.ts'
+import type { AttemptLog, ExhaustedReason } from '../types.ts'
+import { CLOCK_STEP_MS, type DeadlineReason, type NewTask, RECORD_SCHEMA } from './store.ts'
+
+// A resolved policy says all of these. Where one does not, they are policy.ts's, which no store should have to load.
+const ATTEMPTS = 5
+const DAY_MS = 86_400_000
+
+const FOREVER = Number.POSITIVE_INFINITY
+/** RFC 9110, 9.2.2: doing it twice is doing it once. */
+const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/** Whether this code knows what the record means (S20). */
+export function isReadable({ schema }: { readonly schema: number }): boolean {
+  return schema <= RECORD_SCHEMA
+}
+
+/** All attempts that the policy allows are counted. */
+export function isSpent(task: { readonly attemptNumber: number; readonly policy: RetryPolicy }): boolean {
+  return task.attemptNumber >= (task.policy.maxAttempts ?? ATTEMPTS)
+}
+
+/** An attempt may still start at the deadline itself, as in the core. */
+export function isLate(task: { readonly deadlineAt: number }, now: number): boolean {
+  return now > task.deadlineAt
+}
+
+/** The first instant at which `isLate`. */
+export function lateAt(task: { readonly deadlineAt: number }): number {
+  return task.deadlineAt + 1
+}
+
+/** Why no attempt may start now; undefined: one may. */
+export function refusal(
+  task: Pick<NewTask, 'attemptNumber' | 'policy'> & {
+    readonly deadlineAt: number
+    readonly deadlineReason: DeadlineReason
+  },
+  now: number,
+): ExhaustedReason | undefined {
+  if (isLate(task, now)) return task.deadlineReason
+  return isSpent(task) ? 'max_attempts' : undefined
+}
+
+/** Whether an attempt of which nobody knows the outcome may be made once more. */
+export function mayRepeat(task: Pick<NewTask, 'idempotencyKey' | 'idempotent' | 'method'>): boolean {
+  return task.idempotencyKey !== null || task.idempotent === true || IDEMPOTENT.has(task.method)
+}
+
+export interface Deadline {
+  readonly deadlineAt: number
+  readonly deadlineReason: DeadlineReason
+}
+
+/** Until when a dead letter that goes back at `now` may be tried, under the policy it goes back with; null: its key has expired. */
+export function redriveDeadline(
+  task: { readonly idempotencyKey: string | null; readonly firstAttemptAt: number | null },
+  policy: RetryPolicy,
+  acceptDuplicateRisk: boolean,
+  now: number,
+): Deadline | null {
+  const { totalBudgetMs = DAY_MS, keyTtlMs = DAY_MS } = policy
+  const keyed = task.idempotencyKey !== null && task.firstAttemptAt !== null && !acceptDuplicateRisk
+  const keyEndsAt = keyed ? Number(task.firstAttemptAt) + keyTtlMs : FOREVER
+  if (keyEndsAt < now) return null
+  const budgetEndsAt = now + totalBudgetMs
+  return keyEndsAt < budgetEndsAt
+    ? { deadlineAt: keyEndsAt, deadlineReason: 'key_expired' }
+    : { deadlineAt: budgetEndsAt, deadlineReason: 'total_budget' }
+}
+
+/** An attempt that was given back before it left is no attempt anybody wants to read about. */
+export function wasSent(log: AttemptLog): boolean {
+  return log.responseStatus !== null || log.errorMessage !== null
+}
+
+/** Names an order: one `orderKey` of two principals is two orders. */
+export function orderName(principal: string | null, orderKey: string): string {
+  return JSON.stringify([principal, orderKey])
+}
+
+/**
+ * The store's time at a step, and by how much everything that is an instant has to be shifted before (0: not at all).
+ * `highWater` becomes `now`.
+ */
+export function timeOfStep(clockNow: number, highWater: number): { readonly now: number; readonly shiftMs: number } {
+  if (clockNow < highWater - CLOCK_STEP_MS) return { now: clockNow, shiftMs: clockNow - highWater }
+  return { now: Math.max(clockNow, highWater), shiftMs: 0 }
+}

@@ -1,0 +1,81 @@
+/**
+ * redrive/sqlite: tasks in a file, over Node's own SQLite (Node 22.13 or later). Any number of store objects and processes
+ * may use one file at once.
+ *
+ * An `enqueue` that resolved has been synced to the disk; what is only bookkeeping is written without waiting for it, and
+ * after a power cut at worst an attempt is made again. Calls are synchronous inside: each takes well under a millisecond,
+ * unless another process holds the file (waited for, 5 s at most) or the disk has to be waited for.
+ */
+
+import { check, follow, int, pattern, type Rules } from '../check.ts'
+import type { Clock } from '../clock.ts'
+import type { RetentionOptions } from '../options.ts'
+import { cancel, flush, purge, redrive, unpark } from './sqlite/control.ts'
+import { StoreFile } from './sqlite/file.ts'
+import { EnqueueGroup } from './sqlite/group.ts'
+import { holdHome, liveHomes } from './sqlite/homes.ts'
+import { listen } from './sqlite/listeners.ts'
+import * as reads from './sqlite/reads.ts'
+import { turn } from './sqlite/turn.ts'
+import type { TaskStore } from './store.ts'
+import { resolveTerms, TERMS_RULES } from './terms.ts'
+
+export interface SqliteStoreOptions {
+  /** The file; made if it is not there, its folder is not. Two more lie beside it while it is in use: `-wal` and `-shm`. */
+  readonly path: string
+  /** For tests: see `redrive/testing`. */
+  readonly clock?: Clock
+  /** How often a queue looks for what other processes have put into the file. Within a process it is told at once. 10..=3_600_000. @default 1_000 */
+  readonly idleCheckMs?: number
+  /** Tasks pending or in flight, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
+  readonly capacity?: number
+  /** Their bodies, in bytes. @default 50 MiB */
+  readonly capacityBytes?: number
+  readonly retention?: RetentionOptions
+}
+
+const RULES: Rules<SqliteStoreOptions> = {
+  ...TERMS_RULES,
+  // such a store would be empty again after each `close`
+  path: pattern("the path of a file (for tasks in memory: 'redrive/memory')", /^(?!:memory:$)[^\0]+$/),
+  idleCheckMs: int(10, 3_600_000),
+}
+
+/** A store in a file. Nothing is opened before it is used. */
+export function sqliteStore(options: SqliteStoreOptions): TaskStore {
+  check('sqliteStore', options, RULES)
+  follow('sqliteStore.path', options.path, RULES.path)
+  const { path, idleCheckMs = 1_000 } = options
+  const { clock, terms } = resolveTerms('sqliteStore', options)
+  const file = new StoreFile(path, clock, terms)
+  const group = new EnqueueGroup(file)
+  return {
+    durability: 'strict',
+    idleCheckMs,
+    configure(next) {
+      file.terms = { ...next, retention: { ...next.retention } }
+    },
+    enqueue: (tasks, lease) => group.add(tasks, lease),
+    turn: async (step) => file.write((tx) => turn(tx, step)),
+    cancel: async (taskId, as) => file.write((tx) => cancel(tx, taskId, as)),
+    redrive: async (taskIds, how) => file.write((tx) => redrive(tx, taskIds, how)),
+    flush: async (lane) => file.write((tx) => flush(tx, lane)),
+    unpark: async (filter) => file.write((tx) => unpark(tx, filter)),
+    purge: async (filter) => file.write((tx) => purge(tx, filter)),
+    body: async (taskId) => file.read((database) => reads.body(database, taskId)),
+    find: async (key, principal) => file.read((database) => reads.find(database, key, principal)),
+    get: async (taskId) => file.read((database) => reads.get(database, taskId)),
+    list: async (filter) => file.read((database) => reads.list(database, filter)),
+    attempts: async (taskId, page) => file.read((database) => reads.attempts(database, taskId, page)),
+    counts: async () => file.read(reads.counts),
+    subscribe: (listener) => listen(file.path, listener),
+    homes: {
+      hold: async (owner, forMs) => file.write((tx) => holdHome(tx, owner, forMs)),
+      live: async () => file.write(liveHomes),
+    },
+    async close() {
+      group.commit()
+      file.close()
+    },
+  }
+}

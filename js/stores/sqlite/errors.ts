@@ -1,0 +1,53 @@
+/** What SQLite says, as an error of ours: which file, and what to do about it. */
+
+import { RedriveError, StorageFullError } from '../../errors.ts'
+
+/** https://www.sqlite.org/rescode.html: the low byte is the primary code. */
+const BUSY = 5
+const CORRUPT = 11
+const FULL = 13
+const CANTOPEN = 14
+const READONLY = 8
+const NOT_A_DATABASE = 26
+const PERMISSION = 3
+const IO = 10
+
+const ADVICE: Readonly<Record<number, string>> = {
+  [BUSY]: 'another process holds it; end the one that keeps a transaction open',
+  [CORRUPT]: 'its contents are damaged; restore it from a backup or give another path',
+  [CANTOPEN]: 'it cannot be opened; make its folder, and give this process the right to write there',
+  [READONLY]: 'it cannot be written; give this process the right to write the file and its folder',
+  [NOT_A_DATABASE]: 'it is no SQLite database; give another path',
+  [PERMISSION]: 'it may not be opened; give this process the right to write the file and its folder',
+  [IO]: 'reading or writing failed; look at the disk',
+}
+
+const primaryCode = (error: unknown): number | undefined => {
+  const code = (error as { readonly errcode?: unknown }).errcode
+  return typeof code === 'number' ? code & 0xff : undefined
+}
+
+export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
+
+/** Anything but SQLite's own errors stays as it is. */
+export function translated(error: unknown, path: string): unknown {
+  const code = primaryCode(error)
+  if (code === FULL) {
+    return new StorageFullError(
+      `the disk under '${path}' is full: nothing was stored; make room, or lower capacityBytes`,
+    )
+  }
+  const advice = code === undefined ? undefined : ADVICE[code]
+  return advice ? unavailable(path, advice, error) : error
+}
+
+export function unavailable(path: string, advice: string, cause?: unknown): RedriveError {
+  return new RedriveError('STORAGE_UNAVAILABLE', `the store '${path}': ${advice}`, { cause })
+}
+
+export function newer(path: string, found: number, known: number): RedriveError {
+  return new RedriveError(
+    'STORAGE_NEWER',
+    `the store '${path}' was written by a later version (layout ${found}, this one knows ${known}): update redrive here, or give another path; nothing was changed`,
+  )
+}

@@ -1,0 +1,82 @@
+/**
+ * The file of a store: opened at the first use, asked in transactions. Nothing it knows outlives one of them but the
+ * prepared statements, since other processes read and write the same file.
+ */
+
+import type { Clock } from '../../clock.ts'
+import type { StoreTerms } from '../store.ts'
+import type { Database } from './database.ts'
+import { translated } from './errors.ts'
+import { fileName, tell } from './listeners.ts'
+import { openDatabase, refuseNewer } from './open.ts'
+import { StoreClock } from './state.ts'
+import { Transaction } from './transaction.ts'
+
+export class StoreFile {
+  readonly path: string
+  terms: StoreTerms
+  readonly #clock: StoreClock
+  #database: Database | undefined
+
+  constructor(path: string, clock: Clock, terms: StoreTerms) {
+    this.path = fileName(path)
+    this.#clock = new StoreClock(clock)
+    this.terms = terms
+  }
+
+  read<T>(work: (database: Database) => T): T {
+    try {
+      return work(this.#open())
+    } catch (error) {
+      throw translated(error, this.path)
+    }
+  }
+
+  /** One transaction, and then what it changed is told. `durable`: on the disk, not only with the system, when this returns. */
+  write<T>(work: (tx: Transaction) => T, { durable = false }: { readonly durable?: boolean } = {}): T {
+    return this.read((database) => {
+      if (durable) database.exec('PRAGMA synchronous = FULL')
+      try {
+        const { result, hints } = this.#transact(database, work)
+        tell(this.path, hints)
+        return result
+      } finally {
+        if (durable) database.exec('PRAGMA synchronous = NORMAL')
+      }
+    })
+  }
+
+  close(): void {
+    this.#database?.close()
+    this.#database = undefined
+  }
+
+  #transact<T>(database: Database, work: (tx: Transaction) => T): { result: T; hints: Transaction['hints'] } {
+    database.run('BEGIN IMMEDIATE')
+    try {
+      refuseNewer(database.pragma('user_version'), this.path) // it may have been migrated since it was opened
+      const tx = new Transaction(database, this.#clock, this.terms)
+      const result = work(tx)
+      tx.flush()
+      database.run('COMMIT')
+      this.#clock.saw(tx.now, tx.state)
+      return { result, hints: tx.hints }
+    } catch (error) {
+      rollBack(database)
+      throw error
+    }
+  }
+
+  #open(): Database {
+    this.#database ??= openDatabase(this.path)
+    return this.#database
+  }
+}
+
+function rollBack(database: Database): void {
+  try {
+    database.run('ROLLBACK')
+  } catch {
+    // a full disk and the like have rolled back already; the error that is on its way says what happened
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Opening the file: looked at without writing first, so that what is not ours, or is a later version's, stays as it is.
+ */
+
+import { existsSync, statSync } from 'node:fs'
+import { Database } from './database.ts'
+import { isBusy, newer, translated, unavailable } from './errors.ts'
+import { APPLICATION_ID, LAYOUT, MIGRATIONS } from './schema.ts'
+
+/** How long a statement waits for another process's transaction. */
+const BUSY_TIMEOUT_MS = 5_000
+const TURN_TO_WAL_TRIES = 100
+const TURN_TO_WAL_PAUSE_MS = 50
+
+export function openDatabase(path: string): Database {
+  let database: Database | undefined
+  try {
+    if (existsSync(path)) look(path)
+    database = new Database(path, { readOnly: false })
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    turnToWal(database, path)
+    database.exec('PRAGMA synchronous = NORMAL')
+    migrate(database, path)
+    return database
+  } catch (error) {
+    database?.close()
+    throw translated(error, path)
+  }
+}
+
+function look(path: string): void {
+  const file = statSync(path)
+  if (file.isDirectory()) throw unavailable(path, 'it is a folder; give the path of a file')
+  if (file.size === 0) return
+  const database = new Database(path, { readOnly: true })
+  try {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; BEGIN`) // one sight of a file that another process may be making
+    const layout = database.pragma('user_version')
+    const owner = database.pragma('application_id')
+    const tables = database.one<{ n: number }>('SELECT count(*) AS n FROM sqlite_schema')?.n ?? 0
+    if (owner !== APPLICATION_ID && (tables > 0 || owner !== 0 || layout !== 0)) {
+      throw unavailable(path, "it is another program's database; give another path")
+    }
+    refuseNewer(layout, path)
+  } finally {
+    database.close()
+  }
+}
+
+export function refuseNewer(layout: number, path: string): void {
+  if (layout > LAYOUT) throw newer(path, layout, LAYOUT)
+}
+
+/** The one step for which SQLite does not wait by itself when another process takes it too. */
+function turnToWal(database: Database, path: string): void {
+  for (let tries = 1; ; tries++) {
+    try {
+      const mode = database.one<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
+      if (mode === 'wal') return
+      throw unavailable(path, 'its file system cannot hold a write-ahead log; give a path on a local disk')
+    } catch (error) {
+      if (!isBusy(error) || tries === TURN_TO_WAL_TRIES) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TURN_TO_WAL_PAUSE_MS)
+    }
+  }
+}
+
+function migrate(database: Database, path: string): void {
+  if (database.pragma('user_version') === LAYOUT) return
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const layout = database.pragma('user_version') // another process may have been first
+    refuseNewer(layout, path)
+    for (const step of MIGRATIONS.slice(layout)) database.exec(step)
+    database.exec(`PRAGMA user_version = ${LAYOUT}; COMMIT`)
+  } catch (error) {
+    database.exec('ROLLBACK')
+    throw error
+  }
+}

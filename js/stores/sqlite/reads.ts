@@ -1,0 +1,70 @@
+/** Questions: no transaction, each one statement (or two over rows that do not change). */
+
+import type { AttemptLog } from '../../types.ts'
+import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../store.ts'
+import type { Database } from './database.ts'
+import { rowById, storedTask, type TaskRow } from './rows.ts'
+import { where } from './where.ts'
+
+const READABLE = `recordSchema <= ${RECORD_SCHEMA}`
+const ROW = `SELECT row FROM tasks WHERE id = ? AND ${READABLE}`
+
+export function get(database: Database, taskId: string): StoredTask | undefined {
+  const row = rowById(database, taskId)
+  return row && storedTask(row)
+}
+
+export function body(database: Database, taskId: string): Uint8Array | undefined {
+  return database.one<{ bytes: Uint8Array }>(`SELECT bytes FROM bodies WHERE task = (${ROW})`, taskId)?.bytes
+}
+
+export function find(database: Database, idempotencyKey: string, principal?: string | null): StoredTask | undefined {
+  const { sql, values } = where(
+    { 'idempotencyKey = ?': idempotencyKey, 'principal IS ?': principal },
+    `status <> 'CANCELLED' AND ${READABLE}`,
+  )
+  const row = database.one<TaskRow>(`SELECT * FROM tasks ${sql} ORDER BY id DESC LIMIT 1`, ...values)
+  return row && storedTask(row)
+}
+
+export function list(
+  database: Database,
+  { status, principal, origin, limit, cursor }: Parameters<TaskStore['list']>[0],
+): Awaited<ReturnType<TaskStore['list']>> {
+  const { sql, values } = where(
+    { 'status = ?': status, 'principal IS ?': principal, 'origin = ?': origin, 'id > ?': cursor },
+    READABLE,
+  )
+  const most = Math.max(1, limit)
+  const rows = database.all<TaskRow>(`SELECT * FROM tasks ${sql} ORDER BY id LIMIT ?`, ...values, most + 1)
+  const page = rows.slice(0, most)
+  const last = rows.length > most ? page.at(-1)?.id : undefined
+  const tasks = page.map(storedTask).filter((task) => task !== undefined)
+  return { tasks, ...(last !== undefined && { cursor: last }) }
+}
+
+export function attempts(
+  database: Database,
+  taskId: string,
+  { limit, cursor }: Parameters<TaskStore['attempts']>[1],
+): Awaited<ReturnType<TaskStore['attempts']>> {
+  const most = Math.max(1, limit)
+  const rows = database.all<{ n: number; log: string }>(
+    `SELECT n, log FROM attempts WHERE task = (${ROW}) AND n > ? ORDER BY n LIMIT ?`,
+    taskId,
+    Number(cursor ?? 0),
+    most + 1,
+  )
+  const page = rows.slice(0, most)
+  const last = rows.length > most ? page.at(-1)?.n : undefined
+  const logs = page.map(({ log }) => JSON.parse(log) as AttemptLog)
+  return { attempts: logs, ...(last !== undefined && { cursor: String(last) }) }
+}
+
+export function counts(database: Database): Awaited<ReturnType<TaskStore['counts']>> {
+  const row = database.one<Awaited<ReturnType<TaskStore['counts']>>>(
+    'SELECT pending, inFlight, succeeded, exhausted, cancelled, purged, bytes FROM state WHERE id = 1',
+  )
+  if (!row) throw new Error('the row of counters is gone')
+  return { ...row }
+}

@@ -1,0 +1,88 @@
+/** The one row of counters, and the clock that they carry: what every transaction begins with and may end with. */
+
+import type { Clock } from '../../clock.ts'
+import { CLOCK_STEP_MS } from '../store.ts'
+import type { Database } from './database.ts'
+
+export interface State {
+  highWater: number
+  clockSteps: number
+  lastRow: number
+  lastSeq: number
+  lastToken: number
+  lastServed: number
+  pending: number
+  inFlight: number
+  succeeded: number
+  exhausted: number
+  cancelled: number
+  purged: number
+  bytes: number
+}
+
+export function readState(database: Database): State {
+  const state = database.one<State>('SELECT * FROM state WHERE id = 1')
+  if (!state) throw new Error('the row of counters is gone')
+  return state
+}
+
+export function writeState(database: Database, state: State): void {
+  database.run(
+    `UPDATE state SET highWater = ?, clockSteps = ?, lastRow = ?, lastSeq = ?, lastToken = ?, lastServed = ?,
+      pending = ?, inFlight = ?, succeeded = ?, exhausted = ?, cancelled = ?, purged = ?, bytes = ? WHERE id = 1`,
+    state.highWater,
+    state.clockSteps,
+    state.lastRow,
+    state.lastSeq,
+    state.lastToken,
+    state.lastServed,
+    state.pending,
+    state.inFlight,
+    state.succeeded,
+    state.exhausted,
+    state.cancelled,
+    state.purged,
+    state.bytes,
+  )
+}
+
+/**
+ * The store's time: the wall clock's, which never goes back but by a step, and then everything goes along.
+ *
+ * What this process has seen counts beside what the file says, since a transaction that writes nothing does not write the
+ * time either; but not across a step that another process has made.
+ */
+export class StoreClock {
+  readonly #clock: Clock
+  #seen = Number.NEGATIVE_INFINITY
+  #steps = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** `stepMs`: how far the clock has been set back. */
+  read({ highWater, clockSteps }: State): { readonly now: number; readonly stepMs: number } {
+    const high = clockSteps === this.#steps ? Math.max(highWater, this.#seen) : highWater
+    const now = this.#clock.now()
+    return now < high - CLOCK_STEP_MS ? { now, stepMs: now - high } : { now: Math.max(now, high), stepMs: 0 }
+  }
+
+  saw(now: number, { clockSteps }: State): void {
+    this.#seen = now
+    this.#steps = clockSteps
+  }
+}
+
+const INSTANTS = {
+  tasks: ['dueAt', 'turnAt', 'serverAt', 'deadlineAt', 'firstAttemptAt', 'leaseUntil', 'endedAt'],
+  lanes: ['heldUntil', 'nextDue', 'readyAt'],
+  homes: ['until'],
+} as const
+
+/** Due times, leases and holds follow a clock that was set back: waiting for it to come round would take the step again. */
+export function shiftInstants(database: Database, byMs: number): void {
+  for (const [table, columns] of Object.entries(INSTANTS)) {
+    database.run(`UPDATE ${table} SET ${columns.map((name) => `${name} = ${name} + ?1`).join(', ')}`, byMs)
+  }
+}

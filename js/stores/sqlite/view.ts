@@ -1,0 +1,111 @@
+/** What a turn tells besides its work: the lanes that come first, and when to ask again. */
+
+import { lateAt } from '../rules.ts'
+import { type Claim, LANES_SHOWN, type LaneView } from '../store.ts'
+import { boundsOf } from './claim.ts'
+import type { LaneRow } from './lanes.ts'
+import { EXPIRING, WAITING } from './schema.ts'
+import type { Transaction } from './transaction.ts'
+
+/** Soonest first, then those of which no task is due, each by name. */
+export function lanesShown(tx: Transaction, claim: Claim | null): LaneView[] {
+  if (claim && claim.lanes !== 'any') return listedLanes(tx, claim).sort(soonestFirst).slice(0, LANES_SHOWN)
+  const shut = new Set([...(claim ? boundsOf(claim) : [])].filter(([, max]) => max <= 0).map(([lane]) => lane))
+  const shown: LaneView[] = []
+  // those ready by now are equally soon, so they come by name: the index has them by time
+  for (const [ready, order] of [
+    ['readyAt <= ?1', 'name'],
+    ['readyAt > ?1', 'readyAt, name'],
+    ['readyAt IS NULL', 'name'],
+  ] as const) {
+    const rows = tx.database.all<LaneRow>(
+      `SELECT * FROM lanes WHERE ${claim ? 'principal IS ?3' : '?3 IS NULL'} AND ${ready}
+        AND (pending > 0 OR inFlight > 0 OR heldUntil > ?1) ORDER BY ${order} LIMIT ?2`,
+      tx.now,
+      LANES_SHOWN + shut.size,
+      claim?.principal ?? null,
+    )
+    shown.push(...rows.filter(({ name }) => !shut.has(name)).map((row) => viewOf(tx, row)))
+    if (shown.length >= LANES_SHOWN) break
+  }
+  return shown.slice(0, LANES_SHOWN)
+}
+
+function listedLanes(tx: Transaction, claim: Claim): LaneView[] {
+  return [...boundsOf(claim)].flatMap(([lane, max]) => {
+    const row = max > 0 ? laneOf(tx, lane, claim.principal) : undefined
+    const isShown = row && (row.pending > 0 || row.inFlight > 0 || row.heldUntil > tx.now)
+    return isShown ? [viewOf(tx, row)] : []
+  })
+}
+
+const laneOf = (tx: Transaction, name: string, principal: string | null): LaneRow | undefined =>
+  tx.database.one<LaneRow>('SELECT * FROM lanes WHERE name = ? AND principal IS ?', name, principal)
+
+function viewOf(tx: Transaction, { name, pending, inFlight, readyAt, heldUntil }: LaneRow): LaneView {
+  return {
+    lane: name,
+    pending,
+    inFlight,
+    nextInMs: readyAt === null ? null : Math.max(0, readyAt - tx.now),
+    heldForMs: Math.max(0, heldUntil - tx.now),
+  }
+}
+
+function soonestFirst(a: LaneView, b: LaneView): number {
+  const [first, second] = [a.nextInMs ?? Number.MAX_VALUE, b.nextInMs ?? Number.MAX_VALUE]
+  return first - second || (a.lane < b.lane ? -1 : 1)
+}
+
+/** The next instant that matters, from now; null: there is none. */
+export function nextMoment(tx: Transaction, claim: Claim | null): number | null {
+  const lease = least(tx, "SELECT leaseUntil AS at FROM tasks INDEXED BY tasks_leases WHERE status = 'IN_FLIGHT'")
+  const deadline = least(tx, `SELECT deadlineAt AS at FROM tasks INDEXED BY tasks_deadlines WHERE ${EXPIRING}`)
+  const ready = claim ? nextReady(tx, claim) : least(tx, 'SELECT readyAt AS at FROM lanes WHERE readyAt IS NOT NULL')
+  const moments = [lease, deadline === null ? null : lateAt({ deadlineAt: deadline }), ready].filter(
+    (at) => at !== null,
+  )
+  return moments.length === 0 ? null : Math.max(0, Math.min(...moments) - tx.now)
+}
+
+const least = (tx: Transaction, sql: string): number | null =>
+  tx.database.one<{ at: number }>(`${sql} ORDER BY at LIMIT 1`)?.at ?? null
+
+/** When the claim would next find something: what is due now and was not claimed is kept back by something else. */
+function nextReady(tx: Transaction, claim: Claim): number | null {
+  let best: number | null = null
+  for (const { name, readyAt, heldUntil } of lanesOf(tx, claim)) {
+    if (readyAt === null || (best !== null && readyAt >= best)) continue
+    const at = heldUntil > tx.now || readyAt > tx.now ? readyAt : nextDue(tx, name)
+    if (at !== null) best = best === null ? at : Math.min(best, at)
+  }
+  return best
+}
+
+function* lanesOf(tx: Transaction, claim: Claim): Generator<LaneRow> {
+  const bounds = boundsOf(claim)
+  if (claim.lanes !== 'any') {
+    for (const [lane, max] of bounds) {
+      const row = max > 0 ? laneOf(tx, lane, claim.principal) : undefined
+      if (row) yield row
+    }
+    return
+  }
+  const ready = 'SELECT * FROM lanes WHERE principal IS ? AND readyAt'
+  const isOpen = ({ name }: LaneRow): boolean => (bounds.get(name) ?? 1) > 0
+  yield* tx.database.all<LaneRow>(`${ready} <= ?`, claim.principal, tx.now).filter(isOpen)
+  // of those still to come the first will do
+  yield* tx.database
+    .all<LaneRow>(`${ready} > ? ORDER BY readyAt LIMIT ?`, claim.principal, tx.now, bounds.size + 1)
+    .filter(isOpen)
+}
+
+function nextDue(tx: Transaction, lane: string): number | null {
+  return (
+    tx.database.one<{ at: number | null }>(
+      `SELECT min(dueAt) AS at FROM tasks INDEXED BY tasks_soonest WHERE lane = ? AND ${WAITING} AND dueAt > ?`,
+      lane,
+      tx.now,
+    )?.at ?? null
+  )
+}

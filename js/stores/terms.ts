@@ -1,0 +1,47 @@
+/**
+ * What a store may be told when it is made, checked at once. Rules and defaults are those of a queue (a test holds them
+ * to that); taken from `options.ts` and `limits.ts`, they would cost every page the seam between two chunks.
+ */
+
+import { check, fn, follow, int, ms, object, type Rules } from '../check.ts'
+import { type Clock, systemClock } from '../clock.ts'
+import type { RetentionOptions } from '../options.ts'
+import type { StoreTerms } from './store.ts'
+
+export interface TermsOptions {
+  /** For tests: see `redrive/testing`. */
+  readonly clock?: Clock
+  /** Tasks pending or in flight, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
+  readonly capacity?: number
+  /** Their bodies, in bytes. @default 50 MiB */
+  readonly capacityBytes?: number
+  readonly retention?: RetentionOptions
+}
+
+export const TERMS_RULES: Rules<TermsOptions> = {
+  clock: object,
+  capacity: int(1, 1e6),
+  capacityBytes: int(0, Number.MAX_SAFE_INTEGER),
+  retention: object,
+}
+
+const RETENTION_RULES: Rules<RetentionOptions> = {
+  terminalMs: ms(),
+  maxTerminal: int(0, 1e6),
+  deadLetterMs: ms(),
+  maxDeadLetters: int(0, 1e6),
+}
+
+const DAY_MS = 86_400_000
+
+/** `what` names the options in messages; whoever calls has checked them with `TERMS_RULES`. */
+export function resolveTerms(what: string, given: TermsOptions): { readonly clock: Clock; readonly terms: StoreTerms } {
+  const { clock = systemClock, capacity = 10_000, capacityBytes = 50 * 2 ** 20, retention = {} } = given
+  for (const part of ['now', 'monotonic', 'after'] as const) follow(`${what}.clock.${part}`, clock[part], fn)
+  check(`${what}.retention`, retention, RETENTION_RULES)
+  const { terminalMs = DAY_MS, maxTerminal = 10_000, deadLetterMs = 30 * DAY_MS, maxDeadLetters = 1_000 } = retention
+  return {
+    clock,
+    terms: { capacity, capacityBytes, retention: { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } },
+  }
+}

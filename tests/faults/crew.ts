@@ -1,0 +1,142 @@
+/** The queue processes: started, killed and started again, frozen and let go on. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { MemberOptions, Order, Told } from './member.ts'
+
+const program = fileURLToPath(new URL('./member.ts', import.meta.url))
+
+/** Who hears what the processes say. */
+export interface Ear {
+  accepted(intent: string, taskId: string, durability: string): void
+  refused(intent: string, message: string): void
+  /** A process is gone, and with it the answers to these. */
+  unanswered(orders: readonly Order[]): void
+}
+
+interface Member {
+  readonly child: ChildProcess
+  readonly open: Map<string, Order>
+  ready: boolean
+  frozen: boolean
+}
+
+export class Crew {
+  readonly #options: Omit<MemberOptions, 'life'>
+  readonly #ear: Ear
+  readonly #members = new Map<number, Member>()
+  #lives = 0
+  #turn = 0
+  #ending = false
+  kills = 0
+  freezes = 0
+  /** Processes that ended without being killed, and what they said last. */
+  readonly deaths: string[] = []
+  readonly degraded = new Map<string, number>()
+
+  constructor(options: Omit<MemberOptions, 'life'>, ear: Ear) {
+    this.#options = options
+    this.#ear = ear
+  }
+
+  get lives(): number {
+    return this.#lives
+  }
+
+  start(place: number): void {
+    this.#lives++
+    const options: MemberOptions = {
+      ...this.#options,
+      life: `${place}.${this.#lives}`,
+      seed: this.#options.seed + this.#lives,
+    }
+    const child = spawn(process.execPath, [program, JSON.stringify(options)], {
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    })
+    const member: Member = { child, open: new Map(), ready: false, frozen: false }
+    let words = ''
+    child.stderr?.on('data', (chunk) => {
+      words = `${words}${chunk}`.slice(-2_000)
+    })
+    child.on('message', (told: Told) => this.#hear(member, told))
+    child.on('exit', (code, signal) => {
+      this.#members.delete(place)
+      if (signal !== 'SIGKILL' && !this.#ending)
+        this.deaths.push(`${options.life} ended with ${signal ?? code}: ${words}`)
+      this.#ear.unanswered([...member.open.values()])
+      if (!this.#ending) this.start(place)
+    })
+    this.#members.set(place, member)
+  }
+
+  /** Gives an order to one that runs; false: there is none. */
+  give(order: Order): boolean {
+    const able = [...this.#members.values()].filter(({ ready, frozen, child }) => ready && !frozen && child.connected)
+    const member = able[this.#turn++ % Math.max(1, able.length)]
+    if (!member) return false
+    member.open.set(order.intent, order)
+    // a process that dies under it: its exit says what was not answered
+    member.child.send(order, () => {})
+    return true
+  }
+
+  /** Started again as soon as it is gone. */
+  kill(pick: number): void {
+    const member = this.#pick(pick)
+    if (!member?.child.kill('SIGKILL')) return
+    this.kills++
+  }
+
+  freeze(pick: number, forMs: number): void {
+    const member = this.#pick(pick)
+    if (!member || member.frozen || !member.child.kill('SIGSTOP')) return
+    this.freezes++
+    member.frozen = true
+    setTimeout(() => {
+      member.frozen = false
+      member.child.kill('SIGCONT')
+    }, forMs)
+  }
+
+  /** Kills all, and starts one that is left alone. */
+  async leaveOne(): Promise<void> {
+    this.kills += this.#members.size
+    await this.end()
+    this.#ending = false
+    this.start(0)
+  }
+
+  /** Kills all. */
+  async end(): Promise<void> {
+    this.#ending = true
+    const gone = [...this.#members.values()].map(({ child }) => once(child, 'exit'))
+    for (const { child } of this.#members.values()) child.kill('SIGKILL')
+    await Promise.all(gone)
+  }
+
+  /** Lets all close by themselves. */
+  async close(): Promise<void> {
+    this.#ending = true
+    const gone = [...this.#members.values()].map(({ child }) => once(child, 'exit'))
+    for (const { child } of this.#members.values()) child.disconnect()
+    for (const [code, signal] of await Promise.all(gone)) {
+      if (code !== 0) this.deaths.push(`closed, and ended with ${signal ?? code}`)
+    }
+  }
+
+  #pick(pick: number): Member | undefined {
+    const members = [...this.#members.values()]
+    return members[Math.floor(pick * members.length)]
+  }
+
+  #hear(member: Member, told: Told): void {
+    if (told.what === 'ready') member.ready = true
+    else if (told.what === 'degraded') this.degraded.set(told.message, (this.degraded.get(told.message) ?? 0) + 1)
+    else {
+      member.open.delete(told.intent)
+      if (told.what === 'accepted') this.#ear.accepted(told.intent, told.taskId, told.durability)
+      else this.#ear.refused(told.intent, told.message)
+    }
+  }
+}

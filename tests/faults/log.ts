@@ -1,0 +1,65 @@
+/**
+ * What each process writes down about its leases, line by line, before anything follows from it. The lines of a process
+ * that was killed are as good as those of any other: what it had not written yet, it had not acted upon.
+ */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export type Line =
+  | {
+      readonly what: 'claimed'
+      readonly taskId: string
+      readonly token: number
+      readonly at: number
+      readonly until: number
+    }
+  | { readonly what: 'renewed'; readonly token: number; readonly until: number }
+  /** About to tell the store how an attempt ended; from here on the lease may be over. */
+  | { readonly what: 'settling'; readonly token: number; readonly at: number }
+  | { readonly what: 'settled'; readonly token: number; readonly answer: string }
+
+/** A lease, as far as it is known: never shown longer than it was. */
+export interface LeaseSpan {
+  readonly taskId: string
+  readonly token: number
+  /** Which process, and which of its lives: `2.7`. */
+  readonly life: string
+  readonly from: number
+  /** It ran out then, if it was not given back before. */
+  until: number
+  /** When it may have been given back. */
+  settlingAt: number
+  /** The store has said what became of it. */
+  answer: string | undefined
+}
+
+export const logFile = (folder: string, life: string): string => join(folder, `${life}.log`)
+
+/** The leases of all processes, by token. */
+export function readLeases(folder: string): ReadonlyMap<number, LeaseSpan> {
+  const leases = new Map<number, LeaseSpan>()
+  for (const name of readdirSync(folder).filter((each) => each.endsWith('.log'))) {
+    const life = name.slice(0, -'.log'.length)
+    for (const line of linesOf(readFileSync(join(folder, name), 'utf8'))) note(leases, life, line)
+  }
+  return leases
+}
+
+/** The last line may have been cut off with its process. */
+function* linesOf(text: string): Iterable<Line> {
+  for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n')) if (line !== '') yield JSON.parse(line)
+}
+
+function note(leases: Map<number, LeaseSpan>, life: string, line: Line): void {
+  if (line.what === 'claimed') {
+    const { taskId, token, at, until } = line
+    leases.set(token, { taskId, token, life, from: at, until, settlingAt: Number.POSITIVE_INFINITY, answer: undefined })
+    return
+  }
+  const lease = leases.get(line.token)
+  if (!lease) return
+  if (line.what === 'renewed') lease.until = Math.max(lease.until, line.until)
+  else if (line.what === 'settling') lease.settlingAt = Math.min(lease.settlingAt, line.at)
+  else lease.answer = line.answer
+}

@@ -1,0 +1,211 @@
+/**
+ * Every way a request can go through a queue with a store, with a secret in every place that can hold one; and everything
+ * that was kept, told or thrown meanwhile.
+ */
+
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import axios from 'axios'
+import { attachToAxios } from '../../js/adapters/axios.ts'
+import { type QueueEvents, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { sqliteStore } from '../../js/stores/sqlite.ts'
+import { Canaries, type Shape } from './canaries.ts'
+import { CanaryServer } from './canary-server.ts'
+import { DENIED, LOOKED_INTO } from './canary-slots.ts'
+import { eventually } from './eventually.ts'
+
+const EVENTS: readonly (keyof QueueEvents)[] = [
+  'queued',
+  'resumed',
+  'attempt',
+  'retry',
+  'succeeded',
+  'exhausted',
+  'cancelled',
+  'unauthorized',
+  'circuit',
+  'degraded',
+  'alert',
+  'idle',
+]
+
+/** Harmless, and kept: who finds none of them has looked in the wrong place. */
+export const MARKERS = { header: 'marker-in-a-header', path: 'marker-in-a-path', body: 'marker-in-a-body' } as const
+
+const DENIED_EACH = 5
+
+type Make = (slot: string, shape?: Shape) => string
+
+export interface Init {
+  readonly method: 'POST'
+  readonly body: string
+  readonly headers: Record<string, string>
+}
+
+export interface Written {
+  readonly where: string
+  readonly bytes: Uint8Array
+}
+
+export class Scenario {
+  readonly canaries = new Canaries()
+  readonly server = new CanaryServer(this.canaries)
+  readonly told: Written[] = []
+  /** Bytes of the files of the store, at several moments. */
+  readonly files: Written[] = []
+  readonly #folder = mkdtempSync(join(tmpdir(), 'redrive-canary-'))
+  readonly #path = join(this.#folder, 'tasks.db')
+  readonly #said = new Set<string>()
+  readonly #ids = new Set<string>()
+  readonly #open: RetryQueue[] = []
+  #calls = 0
+
+  async end(): Promise<void> {
+    for (const queue of this.#open) await queue.close({ drainMs: 0 })
+    await this.server.close()
+    rmSync(this.#folder, { recursive: true })
+  }
+
+  /** One more process, as far as the store can tell. */
+  async queue(options: RetryQueueOptions = {}): Promise<RetryQueue> {
+    const queue = new RetryQueue({
+      store: sqliteStore({ path: this.#path }),
+      principal: 'ann',
+      preload: 'never',
+      breaker: false,
+      ...options,
+      policy: { strategy: 'fixed', initialDelayMs: 1, jitterType: 'NONE', maxAttempts: 3, ...options.policy },
+    })
+    for (const name of EVENTS) queue.on(name, (payload) => this.tell(`event ${name}`, payload))
+    queue.on('queued', ({ task }) => this.#ids.add(task.taskId))
+    this.#open.push(queue)
+    await queue.ready
+    return queue
+  }
+
+  async close(queue: RetryQueue): Promise<void> {
+    await this.look(queue)
+    this.snapshot('before a close')
+    await queue.close({ drainMs: 0 })
+    this.#open.splice(this.#open.indexOf(queue), 1)
+    this.snapshot('after a close')
+  }
+
+  tell(where: string, what: unknown): void {
+    const shown = what instanceof Error ? [what.name, what.message, what.stack, String(what.cause), what] : what
+    const text = JSON.stringify(shown) ?? ''
+    if (this.#said.has(`${where} ${text}`)) return
+    this.#said.add(`${where} ${text}`)
+    this.told.push({ where, bytes: Buffer.from(text) })
+  }
+
+  /** The same of a request whose secrets need not arrive: it is not sent, or `credentials()` gives others. */
+  unsent(flow: string): ReturnType<Scenario['init']> {
+    return this.init(flow, (slot, shape) => this.canaries.make(slot, shape))
+  }
+
+  /** A request with a secret in every header that is denied or looked into. */
+  init(flow: string, make: Make = (slot, shape) => this.canaries.makeSent(slot, shape)): Init {
+    const headers: Record<string, string> = {
+      'x-correlation-id': `${MARKERS.header} ${flow}`,
+      'content-type': 'application/json',
+    }
+    const from = this.#calls++ * DENIED_EACH
+    for (let i = from; i < from + DENIED_EACH; i++) {
+      const name = DENIED[i % DENIED.length] as string
+      headers[name] = make(`${flow}: ${name}`)
+    }
+    for (const [name, shape] of LOOKED_INTO) headers[name] = make(`${flow}: ${name}`, shape)
+    headers.baggage = `tenant=acme,userToken=${make(`${flow}: baggage`, 'hex')}`
+    return { method: 'POST', body: JSON.stringify({ said: MARKERS.body, flow }), headers }
+  }
+
+  /** What holds or fills its lane has an origin of its own. */
+  url(kind: string, rest = ''): string {
+    const host = kind === 'later' ? '127.0.0.2' : kind === 'hang' ? '127.0.0.3' : '127.0.0.1'
+    return `http://${host}:${this.server.port}/${kind}/${MARKERS.path}-${++this.#calls}${rest}`
+  }
+
+  /** A query and a fragment full of secrets. */
+  secrets(flow: string, stripped = false): string {
+    const make = (slot: string) =>
+      encodeURIComponent(
+        stripped ? this.canaries.make(`${flow}: ${slot}`) : this.canaries.makeSent(`${flow}: ${slot}`, 'hex'),
+      )
+    const query = ['token', 'sig', 'access_token', 'X-Amz-Signature', 'key', 'password'].map(
+      (name) => `${name}=${make(name)}`,
+    )
+    const unsent = encodeURIComponent(this.canaries.make(`${flow}: fragment`))
+    return `?page=2&${query.join('&')}#id_token=${unsent}`
+  }
+
+  async enqueue(queue: RetryQueue, url: string, init: RequestInit): Promise<string> {
+    const receipt = await queue.enqueue(url, init)
+    this.tell('receipt', receipt)
+    this.#ids.add(receipt.taskId)
+    return receipt.taskId
+  }
+
+  async outcome(queue: RetryQueue, taskId: string): Promise<string> {
+    const outcome = await queue.result(taskId)
+    this.tell('outcome', outcome)
+    if (outcome.error) this.tell('error of an outcome', outcome.error)
+    return outcome.task.reason ?? outcome.task.status
+  }
+
+  async status(queue: RetryQueue, taskId: string, status: string): Promise<void> {
+    await eventually(async () => (await queue.get(taskId))?.status).toBe(status)
+  }
+
+  /** What the queue must refuse. */
+  async refused(call: Promise<unknown>): Promise<void> {
+    const error = await call.then(
+      () => new Error('was not refused'),
+      (thrown: unknown) => thrown,
+    )
+    this.tell('thrown error', error)
+    if ((error as Error).message === 'was not refused') throw error
+  }
+
+  /** Asks the queue everything there is to ask. */
+  async look(queue: RetryQueue): Promise<void> {
+    for (let cursor: string | undefined; ; ) {
+      const page = await queue.list({ limit: 50, ...(cursor ? { cursor } : {}) })
+      this.tell('list', page)
+      for (const { taskId } of page.tasks) this.#ids.add(taskId)
+      if (!page.cursor) break
+      cursor = page.cursor
+    }
+    for (const taskId of this.#ids) {
+      this.tell('get', await queue.get(taskId))
+      this.tell('attempts', await queue.attempts(taskId))
+      this.tell('explain', await queue.explain(taskId))
+    }
+    this.tell('dead letters', await queue.deadLetters.list())
+    this.tell('export', await queue.deadLetters.export())
+    this.tell('stats', queue.stats())
+  }
+
+  /** The raw bytes of the files, and every row, since a long value may lie on several pages. */
+  snapshot(when: string): void {
+    for (const ending of ['', '-wal', '-shm']) {
+      const file = `${this.#path}${ending}`
+      if (existsSync(file)) this.files.push({ where: `tasks.db${ending} ${when}`, bytes: readFileSync(file) })
+    }
+    const database = new DatabaseSync(this.#path, { readOnly: true })
+    const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+    for (const { name } of tables) {
+      const rows = JSON.stringify(database.prepare(`SELECT * FROM "${name}"`).all())
+      this.files.push({ where: `rows of ${name} ${when}`, bytes: Buffer.from(rows) })
+    }
+    database.close()
+  }
+
+  axios(queue: RetryQueue): ReturnType<typeof axios.create> {
+    const api = axios.create({ adapter: 'http' })
+    attachToAxios(api, queue)
+    return api
+  }
+}

@@ -1,0 +1,54 @@
+/** Several queues, each a process of its own, on one store, one server and one virtual clock. */
+
+import { onTestFinished } from 'vitest'
+import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { type MemoryStore, memoryStore } from '../../js/stores/memory.ts'
+import type { TaskStore } from '../../js/stores/store.ts'
+import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
+import { closeNow, Events, PLAIN_CURVE } from './setup.ts'
+
+export interface Process {
+  readonly queue: RetryQueue
+  readonly events: Events
+}
+
+export interface World {
+  readonly clock: FakeClock
+  readonly store: MemoryStore
+  readonly server: ScriptedServer
+  /** One more process; its queue has looked what is in the store. */
+  open(options?: RetryQueueOptions): Promise<Process>
+  close(process: Process): Promise<void>
+}
+
+let seed = 0n
+
+export function world(wrap: (store: MemoryStore) => TaskStore = (store) => store): World {
+  const clock = fakeClock()
+  const store = memoryStore({ clock })
+  const server = scriptedServer({ clock })
+  return {
+    clock,
+    store,
+    server,
+    async open(options = {}) {
+      const events = new Events()
+      const policy = { ...PLAIN_CURVE, ...options.policy }
+      const given = {
+        clock,
+        fetch: server.fetch,
+        store: wrap(store),
+        principal: null,
+        seed: ++seed,
+        ...options,
+        policy,
+      }
+      const queue = new RetryQueue(given)
+      events.listen(queue)
+      onTestFinished(() => closeNow(queue, clock))
+      await queue.ready
+      return { queue, events }
+    },
+    close: ({ queue }) => closeNow(queue, clock),
+  }
+}

@@ -1,0 +1,149 @@
+/** A queue with a store: what waits is in the store, and what was accepted outlives the queue that took it. */
+
+import { expect, test } from 'vitest'
+import { world } from './durable-setup.ts'
+import { ORDERS, watch } from './setup.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+
+test('S1 what was enqueued is delivered by the next process', async () => {
+  const { open, close, server, clock } = world()
+  const first = await open()
+  first.queue.pause()
+  const receipt = await first.queue.enqueue(ORDERS, POST)
+  expect(receipt).toMatchObject({ durability: 'memory', deduplicated: false })
+  await close(first)
+  expect(server.hits).toBe(0)
+
+  const { queue, events } = await open()
+  await clock.settle()
+  expect(server.hits).toBe(1)
+  expect(server.requests[0]?.body).toBe('tea')
+  expect(server.requests[0]?.headers.get('idempotency-key')).toBe(receipt.idempotencyKey)
+  expect(events.names()).toEqual(['resumed', 'attempt', 'succeeded'])
+  expect(await queue.get(receipt.taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
+})
+
+test('the caller of a first attempt that failed gets the answer of the retry, which the store has granted', async () => {
+  const { open, server, clock, store } = world()
+  const { queue, events } = await open()
+  server.reply(503).reply(201)
+  const answer = watch(queue.fetch(ORDERS, POST))
+  await clock.settle()
+  expect(await store.counts()).toMatchObject({ pending: 1 })
+  await clock.advance(999)
+  expect(server.hits).toBe(1)
+  await clock.advance(1)
+  expect(answer.value?.status).toBe(201)
+  expect(events.names()).toEqual(['queued', 'attempt', 'succeeded'])
+  expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0, succeeded: 1 })
+})
+
+test('S8 a task has as many attempts as its policy says, and is a dead letter then', async () => {
+  const { open, server, clock, store } = world()
+  const { queue, events } = await open({ policy: { maxAttempts: 3 } })
+  server.reply(503).reply(502).reply(504)
+  const answer = watch(queue.fetch(ORDERS, POST))
+  await clock.advance(60_000)
+  expect(answer.value?.status).toBe(504)
+  expect(server.hits).toBe(3)
+  expect(events.names()).toEqual(['queued', 'attempt', 'retry', 'attempt', 'exhausted'])
+  const [dead] = (await queue.deadLetters.list()).tasks
+  expect(dead).toMatchObject({ status: 'EXHAUSTED', reason: 'max_attempts', attemptNumber: 3 })
+  const { attempts } = await queue.attempts(dead?.taskId ?? '')
+  expect(attempts.map(({ responseStatus }) => responseStatus)).toEqual([503, 502, 504])
+  expect(await store.counts()).toMatchObject({ exhausted: 1 })
+})
+
+test('before-send: the first attempt is a stored one, and its caller gets its answer', async () => {
+  const { open, server, store } = world()
+  const { queue, events } = await open({ persist: 'before-send' })
+  const response = await queue.fetch(ORDERS, POST)
+  expect(response.status).toBe(200)
+  expect(server.hits).toBe(1)
+  expect(events.names()).toEqual(['queued', 'attempt', 'succeeded'])
+  expect(await store.counts()).toMatchObject({ succeeded: 1 })
+})
+
+test('defer answers 202 once the task is stored', async () => {
+  const { open, server, clock, store } = world()
+  const { queue } = await open()
+  server.reply(503)
+  const response = await queue.fetch(ORDERS, { ...POST, redrive: { mode: 'defer' } })
+  expect(response.status).toBe(202)
+  const { taskId } = (await response.json()) as { taskId: string }
+  expect(await store.get(taskId)).toMatchObject({ status: 'PENDING', attemptNumber: 1 })
+  await clock.advance(1_000)
+  expect(await queue.result(taskId)).toMatchObject({ task: { status: 'SUCCEEDED' }, responseStatus: 200 })
+})
+
+test('S7 two processes together never pass the limit', async () => {
+  const { open, server, clock } = world()
+  const a = await open({ concurrency: 2 })
+  const b = await open({ concurrency: 2 })
+  const release = [server.hang(), server.hang(), server.hang(), server.hang()]
+  for (const { queue } of [a, b]) for (const n of [1, 2]) await queue.enqueue(`${ORDERS}/${n}`, POST)
+  await clock.advance(5_000)
+  expect(server.hits).toBe(2)
+  for (const go of release) go(200)
+  await clock.advance(5_000)
+  expect(server.hits).toBe(4)
+  expect(server.maxInFlight).toBe(2)
+})
+
+test('S16 another principal sends nothing of the first; once that is back, it is delivered once', async () => {
+  const { open, server, clock } = world()
+  const { queue } = await open({ principal: 'ann' })
+  queue.pause()
+  await queue.enqueue(ORDERS, POST)
+  await queue.setPrincipal('ben')
+  queue.resume()
+  await clock.advance(600_000)
+  expect(server.hits).toBe(0)
+  await queue.setPrincipal('ann')
+  await clock.advance(1_000)
+  expect(server.hits).toBe(1)
+})
+
+test('S12 a header that may not be stored is sent while its caller lives, and asked of credentials() afterwards', async () => {
+  const { open, close, server, clock, store } = world()
+  const first = await open()
+  server.reply(503)
+  const secret = { ...POST, headers: { authorization: 'Bearer s3cr3t-of-ann' } }
+  const { taskId } = (await (await first.queue.fetch(ORDERS, { ...secret, redrive: { mode: 'defer' } })).json()) as {
+    taskId: string
+  }
+  expect(await store.get(taskId)).toMatchObject({
+    headers: { 'content-type': expect.any(String) },
+    withheldHeaders: ['authorization'],
+  })
+  await close(first)
+
+  const without = await open()
+  await clock.advance(60_000)
+  expect(server.hits).toBe(1)
+  expect(without.events.of('degraded')).toMatchObject([{ code: 'credentials_missing' }])
+  await close(without)
+
+  await open({ credentials: () => ({ authorization: 'Bearer fresh' }) })
+  await clock.advance(1_000)
+  expect(server.hits).toBe(2)
+  expect(server.requests[1]?.headers.get('authorization')).toBe('Bearer fresh')
+})
+
+test('S3 a lease shorter than asked for is renewed in its own time, so nobody takes the task from under its attempt', async () => {
+  const { open, server, clock } = world((store) => {
+    const turn = store.turn.bind(store)
+    store.turn = (step) => turn({ ...step, claim: step.claim && { ...step.claim, leaseMs: 3_000 } })
+    return store
+  })
+  const first = await open()
+  await open()
+  const answer = server.hang()
+  await first.queue.enqueue(ORDERS, POST)
+  await clock.advance(9_000)
+  expect(server.hits).toBe(1)
+  answer(200)
+  await clock.advance(9_000)
+  expect(server.hits).toBe(1)
+})

@@ -1,0 +1,68 @@
+/** A process that was away for longer than its leases: what it held, others have had meanwhile. */
+
+import { expect, test } from 'vitest'
+import type { TaskStore } from '../../js/stores/store.ts'
+import { type World, world } from './durable-setup.ts'
+import { ORDERS } from './setup.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+const LEASE_MS = 30_000
+
+/** A world whose first process has its turns held up on demand; the others' are their own. */
+function setup(): World & { freeze(): () => void } {
+  let thaw: Promise<void> | undefined
+  let opened = 0
+  const it = world((store) => {
+    const own = opened++ === 0
+    const turn: TaskStore['turn'] = async (step) => {
+      if (own) await thaw
+      return store.turn(step)
+    }
+    return new Proxy<TaskStore>(store, {
+      get(_, name) {
+        const value: unknown = name === 'turn' ? turn : Reflect.get(store, name)
+        return typeof value === 'function' ? value.bind(store) : value
+      },
+    })
+  })
+  return {
+    ...it,
+    freeze() {
+      let go = () => {}
+      thaw = new Promise((resolve) => {
+        go = resolve
+      })
+      return () => {
+        thaw = undefined
+        go()
+      }
+    },
+  }
+}
+
+test('S9 a task that is leased to its former runner again starts no second attempt beside the first', async () => {
+  const { open, server, clock, freeze } = setup()
+  const { queue } = await open({ concurrency: 2, policy: { attemptTimeoutMs: 0 } })
+  server.hang()
+  const { taskId } = await queue.enqueue(ORDERS, POST)
+  await clock.advance(0)
+  const thaw = freeze()
+  // another takes it up, fails, and goes
+  const other = await open({ concurrency: 2, policy: { attemptTimeoutMs: 0 } })
+  server.reply(503)
+  await clock.advance(LEASE_MS + 500)
+  expect(server.hits).toBe(2)
+  other.queue.pause()
+  await clock.advance(5_000)
+  thaw()
+  await clock.advance(60_000)
+  expect(await queue.result(taskId)).toMatchObject({ task: { status: 'SUCCEEDED' } })
+  expect(server.hits).toBe(3)
+  // no place of its core is lost with it
+  const answers = [server.hang(), server.hang()]
+  for (const n of [1, 2]) await queue.enqueue(`${ORDERS}/${n}`, POST)
+  await clock.advance(1_000)
+  expect(server.hits).toBe(5)
+  for (const answer of answers) answer(200)
+  await clock.advance(1_000)
+})

@@ -1,0 +1,21 @@
+// The tests that every store passes unchanged: each rule of js/stores/store.ts as a sentence, then random commands
+// side by side with the reference.
+import { describe } from 'vitest'
+import { claimRules } from './store-contract/claim.ts'
+import { controlRules } from './store-contract/control.ts'
+import { enqueueRules } from './store-contract/enqueue.ts'
+import type { Open } from './store-contract/kit.ts'
+import { modelRules } from './store-contract/model.ts'
+import { readRules } from './store-contract/read.ts'
+import { settleRules } from './store-contract/settle.ts'
+import { timeRules } from './store-contract/time.ts'
+
+export function storeContract(name: string, open: Open): void {
+  describe(`${name}: enqueue`, () => enqueueRules(open))
+  describe(`${name}: leases and settlements`, () => settleRules(open))
+  describe(`${name}: claims`, () => claimRules(open))
+  describe(`${name}: orders`, () => controlRules(open))
+  describe(`${name}: time`, () => timeRules(open))
+  describe(`${name}: reads`, () => readRules(open))
+  describe(`${name}: beside the reference`, () => modelRules(open))
+}

@@ -1,0 +1,179 @@
+// Small pools, so that keys meet, lanes fill, orders form and time runs out.
+import fc from 'fast-check'
+import type { Claim, DeadlineReason, NewTask, Settlement } from '../../../js/stores/store.ts'
+import { laneName, RECORD_SCHEMA } from '../../../js/stores/store.ts'
+import type { TaskStatus } from '../../../js/types.ts'
+import { idOf, logOf } from './kit.ts'
+
+const often = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
+  fc.oneof(
+    { weight: 3 * others.length, arbitrary: fc.constant(usual) },
+    { weight: others.length, arbitrary: fc.constantFrom(usual, ...others) },
+  )
+
+export const ids = fc.integer({ min: 1, max: 40 }).map(idOf)
+export const keys = fc.integer({ min: 0, max: 15 }).map((n) => `k${n}`)
+export const principals = often<string | null>(null, 'ann')
+const origins = fc.constantFrom('https://a.test', 'https://b.test', 'https://c.test')
+export const lanes = fc.tuple(principals, origins).map(([principal, origin]) => laneName(principal, origin))
+export const owners = fc.constantFrom('one', 'two', 'home')
+export const statuses = fc.constantFrom<TaskStatus>('PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED')
+const shortMs = fc.constantFrom(0, 0, 1, 500, 1_000, 5_000)
+
+const deadlines = fc.record({
+  deadlineInMs: often(Number.POSITIVE_INFINITY, 0, 500, 5_000, 60_000),
+  deadlineReason: fc.constantFrom<DeadlineReason>('total_budget', 'expired', 'key_expired'),
+})
+
+export const policies = fc.record({
+  policyId: fc.constantFrom('default', 'other'),
+  maxAttempts: fc.integer({ min: 1, max: 3 }),
+  totalBudgetMs: fc.constantFrom(2_000, 100_000),
+  keyTtlMs: fc.constantFrom(5_000, 100_000),
+})
+
+export const tasks: fc.Arbitrary<NewTask> = fc
+  .record({
+    taskId: ids,
+    idempotencyKey: fc.option(keys),
+    fingerprint: often('print', 'other'),
+    method: often('POST', 'PUT'),
+    origin: origins,
+    principal: principals,
+    policy: policies,
+    deadline: deadlines,
+    dueInMs: shortMs,
+    serverMs: often(0, 1_000),
+    ageMs: often(0, 3_000),
+    attemptNumber: often(0, 1, 2),
+    priority: often(0, 1, -1),
+    orderKey: often<string | undefined>(undefined, 'o1', 'o2'),
+    home: often<string | null>(null, 'home'),
+    idempotent: often(false, true),
+    schema: fc.oneof(
+      { weight: 40, arbitrary: fc.constant(RECORD_SCHEMA) },
+      { weight: 1, arbitrary: fc.constant(RECORD_SCHEMA + 1) },
+    ),
+    size: often(0, 3, 9),
+  })
+  .map(({ origin, deadline, size, orderKey, idempotent, ...rest }) => ({
+    ...rest,
+    ...deadline,
+    targetUrl: `${origin}/orders?n=1`,
+    headers: { 'content-type': 'text/plain' },
+    withheldHeaders: [],
+    requestInit: {},
+    lane: laneName(rest.principal, origin),
+    phase: -1,
+    previousDelayMs: 0,
+    ...(size > 0 ? { body: new Uint8Array(size).fill(size) } : {}),
+    ...(orderKey === undefined ? {} : { orderKey }),
+    ...(idempotent ? { idempotent } : {}),
+    ...(rest.attemptNumber > 0 ? { log: [logOf(rest.taskId)] } : {}),
+  }))
+
+export const enqueueLeases = fc.option(
+  fc.record(
+    {
+      owner: owners,
+      leaseMs: fc.constantFrom(1_000, 30_000),
+      total: fc.integer({ min: 1, max: 6 }),
+      perLane: fc.integer({ min: 1, max: 3 }),
+    },
+    { requiredKeys: ['owner', 'leaseMs'] },
+  ),
+  { nil: undefined },
+)
+
+const carries = fc.record({
+  phase: fc.constantFrom(0, 9),
+  previousDelayMs: fc.constantFrom(1, 2),
+  marks: fc.constantFrom(0, 3),
+})
+
+export const nexts: fc.Arbitrary<Settlement['next']> = fc.oneof(
+  { weight: 2, arbitrary: fc.constant({ kind: 'succeeded' } as const) },
+  {
+    weight: 3,
+    arbitrary: fc.record(
+      { kind: fc.constant('retry' as const), delayMs: shortMs, serverMs: fc.constantFrom(0, 1_000), carry: carries },
+      { requiredKeys: ['kind', 'delayMs'] },
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('exhausted' as const),
+      reason: fc.constantFrom('not_retryable' as const, 'vetoed' as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record(
+      {
+        kind: fc.constant('release' as const),
+        delayMs: shortMs,
+        refund: fc.boolean(),
+        serverMs: fc.constantFrom(0, 2_000),
+        carry: carries,
+        park: fc.boolean(),
+      },
+      { requiredKeys: ['kind', 'delayMs', 'refund', 'park'] },
+    ),
+  },
+)
+
+/** Which lease: the youngest but `back`, or one with a token that nobody was given. */
+export const picks = fc.record({
+  back: often(0, 1, 2, 3, 5, 9),
+  madeUp: fc.constantFrom(false, false, false, false, true),
+})
+/** Which task: that of a lease, or any. */
+export const targets = fc.oneof(picks, ids)
+
+export const settlements = fc.record({
+  pick: picks,
+  next: nexts,
+  holdLaneForMs: often(0, 500, 4_000),
+  sent: often(true, false),
+  status: often(503, 200),
+})
+
+const limited = fc.array(fc.record({ lane: lanes, max: fc.integer({ min: 0, max: 2 }) }), { maxLength: 3 })
+const unique = (list: readonly { readonly lane: string; readonly max: number }[]) =>
+  list.filter(({ lane }, i) => list.findIndex((each) => each.lane === lane) === i)
+
+export const claims: fc.Arbitrary<Claim> = fc
+  .record({
+    limit: often(4, 0, 1, 2),
+    leaseMs: fc.constantFrom(1_000, 30_000),
+    total: often(9, 1, 2, 3),
+    perLane: often(9, 1, 2),
+    lanes: fc.oneof(
+      { weight: 4, arbitrary: fc.constant('any' as const) },
+      { weight: 1, arbitrary: limited.map(unique) },
+    ),
+    bounds: fc.option(limited.map(unique), { nil: undefined }),
+    principal: principals,
+    skipHomes: often<readonly string[]>([], ['home']),
+  })
+  .map(({ bounds, ...claim }) => ({ ...claim, ...(bounds ? { bounds } : {}) }))
+
+export const terms = fc.record({
+  capacity: fc.integer({ min: 1, max: 12 }),
+  capacityBytes: fc.constantFrom(10, 1_000),
+  retention: fc.record({
+    terminalMs: fc.constantFrom(0, 1_000, 100_000),
+    maxTerminal: fc.integer({ min: 0, max: 5 }),
+    deadLetterMs: fc.constantFrom(0, 5_000, 100_000),
+    maxDeadLetters: fc.integer({ min: 0, max: 5 }),
+  }),
+})
+
+/** Forward mostly; a little back, which counts for nothing; far back, which is a step. */
+export const passes = fc.oneof(
+  { weight: 8, arbitrary: fc.constantFrom(1, 499, 500, 1_000, 5_000, 30_000) },
+  { weight: 1, arbitrary: fc.constantFrom(100_000, 3_600_000) },
+  { weight: 1, arbitrary: fc.constantFrom(-1, -700, -60_000) },
+  { weight: 1, arbitrary: fc.constantFrom(-60_001, -90_000, -3_600_000) },
+)

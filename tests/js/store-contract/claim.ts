@@ -1,0 +1,275 @@
+import { expect, test } from 'vitest'
+import { LANES_SHOWN, laneName, SWEEP } from '../../../js/stores/store.ts'
+import { claimOf, idOf, idsOf, LEASE_MS, type Open, ORIGIN, OTHER, retryIn, SUCCEEDED, setup } from './kit.ts'
+
+/** What is claimed, in which order, within which limits, and what a turn says of the rest. */
+export function claimRules(open: Open): void {
+  const third = 'https://third.test'
+
+  test('a claim takes what is due, as many as it asks for, and says whether there is more', async () => {
+    const { add, turn } = await setup(open)
+    await add({}, {}, {}, { dueInMs: 1_000 })
+    const first = await turn({ claim: claimOf({ limit: 2 }) })
+    expect([idsOf(first.claimed), first.nextInMs]).toEqual([[idOf(1), idOf(2)], 0])
+    const second = await turn({ claim: claimOf({ limit: 2 }) })
+    expect([idsOf(second.claimed), second.nextInMs]).toEqual([[idOf(3)], 1_000])
+  })
+
+  test('within a lane: priority, then due first, then enqueued first', async () => {
+    const { add, claim, pass } = await setup(open)
+    await add({ dueInMs: 2 }, { dueInMs: 1 }, { dueInMs: 1 }, { dueInMs: 3, priority: 1 }, { priority: -1 })
+    pass(3)
+    expect(idsOf(await claim())).toEqual([4, 2, 3, 1, 5].map(idOf))
+  })
+
+  test('between lanes: priority, then served longest ago, then due first, then by name', async () => {
+    const { add, claim, pass } = await setup(open)
+    await add(
+      { origin: third, dueInMs: 1 },
+      { origin: third },
+      { origin: OTHER },
+      { origin: ORIGIN },
+      { origin: ORIGIN },
+    )
+    await add({ origin: ORIGIN, priority: 1 })
+    pass(1)
+    expect(idsOf(await claim())).toEqual([6, 3, 2, 4, 1, 5].map(idOf))
+  })
+
+  test('L4 a lane with many tasks does not delay another', async () => {
+    const { add, claim } = await setup(open)
+    await add(...Array.from({ length: 20 }, () => ({})), { origin: OTHER })
+    const ids = [...idsOf(await claim({ limit: 1 })), ...idsOf(await claim({ limit: 1 }))]
+    expect(ids).toEqual([idOf(1), idOf(21)])
+  })
+
+  test('a lane keeps its turn while a task of it is left, ended or not', async () => {
+    const { add, claim, settle, store } = await setup(open)
+    await add({ origin: OTHER }, {}, {})
+    const [, first] = [await claim({ limit: 1 }), await claim({ limit: 1 })]
+    expect(idsOf(first)).toEqual([idOf(1)])
+    for (const { lease } of first) await settle(lease, SUCCEEDED)
+    await add({ origin: OTHER })
+    // the other lane was served before this one
+    expect(idsOf(await claim({ limit: 1 }))).toEqual([idOf(3)])
+    await store.purge({})
+    await add({}, { origin: OTHER })
+    expect(idsOf(await claim({ limit: 1 }))).toEqual([idOf(5)])
+  })
+
+  test('a lane that has nothing left but its hold was never served, and is shown while it is held', async () => {
+    const { add, claim, settle, store, turn, pass } = await setup(open)
+    await add({ origin: OTHER, priority: 1 }, {})
+    const [, second] = await claim()
+    if (!second) throw new Error('two are due')
+    await settle(second.lease, SUCCEEDED, { holdLaneForMs: 1_000 })
+    await store.purge({ taskId: idOf(2) })
+    const shown = (await turn()).lanes.find(({ lane }) => lane === ORIGIN)
+    expect(shown).toEqual({ lane: ORIGIN, pending: 0, inFlight: 0, nextInMs: null, heldForMs: 1_000 })
+    await add({}, { origin: OTHER })
+    pass(1_000)
+    expect(idsOf(await claim({ limit: 1 }))).toEqual([idOf(3)])
+    expect((await turn()).lanes.find(({ lane }) => lane === ORIGIN)?.heldForMs).toBe(0)
+  })
+
+  test('a lane whose tasks have all ended is not shown', async () => {
+    const { add, store, turn } = await setup(open)
+    await add({})
+    await store.cancel(idOf(1))
+    expect((await turn()).lanes).toEqual([])
+  })
+
+  test('S7 no more than total in flight, over all owners and principals', async () => {
+    const { add, turn, claim, settle } = await setup(open)
+    await add({ principal: 'ann' }, {}, {}, {})
+    await claim({ principal: 'ann' }, 'another')
+    const limited = await turn({ claim: claimOf({ total: 2 }) })
+    expect(idsOf(limited.claimed)).toEqual([idOf(2)])
+    expect(limited).toMatchObject({ blockedByLimit: true, nextInMs: LEASE_MS })
+    for (const { lease } of limited.claimed) await settle(lease, SUCCEEDED)
+    expect(idsOf(await claim({ total: 2 }))).toEqual([idOf(3)])
+  })
+
+  test('S7 no more than perLane in flight in a lane, and another lane goes on', async () => {
+    const { add, turn } = await setup(open)
+    await add({}, {}, {}, { origin: OTHER })
+    const { claimed, blockedByLimit } = await turn({ claim: claimOf({ perLane: 2 }) })
+    expect([idsOf(claimed), blockedByLimit]).toEqual([[idOf(1), idOf(4), idOf(2)], true])
+  })
+
+  test('blockedByLimit is said of what is due, not of what is yet to be', async () => {
+    const { add, turn } = await setup(open)
+    await add({}, { dueInMs: 500 })
+    expect(await turn({ claim: claimOf({ total: 1 }) })).toMatchObject({ blockedByLimit: false, nextInMs: 500 })
+  })
+
+  test('a list of lanes: only these, and of each no more than it says', async () => {
+    const { add, turn } = await setup(open)
+    await add({}, {}, {}, { origin: OTHER }, { origin: third })
+    const lanes = [
+      { lane: ORIGIN, max: 2 },
+      { lane: OTHER, max: 0 },
+    ]
+    const { claimed, ...rest } = await turn({ claim: claimOf({ lanes }) })
+    expect(idsOf(claimed)).toEqual([idOf(1), idOf(2)])
+    expect(rest.lanes.map(({ lane }) => lane)).toEqual([ORIGIN])
+    expect(rest).toMatchObject({ blockedByLimit: false, nextInMs: LEASE_MS })
+  })
+
+  test('bounds of a claim of any lane: these no more than so, the others as they come', async () => {
+    const { add, turn } = await setup(open)
+    await add({}, {}, { origin: OTHER }, { origin: third }, { origin: third })
+    const bounds = [
+      { lane: ORIGIN, max: 1 },
+      { lane: OTHER, max: 0 },
+    ]
+    const { claimed, lanes, nextInMs } = await turn({ claim: claimOf({ bounds }) })
+    expect(idsOf(claimed)).toEqual([idOf(1), idOf(4), idOf(5)])
+    expect(lanes.map(({ lane }) => lane)).toEqual([ORIGIN, third])
+    expect(nextInMs).toBe(LEASE_MS)
+  })
+
+  test('what a bounded lane has due later is asked for then, unless it is bounded to 0', async () => {
+    const { add, turn } = await setup(open)
+    await add({}, { dueInMs: 500 }, { origin: OTHER, dueInMs: 100 })
+    const bounds = [
+      { lane: ORIGIN, max: 1 },
+      { lane: OTHER, max: 0 },
+    ]
+    expect((await turn({ claim: claimOf({ bounds }) })).nextInMs).toBe(500)
+  })
+
+  test('S16 a claim takes only tasks of its principal, whatever lanes it names', async () => {
+    const { add, claim } = await setup(open)
+    await add({ principal: 'ann' }, { principal: '' }, {})
+    const lane = laneName('ann', ORIGIN)
+    expect(idsOf(await claim({ lanes: [{ lane, max: 9 }] }))).toEqual([])
+    expect(idsOf(await claim())).toEqual([idOf(3)])
+    expect(idsOf(await claim({ principal: '' }))).toEqual([idOf(2)])
+    expect(idsOf(await claim({ principal: 'ann', lanes: [{ lane, max: 9 }] }))).toEqual([idOf(1)])
+  })
+
+  test('tasks of a live home are left to it', async () => {
+    const { add, turn } = await setup(open)
+    await add({ home: 'tab' }, { home: 'gone' }, {})
+    const pump = await turn({ owner: 'pump', claim: claimOf({ skipHomes: ['tab'] }) })
+    expect([idsOf(pump.claimed), pump.blockedByLimit, pump.nextInMs]).toEqual([[idOf(2), idOf(3)], false, LEASE_MS])
+    const home = await turn({ owner: 'tab', claim: claimOf({ skipHomes: ['tab'] }) })
+    expect(idsOf(home.claimed)).toEqual([idOf(1)])
+  })
+
+  test('S8 a due task past its deadline, or without an attempt left, ends, and the next is claimed', async () => {
+    const { add, turn } = await setup(open)
+    await add({ attemptNumber: 5 }, { deadlineInMs: -1, deadlineReason: 'expired' }, {})
+    const { claimed, ended } = await turn({ claim: claimOf({ limit: 1 }) })
+    expect(idsOf(claimed)).toEqual([idOf(3)])
+    expect(ended.map(({ taskId, status, reason }) => [taskId, status, reason])).toEqual([
+      [idOf(2), 'EXHAUSTED', 'expired'],
+      [idOf(1), 'EXHAUSTED', 'max_attempts'],
+    ])
+  })
+
+  test('a claim that ends too many asks to be called again', async () => {
+    const { add, turn } = await setup(open)
+    await add(...Array.from({ length: SWEEP + 2 }, () => ({ attemptNumber: 5 })), { priority: -1 })
+    expect(await turn({ claim: claimOf() })).toMatchObject({ ended: { length: SWEEP }, claimed: [], nextInMs: 0 })
+    expect(await turn({ claim: claimOf() })).toMatchObject({ ended: { length: 2 }, claimed: { length: 1 } })
+  })
+
+  test('S19 tasks of one order run one after another, as enqueued', async () => {
+    const { add, claim, settle } = await setup(open)
+    await add({ orderKey: 'o', dueInMs: 0 }, { orderKey: 'o', priority: 9 }, { orderKey: 'o', origin: OTHER })
+    const seen: (readonly string[])[] = []
+    for (const next of [retryIn(0), SUCCEEDED, { kind: 'exhausted', reason: 'vetoed' } as const, SUCCEEDED]) {
+      const claimed = await claim()
+      seen.push(idsOf(claimed))
+      for (const { lease } of claimed) await settle(lease, next)
+    }
+    expect(seen).toEqual([1, 1, 2, 3].map((n) => [idOf(n)]))
+  })
+
+  test('S19 one that waits or is parked keeps its order waiting; another order and another principal go on', async () => {
+    const { add, claim, settle, get } = await setup(open)
+    await add({ orderKey: 'o' }, { orderKey: 'o' }, { orderKey: 'p' }, { orderKey: 'o', principal: 'ann' })
+    const [first, other] = await claim()
+    if (!first || !other) throw new Error('two orders')
+    expect(idsOf([first, other])).toEqual([idOf(1), idOf(3)])
+    await settle(first.lease, { kind: 'release', delayMs: 0, refund: true, park: true })
+    expect(await claim()).toEqual([])
+    expect((await get(idOf(2))).dueAt).toBeNull()
+    expect(idsOf(await claim({ principal: 'ann' }))).toEqual([idOf(4)])
+  })
+
+  test('S19 the end of one that is behind changes nothing for the first', async () => {
+    const { add, lease, settle, store, get } = await setup(open)
+    await add({ orderKey: 'o' }, { orderKey: 'o' }, { orderKey: 'o' })
+    const held = await lease()
+    await store.cancel(idOf(2))
+    expect(await get(idOf(1))).toMatchObject({ status: 'IN_FLIGHT', dueAt: null })
+    await settle(held, { kind: 'release', delayMs: 0, refund: true, park: true })
+    await store.cancel(idOf(3))
+    expect(await get(idOf(1))).toMatchObject({ parked: true, dueAt: null })
+  })
+
+  test('S9 whose turn it becomes is due when it was going to be, or at once', async () => {
+    const { add, clock, get, store, pass } = await setup(open)
+    await add({ orderKey: 'o', dueInMs: 9_000 }, { orderKey: 'o', dueInMs: 1_000 }, { orderKey: 'o', dueInMs: 5_000 })
+    const startAt = clock.now()
+    pass(2_000)
+    await store.cancel(idOf(1))
+    expect((await get(idOf(2))).dueAt).toBe(startAt + 2_000)
+    await store.purge({ taskId: idOf(2) })
+    expect((await get(idOf(3))).dueAt).toBe(startAt + 5_000)
+  })
+
+  test('lanes: what each has pending and in flight, the soonest first, then by name', async () => {
+    const { add, turn, claim } = await setup(open)
+    await add(
+      { origin: third, dueInMs: 9 },
+      { origin: OTHER, dueInMs: 9 },
+      { dueInMs: 20 },
+      { origin: 'https://z.test' },
+    )
+    await claim({ limit: 1 })
+    const view = (lane: string, nextInMs: number | null, inFlight = 0) => {
+      return { lane, pending: 1 - inFlight, inFlight, nextInMs, heldForMs: 0 }
+    }
+    expect((await turn({ claim: claimOf() })).lanes).toEqual([
+      view(OTHER, 9),
+      view(third, 9),
+      view(ORIGIN, 20),
+      view('https://z.test', null, 1),
+    ])
+  })
+
+  test('no more lanes than fit are shown', async () => {
+    const { add, turn } = await setup(open)
+    const origins = Array.from({ length: LANES_SHOWN + 3 }, (_, i) => `https://${String(i).padStart(3, '0')}.test`)
+    await add(...origins.map((origin) => ({ origin, dueInMs: 5 })))
+    expect((await turn()).lanes.map(({ lane }) => lane)).toEqual(origins.slice(0, LANES_SHOWN))
+  })
+
+  test('without a claim, what is due now counts in nextInMs, and all lanes are shown', async () => {
+    const { add, turn } = await setup(open)
+    await add({ dueInMs: 50 }, { principal: 'ann' })
+    expect(await turn()).toMatchObject({ nextInMs: 0, lanes: { length: 2 }, blockedByLimit: false, claimed: [] })
+  })
+
+  test('nothing to wait for is said so', async () => {
+    const { turn, clock } = await setup(open)
+    const expected = { now: clock.now(), settled: [], renewed: [], claimed: [], ended: [], lanes: [] }
+    expect(await turn({ claim: claimOf() })).toEqual({ ...expected, nextInMs: null, blockedByLimit: false })
+  })
+
+  test('L1 with a healthy server every task ends', async () => {
+    const { add, claim, settle, pass, turn, store } = await setup(open)
+    await add(...Array.from({ length: 30 }, (_, i) => ({ dueInMs: i % 7, origin: i % 2 ? ORIGIN : OTHER })))
+    for (let round = 0; round < 60; round++) {
+      for (const { lease } of await claim({ limit: 3, total: 3, perLane: 2 })) {
+        await settle(lease, lease.token % 3 ? SUCCEEDED : retryIn(2))
+      }
+      pass((await turn({ claim: claimOf({ limit: 0 }) })).nextInMs ?? 0)
+    }
+    expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0, succeeded: 30 })
+  })
+}

@@ -1,0 +1,218 @@
+// The commands of the model-based part: each does the same to both stores, and tells the world what came of it.
+import fc from 'fast-check'
+import type { Lease, Settlement, TaskStore } from '../../../js/stores/store.ts'
+import * as any from './arbitraries.ts'
+import { logOf } from './kit.ts'
+import type { World } from './world.ts'
+
+class Command implements fc.AsyncCommand<object, World> {
+  readonly #what: string
+  readonly #work: (world: World) => Promise<void>
+
+  constructor(what: string, given: unknown, work: (world: World) => Promise<void>) {
+    this.#what = `${what}(${fc.stringify(given)})`
+    this.#work = work
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  async run(_: object, world: World): Promise<void> {
+    await this.#work(world)
+    await world.check()
+  }
+
+  toString(): string {
+    return this.#what
+  }
+}
+
+const command = <T>(
+  what: string,
+  given: fc.Arbitrary<T>,
+  work: (world: World, given: T) => Promise<unknown>,
+): fc.Arbitrary<fc.AsyncCommand<object, World>> =>
+  given.map((value) => {
+    return new Command(what, value, async (world) => {
+      await work(world, value)
+    })
+  })
+
+interface Pick {
+  readonly back: number
+  readonly madeUp: boolean
+}
+
+const targetOf = (world: World, target: Pick | string) =>
+  typeof target === 'string' ? target : (picked(world, target)?.taskId ?? 'nobody')
+
+function picked({ leases }: World, { back, madeUp }: Pick): Lease | undefined {
+  const lease = leases.at(-1 - (back % Math.max(1, leases.length)))
+  return lease && madeUp ? { ...lease, token: lease.token + 1_000 } : lease
+}
+
+/** One lease is settled at most once in a step, and not renewed as well: nobody would. */
+function chosen<T extends { readonly pick: Pick }>(world: World, wanted: readonly T[], taken: Set<string>) {
+  return wanted.flatMap((each) => {
+    const lease = picked(world, each.pick)
+    if (!lease || taken.has(lease.taskId)) return []
+    taken.add(lease.taskId)
+    return [{ ...each, lease }]
+  })
+}
+
+const steps = fc.record({
+  owner: any.owners,
+  settle: fc.array(any.settlements, { maxLength: 3 }),
+  renew: fc.array(fc.record({ pick: any.picks, forMs: fc.constantFrom(1_000, 30_000) }), { maxLength: 2 }),
+  claim: fc.option(any.claims, { freq: 5 }),
+})
+
+const turn = command('turn', steps, async (world, { owner, claim, ...wanted }) => {
+  const taken = new Set<string>()
+  const settle = chosen(world, wanted.settle, taken).map(({ lease, next, holdLaneForMs, sent, status }): Settlement => {
+    const log = logOf(lease.taskId, { responseStatus: sent ? status : null, attemptNumber: lease.token })
+    return { lease, next, log, ...(holdLaneForMs > 0 ? { holdLaneForMs } : {}) }
+  })
+  const renew = chosen(world, wanted.renew, taken).map(({ lease, forMs }) => ({ ...lease, forMs }))
+  const answer = await world.step((store) => store.turn({ owner, settle, renew, claim }))
+  world.settled(settle, answer, renew)
+  if (claim) await world.claimed(answer, claim)
+  for (const taskId of taken) await world.both((store) => store.attempts(taskId, { limit: 200 }))
+})
+
+const claimOnly = command(
+  'claim',
+  fc.record({ owner: any.owners, claim: any.claims }),
+  async (world, { owner, claim }) => {
+    const answer = await world.step((store) => store.turn({ owner, settle: [], renew: [], claim }))
+    await world.claimed(answer, claim)
+  },
+)
+
+const enqueue = command(
+  'enqueue',
+  fc.record({ tasks: fc.array(any.tasks, { minLength: 1, maxLength: 6 }), lease: any.enqueueLeases }),
+  async (world, { tasks, lease }) => {
+    world.enqueued(await world.step((store) => store.enqueue(tasks, lease)), lease?.leaseMs)
+  },
+)
+
+const cancel = command(
+  'cancel',
+  fc.record({ target: any.targets, as: fc.option(fc.constant('wait_exceeded' as const), { nil: undefined, freq: 2 }) }),
+  (world, { target, as }) => {
+    const taskId = targetOf(world, target)
+    return world.step((store) => store.cancel(taskId, as))
+  },
+)
+
+const redrive = command(
+  'redrive',
+  fc.record({
+    taskIds: fc.array(any.ids, { minLength: 10, maxLength: 20 }),
+    options: fc.record(
+      {
+        spacingMs: fc.constantFrom(0, 500),
+        acceptDuplicateRisk: fc.boolean(),
+        policies: fc.array(any.policies, { maxLength: 1 }),
+      },
+      { requiredKeys: ['spacingMs', 'acceptDuplicateRisk'] },
+    ),
+  }),
+  (world, { taskIds, options }) => world.step((store) => store.redrive(taskIds, options)),
+)
+
+const flush = command('flush', fc.option(any.lanes, { nil: undefined }), (world, lane) => {
+  return world.step((store) => store.flush(lane))
+})
+
+const unparks = fc.record({ principal: any.principals, lane: any.lanes }, { requiredKeys: [] })
+const unpark = command('unpark', unparks, (world, filter) => world.step((store) => store.unpark(filter)))
+
+const purges = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ taskId: any.ids }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ principal: any.principals, status: any.statuses }, { requiredKeys: ['status'] }),
+  },
+  { weight: 1, arbitrary: fc.constant({}) },
+)
+const purge = command('purge', purges, (world, filter) => world.step((store) => store.purge(filter)))
+
+const pass = command('pass', any.passes, async ({ clock }, ms) => clock.step(ms))
+
+const configure = command('configure', any.terms, async ({ store, reference }, terms) => {
+  if (!store.configure) return
+  store.configure(terms)
+  reference.configure?.(terms)
+})
+
+const homes = command(
+  'homes',
+  fc.record({ owner: any.owners, forMs: fc.constantFrom(0, 1_000, 60_000) }),
+  async (world, { owner, forMs }) => {
+    const { store, reference } = world
+    if (!store.homes || !reference.homes) return
+    await world.step(async ({ homes }) => homes?.hold(owner, forMs))
+    await world.step(async ({ homes }) => homes?.live())
+  },
+)
+
+const look = command(
+  'look',
+  fc.record({
+    target: any.targets,
+    key: any.keys,
+    of: fc.option(any.principals, { nil: undefined }),
+    filter: fc.record(
+      { status: any.statuses, principal: any.principals, origin: fc.constant('https://a.test'), cursor: any.ids },
+      { requiredKeys: [] },
+    ),
+    limit: fc.integer({ min: 1, max: 4 }),
+  }),
+  async (world, { target, key, of, filter, limit }) => {
+    const taskId = targetOf(world, target)
+    await world.both((store) => store.get(taskId))
+    await world.both(async (store) => bytesOf(await store.body(taskId)))
+    await world.both((store) => store.find(key, of))
+    await world.both(async (store) => (await store.list({ ...filter, limit })).tasks)
+    await world.both(async (store) => allAttempts(store, taskId, limit))
+  },
+)
+
+const bytesOf = (body: Uint8Array | undefined) => body && [...body]
+
+async function allAttempts(store: TaskStore, taskId: string, limit: number): Promise<unknown[]> {
+  const seen: unknown[] = []
+  let cursor: string | undefined
+  do {
+    const page = await store.attempts(taskId, { limit, ...(cursor === undefined ? {} : { cursor }) })
+    seen.push(...page.attempts)
+    cursor = page.cursor
+  } while (cursor !== undefined)
+  return seen
+}
+
+const weighted = (weight: number, arbitrary: fc.Arbitrary<fc.AsyncCommand<object, World>>) =>
+  Array.from({ length: weight }, () => arbitrary)
+
+/** What is done most is here more than once: every kind is drawn as often as it stands here. */
+export const commands: fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> = fc.commands(
+  [
+    ...weighted(6, enqueue),
+    ...weighted(9, turn),
+    ...weighted(5, claimOnly),
+    ...weighted(6, pass),
+    ...weighted(2, cancel),
+    ...weighted(2, redrive),
+    ...weighted(2, look),
+    ...weighted(2, unpark),
+    flush,
+    purge,
+    configure,
+    homes,
+  ],
+  { maxCommands: 60, size: 'max' },
+)

@@ -1,0 +1,266 @@
+import { expect, test } from 'vitest'
+import { RECORD_SCHEMA } from '../../../js/stores/store.ts'
+import {
+  claimOf,
+  idOf,
+  idsOf,
+  LEASE_MS,
+  NOT_RETRYABLE,
+  newTask,
+  type Open,
+  OTHER,
+  retryIn,
+  SUCCEEDED,
+  setup,
+  ZERO,
+} from './kit.ts'
+
+/** Who is taken, who is known, who is refused. */
+export function enqueueRules(open: Open): void {
+  const wish = { owner: 'runner', leaseMs: LEASE_MS }
+
+  test('S1 an enqueued task is pending, as it was given', async () => {
+    const { store, clock, enqueue, get } = await setup(open)
+    const body = new Uint8Array([1, 2, 3])
+    const task = newTask(1, { body, dueInMs: 500, ageMs: 40, deadlineInMs: 9_000, deadlineReason: 'expired', marks: 5 })
+    expect(await enqueue(task)).toEqual({ taskId: task.taskId, outcome: 'stored' })
+    const now = clock.now()
+    const { body: _, dueInMs, deadlineInMs, ageMs, ...rest } = task
+    expect(await get(task.taskId)).toEqual({
+      ...rest,
+      status: 'PENDING',
+      createdAt: now - 40,
+      dueAt: now + 500,
+      deadlineAt: now + 9_000,
+      refunds: 0,
+      parked: false,
+      bodyBytes: 3,
+    })
+    expect(await store.body(task.taskId)).toEqual(body)
+    expect(await store.counts()).toEqual({ ...ZERO, pending: 1, bytes: 3 })
+  })
+
+  test('a deadline that is none stays none', async () => {
+    const { enqueue, get } = await setup(open)
+    await enqueue(newTask(1, { deadlineInMs: Number.POSITIVE_INFINITY }))
+    expect((await get(idOf(1))).deadlineAt).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  test('what was given and what is got are copies', async () => {
+    const { store, get } = await setup(open)
+    const headers = { accept: 'text/plain' }
+    const body = new Uint8Array([1])
+    await store.enqueue([newTask(1, { headers, body })])
+    headers.accept = 'changed'
+    body[0] = 9
+    const got = await get(idOf(1))
+    Object.assign(got.headers, { accept: 'changed too' })
+    ;(await store.body(idOf(1)))?.fill(8)
+    expect((await get(idOf(1))).headers).toEqual({ accept: 'text/plain' })
+    expect(await store.body(idOf(1))).toEqual(new Uint8Array([1]))
+  })
+
+  test('S14 the same task twice is one, and the second is a duplicate', async () => {
+    const { store, enqueue } = await setup(open)
+    await enqueue(newTask(1))
+    expect(await enqueue(newTask(1, { fingerprint: 'another' }))).toEqual({ taskId: idOf(1), outcome: 'duplicate' })
+    expect((await store.counts()).pending).toBe(1)
+  })
+
+  test('a task with a known key and the same request is a duplicate of it', async () => {
+    const { store, enqueue } = await setup(open)
+    await enqueue(newTask(1, { idempotencyKey: 'k' }))
+    expect(await enqueue(newTask(2, { idempotencyKey: 'k' }))).toEqual({ taskId: idOf(1), outcome: 'duplicate' })
+    expect(await store.get(idOf(2))).toBeUndefined()
+  })
+
+  test('S6 a known key with another request is refused, and nothing changes', async () => {
+    const { store, enqueue, get } = await setup(open)
+    await enqueue(newTask(1, { idempotencyKey: 'k' }))
+    const [task, counts] = [await get(idOf(1)), await store.counts()]
+    const outcome = await enqueue(newTask(2, { idempotencyKey: 'k', fingerprint: 'another' }))
+    expect(outcome).toEqual({ taskId: idOf(1), outcome: 'conflict' })
+    expect([await get(idOf(1)), await store.counts(), await store.get(idOf(2))]).toEqual([task, counts, undefined])
+  })
+
+  test('one key of two principals is two keys, and no key is no key', async () => {
+    const { add, store } = await setup(open)
+    await add(
+      { idempotencyKey: 'k' },
+      { idempotencyKey: 'k', principal: 'ann' },
+      { idempotencyKey: 'k', principal: '' },
+    )
+    await add({ idempotencyKey: null }, { idempotencyKey: null })
+    expect((await store.counts()).pending).toBe(5)
+  })
+
+  test.for([
+    ['succeeded', SUCCEEDED],
+    ['was given up', NOT_RETRYABLE],
+  ] as const)('a task that %s keeps its key until it is purged', async ([, next]) => {
+    const { add, finish, enqueue, store } = await setup(open)
+    await add({ idempotencyKey: 'k' })
+    await finish(idOf(1), next)
+    const again = newTask(2, { idempotencyKey: 'k' })
+    expect((await enqueue(again)).outcome).toBe('duplicate')
+    await store.purge({ taskId: idOf(1) })
+    expect((await enqueue(again)).outcome).toBe('stored')
+  })
+
+  test('a cancelled task gives its key up', async () => {
+    const { add, enqueue, store } = await setup(open)
+    await add({ idempotencyKey: 'k' })
+    await store.cancel(idOf(1))
+    expect((await enqueue(newTask(2, { idempotencyKey: 'k', fingerprint: 'another' }))).outcome).toBe('stored')
+  })
+
+  test('tasks of one call see those before them', async () => {
+    const { store } = await setup(open, { capacity: 2 })
+    const tasks = [newTask(1), newTask(2, { idempotencyKey: 'key-1' }), newTask(1), newTask(3), newTask(4)]
+    const outcomes = (await store.enqueue(tasks)).map(({ outcome }) => outcome)
+    expect(outcomes).toEqual(['stored', 'duplicate', 'duplicate', 'stored', 'full'])
+  })
+
+  test('S17 a full store refuses the new one and keeps the others', async () => {
+    const { add, enqueue, store, lease } = await setup(open, { capacity: 2 })
+    await add({}, { dueInMs: 1_000 })
+    const first = await lease()
+    expect(await enqueue(newTask(9))).toEqual({ taskId: idOf(9), outcome: 'full' })
+    expect(await store.counts()).toEqual({ ...ZERO, pending: 1, inFlight: 1 })
+    await store.cancel(idOf(2))
+    expect((await enqueue(newTask(9))).outcome).toBe('stored')
+    expect(first.taskId).toBe(idOf(1))
+  })
+
+  test('S17 bodies that would pass capacityBytes are refused, to the byte', async () => {
+    const { enqueue, store, lease, settle } = await setup(open, { capacityBytes: 10 })
+    const bytes = (n: number) => ({ body: new Uint8Array(n) })
+    expect((await enqueue(newTask(1, bytes(6)))).outcome).toBe('stored')
+    expect((await enqueue(newTask(2, bytes(5)))).outcome).toBe('full')
+    expect((await enqueue(newTask(3, { ...bytes(4), dueInMs: 1_000 }))).outcome).toBe('stored')
+    expect((await store.counts()).bytes).toBe(10)
+    const held = await lease()
+    expect((await store.counts()).bytes).toBe(10)
+    await settle(held, NOT_RETRYABLE)
+    expect((await store.counts()).bytes).toBe(4)
+    expect((await enqueue(newTask(2, bytes(6)))).outcome).toBe('stored')
+  })
+
+  test('a known task is a duplicate in a full store too', async () => {
+    const { enqueue } = await setup(open, { capacity: 1 })
+    await enqueue(newTask(1))
+    expect((await enqueue(newTask(1))).outcome).toBe('duplicate')
+    expect((await enqueue(newTask(2, { idempotencyKey: 'key-1', fingerprint: 'x' }))).outcome).toBe('conflict')
+  })
+
+  test('configure sets what may be kept from now on, and what is there stays', async () => {
+    const { add, enqueue, store } = await setup(open)
+    if (!store.configure) return
+    await add({}, {}, {})
+    const retention = { terminalMs: 1_000, maxTerminal: 1, deadLetterMs: 1_000, maxDeadLetters: 1 }
+    store.configure({ capacity: 2, capacityBytes: 1_000, retention })
+    expect((await enqueue(newTask(9))).outcome).toBe('full')
+    expect((await store.counts()).pending).toBe(3)
+  })
+
+  test('with a lease, what may start now is claimed in the same step', async () => {
+    const { enqueue, get } = await setup(open)
+    const lease = { taskId: idOf(1), token: 1, forMs: LEASE_MS }
+    expect(await enqueue(newTask(1), wish)).toEqual({ taskId: idOf(1), outcome: 'stored', lease })
+    expect(await get(idOf(1))).toMatchObject({ status: 'IN_FLIGHT', attemptNumber: 1, dueAt: null })
+  })
+
+  test('S14 an enqueue whose answer was lost gives the same owner the same lease, for what is left of it', async () => {
+    const { enqueue, pass, get } = await setup(open)
+    await enqueue(newTask(1), wish)
+    pass(1_000)
+    const again = await enqueue(newTask(1), wish)
+    expect(again).toEqual({
+      taskId: idOf(1),
+      outcome: 'duplicate',
+      lease: { taskId: idOf(1), token: 1, forMs: LEASE_MS - 1_000 },
+    })
+    expect((await enqueue(newTask(1), { ...wish, owner: 'another' })).lease).toBeUndefined()
+    expect((await get(idOf(1))).attemptNumber).toBe(1)
+    pass(LEASE_MS)
+    expect((await enqueue(newTask(1), wish)).lease).toBeUndefined()
+  })
+
+  test.for([
+    ['is not due yet', { dueInMs: 1 }, {}],
+    ['has no attempt left', { attemptNumber: 5 }, {}],
+    ['is past its deadline', { deadlineInMs: -1 }, {}],
+    ['cannot be read', { schema: RECORD_SCHEMA + 1 }, {}],
+    ['would pass the total', { origin: OTHER }, { total: 1 }],
+    ['would pass the limit of its lane', {}, { perLane: 1 }],
+    ['is behind another of its order', { orderKey: 'o' }, {}],
+  ] as const)('S8 with a lease, a task that %s is stored without one', async ([, task, limits]) => {
+    const { enqueue } = await setup(open)
+    expect((await enqueue(newTask(1, { orderKey: 'o' }), wish)).lease).toBeDefined()
+    expect(await enqueue(newTask(2, task), { ...wish, ...limits })).toEqual({ taskId: idOf(2), outcome: 'stored' })
+  })
+
+  test('S9 with a lease, a task of a held lane waits', async () => {
+    const { enqueue, turn, pass } = await setup(open)
+    const { lease } = await enqueue(newTask(1), wish)
+    if (!lease) throw new Error('no lease')
+    const log = {
+      taskId: idOf(1),
+      attemptNumber: 1,
+      startedAt: 0,
+      durationMs: 1,
+      responseStatus: 429,
+      errorMessage: null,
+      decision: '',
+    }
+    await turn({ settle: [{ lease, log, next: retryIn(0), holdLaneForMs: 1_000 }] })
+    expect((await enqueue(newTask(2), wish)).lease).toBeUndefined()
+    expect((await enqueue(newTask(3, { origin: OTHER }), wish)).lease).toBeDefined()
+    pass(1_000)
+    expect((await enqueue(newTask(4), wish)).lease).toBeDefined()
+  })
+
+  test('S20 a record of a later version is not claimed, counted once, and not deleted', async () => {
+    const { add, turn, store, pass, claim } = await setup(open)
+    await add({ schema: RECORD_SCHEMA + 1, deadlineInMs: 1_000 }, {})
+    const first = await turn({ claim: claimOf() })
+    expect([idsOf(first.claimed), first.unreadable]).toEqual([[idOf(2)], 1])
+    expect((await turn({ claim: claimOf() })).unreadable).toBeUndefined()
+    pass(31 * 86_400_000)
+    expect((await turn({ claim: claimOf() })).unreadable).toBeUndefined()
+    expect((await store.counts()).pending).toBe(1)
+    const answers = [
+      await store.cancel(idOf(1)),
+      await store.flush(),
+      await store.get(idOf(1)),
+      await store.body(idOf(1)),
+    ]
+    expect(answers).toEqual(['gone', 0, undefined, undefined])
+    expect((await store.list({ status: 'PENDING', limit: 10 })).tasks).toEqual([])
+    expect(await claim()).toEqual([])
+    expect(await store.purge({ taskId: idOf(1) })).toBe(1)
+  })
+
+  test('S19 S20 one that was put aside behind others stays so when its turn comes, and keeps those behind it', async () => {
+    const { add, turn, pass, store, get } = await setup(open)
+    await add({ orderKey: 'o', dueInMs: 9_000 }, { orderKey: 'o', deadlineInMs: 1_000, schema: RECORD_SCHEMA + 1 })
+    await add({ orderKey: 'o' })
+    pass(1_001)
+    expect((await turn()).unreadable).toBe(1)
+    await store.cancel(idOf(1))
+    const { claimed, unreadable } = await turn({ claim: claimOf() })
+    expect([claimed, unreadable, (await get(idOf(3))).dueAt]).toEqual([[], undefined, null])
+    await store.purge({ taskId: idOf(2) })
+    expect(idsOf((await turn({ claim: claimOf() })).claimed)).toEqual([idOf(3)])
+  })
+
+  test('S20 one that passes its deadline unclaimed is put aside, not ended', async () => {
+    const { add, turn, pass, store } = await setup(open)
+    await add({ schema: RECORD_SCHEMA + 1, deadlineInMs: 1_000, dueInMs: 5_000 })
+    expect(await store.flush()).toBe(0)
+    expect((await turn()).nextInMs).toBe(1_001)
+    pass(1_001)
+    expect(await turn()).toMatchObject({ ended: [], unreadable: 1, nextInMs: null })
+    expect((await store.counts()).pending).toBe(1)
+  })
+}

@@ -1,0 +1,167 @@
+// What the tests of the store contract share: a store on a clock that stands still, tasks, and the words for a step.
+import { onTestFinished } from 'vitest'
+import type { Clock } from '../../../js/clock.ts'
+import {
+  type Claim,
+  type Enqueued,
+  type Lease,
+  laneName,
+  type NewTask,
+  RECORD_SCHEMA,
+  type Settlement,
+  type Step,
+  type StoredTask,
+  type StoreTerms,
+  type TaskStore,
+  type Turn,
+} from '../../../js/stores/store.ts'
+import { type FakeClock, fakeClock } from '../../../js/testing/clock.ts'
+import type { AttemptLog } from '../../../js/types.ts'
+
+/** Makes an empty store; terms that are not given are its own. */
+export type Open = (terms: { readonly clock: Clock } & Partial<StoreTerms>) => Promise<TaskStore> | TaskStore
+
+export const LEASE_MS = 30_000
+export const ORIGIN = 'https://api.test'
+export const OTHER = 'https://other.test'
+
+export interface Wanted extends Partial<NewTask> {
+  readonly origin?: string
+}
+
+/** Rises with `n`, as the ids of one maker do. */
+export const idOf = (n: number): string => `00000000-0000-7000-8000-${n.toString(16).padStart(12, '0')}`
+
+export function newTask(n: number, { origin = ORIGIN, ...given }: Wanted = {}): NewTask {
+  const principal = given.principal ?? null
+  return {
+    taskId: idOf(n),
+    idempotencyKey: `key-${n}`,
+    fingerprint: 'print',
+    method: 'POST',
+    targetUrl: `${origin}/orders`,
+    headers: { 'content-type': 'text/plain' },
+    withheldHeaders: ['authorization'],
+    requestInit: { credentials: 'include' },
+    lane: laneName(principal, origin),
+    principal,
+    policy: { policyId: 'default', maxAttempts: 5, totalBudgetMs: 86_400_000, keyTtlMs: 86_400_000 },
+    deadlineInMs: 86_400_000,
+    dueInMs: 0,
+    attemptNumber: 0,
+    phase: -1,
+    previousDelayMs: 0,
+    priority: 0,
+    home: null,
+    schema: RECORD_SCHEMA,
+    ...given,
+  }
+}
+
+export const claimOf = (given: Partial<Claim> = {}): Claim => ({
+  limit: 100,
+  leaseMs: LEASE_MS,
+  total: 1_000,
+  perLane: 1_000,
+  lanes: 'any',
+  principal: null,
+  skipHomes: [],
+  ...given,
+})
+
+export const logOf = (taskId: string, given: Partial<AttemptLog> = {}): AttemptLog => ({
+  taskId,
+  attemptNumber: 1,
+  startedAt: 0,
+  durationMs: 5,
+  responseStatus: 503,
+  errorMessage: null,
+  decision: '503: next',
+  ...given,
+})
+
+export const SUCCEEDED = { kind: 'succeeded' } as const
+export const NOT_RETRYABLE = { kind: 'exhausted', reason: 'not_retryable' } as const
+export const retryIn = (delayMs: number, rest: { serverMs?: number } = {}): Settlement['next'] => ({
+  kind: 'retry',
+  delayMs,
+  ...rest,
+})
+export const releaseIn = (
+  delayMs: number,
+  rest: { refund?: boolean; park?: boolean; serverMs?: number } = {},
+): Settlement['next'] => ({ kind: 'release', delayMs, refund: true, ...rest })
+/** Of an attempt that never left. */
+export const UNSENT: Partial<AttemptLog> = { responseStatus: null }
+
+export const settlementOf = (
+  lease: Lease,
+  next: Settlement['next'],
+  { log, ...rest }: { log?: Partial<AttemptLog>; holdLaneForMs?: number } = {},
+): Settlement => ({ lease, next, log: logOf(lease.taskId, log), ...rest })
+
+export interface Kit {
+  readonly store: TaskStore
+  readonly clock: FakeClock
+  /** Time passes. */
+  pass(ms: number): void
+  /** One store-wide number each; `given` for all of them. */
+  add(...given: readonly Wanted[]): Promise<readonly string[]>
+  enqueue(task: NewTask, lease?: Parameters<TaskStore['enqueue']>[1]): Promise<Enqueued>
+  turn(step?: Partial<Step>): Promise<Turn>
+  claim(given?: Partial<Claim>, owner?: string): Promise<Turn['claimed']>
+  /** Claims what must be the only one that is due. */
+  lease(): Promise<Lease>
+  settle(lease: Lease, next: Settlement['next'], rest?: Parameters<typeof settlementOf>[2]): Promise<string | undefined>
+  get(taskId: string): Promise<StoredTask>
+  /** Ends a task so. */
+  finish(taskId: string, next: Settlement['next']): Promise<void>
+}
+
+export async function setup(open: Open, terms: Partial<StoreTerms> = {}): Promise<Kit> {
+  const clock = fakeClock()
+  const store = await open({ clock, ...terms })
+  onTestFinished(() => store.close())
+  let count = 0
+  const kit: Kit = {
+    store,
+    clock,
+    pass: (ms) => clock.step(ms),
+    async add(...given) {
+      const tasks = given.map((each) => newTask(++count, each))
+      const outcomes = await store.enqueue(tasks)
+      for (const { taskId, outcome } of outcomes) if (outcome !== 'stored') throw new Error(`${taskId}: ${outcome}`)
+      return tasks.map(({ taskId }) => taskId)
+    },
+    async enqueue(task, lease) {
+      const [outcome] = await store.enqueue([task], lease)
+      if (!outcome) throw new Error('no outcome')
+      return outcome
+    },
+    turn: (step = {}) => store.turn({ owner: 'runner', settle: [], renew: [], claim: null, ...step }),
+    claim: async (given, owner = 'runner') => (await kit.turn({ owner, claim: claimOf(given) })).claimed,
+    async lease() {
+      const claimed = await kit.claim()
+      const [first] = claimed
+      if (!first || claimed.length > 1) throw new Error(`${claimed.length} tasks were due`)
+      return first.lease
+    },
+    settle: async (lease, next, rest) => (await kit.turn({ settle: [settlementOf(lease, next, rest)] })).settled[0],
+    async get(taskId) {
+      const task = await store.get(taskId)
+      if (!task) throw new Error(`${taskId} is not here`)
+      return task
+    },
+    async finish(taskId, next) {
+      const claimed = await kit.claim()
+      for (const { lease } of claimed) {
+        await kit.settle(lease, lease.taskId === taskId ? next : releaseIn(0), { log: UNSENT })
+      }
+    },
+  }
+  return kit
+}
+
+export const idsOf = (claimed: Turn['claimed']): readonly string[] => claimed.map(({ task }) => task.taskId)
+
+export const ZERO = { pending: 0, inFlight: 0, succeeded: 0, exhausted: 0, cancelled: 0, purged: 0, bytes: 0 }

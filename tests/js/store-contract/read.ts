@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest'
+import { LOG_LENGTH } from '../../../js/stores/store.ts'
+import { idOf, logOf, type Open, OTHER, releaseIn, retryIn, SUCCEEDED, setup, UNSENT } from './kit.ts'
+
+/** What can be looked up, and what outlives a close. */
+export function readRules(open: Open): void {
+  test('what is not here is undefined', async () => {
+    const { store } = await setup(open)
+    expect([await store.get('nobody'), await store.body('nobody'), await store.find('nothing')]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect(await store.list({ limit: 10 })).toEqual({ tasks: [] })
+  })
+
+  test('a task without a body has none', async () => {
+    const { add, store, get } = await setup(open)
+    await add({})
+    expect([await store.body(idOf(1)), (await get(idOf(1))).bodyBytes]).toEqual([undefined, 0])
+  })
+
+  test('a list goes by rising id, page by page', async () => {
+    const { add, store } = await setup(open)
+    await add({}, {}, {}, {}, {})
+    const first = await store.list({ limit: 2 })
+    expect(first.tasks.map(({ taskId }) => taskId)).toEqual([1, 2].map(idOf))
+    await store.purge({ taskId: idOf(2) })
+    const second = await store.list({ limit: 3, ...(first.cursor ? { cursor: first.cursor } : {}) })
+    expect(second.tasks.map(({ taskId }) => taskId)).toEqual([3, 4, 5].map(idOf))
+    expect(second.cursor).toBeUndefined()
+  })
+
+  test.for([
+    [{ status: 'CANCELLED' }, [2, 4]],
+    [{ principal: 'ann' }, [3, 4]],
+    [{ principal: null }, [1, 2, 5]],
+    [{ origin: OTHER }, [5]],
+    [{ status: 'PENDING', principal: 'ann' }, [3]],
+  ] as const)('a list of %o has %o', async ([filter, expected]) => {
+    const { add, store } = await setup(open)
+    await add({}, {}, { principal: 'ann' }, { principal: 'ann' }, { origin: OTHER })
+    for (const n of [2, 4]) await store.cancel(idOf(n))
+    const { tasks, cursor } = await store.list({ ...filter, limit: expected.length })
+    expect([tasks.map(({ taskId }) => taskId), cursor]).toEqual([expected.map(idOf), undefined])
+    for (const task of tasks) expect(task).toEqual(await store.get(task.taskId))
+  })
+
+  test('a task is found by its key: the youngest that keeps it, of a principal where one is asked for', async () => {
+    const { add, store } = await setup(open)
+    await add({ idempotencyKey: 'k' }, { idempotencyKey: 'k', principal: 'ann' })
+    expect((await store.find('k'))?.taskId).toBe(idOf(2))
+    expect((await store.find('k', null))?.taskId).toBe(idOf(1))
+    expect(await store.find('k', 'bob')).toBeUndefined()
+    await store.cancel(idOf(2))
+    expect((await store.find('k'))?.taskId).toBe(idOf(1))
+  })
+
+  test('S5 one key per task, over its attempts', async () => {
+    const { add, lease, settle, get } = await setup(open)
+    await add({ idempotencyKey: 'k' })
+    await settle(await lease(), { kind: 'retry', delayMs: 0 })
+    const held = await lease()
+    expect((await get(idOf(1))).idempotencyKey).toBe('k')
+    await settle(held, SUCCEEDED)
+    expect((await get(idOf(1))).idempotencyKey).toBe('k')
+  })
+
+  test('S1 nothing is lost by closing, and the next call opens again', async () => {
+    const { add, store, lease, settle, pass } = await setup(open)
+    await add({ body: new Uint8Array([7]) }, { dueInMs: 500 })
+    const held = await lease()
+    const before = [await store.list({ limit: 9 }), await store.counts()]
+    await store.close()
+    expect([await store.list({ limit: 9 }), await store.counts()]).toEqual(before)
+    expect(await store.body(idOf(1))).toEqual(new Uint8Array([7]))
+    expect(await settle(held, SUCCEEDED)).toBe('applied')
+    pass(500)
+    expect((await lease()).token).toBe(held.token + 1)
+    await store.close()
+    await store.close()
+  })
+
+  test('attempts are logged in order, the last hundred, and not what never left', async () => {
+    const { add, lease, settle, store } = await setup(open)
+    const total = LOG_LENGTH + 5
+    await add({ policy: { policyId: 'default', maxAttempts: total + 2 } })
+    await settle(await lease(), releaseIn(0), { log: UNSENT })
+    for (let attemptNumber = 1; attemptNumber <= total; attemptNumber++) {
+      await settle(await lease(), retryIn(0), { log: { attemptNumber } })
+    }
+    const seen: number[] = []
+    for (let cursor: string | undefined, first = true; first || cursor; first = false) {
+      const page = await store.attempts(idOf(1), { limit: 40, ...(cursor ? { cursor } : {}) })
+      seen.push(...page.attempts.map(({ attemptNumber }) => attemptNumber))
+      cursor = page.cursor
+    }
+    expect(seen).toEqual(Array.from({ length: LOG_LENGTH }, (_, i) => i + 1 + total - LOG_LENGTH))
+  })
+
+  test('a page of attempts goes on where the last one ended, though older ones have fallen out', async () => {
+    const { add, lease, settle, store } = await setup(open)
+    await add({ policy: { policyId: 'default', maxAttempts: LOG_LENGTH + 10 } })
+    const attempt = async (attemptNumber: number) => settle(await lease(), retryIn(0), { log: { attemptNumber } })
+    for (let n = 1; n <= LOG_LENGTH; n++) await attempt(n)
+    const { cursor } = await store.attempts(idOf(1), { limit: 50 })
+    if (cursor === undefined) throw new Error('there are more')
+    for (let n = LOG_LENGTH + 1; n <= LOG_LENGTH + 3; n++) await attempt(n)
+    expect((await store.attempts(idOf(1), { limit: 1, cursor })).attempts).toMatchObject([{ attemptNumber: 51 }])
+  })
+
+  test('attempts made before the enqueue come first, without what never left', async () => {
+    const { add, lease, settle, store } = await setup(open)
+    const logs = [1, 2].map((attemptNumber) => logOf(idOf(1), { attemptNumber }))
+    await add({ attemptNumber: 2, log: [...logs, logOf(idOf(1), UNSENT)] })
+    await settle(await lease(), retryIn(1), { log: { attemptNumber: 3, responseStatus: null, errorMessage: 'lost' } })
+    const { attempts } = await store.attempts(idOf(1), { limit: 9 })
+    expect(attempts.map(({ attemptNumber }) => attemptNumber)).toEqual([1, 2, 3])
+    expect(attempts[0]).toEqual(logs[0])
+    expect(await store.attempts('nobody', { limit: 9 })).toEqual({ attempts: [] })
+  })
+}

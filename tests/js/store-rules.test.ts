@@ -1,0 +1,34 @@
+// What stores and queues must mean alike, though neither loads the other.
+import { expect, test } from 'vitest'
+import { limitsOf } from '../../js/limits.ts'
+import { resolveOptions } from '../../js/options.ts'
+import { policyDefaults } from '../../js/policy.ts'
+import { isSpent, redriveDeadline } from '../../js/stores/rules.ts'
+import { resolveTerms } from '../../js/stores/terms.ts'
+
+const { policyId, maxAttempts = 0, totalBudgetMs = 0, keyTtlMs = 0 } = policyDefaults
+const policy = { policyId }
+
+test('a store keeps what a queue keeps, unless told otherwise', () => {
+  const settings = resolveOptions({})
+  const { capacityBytes, retention } = limitsOf(settings)
+  expect(resolveTerms('store', {}).terms).toEqual({ capacity: settings.capacity, capacityBytes, retention })
+})
+
+test.for([{ maxDeadLetters: -1 }, { terminalMs: 0.5 }, { maxTerminal: 1e6 + 1 }, { deadLetterMs: Number.NaN }])(
+  'a store refuses the retention %o as a queue does',
+  (retention) => {
+    expect(() => resolveOptions({ retention })).toThrow(RangeError)
+    expect(() => resolveTerms('store', { retention })).toThrow(RangeError)
+  },
+)
+
+test('a policy that says nothing means to a store what it means to a queue', () => {
+  expect(isSpent({ attemptNumber: maxAttempts - 1, policy })).toBe(false)
+  expect(isSpent({ attemptNumber: maxAttempts, policy })).toBe(true)
+  const now = keyTtlMs * 2
+  const keyed = { idempotencyKey: 'k', firstAttemptAt: now - keyTtlMs }
+  expect(redriveDeadline({ ...keyed, firstAttemptAt: null }, policy, false, now)?.deadlineAt).toBe(now + totalBudgetMs)
+  expect(redriveDeadline(keyed, policy, false, now)?.deadlineAt).toBe(now)
+  expect(redriveDeadline(keyed, policy, false, now + 1)).toBeNull()
+})
