@@ -13,6 +13,7 @@ const benches = {
   loopback: '503, then 200, over real HTTP on loopback',
   scheduling: 'cost of an attempt with 1,000 to 1,000,000 tasks waiting',
   memory: 'bytes per waiting task',
+  stores: 'tasks in a store: taken, run, taken up again, and beside an origin that is held',
   lateness: 'how late a due task starts, and wake-ups while idle',
   'cold-start': 'import and start in a fresh process',
   keys: 'the key of a request beside other SHA-256s, in Node and in Chromium',

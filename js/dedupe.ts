@@ -62,11 +62,11 @@ export class Dedupe {
   /** The task that has this call's key, if there is one. Rejects with IdempotencyConflictError if it is of another request. */
   async find(call: Call): Promise<Task | undefined> {
     for (;;) {
-      const task = call.key ? this.#registry.withKey(call.key, this.#host.now()) : undefined
+      const task = call.key ? this.#registry.withKey(call.principal, call.key, this.#host.now()) : undefined
       if (!task) return undefined
       const same = await this.#same(task, call)
       // it may have ended and gone, or another come, while the two were compared
-      if (this.#registry.withKey(task.key ?? '', this.#host.now()) !== task) continue
+      if (this.#registry.withKey(task.principal, task.key ?? '', this.#host.now()) !== task) continue
       if (same) return task
       const what = `${call.method} ${call.origin}`
       const remedy = 'use a new key for a new request; this one is not kept'

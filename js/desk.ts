@@ -15,7 +15,6 @@ import { showEntries } from './log.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Call } from './request.ts'
 import type { Runner } from './runner.ts'
-import type { TaskStore } from './stores/store.ts'
 import type { Task } from './task.ts'
 import type {
   AttemptLog,
@@ -52,24 +51,25 @@ export class Desk {
     this.#principal = runner.host.settings.principal ?? null
   }
 
-  /** Opens the store, where the queue has one, and takes up what is there. Where that fails, tasks stay in memory. */
+  /** Opens the store, where the queue has one, and takes up what is there. */
   async begin(): Promise<void> {
-    const { store, principal } = this.runner.host.settings
+    const { runner, intake } = this
+    const { store, principal } = runner.host.settings
     if (typeof store === 'object') {
       try {
-        const [{ openStore }] = await Promise.all([this.#loadStore(), this.intake.dedupe.load()])
-        // closed meanwhile
-        if (this.runner.stopped) return
-        this.#stored = await openStore(store as TaskStore, this.runner, this.intake)
-        this.deadLetters.stored = this.#stored
+        const [{ openStore }] = await Promise.all([this.#loadStore(), intake.dedupe.load()])
+        await openStore(store, runner, intake, (stored) => {
+          this.#stored = stored
+          this.deadLetters.stored = stored
+        })
       } catch (error) {
-        const message = `the store cannot be opened (${errorText(error)}): tasks stay in memory and end with the process`
-        this.runner.host.degraded('storage_unavailable', message, 'memory')
+        const message = `what runs a store cannot be loaded (${errorText(error)}): tasks stay in memory`
+        runner.host.degraded('storage_unavailable', message, 'memory')
       }
     } else if (principal !== undefined && store !== 'memory' && globalThis.location !== undefined) {
       // whoever gives a principal expects tasks to outlive the page
       const message = 'this version has no durable store for pages yet: tasks stay in memory and end with the page'
-      this.runner.host.degraded('storage_unavailable', message, 'memory')
+      runner.host.degraded('storage_unavailable', message, 'memory')
     }
   }
 
@@ -146,6 +146,7 @@ export class Desk {
     const before = this.#principal
     this.#principal = principal
     runner.guard(() => runner.lanes.switchPrincipal(runner.host.now()))
+    this.intake.switched(before, principal, purge)
     if (purge && before !== principal) {
       for (const task of runner.tasksOf(before)) {
         runner.cancel(task, new DOMException('its principal has left', 'AbortError'))

@@ -45,11 +45,19 @@ export class Intake implements Source {
   /** The way into a store, where the queue has one. */
   keeping: Keeping | undefined
   readonly #nextTaskId: (now: number) => string
+  /** Principals that left and had everything of theirs deleted: calls of theirs that still run leave nothing either. */
+  readonly #gone = new Set<string | null>()
 
   constructor(runner: Runner, loadKeys: () => Promise<Keys>) {
     this.#runner = runner
     this.dedupe = new Dedupe(runner.host, runner.registry, loadKeys)
     this.#nextTaskId = uuid7Maker(runner.host.draw)
+  }
+
+  /** Another principal is there; `purged`: with the one that has left all that was theirs. */
+  switched(from: string | null, to: string | null, purged: boolean): void {
+    if (purged) this.#gone.add(from)
+    this.#gone.delete(to)
   }
 
   /**
@@ -79,6 +87,7 @@ export class Intake implements Source {
     const content = this.#isStored(call) ? await this.keeping?.contentOf(call) : undefined
     if (!content) return this.#isEarly(call, createdAt) ? this.hold(call, createdAt) : undefined
     const terms = { createdAt, ...this.#fetchTerms(call, createdAt) }
+    if (!this.#isEarly(call, createdAt)) return (this.keeping as Keeping).first(call, content, terms)
     const held = this.#runner.heldUntil(call.origin) > createdAt || terms.expiresAt < createdAt
     return { answer: (this.keeping as Keeping).hold(call, content, terms, held && call.options.orderKey === undefined) }
   }
@@ -94,11 +103,11 @@ export class Intake implements Source {
   }
 
   /** An answer that makes no task: its lane learns what the server asks of everybody. */
-  heard({ origin, policy }: Call, finished: Finished): void {
+  heard({ origin, policy, principal }: Call, finished: Finished): void {
     const runner = this.#runner
     if (!finished.answer || runner.stopped) return
     runner.guard(() => {
-      const lane = runner.lanes.find(runner.host.principal, origin)
+      const lane = runner.lanes.find(principal, origin)
       if (lane !== undefined) runner.judge.hear(finished, lane, policy, runner.host.now())
     })
   }
@@ -106,6 +115,7 @@ export class Intake implements Source {
   /** The caller's first attempt failed in a way that may pass. Settles as the caller is to be answered. */
   async adopt(call: Call, finished: Finished, createdAt: number): Promise<unknown> {
     const { host } = this.#runner
+    if (this.#gone.has(call.principal)) return deliver(finished)
     // one of an order waits for its turn, one in content mode for its key; this one went out while there was no core
     if (call.options.orderKey !== undefined || call.key === '') return deliver(finished)
     if (!finished.answer && isFinal(call.transport, finished.error)) return deliver(finished)
@@ -199,9 +209,9 @@ export class Intake implements Source {
   }
 
   /** Whether there may be a task that the call is one with. Answered at once, so that an admission can follow at once. */
-  #mayBeKnown({ key, made, fingerprint }: Call): boolean {
+  #mayBeKnown({ key, made, fingerprint, principal }: Call): boolean {
     const unique = key === null || (made && fingerprint === undefined)
-    return !unique && this.#runner.registry.withKey(key, this.#runner.host.now()) !== undefined
+    return !unique && this.#runner.registry.withKey(principal, key, this.#runner.host.now()) !== undefined
   }
 
   /** The caller gets what the task gets, and its own answer if that takes longer than it waits. */
@@ -319,7 +329,7 @@ export class Intake implements Source {
     const { priority = 0, orderKey } = call.options
     return this.#runner.policies.with(call.policy, (policy) => {
       const flags = flagsOf(call, this.#runner.host)
-      const order = orderKey === undefined ? NONE : orders.of(orderKey)
+      const order = orderKey === undefined ? NONE : orders.of(call.principal, orderKey)
       const now = host.now()
       return core.admit(now, lane, policy, priority, call.bytes, flags, createdAt, expiresAt, waitUntil, order, started)
     })

@@ -18,6 +18,6 @@ export type EngineSource = () => Promise<EngineModule>
 
 /** What the chunk of durable queues exports. */
 export interface StoreModule {
-  /** Rejects where the store cannot be opened. */
-  openStore(store: TaskStore, runner: Runner, intake: Intake): Promise<StoredDesk>
+  /** Resolves after the first try, and never rejects: where the store cannot be opened, it tries again by itself. */
+  openStore(store: TaskStore, runner: Runner, intake: Intake, opened: (desk: StoredDesk) => void): Promise<void>
 }

@@ -7,27 +7,34 @@ const SWEEP_AT = 256
 
 export class Orders {
   readonly #core: CoreQueue
-  readonly #byKey = new Map<string, number>()
+  /** By principal, then by key: nobody waits for another user's tasks, which may wait for that user. */
+  readonly #byKey = new Map<string | null, Map<string, number>>()
+  #size = 0
   #sweepAt = SWEEP_AT
 
   constructor(core: CoreQueue) {
     this.#core = core
   }
 
-  of(key: string): number {
-    const known = this.#byKey.get(key)
+  of(principal: string | null, key: string): number {
+    const known = this.#byKey.get(principal)?.get(key)
     if (known !== undefined) return known
-    if (this.#byKey.size >= this.#sweepAt) this.#sweep()
+    if (this.#size >= this.#sweepAt) this.#sweep()
     const order = this.#core.openOrder()
-    this.#byKey.set(key, order)
+    const own = this.#byKey.get(principal) ?? new Map<string, number>()
+    this.#byKey.set(principal, own.set(key, order))
+    this.#size++
     return order
   }
 
   #sweep(): void {
-    for (const [key, order] of this.#byKey) {
-      if (this.#core.dropOrder(order)) this.#byKey.delete(key)
+    for (const [principal, own] of this.#byKey) {
+      for (const [key, order] of own) {
+        if (this.#core.dropOrder(order) && own.delete(key)) this.#size--
+      }
+      if (own.size === 0) this.#byKey.delete(principal)
     }
     // when most are in use, look again only after as many more
-    this.#sweepAt = Math.max(SWEEP_AT, this.#byKey.size * 2)
+    this.#sweepAt = Math.max(SWEEP_AT, this.#size * 2)
   }
 }

@@ -179,9 +179,10 @@ export class RetryQueue implements AsyncDisposable {
     return this.#ask((desk) => desk.setPrincipal(principal, options.purge === true), undefined)
   }
 
-  /** Resolves when no call runs and no task waits. */
+  /** Resolves when no call runs and no task waits, in memory or, of this principal, in the store. */
   async idle(): Promise<void> {
     this.#assertOpen()
+    if (this.#host.settings.durable) await this.#core.open()
     return new Promise((resolve) => {
       this.#idleWaiters.push(resolve)
       this.#checkIdle()

@@ -54,8 +54,8 @@ export class Registry {
   readonly #onTrim: (count: number) => void
   // insertion order is the order of ids (UUIDv7), which is what pages go by
   readonly #all = new Map<string, Task>()
-  /** The youngest task with a key. */
-  readonly #byKey = new Map<string, Task>()
+  /** The youngest task with a key, of each principal: one user's key says nothing about another's (S16). */
+  readonly #byKey = new Map<string | null, Map<string, Task>>()
   readonly #ended = new Ended()
   readonly #dead = new Ended()
 
@@ -71,13 +71,16 @@ export class Registry {
 
   add(task: Task): void {
     this.#all.set(task.taskId, task)
-    if (task.key !== null) this.#byKey.set(task.key, task)
+    if (task.key === null) return
+    const { principal, key } = task
+    const own = this.#byKey.get(principal) ?? new Map<string, Task>()
+    this.#byKey.set(principal, own.set(key, task))
   }
 
   /** Waiting, running, or ended and not past its retention. One that was cancelled does not keep its key. */
-  withKey(key: string, now: number): Task | undefined {
+  withKey(principal: string | null, key: string, now: number): Task | undefined {
     this.#expire(now)
-    const task = this.#byKey.get(key)
+    const task = this.#byKey.get(principal)?.get(key)
     return task?.status === 'CANCELLED' ? undefined : task
   }
 
@@ -149,7 +152,9 @@ export class Registry {
     if (!task) return
     tasks.delete(task)
     this.#all.delete(task.taskId)
-    if (task.key !== null && this.#byKey.get(task.key) === task) this.#byKey.delete(task.key)
+    const own = this.#byKey.get(task.principal)
+    if (task.key !== null && own?.get(task.key) === task) own.delete(task.key)
+    if (own?.size === 0) this.#byKey.delete(task.principal)
   }
 }
 

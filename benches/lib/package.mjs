@@ -15,6 +15,8 @@ const load = (name) => import(pathToFileURL(join(folder, name)).href)
 
 export const { RetryQueue } = await load('index.js')
 export const { wrapFetch } = await load('fetch.js')
+export const { memoryStore } = await load('memory.js')
+export const { sqliteStore } = await load('sqlite.js')
 
 export const engineChunk = () => {
   const name = readdirSync(folder).find((file) => /^engine-\w+\.js$/.test(file))

@@ -9,10 +9,11 @@ export class Board {
   #byIntent = new Map()
   #changed
 
-  constructor(intents, changed = () => {}) {
+  /** `enqueued`: all calls are, and not only one in three. */
+  constructor(intents, { changed = () => {}, enqueued = false } = {}) {
     this.#changed = changed
     this.calls = intents.map((intent, at) => {
-      const via = at % 3 === 2 ? 'enqueue' : 'fetch'
+      const via = enqueued || at % 3 === 2 ? 'enqueue' : 'fetch'
       return { intent, via, state: 'planned', bricks: [], waitMs: 0 }
     })
     for (const call of this.calls) this.#byIntent.set(call.intent, call)
@@ -50,6 +51,15 @@ export class Board {
     const call = this.#byIntent.get(intent)
     land(call, accepted ? 'done' : 'dead', accepted ? 'done' : 'dead')
     this.#changed(call)
+  }
+
+  /** The process of the queue is gone: what it had in flight gets no answer. */
+  interrupt() {
+    for (const call of this.calls) {
+      if (call.state !== 'flying') continue
+      land(call, 'lost', 'waiting')
+      this.#changed(call)
+    }
   }
 
   counts() {

@@ -21,7 +21,8 @@ export const serverFaults = {
   slowMs: 500,
 }
 
-const betweenCallsMs = 45
+/** Orders come in faster than the server takes them. */
+export const betweenCallsMs = 45
 
 export function intentNames(count) {
   return Array.from({ length: count }, (_, at) => `order-${String(at + 1).padStart(3, '0')}`)
@@ -54,7 +55,8 @@ async function handOver(queue, url, { intent, via }) {
   return task.status === 'SUCCEEDED'
 }
 
-function order(url, intent, via) {
+/** The request of an order, as `fetch` takes it. */
+export function order(url, intent, via) {
   const headers = { 'content-type': 'application/json' }
   return [
     `${url}/api/orders?intent=${intent}&via=${via}`,

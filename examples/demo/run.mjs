@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import { startFlaky } from '../../tests/servers/start.mjs'
 import { Board, pauseLeftMs } from './board.js'
 import { intentNames, placeOrders, queueOptions, serverFaults } from './calls.js'
+import { placeAndKill } from './kill.mjs'
 import { printReport } from './report.mjs'
 import { painter, show, wrapText } from './terminal.mjs'
 import { judge } from './verdict.js'
@@ -17,6 +18,7 @@ const help = `Sends orders through a redrive queue to a server that fails three 
 
   --seed N     which faults happen; the same number, the same faults   (default 22)
   --calls N    how many orders, 1 to 500                                (default 60)
+  --kill       the queue lives in a process of its own, which is killed half-way and started again
   --serve      the same in a browser: prints the address of the page
   --port N     with --serve: the port                                   (default: a free one)
   --help       this text
@@ -30,29 +32,39 @@ async function main() {
   return options.serve ? serve(options) : demo(options)
 }
 
-async function demo({ seed, calls }) {
+async function demo({ seed, calls, kill }) {
   const { RetryQueue } = await builtPackage()
   const { stdout, env } = process
   const live = stdout.isTTY === true && env.TERM !== 'dumb'
   const paint = painter(live && !env.NO_COLOR)
   const server = await startFlaky({ faults: { ...serverFaults, seed } })
-  const queue = new RetryQueue(queueOptions)
-  const board = new Board(intentNames(calls))
-  board.follow(queue)
-
-  const title = wrapText(`${calls} orders to a server that fails three times in ten`, (stdout.columns ?? 80) - 4)
-  stdout.write(`\n${title.map((line) => `  ${paint(line, 'bold')}\n`).join('')}\n`)
-  const stop = show(board, { stream: stdout, paint, live, pauseLeft: () => pauseLeftMs(queue) })
-  const accepted = await placeOrders(queue, server.url, board)
-  await queue.idle()
-  stop()
+  const board = new Board(intentNames(calls), { enqueued: kill })
+  const title = `${calls} orders to a server that fails three times in ten${kill ? ', from a queue that is killed half-way' : ''}`
+  const lines = wrapText(title, (stdout.columns ?? 80) - 4)
+  stdout.write(`\n${lines.map((line) => `  ${paint(line, 'bold')}\n`).join('')}\n`)
+  const place = kill ? placeAndKill : (parts) => placeHere(new RetryQueue(queueOptions), parts)
+  let pauseLeft = () => 0
+  const picture = show(board, { stream: stdout, paint, live, pauseLeft: () => pauseLeft() })
+  const { note, stop } = picture
+  const showPause = (left) => {
+    pauseLeft = left
+  }
+  const accepted = await place({ server, board, note, showPause }).finally(stop)
 
   const report = await server.report()
-  await queue.close()
   await server.close()
   const verdict = judge(report, { calls, accepted, concurrency: queueOptions.concurrency })
   printReport(report, verdict, { stream: stdout, paint })
   process.exitCode = verdict.ok ? 0 : 1
+}
+
+async function placeHere(queue, { server, board, showPause }) {
+  board.follow(queue)
+  showPause(() => pauseLeftMs(queue))
+  const accepted = await placeOrders(queue, server.url, board)
+  await queue.idle()
+  await queue.close()
+  return accepted
 }
 
 async function serve({ seed, calls, port }) {
@@ -77,11 +89,14 @@ function readOptions() {
       seed: { type: 'string', default: '22' },
       calls: { type: 'string', default: '60' },
       port: { type: 'string', default: '0' },
+      kill: { type: 'boolean', default: false },
       serve: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   const { seed, calls, port } = values
+  if (values.kill && values.serve)
+    throw new Error('--kill and --serve: a page has no process to kill; give one of them')
   return {
     ...values,
     seed: whole('seed', seed, 0, 2 ** 32),

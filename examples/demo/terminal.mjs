@@ -31,23 +31,25 @@ export function painter(colourful) {
 }
 
 /** One picture, as lines that fit `columns` and `rows`. */
-export function frame(board, { columns, rows, elapsedMs, pauseMs = 0, paint }) {
+export function frame(board, { columns, rows, elapsedMs, pauseMs = 0, notes = [], paint }) {
   const width = Math.max(12, columns - 2 * margin.length)
   const counts = board.counts()
-  const below = [
-    '',
-    ...wrap(counters(counts, elapsedMs, pauseMs, paint), width),
-    '',
-    ...wrap(
-      legend.map((shape) => named(shape, paint)),
-      width,
-    ),
-  ]
+  const said = notes.flatMap(({ text, style }) => wrapText(text, width).map((line) => paint(line, style)))
+  const key = wrap(
+    legend.map((shape) => named(shape, paint)),
+    width,
+  )
+  const numbers = wrap(counters(counts, elapsedMs, pauseMs, paint), width)
+  const parts = (...blocks) => blocks.filter((lines) => lines.length > 0).flatMap((lines) => ['', ...lines])
   const pictures = layouts.map((layout) =>
     skyline(board.calls, { ...layout, width, levels: Math.max(3, counts.bricks + 1), paint }),
   )
-  const picture = pictures.find((lines) => lines.length + below.length < rows) ?? pictures.at(-1)
-  return [...picture, ...below].map((line) => (line === '' ? '' : margin + line))
+  // on a small screen the picture and the numbers come first
+  const fitting = [parts(said, numbers, key), parts(said, numbers), parts(numbers)].flatMap((below) =>
+    pictures.map((lines) => [...lines, ...below]).filter((lines) => lines.length < rows),
+  )
+  const lines = fitting[0] ?? [...pictures.at(-1), ...parts(numbers)]
+  return lines.map((line) => (line === '' ? '' : margin + line))
 }
 
 /** The piles side by side, in as many bands of equal length as the width makes necessary. */
@@ -156,17 +158,18 @@ function wrap(items, width) {
   return lines
 }
 
-/** Keeps a picture of the board on the screen until `stop`. */
+/** Keeps a picture of the board on the screen until `stop`; `note` adds a line to it that stays. */
 export function show(board, { stream, paint, live, pauseLeft }) {
   const startedAt = Date.now()
   return live ? redraw(board, stream, paint, startedAt, pauseLeft) : narrate(board, stream, startedAt)
 }
 
 function redraw(board, stream, paint, startedAt, pauseLeft) {
+  const notes = []
   let drawn = 0
   const draw = () => {
     const { columns = 80, rows = 24 } = stream
-    const lines = frame(board, { columns, rows, elapsedMs: Date.now() - startedAt, pauseMs: pauseLeft(), paint })
+    const lines = frame(board, { columns, rows, elapsedMs: Date.now() - startedAt, pauseMs: pauseLeft(), notes, paint })
     const up = drawn > 0 ? `\x1b[${drawn}A` : ''
     stream.write(`${up}\r${lines.map((line) => `${line}\x1b[K\n`).join('')}\x1b[J`)
     drawn = lines.length
@@ -185,7 +188,11 @@ function redraw(board, stream, paint, startedAt, pauseLeft) {
   stream.on('resize', restart)
   draw()
   const timer = setInterval(draw, 80)
-  return () => {
+  const note = (text, style) => {
+    notes.push({ text, style })
+    draw()
+  }
+  const stop = () => {
     clearInterval(timer)
     stream.off('resize', restart)
     process.off('exit', showCursor)
@@ -193,19 +200,22 @@ function redraw(board, stream, paint, startedAt, pauseLeft) {
     draw()
     showCursor()
   }
+  return { note, stop }
 }
 
 function narrate(board, stream, startedAt) {
   let last = ''
+  const write = (text) => stream.write(`${seconds(Date.now() - startedAt).padStart(5)} s  ${text}\n`)
   const say = () => {
     const { planned: toCome, waiting: held, flying, done, dead, attempts } = board.counts()
     const text = `to come ${toCome}, waiting ${held}, in flight ${flying}, done ${done}, dead ${dead}, attempts ${attempts}`
-    if (text !== last) stream.write(`${seconds(Date.now() - startedAt).padStart(5)} s  ${text}\n`)
+    if (text !== last) write(text)
     last = text
   }
   const timer = setInterval(say, 1_000)
-  return () => {
+  const stop = () => {
     clearInterval(timer)
     say()
   }
+  return { note: write, stop }
 }

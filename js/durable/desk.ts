@@ -61,18 +61,18 @@ export class StoredDesk {
   }
 
   async redrive(taskId: string, acceptDuplicateRisk: boolean): Promise<RetryTask> {
-    const [said] = await this.#redrive([taskId], acceptDuplicateRisk)
-    const record = said === 'gone' ? undefined : await this.#store.get(taskId)
-    if (!record) throw notFound(taskId)
-    if (said === 'key_expired') {
+    const { said, records } = await this.#redrive([taskId], acceptDuplicateRisk, true)
+    const [record] = records
+    if (said[0] === 'key_expired') {
       const remedy = 'the server may do the work again; pass acceptDuplicateRisk: true to accept that'
       throw new RedriveError('KEY_EXPIRED', `task ${taskId}: its key is older than keyTtlMs, ${remedy}`)
     }
+    if (!record) throw notFound(taskId)
     return this.#show(record)
   }
 
   async redriveSome(taskIds: readonly string[], acceptDuplicateRisk: boolean): Promise<number> {
-    const said = await this.#redrive(taskIds, acceptDuplicateRisk)
+    const { said } = await this.#redrive(taskIds, acceptDuplicateRisk, false)
     return said.filter((each) => each === 'redriven').length
   }
 
@@ -90,13 +90,16 @@ export class StoredDesk {
   }
 
   async purgeDead(taskId: string | undefined): Promise<number> {
-    return this.#store.purge({ status: 'EXHAUSTED', ...(taskId === undefined ? {} : { taskId }) })
+    const purged = await this.#store.purge({ status: 'EXHAUSTED', ...(taskId === undefined ? {} : { taskId }) })
+    await this.#durable.recount()
+    return purged
   }
 
   /** Deletes everything of a principal; what is in flight is aborted. */
   async purge(principal: string | null): Promise<number> {
     const purged = await this.#store.purge({ principal })
     this.#durable.forget(principal)
+    await this.#durable.recount()
     return purged
   }
 
@@ -109,12 +112,29 @@ export class StoredDesk {
     }
   }
 
-  /** Under the policies of today: what a task was given up under may be what was wrong. */
-  async #redrive(taskIds: readonly string[], acceptDuplicateRisk: boolean) {
-    const policies = [...this.#durable.runner.host.settings.policies.values()]
-    const said = await this.#store.redrive(taskIds, { spacingMs: 0, acceptDuplicateRisk, policies })
-    this.#durable.changed()
-    return said
+  /** Under the policies of today: what a task was given up under may be what was wrong. `reads`: gives the records, too. */
+  async #redrive(taskIds: readonly string[], acceptDuplicateRisk: boolean, reads: boolean) {
+    const { entering, known, runner, turns } = this.#durable
+    const { events, settings } = runner.host
+    const policies = [...settings.policies.values()]
+    for (const taskId of taskIds) entering.begin(taskId)
+    try {
+      const said = await this.#store.redrive(taskIds, { spacingMs: 0, acceptDuplicateRisk, policies })
+      const back = taskIds.filter((_, i) => said[i] === 'redriven')
+      const tells = events.has('queued')
+      const records = await Promise.all(reads || tells ? back.map((taskId) => this.#store.get(taskId)) : [])
+      for (const taskId of back) {
+        known.add(taskId)
+        turns.stored()
+      }
+      if (tells) for (const record of records) if (record) events.emit('queued', { task: this.#show(record) })
+      return { said, records }
+    } finally {
+      // also where the answer was lost: what a claim has brought is due, whoever made it so
+      for (const taskId of taskIds) entering.end(taskId, true)
+      await this.#durable.recount()
+      this.#durable.changed()
+    }
   }
 
   #show(record: StoredTask): RetryTask {

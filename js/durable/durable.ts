@@ -4,11 +4,9 @@
  * whose caller, or whose headers that are not stored, are in this process.
  */
 
-import { discard } from '../answers.ts'
 import { answer, outcomeOf, release } from '../callers.ts'
 import { errorText } from '../error-text.ts'
 import { QueueClosedError } from '../errors.ts'
-import { accepted } from '../fetch-replay.ts'
 import { FetchTransport } from '../fetch-transport.ts'
 import type { Ruling } from '../judge.ts'
 import { showEntry } from '../log.ts'
@@ -21,16 +19,16 @@ import { Task } from '../task.ts'
 import type { TaskStatus } from '../types.ts'
 import { notSent, UNSENT } from '../unsent.ts'
 import { VERDICT } from '../verdict.ts'
+import { Entering } from './entering.ts'
+import { cancelled, hear } from './hints.ts'
+import { Known } from './known.ts'
 import { Leases } from './leases.ts'
 import { callOf } from './record.ts'
-import { report } from './report.ts'
+import { report, tellGoesOn, unreadable } from './report.ts'
 import { nextOf } from './settlement.ts'
 import { type Counts, withStored } from './stats.ts'
 import { type Listener, Turns } from './turns.ts'
 import { Waiting } from './waiting.ts'
-
-/** Ids remembered as this queue's own; one forgotten shows as resumed once more. */
-const MAX_KNOWN = 100_000
 
 type GoesOn = Extract<Settlement['next'], { readonly delayMs: number }>
 
@@ -43,8 +41,8 @@ export class Durable implements Listener {
   readonly #methods: ReadonlySet<string>
   /** Tasks whose caller waits here, or that need what is not stored. */
   readonly #here = new Map<string, Task>()
-  /** Made here or taken up here. */
-  readonly #known = new Set<string>()
+  readonly known: Known = new Known()
+  readonly entering: Entering = new Entering()
   #counts: Counts | undefined
   #turn: Turn | undefined
   #waited = 0
@@ -67,7 +65,7 @@ export class Durable implements Listener {
     this.store.configure?.({ capacity, capacityBytes, retention })
     // whoever starts brings credentials anew
     await this.store.unpark({ principal: this.runner.host.principal })
-    this.#unsubscribe = this.store.subscribe?.((hint) => this.#hear(hint)) ?? this.#unsubscribe
+    this.#unsubscribe = this.store.subscribe?.((hint) => hear(this, hint)) ?? this.#unsubscribe
     await this.turns.run()
   }
 
@@ -95,10 +93,10 @@ export class Durable implements Listener {
 
   /** A task of this process is in the store now. */
   keep(task: Task): void {
-    this.know(task.taskId)
-    this.turns.waiting++
+    this.known.add(task.taskId)
+    this.turns.stored()
     this.#remember(task)
-    this.turns.poke()
+    this.entering.end(task.taskId, true)
     this.runner.pumpSoon()
   }
 
@@ -126,6 +124,10 @@ export class Durable implements Listener {
     this.#here.set(task.taskId, task)
   }
 
+  get watches(): boolean {
+    return this.#here.size > 0
+  }
+
   *watched(): Iterable<Task> {
     for (const task of this.#here.values()) if (!task.lease) yield task
   }
@@ -136,12 +138,18 @@ export class Durable implements Listener {
     this.turns.leased.delete(task.taskId)
     this.waiting.over(task)
     task.lease = undefined
+    if (task.slot < 0) return
+    // an attempt of it goes on: whatever it comes to, its place in the core is free
+    const { controller } = task
+    this.runner.guard(() => this.runner.rule(task, notSent(UNSENT.released, this.runner.host.now())))
+    task.slot = -1
+    controller?.abort()
   }
 
   /** The task is terminal, and this process has made it so. */
   end(task: Task, status: TaskStatus, reason?: StoredTask['reason']): void {
     this.leave(task)
-    this.#known.delete(task.taskId)
+    this.known.delete(task.taskId)
     this.runner.tellEnd(task, status, reason)
     task.strip()
   }
@@ -230,13 +238,15 @@ export class Durable implements Listener {
   async letGo(): Promise<void> {
     const { host } = this.runner
     const closed = new QueueClosedError(host.settings.name)
-    for (const task of [...this.turns.leased.values()]) {
-      task.controller?.abort(closed)
-      if (task.slot >= 0) this.runner.settle(task, notSent(UNSENT.released, host.now()))
+    // what a claim under way brings is given back too; a store that fails is asked no more often than this
+    for (let round = 0; round < 3; round++) {
+      for (const task of [...this.turns.leased.values()]) {
+        task.controller?.abort(closed)
+        if (task.slot >= 0) this.runner.settle(task, notSent(UNSENT.released, host.now()))
+      }
+      if (round > 0 && this.turns.settling === 0) break
+      await this.turns.run()
     }
-    await this.turns.run()
-    // settled while that one was under way
-    if (this.turns.settling > 0) await this.turns.run()
     this.stop(closed)
     await this.store.homes?.hold(this.turns.owner, 0).catch(this.failed)
     await this.store.close().catch(this.failed)
@@ -257,11 +267,18 @@ export class Durable implements Listener {
   }
 
   claimed(record: StoredTask, lease: Lease, endsAt: number, turn: Turn): void {
-    this.#leases.take(record, lease, endsAt, turn.now)
+    this.entering.claimed(record.taskId, () => this.#leases.take(record, lease, endsAt, turn.now))
   }
 
   ended(record: StoredTask): void {
-    const task = this.shell(record)
+    let task: Task
+    try {
+      task = this.shell(record)
+    } catch (error) {
+      // written by another version, or by hand: nobody here waits for it, and it is a dead letter all the same
+      unreadable(this.runner, record.taskId, error, `it was ended, ${record.reason}`)
+      return
+    }
     // its lease ran out under it: a success may still come
     if (task.lease) {
       task.lease.lost = true
@@ -280,20 +297,18 @@ export class Durable implements Listener {
   turned(failed: number, error: unknown, turn: Turn | undefined): void {
     if (!turn) {
       this.failed(error)
-      // who waits for a success that cannot be written down is not kept waiting
-      for (const task of this.turns.unanswered)
-        if (task.last?.answer && task.last.status < 400) answer(task, () => error)
+      // who waits for a success that cannot be written down is not kept waiting, nor whose time is up
+      const now = this.runner.host.now()
+      for (const task of this.turns.unanswered) {
+        const succeeded = task.last?.answer && task.last.status < 400
+        if (succeeded || this.waiting.until(task) <= now) answer(task, () => error)
+      }
       if (failed === 1) this.runner.arm()
       return
     }
     this.#turn = turn
     report(turn, this.runner)
-    this.store.counts().then(
-      (counts) => {
-        this.#counts = counts
-      },
-      (error) => this.failed(error),
-    )
+    void this.recount()
     if (this.#waited > 0 && this.depth === 0) this.runner.tellIdle()
     this.#waited = this.depth
     this.runner.drained()
@@ -320,15 +335,8 @@ export class Durable implements Listener {
     task.nextAttemptAt = parked ? null : host.now() + next.delayMs
     if (task.record) task.record = { ...task.record, status: 'PENDING', attemptNumber: task.attemptNumber }
     this.#remember(task)
-    if (task.call?.options.mode === 'defer' && task.waiter && ruling.sent) {
-      release(task)?.resolve(accepted(task.call.transport, task.taskId, runner.traceId(task.call)))
-      discard(task.last?.answer)
-    }
-    if (ruling.verdict === VERDICT.parked) host.events.emit('unauthorized', { task: runner.show(task) })
-    else if (ruling.sent && host.events.has('retry')) {
-      const log = showEntry(task.taskId, task.entries[task.entries.length - 1] as (typeof task.entries)[number])
-      host.events.emit('retry', { task: runner.show(task), delayMs: next.delayMs, log })
-    }
+    tellGoesOn(runner, task, ruling, next.delayMs)
+    this.waiting.again(task)
   }
 
   /** Others have it now. */
@@ -338,6 +346,7 @@ export class Durable implements Listener {
     task.status = 'PENDING'
     this.#remember(task)
     if (this.#here.has(task.taskId)) this.waiting.lookSoon(task)
+    this.waiting.again(task)
   }
 
   #purged(task: Task): void {
@@ -359,26 +368,11 @@ export class Durable implements Listener {
     else this.#here.delete(task.taskId)
   }
 
-  /** Whether this queue has made it, or had it before; from now on it has. */
-  know(taskId: string): boolean {
-    if (this.#known.has(taskId)) return true
-    this.#known.add(taskId)
-    const [oldest] = this.#known.size > MAX_KNOWN ? this.#known : []
-    if (oldest !== undefined) this.#known.delete(oldest)
-    return false
-  }
-
-  #hear({ kind, taskId }: { readonly kind: 'due' | 'settled' | 'cancelled'; readonly taskId?: string }): void {
-    if (this.runner.stopped) return
-    const task = taskId === undefined ? undefined : this.find(taskId)
-    if (kind === 'due') this.changed()
-    else if (kind === 'cancelled') {
-      if (task?.lease && !task.cancelRequested) this.abort(task, cancelled())
-    } else {
-      if (task && !task.lease) this.waiting.lookSoon(task)
-      this.turns.roomMade()
-      this.runner.pumpSoon()
-    }
+  /** `stats()` cannot wait for the store, so it shows what was counted last. */
+  async recount(): Promise<void> {
+    await this.store.counts().then((counts) => {
+      this.#counts = counts
+    }, this.failed)
   }
 
   /** Something in the store may be due now. */
@@ -392,8 +386,4 @@ export class Durable implements Listener {
     const message = `the store fails (${errorText(error)}): tasks wait in it until it answers again`
     this.runner.host.degraded('storage_unavailable', message, 'store')
   }
-}
-
-function cancelled(): DOMException {
-  return new DOMException('the task was cancelled', 'AbortError')
 }

@@ -6,7 +6,7 @@ import { link, release } from '../callers.ts'
 import { NONE } from '../core/none.ts'
 import type { Dedupe } from '../dedupe.ts'
 import { errorText } from '../error-text.ts'
-import { IdempotencyConflictError, QueueFullError, RedriveError, StorageFullError } from '../errors.ts'
+import { IdempotencyConflictError, notFound, QueueFullError, RedriveError, StorageFullError } from '../errors.ts'
 import { accepted } from '../fetch-replay.ts'
 import { flagsOf } from '../flags.ts'
 import type { Ruling } from '../judge.ts'
@@ -92,6 +92,26 @@ export class Keeping {
     return this.#waitFor(task, call, content, terms, own, undefined)
   }
 
+  /** A call that is to be stored before it is sent. undefined: the store fails, and the caller gets what fetch gives (S18). */
+  async first(call: Call, content: Content, terms: Terms): Promise<{ readonly answer: Promise<unknown> } | undefined> {
+    const task = this.#source.newTask(call, terms.createdAt)
+    try {
+      const enqueued = await this.#store(task, call, content, terms, undefined, true)
+      const own = notSent(UNSENT.released, this.#runner.host.now())
+      return { answer: this.#kept(enqueued, task, call, terms, own, false) }
+    } catch (error) {
+      if (!(error instanceof StorageFullError) && (error as RedriveError).code !== 'STORAGE_UNAVAILABLE') throw error
+      this.#sentUnstored(error, `${call.method} ${call.origin} is sent without being stored`)
+      return undefined
+    }
+  }
+
+  #sentUnstored(error: unknown, what: string): void {
+    const full = error instanceof QueueFullError || error instanceof StorageFullError
+    const [code, once] = full ? (['storage_full', 'full'] as const) : (['storage_unavailable', 'store'] as const)
+    this.#runner.host.degraded(code, `${what}: ${errorText(error)}`, once)
+  }
+
   /** The caller's own first attempt failed in a way that may pass. */
   async adopt(call: Call, content: Content, finished: Finished, terms: Terms): Promise<unknown> {
     const task = this.#source.newTask(call, terms.createdAt)
@@ -108,13 +128,7 @@ export class Keeping {
         discard(finished.answer)
         throw cause
       }
-      const full = cause instanceof QueueFullError || cause instanceof StorageFullError
-      const what = `${call.method} ${call.origin} was sent once and is not tried again`
-      this.#runner.host.degraded(
-        full ? 'storage_full' : 'storage_unavailable',
-        `${what}: ${errorText(cause)}`,
-        full ? 'full' : 'store',
-      )
+      this.#sentUnstored(cause, `${call.method} ${call.origin} was sent once and is not tried again`)
       return deliver(finished)
     }
   }
@@ -181,9 +195,24 @@ export class Keeping {
       if (ruling) throw new NotKept(error)
       throw error
     }
+    return this.#kept(enqueued, task, call, terms, own, deferred)
+  }
+
+  async #kept(
+    enqueued: Enqueued,
+    task: Task,
+    call: Call,
+    terms: Terms,
+    own: Finished,
+    deferred: boolean,
+  ): Promise<unknown> {
     if (enqueued.outcome === 'duplicate') {
       const record = await this.#durable.store.get(enqueued.taskId)
-      if (!record) return deliver(own)
+      // there is no answer to wait for any more, and a call that was sent has one of its own
+      const over = record && record.status !== 'PENDING' && record.status !== 'IN_FLIGHT'
+      const sent = own.outcome !== UNSENT.released
+      if (sent && (!record || over)) return deliver(own)
+      if (!record) throw notFound(enqueued.taskId)
       const same = this.#durable.shell(record)
       this.#durable.watch(same)
       const joined = this.#source.join(same, call, own, terms.createdAt)
@@ -223,7 +252,7 @@ export class Keeping {
     ruling?: Ruling,
     waits = false,
   ): Promise<Enqueued> {
-    const { host, limits } = this.#runner
+    const { host } = this.#runner
     const fingerprint = (await this.#source.dedupe.fingerprint(call)) ?? `unknown ${task.taskId}`
     const { principal, taskId } = task
     const { owner } = this.#durable.turns
@@ -232,7 +261,23 @@ export class Keeping {
     const timing = { ...terms, now, dueInMs: why?.delayMs ?? 0 }
     const ids = { taskId, fingerprint, principal, home: waits ? owner : null }
     const record = { ...recordOf(ids, call, content, timing), ...this.#attempted(task, ruling) }
-    const enqueued = await this.#try(record)
+    this.#durable.entering.begin(taskId)
+    let stored = false
+    try {
+      const enqueued = await this.#try(record)
+      this.#assertTaken(enqueued, call)
+      stored = enqueued.outcome === 'stored'
+      task.take(asStored(record, now))
+      task.nextAttemptAt = now + record.dueInMs
+      return enqueued
+    } finally {
+      // who is told that it is stored lets in what has come of it meanwhile, once its caller is there
+      if (!stored) this.#durable.entering.end(taskId, false)
+    }
+  }
+
+  #assertTaken(enqueued: Enqueued, call: Call): void {
+    const { host, limits } = this.#runner
     const what = `${call.method} ${call.origin}`
     if (enqueued.outcome === 'conflict') {
       const remedy = 'use a new key for a new request; this one is not kept'
@@ -244,9 +289,6 @@ export class Keeping {
       const held = `${host.settings.capacity} tasks or ${limits.capacityBytes} bytes of bodies`
       throw new QueueFullError(`the queue holds ${held} already; raise capacity or capacityBytes, or wait for 'idle'`)
     }
-    task.take(asStored(record, now))
-    task.nextAttemptAt = now + record.dueInMs
-    return enqueued
   }
 
   /** What the first attempt leaves, if there was one. */

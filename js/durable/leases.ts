@@ -8,6 +8,7 @@ import type { Task } from '../task.ts'
 import { notSent, UNSENT } from '../unsent.ts'
 import type { Durable } from './durable.ts'
 import { callOf } from './record.ts'
+import { unreadable } from './report.ts'
 import { LEASE_MS, renewAfterMs } from './turns.ts'
 
 const FOREVER = Number.POSITIVE_INFINITY
@@ -47,7 +48,7 @@ export class Leases {
     // the core is gone, and the lease with it
     if (slot === undefined || slot === NONE) return
     task.slot = slot
-    if (!this.#durable.know(record.taskId)) host.events.emit('resumed', { task: runner.show(task) })
+    if (!this.#durable.known.add(record.taskId)) host.events.emit('resumed', { task: runner.show(task) })
     if (task.call?.rebuilt && record.bodyBytes > 0) void this.#load(task, record)
     else runner.start(task)
   }
@@ -110,9 +111,7 @@ export class Leases {
 
   /** Written by another version, or by hand: given back, and not asked for again until somebody starts anew. */
   #unreadable({ taskId }: StoredTask, lease: Lease, error: unknown): void {
-    const { runner } = this.#durable
-    const { host } = runner
-    host.degraded('unreadable_record', `task ${taskId} cannot be sent (${runner.words(error)}): it is parked`, taskId)
+    unreadable(this.#durable.runner, taskId, error, 'it is parked')
     this.#giveBack(lease, 'unreadable: parked', { delayMs: LEASE_MS, park: true })
   }
 

@@ -47,12 +47,13 @@ export async function contentOf(call: Call, sanitizer: Sanitizer, settings: Sett
   const targetUrl = settings.sanitize?.urlSecrets === 'strip' ? sanitizer.strip(call.url) : call.url
   if (sanitizer.url(targetUrl) !== targetUrl) {
     const remedy = "send the secret in a header, or set sanitize.urlSecrets to 'strip' or 'keep'"
-    return { code: 'url_secret', message: `${what} stays in memory: its URL holds a secret; ${remedy}`, once: what }
+    const message = `${what} stays in memory: its URL holds a secret; ${remedy}`
+    return { code: 'url_secret', message, once: call.origin }
   }
   const body = await bytesOf(transport)
   if (body === undefined) {
     const message = `${what} stays in memory: its body cannot be read before it is sent; give text or bytes`
-    return { code: 'storage_unavailable', message, once: what }
+    return { code: 'storage_unavailable', message, once: call.origin }
   }
   const own = transport instanceof FetchTransport ? transport.sendable.init : transport.asFetch?.().init
   const added = transport instanceof FetchTransport ? [] : (transport.asFetch?.().withheld ?? [])
@@ -166,7 +167,7 @@ export function callOf(record: StoredTask, body: Uint8Array | undefined, setting
     url,
     origin: new URL(url).origin,
     headers,
-    hasBody: body !== undefined,
+    hasBody: record.bodyBytes > 0,
     bytes: record.bodyBytes,
     key,
     made: false,

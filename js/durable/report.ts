@@ -1,7 +1,14 @@
-/** What a turn has found that somebody should hear of. */
+/** What a turn has found, or made of a task, that somebody should hear of. */
 
+import { discard } from '../answers.ts'
+import { release } from '../callers.ts'
+import { accepted } from '../fetch-replay.ts'
+import type { Ruling } from '../judge.ts'
+import { showEntry } from '../log.ts'
 import type { Runner } from '../runner.ts'
 import type { Turn } from '../stores/store.ts'
+import type { Task } from '../task.ts'
+import { VERDICT } from '../verdict.ts'
 
 export function report({ trimmed, unreadable }: Turn, { host, limits }: Runner): void {
   if (trimmed) {
@@ -12,5 +19,24 @@ export function report({ trimmed, unreadable }: Turn, { host, limits }: Runner):
   if (unreadable) {
     const message = `${unreadable} stored task(s) cannot be read by this version: they are kept and left alone`
     host.degraded('unreadable_record', message)
+  }
+}
+
+/** A record that is shown, and that no task can be made of. */
+export function unreadable({ host, words }: Runner, taskId: string, error: unknown, what: string): void {
+  host.degraded('unreadable_record', `task ${taskId} cannot be sent (${words(error)}): ${what}`, taskId)
+}
+
+/** The task waits again: answers a deferring caller, and says so. */
+export function tellGoesOn(runner: Runner, task: Task, { sent, verdict }: Ruling, delayMs: number): void {
+  const { events } = runner.host
+  if (task.call?.options.mode === 'defer' && task.waiter && sent) {
+    release(task)?.resolve(accepted(task.call.transport, task.taskId, runner.traceId(task.call)))
+    discard(task.last?.answer)
+  }
+  if (verdict === VERDICT.parked) events.emit('unauthorized', { task: runner.show(task) })
+  else if (sent && events.has('retry')) {
+    const log = showEntry(task.taskId, task.entries[task.entries.length - 1] as (typeof task.entries)[number])
+    events.emit('retry', { task: runner.show(task), delayMs, log })
   }
 }

@@ -5,7 +5,15 @@
  */
 
 import type { Runner } from '../runner.ts'
-import type { Claim, Lease, Settlement, StoredTask, TaskStore, Turn } from '../stores/store.ts'
+import {
+  type Claim,
+  type Lease,
+  laneName,
+  type Settlement,
+  type StoredTask,
+  type TaskStore,
+  type Turn,
+} from '../stores/store.ts'
 import type { Task } from '../task.ts'
 import { afterIdle } from '../wake.ts'
 
@@ -49,12 +57,14 @@ export class Turns {
   readonly owner: string
   /** Tasks that this process holds a lease of. */
   readonly leased: Map<string, Task> = new Map()
-  /** As of the last turn: tasks of this principal that wait or run. */
+  /** As of the last turn: tasks of this principal that wait or run; at least 1 while there is any. */
   waiting = 0
   readonly #store: TaskStore
   readonly #runner: Runner
   readonly #listener: Listener
   #endings: Ending[] = []
+  /** Tasks stored since the turn under way was asked for. */
+  #stored = 0
   #busy: Promise<void> | undefined
   #claiming = false
   #again = false
@@ -64,6 +74,10 @@ export class Turns {
   #blockedMs = BLOCKED_MS
   /** Something was due that there was no room for. */
   #hungry = false
+  /** Told that there is room while a claim was on its way. */
+  #roomSince = false
+  /** The next turn is to learn what nobody has told. */
+  #unheard = false
   #homeAt = FOREVER
   #homeWanted: () => boolean = () => false
   #disarmIdle: () => void = () => {}
@@ -78,14 +92,18 @@ export class Turns {
   /** `wanted`: whether callers of this process wait. Says so to the other processes from now on. */
   async keepHome(wanted: () => boolean): Promise<void> {
     this.#homeWanted = wanted
-    if (this.#store.homes && this.#homeAt === FOREVER) await this.#holdHome()
+    const isHeld = this.#homeAt !== FOREVER && this.#homeAt > this.#runner.host.now()
+    if (this.#store.homes && !isHeld) await this.#holdHome()
   }
 
   /** The next moment at which a turn has something to do. */
   get wakeAt(): number {
     if (this.#stopped || this.#busy) return FOREVER
-    let at = Math.min(this.#nextAt, this.#homeAt)
-    for (const { lease } of this.leased.values()) if (lease) at = Math.min(at, lease.renewAt)
+    // whatever is late by now, a store that fails is left alone until then
+    if (this.#failed > 0) return this.#nextAt
+    // a home that nobody waits in any more lapses by itself: no timer, and no process, is kept for it
+    let at = Math.min(this.#nextAt, this.#homeWanted() ? this.#homeAt : FOREVER)
+    for (const { lease } of this.leased.values()) if (lease && !lease.lost) at = Math.min(at, lease.renewAt)
     return at
   }
 
@@ -101,7 +119,9 @@ export class Turns {
 
   /** An attempt has ended that the store knows nothing of: there may be room for what it could not claim. */
   roomMade(): void {
-    if (!this.#hungry) return
+    // told of a turn's own settlements before what it claimed in their place has come: asked again once it has
+    if (this.#claiming) this.#roomSince = true
+    if (this.#claiming || !this.#hungry || !this.#runner.guard(() => this.#runner.core.vacancies())) return
     this.#blockedMs = BLOCKED_MS
     this.poke()
   }
@@ -113,6 +133,13 @@ export class Turns {
 
   add(ending: Ending): void {
     this.#endings.push(ending)
+    this.poke()
+  }
+
+  /** One more task is in the store. */
+  stored(): void {
+    this.waiting++
+    this.#stored++
     this.poke()
   }
 
@@ -140,6 +167,8 @@ export class Turns {
 
   stop(): void {
     this.#stopped = true
+    // what waits in the store is nothing that this queue waits for any more
+    this.waiting = 0
     this.#disarmIdle()
   }
 
@@ -155,6 +184,7 @@ export class Turns {
     const startedAt = host.now()
     const endings = [...this.#endings]
     const renewing = this.#renewing(startedAt, endings)
+    this.#stored = 0
     try {
       if (this.#store.homes && startedAt >= this.#homeAt) await this.#holdHome()
       const skipHomes = ((await this.#store.homes?.live()) ?? []).filter((home) => home !== this.owner)
@@ -166,7 +196,7 @@ export class Turns {
       this.#claiming = false
       this.#failed = 0
       this.#endings = this.#endings.filter((ending) => !endings.includes(ending))
-      this.waiting = turn.lanes.reduce((sum, { pending, inFlight }) => sum + pending + inFlight, 0)
+      this.waiting = turn.lanes.reduce((sum, { pending, inFlight }) => sum + pending + inFlight, this.#stored)
       this.#learnHolds(turn)
       endings.forEach(({ answered }, i) => {
         answered(turn.settled[i] ?? 'gone')
@@ -184,6 +214,11 @@ export class Turns {
       for (const task of turn.ended) this.#listener.ended(task)
       for (const { task, lease } of turn.claimed) this.#listener.claimed(task, lease, startedAt + lease.forMs, turn)
       this.#plan(turn, claim, skipHomes.length > 0)
+      if (this.waiting === 0) this.waiting = await this.#unshown(claim)
+      if (this.#roomSince) {
+        this.#roomSince = false
+        this.roomMade()
+      }
       this.#listener.turned(0, undefined, turn)
     } catch (error) {
       this.#claiming = false
@@ -198,9 +233,12 @@ export class Turns {
     const due: { readonly task: Task; readonly lease: Lease }[] = []
     for (const task of this.leased.values()) {
       const { lease, taskId } = task
-      if (!lease || lease.lost || lease.renewAt > now || settling.has(task)) continue
+      if (!lease || lease.lost || settling.has(task)) continue
+      // a cancel by a process that cannot be heard is told with a renewal
+      if (lease.renewAt > now && !this.#unheard) continue
       due.push({ task, lease: { taskId, token: lease.token, forMs: lease.forMs } })
     }
+    this.#unheard = false
     return due
   }
 
@@ -225,13 +263,25 @@ export class Turns {
     )
   }
 
+  /** A turn does not show the lanes that the claim had shut: whether anything is in them. */
+  async #unshown(claim: Claim | null): Promise<number> {
+    if (!claim?.bounds?.some(({ max }) => max === 0)) return this.#stored
+    const { principal } = claim
+    for (const status of ['PENDING', 'IN_FLIGHT'] as const) {
+      const { tasks } = await this.#store.list({ status, principal, limit: 1 })
+      if (tasks.length > 0) return tasks.length + this.#stored
+    }
+    return this.#stored
+  }
+
   /** When to look again. */
   #plan(turn: Turn, claim: Claim | null, othersWait: boolean): void {
     const { core, host, lanes } = this.#runner
     const now = host.now()
     // no room, for own attempts or a pause: their end brings the next turn, and the clock none
     const room = claim !== null && (this.#runner.guard(() => core.vacancies()) ?? 0) > 0
-    this.#hungry = !room || turn.blockedByLimit
+    // a lane with less room than its limit may have kept something back, which `nextInMs` says nothing of
+    this.#hungry = !room || turn.blockedByLimit || (claim.bounds ?? []).length > 0
     let nextAt = room && turn.nextInMs !== null ? now + turn.nextInMs : FOREVER
     if (room && turn.blockedByLimit) {
       // others' attempts may end unheard
@@ -253,10 +303,19 @@ export class Turns {
     const { host } = this.#runner
     this.#runner.guard(() => {
       for (const { lane, heldForMs } of lanes) {
-        const handle = heldForMs > 0 ? this.#runner.lanes.named(lane) : undefined
+        const handle = heldForMs > 0 ? this.#laneOf(lane) : undefined
         if (handle !== undefined) this.#runner.core.hold(host.now(), handle, heldForMs)
       }
     })
+  }
+
+  /** Also one of which nothing has run here yet: its next call has to wait like all others. */
+  #laneOf(name: string): number | undefined {
+    const { host, lanes } = this.#runner
+    const [origin = ''] = name.split(' ', 1)
+    return (
+      lanes.named(name) ?? (name === laneName(host.principal, origin) ? lanes.of(host.principal, origin) : undefined)
+    )
   }
 
   async #holdHome(): Promise<void> {
@@ -271,6 +330,7 @@ export class Turns {
     this.#disarmIdle()
     if (idleCheckMs === null) return
     this.#disarmIdle = afterIdle(this.#runner.host.settings.clock, idleCheckMs, () => {
+      this.#unheard = true
       this.poke()
       void this.run()
     })

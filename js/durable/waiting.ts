@@ -12,6 +12,9 @@ import type { Durable } from './durable.ts'
 
 /** A caller's task is left to its home by all who obey; only one that was frozen may find it ended. */
 const OWN_LOOK_MS = 10_000
+/** Requests that nobody waits for are kept for what of them is not stored: looked at now and then, some at a time. */
+const SWEEP_MS = 60_000
+const SWEEP_SIZE = 100
 const FOREVER = Number.POSITIVE_INFINITY
 
 interface Wait {
@@ -26,6 +29,8 @@ export class Waiting {
   /** When to look after those that others may end at any time, and after those they should not. */
   #lookAt = FOREVER
   #lookAtOwn = FOREVER
+  #sweepAt = 0
+  #swept = 0
 
   constructor(durable: Durable) {
     this.#durable = durable
@@ -33,6 +38,8 @@ export class Waiting {
 
   /** When to look what others have made of the tasks that are waited for here. */
   get wakeAt(): number {
+    // those who waited have their answer by now
+    if (!this.#durable.watches) return FOREVER
     return Math.min(this.#lookAt, this.#lookAtOwn)
   }
 
@@ -63,12 +70,18 @@ export class Waiting {
     this.#lookAt = Math.min(this.#lookAt, now + this.#lookMs)
   }
 
+  /** It waits once more: its caller's time may have run out during the attempt. */
+  again(task: Task): void {
+    if (this.until(task) <= this.#durable.runner.host.now()) this.#endWait(task)
+  }
+
   over(task: Task): void {
     this.#waits.get(task)?.disarm()
     this.#waits.delete(task)
   }
 
   pump(now: number): void {
+    if (now >= this.#sweepAt) this.#sweep(now)
     if (now < this.wakeAt) return
     const [theirs, own] = [now >= this.#lookAt, now >= this.#lookAtOwn]
     if (theirs) this.#lookAt = FOREVER
@@ -77,9 +90,18 @@ export class Waiting {
       const isOwn = task.record?.home === this.#durable.turns.owner
       if (isOwn ? own : theirs) this.lookSoon(task)
       // what nobody waits for is worth a look, but no timer
-      if (!task.waiter && !task.outcome && task.joined.length === 0) continue
+      if (!isAwaited(task)) continue
       if (isOwn) this.#lookAtOwn = Math.min(this.#lookAtOwn, now + OWN_LOOK_MS)
       else this.watchFrom(now)
+    }
+  }
+
+  /** No timer brings it about: a process that is not busy keeps little. */
+  #sweep(now: number): void {
+    this.#sweepAt = now + SWEEP_MS
+    const kept = [...this.#durable.watched()].filter((task) => !isAwaited(task))
+    for (let i = 0; i < Math.min(SWEEP_SIZE, kept.length); i++) {
+      this.lookSoon(kept[this.#swept++ % kept.length] as Task)
     }
   }
 
@@ -132,7 +154,11 @@ export class Waiting {
     // a timer holds 24.8 days at most and may wake early
     if (this.#durable.runner.host.now() < wait.until) this.#waits.set(task, { ...wait, disarm: arm() })
     // one that runs may end well, and is asked then whether there is time for another
-    else if (!task.lease) this.#giveUp(task).catch((error) => this.#durable.failed(error))
+    else if (!task.lease) this.#endWait(task)
+  }
+
+  #endWait(task: Task): void {
+    this.#giveUp(task).catch((error) => this.#durable.failed(error))
   }
 
   /** The caller is told that it failed, so it must not go on behind its back. */
@@ -144,7 +170,9 @@ export class Waiting {
       if (said === 'cancelled') this.#durable.end(task, 'EXHAUSTED', 'wait_exceeded')
       else if (said === 'gone') this.lookSoon(task)
       else if (!task.lease) {
-        this.#durable.leave(task)
+        // who asked for its result goes on waiting for it
+        if (task.outcome) this.over(task)
+        else this.#durable.leave(task)
         answer(task, () => new RedriveError('WAIT_EXCEEDED', `${task.what} is under way as task ${task.taskId}`))
       }
     }
@@ -157,4 +185,8 @@ export class Waiting {
   get #lookMs(): number {
     return this.#durable.store.idleCheckMs ?? OWN_LOOK_MS
   }
+}
+
+function isAwaited({ waiter, outcome, joined }: Task): boolean {
+  return waiter !== undefined || outcome !== undefined || joined.length > 0
 }

@@ -61,7 +61,12 @@ export interface Deadline {
 
 /** Until when a dead letter that goes back at `now` may be tried, under the policy it goes back with; null: its key has expired. */
 export function redriveDeadline(
-  task: { readonly idempotencyKey: string | null; readonly firstAttemptAt: number | null },
+  task: {
+    readonly idempotencyKey: string | null
+    readonly firstAttemptAt: number | null
+    readonly deadlineAt: number | null
+    readonly deadlineReason: DeadlineReason
+  },
   policy: RetryPolicy,
   acceptDuplicateRisk: boolean,
   now: number,
@@ -70,10 +75,13 @@ export function redriveDeadline(
   const keyed = task.idempotencyKey !== null && task.firstAttemptAt !== null && !acceptDuplicateRisk
   const keyEndsAt = keyed ? Number(task.firstAttemptAt) + keyTtlMs : FOREVER
   if (keyEndsAt < now) return null
-  const budgetEndsAt = now + totalBudgetMs
-  return keyEndsAt < budgetEndsAt
-    ? { deadlineAt: keyEndsAt, deadlineReason: 'key_expired' }
-    : { deadlineAt: budgetEndsAt, deadlineReason: 'total_budget' }
+  const ends: readonly Deadline[] = [
+    { deadlineAt: now + totalBudgetMs, deadlineReason: 'total_budget' },
+    { deadlineAt: keyEndsAt, deadlineReason: 'key_expired' },
+    // whoever said that it is worth nothing afterwards meant it
+    { deadlineAt: (task.deadlineReason === 'expired' && task.deadlineAt) || FOREVER, deadlineReason: 'expired' },
+  ]
+  return ends.reduce((least, end) => (end.deadlineAt < least.deadlineAt ? end : least))
 }
 
 /** An attempt that was given back before it left is no attempt anybody wants to read about. */

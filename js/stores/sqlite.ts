@@ -13,7 +13,7 @@ import type { RetentionOptions } from '../options.ts'
 import { cancel, flush, purge, redrive, unpark } from './sqlite/control.ts'
 import { StoreFile } from './sqlite/file.ts'
 import { EnqueueGroup } from './sqlite/group.ts'
-import { holdHome, liveHomes } from './sqlite/homes.ts'
+import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
 import { listen } from './sqlite/listeners.ts'
 import * as reads from './sqlite/reads.ts'
 import { turn } from './sqlite/turn.ts'
@@ -71,7 +71,8 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
     subscribe: (listener) => listen(file.path, listener),
     homes: {
       hold: async (owner, forMs) => file.write((tx) => holdHome(tx, owner, forMs)),
-      live: async () => file.write(liveHomes),
+      // asked before every turn, and most often there are none
+      live: async () => (file.read(hasHomes) ? file.write(liveHomes) : []),
     },
     async close() {
       group.commit()

@@ -112,8 +112,8 @@ export interface TaskStore {
    * is due in i times `spacingMs`, i from 0, behind what its order holds by then. `phase` is -1, `previousDelayMs` and `marks` are 0 as of a
    * task that never failed; `createdAt` and `home` stay. Capacity has no say: they were accepted. The new deadline is the least of its policy's
    * `totalBudgetMs` from now and, with a key and without `acceptDuplicateRisk`, `keyTtlMs` from its first attempt,
-   * the first that was ever claimed (none: no such limit). `deadlineReason` is 'key_expired' where the latter is less, else
-   * 'total_budget'. 'key_expired': the latter has passed. 'gone': no dead letter.
+   * the first that was ever claimed (none: no such limit), and a deadline that was 'expired' before. `deadlineReason` says which.
+   * 'key_expired': the key's has passed. 'gone': no dead letter.
    * `policies`: a task whose `policyId` is among them takes that one.
    */
   redrive(

@@ -81,7 +81,7 @@ export async function killRuns(args = []) {
   const [code] = await once(child, 'close')
   const count = (mark) => output.split('\n').filter((line) => line.startsWith(mark)).length
   const summary = output.trimEnd().split('\n').slice(-1)
-  return result({ code, output: '', passed: count('✓ '), failed: count('✗ '), skipped: 0, summary })
+  return result({ code, output: 'said above', passed: count('✓ '), failed: count('✗ '), skipped: 0, summary })
 }
 
 function read(report) {

@@ -29,6 +29,18 @@ describe('in a terminal', () => {
     expect(code).toBe(0)
   })
 
+  test('S1 with --kill the queue dies half-way: the next process finds what is left, and every order takes effect once', async () => {
+    const { code, output } = await finish('--kill', '--calls', '30', '--seed', '22')
+    const [, done] = /✗ killed: SIGKILL, with (\d+) of 30 orders done/.exec(output) ?? []
+    const [, found] = /✓ started again \d+\.\d s later: (\d+) tasks found/.exec(output) ?? []
+    expect(Number(done)).toBeLessThan(30)
+    // one that ended unheard is among neither
+    expect(Number(found)).toBeLessThanOrEqual(30 - Number(done))
+    expect(Number(found)).toBeGreaterThan(0)
+    expect(output).toContain('30 orders, 30 effects')
+    expect(code).toBe(0)
+  })
+
   test('code 1 and the reason, where the server was too kind for the run to prove anything', async () => {
     const { code, output } = await finish('--calls', '1', '--seed', '1')
     expect(output).toContain('injected failures: expected at least')
@@ -49,9 +61,16 @@ describe('in a terminal', () => {
     ])
     const board = new Board(intentNames(calls))
     for (const call of board.calls) board.sent(call.intent)
-    const lines: string[] = frame(board, { columns, rows, elapsedMs: 1_000, paint: painter(false) })
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns)
-    expect(lines.length).toBeLessThan(rows)
+    const killed = 'killed, and started again with a sentence that is longer than the terminal is wide: 36 tasks found'
+    for (const notes of [[], [{ text: killed, style: 'red' }]]) {
+      const lines: string[] = frame(board, { columns, rows, elapsedMs: 1_000, notes, paint: painter(false) })
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns)
+      expect(lines.length).toBeLessThan(rows)
+    }
+  })
+
+  test('a page has no process to kill, and that is said', async () => {
+    expect(await finish('--kill', '--serve')).toMatchObject({ code: 1, output: expect.stringContaining('--serve') })
   })
 
   test('a wrong option is named, with what was expected', async () => {

@@ -3,7 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { MemberOptions, Order, Told } from './member.ts'
+import type { Aimed, MemberOptions, Order, Told } from './member.ts'
+import type { Moment } from './watched-store.ts'
 
 const program = fileURLToPath(new URL('./member.ts', import.meta.url))
 
@@ -20,6 +21,8 @@ interface Member {
   readonly open: Map<string, Order>
   ready: boolean
   frozen: boolean
+  /** Told where to be killed. */
+  doomed: boolean
 }
 
 export class Crew {
@@ -30,6 +33,8 @@ export class Crew {
   #turn = 0
   #ending = false
   kills = 0
+  /** Of these, those at the worst of moments. */
+  aimed = 0
   freezes = 0
   /** Processes that ended without being killed, and what they said last. */
   readonly deaths: string[] = []
@@ -54,7 +59,7 @@ export class Crew {
     const child = spawn(process.execPath, [program, JSON.stringify(options)], {
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     })
-    const member: Member = { child, open: new Map(), ready: false, frozen: false }
+    const member: Member = { child, open: new Map(), ready: false, frozen: false, doomed: false }
     let words = ''
     child.stderr?.on('data', (chunk) => {
       words = `${words}${chunk}`.slice(-2_000)
@@ -62,8 +67,8 @@ export class Crew {
     child.on('message', (told: Told) => this.#hear(member, told))
     child.on('exit', (code, signal) => {
       this.#members.delete(place)
-      if (signal !== 'SIGKILL' && !this.#ending)
-        this.deaths.push(`${options.life} ended with ${signal ?? code}: ${words}`)
+      if (signal === 'SIGKILL') this.kills++
+      else if (!this.#ending) this.deaths.push(`${options.life} ended with ${signal ?? code}: ${words}`)
       this.#ear.unanswered([...member.open.values()])
       if (!this.#ending) this.start(place)
     })
@@ -84,13 +89,26 @@ export class Crew {
   /** Started again as soon as it is gone. */
   kill(pick: number): void {
     const member = this.#pick(pick)
-    if (!member?.child.kill('SIGKILL')) return
-    this.kills++
+    if (!member?.doomed) member?.child.kill('SIGKILL')
+  }
+
+  /** The same at a moment that the process itself comes to; after `withinMs` at any. */
+  aim(pick: number, moment: Moment, withinMs: number): void {
+    const member = this.#pick(pick)
+    if (!member || member.frozen || member.doomed || !member.ready) return
+    member.doomed = true
+    member.child.send({ aimedAt: moment } satisfies Aimed, () => {})
+    const timer = setTimeout(() => {
+      this.aimed--
+      member.child.kill('SIGKILL')
+    }, withinMs)
+    this.aimed++
+    member.child.once('exit', () => clearTimeout(timer))
   }
 
   freeze(pick: number, forMs: number): void {
     const member = this.#pick(pick)
-    if (!member || member.frozen || !member.child.kill('SIGSTOP')) return
+    if (!member || member.frozen || member.doomed || !member.child.kill('SIGSTOP')) return
     this.freezes++
     member.frozen = true
     setTimeout(() => {
@@ -101,7 +119,6 @@ export class Crew {
 
   /** Kills all, and starts one that is left alone. */
   async leaveOne(): Promise<void> {
-    this.kills += this.#members.size
     await this.end()
     this.#ending = false
     this.start(0)

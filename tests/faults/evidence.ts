@@ -36,6 +36,7 @@ export async function gather(
     unknown,
     refusals,
     soft,
+    degraded: [...crew.degraded.keys()],
     visits,
     effects,
     leases,
@@ -46,12 +47,17 @@ export async function gather(
   const late = visits.filter((visit) => (visit.endedAt ?? 0) > (leaseOf(visit, leases)?.until ?? 0)).length
   const answers = [...leases.values()].map(({ answer }) => answer)
   const told = (answer: string | undefined) => answers.filter((each) => each === answer).length
+  const overtaken = [...leases.values()].filter(({ from, endedAt, until, settlingAt }) => {
+    return endedAt > from && endedAt < Math.min(until, settlingAt)
+  }).length
   const most = Math.max(0, ...held.rows.map(({ attemptNumber }) => attemptNumber))
   const figures: Figure[] = [
     ['tasks asked for', producer.asked, 'asking again included'],
     ['acknowledged', acknowledged.size, 'each written down outside'],
+    ['accepted in memory only', soft.length, 'as their receipts say: the file could not be opened'],
     ['neither acknowledged nor refused', unknown.length, 'killed while it was asked'],
     ['processes killed', crew.kills, `${crew.lives} started`],
+    ['  at the worst of moments', crew.aimed, 'written to the file, and nobody told yet'],
     ['frozen past their leases', crew.freezes, ''],
     ['requests', visits.length, ''],
     ['  that failed by intent', injected.total, `${(injected.share * 100).toFixed(1)} %`],
@@ -62,6 +68,7 @@ export async function gather(
     ['leases given', leases.size, ''],
     ['  never settled', told(undefined), 'came back when they ran out'],
     ['  settled too late', told('stale'), 'changed nothing'],
+    ['  ended by the late success of another', overtaken, 'their requests may go on until the next renewal'],
     ['most attempts of a task', most, 'a crash counts; maxAttempts is the user’s to choose'],
     [
       'degraded',

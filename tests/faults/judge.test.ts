@@ -17,6 +17,8 @@ const lease = (token: number, from: number, given: Partial<LeaseSpan> = {}): Lea
   from,
   until: from + 1_000,
   settlingAt: from + 500,
+  successAt: Infinity,
+  endedAt: Infinity,
   answer: 'applied',
   ...given,
 })
@@ -43,6 +45,7 @@ const row = { taskId: 't1', status: 'SUCCEEDED', attemptNumber: 1 }
 const fine: Evidence = {
   acknowledged: new Map([['one', 't1']]),
   soft: [],
+  degraded: [],
   refusals: [],
   unknown: [],
   found: new Map([['one', row]]),
@@ -64,7 +67,7 @@ const broken = (given: Partial<Evidence>) =>
 describe('what it notices', () => {
   const faults: readonly (readonly [label: string, evidence: Partial<Evidence>])[] = [
     ['refused', { refusals: ['one: full'] }],
-    ['accepted less than durably', { soft: ['one'] }],
+    ['kept in memory without a word', { soft: ['two'] }],
     ['lost', { effects: new Map([['one', 0]]) }],
     ['lost', { found: new Map() }],
     ['lost', { found: new Map([['one', { ...row, status: 'EXHAUSTED' }]]) }],
@@ -105,6 +108,15 @@ describe('what it lets pass', () => {
     const visits = [visit(1, 50, { retryAfterMs: 60_000 }), visit(2, 1_100)]
     const died = lease(1, 0, { answer: undefined, settlingAt: Infinity })
     expect(broken({ visits, leases: leases(died, lease(2, 1_000)) })).toEqual([])
+  })
+
+  test('a task that was kept in memory, and that was said', () => {
+    expect(broken({ soft: ['two'], degraded: ['storage_unavailable: the file is held'] })).toEqual([])
+  })
+
+  test('a place that a late success of another process has made free (S4)', () => {
+    const younger = lease(1, 0, { endedAt: 300 })
+    expect(broken({ leases: leases(younger, lease(2, 300, { taskId: 't2' })) })).toEqual([])
   })
 
   test('a task that was taken and whose answer was lost', () => {

@@ -16,8 +16,10 @@ export interface Row {
 export interface Evidence {
   /** Intent -> task, as acknowledged. */
   readonly acknowledged: ReadonlyMap<string, string>
-  /** Those that were acknowledged, and less than 'strict'. */
+  /** Intents that were accepted in memory only, since the store could not be opened. */
   readonly soft: readonly string[]
+  /** What the processes said works less well than it should. */
+  readonly degraded: readonly string[]
   readonly refusals: readonly string[]
   /** Intents of which nobody knows whether they were taken. */
   readonly unknown: readonly string[]
@@ -65,12 +67,14 @@ export function judge(evidence: Evidence): readonly Check[] {
     ['cancelled', cancelled, tally('CANCELLED')],
     ['purged', purged, 0],
   ].filter(([, said, counted]) => said !== counted)
+  const wasSaid = evidence.degraded.some((message) => message.startsWith('storage_unavailable'))
+  const stored = visits.filter(({ intent }) => !evidence.soft.includes(intent))
   const leasesAtOnce = mostAtOnce([...evidence.leases.values()].map((lease) => [lease.from, endOf(lease)]))
-  const sentAtOnce = mostAtOnce(visits.map((visit) => [visit.startedAt + GRAIN_MS, heldUntil(visit, evidence)]))
+  const sentAtOnce = mostAtOnce(stored.map((visit) => [visit.startedAt + GRAIN_MS, heldUntil(visit, evidence)]))
 
   return [
     none('refused', evidence.refusals),
-    none('accepted less than durably', evidence.soft),
+    none('kept in memory without a word', wasSaid ? [] : evidence.soft),
     none(
       'lost',
       intents.filter((intent) => found.get(intent)?.status !== 'SUCCEEDED' || !effects.get(intent)),
@@ -153,7 +157,7 @@ function keysOf(visits: readonly Visit[]): Map<string, Set<string>> {
 }
 
 /** When a lease was over, at the earliest. */
-const endOf = ({ until, settlingAt }: LeaseSpan): number => Math.min(until, settlingAt)
+const endOf = ({ until, settlingAt, endedAt }: LeaseSpan): number => Math.min(until, settlingAt, endedAt)
 
 /** The lease a request went out under: its process says so with it. */
 export function leaseOf({ by }: Visit, leases: Evidence['leases']): LeaseSpan | undefined {
@@ -162,7 +166,8 @@ export function leaseOf({ by }: Visit, leases: Evidence['leases']): LeaseSpan | 
 
 /** How long a request was open, as far as its lease went. One without a lease counts whole. */
 function heldUntil(visit: Visit, { leases }: Evidence): number {
-  return Math.min(visit.endedAt ?? FOREVER, leaseOf(visit, leases)?.until ?? FOREVER) - GRAIN_MS
+  const { until = FOREVER, endedAt = FOREVER } = leaseOf(visit, leases) ?? {}
+  return Math.min(visit.endedAt ?? FOREVER, until, endedAt) - GRAIN_MS
 }
 
 /** The most that were open at one moment; at equal times an end comes before a start. */
@@ -196,8 +201,8 @@ function leasedTwice({ leases }: Evidence): string[] {
 function sentTwice({ visits, leases }: Evidence): string[] {
   return pairs(visits, ({ intent }) => intent)
     .filter(([before, after]) => {
-      const until = leaseOf(before, leases)?.until ?? FOREVER
-      return after.startedAt + GRAIN_MS < Math.min(before.endedAt ?? FOREVER, until)
+      const { until = FOREVER, endedAt = FOREVER } = leaseOf(before, leases) ?? {}
+      return after.startedAt + GRAIN_MS < Math.min(before.endedAt ?? FOREVER, until, endedAt)
     })
     .map(([before, after]) => `${after.intent}: ${before.by} was not over when ${after.by} was sent`)
 }

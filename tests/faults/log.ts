@@ -16,7 +16,7 @@ export type Line =
     }
   | { readonly what: 'renewed'; readonly token: number; readonly until: number }
   /** About to tell the store how an attempt ended; from here on the lease may be over. */
-  | { readonly what: 'settling'; readonly token: number; readonly at: number }
+  | { readonly what: 'settling'; readonly token: number; readonly at: number; readonly success: boolean }
   | { readonly what: 'settled'; readonly token: number; readonly answer: string }
 
 /** A lease, as far as it is known: never shown longer than it was. */
@@ -30,9 +30,15 @@ export interface LeaseSpan {
   until: number
   /** When it may have been given back. */
   settlingAt: number
+  /** When somebody else may have told a success: the task has ended, and every lease of it (S4). */
+  endedAt: number
+  /** When it told one itself. */
+  successAt: number
   /** The store has said what became of it. */
   answer: string | undefined
 }
+
+const FOREVER = Number.POSITIVE_INFINITY
 
 export const logFile = (folder: string, life: string): string => join(folder, `${life}.log`)
 
@@ -43,6 +49,11 @@ export function readLeases(folder: string): ReadonlyMap<number, LeaseSpan> {
     const life = name.slice(0, -'.log'.length)
     for (const line of linesOf(readFileSync(join(folder, name), 'utf8'))) note(leases, life, line)
   }
+  const successes = new Map<string, number>()
+  for (const { taskId, successAt } of leases.values()) {
+    successes.set(taskId, Math.min(successes.get(taskId) ?? FOREVER, successAt))
+  }
+  for (const lease of leases.values()) lease.endedAt = successes.get(lease.taskId) ?? FOREVER
   return leases
 }
 
@@ -53,13 +64,16 @@ function* linesOf(text: string): Iterable<Line> {
 
 function note(leases: Map<number, LeaseSpan>, life: string, line: Line): void {
   if (line.what === 'claimed') {
-    const { taskId, token, at, until } = line
-    leases.set(token, { taskId, token, life, from: at, until, settlingAt: Number.POSITIVE_INFINITY, answer: undefined })
+    const { taskId, token, at: from, until } = line
+    const never = { settlingAt: FOREVER, successAt: FOREVER, endedAt: FOREVER, answer: undefined }
+    leases.set(token, { taskId, token, life, from, until, ...never })
     return
   }
   const lease = leases.get(line.token)
   if (!lease) return
   if (line.what === 'renewed') lease.until = Math.max(lease.until, line.until)
-  else if (line.what === 'settling') lease.settlingAt = Math.min(lease.settlingAt, line.at)
-  else lease.answer = line.answer
+  else if (line.what === 'settling') {
+    lease.settlingAt = Math.min(lease.settlingAt, line.at)
+    if (line.success) lease.successAt = Math.min(lease.successAt, line.at)
+  } else lease.answer = line.answer
 }

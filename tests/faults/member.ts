@@ -7,7 +7,7 @@
 import { builtPackage, storeFile } from './built.ts'
 import { logFile } from './log.ts'
 import { type Break, CONCURRENCY } from './options.ts'
-import { watchedStore } from './watched-store.ts'
+import { type Moment, watchedStore } from './watched-store.ts'
 
 export interface MemberOptions {
   readonly life: string
@@ -21,6 +21,11 @@ export interface MemberOptions {
 export interface Order {
   readonly intent: string
   readonly key: string | undefined
+}
+
+/** Where it is to be killed. */
+export interface Aimed {
+  readonly aimedAt: Moment
 }
 
 export type Told =
@@ -41,7 +46,7 @@ async function main(options: MemberOptions): Promise<void> {
   const { life, url, folder, seed, breaks } = options
   const { RetryQueue, sqliteStore } = await builtPackage()
   const real = sqliteStore({ path: storeFile(folder), idleCheckMs: 100 })
-  const { store, tokenOf } = watchedStore(real, logFile(folder, life), breaks)
+  const { store, tokenOf, aim } = watchedStore(real, logFile(folder, life), breaks)
   const send: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers)
     headers.set('x-attempt', `${life} ${tokenOf(headers.get('idempotency-key') ?? '') ?? ''}`)
@@ -60,7 +65,9 @@ async function main(options: MemberOptions): Promise<void> {
   })
   queue.on('degraded', ({ code, message }) => tell({ what: 'degraded', message: `${code}: ${message}` }))
 
-  process.on('message', async ({ intent, key }: Order) => {
+  process.on('message', async (asked: Order | Aimed) => {
+    if ('aimedAt' in asked) return aim(asked.aimedAt)
+    const { intent, key } = asked
     try {
       const { taskId, durability } = await queue.enqueue(`${url}/api/orders?via=enqueue`, {
         method: 'POST',
@@ -80,6 +87,9 @@ async function main(options: MemberOptions): Promise<void> {
   tell({ what: 'ready' })
 }
 
-const tell = (told: Told): void => void process.send?.(told)
+const tell = (told: Told): void => {
+  // nobody is left to hear it once the parent has gone
+  if (process.connected) process.send?.(told)
+}
 
 await main(JSON.parse(process.argv[2] ?? '{}'))

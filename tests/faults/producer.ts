@@ -18,7 +18,7 @@ export class Producer implements Ear {
   /** Neither yes nor no, and not asked again. */
   readonly unknown: string[] = []
   readonly refusals: string[] = []
-  /** Accepted, but not on the disk. */
+  /** Accepted, but in memory only, as the receipt says: no promise is made of these. */
   readonly soft: string[] = []
   asked = 0
   readonly #orders: Order[]
@@ -52,10 +52,13 @@ export class Producer implements Ear {
 
   accepted(intent: string, taskId: string, durability: string): void {
     this.#open--
+    if (durability !== 'strict') {
+      this.soft.push(intent)
+      return
+    }
     writeSync(this.#file, `${intent} ${taskId}\n`)
     fsyncSync(this.#file)
     this.acknowledged.set(intent, taskId)
-    if (durability !== 'strict') this.soft.push(intent)
   }
 
   refused(intent: string, message: string): void {

@@ -14,6 +14,7 @@ import { judge } from './judge.ts'
 import { chance, FREEZE_MS, help, LEASE_MS, type Options, PROCESSES, readOptions } from './options.ts'
 import { Producer } from './producer.ts'
 import { report } from './report.ts'
+import { MOMENTS, type Moment } from './watched-store.ts'
 
 /** An answer that takes longer than a lease makes its renewal count; one that asks for a pause holds up all, so there are few. */
 const FAULTS: FaultOptions = {
@@ -26,8 +27,10 @@ const FAULTS: FaultOptions = {
 /** Between two blows. */
 const LEAST_MS = 150
 const MOST_MS = 900
-/** One in so many blows freezes, and does not kill. */
+/** Of the blows, how many freeze and do not kill, and how many kill at a chosen moment, or at any once that is late. */
 const FREEZE_SHARE = 0.25
+const AIM_SHARE = 0.4
+const AIM_MS = 1_500
 const LOOK_MS = 25
 /** Nothing has changed for so long: it will not. */
 const STALLED_MS = 30_000
@@ -56,7 +59,8 @@ async function main(): Promise<void> {
   } finally {
     await crew.end()
     await server.close()
-    rmSync(folder, { recursive: true, force: true })
+    if (process.exitCode && !breaks) process.stdout.write(`The file and what each process wrote down: ${folder}\n`)
+    else rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -78,8 +82,10 @@ async function strike(
     const now = Date.now()
     if (now >= nextAt) {
       nextAt = now + between()
-      const pick = random()
-      if (random() < FREEZE_SHARE) crew.freeze(pick, FREEZE_MS)
+      const [pick, how, where] = [random(), random(), random()]
+      if (how < FREEZE_SHARE) crew.freeze(pick, FREEZE_MS)
+      else if (how < FREEZE_SHARE + AIM_SHARE)
+        crew.aim(pick, MOMENTS[Math.floor(where * MOMENTS.length)] as Moment, AIM_MS)
       else crew.kill(pick)
     }
     if (now >= toldAt + TELL_MS) {

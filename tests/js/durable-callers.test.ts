@@ -229,6 +229,22 @@ test('S9 Retry-After of a first failure holds the lane for every process', async
   expect(answer.value?.status).toBe(200)
 })
 
+test('S9 a first attempt in another process, which has had no task of that origin, waits for what the server asked', async () => {
+  const { open, server, clock } = world()
+  const a = await open()
+  const b = await open()
+  server.reply(429, { 'retry-after': '20' })
+  const redrive = { mode: 'defer' } as const
+  await a.queue.fetch(ORDERS, { ...POST, redrive })
+  await clock.settle()
+  const c = await open()
+  const [inB, inC] = [b, c].map(({ queue }) => watch(queue.fetch(ORDERS, POST)))
+  await clock.advance(19_999)
+  expect(server.hits).toBe(1)
+  await clock.advance(10_001)
+  expect([inB?.value?.status, inC?.value?.status]).toEqual([200, 200])
+})
+
 test('S8 401 twice parks the task until setPrincipal or resume', async () => {
   const { open, server, clock, store } = world()
   const asked: boolean[] = []

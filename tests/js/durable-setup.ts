@@ -21,6 +21,16 @@ export interface World {
   close(process: Process): Promise<void>
 }
 
+/** `store` with some of its methods replaced. */
+export function withMethods(store: TaskStore, own: Partial<TaskStore>): TaskStore {
+  return new Proxy<TaskStore>(store, {
+    get(_, name) {
+      const value: unknown = Reflect.get(own, name) ?? Reflect.get(store, name)
+      return typeof value === 'function' ? value.bind(store) : value
+    },
+  })
+}
+
 let seed = 0n
 
 export function world(wrap: (store: MemoryStore) => TaskStore = (store) => store): World {

@@ -1,4 +1,5 @@
 // Real processes on one file: real time, since a killed process has no other.
+import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { ended, linesOf, start } from './processes/run.ts'
 import { edit, freshPath, openStore } from './sqlite/setup.ts'
@@ -43,4 +44,13 @@ test('S1 a process that is killed between two writes has lost nothing it was tol
   expect(pending).toBeGreaterThanOrEqual(told.length)
   expect(bytes).toBe(pending * 1_000)
   expect(edit(path, (database) => database.prepare('PRAGMA integrity_check').get())).toEqual({ integrity_check: 'ok' })
+})
+
+test('a process that was killed while it made the file leaves one that the next can open', {
+  timeout: 60_000,
+}, async () => {
+  const path = freshPath()
+  expect(await ended(start('sqlite/unfinished.ts', path))).toEqual([null, 'SIGKILL'])
+  expect(existsSync(`${path}-journal`)).toBe(true)
+  expect(await openStore(path).counts()).toMatchObject({ pending: 0 })
 })

@@ -27,7 +27,12 @@ test('a policy that says nothing means to a store what it means to a queue', () 
   expect(isSpent({ attemptNumber: maxAttempts - 1, policy })).toBe(false)
   expect(isSpent({ attemptNumber: maxAttempts, policy })).toBe(true)
   const now = keyTtlMs * 2
-  const keyed = { idempotencyKey: 'k', firstAttemptAt: now - keyTtlMs }
+  const keyed = {
+    idempotencyKey: 'k',
+    firstAttemptAt: now - keyTtlMs,
+    deadlineAt: null,
+    deadlineReason: 'total_budget',
+  } as const
   expect(redriveDeadline({ ...keyed, firstAttemptAt: null }, policy, false, now)?.deadlineAt).toBe(now + totalBudgetMs)
   expect(redriveDeadline(keyed, policy, false, now)?.deadlineAt).toBe(now)
   expect(redriveDeadline(keyed, policy, false, now + 1)).toBeNull()

@@ -39,7 +39,7 @@ async function run(calls, seed) {
 }
 
 async function place(queue, calls) {
-  const board = new Board(intentNames(calls), (call) => skyline.update(call))
+  const board = new Board(intentNames(calls), { changed: (call) => skyline.update(call) })
   const startedAt = Date.now()
   const draw = () => showCounters(board.counts(), Date.now() - startedAt, pauseLeftMs(queue))
   skyline.clear(board.calls)

@@ -16,8 +16,7 @@ export function redriveOne(
   if (row?.status !== 'EXHAUSTED' || !isReadable(row.given)) return 'gone'
   const policy = options.policies?.find(({ policyId }) => policyId === row.policy.policyId) ?? row.policy
   const { idempotencyKey } = row.given
-  const { firstAttemptAt } = row
-  const deadline = redriveDeadline({ idempotencyKey, firstAttemptAt }, policy, options.acceptDuplicateRisk, now)
+  const deadline = redriveDeadline({ ...row, idempotencyKey }, policy, options.acceptDuplicateRisk, now)
   if (!deadline) return 'key_expired'
   row.policy = copyOf(policy)
   row.deadlineAt = deadline.deadlineAt

@@ -28,6 +28,7 @@ const primaryCode = (error: unknown): number | undefined => {
 }
 
 export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
+export const isReadOnly = (error: unknown): boolean => primaryCode(error) === READONLY
 
 /** Anything but SQLite's own errors stays as it is. */
 export function translated(error: unknown, path: string): unknown {

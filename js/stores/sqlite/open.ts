@@ -4,7 +4,7 @@
 
 import { existsSync, statSync } from 'node:fs'
 import { Database } from './database.ts'
-import { isBusy, newer, translated, unavailable } from './errors.ts'
+import { isBusy, isReadOnly, newer, translated, unavailable } from './errors.ts'
 import { APPLICATION_ID, LAYOUT, MIGRATIONS } from './schema.ts'
 
 /** How long a statement waits for another process's transaction. */
@@ -32,7 +32,17 @@ function look(path: string): void {
   const file = statSync(path)
   if (file.isDirectory()) throw unavailable(path, 'it is a folder; give the path of a file')
   if (file.size === 0) return
-  const database = new Database(path, { readOnly: true })
+  try {
+    lookAt(path, true)
+  } catch (error) {
+    if (!isReadOnly(error)) throw error
+    // killed while the file was made, somebody left a journal: who may only read cannot undo what it undoes
+    lookAt(path, false)
+  }
+}
+
+function lookAt(path: string, readOnly: boolean): void {
+  const database = new Database(path, { readOnly })
   try {
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; BEGIN`) // one sight of a file that another process may be making
     const layout = database.pragma('user_version')

@@ -3,7 +3,7 @@
 import type { RetryPolicy } from '../../policy.ts'
 import type { ExhaustedReason, TaskStatus } from '../../types.ts'
 import { type DeadlineReason, type NewTask, RECORD_SCHEMA, type StoredTask } from '../store.ts'
-import type { Database } from './database.ts'
+import type { Database, Value } from './database.ts'
 
 export interface TaskRow {
   readonly row: number
@@ -88,6 +88,12 @@ export function insertRow(database: Database, row: TaskRow): void {
 
 export function updateRow(database: Database, row: TaskRow): void {
   database.run(UPDATE, ...CHANGING.map((name) => row[name]), row.row)
+}
+
+/** Looks for the rows first: most often there are none, and to name forty columns costs more than to look. */
+export function rowsFound(database: Database, from: string, ...values: readonly Value[]): TaskRow[] {
+  const found = database.all<{ row: number }>(`SELECT row ${from}`, ...values)
+  return found.flatMap(({ row }) => database.one<TaskRow>('SELECT * FROM tasks WHERE row = ?', row) ?? [])
 }
 
 export const rowById = (database: Database, taskId: string): TaskRow | undefined =>

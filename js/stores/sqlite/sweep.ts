@@ -3,7 +3,7 @@
 import { isLate, isSpent, mayRepeat } from '../rules.ts'
 import { type StoredTask, SWEEP } from '../store.ts'
 import { end, erase, putBack } from './change.ts'
-import { storedTask, type TaskRow } from './rows.ts'
+import { rowsFound, storedTask, type TaskRow } from './rows.ts'
 import { EXPIRING } from './schema.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -22,25 +22,23 @@ export function retain(tx: Transaction): number {
 function oldest(tx: Transaction, deadLetters: 0 | 1, before: number, surplus: number, most: number): TaskRow[] {
   const ENDED =
     "FROM tasks INDEXED BY tasks_ended WHERE (status = 'EXHAUSTED') = ? AND endedAt IS NOT NULL AND aside = 0"
-  const aged = tx.database.all<TaskRow>(
-    `SELECT * ${ENDED} AND endedAt < ? ORDER BY endedAt, seq LIMIT ?`,
+  const aged = rowsFound(
+    tx.database,
+    `${ENDED} AND endedAt < ? ORDER BY endedAt, seq LIMIT ?`,
     deadLetters,
     before,
     most,
   )
   if (surplus <= aged.length) return aged
-  return tx.database.all<TaskRow>(
-    `SELECT * ${ENDED} ORDER BY endedAt, seq LIMIT ?`,
-    deadLetters,
-    Math.min(surplus, most),
-  )
+  return rowsFound(tx.database, `${ENDED} ORDER BY endedAt, seq LIMIT ?`, deadLetters, Math.min(surplus, most))
 }
 
 /** Tasks whose lease ran out: put back, or ended when nothing permits another attempt. */
 export function reclaim(tx: Transaction): StoredTask[] {
   const ended: StoredTask[] = []
-  const lapsed = tx.database.all<TaskRow>(
-    "SELECT * FROM tasks INDEXED BY tasks_leases WHERE status = 'IN_FLIGHT' AND leaseUntil <= ? ORDER BY token",
+  const lapsed = rowsFound(
+    tx.database,
+    "FROM tasks INDEXED BY tasks_leases WHERE status = 'IN_FLIGHT' AND leaseUntil <= ? ORDER BY token",
     tx.now,
   )
   for (const row of lapsed) {
@@ -63,8 +61,9 @@ export function reclaim(tx: Transaction): StoredTask[] {
 /** Deadlines that have passed while nobody had the task. */
 export function endLate(tx: Transaction): StoredTask[] {
   const ended: StoredTask[] = []
-  const late = tx.database.all<TaskRow>(
-    `SELECT * FROM tasks INDEXED BY tasks_deadlines WHERE ${EXPIRING} AND deadlineAt < ?
+  const late = rowsFound(
+    tx.database,
+    `FROM tasks INDEXED BY tasks_deadlines WHERE ${EXPIRING} AND deadlineAt < ?
       ORDER BY deadlineAt, seq LIMIT ?`,
     tx.now,
     SWEEP,

@@ -1,0 +1,49 @@
+/**
+ * Every point at which a story can be cut short: at each of its store calls, the call fails before it was done, or is done
+ * and its answer lost, or the process dies right before or right after. Then a second process goes on.
+ */
+
+import { beforeAll, describe, expect, test } from 'vitest'
+import { tell } from '../sim/crash-story.ts'
+import type { StoreFault } from '../sim/scenario.ts'
+
+const FAULTS: readonly StoreFault[] = ['fail-before', 'fail-after', 'crash-before', 'crash-after']
+
+describe.each(['memory', 'sqlite'] as const)('%s', (store) => {
+  let calls = 0
+  beforeAll(async () => {
+    calls = (await tell(store)).calls
+  })
+
+  test('the story by itself ends well', async () => {
+    const { violation, waiting, live, lost, twice, acknowledged } = await tell(store)
+    expect({ violation, waiting, live, lost, twice }).toEqual({
+      violation: undefined,
+      waiting: [],
+      live: 0,
+      lost: [],
+      twice: [],
+    })
+    expect(acknowledged).toBeGreaterThan(0)
+    expect(calls).toBeGreaterThan(0)
+  })
+
+  test.for(FAULTS)(
+    'S1 S5 S14 S22 nothing is lost or done twice: %s, at each store call',
+    { timeout: 300_000 },
+    async (fault) => {
+      expect(calls).toBeGreaterThan(0)
+      for (let at = 1; at <= calls; at++) {
+        const { violation, waiting, live, lost, twice } = await tell(store, { at, fault })
+        expect({ at, violation, waiting, live, lost, twice }).toEqual({
+          at,
+          violation: undefined,
+          waiting: [],
+          live: 0,
+          lost: [],
+          twice: [],
+        })
+      }
+    },
+  )
+})

@@ -1,0 +1,62 @@
+/** What waits in the store and what waits in memory share one limit: whoever was kept back has its turn when there is room. */
+
+import { expect, test } from 'vitest'
+import type { TaskStore } from '../../js/stores/store.ts'
+import { world } from './durable-setup.ts'
+import { ORDERS, watch } from './setup.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+
+test('L1 a stored task that one in memory kept out of its lane is taken up when that has ended', async () => {
+  const { open, server, clock } = world()
+  const policy = { strategy: 'table', delaysMs: [0], attemptTimeoutMs: 0 } as const
+  const { queue } = await open({ concurrency: 2, concurrencyPerOrigin: 1, policy })
+  const endFirst = server.hang()
+  const { taskId } = await queue.enqueue(ORDERS, POST)
+  await clock.advance(0)
+  // its retry is due at once, and has to wait for the one that runs
+  server.reply(503)
+  const read = watch(queue.fetch(ORDERS))
+  await clock.advance(0)
+  const endRead = server.hang()
+  // due again at once as well, behind the other
+  endFirst(503)
+  await clock.advance(5_000)
+  expect(server.hits).toBe(3)
+  endRead(200)
+  await clock.advance(0)
+  expect(read.value?.status).toBe(200)
+  expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+})
+
+test('S7 a task that time has ended in the middle of an attempt gives its place back', async () => {
+  // its lease is short, and nobody gets to renew it
+  const { open, server, clock } = world((store) => {
+    const turn: TaskStore['turn'] = (step) =>
+      store.turn({ ...step, renew: [], claim: step.claim && { ...step.claim, leaseMs: 1_000 } })
+    return new Proxy<TaskStore>(store, {
+      get(_, name) {
+        const value: unknown = name === 'turn' ? turn : Reflect.get(store, name)
+        return typeof value === 'function' ? value.bind(store) : value
+      },
+    })
+  })
+  let answer = (_: HeadersInit) => {}
+  const asked = () =>
+    new Promise<HeadersInit>((resolve) => {
+      answer = resolve
+    })
+  const { queue, events } = await open({ concurrency: 1, policy: { maxAttempts: 1 }, credentials: asked })
+  const { taskId } = await queue.enqueue(ORDERS, POST)
+  await clock.advance(2_000)
+  const next = await queue.enqueue(`${ORDERS}/2`, POST)
+  await clock.advance(0)
+  expect(await queue.get(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'outcome_unknown' })
+  answer({})
+  await clock.advance(0)
+  answer({})
+  await clock.advance(0)
+  expect(await queue.get(next.taskId)).toMatchObject({ status: 'SUCCEEDED' })
+  expect(server.requests.map(({ url }) => url)).toEqual([`${ORDERS}/2`])
+  expect(events.names()).toEqual(['queued', 'queued', 'exhausted', 'attempt', 'succeeded'])
+})

@@ -1,0 +1,81 @@
+/** What other processes do that no hint tells of. */
+
+import { expect, test } from 'vitest'
+import type { MemoryStore } from '../../js/stores/memory.ts'
+import type { TaskStore } from '../../js/stores/store.ts'
+import { world } from './durable-setup.ts'
+import { ORDERS, watch } from './setup.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+
+/** As a file that several processes share: nothing is told, so each looks by itself. */
+function deaf(store: MemoryStore): TaskStore {
+  return new Proxy(store, {
+    get(target, name) {
+      if (name === 'idleCheckMs') return 1_000
+      if (name === 'subscribe') return undefined
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+test('S8 a cancel by another process aborts the attempt at the next look, not at the next renewal', async () => {
+  const { open, server, clock, store } = world(deaf)
+  const a = await open()
+  const b = await open()
+  server.hang()
+  const { taskId } = await a.queue.enqueue(ORDERS, POST)
+  await clock.settle()
+  expect(await b.queue.cancel(taskId)).toBe('requested')
+  await clock.advance(1_000)
+  expect(server.requests[0]?.signal.aborted).toBe(true)
+  expect(await store.get(taskId)).toMatchObject({ status: 'CANCELLED' })
+})
+
+test('S12 a request kept for its credentials is let go of once another process has ended its task', async () => {
+  const { open, server, clock, store } = world(deaf)
+  const { queue } = await open()
+  server.reply(503)
+  const headers = { authorization: 'Bearer s3cr3t-of-ann' }
+  const init = { ...POST, headers, redrive: { mode: 'defer' } } as const
+  const { taskId } = (await (await queue.fetch(ORDERS, init)).json()) as { taskId: string }
+  queue.pause()
+  await store.cancel(taskId)
+  const asked = new Set<string>()
+  const get = store.get.bind(store)
+  store.get = (id) => {
+    asked.add(id)
+    return get(id)
+  }
+  await clock.advance(61_000)
+  expect(asked).toContain(taskId)
+  asked.clear()
+  await clock.advance(120_000)
+  expect(asked).not.toContain(taskId)
+})
+
+test('a call that was sent under the key of a task that is done gets its own answer', async () => {
+  const { open, server, clock } = world()
+  const { queue } = await open()
+  const redrive = { idempotencyKey: 'order-1' }
+  await queue.enqueue(ORDERS, { ...POST, redrive })
+  await clock.settle()
+  server.reply(503)
+  const answer = watch(queue.fetch(ORDERS, { ...POST, redrive }))
+  await clock.settle()
+  expect(answer.value?.status).toBe(503)
+})
+
+test('S8 a dead letter that goes back is not sent after its expiresAt', async () => {
+  const { open, server, clock } = world()
+  const { queue } = await open()
+  server.reply(400)
+  const expiresAt = clock.now() + 10_000
+  const { taskId } = await queue.enqueue(ORDERS, { ...POST, redrive: { expiresAt } })
+  await clock.advance(10_001)
+  await queue.deadLetters.redrive(taskId)
+  await clock.advance(1_000)
+  expect(server.hits).toBe(1)
+  expect(await queue.get(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'expired' })
+})

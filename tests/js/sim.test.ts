@@ -1,0 +1,54 @@
+/** The simulation in its small size: seeds that are the same each time, over both stores, with hints and without. */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { scenarioOf } from '../sim/generate.ts'
+import { runScenario } from '../sim/run.ts'
+import type { Scenario } from '../sim/scenario.ts'
+import { runSeeds } from '../sim/seeds.ts'
+import { WRONG } from '../sim/wrong.ts'
+
+const LONG_MS = 300_000
+const KEPT = new URL('../sim/kept/', import.meta.url)
+
+const KINDS = [
+  { store: 'memory', hints: true, seeds: 250 },
+  { store: 'memory', hints: false, seeds: 150 },
+  { store: 'sqlite', hints: true, seeds: 60 },
+  { store: 'sqlite', hints: false, seeds: 40 },
+] as const
+
+test.for(KINDS)('nothing breaks: $store, hints $hints, $seeds seeds', { timeout: LONG_MS }, async (kind) => {
+  const tally = await runSeeds({ ...kind, first: 1 })
+  expect(tally.failures.map(({ scenario, violation }) => [scenario.seed, violation])).toEqual([])
+  expect(tally.seeds).toBe(kind.seeds)
+})
+
+test('S21 the same seed is the same world, event for event', async () => {
+  for (const seed of [1, 2, 3]) {
+    const [once, again] = [
+      await runScenario(scenarioOf(seed, { store: 'memory', hints: true }), { traced: true }),
+      await runScenario(scenarioOf(seed, { store: 'memory', hints: true }), { traced: true }),
+    ]
+    expect(again.trace).toEqual(once.trace)
+    expect(once.trace.length).toBeGreaterThan(0)
+  }
+})
+
+test.for(WRONG)('it is noticed when $what ($breaks)', { timeout: LONG_MS }, async ({ breaks, breaking }) => {
+  const { failures } = await runSeeds({
+    store: 'memory',
+    hints: true,
+    first: 1,
+    seeds: 50,
+    breaking,
+    enough: (found) => found.some(({ violation }) => violation.id === breaks),
+  })
+  expect(failures.map(({ violation }) => violation.id)).toContain(breaks)
+})
+
+test.for(readdirSync(KEPT).filter((name) => name.endsWith('.json')))('what once broke does not: %s', async (name) => {
+  const { scenario } = JSON.parse(readFileSync(new URL(name, KEPT), 'utf8')) as { scenario: Scenario }
+  const { violation } = await runScenario(scenario)
+  expect(violation).toBeUndefined()
+})

@@ -1,0 +1,48 @@
+/** A store that cannot be opened when the queue starts: another process may hold its file, or its disk may be away for a while. */
+
+import { expect, test } from 'vitest'
+import type { TaskStore } from '../../js/stores/store.ts'
+import { type World, world } from './durable-setup.ts'
+import { ORDERS } from './setup.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+
+/** Until `free`, nothing can be had of the store. */
+function setup(): World & { free(): void } {
+  let busy = true
+  const it = world((store) => {
+    return new Proxy<TaskStore>(store, {
+      get(_, name) {
+        const value: unknown = Reflect.get(store, name)
+        if (typeof value !== 'function') return value
+        const refuse = () => Promise.reject(new Error('another process holds it'))
+        return busy && name !== 'configure' && name !== 'subscribe' ? refuse : value.bind(store)
+      },
+    })
+  })
+  return {
+    ...it,
+    free() {
+      busy = false
+    },
+  }
+}
+
+test('it is asked again: tasks stay in memory until then, those that come later are stored', async () => {
+  const { open, store, clock, free } = setup()
+  const { queue, events } = await open()
+  expect(await queue.enqueue(`${ORDERS}/1`, POST)).toMatchObject({ durability: 'memory' })
+  expect(events.of('degraded')).toMatchObject([{ code: 'storage_unavailable' }])
+  free()
+  await clock.advance(1_000)
+  const { taskId } = await queue.enqueue(`${ORDERS}/2`, POST)
+  expect(await store.get(taskId)).toBeDefined()
+})
+
+test('a queue that is closed meanwhile asks no more', async () => {
+  const { open, close, clock } = setup()
+  const process = await open()
+  await process.queue.enqueue(ORDERS, POST)
+  await close(process)
+  expect(clock.timers).toBe(0)
+})

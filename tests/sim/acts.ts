@@ -1,0 +1,133 @@
+/** What each kind of step does to a world. */
+
+import type { TaskOptions } from '../../js/options.ts'
+import type { Called } from './callers.ts'
+import type { Known } from './known.ts'
+import type { Life, Process } from './process.ts'
+import type { Act, CallSpec } from './scenario.ts'
+import type { World } from './world.ts'
+
+export async function acting(world: World, act: Act): Promise<void> {
+  const { server, stores, book } = world
+  if (act.do === 'storeClock') {
+    stores.offsetMs += act.byMs
+    book.jumpedMs += Math.max(0, act.byMs)
+    return
+  }
+  if (act.do === 'answers') return server.script(act.origin, act.answers)
+  if (act.do === 'outage') return server.outage(act.origin, act.forMs, act.answer)
+  const process = world.processes[act.p]
+  if (!process) return
+  if (act.do === 'open') return world.open(process)
+  if (act.do === 'crash') return process.crash()
+  if (act.do === 'clock') {
+    process.offsetMs += act.byMs
+    return
+  }
+  const { life } = process
+  if (act.do === 'freeze') return life && freeze(world, process, life, act.forMs)
+  if (act.do === 'storeFault') {
+    life?.way.troubles.push({ fault: act.fault, calls: act.calls, ms: act.ms })
+    return
+  }
+  if (act.do === 'hints') {
+    life?.way.hints.push({ count: act.count, ms: act.ms })
+    return
+  }
+  if (process.ready) order(world, process, process.ready, act)
+}
+
+type Order = Exclude<
+  Act,
+  { readonly do: 'storeClock' | 'answers' | 'outage' | 'open' | 'crash' | 'clock' | 'freeze' | 'storeFault' | 'hints' }
+>
+
+/** What somebody asks of a queue. */
+function order({ callers, book, time }: World, process: Process, life: Life, act: Order): void {
+  const { queue, sends } = life
+  if (act.do === 'enqueue') {
+    const { url, init, redrive, called } = requestOf(act.call, process)
+    callers.enqueue(life, called, queue.enqueue(url, { ...init, redrive }))
+  } else if (act.do === 'fetch') {
+    const { url, init, redrive, called } = requestOf(act.call, process)
+    const aborter = new AbortController()
+    if (act.abortAfterMs !== undefined) time.after(act.abortAfterMs, () => life.gate.enter(() => aborter.abort()))
+    const options = { ...redrive, mode: act.mode, waitMs: act.waitMs, ...(act.detach ? { detach: true } : {}) }
+    callers.fetch(life, called, queue.fetch(url, { ...init, signal: aborter.signal, redrive: options }))
+  } else if (act.do === 'cancel') {
+    const known = pick([...book.tasks.values()], act.pick)
+    if (known) callers.order(life, `cancel ${known.taskId}`, queue.cancel(known.taskId))
+  } else if (act.do === 'redrive') {
+    const dead = [...book.tasks.values()].filter(({ status }) => status === 'EXHAUSTED')
+    const known = pick(dead, act.pick)
+    if (known) callers.order(life, `redrive ${known.taskId}`, queue.deadLetters.redrive(known.taskId))
+  } else if (act.do === 'flush') callers.order(life, 'flush', queue.flush())
+  else if (act.do === 'purgeDead') callers.order(life, 'purge', queue.deadLetters.purge())
+  else if (act.do === 'pause') {
+    if (act.origin === undefined) sends.pausedAll = true
+    else sends.paused.add(act.origin)
+    queue.pause(scopeOf(act))
+  } else if (act.do === 'resume') {
+    resume(life, act.origin)
+  } else if (act.do === 'principal') {
+    switchTo(process, life, act.principal, act.purge, (what, work) => callers.order(life, what, work))
+  } else if (act.do === 'close') close(process, life, act.drainMs, (what, work) => callers.order(life, what, work))
+}
+
+type Told = (what: string, work: Promise<unknown>) => void
+
+export function resume(life: Life, origin?: string): void {
+  if (origin === undefined) {
+    life.sends.pausedAll = false
+    life.sends.paused.clear()
+  } else life.sends.paused.delete(origin)
+  life.queue.resume(origin === undefined ? undefined : { origin })
+}
+
+export function switchTo(process: Process, life: Life, principal: string, purge: boolean, told: Told): void {
+  process.principal = principal
+  told(`switch to ${principal}`, life.queue.setPrincipal(principal, { purge }))
+}
+
+export function close(process: Process, life: Life, drainMs: number, told: Told): void {
+  life.closing = true
+  told(
+    'close',
+    life.queue.close({ drainMs }).then(() => process.closed(life)),
+  )
+}
+
+const scopeOf = ({ origin }: { readonly origin?: string }) => (origin === undefined ? undefined : { origin })
+
+function pick(tasks: readonly Known[], at: number): Known | undefined {
+  return tasks.length === 0 ? undefined : tasks[at % tasks.length]
+}
+
+function freeze(world: World, process: Process, life: Life, forMs: number): void {
+  if (life.gate.frozen) return
+  life.gate.freeze()
+  world.book.note(`${process.name} freezes`)
+  world.time.after(forMs, () => {
+    if (!life.gate.frozen || !life.gate.alive) return
+    world.book.note(`${process.name} thaws`)
+    // one after another: what follows from each happens before the next
+    for (const work of life.gate.thaw()) world.time.after(0, work)
+  })
+}
+
+function requestOf(
+  { intent, origin, method, key, orderKey, priority, policyId }: CallSpec,
+  { principal }: Process,
+): { readonly url: string; readonly init: RequestInit; readonly redrive: TaskOptions; readonly called: Called } {
+  const redrive: TaskOptions = {
+    policyId,
+    ...(key === undefined ? {} : { idempotencyKey: key }),
+    ...(orderKey === undefined ? {} : { orderKey }),
+    ...(priority === undefined ? {} : { priority }),
+  }
+  // a key is a principal's own: another's request under it is another request
+  const own = { intent: `${intent}/${principal}`, principal }
+  const called = { intent: own.intent, method }
+  if (method === 'GET') return { url: `${origin}/?${new URLSearchParams(own)}`, init: { method }, redrive, called }
+  return { url: `${origin}/orders`, init: { method, body: JSON.stringify(own) }, redrive, called }
+}

@@ -1,0 +1,122 @@
+/**
+ * What the simulation itself knows of a store: only what went in and what came out. Naive on purpose: one record per task,
+ * one rule per answer. Where something is not as the contract has it, the first such thing is kept as the violation.
+ *
+ * Instants are of `measure`: time that passed, and every jump forward of the store's clock. The store's own time never
+ * runs ahead of it, so what `measure` calls too early is too early.
+ */
+
+import { type Known, type LaneHold, type Principal, sameOrder } from './known.ts'
+import type { VirtualTime } from './time.ts'
+
+export interface Violation {
+  /** Such as `S9`. */
+  readonly id: string
+  readonly what: string
+}
+
+export interface Limits {
+  readonly total: number
+  readonly perLane: number
+}
+
+export class Book {
+  readonly limits: Limits
+  readonly time: VirtualTime
+  readonly tasks: Map<string, Known> = new Map()
+  readonly lanes: Map<string, LaneHold> = new Map()
+  /** By token: when it was last given or renewed, in time that really passed, and for how long. */
+  readonly leases: Map<number, { readonly at: number; readonly forMs: number }> = new Map()
+  /** Ids that callers were given. */
+  readonly acknowledged: Set<string> = new Set()
+  /** Rows that the store has taken, ever. */
+  accepted = 0
+  purged = 0
+  lastToken = 0
+  /** Jumps forward of the store's clock. */
+  jumpedMs = 0
+  violation: Violation | undefined
+  readonly totals = { claims: 0, settled: 0, refused: 0, requests: 0, crashes: 0, callers: 0, acknowledged: 0 }
+  readonly trace: string[] = []
+  traced = false
+  #seq = 0
+
+  constructor(limits: Limits, time: VirtualTime) {
+    this.limits = limits
+    this.time = time
+  }
+
+  get measure(): number {
+    return this.time.elapsed + this.jumpedMs
+  }
+
+  fail(id: string, what: string): void {
+    this.note(`!! ${id} ${what}`)
+    this.violation ??= { id, what: `${what} (at ${this.time.elapsed} ms)` }
+  }
+
+  expect(holds: boolean, id: string, what: () => string): void {
+    if (!holds) this.fail(id, what())
+  }
+
+  /** `line` may cost something: it is asked for where somebody reads it. */
+  note(line: string | (() => string)): void {
+    if (this.traced) this.trace.push(`${this.time.elapsed} ${typeof line === 'string' ? line : line()}`)
+  }
+
+  nextSeq(): number {
+    return ++this.#seq
+  }
+
+  lane(name: string): LaneHold {
+    const known = this.lanes.get(name) ?? { heldUntil: Number.NEGATIVE_INFINITY }
+    this.lanes.set(name, known)
+    return known
+  }
+
+  hold(name: string, forMs: number): void {
+    const lane = this.lane(name)
+    if (forMs > 0) lane.heldUntil = Math.max(lane.heldUntil, this.measure + forMs)
+  }
+
+  /** The lease may have run out, and the store may have taken it back. */
+  isLoose(known: Known): boolean {
+    return known.status === 'IN_FLIGHT' && this.measure >= known.leaseUntil
+  }
+
+  /** Leases in force, of a lane or in all. */
+  inForce(lane?: string): number {
+    let count = 0
+    for (const known of this.tasks.values()) {
+      if (known.status !== 'IN_FLIGHT' || this.measure >= known.leaseUntil) continue
+      if (lane === undefined || known.lane === lane) count++
+    }
+    return count
+  }
+
+  /** Another of its order that came first and has not ended. */
+  before(known: Known): Known | undefined {
+    for (const other of this.tasks.values()) {
+      if (other !== known && sameOrder(other, known) && isLive(other) && other.seq < known.seq) return other
+    }
+    return undefined
+  }
+
+  keeper(principal: string | null, key: string): Known | undefined {
+    for (const known of this.tasks.values()) {
+      if (known.principal !== principal || known.key !== key) continue
+      if (known.status !== 'CANCELLED' && known.status !== 'PURGED') return known
+    }
+    return undefined
+  }
+
+  live(principal?: Principal): Known[] {
+    return [...this.tasks.values()].filter(
+      (known) => isLive(known) && (principal === undefined || known.principal === principal),
+    )
+  }
+}
+
+export function isLive({ status }: Pick<Known, 'status'>): boolean {
+  return status === 'PENDING' || status === 'IN_FLIGHT'
+}

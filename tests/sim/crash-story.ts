@@ -1,0 +1,166 @@
+/** A fixed story over one store, cut short at one of its store calls, and what must be so when a second process has gone on with it. */
+
+import { Book } from './book.ts'
+import { Callers } from './callers.ts'
+import { compare } from './compare.ts'
+import { Process } from './process.ts'
+import { recorder, type Traffic } from './recorder.ts'
+import type { StoreFault } from './scenario.ts'
+import { Server } from './server.ts'
+import { Stores } from './stores.ts'
+import { drain, VirtualTime } from './time.ts'
+import { warm } from './warm.ts'
+
+const HOUR_MS = 3_600_000
+const LIMITS = { total: 3, perLane: 2 }
+const SPEC = { persist: 'on-failure', offsetMs: 0, principal: 'ann' } as const
+const [SHOP = '', BANK = '', MAIL = ''] = ['https://a.test', 'https://b.test', 'https://c.test']
+
+/** What goes wrong, at the how-manieth store call of the first process. */
+export interface Cut {
+  readonly at: number
+  readonly fault: StoreFault
+}
+
+export interface Told {
+  /** Store calls that the first process made. */
+  readonly calls: number
+  readonly violation: Book['violation']
+  /** Callers of processes that are there, and were never answered. */
+  readonly waiting: readonly string[]
+  /** Tasks that have not ended. */
+  readonly live: number
+  /** Acknowledged, and neither delivered, given up nor cancelled. */
+  readonly lost: readonly string[]
+  /** Intents whose work was done more than once. */
+  readonly twice: readonly string[]
+  readonly acknowledged: number
+}
+
+export async function tell(store: 'memory' | 'sqlite', cut?: Cut): Promise<Told> {
+  await warm()
+  const time = new VirtualTime()
+  const book = new Book(LIMITS, time)
+  const server = new Server(book, time)
+  const callers = new Callers(book, server)
+  const stores = new Stores(store, time, HOUR_MS)
+  const traffic: Traffic = { calls: 0 }
+  const connect = (owner: string) => {
+    const opened = stores.connect()
+    return { store: recorder(opened.store, book, owner, traffic), letGo: opened.letGo }
+  }
+  const { total: concurrency, perLane: perOrigin } = LIMITS
+  const world = { seed: 7, time, book, server, hints: true, connect, concurrency, perOrigin, breaking: {} }
+  const first = new Process('first', SPEC, world)
+  const second = new Process('second', SPEC, world)
+
+  const rest = () => drain(() => traffic.calls > 0)
+  const pass = async (ms: number, over = () => false) => {
+    const until = time.elapsed + ms
+    await rest()
+    while (time.nextAt <= until && !over()) {
+      time.runNext()
+      await rest()
+    }
+    if (!over()) time.elapsed = until
+  }
+
+  let calls = 0
+  first.onCall = (way) => {
+    calls++
+    if (cut && calls === cut.at) way.troubles.push({ fault: cut.fault, calls: 1, ms: 0 })
+  }
+  const open = async (process: Process) => {
+    await process.open()?.started
+    await rest()
+  }
+
+  const post = (intent: string, origin: string, redrive: object = {}) => {
+    const { ready: life } = first
+    if (!life) return
+    const init = { method: 'POST', body: JSON.stringify({ intent, principal: first.principal }), redrive }
+    callers.enqueue(life, { intent, method: 'POST' }, life.queue.enqueue(`${origin}/`, init))
+  }
+  const fetched = (intent: string, origin: string, redrive: object = {}) => {
+    const { ready: life } = first
+    if (!life) return
+    const init = { method: 'POST', body: JSON.stringify({ intent, principal: first.principal }), redrive }
+    callers.fetch(life, { intent, method: 'POST' }, life.queue.fetch(`${origin}/`, init))
+  }
+  const order = (what: string, work: (queue: NonNullable<Process['ready']>['queue']) => Promise<unknown>) => {
+    const { ready: life } = first
+    if (life) callers.order(life, what, work(life.queue))
+  }
+  const idOf = (intent: string) => [...book.tasks.values()].find((known) => known.intent === intent)?.taskId ?? ''
+
+  await open(first)
+  post('enqueued', SHOP)
+  await pass(1_000)
+  server.script(SHOP, [
+    { status: 503, latencyMs: 5 },
+    { status: 200, latencyMs: 5 },
+  ])
+  fetched('fetched', SHOP)
+  await pass(5_000)
+  server.script(BANK, [{ status: 503, latencyMs: 5, retryAfterS: 2 }])
+  fetched('deferred', BANK, { mode: 'defer' })
+  await pass(10_000)
+  server.script(MAIL, [{ status: 200, latencyMs: 40, lost: true }])
+  post('ordered 1', MAIL, { orderKey: 'one by one' })
+  post('ordered 2', MAIL, { orderKey: 'one by one' })
+  await pass(3_000)
+  server.script(MAIL, [{ status: 503, latencyMs: 5, retryAfterS: 60 }])
+  post('cancelled', MAIL)
+  await pass(1_000)
+  order('cancel', (queue) => queue.cancel(idOf('cancelled')))
+  await pass(60_000)
+  server.script(SHOP, [{ status: 400, latencyMs: 5 }])
+  post('dead', SHOP)
+  await pass(2_000)
+  order('redrive', (queue) => queue.deadLetters.redrive(idOf('dead')))
+  await pass(2_000)
+  first.principal = 'ben'
+  order('switch', (queue) => queue.setPrincipal('ben'))
+  post('of another', BANK)
+  await pass(1_000)
+  first.principal = 'ann'
+  order('switch back', (queue) => queue.setPrincipal('ann'))
+  await pass(1_000)
+  order('close', async (queue) => {
+    const { life } = first
+    if (life) life.closing = true
+    await queue.close()
+    if (life) first.closed(life)
+  })
+  await pass(20_000)
+  const told = calls
+
+  for (const principal of ['ann', 'ben'] as const) {
+    second.principal = principal
+    if (second.life) callers.order(second.life, 'switch', second.life.queue.setPrincipal(principal))
+    else await open(second)
+    await pass(HOUR_MS, () => book.live(principal).length === 0 && callers.waiting.length === 0)
+  }
+  await compare(book, stores.observer)
+  const known = [...book.tasks.values()]
+  const lost = [...book.acknowledged].filter((taskId) => {
+    const task = book.tasks.get(taskId)
+    if (task?.status === 'SUCCEEDED') return server.effects(task.principal, task.key) !== 1
+    return task?.status !== 'EXHAUSTED' && task?.status !== 'CANCELLED'
+  })
+  const twice = known.filter(({ principal, key }) => server.effects(principal, key) > 1).map(({ intent }) => intent)
+  const { violation } = book
+  const { waiting } = callers
+  for (const process of [first, second]) process.crash()
+  await rest()
+  await stores.close()
+  return {
+    calls: told,
+    violation,
+    waiting,
+    live: book.live().length,
+    lost,
+    twice,
+    acknowledged: book.acknowledged.size,
+  }
+}

@@ -1,0 +1,114 @@
+/** The way from a process to its store: what fails before or after it was done, comes late, or never. */
+
+import type { TaskStore } from '../../js/stores/store.ts'
+import type { Gate } from './gate.ts'
+import type { StoreFault } from './scenario.ts'
+import type { VirtualTime } from './time.ts'
+
+/** How a store fails that cannot be reached. */
+export class StoreDown extends Error {
+  override readonly name = 'StoreDown'
+}
+
+export interface Trouble {
+  readonly fault: StoreFault
+  calls: number
+  readonly ms: number
+}
+
+export interface Way {
+  readonly gate: Gate
+  readonly time: VirtualTime
+  /** What goes wrong with the next calls, first come first. */
+  readonly troubles: Trouble[]
+  /** What becomes of the next hints. */
+  readonly hints: { count: number; readonly ms: number }[]
+  /** Kills the process. */
+  crash(): void
+  /** A claim's answer has reached the process. */
+  claimed(taskId: string, token: number): void
+  /** The method of each call, in order. */
+  called?(method: string): void
+}
+
+const never = <T>(): Promise<T> => new Promise<T>(() => {})
+
+/** `hints` false: the store tells nobody anything, and is looked at each second. */
+export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskStore {
+  const { gate, time } = way
+  const later = (ms: number) => new Promise<void>((resolve) => time.after(ms, resolve))
+
+  const reach = async <T>(fault: StoreFault | undefined, ms: number, run: () => Promise<T>): Promise<T> => {
+    if (fault === 'fail-before') throw new StoreDown('the store cannot be reached')
+    if (fault === 'delay-before') await later(ms)
+    // what is on its way arrives, whoever sent it; what was never sent does not
+    if (!gate.alive) return never()
+    const answer = await run()
+    if (fault === 'fail-after') throw new StoreDown('the store did it, and its answer was lost')
+    if (fault === 'delay-after') await later(ms)
+    return answer
+  }
+
+  const call = <T>(method: string, run: () => Promise<T>): Promise<T> => {
+    if (!gate.alive) return never()
+    way.called?.(method)
+    const trouble = way.troubles[0]
+    if (trouble && --trouble.calls <= 0) way.troubles.shift()
+    if (!trouble) return gate.answer(run())
+    if (trouble.fault === 'crash-before') {
+      way.crash()
+      return never()
+    }
+    if (trouble.fault === 'crash-after') {
+      // done, and nobody is there any more to hear of it
+      run().catch(() => undefined)
+      way.crash()
+      return never()
+    }
+    return gate.answer(reach(trouble.fault, trouble.ms, run))
+  }
+
+  const { homes } = store
+  return {
+    durability: store.durability,
+    idleCheckMs: hints ? store.idleCheckMs : 1_000,
+    ...(store.configure ? { configure: (terms) => gate.alive && store.configure?.(terms) } : {}),
+    enqueue: (tasks, lease) => call('enqueue', () => store.enqueue(tasks, lease)),
+    turn: async (step) => {
+      const turn = await call('turn', () => store.turn(step))
+      for (const { task, lease } of turn.claimed) way.claimed(task.taskId, lease.token)
+      return turn
+    },
+    cancel: (taskId, as) => call('cancel', () => store.cancel(taskId, as)),
+    redrive: (taskIds, options) => call('redrive', () => store.redrive(taskIds, options)),
+    flush: (lane) => call('flush', () => store.flush(lane)),
+    unpark: (filter) => call('unpark', () => store.unpark(filter)),
+    purge: (filter) => call('purge', () => store.purge(filter)),
+    body: (taskId) => call('body', () => store.body(taskId)),
+    find: (key, principal) => call('find', () => store.find(key, principal)),
+    get: (taskId) => call('get', () => store.get(taskId)),
+    list: (filter) => call('list', () => store.list(filter)),
+    attempts: (taskId, page) => call('attempts', () => store.attempts(taskId, page)),
+    counts: () => call('counts', () => store.counts()),
+    ...(store.subscribe && hints
+      ? {
+          subscribe: (listener) =>
+            store.subscribe?.((hint) => {
+              const fate = way.hints[0]
+              if (fate && --fate.count <= 0) way.hints.shift()
+              if (!fate) gate.enter(() => listener(hint))
+              else if (fate.ms > 0) time.after(fate.ms, () => gate.enter(() => listener(hint)))
+            }) ?? (() => {}),
+        }
+      : {}),
+    ...(homes
+      ? {
+          homes: {
+            hold: (owner, forMs) => call('homes.hold', () => homes.hold(owner, forMs)),
+            live: () => call('homes.live', () => homes.live()),
+          },
+        }
+      : {}),
+    close: () => call('close', () => store.close()),
+  }
+}

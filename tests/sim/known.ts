@@ -1,0 +1,48 @@
+/** A task and a lane as the book has them. */
+
+import type { TaskStatus } from '../../js/types.ts'
+
+export type { Principal } from './scenario.ts'
+
+export interface Known {
+  readonly taskId: string
+  readonly intent: string
+  readonly principal: string | null
+  readonly lane: string
+  readonly origin: string
+  readonly key: string | null
+  readonly fingerprint: string
+  readonly orderKey: string | undefined
+  readonly policyId: string
+  maxAttempts: number
+  seq: number
+  status: TaskStatus | 'PURGED'
+  /** Counted and not given back. */
+  attempts: number
+  refunds: number
+  token: number
+  /** Process that has the lease, and until when. */
+  holder: string
+  leaseUntil: number
+  /** In time that really passed: when the lease was last given or renewed. */
+  leasedAt: number
+  leaseMs: number
+  cancelRequested: boolean
+  parked: boolean
+  redriven: boolean
+  /** Not before. */
+  dueAt: number
+  /** Nor, whatever people order, before. */
+  floorAt: number
+  settledBy: number
+}
+
+export interface LaneHold {
+  heldUntil: number
+}
+
+export type Order = Pick<Known, 'principal' | 'orderKey'>
+
+export function sameOrder(a: Order, b: Order): boolean {
+  return a.orderKey !== undefined && a.orderKey === b.orderKey && a.principal === b.principal
+}

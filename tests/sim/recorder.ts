@@ -1,0 +1,59 @@
+/**
+ * Stands right before a store and tells the book of each call that was done, whether its answer arrives anywhere or not.
+ * It changes nothing.
+ */
+
+import type { Enqueued, NewTask, TaskStore } from '../../js/stores/store.ts'
+import type { Book } from './book.ts'
+import { enqueued } from './enqueues.ts'
+import { cancelled, flushed, purged, redriven, unparked } from './orders.ts'
+import { turned } from './turns.ts'
+
+/** Calls on their way; above 0, something still happens by itself. */
+export interface Traffic {
+  calls: number
+}
+
+/** `owner` names the process in the book. */
+export function recorder(store: TaskStore, book: Book, owner: string, traffic: Traffic): TaskStore {
+  const told = <T>(work: Promise<T>, tell?: (answer: T) => void): Promise<T> => {
+    traffic.calls++
+    return work.then(
+      (answer) => {
+        traffic.calls--
+        tell?.(answer)
+        return answer
+      },
+      (error) => {
+        traffic.calls--
+        throw error
+      },
+    )
+  }
+  const { homes } = store
+  return {
+    durability: 'strict',
+    idleCheckMs: store.idleCheckMs,
+    ...(store.configure ? { configure: (terms) => store.configure?.(terms) } : {}),
+    enqueue: (tasks: readonly NewTask[], lease) =>
+      told(store.enqueue(tasks, lease), (answers: readonly Enqueued[]) => enqueued(book, tasks, answers)),
+    turn: (step) => told(store.turn(step), (turn) => turned(book, owner, step, turn)),
+    cancel: (taskId, as) => told(store.cancel(taskId, as), (said) => cancelled(book, taskId, as, said)),
+    redrive: (taskIds, options) =>
+      told(store.redrive(taskIds, options), (said) => redriven(book, taskIds, options, said)),
+    flush: (lane) => told(store.flush(lane), () => flushed(book, lane)),
+    unpark: (filter) => told(store.unpark(filter), () => unparked(book, filter)),
+    purge: (filter) => told(store.purge(filter), (count) => purged(book, filter, count)),
+    body: (taskId) => told(store.body(taskId)),
+    find: (key, principal) => told(store.find(key, principal)),
+    get: (taskId) => told(store.get(taskId)),
+    list: (filter) => told(store.list(filter)),
+    attempts: (taskId, page) => told(store.attempts(taskId, page)),
+    counts: () => told(store.counts()),
+    ...(store.subscribe ? { subscribe: (listener) => store.subscribe?.(listener) ?? (() => {}) } : {}),
+    ...(homes
+      ? { homes: { hold: (home, forMs) => told(homes.hold(home, forMs)), live: () => told(homes.live()) } }
+      : {}),
+    close: () => store.close(),
+  }
+}

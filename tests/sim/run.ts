@@ -1,0 +1,31 @@
+/** A scenario from its beginning to its end. */
+
+import type { Violation } from './book.ts'
+import { finale } from './finale.ts'
+import type { Scenario } from './scenario.ts'
+import { warm } from './warm.ts'
+import { type Breaking, World } from './world.ts'
+
+export interface Outcome {
+  readonly violation: Violation | undefined
+  readonly events: number
+  readonly totals: World['book']['totals']
+  readonly trace: readonly string[]
+}
+
+export async function runScenario(
+  scenario: Scenario,
+  { breaking, traced = false }: { readonly breaking?: Breaking; readonly traced?: boolean } = {},
+): Promise<Outcome> {
+  await warm()
+  const world = new World(scenario, breaking)
+  world.book.traced = traced
+  try {
+    await world.play()
+    if (!world.book.violation) await finale(world)
+  } finally {
+    await world.end()
+  }
+  const { violation, totals, trace } = world.book
+  return { violation, events: world.events, totals, trace }
+}

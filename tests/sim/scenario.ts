@@ -1,0 +1,86 @@
+/**
+ * What happens in a world, as data: a seed becomes a list of steps once, and from then on chance has no say, so a step can
+ * be left out and the rest stays as it was.
+ */
+
+export interface Scenario {
+  readonly seed: number
+  readonly store: 'memory' | 'sqlite'
+  /** false: no process hears of another but by looking. */
+  readonly hints: boolean
+  readonly concurrency: number
+  readonly perOrigin: number
+  readonly processes: readonly ProcessSpec[]
+  readonly steps: readonly Step[]
+}
+
+export interface ProcessSpec {
+  readonly persist: 'on-failure' | 'before-send'
+  /** How wrong its clock is. */
+  readonly offsetMs: number
+  readonly principal: Principal
+}
+
+export type Principal = 'ann' | 'ben'
+export const PRINCIPALS: readonly Principal[] = ['ann', 'ben']
+export const ORIGINS: readonly string[] = ['https://a.test', 'https://b.test', 'https://c.test']
+
+export interface CallSpec {
+  /** What the caller wants done once. */
+  readonly intent: string
+  readonly origin: string
+  readonly method: 'POST' | 'PUT' | 'GET'
+  readonly key?: string
+  readonly orderKey?: string
+  readonly priority?: number
+  readonly policyId: string
+}
+
+/** How the server treats one request. */
+export interface Answer {
+  readonly status: number
+  readonly latencyMs: number
+  readonly retryAfterS?: number
+  /** The work is done, whatever the answer says. @default a status below 400 */
+  readonly works?: boolean
+  /** The connection breaks instead of the answer. */
+  readonly lost?: boolean
+}
+
+export type StoreFault = 'fail-before' | 'fail-after' | 'delay-before' | 'delay-after' | 'crash-before' | 'crash-after'
+
+export type Act =
+  | { readonly do: 'enqueue'; readonly p: number; readonly call: CallSpec }
+  | {
+      readonly do: 'fetch'
+      readonly p: number
+      readonly call: CallSpec
+      readonly mode: 'await' | 'defer'
+      readonly waitMs: number
+      readonly detach?: boolean
+      readonly abortAfterMs?: number
+    }
+  | { readonly do: 'cancel' | 'redrive'; readonly p: number; readonly pick: number }
+  | { readonly do: 'flush' | 'open' | 'crash' | 'purgeDead'; readonly p: number }
+  | { readonly do: 'pause' | 'resume'; readonly p: number; readonly origin?: string }
+  | { readonly do: 'principal'; readonly p: number; readonly principal: Principal; readonly purge: boolean }
+  | { readonly do: 'close'; readonly p: number; readonly drainMs: number }
+  | { readonly do: 'freeze'; readonly p: number; readonly forMs: number }
+  | { readonly do: 'clock'; readonly p: number; readonly byMs: number }
+  | { readonly do: 'storeClock'; readonly byMs: number }
+  /** The next `calls` calls of this process to its store. */
+  | {
+      readonly do: 'storeFault'
+      readonly p: number
+      readonly fault: StoreFault
+      readonly calls: number
+      readonly ms: number
+    }
+  /** The next `count` hints to this process come late, or with `ms` 0 never. */
+  | { readonly do: 'hints'; readonly p: number; readonly count: number; readonly ms: number }
+  /** The next requests to this origin. */
+  | { readonly do: 'answers'; readonly origin: string; readonly answers: readonly Answer[] }
+  /** All requests to this origin for so long. */
+  | { readonly do: 'outage'; readonly origin: string; readonly forMs: number; readonly answer: Answer }
+
+export type Step = { readonly at: number } & Act

@@ -1,0 +1,100 @@
+/**
+ * The server of the world: honours keys, is slow, refuses, does the work and says it did not, or loses its answer. It keeps
+ * a log of its own, which nothing the queues say can change.
+ */
+
+import type { Book } from './book.ts'
+import type { Gate } from './gate.ts'
+import { type Answer, ORIGINS } from './scenario.ts'
+import type { VirtualTime } from './time.ts'
+
+const FINE: Answer = { status: 200, latencyMs: 5 }
+
+/** What an answer said, by its number. */
+export interface Said {
+  readonly intent: string
+  readonly status: number
+  readonly retryAfterMs: number
+}
+
+export interface Request {
+  readonly intent: string
+  readonly principal: string
+  readonly key: string | null
+  readonly origin: string
+  readonly method: string
+}
+
+export class Server {
+  readonly #book: Book
+  readonly #time: VirtualTime
+  readonly #scripts = new Map<string, Answer[]>(ORIGINS.map((origin) => [origin, []]))
+  readonly #outages = new Map<string, { readonly until: number; readonly answer: Answer }>()
+  readonly #keys = new Map<string, string | null>()
+  readonly #effects = new Map<string, number>()
+  /** By the number in the header `serial`. */
+  readonly said: Map<string, Said> = new Map()
+  #serial = 0
+
+  constructor(book: Book, time: VirtualTime) {
+    this.#book = book
+    this.#time = time
+  }
+
+  script(origin: string, answers: readonly Answer[]): void {
+    this.#scripts.get(origin)?.push(...answers)
+  }
+
+  outage(origin: string, forMs: number, answer: Answer): void {
+    this.#outages.set(origin, { until: this.#time.elapsed + forMs, answer })
+  }
+
+  /** Everything is well from now on. */
+  heal(): void {
+    for (const script of this.#scripts.values()) script.length = 0
+    this.#outages.clear()
+  }
+
+  /** How often the work was done that a principal asked for under this key. */
+  effects(principal: string | null, key: string | null): number {
+    return this.#effects.get(`${principal} ${key}`) ?? 0
+  }
+
+  /** The answer reaches a process by its gate; the work is done whether it is there or not. */
+  take(request: Request, gate: Gate, signal: AbortSignal | null | undefined): Promise<Response> {
+    const { intent, principal, key, origin, method } = request
+    const answer = this.#next(origin)
+    const serial = String(++this.#serial)
+    this.#book.totals.requests++
+    this.#book.note(() => `request ${method} ${intent} ${origin} key ${key}: ${JSON.stringify(answer)}`)
+    const known = this.#keys.get(intent)
+    if (method !== 'GET') {
+      this.#book.expect(key !== null, 'S5', () => `${intent} came without a key`)
+      this.#book.expect(known === undefined || known === key, 'S5', () => `${intent} came under ${known} and ${key}`)
+      this.#keys.set(intent, key)
+    }
+    return new Promise((resolve, reject) => {
+      const abort = () => reject(signal?.reason)
+      if (signal?.aborted) return abort()
+      signal?.addEventListener('abort', abort, { once: true })
+      this.#time.after(answer.latencyMs, () => {
+        const name = `${principal} ${key}`
+        const works = answer.works ?? answer.status < 400
+        if (works && !this.#effects.has(name)) this.#effects.set(name, 1)
+        gate.enter(() => {
+          if (answer.lost) return reject(new TypeError('fetch failed'))
+          const { status, retryAfterS } = answer
+          this.said.set(serial, { intent, status, retryAfterMs: (retryAfterS ?? 0) * 1_000 })
+          const asked = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
+          resolve(new Response(intent, { status, headers: { ...asked, serial } }))
+        })
+      })
+    })
+  }
+
+  #next(origin: string): Answer {
+    const outage = this.#outages.get(origin)
+    if (outage && outage.until > this.#time.elapsed) return outage.answer
+    return this.#scripts.get(origin)?.shift() ?? FINE
+  }
+}

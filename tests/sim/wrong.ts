@@ -1,0 +1,232 @@
+/** Stores that are wrong on purpose, each in one way: what the checks are there to notice. */
+
+import type { Settlement, Step, TaskStore } from '../../js/stores/store.ts'
+import type { Breaking } from './world.ts'
+
+const HOUR_MS = 3_600_000
+
+/** The store, but for some of its methods. */
+function but(store: TaskStore, changed: Partial<TaskStore>): TaskStore {
+  return new Proxy(store, {
+    get(_, name) {
+      const value: unknown = Reflect.get(name in changed ? changed : store, name)
+      return typeof value === 'function' ? value.bind(store) : value
+    },
+  })
+}
+
+type Changed = (step: Step) => Step
+
+/** Does other turns than it was asked for, and says it did those. */
+const turning = (change: Changed): Breaking => {
+  return { store: (store) => but(store, { turn: (step) => store.turn(change(step)) }) }
+}
+
+const claiming = (change: (claim: NonNullable<Step['claim']>) => Partial<NonNullable<Step['claim']>>): Breaking =>
+  turning((step) => ({ ...step, claim: step.claim && { ...step.claim, ...change(step.claim) } }))
+
+const settling = (change: (settlement: Settlement) => Settlement): Breaking =>
+  turning((step) => ({ ...step, settle: step.settle.map(change) }))
+
+export interface Wrong {
+  readonly what: string
+  /** What should notice it; others may as well. */
+  readonly breaks: string
+  readonly breaking: Breaking
+}
+
+export const WRONG: readonly Wrong[] = [
+  { what: 'leases end at once', breaks: 'L1', breaking: claiming(() => ({ leaseMs: 1 })) },
+  {
+    what: 'leases are said to be longer than they are',
+    breaks: 'S3',
+    breaking: {
+      store: (store) =>
+        but(store, {
+          turn: async (step) => {
+            const short = { ...step, claim: step.claim && { ...step.claim, leaseMs: 2_000 }, renew: [] }
+            const turn = await store.turn(short)
+            const renewed = step.renew.map(() => 'renewed' as const)
+            const claimed = turn.claimed.map(({ task, lease }) => ({ task, lease: { ...lease, forMs: 30_000 } }))
+            return { ...turn, renewed, claimed }
+          },
+        }),
+    },
+  },
+  {
+    what: 'what was stored is forgotten',
+    breaks: 'S2',
+    breaking: {
+      store: (store) =>
+        but(store, {
+          enqueue: async (tasks, lease) => {
+            const answers = await store.enqueue(tasks, lease)
+            for (const { taskId } of tasks) if (/[0-3]$/.test(taskId)) await store.purge({ taskId })
+            return answers
+          },
+        }),
+    },
+  },
+  {
+    what: 'principals are ignored',
+    breaks: 'S16',
+    breaking: claiming(({ principal }) => ({ principal: principal === 'ann' ? 'ben' : 'ann' })),
+  },
+  { what: 'limits are ignored', breaks: 'S7', breaking: claiming(() => ({ total: 99, perLane: 99 })) },
+  {
+    what: 'waits are ignored',
+    breaks: 'S9',
+    breaking: settling((settlement) =>
+      settlement.next.kind === 'retry' ? { ...settlement, next: { ...settlement.next, delayMs: 0 } } : settlement,
+    ),
+  },
+  { what: 'holds are ignored', breaks: 'S9', breaking: settling(({ holdLaneForMs: _, ...rest }) => rest) },
+  {
+    what: 'orders are ignored',
+    breaks: 'S19',
+    breaking: {
+      store: (store) =>
+        but(store, {
+          enqueue: (tasks, lease) =>
+            store.enqueue(
+              tasks.map(({ orderKey: _, ...rest }) => rest),
+              lease,
+            ),
+        }),
+    },
+  },
+  {
+    what: 'keys are left out of what is claimed',
+    breaks: 'S5',
+    breaking: {
+      store: (store) =>
+        but(store, {
+          turn: async (step) => {
+            const turn = await store.turn(step)
+            const claimed = turn.claimed.map(({ task, lease }) => ({ task: { ...task, idempotencyKey: null }, lease }))
+            return { ...turn, claimed }
+          },
+        }),
+    },
+  },
+  {
+    what: 'tokens do not rise',
+    breaks: 'S4',
+    breaking: {
+      store: (store) =>
+        but(store, {
+          turn: async (step) => {
+            const turn = await store.turn(step)
+            return {
+              ...turn,
+              claimed: turn.claimed.map(({ task, lease }) => ({ task, lease: { ...lease, token: 1 } })),
+            }
+          },
+        }),
+    },
+  },
+  {
+    what: 'attempts are given back whatever they were',
+    breaks: 'S8',
+    breaking: {
+      store: (store) =>
+        but(store, {
+          turn: async (step) => {
+            const settle = step.settle.map((settlement) => {
+              const { next } = settlement
+              if (next.kind !== 'retry') return settlement
+              return { ...settlement, next: { ...next, kind: 'release', refund: true } as const }
+            })
+            return store.turn({ ...step, settle })
+          },
+        }),
+    },
+  },
+  {
+    what: 'a cancel is not done',
+    breaks: 'S14',
+    breaking: {
+      store: (store) =>
+        but(store, {
+          cancel: async (taskId) => {
+            const task = await store.get(taskId)
+            if (task?.status === 'PENDING') return 'cancelled'
+            return task?.status === 'IN_FLIGHT' ? 'requested' : 'gone'
+          },
+        }),
+    },
+  },
+  { what: 'leases never end', breaks: 'L1', breaking: claiming(() => ({ leaseMs: 100 * HOUR_MS })) },
+  {
+    what: 'the same request is stored twice, under two keys',
+    breaks: 'S5',
+    breaking: {
+      store: (store) =>
+        but(store, {
+          enqueue: (tasks, lease) =>
+            store.enqueue(
+              tasks.map((task) => ({ ...task, idempotencyKey: `${task.idempotencyKey} ${task.taskId}` })),
+              lease,
+            ),
+        }),
+    },
+  },
+  {
+    what: 'a dead letter that goes back is not there any more',
+    breaks: 'S13',
+    breaking: {
+      store: (store) =>
+        but(store, {
+          redrive: async (taskIds) => taskIds.map(() => 'redriven' as const),
+        }),
+    },
+  },
+  {
+    what: 'what is new waits for an hour',
+    breaks: 'L4',
+    breaking: {
+      store: (store) =>
+        but(store, {
+          enqueue: (tasks, lease) =>
+            store.enqueue(
+              tasks.map((task) => ({ ...task, dueInMs: task.dueInMs + HOUR_MS })),
+              lease,
+            ),
+        }),
+    },
+  },
+  {
+    what: 'the clock of a process goes too slowly',
+    breaks: 'S3',
+    breaking: { clock: (clock) => ({ ...clock, now: () => clock.now() / 8, monotonic: () => clock.monotonic() / 8 }) },
+  },
+  {
+    what: 'each attempt has a key of its own',
+    breaks: 'S5',
+    breaking: {
+      fetch: (send) => {
+        let sent = 0
+        return (input, init) => {
+          const headers = new Headers(init?.headers)
+          if (headers.has('idempotency-key')) headers.set('idempotency-key', `attempt ${++sent}`)
+          return send(input, { ...init, headers })
+        }
+      },
+    },
+  },
+  {
+    what: 'answers go to somebody else',
+    breaks: 'S22',
+    breaking: {
+      fetch: (send) => {
+        let last: Response | undefined
+        return async (input, init) => {
+          const response = await send(input, init)
+          const given = last && response.ok ? last : response
+          last = response
+          return given
+        }
+      },
+    },
+  },
+]
