@@ -64,7 +64,7 @@ export class Durable implements Listener {
     const { capacityBytes, retention } = this.runner.limits
     this.store.configure?.({ capacity, capacityBytes, retention })
     // whoever starts brings credentials anew
-    await this.store.unpark({ principal: this.runner.host.principal })
+    await this.store.unpark?.({ principal: this.runner.host.principal })
     this.#unsubscribe = this.store.subscribe?.((hint) => hear(this, hint)) ?? this.#unsubscribe
     await this.turns.run()
   }
@@ -150,6 +150,7 @@ export class Durable implements Listener {
   end(task: Task, status: TaskStatus, reason?: StoredTask['reason']): void {
     this.leave(task)
     this.known.delete(task.taskId)
+    this.#leases.forget(task.taskId)
     this.runner.tellEnd(task, status, reason)
     task.strip()
   }
@@ -165,6 +166,7 @@ export class Durable implements Listener {
       return
     }
     const next = nextOf(ruling, lease)
+    this.#leases.note(task, next)
     const due = 'delayMs' in next && !('park' in next && next.park) ? this.runner.host.now() + next.delayMs : Number.NaN
     const kind = next.kind === 'release' ? (next.park ? 'parked' : 'released') : 'retry'
     const words = next.kind === 'exhausted' ? next.reason : next.kind === 'succeeded' ? 'succeeded' : 'next'
@@ -221,7 +223,7 @@ export class Durable implements Listener {
 
   /** Parked tasks go on. */
   async unpark(principal: string | null, origin: string | undefined): Promise<void> {
-    await this.store.unpark(origin === undefined ? { principal } : { lane: laneName(principal, origin) })
+    await this.store.unpark?.(origin === undefined ? { principal } : { lane: laneName(principal, origin) })
     this.changed()
   }
 

@@ -3,7 +3,7 @@
 import { NONE } from '../core/none.ts'
 import { flagsOf } from '../flags.ts'
 import type { Call } from '../request.ts'
-import type { Lease, StoredTask } from '../stores/store.ts'
+import type { Carry, Lease, Settlement, StoredTask } from '../stores/store.ts'
 import type { Task } from '../task.ts'
 import { notSent, UNSENT } from '../unsent.ts'
 import type { Durable } from './durable.ts'
@@ -20,6 +20,8 @@ const UNAUTHORIZED = 1
 
 export class Leases {
   readonly #durable: Durable
+  /** What the core wants back with the next claim, of tasks whose store does not keep it. */
+  readonly #carries = new Map<string, Carry>()
 
   constructor(durable: Durable) {
     this.#durable = durable
@@ -66,7 +68,8 @@ export class Leases {
     const createdAt = deadlineReason === 'total_budget' && deadlineAt < FOREVER ? deadlineAt - totalBudgetMs : now
     const expiresAt = deadlineReason === 'expired' ? deadlineAt : FOREVER
     const firstAt = deadlineReason === 'key_expired' && idempotencyKey !== null ? deadlineAt - keyTtlMs : FOREVER
-    task.unauthorized = (record.marks & UNAUTHORIZED) !== 0
+    const { phase, previousDelayMs, marks = 0 } = this.#carried(record)
+    task.unauthorized = (marks & UNAUTHORIZED) !== 0
     return runner.policies.with(call.policy, (policy) =>
       core.adopt(
         now,
@@ -81,12 +84,25 @@ export class Leases {
         firstAt,
         record.attemptNumber,
         record.refunds,
-        record.phase,
-        record.previousDelayMs,
-        record.marks,
+        phase,
+        previousDelayMs,
+        marks,
         false,
       ),
     )
+  }
+
+  note({ taskId, record }: Task, next: Settlement['next']): void {
+    if ('carry' in next && next.carry && record && !('marks' in record)) this.#carries.set(taskId, next.carry)
+  }
+
+  forget(taskId: string): void {
+    this.#carries.delete(taskId)
+  }
+
+  /** What the core noted last: a store that does not keep it leaves it to the process that had the task. */
+  #carried(record: StoredTask): Carry {
+    return 'marks' in record ? record : (this.#carries.get((record as StoredTask).taskId) ?? record)
   }
 
   async #load(task: Task, record: StoredTask): Promise<void> {

@@ -5,6 +5,8 @@ import type { Carry, Settlement } from '../stores/store.ts'
 import type { Held } from '../task.ts'
 import { ENDED, reasonOf, VERDICT } from '../verdict.ts'
 
+const PARKED_MS = 60_000
+
 export function nextOf({ verdict, why }: Ruling, { reason, parks }: Held): Settlement['next'] {
   if (verdict === VERDICT.succeeded) return { kind: 'succeeded' }
   if (verdict >= ENDED) return { kind: 'exhausted', reason: reason ?? reasonOf(verdict) }
@@ -13,6 +15,8 @@ export function nextOf({ verdict, why }: Ruling, { reason, parks }: Held): Settl
   const { delayMs, serverMs, phase, previousDelayMs, marks } = why
   const carry: Carry = { phase, previousDelayMs, marks }
   const park = verdict === VERDICT.parked || parks === true
-  if (why.refunded || park) return { kind: 'release', delayMs, refund: why.refunded, serverMs, carry, park }
+  // for a store that cannot park
+  const waitMs = park ? Math.max(delayMs, PARKED_MS) : delayMs
+  if (why.refunded || park) return { kind: 'release', delayMs: waitMs, refund: why.refunded, serverMs, carry, park }
   return { kind: 'retry', delayMs, serverMs, carry }
 }

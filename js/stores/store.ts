@@ -128,8 +128,8 @@ export interface TaskStore {
   /** Makes what waits for its own curve due now, in a lane or in all; what a server asked for (`serverMs`), holds, orders and parking still hold: it is due then at what the server asked for. Says how many are due earlier now. */
   flush(lane?: string): Promise<number>
 
-  /** Makes parked tasks due now, those that fit all that is given, no earlier than a server asked. Says how many. */
-  unpark(filter: { readonly principal?: string | null; readonly lane?: string }): Promise<number>
+  /** Makes parked tasks due now, those that fit all that is given, no earlier than a server asked. Says how many. Absent: a parked task is due in its `delayMs`. */
+  unpark?(filter: { readonly principal?: string | null; readonly lane?: string }): Promise<number>
 
   /** Claims never read bodies. undefined: there is none. */
   body(taskId: string): Promise<Uint8Array | undefined>

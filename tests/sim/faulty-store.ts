@@ -82,7 +82,7 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
     cancel: (taskId, as) => call('cancel', () => store.cancel(taskId, as)),
     redrive: (taskIds, options) => call('redrive', () => store.redrive(taskIds, options)),
     flush: (lane) => call('flush', () => store.flush(lane)),
-    unpark: (filter) => call('unpark', () => store.unpark(filter)),
+    unpark: (filter) => call('unpark', () => store.unpark?.(filter) ?? Promise.resolve(0)),
     purge: (filter) => call('purge', () => store.purge(filter)),
     body: (taskId) => call('body', () => store.body(taskId)),
     find: (key, principal) => call('find', () => store.find(key, principal)),

@@ -42,7 +42,7 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
     redrive: (taskIds, options) =>
       told(store.redrive(taskIds, options), (said) => redriven(book, taskIds, options, said)),
     flush: (lane) => told(store.flush(lane), () => flushed(book, lane)),
-    unpark: (filter) => told(store.unpark(filter), () => unparked(book, filter)),
+    unpark: (filter) => told(store.unpark?.(filter) ?? Promise.resolve(0), () => unparked(book, filter)),
     purge: (filter) => told(store.purge(filter), (count) => purged(book, filter, count)),
     body: (taskId) => told(store.body(taskId)),
     find: (key, principal) => told(store.find(key, principal)),

@@ -82,7 +82,7 @@ export function flush(tx: Transaction, lane?: string): number {
   return makeDue(tx, tx.database.all<TaskRow>(`SELECT * FROM tasks ${sql}`, ...values))
 }
 
-export function unpark(tx: Transaction, { principal, lane }: Parameters<TaskStore['unpark']>[0]): number {
+export function unpark(tx: Transaction, { principal, lane }: Parameters<NonNullable<TaskStore['unpark']>>[0]): number {
   const { sql, values } = where({ 'principal IS ?': principal, 'lane = ?': lane }, 'parked = 1 AND aside = 0')
   return makeDue(tx, tx.database.all<TaskRow>(`SELECT * FROM tasks ${sql} ORDER BY seq`, ...values))
 }

@@ -129,7 +129,9 @@ const flush = command('flush', fc.option(any.lanes, { nil: undefined }), (world,
 })
 
 const unparks = fc.record({ principal: any.principals, lane: any.lanes }, { requiredKeys: [] })
-const unpark = command('unpark', unparks, (world, filter) => world.step((store) => store.unpark(filter)))
+const unpark = command('unpark', unparks, (world, filter) =>
+  world.step((store) => store.unpark?.(filter) ?? Promise.resolve(0)),
+)
 
 const purges = fc.oneof(
   { weight: 6, arbitrary: fc.record({ taskId: any.ids }) },
