@@ -290,3 +290,10 @@ function thrown(work: () => unknown): unknown {
   }
   throw new Error('nothing was thrown')
 }
+
+test('no statement numbers its parameters, which Node 22 binds one off', () => {
+  const folder = new URL('../../js/stores/sqlite/', import.meta.url)
+  const texts = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  expect(texts.length).toBeGreaterThan(10)
+  expect(texts.filter((text) => /\?\d/.test(text))).toEqual([])
+})

@@ -83,6 +83,7 @@ const INSTANTS = {
 /** Due times, leases and holds follow a clock that was set back: waiting for it to come round would take the step again. */
 export function shiftInstants(database: Database, byMs: number): void {
   for (const [table, columns] of Object.entries(INSTANTS)) {
-    database.run(`UPDATE ${table} SET ${columns.map((name) => `${name} = ${name} + ?1`).join(', ')}`, byMs)
+    const shifted = columns.map((name) => `${name} = ${name} + ?`).join(', ')
+    database.run(`UPDATE ${table} SET ${shifted}`, ...columns.map(() => byMs))
   }
 }

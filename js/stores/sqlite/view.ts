@@ -12,18 +12,20 @@ export function lanesShown(tx: Transaction, claim: Claim | null): LaneView[] {
   if (claim && claim.lanes !== 'any') return listedLanes(tx, claim).sort(soonestFirst).slice(0, LANES_SHOWN)
   const shut = new Set([...(claim ? boundsOf(claim) : [])].filter(([, max]) => max <= 0).map(([lane]) => lane))
   const shown: LaneView[] = []
+  // each value by a `?` of its own: Node 22 miscounts those that have a number
   // those ready by now are equally soon, so they come by name: the index has them by time
   for (const [ready, order] of [
-    ['readyAt <= ?1', 'name'],
-    ['readyAt > ?1', 'readyAt, name'],
+    ['readyAt <= ?', 'name'],
+    ['readyAt > ?', 'readyAt, name'],
     ['readyAt IS NULL', 'name'],
   ] as const) {
     const rows = tx.database.all<LaneRow>(
-      `SELECT * FROM lanes WHERE ${claim ? 'principal IS ?3' : '?3 IS NULL'} AND ${ready}
-        AND (pending > 0 OR inFlight > 0 OR heldUntil > ?1) ORDER BY ${order} LIMIT ?2`,
+      `SELECT * FROM lanes WHERE ${claim ? 'principal IS ?' : '? IS NULL'} AND ${ready}
+        AND (pending > 0 OR inFlight > 0 OR heldUntil > ?) ORDER BY ${order} LIMIT ?`,
+      claim?.principal ?? null,
+      ...(ready.endsWith('?') ? [tx.now] : []),
       tx.now,
       LANES_SHOWN + shut.size,
-      claim?.principal ?? null,
     )
     shown.push(...rows.filter(({ name }) => !shut.has(name)).map((row) => viewOf(tx, row)))
     if (shown.length >= LANES_SHOWN) break
