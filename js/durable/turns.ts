@@ -24,6 +24,8 @@ export const RENEW_MS: number = renewAfterMs(LEASE_MS)
 const BATCH = 64
 /** Due work that only limits keep back is looked at again after a second, then less often. */
 const BLOCKED_MS = 1_000
+/** Clocks are read in whole milliseconds, and not at once. */
+const STILL_MS = 20
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 5_000
 /** A store that fails so often in a row: callers are not kept waiting for it any longer. */
@@ -72,6 +74,9 @@ export class Turns {
   #failed = 0
   #nextAt = 0
   #blockedMs = BLOCKED_MS
+  /** The store's clock as last seen, and when it was seen to move. */
+  #storeNow = Number.NaN
+  #movedAt = 0
   /** Something was due that there was no room for. */
   #hungry = false
   /** Told that there is room while a claim was on its way. */
@@ -288,6 +293,7 @@ export class Turns {
       nextAt = Math.min(nextAt, now + this.#blockedMs)
       this.#blockedMs = Math.min(LEASE_MS, this.#blockedMs * 2)
     } else this.#blockedMs = BLOCKED_MS
+    nextAt = Math.max(nextAt, this.#unlessStill(turn, now))
     // a home that dies is not heard of
     if (othersWait) nextAt = Math.min(nextAt, now + RENEW_MS)
     for (const { lane, max } of claim?.bounds ?? []) {
@@ -296,6 +302,16 @@ export class Turns {
       if (heldUntil > now) nextAt = Math.min(nextAt, heldUntil)
     }
     this.#nextAt = nextAt
+  }
+
+  /** A store whose clock was set back stands still until it has caught up: what is due in 1 ms by it is not due in 1 ms. */
+  #unlessStill({ now: storeNow, claimed }: Turn, now: number): number {
+    if (storeNow !== this.#storeNow || claimed.length > 0) {
+      this.#storeNow = storeNow
+      this.#movedAt = now
+    }
+    const stillMs = now - this.#movedAt
+    return stillMs < STILL_MS ? 0 : now + Math.min(stillMs, BLOCKED_MS)
   }
 
   /** What a server asked of one process, all obey. */
