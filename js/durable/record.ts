@@ -9,14 +9,13 @@ import type { Settings } from '../options.ts'
 import { type ResolvedPolicy, resolvePolicy } from '../policy.ts'
 import { bare, type Call } from '../request.ts'
 import type { Sanitizer } from '../sanitizer.ts'
+import { mayRepeat } from '../stores/rules.ts'
 import { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../stores/store.ts'
 import type { BodyContent, Transport } from '../transport.ts'
 import type { DegradedCode, RetryTask } from '../types.ts'
 
 const DAY_MS = 86_400_000
 const FOREVER = Number.POSITIVE_INFINITY
-/** Methods a server treats alike however often they come (RFC 9110, section 9.2.2). */
-const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 /** What of a call may be stored. */
 export type Content = Pick<
@@ -174,7 +173,7 @@ export function callOf(record: StoredTask, body: Uint8Array | undefined, setting
     fingerprint: record.fingerprint,
     addedCrossOrigin: false,
     principal: record.principal,
-    replayable: key !== null || record.idempotent === true || IDEMPOTENT.has(method),
+    replayable: mayRepeat(record),
     options: {},
     policy,
     timeoutMs: policy.attemptTimeoutMs,
