@@ -281,11 +281,6 @@ export class Durable implements Listener {
       unreadable(this.runner, record.taskId, error, `it was ended, ${record.reason}`)
       return
     }
-    // its lease ran out under it: a success may still come
-    if (task.lease) {
-      task.lease.lost = true
-      task.controller?.abort()
-    }
     this.end(task, record.status, record.reason)
   }
 

@@ -48,10 +48,6 @@ export class Waiting {
     return this.#waits.get(task)?.until ?? FOREVER
   }
 
-  get size(): number {
-    return this.#waits.size
-  }
-
   /** A caller waits from now on, until `until` at most. */
   begin(task: Task, until: number): void {
     const { clock } = this.#durable.runner.host.settings
