@@ -4,18 +4,9 @@ import { spawnSync } from 'node:child_process'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { median, quantile, takeTurns } from './lib/measure.mjs'
-import {
-  claimOf,
-  delivered,
-  fill,
-  newFile,
-  openMemory,
-  openQueue,
-  openSqlite,
-  PRINCIPAL,
-  taskOf,
-} from './lib/stores.mjs'
+import { newFile, openMemory, openQueue, openSqlite } from './lib/stores.mjs'
 import { aim, figure, note, table, times } from './lib/table.mjs'
+import { claimOf, delivered, fill, PRINCIPAL, taskOf } from './lib/tasks.mjs'
 
 const URL = 'https://api.example.test/orders'
 const POST = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"sku":17,"count":2}' }

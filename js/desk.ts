@@ -10,7 +10,7 @@ import { notFound, RedriveError } from './errors.ts'
 import { explain } from './explain.ts'
 import { assertSendable } from './fetch-replay.ts'
 import { Intake } from './intake.ts'
-import type { StoreModule } from './loader.ts'
+import type { PageStoreModule, StoreModule } from './loader.ts'
 import { showEntries } from './log.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Call } from './request.ts'
@@ -38,38 +38,41 @@ export class Desk {
   readonly intake: Intake
   readonly deadLetters: DeadLetterDesk
   readonly #loadStore: () => Promise<StoreModule>
+  readonly #loadPages: () => Promise<PageStoreModule>
   /** The last one that was told. */
   #principal: string | null
   /** The same for tasks in a store. */
   #stored: StoredDesk | undefined
 
-  constructor(runner: Runner, loadKeys: () => Promise<Keys>, loadStore: () => Promise<StoreModule>) {
+  constructor(
+    runner: Runner,
+    loadKeys: () => Promise<Keys>,
+    loadStore: () => Promise<StoreModule>,
+    loadPages: () => Promise<PageStoreModule>,
+  ) {
     this.runner = runner
     this.intake = new Intake(runner, loadKeys)
     this.deadLetters = new DeadLetterDesk(runner, this.intake)
     this.#loadStore = loadStore
+    this.#loadPages = loadPages
     this.#principal = runner.host.settings.principal ?? null
   }
 
   /** Opens the store, where the queue has one, and takes up what is there. */
   async begin(): Promise<void> {
     const { runner, intake } = this
-    const { store, principal } = runner.host.settings
-    if (typeof store === 'object') {
-      try {
-        const [{ openStore }] = await Promise.all([this.#loadStore(), intake.dedupe.load()])
-        await openStore(store, runner, intake, (stored) => {
-          this.#stored = stored
-          this.deadLetters.stored = stored
-        })
-      } catch (error) {
-        const message = `what runs a store cannot be loaded (${errorText(error)}): tasks stay in memory`
-        runner.host.degraded('storage_unavailable', message, 'memory')
-      }
-    } else if (principal !== undefined && store !== 'memory' && globalThis.location !== undefined) {
-      // whoever gives a principal expects tasks to outlive the page
-      const message = 'this version has no durable store for pages yet: tasks stay in memory and end with the page'
+    if (!runner.host.settings.durable || runner.stopped) return
+    try {
+      const [{ openStore }] = await Promise.all([this.#loadStore(), intake.dedupe.load()])
+      await openStore(this.#loadPages, runner, intake, (stored) => {
+        this.#stored = stored
+        this.deadLetters.stored = stored
+      })
+    } catch (error) {
+      const message = `the store cannot be loaded (${errorText(error)}): tasks stay in memory`
       runner.host.degraded('storage_unavailable', message, 'memory')
+      // as a chunk cannot be without a network
+      globalThis.addEventListener?.('online', () => this.begin(), { once: true })
     }
   }
 
@@ -77,15 +80,11 @@ export class Desk {
     const { method, origin, bytes, plain } = call
     if (plain === 'too-large') {
       const { maxBodyBytes } = this.runner.host.settings
-      const remedy = 'raise maxBodyBytes, or send it with fetch'
-      throw new RedriveError(
-        'BODY_TOO_LARGE',
-        `the body has ${bytes} bytes, more than maxBodyBytes ${maxBodyBytes}; ${remedy}`,
-      )
+      const message = `the body has ${bytes} bytes, more than maxBodyBytes ${maxBodyBytes}: raise it, or send it with fetch`
+      throw new RedriveError('BODY_TOO_LARGE', message)
     }
     if (plain === 'origin-missing') {
-      const remedy = 'list it there, or vouch with `idempotent: true`'
-      const message = `${method} ${origin} needs a key, and the origin is not in idempotency.origins; ${remedy}`
+      const message = `${method} ${origin} needs a key: list the origin in idempotency.origins, or vouch with \`idempotent: true\``
       throw new RedriveError('KEY_ORIGIN_MISSING', message)
     }
     assertSendable(call.transport)
@@ -149,12 +148,15 @@ export class Desk {
     this.intake.switched(before, principal, purge)
     if (purge && before !== principal) {
       for (const task of runner.tasksOf(before)) {
-        runner.cancel(task, new DOMException('its principal has left', 'AbortError'))
+        runner.cancel(task, new DOMException('the task was cancelled', 'AbortError'))
       }
       await this.#stored?.purge(before)
     }
-    await runner.durable?.unpark(principal, undefined)
+    await runner.durable?.switched()
+    runner.durable?.changed()
     runner.pump()
+    // only then it is known what waits for the new one: `idle` and `stats` go by it
+    await runner.durable?.turns.run()
   }
 
   async close(drainMs: number): Promise<void> {

@@ -8,4 +8,5 @@ export const prepare: EngineModule['prepare'] = preparing(
   instantiate,
   () => import('./core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
   () => import('./durable/open.ts'),
+  () => import('./stores/indexeddb.ts'),
 )

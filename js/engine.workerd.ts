@@ -6,4 +6,11 @@ import * as store from './durable/open.ts'
 import type { EngineModule } from './loader.ts'
 import { preparing } from './prepare.ts'
 
-export const prepare: EngineModule['prepare'] = preparing(instantiate, instantiateKeys, async () => store)
+export const prepare: EngineModule['prepare'] = preparing(
+  instantiate,
+  instantiateKeys,
+  async () => store,
+  async () => {
+    throw new Error('this runtime has no store of its own: pass one as `store`')
+  },
+)

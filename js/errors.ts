@@ -80,8 +80,8 @@ export class SettledElsewhereError extends RedriveError {
 /** `STORAGE_FULL`: the store refused the task; those it holds are safe. */
 export class StorageFullError extends RedriveError {
   override readonly name = 'StorageFullError'
-  constructor(message: string) {
-    super('STORAGE_FULL', message)
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super('STORAGE_FULL', message, options)
   }
 }
 

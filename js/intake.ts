@@ -5,8 +5,7 @@ import { deliver, type Finished, OUTCOME } from './attempt.ts'
 import type { Keys } from './core/keys.ts'
 import { NONE } from './core/none.ts'
 import { Dedupe } from './dedupe.ts'
-import type { Keeping, Kept, Source } from './durable/keeping.ts'
-import type { Content } from './durable/record.ts'
+import type { Early, Keeping, Kept, Source } from './durable/keeping.ts'
 import { QueueFullError, RedriveError, WasmUnavailableError } from './errors.ts'
 import { accepted, isFinal } from './fetch-replay.ts'
 import { flagsOf } from './flags.ts'
@@ -28,11 +27,6 @@ interface Terms {
   readonly waitUntil: number
   /** The caller's own first attempt has just ended. */
   readonly started: boolean
-}
-
-/** The answer of a call that was not sent, on its way: in an object, since a bare promise would be awaited. */
-export interface Early {
-  readonly answer: Promise<unknown>
 }
 
 const isLive = ({ status }: Task) => status === 'PENDING' || status === 'IN_FLIGHT'
@@ -89,7 +83,8 @@ export class Intake implements Source {
     const terms = { createdAt, ...this.#fetchTerms(call, createdAt) }
     if (!this.#isEarly(call, createdAt)) return (this.keeping as Keeping).first(call, content, terms)
     const held = this.#runner.heldUntil(call.origin) > createdAt || terms.expiresAt < createdAt
-    return { answer: (this.keeping as Keeping).hold(call, content, terms, held && call.options.orderKey === undefined) }
+    const stored = this.keeping?.hold(call, content, terms, held && call.options.orderKey === undefined)
+    return (await stored) ?? this.hold(call, createdAt)
   }
 
   /** What must wait also where it cannot be stored. */
@@ -135,14 +130,18 @@ export class Intake implements Source {
       if (same) break
     }
     const content = this.#isStored(call) ? await this.keeping?.contentOf(call) : undefined
-    if (content) return this.#adoptStored(call, content, { ...finished, outcome }, createdAt)
+    const { core, policies } = this.#runner
+    const flags = flagsOf(call, host)
+    const meaning = this.#runner.guard(() =>
+      policies.with(call.policy, (policy) => core.classify(policy, outcome, finished.status, flags)),
+    )
+    if (meaning !== CLASS.retry) return deliver(finished)
+    const terms = { createdAt, ...this.#fetchTerms(call, createdAt) }
+    const kept = content && (await this.keeping?.adopt(call, content, { ...finished, outcome }, terms))
+    if (kept) return kept.answer
     // a core that traps here must not cost the caller its answer
     const task = this.#runner.guard(() => {
-      const meaning = this.#runner.policies.with(call.policy, (policy) => {
-        return this.#runner.core.classify(policy, outcome, finished.status, flagsOf(call, this.#runner.host))
-      })
-      if (meaning !== CLASS.retry) return undefined
-      const held = this.#admit(call, { createdAt, ...this.#fetchTerms(call, createdAt), started: true })
+      const held = this.#admit(call, { ...terms, started: true })
       if (!held) {
         const what = `${call.method} ${call.origin}`
         host.degraded('storage_full', `the queue is full: ${what} was sent once and is not tried again`, 'full')
@@ -154,17 +153,6 @@ export class Intake implements Source {
       task.waiter = { resolve, reject }
       this.#runner.settle(task, finished)
     })
-  }
-
-  async #adoptStored(call: Call, content: Content, finished: Finished, createdAt: number): Promise<unknown> {
-    const meaning = this.#runner.guard(() =>
-      this.#runner.policies.with(call.policy, (policy) =>
-        this.#runner.core.classify(policy, finished.outcome, finished.status, flagsOf(call, this.#runner.host)),
-      ),
-    )
-    if (meaning !== CLASS.retry) return deliver(finished)
-    const terms = { createdAt, ...this.#fetchTerms(call, createdAt) }
-    return (this.keeping as Keeping).adopt(call, content, finished, terms)
   }
 
   /** A call that must not be sent now becomes a task at once. undefined: the core trapped. */

@@ -23,6 +23,7 @@ export class Lanes {
   readonly #byName = new Map<string, Lane>()
   readonly #paused = new Set<string>()
   #allPaused = false
+  #isForeign = false
   #sweepAt = SWEEP_AT
 
   constructor(core: CoreQueue, host: Host) {
@@ -85,13 +86,19 @@ export class Lanes {
     for (const lane of this.#byName.values()) this.#refresh(lane, now, lane.origin)
   }
 
+  /** `isForeign`: another tab's user is there, whose cookies everything would be sent with. All lanes stand still until not. */
+  standBack(now: number, isForeign: boolean): void {
+    this.#isForeign = isForeign
+    this.switchPrincipal(now)
+  }
+
   #refresh({ principal, origin, handle }: Lane, now: number, only: string | undefined): void {
     if (!this.#mayStart(principal, origin)) this.#core.pause(handle)
     else if (only === origin) this.#core.resume(now, handle)
   }
 
   #mayStart(principal: string | null, origin: string): boolean {
-    return principal === this.#host.principal && !this.#paused.has(origin)
+    return !this.#isForeign && principal === this.#host.principal && !this.#paused.has(origin)
   }
 
   #sweep(): void {

@@ -1,5 +1,6 @@
 /** The core's chunk as the entry knows it. */
 
+import type { Clock } from './clock.ts'
 import type { Desk } from './desk.ts'
 import type { StoredDesk } from './durable/desk.ts'
 import type { Host } from './host.ts'
@@ -18,6 +19,16 @@ export type EngineSource = () => Promise<EngineModule>
 
 /** What the chunk of durable queues exports. */
 export interface StoreModule {
-  /** Resolves after the first try, and never rejects: where the store cannot be opened, it tries again by itself. */
-  openStore(store: TaskStore, runner: Runner, intake: Intake, opened: (desk: StoredDesk) => void): Promise<void>
+  /** `pages`: the way to the store of pages, where none was given. Resolves after the first try, and never rejects: where the store cannot be had, it tries again by itself. */
+  openStore(
+    pages: () => Promise<PageStoreModule>,
+    runner: Runner,
+    intake: Intake,
+    opened: (desk: StoredDesk) => void,
+  ): Promise<void>
+}
+
+/** What the chunk with a page's own store exports. */
+export interface PageStoreModule {
+  indexedDbStore(options: { readonly name: string; readonly clock: Clock }): TaskStore
 }

@@ -186,14 +186,14 @@ const bytes = int(0, Number.MAX_SAFE_INTEGER)
 
 export const PRINCIPAL: Rule = or(null, text)
 
-export const token: Rule = pattern('an RFC 9110 token', /^[!#-'*+.^-`|~\w-]+$/)
+export const token: Rule = pattern('an HTTP token', /^[!#-'*+.^-`|~\w-]+$/)
 
 const QUEUE_RULES: Rules<RetryQueueOptions> = {
   name: text,
   principal: PRINCIPAL,
   store: {
     type: 'any',
-    expected: "'auto', 'memory' or an object with turn and enqueue",
+    expected: "'auto', 'memory' or a TaskStore",
     ok: (store: unknown) => store === 'auto' || store === 'memory' || isStore(store as TaskStore | null),
   },
   persist: oneOf('string', 'on-failure', 'before-send'),
@@ -308,7 +308,9 @@ export function resolveOptions(given: RetryQueueOptions): Settings {
     ...defined(given),
     policies: resolvePolicies(given),
     idempotency: resolveIdempotency(idempotency || { methods: [] }),
-    durable: typeof given.store === 'object',
+    durable:
+      typeof given.store === 'object' ||
+      (given.store !== 'memory' && given.principal !== undefined && globalThis.location !== undefined),
   }
 }
 
@@ -321,7 +323,7 @@ function resolvePolicies({ policy, policies = [] }: RetryQueueOptions): Map<stri
   const resolved = new Map<string, ResolvedPolicy>()
   const add = (what: string, given: Partial<RetryPolicy>, id: string) => {
     follow(`${what}.policyId`, id, text)
-    if (resolved.has(id)) throw new RangeError(`${what}.policyId: expected a name not used before, got ${show(id)}`)
+    if (resolved.has(id)) throw new RangeError(`${what}.policyId: expected a new name, got ${show(id)}`)
     resolved.set(id, resolvePolicy(given, policyDefaults, what))
   }
   // 'default' is always there; it may be given here or there, not both

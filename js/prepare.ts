@@ -6,18 +6,19 @@ import { Desk } from './desk.ts'
 import { errorText } from './error-text.ts'
 import { RedriveError } from './errors.ts'
 import type { Host } from './host.ts'
-import type { EngineModule, StoreModule } from './loader.ts'
+import type { EngineModule, PageStoreModule, StoreModule } from './loader.ts'
 import { Runner } from './runner.ts'
 
 export function preparing(
   instantiate: (wasm?: unknown) => Promise<Engine>,
   loadKeys: () => Promise<Keys>,
   loadStore: () => Promise<StoreModule>,
+  loadPages: () => Promise<PageStoreModule>,
 ): EngineModule['prepare'] {
   return async (wasm) => {
     try {
       const engine = await instantiate(wasm)
-      return (host: Host) => new Desk(new Runner(engine, host), loadKeys, loadStore)
+      return (host: Host) => new Desk(new Runner(engine, host), loadKeys, loadStore, loadPages)
     } catch (error) {
       const message = `no WebAssembly (${errorText(error)}): calls are plain fetch; a Content-Security-Policy needs script-src 'wasm-unsafe-eval'`
       throw new RedriveError('wasm_refused', message, { cause: error })

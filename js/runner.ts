@@ -113,7 +113,7 @@ export class Runner {
   maySend(task: Task): boolean {
     if (this.#state !== 'open' || task.slot < 0 || task.cancelRequested) return false
     const { principal, origin, lease } = task
-    return this.lanes.maySend(principal, origin) && (!lease || lease.endsAt > this.host.now())
+    return this.lanes.maySend(principal, origin) && (!lease || this.durable?.maySend(lease) === true)
   }
 
   /** The task is held now: says so, answers a deferring caller, listens to the signal of one who waits. */
@@ -275,7 +275,7 @@ export class Runner {
         }
       })
     }
-    const gone = this.durable?.letGo()
+    const gone = this.durable?.close()
     // a store that hangs keeps nobody waiting (L5); the leases run out by themselves
     if (gone) await within(this.host.settings.clock, STORE_MS, 'the store', gone).catch(this.durable?.failed)
     // everything ended with the trap, and a core that trapped is not safe to call any more, not even to free it
@@ -375,7 +375,7 @@ export class Runner {
     try {
       return work()
     } catch (error) {
-      const message = `the core stopped (${errorText(error)}): waiting calls got their last answer; calls are plain fetch now`
+      const message = `the core stopped (${errorText(error)}): waiting calls got their last answer; calls are plain fetch`
       this.host.degraded('core_unreachable', message)
       this.#trapped = true
       this.#stop(error)

@@ -3,6 +3,7 @@
  * What must not be sent is given back.
  */
 
+import { discard } from './answers.ts'
 import { attempt, bothSignals, type Finished } from './attempt.ts'
 import { isFinal, replay } from './fetch-replay.ts'
 import { askHooks } from './hooks.ts'
@@ -15,6 +16,8 @@ import { notSent, UNSENT } from './unsent.ts'
 /** What it needs of the runner. */
 export interface Desk {
   readonly host: Host
+  /** Of tasks that a store keeps. */
+  readonly durable: { confirm(task: Task): Promise<boolean> } | undefined
   /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
   maySend(task: Task): boolean
   show(task: Task): RetryTask
@@ -53,15 +56,18 @@ export class Sender {
     const { call } = task
     const about = (error: unknown, overlay: Headers | null) => words(error, { call, overlay })
     const { overlay, outcome } = await askHooks(host, this.#desk.show(task), context, about)
-    if (outcome === undefined) this.#send(task, controller, overlay, context)
+    const isSure = (await this.#desk.durable?.confirm(task)) ?? true
+    if (task.controller !== controller) return // given back meanwhile, and perhaps begun anew
+    if (!isSure) this.#giveBack(task)
+    else if (outcome === undefined) this.#send(task, controller, overlay, context)
     else this.#desk.settle(task, notSent(outcome, host.now()))
   }
 
   #send(task: Task, controller: AbortController, overlay: Headers | null, context: AttemptContext | null): void {
     const { host } = this.#desk
     const { call } = task
-    // the queue closed, or a listener or hook cancelled the task, while others were asked
-    if (!call || task.slot < 0) return
+    // given back, cancelled or left to others while the hooks were asked: should it run again, this is not that attempt
+    if (!call || task.controller !== controller) return
     const missing = task.missing(overlay)
     if (missing.length > 0) {
       // no credentials will come by themselves: parked
@@ -85,11 +91,16 @@ export class Sender {
       return
     }
     host.sent()
+    if (task.lease) task.lease.isSent = true
     task.overlay = overlay
     const caller = task.waiter && !call.options.detach ? call.signal : null
     const signal = bothSignals(caller, controller.signal)
     const plan = { overlay, replay: true, signal, controller, timeoutMs: call.timeoutMs, send: replay, isFinal }
-    attempt(call.transport, plan, host.settings.clock, host.now).then((finished) => this.#desk.settle(task, finished))
+    attempt(call.transport, plan, host.settings.clock, host.now).then((finished) => {
+      // given back meanwhile: the task's next attempt, if it has one by now, is another
+      if (task.controller === controller) this.#desk.settle(task, finished)
+      else discard(finished.answer)
+    })
   }
 
   #giveBack(task: Task): void {

@@ -32,6 +32,8 @@ export interface Held {
   /** On the queue's clock, counted from before the claim. */
   endsAt: number
   renewAt: number
+  /** The request has left: the server may have it. */
+  isSent?: boolean
   /** Given back, it waits for somebody to bring what is missing. */
   parks?: boolean
   /** Why it ends, where the core is not asked. */

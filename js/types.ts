@@ -150,6 +150,7 @@ export type DegradedCode =
   | 'unreadable_record'
   | 'dead_letters_trimmed'
   | 'policy_missing'
+  | 'sync_refused'
 
 /**
  * Per task: `queued`, (`attempt`, `retry`)*, `attempt`, then one of `succeeded`, `exhausted`, `cancelled`, each before

@@ -3,6 +3,7 @@
 // clone needs no `npm install` before `npm run demo` or `npm test`.
 // Only `node:` imports, here and in what it imports, and nothing newer than Node 20.
 import { chromiumStep } from './setup/chromium.mjs'
+import { firefoxStep } from './setup/firefox.mjs'
 import { nodeStep } from './setup/node.mjs'
 import { packagesStep } from './setup/packages.mjs'
 import { rustStep, wasmTargetStep } from './setup/rust.mjs'
@@ -10,14 +11,15 @@ import { rustStep, wasmTargetStep } from './setup/rust.mjs'
 export { wasmCargo } from './setup/rust.mjs'
 
 /**
- * Node, npm packages, Rust, the wasm target; a Chromium only where it is asked for.
+ * Node, npm packages, Rust, the wasm target; a Chromium and a Firefox only where they are asked for.
  * Where this Node is too old the script starts again under a newer one, and this never returns.
- * @param {{ chromium?: boolean }} [options]
+ * @param {{ chromium?: boolean, firefox?: boolean }} [options]
  */
-export async function setup({ chromium = false } = {}) {
+export async function setup({ chromium = false, firefox = false } = {}) {
   await nodeStep()
   await packagesStep()
   await rustStep()
   await wasmTargetStep()
   if (chromium) await chromiumStep()
+  if (firefox) await firefoxStep()
 }

@@ -10,8 +10,8 @@ const suites = {
   rust: { run: cargoTests },
   sim: { run: (args) => cargoTests(['--package', 'sim', ...args]) },
   js: { run: (args) => vitest('js', args), needsBuild: true },
-  faults: { run: killRuns, needsBuild: true },
-  browser: { run: (args) => vitest('browser', args), needsBuild: true, chromium: true },
+  faults: { run: killRuns, needsBuild: true, chromium: true, firefox: true },
+  browser: { run: (args) => vitest('browser', args), needsBuild: true, chromium: true, firefox: true },
   packaging: { run: (args) => vitest('packaging', args), needsBuild: true, chromium: true },
 }
 
@@ -21,7 +21,8 @@ await main(async () => {
     throw new StepError(`no suite '${wanted}': ${Object.keys(suites).join(', ')}, or none for all`)
   }
   const names = wanted === undefined ? Object.keys(suites) : [wanted]
-  await setup({ chromium: names.some((name) => suites[name].chromium) })
+  const need = (browser) => names.some((name) => suites[name][browser])
+  await setup({ chromium: need('chromium'), firefox: need('firefox') })
   if (names.some((name) => suites[name].needsBuild)) await build()
 
   const results = []

@@ -1,45 +1,16 @@
-// One suite in Node, then in a real Chromium: the page is isolated, which gives it a clock of 5 us and `SharedArrayBuffer`.
+// One suite in Node, then in a real Chromium.
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { launch } from '../../tests/browser/chromium.ts'
+import { bundle, servePage } from './page.mjs'
 import { measureSuite } from './suite.mjs'
 
 const full = process.argv.includes('--full')
-const file = (path) => fileURLToPath(new URL(path, import.meta.url))
 
-async function bundle(name) {
-  const contents = `
+const script = (name) =>
+  bundle(`
     import { measureSuite } from './suite.mjs'
     import * as suite from './suites/${name}.mjs'
-    globalThis.measured = (env) => measureSuite(suite, env)`
-  const { outputFiles } = await build({
-    stdin: { contents, resolveDir: file('.') },
-    bundle: true,
-    format: 'esm',
-    platform: 'browser',
-    target: 'es2022',
-    write: false,
-  })
-  return outputFiles[0].text
-}
-
-const ISOLATED = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' }
-
-async function serve(script) {
-  const server = createServer(({ url }, response) => {
-    const [type, body] =
-      url === '/bench.js'
-        ? ['text/javascript', script]
-        : ['text/html', '<!doctype html><script type="module" src="/bench.js"></script>']
-    response.writeHead(200, { ...ISOLATED, 'content-type': `${type}; charset=utf-8` }).end(body)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return server
-}
+    globalThis.measured = (env) => measureSuite(suite, env)`)
 
 async function inChromium(name) {
   let browser
@@ -49,10 +20,10 @@ async function inChromium(name) {
     console.log(`Chromium left out: ${error.message}\n`)
     return undefined
   }
-  const server = await serve(await bundle(name))
+  const server = await servePage(await script(name))
   try {
     const page = await browser.newPage()
-    await page.goto(`http://127.0.0.1:${server.address().port}/`)
+    await page.goto(server.url)
     await page.waitForFunction(() => globalThis.measured !== undefined)
     if (!(await page.evaluate(() => globalThis.crossOriginIsolated))) throw new Error('the page is not isolated')
     return { version: browser.version(), figures: await page.evaluate((env) => globalThis.measured(env), { full }) }

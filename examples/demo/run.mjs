@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { startFlaky } from '../../tests/servers/start.mjs'
+import { formServer } from '../offline-form/server.mjs'
 import { Board, pauseLeftMs } from './board.js'
 import { intentNames, placeOrders, queueOptions, serverFaults } from './calls.js'
 import { placeAndKill } from './kill.mjs'
@@ -16,12 +17,13 @@ const help = `Sends orders through a redrive queue to a server that fails three 
 
   npm run demo -- [options]
 
-  --seed N     which faults happen; the same number, the same faults   (default 22)
-  --calls N    how many orders, 1 to 500                                (default 60)
-  --kill       the queue lives in a process of its own, which is killed half-way and started again
-  --serve      the same in a browser: prints the address of the page
-  --port N     with --serve: the port                                   (default: a free one)
-  --help       this text
+  --seed N        which faults happen; the same number, the same faults   (default 22)
+  --calls N       how many orders, 1 to 500                                (default 60)
+  --kill          the queue lives in a process of its own, which is killed half-way and started again
+  --serve         the same in a browser: prints the address of the page
+  --offline-form  another page: a form that keeps what is sent while there is no network
+  --port N        with a page: its port                                    (default: a free one)
+  --help          this text
 `
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url))
@@ -29,6 +31,7 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url))
 async function main() {
   const options = readOptions()
   if (options.help) return void process.stdout.write(help)
+  if (options['offline-form']) return serveForm(options)
   return options.serve ? serve(options) : demo(options)
 }
 
@@ -77,6 +80,15 @@ async function serve({ seed, calls, port }) {
   process.stdout.write(`\n  The demo is at ${server.url}/page/?seed=${seed}&calls=${calls}\n  Ctrl-C ends it.\n\n`)
 }
 
+async function serveForm({ port }) {
+  await builtPackage()
+  const server = formServer()
+  await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${server.address().port}`
+  process.stdout.write(`\n  The form is at ${url}/, what has arrived at ${url}/api/reports\n`)
+  process.stdout.write(`  Take the network away in the browser's tools, or end this: Ctrl-C.\n\n`)
+}
+
 async function builtPackage() {
   return await import('../../pkg/index.js').catch((error) => {
     throw new Error(`the package is not built (${error.message}): run \`npm run build\` first`)
@@ -91,6 +103,7 @@ function readOptions() {
       port: { type: 'string', default: '0' },
       kill: { type: 'boolean', default: false },
       serve: { type: 'boolean', default: false },
+      'offline-form': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })

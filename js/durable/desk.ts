@@ -51,8 +51,7 @@ export class StoredDesk {
     if (!isLive(record)) return this.#durable.waiting.outcome(record)
     const task = this.#durable.shell(record)
     const ended = whenEnded(task)
-    this.#durable.watch(task)
-    this.#durable.waiting.watchFrom(this.#durable.runner.host.now())
+    this.#durable.waiting.follow(task)
     return ended
   }
 

@@ -4,43 +4,46 @@
  * whose caller, or whose headers that are not stored, are in this process.
  */
 
+import { assertNotAborted } from '../attempt.ts'
 import { answer, outcomeOf, release } from '../callers.ts'
 import { errorText } from '../error-text.ts'
-import { QueueClosedError } from '../errors.ts'
+import { StorageFullError } from '../errors.ts'
 import { FetchTransport } from '../fetch-transport.ts'
 import type { Ruling } from '../judge.ts'
-import { showEntry } from '../log.ts'
 import { UNSAFE_METHODS } from '../options.ts'
 import type { RunnerStats } from '../report.ts'
 import type { Call } from '../request.ts'
 import type { Runner } from '../runner.ts'
-import { type Lease, laneName, type Settlement, type StoredTask, type TaskStore, type Turn } from '../stores/store.ts'
-import { Task } from '../task.ts'
+import { type Lease, laneName, type StoredTask, type TaskStore, type Turn } from '../stores/store.ts'
+import { type Held, Task } from '../task.ts'
 import type { TaskStatus } from '../types.ts'
 import { notSent, UNSENT } from '../unsent.ts'
-import { VERDICT } from '../verdict.ts'
 import { Entering } from './entering.ts'
 import { cancelled, hear } from './hints.ts'
 import { Known } from './known.ts'
 import { Leases } from './leases.ts'
+import { letGo, watchPage } from './leaving.ts'
 import { callOf } from './record.ts'
-import { report, tellGoesOn, unreadable } from './report.ts'
-import { nextOf } from './settlement.ts'
+import { report, unreadable } from './report.ts'
+import { Settling } from './settling.ts'
 import { type Counts, withStored } from './stats.ts'
 import { type Listener, Turns } from './turns.ts'
 import { Waiting } from './waiting.ts'
-
-type GoesOn = Extract<Settlement['next'], { readonly delayMs: number }>
+import { Whose } from './whose.ts'
 
 export class Durable implements Listener {
   readonly store: TaskStore
   readonly turns: Turns
   readonly waiting: Waiting
+  readonly whose: Whose
   readonly runner: Runner
   readonly #leases: Leases
+  readonly #settling: Settling
   readonly #methods: ReadonlySet<string>
   /** Tasks whose caller waits here, or that need what is not stored. */
   readonly #here = new Map<string, Task>()
+  /** The store cannot be had: new tasks stay in memory. */
+  isAway = false
   readonly known: Known = new Known()
   readonly entering: Entering = new Entering()
   #counts: Counts | undefined
@@ -54,7 +57,9 @@ export class Durable implements Listener {
     this.runner = runner
     this.turns = new Turns(store, owner, runner, this)
     this.waiting = new Waiting(this)
+    this.whose = new Whose(store, runner, this.failed)
     this.#leases = new Leases(this)
+    this.#settling = new Settling(this, this.#leases)
     this.#methods = new Set(persistMethods.map((method) => method.toUpperCase()))
   }
 
@@ -62,11 +67,53 @@ export class Durable implements Listener {
   async begin(): Promise<void> {
     const { capacity } = this.runner.host.settings
     const { capacityBytes, retention } = this.runner.limits
-    this.store.configure?.({ capacity, capacityBytes, retention })
+    this.store.configure?.({ capacity, capacityBytes, retention }, (code, message) => {
+      this.runner.host.degraded(code, message, code)
+      // whatever that is, callers may wait for what is not there any more
+      for (const task of this.watched()) this.waiting.lookSoon(task)
+    })
     // whoever starts brings credentials anew
-    await this.store.unpark?.({ principal: this.runner.host.principal })
-    this.#unsubscribe = this.store.subscribe?.((hint) => hear(this, hint)) ?? this.#unsubscribe
+    await this.switched()
+    // what is taken up from here on nobody would let go of
+    assertNotAborted(this.runner.closing)
+    const unsubscribe = this.store.subscribe?.((hint) => hear(this, hint))
+    const unwatch = watchPage(this)
+    this.#unsubscribe = () => {
+      unsubscribe?.()
+      unwatch()
+    }
+    this.turns.duty.want()
     await this.turns.run()
+  }
+
+  /** Another principal is there, or the first: what was parked for want of credentials goes on. */
+  async switched(): Promise<void> {
+    await this.whose.declare()
+    this.turns.duty.release()
+    await this.store.unpark?.({ principal: this.runner.host.principal })
+  }
+
+  /** Another tab says that another principal is there. Until it is known which, nothing is sent. */
+  distrust(): void {
+    this.whose.distrust()
+    void this.whose.check().then((isOwn) => isOwn && this.changed())
+  }
+
+  /**
+   * Hooks may have taken seconds since the claim, and the hint that somebody else is there may be lost. Whether a leased task
+   * may still go; one in memory may while nothing else is known.
+   */
+  async confirm(task: Task): Promise<boolean> {
+    return !this.store.principals || (await this.whose.check()) || !task.lease
+  }
+
+  /** Whether an attempt under this lease may be sent now. */
+  maySend({ endsAt }: Held): boolean {
+    return !this.isForeign && endsAt > this.runner.host.now()
+  }
+
+  close(): Promise<void> {
+    return letGo(this)
   }
 
   /** Whether calls like this one are stored. */
@@ -74,8 +121,12 @@ export class Durable implements Listener {
     return options.sensitive !== true && this.#methods.has(method)
   }
 
+  get isForeign(): boolean {
+    return this.whose.isForeign
+  }
+
   get wakeAt(): number {
-    return Math.min(this.turns.wakeAt, this.waiting.wakeAt)
+    return Math.min(this.turns.wakeAt, this.waiting.wakeAt, this.whose.askAt)
   }
 
   get settling(): number {
@@ -87,6 +138,11 @@ export class Durable implements Listener {
   }
 
   pump(now: number): void {
+    for (const task of this.turns.leased.values()) {
+      // held up for longer than anybody waited: others may have it by now
+      if (task.lease && this.turns.terms.isOver(task.lease, now)) this.renewed(task, 'lost')
+    }
+    if (this.whose.askAt <= now) this.distrust()
     this.waiting.pump(now)
     this.turns.pump(now)
   }
@@ -95,7 +151,8 @@ export class Durable implements Listener {
   keep(task: Task): void {
     this.known.add(task.taskId)
     this.turns.stored()
-    this.#remember(task)
+    this.#waited = this.depth
+    this.remember(task)
     this.entering.end(task.taskId, true)
     this.runner.pumpSoon()
   }
@@ -128,6 +185,11 @@ export class Durable implements Listener {
     return this.#here.size > 0
   }
 
+  /** It is not in the store any more. */
+  gone(task: Task): void {
+    this.#settling.purged(task)
+  }
+
   *watched(): Iterable<Task> {
     for (const task of this.#here.values()) if (!task.lease) yield task
   }
@@ -157,28 +219,7 @@ export class Durable implements Listener {
 
   /** An attempt of a leased task has ended, and its slot is free. */
   settle(task: Task, ruling: Ruling): void {
-    const { lease } = task
-    task.slot = -1
-    if (!lease) return
-    if (lease.lost && ruling.verdict !== VERDICT.succeeded) {
-      // fenced off: whoever has it now decides
-      this.#lost(task)
-      return
-    }
-    const next = nextOf(ruling, lease)
-    this.#leases.note(task, next)
-    const due = 'delayMs' in next && !('park' in next && next.park) ? this.runner.host.now() + next.delayMs : Number.NaN
-    const kind = next.kind === 'release' ? (next.park ? 'parked' : 'released') : 'retry'
-    const words = next.kind === 'exhausted' ? next.reason : next.kind === 'succeeded' ? 'succeeded' : 'next'
-    const entry = ruling.entry(kind, kind === 'parked' ? 'parked until resume()' : words, due)
-    task.log(entry)
-    const settlement: Settlement = {
-      lease: { taskId: task.taskId, token: lease.token, forMs: lease.forMs },
-      log: showEntry(task.taskId, entry),
-      ...(ruling.holdMs > 0 ? { holdLaneForMs: ruling.holdMs } : {}),
-      next,
-    }
-    this.turns.add({ task, settlement, answered: (said) => this.#settled(task, ruling, settlement, said) })
+    this.#settling.settle(task, ruling)
   }
 
   /** The end of a task in flight here was asked for. */
@@ -199,6 +240,8 @@ export class Durable implements Listener {
       const ended = this.find(taskId) ?? (record && this.shell(record))
       if (ended) release(ended)?.reject(reason)
       if (ended) this.end(ended, 'CANCELLED')
+      // also where nothing may start: it may have been the last
+      this.turns.poke()
     }
     this.changed()
     return said
@@ -217,18 +260,15 @@ export class Durable implements Listener {
       if (task.lease) {
         task.lease.lost = true
         this.abort(task, cancelled())
-      } else this.#purged(task)
+      } else this.#settling.purged(task)
     }
   }
 
   /** Parked tasks go on. */
-  async unpark(principal: string | null, origin: string | undefined): Promise<void> {
-    await this.store.unpark?.(origin === undefined ? { principal } : { lane: laneName(principal, origin) })
-    this.changed()
-  }
-
   resume(origin: string | undefined): void {
-    this.unpark(this.runner.host.principal, origin).catch(this.failed)
+    const { principal } = this.runner.host
+    const which = origin === undefined ? { principal } : { lane: laneName(principal, origin) }
+    this.store.unpark?.(which).then(() => this.changed(), this.failed)
   }
 
   /** `here`: without the store. */
@@ -236,28 +276,13 @@ export class Durable implements Listener {
     return withStored(here, this.#counts, this.#turn?.lanes ?? [], this.turns.wakeAt)
   }
 
-  /** The queue closes: what runs is given back, what waits stays, callers get what there is. */
-  async letGo(): Promise<void> {
-    const { host } = this.runner
-    const closed = new QueueClosedError(host.settings.name)
-    // what a claim under way brings is given back too; a store that fails is asked no more often than this
-    for (let round = 0; round < 3; round++) {
-      for (const task of [...this.turns.leased.values()]) {
-        task.controller?.abort(closed)
-        if (task.slot >= 0) this.runner.settle(task, notSent(UNSENT.released, host.now()))
-      }
-      if (round > 0 && this.turns.settling === 0) break
-      await this.turns.run()
-    }
-    this.stop(closed)
-    await this.store.homes?.hold(this.turns.owner, 0).catch(this.failed)
-    await this.store.close().catch(this.failed)
-  }
-
   /** Nothing can be decided here any more: callers get their last answer, or `error`. The tasks come back by their leases. */
   stop(error: unknown): void {
     this.turns.stop()
     this.#unsubscribe()
+    // others go on with what waits
+    this.turns.duty.rest()
+    this.store.rest?.()
     for (const task of new Set([...this.#here.values(), ...this.turns.leased.values()])) {
       task.controller?.abort(error)
       task.slot = -1
@@ -268,8 +293,11 @@ export class Durable implements Listener {
     }
   }
 
-  claimed(record: StoredTask, lease: Lease, endsAt: number, turn: Turn): void {
-    this.entering.claimed(record.taskId, () => this.#leases.take(record, lease, endsAt, turn.now))
+  claimed(record: StoredTask, lease: Lease, endsAt: number, turn: Turn, isOurs: () => boolean): void {
+    this.entering.claimed(record.taskId, () => {
+      if (isOurs()) this.#leases.take(record, lease, endsAt, turn.now)
+      else this.#leases.giveBack(lease, 'the page was put away: given back', { delayMs: 0, park: false })
+    })
   }
 
   ended(record: StoredTask): void {
@@ -304,6 +332,8 @@ export class Durable implements Listener {
       return
     }
     this.#turn = turn
+    this.isAway = false
+    if (turn.isForeign && !this.isForeign) this.distrust()
     report(turn, this.runner)
     void this.recount()
     if (this.#waited > 0 && this.depth === 0) this.runner.tellIdle()
@@ -311,52 +341,8 @@ export class Durable implements Listener {
     this.runner.drained()
   }
 
-  #settled(task: Task, ruling: Ruling, { next }: Settlement, said: Turn['settled'][number]): void {
-    task.attemptNumber = ruling.attemptNumber
-    if (said === 'stale') this.#lost(task)
-    else if (said === 'gone') this.#purged(task)
-    else if (said === 'cancelled') this.end(task, 'CANCELLED')
-    else if (next.kind === 'succeeded') this.end(task, 'SUCCEEDED')
-    else if (next.kind === 'exhausted') this.end(task, 'EXHAUSTED', next.reason)
-    else this.#goOn(task, ruling, next)
-  }
-
-  #goOn(task: Task, ruling: Ruling, next: GoesOn): void {
-    const { runner } = this
-    const { host } = runner
-    const parked = next.kind === 'release' && next.park === true
-    if (next.kind === 'release' && next.refund) task.attemptNumber--
-    task.lease = undefined
-    this.turns.leased.delete(task.taskId)
-    task.status = 'PENDING'
-    task.nextAttemptAt = parked ? null : host.now() + next.delayMs
-    if (task.record) task.record = { ...task.record, status: 'PENDING', attemptNumber: task.attemptNumber }
-    this.#remember(task)
-    tellGoesOn(runner, task, ruling, next.delayMs)
-    this.waiting.again(task)
-  }
-
-  /** Others have it now. */
-  #lost(task: Task): void {
-    task.lease = undefined
-    this.turns.leased.delete(task.taskId)
-    task.status = 'PENDING'
-    this.#remember(task)
-    if (this.#here.has(task.taskId)) this.waiting.lookSoon(task)
-    this.waiting.again(task)
-  }
-
-  #purged(task: Task): void {
-    this.leave(task)
-    task.status = 'CANCELLED'
-    const outcome = outcomeOf(task, this.runner.show(task))
-    answer(task, () => outcome.error)
-    task.outcome?.resolve(outcome)
-    task.outcome = undefined
-  }
-
   /** Held in memory only while something of it is nowhere else. */
-  #remember(task: Task): void {
+  remember(task: Task): void {
     const { call, record } = task
     const waits = task.waiter !== undefined || task.joined.length > 0 || task.outcome !== undefined
     const own = call !== null && !call.rebuilt
@@ -372,15 +358,35 @@ export class Durable implements Listener {
     }, this.failed)
   }
 
+  ownDueAt({ lanes }: Turn): number {
+    const now = this.runner.host.now()
+    const held = new Map(lanes.map(({ lane, heldForMs }) => [lane, now + heldForMs]))
+    let at = Number.POSITIVE_INFINITY
+    for (const { record, nextAttemptAt } of this.watched()) {
+      if (record?.home !== this.turns.owner || nextAttemptAt === null) continue
+      at = Math.min(at, Math.max(nextAttemptAt, held.get(record.lane) ?? 0))
+    }
+    return at
+  }
+
   /** Something in the store may be due now. */
   changed(): void {
-    this.turns.poke()
+    this.turns.duty.want()
+    this.turns.offered()
     this.runner.pumpSoon()
+  }
+
+  /** The store says that it cannot be had. It is asked until it can. */
+  away(message: string): void {
+    this.isAway = true
+    this.runner.host.degraded('storage_unavailable', message, 'store')
+    void this.turns.run()
   }
 
   /** The store did not do what it was asked. */
   readonly failed = (error: unknown): void => {
     const message = `the store fails (${errorText(error)}): tasks wait in it until it answers again`
-    this.runner.host.degraded('storage_unavailable', message, 'store')
+    if (error instanceof StorageFullError) this.runner.host.degraded('storage_full', message, 'full')
+    else this.runner.host.degraded('storage_unavailable', message, 'store')
   }
 }

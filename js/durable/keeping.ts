@@ -24,12 +24,19 @@ import { asStored, type Content, contentOf, recordOf } from './record.ts'
 const FOREVER = Number.POSITIVE_INFINITY
 /** A store that does not answer is asked again: what it may have done already counts once. */
 const TRIES_AFTER_MS = [50, 250]
+/** Codes of a store that cannot be had. */
+const AWAY: ReadonlySet<string> = new Set(['STORAGE_UNAVAILABLE', 'STORAGE_NEWER'])
 
 /** When a call's task is over, and how long its caller waits. */
 export interface Terms {
   readonly createdAt: number
   readonly expiresAt: number
   readonly waitUntil: number
+}
+
+/** The answer of a call that is taken care of, on its way: in an object, since a bare promise would be awaited. */
+export interface Early {
+  readonly answer: Promise<unknown>
 }
 
 export interface Kept {
@@ -61,6 +68,7 @@ export class Keeping {
   /** What of the call may be stored; undefined: it stays in memory, and `degraded` has said why. */
   async contentOf(call: Call): Promise<Content | undefined> {
     const { host, sanitizer } = this.#runner
+    if (this.#durable.isAway) return undefined
     const content = await contentOf(call, sanitizer, host.settings)
     if (!('code' in content)) return content
     host.degraded(content.code, content.message, content.once)
@@ -74,31 +82,36 @@ export class Keeping {
     const { durability } = this.#durable.store
     const task = this.#source.newTask(call, createdAt)
     const terms = { createdAt, expiresAt: call.options.expiresAt ?? FOREVER, waitUntil: FOREVER }
-    const { taskId, outcome } = await this.#store(task, call, content, terms)
+    const enqueued = await unlessAway(this.#store(task, call, content, terms))
+    if (!enqueued) return undefined
+    const { taskId, outcome } = enqueued
     if (outcome === 'duplicate') return { taskId, key: call.key, durability, deduplicated: true }
     this.#begin(task)
     return { taskId, key: call.key, durability, deduplicated: false }
   }
 
-  /** A call that must not be sent at once: its caller gets what the task gets. `held`: a server has asked to wait. */
-  async hold(call: Call, content: Content, terms: Terms, held: boolean): Promise<unknown> {
+  /** A call that must not be sent at once: its caller gets what the task gets. `held`: a server has asked to wait. undefined: it has to stay in memory. */
+  async hold(call: Call, content: Content, terms: Terms, held: boolean): Promise<Early | undefined> {
     const task = this.#source.newTask(call, terms.createdAt)
     const own = notSent(UNSENT.released, this.#runner.host.now())
     if (held) {
       // the core knows at once whether that is too long for the caller
       const ruling = this.#rule(task, call, own, terms)
-      if (ruling && ruling.verdict >= ENDED) return this.#giveUp(task, ruling)
+      if (ruling && ruling.verdict >= ENDED) return { answer: this.#giveUp(task, ruling) }
     }
-    return this.#waitFor(task, call, content, terms, own, undefined)
+    const { mode, orderKey } = call.options
+    const deferred = mode === 'defer' && orderKey !== undefined
+    const enqueued = await unlessAway(this.#store(task, call, content, terms, undefined, !deferred))
+    return enqueued && { answer: this.#kept(enqueued, task, call, terms, own, deferred) }
   }
 
   /** A call that is to be stored before it is sent. undefined: the store fails, and the caller gets what fetch gives (S18). */
-  async first(call: Call, content: Content, terms: Terms): Promise<{ readonly answer: Promise<unknown> } | undefined> {
+  async first(call: Call, content: Content, terms: Terms): Promise<Early | undefined> {
     const task = this.#source.newTask(call, terms.createdAt)
     try {
-      const enqueued = await this.#store(task, call, content, terms, undefined, true)
+      const enqueued = await unlessAway(this.#store(task, call, content, terms, undefined, true))
       const own = notSent(UNSENT.released, this.#runner.host.now())
-      return { answer: this.#kept(enqueued, task, call, terms, own, false) }
+      return enqueued && { answer: this.#kept(enqueued, task, call, terms, own, false) }
     } catch (error) {
       if (!(error instanceof StorageFullError) && (error as RedriveError).code !== 'STORAGE_UNAVAILABLE') throw error
       this.#sentUnstored(error, `${call.method} ${call.origin} is sent without being stored`)
@@ -112,24 +125,24 @@ export class Keeping {
     this.#runner.host.degraded(code, `${what}: ${errorText(error)}`, once)
   }
 
-  /** The caller's own first attempt failed in a way that may pass. */
-  async adopt(call: Call, content: Content, finished: Finished, terms: Terms): Promise<unknown> {
+  /** The caller's own first attempt failed in a way that may pass. undefined: it has to stay in memory. */
+  async adopt(call: Call, content: Content, finished: Finished, terms: Terms): Promise<Early | undefined> {
     const task = this.#source.newTask(call, terms.createdAt)
     const ruling = this.#rule(task, call, finished, terms)
-    if (!ruling) return deliver(finished)
-    if (ruling.verdict >= ENDED) return this.#giveUp(task, ruling)
+    const own = async () => deliver(finished)
+    if (!ruling) return { answer: own() }
+    if (ruling.verdict >= ENDED) return { answer: this.#giveUp(task, ruling) }
+    const deferred = call.options.mode === 'defer'
     try {
-      return await this.#waitFor(task, call, content, terms, finished, ruling)
+      const enqueued = await unlessAway(this.#store(task, call, content, terms, ruling, !deferred))
+      return enqueued && { answer: this.#kept(enqueued, task, call, terms, finished, deferred) }
     } catch (error) {
-      // only what the store has said: an answer to the call itself is no error of this kind
-      if (!(error instanceof NotKept)) throw error
-      const { cause } = error
-      if (cause instanceof IdempotencyConflictError) {
+      if (error instanceof IdempotencyConflictError) {
         discard(finished.answer)
-        throw cause
+        throw error
       }
-      this.#sentUnstored(cause, `${call.method} ${call.origin} was sent once and is not tried again`)
-      return deliver(finished)
+      this.#sentUnstored(error, `${call.method} ${call.origin} was sent once and is not tried again`)
+      return { answer: own() }
     }
   }
 
@@ -177,27 +190,6 @@ export class Keeping {
     })
   }
 
-  /** Rejects with NotKept where the store did not take it. */
-  async #waitFor(
-    task: Task,
-    call: Call,
-    content: Content,
-    terms: Terms,
-    own: Finished,
-    ruling: Ruling | undefined,
-  ): Promise<unknown> {
-    const { mode, orderKey } = call.options
-    const deferred = mode === 'defer' && (ruling !== undefined || orderKey !== undefined)
-    let enqueued: Enqueued
-    try {
-      enqueued = await this.#store(task, call, content, terms, ruling, !deferred)
-    } catch (error) {
-      if (ruling) throw new NotKept(error)
-      throw error
-    }
-    return this.#kept(enqueued, task, call, terms, own, deferred)
-  }
-
   async #kept(
     enqueued: Enqueued,
     task: Task,
@@ -214,9 +206,8 @@ export class Keeping {
       if (sent && (!record || over)) return deliver(own)
       if (!record) throw notFound(enqueued.taskId)
       const same = this.#durable.shell(record)
-      this.#durable.watch(same)
       const joined = this.#source.join(same, call, own, terms.createdAt)
-      this.#durable.waiting.lookSoon(same)
+      this.#durable.waiting.follow(same)
       return joined
     }
     if (deferred) {
@@ -264,7 +255,7 @@ export class Keeping {
     this.#durable.entering.begin(taskId)
     let stored = false
     try {
-      const enqueued = await this.#try(record)
+      const enqueued = await (waits ? this.#durable.waiting.enter(() => this.#try(record)) : this.#try(record))
       this.#assertTaken(enqueued, call)
       stored = enqueued.outcome === 'stored'
       task.take(asStored(record, now))
@@ -273,7 +264,16 @@ export class Keeping {
     } finally {
       // who is told that it is stored lets in what has come of it meanwhile, once its caller is there
       if (!stored) this.#durable.entering.end(taskId, false)
+      if (!stored && waits) this.#durable.waiting.left()
     }
+  }
+
+  #away({ taskId }: NewTask, error: unknown): Away {
+    const message = `the store cannot be had (${errorText(error)}): new tasks stay in memory, and end with the page, until it can`
+    this.#durable.away(message)
+    // should the task be in it all the same
+    this.#durable.store.cancel(taskId).catch((again) => this.#durable.failed(again))
+    return new Away(message)
   }
 
   #assertTaken(enqueued: Enqueued, call: Call): void {
@@ -321,6 +321,8 @@ export class Keeping {
       } catch (error) {
         const afterMs = TRIES_AFTER_MS[tries]
         if (error instanceof StorageFullError) throw error
+        // it has tried again by itself, or a later version has it now
+        if (AWAY.has((error as RedriveError).code)) throw this.#away(record, error)
         if (afterMs === undefined) {
           // it may be there all the same: nobody is told so, so it must not run
           this.#durable.store.cancel(record.taskId).catch((again) => this.#durable.failed(again))
@@ -335,9 +337,12 @@ export class Keeping {
   }
 }
 
-/** The store's no to a call that has an answer of its own. */
-class NotKept extends Error {
-  constructor(cause: unknown) {
-    super('not kept', { cause })
-  }
+/** The store cannot be had, by its own word: tasks stay in memory until it can. */
+class Away extends Error {}
+
+function unlessAway<T>(storing: Promise<T>): Promise<T | undefined> {
+  return storing.catch((error) => {
+    if (error instanceof Away) return undefined
+    throw error
+  })
 }

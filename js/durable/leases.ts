@@ -7,9 +7,9 @@ import type { Carry, Lease, Settlement, StoredTask } from '../stores/store.ts'
 import type { Task } from '../task.ts'
 import { notSent, UNSENT } from '../unsent.ts'
 import type { Durable } from './durable.ts'
+import { LEASE_MS } from './lease-terms.ts'
 import { callOf } from './record.ts'
 import { unreadable } from './report.ts'
-import { LEASE_MS, renewAfterMs } from './turns.ts'
 
 const FOREVER = Number.POSITIVE_INFINITY
 const DAY_MS = 86_400_000
@@ -33,7 +33,7 @@ export class Leases {
     const { host } = runner
     if (turns.leased.has(record.taskId)) {
       // lost while this process was away, and an attempt under the old lease has not ended yet: two must not be taken for one
-      this.#giveBack(lease, 'still under way under an older lease: given back', { delayMs: AGAIN_MS, park: false })
+      this.giveBack(lease, 'still under way under an older lease: given back', { delayMs: AGAIN_MS, park: false })
       return
     }
     let task: Task
@@ -44,7 +44,7 @@ export class Leases {
       return
     }
     const { token, forMs } = lease
-    task.lease = { token, forMs, endsAt, renewAt: endsAt - forMs + renewAfterMs(forMs) }
+    task.lease = { token, forMs, endsAt, renewAt: endsAt - forMs + turns.terms.renewAfterMs(forMs) }
     turns.leased.set(record.taskId, task)
     const slot = runner.guard(() => this.#adopt(task, record, host.now() - storeNow))
     // the core is gone, and the lease with it
@@ -128,11 +128,11 @@ export class Leases {
   /** Written by another version, or by hand: given back, and not asked for again until somebody starts anew. */
   #unreadable({ taskId }: StoredTask, lease: Lease, error: unknown): void {
     unreadable(this.#durable.runner, taskId, error, 'it is parked')
-    this.#giveBack(lease, 'unreadable: parked', { delayMs: LEASE_MS, park: true })
+    this.giveBack(lease, 'unreadable: parked', { delayMs: LEASE_MS, park: true })
   }
 
   /** Unsent, and as if it had never been leased. */
-  #giveBack(lease: Lease, decision: string, how: { readonly delayMs: number; readonly park: boolean }): void {
+  giveBack(lease: Lease, decision: string, how: { readonly delayMs: number; readonly park: boolean }): void {
     const { runner, turns } = this.#durable
     const startedAt = runner.host.now()
     const none = { attemptNumber: 0, startedAt, durationMs: 0, responseStatus: null, errorMessage: null }

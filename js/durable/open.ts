@@ -1,5 +1,6 @@
 /** What only a queue with a store needs, as one chunk. */
 
+import { assertNotAborted } from '../attempt.ts'
 import { errorText } from '../error-text.ts'
 import { random128 } from '../ids.ts'
 import type { StoreModule } from '../loader.ts'
@@ -10,30 +11,42 @@ import { Keeping } from './keeping.ts'
 
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 30_000
+/** A browser that refuses to store will most likely go on to: asked less and less often. */
+const LAST_RETRY_IN_PAGES_MS = 3_600_000
 
-export const openStore: StoreModule['openStore'] = async (store, runner, intake, opened) => {
+export const openStore: StoreModule['openStore'] = async (pages, runner, intake, opened) => {
   const { closing, host } = runner
+  const { clock, name, store: given } = host.settings
+  let store = typeof given === 'object' ? given : undefined
   const open = async (againMs: number): Promise<void> => {
     // closed meanwhile
     if (runner.stopped) return
-    const durable = new Durable(store, random128(host.draw), runner)
-    runner.durable = durable
+    let durable: Durable | undefined
     try {
+      store ??= (await pages()).indexedDbStore({ name, clock })
+      assertNotAborted(closing)
+      durable = new Durable(store, random128(host.draw), runner)
+      runner.durable = durable
       await durable.begin()
       intake.keeping = new Keeping(durable, intake)
       opened(new StoredDesk(durable))
     } catch (error) {
       runner.durable = undefined
       // it may have begun to look by itself
-      durable.stop(error)
-      if (closing.aborted) return
-      const until = 'until it can, tasks stay in memory and end with the process'
+      durable?.stop(error)
+      if (closing.aborted) {
+        // it may have been opened once more
+        await store?.close().catch(() => {}) // nobody listens any more
+        return
+      }
+      const until = 'until it can, tasks stay in memory, and end with the page or process'
       const message = `the store cannot be opened (${errorText(error)}): ${until}`
       host.degraded('storage_unavailable', message, 'memory')
       // another process may hold it for a while, or its disk be away: tasks that come later are to be stored
-      const disarm = afterIdle(host.settings.clock, againMs, () => {
+      const lastMs = !store || store.idleCheckMs === null ? LAST_RETRY_IN_PAGES_MS : LAST_RETRY_MS
+      const disarm = afterIdle(clock, againMs, () => {
         closing.removeEventListener('abort', disarm)
-        void open(Math.min(LAST_RETRY_MS, againMs * 2))
+        void open(Math.min(lastMs, againMs * 2))
       })
       closing.addEventListener('abort', disarm)
     }

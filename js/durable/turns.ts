@@ -7,6 +7,7 @@
 import type { Runner } from '../runner.ts'
 import {
   type Claim,
+  LANES_SHOWN,
   type Lease,
   laneName,
   type Settlement,
@@ -16,16 +17,12 @@ import {
 } from '../stores/store.ts'
 import type { Task } from '../task.ts'
 import { afterIdle } from '../wake.ts'
+import { Duty } from './duty.ts'
+import { LeaseTerms } from './lease-terms.ts'
+import { Pace } from './pace.ts'
 
-/** What is asked of a store. */
-export const LEASE_MS = 30_000
-export const RENEW_MS: number = renewAfterMs(LEASE_MS)
 /** Most claims of one turn. */
 const BATCH = 64
-/** Due work that only limits keep back is looked at again after a second, then less often. */
-const BLOCKED_MS = 1_000
-/** Clocks are read in whole milliseconds, and not at once. */
-const STILL_MS = 20
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 5_000
 /** A store that fails so often in a row: callers are not kept waiting for it any longer. */
@@ -43,16 +40,16 @@ export interface Ending {
 
 /** Who hears what a turn has brought. */
 export interface Listener {
-  claimed(task: StoredTask, lease: Lease, endsAt: number, turn: Turn): void
+  /** `isOurs`: the page was not put away since it was asked for; where it was, others may have the task by now. */
+  claimed(task: StoredTask, lease: Lease, endsAt: number, turn: Turn, isOurs: () => boolean): void
   ended(task: StoredTask): void
   renewed(task: Task, answer: Turn['renewed'][number]): void
   /** A turn is over; `failed`: how many in a row could not be made. */
   turned(failed: number, error: unknown, turn: Turn | undefined): void
-}
-
-/** When a lease is renewed: a store may give less than it was asked for. */
-export function renewAfterMs(forMs: number): number {
-  return forMs / 3
+  /** Requests are another principal's now: nothing may be claimed. */
+  readonly isForeign: boolean
+  /** When the first task is due that a caller of this process waits for; Infinity: none. */
+  ownDueAt(turn: Turn): number
 }
 
 export class Turns {
@@ -61,6 +58,9 @@ export class Turns {
   readonly leased: Map<string, Task> = new Map()
   /** As of the last turn: tasks of this principal that wait or run; at least 1 while there is any. */
   waiting = 0
+  readonly duty: Duty
+  readonly terms: LeaseTerms
+  readonly #pace: Pace
   readonly #store: TaskStore
   readonly #runner: Runner
   readonly #listener: Listener
@@ -69,22 +69,17 @@ export class Turns {
   #stored = 0
   #busy: Promise<void> | undefined
   #claiming = false
+  /** A turn is under way whose claim was made, or left out, with the room that there was. */
+  #asked = false
   #again = false
   #stopped = false
   #failed = 0
-  #nextAt = 0
-  #blockedMs = BLOCKED_MS
-  /** The store's clock as last seen, and when it was seen to move. */
-  #storeNow = Number.NaN
-  #movedAt = 0
-  /** Something was due that there was no room for. */
-  #hungry = false
-  /** Told that there is room while a claim was on its way. */
+  #resting = false
+  #rests = 0
+  /** Told so while a turn was under way. */
   #roomSince = false
   /** The next turn is to learn what nobody has told. */
   #unheard = false
-  #homeAt = FOREVER
-  #homeWanted: () => boolean = () => false
   #disarmIdle: () => void = () => {}
 
   constructor(store: TaskStore, owner: string, runner: Runner, listener: Listener) {
@@ -92,22 +87,21 @@ export class Turns {
     this.owner = owner
     this.#runner = runner
     this.#listener = listener
-  }
-
-  /** `wanted`: whether callers of this process wait. Says so to the other processes from now on. */
-  async keepHome(wanted: () => boolean): Promise<void> {
-    this.#homeWanted = wanted
-    const isHeld = this.#homeAt !== FOREVER && this.#homeAt > this.#runner.host.now()
-    if (this.#store.homes && !isHeld) await this.#holdHome()
+    this.#pace = new Pace(runner)
+    this.terms = new LeaseTerms(store.graceMs, runner.host.settings.policies.values())
+    this.duty = new Duty(store, owner, runner, () => {
+      this.poke()
+      runner.pumpSoon()
+    })
   }
 
   /** The next moment at which a turn has something to do. */
   get wakeAt(): number {
     if (this.#stopped || this.#busy) return FOREVER
     // whatever is late by now, a store that fails is left alone until then
-    if (this.#failed > 0) return this.#nextAt
-    // a home that nobody waits in any more lapses by itself: no timer, and no process, is kept for it
-    let at = Math.min(this.#nextAt, this.#homeWanted() ? this.#homeAt : FOREVER)
+    if (this.#failed > 0) return this.#pace.nextAt
+    let at = this.#isOnDuty ? Math.min(this.#pace.claimAt, this.duty.wakeAt) : FOREVER
+    if (this.settling > 0) at = this.#pace.nextAt
     for (const { lease } of this.leased.values()) if (lease && !lease.lost) at = Math.min(at, lease.renewAt)
     return at
   }
@@ -124,11 +118,10 @@ export class Turns {
 
   /** An attempt has ended that the store knows nothing of: there may be room for what it could not claim. */
   roomMade(): void {
-    // told of a turn's own settlements before what it claimed in their place has come: asked again once it has
-    if (this.#claiming) this.#roomSince = true
-    if (this.#claiming || !this.#hungry || !this.#runner.guard(() => this.#runner.core.vacancies())) return
-    this.#blockedMs = BLOCKED_MS
-    this.poke()
+    // told of a turn's own settlements before what it claimed in their place has come, or of room that a turn under way
+    // knew nothing of: asked again once it is planned what comes next
+    if (this.#asked) this.#roomSince = true
+    else if (this.#pace.feed()) this.poke()
   }
 
   /** A claim is on its way: what it brings has to fit. */
@@ -145,17 +138,54 @@ export class Turns {
   stored(): void {
     this.waiting++
     this.#stored++
-    this.poke()
+    this.duty.want()
+    this.offered()
+  }
+
+  /** Something in the store may be due. With no room for it here no turn could claim it: the room brings the turn. */
+  offered(): void {
+    // the store may have taken back what was lost here, which makes room
+    const mayHaveRoom = [...this.leased.values()].some(({ lease }) => lease?.lost)
+    if (this.#pace.offer() || mayHaveRoom) this.poke()
+  }
+
+  /** Others have ended one, which may have been the last that waits here: if no turn finds that out, one does soon. */
+  endedElsewhere(): void {
+    if (this.waiting > 0) this.#pace.lookSoon(this.#runner.host.now())
   }
 
   /** Something may be due, or may have become free. */
   poke(): void {
-    if (this.#failed === 0) this.#nextAt = 0
+    this.#pace.afterGap(this.#runner.host.now())
+    if (this.#failed === 0) this.#pace.nextAt = 0
     this.#again = true
   }
 
   pump(now: number): void {
+    this.#pace.afterGap(now)
     if (!this.#stopped && !this.#busy && this.wakeAt <= now) void this.run()
+  }
+
+  /** The page is put away: nothing is claimed from now on. */
+  rest(): void {
+    this.#resting = true
+    this.#rests++
+    this.duty.rest()
+  }
+
+  get isResting(): boolean {
+    return this.#resting
+  }
+
+  /** It is back. */
+  wake(): void {
+    this.#resting = false
+    this.#pace.spread(this.#runner.host.now())
+  }
+
+  /** What has ended is written down, if anything has; resolves when no turn is under way. Never rejects. */
+  tell(): Promise<void> {
+    return this.#busy || this.settling > 0 ? this.run() : Promise.resolve()
   }
 
   /** Turns until there is nothing more to do now. Never rejects. */
@@ -163,7 +193,9 @@ export class Turns {
     if (this.#stopped) return Promise.resolve()
     this.#busy ??= this.#run().finally(() => {
       this.#busy = undefined
-      if (this.#stopped) return
+      if (this.#stopped || this.#resting) return
+      if (this.waiting > 0) this.duty.want()
+      else if (this.leased.size === 0 && this.settling === 0) this.duty.release()
       this.#armIdle()
       this.#runner.pump()
     })
@@ -184,24 +216,35 @@ export class Turns {
     } while (this.#again && this.#failed === 0 && !this.#stopped)
   }
 
+  /** There is something that a turn could do here: where others pump, that is only what comes from here. */
+  get #isOnDuty(): boolean {
+    if (this.#resting) return false
+    return this.duty.pumps || this.duty.isHome
+  }
+
   async #turn(): Promise<void> {
     const { host } = this.#runner
     const startedAt = host.now()
+    const rests = this.#rests
+    const isOurs = () => rests === this.#rests
     const endings = [...this.#endings]
     const renewing = this.#renewing(startedAt, endings)
     this.#stored = 0
     try {
-      if (this.#store.homes && startedAt >= this.#homeAt) await this.#holdHome()
-      const skipHomes = ((await this.#store.homes?.live()) ?? []).filter((home) => home !== this.owner)
+      await this.duty.renewHome()
+      const skipHomes = this.duty.pumps && !this.#resting ? await this.duty.others() : []
       const claim = this.#claim(skipHomes)
       this.#claiming = claim !== null
+      this.#asked = true
       const renew = renewing.map(({ lease }) => lease)
       const settle = endings.map(({ settlement }) => settlement)
       const turn = await this.#store.turn({ owner: this.owner, settle, renew, claim })
       this.#claiming = false
       this.#failed = 0
       this.#endings = this.#endings.filter((ending) => !endings.includes(ending))
-      this.waiting = turn.lanes.reduce((sum, { pending, inFlight }) => sum + pending + inFlight, this.#stored)
+      // a turn without a claim shows those of all principals
+      const own = turn.lanes.filter(({ lane }) => this.#isOwn(lane))
+      this.waiting = own.reduce((sum, { pending, inFlight }) => sum + pending + inFlight, this.#stored)
       this.#learnHolds(turn)
       endings.forEach(({ answered }, i) => {
         answered(turn.settled[i] ?? 'gone')
@@ -212,14 +255,17 @@ export class Turns {
         if (!lease) return
         if (answer !== 'lost') {
           lease.endsAt = startedAt + lease.forMs
-          lease.renewAt = startedAt + renewAfterMs(lease.forMs)
+          lease.renewAt = startedAt + this.terms.renewAfterMs(lease.forMs)
         }
         this.#listener.renewed(task, answer)
       })
       for (const task of turn.ended) this.#listener.ended(task)
-      for (const { task, lease } of turn.claimed) this.#listener.claimed(task, lease, startedAt + lease.forMs, turn)
-      this.#plan(turn, claim, skipHomes.length > 0)
-      if (this.waiting === 0) this.waiting = await this.#unshown(claim)
+      for (const { task, lease } of turn.claimed)
+        this.#listener.claimed(task, lease, startedAt + lease.forMs, turn, isOurs)
+      const ownAt = claim?.ownHomeOnly ? this.#listener.ownDueAt(turn) : undefined
+      this.#pace.plan(turn, claim, this.duty.lookAt(skipHomes, host.now()), ownAt)
+      this.#asked = false
+      if (this.waiting === 0) this.waiting = await this.#unshown(claim, turn)
       if (this.#roomSince) {
         this.#roomSince = false
         this.roomMade()
@@ -227,8 +273,9 @@ export class Turns {
       this.#listener.turned(0, undefined, turn)
     } catch (error) {
       this.#claiming = false
+      this.#asked = false
       this.#failed++
-      this.#nextAt = host.now() + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failed - 1))
+      this.#pace.nextAt = host.now() + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failed - 1))
       this.#listener.turned(this.#failed, error, undefined)
     }
   }
@@ -250,8 +297,9 @@ export class Turns {
   /** null: nothing may start here now. */
   #claim(skipHomes: readonly string[]): Claim | null {
     const { core, lanes, limits, host } = this.#runner
-    if (this.#runner.stopped || this.#stopped) return null
+    if (this.#runner.stopped || this.#stopped || this.#resting || this.#listener.isForeign) return null
     const now = host.now()
+    if (!this.#pace.mayClaim(now)) return null
     const { concurrency: total, concurrencyPerOrigin: perLane } = limits
     return (
       this.#runner.guard(() => {
@@ -263,55 +311,23 @@ export class Turns {
           if (max < perLane) bounds.push({ lane, max })
         }
         const { principal } = host
-        return { limit, leaseMs: LEASE_MS, total, perLane, lanes: 'any', bounds, principal, skipHomes } as const
+        const { leaseMs } = this.terms
+        const whose = this.duty.pumps ? {} : { ownHomeOnly: true }
+        return { limit, leaseMs, total, perLane, lanes: 'any', bounds, principal, skipHomes, ...whose } as const
       }) ?? null
     )
   }
 
-  /** A turn does not show the lanes that the claim had shut: whether anything is in them. */
-  async #unshown(claim: Claim | null): Promise<number> {
-    if (!claim?.bounds?.some(({ max }) => max === 0)) return this.#stored
-    const { principal } = claim
+  /** A turn does not show the lanes that the claim had shut, nor, without a claim, those behind others' lanes: whether anything is in them. */
+  async #unshown(claim: Claim | null, { lanes }: Turn): Promise<number> {
+    const hides = claim ? claim.bounds?.some(({ max }) => max === 0) : lanes.length >= LANES_SHOWN
+    if (!hides) return this.#stored
+    const { principal } = this.#runner.host
     for (const status of ['PENDING', 'IN_FLIGHT'] as const) {
       const { tasks } = await this.#store.list({ status, principal, limit: 1 })
       if (tasks.length > 0) return tasks.length + this.#stored
     }
     return this.#stored
-  }
-
-  /** When to look again. */
-  #plan(turn: Turn, claim: Claim | null, othersWait: boolean): void {
-    const { core, host, lanes } = this.#runner
-    const now = host.now()
-    // no room, for own attempts or a pause: their end brings the next turn, and the clock none
-    const room = claim !== null && (this.#runner.guard(() => core.vacancies()) ?? 0) > 0
-    // a lane with less room than its limit may have kept something back, which `nextInMs` says nothing of
-    this.#hungry = !room || turn.blockedByLimit || (claim.bounds ?? []).length > 0
-    let nextAt = room && turn.nextInMs !== null ? now + turn.nextInMs : FOREVER
-    if (room && turn.blockedByLimit) {
-      // others' attempts may end unheard
-      nextAt = Math.min(nextAt, now + this.#blockedMs)
-      this.#blockedMs = Math.min(LEASE_MS, this.#blockedMs * 2)
-    } else this.#blockedMs = BLOCKED_MS
-    nextAt = Math.max(nextAt, this.#unlessStill(turn, now))
-    // a home that dies is not heard of
-    if (othersWait) nextAt = Math.min(nextAt, now + RENEW_MS)
-    for (const { lane, max } of claim?.bounds ?? []) {
-      const handle = max === 0 ? lanes.named(lane) : undefined
-      const heldUntil = handle === undefined ? 0 : (this.#runner.guard(() => core.heldUntil(handle, now)) ?? 0)
-      if (heldUntil > now) nextAt = Math.min(nextAt, heldUntil)
-    }
-    this.#nextAt = nextAt
-  }
-
-  /** A store whose clock was set back stands still until it has caught up: what is due in 1 ms by it is not due in 1 ms. */
-  #unlessStill({ now: storeNow, claimed }: Turn, now: number): number {
-    if (storeNow !== this.#storeNow || claimed.length > 0) {
-      this.#storeNow = storeNow
-      this.#movedAt = now
-    }
-    const stillMs = now - this.#movedAt
-    return stillMs < STILL_MS ? 0 : now + Math.min(stillMs, BLOCKED_MS)
   }
 
   /** What a server asked of one process, all obey. */
@@ -328,16 +344,12 @@ export class Turns {
   /** Also one of which nothing has run here yet: its next call has to wait like all others. */
   #laneOf(name: string): number | undefined {
     const { host, lanes } = this.#runner
-    const [origin = ''] = name.split(' ', 1)
-    return (
-      lanes.named(name) ?? (name === laneName(host.principal, origin) ? lanes.of(host.principal, origin) : undefined)
-    )
+    return lanes.named(name) ?? (this.#isOwn(name) ? lanes.of(host.principal, originOf(name)) : undefined)
   }
 
-  async #holdHome(): Promise<void> {
-    const wanted = this.#homeWanted()
-    this.#homeAt = wanted ? this.#runner.host.now() + RENEW_MS : FOREVER
-    await this.#store.homes?.hold(this.owner, wanted ? LEASE_MS : 0)
+  /** Of the principal that is there. */
+  #isOwn(lane: string): boolean {
+    return lane === laneName(this.#runner.host.principal, originOf(lane))
   }
 
   /** For what others have done unheard. A process is not kept alive for it. */
@@ -352,3 +364,5 @@ export class Turns {
     })
   }
 }
+
+const originOf = (lane: string): string => lane.split(' ', 1)[0] as string

@@ -31,6 +31,8 @@ export class Waiting {
   #lookAtOwn = FOREVER
   #sweepAt = 0
   #swept = 0
+  /** Callers whose tasks are on their way into the store. */
+  #entering = 0
 
   constructor(durable: Durable) {
     this.#durable = durable
@@ -58,12 +60,26 @@ export class Waiting {
     this.#waits.set(task, { until, disarm: arm() })
     this.#durable.watch(task)
     this.#lookAtOwn = Math.min(this.#lookAtOwn, this.#durable.runner.host.now() + OWN_LOOK_MS)
-    this.#keepHome()
+    void this.#keepHome()
   }
 
-  /** Somebody waits for what others may do. */
-  watchFrom(now: number): void {
-    this.#lookAt = Math.min(this.#lookAt, now + this.#lookMs)
+  /** Its caller is going to wait: the task must not be in the store before this is known to be its home. */
+  async enter<T>(store: () => Promise<T>): Promise<T> {
+    this.#entering++
+    try {
+      await this.#keepHome()
+      return await store()
+    } finally {
+      this.#entering--
+    }
+  }
+
+  /** Somebody waits for what others may do, or have done since it was looked at: nobody may tell of it. */
+  follow(task: Task): void {
+    this.#durable.watch(task)
+    this.#watchFrom(this.#durable.runner.host.now())
+    this.#durable.runner.arm()
+    this.lookSoon(task)
   }
 
   /** It waits once more: its caller's time may have run out during the attempt. */
@@ -73,7 +89,12 @@ export class Waiting {
 
   over(task: Task): void {
     this.#waits.get(task)?.disarm()
-    this.#waits.delete(task)
+    if (this.#waits.delete(task)) this.left()
+  }
+
+  /** A caller does not wait any more. */
+  left(): void {
+    this.#durable.turns.duty.leaveHome().catch(this.#durable.failed)
   }
 
   pump(now: number): void {
@@ -88,7 +109,7 @@ export class Waiting {
       // what nobody waits for is worth a look, but no timer
       if (!isAwaited(task)) continue
       if (isOwn) this.#lookAtOwn = Math.min(this.#lookAtOwn, now + OWN_LOOK_MS)
-      else this.watchFrom(now)
+      else this.#watchFrom(now)
     }
   }
 
@@ -125,19 +146,27 @@ export class Waiting {
     if (task.lease || !this.#isWatched(task) || (record && !settled)) return
     const outcome = settled ? await this.outcome(record) : undefined
     if (!this.#isWatched(task)) return
+    if (!record || !outcome) {
+      this.#durable.gone(task)
+      this.#durable.runner.host.idle()
+      return
+    }
     this.#durable.leave(task)
-    const { responseStatus = null } = outcome ?? {}
-    const how = record ? `${record.status}${responseStatus ? ` with ${responseStatus}` : ''}` : 'purged'
+    const { responseStatus } = outcome
+    const how = `${record.status}${responseStatus ? ` with ${responseStatus}` : ''}`
     const message = `${task.what} was ended by another process: ${how}; its response went there`
     const waiter = release(task)
     for (const each of [waiter ?? [], ...task.joined].flat()) {
       each.reject(new SettledElsewhereError(message, responseStatus))
     }
     task.joined = []
-    const gone = new RedriveError('TASK_NOT_FOUND', `${task.what} was purged`)
-    task.outcome?.resolve(outcome ?? { task: this.#durable.runner.show(task), responseStatus, error: gone })
+    task.outcome?.resolve(outcome)
     task.outcome = undefined
     this.#durable.runner.host.idle()
+  }
+
+  #watchFrom(now: number): void {
+    this.#lookAt = Math.min(this.#lookAt, now + this.#lookMs)
   }
 
   #isWatched(task: Task): boolean {
@@ -174,8 +203,9 @@ export class Waiting {
     }
   }
 
-  #keepHome(): void {
-    this.#durable.turns.keepHome(() => this.#waits.size > 0).catch((error) => this.#durable.failed(error))
+  async #keepHome(): Promise<void> {
+    const isWanted = () => this.#waits.size + this.#entering > 0
+    await this.#durable.turns.duty.keepHome(isWanted).catch((error) => this.#durable.failed(error))
   }
 
   get #lookMs(): number {

@@ -7,7 +7,8 @@
  * `deadlineAt` are instants of it.
  *
  * Every method is one atomic step. One that rejects may have been done or not: it can be called again, and twice is once
- * (a claim whose answer is lost costs one lease and one attempt). `tests/js/store-contract.ts` holds every store to the
+ * (a claim whose answer is lost costs one lease and one attempt). A store that has tried again by itself, in vain, rejects
+ * with a `RedriveError` of code 'STORAGE_UNAVAILABLE': new tasks are kept in memory until it answers again. `tests/js/store-contract.ts` holds every store to the
  * rules written here; `memory.ts` is the reference.
  *
  * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts` read no clock and change nothing. Every other method does,
@@ -27,10 +28,10 @@
  */
 
 import type { RetryPolicy } from '../policy.ts'
-import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from '../types.ts'
+import type { AttemptLog, DegradedCode, Durability, ExhaustedReason, TaskStatus } from '../types.ts'
+import type { NewTask, StoredTask } from './records.ts'
 
-/** The version of `NewTask` that this code writes. A record with a higher one is left alone and counted (S20). */
-export const RECORD_SCHEMA = 1
+export { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from './records.ts'
 
 /** Most tasks that one `turn` ends for their deadline, most that its claim ends or puts aside, and most rows that it deletes for their retention. */
 export const SWEEP = 256
@@ -63,9 +64,18 @@ export interface TaskStore {
   readonly durability: Durability
   /** Producers this store cannot hear are looked for this often; null: every producer can be heard. */
   readonly idleCheckMs: number | null
+  /**
+   * How long a runner may be held up without anybody noticing, as a hidden tab is, whose timers come once a minute. Its
+   * leases last an attempt's time limit and this, are not renewed while the attempt keeps its limit, and one that ran out
+   * settles nothing but a success. Absent: leases are short, and renewed at a third.
+   */
+  readonly graceMs?: number
 
-  /** Sets what may be kept, from now on: the next `enqueue` and the next `turn` go by it. */
-  configure?(terms: StoreTerms): void
+  /**
+   * Sets what may be kept, from now on: the next `enqueue` and the next `turn` go by it. `report`: who hears what the store
+   * finds out by itself.
+   */
+  configure?(terms: StoreTerms, report?: Report): void
 
   /**
    * Takes tasks, all in one step, each with its own outcome:
@@ -168,11 +178,9 @@ export interface TaskStore {
   /**
    * Wake-ups from other queues of this store, tabs or processes. Hints only: nothing depends on one arriving. After the step:
    * 'due' where a task became due earlier than it was, or was stored without a lease; 'settled' where one left IN_FLIGHT or ended; 'cancelled' where the end of
-   * one in flight was asked for.
+   * one in flight was asked for. 'principal': the principal of all is another one now.
    */
-  subscribe?(
-    listener: (hint: { readonly kind: 'due' | 'settled' | 'cancelled'; readonly taskId?: string }) => void,
-  ): () => void
+  subscribe?(listener: (hint: Hint) => void): () => void
   /**
    * Runners whose callers wait. While a home is live, others leave its tasks to it (`skipHomes`): a response can be
    * given only where its caller is. Absent: nobody else uses the store.
@@ -182,9 +190,42 @@ export interface TaskStore {
     hold(owner: string, forMs: number): Promise<void>
     /** By name. */
     live(): Promise<readonly string[]>
+    /** A home lasts until it is let go or its owner dies, and either is heard as 'due': it is not held anew, and nobody looks. */
+    readonly areHeard?: boolean
   }
+  /** Which of the runners that share the store claims what has no live home. Absent: each of them does. */
+  readonly pump?: Pump
+  /** Whose requests are made now, wherever the store is used: one browser has one set of cookies. Absent: each runner knows by itself. */
+  readonly principals?: Principals
+  /**
+   * The page is frozen, or thrown away, at any moment from now on: lets go of locks and channels at once. Whatever is called
+   * next takes them up again.
+   */
+  rest?(): void
   /** Lets go of files and connections; nothing is lost, and the next call opens them again. */
   close(): Promise<void>
+}
+
+/** A reason to look. */
+export interface Hint {
+  readonly kind: 'due' | 'settled' | 'cancelled' | 'principal'
+  readonly taskId?: string
+}
+
+export type Report = (code: DegradedCode, message: string) => void
+
+export interface Pump {
+  /** `granted` is called once it is this runner's, which may be at once; asking again while asking, or having it, changes nothing. */
+  want(principal: string | null, granted: () => void): void
+  /** Lets go of it, or asks no longer. */
+  release(): void
+}
+
+export interface Principals {
+  /** undefined: nobody has said yet. */
+  current(): Promise<string | null | undefined>
+  /** A claim of any other principal gets nothing from now on. */
+  switchTo(principal: string | null): Promise<void>
 }
 
 export interface Enqueued {
@@ -237,6 +278,8 @@ export interface Turn {
   readonly blockedByLimit: boolean
   /** Dead letters that retention deleted in this step. */
   readonly trimmed?: number
+  /** Another principal is the current one, so the claim got nothing. */
+  readonly isForeign?: boolean
   /** Records found in this step that cannot be read, and were put aside (S20). Absent: none, as with `trimmed`. */
   readonly unreadable?: number
 }
@@ -270,6 +313,8 @@ export interface Claim {
   readonly principal: string | null
   /** Tasks whose `home` is one of these, and not the owner, are left to it. */
   readonly skipHomes: readonly string[]
+  /** Only tasks whose `home` is the owner. */
+  readonly ownHomeOnly?: boolean
 }
 
 /** A fencing token: those of a store count from 1, by 1, in the order in which leases are given. Never an instant. */
@@ -310,85 +355,4 @@ export interface Settlement {
         readonly carry?: Carry
         readonly park?: boolean
       }
-}
-
-export interface NewTask {
-  /** UUIDv7. */
-  readonly taskId: string
-  readonly idempotencyKey: string | null
-  readonly fingerprint: string
-  readonly method: string
-  /** Absolute, and as it may be stored. */
-  readonly targetUrl: string
-  /** Sanitized. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly withheldHeaders: readonly string[]
-  readonly requestInit: {
-    readonly credentials?: string
-    readonly mode?: string
-    readonly cache?: string
-    readonly redirect?: string
-    readonly referrerPolicy?: string
-    readonly integrity?: string
-  }
-  readonly body?: Uint8Array
-  readonly lane: string
-  readonly principal: string | null
-  /** Resolved, whole: policyId is only its label. */
-  readonly policy: RetryPolicy
-  /** Least of budget, expiresAt, key lifetime; from the enqueue. Infinity: none. */
-  readonly deadlineInMs: number
-  /** Which of them that is. @default 'total_budget' */
-  readonly deadlineReason?: DeadlineReason
-  /** How long ago the call was made. @default 0 */
-  readonly ageMs?: number
-  readonly dueInMs: number
-  /** Of `dueInMs`, what the server asked for. @default 0 */
-  readonly serverMs?: number
-  /** Attempts begun so far; above 0, the first of them counts as made with the call. */
-  readonly attemptNumber: number
-  /** Position in the window of spread waits, 0..2^32-1; -1: none yet. */
-  readonly phase: number
-  readonly previousDelayMs: number
-  /** Bits of the core's own. @default 0 */
-  readonly marks?: number
-  readonly priority: number
-  /** One after another, within the principal. */
-  readonly orderKey?: string
-  readonly home: string | null
-  /** The caller vouches: may be repeated without a key. */
-  readonly idempotent?: boolean
-  readonly schema: number
-  /** The answer to the attempt made with the call asked everybody to wait so long: holds the lane if it is stored. */
-  readonly holdLaneForMs?: number
-  /** The attempts made so far, where there are any. */
-  readonly log?: readonly AttemptLog[]
-}
-
-export type DeadlineReason = 'total_budget' | 'expired' | 'key_expired'
-
-export interface StoredTask
-  extends Omit<
-    NewTask,
-    'body' | 'dueInMs' | 'serverMs' | 'deadlineInMs' | 'ageMs' | 'log' | 'holdLaneForMs' | 'marks' | 'deadlineReason'
-  > {
-  readonly status: TaskStatus
-  readonly reason?: ExhaustedReason
-  readonly createdAt: number
-  /** null: in flight, ended, behind others, parked, or put aside. */
-  readonly dueAt: number | null
-  /** Infinity: none. */
-  readonly deadlineAt: number
-  readonly deadlineReason: DeadlineReason
-  readonly refunds: number
-  readonly marks: number
-  /** Waits for `unpark`. */
-  readonly parked: boolean
-  /** 0 once the task has succeeded or was cancelled: its headers are empty then too, and its body is gone. */
-  readonly bodyBytes: number
-}
-
-/** How a lane is called: origins hold no space, and `null` is not the principal ''. */
-export function laneName(principal: string | null, origin: string): string {
-  return principal === null ? origin : `${origin} ${principal}`
 }

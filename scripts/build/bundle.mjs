@@ -14,8 +14,11 @@ export const entries = {
   axios: 'js/adapters/axios.ts',
   testing: 'js/testing.ts',
   memory: 'js/stores/memory.ts',
+  indexeddb: 'js/stores/indexeddb.ts',
   sqlite: 'js/stores/sqlite.ts',
   node: 'js/node.ts',
+  'background-sync': 'js/background-sync.ts',
+  'service-worker': 'js/service-worker.ts',
 }
 
 /** What the bundler says about its output: which file imports which, and how. Read by the size check. */

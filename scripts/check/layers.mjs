@@ -18,17 +18,28 @@ const rustLayers = layers(
 )
 
 const typescriptLayers = layers(
-  'errors error-text clock events policy presets options limits types check ids verdict transport host uuid7 policy-fields redirects stores/store',
+  'errors error-text clock events policy presets options limits types check ids verdict transport host uuid7 policy-fields redirects stores/store stores/records',
   'core/* request task attempt fetch-transport idempotency registry hooks lanes wake callers report nothing fetch-replay answers unsent log decision asked sanitizer orders explain flags judge policies secrets sender',
   'stores/*',
-  'durable/* runner resident dedupe intake pages desk internals dead-letters loader opening prepare engine engine.workerd',
+  'durable/* runner resident dedupe intake pages desk internals dead-letters loader opening prepare engine engine.workerd engine.service-worker',
   'queue',
   'adapters/* testing testing/*',
-  'public index index.workerd core core.workerd node',
+  'public index index.workerd core core.workerd node background-sync following service-worker',
 )
 
 /** What reaches a page, a Worker or a server alike: nothing of Node's, no package at run time. */
-const portable = ['index', 'index.workerd', 'core', 'core.workerd', 'adapters/fetch', 'adapters/axios', 'stores/memory']
+const portable = [
+  'index',
+  'index.workerd',
+  'core',
+  'core.workerd',
+  'adapters/fetch',
+  'adapters/axios',
+  'stores/memory',
+  'stores/indexeddb',
+  'background-sync',
+  'service-worker',
+]
 
 const slashes = (path) => path.replaceAll('\\', '/')
 

@@ -1,7 +1,7 @@
 // A Chromium for the tests that need a real browser.
 import { existsSync } from 'node:fs'
-import { root } from '../lib/paths.mjs'
-import { run, StepError, step } from '../lib/steps.mjs'
+import { StepError, step } from '../lib/steps.mjs'
+import { installDebian, isDebianRoot } from './debian.mjs'
 
 const debian = '/usr/bin/chromium'
 
@@ -20,19 +20,12 @@ async function find() {
   return existsSync(debian) ? debian : playwrightsOwn()
 }
 
-async function installDebians() {
-  const env = { DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update', '-qq'], { cwd: root, env })
-  await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'chromium'], { cwd: root, env })
-}
-
 /** Leaves the path in CHROMIUM_PATH, where the tests look for it. */
 export const chromiumStep = () =>
   step('Chromium', async () => {
     let path = await find()
-    const isDebianRoot = process.getuid?.() === 0 && existsSync('/etc/debian_version')
-    if (!path && isDebianRoot) {
-      await installDebians()
+    if (!path && isDebianRoot()) {
+      await installDebian('chromium')
       path = await find()
     }
     if (!path) {

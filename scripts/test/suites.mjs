@@ -65,13 +65,36 @@ export async function vitest(project, args = []) {
   })
 }
 
+const processRuns = at('tests', 'faults', 'run.ts')
+const browserRuns = at('tests', 'faults', 'browser', 'run.ts')
+
 /**
- * Processes killed while they work: minutes by hand, so what they say is shown as they say it.
+ * Processes and browsers killed while they work. With arguments only one of the two is run: browsers where the first is
+ * `browser`, which is left out.
  * @returns {Promise<Result>}
  */
 export async function killRuns(args = []) {
-  const program = at('tests', 'faults', 'run.ts')
-  const child = spawn(process.execPath, [program, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [first, ...rest] = args
+  const runs =
+    first === undefined
+      ? [[processRuns], [browserRuns], [browserRuns, '--browser', 'firefox']]
+      : [first === 'browser' ? [browserRuns, ...rest] : [processRuns, ...args]]
+  const results = []
+  for (const run of runs) results.push(await killRun(run))
+  const total = (key) => sum(results.map((each) => each[key]))
+  return {
+    passed: total('passed'),
+    failed: total('failed'),
+    skipped: 0,
+    ok: results.every(({ ok }) => ok),
+    output: 'said above',
+    summary: results.flatMap(({ summary }) => summary),
+  }
+}
+
+/** Minutes by hand, so what is said is shown as it is said. */
+async function killRun(words) {
+  const child = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''
   process.stdout.write('\n')
   child.stdout.on('data', (chunk) => {
@@ -81,7 +104,7 @@ export async function killRuns(args = []) {
   const [code] = await once(child, 'close')
   const count = (mark) => output.split('\n').filter((line) => line.startsWith(mark)).length
   const summary = output.trimEnd().split('\n').slice(-1)
-  return result({ code, output: 'said above', passed: count('✓ '), failed: count('✗ '), skipped: 0, summary })
+  return result({ code, output, passed: count('✓ '), failed: count('✗ '), skipped: 0, summary })
 }
 
 function read(report) {

@@ -1,13 +1,21 @@
 /** A real Chromium, real pages and a flaky server in a process of its own: what the browser tests stand on. */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { type Browser, type BrowserContext, chromium, type Page, type Response } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  chromium,
+  type LaunchOptions,
+  type Page,
+  type Response,
+} from 'playwright-core'
 import { type FaultOptions, type FlakyServer, startFlaky } from '../servers/start.mjs'
 import { installProbe, type Probe } from './probe.ts'
 
 export const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-const quiet = [
+/** For browsers that nobody looks at. */
+export const quiet: readonly string[] = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',
@@ -32,7 +40,17 @@ declare global {
   var probe: Probe
 }
 
-export function launch(): Promise<Browser> {
+export function launch(options: LaunchOptions = {}): Promise<Browser> {
+  return chromium.launch({ executablePath: chromiumPath(), args: [...quiet], ...options })
+}
+
+/** With a profile on the disk, which outlives the browser. */
+export function launchOn(profile: string): Promise<BrowserContext> {
+  return chromium.launchPersistentContext(profile, { executablePath: chromiumPath(), args: [...quiet] })
+}
+
+/** Where Chromium is on this machine. */
+export function chromiumPath(): string {
   const paths = [process.env.CHROMIUM_PATH, '/usr/bin/chromium', chromium.executablePath()]
   const executablePath = paths.find((path) => path !== undefined && existsSync(path))
   if (executablePath === undefined) {
@@ -40,7 +58,7 @@ export function launch(): Promise<Browser> {
       'no Chromium for the browser tests: set CHROMIUM_PATH, or `apt-get install chromium`, or `npx playwright-core install chromium`',
     )
   }
-  return chromium.launch({ executablePath, args: quiet })
+  return executablePath
 }
 
 /** The API, and with it the built package, the pages and Axios' own browser build, all from one origin. */

@@ -2,8 +2,9 @@
 
 import type { FlakyServer } from '../servers/start.mjs'
 import { builtPackage, storeFile } from './built.ts'
+import type { Row } from './checks.ts'
 import type { Crew } from './crew.ts'
-import { type Evidence, leaseOf, type Row } from './judge.ts'
+import { type Evidence, leaseOf } from './judge.ts'
 import { readLeases } from './log.ts'
 import { CONCURRENCY, type Options } from './options.ts'
 import type { Producer } from './producer.ts'

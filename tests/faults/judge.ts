@@ -4,14 +4,23 @@
  */
 
 import type { Visit } from '../servers/start.mjs'
+import {
+  atMost,
+  type Check,
+  type Counts,
+  countsAgree,
+  FOREVER,
+  GRAIN_MS,
+  keysOf,
+  leftOver,
+  mostAtOnce,
+  none,
+  one,
+  pairs,
+  type Row,
+  TICK_MS,
+} from './checks.ts'
 import type { LeaseSpan } from './log.ts'
-
-/** What the file holds of a task at the end. */
-export interface Row {
-  readonly taskId: string
-  readonly status: string
-  readonly attemptNumber: number
-}
 
 export interface Evidence {
   /** Intent -> task, as acknowledged. */
@@ -27,7 +36,7 @@ export interface Evidence {
   readonly found: ReadonlyMap<string, Row>
   /** What `list` gives. */
   readonly rows: readonly Row[]
-  readonly counts: Readonly<Record<'pending' | 'inFlight' | 'succeeded' | 'exhausted' | 'cancelled' | 'purged', number>>
+  readonly counts: Counts
   readonly visits: readonly Visit[]
   readonly effects: ReadonlyMap<string, number>
   readonly leases: ReadonlyMap<number, LeaseSpan>
@@ -37,36 +46,11 @@ export interface Evidence {
   readonly limit: number
 }
 
-export interface Check {
-  readonly label: string
-  readonly found: string
-  readonly wanted: string
-  readonly ok: boolean
-  /** A few that are not as they must be. */
-  readonly offenders: readonly string[]
-}
-
-/** Two processes read one clock, each a little late. */
-const GRAIN_MS = 20
-/** The server counts parts of a millisecond, a queue whole ones. */
-const TICK_MS = 2
-const FOREVER = Number.POSITIVE_INFINITY
-
 export function judge(evidence: Evidence): readonly Check[] {
   const { acknowledged, found, counts, rows, visits, effects, limit } = evidence
   const intents = [...acknowledged.keys()]
   const keys = keysOf(visits)
   const everyone = [...new Set([...intents, ...keys.keys()])]
-  const tally = (status: string) => rows.filter((row) => row.status === status).length
-  const { pending, inFlight, succeeded, exhausted, cancelled, purged } = counts
-  const wrongCounts = [
-    ['pending', pending, tally('PENDING')],
-    ['in flight', inFlight, tally('IN_FLIGHT')],
-    ['succeeded', succeeded, tally('SUCCEEDED')],
-    ['exhausted', exhausted, tally('EXHAUSTED')],
-    ['cancelled', cancelled, tally('CANCELLED')],
-    ['purged', purged, 0],
-  ].filter(([, said, counted]) => said !== counted)
   const wasSaid = evidence.degraded.some((message) => message.startsWith('storage_unavailable'))
   const stored = visits.filter(({ intent }) => !evidence.soft.includes(intent))
   const leasesAtOnce = mostAtOnce([...evidence.leases.values()].map((lease) => [lease.from, endOf(lease)]))
@@ -91,13 +75,7 @@ export function judge(evidence: Evidence): readonly Check[] {
     none('tasks leased to two at once', leasedTwice(evidence)),
     none('tasks sent twice at once, under a lease', sentTwice(evidence)),
     none('Retry-After undercut', undercut(evidence)),
-    {
-      label: 'counts() beside the rows',
-      found: wrongCounts.length === 0 ? 'agree' : `${wrongCounts.length} differ`,
-      wanted: 'agree',
-      ok: wrongCounts.length === 0,
-      offenders: wrongCounts.map(([name, said, counted]) => `${name}: ${said} said, ${counted} there`),
-    },
+    countsAgree(counts, rows),
     {
       label: 'accepted beside the rows',
       found: `${intents.length} to ${intents.length + evidence.unknown.length}, ${rows.length}`,
@@ -106,54 +84,8 @@ export function judge(evidence: Evidence): readonly Check[] {
       offenders: [],
     },
     none('processes that ended by themselves', evidence.deaths),
-    {
-      label: 'left over at the end',
-      found: String(pending + inFlight),
-      wanted: '0',
-      ok: evidence.drained && pending + inFlight === 0,
-      offenders: [],
-    },
+    leftOver(counts, evidence.drained),
   ]
-}
-
-const none = (label: string, offenders: readonly string[], say = (offender: string) => offender): Check => ({
-  label,
-  found: String(offenders.length),
-  wanted: '0',
-  ok: offenders.length === 0,
-  offenders: offenders.map(say),
-})
-
-const atMost = (label: string, found: number, limit: number): Check => ({
-  label,
-  found: String(found),
-  wanted: `at most ${limit}`,
-  ok: found <= limit,
-  offenders: [],
-})
-
-/** Exactly one for what was acknowledged, and never more than one. */
-function one(label: string, intents: readonly string[], all: readonly string[], of: (intent: string) => number): Check {
-  const sure = new Set(intents)
-  const numbers = intents.map(of)
-  const [least, most] = [Math.min(...numbers), Math.max(...all.map(of))]
-  const offenders = all.filter((intent) => of(intent) > 1 || (sure.has(intent) && of(intent) !== 1))
-  return {
-    label,
-    found: least === most ? String(most) : `${least} to ${most}`,
-    wanted: '1',
-    ok: offenders.length === 0 && intents.length > 0,
-    offenders: offenders.map((intent) => `${intent}: ${of(intent)}`),
-  }
-}
-
-function keysOf(visits: readonly Visit[]): Map<string, Set<string>> {
-  const keys = new Map<string, Set<string>>()
-  for (const { intent, key } of visits) {
-    const own = keys.get(intent) ?? new Set()
-    keys.set(intent, own.add(key ?? ''))
-  }
-  return keys
 }
 
 /** When a lease was over, at the earliest. */
@@ -168,24 +100,6 @@ export function leaseOf({ by }: Visit, leases: Evidence['leases']): LeaseSpan | 
 function heldUntil(visit: Visit, { leases }: Evidence): number {
   const { until = FOREVER, endedAt = FOREVER } = leaseOf(visit, leases) ?? {}
   return Math.min(visit.endedAt ?? FOREVER, until, endedAt) - GRAIN_MS
-}
-
-/** The most that were open at one moment; at equal times an end comes before a start. */
-function mostAtOnce(spans: readonly (readonly [from: number, until: number])[]): number {
-  const steps = spans
-    .filter(([from, until]) => until > from)
-    .flatMap(([from, until]) => [
-      { at: from, by: 1 },
-      { at: until, by: -1 },
-    ])
-  steps.sort((a, b) => a.at - b.at || a.by - b.by)
-  let open = 0
-  let most = 0
-  for (const { by } of steps) {
-    open += by
-    most = Math.max(most, open)
-  }
-  return most
 }
 
 function leasedTwice({ leases }: Evidence): string[] {
@@ -215,14 +129,4 @@ function undercut({ visits, leases }: Evidence): string[] {
       return after.startedAt < (before.endedAt ?? FOREVER) + before.retryAfterMs - TICK_MS
     })
     .map(([before, after]) => `${after.intent}: ${after.by} came before the pause that ${before.by} was told`)
-}
-
-/** Each with the one before it in its group. */
-function pairs<T>(list: readonly T[], group: (item: T) => string): [T, T][] {
-  const last = new Map<string, T>()
-  return list.flatMap((item) => {
-    const before = last.get(group(item))
-    last.set(group(item), item)
-    return before === undefined ? [] : [[before, item] as [T, T]]
-  })
 }

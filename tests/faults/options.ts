@@ -57,7 +57,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
   }
 }
 
-function whole(name: string, text: string, least: number, most: number): number {
+export function whole(name: string, text: string, least: number, most: number): number {
   const value = Number(text)
   if (text !== '' && Number.isInteger(value) && value >= least && value <= most) return value
   throw new RangeError(`--${name}: expected a whole number from ${least} to ${most}, got '${text}'`)

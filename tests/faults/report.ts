@@ -1,6 +1,6 @@
 /** Says in plain words what a run did, and what must hold of it. */
 
-import type { Check } from './judge.ts'
+import type { Check } from './checks.ts'
 
 const WIDTH = 54
 

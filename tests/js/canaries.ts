@@ -1,6 +1,7 @@
-/** Secrets that can be told from everything else, and a search for them in whatever form they may have been written. */
-
-import { randomBytes } from 'node:crypto'
+/**
+ * Secrets that can be told from everything else, and a search for them in whatever form they may have been written. They
+ * can be made in a page too; the search is Node's.
+ */
 
 export const SHAPES = ['base64url', 'hex', 'jwt', 'basic', 'bearer', 'words'] as const
 export type Shape = (typeof SHAPES)[number]
@@ -27,6 +28,8 @@ const KEY_BYTES = 4
 export class Canaries {
   readonly all: Canary[] = []
   readonly #index = new Map<number, Needle[]>()
+  /** Which pairs of bytes a needle begins with: most places in a file are told from one by that alone. */
+  readonly #begins = new Uint8Array(2 ** 16)
   #indexed = 0
   /** Those that are to be sent. */
   readonly sent = new Set<Canary>()
@@ -45,12 +48,20 @@ export class Canaries {
     return value
   }
 
+  /** Takes over what was made elsewhere. */
+  add(made: { readonly all: readonly Canary[]; readonly sent: Iterable<Canary> }): void {
+    this.all.push(...made.all)
+    for (const canary of made.sent) this.sent.add(canary)
+  }
+
   /** Slots whose secret is among `bytes`, each with the form it was found in. */
   foundIn(bytes: Uint8Array): string[] {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const found = new Set<string>()
+    const needles = this.#needles()
     for (let at = 0; at + KEY_BYTES <= text.length; at++) {
-      for (const { needle, name } of this.#needles().get(text.readUInt32LE(at)) ?? []) {
+      if (this.#begins[(text[at] as number) | ((text[at + 1] as number) << 8)] === 0) continue
+      for (const { needle, name } of needles.get(text.readUInt32LE(at)) ?? []) {
         if (text.compare(needle, 0, needle.length, at, Math.min(text.length, at + needle.length)) === 0) found.add(name)
       }
     }
@@ -66,6 +77,7 @@ export class Canaries {
           const same = this.#index.get(key) ?? []
           same.push({ needle, name: `${slot} as ${form}` })
           this.#index.set(key, same)
+          this.#begins[key & 0xffff] = 1
         }
       }
     }
@@ -74,27 +86,34 @@ export class Canaries {
   }
 }
 
+const random = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
+const base64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(...bytes))
+const base64url = (bytes: Uint8Array): string =>
+  base64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
+
 const MAKERS: Record<Shape, () => Pick<Canary, 'value' | 'parts'>> = {
-  base64url: () => whole(randomBytes(30).toString('base64url')),
-  hex: () => whole(randomBytes(24).toString('hex')),
+  base64url: () => whole(base64url(random(30))),
+  hex: () => whole(hex(random(24))),
   jwt: () => {
-    const [header, payload] = [{ alg: 'HS256' }, { sub: randomBytes(12).toString('hex') }].map((part) =>
-      Buffer.from(JSON.stringify(part)).toString('base64url'),
+    const [header, payload] = [{ alg: 'HS256' }, { sub: hex(random(12)) }].map((part) =>
+      base64url(utf8(JSON.stringify(part))),
     ) as [string, string]
-    const signature = randomBytes(32).toString('base64url')
+    const signature = base64url(random(32))
     return { value: `${header}.${payload}.${signature}`, parts: [payload, signature] }
   },
   basic: () => {
-    const password = randomBytes(15).toString('base64url')
-    const both = Buffer.from(`kim:${password}`).toString('base64')
+    const password = base64url(random(15))
+    const both = base64(utf8(`kim:${password}`))
     return { value: `Basic ${both}`, parts: [both, password] }
   },
   bearer: () => {
-    const token = randomBytes(24).toString('base64url')
+    const token = base64url(random(24))
     return { value: `Bearer ${token}`, parts: [token] }
   },
   words: () =>
-    whole([...randomBytes(6)].map((byte) => WORDS[byte % WORDS.length]).join('-') + randomBytes(3).readUIntBE(0, 3)),
+    whole([...random(6)].map((byte) => WORDS[byte % WORDS.length]).join('-') + Number.parseInt(hex(random(3)), 16)),
 }
 
 function whole(value: string): Pick<Canary, 'value' | 'parts'> {
@@ -107,9 +126,12 @@ export function formsOf(text: string): Record<string, Buffer> {
   const forms: Record<string, Buffer> = {
     'utf-8': bytes,
     'utf-16le': Buffer.from(text, 'utf16le'),
+    'utf-16be': Buffer.from(text, 'utf16le').swap16(),
     hex: Buffer.from(bytes.toString('hex')),
     HEX: Buffer.from(bytes.toString('hex').toUpperCase()),
   }
+  const percent = encodeURIComponent(text)
+  if (percent !== text) forms.percent = Buffer.from(percent)
   for (const before of [0, 1, 2]) {
     const padded = Buffer.concat([Buffer.alloc(before), bytes])
     const inner = (encoded: string) =>

@@ -56,13 +56,13 @@ export const flows: Record<string, Flow> = {
     const taskId = await s.enqueue(queue, s.url('down'), s.unsent('enqueued dead letter'))
     await s.outcome(queue, taskId)
     await s.look(queue)
-    s.snapshot('with dead letters')
-    s.server.up = true
+    await s.snapshot('with dead letters')
+    await s.serverIs('up')
     s.tell('redriven', await queue.deadLetters.redrive(taskId))
     await s.outcome(queue, taskId)
     await queue.deadLetters.redriveAll()
     await queue.idle()
-    s.server.up = false
+    await s.serverIs('down')
     await s.close(queue)
   },
 
@@ -103,7 +103,7 @@ export const flows: Record<string, Flow> = {
     await s.outcome(queue, taskId)
     queue.pause()
     await s.enqueue(queue, s.url('ok'), s.unsent('purged'))
-    s.snapshot('before a purge')
+    await s.snapshot('before a purge')
     await queue.setPrincipal('ben', { purge: true })
     await s.close(queue)
   },
@@ -127,7 +127,7 @@ export const flows: Record<string, Flow> = {
     const unknown = { 'x-acme': s.canaries.makeSent('on no list') }
     await queue.fetch(s.url('flaky'), { method: 'POST', headers: unknown })
     await queue.fetch(s.url('flaky'), { ...s.init('sensitive'), redrive: { sensitive: true } })
-    await s.refused(queue.fetch(`http://kim:${s.canaries.make('user info', 'hex')}@127.0.0.1:${s.server.port}/ok`))
+    await s.refused(queue.fetch(`http://kim:${s.canaries.make('user info', 'hex')}@127.0.0.1:${s.port}/ok`))
     await s.close(queue)
   },
 

@@ -1,20 +1,14 @@
 /**
  * Every way a request can go through a queue with a store, with a secret in every place that can hold one; and everything
- * that was kept, told or thrown meanwhile.
+ * that was told or thrown meanwhile. Nothing of Node's: the same runs in a page. Who extends it says where the store is
+ * and how to look at what was written.
  */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import axios from 'axios'
 import { attachToAxios } from '../../js/adapters/axios.ts'
 import { type QueueEvents, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
-import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { Canaries, type Shape } from './canaries.ts'
-import { CanaryServer } from './canary-server.ts'
 import { DENIED, LOOKED_INTO } from './canary-slots.ts'
-import { eventually } from './eventually.ts'
 
 const EVENTS: readonly (keyof QueueEvents)[] = [
   'queued',
@@ -44,35 +38,39 @@ export interface Init {
   readonly headers: Record<string, string>
 }
 
-export interface Written {
+export interface Told {
   readonly where: string
-  readonly bytes: Uint8Array
+  readonly text: string
 }
 
-export class Scenario {
-  readonly canaries = new Canaries()
-  readonly server = new CanaryServer(this.canaries)
-  readonly told: Written[] = []
-  /** Bytes of the files of the store, at several moments. */
-  readonly files: Written[] = []
-  readonly #folder = mkdtempSync(join(tmpdir(), 'redrive-canary-'))
-  readonly #path = join(this.#folder, 'tasks.db')
+export abstract class Scenario {
+  readonly canaries: Canaries = new Canaries()
+  readonly told: Told[] = []
   readonly #said = new Set<string>()
   readonly #ids = new Set<string>()
   readonly #open: RetryQueue[] = []
   #calls = 0
 
+  /** Of the server, which listens on several addresses. */
+  abstract get port(): number
+  /** What makes a queue one of this device, and this user. */
+  protected abstract device(): RetryQueueOptions
+  protected abstract readonly axiosAdapter: 'http' | 'xhr'
+  /** Keeps what lies on the disk now. */
+  abstract snapshot(when: string): Promise<void>
+  /** Whether `/down` answers with a success from now on. */
+  abstract serverIs(state: 'up' | 'down'): Promise<void>
+  /** Waits until `read` gives `wanted`. */
+  protected abstract until(read: () => Promise<unknown>, wanted: unknown): Promise<void>
+
   async end(): Promise<void> {
     for (const queue of this.#open) await queue.close({ drainMs: 0 })
-    await this.server.close()
-    rmSync(this.#folder, { recursive: true })
   }
 
   /** One more process, as far as the store can tell. */
   async queue(options: RetryQueueOptions = {}): Promise<RetryQueue> {
     const queue = new RetryQueue({
-      store: sqliteStore({ path: this.#path }),
-      principal: 'ann',
+      ...this.device(),
       preload: 'never',
       breaker: false,
       ...options,
@@ -87,10 +85,10 @@ export class Scenario {
 
   async close(queue: RetryQueue): Promise<void> {
     await this.look(queue)
-    this.snapshot('before a close')
+    await this.snapshot('before a close')
     await queue.close({ drainMs: 0 })
     this.#open.splice(this.#open.indexOf(queue), 1)
-    this.snapshot('after a close')
+    await this.snapshot('after a close')
   }
 
   tell(where: string, what: unknown): void {
@@ -98,7 +96,7 @@ export class Scenario {
     const text = JSON.stringify(shown) ?? ''
     if (this.#said.has(`${where} ${text}`)) return
     this.#said.add(`${where} ${text}`)
-    this.told.push({ where, bytes: Buffer.from(text) })
+    this.told.push({ where, text })
   }
 
   /** The same of a request whose secrets need not arrive: it is not sent, or `credentials()` gives others. */
@@ -125,7 +123,7 @@ export class Scenario {
   /** What holds or fills its lane has an origin of its own. */
   url(kind: string, rest = ''): string {
     const host = kind === 'later' ? '127.0.0.2' : kind === 'hang' ? '127.0.0.3' : '127.0.0.1'
-    return `http://${host}:${this.server.port}/${kind}/${MARKERS.path}-${++this.#calls}${rest}`
+    return `http://${host}:${this.port}/${kind}/${MARKERS.path}-${++this.#calls}${rest}`
   }
 
   /** A query and a fragment full of secrets. */
@@ -156,7 +154,7 @@ export class Scenario {
   }
 
   async status(queue: RetryQueue, taskId: string, status: string): Promise<void> {
-    await eventually(async () => (await queue.get(taskId))?.status).toBe(status)
+    await this.until(async () => (await queue.get(taskId))?.status, status)
   }
 
   /** What the queue must refuse. */
@@ -188,23 +186,8 @@ export class Scenario {
     this.tell('stats', queue.stats())
   }
 
-  /** The raw bytes of the files, and every row, since a long value may lie on several pages. */
-  snapshot(when: string): void {
-    for (const ending of ['', '-wal', '-shm']) {
-      const file = `${this.#path}${ending}`
-      if (existsSync(file)) this.files.push({ where: `tasks.db${ending} ${when}`, bytes: readFileSync(file) })
-    }
-    const database = new DatabaseSync(this.#path, { readOnly: true })
-    const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-    for (const { name } of tables) {
-      const rows = JSON.stringify(database.prepare(`SELECT * FROM "${name}"`).all())
-      this.files.push({ where: `rows of ${name} ${when}`, bytes: Buffer.from(rows) })
-    }
-    database.close()
-  }
-
   axios(queue: RetryQueue): ReturnType<typeof axios.create> {
-    const api = axios.create({ adapter: 'http' })
+    const api = axios.create({ adapter: this.axiosAdapter })
     attachToAxios(api, queue)
     return api
   }

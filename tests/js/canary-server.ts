@@ -10,11 +10,14 @@ export class CanaryServer {
   /** Whether `/down` is up again. */
   up = false
   readonly #canaries: Canaries
+  readonly #files: Readonly<Record<string, () => string>>
   readonly #seen = new Set<string>()
   readonly #server = createServer((request, response) => this.#serve(request, response))
 
-  constructor(canaries: Canaries) {
+  /** `files`: what a page is made of, by path. */
+  constructor(canaries: Canaries, files: Readonly<Record<string, () => string>> = {}) {
     this.#canaries = canaries
+    this.#files = files
   }
 
   async start(): Promise<this> {
@@ -34,6 +37,18 @@ export class CanaryServer {
   #serve(request: IncomingMessage, response: ServerResponse): void {
     request.resume()
     const url = request.url ?? ''
+    const file = this.#files[url]
+    if (file) {
+      response.setHeader('content-type', url.endsWith('.js') ? 'text/javascript' : 'text/html').end(file())
+      return
+    }
+    // a page asks across the addresses of this server
+    response.setHeader('access-control-allow-origin', '*')
+    response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*')
+    if (request.method === 'OPTIONS') {
+      response.writeHead(204).end()
+      return
+    }
     this.received.push(url, ...request.rawHeaders)
     const path = url.split('?', 1)[0] as string
     const again = this.#seen.has(path)

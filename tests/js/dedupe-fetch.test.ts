@@ -10,6 +10,7 @@ import { RetryQueue as Queue } from '../../js/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { setup as axiosSetup, eventually, keysOf } from './axios-setup.ts'
 import { closeNow, type Fakes, markOf, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
+import { storeChunks } from './store-chunks.ts'
 
 const KEY = 'order-4711'
 
@@ -220,11 +221,7 @@ test('an abort while the two requests are compared ends the waiting', async () =
     arrive = resolve
   })
   const source = async () => ({
-    prepare: preparing(
-      instantiate,
-      () => slow,
-      () => import('../../js/durable/open.ts'),
-    ),
+    prepare: preparing(instantiate, () => slow, ...storeChunks),
   })
   const queue = new Queue({ clock, fetch: server.fetch, policy: PLAIN_CURVE }, source)
   onTestFinished(() => closeNow(queue as RetryQueue, clock))

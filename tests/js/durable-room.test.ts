@@ -1,8 +1,8 @@
 /** What waits in the store and what waits in memory share one limit: whoever was kept back has its turn when there is room. */
 
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { TaskStore } from '../../js/stores/store.ts'
-import { world } from './durable-setup.ts'
+import { withMethods, world } from './durable-setup.ts'
 import { ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -59,4 +59,70 @@ test('S7 a task that time has ended in the middle of an attempt gives its place 
   expect(await queue.get(next.taskId)).toMatchObject({ status: 'SUCCEEDED' })
   expect(server.requests.map(({ url }) => url)).toEqual([`${ORDERS}/2`])
   expect(events.names()).toEqual(['queued', 'queued', 'exhausted', 'attempt', 'succeeded'])
+})
+
+test('L1 the network comes back while a queue that was opened without it still reads its store: what waits is claimed', async () => {
+  const listeners = new Map<string, () => void>()
+  vi.stubGlobal('addEventListener', (name: string, listener: () => void) => listeners.set(name, listener))
+  vi.stubGlobal('navigator', { onLine: true })
+  onTestFinished(() => {
+    vi.unstubAllGlobals()
+  })
+  const answers: (() => void)[] = []
+  let isSlow = false
+  const { open, close, server, clock } = world((store) =>
+    withMethods(store, {
+      async turn(step) {
+        const turn = await store.turn(step)
+        if (isSlow) await new Promise<void>((resolve) => answers.push(resolve))
+        return turn
+      },
+    }),
+  )
+  const before = await open()
+  before.queue.pause()
+  await before.queue.enqueue(ORDERS, POST)
+  await close(before)
+
+  vi.stubGlobal('navigator', { onLine: false })
+  isSlow = true
+  const opening = open()
+  await clock.settle()
+  expect(answers).toHaveLength(1)
+  vi.stubGlobal('navigator', { onLine: true })
+  listeners.get('online')?.()
+  isSlow = false
+  for (const answer of answers) answer()
+  await opening
+  await clock.advance(60_000)
+  expect(server.hits).toBe(1)
+})
+
+test('a task that there is no room for here costs the store no turn, and starts when there is', async () => {
+  let turns = 0
+  const { open, server, clock } = world((store) =>
+    withMethods(store, {
+      turn(step) {
+        turns++
+        return store.turn(step)
+      },
+    }),
+  )
+  const { queue } = await open({ concurrency: 1 })
+  queue.pause()
+  await clock.advance(0)
+  const before = turns
+  for (let i = 0; i < 3; i++) await queue.enqueue(`${ORDERS}/${i}`, POST)
+  await clock.advance(60_000)
+  expect(turns).toBe(before)
+  const end = server.hang()
+  queue.resume()
+  await clock.advance(0)
+  const running = turns
+  await queue.enqueue(`${ORDERS}/3`, POST)
+  await clock.advance(0)
+  expect(turns).toBe(running)
+  end(200)
+  await clock.advance(0)
+  expect(server.requests.map(({ url }) => url)).toEqual([0, 1, 2, 3].map((i) => `${ORDERS}/${i}`))
 })

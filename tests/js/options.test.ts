@@ -14,7 +14,7 @@ const wrong: readonly Row[] = [
   ['options.name', { name: 5 }, T, '5'],
   ['options.principal', { principal: 7 }, T, '7'],
   ['options.store', { store: 'redis' }, R, "'redis'"],
-  ['options.store', { store: {} }, R, 'an object with turn and enqueue, got an object'],
+  ['options.store', { store: {} }, R, 'a TaskStore, got an object'],
   ['options.store', { store: { turn: () => {} } }, R, 'an object'],
   ['options.store', { store: { turn: () => {}, enqueue: true } }, R, 'an object'],
   ['options.store', { store: null }, T, 'null'],

@@ -1,12 +1,13 @@
-/** The simulation in its small size: seeds that are the same each time, over both stores, with hints and without. */
+/** The simulation in its small size: seeds that are the same each time, over each kind of store, with hints and without. */
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { scenarioOf } from '../sim/generate.ts'
 import { runScenario } from '../sim/run.ts'
-import type { Scenario } from '../sim/scenario.ts'
-import { runSeeds } from '../sim/seeds.ts'
-import { WRONG } from '../sim/wrong.ts'
+import type { Scenario, StoreKind } from '../sim/scenario.ts'
+import { runSeeds, type Wish } from '../sim/seeds.ts'
+import { WRONG, type Wrong } from '../sim/wrong.ts'
+import { WRONG_TABS } from '../sim/wrong-tabs.ts'
 
 const LONG_MS = 300_000
 const KEPT = new URL('../sim/kept/', import.meta.url)
@@ -16,6 +17,8 @@ const KINDS = [
   { store: 'memory', hints: false, seeds: 150 },
   { store: 'sqlite', hints: true, seeds: 60 },
   { store: 'sqlite', hints: false, seeds: 40 },
+  { store: 'tabs', hints: true, seeds: 200 },
+  { store: 'tabs', hints: false, seeds: 100 },
 ] as const
 
 test.for(KINDS)('nothing breaks: $store, hints $hints, $seeds seeds', { timeout: LONG_MS }, async (kind) => {
@@ -25,27 +28,28 @@ test.for(KINDS)('nothing breaks: $store, hints $hints, $seeds seeds', { timeout:
 })
 
 test('S21 the same seed is the same world, event for event', async () => {
-  for (const seed of [1, 2, 3]) {
-    const [once, again] = [
-      await runScenario(scenarioOf(seed, { store: 'memory', hints: true }), { traced: true }),
-      await runScenario(scenarioOf(seed, { store: 'memory', hints: true }), { traced: true }),
-    ]
-    expect(again.trace).toEqual(once.trace)
-    expect(once.trace.length).toBeGreaterThan(0)
+  for (const store of ['memory', 'tabs'] as const) {
+    for (const seed of [1, 2, 3]) {
+      const [once, again] = [
+        await runScenario(scenarioOf(seed, { store, hints: true }), { traced: true }),
+        await runScenario(scenarioOf(seed, { store, hints: true }), { traced: true }),
+      ]
+      expect(again.trace).toEqual(once.trace)
+      expect(once.trace.length).toBeGreaterThan(0)
+    }
   }
 })
 
-test.for(WRONG)('it is noticed when $what ($breaks)', { timeout: LONG_MS }, async ({ breaks, breaking }) => {
-  const { failures } = await runSeeds({
-    store: 'memory',
-    hints: true,
-    first: 1,
-    seeds: 50,
-    breaking,
-    enough: (found) => found.some(({ violation }) => violation.id === breaks),
-  })
+const noticed = async (store: StoreKind, { breaks, breaking, hints = true }: Wrong) => {
+  const enough: Wish['enough'] = (found) => found.some(({ violation }) => violation.id === breaks)
+  const { failures } = await runSeeds({ store, hints, first: 1, seeds: 50, breaking, enough })
   expect(failures.map(({ violation }) => violation.id)).toContain(breaks)
-})
+}
+
+test.for(WRONG)('it is noticed when $what ($breaks)', { timeout: LONG_MS }, (wrong) => noticed('memory', wrong))
+test.for(WRONG_TABS)('of tabs it is noticed when $what ($breaks)', { timeout: LONG_MS }, (wrong) =>
+  noticed('tabs', wrong),
+)
 
 test.for(readdirSync(KEPT).filter((name) => name.endsWith('.json')))('what once broke does not: %s', async (name) => {
   const { scenario } = JSON.parse(readFileSync(new URL(name, KEPT), 'utf8')) as { scenario: Scenario }

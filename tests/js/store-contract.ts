@@ -8,6 +8,7 @@ import type { Open } from './store-contract/kit.ts'
 import { modelRules } from './store-contract/model.ts'
 import { readRules } from './store-contract/read.ts'
 import { settleRules } from './store-contract/settle.ts'
+import { tabRules } from './store-contract/tabs.ts'
 import { timeRules } from './store-contract/time.ts'
 
 export function storeContract(name: string, open: Open): void {
@@ -16,6 +17,7 @@ export function storeContract(name: string, open: Open): void {
   describe(`${name}: claims`, () => claimRules(open))
   describe(`${name}: orders`, () => controlRules(open))
   describe(`${name}: time`, () => timeRules(open))
+  describe(`${name}: tabs`, () => tabRules(open))
   describe(`${name}: reads`, () => readRules(open))
   describe(`${name}: beside the reference`, () => modelRules(open))
 }

@@ -1,9 +1,14 @@
 /** A store that cannot be opened when the queue starts: another process may hold its file, or its disk may be away for a while. */
 
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { instantiate } from '../../js/core/inline.ts'
+import { instantiateKeys } from '../../js/core/keys-inline.ts'
+import { preparing } from '../../js/prepare.ts'
+import { RetryQueue as Queue } from '../../js/queue.ts'
 import type { TaskStore } from '../../js/stores/store.ts'
 import { type World, world } from './durable-setup.ts'
-import { ORDERS } from './setup.ts'
+import { closeNow, ORDERS } from './setup.ts'
+import { storeChunks } from './store-chunks.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 
@@ -45,4 +50,29 @@ test('a queue that is closed meanwhile asks no more', async () => {
   await process.queue.enqueue(ORDERS, POST)
   await close(process)
   expect(clock.timers).toBe(0)
+})
+
+test('a chunk that could not be fetched is asked for again once there is a network', async () => {
+  const page = new EventTarget()
+  vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+  vi.stubGlobal('removeEventListener', page.removeEventListener.bind(page))
+  onTestFinished(() => {
+    vi.unstubAllGlobals()
+  })
+  const { clock, server, store } = world()
+  const [loadStore, loadPages] = storeChunks
+  let isOnline = false
+  const load = async () => (isOnline ? loadStore() : Promise.reject(new TypeError('Failed to fetch')))
+  const queue = new Queue({ clock, fetch: server.fetch, store, principal: null }, async () => ({
+    prepare: preparing(instantiate, instantiateKeys, load, loadPages),
+  }))
+  onTestFinished(() => closeNow(queue, clock))
+  await queue.ready
+  expect(await queue.enqueue(`${ORDERS}/1`, POST)).toMatchObject({ durability: 'memory' })
+  isOnline = true
+  page.dispatchEvent(new Event('online'))
+  await vi.waitFor(async () => {
+    const { taskId } = await queue.enqueue(`${ORDERS}/2`, POST)
+    expect(await store.get(taskId)).toBeDefined()
+  })
 })

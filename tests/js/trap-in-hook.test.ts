@@ -5,6 +5,7 @@ import { preparing } from '../../js/prepare.ts'
 import { RetryQueue } from '../../js/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { ORDERS, watch } from './setup.ts'
+import { storeChunks } from './store-chunks.ts'
 
 test('S18 S22 a core that traps while it reads what a hook threw still answers the caller', async () => {
   const trapped = async () => {
@@ -19,7 +20,7 @@ test('S18 S22 a core that traps while it reads what a hook threw still answers t
   const credentials = () => {
     throw new Error('no token')
   }
-  const load = async () => ({ prepare: preparing(trapped, instantiateKeys, () => import('../../js/durable/open.ts')) })
+  const load = async () => ({ prepare: preparing(trapped, instantiateKeys, ...storeChunks) })
   const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, credentials }, load)
   await queue.ready
   server.reply(503)

@@ -2,6 +2,7 @@ import { instantiate as instantiateCore } from '../../js/core/inline.ts'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import type { EngineModule } from '../../js/loader.ts'
 import { preparing } from '../../js/prepare.ts'
+import { storeChunks } from './store-chunks.ts'
 
 /** The engine, with one method of its core that traps when told; its timer does from then on. */
 export function trappingAt(method: string): { load: () => Promise<EngineModule>; trap: () => void } {
@@ -30,7 +31,7 @@ export function trappingAt(method: string): { load: () => Promise<EngineModule>;
         }
         return { ...engine, glue: { ...engine.glue, CoreQueue: Trapping, WakeTimer: Timer } }
       }
-      return { prepare: preparing(instantiate, instantiateKeys, () => import('../../js/durable/open.ts')) }
+      return { prepare: preparing(instantiate, instantiateKeys, ...storeChunks) }
     },
   }
 }

@@ -54,11 +54,13 @@ test.for(['nodenext', 'bundler'])(
       'tsconfig.json': JSON.stringify({ compilerOptions, files: ['main.ts'] }),
       'main.ts': `
       import { presets, type RetryTask, RetryQueue, type TaskStore } from 'redrive'
+      import { registerBackgroundSync } from 'redrive/background-sync'
       import { loadCore } from 'redrive/core'
       import { wrapFetch } from 'redrive/fetch'
       import { closeOnSignals } from 'redrive/node'
       import { sqliteStore } from 'redrive/sqlite'
       import { memoryStore } from 'redrive/memory'
+      import * as worker from 'redrive/service-worker'
       import * as testing from 'redrive/testing'
       import wasm from 'redrive/redrive.wasm'
       import keys from 'redrive/redrive-keys.wasm'
@@ -70,6 +72,8 @@ test.for(['nodenext', 'bundler'])(
       export const key: Promise<string> = loadCore().then((core) => core.generateIdempotencyKey({ method: 'GET', url: '' }))
       export const days: number | undefined = presets.zizq.keyTtlMs
       export const modules: readonly WebAssembly.Module[] = [wasm, keys]
+      export const stopAsking: (() => void) | false = registerBackgroundSync(queue)
+      export const stopAnswering: (() => void) | false = worker.registerBackgroundSync(new worker.RetryQueue(), { drainMs: 60_000 })
       export const undo: () => void = closeOnSignals(queue, { signals: ['SIGHUP'] })
       export const stored: Promise<number> = sqliteStore({ path: 'tasks.db' }).flush()
       export const store: TaskStore = memoryStore({ capacity: 5 })

@@ -27,6 +27,8 @@ const PUBLIC = [
   'adapters/axios',
   'testing/clock',
   'node',
+  'background-sync',
+  'service-worker',
   'stores/store',
   'stores/sqlite',
   'testing/server',

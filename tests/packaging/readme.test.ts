@@ -30,7 +30,7 @@ async function printed(project: Consumer, script: string): Promise<string[]> {
 }
 
 test('there is no snippet that no test runs', () => {
-  expect(snippets).toHaveLength(6)
+  expect(snippets).toHaveLength(8)
 })
 
 test('the fetch recipe', async () => {
@@ -62,6 +62,14 @@ test('the Workers recipe', async () => {
   } finally {
     await miniflare.dispose()
   }
+})
+
+// here in Node, where there is no IndexedDB and the tasks are in memory; the browser's tests run the same in pages
+test('tasks that outlive the page', async () => {
+  await using server = await flakyServer()
+  using project = consumer({ 'main.mjs': snippet('sessionToken', `${server.origin}/api/page`) })
+  expect(await printed(project, 'main.mjs')).toEqual(['SUCCEEDED'])
+  expect(server.hits('/api/page/reports')).toBe(2)
 })
 
 test('tasks that outlive the process', async () => {

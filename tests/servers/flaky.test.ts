@@ -57,6 +57,20 @@ describe('what it injects', () => {
   })
 })
 
+test('who waits for the next answer hears of it, be it a reset', async () => {
+  for (const kind of ['unavailable', 'reset_before']) {
+    await server.configure(always(kind))
+    let heard = false
+    const next = server.nextAnswer().then(() => {
+      heard = true
+    })
+    await server.report()
+    expect(heard).toBe(false)
+    await post(kind)
+    await next
+  }
+})
+
 describe('how it honours a key', () => {
   test('one effect and the same answer again', async () => {
     const [first, again] = [await post('one', 'k'), await post('one', 'k')]

@@ -3,6 +3,7 @@
  *
  *   any method  /api/*    does the work of one intent (`intent` in the query or the JSON body), or fails as decided
  *   GET         /report   what was seen, as JSON; `?visits=1` with every single visit
+ *   GET         /next     is answered as soon as the next visit has been: who wants to strike right then waits for it
  *   POST        /config   changes faults from now on;  POST /reset forgets what was seen
  *
  * Apart from its faults it is a good server: a key is honoured (one effect, the same answer again), another request
@@ -22,6 +23,7 @@ export function flakyServer({ faults = {}, mounts = {}, honoursKeys = true } = {
   let config = faultConfig(faults)
   let ledger = new Ledger({ honoursKeys })
   const serveFile = staticFiles(mounts)
+  const waiting = []
 
   const server = createServer((request, response) => {
     route(request, response).catch((error) =>
@@ -42,6 +44,7 @@ export function flakyServer({ faults = {}, mounts = {}, honoursKeys = true } = {
     if (request.method === 'OPTIONS') return sendJson(response, 204)
     if (url.pathname === '/report')
       return sendJson(response, 200, ledger.report(injectedKinds, { visits: url.searchParams.has('visits') }))
+    if (url.pathname === '/next') return void waiting.push(response)
     if (request.method === 'POST' && url.pathname === '/config') {
       config = faultConfig(parseJson(await readBody(request)), config)
       return sendJson(response, 200, config)
@@ -76,6 +79,7 @@ export function flakyServer({ faults = {}, mounts = {}, honoursKeys = true } = {
     book.end(visit, now(), answer.outcome, answer.status, answer.retryAfterMs)
     if (answer.status === null) request.socket.resetAndDestroy()
     else sendJson(response, answer.status, answer.body, answer.headers)
+    for (const next of waiting.splice(0)) sendJson(next, 200, {})
   }
 }
 

@@ -74,6 +74,8 @@ export interface FlakyReport {
 export interface FlakyServer {
   readonly url: string
   report(detail?: { readonly visits?: boolean }): Promise<FlakyReport>
+  /** Resolves right after the next answer, or reset, of the API. */
+  nextAnswer(): Promise<unknown>
   configure(faults: FaultOptions): Promise<FaultOptions>
   reset(): Promise<unknown>
   close(): Promise<void>

@@ -22,6 +22,7 @@ export async function startFlaky(options = {}) {
   return {
     url,
     report: (detail = {}) => call(detail.visits ? '/report?visits=1' : '/report'),
+    nextAnswer: () => call('/next'),
     configure: (faults) => call('/config', { method: 'POST', body: JSON.stringify(faults) }),
     reset: () => call('/reset', { method: 'POST' }),
     async close() {

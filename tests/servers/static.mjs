@@ -32,7 +32,8 @@ export function staticFiles(mounts) {
     const policy = url.searchParams.get('csp')
     response.writeHead(200, {
       'content-type': types[extname(file)] ?? 'application/octet-stream',
-      'cache-control': 'no-store',
+      // asked for anew each time, and yet a page may be kept for the way back
+      'cache-control': 'no-cache',
       ...(policy === null ? {} : { 'content-security-policy': policy }),
     })
     response.end(bytes)

@@ -5,15 +5,13 @@ import type { Called } from './callers.ts'
 import type { Known } from './known.ts'
 import type { Life, Process } from './process.ts'
 import type { Act, CallSpec } from './scenario.ts'
+import { actingOnTabs, type TabAct, thaw } from './tab-acts.ts'
 import type { World } from './world.ts'
 
 export async function acting(world: World, act: Act): Promise<void> {
-  const { server, stores, book } = world
-  if (act.do === 'storeClock') {
-    stores.offsetMs += act.byMs
-    book.jumpedMs += Math.max(0, act.byMs)
-    return
-  }
+  const { server } = world
+  if (isOfTabs(act)) return actingOnTabs(world, act)
+  if (act.do === 'storeClock') return stepClock(world, act.byMs)
   if (act.do === 'answers') return server.script(act.origin, act.answers)
   if (act.do === 'outage') return server.outage(act.origin, act.forMs, act.answer)
   const process = world.processes[act.p]
@@ -34,13 +32,30 @@ export async function acting(world: World, act: Act): Promise<void> {
     life?.way.hints.push({ count: act.count, ms: act.ms })
     return
   }
-  if (process.ready) order(world, process, process.ready, act)
+  const { ready } = process
+  ready?.gate.run(() => order(world, process, ready, act))
 }
 
 type Order = Exclude<
   Act,
-  { readonly do: 'storeClock' | 'answers' | 'outage' | 'open' | 'crash' | 'clock' | 'freeze' | 'storeFault' | 'hints' }
+  | {
+      readonly do: 'storeClock' | 'answers' | 'outage' | 'open' | 'crash' | 'clock' | 'freeze' | 'storeFault' | 'hints'
+    }
+  | TabAct
 >
+
+function isOfTabs(act: Act): act is TabAct {
+  return ['hide', 'show', 'suspend', 'cached', 'leave', 'network', 'sleep'].includes(act.do)
+}
+
+/** The store's; in a browser it is everybody's. */
+function stepClock({ stores, book, handover, processes, time }: World, byMs: number): void {
+  stores.offsetMs += byMs
+  book.jumpedMs += Math.max(0, byMs)
+  book.putBackMs += Math.max(0, -byMs)
+  if (handover && byMs < 0) handover.putBackAt = time.elapsed
+  for (const { life } of processes) if (life) life.health.gap = true
+}
 
 /** What somebody asks of a queue. */
 function order({ callers, book, time }: World, process: Process, life: Life, act: Order): void {
@@ -81,19 +96,24 @@ export function resume(life: Life, origin?: string): void {
     life.sends.pausedAll = false
     life.sends.paused.clear()
   } else life.sends.paused.delete(origin)
-  life.queue.resume(origin === undefined ? undefined : { origin })
+  life.gate.run(() => life.queue.resume(origin === undefined ? undefined : { origin }))
 }
 
 export function switchTo(process: Process, life: Life, principal: string, purge: boolean, told: Told): void {
   process.principal = principal
-  told(`switch to ${principal}`, life.queue.setPrincipal(principal, { purge }))
+  // what others have said before does not count any more
+  life.sends.follow(undefined)
+  told(
+    `switch to ${principal}`,
+    life.gate.run(() => life.queue.setPrincipal(principal, { purge })),
+  )
 }
 
 export function close(process: Process, life: Life, drainMs: number, told: Told): void {
   life.closing = true
   told(
     'close',
-    life.queue.close({ drainMs }).then(() => process.closed(life)),
+    life.gate.run(() => life.queue.close({ drainMs })).then(() => process.closed(life)),
   )
 }
 
@@ -107,12 +127,7 @@ function freeze(world: World, process: Process, life: Life, forMs: number): void
   if (life.gate.frozen) return
   life.gate.freeze()
   world.book.note(`${process.name} freezes`)
-  world.time.after(forMs, () => {
-    if (!life.gate.frozen || !life.gate.alive) return
-    world.book.note(`${process.name} thaws`)
-    // one after another: what follows from each happens before the next
-    for (const work of life.gate.thaw()) world.time.after(0, work)
-  })
+  world.time.after(forMs, () => thaw(world, process, life))
 }
 
 function requestOf(

@@ -18,6 +18,10 @@ export interface Violation {
 export interface Limits {
   readonly total: number
   readonly perLane: number
+  /** Tasks that may be pending or in flight. */
+  readonly capacity?: number
+  /** Who was held up past its lease settles nothing but a success. */
+  readonly isFenced?: boolean
 }
 
 export class Book {
@@ -27,14 +31,23 @@ export class Book {
   readonly lanes: Map<string, LaneHold> = new Map()
   /** By token: when it was last given or renewed, in time that really passed, and for how long. */
   readonly leases: Map<number, { readonly at: number; readonly forMs: number }> = new Map()
+  /** Tokens whose attempt is on its way. */
+  readonly running: Set<number> = new Set()
+  /** By token: when its attempt had ended, in time that really passed. */
+  readonly ended: Map<number, number> = new Map()
+  /** Whose requests are made, in a browser whose tabs have said so. */
+  session: Principal | null | undefined
+  /** Of tabs: owners that will not be back. */
+  readonly gone: Set<string> = new Set()
   /** Ids that callers were given. */
   readonly acknowledged: Set<string> = new Set()
   /** Rows that the store has taken, ever. */
   accepted = 0
   purged = 0
   lastToken = 0
-  /** Jumps forward of the store's clock. */
+  /** Jumps forward of the store's clock, and back. */
   jumpedMs = 0
+  putBackMs = 0
   violation: Violation | undefined
   readonly totals = { claims: 0, settled: 0, refused: 0, requests: 0, crashes: 0, callers: 0, acknowledged: 0 }
   readonly trace: string[] = []
@@ -69,19 +82,39 @@ export class Book {
   }
 
   lane(name: string): LaneHold {
-    const known = this.lanes.get(name) ?? { heldUntil: Number.NEGATIVE_INFINITY }
+    const never = Number.NEGATIVE_INFINITY
+    const known = this.lanes.get(name) ?? { heldUntil: never, untilElapsed: never, setAt: never }
     this.lanes.set(name, known)
     return known
   }
 
   hold(name: string, forMs: number): void {
     const lane = this.lane(name)
-    if (forMs > 0) lane.heldUntil = Math.max(lane.heldUntil, this.measure + forMs)
+    if (forMs <= 0) return
+    lane.heldUntil = Math.max(lane.heldUntil, this.measure + forMs)
+    lane.untilElapsed = Math.max(lane.untilElapsed, this.time.elapsed + forMs)
+    lane.setAt = this.time.elapsed
+  }
+
+  due(known: Known, at: number): void {
+    known.dueAt = at
+    known.dueElapsed = at - this.jumpedMs
+    known.setAt = this.time.elapsed
   }
 
   /** The lease may have run out, and the store may have taken it back. */
   isLoose(known: Known): boolean {
     return known.status === 'IN_FLIGHT' && this.measure >= known.leaseUntil
+  }
+
+  /** Its owner is gone, or was put away: what it held counts as over, where the store can tell. */
+  loosen(holder: string): void {
+    for (const known of this.tasks.values()) {
+      if (known.holder !== holder || known.status !== 'IN_FLIGHT') continue
+      known.leaseUntil = Math.min(known.leaseUntil, this.measure)
+      known.leaseMs = Math.min(known.leaseMs, this.time.elapsed - known.leasedAt)
+      this.leases.set(known.token, { at: known.leasedAt, forMs: known.leaseMs })
+    }
   }
 
   /** Leases in force, of a lane or in all. */

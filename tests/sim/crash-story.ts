@@ -5,7 +5,7 @@ import { Callers } from './callers.ts'
 import { compare } from './compare.ts'
 import { Process } from './process.ts'
 import { recorder, type Traffic } from './recorder.ts'
-import type { StoreFault } from './scenario.ts'
+import type { StoreFault, StoreKind } from './scenario.ts'
 import { Server } from './server.ts'
 import { Stores } from './stores.ts'
 import { drain, VirtualTime } from './time.ts'
@@ -37,7 +37,7 @@ export interface Told {
   readonly acknowledged: number
 }
 
-export async function tell(store: 'memory' | 'sqlite', cut?: Cut): Promise<Told> {
+export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
   await warm()
   const time = new VirtualTime()
   const book = new Book(LIMITS, time)

@@ -16,7 +16,10 @@ export function enqueued(book: Book, tasks: readonly NewTask[], answers: readonl
     }
     const same = book.tasks.get(taskId)
     const keeper = key === null ? undefined : book.keeper(principal, key)
+    const { capacity = Number.POSITIVE_INFINITY } = book.limits
+    const room = capacity - book.live().length
     if (answer.outcome === 'stored') {
+      book.expect(room > 0, 'S17', () => `${taskId} was stored beyond ${capacity}`)
       // one that was purged meanwhile is new
       book.expect(!same || same.status === 'PURGED', 'S14', () => `${taskId} was stored twice`)
       book.expect(!keeper, 'S6', () => `${taskId} was stored, and ${keeper?.taskId} has its key`)
@@ -27,7 +30,10 @@ export function enqueued(book: Book, tasks: readonly NewTask[], answers: readonl
     } else if (answer.outcome === 'conflict') {
       const fits = keeper && keeper.fingerprint !== task.fingerprint && keeper.taskId === answer.taskId
       book.expect(!!fits, 'S6', () => `${taskId} is said to be in conflict with ${answer.taskId}`)
-    } else book.totals.refused++
+    } else {
+      book.expect(room <= 0, 'S17', () => `${taskId} was refused, and there is room for ${room}`)
+      book.totals.refused++
+    }
   }
 }
 
@@ -48,6 +54,7 @@ function add(book: Book, task: NewTask): void {
     fingerprint,
     orderKey,
     policyId: task.policy.policyId,
+    home: task.home,
     maxAttempts: task.policy.maxAttempts ?? Number.NaN,
     seq: book.nextSeq(),
     status: 'PENDING',
@@ -62,6 +69,8 @@ function add(book: Book, task: NewTask): void {
     parked: false,
     redriven: false,
     dueAt: measure + task.dueInMs,
+    dueElapsed: book.time.elapsed + task.dueInMs,
+    setAt: book.time.elapsed,
     floorAt: measure + serverMs,
     settledBy: 0,
   })

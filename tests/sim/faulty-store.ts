@@ -1,7 +1,9 @@
 /** The way from a process to its store: what fails before or after it was done, comes late, or never. */
 
-import type { TaskStore } from '../../js/stores/store.ts'
+import type { Hint, Step, TaskStore } from '../../js/stores/store.ts'
+import type { TabHint } from './browser.ts'
 import type { Gate } from './gate.ts'
+import type { Health } from './health.ts'
 import type { StoreFault } from './scenario.ts'
 import type { VirtualTime } from './time.ts'
 
@@ -23,20 +25,43 @@ export interface Way {
   readonly troubles: Trouble[]
   /** What becomes of the next hints. */
   readonly hints: { count: number; readonly ms: number }[]
+  readonly health: Health
   /** Kills the process. */
   crash(): void
+  /** A turn is asked for. */
+  asked?(step: Step): void
   /** A claim's answer has reached the process. */
   claimed(taskId: string, token: number): void
   /** The method of each call, in order. */
   called?(method: string): void
+  /** It has asked who is there. */
+  learned?(principal: string | null | undefined): void
+  /** A hint reaches the process. */
+  heard?(hint: Hint): void
 }
 
 const never = <T>(): Promise<T> => new Promise<T>(() => {})
 
-/** `hints` false: the store tells nobody anything, and is looked at each second. */
+/** What becomes of a message: it arrives, late or never. `hints` false: none ever does. */
+export function overChannel({ hints, health, time }: Way, isOpen: boolean, arrive: () => void): void {
+  const fate = hints[0]
+  if (fate && --fate.count <= 0) hints.shift()
+  if (isOpen && !fate) {
+    arrive()
+    return
+  }
+  health.trouble()
+  if (isOpen && fate && fate.ms > 0) time.after(fate.ms, arrive)
+}
+
+/** `hints` false: the store tells nobody anything, and is looked at each second; in a browser, only what is sure is heard. */
 export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskStore {
-  const { gate, time } = way
-  const later = (ms: number) => new Promise<void>((resolve) => time.after(ms, resolve))
+  const { gate, time, health } = way
+  const later = async (ms: number) => {
+    health.delayed++
+    await new Promise<void>((resolve) => time.after(ms, resolve))
+    health.delayed--
+  }
 
   const reach = async <T>(fault: StoreFault | undefined, ms: number, run: () => Promise<T>): Promise<T> => {
     if (fault === 'fail-before') throw new StoreDown('the store cannot be reached')
@@ -55,6 +80,7 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
     const trouble = way.troubles[0]
     if (trouble && --trouble.calls <= 0) way.troubles.shift()
     if (!trouble) return gate.answer(run())
+    health.trouble()
     if (trouble.fault === 'crash-before') {
       way.crash()
       return never()
@@ -68,14 +94,30 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
     return gate.answer(reach(trouble.fault, trouble.ms, run))
   }
 
-  const { homes } = store
+  /** What becomes of a hint. */
+  const deliver = (hint: Hint, listener: (hint: Hint) => void) => {
+    const arrive = () =>
+      gate.enter(() => {
+        way.heard?.(hint)
+        listener(hint)
+      })
+    if ((hint as TabHint).isSure) arrive()
+    else overChannel(way, hints, arrive)
+  }
+
+  const { homes, principals, pump, graceMs } = store
+  const looks = hints || graceMs !== undefined
   return {
     durability: store.durability,
-    idleCheckMs: hints ? store.idleCheckMs : 1_000,
+    idleCheckMs: looks ? store.idleCheckMs : 1_000,
+    ...(graceMs === undefined ? {} : { graceMs }),
     ...(store.configure ? { configure: (terms) => gate.alive && store.configure?.(terms) } : {}),
     enqueue: (tasks, lease) => call('enqueue', () => store.enqueue(tasks, lease)),
     turn: async (step) => {
+      way.asked?.(step)
+      const answered = health.claims(step.claim)
       const turn = await call('turn', () => store.turn(step))
+      answered(turn.claimed.length)
       for (const { task, lease } of turn.claimed) way.claimed(task.taskId, lease.token)
       return turn
     },
@@ -90,25 +132,39 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
     list: (filter) => call('list', () => store.list(filter)),
     attempts: (taskId, page) => call('attempts', () => store.attempts(taskId, page)),
     counts: () => call('counts', () => store.counts()),
-    ...(store.subscribe && hints
-      ? {
-          subscribe: (listener) =>
-            store.subscribe?.((hint) => {
-              const fate = way.hints[0]
-              if (fate && --fate.count <= 0) way.hints.shift()
-              if (!fate) gate.enter(() => listener(hint))
-              else if (fate.ms > 0) time.after(fate.ms, () => gate.enter(() => listener(hint)))
-            }) ?? (() => {}),
-        }
+    ...(store.subscribe && looks
+      ? { subscribe: (listener) => store.subscribe?.((hint) => deliver(hint, listener)) ?? (() => {}) }
       : {}),
     ...(homes
       ? {
           homes: {
             hold: (owner, forMs) => call('homes.hold', () => homes.hold(owner, forMs)),
             live: () => call('homes.live', () => homes.live()),
+            areHeard: homes.areHeard === true,
           },
         }
       : {}),
+    ...(principals
+      ? {
+          principals: {
+            current: async () => {
+              const principal = await call('principals.current', () => principals.current())
+              way.learned?.(principal)
+              return principal
+            },
+            switchTo: (principal) => call('principals.switchTo', () => principals.switchTo(principal)),
+          },
+        }
+      : {}),
+    ...(pump
+      ? {
+          pump: {
+            want: (principal, granted) => gate.alive && pump.want(principal, () => gate.enter(granted)),
+            release: () => gate.alive && pump.release(),
+          },
+        }
+      : {}),
+    ...(store.rest ? { rest: () => gate.alive && store.rest?.() } : {}),
     close: () => call('close', () => store.close()),
   }
 }

@@ -1,9 +1,11 @@
 /** The end of a world is a good one: faults are over, processes run, the server answers, everybody is visited. What holds then is liveness. */
 
-import { LEASE_MS } from '../../js/durable/turns.ts'
+import { LEASE_MS } from '../../js/durable/lease-terms.ts'
 import { close, resume, switchTo } from './acts.ts'
 import { compare } from './compare.ts'
+import type { Life, Process } from './process.ts'
 import { PRINCIPALS } from './scenario.ts'
+import { back, setNetwork } from './tab-acts.ts'
 import type { World } from './world.ts'
 
 const MINUTE_MS = 60_000
@@ -11,15 +13,17 @@ const MINUTE_MS = 60_000
 const VISIT_MS = 20 * MINUTE_MS
 /** Beyond two leases: a turn to come, and its answer. */
 const SLACK_MS = 1_000
-/** One attempt of another that was under way, and its own, each as slow as credentials can be. */
-const SERVED_MS = 10_000
+/** One after another: an attempt that was under way, one of each of the others, and its own, each as slow as credentials can be. */
+const SERVED_MS = 15_000
 const CLOSE_MS = 10_000
+/** Longest that anything stays frozen. */
+const FROZEN_MS = 61 * MINUTE_MS
 const HUNG = { fault: 'delay-before', calls: 1_000, ms: 86_400_000 } as const
 
 export async function finale(world: World): Promise<void> {
   const { book, server, time, callers } = world
   // who is frozen stays so as long as it was to
-  await world.until(time.elapsed + 2 * MINUTE_MS, () => world.processes.every(({ life }) => !life?.gate.frozen))
+  await world.until(time.elapsed + FROZEN_MS, () => world.processes.every(({ life }) => !life?.gate.frozen))
   if (book.violation) return
   book.note('-- finale')
   server.heal()
@@ -29,7 +33,10 @@ export async function finale(world: World): Promise<void> {
       process.life.way.hints.length = 0
     }
     await world.thaw(process)
+    if (process.life) revive(world, process, process.life)
   }
+  if (world.handover) setNetwork(world, true, true)
+  await world.rest()
   // what is on its way arrives, and one that was closing is given its time
   await world.until(time.elapsed + MINUTE_MS)
   await world.until(time.elapsed + MINUTE_MS, () => world.processes.every(({ life }) => !life?.closing))
@@ -52,9 +59,20 @@ export async function finale(world: World): Promise<void> {
   }
 }
 
+/** A tab is there, and looked at. */
+function revive(world: World, process: Process, life: Life): void {
+  back(world, process, life, 'cached')
+  life.page?.turn(false)
+}
+
 /** How long the store's clock stands still. */
 function behind({ stores }: World): number {
   return Math.min(MINUTE_MS, Math.max(0, -stores.offsetMs))
+}
+
+/** A machine sleeps, its clock is put back meanwhile, and so nobody has seen a step: all that waits does so for longer. */
+function unseen({ book, handover }: World): number {
+  return handover ? Math.min(FROZEN_MS, book.putBackMs) : 0
 }
 
 /** All processes are this principal's until its tasks have ended. */
@@ -67,7 +85,7 @@ async function visit(world: World, principal: (typeof PRINCIPALS)[number], lapse
     resume(life)
   }
   await world.rest()
-  const until = time.elapsed + VISIT_MS
+  const until = time.elapsed + VISIT_MS + unseen(world)
   await world.until(Math.min(until, lapsedAt), () => book.live(principal).length === 0)
   if (!book.violation && time.elapsed >= lapsedAt) await lapsed(world)
   await world.until(until, () => book.live(principal).length === 0)
@@ -76,10 +94,11 @@ async function visit(world: World, principal: (typeof PRINCIPALS)[number], lapse
 }
 
 /** L2: no lease that ran out long ago still holds its task. */
-async function lapsed({ book, time, stores }: World): Promise<void> {
+async function lapsed(world: World): Promise<void> {
+  const { book, time, stores } = world
   const { observer } = stores
   for (const { taskId, leasedAt, leaseMs } of book.live()) {
-    if (time.elapsed - leasedAt < leaseMs + 2 * LEASE_MS + MINUTE_MS) continue
+    if (time.elapsed - leasedAt < leaseMs + 2 * LEASE_MS + MINUTE_MS + unseen(world)) continue
     const row = await observer.get(taskId)
     const sinceMs = time.elapsed - leasedAt
     book.expect(
@@ -100,7 +119,8 @@ async function apart(world: World): Promise<void> {
   server.outage('https://b.test', VISIT_MS, { status: 503, latencyMs: 5, retryAfterS: 600 })
   const enqueue = (intent: string, origin: string) => {
     const body = JSON.stringify({ intent, principal: process.principal })
-    callers.enqueue(life, { intent, method: 'POST' }, life.queue.enqueue(`${origin}/orders`, { method: 'POST', body }))
+    const work = life.gate.run(() => life.queue.enqueue(`${origin}/orders`, { method: 'POST', body }))
+    callers.enqueue(life, { intent, method: 'POST' }, work)
   }
   for (const n of [1, 2, 3]) enqueue(`refused ${n}`, 'https://a.test')
   for (const n of [1, 2, 3]) enqueue(`held ${n}`, 'https://b.test')

@@ -3,10 +3,18 @@
  * no more, and one that is frozen acts on all of it at once when it thaws.
  */
 
+import type { Page } from './page.ts'
+
 export class Gate {
+  readonly #page: Page | undefined
   #alive = true
   #frozen = false
   #held: (() => void)[] = []
+
+  /** `page`: where what enters runs. */
+  constructor(page?: Page) {
+    this.#page = page
+  }
 
   get alive(): boolean {
     return this.#alive
@@ -16,10 +24,15 @@ export class Gate {
     return this.#frozen
   }
 
+  /** What is done there right now, whatever is held. */
+  run<T>(work: () => T): T {
+    return this.#page ? this.#page.run(work) : work()
+  }
+
   enter(work: () => void): void {
     if (!this.#alive) return
     if (this.#frozen) this.#held.push(work)
-    else work()
+    else this.run(work)
   }
 
   /** What the process sees of a promise. */

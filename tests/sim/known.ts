@@ -14,6 +14,8 @@ export interface Known {
   readonly fingerprint: string
   readonly orderKey: string | undefined
   readonly policyId: string
+  /** Who waits for it. */
+  readonly home: string | null
   maxAttempts: number
   seq: number
   status: TaskStatus | 'PURGED'
@@ -32,6 +34,9 @@ export interface Known {
   redriven: boolean
   /** Not before. */
   dueAt: number
+  /** The same in time that really passed, as a timer that was armed for it has it; and when that was set. */
+  dueElapsed: number
+  setAt: number
   /** Nor, whatever people order, before. */
   floorAt: number
   settledBy: number
@@ -39,6 +44,9 @@ export interface Known {
 
 export interface LaneHold {
   heldUntil: number
+  /** In time that really passed: until when it was to be held, and when that was said. */
+  untilElapsed: number
+  setAt: number
 }
 
 export type Order = Pick<Known, 'principal' | 'orderKey'>

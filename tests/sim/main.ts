@@ -4,11 +4,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { type Kind, scenarioOf } from './generate.ts'
 import { runScenario } from './run.ts'
-import type { Scenario } from './scenario.ts'
+import type { Scenario, StoreKind } from './scenario.ts'
 import { type Failure, runSeeds, type Tally } from './seeds.ts'
 import { shrink } from './shrink.ts'
 
-const USAGE = `npm run sim -- [--seeds N] [--first S] [--store memory|sqlite|both] [--no-hints] [--replay SEED] [--verbose]`
+const STORES: readonly StoreKind[] = ['memory', 'sqlite', 'tabs', 'indexeddb']
+const USAGE = `npm run sim -- [--seeds N] [--first S] [--store memory|sqlite|both|tabs|indexeddb] [--no-hints] [--replay SEED] [--verbose]`
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '500' },
@@ -34,8 +35,9 @@ function kinds(): readonly Kind[] {
   const hints = !values['no-hints']
   const { store } = values
   if (store === 'both') return (['memory', 'sqlite'] as const).map((each) => ({ store: each, hints }))
-  if (store === 'memory' || store === 'sqlite') return [{ store, hints }]
-  throw new RangeError(`--store: expected memory, sqlite or both, got ${store}`)
+  const kind = STORES.find((each) => each === store)
+  if (kind) return [{ store: kind, hints }]
+  throw new RangeError(`--store: expected ${STORES.join(', ')} or both, got ${store}`)
 }
 
 const nameOf = ({ store, hints }: Kind) => `${store}${hints ? '' : ', no hints'}`

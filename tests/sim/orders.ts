@@ -38,7 +38,7 @@ export function redriven(
     known.cancelRequested = false
     known.redriven = true
     known.seq = book.nextSeq()
-    known.dueAt = book.measure + spacingMs * count++
+    book.due(known, book.measure + spacingMs * count++)
     known.floorAt = Number.NEGATIVE_INFINITY
     known.maxAttempts = policies.find(({ policyId }) => policyId === known.policyId)?.maxAttempts ?? known.maxAttempts
   }
@@ -47,7 +47,8 @@ export function redriven(
 export function flushed(book: Book, lane: string | undefined): void {
   book.note('store flush')
   for (const known of book.tasks.values()) {
-    if (known.status === 'PENDING' && !known.parked && (lane === undefined || known.lane === lane)) bringForward(known)
+    if (known.status === 'PENDING' && !known.parked && (lane === undefined || known.lane === lane))
+      bringForward(book, known)
   }
 }
 
@@ -61,7 +62,7 @@ export function unparked(
     if ((principal !== undefined && known.principal !== principal) || (lane !== undefined && known.lane !== lane))
       continue
     known.parked = false
-    bringForward(known)
+    bringForward(book, known)
   }
 }
 
@@ -84,6 +85,6 @@ export function purged(
   book.expect(expected === count, 'S2', () => `${count} were purged where ${expected} fit`)
 }
 
-function bringForward(known: Known): void {
-  known.dueAt = Math.min(known.dueAt, known.floorAt)
+function bringForward(book: Book, known: Known): void {
+  book.due(known, Math.min(known.dueAt, known.floorAt))
 }

@@ -1,21 +1,22 @@
-/** A process of the world: one queue at a time, with its own clock, its own way to the store and to the server. */
+/** A process of the world, or a tab: one queue at a time, with its own clock, its own way to the store and to the server. */
 
 import { RetryQueue } from '../../js/index.ts'
 import type { RetryPolicy } from '../../js/policy.ts'
-import type { TaskStore } from '../../js/stores/store.ts'
 import type { Book } from './book.ts'
-import { faultyStore, type Way } from './faulty-store.ts'
+import { faultyStore, overChannel, type Way } from './faulty-store.ts'
 import { Gate } from './gate.ts'
+import { Health } from './health.ts'
+import { Page } from './page.ts'
 import type { ProcessSpec } from './scenario.ts'
 import { Sends } from './sends.ts'
 import type { Server } from './server.ts'
+import { type Connection, KEEP_MS } from './stores.ts'
 import type { VirtualTime } from './time.ts'
 import type { Breaking } from './world.ts'
 
 export const START: number = Date.UTC(2030, 0, 1)
 const SLOW_EVERY = 2
 const SLOW_MS = 3_000
-const MONTH_MS = 30 * 86_400_000
 
 const POLICIES: readonly RetryPolicy[] = [
   { policyId: 'few', maxAttempts: 2, initialDelayMs: 200 },
@@ -31,9 +32,14 @@ export interface Surroundings {
   readonly server: Server
   readonly hints: boolean
   /** A store as a process opens it, right behind what records it. */
-  connect(owner: string): { readonly store: TaskStore; readonly letGo: () => void }
+  connect(owner: string, page: Page | undefined): Connection
+  /** Processes are tabs of one browser. */
+  readonly network?: Network
+  /** How wrong the clock is that all share. */
+  readonly skewMs?: () => number
   readonly concurrency: number
   readonly perOrigin: number
+  readonly capacity?: number
   readonly breaking: Breaking
 }
 
@@ -43,12 +49,24 @@ export interface Life {
   readonly gate: Gate
   readonly way: Way
   readonly sends: Sends
+  readonly health: Health
+  /** Of a tab. */
+  readonly page: Page | undefined
   readonly letGo: () => void
   /** Its chunks are loaded, which takes time of no clock: from here on it is the world's. */
   readonly started: Promise<void>
   /** The store could not be opened: what it takes is in memory. */
   inMemory: boolean
   closing: boolean
+  /** It was told that it is frozen, left or thrown away, and has not been told that it is back. */
+  putAway: boolean
+}
+
+/** Of a browser. */
+export interface Network {
+  online: boolean
+  /** Whether the browser knows. */
+  told: boolean
 }
 
 export class Process {
@@ -72,17 +90,21 @@ export class Process {
 
   /** The queue, where there is one that can be asked something. */
   get ready(): Life | undefined {
-    return this.life && !this.life.gate.frozen && !this.life.closing ? this.life : undefined
+    const { life } = this
+    return life && !life.gate.frozen && !life.closing && !life.putAway ? life : undefined
   }
 
   /** undefined: it runs already. */
   open(): Life | undefined {
     if (this.life) return undefined
-    const { time, book, server, seed, concurrency, perOrigin, breaking } = this.#world
+    const { time, book, server, seed, concurrency, perOrigin, breaking, network, capacity } = this.#world
     const owner = `${this.name}.${++this.#lives}`
-    const gate = new Gate()
-    const { store, letGo } = this.#world.connect(owner)
-    const sends = new Sends(book, this, owner)
+    const page = network && new Page()
+    if (page) page.navigator.onLine = network.online || !network.told
+    const gate = new Gate(page)
+    const { store, letGo } = this.#world.connect(owner, page)
+    const sends = new Sends(book, this, owner, network)
+    const health = new Health()
     let loaded = (): void => {}
     const started = new Promise<void>((resolve) => {
       loaded = resolve
@@ -92,51 +114,57 @@ export class Process {
       time,
       troubles: [],
       hints: [],
+      health,
       crash: () => this.crash(),
       called: (method) => {
         book.note(() => `${owner} asks ${method}`)
         this.onCall(way)
         loaded()
       },
-      claimed: (taskId, token) => sends.granted(taskId, token),
-    }
-    const clock = {
-      now: () => START + time.elapsed + this.offsetMs,
-      monotonic: () => time.elapsed,
-      after: (delayMs: number, wake: () => void) => {
-        let armed = true
-        const disarm = time.after(delayMs, () => gate.enter(() => armed && wake()))
-        return () => {
-          armed = false
-          disarm()
-        }
+      asked: ({ claim }) => {
+        const isAway = claim !== null && life.putAway
+        book.expect(!isAway, 'L3', () => `${owner} asks for work, and was put away`)
       },
+      claimed: (taskId, token) => sends.granted(taskId, token),
+      learned: (principal) => sends.follow(principal),
+      heard: ({ kind }) => kind === 'principal' && sends.follow(book.session),
+    }
+    if (page) page.overChannel = (arrive) => overChannel(way, this.#world.hints, () => queueMicrotask(arrive))
+    const skewMs = this.#world.skewMs ?? (() => 0)
+    const clock = {
+      now: () => START + time.elapsed + this.offsetMs + skewMs(),
+      monotonic: () => time.elapsed,
+      after: (delayMs: number, wake: () => void) => timer(time, gate, page, delayMs, wake),
     }
     const send: typeof fetch = (input, init) => sends.fetch(server, gate, String(input), init)
-    const queue = new RetryQueue({
-      name: owner,
-      principal: this.principal,
-      store: faultyStore(store, way, this.#world.hints),
-      persist: this.spec.persist,
-      concurrency,
-      concurrencyPerOrigin: perOrigin,
-      policy: { initialDelayMs: 500, maxAttempts: 5, attemptTimeoutMs: 20_000 },
-      policies: POLICIES,
-      retention: { terminalMs: MONTH_MS, deadLetterMs: MONTH_MS },
-      // now and then they take their time
-      credentials: ({ principal, taskId, attemptNumber }) =>
-        new Promise((resolve) => {
-          const give = () => resolve({ authorization: `Bearer ${principal}` })
-          const slow = hash(`${taskId} ${attemptNumber}`) % SLOW_EVERY === 0
-          clock.after(slow ? SLOW_MS : 0, give)
-        }),
-      fetch: breaking.fetch?.(send) ?? send,
-      preload: 'never',
-      clock: breaking.clock?.(clock) ?? clock,
-      seed: BigInt((Math.imul(seed, 0x9e3779b1) ^ Math.imul(hash(owner), 0x85ebca6b)) >>> 0),
-    })
-    queue.ready.then(loaded)
-    const life: Life = { queue, gate, way, sends, letGo, started, inMemory: false, closing: false }
+    const make = () =>
+      new RetryQueue({
+        name: owner,
+        principal: this.principal,
+        store: faultyStore(store, way, this.#world.hints),
+        persist: this.spec.persist,
+        concurrency,
+        concurrencyPerOrigin: perOrigin,
+        ...(capacity === undefined ? {} : { capacity }),
+        policy: { initialDelayMs: 500, maxAttempts: 5, attemptTimeoutMs: 20_000 },
+        policies: POLICIES,
+        retention: { terminalMs: KEEP_MS, deadLetterMs: KEEP_MS },
+        // now and then they take their time
+        credentials: ({ principal, taskId, attemptNumber }) =>
+          new Promise((resolve) => {
+            const give = () => resolve({ authorization: `Bearer ${principal}` })
+            const slow = hash(`${taskId} ${attemptNumber}`) % SLOW_EVERY === 0
+            time.after(slow ? SLOW_MS : 0, () => gate.enter(give))
+          }),
+        fetch: breaking.fetch?.(send) ?? send,
+        preload: 'never',
+        clock: breaking.clock?.(clock) ?? clock,
+        seed: BigInt((Math.imul(seed, 0x9e3779b1) ^ Math.imul(hash(owner), 0x85ebca6b)) >>> 0),
+      })
+    const queue = gate.run(make)
+    gate.run(() => queue.ready).then(loaded)
+    const state = { inMemory: false, closing: false, putAway: false }
+    const life: Life = { queue, gate, way, sends, health, page, letGo, started, ...state }
     queue.on('degraded', ({ code, message }) => {
       book.note(() => `${owner} degraded ${code}: ${message}`)
       if (code === 'storage_unavailable' && message.includes('cannot be opened')) life.inMemory = true
@@ -148,11 +176,16 @@ export class Process {
   }
 
   crash(): void {
-    const { life } = this
-    if (!life) return
-    this.life = undefined
+    if (!this.life) return
     this.#world.book.totals.crashes++
     this.#world.book.note(`${this.name} crashes`)
+    this.end(this.life)
+  }
+
+  /** It is gone from one moment to the next. */
+  end(life: Life): void {
+    if (this.life !== life) return
+    this.life = undefined
     life.gate.kill()
     // its connection is gone with it, as soon as what it asked last is over
     queueMicrotask(life.letGo)
@@ -164,6 +197,32 @@ export class Process {
     this.life = undefined
     life.gate.kill()
     life.letGo()
+  }
+}
+
+/** A timer of a process; of a tab that is hidden, it comes late. */
+function timer(time: VirtualTime, gate: Gate, page: Page | undefined, delayMs: number, wake: () => void): () => void {
+  let armed = true
+  let disarm = (): void => {}
+  const ring = () => gate.enter(() => armed && wake())
+  const due = () => {
+    const lateMs = page?.lateBy(time.elapsed) ?? 0
+    if (!page || lateMs === 0) return ring()
+    const once = () => {
+      disarm()
+      ring()
+    }
+    const disarmLate = time.after(lateMs, once)
+    const forget = page.keepBack(once)
+    disarm = () => {
+      disarmLate()
+      forget()
+    }
+  }
+  disarm = time.after(delayMs, due)
+  return () => {
+    armed = false
+    disarm()
   }
 }
 

@@ -6,6 +6,7 @@
 import type { Enqueued, NewTask, TaskStore } from '../../js/stores/store.ts'
 import type { Book } from './book.ts'
 import { enqueued } from './enqueues.ts'
+import type { Principal } from './known.ts'
 import { cancelled, flushed, purged, redriven, unparked } from './orders.ts'
 import { turned } from './turns.ts'
 
@@ -30,10 +31,11 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
       },
     )
   }
-  const { homes } = store
+  const { homes, principals, pump, graceMs } = store
   return {
     durability: 'strict',
     idleCheckMs: store.idleCheckMs,
+    ...(graceMs === undefined ? {} : { graceMs }),
     ...(store.configure ? { configure: (terms) => store.configure?.(terms) } : {}),
     enqueue: (tasks: readonly NewTask[], lease) =>
       told(store.enqueue(tasks, lease), (answers: readonly Enqueued[]) => enqueued(book, tasks, answers)),
@@ -52,8 +54,39 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
     counts: () => told(store.counts()),
     ...(store.subscribe ? { subscribe: (listener) => store.subscribe?.(listener) ?? (() => {}) } : {}),
     ...(homes
-      ? { homes: { hold: (home, forMs) => told(homes.hold(home, forMs)), live: () => told(homes.live()) } }
+      ? {
+          homes: {
+            hold: (home, forMs) => told(homes.hold(home, forMs)),
+            live: () => told(homes.live()),
+            areHeard: homes.areHeard === true,
+          },
+        }
       : {}),
+    ...(principals
+      ? {
+          principals: {
+            current: () => told(principals.current()),
+            // before anybody hears of it
+            switchTo: (principal) => {
+              switched(book, owner, principal)
+              return told(principals.switchTo(principal))
+            },
+          },
+        }
+      : {}),
+    ...(pump ? { pump } : {}),
+    ...(store.rest ? { rest: () => rested(store, book, owner) } : {}),
     close: () => store.close(),
   }
+}
+
+function switched(book: Book, owner: string, principal: string | null): void {
+  book.note(() => `${owner} says that ${principal} is there`)
+  book.session = principal as Principal | null
+}
+
+function rested(store: TaskStore, book: Book, owner: string): void {
+  book.note(() => `${owner} lets go`)
+  store.rest?.()
+  book.loosen(owner)
 }

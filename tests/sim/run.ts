@@ -18,6 +18,7 @@ export async function runScenario(
   { breaking, traced = false }: { readonly breaking?: Breaking; readonly traced?: boolean } = {},
 ): Promise<Outcome> {
   await warm()
+  const mend = breaking?.code?.()
   const world = new World(scenario, breaking)
   world.book.traced = traced
   try {
@@ -25,6 +26,7 @@ export async function runScenario(
     if (!world.book.violation) await finale(world)
   } finally {
     await world.end()
+    mend?.()
   }
   const { violation, totals, trace } = world.book
   return { violation, events: world.events, totals, trace }

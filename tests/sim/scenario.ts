@@ -3,13 +3,18 @@
  * be left out and the rest stays as it was.
  */
 
+/** 'tabs': in memory, dressed as a browser's; 'indexeddb': the browser's own, with tabs just the same. */
+export type StoreKind = 'memory' | 'sqlite' | 'tabs' | 'indexeddb'
+
 export interface Scenario {
   readonly seed: number
-  readonly store: 'memory' | 'sqlite'
-  /** false: no process hears of another but by looking. */
+  readonly store: StoreKind
+  /** false: no process hears of another but by looking; in a browser: but by locks. */
   readonly hints: boolean
   readonly concurrency: number
   readonly perOrigin: number
+  /** @default 10_000 */
+  readonly capacity?: number
   readonly processes: readonly ProcessSpec[]
   readonly steps: readonly Step[]
 }
@@ -68,6 +73,16 @@ export type Act =
   | { readonly do: 'freeze'; readonly p: number; readonly forMs: number }
   | { readonly do: 'clock'; readonly p: number; readonly byMs: number }
   | { readonly do: 'storeClock'; readonly byMs: number }
+  /** A tab is looked at no more, or again. */
+  | { readonly do: 'hide' | 'show'; readonly p: number }
+  /** A tab is frozen, and told so before; 'cached': it is left, and kept for the way back. `backFirst`: told that it is back before anything else comes. */
+  | { readonly do: 'suspend' | 'cached'; readonly p: number; readonly forMs: number; readonly backFirst: boolean }
+  /** A tab is left or closed, and runs on for a moment. */
+  | { readonly do: 'leave'; readonly p: number; readonly lingerMs: number }
+  /** All tabs; `told` false: the browser notices nothing. */
+  | { readonly do: 'network'; readonly online: boolean; readonly told: boolean }
+  /** Of the machine, with all that is on it. */
+  | { readonly do: 'sleep'; readonly forMs: number }
   /** The next `calls` calls of this process to its store. */
   | {
       readonly do: 'storeFault'

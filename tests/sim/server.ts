@@ -75,7 +75,6 @@ export class Server {
     }
     return new Promise((resolve, reject) => {
       const abort = () => reject(signal?.reason)
-      if (signal?.aborted) return abort()
       signal?.addEventListener('abort', abort, { once: true })
       this.#time.after(answer.latencyMs, () => {
         const name = `${principal} ${key}`

@@ -1,4 +1,4 @@
-/** The store of a world: one object in memory, or one file that every process opens for itself. */
+/** The store of a world: one object in memory, bare or dressed as a browser's, or a file or database that every process opens for itself. */
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,34 +6,62 @@ import { join } from 'node:path'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import type { TaskStore } from '../../js/stores/store.ts'
+import { Browser } from './browser.ts'
+import type { Locks } from './locks.ts'
+import { Page } from './page.ts'
 import { START } from './process.ts'
+import { Realm } from './realm.ts'
+import type { StoreKind } from './scenario.ts'
 import type { VirtualTime } from './time.ts'
 
 /** A file system in memory, where there is one: what is simulated is not the disk. */
 const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
-const ROOM = { retention: { terminalMs: 30 * 86_400_000, deadLetterMs: 30 * 86_400_000 } }
+/** Longer than any world, and any step of its clocks. */
+export const KEEP_MS: number = 1_000 * 365 * 86_400_000
+const ROOM = { retention: { terminalMs: KEEP_MS, deadLetterMs: KEEP_MS } }
+
+/** What tabs have in common. */
+export interface Tabs {
+  readonly locks: Locks
+  connect(page: Page): Connection
+  /** Names of locks. */
+  pumpOf(principal: string | null): string
+  homeOf(owner: string): string
+}
+
+export interface Connection {
+  readonly store: TaskStore
+  readonly letGo: () => void
+}
 
 export class Stores {
   /** For looking only. */
   readonly observer: TaskStore
   /** How wrong the store's clock is. */
   offsetMs = 0
+  /** Of tabs. */
+  readonly tabs: Tabs | undefined
   readonly #open: () => TaskStore
   readonly #shared: boolean
   readonly #opened: TaskStore[] = []
   readonly #folder: string | undefined
 
   /** `idleCheckMs`: how often a file is looked at unasked. */
-  constructor(kind: 'memory' | 'sqlite', time: VirtualTime, idleCheckMs = 1_000) {
+  constructor(kind: StoreKind, time: VirtualTime, idleCheckMs = 1_000) {
     const clock = {
       now: () => START + time.elapsed + this.offsetMs,
       monotonic: () => time.elapsed,
       after: () => () => {},
     }
-    this.#shared = kind === 'memory'
-    if (this.#shared) {
+    this.#shared = kind !== 'sqlite'
+    if (kind === 'indexeddb') {
+      const realm = new Realm({ clock, ...ROOM })
+      this.#open = () => realm.connect(new Page()).store
+      this.tabs = realm
+    } else if (this.#shared) {
       const store = memoryStore({ clock, ...ROOM })
       this.#open = () => store
+      this.tabs = kind === 'tabs' ? new Browser(store) : undefined
     } else {
       this.#folder = mkdtempSync(join(FOLDER, 'redrive-sim-'))
       const path = join(this.#folder, 'tasks.db')
@@ -42,7 +70,9 @@ export class Stores {
     this.observer = this.connect().store
   }
 
-  connect(): { readonly store: TaskStore; readonly letGo: () => void } {
+  /** `page`: the tab, where there are tabs. */
+  connect(page?: Page): Connection {
+    if (this.tabs && page) return this.tabs.connect(page)
     const store = this.#open()
     if (!this.#shared) this.#opened.push(store)
     return { store, letGo: () => void store.close() }

@@ -46,6 +46,14 @@ function settled(
   const success = next.kind === 'succeeded'
   const repeats = known.settledBy === token || (success && known.status === 'SUCCEEDED')
   const what = () => `token ${token} settles ${taskId}, which is ${known.status} under ${known.token}: ${said}`
+  const lease = book.leases.get(token)
+  const endedAt = book.ended.get(token)
+  const late = lease && endedAt !== undefined ? endedAt - lease.at - lease.forMs : 0
+  book.expect(
+    success || !book.limits.isFenced || late <= 0,
+    'S4',
+    () => `${what()}; its attempt ended ${late} ms after its lease`,
+  )
   if (said === 'cancelled' && known.status === 'CANCELLED') return
   if (said === 'repeated' || said === 'stale') {
     const fits = said === 'repeated' ? repeats : !repeats && !success && (!holds || book.isLoose(known))
@@ -53,6 +61,7 @@ function settled(
     return
   }
   book.expect(!repeats, 'S14', what)
+  book.expect(!book.running.has(token), 'S4', () => `${what()}; its attempt goes on`)
   book.expect(holds || success, 'S4', what)
   book.expect((said === 'cancelled') === (known.cancelRequested && holds && !success), 'S8', what)
   known.settledBy = token
@@ -62,7 +71,7 @@ function settled(
   else if (next.kind === 'exhausted') known.status = 'EXHAUSTED'
   else {
     known.status = 'PENDING'
-    known.dueAt = book.measure + next.delayMs
+    book.due(known, book.measure + next.delayMs)
     known.floorAt = book.measure + (next.serverMs ?? 0)
     known.parked = next.kind === 'release' && next.park === true
     if (next.kind === 'release' && next.refund && known.refunds < MOST_REFUNDS) {
@@ -110,6 +119,9 @@ function claimed(
     'S16',
     () => `${taskId} of ${known.principal} was claimed for ${principal}`,
   )
+  const { session } = book
+  const isThere = session === undefined || session === known.principal
+  book.expect(isThere, 'S16', () => `${taskId} of ${known.principal} was claimed, and ${session} is there`)
   book.expect(task.idempotencyKey === known.key, 'S5', () => `${taskId} has another key: ${task.idempotencyKey}`)
   book.expect(!known.cancelRequested, 'S8', () => `${taskId} was claimed, and its end was asked for`)
   book.expect(!known.parked, 'S8', () => `${taskId} was claimed, and is parked`)
@@ -134,4 +146,6 @@ function lease(book: Book, known: Known, forMs: number): void {
   known.leasedAt = book.time.elapsed
   known.leaseMs = forMs
   book.leases.set(known.token, { at: book.time.elapsed, forMs })
+  // it died while it was given this
+  if (book.gone.has(known.holder)) book.loosen(known.holder)
 }

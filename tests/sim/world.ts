@@ -6,7 +6,9 @@ import { acting } from './acts.ts'
 import { Book } from './book.ts'
 import { Callers } from './callers.ts'
 import { compare } from './compare.ts'
-import { Process } from './process.ts'
+import { Handover } from './handover.ts'
+import type { Page } from './page.ts'
+import { type Network, Process } from './process.ts'
 import { recorder, type Traffic } from './recorder.ts'
 import type { Scenario, Step } from './scenario.ts'
 import { Server } from './server.ts'
@@ -15,12 +17,15 @@ import { drain, VirtualTime } from './time.ts'
 
 /** More than any world needs: one that goes on beyond it does not come to rest. */
 const MOST_EVENTS = 60_000
+const MOST_TASKS = 10_000
 
 /** Makes something wrong, to see whether that is noticed. */
 export interface Breaking {
   readonly store?: (store: TaskStore) => TaskStore
   readonly clock?: (clock: Clock) => Clock
   readonly fetch?: (send: typeof fetch) => typeof fetch
+  /** Changes code for the length of a world; returns what changes it back. */
+  readonly code?: () => () => void
 }
 
 export class World {
@@ -31,23 +36,37 @@ export class World {
   readonly callers: Callers
   readonly stores: Stores
   readonly processes: readonly Process[]
+  readonly network: Network = { online: true, told: true }
+  /** Where processes are tabs. */
+  readonly handover: Handover | undefined
   events = 0
   readonly #traffic: Traffic = { calls: 0 }
 
   constructor(scenario: Scenario, breaking: Breaking = {}) {
-    const { concurrency, perOrigin, seed, hints } = scenario
+    const { concurrency, perOrigin, seed, hints, capacity = MOST_TASKS } = scenario
     this.scenario = scenario
-    this.book = new Book({ total: concurrency, perLane: perOrigin }, this.time)
+    const isFenced = scenario.store === 'tabs' || scenario.store === 'indexeddb'
+    this.book = new Book({ total: concurrency, perLane: perOrigin, capacity, isFenced }, this.time)
     this.server = new Server(this.book, this.time)
     this.callers = new Callers(this.book, this.server)
     this.stores = new Stores(scenario.store, this.time)
     const { time, book, server, stores } = this
-    const connect = (owner: string) => {
-      const { store, letGo } = stores.connect()
-      return { store: recorder(breaking.store?.(store) ?? store, book, owner, this.#traffic), letGo }
+    const connect = (owner: string, page?: Page) => {
+      const { store, letGo } = stores.connect(page)
+      const gone = () => {
+        letGo()
+        if (!page) return
+        book.gone.add(owner)
+        book.loosen(owner)
+      }
+      return { store: recorder(breaking.store?.(store) ?? store, book, owner, this.#traffic), letGo: gone }
     }
-    const surroundings = { seed, time, book, server, hints, connect, concurrency, perOrigin, breaking }
+    const { tabs } = stores
+    const tabbed = tabs && { network: this.network, skewMs: () => stores.offsetMs }
+    const given = { seed, time, book, server, hints, connect, concurrency, perOrigin, capacity, breaking }
+    const surroundings = { ...given, ...tabbed }
     this.processes = scenario.processes.map((spec, i) => new Process(`p${i}`, spec, surroundings))
+    this.handover = tabs && new Handover(this.book, tabs, this)
   }
 
   /** Goes through the steps. */
@@ -84,6 +103,7 @@ export class World {
   /** Lets happen what needs no time. */
   async rest(): Promise<void> {
     await drain(() => this.#traffic.calls > 0)
+    this.handover?.check()
     if (++this.events > MOST_EVENTS) this.book.fail('L1', `${MOST_EVENTS} events, and no end`)
   }
 

@@ -6,7 +6,7 @@ import type { Breaking } from './world.ts'
 const HOUR_MS = 3_600_000
 
 /** The store, but for some of its methods. */
-function but(store: TaskStore, changed: Partial<TaskStore>): TaskStore {
+export function but(store: TaskStore, changed: Partial<TaskStore>): TaskStore {
   return new Proxy(store, {
     get(_, name) {
       const value: unknown = Reflect.get(name in changed ? changed : store, name)
@@ -32,6 +32,8 @@ export interface Wrong {
   readonly what: string
   /** What should notice it; others may as well. */
   readonly breaks: string
+  /** Where it shows. @default true */
+  readonly hints?: boolean
   readonly breaking: Breaking
 }
 

@@ -27,7 +27,8 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
   const mostOf = bounds(claim)
   const taken = new Map<Lane, number>()
   const homes = new Set(claim.skipHomes)
-  const isOurs = ({ given: { home } }: Row) => home === null || home === owner || !homes.has(home)
+  const isOurs = ({ given: { home } }: Row) =>
+    home === owner || (claim.ownHomeOnly !== true && (home === null || !homes.has(home)))
   const isWanted = (row: Row): boolean =>
     row.dueAt !== null &&
     row.dueAt <= now &&

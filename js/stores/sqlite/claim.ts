@@ -98,9 +98,8 @@ export function boundsOf({ lanes, bounds = [] }: Claim): ReadonlyMap<string, num
   return new Map((lanes === 'any' ? bounds : lanes).map(({ lane, max }) => [lane, max]))
 }
 
-function headOf(tx: Transaction, owner: string, { skipHomes }: Claim, lane: string): TaskRow | undefined {
-  const homes = JSON.stringify(skipHomes.filter((home) => home !== owner))
-  const ours = skipHomes.length > 0 ? 'AND (home IS NULL OR home NOT IN (SELECT value FROM json_each(?)))' : ''
+function headOf(tx: Transaction, owner: string, claim: Claim, lane: string): TaskRow | undefined {
+  const [ours, ...values] = oursOf(owner, claim)
   let priority = highestPriority(tx, lane, Number.POSITIVE_INFINITY)
   while (priority !== undefined) {
     const head = tx.database.one<TaskRow>(
@@ -109,12 +108,20 @@ function headOf(tx: Transaction, owner: string, { skipHomes }: Claim, lane: stri
       lane,
       priority,
       tx.now,
-      ...(ours === '' ? [] : [homes]),
+      ...values,
     )
     if (head) return head
     priority = highestPriority(tx, lane, priority)
   }
   return undefined
+}
+
+/** A condition, and its value where it has one. */
+function oursOf(owner: string, { skipHomes, ownHomeOnly }: Claim): [string, ...string[]] {
+  if (ownHomeOnly) return ['AND home = ?', owner]
+  if (skipHomes.length === 0) return ['']
+  const homes = JSON.stringify(skipHomes.filter((home) => home !== owner))
+  return ['AND (home IS NULL OR home NOT IN (SELECT value FROM json_each(?)))', homes]
 }
 
 function highestPriority(tx: Transaction, lane: string, below: number): number | undefined {

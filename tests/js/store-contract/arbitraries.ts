@@ -156,8 +156,13 @@ export const claims: fc.Arbitrary<Claim> = fc
     bounds: fc.option(limited.map(unique), { nil: undefined }),
     principal: principals,
     skipHomes: often<readonly string[]>([], ['home']),
+    ownHomeOnly: often(false, true),
   })
-  .map(({ bounds, ...claim }) => ({ ...claim, ...(bounds ? { bounds } : {}) }))
+  .map(({ bounds, ownHomeOnly, ...claim }) => ({
+    ...claim,
+    ...(bounds ? { bounds } : {}),
+    ...(ownHomeOnly ? { ownHomeOnly } : {}),
+  }))
 
 export const terms = fc.record({
   capacity: fc.integer({ min: 1, max: 12 }),

@@ -158,6 +158,16 @@ export function claimRules(open: Open): void {
     expect(idsOf(home.claimed)).toEqual([idOf(1)])
   })
 
+  test('a claim of own tasks alone takes none of another home, nor of none', async () => {
+    const { add, turn } = await setup(open)
+    await add({ home: 'tab', priority: -1 }, { home: 'gone' }, {}, { home: 'tab', origin: OTHER, dueInMs: 500 })
+    const claim = claimOf({ ownHomeOnly: true })
+    expect(await turn({ owner: 'nobody', claim })).toMatchObject({ claimed: [], blockedByLimit: false, nextInMs: 500 })
+    const home = await turn({ owner: 'tab', claim })
+    expect([idsOf(home.claimed), home.blockedByLimit, home.nextInMs]).toEqual([[idOf(1)], false, 500])
+    expect(await turn({ owner: 'tab', claim: { ...claim, total: 1 } })).toMatchObject({ blockedByLimit: false })
+  })
+
   test('S8 a due task past its deadline, or without an attempt left, ends, and the next is claimed', async () => {
     const { add, turn } = await setup(open)
     await add({ attemptNumber: 5 }, { deadlineInMs: -1, deadlineReason: 'expired' }, {})

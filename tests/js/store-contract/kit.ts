@@ -1,5 +1,5 @@
 // What the tests of the store contract share: a store on a clock that stands still, tasks, and the words for a step.
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type { Clock } from '../../../js/clock.ts'
 import {
   type Claim,
@@ -165,3 +165,17 @@ export async function setup(open: Open, terms: Partial<StoreTerms> = {}): Promis
 export const idsOf = (claimed: Turn['claimed']): readonly string[] => claimed.map(({ task }) => task.taskId)
 
 export const ZERO = { pending: 0, inFlight: 0, succeeded: 0, exhausted: 0, cancelled: 0, purged: 0, bytes: 0 }
+
+/** What locks, or other tabs, have to do first. */
+export async function becomes<T>(read: () => T | Promise<T>, wanted: T): Promise<void> {
+  for (const until = Date.now() + 10_000; ; ) {
+    const seen = await read()
+    try {
+      expect(seen).toEqual(wanted)
+      return
+    } catch (error) {
+      if (Date.now() > until) throw error
+    }
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}

@@ -1,6 +1,18 @@
 import { expect, test } from 'vitest'
 import { CLOCK_STEP_MS, SWEEP } from '../../../js/stores/store.ts'
-import { claimOf, idOf, LEASE_MS, NOT_RETRYABLE, type Open, OTHER, retryIn, SUCCEEDED, setup, ZERO } from './kit.ts'
+import {
+  becomes,
+  claimOf,
+  idOf,
+  LEASE_MS,
+  NOT_RETRYABLE,
+  type Open,
+  OTHER,
+  retryIn,
+  SUCCEEDED,
+  setup,
+  ZERO,
+} from './kit.ts'
 
 /** What time does: deadlines, retention, a clock that steps, homes. And what others hear of a step. */
 export function timeRules(open: Open): void {
@@ -118,16 +130,17 @@ export function timeRules(open: Open): void {
     const [held, other] = await claim()
     if (!held || !other) throw new Error('two are due')
     await settle(other.lease, retryIn(2_000, { serverMs: 2_000 }), { holdLaneForMs: 3_000 })
-    if (store.homes) await store.homes.hold('tab', 500)
+    const homes = store.homes?.areHeard ? undefined : store.homes
+    await homes?.hold('tab', 500)
     pass(-(CLOCK_STEP_MS + 1))
     expect(await turn({ claim: claimOf() })).toMatchObject({ now: clock.now(), claimed: [], nextInMs: 1_000 })
     expect((await get(idOf(1))).deadlineAt).toBe(clock.now() + 40_000)
     expect((await turn()).lanes.find(({ lane }) => lane === OTHER)).toMatchObject({ heldForMs: 3_000, nextInMs: 3_000 })
     expect(await store.flush()).toBe(1)
     expect((await get(idOf(3))).dueAt).toBe(clock.now() + 2_000)
-    if (store.homes) expect(await store.homes.live()).toEqual(['tab'])
+    if (homes) expect(await homes.live()).toEqual(['tab'])
     pass(500)
-    if (store.homes) expect(await store.homes.live()).toEqual([])
+    if (homes) expect(await homes.live()).toEqual([])
     pass(LEASE_MS - 501)
     expect((await turn()).ended).toEqual([])
     pass(1)
@@ -166,7 +179,7 @@ export function timeRules(open: Open): void {
   test('L3 a home lives as long as it said, or until it says no longer', async () => {
     const { store, pass } = await setup(open)
     const { homes } = store
-    if (!homes) return
+    if (!homes || homes.areHeard) return
     await homes.hold('b', 1_000)
     await homes.hold('a', 2_000)
     expect(await homes.live()).toEqual(['a', 'b'])
@@ -174,6 +187,19 @@ export function timeRules(open: Open): void {
     expect(await homes.live()).toEqual(['a'])
     await homes.hold('a', 0)
     expect(await homes.live()).toEqual([])
+  })
+
+  test('L3 a home that is heard lives until it is let go, however long it said', async () => {
+    const { store, pass } = await setup(open)
+    const { homes } = store
+    if (!homes?.areHeard) return
+    await homes.hold('b', 1_000)
+    await homes.hold('a', 1_000)
+    await homes.hold('a', 1_000)
+    pass(2_000)
+    expect(await homes.live()).toEqual(['a', 'b'])
+    await homes.hold('a', 0)
+    await becomes(() => homes.live(), ['b'])
   })
 
   test('L3 others hear of what became due, ended, or is to end', async () => {

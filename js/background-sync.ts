@@ -1,0 +1,209 @@
+/**
+ * Delivery while no page is open, in browsers with Background Sync (Chromium's): a page asks for a sync while tasks wait, and
+ * its service worker, woken by the browser once there is a network, sends them.
+ *
+ * Nothing depends on it: without it, or where the browser refuses, tasks are sent by the next page that is open. It never
+ * ends a task: what a sync leaves stays in the store as it was.
+ */
+
+import { check, int, object, type Rules } from './check.ts'
+import { whenIdle } from './clock.ts'
+import { RedriveError } from './errors.ts'
+import type { Host } from './host.ts'
+import { internalsOf } from './internals.ts'
+import type { RetryQueue } from './queue.ts'
+import type { DegradedCode } from './types.ts'
+
+export interface BackgroundSyncOptions {
+  /** In a page: whose service worker is to be woken. @default the page's own, `navigator.serviceWorker.ready` */
+  readonly registration?: ServiceWorkerRegistration
+  /**
+   * In a service worker: how long one sync may work, in ms, before what is left is handed back to the browser, which ends
+   * a sync by itself after 5 minutes. 1_000..=300_000. @default 240_000
+   */
+  readonly drainMs?: number
+}
+
+const RULES: Rules<BackgroundSyncOptions> = { registration: object, drainMs: int(1_000, 300_000) }
+const DRAIN_MS = 240_000
+/** A failing server makes many retries; an unfinished sync is repeated by the browser, so asking once a minute is plenty. */
+const ASK_AGAIN_MS = 60_000
+const LOOK_MS = 1_000
+/** A look may fall into a turn of the store, while which nothing has a next moment. */
+const QUIET_LOOKS = 3
+/** After these a queue is idle because it cannot see its tasks, not because there are none. */
+const BLIND: ReadonlySet<DegradedCode> = new Set(['core_unreachable', 'wasm_refused', 'storage_unavailable'])
+
+interface SyncEvent extends Event {
+  readonly tag: string
+  /** The browser will not repeat this sync. */
+  readonly lastChance: boolean
+  waitUntil(work: Promise<unknown>): void
+}
+
+/** What TypeScript's library does not know of a registration. */
+interface Syncable {
+  readonly sync: { register(tag: string): Promise<void> }
+}
+
+type FindRegistration = () => object | undefined | Promise<object>
+
+/**
+ * Has the browser deliver the queue's stored tasks when there is a network again, also while no page is open. Called in
+ * both places: in a page it asks for a sync (tag `redrive/<name>`) whenever tasks wait; in the service worker, where it has
+ * to be called while the script first runs, it answers the sync. The queues of both have the same `name`.
+ *
+ * A sync lasts until nothing waits, nothing more is due soon, or `drainMs` is over. Where tasks are left it fails, so that
+ * the browser repeats it; the last time it does not, and they wait for the next page.
+ *
+ * ```ts
+ * // in the page
+ * const queue = new RetryQueue({ name: 'reports', principal: user.id })
+ * registerBackgroundSync(queue)
+ *
+ * // in the service worker, with `RetryQueue` from 'redrive/service-worker'
+ * const queue = new RetryQueue({ name: 'reports', credentials: async () => ({ authorization: await freshToken() }) })
+ * registerBackgroundSync(queue)
+ * ```
+ *
+ * @returns what takes it back; false where there is nothing to do: no Background Sync here, or a queue in memory.
+ */
+export function registerBackgroundSync(queue: RetryQueue, options: BackgroundSyncOptions = {}): (() => void) | false {
+  check('registerBackgroundSync', options, RULES)
+  const { host } = internalsOf(queue)
+  if (!('SyncManager' in globalThis) || !host.settings.durable) return false
+  const tag = `redrive/${queue.name}`
+  const inPage = () => options.registration ?? navigator.serviceWorker.ready
+  const inWorker = (globalThis as { readonly registration?: object }).registration
+  const isWorker = 'ServiceWorkerGlobalScope' in globalThis
+  const asking = new Asking(host, tag, isWorker ? () => inWorker : inPage)
+  const answers = isWorker ? new Answers(queue, host, tag, options.drainMs ?? DRAIN_MS) : undefined
+  // what a sync leaves the browser repeats: one asked for meanwhile would follow at once, and another upon it
+  const isAsked = () => answers?.isUnderWay !== true
+  const undo = [
+    queue.on('queued', () => isAsked() && asking.ask()),
+    queue.on('retry', () => isAsked() && asking.askAgain()),
+    answers ? answers.listen() : whenIdle(() => askIfLeft(queue, asking)),
+  ]
+  return () => {
+    for (const each of undo) each()
+  }
+}
+
+/** For what an earlier page has left: its sync may have had its last chance. */
+function askIfLeft(queue: RetryQueue, asking: Asking): void {
+  queue.list({ status: 'PENDING', limit: 1 }).then(
+    ({ tasks }) => tasks.length > 0 && asking.ask(),
+    () => {}, // closed meanwhile, or its store fails and says so by itself
+  )
+}
+
+/** Asks the browser for a sync; many at once cost one. */
+class Asking {
+  readonly #host: Host
+  readonly #tag: string
+  readonly #registration: FindRegistration
+  #isAsking = false
+  #askedAt = Number.NEGATIVE_INFINITY
+
+  constructor(host: Host, tag: string, registration: FindRegistration) {
+    this.#host = host
+    this.#tag = tag
+    this.#registration = registration
+  }
+
+  ask(): void {
+    if (this.#isAsking) return
+    this.#isAsking = true
+    this.#register().catch((error) => {
+      const still = 'its tasks wait for the next page that is open'
+      const message = `the browser refuses a background sync of '${this.#tag}' (${error}): ${still}`
+      this.#host.degraded('sync_refused', message, 'sync')
+    })
+  }
+
+  askAgain(): void {
+    if (this.#host.now() - this.#askedAt >= ASK_AGAIN_MS) this.ask()
+  }
+
+  async #register(): Promise<void> {
+    try {
+      // a site without a service worker waits here for good, with one promise
+      const { sync } = (await this.#registration()) as Syncable
+      // before it is asked: a task that is stored from here on may come after the sync has looked
+      this.#isAsking = false
+      this.#askedAt = this.#host.now()
+      await sync.register(this.#tag)
+    } finally {
+      this.#isAsking = false
+    }
+  }
+}
+
+/** The service worker's side: what happens when the browser has woken it. */
+class Answers {
+  readonly #queue: RetryQueue
+  readonly #host: Host
+  readonly #tag: string
+  readonly #drainMs: number
+  #underWay = 0
+  #blindness: string | undefined
+
+  constructor(queue: RetryQueue, host: Host, tag: string, drainMs: number) {
+    this.#queue = queue
+    this.#host = host
+    this.#tag = tag
+    this.#drainMs = drainMs
+  }
+
+  get isUnderWay(): boolean {
+    return this.#underWay > 0
+  }
+
+  /** Gives what takes it back. */
+  listen(): () => void {
+    const stopHearing = this.#queue.on('degraded', ({ code, message }) => {
+      if (BLIND.has(code)) this.#blindness = message
+    })
+    const onSync = (event: Event): void => {
+      const { tag, lastChance } = event as SyncEvent
+      if (tag === this.#tag) (event as SyncEvent).waitUntil(this.#answer(lastChance))
+    }
+    globalThis.addEventListener('sync', onSync)
+    return () => {
+      stopHearing()
+      globalThis.removeEventListener('sync', onSync)
+    }
+  }
+
+  async #answer(lastChance: boolean): Promise<void> {
+    this.#underWay++
+    const isDone = await this.#drain().finally(() => {
+      this.#underWay--
+    })
+    if (lastChance || (isDone && this.#blindness === undefined)) return
+    const why = this.#blindness ?? `not every task of '${this.#queue.name}' could be sent`
+    throw new RedriveError('SYNC_UNFINISHED', `${why}; the browser repeats the sync, and a page that is open goes on`)
+  }
+
+  /** Whether nothing waits any more. */
+  async #drain(): Promise<boolean> {
+    const { now, settings } = this.#host
+    const endsAt = now() + this.#drainMs
+    await this.#queue.ready
+    let disarm = () => {}
+    const isIdle = this.#queue.idle().then(() => true)
+    const isOver = new Promise<boolean>((resolve) => {
+      let quiet = 0
+      const look = (): void => {
+        const { inFlight, nextAttemptAt } = this.#queue.stats()
+        const goesOn = inFlight > 0 || (nextAttemptAt !== null && nextAttemptAt < endsAt)
+        quiet = goesOn ? 0 : quiet + 1
+        if (quiet === QUIET_LOOKS || now() >= endsAt) resolve(false)
+        else disarm = settings.clock.after(LOOK_MS, look)
+      }
+      look()
+    })
+    return Promise.race([isIdle, isOver]).finally(() => disarm())
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * redrive/service-worker: the same exports for a service worker, where `import()` throws: all that a queue may need is
+ * imported with the entry, the core, the store of browsers and the module of keys included.
+ */
+
+import { systemClock } from './clock.ts'
+import * as engine from './engine.service-worker.ts'
+import { Following } from './following.ts'
+import type { RetryQueueOptions } from './options.ts'
+import { RetryQueue as Queue } from './queue.ts'
+import { indexedDbStore } from './stores/indexeddb.ts'
+import type { TaskStore } from './stores/store.ts'
+
+export * from './background-sync.ts'
+export * from './public.ts'
+
+/**
+ * Tries failed requests again: at the right time, under the same key, within limits. As in pages, but for three things:
+ *
+ * - `store: 'auto'` is IndexedDB whether or not a `principal` is given.
+ * - Without `principal` the queue sends the tasks of whoever the pages have named last, and nothing while they have named
+ *   nobody. With one it sends that one's, while the pages name the same. It never names anybody itself.
+ * - `preload` is 'never' by default: a service worker starts with each navigation, and mostly has nothing to send.
+ */
+export class RetryQueue extends Queue {
+  readonly #following: Following | undefined
+
+  /** Checks its options at once: TypeError and RangeError name the option, what was expected and what came. */
+  constructor(options: RetryQueueOptions = {}) {
+    const { clock = systemClock, name = 'default', principal, store = 'auto' } = options
+    const kept = store === 'auto' ? indexedDbStore({ name, clock }) : store
+    const principals = typeof kept === 'object' ? kept?.principals : undefined
+    const following = principals && new Following(kept as TaskStore, principals, principal)
+    super({ preload: 'never', ...options, store: following?.store ?? kept }, async () => {
+      // it may be asked for while the queue is being made
+      await Promise.resolve()
+      await following?.learn(this)
+      return engine
+    })
+    this.#following = following
+  }
+
+  /** As in pages; and then it is known what waits now, and for whom, whatever has not been heard yet. */
+  override get ready(): Promise<void> {
+    return this.#open()
+  }
+
+  async #open(): Promise<void> {
+    const named = await this.#following?.learn(this)
+    await super.ready
+    // closed meanwhile, or a store that fails: `degraded` has said so
+    if (named !== undefined) await this.setPrincipal(named).catch(() => {})
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * The connection to one database. Browsers take it away when they please: another tab wants a newer layout, the user
+ * clears the site's data, the storage process ends. Whoever asks here is told of none of that: the database is opened
+ * again, and what was being done is done again from its start, because nothing of it can have been half done.
+ */
+
+import { type Clock, systemClock } from '../../clock.ts'
+import { Lost, unavailable } from './failures.ts'
+import { type Layout, Opening } from './open.ts'
+import { type TransactionTerms, transact } from './transact.ts'
+
+export type { Layout } from './open.ts'
+
+/** Runs of one piece of work, in all. */
+const MOST_RUNS = 3
+
+export interface ConnectionOptions {
+  /** Of the database. */
+  readonly name: string
+  readonly layout: Layout
+  /** Every transaction is over all of them. */
+  readonly stores: readonly string[]
+  /** @default globalThis.indexedDB, looked up at each open */
+  readonly factory?: IDBFactory
+  /** What bounds the waiting: real time, whatever the queue's own clock says. @default systemClock */
+  readonly timer?: Clock
+}
+
+/** What a transaction does. It awaits nothing but requests of its own, and may run several times: see `Connection.write`. */
+export type Work<T> = (tx: IDBTransaction) => Promise<T>
+
+export class Connection {
+  readonly #options: ConnectionOptions
+  readonly #timer: Clock
+  #database: IDBDatabase | undefined
+  /** While there is none: who waits for it; or why there is none, as long as the browser owes its answer. */
+  #waiting: Promise<IDBDatabase> | undefined
+  /** What the browser owes an answer to. */
+  #opening: Opening | undefined
+  #writing = 0
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    this.#timer = options.timer ?? systemClock
+  }
+
+  /** A write transaction is under way, or waits for the database to be opened. */
+  get isWriting(): boolean {
+    return this.#writing > 0
+  }
+
+  /**
+   * Runs `work` in one readwrite transaction over all stores; resolves with its result once the transaction is complete.
+   * A throw in `work` aborts it and is thrown on as it is. Where the connection is lost, all of `work` runs again, at most
+   * 3 times: it must keep nothing from a run before. What a lost run did may have been stored all the same.
+   *
+   * Rejects with `STORAGE_UNAVAILABLE` where the database cannot be opened or is lost again and again, `STORAGE_NEWER`
+   * where a later version has written it, `StorageFullError` where the browser gives no more room.
+   *
+   * `asked` is called as soon as the engine has all that was asked of it: it may still refuse.
+   */
+  async write<T>(durability: 'strict' | 'relaxed', work: Work<T>, asked?: (result: T) => void): Promise<T> {
+    this.#writing++
+    try {
+      return await this.#run('readwrite', durability, work, asked)
+    } finally {
+      this.#writing--
+    }
+  }
+
+  /** The same in a readonly transaction. */
+  read<T>(work: Work<T>): Promise<T> {
+    return this.#run('readonly', 'relaxed', work)
+  }
+
+  /** Opens it, for who is going to use it in a moment. */
+  warm(): void {
+    if (!this.#database) this.#open().catch(() => {}) // whoever uses it hears of it
+  }
+
+  /** Nothing is lost: what is under way ends, and the next call opens it again. */
+  close(): void {
+    this.#waiting = undefined // an answer that nobody waits for is closed when it comes
+    this.#database?.close()
+    this.#database = undefined
+  }
+
+  async #run<T>(
+    mode: TransactionTerms['mode'],
+    durability: TransactionTerms['durability'],
+    work: Work<T>,
+    asked?: (result: T) => void,
+  ): Promise<T> {
+    const { name, stores } = this.#options
+    let cause: unknown
+    for (let runs = 0; runs < MOST_RUNS; runs++) {
+      let database: IDBDatabase | undefined
+      try {
+        database = this.#database ?? (await this.#open())
+        return await transact(database, { stores, mode, durability }, work, this.#timer, asked)
+      } catch (error) {
+        if (!(error instanceof Lost)) throw error
+        cause = error.cause
+        if (database && this.#database === database) this.close()
+      }
+    }
+    throw unavailable(name, `its connection was lost ${MOST_RUNS} times in a row; reload the page`, cause)
+  }
+
+  #open(): Promise<IDBDatabase> {
+    const { factory, name, layout } = this.#options
+    this.#opening ??= this.#ask(new Opening(factory, name, layout))
+    this.#waiting ??= this.#opening.within(this.#timer)
+    return this.#waiting
+  }
+
+  /** Takes the answer, whenever it comes. */
+  #ask(opening: Opening): Opening {
+    const answered = (database?: IDBDatabase): void => {
+      const isWanted = this.#waiting !== undefined
+      this.#opening = undefined
+      this.#waiting = undefined
+      if (database && isWanted) this.#keep(database)
+      else database?.close()
+    }
+    opening.opened.then(answered, () => answered())
+    return opening
+  }
+
+  #keep(database: IDBDatabase): void {
+    this.#database = database
+    const forget = (): void => {
+      if (this.#database === database) this.#database = undefined
+    }
+    // others may upgrade it, or delete it: the next call finds out what became of it
+    database.onversionchange = () => {
+      database.close()
+      forget()
+    }
+    database.onclose = forget
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The due tasks of a lane, one after another in the order in which they are claimed. Its queues are each in order in the
+ * index, and are merged here; of each a few are read ahead, so that a turn which claims many asks few times.
+ */
+
+import type { Claim } from '../store.ts'
+import { nameOf } from './keys.ts'
+import type { Lane, Queue } from './lanes.ts'
+import { done } from './request.ts'
+import type { TaskRow } from './rows.ts'
+import type { Transaction } from './transaction.ts'
+
+/** Most that is read ahead at once: rows are up to some kilobytes each. */
+const MOST_AHEAD = 128
+
+interface Ahead {
+  readonly queue: Queue
+  rows: TaskRow[]
+  /** Key of the last that was read. */
+  last: readonly IDBValidKey[] | undefined
+  /** Nothing more of it is due. */
+  isOver: boolean
+}
+
+export class Heads {
+  readonly #tx: Transaction
+  readonly #lane: Lane
+  readonly #queues: readonly Ahead[]
+  #ahead = 1
+
+  /** Only queues that the claim may take from. */
+  constructor(tx: Transaction, lane: Lane, owner: string, { skipHomes, ownHomeOnly = false }: Claim) {
+    this.#tx = tx
+    this.#lane = lane
+    const skipped = new Set(skipHomes)
+    const isOurs = ({ home }: Queue): boolean =>
+      home === nameOf(owner) || (!ownHomeOnly && (home === nameOf(null) || !skipped.has(String(home))))
+    this.#queues = lane.queues.filter(isOurs).map((queue) => ({ queue, rows: [], last: undefined, isOver: false }))
+  }
+
+  /** What comes next of this lane; undefined: nothing that is due. */
+  get first(): TaskRow | undefined {
+    return this.#best()?.rows[0]
+  }
+
+  /** Reads `count` ahead of each queue, and from now on as many whenever one runs out. */
+  async read(count: number): Promise<void> {
+    this.#ahead = Math.min(Math.max(1, count), MOST_AHEAD)
+    await Promise.all(this.#queues.map((ahead) => this.#fill(ahead)))
+  }
+
+  /** The first has been dealt with. */
+  async next(): Promise<void> {
+    const best = this.#best()
+    best?.rows.shift()
+    if (best) await this.#fill(best)
+  }
+
+  #best(): Ahead | undefined {
+    return this.#queues.filter(({ rows }) => rows.length > 0).reduce<Ahead | undefined>(sooner, undefined)
+  }
+
+  async #fill(ahead: Ahead): Promise<void> {
+    const { queue, rows, isOver, last } = ahead
+    if (rows.length > 0 || isOver) return
+    const from = [this.#lane.name, queue.home, queue.rank]
+    const to = [...from, this.#tx.now, []]
+    const range = IDBKeyRange.bound(last ?? from, to, last !== undefined)
+    const found: TaskRow[] = await done(this.#tx.store('tasks').index('due').getAll(range, this.#ahead))
+    const end = found.at(-1)
+    ahead.isOver = found.length < this.#ahead
+    if (end) ahead.last = [...from, end.dueAt as number, end.seq] // it is in the index, so it has a due time
+    ahead.rows = this.#tx.hold(found)
+  }
+}
+
+/** Of one lane: higher priority, then due first, then enqueued first. */
+function sooner(best: Ahead | undefined, other: Ahead): Ahead {
+  const [a, b] = [best?.rows[0], other.rows[0]]
+  if (!best || !a || !b) return best ?? other
+  return (b.rank - a.rank || (b.dueAt ?? 0) - (a.dueAt ?? 0) || b.seq - a.seq) < 0 ? other : best
+}

@@ -1,0 +1,21 @@
+/** Keys and ranges of them. */
+
+/** In place of null, which is no key; less than any name. */
+const NOBODY = 0
+
+/** The principal of a task, or its home, as a part of a key. */
+export type Name = string | typeof NOBODY
+
+export const nameOf = (name: string | null): Name => name ?? NOBODY
+export const shownName = (name: Name): string | null => (name === NOBODY ? null : name)
+
+/** Keys that begin with `parts`; where `to` is given, those that go on with what is no more than it. */
+export function within(parts: readonly IDBValidKey[], to?: IDBValidKey): IDBKeyRange {
+  // an array comes after everything else
+  return IDBKeyRange.bound([...parts], [...parts, ...(to === undefined ? [[]] : [to, []])])
+}
+
+/** Of the keys that begin with `parts`, those that go on with more than `from`. */
+export function beyond(parts: readonly IDBValidKey[], from: IDBValidKey): IDBKeyRange {
+  return IDBKeyRange.bound([...parts, from, []], [...parts, []])
+}

@@ -1,0 +1,41 @@
+/**
+ * The layout of the database. A higher version than ours is never opened (S20): the browser refuses it. What is added
+ * without a higher version, fields and rows of `meta`, is carried along by whoever does not know it.
+ *
+ * A record is in an index only while every part of its key is a valid key, and null is none: so each index holds what
+ * matters to it and no more.
+ */
+
+import type { Layout } from './connection.ts'
+import { createState } from './state.ts'
+
+export const STORES = ['tasks', 'bodies', 'attempts', 'lanes', 'meta'] as const
+export type StoreName = (typeof STORES)[number]
+
+const INDEXES = {
+  /** What a claim may take: pending, with a due time. One queue for each lane, home and priority. */
+  due: ['lane', 'home', 'rank', 'dueAt', 'seq'],
+  lease: 'leaseUntil',
+  /** What a deadline may end. */
+  late: ['lateAt', 'seq'],
+  /** What is pending or in flight of an order, its head first. */
+  order: ['principal', 'orderKey', 'behind', 'seq'],
+  parked: 'parkedIn',
+  /** Unique. */
+  key: ['keptKey', 'principal'],
+  status: ['status', 'taskId'],
+  ended: ['status', 'endedAt', 'seq'],
+} as const
+
+export const LAYOUT: Layout = {
+  version: 1,
+  upgrade(database) {
+    const tasks = database.createObjectStore('tasks', { keyPath: 'taskId' })
+    for (const [name, path] of Object.entries(INDEXES)) {
+      tasks.createIndex(name, path as string | string[], { unique: name === 'key' })
+    }
+    database.createObjectStore('lanes', { keyPath: 'name' })
+    for (const name of ['bodies', 'attempts']) database.createObjectStore(name)
+    createState(database.createObjectStore('meta'))
+  },
+}

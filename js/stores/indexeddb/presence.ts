@@ -1,0 +1,200 @@
+/**
+ * Who is there: which tabs have callers who wait (homes), whose leases are looked after (guards), and who pumps. Each is a
+ * Web Lock, which the browser lets go when its tab dies, however it dies; those who are concerned queue behind it and so
+ * hear of it at once. Nobody asks again and again, and nothing has to be cleared away.
+ *
+ * Where there are no locks, as in pages without TLS, `isAvailable` is false, nothing is ever held, and nobody is dead.
+ */
+
+import type { Pump } from '../store.ts'
+import { Lock, snapshot, watch } from './locks.ts'
+import { type Page, PumpLock } from './pump.ts'
+
+/** Guarded leases that nobody looks after any more: those of `owners` with a token of at most `upTo`. */
+export interface Orphans {
+  readonly owners: readonly string[]
+  readonly upTo: number
+}
+
+/** The page is going, or somebody has taken the lock: neither says anything about the next time. */
+const PASSING = new Set(['AbortError', 'InvalidStateError'])
+
+export class Presence {
+  /** undefined: there are no locks. */
+  readonly pump: Pump | undefined
+  readonly #prefix: string
+  readonly #hint: (kind: 'due') => void
+  readonly #locks: LockManager | undefined
+  #isRefused = false
+  /** Of this process, by name. */
+  readonly #own = new Map<string, { readonly lock: Lock; readonly granted: Promise<boolean> }>()
+  /** Of others, by name. */
+  readonly #watches = new Map<string, AbortController>()
+  /** Owners whose guard somebody has heard the end of, and nobody has asked about since. */
+  #ended = new Set<string>()
+  /** Owners that were found to be gone: should something of theirs stay, they are not heard of again and again. */
+  #gone = new Set<string>()
+  /** Counts rests: what was under way before one takes up nothing. */
+  #rests = 0
+
+  /** `hint`: somebody has gone, which is a reason to look. */
+  constructor(
+    storeName: string,
+    hint: (kind: 'due') => void,
+    locks: LockManager | undefined = globalThis.navigator?.locks,
+    page: Page | undefined = globalThis.document,
+  ) {
+    // so that no store's name is the beginning of another's
+    const name = `redrive/${storeName.replace(/[%/? ]/g, encodeURIComponent)}`
+    this.#prefix = `${name}/`
+    this.#hint = hint
+    this.#locks = locks
+    this.pump = locks && new PumpLock(locks, name, page)
+  }
+
+  /** Whether locks can be had: not where there are none, nor once the browser has refused one. */
+  get isAvailable(): boolean {
+    return this.#locks !== undefined && !this.#isRefused
+  }
+
+  /** Resolves with whether it is held; at once where it was held before. */
+  holdHome(owner: string): Promise<boolean> {
+    return this.#hold(this.#home(owner))
+  }
+
+  letGoHome(owner: string): void {
+    this.#letGo(this.#home(owner))
+  }
+
+  /** By name. The end of each that is another's will be heard. */
+  async liveHomes(): Promise<readonly string[]> {
+    const rests = this.#rests
+    const held = await this.#held()
+    const homes = [...held].filter((name) => name.startsWith(this.#prefix) && !name.endsWith('!'))
+    if (rests === this.#rests) for (const name of homes) this.#watch(name, () => {})
+    return homes.map((name) => name.slice(this.#prefix.length)).sort()
+  }
+
+  /**
+   * This process looks after the leases of `owner` from now on, until it dies: resolves with whether the others can tell.
+   * They can tell of no lease whose token was given before that.
+   */
+  guard(owner: string): Promise<boolean> {
+    return this.#hold(this.#guard(owner))
+  }
+
+  unguard(owner: string): void {
+    this.#letGo(this.#guard(owner))
+  }
+
+  isGuarding(owner: string): boolean {
+    return this.#own.get(this.#guard(owner))?.lock.isHeld ?? false
+  }
+
+  /** These and no others have guarded leases: the end of each guard that is another's will be heard, also where it is past. */
+  watchGuards(owners: Iterable<string>): void {
+    const gone: string[] = []
+    for (const owner of owners) {
+      if (this.#gone.has(owner)) gone.push(owner)
+      else this.#watchGuard(owner)
+    }
+    this.#gone = new Set(gone)
+    if (gone.length > 0) void this.#watchReturned(gone)
+  }
+
+  /** Those whose guard nobody holds now; undefined: nobody knows. */
+  async deadGuards(owners: readonly string[]): Promise<readonly string[] | undefined> {
+    const locks = this.#locks && (await snapshot(this.#locks))
+    return locks && owners.filter((owner) => !locks.held.has(this.#guard(owner)))
+  }
+
+  /**
+   * What the watches have heard of since this was last asked; undefined, and nothing is read, where that is nothing.
+   *
+   * `highestToken` reads the last token given. It is read before it is asked whose guard is gone, and an owner holds its
+   * guard before it gets a token: so of an owner that has come back meanwhile, no new lease is taken for an orphan.
+   */
+  async orphans(highestToken: () => Promise<number>): Promise<Orphans | undefined> {
+    if (this.#ended.size === 0) return undefined
+    const asked = [...this.#ended]
+    const upTo = await highestToken()
+    const owners = await this.deadGuards(asked)
+    if (!owners) return undefined // it is asked again next time
+    for (const owner of asked) this.#ended.delete(owner)
+    for (const owner of owners) this.#gone.add(owner)
+    return owners.length > 0 ? { owners, upTo } : undefined
+  }
+
+  /** Lets go of everything, at once. Each call that follows takes up again what it is about. */
+  rest(): void {
+    this.#rests++
+    this.pump?.release()
+    for (const { lock } of this.#own.values()) lock.letGo()
+    this.#own.clear()
+    for (const watching of this.#watches.values()) watching.abort()
+    this.#watches.clear()
+  }
+
+  #home(owner: string): string {
+    return this.#prefix + owner
+  }
+
+  #guard(owner: string): string {
+    return `${this.#prefix}${owner}!`
+  }
+
+  /** Names of locks that somebody holds; where nobody answers, of those that are known to be held. */
+  async #held(): Promise<ReadonlySet<string>> {
+    const locks = this.#locks && (await snapshot(this.#locks))
+    if (locks) return locks.held
+    const own = [...this.#own].filter(([, { lock }]) => lock.isHeld)
+    return new Set([...own.map(([name]) => name), ...this.#watches.keys()])
+  }
+
+  #hold(name: string): Promise<boolean> {
+    const locks = this.#locks
+    if (!locks) return Promise.resolve(false)
+    const own = this.#own.get(name)
+    // a lock manager that did not answer is not waited for again
+    if (own) return own.lock.isHeld ? Promise.resolve(true) : own.granted
+    const lock = new Lock(locks, name)
+    const granted = lock.grantedInTime()
+    this.#own.set(name, { lock, granted })
+    void lock.ended.then((error) => {
+      if (error !== undefined && !PASSING.has((error as Error | null)?.name ?? '')) this.#isRefused = true
+      if (this.#own.get(name)?.lock === lock) this.#own.delete(name)
+    })
+    return granted
+  }
+
+  #letGo(name: string): void {
+    this.#own.get(name)?.lock.letGo()
+    this.#own.delete(name)
+  }
+
+  #watchGuard(owner: string): void {
+    if (!this.#ended.has(owner)) this.#watch(this.#guard(owner), () => this.#ended.add(owner))
+  }
+
+  async #watchReturned(owners: readonly string[]): Promise<void> {
+    const rests = this.#rests
+    const dead = await this.deadGuards(owners)
+    if (!dead || rests !== this.#rests) return
+    for (const owner of owners) {
+      if (!dead.includes(owner) && this.#gone.delete(owner)) this.#watchGuard(owner)
+    }
+  }
+
+  #watch(name: string, gone: () => void): void {
+    if (!this.#locks || this.#own.has(name) || this.#watches.has(name)) return
+    const watching = new AbortController()
+    this.#watches.set(name, watching)
+    void watch(this.#locks, name, watching.signal).then((isGone) => {
+      if (this.#watches.get(name) !== watching) return
+      this.#watches.delete(name)
+      if (!isGone) return
+      gone()
+      this.#hint('due')
+    })
+  }
+}

@@ -1,0 +1,99 @@
+/** Questions: readonly transactions, no clock. */
+
+import type { AttemptLog } from '../../types.ts'
+import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../store.ts'
+import { nameOf, within } from './keys.ts'
+import { done } from './request.ts'
+import { storedTask, type TaskRow } from './rows.ts'
+import { readState } from './state.ts'
+
+/** Rows read at once where most may not fit. */
+const PIECE = 64
+
+const rowOf = (tx: IDBTransaction, taskId: string): Promise<TaskRow | undefined> =>
+  done(tx.objectStore('tasks').get(taskId))
+
+export async function get(tx: IDBTransaction, taskId: string): Promise<StoredTask | undefined> {
+  const [row, { skewMs }] = await Promise.all([rowOf(tx, taskId), readState(tx)])
+  return row && storedTask(row, skewMs)
+}
+
+export async function body(tx: IDBTransaction, taskId: string): Promise<Uint8Array | undefined> {
+  const row = await rowOf(tx, taskId)
+  if (!row || !(row.schema <= RECORD_SCHEMA)) return undefined
+  return row.body ?? (done(tx.objectStore('bodies').get(taskId)) as Promise<Uint8Array | undefined>)
+}
+
+export async function find(
+  tx: IDBTransaction,
+  idempotencyKey: string,
+  principal?: string | null,
+): Promise<StoredTask | undefined> {
+  const parts = principal === undefined ? [idempotencyKey] : [idempotencyKey, nameOf(principal)]
+  const rows: Promise<TaskRow[]> = done(tx.objectStore('tasks').index('key').getAll(within(parts)))
+  const [found, { skewMs }] = await Promise.all([rows, readState(tx)])
+  const tasks = found.map((row) => storedTask(row, skewMs)).filter((task) => task !== undefined)
+  return tasks.reduce<StoredTask | undefined>(
+    (best, task) => (best && best.taskId > task.taskId ? best : task),
+    undefined,
+  )
+}
+
+export async function list(
+  tx: IDBTransaction,
+  { status, principal, origin, limit, cursor }: Parameters<TaskStore['list']>[0],
+): Promise<Awaited<ReturnType<TaskStore['list']>>> {
+  const { skewMs } = await readState(tx)
+  const tasks = tx.objectStore('tasks')
+  const most = Math.max(1, limit)
+  const isFiltered = principal !== undefined || origin !== undefined
+  const piece = isFiltered ? Math.max(PIECE, most + 1) : most + 1
+  const found: StoredTask[] = []
+  for (let from = cursor; found.length <= most; ) {
+    const range =
+      status === undefined
+        ? from === undefined
+          ? null
+          : IDBKeyRange.lowerBound(from, true)
+        : IDBKeyRange.bound(from === undefined ? [status] : [status, from], [status, []], from !== undefined)
+    const rows: TaskRow[] = await done((status === undefined ? tasks : tasks.index('status')).getAll(range, piece))
+    for (const row of rows) {
+      const fits = principal === undefined || row.principal === nameOf(principal)
+      if (!fits || (origin !== undefined && row.origin !== origin)) continue
+      const task = storedTask(row, skewMs)
+      if (task) found.push(task)
+    }
+    if (rows.length < piece) break
+    from = rows.at(-1)?.taskId
+  }
+  const page = found.slice(0, most)
+  const last = found.length > most ? page.at(-1)?.taskId : undefined
+  return { tasks: page, ...(last !== undefined && { cursor: last }) }
+}
+
+export async function attempts(
+  tx: IDBTransaction,
+  taskId: string,
+  { limit, cursor }: Parameters<TaskStore['attempts']>[1],
+): Promise<Awaited<ReturnType<TaskStore['attempts']>>> {
+  const most = Math.max(1, limit)
+  const range = IDBKeyRange.bound([taskId, Number(cursor ?? 0)], [taskId, []], true)
+  const store = tx.objectStore('attempts')
+  const [row, keys, logs] = await Promise.all([
+    rowOf(tx, taskId),
+    done(store.getAllKeys(range, most + 1)),
+    done(store.getAll(range, most + 1)) as Promise<AttemptLog[]>,
+  ])
+  if (!row || !(row.schema <= RECORD_SCHEMA)) return { attempts: [] }
+  const last = logs.length > most ? (keys[most - 1] as readonly IDBValidKey[])[1] : undefined
+  return { attempts: logs.slice(0, most), ...(last !== undefined && { cursor: String(last) }) }
+}
+
+export async function counts(tx: IDBTransaction): Promise<Awaited<ReturnType<TaskStore['counts']>>> {
+  const { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes } = await readState(tx)
+  return { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }
+}
+
+export async function principal(tx: IDBTransaction): Promise<string | null | undefined> {
+  return (await readState(tx)).principal
+}

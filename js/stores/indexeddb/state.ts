@@ -1,0 +1,111 @@
+/**
+ * The one record of counters, and the time that they carry: what every transaction begins with and may end with.
+ *
+ * The store's time never goes back: when the wall clock is set back, `skewMs` takes it up, and what leaves the store has it
+ * taken off. So the step changes one number, and no due time, lease or hold has to be written anew.
+ */
+
+import type { Clock } from '../../clock.ts'
+import { hostDraw, random128 } from '../../ids.ts'
+import { timeOfStep } from '../rules.ts'
+import { within } from './keys.ts'
+import type { Lane } from './lanes.ts'
+import { done } from './request.ts'
+
+export interface State {
+  /** Made with the database: another one where the browser has cleared it. */
+  readonly id: string
+  /** Rises with every transaction that writes. */
+  version: number
+  highWater: number
+  /** The store's time less the wall clock's. */
+  skewMs: number
+  lastSeq: number
+  lastToken: number
+  lastServed: number
+  pending: number
+  inFlight: number
+  succeeded: number
+  exhausted: number
+  cancelled: number
+  purged: number
+  bytes: number
+  /** Owner -> its guarded leases: see `guards.ts`. */
+  guards: Record<string, number>
+  /** Those that are no rows of their own. */
+  lanes: readonly Lane[]
+  /** Whose requests are made now; absent: nobody has said yet. */
+  principal?: string | null
+  /** The browser has been asked to keep this database. */
+  persistAsked: boolean
+}
+
+/** Of all records in `meta`, only the state has it. */
+const ONLY = 'only'
+
+const FIRST: Omit<State, 'id'> = {
+  version: 0,
+  highWater: Number.NEGATIVE_INFINITY,
+  skewMs: 0,
+  lastSeq: 0,
+  lastToken: 0,
+  lastServed: 0,
+  pending: 0,
+  inFlight: 0,
+  succeeded: 0,
+  exhausted: 0,
+  cancelled: 0,
+  purged: 0,
+  bytes: 0,
+  guards: {},
+  lanes: [],
+  persistAsked: false,
+}
+
+/** Written when the database is made, so there always is one. */
+export function createState(meta: IDBObjectStore): void {
+  meta.createIndex(ONLY, ONLY, { unique: true })
+  meta.add({ ...FIRST, id: random128(hostDraw()), [ONLY]: 1 }, ['state', FIRST.version])
+}
+
+export function readState(tx: IDBTransaction): Promise<State> {
+  return done(tx.objectStore('meta').get(within(['state'])))
+}
+
+/**
+ * Replaces version `from`, and makes the whole transaction fail where that is not what is there: its key is its version, so
+ * only that very version is deleted, and a unique index holds no two of them. Nobody has to wait for an answer before.
+ */
+export function replaceState(meta: IDBObjectStore, state: State, from: number): void {
+  meta.delete(['state', from])
+  meta.add(state, ['state', state.version])
+}
+
+/**
+ * What this store object has seen of the time counts beside what the database says, since a transaction that writes
+ * nothing does not write the time either; but not where another has written since: it may have been by another time.
+ */
+export class StoreClock {
+  readonly #clock: Clock
+  #seen = Number.NEGATIVE_INFINITY
+  #seenIn = ''
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The store's time; takes up a step of the wall clock. */
+  read(state: State): number {
+    const high = this.#seenIn === eraOf(state) ? Math.max(state.highWater, this.#seen) : state.highWater
+    const { now, shiftMs } = timeOfStep(this.#clock.now() + state.skewMs, high)
+    state.skewMs -= shiftMs
+    return now - shiftMs
+  }
+
+  saw(now: number, state: State): void {
+    this.#seen = now
+    this.#seenIn = eraOf(state)
+  }
+}
+
+const eraOf = ({ id, version }: State): string => `${id} ${version}`

@@ -1,0 +1,123 @@
+/**
+ * One transaction on an open connection: it ends complete, with the work's own error, or with an error that says what
+ * the storage made of it. It never hangs.
+ */
+
+import type { Clock } from '../../clock.ts'
+import { Lost, nameOf, translated } from './failures.ts'
+import { answersIn, isOfRequest } from './request.ts'
+
+/** Longest that a transaction may wait for its turn, for an answer, or for its end, in real milliseconds. */
+const SILENCE_MS = 10_000
+
+export interface TransactionTerms {
+  readonly stores: readonly string[]
+  readonly mode: 'readonly' | 'readwrite'
+  readonly durability: 'strict' | 'relaxed'
+}
+
+export async function transact<T>(
+  database: IDBDatabase,
+  { stores, mode, durability }: TransactionTerms,
+  work: (tx: IDBTransaction) => Promise<T>,
+  timer: Clock,
+  asked?: (result: T) => void,
+): Promise<T> {
+  let tx: IDBTransaction
+  try {
+    tx = database.transaction([...stores], mode, { durability })
+  } catch (error) {
+    throw translated(error, database.name)
+  }
+  const ended = ending(tx)
+  const limit = timeLimit(tx, timer)
+  try {
+    return await Promise.race([run(tx, work, ended, database.name, asked), limit.passed])
+  } finally {
+    limit.lift()
+  }
+}
+
+type Ending = { readonly isComplete: true } | { readonly isComplete: false; readonly error: DOMException | null }
+
+/** An error without an abort is one that the work has dealt with. */
+function ending(tx: IDBTransaction): Promise<Ending> {
+  return new Promise((resolve) => {
+    tx.oncomplete = () => resolve({ isComplete: true })
+    tx.onabort = () => resolve({ isComplete: false, error: tx.error })
+  })
+}
+
+async function run<T>(
+  tx: IDBTransaction,
+  work: (tx: IDBTransaction) => Promise<T>,
+  ended: Promise<Ending>,
+  name: string,
+  asked?: (result: T) => void,
+): Promise<T> {
+  let result: T
+  try {
+    result = await work(tx)
+    commit(tx)
+  } catch (error) {
+    const isAbortedByUs = abort(tx)
+    const end = await ended
+    // what the work says of a transaction that the engine has aborted is only the consequence
+    if (isOfRequest(error)) throw translated((end.isComplete ? null : end.error) ?? error, name)
+    if (isAbortedByUs || end.isComplete) throw error
+    throw translated(end.error, name)
+  }
+  asked?.(result)
+  const end = await ended
+  if (end.isComplete) return result
+  throw translated(end.error, name)
+}
+
+/**
+ * The engine need not wait to see that nothing more is asked for, which saves a fifth of a short transaction. Only where a
+ * request that fails afterwards still undoes everything: Firefox (153) completes what is left. It, and whoever has not been
+ * looked at, ends the transaction by itself.
+ */
+function commit(tx: IDBTransaction): void {
+  if (!/Chrom(?:e|ium)\//.test(globalThis.navigator?.userAgent)) return
+  try {
+    tx.commit?.()
+  } catch (error) {
+    if (!isOver(error)) throw error
+  }
+}
+
+/** Whether it was still to be aborted. */
+function abort(tx: IDBTransaction): boolean {
+  try {
+    tx.abort()
+    return true
+  } catch (error) {
+    if (!isOver(error)) throw error
+    return false
+  }
+}
+
+const isOver = (error: unknown): boolean => nameOf(error) === 'InvalidStateError'
+
+/**
+ * One that gets answers may take as long as it needs. And a page that was frozen wakes up to a timer that has long passed,
+ * before it hears what became of its transaction: after one that comes much too late it is waited once more.
+ */
+function timeLimit(tx: IDBTransaction, timer: Clock): { readonly passed: Promise<never>; lift(): void } {
+  let lift = (): void => {}
+  const passed = new Promise<never>((_, reject) => {
+    const arm = (mayBeLate: boolean): void => {
+      const since = timer.monotonic()
+      const answers = answersIn(tx)
+      lift = timer.after(SILENCE_MS, () => {
+        if (answersIn(tx) > answers) return arm(mayBeLate)
+        if (mayBeLate && timer.monotonic() - since > 2 * SILENCE_MS) return arm(false)
+        abort(tx)
+        reject(new Lost(new DOMException(`a transaction got no answer for ${SILENCE_MS} ms`, 'TimeoutError')))
+      })
+    }
+    arm(true)
+  })
+  return { passed, lift: () => lift() }
+}

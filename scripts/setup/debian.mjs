@@ -1,0 +1,12 @@
+// What Debian has, where this may install it.
+import { existsSync } from 'node:fs'
+import { root } from '../lib/paths.mjs'
+import { run } from '../lib/steps.mjs'
+
+export const isDebianRoot = () => process.getuid?.() === 0 && existsSync('/etc/debian_version')
+
+export async function installDebian(name) {
+  const env = { DEBIAN_FRONTEND: 'noninteractive' }
+  await run('apt-get', ['update', '-qq'], { cwd: root, env })
+  await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], { cwd: root, env })
+}

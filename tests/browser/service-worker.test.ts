@@ -1,0 +1,305 @@
+/** A real service worker in a real Chromium: what pages have left is sent by it, once, and in nobody else's name. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { eventually } from '../js/eventually.ts'
+import { launch, launchOn } from './chromium.ts'
+import { listenDuringTests } from './origins.ts'
+import { store, syncSite, type Tools, tools, type Visit, visit } from './sync-site.ts'
+
+const site = syncSite()
+listenDuringTests(site)
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launch()
+})
+afterAll(() => browser?.close())
+beforeEach(() => {
+  site.seen.length = 0
+  site.syncs.length = 0
+  site.answer = { status: 200 }
+  site.gate = async () => {}
+})
+
+async function start(): Promise<{ readonly context: BrowserContext; readonly devtools: Tools }> {
+  const context = await browser.newContext()
+  onTestFinished(() => context.close())
+  return { context, devtools: await tools(context, site) }
+}
+
+/** Until the page knows of it, it would send by itself. */
+async function goOffline(context: BrowserContext, page: Page): Promise<void> {
+  await page.evaluate(() => {
+    globalThis.wentOffline = new Promise((resolve) => addEventListener('offline', resolve, { once: true }))
+  })
+  await context.setOffline(true)
+  await page.evaluate(() => globalThis.wentOffline.then(() => {}))
+}
+declare global {
+  var wentOffline: Promise<unknown>
+}
+
+/** A page that stores tasks while it has no network, and is closed. */
+async function leave(context: BrowserContext, bodies: readonly string[], given: Visit = {}): Promise<void> {
+  const page = await visit(context, site, given)
+  await goOffline(context, page)
+  for (const body of bodies) await store(page, body)
+  await page.close()
+  await context.setOffline(false)
+}
+
+const bodies = () => site.seen.map(({ body }) => body).sort()
+
+describe.each([
+  ['module', 'sync-worker.js'],
+  ['classic', 'sync-worker.classic.js'],
+] as const)('as a %s', (type, worker) => {
+  test('S1 S5 sends what a closed page has stored, once and under its key', async () => {
+    const { context, devtools } = await start()
+    await leave(context, ['a', 'b', 'c'], { type, worker })
+    expect(await devtools.sync()).toBe('well')
+    expect(bodies()).toEqual(['a', 'b', 'c'])
+    expect(new Set(site.seen.map(({ headers }) => headers['idempotency-key'])).size).toBe(3)
+    expect(await devtools.sync()).toBe('well')
+    expect(site.seen).toHaveLength(3)
+  })
+})
+
+test('the browser itself wakes it, once it has been asked and the page is gone', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'background-sync-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const context = await launchOn(folder)
+  onTestFinished(() => context.close())
+  site.answer = { status: 503 } // until the page is gone
+  await leave(context, ['a'], { asks: true, options: { policy: { maxAttempts: 50, maxDelayMs: 500 } } })
+  site.answer = { status: 200 }
+  await context.newPage() // a browser without a window may end
+  await eventually(() => site.seen.length).toBeGreaterThan(0)
+  const sent = site.seen.length
+  await eventually(() => site.syncs.at(-1)?.ended).toBe('well')
+  expect(site.seen.slice(0, sent).map(({ body }) => body)).toEqual(['a'])
+})
+
+test('a sync of somebody else is left alone', async () => {
+  const { context, devtools } = await start()
+  await leave(context, ['a'])
+  await devtools.startSync({ tag: 'workbox-background-sync:sync' })
+  expect(await devtools.sync()).toBe('well')
+  expect(site.syncs).toEqual([{ tag: 'redrive/sync', lastChance: false, ended: 'well' }])
+})
+
+describe('a server that cannot', () => {
+  const later = { status: 503, headers: { 'retry-after': '3600' } }
+
+  test('fails the sync, so that the browser repeats it', async () => {
+    const { context, devtools } = await start()
+    await leave(context, ['a'])
+    site.answer = later
+    expect(await devtools.sync()).toMatch(/^SYNC_UNFINISHED: not every task of 'sync' could be sent/)
+    expect(site.seen).toHaveLength(1)
+  })
+
+  test('ends no task with the last chance: it waits for the next page', async () => {
+    const { context, devtools } = await start()
+    await leave(context, ['a'])
+    site.answer = later
+    expect(await devtools.sync({ lastChance: true })).toBe('well')
+    const page = await visit(context, site)
+    const { tasks } = await page.evaluate(() => syncPage.queue.list())
+    expect(tasks).toMatchObject([{ status: 'PENDING', attemptNumber: 1 }])
+    expect(await page.evaluate(() => syncPage.queue.deadLetters.list())).toEqual({ tasks: [] })
+  })
+})
+
+describe('what it needs for itself', () => {
+  test('its own credentials: a page that is gone has taken its own along', async () => {
+    const { context, devtools } = await start()
+    const page = await visit(context, site, { worker: 'sync-worker.js?token=fresh' })
+    await goOffline(context, page)
+    await store(page, 'a', { authorization: 'Bearer of-the-page' })
+    await page.close()
+    await context.setOffline(false)
+    expect(await devtools.sync()).toBe('well')
+    expect(site.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer fresh'])
+  })
+
+  test('without them such a task is not sent, and not lost', async () => {
+    const { context, devtools } = await start()
+    const page = await visit(context, site)
+    await goOffline(context, page)
+    await store(page, 'a', { authorization: 'Bearer of-the-page' })
+    await page.close()
+    await context.setOffline(false)
+    expect(await devtools.sync()).toMatch(/^SYNC_UNFINISHED/)
+    expect(site.seen).toEqual([])
+    const next = await visit(context, site)
+    const status = async () => (await next.evaluate(() => syncPage.queue.list())).tasks.map((task) => task.status)
+    await eventually(status).toEqual(['PENDING'])
+  })
+
+  test("S18 'wasm-unsafe-eval' in its own policy: without it the sync fails with the directive, and a page delivers", async () => {
+    const { context, devtools } = await start()
+    const csp = encodeURIComponent("script-src 'self'")
+    await leave(context, ['a'], { worker: `sync-worker.js?csp=${csp}` })
+    expect(await devtools.sync()).toMatch(/^SYNC_UNFINISHED: no WebAssembly .*'wasm-unsafe-eval'/)
+    expect(site.seen).toEqual([])
+    await visit(context, site, { worker: `sync-worker.js?csp=${csp}` })
+    await eventually(bodies).toEqual(['a'])
+  })
+
+  test("with 'wasm-unsafe-eval' it delivers", async () => {
+    const { context, devtools } = await start()
+    const csp = encodeURIComponent("script-src 'self' 'wasm-unsafe-eval'")
+    await leave(context, ['a'], { worker: `sync-worker.js?csp=${csp}` })
+    expect(await devtools.sync()).toBe('well')
+    expect(bodies()).toEqual(['a'])
+  })
+
+  test('nothing while it is idle: no timer and no lock is left', async () => {
+    const { context, devtools } = await start()
+    await leave(context, ['a'])
+    expect(await devtools.sync()).toBe('well')
+    const [worker] = context.serviceWorkers()
+    expect(await worker?.evaluate(() => [...syncWorker.timers])).toEqual([])
+    const locks = () => worker?.evaluate(async () => (await navigator.locks.query()).held?.map(({ name }) => name))
+    await eventually(locks).toEqual([])
+  })
+
+  test('nothing before it is woken: neither the core nor the store is opened', async () => {
+    const { context } = await start()
+    const page = await visit(context, site, { options: { store: 'memory' } })
+    const worker = context.serviceWorkers()[0]
+    expect(await worker?.evaluate(() => [syncWorker.supported, syncWorker.queue.stats().depth])).toEqual([true, 0])
+    expect(await page.evaluate(async () => (await indexedDB.databases()).map(({ name }) => name))).toEqual([])
+  })
+})
+
+/** A page that is closed after the server could not take what it has stored; `sent`: what was tried meanwhile, by whomever. */
+async function leaveUnsent(
+  context: BrowserContext,
+  stored: readonly string[],
+  { sent = stored, ...given }: Visit & { readonly sent?: readonly string[] } = {},
+): Promise<void> {
+  site.answer = { status: 503, headers: { 'retry-after': '2' } }
+  const page = await visit(context, site, given)
+  for (const body of stored) await store(page, body)
+  await eventually(() => sent.every((body) => bodies().includes(body))).toBe(true)
+  await page.close()
+  site.answer = { status: 200 }
+  site.seen.length = 0
+}
+
+test('S1 a worker that is killed between two syncs comes back with all it needs', async () => {
+  const { context, devtools } = await start()
+  await leaveUnsent(context, ['a'])
+  expect(await devtools.sync()).toBe('well')
+  expect(bodies()).toEqual(['a'])
+  await devtools.kill()
+  await leaveUnsent(context, ['b'])
+  await devtools.kill()
+  expect(await devtools.sync()).toBe('well')
+  expect(bodies()).toEqual(['b'])
+})
+
+test('S1 a worker that is killed while it sends: a page that opens sends it again, under the same key', async () => {
+  const { context, devtools } = await start()
+  await leaveUnsent(context, ['a'])
+  site.answer = 'never'
+  await devtools.startSync()
+  await eventually(bodies).toEqual(['a'])
+  await devtools.kill()
+  site.answer = { status: 200 }
+  const page = await visit(context, site)
+  const status = async () => (await page.evaluate(() => syncPage.queue.list())).tasks.map((task) => task.status)
+  await eventually(status).toEqual(['SUCCEEDED'])
+  expect(bodies()).toEqual(['a', 'a'])
+  expect(new Set(site.seen.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
+})
+
+test('while a page is open its tasks are left to it', async () => {
+  const { context, devtools } = await start()
+  site.answer = { status: 503, headers: { 'retry-after': '6' } }
+  const page = await visit(context, site)
+  await store(page, 'a')
+  await eventually(bodies).toEqual(['a'])
+  site.answer = { status: 200 }
+  expect(await devtools.sync()).toMatch(/^SYNC_UNFINISHED/)
+  expect(bodies()).toEqual(['a'])
+  await page.waitForFunction(() => syncPage.queue.stats().succeeded === 1)
+  expect(bodies()).toEqual(['a', 'a'])
+  expect(await devtools.sync()).toBe('well')
+})
+
+describe('S16 another user', () => {
+  const cookiesOf = () => site.seen.map(({ headers, body }) => `${body} with ${headers.cookie}`)
+  const logIn = (context: BrowserContext, user: string) =>
+    context.addCookies([{ name: 'session', value: user, url: site.url }])
+  const as = (principal: string): Visit => ({ options: { principal } })
+
+  test('nothing of ann goes out with the cookies of ben, who was there last', async () => {
+    const { context, devtools } = await start()
+    await logIn(context, 'ann')
+    await leave(context, ['hers'], as('ann'))
+    await logIn(context, 'ben')
+    await leave(context, ['his'], as('ben'))
+    expect(await devtools.sync()).toBe('well')
+    expect(cookiesOf()).toEqual(['his with session=ben'])
+    // else it would follow the page, and send by itself
+    await devtools.kill()
+    await logIn(context, 'ann')
+    await leaveUnsent(context, [], { ...as('ann'), sent: ['hers'] })
+    expect(await devtools.sync()).toBe('well')
+    expect(cookiesOf()).toEqual(['hers with session=ann'])
+  })
+
+  test('a switch while the worker runs is followed', async () => {
+    const { context, devtools } = await start()
+    await logIn(context, 'ann')
+    await leave(context, ['hers'], as('ann'))
+    expect(await devtools.sync()).toBe('well')
+    await logIn(context, 'ben')
+    await leave(context, ['his'], as('ben'))
+    expect(await devtools.sync()).toBe('well')
+    expect(cookiesOf()).toEqual(['hers with session=ann', 'his with session=ben'])
+  })
+
+  test('one who comes between the claim and the send: it is not sent', async () => {
+    const { context, devtools } = await start()
+    const worker = 'sync-worker.js?token=anns'
+    await logIn(context, 'ann')
+    await leaveUnsent(context, ['hers'], { ...as('ann'), worker })
+    let open = () => {}
+    const asked = new Promise<void>((resolve) => {
+      site.gate = () => {
+        resolve()
+        return new Promise((opened) => {
+          open = opened
+        })
+      }
+    })
+    await devtools.startSync()
+    await asked
+    await logIn(context, 'ben')
+    const page = await visit(context, site, { ...as('ben'), worker })
+    site.gate = async () => {}
+    open()
+    await store(page, 'his')
+    await eventually(cookiesOf).toEqual(['his with session=ben'])
+    await eventually(() => site.syncs.length).toBe(1)
+    expect(cookiesOf()).toEqual(['his with session=ben'])
+  })
+
+  test('before any page has said who is there, nothing is sent', async () => {
+    const { context, devtools } = await start()
+    await (await visit(context, site, { options: { store: 'memory' } })).close()
+    const [worker] = context.serviceWorkers()
+    await worker?.evaluate(() => syncWorker.queue.enqueue('/api/orders', { method: 'POST', body: 'its own' }))
+    expect(await devtools.sync()).toMatch(/^SYNC_UNFINISHED/)
+    expect(site.seen).toEqual([])
+    await visit(context, site)
+    await eventually(bodies).toEqual(['its own'])
+  })
+})

@@ -1,0 +1,85 @@
+/** Brings together what is judged after a run: from the store, as a page shows it, from the server, and from what pages said. */
+
+import type { FlakyServer } from '../../servers/start.mjs'
+import type { Counts } from '../checks.ts'
+import type { Figure } from '../evidence.ts'
+import type { Producer } from '../producer.ts'
+import type { Fleet } from './fleet.ts'
+import type { Evidence, StoredRow } from './judge.ts'
+import { isFirst } from './lives.ts'
+import { CONCURRENCY } from './options.ts'
+import type { Calls } from './orders.ts'
+
+/** What `look` of pages/tab.js gives. */
+export interface Look {
+  readonly counts: Counts
+  readonly rows: readonly StoredRow[]
+  readonly deadLetters: readonly string[]
+}
+
+/** What has happened. */
+export interface Story {
+  readonly fleet: Fleet
+  readonly producer: Producer
+  readonly calls: Calls
+  readonly drained: boolean
+  readonly startedAt: number
+  /** Of this kind of run. */
+  readonly figures: readonly Figure[]
+}
+
+export async function gather(
+  { fleet, producer, calls, drained, startedAt, figures: own }: Story,
+  server: FlakyServer,
+): Promise<{ readonly evidence: Evidence; readonly figures: readonly Figure[] }> {
+  const { visits = [], perIntent, injected, outcomes } = await server.report({ visits: true })
+  const look = await lookInto<Look>(fleet, true)
+  const acknowledged = new Map([...producer.acknowledged, ...calls.acknowledged])
+  const soft = [...producer.soft, ...calls.soft]
+  const { lives, deaths, uncaught, degraded } = fleet
+  const evidence: Evidence = {
+    ...look,
+    acknowledged,
+    soft,
+    degraded: [...degraded.keys()],
+    refusals: producer.refusals,
+    visits,
+    effects: new Map(perIntent.map(({ intent, effects }) => [intent, effects])),
+    lives,
+    deaths,
+    uncaught,
+    wrong: calls.wrong,
+    waiting: calls.waiting,
+    drained,
+    limit: CONCURRENCY,
+  }
+  const most = Math.max(0, ...look.rows.map(({ attemptNumber }) => attemptNumber))
+  const figures: Figure[] = [
+    ['tasks asked for', producer.asked, 'asking again included'],
+    ['acknowledged', producer.acknowledged.size, 'each written down outside'],
+    ['calls made', calls.asked, ''],
+    ['  that became tasks', calls.acknowledged.size, 'each written down outside'],
+    ['  settled', calls.settled, `${calls.orphans} more went with their page`],
+    ['  settled elsewhere', calls.elsewhere, ''],
+    ['accepted in memory only', soft.length, 'as was said: the store could not be opened'],
+    ['neither acknowledged nor refused', producer.unknown.length, 'gone while it was asked'],
+    ...own,
+    ['documents', lives.size, 'a page, from its load until it is gone'],
+    ['requests', visits.length, `${visits.filter(isFirst).length} of them first attempts of callers`],
+    ['  that failed by intent', injected.total, `${(injected.share * 100).toFixed(1)} %`],
+    ['  answered from the key', outcomes.repeated ?? 0, 'the work was done, the answer lost'],
+    ['  whose page was gone', outcomes.caller_gone ?? 0, ''],
+    ['dead letters', look.deadLetters.length, ''],
+    ['most attempts of a task', most, 'a crash counts; maxAttempts is the user’s to choose'],
+    ['degraded', [...degraded.values()].reduce((sum, count) => sum + count, 0), [...degraded.keys()].join('; ')],
+    ['seconds', ((Date.now() - startedAt) / 1000).toFixed(1), ''],
+  ]
+  return { evidence, figures }
+}
+
+/** What the store holds, as one page of those that are there sees it. */
+export async function lookInto<T>(fleet: Fleet, all: boolean): Promise<T> {
+  const tab = fleet.ready[0]?.tab
+  if (!tab) throw new Error('no tab is there to look through')
+  return tab.run<T>(`look(${all})`)
+}

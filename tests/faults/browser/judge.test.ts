@@ -1,0 +1,146 @@
+/** The judge is judged: what it must notice, each by itself, and what it must let pass. */
+
+import { describe, expect, test } from 'vitest'
+import type { Visit } from '../../servers/start.mjs'
+import { type Evidence, judge } from './judge.ts'
+import { comeBack, goAway, type Life } from './lives.ts'
+
+const LIMIT = 1
+
+const visit = (by: string, startedAt: number, given: Partial<Visit> = {}): Visit => ({
+  intent: 'one',
+  attempt: 1,
+  via: 'enqueue',
+  by,
+  method: 'POST',
+  key: 'k',
+  outcome: 'done',
+  status: 200,
+  startedAt,
+  endedAt: startedAt + 400,
+  retryAfterMs: null,
+  ...given,
+})
+
+/** `away`: from when to when. */
+function lives(given: Readonly<Record<string, readonly (readonly [from: number, until: number])[]>>) {
+  return new Map(
+    Object.entries(given).map(([name, away]) => {
+      const life: Life = { name, place: 0, away: [], fate: undefined }
+      for (const [from, until] of away) {
+        goAway(life, from)
+        comeBack(life, until)
+      }
+      return [name, life]
+    }),
+  )
+}
+
+const GONE = Number.POSITIVE_INFINITY
+const row = { intent: 'one', taskId: 't1', status: 'SUCCEEDED', attemptNumber: 1 }
+const dead = { ...row, status: 'EXHAUSTED', reason: 'outcome_unknown' }
+
+/** One task, delivered at once. */
+const fine: Evidence = {
+  acknowledged: new Map([['one', 't1']]),
+  soft: [],
+  degraded: [],
+  refusals: [],
+  rows: [row],
+  deadLetters: [],
+  counts: { pending: 0, inFlight: 0, succeeded: 1, exhausted: 0, cancelled: 0, purged: 0 },
+  visits: [visit('a t1 1', 50)],
+  effects: new Map([['one', 1]]),
+  lives: lives({ a: [], b: [] }),
+  deaths: [],
+  uncaught: [],
+  wrong: [],
+  waiting: [],
+  drained: true,
+  limit: LIMIT,
+}
+const exhausted = { ...fine.counts, succeeded: 0, exhausted: 1 }
+
+const broken = (given: Partial<Evidence>) =>
+  judge({ ...fine, ...given })
+    .filter(({ ok }) => !ok)
+    .map(({ label }) => label)
+
+describe('what it notices', () => {
+  const again = 'tasks sent again before the attempt was over'
+  const faults: readonly (readonly [label: string, evidence: Partial<Evidence>])[] = [
+    ['refused', { refusals: ['one: full'] }],
+    ['kept in memory without a word', { soft: ['two'] }],
+    ['lost', { effects: new Map([['one', 0]]) }],
+    ['lost', { rows: [] }],
+    ['lost', { rows: [{ ...row, status: 'PENDING' }] }],
+    ['lost', { rows: [dead], counts: exhausted }],
+    ['found under another id', { rows: [{ ...row, taskId: 't2' }] }],
+    ['tasks of one intent, beyond the first', { rows: [row, { ...row, taskId: 't2' }] }],
+    ['effects per intent', { effects: new Map([['one', 2]]) }],
+    ['effects per intent', { rows: [dead], deadLetters: ['t1'], counts: exhausted, effects: new Map([['one', 2]]) }],
+    ['keys per intent', { visits: [visit('a t1 1', 50), visit('a t1 2', 600, { key: 'other' })] }],
+    ['keys per intent', { visits: [visit('a t1 1', 50, { key: null }), visit('a t1 2', 600)] }],
+    ['requests of the queue at once', { visits: [visit('a t1 1', 50), visit('b t2 1', 100, { intent: 'two' })] }],
+    [again, { visits: [visit('a t1 1', 50), visit('b t1 2', 100)] }],
+    [again, { visits: [visit('a t1 1', 50), visit('b t1 2', 100)], lives: lives({ a: [[300, GONE]], b: [] }) }],
+    [again, { visits: [visit('a t1 1', 50), visit('b t1 2', 100)], lives: lives({ a: [[10, 40]], b: [] }) }],
+    ['tasks sent by who had not opened a page', { visits: [visit('c t1 1', 50)] }],
+    ['Retry-After undercut', { visits: [visit('a t1 1', 50, { retryAfterMs: 1_000 }), visit('b t1 2', 1_000)] }],
+    ['callers that got what was not theirs', { wrong: ['two was given the answer to one'] }],
+    ['callers left waiting', { waiting: ['two'] }],
+    ['counts() beside the rows', { counts: { ...fine.counts, succeeded: 2 } }],
+    ['browsers and tabs that ended by themselves', { deaths: ['the browser ended by itself'] }],
+    ['errors that nobody caught', { uncaught: ['a: TypeError'] }],
+    ['left over at the end', { drained: false }],
+  ]
+
+  test.each(faults)('%s', (label, evidence) => {
+    expect(broken(evidence)).toContain(label)
+  })
+})
+
+describe('what it lets pass', () => {
+  test('a run in which all is well', () => {
+    expect(broken({})).toEqual([])
+  })
+
+  test('a second attempt and another task, once the tab was killed under the first', () => {
+    const visits = [
+      visit('a t1 1', 50, { endedAt: 500 }),
+      visit('b t1 2', 130),
+      visit('b t2 1', 600, { intent: 'two' }),
+    ]
+    expect(broken({ visits, lives: lives({ a: [[80, GONE]], b: [] }) })).toEqual([])
+  })
+
+  test('a request that was on its way when its tab was frozen', () => {
+    const visits = [visit('a t1 1', 50, { endedAt: 5_000 }), visit('b t1 2', 130)]
+    expect(broken({ visits, lives: lives({ a: [[45, 2_000]], b: [] }) })).toEqual([])
+  })
+
+  test('callers’ own first attempts, however many', () => {
+    const visits = [
+      visit('a t1 1', 50),
+      visit('a first', 60, { intent: 'two' }),
+      visit('a first', 70, { intent: 'three' }),
+    ]
+    expect(broken({ visits })).toEqual([])
+  })
+
+  test('a pause that is not kept, where the tab went with the answer in its hands', () => {
+    const visits = [visit('a t1 1', 50, { retryAfterMs: 60_000 }), visit('b t1 2', 1_100)]
+    expect(broken({ visits, lives: lives({ a: [[451, GONE]], b: [] }) })).toEqual([])
+  })
+
+  test('a task that was given up, where the queue shows it', () => {
+    const rows = [row, { ...dead, intent: 'two', taskId: 't2' }]
+    const acknowledged = new Map([...fine.acknowledged, ['two', 't2']])
+    const counts = { ...fine.counts, exhausted: 1 }
+    expect(broken({ acknowledged, rows, counts, deadLetters: ['t2'] })).toEqual([])
+  })
+
+  test('a task that was kept in memory, and that was said', () => {
+    expect(broken({ soft: ['two'], degraded: ['storage_unavailable: the browser does not answer'] })).toEqual([])
+  })
+})

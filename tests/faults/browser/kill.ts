@@ -1,0 +1,102 @@
+/** The browser is killed, all its processes at once, and started again on the same profile, while tasks come in and are sent. */
+
+import { chance } from '../options.ts'
+import { Producer } from '../producer.ts'
+import type { Story } from './evidence.ts'
+import { drain, feed } from './feed.ts'
+import { Fleet, type FleetOptions } from './fleet.ts'
+import { Calls, hear, leaveUnanswered } from './orders.ts'
+import { wait } from './until.ts'
+
+export interface KillOptions extends FleetOptions {
+  readonly tasks: number
+  readonly kills: number
+  readonly seed: number
+  /** Where acknowledged ids are written down. */
+  readonly file: string
+  readonly say: (text: string) => void
+}
+
+/** Of the tasks, those that begin as a call. */
+const CALLED_SHARE = 0.25
+/** When it is struck: at any moment; while it starts; right after the server has answered, or a task was acknowledged. */
+const MOMENTS = ['any', 'starting', 'answered', 'acknowledged'] as const
+const CHANCES = [0.3, 0.1, 0.3, 0.3]
+const MOST_MS = 1_200
+const STARTING_MS = 600
+/** A moment that does not come is not waited for. */
+const AIM_MS = 1_500
+
+export async function killRun(options: KillOptions): Promise<Story> {
+  const { tasks, kills, seed, server, say } = options
+  const startedAt = Date.now()
+  const calls = new Calls(Math.floor(tasks * CALLED_SHARE))
+  const producer = new Producer(tasks - Math.floor(tasks * CALLED_SHARE), options.file)
+  let acknowledged = () => {}
+  const fleet = new Fleet(options, {
+    told(told) {
+      hear(told, producer, calls)
+      if (told.what === 'accepted') acknowledged()
+    },
+    unanswered: (orders) => leaveUnanswered(orders, producer, calls),
+  })
+  const random = chance(seed)
+  const aimed = new Map<string, number>()
+  const feeding = new AbortController()
+  try {
+    const fed = feed(
+      fleet,
+      producer,
+      calls,
+      () => Math.min(1, 0.1 + (0.9 * fleet.kills) / Math.max(1, kills)),
+      feeding.signal,
+    )
+    while (fleet.kills < kills) {
+      const [moment, delayMs] = [pick(random()), random() * MOST_MS]
+      aimed.set(moment, (aimed.get(moment) ?? 0) + 1)
+      const starting = fleet.start()
+      if (moment === 'starting') {
+        // killed under it
+        starting.catch(() => {})
+        await wait((delayMs / MOST_MS) * STARTING_MS)
+      } else {
+        await starting
+        await wait(delayMs)
+        const heard = new Promise<void>((resolve) => {
+          acknowledged = resolve
+        })
+        const next = moment === 'answered' ? server.nextAnswer() : moment === 'acknowledged' ? heard : undefined
+        if (next) await Promise.race([next, wait(AIM_MS)])
+      }
+      await fleet.kill()
+      const done = `${producer.acknowledged.size + calls.acknowledged.size} acknowledged`
+      say(`${fleet.kills} of ${kills} kills (${moment}), ${done}, ${calls.settled} calls settled`)
+    }
+    await fleet.start()
+    const drained = await drain(fleet, producer, calls, say)
+    feeding.abort()
+    await fed
+    const figures = [
+      ['browsers killed', fleet.kills, `${options.tabs} tabs each`] as const,
+      ...MOMENTS.map((moment) => [`  ${WORDS[moment]}`, aimed.get(moment) ?? 0, ''] as const),
+    ]
+    return { fleet, producer, calls, drained, startedAt, figures }
+  } catch (error) {
+    await fleet.stop()
+    throw error
+  } finally {
+    feeding.abort()
+    producer.close()
+  }
+}
+
+const WORDS = {
+  any: 'at any moment',
+  starting: 'while it started',
+  answered: 'right after an answer was sent',
+  acknowledged: 'right after an acknowledgement',
+} as const
+
+function pick(random: number): (typeof MOMENTS)[number] {
+  return MOMENTS.find((_, at) => random < CHANCES.slice(0, at + 1).reduce((sum, each) => sum + each, 0)) ?? 'any'
+}

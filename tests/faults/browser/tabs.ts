@@ -1,0 +1,158 @@
+/** Many tabs of one browser share a queue and go away in every way that tabs have, while tasks are enqueued and called. */
+
+import type { FaultOptions } from '../../servers/start.mjs'
+import type { Check } from '../checks.ts'
+import { chance } from '../options.ts'
+import { Producer } from '../producer.ts'
+import type { Story } from './evidence.ts'
+import { drain, feed } from './feed.ts'
+import { Fleet, type FleetOptions, type Place } from './fleet.ts'
+import { Handovers } from './handover.ts'
+import { Calls, hear, leaveUnanswered } from './orders.ts'
+import { judgeQuiet } from './quiet.ts'
+import { wait } from './until.ts'
+
+export interface TabOptions extends FleetOptions {
+  readonly seconds: number
+  readonly seed: number
+  readonly faults: FaultOptions
+  /** Where acknowledged ids are written down. */
+  readonly file: string
+  readonly say: (text: string) => void
+}
+
+/** Of each. */
+const PER_SECOND = 6
+/** Between two acts. */
+const LEAST_MS = 100
+const MOST_MS = 600
+const AWAY_MS = 1_500
+/** Waiting work is handed over so often. */
+const HANDOVER_MS = 4_500
+const TELL_MS = 5_000
+
+const ACTS = ['crash', 'close', 'reload', 'away', 'away', 'freeze', 'freeze', 'offline', 'show'] as const
+type Act = (typeof ACTS)[number]
+
+export async function tabRun(options: TabOptions): Promise<Story & { readonly checks: readonly Check[] }> {
+  const { seconds, server, say } = options
+  const startedAt = Date.now()
+  const total = Math.ceil(seconds * PER_SECOND)
+  const calls = new Calls(total)
+  const producer = new Producer(total, options.file)
+  const fleet: Fleet = new Fleet(options, {
+    told(told) {
+      hear(told, producer, calls)
+      handovers.told(told)
+    },
+    unanswered: (orders) => leaveUnanswered(orders, producer, calls),
+  })
+  const { name } = options.queue as { readonly name: string }
+  const handovers = new Handovers(fleet, calls, name, options.faults)
+  const feeding = new AbortController()
+  try {
+    await fleet.start()
+    const share = () => Math.min(1, (Date.now() - startedAt) / (seconds * 1_000))
+    const fed = feed(fleet, producer, calls, share, feeding.signal)
+    const acts = await upset(options, fleet, handovers, startedAt)
+    say('all tabs are left alone')
+    const drained = await drain(fleet, producer, calls, say)
+    feeding.abort()
+    await fed
+    const quiet = await judgeQuiet(fleet)
+    const { visits = [] } = await server.report({ visits: true })
+    const { checks, figures } = handovers.judge(visits)
+    const counted = [...acts].map(([act, count]) => [`  ${act}`, count, ''] as const)
+    const own = [['what was done to tabs', '', ''] as const, ...counted]
+    return { fleet, producer, calls, drained, startedAt, figures: [...own, ...figures], checks: [...checks, ...quiet] }
+  } catch (error) {
+    await fleet.stop()
+    throw error
+  } finally {
+    feeding.abort()
+    producer.close()
+  }
+}
+
+/** Until the time is over; all tabs are there again, awake and with a network. How often what was done. */
+async function upset(
+  { seconds, seed, say }: TabOptions,
+  fleet: Fleet,
+  handovers: Handovers,
+  startedAt: number,
+): Promise<ReadonlyMap<string, number>> {
+  const random = chance(seed)
+  const done = new Map<string, number>()
+  const endAt = startedAt + seconds * 1_000
+  const busy = new Map<Place, Promise<void>>()
+  const failures: unknown[] = []
+  const begin = (place: Place, work: Promise<void>) => {
+    const settled = work.catch((error) => failures.push(error)).then(() => void busy.delete(place))
+    busy.set(place, settled)
+  }
+  const count = (what: string) => done.set(what, (done.get(what) ?? 0) + 1)
+  let handoverAt = startedAt + HANDOVER_MS / 2
+  let handedOver = 0
+  let toldAt = startedAt
+  while (Date.now() < endAt && failures.length === 0) {
+    await wait(LEAST_MS + random() * (MOST_MS - LEAST_MS))
+    if (Date.now() > handoverAt && !fleet.isOffline && fleet.ready.length > 1) {
+      const holder = handedOver++ % 2 === 0 ? 'pump' : 'home'
+      const crashes = fleet.ready[0]?.tab?.crash !== undefined && handedOver % 4 > 1
+      const place = await handovers.once(holder, async (gone) => {
+        await busy.get(gone)
+        await (crashes ? fleet.crash(gone) : fleet.close(gone))
+      })
+      if (place) await fleet.open(place)
+      handoverAt = Date.now() + HANDOVER_MS
+      continue
+    }
+    const [act, pick, forMs] = [ACTS[Math.floor(random() * ACTS.length)] as Act, random(), random() * AWAY_MS]
+    const free = fleet.ready.filter((place) => !busy.has(place))
+    const place = free[Math.floor(pick * free.length)]
+    if (!place) continue
+    if (act === 'offline') {
+      if (!fleet.canUnplug) continue
+      // pages that are on their way would not come
+      await Promise.all(busy.values())
+      await afterwards(fleet.offline(true), forMs, () => fleet.offline(false))
+    } else {
+      const work = doIt(act, fleet, place, forMs, () => count('  kept for the way back'))
+      if (!work) continue
+      begin(place, work)
+    }
+    count(act)
+    if (Date.now() < toldAt + TELL_MS) continue
+    toldAt = Date.now()
+    say([...done].map(([what, times]) => `${times} ${what}`).join(', '))
+  }
+  await Promise.all(busy.values())
+  if (failures.length > 0) throw failures[0]
+  return done
+}
+
+/** undefined: not now, or not in this browser. */
+function doIt(act: Act, fleet: Fleet, place: Place, forMs: number, kept: () => void): Promise<void> | undefined {
+  const { tab } = place
+  // somebody has to be there to be asked
+  if (!tab || (act !== 'show' && fleet.ready.length < 2)) return undefined
+  if (act === 'crash' && tab.crash) return afterwards(fleet.crash(place), forMs, () => fleet.open(place))
+  if (act === 'close') return afterwards(fleet.close(place), forMs, () => fleet.open(place))
+  if (act === 'reload') return fleet.reload(place)
+  if (act === 'away')
+    return afterwards(fleet.leave(place), forMs, async () => void ((await fleet.back(place)) && kept()))
+  if (act === 'freeze' && tab.freeze) {
+    return afterwards(fleet.freeze(place), forMs, async () => {
+      await fleet.thaw(place)
+      // a frozen tab is a hidden one
+      if (place.number % 2 === 0) await tab.show()
+    })
+  }
+  return act === 'show' ? tab.show() : undefined
+}
+
+async function afterwards(first: Promise<void>, ms: number, then: () => Promise<void>): Promise<void> {
+  await first
+  await wait(ms)
+  await then()
+}

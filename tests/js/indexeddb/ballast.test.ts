@@ -1,0 +1,127 @@
+/** S17 a quota that is full lets nothing new in, and what is held out. The browser is one that counts as Chromium does. */
+import 'fake-indexeddb/auto'
+import { IDBObjectStore } from 'fake-indexeddb'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { StorageFullError } from '../../../js/errors.ts'
+import { indexedDbStore } from '../../../js/stores/indexeddb.ts'
+import type { TaskStore } from '../../../js/stores/store.ts'
+import { claiming, succeeded, taskOf } from '../sqlite/words.ts'
+import { dump } from './dump.ts'
+import { engineAborts } from './faulty.ts'
+
+interface Quota {
+  /** What is written is refused from now on, until a transaction that has deleted the ballast is over. */
+  isFull: boolean
+}
+
+function quota(): Quota {
+  const state: Quota = { isFull: false }
+  const { add, put, delete: remove } = IDBObjectStore.prototype
+  for (const [method, write] of [
+    ['put', put],
+    ['add', add],
+  ] as const) {
+    vi.spyOn(IDBObjectStore.prototype, method).mockImplementation(function (this: IDBObjectStore, ...given) {
+      if (state.isFull) engineAborts(this.transaction, 'QuotaExceededError')
+      return write.apply(this, given)
+    })
+  }
+  vi.spyOn(IDBObjectStore.prototype, 'delete').mockImplementation(function (this: IDBObjectStore, key) {
+    if (key === 'ballast') {
+      this.transaction.addEventListener('complete', () => {
+        state.isFull = false
+      })
+    }
+    return remove.call(this, key)
+  })
+  onTestFinished(() => {
+    vi.restoreAllMocks()
+  })
+  return state
+}
+
+let names = 0
+
+function open(name = `ballast-${++names}`): { readonly store: TaskStore; hasBallast(): Promise<boolean> } {
+  const store = indexedDbStore({ name })
+  onTestFinished(() => store.close())
+  const hasBallast = async (): Promise<boolean> => {
+    await store.close() // whatever is still being written is now
+    const { stores } = await dump(`redrive-${name}`)
+    return stores.some(({ name, records }) => name === 'meta' && records.some(({ key }) => key === 'ballast'))
+  }
+  return { store, hasBallast }
+}
+
+test('room is kept once a task is held, and not before', async () => {
+  const { store, hasBallast } = open()
+  await store.turn(claiming(1))
+  expect(await hasBallast()).toBe(false)
+  await store.enqueue([taskOf(1)])
+  expect(await hasBallast()).toBe(true)
+})
+
+test('S17 what is held is claimed and settled though nothing can be written', async () => {
+  const full = quota()
+  const { store, hasBallast } = open()
+  await store.enqueue([taskOf(1), taskOf(2)])
+  expect(await hasBallast()).toBe(true)
+  full.isFull = true
+  const { claimed } = await store.turn(claiming(2))
+  expect(claimed).toHaveLength(2)
+  expect(await hasBallast()).toBe(false)
+  const settle = claimed.map(({ lease }) => succeeded(lease))
+  expect((await store.turn({ ...claiming(1), settle })).settled).toEqual(['applied', 'applied'])
+})
+
+test.for([
+  ['cancel', (store: TaskStore) => store.cancel(taskOf(1).taskId), 'cancelled'],
+  ['purge', (store: TaskStore) => store.purge({}), 1],
+] as const)('S17 %s is done though nothing can be written', async ([, act, answer]) => {
+  const full = quota()
+  const { store, hasBallast } = open()
+  await store.enqueue([taskOf(1)])
+  await hasBallast()
+  full.isFull = true
+  expect(await act(store)).toBe(answer)
+})
+
+test('S17 a new task is refused, and the room that is kept is not for it', async () => {
+  const full = quota()
+  const { store, hasBallast } = open()
+  await store.enqueue([taskOf(1)])
+  expect(await hasBallast()).toBe(true)
+  full.isFull = true
+  await expect(store.enqueue([taskOf(2)])).rejects.toBeInstanceOf(StorageFullError)
+  full.isFull = false
+  expect(await hasBallast()).toBe(true)
+  expect(await store.counts()).toMatchObject({ pending: 1 })
+})
+
+test('S17 once it is gone a turn says that there is no room, and loses nothing', async () => {
+  const full = quota()
+  const { store, hasBallast } = open()
+  await store.enqueue([taskOf(1)])
+  await hasBallast()
+  full.isFull = true
+  await store.cancel(taskOf(1).taskId)
+  await store.enqueue([taskOf(2)])
+  full.isFull = true
+  await expect(store.turn(claiming(1))).rejects.toBeInstanceOf(StorageFullError)
+  expect(await store.counts()).toMatchObject({ pending: 1, cancelled: 1 })
+  full.isFull = false
+  expect((await store.turn(claiming(1))).claimed).toHaveLength(1)
+})
+
+test('what was thrown overboard is replaced by the next page that stores something', async () => {
+  const full = quota()
+  const first = open('replaced')
+  await first.store.enqueue([taskOf(1)])
+  await first.hasBallast()
+  full.isFull = true
+  await first.store.cancel(taskOf(1).taskId)
+  expect(await first.hasBallast()).toBe(false)
+  const second = open('replaced')
+  await second.store.enqueue([taskOf(2)])
+  expect(await second.hasBallast()).toBe(true)
+})

@@ -1,0 +1,134 @@
+/** Whose leases are looked after, and when others may take them. */
+import { describe, expect, test, vi } from 'vitest'
+import { idle } from './fake-locks.ts'
+import { setup, withoutTimers } from './tabs.ts'
+
+withoutTimers()
+
+describe('guards', () => {
+  test('are held from when guard() says so until unguard()', async () => {
+    const { browser, a } = setup()
+    expect(a.presence.isGuarding('a')).toBe(false)
+    const guarded = a.presence.guard('a')
+    expect(a.presence.isGuarding('a')).toBe(false)
+    expect(await guarded).toBe(true)
+    expect(a.presence.isGuarding('a')).toBe(true)
+    expect(browser.names('held')).toEqual(['redrive/default/a!'])
+    expect(await a.presence.liveHomes()).toEqual([])
+    a.presence.unguard('a')
+    expect(a.presence.isGuarding('a')).toBe(false)
+    await idle()
+    expect(browser.names('held')).toEqual([])
+  })
+
+  test('nobody is asked anything while no end is heard', async () => {
+    const { a, b } = setup()
+    await b.presence.guard('b')
+    a.presence.watchGuards(['b'])
+    await idle()
+    const highestToken = vi.fn(async () => 7)
+    expect(await a.presence.orphans(highestToken)).toBeUndefined()
+    expect(highestToken).not.toHaveBeenCalled()
+    expect(a.tab.queries).toBe(0)
+  })
+
+  test.each(['dies', 'unguards', 'rests'] as const)(
+    'S3 leases of an owner that %s are orphans up to the last token',
+    async (how) => {
+      const { a, b } = setup()
+      await b.presence.guard('b')
+      await a.presence.guard('a')
+      a.presence.watchGuards(['a', 'b'])
+      await idle()
+      if (how === 'dies') b.tab.die()
+      else if (how === 'unguards') b.presence.unguard('b')
+      else b.presence.rest()
+      await idle()
+      expect(a.hint.mock.calls).toEqual([['due']])
+      expect(await a.presence.orphans(async () => 7)).toEqual({ owners: ['b'], upTo: 7 })
+      expect(await a.presence.orphans(async () => 8)).toBeUndefined()
+    },
+  )
+
+  test('an end that was there before anybody watched is heard at once', async () => {
+    const { a } = setup()
+    for (let turns = 0; turns < 3; turns++) {
+      a.presence.watchGuards(['long gone'])
+      await idle()
+    }
+    expect(a.hint).toHaveBeenCalledTimes(1)
+    expect(await a.presence.orphans(async () => 7)).toEqual({ owners: ['long gone'], upTo: 7 })
+  })
+
+  test('S3 an owner that is back before the question has no orphans, and is watched anew', async () => {
+    const { a, b } = setup()
+    await b.presence.guard('b')
+    a.presence.watchGuards(['b'])
+    await idle()
+    b.presence.rest()
+    await idle()
+    const highestToken = async () => {
+      await b.presence.guard('b')
+      return 7
+    }
+    expect(await a.presence.orphans(highestToken)).toBeUndefined()
+    a.presence.watchGuards(['b'])
+    await idle()
+    expect(a.hint).toHaveBeenCalledTimes(1)
+    b.tab.die()
+    await idle()
+    expect(a.hint).toHaveBeenCalledTimes(2)
+    expect(await a.presence.orphans(async () => 9)).toEqual({ owners: ['b'], upTo: 9 })
+  })
+
+  test('S3 the last token is read before it is asked who is gone', async () => {
+    const { a } = setup()
+    a.presence.watchGuards(['b'])
+    await idle()
+    const queries: number[] = []
+    await a.presence.orphans(async () => queries.push(a.tab.queries))
+    expect(queries).toEqual([0])
+    expect(a.tab.queries).toBe(1)
+  })
+
+  test('of a gone owner something that cannot be taken back is not heard of again and again', async () => {
+    const { a, b } = setup()
+    a.presence.watchGuards(['b'])
+    await idle()
+    await a.presence.orphans(async () => 7)
+    for (let turns = 0; turns < 5; turns++) {
+      a.presence.watchGuards(['b'])
+      await idle()
+    }
+    expect(a.hint).toHaveBeenCalledTimes(1)
+    // until it is back
+    await b.presence.guard('b')
+    a.presence.watchGuards(['b'])
+    await idle()
+    const { queries } = a.tab
+    a.presence.watchGuards(['b'])
+    expect(a.tab.queries).toBe(queries)
+    b.tab.die()
+    await idle()
+    expect(a.hint).toHaveBeenCalledTimes(2)
+  })
+
+  test('an owner of which nothing was left is watched like any other when there is something again', async () => {
+    const { a } = setup()
+    a.presence.watchGuards(['b'])
+    await idle()
+    await a.presence.orphans(async () => 7)
+    a.presence.watchGuards([])
+    a.presence.watchGuards(['b'])
+    await idle()
+    expect(await a.presence.orphans(async () => 9)).toEqual({ owners: ['b'], upTo: 9 })
+  })
+
+  test('an end is not forgotten where the store cannot be read', async () => {
+    const { a } = setup()
+    a.presence.watchGuards(['b'])
+    await idle()
+    await expect(a.presence.orphans(() => Promise.reject(new TypeError('no store')))).rejects.toThrow('no store')
+    expect(await a.presence.orphans(async () => 7)).toEqual({ owners: ['b'], upTo: 7 })
+  })
+})

@@ -1,0 +1,312 @@
+/** Pages that are put away, tabs of several users, a store that is taken away, and machines that sleep. */
+
+import { expect, test } from 'vitest'
+import { RedriveError, SettledElsewhereError } from '../../js/errors.ts'
+import type { TaskStore } from '../../js/stores/store.ts'
+import { world } from './durable-setup.ts'
+import { ORDERS, watch } from './setup.ts'
+import { browser, page } from './tabs-setup.ts'
+import { trappingAt } from './trapping.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+const HOUR_MS = 3_600_000
+
+test('a frozen tab keeps nothing: its attempt is given back, and another tab goes on at once', async () => {
+  const { open, clock, server, locks } = browser()
+  const other = await open()
+  const { happens } = page()
+  const frozen = await open()
+  await other.queue.enqueue(`${ORDERS}/first`, POST)
+  await clock.settle()
+  server.fail()
+  server.hang()
+  const answer = watch(frozen.queue.fetch(ORDERS, POST))
+  await clock.advance(2_000)
+  const hits = server.hits
+  happens('freeze')
+  await clock.advance(1_000)
+  expect(locks().filter((name) => name.startsWith('home'))).toEqual([])
+  expect(server.hits).toBe(hits + 1)
+  expect(other.events.of('succeeded')).toHaveLength(2)
+  happens('resume')
+  await clock.advance(5_000)
+  expect(answer.error).toBeInstanceOf(SettledElsewhereError)
+  expect(answer.error).toMatchObject({ responseStatus: 200 })
+})
+
+test.each(['before the page is back', 'after it'])(
+  'S3 a claim that was under way when the page was put away, answered %s, is given back unsent',
+  async (when) => {
+    const { open, clock, server, store } = browser()
+    const { happens } = page()
+    const tab = await open({ credentials: async () => ({}) })
+    const answer = tab.holdUp()
+    const { taskId } = await tab.queue.enqueue(ORDERS, POST)
+    await clock.settle()
+    expect(await store.get(taskId)).toMatchObject({ status: 'IN_FLIGHT' })
+    happens('freeze')
+    if (when === 'after it') happens('resume')
+    answer()
+    await clock.settle()
+    expect(server.hits).toBe(0)
+    expect(await store.get(taskId)).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
+    if (when !== 'after it') happens('resume')
+    await clock.advance(3_100)
+    expect(server.hits).toBe(1)
+  },
+)
+
+test('an attempt that was about to be sent when the page was put away says nothing of the next', async () => {
+  const { open, clock, server } = browser()
+  const { happens } = page()
+  const given: (() => void)[] = []
+  const credentials = () => new Promise<HeadersInit>((resolve) => given.push(() => resolve({})))
+  const tab = await open({ credentials })
+  server.fail()
+  const answer = watch(tab.queue.fetch(ORDERS, POST))
+  await clock.advance(1_100)
+  expect(given).toHaveLength(1)
+  happens('freeze')
+  happens('resume')
+  await clock.advance(2_100)
+  expect(given).toHaveLength(2)
+  const release = server.hang()
+  for (const give of given) give()
+  await clock.settle()
+  expect(server.hits).toBe(2)
+  release(200)
+  await clock.settle()
+  expect(answer.value?.status).toBe(200)
+})
+
+test('L3 a tab that heard of work while it was put away takes its turn once it is back', async () => {
+  const { open, clock, server, locks } = browser()
+  const other = await open()
+  const { happens } = page()
+  const tab = await open()
+  server.reply(503, { 'retry-after': '5' })
+  await other.queue.enqueue(ORDERS, POST)
+  await clock.settle()
+  const answer = tab.holdUp()
+  happens('freeze')
+  await other.queue.enqueue(`${ORDERS}/2`, POST)
+  await clock.settle()
+  expect(locks()).toHaveLength(1)
+  answer()
+  await clock.settle()
+  happens('resume')
+  await clock.advance(1_000)
+  other.crash()
+  await clock.advance(5_000)
+  expect(tab.events.of('succeeded')).not.toEqual([])
+  expect(server.hits).toBe(3)
+})
+
+test('a caller who calls while the page is put away is a home once it is back', async () => {
+  const { open, clock, server, locks } = browser()
+  const { happens } = page()
+  const tab = await open()
+  server.reply(503, { 'retry-after': '10' })
+  const answer = tab.holdUp()
+  happens('freeze')
+  const response = watch(tab.queue.fetch(ORDERS, POST))
+  await clock.settle()
+  expect(locks()).toEqual([])
+  answer()
+  await clock.settle()
+  happens('resume')
+  await clock.settle()
+  expect(locks().some((name) => name.startsWith('home'))).toBe(true)
+  await clock.advance(12_000)
+  expect(response.value?.status).toBe(200)
+})
+
+test('a tab that is back goes on with what waits', async () => {
+  const { open, clock, server, locks } = browser()
+  const { happens } = page()
+  const tab = await open()
+  server.reply(503, { 'retry-after': '10' })
+  const answer = watch(tab.queue.fetch(ORDERS, POST))
+  await clock.advance(1_000)
+  happens('freeze')
+  await clock.advance(20_000)
+  expect(locks()).toEqual([])
+  expect(server.hits).toBe(1)
+  happens('resume')
+  await clock.advance(2_100)
+  expect(answer.value?.status).toBe(200)
+})
+
+test('S16 another tab says that somebody else is there: nothing of the first is sent until it is back, then once', async () => {
+  const { open, clock, server } = browser()
+  const one = await open({ principal: 'A' })
+  server.reply(503, { 'retry-after': '5' })
+  const { taskId } = await one.queue.enqueue(ORDERS, POST)
+  await clock.advance(1_000)
+  const two = await open({ principal: 'B' })
+  await clock.advance(HOUR_MS)
+  expect(server.hits).toBe(1)
+  await two.queue.setPrincipal('A')
+  await clock.advance(5_000)
+  expect(server.hits).toBe(2)
+  expect(await one.queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED', principal: 'A' })
+})
+
+test('S16 what waits in memory is not sent either while somebody else is there', async () => {
+  const { open, clock, server } = browser()
+  const one = await open({ principal: 'A' })
+  server.reply(503, { 'retry-after': '5' })
+  const answer = watch(one.queue.fetch(ORDERS))
+  await clock.advance(1_000)
+  const two = await open({ principal: 'B' })
+  await clock.advance(10_000)
+  expect(server.hits).toBe(1)
+  await two.queue.setPrincipal('A')
+  await clock.advance(5_000)
+  expect(server.hits).toBe(2)
+  expect(answer.value?.status).toBe(200)
+})
+
+test('S16 a switch in another tab between claim and send: given back unsent', async () => {
+  const { open, clock, server } = browser()
+  let ask = (): void => {}
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve
+  })
+  let give = (): void => {}
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  const credentials = async () => {
+    ask()
+    await given
+    return { authorization: 'A' }
+  }
+  const one = await open({ principal: 'A', credentials })
+  const { taskId } = await one.queue.enqueue(ORDERS, POST)
+  await asked
+  const two = await open({ principal: 'A' })
+  await two.queue.setPrincipal('B')
+  await clock.settle()
+  give()
+  await clock.advance(10_000)
+  expect(server.hits).toBe(0)
+  expect(await one.queue.get(taskId)).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
+})
+
+test('a tab of another user neither asks nor waits in a loop', async () => {
+  const { open, clock } = browser()
+  const one = await open({ principal: 'A' })
+  const two = await open({ principal: 'B' })
+  await one.queue.enqueue(ORDERS, POST)
+  await clock.advance(1_000)
+  const before = one.calls.length + two.calls.length
+  await clock.advance(HOUR_MS)
+  expect(one.calls.length + two.calls.length - before).toBeLessThan(5)
+})
+
+/** A process whose store cannot be had while `isGone`. */
+function outage(code: 'STORAGE_UNAVAILABLE' | 'STORAGE_NEWER') {
+  const it = { isGone: false }
+  const gone = () => Promise.reject(new RedriveError(code, 'in vain'))
+  const there = world((whole) => {
+    return new Proxy<TaskStore>(whole, {
+      get(_, name) {
+        const value: unknown = Reflect.get(whole, name)
+        if (typeof value !== 'function') return value
+        return it.isGone && name !== 'subscribe' ? gone : value.bind(whole)
+      },
+    })
+  })
+  return Object.assign(it, there)
+}
+
+test.each(['STORAGE_UNAVAILABLE', 'STORAGE_NEWER'] as const)(
+  'a store that cannot be had, %s: new tasks stay in memory, one `degraded`, and are stored again once it can',
+  async (code) => {
+    const it = outage(code)
+    const { open, clock, server, store } = it
+    const { queue, events } = await open()
+    it.isGone = true
+    server.reply(503).reply(503)
+    const answer = watch(queue.fetch(ORDERS, POST))
+    expect(await queue.enqueue(`${ORDERS}/2`, POST)).toMatchObject({ durability: 'memory' })
+    await clock.advance(5_000)
+    expect(answer.value?.status).toBe(200)
+    expect(events.of('degraded').map(({ code }) => code)).toEqual(['storage_unavailable'])
+    expect(events.of('succeeded')).toHaveLength(2)
+    it.isGone = false
+    await clock.advance(6_000)
+    const { taskId, durability } = await queue.enqueue(`${ORDERS}/3`, POST)
+    expect(durability).toBe(store.durability)
+    expect(await store.get(taskId)).toBeDefined()
+  },
+)
+
+test("S18 before-send where the store cannot be had is plain fetch, and retried in the page's memory", async () => {
+  const it = outage('STORAGE_UNAVAILABLE')
+  const { open, clock, server } = it
+  const { queue, events } = await open({ persist: 'before-send' })
+  it.isGone = true
+  server.reply(503)
+  const answer = watch(queue.fetch(ORDERS, POST))
+  await clock.advance(2_000)
+  expect(answer.value?.status).toBe(200)
+  expect(server.hits).toBe(2)
+  expect(events.of('degraded').map(({ code }) => code)).toEqual(['storage_unavailable'])
+})
+
+test('a runner held up past its lease settles nothing but a success', async () => {
+  const { open, clock, server, store } = browser()
+  const tab = await open({ policy: { attemptTimeoutMs: 0, maxAttempts: 2 } })
+  const release = server.hang()
+  const { taskId } = await tab.queue.enqueue(ORDERS, POST)
+  await clock.settle()
+  // the machine sleeps: the wall clock is an hour further when the answer comes, before any timer has
+  clock.step(HOUR_MS)
+  release(500)
+  await clock.advance(10)
+  expect(tab.steps.flatMap(({ settle }) => settle)).toEqual([])
+  await clock.advance(10_000)
+  expect(server.hits).toBe(2)
+  expect(await store.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+})
+
+test('after a gap a backlog starts at a moment of its own, within two seconds', async () => {
+  const starts = new Set<number>()
+  for (let seed = 1n; seed <= 5n; seed++) {
+    const { open, clock, server } = browser()
+    const tab = await open({ seed })
+    server.reply(503, { 'retry-after': '600' })
+    await tab.queue.enqueue(ORDERS, POST)
+    await clock.advance(1_000)
+    for (let i = 0; i < 20; i++) await tab.queue.enqueue(`${ORDERS}/${i}`, POST)
+    clock.step(HOUR_MS)
+    const awake = clock.now()
+    // what wakes it is the next timer, or whatever the user does
+    await tab.queue.flush()
+    await clock.advance(610_000)
+    const second = server.requests[1]
+    starts.add((second?.at ?? 0) - awake)
+    expect(server.maxInFlight).toBeLessThanOrEqual(3)
+    expect(tab.events.of('succeeded')).toHaveLength(21)
+  }
+  expect(starts.size).toBeGreaterThan(1)
+})
+
+test('S18 a core that stops keeps no lock: another tab goes on', async () => {
+  const { open, clock, server, locks } = browser()
+  const { load, trap } = trappingAt('poll')
+  const one = await open({}, load)
+  const two = await open()
+  server.reply(503, { 'retry-after': '5' })
+  await one.queue.enqueue(ORDERS, POST)
+  await clock.advance(1_000)
+  trap()
+  one.queue.resume()
+  await clock.settle()
+  expect(one.events.of('degraded')).toMatchObject([{ code: 'core_unreachable' }])
+  await clock.advance(6_000)
+  expect(two.events.of('succeeded')).toHaveLength(1)
+  expect(locks()).toEqual([])
+})

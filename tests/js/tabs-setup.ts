@@ -1,0 +1,235 @@
+/** Tabs of one browser in virtual time: a store that they share, locks that end with their tab, and one principal for all. */
+
+import { onTestFinished, vi } from 'vitest'
+import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import type { EngineSource } from '../../js/loader.ts'
+import { RetryQueue as Queue } from '../../js/queue.ts'
+import { memoryStore } from '../../js/stores/memory.ts'
+import type { Claim, Hint, Step, TaskStore } from '../../js/stores/store.ts'
+import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
+import { withMethods } from './durable-setup.ts'
+import { closeNow, Events, PLAIN_CURVE } from './setup.ts'
+
+export interface Tab {
+  readonly queue: Queue
+  readonly events: Events
+  /** Turns that its queue has asked for. */
+  readonly steps: readonly Step[]
+  /** Calls of whatever kind. */
+  readonly calls: readonly string[]
+  /** Whether its store cannot say who is there. */
+  failsToSay: boolean
+  /** Its turns are made, and answered once what is returned is called. */
+  holdUp(): () => void
+  /** From one moment to the next it is gone: its locks are free, and nothing of it is heard any more. */
+  crash(): void
+}
+
+export interface Browser {
+  readonly clock: FakeClock
+  readonly server: ScriptedServer
+  readonly store: TaskStore
+  /** Names of the locks that are held or asked for. */
+  locks(): readonly string[]
+  /** `isDeaf`: hints do not reach it. */
+  open(options?: RetryQueueOptions & { readonly isDeaf?: boolean }, source?: EngineSource): Promise<Tab>
+  close(tab: Tab): Promise<void>
+}
+
+interface Request {
+  readonly tab: object
+  readonly granted: () => void
+}
+
+/** One after another; who is first holds it. */
+class Locks {
+  readonly #queues = new Map<string, Request[]>()
+
+  get names(): string[] {
+    return [...this.#queues.keys()]
+  }
+
+  request(name: string, tab: object, granted: () => void): void {
+    const queue = this.#queues.get(name) ?? []
+    this.#queues.set(name, queue)
+    queue.push({ tab, granted })
+    if (queue.length === 1) queueMicrotask(granted)
+  }
+
+  release(name: string, tab: object): void {
+    const queue = this.#queues.get(name) ?? []
+    const wasFirst = queue[0]?.tab === tab
+    const left = queue.filter((request) => request.tab !== tab)
+    if (left.length === 0) this.#queues.delete(name)
+    else this.#queues.set(name, left)
+    if (wasFirst && left[0]) queueMicrotask(left[0].granted)
+  }
+
+  releaseAll(tab: object): void {
+    for (const name of this.names) this.release(name, tab)
+  }
+
+  isHeld(name: string, tab: object): boolean {
+    return this.#queues.get(name)?.[0]?.tab === tab
+  }
+}
+
+const HOME = 'home '
+
+/** The page of the tabs opened from here on: what happens to it, all of them hear. */
+export function page(): { happens(event: string): void } {
+  const document = Object.assign(new EventTarget(), { hidden: false })
+  vi.stubGlobal('document', document)
+  onTestFinished(() => {
+    vi.unstubAllGlobals()
+  })
+  return { happens: (event) => document.dispatchEvent(new Event(event)) }
+}
+
+export function browser(): Browser {
+  const clock = fakeClock()
+  const store = memoryStore({ clock })
+  const server = scriptedServer({ clock })
+  const locks = new Locks()
+  const listeners = new Set<(hint: Hint) => void>()
+  const tell = (kind: Hint['kind']) => {
+    for (const listener of [...listeners]) queueMicrotask(() => listener({ kind }))
+  }
+  let principal: string | null | undefined
+  let seed = 100n
+
+  const storeOf = (
+    tab: { failsToSay: boolean },
+    steps: Step[],
+    calls: string[],
+    isGone: () => boolean,
+    late: () => Promise<void>,
+  ): TaskStore => {
+    let pump: string | undefined
+    const own: Partial<TaskStore> = {
+      graceMs: 75_000,
+      turn: async (step) => {
+        steps.push(step)
+        const refused = step.claim !== null && principal !== undefined && step.claim.principal !== principal
+        const claim: Claim | null = refused ? null : step.claim
+        const turn = await store.turn({ ...step, claim })
+        await late()
+        return refused ? { ...turn, isForeign: true } : turn
+      },
+      pump: {
+        want(whose, granted) {
+          pump = `pump ${whose}`
+          locks.request(pump, tab, granted)
+        },
+        release() {
+          if (pump) locks.release(pump, tab)
+        },
+      },
+      homes: {
+        areHeard: true,
+        hold: async (owner, forMs) => {
+          if (forMs === 0) locks.release(HOME + owner, tab)
+          else if (!locks.isHeld(HOME + owner, tab)) locks.request(HOME + owner, tab, () => {})
+          if (forMs === 0) tell('due')
+        },
+        live: async () => locks.names.filter((name) => name.startsWith(HOME)).map((name) => name.slice(HOME.length)),
+      },
+      principals: {
+        current: async () => {
+          if (tab.failsToSay) throw new Error('the disk is away')
+          return principal
+        },
+        switchTo: async (next) => {
+          principal = next
+          tell('principal')
+        },
+      },
+      rest: () => locks.releaseAll(tab),
+      subscribe(listener) {
+        const hear = (hint: Hint) => {
+          if (!isGone()) listener(hint)
+        }
+        const unsubscribe = store.subscribe(hear)
+        listeners.add(hear)
+        return () => {
+          unsubscribe()
+          listeners.delete(hear)
+        }
+      },
+    }
+    const whole = withMethods(store, own)
+    return new Proxy<TaskStore>(whole, {
+      get(_, name) {
+        const value: unknown = Reflect.get(whole, name)
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]) => {
+          calls.push(String(name))
+          // nobody is there any more who could be answered
+          return isGone() ? new Promise(() => {}) : value(...args)
+        }
+      },
+    })
+  }
+
+  return {
+    clock,
+    server,
+    store,
+    locks: () => locks.names,
+    async open({ isDeaf = false, ...options } = {}, source = undefined) {
+      const events = new Events()
+      const identity = { failsToSay: false }
+      const steps: Step[] = []
+      const calls: string[] = []
+      let gone = false
+      let late = Promise.resolve()
+      const fetch: typeof globalThis.fetch = async (input, init) => {
+        const answer = server.fetch(input, init)
+        return gone ? new Promise(() => {}) : answer
+      }
+      const policy = { ...PLAIN_CURVE, ...options.policy }
+      const given = {
+        clock,
+        fetch,
+        store: withMethods(
+          storeOf(
+            identity,
+            steps,
+            calls,
+            () => gone,
+            () => late,
+          ),
+          isDeaf ? { subscribe: () => () => {} } : {},
+        ),
+        principal: null,
+        seed: ++seed,
+        ...options,
+        policy,
+      }
+      const queue = source ? new Queue(given, source) : new RetryQueue(given)
+      events.listen(queue)
+      onTestFinished(() => (gone ? undefined : closeNow(queue, clock)))
+      await queue.ready
+      await clock.settle()
+      return Object.assign(identity, {
+        queue,
+        events,
+        steps,
+        calls,
+        holdUp() {
+          let release = (): void => {}
+          late = new Promise((resolve) => {
+            release = resolve
+          })
+          return release
+        },
+        crash() {
+          gone = true
+          locks.releaseAll(identity)
+          tell('due')
+        },
+      })
+    },
+    close: ({ queue }) => closeNow(queue, clock),
+  }
+}

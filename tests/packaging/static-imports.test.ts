@@ -1,0 +1,28 @@
+// What an entry brings along at once. A service worker gets nothing later, and a page is to get the core later.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { unpacked } from './pack.ts'
+
+/** The code of a file of the package and of all that it imports statically, by name. */
+function graphOf(entry: string, found: Map<string, string> = new Map()): Map<string, string> {
+  if (found.has(entry)) return found
+  const code = readFileSync(join(unpacked, entry), 'utf8')
+  found.set(entry, code)
+  for (const [, file = ''] of code.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)) graphOf(file, found)
+  return found
+}
+const filesWith = (entry: string, word: string) =>
+  [...graphOf(entry)].filter(([, code]) => code.includes(word)).map(([file]) => file)
+
+test('the entry for service workers has core and store with it, and imports nothing later', () => {
+  expect(filesWith('service-worker.js', 'DecompressionStream')).not.toEqual([])
+  expect(filesWith('service-worker.js', 'indexedDB')).not.toEqual([])
+  expect(filesWith('service-worker.js', 'import(')).toEqual([])
+})
+
+test.each(['index.js', 'background-sync.js'])('%s has neither core nor store with it', (entry) => {
+  expect(graphOf(entry).size).toBeGreaterThan(3)
+  expect(filesWith(entry, 'DecompressionStream')).toEqual([])
+  expect(filesWith(entry, 'indexedDB')).toEqual([])
+})

@@ -1,0 +1,12 @@
+import type { FaultKind, FaultOptions } from './start.mjs'
+
+export type FaultConfig = Required<FaultOptions>
+
+export function faultConfig(given?: FaultOptions): FaultConfig
+
+export function decide(
+  config: FaultConfig,
+  intent: string,
+  attempt: number,
+  faultsBefore: number,
+): { readonly kind: FaultKind | null; readonly slow: boolean; readonly latencyMs: number }

@@ -1,0 +1,136 @@
+/**
+ * A store in memory dressed as a browser's: tabs come and go, locks end with their tab, one principal is current for all, and
+ * the leases of a tab that is gone, or has been put away, count as over.
+ */
+
+import type { Claim, Lease, Step, TaskStore, Turn } from '../../js/stores/store.ts'
+import { Locks } from './locks.ts'
+import type { Page } from './page.ts'
+import { homeOf, pumpOf, TabLocks } from './tab-locks.ts'
+
+/** A hint, and whether it is sure to arrive: what a tab hears of its own store, or by a lock, is; a channel's may be lost. */
+export interface TabHint {
+  readonly kind: 'due' | 'settled' | 'cancelled' | 'principal'
+  readonly taskId?: string
+  readonly isSure: boolean
+}
+
+/** A lease that its tab looks after. */
+interface Guarded {
+  readonly lease: Lease
+  readonly tab: TabLocks
+}
+
+export class Browser {
+  readonly locks: Locks = new Locks()
+  readonly #store: TaskStore
+  readonly #listeners = new Map<TabLocks, Set<(hint: TabHint) => void>>()
+  /** By token. */
+  readonly #leases = new Map<number, Guarded>()
+  #principal: string | null | undefined
+
+  readonly pumpOf: typeof pumpOf = pumpOf
+  readonly homeOf: typeof homeOf = homeOf
+
+  /** What every tab uses. */
+  constructor(store: TaskStore) {
+    this.#store = store
+  }
+
+  /** `letGo`: the tab is gone. */
+  connect(page: Page): { readonly store: TaskStore; readonly letGo: () => void } {
+    const tab = new TabLocks(this.locks, page, () => this.#tell(tab, { kind: 'due', isSure: true }))
+    this.#listeners.set(tab, new Set())
+    const letGo = () => {
+      tab.rest()
+      this.#listeners.delete(tab)
+    }
+    return { store: this.#storeOf(tab), letGo }
+  }
+
+  #storeOf(tab: TabLocks): TaskStore {
+    const store = this.#store
+    const asked = <T>(ask: () => Promise<T>) => this.#asked(tab, ask)
+    return {
+      durability: 'strict',
+      idleCheckMs: null,
+      graceMs: 75_000,
+      configure: (terms) => store.configure?.(terms),
+      enqueue: (tasks, lease) => asked(() => store.enqueue(tasks, lease)),
+      turn: (step) => this.#turn(tab, step),
+      cancel: (taskId, as) => asked(() => store.cancel(taskId, as)),
+      redrive: (taskIds, options) => asked(() => store.redrive(taskIds, options)),
+      flush: (lane) => asked(() => store.flush(lane)),
+      unpark: (filter) => asked(async () => store.unpark?.(filter) ?? 0),
+      purge: (filter) => asked(() => store.purge(filter)),
+      body: (taskId) => store.body(taskId),
+      find: (key, principal) => store.find(key, principal),
+      get: (taskId) => store.get(taskId),
+      list: (filter) => store.list(filter),
+      attempts: (taskId, page) => store.attempts(taskId, page),
+      counts: () => store.counts(),
+      subscribe: (listener) => {
+        this.#listeners.get(tab)?.add(listener)
+        return () => this.#listeners.get(tab)?.delete(listener)
+      },
+      pump: tab,
+      homes: {
+        areHeard: true,
+        hold: async (owner, forMs) => (forMs > 0 ? tab.holdHome(owner) : tab.letGoHome(owner)),
+        live: async () => tab.liveHomes(),
+      },
+      principals: {
+        current: async () => this.#principal,
+        switchTo: async (principal) => {
+          this.#principal = principal
+          for (const each of this.#listeners.keys()) this.#tell(each, { kind: 'principal', isSure: each === tab })
+        },
+      },
+      rest: () => tab.rest(),
+      close: async () => tab.rest(),
+    }
+  }
+
+  /** Only for who is there. */
+  mayClaim({ principal }: Claim): boolean {
+    return this.#principal === undefined || principal === this.#principal
+  }
+
+  #turn(tab: TabLocks, step: Step): Promise<Turn> {
+    const { claim, renew } = step
+    const isForeign = claim !== null && !this.mayClaim(claim)
+    const isGuarded = claim !== null && !isForeign && tab.guard()
+    // of owners that are gone: renewed for no time they run out in this very step, after what it settles
+    const orphans = [...this.#leases.values()].filter((guarded) => !guarded.tab.guards(guarded.lease.token))
+    const over = orphans.map(({ lease }) => ({ ...lease, forMs: 0 }))
+    const whole = { ...step, claim: isForeign ? null : claim, renew: [...renew, ...over] }
+    const ask = () => {
+      const work = this.#store.turn(whole)
+      for (const { lease } of orphans) this.#leases.delete(lease.token)
+      for (const { lease } of step.settle) this.#leases.delete(lease.token)
+      return work
+    }
+    return this.#asked(tab, ask, (turn) => {
+      if (isGuarded) {
+        for (const { lease } of turn.claimed) this.#leases.set(lease.token, { lease, tab: tab.lookAfter(lease.token) })
+      }
+      tab.watchGuards([...this.#leases.values()].map((guarded) => guarded.tab))
+      return { ...turn, renewed: turn.renewed.slice(0, renew.length), ...(isForeign ? { isForeign } : {}) }
+    })
+  }
+
+  /** What this call changes, its own tab hears for sure. Calls are answered in the order in which they were made. */
+  #asked<T>(tab: TabLocks, ask: () => Promise<T>, shown = (answer: T): T => answer): Promise<T> {
+    // a step is done before `ask` returns: what it has to tell, it tells those who listen then
+    const unsubscribe = this.#store.subscribe?.((hint) => {
+      for (const each of this.#listeners.keys()) this.#tell(each, { ...hint, isSure: each === tab })
+    })
+    const answer = ask()
+    unsubscribe?.()
+    return answer.then(shown)
+  }
+
+  #tell(tab: TabLocks, hint: TabHint): void {
+    for (const listener of this.#listeners.get(tab) ?? []) listener(hint)
+  }
+}

@@ -1,0 +1,140 @@
+/** From a seed to a day of a browser: tabs that come, die, freeze and hide, one user's login after another's, and a machine that sleeps. */
+
+import { type Dice, dice } from './dice.ts'
+import { answersOf, callingOf, fetchOf, outageOf, type Picked, scopeOf, storeFaultOf } from './draws.ts'
+import { type Act, type CallSpec, ORIGINS, type Scenario, type Step, type StoreKind } from './scenario.ts'
+
+const HOUR_MS = 3_600_000
+const TEN_YEARS_MS = 87_660 * HOUR_MS
+/** Longer than a lease of a browser's. */
+const LONG_MS = 240_000
+
+export function tabsOf(seed: number, store: StoreKind, hints: boolean): Scenario {
+  const chance = dice(seed)
+  const tabs = chance.pick([1, 2, 2, 3, 3, 4])
+  const concurrency = chance.between(1, 4)
+  const steps: Step[] = []
+  const calls: CallSpec[] = []
+  const count = chance.between(15, 60)
+  // most days nobody touches the clock
+  const stepsClock = chance.chance(0.3)
+  let at = 0
+  for (let i = 0; i < count; i++) {
+    at += chance.chance(0.5) ? chance.below(40) : chance.chance(0.8) ? chance.below(4_000) : chance.below(60_000)
+    const day = { calls, stepsClock, tabs }
+    for (const { afterMs = 0, ...act } of someOf(chance, chance.below(tabs), day))
+      steps.push({ at: at + afterMs, ...act })
+  }
+  return {
+    seed,
+    store,
+    hints,
+    concurrency,
+    perOrigin: chance.between(1, concurrency),
+    ...(chance.chance(0.3) ? { capacity: chance.between(7, 9) } : {}),
+    processes: Array.from({ length: tabs }, () => ({
+      persist: chance.chance(0.3) ? 'before-send' : 'on-failure',
+      // one machine, one clock
+      offsetMs: 0,
+      principal: chance.chance(0.8) ? 'ann' : 'ben',
+    })),
+    steps: steps.sort((a, b) => a.at - b.at),
+  }
+}
+
+interface Day extends Picked {
+  readonly stepsClock: boolean
+  readonly tabs: number
+}
+
+type Acts = readonly (Act & { readonly afterMs?: number })[]
+
+/** What happens at one moment, or follows from it. */
+function someOf(chance: Dice, p: number, day: Day): Acts {
+  const kind = chance.below(100)
+  if (kind < 28) return [callingOf(chance, p, day)]
+  if (kind < 38) return [answersOf(chance)]
+  if (kind < 41) return [outageOf(chance)]
+  if (kind < 45) return [storeFaultOf(chance, p)]
+  if (kind < 48) return [{ do: 'hints', p, count: chance.between(1, 10), ms: chance.chance(0.5) ? 0 : 3_000 }]
+  if (kind < 58) return tabOf(chance, p, day)
+  if (kind < 75) return waitingOf(chance, p, day)
+  if (kind < 80) return homeOf(chance, p, day)
+  if (kind < 86) {
+    const principal = chance.chance(0.6) ? 'ann' : 'ben'
+    return [{ do: 'principal', p, principal, purge: chance.chance(0.1) }]
+  }
+  if (kind < 88) return networkOf(chance)
+  if (kind < 90) return [{ do: 'sleep', forMs: chance.pick([2_000, LONG_MS, HOUR_MS]) }]
+  if (kind < 92) return day.stepsClock ? [{ do: 'storeClock', byMs: stepOf(chance) }] : []
+  if (kind < 94) return [{ do: 'cancel', p, pick: chance.below(1_000) }]
+  if (kind < 96) return [{ do: 'redrive', p, pick: chance.below(1_000) }]
+  if (kind < 97) return [{ do: chance.chance(0.7) ? 'flush' : 'purgeDead', p }]
+  return [{ do: chance.chance(0.3) ? 'pause' : 'resume', p, ...scopeOf(chance) }]
+}
+
+/** Work waits, and then something happens to its tab, or to another. */
+function waitingOf(chance: Dice, p: number, day: Day): Acts {
+  const origin = chance.pick(ORIGINS)
+  const retryAfterS = chance.chance(0.4) ? { retryAfterS: chance.pick([1, 2, 10]) } : {}
+  const answers = Array.from({ length: chance.between(1, 3) }, () => {
+    return { status: 503, latencyMs: chance.pick([5, 5, 300, 4_000, 15_000]), ...retryAfterS }
+  })
+  const afterMs = chance.pick([5, 50, 500, 2_000, 5_000])
+  const then = tabOf(chance, chance.chance(0.7) ? p : chance.below(day.tabs), day)
+  const calls = Array.from({ length: chance.chance(0.3) ? chance.between(2, 8) : 1 }, () => {
+    const { call, ...calling } = callingOf(chance, p, day)
+    return { ...calling, call: { ...call, origin } }
+  })
+  const unseen: Acts = chance.chance(0.2) ? [{ do: 'hide', p }] : []
+  return [...unseen, { do: 'answers', origin, answers }, ...calls, ...then.map((act) => ({ ...act, afterMs }))]
+}
+
+/** A tab goes, or is held up, while its own caller's second attempt is on its way. */
+function homeOf(chance: Dice, p: number, { calls }: Day): Acts {
+  const origin = chance.pick(ORIGINS)
+  const answers = [5, 15_000].map((latencyMs) => ({ status: 503, latencyMs }))
+  const { call, ...calling } = fetchOf(chance, p, calls)
+  const afterMs = chance.between(1_000, 10_000)
+  const goes: readonly Act[] = [
+    { do: 'crash', p },
+    { do: 'leave', p, lingerMs: 0 },
+    { do: 'freeze', p, forMs: LONG_MS },
+  ]
+  return [
+    { do: 'answers', origin, answers },
+    { ...calling, call: { ...call, origin } },
+    { ...chance.pick(goes), afterMs },
+  ]
+}
+
+/** What happens to a tab, now and then in the middle of something. */
+function tabOf(chance: Dice, p: number, day: Day): readonly Act[] {
+  const before: readonly Act[] = chance.chance(0.3) ? [callingOf(chance, p, day)] : []
+  // a page that goes has no time for what it begins
+  const fails: readonly Act[] = chance.chance(0.2) ? [storeFaultOf(chance, p)] : []
+  const kind = chance.below(100)
+  const forMs = chance.pick([300, 5_000, 100_000, LONG_MS])
+  const backFirst = chance.chance(0.5)
+  if (kind < 22) return [...before, { do: 'crash', p }, ...again(chance, p)]
+  if (kind < 28) return [{ do: 'open', p }]
+  if (kind < 33) return [...before, { do: 'close', p, drainMs: chance.pick([0, 50, 5_000]) }]
+  if (kind < 48) return [...before, ...fails, { do: 'leave', p, lingerMs: chance.below(60) }, ...again(chance, p)]
+  if (kind < 63) return [...before, ...fails, { do: 'suspend', p, forMs, backFirst }]
+  if (kind < 73) return [...before, ...fails, { do: 'cached', p, forMs, backFirst }]
+  if (kind < 82) return [...before, { do: 'freeze', p, forMs }]
+  return [{ do: chance.chance(0.6) ? 'hide' : 'show', p }]
+}
+
+function again(chance: Dice, p: number): readonly Act[] {
+  return chance.chance(0.5) ? [{ do: 'open', p }] : []
+}
+
+function networkOf(chance: Dice): Acts {
+  return [{ do: 'network', online: chance.chance(0.6), told: chance.chance(0.8) }]
+}
+
+function stepOf(chance: Dice): number {
+  const byMs = chance.pick([500, 30_000, 61_000, HOUR_MS, HOUR_MS, TEN_YEARS_MS])
+  return chance.chance(0.5) ? byMs : -byMs
+}

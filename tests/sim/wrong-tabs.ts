@@ -1,0 +1,88 @@
+/** What may be wrong with tabs and their runners, on purpose, each in one way: what the checks are there to notice. */
+
+import { Duty } from '../../js/durable/duty.ts'
+import { LeaseTerms } from '../../js/durable/lease-terms.ts'
+import { Turns } from '../../js/durable/turns.ts'
+import { Lanes } from '../../js/lanes.ts'
+import type { TaskStore } from '../../js/stores/store.ts'
+import { Browser } from './browser.ts'
+import { TabLocks } from './tab-locks.ts'
+import type { Breaking } from './world.ts'
+import { but, type Wrong } from './wrong.ts'
+
+/** A class with one of its methods replaced. */
+function does<T extends object>(target: T, name: keyof T, value: (...args: never[]) => unknown): Breaking {
+  const code = () => {
+    const before = Object.getOwnPropertyDescriptor(target, name)
+    if (!before) throw new TypeError(`there is no ${String(name)} to change`)
+    Object.defineProperty(target, name, { ...before, value })
+    return () => Object.defineProperty(target, name, before)
+  }
+  return { code }
+}
+
+function all(...each: readonly Breaking[]): Breaking {
+  const code = () => {
+    const mends = each.map((breaking) => breaking.code?.())
+    return () => {
+      for (const mend of mends) mend?.()
+    }
+  }
+  return { code }
+}
+
+const nothing = (): void => {}
+
+const store = (change: (store: TaskStore) => Partial<TaskStore>): Breaking => ({
+  store: (whole) => but(whole, change(whole)),
+})
+
+export const WRONG_TABS: readonly Wrong[] = [
+  { what: 'the pump is never let go', breaks: 'L3', breaking: does(TabLocks.prototype, 'release', nothing) },
+  {
+    what: 'every other grant is lost',
+    breaks: 'L3',
+    breaking: store(({ pump }) => {
+      let grants = 0
+      if (!pump) return {}
+      const want: typeof pump.want = (principal, granted) => pump.want(principal, () => ++grants % 2 === 0 && granted())
+      return { pump: { want, release: () => pump.release() } }
+    }),
+  },
+  { what: 'a tab that is back asks for nothing', breaks: 'L3', breaking: does(Duty.prototype, 'wake', async () => {}) },
+  {
+    what: 'a tab that is put away keeps its homes',
+    breaks: 'L3',
+    breaking: does(TabLocks.prototype, 'letGoHomes', nothing),
+  },
+  { what: 'rest() lets go of nothing', breaks: 'L3', breaking: store(() => ({ rest: nothing })) },
+  {
+    what: 'the leases of a tab that dies stay in force',
+    breaks: 'L3',
+    breaking: does(TabLocks.prototype, 'letGoGuard', nothing),
+  },
+  { what: 'nobody hears of the end of a tab', breaks: 'L3', breaking: does(TabLocks.prototype, 'watch', nothing) },
+  {
+    what: 'a hidden tab keeps the pump',
+    breaks: 'L3',
+    breaking: all(does(TabLocks.prototype, 'giveWay', nothing), does(TabLocks.prototype, 'look', nothing)),
+  },
+  { what: 'a tab that is put away goes on', breaks: 'L3', breaking: does(Turns.prototype, 'rest', nothing) },
+  {
+    what: 'a runner past its lease settles a failure',
+    breaks: 'S4',
+    breaking: does(LeaseTerms.prototype, 'isOver', () => false),
+  },
+  {
+    what: 'the store lets anybody claim',
+    breaks: 'S16',
+    hints: false,
+    breaking: does(Browser.prototype, 'mayClaim', () => true),
+  },
+  {
+    what: 'what a tab has in memory is sent whoever is there',
+    breaks: 'S16',
+    breaking: does(Lanes.prototype, 'standBack', nothing),
+  },
+  { what: 'no store is ever full', breaks: 'S17', breaking: store(() => ({ configure: nothing })) },
+]
