@@ -18,8 +18,10 @@ interface Side {
   open(page: Page): Promise<void>
   /** Hands a POST to `path` over. */
   enqueue(page: Page, path: string, headers?: Record<string, string>): Promise<void>
-  /** Tries what waits once, or lets the queue do so. */
+  /** The network is back: tries what waits, where the queue does not by itself. */
   replay(page: Page): Promise<void>
+  /** Tries what was given up. */
+  putBack(page: Page): Promise<void>
   /** How many it still has, or has given up and kept. */
   held(page: Page): Promise<number>
 }
@@ -38,6 +40,7 @@ const workbox: Side = {
       [path, headers] as const,
     ),
   replay: (page) => page.evaluate(() => queue.replayRequests().catch(() => {})),
+  putBack: (page) => workbox.replay(page),
   held: (page) => page.evaluate(() => queue.size()),
 }
 
@@ -54,8 +57,8 @@ const redrive: Side = {
       },
       [path, headers] as const,
     ),
-  // it sends by itself; what it has given up goes back when somebody says so
-  replay: (page) =>
+  replay: async () => {},
+  putBack: (page) =>
     page.evaluate(async () => {
       await lab.queue.deadLetters.redriveAll()
     }),
@@ -114,7 +117,7 @@ test.for([
   await eventually(() => origin.received.length).toBe(1)
   if (name === 'redrive') await page.waitForFunction(() => lab.ended.length === 1)
   expect(await side.held(page)).toBe(name === 'workbox' ? 0 : 1)
-  await side.replay(page)
+  await side.putBack(page)
   await eventually(() => bodiesAt('/api/order').length).toBe(wanted.arrived)
   await eventually(() => side.held(page)).toBe(wanted.held)
 })

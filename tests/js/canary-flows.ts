@@ -69,11 +69,11 @@ export const flows: Record<string, Flow> = {
   'cancel, abort, conflict': async (s) => {
     const queue = await s.queue()
     const waits = await s.enqueue(queue, s.url('later'), s.init('cancelled while it waits'))
-    await s.status(queue, waits, 'PENDING')
+    await s.status(queue, waits, 'PENDING', 1)
     await queue.cancel(waits)
     queue.resume()
     const runs = await s.enqueue(queue, s.url('hang'), s.unsent('cancelled in flight'))
-    await s.status(queue, runs, 'IN_FLIGHT')
+    await s.status(queue, runs, 'IN_FLIGHT', 1)
     await queue.cancel(runs)
     await s.outcome(queue, runs)
     const controller = new AbortController()
@@ -116,7 +116,7 @@ export const flows: Record<string, Flow> = {
     await s.close(first)
     const second = await s.queue({ credentials: credentialsOf(s, 'restart') })
     await s.outcome(second, taskId)
-    await s.status(second, parks, 'PENDING')
+    await s.status(second, parks, 'PENDING', 0)
     await s.close(second)
   },
 

@@ -153,8 +153,13 @@ export abstract class Scenario {
     return outcome.task.reason ?? outcome.task.status
   }
 
-  async status(queue: RetryQueue, taskId: string, status: string): Promise<void> {
-    await this.until(async () => (await queue.get(taskId))?.status, status)
+  /** `attempts`: begun so far; a task is PENDING before its first, too. */
+  async status(queue: RetryQueue, taskId: string, status: string, attempts: number): Promise<void> {
+    const read = async () => {
+      const task = await queue.get(taskId)
+      return `${task?.status} ${task?.attemptNumber}`
+    }
+    await this.until(read, `${status} ${attempts}`)
   }
 
   /** What the queue must refuse. */

@@ -34,7 +34,7 @@ export interface Way {
   claimed(taskId: string, token: number): void
   /** The method of each call, in order. */
   called?(method: string): void
-  /** It has asked who is there. */
+  /** It has asked, or said, who is there. */
   learned?(principal: string | null | undefined): void
   /** A hint reaches the process. */
   heard?(hint: Hint): void
@@ -152,7 +152,10 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
               way.learned?.(principal)
               return principal
             },
-            switchTo: (principal) => call('principals.switchTo', () => principals.switchTo(principal)),
+            switchTo: async (principal) => {
+              await call('principals.switchTo', () => principals.switchTo(principal))
+              way.learned?.(principal)
+            },
           },
         }
       : {}),

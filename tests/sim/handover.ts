@@ -124,6 +124,8 @@ export class Handover {
   /** Under a lease, as far as anybody can know who has not looked at the clock since. */
   #isOut(known: Known): boolean {
     if (known.status !== 'IN_FLIGHT') return false
+    // nobody knows how much longer it lasts
+    if (known.leasedAt < this.putBackAt + STILL_MS) return true
     return !this.#book.isLoose(known) || this.#book.time.elapsed < known.leasedAt + known.leaseMs
   }
 

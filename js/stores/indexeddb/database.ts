@@ -62,11 +62,12 @@ export class Database {
     owners: () => readonly string[],
     work: (tx: Transaction, orphans: Orphans | undefined) => T | Promise<T>,
   ): Promise<T> {
+    const guard = () => this.#guards.take(owners())
     return this.#next(async () => {
       this.#parts.connection.warm()
-      await this.#guards.take(owners())
+      await guard()
       const orphans = await this.#guards.orphans(async () => (await this.read(readState)).lastToken)
-      return this.#write(durability, (tx) => work(tx, orphans))
+      return this.#write(durability, (tx) => work(tx, orphans), guard)
     })
   }
 
@@ -97,7 +98,12 @@ export class Database {
 
   /** Whether anything may be pending, as far as is remembered. */
   get mayBePending(): boolean {
-    return this.#snapshot?.state.pending !== 0
+    return this.#guess?.state.pending !== 0
+  }
+
+  /** What is remembered, unless it is known that somebody else has written since. */
+  get #guess(): Snapshot | undefined {
+    return this.#changes === this.#parts.hub.changes ? this.#snapshot : undefined
   }
 
   #next<T>(step: () => Promise<T>): Promise<T> {
@@ -107,15 +113,17 @@ export class Database {
     return written
   }
 
-  async #write<T>(durability: Durability, work: Work<T>): Promise<T> {
-    const guess = this.#changes === this.#parts.hub.changes ? this.#snapshot : undefined
+  /** `again`: comes first where what was remembered is not so. */
+  async #write<T>(durability: Durability, work: Work<T>, again?: () => Promise<void>): Promise<T> {
+    const guess = this.#guess
     this.#snapshot = undefined
     if (!guess) return this.#transact(durability, work)
     try {
       return await this.#transact(durability, work, guess)
     } catch (error) {
-      if (error instanceof Stale) return this.#transact(durability, work)
-      throw error
+      if (!(error instanceof Stale)) throw error
+      await again?.()
+      return this.#transact(durability, work)
     }
   }
 

@@ -91,6 +91,26 @@ describe('leases of a tab that dies', () => {
     expect(ended).toMatchObject([{ taskId: idOf(2), reason: 'outcome_unknown' }])
   })
 
+  test.each(['heard', 'not heard'])(
+    'L3 so are those that it was given of tasks it had %s of, when it remembered that nothing waits',
+    async (how) => {
+      const [name, browser] = [freshName(), new FakeBrowser()]
+      const [dying, locks] = await openTab(name, browser)
+      const hints = listenTo(dying)
+      expect((await dying.turn({ ...step, owner: 'dying' })).claimed).toEqual([])
+      if (how === 'not heard') vi.stubGlobal('BroadcastChannel', undefined)
+      const [other] = await openTab(name, browser)
+      await other.enqueue([newTask(1)])
+      if (how === 'heard') await expect.poll(() => hints).toContainEqual({ kind: 'due' })
+      expect((await dying.turn({ ...step, owner: 'dying' })).claimed).toHaveLength(1)
+      await other.turn({ ...step, owner: 'other' })
+      await idle()
+      locks.die()
+      await idle()
+      expect((await other.turn({ ...step, owner: 'other' })).claimed).toHaveLength(1)
+    },
+  )
+
   test('L3 are taken back too by a tab that is opened only afterwards', async () => {
     const [name, browser] = [freshName(), new FakeBrowser()]
     const [dying, locks] = await openTab(name, browser)

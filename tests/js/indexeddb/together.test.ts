@@ -10,7 +10,7 @@ import { random128, seededDraw } from '../../../js/ids.ts'
 import type { Lane } from '../../../js/stores/indexeddb/lanes.ts'
 import { done } from '../../../js/stores/indexeddb/request.ts'
 import type { TaskRow } from '../../../js/stores/indexeddb/rows.ts'
-import type { State } from '../../../js/stores/indexeddb/state.ts'
+import { readState, type State } from '../../../js/stores/indexeddb/state.ts'
 import { indexedDbStore } from '../../../js/stores/indexeddb.ts'
 import type { Lease, Settlement, TaskStore } from '../../../js/stores/store.ts'
 import { claimOf, idOf, newTask, settlementOf } from '../store-contract/kit.ts'
@@ -96,7 +96,7 @@ async function contents(
   const [rows, apart, state, bodies] = await Promise.all([
     done<TaskRow[]>(tx.objectStore('tasks').getAll()),
     done<Lane[]>(tx.objectStore('lanes').getAll()),
-    done<State>(tx.objectStore('meta').get('state')),
+    readState(tx),
     done(tx.objectStore('bodies').getAllKeys()),
   ])
   database.close()
