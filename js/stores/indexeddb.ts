@@ -67,7 +67,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
     enqueue: (tasks, lease) => group.add(tasks, lease),
     turn: (step) =>
       database.anyway(() =>
-        database.writeLeases(
+        database.takeBack(
           'relaxed',
           () => (needsGuard(step, database.mayBePending) ? [step.owner] : []),
           (tx, orphans) => turn(tx, step, orphans),

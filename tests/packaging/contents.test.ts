@@ -17,7 +17,8 @@ test('the tarball holds code, types and papers, and nothing else', () => {
   )
   expect(strangers).toEqual([])
   expect(files.filter((name) => name.endsWith('.wasm')).sort()).toEqual(['redrive-keys.wasm', 'redrive.wasm'])
-  expect(statSync(tarball()).size).toBeLessThan(250_000)
+  // the service worker's entry holds all the rest once more: it may not import() anything
+  expect(statSync(tarball()).size).toBeLessThan(300_000)
 })
 
 test('it needs no other package at run time', () => {

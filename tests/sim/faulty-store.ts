@@ -94,6 +94,14 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
     return gate.answer(reach(trouble.fault, trouble.ms, run))
   }
 
+  /** Locks are no storage: they do not fail with it. */
+  const ask = <T>(method: string, run: () => Promise<T>): Promise<T> => {
+    if (!store.homes?.areHeard) return call(method, run)
+    if (!gate.alive) return never()
+    way.called?.(method)
+    return gate.answer(run())
+  }
+
   /** What becomes of a hint. */
   const deliver = (hint: Hint, listener: (hint: Hint) => void) => {
     const arrive = () =>
@@ -138,8 +146,8 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
     ...(homes
       ? {
           homes: {
-            hold: (owner, forMs) => call('homes.hold', () => homes.hold(owner, forMs)),
-            live: () => call('homes.live', () => homes.live()),
+            hold: (owner, forMs) => ask('homes.hold', () => homes.hold(owner, forMs)),
+            live: () => ask('homes.live', () => homes.live()),
             areHeard: homes.areHeard === true,
           },
         }

@@ -116,9 +116,10 @@ export class Handover {
   #hasRoom({ origin }: Known, { queue }: Life): boolean {
     const { total, perLane } = this.#book.limits
     const { inFlight, origins } = queue.stats()
-    const lane = origins[origin]
-    if (inFlight === 0 || lane === undefined) return lane?.heldUntilAt == null
-    return inFlight < total && lane.inFlight < perLane && lane.heldUntilAt === null
+    const { heldUntilAt = null, inFlight: inLane = 0 } = origins[origin] ?? {}
+    if (inFlight >= total || heldUntilAt !== null) return false
+    // of a lane of which nothing has run there it says what runs elsewhere
+    return inFlight === 0 || inLane < perLane
   }
 
   /** Under a lease, as far as anybody can know who has not looked at the clock since. */

@@ -32,6 +32,8 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
     )
   }
   const { homes, principals, pump, graceMs } = store
+  /** Asked for, and not answered yet. */
+  const unparking = new Set<Parameters<NonNullable<TaskStore['unpark']>>[0]>()
   return {
     durability: 'strict',
     idleCheckMs: store.idleCheckMs,
@@ -39,12 +41,23 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
     ...(store.configure ? { configure: (terms) => store.configure?.(terms) } : {}),
     enqueue: (tasks: readonly NewTask[], lease) =>
       told(store.enqueue(tasks, lease), (answers: readonly Enqueued[]) => enqueued(book, tasks, answers)),
-    turn: (step) => told(store.turn(step), (turn) => turned(book, owner, step, turn)),
+    turn: (step) => {
+      const before = [...unparking]
+      return told(store.turn(step), (turn) => {
+        // what was asked first was done first, whichever answer comes first
+        for (const filter of before) if (unparking.has(filter)) unparked(book, filter)
+        turned(book, owner, step, turn)
+      })
+    },
     cancel: (taskId, as) => told(store.cancel(taskId, as), (said) => cancelled(book, taskId, as, said)),
     redrive: (taskIds, options) =>
       told(store.redrive(taskIds, options), (said) => redriven(book, taskIds, options, said)),
     flush: (lane) => told(store.flush(lane), () => flushed(book, lane)),
-    unpark: (filter) => told(store.unpark?.(filter) ?? Promise.resolve(0), () => unparked(book, filter)),
+    unpark: (filter) => {
+      unparking.add(filter)
+      const done = told(store.unpark?.(filter) ?? Promise.resolve(0), () => unparked(book, filter))
+      return done.finally(() => unparking.delete(filter))
+    },
     purge: (filter) => told(store.purge(filter), (count) => purged(book, filter, count)),
     body: (taskId) => told(store.body(taskId)),
     find: (key, principal) => told(store.find(key, principal)),

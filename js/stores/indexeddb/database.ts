@@ -56,18 +56,26 @@ export class Database {
     return this.#next(() => this.#write(durability, work))
   }
 
-  /** As `write`, where `owners` may be given leases. `work` hears whose leases nobody looks after any more. */
-  writeLeases<T>(
+  /** As `write`, where `owners` may be given leases. */
+  writeLeases<T>(durability: Durability, owners: () => readonly string[], work: Work<T>): Promise<T> {
+    return this.#next(() => this.#writeLeases(durability, owners, work))
+  }
+
+  /** As `writeLeases`. `work` hears whose leases nobody looks after any more, and takes them back. */
+  takeBack<T>(
     durability: Durability,
     owners: () => readonly string[],
     work: (tx: Transaction, orphans: Orphans | undefined) => T | Promise<T>,
   ): Promise<T> {
-    const guard = () => this.#guards.take(owners())
     return this.#next(async () => {
-      this.#parts.connection.warm()
-      await guard()
       const orphans = await this.#guards.orphans(async () => (await this.read(readState)).lastToken)
-      return this.#write(durability, (tx) => work(tx, orphans), guard)
+      try {
+        return await this.#writeLeases(durability, owners, (tx) => work(tx, orphans))
+      } catch (error) {
+        // nobody took them back
+        if (orphans) this.#guards.hearAgain(orphans)
+        throw error
+      }
     })
   }
 
@@ -111,6 +119,13 @@ export class Database {
     const written = this.#written.then(step)
     this.#written = written.catch(() => {}) // whoever asked for it hears of it
     return written
+  }
+
+  async #writeLeases<T>(durability: Durability, owners: () => readonly string[], work: Work<T>): Promise<T> {
+    const guard = () => this.#guards.take(owners())
+    this.#parts.connection.warm()
+    await guard()
+    return this.#write(durability, work, guard)
   }
 
   /** `again`: comes first where what was remembered is not so. */

@@ -38,4 +38,8 @@ export class Guards {
   orphans(highestToken: () => Promise<number>): Promise<Orphans | undefined> {
     return this.#presence.orphans(highestToken)
   }
+
+  hearAgain(orphans: Orphans): void {
+    this.#presence.hearAgain(orphans)
+  }
 }

@@ -125,6 +125,14 @@ export class Presence {
     return owners.length > 0 ? { owners, upTo } : undefined
   }
 
+  /** Of these nothing could be taken back: they are asked about again. */
+  hearAgain({ owners }: Orphans): void {
+    for (const owner of owners) {
+      this.#gone.delete(owner)
+      this.#ended.add(owner)
+    }
+  }
+
   /** Lets go of everything, at once. Each call that follows takes up again what it is about. */
   rest(): void {
     this.#rests++

@@ -111,6 +111,24 @@ describe('leases of a tab that dies', () => {
     },
   )
 
+  test.each(['stores something before it looks', 'fails to look at first'])(
+    'L3 are taken back too by a tab that %s',
+    async (how) => {
+      const [name, browser] = [freshName(), new FakeBrowser()]
+      const [dying, locks] = await openTab(name, browser)
+      const [other] = await openTab(name, browser)
+      await dying.enqueue([newTask(1)])
+      expect((await dying.turn({ ...step, owner: 'dying' })).claimed).toHaveLength(1)
+      await other.turn({ ...step, owner: 'other' })
+      locks.die()
+      await idle()
+      if (how === 'stores something before it looks') await other.enqueue([newTask(2, { dueInMs: 1e6 })])
+      else await expect(other.turn({ ...step, owner: 'other', settle: [null as never] })).rejects.toThrow()
+      const { claimed } = await other.turn({ ...step, owner: 'other' })
+      expect(claimed.map(({ task }) => task.taskId)).toEqual([idOf(1)])
+    },
+  )
+
   test('L3 are taken back too by a tab that is opened only afterwards', async () => {
     const [name, browser] = [freshName(), new FakeBrowser()]
     const [dying, locks] = await openTab(name, browser)
