@@ -28,7 +28,7 @@ test('every entry loads by itself, and without axios installed', async () => {
   using project = consumer({
     'main.mjs': `
       const names = {}
-      const entries = ['core', 'fetch', 'axios', 'testing', 'memory', 'sqlite', 'node'].map((name) => 'redrive/' + name)
+      const entries = ['core', 'fetch', 'axios', 'testing', 'memory', 'indexeddb', 'sqlite', 'node'].map((name) => 'redrive/' + name)
       for (const entry of ['redrive', ...entries]) {
         names[entry] = Object.keys(await import(entry))
       }

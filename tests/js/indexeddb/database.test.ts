@@ -1,6 +1,7 @@
 /** What is in the database, and what is asked of it. */
 import { expect, test, vi } from 'vitest'
 import { done } from '../../../js/stores/indexeddb/request.ts'
+import { indexedDbStore } from '../../../js/stores/indexeddb.ts'
 import { RECORD_SCHEMA, type TaskStore } from '../../../js/stores/store.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
 import { claimOf, idOf, NOT_RETRYABLE, newTask, retryIn, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
@@ -243,4 +244,14 @@ test('an empty store is asked for nothing but whether it still is', async () => 
   const step = { owner: 'runner', settle: [], renew: [], claim: claimOf() }
   await store.turn(step)
   expect(await asked(() => store.turn(step))).toEqual({ transactions: 1, requests: 1, rows: 0 })
+})
+
+test.for([
+  [{ name: '' }, RangeError, 'indexedDbStore.name: expected a name'],
+  [{ name: 7 }, TypeError, 'indexedDbStore.name: expected a name'],
+  [{ capacity: 0 }, RangeError, 'indexedDbStore.capacity: expected'],
+  [{ path: 'x' }, TypeError, 'indexedDbStore.path: no such option'],
+] as const)('%o is refused when the store is made', ([options, kind, message]) => {
+  expect(() => indexedDbStore(options as object)).toThrow(kind)
+  expect(() => indexedDbStore(options as object)).toThrow(message)
 })
