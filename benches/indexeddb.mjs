@@ -131,8 +131,14 @@ async function measureTakeUp() {
     ways.map(({ name }) => [name, figure(median(figures[name].started)), figure(median(figures[name].reloaded))]),
   )
   for (const failure of failures) note(failure)
-  const store = median(figures['redrive, store: open and claim'].started)
-  aim(`first due task claimed within 20 ms of open, ${waiting} stored`, store <= 20, `${figure(store)} ms`)
+  const { started, reloaded } = figures['redrive, store: open and claim']
+  for (const [when, all] of [
+    ['in a page of a browser that runs', reloaded],
+    ['after the browser has started', started],
+  ]) {
+    const ms = median(all)
+    aim(`first due task claimed within 20 ms of open, ${waiting} stored, ${when}`, ms <= 20, `${figure(ms)} ms`)
+  }
   note(`medians of ${RUNS} starts of the browser, the page loaded; then the same in a page opened anew.\n`)
 }
 

@@ -44,6 +44,7 @@ export class CanaryServer {
     }
     // a page asks across the addresses of this server
     response.setHeader('access-control-allow-origin', '*')
+    response.setHeader('access-control-expose-headers', 'retry-after')
     response.setHeader('access-control-allow-headers', request.headers['access-control-request-headers'] ?? '*')
     if (request.method === 'OPTIONS') {
       response.writeHead(204).end()

@@ -7,7 +7,7 @@ import { runScenario } from '../sim/run.ts'
 import type { Scenario, StoreKind } from '../sim/scenario.ts'
 import { runSeeds, type Wish } from '../sim/seeds.ts'
 import { WRONG, type Wrong } from '../sim/wrong.ts'
-import { WRONG_TABS } from '../sim/wrong-tabs.ts'
+import { WRONG_PAGES, WRONG_TABS } from '../sim/wrong-tabs.ts'
 
 const LONG_MS = 300_000
 const KEPT = new URL('../sim/kept/', import.meta.url)
@@ -17,8 +17,10 @@ const KINDS = [
   { store: 'memory', hints: false, seeds: 150 },
   { store: 'sqlite', hints: true, seeds: 60 },
   { store: 'sqlite', hints: false, seeds: 40 },
-  { store: 'tabs', hints: true, seeds: 200 },
-  { store: 'tabs', hints: false, seeds: 100 },
+  { store: 'tabs', hints: true, seeds: 120 },
+  { store: 'tabs', hints: false, seeds: 60 },
+  { store: 'indexeddb', hints: true, seeds: 20 },
+  { store: 'indexeddb', hints: false, seeds: 10 },
 ] as const
 
 test.for(KINDS)('nothing breaks: $store, hints $hints, $seeds seeds', { timeout: LONG_MS }, async (kind) => {
@@ -28,7 +30,7 @@ test.for(KINDS)('nothing breaks: $store, hints $hints, $seeds seeds', { timeout:
 })
 
 test('S21 the same seed is the same world, event for event', async () => {
-  for (const store of ['memory', 'tabs'] as const) {
+  for (const store of ['memory', 'tabs', 'indexeddb'] as const) {
     for (const seed of [1, 2, 3]) {
       const [once, again] = [
         await runScenario(scenarioOf(seed, { store, hints: true }), { traced: true }),
@@ -49,6 +51,9 @@ const noticed = async (store: StoreKind, { breaks, breaking, hints = true }: Wro
 test.for(WRONG)('it is noticed when $what ($breaks)', { timeout: LONG_MS }, (wrong) => noticed('memory', wrong))
 test.for(WRONG_TABS)('of tabs it is noticed when $what ($breaks)', { timeout: LONG_MS }, (wrong) =>
   noticed('tabs', wrong),
+)
+test.for(WRONG_PAGES)('of pages it is noticed when $what ($breaks)', { timeout: LONG_MS }, (wrong) =>
+  noticed('indexeddb', wrong),
 )
 
 test.for(readdirSync(KEPT).filter((name) => name.endsWith('.json')))('what once broke does not: %s', async (name) => {

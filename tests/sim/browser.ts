@@ -61,7 +61,7 @@ export class Browser {
       cancel: (taskId, as) => asked(() => store.cancel(taskId, as)),
       redrive: (taskIds, options) => asked(() => store.redrive(taskIds, options)),
       flush: (lane) => asked(() => store.flush(lane)),
-      unpark: (filter) => asked(async () => store.unpark?.(filter) ?? 0),
+      unpark: (filter) => asked(() => store.unpark?.(filter) ?? Promise.resolve(0)),
       purge: (filter) => asked(() => store.purge(filter)),
       body: (taskId) => store.body(taskId),
       find: (key, principal) => store.find(key, principal),

@@ -4,6 +4,9 @@ import { Duty } from '../../js/durable/duty.ts'
 import { LeaseTerms } from '../../js/durable/lease-terms.ts'
 import { Turns } from '../../js/durable/turns.ts'
 import { Lanes } from '../../js/lanes.ts'
+import { Guards } from '../../js/stores/indexeddb/guards.ts'
+import { Presence } from '../../js/stores/indexeddb/presence.ts'
+import { PumpLock } from '../../js/stores/indexeddb/pump.ts'
 import type { TaskStore } from '../../js/stores/store.ts'
 import { Browser } from './browser.ts'
 import { TabLocks } from './tab-locks.ts'
@@ -85,4 +88,16 @@ export const WRONG_TABS: readonly Wrong[] = [
     breaking: does(Lanes.prototype, 'standBack', nothing),
   },
   { what: 'no store is ever full', breaks: 'S17', breaking: store(() => ({ configure: nothing })) },
+]
+
+/** The same of the store itself and its locks. */
+export const WRONG_PAGES: readonly Wrong[] = [
+  { what: 'no lease is guarded', breaks: 'L3', breaking: does(Guards.prototype, 'take', async () => {}) },
+  { what: 'the locks are kept', breaks: 'L3', breaking: does(Presence.prototype, 'rest', nothing) },
+  { what: 'no tab ever pumps', breaks: 'L3', breaking: does(PumpLock.prototype, 'want', nothing) },
+  {
+    what: 'nobody asks who has died',
+    breaks: 'L3',
+    breaking: does(Presence.prototype, 'orphans', async () => undefined),
+  },
 ]

@@ -1,7 +1,8 @@
 /**
  * The pump as a lock: one tab has it, others queue. A tab that is hidden wakes once a minute, or is frozen, so it does not
- * keep the pump from one that is looked at: going hidden it gives way to whoever queues, and while it holds the pump all
- * the same it holds a mark too, by which a tab that is visible knows that it may take the pump away.
+ * keep the pump from one that is looked at. Two marks, locks as well, say who is concerned: a tab that waits and is visible
+ * has, or queues for, the one, and to it a hidden tab gives way; a tab that pumps hidden holds the other, by which a visible
+ * one knows that it may take the pump away. Each sets its own mark before it looks for the other's.
  *
  * Who has lost the pump like that is not told, and is granted it anew when its turn comes: two that pump do no harm.
  */
@@ -14,8 +15,10 @@ export type Page = Pick<Document, 'visibilityState' | 'addEventListener' | 'remo
 
 interface Wanted {
   readonly name: string
-  /** Held beside it by who is hidden. */
-  readonly mark: string
+  /** Of who has it and is hidden. */
+  readonly hidden: string
+  /** Of those who wait and are not. */
+  readonly visible: string
   readonly granted: () => void
 }
 
@@ -25,9 +28,8 @@ export class PumpLock implements Pump {
   readonly #page: Page | undefined
   #wanted: Wanted | undefined
   #lock: Lock | undefined
-  #mark: Lock | undefined
-  /** Since it was last visible: where all are hidden, each gives way once, and then it rests with somebody. */
-  #gaveWay = false
+  #hidden: Lock | undefined
+  #visible: Lock | undefined
 
   /** `name` contains neither '?' nor ' '. */
   constructor(locks: LockManager, name: string, page: Page | undefined) {
@@ -41,7 +43,7 @@ export class PumpLock implements Pump {
     const name = this.#name + suffix
     if (this.#wanted?.name === name) return
     this.release()
-    this.#wanted = { name, mark: `${this.#name}?hidden${suffix}`, granted }
+    this.#wanted = { name, hidden: `${this.#name}?hidden${suffix}`, visible: `${this.#name}?visible${suffix}`, granted }
     this.#page?.addEventListener('visibilitychange', this.#turned)
     this.#ask()
     void this.#look()
@@ -58,21 +60,22 @@ export class PumpLock implements Pump {
   }
 
   readonly #turned = (): void => {
-    if (this.#isHidden) {
-      if (this.#lock?.isHeld) void this.#giveWay()
-      return
-    }
-    this.#gaveWay = false
-    this.#mark?.letGo()
-    this.#mark = undefined
-    void this.#look()
+    this.#unmark()
+    if (!this.#isHidden) void this.#look()
+    else if (this.#lock?.isHeld) void this.#giveWay()
   }
 
   #letGo(): void {
     this.#lock?.letGo()
-    this.#mark?.letGo()
     this.#lock = undefined
-    this.#mark = undefined
+    this.#unmark()
+  }
+
+  #unmark(): void {
+    this.#hidden?.letGo()
+    this.#visible?.letGo()
+    this.#hidden = undefined
+    this.#visible = undefined
   }
 
   /** Queues for it, or takes it away. */
@@ -85,6 +88,7 @@ export class PumpLock implements Pump {
     before?.letGo()
     void lock.granted.then(() => {
       if (this.#lock !== lock) return
+      this.#unmark()
       // also where it was refused: without locks each that wants it has it
       wanted.granted()
       if (this.#isHidden) void this.#giveWay()
@@ -100,29 +104,29 @@ export class PumpLock implements Pump {
   async #look(): Promise<void> {
     const lock = this.#lock
     const wanted = this.#wanted
-    if (!lock || !wanted || lock.isHeld) return
+    if (!lock || !wanted || lock.isHeld || this.#isHidden) return
+    this.#visible ??= new Lock(this.#locks, wanted.visible)
     const locks = await snapshot(this.#locks)
     if (this.#lock !== lock || lock.isHeld) return
     // nobody answers: as if there were no locks
     if (!locks) return wanted.granted()
-    if (this.#isHidden || !locks.held.has(wanted.mark)) return
+    if (this.#isHidden || !locks.held.has(wanted.hidden)) return
     this.#ask(true)
     // the mark is another's, who may be frozen and cannot take it back
-    const mark = new Lock(this.#locks, wanted.mark, { isStolen: true })
+    const mark = new Lock(this.#locks, wanted.hidden, { isStolen: true })
     void mark.granted.then(() => mark.letGo())
   }
 
-  /** Hidden and holding it. First the mark, then a look: who queues later than that finds the mark. */
+  /** Hidden and holding it: behind whoever queues by now, should one of those be visible. Who waits later finds the mark. */
   async #giveWay(): Promise<void> {
     const lock = this.#lock
     const wanted = this.#wanted
-    if (!lock || !wanted || this.#mark) return
-    const mark = new Lock(this.#locks, wanted.mark)
-    this.#mark = mark
-    if (!(await mark.granted) || this.#gaveWay) return
+    if (!lock || !wanted || this.#hidden) return
+    const mark = new Lock(this.#locks, wanted.hidden)
+    this.#hidden = mark
+    if (!(await mark.granted)) return
     const locks = await snapshot(this.#locks)
-    if (this.#mark !== mark || !locks?.queued.includes(wanted.name)) return
-    this.#gaveWay = true
+    if (this.#hidden !== mark || !locks?.held.has(wanted.visible)) return
     this.#letGo()
     this.#ask()
   }

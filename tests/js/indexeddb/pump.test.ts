@@ -32,6 +32,10 @@ async function want(tabs: readonly Tab[]): Promise<void> {
   }
 }
 
+/** Of locks, but for the marks of those who wait and are looked at. */
+const names = (browser: FakeBrowser, of: 'held' | 'queued') =>
+  browser.names(of).filter((name) => !name.includes('?visible'))
+
 const whoHas = (tabs: readonly Tab[]): number[] => tabs.flatMap(({ has }, i) => (has() ? [i] : []))
 
 test('one has it; when it lets go or dies the next has it at once', async () => {
@@ -52,11 +56,11 @@ test('wanting it again changes nothing, nor does letting go of what one has not'
   b.pump.release()
   await want([a, a, b, b])
   expect(a.granted).toHaveBeenCalledTimes(1)
-  expect(browser.names('queued')).toEqual(['p'])
+  expect(names(browser, 'queued')).toEqual(['p'])
   b.pump.release()
   a.pump.release()
   await idle()
-  expect([browser.names('held'), browser.names('queued')]).toEqual([[], []])
+  expect([names(browser, 'held'), names(browser, 'queued')]).toEqual([[], []])
   expect(b.granted).not.toHaveBeenCalled()
   await want([b])
   b.pump.release()
@@ -70,14 +74,14 @@ test('each principal has a pump of its own, and who wants another lets go of the
   a.pump.want('alice', a.granted)
   b.pump.want('bob', b.granted)
   await idle()
-  expect(browser.names('held').sort()).toEqual(['p alice', 'p bob'])
+  expect(names(browser, 'held').sort()).toEqual(['p alice', 'p bob'])
   const later = vi.fn()
   a.pump.want('bob', later)
   await idle()
-  expect([browser.names('held'), browser.names('queued')]).toEqual([['p bob'], ['p bob']])
+  expect([names(browser, 'held'), names(browser, 'queued')]).toEqual([['p bob'], ['p bob']])
   b.pump.want(null, b.granted)
   await idle()
-  expect(browser.names('held').sort()).toEqual(['p', 'p bob'])
+  expect(names(browser, 'held').sort()).toEqual(['p', 'p bob'])
   expect([a, b].map(({ granted }) => granted.mock.calls.length)).toEqual([1, 2])
   expect(later).toHaveBeenCalledTimes(1)
 })
@@ -90,14 +94,14 @@ test('each principal has a mark of its own for tabs that are hidden, let go with
   await idle()
   for (const { tab } of [a, b]) tab.show('hidden')
   await idle()
-  expect(browser.names('held').sort()).toEqual(['p alice', 'p bob', 'p?hidden alice', 'p?hidden bob'])
+  expect(names(browser, 'held').sort()).toEqual(['p alice', 'p bob', 'p?hidden alice', 'p?hidden bob'])
   c.pump.want('bob', c.granted)
   await idle()
   expect(c.granted).toHaveBeenCalledTimes(1)
-  expect(browser.names('held').sort()).toEqual(['p alice', 'p bob', 'p?hidden alice'])
+  expect(names(browser, 'held').sort()).toEqual(['p alice', 'p bob', 'p?hidden alice'])
   a.pump.want('carol', a.granted)
   await idle()
-  expect(browser.names('held').sort()).toEqual(['p bob', 'p carol', 'p?hidden carol'])
+  expect(names(browser, 'held').sort()).toEqual(['p bob', 'p carol', 'p?hidden carol'])
 })
 
 test('one that is hidden gives way to one that queues, and queues behind it', async () => {
@@ -144,7 +148,7 @@ test('one that is hidden for a moment only keeps it', async () => {
   await idle()
   expect(whoHas(tabs)).toEqual([0])
   expect(b.granted).not.toHaveBeenCalled()
-  expect([browser.names('held'), browser.names('queued')]).toEqual([['p'], ['p']])
+  expect([names(browser, 'held'), names(browser, 'queued')]).toEqual([['p'], ['p']])
 })
 
 test('one that is hidden and alone keeps it, and nobody is told anything', async () => {
@@ -154,16 +158,16 @@ test('one that is hidden and alone keeps it, and nobody is told anything', async
   a.tab.show('hidden')
   await idle()
   expect(whoHas(tabs)).toEqual([0])
-  expect(browser.names('held')).toEqual(['p', 'p?hidden'])
+  expect(names(browser, 'held')).toEqual(['p', 'p?hidden'])
   const { queries } = a.tab
   a.tab.show('visible')
   await idle()
   expect(a.granted).toHaveBeenCalledTimes(1)
-  expect(browser.names('held')).toEqual(['p'])
+  expect(names(browser, 'held')).toEqual(['p'])
   expect(a.tab.queries).toBe(queries) // there is nothing to look for
   a.tab.show('hidden')
   await idle()
-  expect(browser.names('held')).toEqual(['p', 'p?hidden'])
+  expect(names(browser, 'held')).toEqual(['p', 'p?hidden'])
 })
 
 test.each([false, true])('who is visible takes it from one that is hidden; frozen: %s', async (isFrozen) => {
@@ -181,13 +185,13 @@ test.each([false, true])('who is visible takes it from one that is hidden; froze
   expect(whoHas(tabs)).toEqual([1])
   a.tab.thaw()
   await idle()
-  expect(browser.names('held')).toEqual(['p'])
-  expect(browser.names('queued')).toEqual(['p', 'p'])
+  expect(names(browser, 'held')).toEqual(['p'])
+  expect(names(browser, 'queued')).toEqual(['p', 'p'])
   b.pump.release()
   c.pump.release()
   await idle()
   expect(whoHas(tabs)).toEqual([0])
-  expect(browser.names('held').sort()).toEqual(['p', 'p?hidden'])
+  expect(names(browser, 'held').sort()).toEqual(['p', 'p?hidden'])
 })
 
 test('who does not want it any more takes nothing, nor who has it by then', async () => {
@@ -199,7 +203,7 @@ test('who does not want it any more takes nothing, nor who has it by then', asyn
   b.pump.want(null, b.granted)
   b.pump.release()
   await idle()
-  expect(browser.names('held')).toEqual(['p', 'p?hidden'])
+  expect(names(browser, 'held')).toEqual(['p', 'p?hidden'])
   const query = c.tab.query.bind(c.tab)
   c.tab.query = async () => {
     const answer = await query()
@@ -224,7 +228,7 @@ test('who waits hidden takes it when it is looked at, and not before', async () 
   expect(whoHas(tabs)).toEqual([0])
   b.tab.show('hidden')
   await idle()
-  expect(browser.names('queued')).toEqual(['p']) // it has nothing to give
+  expect(names(browser, 'queued')).toEqual(['p']) // it has nothing to give
   b.tab.show('visible')
   await idle()
   expect(whoHas(tabs)).toEqual([1])
@@ -239,6 +243,33 @@ test('it finds its way past hidden tabs to the one that is looked at', async () 
   expect(whoHas(tabs)).toEqual([3])
 })
 
+test('L3 one that has given way before, and is still hidden, gives way again to one that is looked at', async () => {
+  const { tabs } = setup(3)
+  const [a, b] = tabs as [Tab, Tab]
+  await want(tabs.slice(0, 2))
+  a.tab.show('hidden')
+  await idle()
+  expect(whoHas(tabs)).toEqual([1])
+  await want(tabs.slice(2))
+  b.tab.die()
+  await idle()
+  expect(whoHas(tabs)).toEqual([2])
+})
+
+test('who waits leaves no mark behind', async () => {
+  const { browser, tabs } = setup(3)
+  const [a, b, c] = tabs as [Tab, Tab, Tab]
+  await want(tabs)
+  b.tab.show('hidden')
+  c.pump.release()
+  await idle()
+  expect([browser.names('held'), browser.names('queued')]).toEqual([['p'], ['p']])
+  b.tab.show('visible')
+  a.pump.release()
+  await idle()
+  expect([browser.names('held'), browser.names('queued')]).toEqual([['p'], []])
+})
+
 test('where all are hidden it comes to rest', async () => {
   const { browser, tabs } = setup(4)
   await want(tabs)
@@ -250,7 +281,7 @@ test('where all are hidden it comes to rest', async () => {
   await idle()
   expect(whoHas(tabs)).toEqual(holder)
   expect(tabs.map(({ granted }) => granted.mock.calls.length)).toEqual(grants)
-  expect(browser.names('held').sort()).toEqual(['p', 'p?hidden'])
+  expect(names(browser, 'held').sort()).toEqual(['p', 'p?hidden'])
 })
 
 test('who has let go listens to its page no more', async () => {
@@ -264,7 +295,7 @@ test('who has let go listens to its page no more', async () => {
   a.tab.show('hidden')
   a.tab.show('visible')
   await idle()
-  expect([browser.names('held'), browser.names('queued'), a.tab.queries]).toEqual([[], [], 1])
+  expect([names(browser, 'held'), names(browser, 'queued'), a.tab.queries]).toEqual([[], [], 1])
 })
 
 describe('S18 where locks cannot be had everybody pumps', () => {
