@@ -33,8 +33,8 @@ const RULES: Rules<IndexedDbStoreOptions> = {
 }
 
 /** Whether its owner may be given leases. One that only gives them back takes no lock: its page may be being put away. */
-function needsGuard({ renew, claim }: Step, mayBePending: boolean): boolean {
-  return renew.length > 0 || (claim !== null && mayBePending)
+function needsGuard({ renew, claim }: Step, mayBeClaimed: boolean): boolean {
+  return renew.length > 0 || (claim !== null && mayBeClaimed)
 }
 
 /**
@@ -69,7 +69,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
       database.anyway(() =>
         database.takeBack(
           'relaxed',
-          () => (needsGuard(step, database.mayBePending) ? [step.owner] : []),
+          () => (needsGuard(step, database.mayBeClaimed) ? [step.owner] : []),
           (tx, orphans) => turn(tx, step, orphans),
         ),
       ),

@@ -104,9 +104,10 @@ export class Database {
     this.#snapshot = undefined
   }
 
-  /** Whether anything may be pending, as far as is remembered. */
-  get mayBePending(): boolean {
-    return this.#guess?.state.pending !== 0
+  /** Whether a turn may find something to claim, as far as is remembered: also a lease that it takes back itself. */
+  get mayBeClaimed(): boolean {
+    const { pending, inFlight } = this.#guess?.state ?? { pending: 1, inFlight: 0 }
+    return pending + inFlight > 0
   }
 
   /** What is remembered, unless it is known that somebody else has written since. */

@@ -1,18 +1,19 @@
 /** A store and its tabs: leases of one that has died, hints, and what is held when nothing waits. On Node's own Web Locks. */
 import 'fake-indexeddb/auto'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { indexedDbStore } from '../../../js/stores/indexeddb.ts'
+import { type IndexedDbStoreOptions, indexedDbStore } from '../../../js/stores/indexeddb.ts'
 import type { Hint, TaskStore } from '../../../js/stores/store.ts'
+import { fakeClock } from '../../../js/testing/clock.ts'
 import { claimOf, idsOf, newTask, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
 
 let count = 0
 
 /** Tabs of one queue. */
-function setup(): { open(): TaskStore; locks(): Promise<string[]> } {
+function setup(): { open(options?: IndexedDbStoreOptions): TaskStore; locks(): Promise<string[]> } {
   const name = `tabs-${++count}`
   return {
-    open() {
-      const store = indexedDbStore({ name })
+    open(options = {}) {
+      const store = indexedDbStore({ name, ...options })
       onTestFinished(() => store.close())
       return store
     },
@@ -52,6 +53,32 @@ test('L3 what a browser that was killed had in flight is taken up by the next on
   expect((await turn(next, 'next')).claimed).toEqual([])
   await heard
   expect(idsOf((await turn(next, 'next')).claimed)).toHaveLength(2)
+})
+
+test('L3 so is one that was itself taken up from a tab that has let go', async () => {
+  const { open } = setup()
+  const tabs = ['one', 'two', 'three'].map((owner) => ({ owner, store: open() }))
+  await tabs[0]?.store.enqueue([newTask(1)])
+  for (const [i, { owner, store }] of tabs.entries()) {
+    await vi.waitFor(async () => expect(idsOf((await turn(store, owner)).claimed)).toHaveLength(1))
+    const next = tabs[i + 1]
+    // it looks, and learns who has it
+    if (next) expect((await turn(next.store, next.owner)).claimed).toEqual([])
+    store.rest?.()
+  }
+})
+
+test('L3 and one whose lease had run out before', async () => {
+  const { open } = setup()
+  const clock = fakeClock()
+  const [one, two, three] = [open({ clock }), open({ clock }), open({ clock })]
+  await one.enqueue([newTask(1)])
+  expect((await turn(one, 'one')).claimed).toHaveLength(1)
+  expect((await turn(two, 'two')).claimed).toEqual([])
+  await clock.advance(105_001)
+  expect((await turn(two, 'two')).claimed).toHaveLength(1)
+  two.rest?.()
+  await vi.waitFor(async () => expect(idsOf((await turn(three, 'three')).claimed)).toHaveLength(1))
 })
 
 test('S3 a tab that was away and is back loses no lease that it got since', async () => {
