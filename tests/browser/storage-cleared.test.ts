@@ -54,7 +54,8 @@ test.each(Object.entries(clearings))(
       const call = lab.queue.fetch('/api/waits', { method: 'POST', body: 'waits', redrive: { waitMs: 60_000 } })
       Object.assign(globalThis, { ended: call.then(({ status }) => status).catch((error) => error.code) })
     })
-    await page.waitForFunction(async () => (await lab.queue.list({ status: 'PENDING' })).tasks.length === 1)
+    // not `waitForFunction`, which takes a promise for an answer
+    await eventually(() => page.evaluate(async () => (await lab.queue.list({ status: 'PENDING' })).tasks.length)).toBe(1)
     await clear(page, context)
 
     const from = Date.now()

@@ -30,11 +30,11 @@ export async function transact<T>(
     throw translated(error, database.name)
   }
   const ended = ending(tx)
-  const limit = timeLimit(tx, timer)
+  const limits = [timeLimit(tx, timer), closing(database, tx)]
   try {
-    return await Promise.race([run(tx, work, ended, database.name, asked), limit.passed])
+    return await Promise.race([run(tx, work, ended, database.name, asked), ...limits.map(({ passed }) => passed)])
   } finally {
-    limit.lift()
+    for (const { lift } of limits) lift()
   }
 }
 
@@ -100,11 +100,31 @@ function abort(tx: IDBTransaction): boolean {
 
 const isOver = (error: unknown): boolean => nameOf(error) === 'InvalidStateError'
 
+/** From when on nothing more will be heard of a transaction. */
+interface Limit {
+  readonly passed: Promise<never>
+  lift(): void
+}
+
+/** The browser has taken the connection away: Chromium (156) then says nothing of what was under way, be it done or not. */
+function closing(database: IDBDatabase, tx: IDBTransaction): Limit {
+  let lift = (): void => {}
+  const passed = new Promise<never>((_, reject) => {
+    const onClose = (): void => {
+      abort(tx)
+      reject(new Lost(new DOMException('the browser closed the connection', 'AbortError')))
+    }
+    database.addEventListener('close', onClose)
+    lift = () => database.removeEventListener('close', onClose)
+  })
+  return { passed, lift }
+}
+
 /**
  * One that gets answers may take as long as it needs. And a page that was frozen wakes up to a timer that has long passed,
  * before it hears what became of its transaction: after one that comes much too late it is waited once more.
  */
-function timeLimit(tx: IDBTransaction, timer: Clock): { readonly passed: Promise<never>; lift(): void } {
+function timeLimit(tx: IDBTransaction, timer: Clock): Limit {
   let lift = (): void => {}
   const passed = new Promise<never>((_, reject) => {
     const arm = (mayBeLate: boolean): void => {

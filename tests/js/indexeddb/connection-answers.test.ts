@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { RedriveError } from '../../../js/errors.ts'
 import { Connection } from '../../../js/stores/indexeddb/connection.ts'
 import { done } from '../../../js/stores/indexeddb/request.ts'
-import { error, failedOpen, fails, get, notes, put, setup, stubborn } from './faulty.ts'
+import { closesSilently, error, failedOpen, fails, get, notes, put, setup, stubborn } from './faulty.ts'
 
 describe('a browser that does not let the database be opened', () => {
   test('no IndexedDB at all', async () => {
@@ -184,6 +184,21 @@ describe('S18 nobody hangs', () => {
     await until(() => 'value' in seen)
     expect(seen.value).toBe('late')
     expect(aborted).toHaveBeenCalledTimes(1)
+  })
+
+  test('a transaction whose connection the browser closes is lost at once, although nothing more is heard of it', async () => {
+    const { connection, factory, opens } = setup()
+    const database = await connection.read(async (tx) => tx.db)
+    const letGo = await holdUp(await stubborn(factory, 1))
+    const work = vi.fn(put('after all'))
+    const seen = outcome(connection.write('strict', work))
+    await until(() => work.mock.calls.length === 1)
+    closesSilently(database)
+    await until(() => work.mock.calls.length === 2)
+    expect(opens()).toBe(2)
+    letGo()
+    await until(() => 'value' in seen)
+    expect(seen.value).toBe('after all')
   })
 
   test('one that gets answers may take as long as it needs', async () => {

@@ -18,6 +18,12 @@ const inner = (tx: IDBTransaction): Inner => tx as unknown as Inner
 /** The engine ends the transaction by itself. */
 export const engineAborts = (tx: IDBTransaction, name: string): void => inner(tx)._abort(name)
 
+/** The browser takes the connection away. Of what was under way neither `complete` nor `abort` is heard, as in Chromium (156). */
+export function closesSilently(database: IDBDatabase): void {
+  const phases = { CAPTURING_PHASE: 1, AT_TARGET: 2, BUBBLING_PHASE: 3 }
+  database.dispatchEvent({ type: 'close', initialized: true, eventPath: [], ...phases } as unknown as Event)
+}
+
 /** One more request of `tx`, which fails. */
 export function failingRequest(tx: IDBTransaction, failure: DOMException): IDBRequest {
   const operation = (): never => {
