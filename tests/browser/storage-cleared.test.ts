@@ -55,7 +55,9 @@ test.each(Object.entries(clearings))(
       Object.assign(globalThis, { ended: call.then(({ status }) => status).catch((error) => error.code) })
     })
     // not `waitForFunction`, which takes a promise for an answer
-    await eventually(() => page.evaluate(async () => (await lab.queue.list({ status: 'PENDING' })).tasks.length)).toBe(1)
+    await eventually(() => page.evaluate(async () => (await lab.queue.list({ status: 'PENDING' })).tasks.length)).toBe(
+      1,
+    )
     await clear(page, context)
 
     const from = Date.now()
