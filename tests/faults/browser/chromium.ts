@@ -7,10 +7,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
+import { setTimeout as wait } from 'node:timers/promises'
 import { quiet } from '../../browser/chromium.ts'
 import type { Browser, Ear, Start, Tab } from './browser.ts'
 import { Cdp } from './cdp.ts'
 
+const MOST_ASKED = 50
+const ASK_AGAIN_MS = 20
 const NO_NETWORK = { latency: 0, downloadThroughput: -1, uploadThroughput: -1 }
 
 interface Console {
@@ -39,7 +42,7 @@ export const startChromium: Start = async (profile, signal) => {
       const kind = alone ? { newWindow: true } : { background: true }
       const { targetId } = await cdp.send<{ targetId: string }>('Target.createTarget', { url: 'about:blank', ...kind })
       const { sessionId } = await cdp.send<{ sessionId: string }>('Target.attachToTarget', { targetId, flatten: true })
-      const send = <T>(method: string, params = {}) => cdp.send<T>(method, params, sessionId)
+      const send = <T>(method: string, params = {}) => patiently(() => cdp.send<T>(method, params, sessionId))
       sessions.add(sessionId)
       const crashed = new Promise<void>((resolve) => {
         cdp.listen(sessionId, (method, params) => {
@@ -76,6 +79,18 @@ export const startChromium: Start = async (profile, signal) => {
     },
     gone,
   } satisfies Browser
+}
+
+/** While one page of a tab takes another's place, the tools say for a moment that there is none. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (let left = MOST_ASKED; ; left--) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (left === 0 || !(error as Error).message.includes('Not attached to an active page')) throw error
+      await wait(ASK_AGAIN_MS)
+    }
+  }
 }
 
 function hear(ear: Ear, method: string, params: Console): void {
