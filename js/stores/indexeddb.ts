@@ -65,14 +65,17 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
       if (report) database.report = report
     },
     enqueue: (tasks, lease) => group.add(tasks, lease),
-    turn: (step) =>
-      database.anyway(() =>
+    turn(step) {
+      // a page that is put away meanwhile may never run again: it is given nothing that it could not give back
+      const isHere = presence.attendance()
+      return database.anyway(() =>
         database.takeBack(
           'relaxed',
-          () => (needsGuard(step, database.mayBeClaimed) ? [step.owner] : []),
-          (tx, orphans) => turn(tx, step, orphans),
+          () => (isHere() && needsGuard(step, database.mayBeClaimed) ? [step.owner] : []),
+          (tx, orphans) => turn(tx, step, orphans, isHere),
         ),
-      ),
+      )
+    },
     cancel: (taskId, as) => database.anyway(() => database.write('strict', (tx) => cancel(tx, taskId, as))),
     redrive: (taskIds, how) => database.write('strict', (tx) => redrive(tx, taskIds, how)),
     flush: (lane) => database.write('relaxed', (tx) => flush(tx, lane)),

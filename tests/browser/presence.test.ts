@@ -65,7 +65,7 @@ describe.each(Object.entries(deaths))('a tab that %s', (_, die) => {
     })
     const live = await watching.evaluate(async () => {
       tab.wantPump()
-      tab.presence.watchGuards(['dying'])
+      tab.presence.watchGuards(['dying'], 0)
       return tab.presence.liveHomes()
     })
     expect(live).toEqual(['dying'])
@@ -125,7 +125,7 @@ describe('the way back', () => {
     const page = await open()
     await page.evaluate(prepare)
     const asked = await page.evaluate(async () => {
-      tab.presence.watchGuards(['other'])
+      tab.presence.watchGuards(['other'], 0)
       tab.channel.listen(() => {})
       await tab.connection.read(async () => {})
       await tab.presence.guard('own')

@@ -31,13 +31,15 @@ interface Candidate {
   left: number
 }
 
-export async function claimDue(tx: Transaction, owner: string, claim: Claim): Promise<Claimed> {
+/** `isHere`: nothing is claimed once it is not, since its leases would be looked after by nobody. */
+export async function claimDue(tx: Transaction, owner: string, claim: Claim, isHere: () => boolean): Promise<Claimed> {
   const claimed: Turn['claimed'][number][] = []
   const ended: StoredTask[] = []
   const taken = new Map<string, number>()
   let candidates = await candidatesOf(tx, owner, claim, taken)
   const open = ({ heads, left, lane }: Candidate): boolean => !!heads.first && left > 0 && lane.inFlight < claim.perLane
   for (let spoilt = 0; claimed.length < claim.limit && tx.state.inFlight < claim.total && spoilt < SWEEP; ) {
+    if (!isHere()) break
     const first = candidates.filter(open).reduce<Candidate | undefined>(earlier, undefined)
     const row = first?.heads.first
     if (!first || !row) break

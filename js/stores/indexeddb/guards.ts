@@ -26,13 +26,13 @@ export class Guards {
   readonly isGuarding = (owner: string): boolean => this.#presence.isGuarding(owner)
 
   /** After a transaction: own guards that nothing needs any more are let go, those of others are listened to. */
-  follow({ guards }: State): void {
+  follow({ guards, lastToken }: State): void {
     for (const owner of this.#own) {
       if (guards[owner] !== undefined) continue
       this.#own.delete(owner)
       this.#presence.unguard(owner)
     }
-    this.#presence.watchGuards(Object.keys(guards))
+    this.#presence.watchGuards(Object.keys(guards), lastToken)
   }
 
   orphans(highestToken: () => Promise<number>): Promise<Orphans | undefined> {

@@ -32,8 +32,8 @@ export class Presence {
   readonly #watches = new Map<string, AbortController>()
   /** Owners whose guard somebody has heard the end of, and nobody has asked about since. */
   #ended = new Set<string>()
-  /** Owners that were found to be gone: should something of theirs stay, they are not heard of again and again. */
-  #gone = new Set<string>()
+  /** Owners that were found to be gone, and up to which token: should something of theirs stay, they are not heard of again and again. */
+  #gone = new Map<string, number>()
   /** Counts rests: what was under way before one takes up nothing. */
   #rests = 0
 
@@ -68,10 +68,10 @@ export class Presence {
 
   /** By name. The end of each that is another's will be heard. */
   async liveHomes(): Promise<readonly string[]> {
-    const rests = this.#rests
+    const isHere = this.attendance()
     const held = await this.#held()
     const homes = [...held].filter((name) => name.startsWith(this.#prefix) && !name.endsWith('!'))
-    if (rests === this.#rests) for (const name of homes) this.#watch(name, () => {})
+    if (isHere()) for (const name of homes) this.#watch(name, () => {})
     return homes.map((name) => name.slice(this.#prefix.length)).sort()
   }
 
@@ -91,15 +91,19 @@ export class Presence {
     return this.#own.get(this.#guard(owner))?.lock.isHeld ?? false
   }
 
-  /** These and no others have guarded leases: the end of each guard that is another's will be heard, also where it is past. */
-  watchGuards(owners: Iterable<string>): void {
-    const gone: string[] = []
+  /**
+   * These and no others have guarded leases, `lastToken` being the last given: the end of each guard that is another's will
+   * be heard, also where it is past.
+   */
+  watchGuards(owners: Iterable<string>, lastToken: number): void {
+    const gone = new Map<string, number>()
     for (const owner of owners) {
-      if (this.#gone.has(owner)) gone.push(owner)
+      const upTo = this.#gone.get(owner)
+      // what is left cannot be taken back, unless it was given since: just before it died, or because it is back
+      if (upTo !== undefined && upTo >= lastToken) gone.set(owner, upTo)
       else this.#watchGuard(owner)
     }
-    this.#gone = new Set(gone)
-    if (gone.length > 0) void this.#watchReturned(gone)
+    this.#gone = gone
   }
 
   /** Those whose guard nobody holds now; undefined: nobody knows. */
@@ -121,7 +125,7 @@ export class Presence {
     const owners = await this.deadGuards(asked)
     if (!owners) return undefined // it is asked again next time
     for (const owner of asked) this.#ended.delete(owner)
-    for (const owner of owners) this.#gone.add(owner)
+    for (const owner of owners) this.#gone.set(owner, upTo)
     return owners.length > 0 ? { owners, upTo } : undefined
   }
 
@@ -131,6 +135,12 @@ export class Presence {
       this.#gone.delete(owner)
       this.#ended.add(owner)
     }
+  }
+
+  /** What tells, whenever it is asked, whether nothing was let go since. */
+  attendance(): () => boolean {
+    const rests = this.#rests
+    return () => rests === this.#rests
   }
 
   /** Lets go of everything, at once. Each call that follows takes up again what it is about. */
@@ -182,15 +192,6 @@ export class Presence {
 
   #watchGuard(owner: string): void {
     if (!this.#ended.has(owner)) this.#watch(this.#guard(owner), () => this.#ended.add(owner))
-  }
-
-  async #watchReturned(owners: readonly string[]): Promise<void> {
-    const rests = this.#rests
-    const dead = await this.deadGuards(owners)
-    if (!dead || rests !== this.#rests) return
-    for (const owner of owners) {
-      if (!dead.includes(owner) && this.#gone.delete(owner)) this.#watchGuard(owner)
-    }
   }
 
   #watch(name: string, gone: () => void): void {

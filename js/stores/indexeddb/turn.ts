@@ -12,6 +12,7 @@ export async function turn(
   tx: Transaction,
   { owner, settle: ends, renew: leases, claim }: Step,
   orphans: Orphans | undefined,
+  isHere: () => boolean,
 ): Promise<Turn> {
   const named = [...ends.map(({ lease }) => lease.taskId), ...leases.map(({ taskId }) => taskId)]
   const [trimmed, overdue] = await Promise.all([retain(tx), findOverdue(tx, orphans), tx.verify(), tx.rows(named)])
@@ -21,7 +22,7 @@ export async function turn(
   const ended = endOverdue(tx, owner, overdue, orphans)
   await tx.flush()
   const isForeign = claim !== null && !tx.isCurrent(claim.principal)
-  const taken = claim && !isForeign ? await claimDue(tx, owner, claim) : NOTHING
+  const taken = claim && !isForeign ? await claimDue(tx, owner, claim, isHere) : NOTHING
   const { lanes, nextInMs } = await view(tx, claim)
   return {
     now: tx.shown(tx.now),

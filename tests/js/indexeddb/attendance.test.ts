@@ -99,6 +99,36 @@ test('S3 a tab that was away and is back loses no lease that it got since', asyn
   expect((await turn(one, 'one', { settle, claim: null })).settled).toEqual(['applied'])
 })
 
+test('L3 a page that is put away before its turn has come is given nothing, and holds no lock', async () => {
+  const { open, locks } = setup()
+  const [one, two] = [open(), open()]
+  await one.enqueue([newTask(1)])
+  const asked = turn(one, 'one')
+  one.rest?.()
+  expect((await asked).claimed).toEqual([])
+  expect(await locks()).toEqual([])
+  expect((await turn(two, 'two')).claimed).toHaveLength(1)
+  // back, it claims as before
+  await one.enqueue([newTask(2)])
+  expect((await turn(one, 'one')).claimed).toHaveLength(1)
+})
+
+test('L3 whenever a page is put away while it claims, what it was given is taken up at once', async () => {
+  let given = 0
+  for (let moment = 0; moment < 40; moment++) {
+    const { open } = setup()
+    const [one, two] = [open(), open()]
+    await one.enqueue([newTask(1)])
+    const asked = turn(one, 'one')
+    for (let tasks = 0; tasks < moment; tasks++) await new Promise(setImmediate)
+    one.rest?.()
+    given += (await asked).claimed.length
+    await vi.waitFor(async () => expect((await turn(two, 'two')).claimed).toHaveLength(1))
+  }
+  expect(given).toBeGreaterThan(0)
+  expect(given).toBeLessThan(40)
+})
+
 test('nothing is held once nothing waits', async () => {
   const { open, locks } = setup()
   const store = open()

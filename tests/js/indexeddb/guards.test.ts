@@ -24,7 +24,7 @@ describe('guards', () => {
   test('nobody is asked anything while no end is heard', async () => {
     const { a, b } = setup()
     await b.presence.guard('b')
-    a.presence.watchGuards(['b'])
+    a.presence.watchGuards(['b'], 7)
     await idle()
     const highestToken = vi.fn(async () => 7)
     expect(await a.presence.orphans(highestToken)).toBeUndefined()
@@ -38,7 +38,7 @@ describe('guards', () => {
       const { a, b } = setup()
       await b.presence.guard('b')
       await a.presence.guard('a')
-      a.presence.watchGuards(['a', 'b'])
+      a.presence.watchGuards(['a', 'b'], 7)
       await idle()
       if (how === 'dies') b.tab.die()
       else if (how === 'unguards') b.presence.unguard('b')
@@ -53,7 +53,7 @@ describe('guards', () => {
   test('an end that was there before anybody watched is heard at once', async () => {
     const { a } = setup()
     for (let turns = 0; turns < 3; turns++) {
-      a.presence.watchGuards(['long gone'])
+      a.presence.watchGuards(['long gone'], 7)
       await idle()
     }
     expect(a.hint).toHaveBeenCalledTimes(1)
@@ -63,7 +63,7 @@ describe('guards', () => {
   test('S3 an owner that is back before the question has no orphans, and is watched anew', async () => {
     const { a, b } = setup()
     await b.presence.guard('b')
-    a.presence.watchGuards(['b'])
+    a.presence.watchGuards(['b'], 7)
     await idle()
     b.presence.rest()
     await idle()
@@ -72,7 +72,7 @@ describe('guards', () => {
       return 7
     }
     expect(await a.presence.orphans(highestToken)).toBeUndefined()
-    a.presence.watchGuards(['b'])
+    a.presence.watchGuards(['b'], 7)
     await idle()
     expect(a.hint).toHaveBeenCalledTimes(1)
     b.tab.die()
@@ -83,7 +83,7 @@ describe('guards', () => {
 
   test('S3 the last token is read before it is asked who is gone', async () => {
     const { a } = setup()
-    a.presence.watchGuards(['b'])
+    a.presence.watchGuards(['b'], 7)
     await idle()
     const queries: number[] = []
     await a.presence.orphans(async () => queries.push(a.tab.queries))
@@ -93,40 +93,55 @@ describe('guards', () => {
 
   test('of a gone owner something that cannot be taken back is not heard of again and again', async () => {
     const { a, b } = setup()
-    a.presence.watchGuards(['b'])
+    a.presence.watchGuards(['b'], 7)
     await idle()
     await a.presence.orphans(async () => 7)
     for (let turns = 0; turns < 5; turns++) {
-      a.presence.watchGuards(['b'])
+      a.presence.watchGuards(['b'], 7)
       await idle()
     }
     expect(a.hint).toHaveBeenCalledTimes(1)
-    // until it is back
+    // until it is back, and has been given another
     await b.presence.guard('b')
-    a.presence.watchGuards(['b'])
+    a.presence.watchGuards(['b'], 8)
     await idle()
-    const { queries } = a.tab
-    a.presence.watchGuards(['b'])
-    expect(a.tab.queries).toBe(queries)
+    expect(a.hint).toHaveBeenCalledTimes(1)
     b.tab.die()
     await idle()
     expect(a.hint).toHaveBeenCalledTimes(2)
   })
 
+  test('L3 an owner that was given a lease after the last token was read, and died before it was asked for, is heard of again', async () => {
+    const { a, b } = setup()
+    a.presence.watchGuards(['b'], 7)
+    await idle()
+    const highestToken = async () => {
+      await b.presence.guard('b')
+      // and here it claims
+      b.tab.die()
+      return 7
+    }
+    expect(await a.presence.orphans(highestToken)).toEqual({ owners: ['b'], upTo: 7 })
+    a.presence.watchGuards(['b'], 8)
+    await idle()
+    expect(a.hint).toHaveBeenCalledTimes(2)
+    expect(await a.presence.orphans(async () => 8)).toEqual({ owners: ['b'], upTo: 8 })
+  })
+
   test('an owner of which nothing was left is watched like any other when there is something again', async () => {
     const { a } = setup()
-    a.presence.watchGuards(['b'])
+    a.presence.watchGuards(['b'], 7)
     await idle()
     await a.presence.orphans(async () => 7)
-    a.presence.watchGuards([])
-    a.presence.watchGuards(['b'])
+    a.presence.watchGuards([], 7)
+    a.presence.watchGuards(['b'], 7)
     await idle()
     expect(await a.presence.orphans(async () => 9)).toEqual({ owners: ['b'], upTo: 9 })
   })
 
   test('an end is not forgotten where the store cannot be read', async () => {
     const { a } = setup()
-    a.presence.watchGuards(['b'])
+    a.presence.watchGuards(['b'], 7)
     await idle()
     await expect(a.presence.orphans(() => Promise.reject(new TypeError('no store')))).rejects.toThrow('no store')
     expect(await a.presence.orphans(async () => 7)).toEqual({ owners: ['b'], upTo: 7 })
