@@ -6,8 +6,16 @@
  */
 
 import type { RetryPolicy } from '../policy.ts'
-import type { AttemptLog, ExhaustedReason } from '../types.ts'
-import { CLOCK_STEP_MS, type DeadlineReason, type NewTask, RECORD_SCHEMA } from './store.ts'
+import type { AttemptLog, ExhaustedReason, TaskStatus } from '../types.ts'
+import {
+  CLOCK_STEP_MS,
+  type DeadlineReason,
+  MOST_REFUNDS,
+  type NewTask,
+  RECORD_SCHEMA,
+  type Settlement,
+  type Turn,
+} from './store.ts'
 
 // A resolved policy says all of these. Where one does not, they are policy.ts's, which no store should have to load.
 const ATTEMPTS = 5
@@ -82,6 +90,42 @@ export function redriveDeadline(
     { deadlineAt: (task.deadlineReason === 'expired' && task.deadlineAt) || FOREVER, deadlineReason: 'expired' },
   ]
   return ends.reduce((least, end) => (end.deadlineAt < least.deadlineAt ? end : least))
+}
+
+/**
+ * Why a settlement changes nothing; undefined: it counts. Tokens only rise, so a stale lease is told by having another one;
+ * a success counts however late it comes (S4), and what was settled once is settled (S14).
+ */
+export function settledAlready(
+  task: { readonly status: TaskStatus; readonly token: number; readonly settledToken: number | null },
+  { lease: { token }, next }: Settlement,
+): Turn['settled'][number] | undefined {
+  if (task.status === 'CANCELLED') return 'cancelled' // its key may be another's by now
+  const succeeded = next.kind === 'succeeded'
+  if (task.settledToken === token || (succeeded && task.status === 'SUCCEEDED')) return 'repeated'
+  const holds = task.status === 'IN_FLIGHT' && task.token === token
+  return holds || succeeded ? undefined : 'stale'
+}
+
+/** A task that goes on, as its stores keep it. */
+interface GoesOn {
+  attemptNumber: number
+  refunds: number
+  phase: number
+  previousDelayMs: number
+  marks: number
+}
+
+/** Takes over what another attempt has to know. */
+export function goOn(task: GoesOn, next: Extract<Settlement['next'], { readonly delayMs: number }>): void {
+  if (next.kind === 'retry') task.previousDelayMs = next.delayMs
+  else if (next.refund && task.refunds < MOST_REFUNDS) {
+    task.refunds++
+    task.attemptNumber--
+  }
+  if (!next.carry) return
+  const { phase, previousDelayMs, marks } = next.carry
+  Object.assign(task, { phase, previousDelayMs, marks })
 }
 
 /** An attempt that was given back before it left is no attempt anybody wants to read about. */

@@ -88,7 +88,7 @@ function rowOf(rows: Rows, task: NewTask, now: number): Row {
     owner: null,
     leaseEndsAt: 0,
     cancelRequested: false,
-    settledBy: null,
+    settledToken: null,
     log: sent.slice(-LOG_LENGTH),
     logged: sent.length,
   }

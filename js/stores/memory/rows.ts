@@ -46,7 +46,7 @@ export interface Row {
   leaseEndsAt: number
   cancelRequested: boolean
   /** The token whose settlement was applied last. */
-  settledBy: number | null
+  settledToken: number | null
   /** The youngest, oldest first. */
   log: AttemptLog[]
   /** How many there ever were. */

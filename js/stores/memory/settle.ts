@@ -1,7 +1,7 @@
 /** What becomes of tasks whose attempts have ended, or go on. */
 
-import { isReadable, wasSent } from '../rules.ts'
-import { type Carry, type Lease, LOG_LENGTH, MOST_REFUNDS, type Settlement, type Turn } from '../store.ts'
+import { goOn, isReadable, settledAlready, wasSent } from '../rules.ts'
+import { type Lease, LOG_LENGTH, type Settlement, type Turn } from '../store.ts'
 import type { Row, Rows } from './rows.ts'
 import { copyOf } from './show.ts'
 
@@ -9,18 +9,14 @@ export function settle(rows: Rows, settlement: Settlement, now: number): Turn['s
   const { lease, next } = settlement
   const row = rows.get(lease.taskId)
   if (!row || !isReadable(row.given)) return 'gone'
-  const isSuccess = next.kind === 'succeeded'
-  // its key may be another's by now
-  if (row.status === 'CANCELLED') return 'cancelled'
-  if (row.settledBy === lease.token || (isSuccess && row.status === 'SUCCEEDED')) return 'repeated'
-  const holds = row.status === 'IN_FLIGHT' && row.token === lease.token
-  if (!holds && !isSuccess) return 'stale'
-  row.settledBy = lease.token
+  const already = settledAlready(row, settlement)
+  if (already) return already
+  row.settledToken = lease.token
   record(row, settlement)
   const holdMs = settlement.holdLaneForMs ?? 0
   // no time is no hold
   if (holdMs > 0) row.lane.heldUntil = Math.max(row.lane.heldUntil, now + holdMs)
-  if (isSuccess) {
+  if (next.kind === 'succeeded') {
     rows.end(row, 'SUCCEEDED', undefined, now)
     return 'applied'
   }
@@ -32,15 +28,8 @@ export function settle(rows: Rows, settlement: Settlement, now: number): Turn['s
     rows.end(row, 'EXHAUSTED', next.reason, now)
     return 'applied'
   }
-  if (next.kind === 'retry') row.previousDelayMs = next.delayMs
-  else {
-    row.parked = next.park === true
-    if (next.refund && row.refunds < MOST_REFUNDS) {
-      row.attemptNumber--
-      row.refunds++
-    }
-  }
-  if (next.carry) take(row, next.carry)
+  if (next.kind === 'release') row.parked = next.park === true
+  goOn(row, next)
   rows.wait(row, now + next.delayMs, now + (next.serverMs ?? 0))
   return 'applied'
 }
@@ -50,12 +39,6 @@ export function renew(rows: Rows, lease: Lease, now: number): Turn['renewed'][nu
   if (row?.status !== 'IN_FLIGHT' || row.token !== lease.token) return 'lost'
   row.leaseEndsAt = now + lease.forMs
   return row.cancelRequested ? 'cancelled' : 'renewed'
-}
-
-function take(row: Row, { phase, previousDelayMs, marks }: Carry): void {
-  row.phase = phase
-  row.previousDelayMs = previousDelayMs
-  row.marks = marks
 }
 
 function record(row: Row, { log }: Settlement): void {

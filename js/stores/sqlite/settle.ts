@@ -1,6 +1,7 @@
 /** Settling and renewing: what a lease permits. Tokens only rise, so a stale one is told by being another (S4). */
 
-import { type Lease, MOST_REFUNDS, RECORD_SCHEMA, type Settlement, type Turn } from '../store.ts'
+import { goOn, settledAlready } from '../rules.ts'
+import { type Lease, RECORD_SCHEMA, type Settlement, type Turn } from '../store.ts'
 import { end, keepLog, putBack } from './change.ts'
 import { rowById, type TaskRow } from './rows.ts'
 import type { Transaction } from './transaction.ts'
@@ -9,12 +10,9 @@ export function settle(tx: Transaction, settlement: Settlement): Turn['settled']
   const { lease, log, next, holdLaneForMs = 0 } = settlement
   const row = rowById(tx.database, lease.taskId)
   if (!row || row.aside || row.recordSchema > RECORD_SCHEMA) return 'gone'
-  if (row.status === 'CANCELLED') return 'cancelled' // its key may be another's by now
-  const holds = row.status === 'IN_FLIGHT' && row.token === lease.token
-  const succeeded = next.kind === 'succeeded'
-  if (row.settledToken === lease.token || (succeeded && row.status === 'SUCCEEDED')) return 'repeated'
-  if (!holds && !succeeded) return 'stale'
-  const cancelled = row.cancelAsked === 1 && !succeeded
+  const already = settledAlready(row, settlement)
+  if (already) return already
+  const cancelled = row.cancelAsked === 1 && next.kind !== 'succeeded'
   keepLog(tx, row, log)
   row.settledToken = lease.token
   if (holdLaneForMs > 0) {
@@ -36,17 +34,8 @@ function apply(tx: Transaction, row: TaskRow, next: Settlement['next']): void {
 type Again = Extract<Settlement['next'], { readonly delayMs: number }>
 
 function waitAgain(tx: Transaction, row: TaskRow, next: Again): void {
-  const { delayMs, serverMs = 0, carry } = next
-  if (next.kind === 'release' && next.refund && row.refunds < MOST_REFUNDS) {
-    row.refunds++
-    row.attemptNumber--
-  }
-  if (next.kind === 'retry') row.previousDelayMs = delayMs
-  if (carry) {
-    row.phase = carry.phase
-    row.previousDelayMs = carry.previousDelayMs
-    row.marks = carry.marks
-  }
+  const { delayMs, serverMs = 0 } = next
+  goOn(row, next)
   row.parked = next.kind === 'release' && next.park ? 1 : 0
   row.turnAt = tx.now + delayMs
   row.serverAt = tx.now + serverMs
