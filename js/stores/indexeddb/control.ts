@@ -1,10 +1,10 @@
 /** What users ask for: cancel, redrive, flush, unpark, purge. What is without bound is done in pieces of one transaction. */
 
 import type { ExhaustedReason } from '../../types.ts'
-import { redriveDeadline } from '../rules.ts'
+import { orderName, redriveDeadline } from '../rules.ts'
 import { RECORD_SCHEMA, type TaskStore } from '../store.ts'
 import { become, end, erase, expiring } from './change.ts'
-import { nameOf, within } from './keys.ts'
+import { nameOf, shownName, within } from './keys.ts'
 import { done } from './request.ts'
 import { storedTask, type TaskRow } from './rows.ts'
 import type { Transaction } from './transaction.ts'
@@ -56,7 +56,7 @@ export async function redrive(
 }
 
 const orderOf = ({ principal, orderKey }: TaskRow): string | undefined =>
-  orderKey === null ? undefined : JSON.stringify([principal, orderKey])
+  orderKey === null ? undefined : orderName(shownName(principal), orderKey)
 
 /** Orders of these rows that have a task which is pending or in flight. */
 async function liveOrders(tx: Transaction, rows: readonly (TaskRow | undefined)[]): Promise<Set<string>> {

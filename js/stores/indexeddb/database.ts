@@ -106,8 +106,8 @@ export class Database {
 
   /** Whether a turn may find something to claim, as far as is remembered: also a lease that it takes back itself. */
   get mayBeClaimed(): boolean {
-    const { pending, inFlight } = this.#guess?.state ?? { pending: 1, inFlight: 0 }
-    return pending + inFlight > 0
+    const state = this.#guess?.state
+    return !state || state.pending + state.inFlight > 0
   }
 
   /** What is remembered, unless it is known that somebody else has written since. */

@@ -1,9 +1,9 @@
 /** Takes tasks: dedupe, then room, then the row. What has to be looked up is asked for all of them at once. */
 
-import { isReadable, refusal } from '../rules.ts'
+import { isReadable, orderName, refusal } from '../rules.ts'
 import type { Enqueued, Lease, NewTask, TaskStore } from '../store.ts'
 import { insert, keepLog, takeLease } from './change.ts'
-import { nameOf, within } from './keys.ts'
+import { nameOf, shownName, within } from './keys.ts'
 import { hold, isHeld } from './lanes.ts'
 import { done } from './request.ts'
 import { isSmall, newRow, type TaskRow } from './rows.ts'
@@ -48,7 +48,7 @@ class Known {
         const order = orderKey === null ? undefined : done(index('order').getKey(within([of, orderKey])))
         const row: TaskRow | undefined = await keeper
         if (row) this.#keepers.set(JSON.stringify([idempotencyKey, of]), row)
-        if ((await order) !== undefined) this.#orders.add(JSON.stringify([orderKey, of]))
+        if (orderKey !== null && (await order) !== undefined) this.#orders.add(orderName(principal, orderKey))
       }),
     )
   }
@@ -58,12 +58,12 @@ class Known {
   }
 
   isBehind({ orderKey, principal }: NewTask): boolean {
-    return orderKey !== undefined && this.#orders.has(JSON.stringify([orderKey, nameOf(principal)]))
+    return orderKey !== undefined && this.#orders.has(orderName(principal, orderKey))
   }
 
   add(row: TaskRow): void {
     if (row.keptKey !== null) this.#keepers.set(JSON.stringify([row.keptKey, row.principal]), row)
-    if (row.orderKey !== null) this.#orders.add(JSON.stringify([row.orderKey, row.principal]))
+    if (row.orderKey !== null) this.#orders.add(orderName(shownName(row.principal), row.orderKey))
   }
 }
 

@@ -5,8 +5,9 @@
  * Writes are not waited for: requests are done in the order in which they were made, and one that fails aborts everything.
  */
 
+import { orderName } from '../rules.ts'
 import type { Hint, StoreTerms } from '../store.ts'
-import { within } from './keys.ts'
+import { shownName, within } from './keys.ts'
 import { LaneRows } from './lane-rows.ts'
 import { type Lane, type Waiting, waitingOf } from './lanes.ts'
 import type { StoreName } from './layout.ts'
@@ -180,7 +181,7 @@ export class Transaction {
 
   /** The next of its order has its turn, once everything else is done. */
   passOn(row: TaskRow): void {
-    if (row.orderKey !== null) this.#orders.set(JSON.stringify([row.principal, row.orderKey]), row)
+    if (row.orderKey !== null) this.#orders.set(orderName(shownName(row.principal), row.orderKey), row)
   }
 
   /** Everything is written from here on: indexes may be asked. */
