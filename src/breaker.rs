@@ -1,22 +1,221 @@
-//! The circuit breaker's place among the gates: third of four, after the lane's hold and before
-//! the retry budget, whose probe must be exempt from that budget or it could stay open for ever.
+//! The circuit breaker: stops asking a server that fails anyway, and finds out carefully when it works again.
 //!
-//! Closed, open and half-open per origin come with a later version. Until then the gate is in
-//! place and always open, so that the order of the gates is settled and tested now.
+//! Backoff thins out the retries of one task; it does not see that all of them fail. A breaker
+//! does: closed, it lets everything through and watches; open, it lets nothing through; half-open,
+//! one attempt at a time goes to see. It hears of every attempt, the callers' own too, and keeps
+//! back only the queue's, unless the host asks it about a call with [`Breaker::admit`].
+//!
+//! An attempt that began before the present state did says nothing about it: what hung for half a minute
+//! is no news of a server that has been back for ten seconds.
 #![forbid(unsafe_code)]
 
+use crate::recent::Recent;
 use crate::time::Millis;
 
-/// One lane's breaker. Holds no state yet.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Breaker;
+/// The state of a circuit breaker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Circuit {
+    /// Calls go through.
+    #[default]
+    Closed = 0,
+    /// Calls are held back.
+    Open = 1,
+    /// One call goes through to see.
+    HalfOpen = 2,
+}
+
+/// When a breaker opens, for how long, and what closes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BreakerRules {
+    /// Opens after so many failures in a row.
+    pub consecutive_failures: u32,
+    /// Opens where so many of a million recent attempts failed.
+    pub failures_per_million: u32,
+    /// But only of at least so many.
+    pub minimum_attempts: u32,
+    /// What is recent.
+    pub window: Millis,
+    /// How long it stays open the first time; doubled each time a probe fails.
+    pub open: Millis,
+    /// The longest, before its share of chance: times 0.75 to 1.25.
+    pub max_open: Millis,
+    /// How many healthy answers in a row close it.
+    pub close_after: u32,
+}
+
+/// From one state to another.
+pub type Change = (Circuit, Circuit);
+
+/// Whose attempt tries the server out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Probe {
+    #[default]
+    None,
+    Queue,
+    /// A caller's, of whose end nobody may hear: another may try from then on.
+    Caller(Millis),
+}
+
+/// How an attempt ended, as a breaker hears it.
+#[derive(Clone, Copy, Debug)]
+pub struct Heard {
+    /// When it began.
+    pub began: Millis,
+    /// Whether the server answered as one that works. `None`: nothing was learned about it.
+    pub healthy: Option<bool>,
+    /// The attempt was the queue's own.
+    pub by_queue: bool,
+}
+
+/// One lane's breaker.
+#[derive(Clone, Debug, Default)]
+pub struct Breaker {
+    circuit: Circuit,
+    /// When that began.
+    since: Millis,
+    /// When an open one lets a probe through.
+    until: Millis,
+    /// Openings without a closing between them.
+    openings: u32,
+    /// Failures in a row while closed, healthy answers in a row while half-open.
+    run: u32,
+    probe: Probe,
+    /// Healthy answers and failures.
+    recent: Recent,
+}
 
 impl Breaker {
-    /// Whether an attempt may start at `now`. Always, for now.
-    pub const fn permits(&self, _now: Millis) -> bool {
-        true
+    /// The state at `now`: an open one whose time is up is half-open.
+    pub fn circuit(&self, now: Millis) -> Circuit {
+        match self.circuit {
+            Circuit::Open if self.until <= now => Circuit::HalfOpen,
+            circuit => circuit,
+        }
     }
 
-    /// Hears how an attempt ended: `healthy` means the server answered as one that works.
-    pub const fn record(&mut self, _now: Millis, _healthy: bool) {}
+    /// How many attempts may start at `now`, as far as the breaker has a say.
+    pub fn room(&self, now: Millis) -> u32 {
+        match self.circuit(now) {
+            Circuit::Closed => u32::MAX,
+            Circuit::Open => 0,
+            Circuit::HalfOpen => u32::from(self.may_probe(now)),
+        }
+    }
+
+    /// Until when nothing may start, as far as the clock decides that; [`Millis::ZERO`]: something may, or a probe's
+    /// end decides.
+    pub fn shut_until(&self, now: Millis) -> Millis {
+        match (self.circuit(now), self.probe) {
+            (Circuit::Open, _) => self.until,
+            (Circuit::HalfOpen, Probe::Caller(lapses)) if lapses > now => lapses,
+            _ => Millis::ZERO,
+        }
+    }
+
+    /// Whether it has nothing to remember.
+    pub const fn is_quiet(&self) -> bool {
+        matches!(self.circuit, Circuit::Closed) && self.run == 0
+    }
+
+    /// Makes an open one whose time is up half-open.
+    pub fn look(&mut self, now: Millis) -> Option<Change> {
+        let ripe = self.circuit == Circuit::Open && self.until <= now;
+        ripe.then(|| self.change(Circuit::HalfOpen, now))
+    }
+
+    /// An attempt of the queue starts: where it is half-open, that is the probe.
+    pub fn start(&mut self) {
+        if self.circuit == Circuit::HalfOpen {
+            self.probe = Probe::Queue;
+        }
+    }
+
+    /// Whether a caller's own attempt may start now, where the host holds those back as well. Half-open it is the probe,
+    /// until it is heard of, or for as long as a circuit stays open the first time.
+    pub fn admit(&mut self, rules: &BreakerRules, now: Millis) -> bool {
+        let admitted = self.room(now) > 0;
+        if admitted && self.circuit == Circuit::HalfOpen {
+            self.probe = Probe::Caller(now.plus(rules.open));
+        }
+        admitted
+    }
+
+    /// Hears how an attempt ended. `draw` is asked for chance where the breaker opens.
+    pub fn record(
+        &mut self,
+        rules: &BreakerRules,
+        now: Millis,
+        heard: Heard,
+        draw: impl FnOnce() -> u32,
+    ) -> Option<Change> {
+        if heard.began < self.since {
+            return None;
+        }
+        if heard.by_queue == (self.probe == Probe::Queue) {
+            self.probe = Probe::None;
+        }
+        let healthy = heard.healthy?;
+        match self.circuit(now) {
+            Circuit::Open => None,
+            Circuit::HalfOpen if !healthy => self.open(rules, now, draw()),
+            Circuit::HalfOpen => {
+                self.run = self.run.saturating_add(1);
+                (self.run >= rules.close_after).then(|| {
+                    self.openings = 0;
+                    self.change(Circuit::Closed, now)
+                })
+            }
+            Circuit::Closed => {
+                self.recent.add(rules.window, now, healthy);
+                self.run = if healthy { 0 } else { self.run.saturating_add(1) };
+                if self.has_failed_enough(rules) { self.open(rules, now, draw()) } else { None }
+            }
+        }
+    }
+
+    /// Opens, unless it is open: after a probe that failed for twice as long as before.
+    pub fn open(&mut self, rules: &BreakerRules, now: Millis, r32: u32) -> Option<Change> {
+        if self.circuit(now) == Circuit::Open {
+            return None;
+        }
+        let doubled = rules.open.get().saturating_mul(1 << self.openings.min(32));
+        let length = Millis::new(doubled.min(rules.max_open.get()));
+        self.openings = self.openings.saturating_add(1);
+        let change = self.change(Circuit::Open, now);
+        self.until = now.plus(varied(length, r32));
+        Some(change)
+    }
+
+    fn may_probe(&self, now: Millis) -> bool {
+        match self.probe {
+            Probe::None => true,
+            Probe::Queue => false,
+            Probe::Caller(lapses) => lapses <= now,
+        }
+    }
+
+    fn has_failed_enough(&self, rules: &BreakerRules) -> bool {
+        let (healthy, failed) = self.recent.counts();
+        let all = healthy.saturating_add(failed);
+        let most = u64::from(all).saturating_mul(u64::from(rules.failures_per_million));
+        let ratio = all >= rules.minimum_attempts && u64::from(failed).saturating_mul(1_000_000) >= most;
+        self.run >= rules.consecutive_failures || (failed > 0 && ratio)
+    }
+
+    fn change(&mut self, to: Circuit, now: Millis) -> Change {
+        let from = std::mem::replace(&mut self.circuit, to);
+        self.since = now;
+        self.run = 0;
+        self.probe = Probe::None;
+        self.recent = Recent::default();
+        (from, to)
+    }
+}
+
+/// Times 0.75 to 1.25, so that those who were turned away together do not come back together.
+fn varied(length: Millis, r32: u32) -> Millis {
+    let quarter = length.get() / 4;
+    let spread = u128::from(length.get()).wrapping_mul(u128::from(r32)) >> 33;
+    length.minus(Millis::new(quarter)).plus(Millis::new(u64::try_from(spread).unwrap_or(u64::MAX)))
 }

@@ -1,22 +1,111 @@
-//! The retry budget's place among the gates: last before the limits.
+//! The retry budget: how much a server that struggles is asked on top of what it is asked anyway.
 //!
-//! A token bucket per origin, from which a retry takes one and a success gives back a fifth,
-//! comes with a later version; empty, it puts a retry off and never drops it. Until then the
-//! gate is in place and always full.
+//! Where everything fails, retries multiply the load just when less would help. So each costs a token, and
+//! tokens come back with successes and, slowly, with time: then retries add at most their share to the load (L6). An
+//! empty budget puts a retry off and never drops it. First attempts and the probe of a breaker cost nothing; a probe
+//! that needed a token could leave the breaker open for ever.
+//!
+//! Source of the idea: gRPC A6, "Throttling Retry Attempts and Hedged RPCs"; it charges failures and drops retries.
 #![forbid(unsafe_code)]
 
 use crate::time::Millis;
 
-/// One lane's retry budget. Holds no state yet.
+/// A token, in the unit that budgets are kept in.
+const TOKEN: u64 = 1_000_000_000;
+
+/// What a budget holds and how it fills, in billionths of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetRules {
+    /// The most it holds, and holds at first; a retry costs 1,000,000,000.
+    pub capacity: u64,
+    /// Comes back with a success.
+    pub per_success: u64,
+    /// Comes back with a second.
+    pub per_second: u64,
+}
+
+impl BudgetRules {
+    /// From numbers of tokens; at most a million each, anything that is no number counts as 0.
+    pub fn new(capacity: f64, per_success: f64, per_second: f64) -> BudgetRules {
+        let [capacity, per_success, per_second] =
+            [capacity, per_success, per_second].map(|tokens| (tokens.clamp(0.0, 1e6) * TOKEN as f64) as u64);
+        BudgetRules { capacity, per_success, per_second }
+    }
+}
+
+/// One lane's retry budget; full at first.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RetryBudget;
+pub struct RetryBudget {
+    /// What it lacks to be full, at `at`.
+    spent: u64,
+    at: Millis,
+}
 
 impl RetryBudget {
-    /// Takes what one retry costs at `now`, or says that there is not enough. Never, for now.
-    pub const fn take(&mut self, _now: Millis) -> bool {
-        true
+    /// How many retries it pays for at `now`.
+    pub fn whole(&self, rules: &BudgetRules, now: Millis) -> u32 {
+        u32::try_from(self.left(rules, now) / TOKEN).unwrap_or(u32::MAX)
+    }
+
+    /// The tokens at `now`, parts of one too.
+    pub fn tokens(&self, rules: &BudgetRules, now: Millis) -> f64 {
+        self.left(rules, now) as f64 / TOKEN as f64
+    }
+
+    /// Whether it holds all that it may.
+    pub fn is_full(&self, rules: &BudgetRules, now: Millis) -> bool {
+        self.spent_at(rules, now) == 0
+    }
+
+    /// When it pays for a retry, if nothing succeeds before; `now` if it does already, [`Millis::MAX`]: never.
+    pub fn pays_at(&self, rules: &BudgetRules, now: Millis) -> Millis {
+        let lacks = TOKEN.saturating_sub(self.left(rules, now));
+        if lacks == 0 {
+            return now;
+        }
+        if rules.per_second == 0 || rules.capacity < TOKEN {
+            return Millis::MAX;
+        }
+        now.plus(Millis::new(lacks.saturating_mul(1000).div_ceil(rules.per_second)))
+    }
+
+    /// Takes what a retry costs, or says that there is not enough.
+    pub fn take(&mut self, rules: &BudgetRules, now: Millis) -> bool {
+        self.refill(rules, now);
+        let pays = rules.capacity.saturating_sub(self.spent) >= TOKEN;
+        if pays {
+            self.spent = self.spent.saturating_add(TOKEN);
+        }
+        pays
+    }
+
+    /// Takes it for a retry that is under way already; no more than there is.
+    pub fn charge(&mut self, rules: &BudgetRules, now: Millis) {
+        self.refill(rules, now);
+        self.spent = self.spent.saturating_add(TOKEN).min(rules.capacity);
+    }
+
+    /// Gives back what a retry cost that was not sent.
+    pub const fn give_back(&mut self) {
+        self.spent = self.spent.saturating_sub(TOKEN);
     }
 
     /// Hears of a success, which gives some back.
-    pub const fn replenish(&mut self, _now: Millis) {}
+    pub const fn replenish(&mut self, rules: &BudgetRules) {
+        self.spent = self.spent.saturating_sub(rules.per_success);
+    }
+
+    fn left(&self, rules: &BudgetRules, now: Millis) -> u64 {
+        rules.capacity.saturating_sub(self.spent_at(rules, now))
+    }
+
+    fn spent_at(&self, rules: &BudgetRules, now: Millis) -> u64 {
+        let passed = now.minus(self.at).get();
+        self.spent.saturating_sub(passed.saturating_mul(rules.per_second) / 1000)
+    }
+
+    fn refill(&mut self, rules: &BudgetRules, now: Millis) {
+        self.spent = self.spent_at(rules, now);
+        self.at = self.at.max(now);
+    }
 }

@@ -5,6 +5,7 @@
 //! effect is tried again only if repeating it does no harm.
 #![forbid(unsafe_code)]
 
+use crate::breaker::Circuit;
 use crate::policy::Policy;
 use crate::task::{Flags, Outcome, Reason};
 
@@ -53,17 +54,6 @@ fn response(policy: &Policy, status: u32, flags: Flags) -> Class {
         _ if listed && flags.contains(Flags::REPLAYABLE) => Class::Retry,
         _ => Class::Fail(Reason::NotRetryable),
     }
-}
-
-/// The state of a circuit breaker, as [`evaluate_retry_status`] is told it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Circuit {
-    /// Calls go through.
-    Closed,
-    /// Calls are held back.
-    Open,
-    /// One call goes through to see.
-    HalfOpen,
 }
 
 /// The answer of [`evaluate_retry_status`].

@@ -5,10 +5,11 @@
 //! turns. A hold is watched by the clock only while it keeps something back.
 #![forbid(unsafe_code)]
 
+use std::collections::VecDeque;
+
 use crate::agenda::Agenda;
-use crate::breaker::Breaker;
-use crate::budget::RetryBudget;
 use crate::fifo::{Fifo, Links};
+use crate::gates::{Gates, LaneGates, Notice};
 use crate::slots::Slots;
 use crate::time::Millis;
 
@@ -33,8 +34,7 @@ pub(crate) struct Lane {
     pub first_failures: u32,
     pub ready: Fifo,
     pub parked: Fifo,
-    pub breaker: Breaker,
-    pub budget: RetryBudget,
+    pub gates: LaneGates,
     /// Eight times the moving average of what a call takes, so that small changes add up.
     average_x8: Option<u64>,
     /// The priority at which it stands in line.
@@ -64,18 +64,23 @@ impl Lane {
     }
 
     /// Whether it may be forgotten.
-    pub fn is_idle(&self, now: Millis) -> bool {
+    pub fn is_idle(&self, rules: &Gates, now: Millis) -> bool {
         let tasks = self.waiting > 0 || self.in_flight > 0 || self.started > 0;
-        !tasks && !self.paused && self.held_until <= now
+        !tasks && !self.paused && self.held_until <= now && self.gates.is_quiet(rules, now)
     }
 
     /// How many more attempts of the queue may start, as far as the lane has a say.
-    pub fn room(&self, now: Millis, limit: u32) -> u32 {
-        if self.paused || self.held_until > now || !self.breaker.permits(now) {
+    pub fn room(&self, rules: &Gates, now: Millis, limit: u32) -> u32 {
+        if self.paused || self.held_until > now {
             return 0;
         }
         let limit = if self.probing { limit.min(1) } else { limit };
-        limit.saturating_sub(self.in_flight)
+        limit.saturating_sub(self.in_flight).min(self.gates.room(rules, now))
+    }
+
+    /// Until when its hold or its breaker lets nothing start; in the past, or zero: they do.
+    pub fn shut_until(&self, rules: &Gates, now: Millis) -> Millis {
+        self.held_until.max(self.gates.shut_until(rules, now))
     }
 }
 
@@ -86,7 +91,11 @@ pub(crate) struct Lanes {
     limit: u32,
     line: Fifo,
     links: Links,
+    /// When lanes that keep something back may start it, by hold or breaker.
     holds: Agenda,
+    pub rules: Gates,
+    /// What the host has not been told yet, by the index of the lane.
+    pub notices: VecDeque<(u32, Notice)>,
 }
 
 impl Lanes {
@@ -97,6 +106,8 @@ impl Lanes {
             line: Fifo::default(),
             links: Links::default(),
             holds: Agenda::default(),
+            rules: Gates::default(),
+            notices: VecDeque::new(),
         }
     }
 
@@ -117,9 +128,10 @@ impl Lanes {
 
     /// Puts the lane in line, takes it out or moves it, as its state now asks for.
     pub fn refresh(&mut self, index: u32, now: Millis) {
+        self.look(index, now);
         let Some(lane) = self.slots.at_mut(index) else { return };
         let front = lane.ready.front().map(|(priority, _)| priority);
-        let wanted = front.filter(|_| lane.room(now, self.limit) > 0);
+        let wanted = front.filter(|_| lane.room(&self.rules, now, self.limit) > 0);
         if wanted != lane.in_line_at {
             if let Some(priority) = lane.in_line_at {
                 self.line.remove(&mut self.links, index, priority);
@@ -129,12 +141,22 @@ impl Lanes {
             }
             lane.in_line_at = wanted;
         }
-        if front.is_some() && lane.held_until > now {
-            if !self.holds.contains(index) || self.holds.due_of(index) != lane.held_until {
-                self.holds.push(index, lane.held_until);
+        let shut_until = lane.shut_until(&self.rules, now);
+        if front.is_some() && shut_until > now {
+            if !self.holds.contains(index) || self.holds.due_of(index) != shut_until {
+                self.holds.push(index, shut_until);
             }
         } else {
             self.holds.remove(index);
+        }
+    }
+
+    /// Makes its breaker half-open, if it is time.
+    pub fn look(&mut self, index: u32, now: Millis) {
+        if let Some(lane) = self.slots.at_mut(index)
+            && let Some(change) = lane.gates.breaker.look(now)
+        {
+            self.notices.push_back((index, Notice::Circuit(change)));
         }
     }
 

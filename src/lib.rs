@@ -12,6 +12,7 @@
 //! | what to start, what has ended, when to look again | [`queue::Queue`] |
 //! | how long to wait | [`policy::Policy`], [`backoff::delay`], [`schedule::schedule`] |
 //! | what a server asked for | [`retry_after::server_delay`], [`ratelimit::parse_rate_limit`] |
+//! | what a server that struggles is spared | [`gates::Gates`], [`breaker::Breaker`], [`budget::RetryBudget`] |
 //! | whether another attempt is worth it | [`classify::classify`] |
 //! | which headers may be kept, which parts of a URL are secret | [`headers::classify_name`], [`headers::looks_secret`], [`url_secrets::url_secrets`] |
 //! | whether two requests are one | [`key::content_key`], [`key::fingerprint`], [`json::canonicalize`], [`url::normalize`] |
@@ -74,6 +75,7 @@ pub mod curve;
 pub mod duration;
 pub mod error;
 mod fifo;
+pub mod gates;
 pub mod headers;
 mod http_date;
 pub mod json;
@@ -83,10 +85,12 @@ mod orders;
 pub mod policy;
 pub mod queue;
 pub mod ratelimit;
+mod recent;
 pub mod retry_after;
 pub mod rng;
 pub mod schedule;
 pub mod slots;
+mod storm;
 mod structured;
 pub mod task;
 pub mod time;

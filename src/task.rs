@@ -45,6 +45,9 @@ impl Flags {
     /// It is a store's, and here for one attempt only.
     pub(crate) const LEASED: Flags = Flags(64);
 
+    /// It waits for the retry budget.
+    pub(crate) const PUT_OFF: Flags = Flags(128);
+
     /// Neither of `other` any more.
     pub(crate) const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
@@ -243,7 +246,9 @@ mod tests {
     #[test]
     fn the_hosts_flags_and_the_queues_notes_share_a_byte_and_nothing_else() {
         let host = Flags::from_bits(u32::MAX);
-        for note in [Flags::PHASED, Flags::UNAUTHORIZED, Flags::CANCEL_REQUESTED, Flags::LEASED] {
+        for note in
+            [Flags::PHASED, Flags::UNAUTHORIZED, Flags::CANCEL_REQUESTED, Flags::LEASED, Flags::PUT_OFF]
+        {
             assert!(!host.contains(note), "a host cannot set {note:?}");
         }
         let flags = host

@@ -5,7 +5,8 @@ mod common;
 
 use common::{options, policy, vectors};
 use redrive::backoff::{Draw, delay};
-use redrive::classify::{Circuit, Class, RetryDecision, classify, evaluate_retry_status};
+use redrive::breaker::Circuit;
+use redrive::classify::{Class, RetryDecision, classify, evaluate_retry_status};
 use redrive::curve::Growth;
 use redrive::policy::{Jitter, Policy, PolicyOptions, Share, Strategy};
 use redrive::rng::SplitMix64;

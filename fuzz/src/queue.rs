@@ -189,6 +189,8 @@ impl Story {
                 match *action {
                     Action::Start(slot) => self.started(slot),
                     Action::End(slot, _) => self.end(slot),
+                    // without gates there are none
+                    Action::Circuit(..) | Action::Storm(..) => {}
                 }
             }
             if actions.len() < BATCH {

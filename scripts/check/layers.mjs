@@ -9,9 +9,10 @@ import { StepError } from '../lib/steps.mjs'
 const layers = (...lines) => lines.map((line) => line.split(' '))
 
 const rustLayers = layers(
-  'time rng error',
+  'time rng error recent',
   'policy http_date retry_after structured ratelimit slots curve json url',
-  'backoff classify breaker budget agenda key headers url_secrets fifo task duration',
+  'breaker budget storm',
+  'backoff classify gates agenda key headers url_secrets fifo task duration',
   'lanes orders schedule',
   'queue',
   'wasm',

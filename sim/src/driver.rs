@@ -322,6 +322,9 @@ impl<C: Core> Driver<C> {
                         self.totals.ends[16 + reason.code() as usize] += 1;
                         checks::end(&mut self.book, slot, reason)?;
                     }
+                    Action::Circuit(..) | Action::Storm(..) => {
+                        ensure!(false, "S8", "{action:?} of a queue without gates");
+                    }
                 }
             }
             let count = actions.len();

@@ -65,11 +65,16 @@ pub fn scope(lane: Option<u32>) -> f64 {
     f64::from(lane.unwrap_or(NONE))
 }
 
+/// The bit of a storm among the codes of actions.
+const STORM: u32 = 1 << 31;
+
 /// A task's action as the boundary's pair.
 pub fn action(action: Action) -> [f64; 2] {
     match action {
         Action::Start(slot) => [f64::from(slot), 0.0],
         Action::End(slot, reason) => [f64::from(slot), f64::from(reason.code() + REASONS)],
+        Action::Circuit(lane, (from, to)) => [f64::from(lane), f64::from(1 + 3 * from as u32 + to as u32)],
+        Action::Storm(lane, tasks) => [f64::from(lane), f64::from(STORM | tasks)],
     }
 }
 

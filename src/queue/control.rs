@@ -1,7 +1,9 @@
-//! What people and the host do to a queue: pause, resume, flush, hold, going offline.
+//! What people and the host do to a queue, or tell it: pause, resume, flush, hold, gates, going offline.
 #![forbid(unsafe_code)]
 
 use super::Queue;
+use crate::breaker::Heard;
+use crate::gates::{Ending, Gates, Notice};
 use crate::slots::index_of;
 use crate::task::State;
 use crate::time::Millis;
@@ -94,6 +96,44 @@ impl Queue {
             lane.held_until = lane.held_until.max(now.plus(wait));
         }
         self.lanes.refresh(index, now);
+    }
+
+    /// What stands between tasks that are due and their attempts. Before the first lane is open.
+    pub fn set_gates(&mut self, gates: Gates) {
+        self.lanes.rules = gates;
+    }
+
+    /// Whether a caller's own first attempt may start in a lane, where the host holds those back as well: not with its
+    /// breaker open. Half-open it is the probe. There is no such lane: it may.
+    pub fn admits(&mut self, now: Millis, lane: u32) -> bool {
+        let now = self.timeline.advance(now);
+        let (Some(index), Some(rules)) = (self.live_lane(lane), self.lanes.rules.breaker) else {
+            return true;
+        };
+        self.lanes.look(index, now);
+        let admitted = self.lanes.at_mut(index).is_none_or(|lane| lane.gates.breaker.admit(&rules, now));
+        self.lanes.refresh(index, now);
+        admitted
+    }
+
+    /// Hears of a caller's own attempt that made no task: what it tells of the server, breaker and budget learn.
+    /// `began`: when the caller asked for it; `healthy`: see [`Heard`].
+    pub fn hear(&mut self, now: Millis, lane: u32, began: Millis, healthy: Option<bool>, succeeded: bool) {
+        let now = self.timeline.advance(now);
+        let Some(index) = self.live_lane(lane) else { return };
+        let began = self.timeline.inward(began);
+        let ending =
+            Ending { heard: Heard { began, healthy, by_queue: false }, succeeded, unsent_retry: false };
+        self.tell_gates(index, now, &ending);
+        self.lanes.refresh(index, now);
+    }
+
+    /// The gates of a lane hear how an attempt ended.
+    pub(super) fn tell_gates(&mut self, index: u32, now: Millis, ending: &Ending) {
+        let Some(lane) = self.lanes.slots.at_mut(index) else { return };
+        let rng = &mut self.rng;
+        let change = lane.gates.hear(&self.lanes.rules, now, ending, || rng.next_u32());
+        self.lanes.notices.extend(change.map(|change| (index, Notice::Circuit(change))));
     }
 
     fn live_lane(&self, handle: u32) -> Option<u32> {

@@ -3,8 +3,10 @@
 
 use super::Queue;
 use crate::backoff;
+use crate::breaker::Change;
+use crate::gates::Notice;
 use crate::slots::index_of;
-use crate::task::{Reason, State};
+use crate::task::{Flags, Reason, State};
 use crate::time::Millis;
 
 /// Most actions of one [`Queue::poll`].
@@ -17,6 +19,10 @@ pub enum Action {
     Start(u32),
     /// The task of this slot has ended; the slot is free.
     End(u32, Reason),
+    /// The breaker of this lane has changed its state.
+    Circuit(u32, Change),
+    /// In this lane so many tasks came in for each success lately that it is a retry storm.
+    Storm(u32, u32),
 }
 
 impl Queue {
@@ -30,6 +36,7 @@ impl Queue {
         let now = self.timeline.advance(now);
         actions.clear();
         self.lanes.end_holds(now);
+        self.tell(actions);
         // A round that ends or starts something may have given another its turn.
         let mut before = usize::MAX;
         while actions.len() < BATCH && actions.len() != before {
@@ -42,6 +49,19 @@ impl Queue {
                 self.miss_last_chance(slot, now, actions);
             }
             self.last_chances = chances;
+        }
+    }
+
+    /// What the lanes have to tell.
+    fn tell(&mut self, actions: &mut Vec<Action>) {
+        while actions.len() < BATCH
+            && let Some((index, notice)) = self.lanes.notices.pop_front()
+        {
+            let lane = self.lanes.slots.handle(index);
+            actions.push(match notice {
+                Notice::Circuit(change) => Action::Circuit(lane, change),
+                Notice::Storm(tasks_per_success) => Action::Storm(lane, tasks_per_success),
+            });
         }
     }
 
@@ -86,7 +106,9 @@ impl Queue {
 
     /// Whether the next poll starts or ends something whatever the time.
     pub(super) fn has_work(&self) -> bool {
-        !self.last_chances.is_empty() || (self.may_start() && self.lanes.front().is_some())
+        !self.last_chances.is_empty()
+            || !self.lanes.notices.is_empty()
+            || (self.may_start() && self.lanes.front().is_some())
     }
 
     /// `index` has just left the agenda of deadlines. Its deadline may have moved meanwhile,
@@ -147,14 +169,19 @@ impl Queue {
         }
         // The lane's hold, breaker and limit kept it out of the line; the budget is asked last,
         // because asking takes from it.
-        if !self.lanes.at_mut(lane_index).is_some_and(|lane| lane.budget.take(now)) {
+        let is_retry = self.tasks.at(index).is_some_and(|task| task.attempts > 0);
+        let rules = &self.lanes.rules;
+        let Some(lane) = self.lanes.slots.at_mut(lane_index) else { return };
+        if is_retry && !lane.gates.pays(rules, now) {
             return self.put_off(index, now);
         }
+        lane.gates.breaker.start();
         self.detach(index);
         self.enter(index, State::InFlight);
         if let Some(task) = self.tasks.at_mut(index) {
             task.attempts = task.attempts.saturating_add(1);
             task.not_before = now;
+            task.flags = task.flags.without(Flags::PUT_OFF);
         }
         self.lanes.rotate(lane_index, now);
         actions.push(Action::Start(self.tasks.handle(index)));
@@ -168,15 +195,21 @@ impl Queue {
         })
     }
 
-    /// The retry budget is empty: it waits once more without having failed once more.
+    /// The retry budget is empty: it waits once more without having failed once more, but not past the last moment at
+    /// which it may start.
     fn put_off(&mut self, index: u32, now: Millis) {
         let r32 = self.rng.next_u32();
         let Some(task) = self.tasks.at(index) else { return };
         let Some(interned) = self.policies.at(task.policy) else { return };
         let n = u32::from(task.attempts).max(1);
         let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay) };
-        let wait = backoff::delay(&interned.policy, n, draw);
+        let soonest = now.plus(Millis::new(1));
+        let due =
+            now.plus(backoff::delay(&interned.policy, n, draw)).min(self.last_start(index)).max(soonest);
         self.detach(index);
-        self.wait(index, now.plus(wait.max(Millis::new(1))));
+        self.wait(index, due);
+        if let Some(task) = self.tasks.at_mut(index) {
+            task.flags = task.flags.with(Flags::PUT_OFF);
+        }
     }
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::Queue;
+use crate::breaker::Circuit;
 use crate::lanes::Lane;
 use crate::policy::Policy;
 use crate::slots::index_of;
@@ -9,7 +10,7 @@ use crate::task::State;
 use crate::time::Millis;
 
 /// A queue in numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Stats {
     /// Tasks held, waiting or in flight: what the capacity counts. Leased ones are their store's.
     pub depth: u32,
@@ -24,7 +25,7 @@ pub struct Stats {
 }
 
 /// A lane in numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaneStats {
     /// Its handle.
     pub lane: u32,
@@ -34,6 +35,10 @@ pub struct LaneStats {
     pub in_flight: u32,
     /// Until when a server's delay or rate limit holds it.
     pub held_until_at: Option<Millis>,
+    /// The state of its breaker.
+    pub circuit: Circuit,
+    /// What is left of its retry budget; infinity where there is none.
+    pub tokens: f64,
 }
 
 impl Queue {
@@ -65,8 +70,9 @@ impl Queue {
         if !matches!(task.state, State::Waiting | State::Ready) {
             return None;
         }
-        let held_until = self.lanes.at(task.lane).map_or(Millis::ZERO, |lane| lane.held_until);
-        let due = self.due.due_of(index_of(slot)).max(held_until);
+        let (now, rules) = (self.timeline.now(), &self.lanes.rules);
+        let shut_until = self.lanes.at(task.lane).map_or(Millis::ZERO, |lane| lane.shut_until(rules, now));
+        let due = self.due.due_of(index_of(slot)).max(shut_until);
         Some(self.timeline.outward(due))
     }
 
@@ -90,6 +96,12 @@ impl Queue {
     /// The policy behind a handle.
     pub fn policy(&self, policy: u32) -> Option<&Policy> {
         self.policies.get(policy).map(|interned| &*interned.policy)
+    }
+
+    /// The state of a lane's breaker at `now`; closed if there is no such lane.
+    pub fn circuit(&self, lane: u32, now: Millis) -> Circuit {
+        let now = self.timeline.inward(now).max(self.timeline.now());
+        self.lanes.slots.get(lane).map_or(Circuit::Closed, |lane| lane.gates.breaker.circuit(now))
     }
 
     /// Tasks held, waiting or in flight, without those that a store has leased.
@@ -119,6 +131,8 @@ impl Queue {
                 depth: all.saturating_sub(lane.leased),
                 in_flight: lane.in_flight,
                 held_until_at: held.then(|| self.timeline.outward(lane.held_until)),
+                circuit: lane.gates.breaker.circuit(self.timeline.now()),
+                tokens: lane.gates.tokens(&self.lanes.rules, self.timeline.now()),
             })
         });
         Stats {

@@ -3,7 +3,9 @@
 
 use super::{Carry, Queue};
 use crate::backoff;
+use crate::breaker::Heard;
 use crate::classify::{Class, classify};
+use crate::gates::Ending;
 use crate::lanes::Lanes;
 use crate::slots::index_of;
 use crate::task::{Flags, Outcome, Reason, State, Task};
@@ -120,8 +122,9 @@ impl Queue {
     /// What the lane learns, whatever becomes of the task.
     fn learn(&mut self, index: u32, now: Millis, ended: &Ended) {
         let Some(task) = self.tasks.at(index) else { return };
+        let lane_index = task.lane;
         let Some(interned) = self.policies.at(task.policy) else { return };
-        let Some(lane) = self.lanes.at_mut(task.lane) else { return };
+        let Some(lane) = self.lanes.at_mut(lane_index) else { return };
         match ended.outcome {
             Outcome::Response | Outcome::RedirectRefused => {
                 lane.probing = false;
@@ -145,10 +148,25 @@ impl Queue {
             lane.held_until = lane.held_until.max(now.plus(delay));
         }
         let class = classify(&interned.policy, ended.outcome, ended.status, task.flags);
-        lane.breaker.record(now, class == Class::Success);
-        if class == Class::Success {
-            lane.budget.replenish(now);
-        }
+        let by_queue = task.state == State::InFlight;
+        let unsent = matches!(
+            ended.outcome,
+            Outcome::CredentialsFailed | Outcome::Released | Outcome::Vetoed | Outcome::Offline
+        );
+        let healthy = match ended.outcome {
+            _ if unsent => None,
+            Outcome::Response => Some(!interned.policy.retryable().contains(ended.status)),
+            Outcome::RedirectRefused => Some(true),
+            // nobody knows whether a lost connection was the network's, the server's, or cut by hand
+            _ if self.offline || task.flags.contains(Flags::CANCEL_REQUESTED) => None,
+            _ => Some(false),
+        };
+        let ending = Ending {
+            heard: Heard { began: task.not_before, healthy, by_queue },
+            succeeded: class == Class::Success,
+            unsent_retry: unsent && by_queue && task.attempts > 1,
+        };
+        self.tell_gates(lane_index, now, &ending);
     }
 
     /// The verdict on a detached task. `by_queue`: the attempt was one of the queue's own.

@@ -2,9 +2,10 @@
 #![forbid(unsafe_code)]
 
 use super::Queue;
+use crate::breaker::Circuit;
 use crate::fifo::Chain;
 use crate::slots::index_of;
-use crate::task::State;
+use crate::task::{Flags, State};
 use crate::time::Millis;
 
 /// Most tasks counted ahead of one.
@@ -40,10 +41,16 @@ pub enum Gate {
     Limit = 11,
     /// Nothing but others that come before it: the next poll may start it.
     Ready = 12,
+    /// The breaker of its lane is open.
+    CircuitOpen = 13,
+    /// The breaker of its lane is half-open, and another attempt tries the server out.
+    CircuitProbing = 14,
+    /// The retry budget of its lane was empty when it was due: it waits once more.
+    RetryBudget = 15,
 }
 
 impl Gate {
-    /// The number of the gate, `0..=12`.
+    /// The number of the gate, `0..=15`.
     pub const fn code(self) -> u32 {
         self as u32
     }
@@ -81,7 +88,7 @@ impl Queue {
                 let due = self.due.due_of(index_of(slot));
                 if task.state == State::Waiting && due > now {
                     until = self.timeline.outward(due);
-                    Gate::Due
+                    if task.flags.contains(Flags::PUT_OFF) { Gate::RetryBudget } else { Gate::Due }
                 } else if lane.held_until > now {
                     until = self.timeline.outward(lane.held_until);
                     Gate::LaneHeld
@@ -93,6 +100,13 @@ impl Queue {
                     Gate::Offline
                 } else if lane.probing && lane.in_flight > 0 {
                     Gate::Probing
+                } else if lane.gates.room(&self.lanes.rules, now) == 0 {
+                    let opens = lane.gates.shut_until(&self.lanes.rules, now);
+                    until = if opens > now { self.timeline.outward(opens) } else { Millis::MAX };
+                    match lane.gates.breaker.circuit(now) {
+                        Circuit::Open => Gate::CircuitOpen,
+                        _ => Gate::CircuitProbing,
+                    }
                 } else if lane.in_flight >= self.lanes.limit() {
                     Gate::LaneLimit
                 } else if self.in_flight >= self.limits.concurrency {

@@ -61,6 +61,13 @@ impl CoreQueue {
         self.queue.room(Millis::from_f64(now), lane)
     }
 
+    /// Until when a lane starts nothing of a store's for its hold, its open breaker or its empty budget; 0: as far as the
+    /// clock decides, it does. Infinity: no time ends it.
+    #[wasm_bindgen(js_name = shutUntil)]
+    pub fn shut_until(&self, lane: u32, now: f64) -> f64 {
+        self.queue.shut_until(Millis::from_f64(now), lane).map_or(0.0, Millis::to_f64)
+    }
+
     /// How many more may start over all lanes; 0 while everything is paused, or offline.
     pub fn vacancies(&self) -> u32 {
         self.queue.vacancies()

@@ -4,7 +4,8 @@
 use wasm_bindgen::prelude::*;
 
 use super::text::with_text;
-use crate::classify::{Circuit, RetryDecision, evaluate_retry_status as evaluate};
+use crate::breaker::Circuit;
+use crate::classify::{RetryDecision, evaluate_retry_status as evaluate};
 use crate::duration;
 
 /// A duration such as `12.5s` in ms; NaN if it is none.

@@ -4,7 +4,10 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::errors::{no_entropy, policy_error};
+use crate::breaker::BreakerRules;
+use crate::budget::BudgetRules;
 use crate::classify::Class;
+use crate::gates::{Gates, OnStorm};
 use crate::policy::Policy;
 use crate::queue::{Action, Admission, BATCH, Cancelled, Ended, Limits, Queue, Verdict, Wait};
 use crate::slots::NONE;
@@ -13,6 +16,9 @@ use crate::time::Millis;
 
 /// Where the codes of reasons begin, in actions and verdicts.
 const REASONS: u32 = 16;
+
+/// The bit of a storm's code, in actions; the others are how many tasks came in for each success.
+const STORM: u32 = 1 << 31;
 
 /// How many numbers a decision has: delay, curve, server, spread, heldUntil, authorize, phase,
 /// previousDelay, marks, refunded, serverWait.
@@ -51,6 +57,47 @@ impl CoreQueue {
             pairs: vec![0; BATCH.saturating_mul(2)],
             decision: vec![0.0; DECISION],
         })
+    }
+
+    /// Sets what stands between due tasks and their attempts, before the first lane is open. Eleven numbers: the
+    /// breaker's consecutiveFailures (0: there is none), failureRatio, minimumAttempts, windowMs, openMs, maxOpenMs,
+    /// closeAfter, what a retry storm does (0 nothing, 1 tell, 2 also open), and the budget's capacity (NaN: there is none), perSuccess, perSecond.
+    pub fn gates(&mut self, numbers: &[f64]) {
+        let &[failures, ratio, minimum, window, open, max_open, close, storm, capacity, success, second] =
+            numbers
+        else {
+            return;
+        };
+        let breaker = BreakerRules {
+            consecutive_failures: failures as u32,
+            failures_per_million: (ratio * 1e6) as u32,
+            minimum_attempts: minimum as u32,
+            window: Millis::from_f64(window),
+            open: Millis::from_f64(open),
+            max_open: Millis::from_f64(max_open),
+            close_after: close as u32,
+        };
+        self.queue.set_gates(Gates {
+            breaker: (failures >= 1.0).then_some(breaker),
+            budget: (!capacity.is_nan()).then(|| BudgetRules::new(capacity, success, second)),
+            on_storm: match storm as u32 {
+                0 => OnStorm::Nothing,
+                1 => OnStorm::Tell,
+                _ => OnStorm::Open,
+            },
+        });
+    }
+
+    /// Whether a caller's own first attempt may start in a lane whose open breaker holds those back as well. Half-open
+    /// it is the probe.
+    pub fn admits(&mut self, now: f64, lane: u32) -> bool {
+        self.queue.admits(Millis::from_f64(now), lane)
+    }
+
+    /// Hears of a caller's own attempt that made no task: when it began, and how it ended: 0 a success, 1 another
+    /// answer of a server that works, 2 a failure.
+    pub fn hear(&mut self, now: f64, lane: u32, began: f64, kind: u32) {
+        self.queue.hear(Millis::from_f64(now), lane, Millis::from_f64(began), Some(kind < 2), kind == 0);
     }
 
     /// Keeps a policy and gives its handle; each call needs a `releasePolicy`. Throws
@@ -229,14 +276,17 @@ impl CoreQueue {
         self.queue.attempts(slot)
     }
 
-    /// What to do now: the number of pairs at `actionsPtr`, slot and action (0 start,
-    /// 16 + reason ended). While it is 256, call again.
+    /// What to do now: the number of pairs at `actionsPtr`, slot and action (0 start, 16 + reason ended); or lane and
+    /// news: 1 + 3 * from + to its breaker's states (0 closed, 1 open, 2 half-open), 2^31 + tasks for each success a
+    /// retry storm. While it is 256, call again.
     pub fn poll(&mut self, now: f64) -> u32 {
         self.queue.poll(Millis::from_f64(now), &mut self.actions);
         for (pair, action) in self.pairs.chunks_exact_mut(2).zip(&self.actions) {
             pair.copy_from_slice(&match *action {
                 Action::Start(slot) => [slot, 0],
                 Action::End(slot, reason) => [slot, reason.code().saturating_add(REASONS)],
+                Action::Circuit(lane, (from, to)) => [lane, 1 + 3 * (from as u32) + to as u32],
+                Action::Storm(lane, tasks) => [lane, STORM | tasks],
             });
         }
         self.actions.len() as u32
@@ -295,7 +345,7 @@ impl CoreQueue {
         self.queue.in_flight()
     }
 
-    /// `[depth, inFlight, nextAttemptAt, unusableRetryAfter, [[lane, depth, inFlight, heldUntilAt], ..]]`,
+    /// `[depth, inFlight, nextAttemptAt, unusableRetryAfter, [[lane, depth, inFlight, heldUntilAt, circuit, tokens], ..]]`,
     /// the instants null where there is none. Lists and not objects: names would bring a cache of
     /// JavaScript's strings along, 1.5 KB of gzip.
     pub fn stats(&mut self) -> Result<JsValue, JsError> {
@@ -303,7 +353,10 @@ impl CoreQueue {
         let lanes: Vec<_> = stats
             .lanes
             .iter()
-            .map(|lane| (lane.lane, lane.depth, lane.in_flight, lane.held_until_at.map(Millis::to_f64)))
+            .map(|lane| {
+                let held = lane.held_until_at.map(Millis::to_f64);
+                (lane.lane, lane.depth, lane.in_flight, held, lane.circuit as u32, lane.tokens)
+            })
             .collect();
         let next = stats.next_attempt_at.map(Millis::to_f64);
         // By default an absent value would be undefined; the contract says null.

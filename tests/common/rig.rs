@@ -112,6 +112,7 @@ impl Rig {
         let starts = self.poll().into_iter().map(|action| match action {
             Action::Start(slot) => slot,
             Action::End(slot, reason) => panic!("{slot} ended: {reason:?}"),
+            Action::Circuit(..) | Action::Storm(..) => panic!("{action:?}"),
         });
         starts.collect()
     }

@@ -229,6 +229,7 @@ impl Naive {
                 assert_eq!(reason, expected, "{task:?}");
                 self.end(at, now);
             }
+            Action::Circuit(..) | Action::Storm(..) => panic!("no gates were set: {action:?}"),
         }
     }
 
