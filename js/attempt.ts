@@ -46,6 +46,8 @@ export interface AttemptPlan extends AttemptInit {
   readonly controller: AbortController
   /** How a replay is sent. @default as the transport sends a first attempt */
   readonly send?: (transport: Transport, attempt: AttemptInit) => Promise<Answer>
+  /** Of which this is a replay. */
+  readonly task?: { readonly taskId: string; readonly attemptNumber: number; readonly createdAt: number }
   /** Whether an error may not be tried again. @default any may; who keeps the call asks then */
   readonly isFinal?: (transport: Transport, error: unknown) => boolean
 }

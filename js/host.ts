@@ -1,8 +1,10 @@
 /** What those who read calls, and the runner, need of their queue, and nothing more. */
 
+import type { AttemptPlan, Finished } from './attempt.ts'
 import type { Emitter } from './events.ts'
 import type { Draw } from './ids.ts'
 import type { Settings } from './options.ts'
+import type { Call } from './request.ts'
 import type { DegradedCode, QueueEvents } from './types.ts'
 
 export interface Host {
@@ -19,6 +21,10 @@ export interface Host {
   degraded(code: DegradedCode, message: string, once?: string): void
   /** One more request went out. */
   sent(): void
+  /** Makes an attempt of a call, the caller's own or a replay. Adapters that watch attempts lay theirs around it. */
+  attempt(call: Call, plan: AttemptPlan): Promise<Finished>
+  /** Hears of a call that becomes a task, before its headers are looked at. Set by adapters that trace. */
+  onTask?(call: Call): void
   /** No task is left; the queue may have to tell somebody. */
   idle(): void
 }

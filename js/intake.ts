@@ -308,6 +308,7 @@ export class Intake implements Source {
 
   newTask(call: Call, createdAt: number): Task {
     const { host } = this.#runner
+    host.onTask?.(call)
     return new Task(this.#nextTaskId(host.now()), createdAt, call.principal, call)
   }
 

@@ -68,6 +68,7 @@ export class RetryQueue implements AsyncDisposable {
       sent: () => {
         this.#attempts++
       },
+      attempt: ({ transport }, plan) => attempt(transport, plan, settings.clock, this.#host.now),
       idle: () => this.#checkIdle(),
     }
     this.deadLetters = {
@@ -232,7 +233,7 @@ export class RetryQueue implements AsyncDisposable {
 
   async #firstAttempt(call: Call): Promise<unknown> {
     const { settings, now } = this.#host
-    const { clock, durable, persist } = settings
+    const { durable, persist } = settings
     const createdAt = now()
     const { plain, method, origin, options } = call
     const { detach, orderKey, expiresAt = createdAt } = options
@@ -254,7 +255,7 @@ export class RetryQueue implements AsyncDisposable {
     const controller = new AbortController()
     const timeoutMs = plain ? 0 : call.timeoutMs
     const plan = { overlay: null, replay: false, controller, signal: bothSignals(signal, controller.signal), timeoutMs }
-    const finished = await attempt(call.transport, plan, clock, now)
+    const finished = await this.#host.attempt(call, plan)
     if (!finished.answer) assertNotAborted(signal)
     else if (!plain && finished.status < 400) this.#firstAttemptSucceeded++
     if (plain || !mayPass(call, finished)) {

@@ -4,7 +4,7 @@
  */
 
 import { discard } from './answers.ts'
-import { attempt, bothSignals, type Finished } from './attempt.ts'
+import { bothSignals, type Finished } from './attempt.ts'
 import { isFinal, replay } from './fetch-replay.ts'
 import { askHooks } from './hooks.ts'
 import type { Host } from './host.ts'
@@ -95,8 +95,8 @@ export class Sender {
     task.overlay = overlay
     const caller = task.waiter && !call.options.detach ? call.signal : null
     const signal = bothSignals(caller, controller.signal)
-    const plan = { overlay, replay: true, signal, controller, timeoutMs: call.timeoutMs, send: replay, isFinal }
-    attempt(call.transport, plan, host.settings.clock, host.now).then((finished) => {
+    const plan = { overlay, replay: true, signal, controller, timeoutMs: call.timeoutMs, send: replay, isFinal, task }
+    host.attempt(call, plan).then((finished) => {
       // given back meanwhile: the task's next attempt, if it has one by now, is another
       if (task.controller === controller) this.#desk.settle(task, finished)
       else discard(finished.answer)

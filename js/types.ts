@@ -110,7 +110,7 @@ export interface OriginStats {
   readonly inFlight: number
   readonly circuit: CircuitState
   readonly heldUntilAt: number | null
-  /** Tokens left; Infinity while no retry budget is in force. */
+  /** Tokens left of its retry budget; Infinity where there is none. */
   readonly retryBudget: number
 }
 
@@ -169,11 +169,14 @@ export interface QueueEvents {
   cancelled: { task: RetryTask }
   /** A replay met 401 twice: parked until `resume`. */
   unauthorized: { task: RetryTask }
-  /** The breaker comes with a later version. */
+  /** A breaker changed its state. From OPEN to HALF_OPEN it goes when something waits for it. */
   circuit: { origin: string; from: CircuitState; to: CircuitState }
   /** The message says what still works and what to do. */
   degraded: { code: DegradedCode; message: string }
-  /** Comes with a later version. */
+  /**
+   * Worth paging for. 'queue_depth': over 80 % of the capacity; again after it was under 60 %. 'dead_letter_rate': over 5 in
+   * a minute, once a minute. 'retry_storm': over 10 tasks for each success of an origin in 10 s, of 20 tasks or more.
+   */
   alert: { kind: 'queue_depth' | 'dead_letter_rate' | 'retry_storm'; value: number; threshold: number }
   idle: Record<string, never>
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::errors::{no_entropy, policy_error};
-use crate::breaker::BreakerRules;
+use crate::breaker::{BreakerRules, Circuit};
 use crate::budget::BudgetRules;
 use crate::classify::Class;
 use crate::gates::{Gates, OnStorm};
@@ -285,7 +285,7 @@ impl CoreQueue {
             pair.copy_from_slice(&match *action {
                 Action::Start(slot) => [slot, 0],
                 Action::End(slot, reason) => [slot, reason.code().saturating_add(REASONS)],
-                Action::Circuit(lane, (from, to)) => [lane, 1 + 3 * (from as u32) + to as u32],
+                Action::Circuit(lane, (from, to)) => [lane, circuit_code(from, to)],
                 Action::Storm(lane, tasks) => [lane, STORM | tasks],
             });
         }
@@ -372,6 +372,11 @@ impl CoreQueue {
             *place = *number;
         }
     }
+}
+
+/// 1 to 9.
+const fn circuit_code(from: Circuit, to: Circuit) -> u32 {
+    (from as u32).wrapping_mul(3).wrapping_add(to as u32).wrapping_add(1)
 }
 
 fn given(ms: f64) -> Option<Millis> {
