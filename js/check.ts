@@ -10,6 +10,8 @@ export interface Rule {
   readonly ok: (value: never) => boolean
   /** An array of these. */
   readonly each?: Rule
+  /** An object of these. */
+  readonly inside?: Rules<object>
   /** Right whatever the rest says. */
   readonly also?: unknown
 }
@@ -48,6 +50,7 @@ export const oneOf = (type: string, ...values: readonly unknown[]): Rule => ({
   ok: (value) => values.includes(value),
 })
 export const list = (each: Rule): Rule => ({ ...object, expected: 'an array', ok: Array.isArray, each })
+export const options = <T extends object>(inside: Rules<T>): Rule => ({ ...object, inside })
 export const or = (also: unknown, rule: Rule): Rule => ({
   ...rule,
   expected: `${show(also)} or ${rule.expected}`,
@@ -67,13 +70,14 @@ export function check<T extends object>(what: string, value: T, rules: Rules<T>)
 
 /** `shown`: what the message says came, where that is not the value that was looked at. */
 export function follow(name: string, value: unknown, rule: Rule, shown: unknown = value): void {
-  const { type, expected, ok, each, also } = rule
+  const { type, expected, ok, each, inside, also } = rule
   if (also !== undefined && value === also) return
   const right = type === 'any' || typeof value === type
   if (!right || !ok(value as never)) {
     const kindIsRight = right && value !== null && !each
     throw new (kindIsRight ? RangeError : TypeError)(`${name}: expected ${expected}, got ${show(shown)}`)
   }
+  if (inside) check(name, value as object, inside)
   if (each) {
     for (const [i, item] of (value as unknown[]).entries()) follow(`${name}[${i}]`, item, each)
   }

@@ -76,7 +76,11 @@ export class Desk {
     }
   }
 
-  async enqueue(call: Call, createdAt: number): Promise<EnqueueReceipt> {
+  /** `passesThrough`: the call is none of those that can be tried again. */
+  async enqueue(call: Call, createdAt: number, passesThrough: boolean): Promise<EnqueueReceipt> {
+    if (passesThrough) {
+      throw new TypeError('enqueue: expected http(s), not no-cors, navigate, keepalive or `redrive: false`')
+    }
     const { method, origin, bytes, plain } = call
     if (plain === 'too-large') {
       const { maxBodyBytes } = this.runner.host.settings

@@ -51,8 +51,8 @@ export class Opening {
   }
 
   pause(origin: string | undefined): void {
-    if (this.opened) this.opened.runner.pause(origin)
-    else this.#paused.add(origin ?? '')
+    this.#paused.add(origin ?? '')
+    this.opened?.runner.pause(origin)
   }
 
   resume(origin: string | undefined): void {

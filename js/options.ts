@@ -9,15 +9,16 @@ import {
   kind,
   list,
   ms,
+  num,
   object,
   oneOf,
+  options,
   or,
   origin,
   originIn,
   pattern,
   type Rule,
   type Rules,
-  show,
   text,
 } from './check.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -101,11 +102,11 @@ export interface RetryQueueOptions {
 export interface BreakerOptions {
   /** Opens after so many attempts in a row failed in a way that may pass. 1 or more. @default 5 */
   readonly consecutiveFailures?: number
-  /** Opens where this share of the recent attempts failed, 0.01..=1; and at least `minimumAttempts` were made. @default 0.5 */
+  /** Opens where this share of the recent attempts failed, 0..=1; and at least `minimumAttempts` were made. @default 0.5 */
   readonly failureRatio?: number
   /** @default 20 */
   readonly minimumAttempts?: number
-  /** What is recent, for `failureRatio`. 10 or more. @default 10_000 */
+  /** What is recent, for `failureRatio`. 1 or more. @default 10_000 */
   readonly windowMs?: number
   /** How long it stays open the first time, times 0.75 to 1.25; doubled each time its probe fails. @default 5_000 */
   readonly openMs?: number
@@ -228,37 +229,6 @@ export const PRINCIPAL: Rule = or(null, text)
 
 export const token: Rule = pattern('an HTTP token', /^[!#-'*+.^-`|~\w-]+$/)
 
-const QUEUE_RULES: Rules<RetryQueueOptions> = {
-  name: text,
-  principal: PRINCIPAL,
-  store: {
-    type: 'any',
-    expected: "'auto', 'memory' or a TaskStore",
-    ok: (store: unknown) => store === 'auto' || store === 'memory' || isStore(store as TaskStore | null),
-  },
-  persist: oneOf('string', 'on-failure', 'before-send'),
-  persistMethods: list(token),
-  breaker: oneOf('any', false),
-  retryBudget: oneOf('any', false),
-  concurrency: int(1, 1e4),
-  concurrencyPerOrigin: int(1, 1e4),
-  capacity: int(1, 1e6),
-  capacityBytes: bytes,
-  maxBodyBytes: bytes,
-  policy: object,
-  policies: list(object),
-  retention: object,
-  idempotency: or(false, object),
-  sanitize: object,
-  credentials: fn,
-  beforeAttempt: fn,
-  preload: oneOf('string', 'idle', 'eager', 'never'),
-  wasm: { type: 'any', expected: '', ok: () => true },
-  fetch: fn,
-  clock: object,
-  seed: kind('bigint'),
-}
-
 const RETENTION_RULES: Rules<RetentionOptions> = {
   terminalMs: ms(),
   maxTerminal: int(0, 1e6),
@@ -282,6 +252,55 @@ const IDEMPOTENCY_RULES: Rules<IdempotencyOptions> = {
   format: oneOf('string', 'bare', 'sf-string'),
   methods: list(token),
   origins: list(origin),
+}
+
+const count = int(1, 1e6)
+const tokens = num(0, 1e6)
+
+const BREAKER_RULES: Rules<BreakerOptions> = {
+  consecutiveFailures: count,
+  minimumAttempts: count,
+  closeAfter: count,
+  failureRatio: num(0, 1),
+  windowMs: ms(1),
+  openMs: ms(1),
+  maxOpenMs: ms(1),
+  whenOpen: oneOf('string', 'hold', 'fail'),
+  fallback: fn,
+  openOnStorm: flag,
+}
+
+const BUDGET_RULES: Rules<RetryBudgetOptions> = { capacity: num(1, 1e6), perSuccess: tokens, perSecond: tokens }
+
+const QUEUE_RULES: Rules<RetryQueueOptions> = {
+  name: text,
+  principal: PRINCIPAL,
+  store: {
+    type: 'any',
+    expected: "'auto', 'memory' or a TaskStore",
+    ok: (store: unknown) => store === 'auto' || store === 'memory' || isStore(store as TaskStore | null),
+  },
+  persist: oneOf('string', 'on-failure', 'before-send'),
+  persistMethods: list(token),
+  breaker: or(false, options(BREAKER_RULES)),
+  retryBudget: or(false, options(BUDGET_RULES)),
+  concurrency: int(1, 1e4),
+  concurrencyPerOrigin: int(1, 1e4),
+  capacity: count,
+  capacityBytes: bytes,
+  maxBodyBytes: bytes,
+  policy: object,
+  policies: list(object),
+  retention: options(RETENTION_RULES),
+  idempotency: or(false, options(IDEMPOTENCY_RULES)),
+  sanitize: options(SANITIZE_RULES),
+  credentials: fn,
+  beforeAttempt: fn,
+  preload: oneOf('string', 'idle', 'eager', 'never'),
+  wasm: { type: 'any', expected: '', ok: () => true },
+  fetch: fn,
+  clock: object,
+  seed: kind('bigint'),
 }
 
 const TASK_RULES: Rules<TaskOptions> = {
@@ -329,12 +348,10 @@ export interface IdempotencySettings extends IdempotencyOptions {
 
 export function resolveOptions(given: RetryQueueOptions): Settings {
   check('options', given, QUEUE_RULES)
-  const { clock, idempotency = {}, retention = {}, sanitize = {} } = given
+  const { clock, idempotency = {} } = given
   for (const part of ['now', 'monotonic', 'after'] as const) {
     if (clock) follow(`options.clock.${part}`, clock[part], fn)
   }
-  check('options.retention', retention, RETENTION_RULES)
-  check('options.sanitize', sanitize, SANITIZE_RULES)
   const globalFetch = globalThis.fetch
   follow('options.fetch', given.fetch ?? globalFetch, fn)
   return {
@@ -362,8 +379,7 @@ export function defined<T extends object>(given: T): T {
 function resolvePolicies({ policy, policies = [] }: RetryQueueOptions): Map<string, ResolvedPolicy> {
   const resolved = new Map<string, ResolvedPolicy>()
   const add = (what: string, given: Partial<RetryPolicy>, id: string) => {
-    follow(`${what}.policyId`, id, text)
-    if (resolved.has(id)) throw new RangeError(`${what}.policyId: expected a new name, got ${show(id)}`)
+    follow(`${what}.policyId`, id, { ...text, expected: 'a new name', ok: () => !resolved.has(id) })
     resolved.set(id, resolvePolicy(given, policyDefaults, what))
   }
   // 'default' is always there; it may be given here or there, not both
@@ -376,7 +392,6 @@ function resolvePolicies({ policy, policies = [] }: RetryQueueOptions): Map<stri
 }
 
 function resolveIdempotency(given: IdempotencyOptions): IdempotencySettings {
-  check('options.idempotency', given, IDEMPOTENCY_RULES)
   const { header = 'Idempotency-Key', methods = UNSAFE_METHODS, origins } = given
   return {
     ...given,

@@ -113,12 +113,9 @@ export class RetryQueue implements AsyncDisposable {
    */
   async enqueue(input: RequestInfo | URL, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt> {
     this.#assertOpen()
-    if (passesThrough(input, init)) {
-      throw new TypeError('enqueue: expected http(s), not no-cors, navigate, keepalive or `redrive: false`')
-    }
     const createdAt = this.#host.now()
     const call = await readFetch(input, init, this.#host)
-    return (await this.#running()).enqueue(call, createdAt)
+    return (await this.#running()).enqueue(call, createdAt, passesThrough(input, init))
   }
 
   /** undefined: there is none of that id, or it is past its retention. */
@@ -259,7 +256,7 @@ export class RetryQueue implements AsyncDisposable {
     if (!finished.answer) assertNotAborted(signal)
     else if (!plain && finished.status < 400) this.#firstAttemptSucceeded++
     if (plain || !mayPass(call, finished)) {
-      if (finished.answer) this.#core.opened?.intake.heard(call, finished)
+      this.#core.opened?.intake.heard(call, finished)
       return deliver(finished)
     }
     const desk = await orAbort(signal, this.#core.open())

@@ -95,7 +95,7 @@ export function readFetch(
   const policy = taskPolicy(settings.policies, options)
   const url = parse(input instanceof Request ? input.url : String(input))
   if (url.username || url.password) {
-    throw new TypeError(`expected a URL without user name and password for ${url.host}`)
+    throw new TypeError(`expected a URL without a password for ${url.host}`)
   }
   // asked first: a Request made of it would hide it
   if (isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}${url.pathname}`)

@@ -39,9 +39,9 @@ const wasmBesideTheCode = {
  * that is reached by way of the module's object, as `import()` gives it.
  */
 export const inward =
-  'addedCrossOrigin adopt allowed also answer controller deliver durable each expected failure final ' +
-  'finished hasBody heard intake isFinal keyed made makeKey network offline opened originMissing overlay ' +
-  'redirectRefused replay replayable runner sendable starting stopped timeoutMs transport'
+  'addedCrossOrigin adopt allowed also answer before begin controller deliver draw durable each expected failure final ' +
+  'finished hasBody heard inside intake isFinal keyed made makeKey network offline opened originMissing overlay plain ' +
+  'redirectRefused replay replayable runner sendable sent settings starting stopped timeoutMs transport words'
 
 /** Gives what belongs in `metafile` once the package is whole. */
 export async function bundle(outdir) {

@@ -65,8 +65,8 @@ test('options are readonly and closed', () => {
   const wrong: redrive.RetryQueueOptions = { retries: 3 }
   // @ts-expect-error a jitter that there is not
   const jitter: redrive.RetryPolicy = { policyId: 'a', jitterType: 'HALF' }
-  // @ts-expect-error the circuit breaker comes with a later version
-  const later: redrive.RetryQueueOptions = { breaker: {} }
+  // @ts-expect-error the breaker waits or fails
+  const later: redrive.RetryQueueOptions = { breaker: { whenOpen: 'drop' } }
   // @ts-expect-error a mode that there is not
   const mode: redrive.TaskOptions = { mode: 'later' }
   // @ts-expect-error a store that there is not
