@@ -46,8 +46,9 @@ export class QueueFullError extends RedriveError {
 /** `CIRCUIT_OPEN`: the breaker of this origin is open and `whenOpen` is 'fail'. */
 export class CircuitOpenError extends RedriveError {
   override readonly name = 'CircuitOpenError'
-  constructor(message: string) {
-    super('CIRCUIT_OPEN', message)
+  /** `cause`: what `fallback` threw, if it did. */
+  constructor(message: string, cause?: unknown) {
+    super('CIRCUIT_OPEN', message, cause === undefined ? {} : { cause })
   }
 }
 

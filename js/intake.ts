@@ -12,6 +12,7 @@ import { flagsOf } from './flags.ts'
 import type { Call } from './request.ts'
 import type { Runner } from './runner.ts'
 import { Task } from './task.ts'
+import { turnAway } from './turn-away.ts'
 import type { RetryTask } from './types.ts'
 import { notSent, UNSENT } from './unsent.ts'
 import { uuid7Maker } from './uuid7.ts'
@@ -62,8 +63,10 @@ export class Intake implements Source {
     if (this.#runner.stopped) return undefined
     const { orderKey, expiresAt = FOREVER } = call.options
     const first = this.keeping && this.#runner.host.settings.persist === 'before-send' && this.#isStored(call)
-    const held = this.#runner.heldUntil(call.origin) > createdAt
+    const held = this.#runner.gates.heldUntil(call.origin) > createdAt
     const early = orderKey !== undefined || expiresAt < createdAt || held || first === true
+    const opensAt = this.#runner.gates.opensAt(call.origin, early)
+    if (opensAt !== undefined) return Promise.resolve({ answer: turnAway(call, opensAt, this.#runner.host) })
     if (call.key !== '' && !early && !this.#mayBeKnown(call)) return undefined
     return this.#before(call, createdAt, early)
   }
@@ -82,7 +85,7 @@ export class Intake implements Source {
     if (!content) return this.#isEarly(call, createdAt) ? this.hold(call, createdAt) : undefined
     const terms = { createdAt, ...this.#fetchTerms(call, createdAt) }
     if (!this.#isEarly(call, createdAt)) return (this.keeping as Keeping).first(call, content, terms)
-    const held = this.#runner.heldUntil(call.origin) > createdAt || terms.expiresAt < createdAt
+    const held = this.#runner.gates.heldUntil(call.origin) > createdAt || terms.expiresAt < createdAt
     const stored = this.keeping?.hold(call, content, terms, held && call.options.orderKey === undefined)
     return (await stored) ?? this.hold(call, createdAt)
   }
@@ -90,21 +93,22 @@ export class Intake implements Source {
   /** What must wait also where it cannot be stored. */
   #isEarly({ options, origin }: Call, createdAt: number): boolean {
     const { orderKey, expiresAt = FOREVER } = options
-    return orderKey !== undefined || expiresAt < createdAt || this.#runner.heldUntil(origin) > createdAt
+    return orderKey !== undefined || expiresAt < createdAt || this.#runner.gates.heldUntil(origin) > createdAt
   }
 
   #isStored(call: Call): boolean {
     return this.#runner.durable?.takes(call) === true
   }
 
-  /** An answer that makes no task: its lane learns what the server asks of everybody. */
+  /** An attempt that makes no task: its lane learns how its server does, and what that asks of everybody. */
   heard({ origin, policy, principal }: Call, finished: Finished): void {
     const runner = this.#runner
-    if (!finished.answer || runner.stopped) return
-    runner.guard(() => {
-      const lane = runner.lanes.find(principal, origin)
-      if (lane !== undefined) runner.judge.hear(finished, lane, policy, runner.host.now())
-    })
+    const lane = runner.lanes.find(principal, origin)
+    if (lane === undefined || runner.stopped) return
+    runner.guard(() => runner.judge.hear(finished, lane, policy, runner.host.now()))
+    // a success may have opened a gate
+    runner.durable?.turns.roomMade()
+    runner.pumpSoon()
   }
 
   /** The caller's first attempt failed in a way that may pass. Settles as the caller is to be answered. */
@@ -135,7 +139,10 @@ export class Intake implements Source {
     const meaning = this.#runner.guard(() =>
       policies.with(call.policy, (policy) => core.classify(policy, outcome, finished.status, flags)),
     )
-    if (meaning !== CLASS.retry) return deliver(finished)
+    if (meaning !== CLASS.retry) {
+      this.heard(call, finished)
+      return deliver(finished)
+    }
     const terms = { createdAt, ...this.#fetchTerms(call, createdAt) }
     const kept = content && (await this.keeping?.adopt(call, content, { ...finished, outcome }, terms))
     if (kept) return kept.answer

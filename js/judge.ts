@@ -1,7 +1,7 @@
 /** What the core says of an ended attempt, with the line about it for the task's log. */
 
 import { askedBy } from './asked.ts'
-import type { Finished } from './attempt.ts'
+import { type Finished, OUTCOME } from './attempt.ts'
 import type { Engine } from './core/engine.ts'
 import type { CoreQueue } from './core/generated/queue/glue.js'
 import { type Chosen, chosen } from './decision.ts'
@@ -10,6 +10,9 @@ import type { RetryPolicy } from './policy.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
 import { VERDICT } from './verdict.ts'
+
+/** How the core hears of an attempt that makes no task. */
+const HEARD = { success: 0, healthy: 1, failed: 2 } as const
 
 const DAY_MS = 86_400_000
 
@@ -69,9 +72,16 @@ export class Judge {
     return { verdict, why, sent, attemptNumber, holdMs: heldAfter > heldBefore ? heldAfter - now : 0, entry }
   }
 
-  /** The same of an answer that makes no task: only its lane learns. */
-  hear({ answer, status }: Finished, lane: number, policy: RetryPolicy, now: number): void {
+  /** The same of an attempt that makes no task: only its lane learns. */
+  hear(finished: Finished, lane: number, policy: RetryPolicy, now: number): void {
+    const { answer, outcome, status, startedAt } = finished
     const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS } = policy
+    const failed = answer ? retryableStatusCodes.includes(status) : outcome !== OUTCOME.final
+    // a redirect that is not followed, an error of the caller's own making, being offline: no word of the server
+    const speaks = answer ? !answer.redirectRefused : failed && outcome !== OUTCOME.offline
+    if (speaks)
+      this.#core.hear(now, lane, startedAt, failed ? HEARD.failed : status < 400 ? HEARD.success : HEARD.healthy)
+    if (!answer) return
     const { serverDelayMs, rateLimitMs } = askedBy(this.#engine, answer, retryableStatusCodes, now)
     const speaksForAll = status === 429 || status === 503
     const holdMs = speaksForAll && serverDelayMs >= 0 ? serverDelayMs : rateLimitMs

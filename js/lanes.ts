@@ -52,6 +52,12 @@ export class Lanes {
     return this.#byName.get(name)?.handle
   }
 
+  /** The origin of a lane that the core names. */
+  originOf(handle: number): string | undefined {
+    for (const lane of this.#byName.values()) if (lane.handle === handle) return lane.origin
+    return undefined
+  }
+
   entries(): Iterable<[name: string, lane: Lane]> {
     return this.#byName
   }

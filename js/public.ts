@@ -13,6 +13,7 @@ export {
   StorageFullError,
   WasmUnavailableError,
 } from './errors.ts'
+export type { BreakerOptions, RetryBudgetOptions } from './gate-options.ts'
 export type {
   IdempotencyOptions,
   RetentionOptions,

@@ -15,6 +15,7 @@ import type { Durable } from './durable/durable.ts'
 import { errorText } from './error-text.ts'
 import { QueueClosedError } from './errors.ts'
 import { accepted } from './fetch-replay.ts'
+import { Gates } from './gates.ts'
 import type { Host } from './host.ts'
 import { random128 } from './ids.ts'
 import { Judge, type Ruling } from './judge.ts'
@@ -50,6 +51,7 @@ export class Runner {
   readonly limits: Limits
   readonly sanitizer: Sanitizer
   readonly judge: Judge
+  readonly gates: Gates
   readonly totals = { succeeded: 0, exhausted: 0, cancelled: 0 }
   /** The side of it that has a store. */
   durable: Durable | undefined
@@ -75,6 +77,7 @@ export class Runner {
     this.#engine = engine
     this.core = new engine.glue.CoreQueue(concurrency, concurrencyPerOrigin, capacity, capacityBytes, seed)
     this.lanes = new Lanes(this.core, host)
+    this.gates = new Gates(this)
     this.orders = new Orders(this.core)
     this.policies = new Policies(this.core, host)
     this.sanitizer = new Sanitizer(engine, sanitize)
@@ -225,13 +228,6 @@ export class Runner {
     return whenEnded(task)
   }
 
-  /** Until when calls to this origin have to wait; 0: they need not. */
-  heldUntil(origin: string): number {
-    const lane = this.lanes.find(this.host.principal, origin)
-    if (lane === undefined || this.stopped) return 0
-    return this.guard(() => this.core.heldUntil(lane, this.host.now())) ?? 0
-  }
-
   /** Tasks waiting or in flight, as far as is known here. */
   get depth(): number {
     return this.#tasks.size + (this.durable?.depth ?? 0)
@@ -296,10 +292,12 @@ export class Runner {
 
   emitQueued(task: Task): void {
     task.announced = true
+    this.gates.alerts.depth(this.depth)
     if (this.host.events.has('queued')) this.host.events.emit('queued', { task: this.show(task) })
   }
 
   #act(slot: number, action: number): void {
+    if (this.gates.tell(slot, action)) return
     const task = this.#tasks.get(slot)
     if (!task) return
     if (action >= ENDED) this.end(task, 'EXHAUSTED', reasonOf(action))
@@ -346,6 +344,7 @@ export class Runner {
     task.reason = reason
     task.nextAttemptAt = null
     count(this.totals, status)
+    if (status === 'EXHAUSTED') this.gates.alerts.deadLetter()
     tellEnd(task, this.host.events, () => this.show(task))
     // shown only to those who ask: most tasks end without anybody looking
     const outcome = () => outcomeOf(task, this.show(task))

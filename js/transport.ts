@@ -24,6 +24,8 @@ export interface Transport {
   body?(): BodyContent | Promise<BodyContent>
   /** How fetch would send it, for a task that outlives its caller; `withheld`: headers it adds by itself. */
   asFetch?(): { readonly init: RequestInit; readonly withheld: readonly string[] }
+  /** What a Response that was not sent for is to the caller; a Response where it is absent. */
+  answered?(response: Response): unknown
   /** What a deferred call is answered with: 202 Accepted. */
   accepted?(taskId: string, traceId: string): unknown
 }

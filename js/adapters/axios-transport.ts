@@ -77,6 +77,26 @@ export class AxiosTransport implements Transport {
     return { status: 202, statusText: 'Accepted', headers, data, config: this.#config }
   }
 
+  /** As an adapter would give it; `validateStatus` is not asked of what nobody sent. */
+  async answered(response: Response): Promise<Partial<AxiosResponse>> {
+    const { status, statusText } = response
+    const headers = Object.fromEntries(response.headers)
+    return { status, statusText, headers, data: await this.#read(response), config: this.#config }
+  }
+
+  #read(response: Response): Promise<unknown> {
+    switch (this.#config.responseType) {
+      case 'arraybuffer':
+        return response.arrayBuffer()
+      case 'blob':
+        return response.blob()
+      case 'stream':
+        return Promise.resolve(response.body)
+      default:
+        return response.text()
+    }
+  }
+
   async #once(config: InternalAxiosRequestConfig): Promise<AxiosAnswer> {
     const { validateStatus } = this.#config
     let asked = false

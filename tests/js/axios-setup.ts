@@ -6,6 +6,7 @@ import { attachToAxios } from '../../js/adapters/axios.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import type { TaskOptions } from '../../js/options.ts'
 import { AxiosServer } from './axios-server.ts'
+import { NO_GATES } from './setup.ts'
 
 export type AdapterName = 'http' | 'fetch'
 
@@ -41,7 +42,7 @@ export async function startServer(): Promise<AxiosServer> {
 }
 
 export async function openQueue(options: RetryQueueOptions = {}): Promise<RetryQueue> {
-  const queue = new RetryQueue({ ...options, policy: { ...QUICK, ...options.policy } })
+  const queue = new RetryQueue({ ...NO_GATES, ...options, policy: { ...QUICK, ...options.policy } })
   onTestFinished(() => queue.close({ drainMs: 0 }))
   await queue.ready
   return queue

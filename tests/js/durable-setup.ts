@@ -5,7 +5,7 @@ import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { type MemoryStore, memoryStore } from '../../js/stores/memory.ts'
 import type { TaskStore } from '../../js/stores/store.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
-import { closeNow, Events, PLAIN_CURVE } from './setup.ts'
+import { closeNow, Events, NO_GATES, PLAIN_CURVE } from './setup.ts'
 
 export interface Process {
   readonly queue: RetryQueue
@@ -50,6 +50,7 @@ export function world(wrap: (store: MemoryStore) => TaskStore = (store) => store
         store: wrap(store),
         principal: null,
         seed: ++seed,
+        ...NO_GATES,
         ...options,
         policy,
       }

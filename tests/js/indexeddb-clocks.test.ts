@@ -5,6 +5,7 @@ import { MAX_TIMER_MS } from '../../js/clock.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { indexedDbStore } from '../../js/stores/indexeddb.ts'
 import { type DeviceClock, deviceClock } from './device-clock.ts'
+import { NO_GATES } from './setup.ts'
 
 /** Minutes of virtual time, each with thousands of turns of the event loop. */
 vi.setConfig({ testTimeout: 30_000 })
@@ -50,6 +51,7 @@ let seed = 0n
 
 async function open(clock: DeviceClock, fetch: typeof globalThis.fetch, name = `clocks-${++names}`) {
   const queue = new RetryQueue({
+    ...NO_GATES,
     store: indexedDbStore({ name, clock }),
     principal: 'ann',
     clock,

@@ -219,7 +219,7 @@ test('an abort while the store is opened for a first attempt rejects at once, an
   expect([answer.error, server.hits]).toEqual([left, 0])
 })
 
-test('an open core hears of answers that end a first attempt without a task', async () => {
+test('an open core hears of every first attempt that ends without a task', async () => {
   const { queue, server, told } = setup()
   await queue.ready
   const lost = new TypeError('fetch failed')
@@ -227,5 +227,5 @@ test('an open core hears of answers that end a first attempt without a task', as
   await queue.fetch(ORDERS)
   await queue.fetch(ORDERS)
   await expect(queue.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } })).rejects.toBe(lost)
-  expect(told).toEqual(['begin', 'before', 'heard 200', 'before', 'heard 404', 'before'])
+  expect(told).toEqual(['begin', 'before', 'heard 200', 'before', 'heard 404', 'before', 'heard 0'])
 })

@@ -9,6 +9,9 @@ export const ORDERS = 'https://api.test/orders'
 /** Waits without chance: 1 s, 2 s, 4 s, 8 s. */
 export const PLAIN_CURVE = { jitterType: 'NONE', initialDelayMs: 1_000 } as const
 
+/** What is tested is not the gates: they have tests of their own. */
+export const NO_GATES = { breaker: false, retryBudget: false } as const
+
 export type EventName = keyof QueueEvents
 
 const EVENTS: readonly EventName[] = [
@@ -20,7 +23,9 @@ const EVENTS: readonly EventName[] = [
   'exhausted',
   'cancelled',
   'unauthorized',
+  'circuit',
   'degraded',
+  'alert',
   'idle',
 ]
 
@@ -59,7 +64,7 @@ export async function setup(options: RetryQueueOptions = {}): Promise<Fakes> {
   const server = scriptedServer({ clock })
   const events = new Events()
   const policy = { ...PLAIN_CURVE, ...options.policy }
-  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, ...options, policy })
+  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, ...NO_GATES, ...options, policy })
   events.listen(queue)
   onTestFinished(() => closeNow(queue, clock))
   await queue.ready

@@ -16,6 +16,7 @@ const PUBLIC = [
   'queue',
   'types',
   'options',
+  'gate-options',
   'policy',
   'errors',
   'events',

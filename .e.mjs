@@ -1,3 +1,0 @@
-import { build } from 'esbuild'; import {gzipSync} from 'node:zlib'; import {writeFileSync} from 'node:fs'
-const r = await build({stdin:{contents:"export { RetryQueue } from './index.js'; export { wrapFetch } from './fetch.js'",resolveDir:process.cwd()+'/pkg'},bundle:true,minify:true,format:'esm',target:'es2022',write:false,logLevel:'silent',plugins:[{name:'later',setup:({onResolve})=>onResolve({filter:/./},({kind,path})=>kind==='dynamic-import'?{path,external:true}:undefined)}]})
-writeFileSync('/tmp/entry.js', r.outputFiles[0].contents); console.log(gzipSync(r.outputFiles[0].contents,{level:9}).length, r.outputFiles[0].contents.length)

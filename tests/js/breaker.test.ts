@@ -1,0 +1,275 @@
+/** The circuit breaker as users meet it. Its transitions are the core's, and tested there. */
+
+import axios from 'axios'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { attachToAxios } from '../../js/adapters/axios.ts'
+import { CircuitOpenError, type RetryQueueOptions } from '../../js/index.ts'
+import { world } from './durable-setup.ts'
+import { type Fakes, ORDERS, setup, watch } from './setup.ts'
+
+const ORIGIN = new URL(ORDERS).origin
+/** Always due at once, so that nothing but the gates keeps anything back. */
+const AT_ONCE = { strategy: 'table', delaysMs: [0], maxAttempts: 100, attemptTimeoutMs: 0 } as const
+const LONG = { redrive: { waitMs: 3_600_000 } }
+/** The longest that a circuit is open the first time. */
+const OPEN_MS = 6_250
+
+const breaking = (options: RetryQueueOptions = {}) =>
+  setup({ breaker: {}, concurrency: 100, ...options, policy: { ...AT_ONCE, ...options.policy } })
+
+/** One call that fails until the circuit is open. */
+async function open({ queue, server, clock }: Fakes) {
+  for (let i = 0; i < 5; i++) server.reply(503)
+  const call = watch(queue.fetch(ORDERS, LONG))
+  await clock.advance(0)
+  expect(queue.stats().origins[ORIGIN]?.circuit).toBe('OPEN')
+  return call
+}
+
+/** Until one attempt has gone out to see. */
+async function untilProbe({ server, clock }: Fakes) {
+  const before = server.hits
+  for (let ms = 0; ms < OPEN_MS && server.hits === before; ms += 50) await clock.advance(50)
+  expect(server.hits).toBe(before + 1)
+}
+
+test('S8 after five failures in a row nothing of the queue is sent for 3.75 to 6.25 s', async () => {
+  const fakes = await breaking()
+  const { queue, server, clock, events } = fakes
+  const call = await open(fakes)
+  expect(server.hits).toBe(5)
+  await clock.advance(3_749)
+  expect(server.hits).toBe(5)
+  expect(queue.stats()).toMatchObject({ depth: 1, origins: { [ORIGIN]: { circuit: 'OPEN' } } })
+  await clock.advance(OPEN_MS - 3_749)
+  expect(server.hits).toBe(6)
+  expect(call.value?.status).toBe(200)
+  expect(events.of('circuit')).toEqual([
+    { origin: ORIGIN, from: 'CLOSED', to: 'OPEN' },
+    { origin: ORIGIN, from: 'OPEN', to: 'HALF_OPEN' },
+  ])
+})
+
+test('half-open, one attempt at a time goes to see, and five healthy answers close it', async () => {
+  const fakes = await breaking()
+  const { queue, server, clock, events } = fakes
+  await open(fakes)
+  for (let i = 0; i < 9; i++) await queue.enqueue(`${ORDERS}/${i}`)
+  await clock.advance(0)
+  expect(server.hits).toBe(5)
+  const ends: ((status: number) => void)[] = []
+  for (let i = 0; i < 5; i++) ends.push(server.hang())
+  await untilProbe(fakes)
+  for (const [i, end] of ends.entries()) {
+    expect(server.hits).toBe(6 + i)
+    end(i === 2 ? 404 : 200)
+    await clock.advance(0)
+  }
+  expect(events.of('circuit').at(-1)).toEqual({ origin: ORIGIN, from: 'HALF_OPEN', to: 'CLOSED' })
+  expect(server.hits).toBe(15)
+  expect(queue.stats()).toMatchObject({ depth: 0, origins: { [ORIGIN]: { circuit: 'CLOSED' } } })
+})
+
+test('a probe that fails opens it again, for twice as long', async () => {
+  const fakes = await breaking()
+  const { server, clock, events } = fakes
+  await open(fakes)
+  server.reply(503)
+  await untilProbe(fakes)
+  expect(events.of('circuit').at(-1)).toEqual({ origin: ORIGIN, from: 'HALF_OPEN', to: 'OPEN' })
+  await clock.advance(7_499)
+  expect(server.hits).toBe(6)
+  await clock.advance(5_001)
+  expect(server.hits).toBe(7)
+})
+
+test('L4 another origin goes on', async () => {
+  const fakes = await breaking()
+  await open(fakes)
+  fakes.server.reply(503)
+  expect((await fakes.queue.fetch('https://other.test/')).status).toBe(200)
+})
+
+test("'hold' keeps retries waiting and no call of the user's own", async () => {
+  const fakes = await breaking()
+  await open(fakes)
+  expect((await fakes.queue.fetch(ORDERS)).status).toBe(200)
+  expect(fakes.server.hits).toBe(6)
+})
+
+test('first attempts that make no task count as well', async () => {
+  const fakes = await breaking({ policy: { maxAttempts: 2, strategy: 'fixed', initialDelayMs: 60_000 } })
+  const { queue, server, clock } = fakes
+  server.reply(503)
+  const waits = watch(queue.fetch(ORDERS, LONG))
+  await clock.advance(0)
+  const once = { redrive: { policy: { maxAttempts: 1 } } }
+  for (let i = 0; i < 4; i++) expect((await (server.reply(503), queue.fetch(ORDERS, once))).status).toBe(503)
+  expect(queue.stats().origins[ORIGIN]?.circuit).toBe('OPEN')
+  expect(waits.state).toBe('pending')
+})
+
+test('a 404, and a redirect that is not followed, are answers of a server that works', async () => {
+  const { queue, server } = await breaking()
+  server.reply(503).reply(200)
+  await queue.fetch(ORDERS)
+  for (let i = 0; i < 9; i++) server.reply(404)
+  for (let i = 0; i < 9; i++) await queue.fetch(ORDERS)
+  expect(queue.stats().origins[ORIGIN]?.circuit).toBe('CLOSED')
+})
+
+test("whenOpen 'fail' ends a new call at once, and nothing is sent", async () => {
+  const fakes = await breaking({ breaker: { whenOpen: 'fail' } })
+  await open(fakes)
+  const failed = await fakes.queue.fetch(`${ORDERS}/7?token=hush`).catch((error) => error)
+  expect(failed).toBeInstanceOf(CircuitOpenError)
+  expect(failed).toMatchObject({ code: 'CIRCUIT_OPEN' })
+  expect(failed.message).toMatch(/^GET https:\/\/api\.test was not sent: its circuit is open until \d\d:\d\d:\d\d; /)
+  expect(failed.message).not.toContain('hush')
+  expect(fakes.server.hits).toBe(5)
+  expect((await fakes.queue.fetch('https://other.test/')).status).toBe(200)
+})
+
+test("whenOpen 'fail' queues what is enqueued, which waits", async () => {
+  const fakes = await breaking({ breaker: { whenOpen: 'fail' } })
+  await open(fakes)
+  const { taskId } = await fakes.queue.enqueue(ORDERS)
+  expect(await fakes.queue.get(taskId)).toMatchObject({ status: 'PENDING' })
+  await fakes.clock.advance(OPEN_MS)
+  expect(await fakes.queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+})
+
+test("whenOpen 'fail' ends a call of an order as well, and takes it in again half-open", async () => {
+  const fakes = await breaking({ breaker: { whenOpen: 'fail' } })
+  await open(fakes)
+  const ordered = { redrive: { orderKey: 'a' } }
+  await expect(fakes.queue.fetch(ORDERS, ordered)).rejects.toBeInstanceOf(CircuitOpenError)
+  await untilProbe(fakes)
+  expect((await fakes.queue.fetch(ORDERS, ordered)).status).toBe(200)
+})
+
+test("whenOpen 'fail': half-open, the first call that comes goes to see, others fail meanwhile", async () => {
+  const fakes = await breaking({ breaker: { whenOpen: 'fail' }, policy: { maxAttempts: 5 } })
+  const { queue, server, clock } = fakes
+  const call = await open(fakes)
+  expect(call.value?.status).toBe(503)
+  await clock.advance(OPEN_MS)
+  const end = server.hang()
+  const probe = watch(queue.fetch(ORDERS))
+  await clock.advance(0)
+  await expect(queue.fetch(ORDERS)).rejects.toBeInstanceOf(CircuitOpenError)
+  end(200)
+  await clock.advance(0)
+  expect(probe.value?.status).toBe(200)
+  expect((await queue.fetch(ORDERS)).status).toBe(200)
+})
+
+test('a fallback answers in its place', async () => {
+  const fallback = vi.fn(async (request: Request) => new Response(`kept: ${request.method} ${await request.text()}`))
+  const fakes = await breaking({ breaker: { fallback } })
+  await open(fakes)
+  const response = await fakes.queue.fetch(ORDERS, { method: 'PUT', body: 'tea' })
+  expect(await response.text()).toBe('kept: PUT tea')
+  expect(fallback).toHaveBeenCalledTimes(1)
+  expect(fakes.server.hits).toBe(5)
+})
+
+test('a fallback that gives nothing, or throws, leaves the error', async () => {
+  const lost = new Error('no cache')
+  const fallback = vi.fn<() => undefined>().mockImplementationOnce(() => {
+    throw lost
+  })
+  const fakes = await breaking({ breaker: { fallback } })
+  await open(fakes)
+  const failed = await fakes.queue.fetch(ORDERS).catch((error) => error)
+  expect(failed).toMatchObject({ code: 'CIRCUIT_OPEN', cause: lost })
+  expect(fakes.events.of('degraded')).toMatchObject([{ code: 'hook_threw' }])
+  const failed2 = await fakes.queue.fetch(ORDERS).catch((error) => error)
+  expect(failed2).toBeInstanceOf(CircuitOpenError)
+  expect(failed2.cause).toBeUndefined()
+})
+
+test("with 'hold' a fallback is not asked", async () => {
+  const fallback = vi.fn(() => new Response('kept'))
+  const fakes = await breaking({ breaker: { fallback, whenOpen: 'hold' } })
+  await open(fakes)
+  expect(await (await fakes.queue.fetch(ORDERS)).text()).toBe('')
+  expect(fallback).not.toHaveBeenCalled()
+})
+
+test('a caller that leaves does not wait for the fallback', async () => {
+  const fakes = await breaking({ breaker: { fallback: () => new Promise(() => {}) } })
+  await open(fakes)
+  const { signal, abort } = withAbort()
+  const call = watch(fakes.queue.fetch(ORDERS, { signal }))
+  await fakes.clock.advance(0)
+  expect(call.state).toBe('pending')
+  abort()
+  await fakes.clock.advance(0)
+  expect(call.error).toMatchObject({ name: 'AbortError' })
+})
+
+test.each(['json', 'text', 'arraybuffer'] as const)('Axios gets a fallback as %s', async (responseType) => {
+  const fallback = () => new Response('{"kept":true}', { headers: { 'content-type': 'application/json' } })
+  const fakes = await breaking({ breaker: { fallback } })
+  const instance = axios.create({ adapter: 'fetch' })
+  onTestFinished(attachToAxios(instance, fakes.queue))
+  await open(fakes)
+  const { data, status, headers } = await instance.get(ORDERS, { responseType })
+  expect(status).toBe(200)
+  expect(headers['content-type']).toBe('application/json')
+  const text = responseType === 'arraybuffer' ? new TextDecoder().decode(data) : data
+  expect(responseType === 'json' ? data : JSON.parse(text)).toEqual({ kept: true })
+})
+
+test('S8 nothing is leased of an origin whose circuit is open, and then one task to see', async () => {
+  const { open, server, clock } = world()
+  const { queue, events } = await open({ breaker: {}, concurrency: 100, policy: AT_ONCE })
+  for (let i = 0; i < 5; i++) server.reply(503)
+  await queue.enqueue(ORDERS, { method: 'POST', body: '0' })
+  await clock.advance(0)
+  expect(server.hits).toBe(5)
+  for (let i = 1; i < 9; i++) await queue.enqueue(ORDERS, { method: 'POST', body: String(i) })
+  await clock.advance(3_749)
+  expect(server.hits).toBe(5)
+  const end = server.hang()
+  await clock.advance(OPEN_MS - 3_749)
+  expect(server.hits).toBe(6)
+  end(200)
+  await clock.advance(0)
+  expect(queue.stats()).toMatchObject({ depth: 0, origins: { [ORIGIN]: { circuit: 'CLOSED' } } })
+  expect(events.of('circuit').map(({ to }) => to)).toEqual(['OPEN', 'HALF_OPEN', 'CLOSED'])
+})
+
+test('S8 in another process the circuit is its own', async () => {
+  const { open, server, clock } = world()
+  const { queue } = await open({ breaker: {}, policy: AT_ONCE })
+  for (let i = 0; i < 5; i++) server.reply(503)
+  await queue.enqueue(ORDERS, { method: 'POST', body: '0' })
+  await clock.advance(0)
+  expect(queue.stats().origins[ORIGIN]?.circuit).toBe('OPEN')
+  const other = await open({ breaker: {}, policy: AT_ONCE })
+  await clock.advance(0)
+  expect(server.hits).toBe(6)
+  expect(other.queue.stats().origins[ORIGIN]?.circuit).not.toBe('OPEN')
+})
+
+test('on a server it is there without being asked for, in a page it is not', async () => {
+  const options = { breaker: undefined, retryBudget: false } as unknown as RetryQueueOptions
+  const fakes = await breaking(options)
+  await open(fakes)
+  vi.stubGlobal('location', new URL('https://app.test/'))
+  onTestFinished(() => {
+    vi.unstubAllGlobals()
+  })
+  const { queue, server, clock } = await breaking({ ...options, idempotency: { origins: [ORIGIN] } })
+  for (let i = 0; i < 50; i++) server.reply(503)
+  const call = watch(queue.fetch(ORDERS, LONG))
+  await clock.advance(0)
+  expect(call.value?.status).toBe(200)
+})
+
+function withAbort(): { signal: AbortSignal; abort: () => void } {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort() }
+}
