@@ -36,6 +36,8 @@ async function redrive() {
   const late = []
   const queue = new RetryQueue({
     concurrency: TASKS,
+    breaker: false,
+    retryBudget: false,
     policy: { initialDelayMs: SPREAD_MS, maxDelayMs: SPREAD_MS, attemptTimeoutMs: 0 },
     fetch: async (url) => {
       const due = dueAt.get(url)

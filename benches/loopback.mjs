@@ -18,7 +18,7 @@ let serial = 0
 const nextUrl = () => `http://127.0.0.1:${port}/orders/${serial++}`
 
 const zeroDelay = { initialDelayMs: 0, jitterType: 'NONE' }
-const queue = new RetryQueue({ policy: zeroDelay })
+const queue = new RetryQueue({ policy: zeroDelay, breaker: false, retryBudget: false })
 await queue.ready
 const wrapped = wrapFetch(queue)
 

@@ -12,6 +12,7 @@ const benches = {
   'happy-path': 'a call that succeeds at once: what wrapping costs',
   loopback: '503, then 200, over real HTTP on loopback',
   scheduling: 'cost of an attempt with 1,000 to 1,000,000 tasks waiting',
+  gates: 'what breaker and retry budget add to the cost of an attempt',
   memory: 'bytes per waiting task',
   stores: 'tasks in a store: taken, run, taken up again, and beside an origin that is held',
   indexeddb: 'tasks in a browser, beside whoever else keeps requests there, in Chromium',

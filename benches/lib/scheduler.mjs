@@ -1,5 +1,6 @@
 // redrive's scheduler without fetch around it, from the sources: Node strips the types.
 
+import { attempt } from '../../js/attempt.ts'
 import { steady } from '../../js/clock.ts'
 import { instantiate } from '../../js/core/inline.ts'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
@@ -16,16 +17,26 @@ export const CONCURRENCY = 6
 /** No waits, and no timeout an attempt, since nobody else has one. */
 export const NO_WAITS = { initialDelayMs: 0, jitterType: 'NONE', attemptTimeoutMs: 0 }
 
-export const roomFor = (n) => ({ concurrency: CONCURRENCY, capacity: n, capacityBytes: Number.MAX_SAFE_INTEGER })
+/** Nobody else has gates, and half of the attempts fail here: they have a bench of their own. */
+export const NO_GATES = { breaker: false, retryBudget: false }
+
+export const roomFor = (n) => ({
+  concurrency: CONCURRENCY,
+  capacity: n,
+  capacityBytes: Number.MAX_SAFE_INTEGER,
+  ...NO_GATES,
+})
 
 /** A runner with room for n tasks, and calls that differ in nothing but their transport. */
-export async function openScheduler(n, { clock, policy = NO_WAITS } = {}) {
+export async function openScheduler(n, { clock, policy = NO_WAITS, gates } = {}) {
   const engine = await instantiate()
-  const settings = resolveOptions({ ...roomFor(n), policy, ...(clock ? { clock } : {}), fetch: () => {} })
+  const settings = resolveOptions({ ...roomFor(n), policy, ...(clock ? { clock } : {}), ...gates, fetch: () => {} })
+  const now = steady(settings.clock)
   const runner = new Runner(engine, {
     settings,
     events: new Emitter(() => {}),
-    now: steady(settings.clock),
+    now,
+    attempt: ({ transport }, plan) => attempt(transport, plan, settings.clock, now),
     draw: hostDraw(),
     degraded: (code, message) => console.error(code, message),
     sent: () => {},

@@ -127,14 +127,15 @@ class PlainAnswer {
 }
 
 /** redrive without fetch's objects: the scheduler itself, given a handler as the others are. */
-function redriveScheduler(n, options) {
+export function redriveScheduler(n, options) {
   const handler = makeHandler(n, new PlainAnswer(503), new PlainAnswer(200))
   return async () => {
     const { runner, intake, callOf } = await openScheduler(n, options)
+    const endOf = ({ taskId }) => runner.result(runner.registry.get(taskId, 0))
     const ends = []
     for (let i = 0; i < n; i++) {
       const transport = { send: () => handler(i), isFinal: () => false }
-      ends.push(intake.enqueue(callOf(transport), runner.host.now()).then(({ task }) => runner.result(task)))
+      ends.push(intake.enqueue(callOf(transport), runner.host.now()).then(endOf))
     }
     await Promise.all(ends)
     await runner.close(0)
