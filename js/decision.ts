@@ -3,12 +3,15 @@
 import type { Engine } from './core/engine.ts'
 import type { CoreQueue } from './core/generated/queue/glue.js'
 import { NONE } from './core/none.ts'
+import type { Gate } from './types.ts'
 
 export interface Chosen {
   /** Until the next attempt. */
   readonly delayMs: number
   /** What the curve alone would have waited. */
   readonly curveMs: number
+  /** Part of what a server asked for is our own: its clients should not all come at once. */
+  readonly spreadMs: number
   /** The next attempt follows a 401. */
   readonly authorize: boolean
   /** Position in the window of spread waits; -1: none yet. This, `previousDelayMs` and `marks` are what `adopt` wants back. */
@@ -25,7 +28,7 @@ export interface Chosen {
 const DECISION = 11
 
 /** The gates before an attempt, by the core's numbers. */
-export const GATES = [
+const GATES: readonly Gate[] = [
   'in-flight',
   'started',
   'parked',
@@ -39,24 +42,28 @@ export const GATES = [
   'lane-limit',
   'limit',
   'ready',
-] as const
+  'circuit-open',
+  'circuit-probing',
+  'retry-budget',
+]
 
 export interface Standing {
-  readonly gate: (typeof GATES)[number]
+  readonly gate: Gate
   /** Infinity: not known. */
   readonly until: number
-  /** Tasks of its order that come first. */
+  /** Tasks of its order that come first; 0 at any other gate, and where it is not known. */
   readonly ahead: number
 }
 
 /** Right after a `settle` that said retry; or parked, where `delayMs` is `serverMs`. */
 export function chosen({ memory }: Engine, core: CoreQueue): Chosen {
   const numbers = new Float64Array(memory.buffer, core.decisionPtr(), DECISION)
-  const [delayMs = 0, curveMs = 0, , , , authorize = 0] = numbers
+  const [delayMs = 0, curveMs = 0, , spreadMs = 0, , authorize = 0] = numbers
   const [phase = -1, previousDelayMs = 0, marks = 0, refunded = 0, serverMs = 0] = numbers.subarray(6)
   return {
     delayMs,
     curveMs,
+    spreadMs,
     authorize: authorize === 1,
     phase,
     previousDelayMs,

@@ -1,59 +1,164 @@
-/** The decisions about a task in words, for people who ask why it is where it is. */
+/**
+ * The decisions about a task, in words and as data, for people who ask why it is where it is. One telling for tasks in
+ * memory and for those in a store: both come as what was logged of them, and as what holds them now.
+ */
 
 import type { Standing } from './decision.ts'
-import { type Entry, serverWait, timeOf } from './log.ts'
+import { serverWait, showEntry, timeOf } from './log.ts'
 import type { Task } from './task.ts'
-import type { Decision, DecisionKind } from './types.ts'
+import type {
+  AttemptLog,
+  Decision,
+  DecisionData,
+  DecisionKind,
+  ExhaustedReason,
+  ReleaseCause,
+  TaskStatus,
+} from './types.ts'
 
 /** `standing`: what it waits for at `now`; undefined: it has ended. */
 export function explain(task: Task, standing: Standing | undefined, now: number): readonly Decision[] {
-  const decisions: Decision[] = []
-  const add = (at: number, kind: DecisionKind, text: string) => decisions.push({ at, kind, text })
-  const { policyId, status } = task
-  add(task.createdAt, 'queued', `${task.what}, policy '${policyId}'${task.key === null ? '' : ', with a key'}`)
-  const end = task.entries.at(-1)
-  for (const entry of task.entries) {
-    if (entry.sent) add(entry.startedAt, 'attempt', `attempt ${entry.attemptNumber} was sent`)
-    if (!isLast(entry)) add(entry.startedAt + entry.durationMs, entry.kind, wordsOf(entry))
-    // put back since
-    else if (entry !== end) add(entry.startedAt + entry.durationMs, 'exhausted', givenUp(entry, entry.next))
-  }
-  // what it ended with may be long past: it was waiting
-  const last = end && isLast(end) ? end : undefined
-  if (standing) add(now, 'waits', waitsFor(standing))
-  else if (status === 'EXHAUSTED') add(task.endedAt, 'exhausted', givenUp(last, task.reason))
-  else if (status === 'CANCELLED') add(task.endedAt, 'cancelled', `${happened(last)}cancelled`)
-  else add(task.endedAt, 'succeeded', `${happened(last)}delivered`)
+  const history = task.entries.map((entry) => showEntry(task.taskId, entry))
+  const { what, policyId, key, createdAt, status, reason, endedAt } = task
+  const decisions = tell({ what, policyId, hasKey: key !== null, createdAt, status, reason, endedAt }, history)
+  if (standing) decisions.push(waits(standing, task.attemptNumber, now))
   return decisions
 }
 
-/** No attempt was to follow. */
-function isLast({ kind, nextAt }: Entry): boolean {
-  return kind === 'retry' && Number.isNaN(nextAt)
+/** What is told of a task besides its history. */
+export interface Told {
+  /** Method and target, without the query. */
+  readonly what: string
+  readonly policyId: string
+  readonly hasKey: boolean
+  readonly createdAt: number
+  readonly status: TaskStatus
+  readonly reason?: ExhaustedReason | undefined
+  /** Of no meaning before it has ended. */
+  readonly endedAt: number
 }
 
-function givenUp(entry: Entry | undefined, why = ''): string {
-  return `${happened(entry)}given up: ${why}`
+/** From the call to what was decided last. `history`: of the last 100 attempts and what was decided between them, oldest first. */
+export function tell(task: Told, history: readonly AttemptLog[]): Decision[] {
+  const { what, policyId, hasKey, createdAt, status, reason, endedAt } = task
+  const text = `${what}, policy '${policyId}'${hasKey ? ', with a key' : ''}`
+  const decisions: Decision[] = [{ at: createdAt, kind: 'queued', text, data: { policyId } }]
+  for (const log of history) {
+    const { attemptNumber, startedAt, durationMs, kind = wasSent(log) ? 'retry' : 'released' } = log
+    if (wasSent(log)) {
+      const sent = `attempt ${attemptNumber} was sent`
+      decisions.push({ at: startedAt, kind: 'attempt', text: sent, data: { attemptNumber } })
+    }
+    // a line of a version that did not say what it is, or of a later one, has its own words
+    const words = (log.kind && WORDS.get(log.kind)?.(log)) ?? log.decision
+    const data = dataOf(log)
+    decisions.push({ at: startedAt + durationMs, kind, text: words, ...(Object.keys(data).length > 0 ? { data } : {}) })
+  }
+  const kind = ENDS[status]
+  // it ended while it waited, or in a store that does not say so
+  if (kind && history[history.length - 1]?.kind !== kind) {
+    const data = kind === 'exhausted' && reason ? { reason } : undefined
+    const ended = kind === 'exhausted' ? `given up: ${reason}` : kind === 'cancelled' ? 'cancelled' : 'delivered'
+    decisions.push({ at: endedAt, kind, text: ended, ...(data ? { data } : {}) })
+  }
+  return decisions
 }
 
-function happened(entry: Entry | undefined): string {
-  if (!entry) return ''
-  const result = entry.status ? String(entry.status) : (entry.error ?? 'not sent')
-  return `${result}${serverWait(entry.serverDelayMs)}; `
+const ENDS: Partial<Record<TaskStatus, DecisionKind>> = {
+  SUCCEEDED: 'succeeded',
+  EXHAUSTED: 'exhausted',
+  CANCELLED: 'cancelled',
 }
 
-function wordsOf(entry: Entry): string {
-  const { kind, curveMs, startedAt, durationMs, nextAt, serverDelayMs } = entry
-  if (kind === 'parked') return `${happened(entry)}its credentials were refused twice: parked until resume()`
-  if (kind === 'redriven') return 'put back from the dead letters, attempts counted anew'
-  const waitMs = nextAt - startedAt - durationMs
-  const next = Number.isNaN(nextAt) ? entry.next : `next in ${waitMs / 1000} s, at ${timeOf(nextAt)}`
-  if (kind === 'released') return `${happened(entry)}given back, not counted; ${next}`
-  const curve = serverDelayMs >= 0 && curveMs >= 0 ? ` (the curve alone: ${curveMs / 1000} s)` : ''
-  return `${happened(entry)}${next}${curve}`
+/** What was given back before it left has neither. */
+function wasSent({ responseStatus, errorMessage }: AttemptLog): boolean {
+  return responseStatus !== null || errorMessage !== null
 }
 
-function waitsFor({ gate, until, ahead }: Standing): string {
+/** Of an attempt, though it may not have left. */
+const NUMBERED: ReadonlySet<DecisionKind> = new Set(['released', 'parked', 'lost'])
+
+function dataOf(log: AttemptLog): DecisionData {
+  const { attemptNumber, durationMs, responseStatus, errorMessage, kind, data } = log
+  return {
+    ...(wasSent(log) || (kind && NUMBERED.has(kind)) ? { attemptNumber } : {}),
+    ...(wasSent(log) ? { durationMs } : {}),
+    ...(responseStatus === null ? {} : { responseStatus }),
+    ...(errorMessage === null ? {} : { errorMessage }),
+    ...data,
+  }
+}
+
+type Words = (log: AttemptLog) => string
+
+/** No object: the build shortens names of properties, and these come from outside, as those below. */
+const WORDS: ReadonlyMap<DecisionKind, Words> = new Map<DecisionKind, Words>([
+  ['retry', (log) => `${happened(log)}; ${next(log)}`],
+  ['released', (log) => `${happened(log)}; given back, not counted; ${next(log)}`],
+  ['parked', (log) => `${happened(log)}; ${parkedFor(log)}`],
+  [
+    'lost',
+    ({ attemptNumber }) => `nobody knows how attempt ${attemptNumber} ended: who made it is gone; due again at once`,
+  ],
+  ['redriven', () => 'put back from the dead letters, attempts counted anew'],
+  ['succeeded', (log) => `${happened(log)}; delivered`],
+  ['exhausted', (log) => `${ended(log)}given up: ${log.data?.reason ?? log.decision}`],
+  ['cancelled', (log) => `${ended(log)}cancelled`],
+])
+
+function parkedFor({ data }: AttemptLog): string {
+  return data?.cause === 'unauthorized'
+    ? 'its credentials were refused twice: parked until resume()'
+    : 'parked until resume() or setPrincipal()'
+}
+
+/** Why an attempt never left. */
+const UNSENT: ReadonlyMap<ReleaseCause, string> = new Map([
+  ['unauthorized', 'its credentials were refused'],
+  ['credentials_failed', 'credentials() failed'],
+  ['credentials_missing', 'nobody supplies its credentials'],
+  ['offline', 'there is no network'],
+  ['paused', 'paused meanwhile'],
+  ['principal', 'another principal is there'],
+  ['page_hidden', 'its page was put away'],
+  ['closing', 'its queue was closed'],
+  ['lease', 'its lease was lost, or its body could not be read'],
+])
+
+function happened(log: AttemptLog): string {
+  const { cause, serverDelayMs = Number.NaN, serverDelayUnreadable } = log.data ?? {}
+  const asked = serverWait(serverDelayUnreadable ? -1 : serverDelayMs)
+  if (log.responseStatus !== null) return `${log.responseStatus}${asked}`
+  const why = cause && UNSENT.get(cause)
+  return log.errorMessage ?? `not sent${why ? `, ${why}` : ''}`
+}
+
+/** Of what has ended: nothing where it ended without an attempt. */
+function ended(log: AttemptLog): string {
+  const isVetoed = log.data?.reason === 'vetoed' || log.data?.reason === 'body_missing'
+  return wasSent(log) || isVetoed ? `${happened(log)}; ` : ''
+}
+
+function next({ data = {}, decision }: AttemptLog): string {
+  const { delayMs, curveMs, serverDelayMs, nextAttemptAt } = data
+  if (delayMs === undefined || nextAttemptAt === undefined) return decision
+  const wait = delayMs > 0 ? `next in ${delayMs / 1000} s, at ${timeOf(nextAttemptAt)}` : 'due again at once'
+  return serverDelayMs === undefined || curveMs === undefined ? wait : `${wait} (the curve alone: ${curveMs / 1000} s)`
+}
+
+/** What holds a task at `now`. */
+export function waits(standing: Standing, attemptNumber: number, now: number): Decision {
+  const { gate, until, ahead } = standing
+  const data: DecisionData = {
+    gate,
+    ...(Number.isFinite(until) ? { until } : {}),
+    ...(ahead > 0 ? { ahead } : {}),
+    ...(gate === 'in-flight' && attemptNumber > 0 ? { attemptNumber } : {}),
+  }
+  return { at: now, kind: 'waits', text: wordsOf(standing), data }
+}
+
+export function wordsOf({ gate, until, ahead }: Standing): string {
   const at = Number.isFinite(until) ? ` until ${timeOf(until)}` : ''
   switch (gate) {
     case 'in-flight':
@@ -62,7 +167,11 @@ function waitsFor({ gate, until, ahead }: Standing): string {
     case 'parked':
       return 'resume(): its credentials were refused'
     case 'behind':
-      return `its turn: ${ahead} of its orderKey come${ahead === 1 ? 's' : ''} first`
+      return ahead > 0
+        ? `its turn: ${ahead} of its orderKey come${ahead === 1 ? 's' : ''} first`
+        : 'its turn: others of its orderKey come first'
+    case 'principal':
+      return 'its principal: somebody else is there'
     case 'due':
       return `its own wait${at}`
     case 'lane-held':
@@ -75,6 +184,12 @@ function waitsFor({ gate, until, ahead }: Standing): string {
       return 'the network'
     case 'probing':
       return 'the one attempt that tries out its origin after being offline'
+    case 'circuit-open':
+      return `its origin's circuit breaker, open${at}`
+    case 'circuit-probing':
+      return 'the attempt that tries out its origin: the circuit breaker is half-open'
+    case 'retry-budget':
+      return `its origin's retry budget, which is spent: put off${at}`
     case 'lane-limit':
       return 'concurrencyPerOrigin: as many attempts run at its origin as may'
     case 'limit':

@@ -9,6 +9,7 @@ import { type Entry, lineOf } from './log.ts'
 import type { RetryPolicy } from './policy.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
+import type { ReleaseCause } from './types.ts'
 import { VERDICT } from './verdict.ts'
 
 /** How the core hears of an attempt that makes no task. */
@@ -22,11 +23,13 @@ export interface Ruling {
   readonly why: Chosen | undefined
   /** It left: an answer or a lost connection. */
   readonly sent: boolean
+  /** How it ended, by the core's numbers. */
+  readonly outcome: number
   readonly attemptNumber: number
   /** What the server asked everybody to wait, beyond what it had asked before; 0: nothing. */
   readonly holdMs: number
   /** The line in the log; `nextAt` NaN: nothing follows. */
-  readonly entry: (kind: Entry['kind'], next: string, nextAt?: number) => Entry
+  readonly entry: (kind: Entry['kind'], next: string, nextAt?: number, cause?: ReleaseCause) => Entry
 }
 
 export class Judge {
@@ -57,19 +60,22 @@ export class Judge {
     const why = follows ? chosen(this.#engine, core) : undefined
     const attemptNumber = task.attemptNumber || (sent ? 1 : 0)
     const about = { call: task.call, overlay: task.overlay }
-    const entry: Ruling['entry'] = (kind, next, nextAt = Number.NaN) => {
-      const curveMs = verdict === VERDICT.retry && why ? why.curveMs : Number.NaN
+    const entry: Ruling['entry'] = (kind, next, nextAt = Number.NaN, cause) => {
       return lineOf(finished, (thrown) => this.#words(thrown, about), {
         sent,
         kind,
         attemptNumber,
         serverDelayMs,
-        curveMs,
+        curveMs: why && kind === 'retry' ? why.curveMs : Number.NaN,
+        spreadMs: why?.spreadMs ?? 0,
+        counted: why && !why.refunded,
+        authorize: why?.authorize === true,
+        cause,
         next,
         nextAt,
       })
     }
-    return { verdict, why, sent, attemptNumber, holdMs: heldAfter > heldBefore ? heldAfter - now : 0, entry }
+    return { verdict, why, sent, outcome, attemptNumber, holdMs: heldAfter > heldBefore ? heldAfter - now : 0, entry }
   }
 
   /** The same of an attempt that makes no task: only its lane learns. */

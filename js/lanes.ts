@@ -67,6 +67,12 @@ export class Lanes {
     return !this.#allPaused && this.#mayStart(principal, origin)
   }
 
+  /** Which pause an origin is under. */
+  pausedBy(origin: string): 'lane-paused' | 'paused' | undefined {
+    if (this.#paused.has(origin)) return 'lane-paused'
+    return this.#allPaused ? 'paused' : undefined
+  }
+
   pause(origin: string | undefined): void {
     if (origin === undefined) {
       this.#allPaused = true

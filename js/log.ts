@@ -2,14 +2,14 @@
 
 import type { Finished } from './attempt.ts'
 import type { Task } from './task.ts'
-import type { AttemptLog } from './types.ts'
+import type { AttemptLog, DecisionData, DecisionKind, ExhaustedReason, ReleaseCause } from './types.ts'
 
 /** One attempt, or one that was not sent in the end. */
 export interface Entry {
   /** An answer or a lost connection; false: given back before it left. */
   readonly sent: boolean
-  /** What followed it; of no meaning where the task ended with it. */
-  readonly kind: 'retry' | 'released' | 'parked' | 'redriven'
+  /** What was made of it. */
+  readonly kind: Exclude<DecisionKind, 'queued' | 'attempt' | 'waits'>
   readonly attemptNumber: number
   readonly startedAt: number
   readonly durationMs: number
@@ -19,7 +19,15 @@ export interface Entry {
   readonly serverDelayMs: number
   /** The curve's wait in ms; NaN: none was chosen. */
   readonly curveMs: number
-  /** What follows. */
+  /** Added to the server's. */
+  readonly spreadMs: number
+  /** Whether it counts; undefined: none is to follow. */
+  readonly counted: boolean | undefined
+  /** The next one follows a 401. */
+  readonly authorize: boolean
+  /** Why it was given back, if it was. */
+  readonly cause: ReleaseCause | undefined
+  /** What follows; where the task was given up, the reason. */
   readonly next: string
   /** When the next attempt is due; NaN: there is none. */
   readonly nextAt: number
@@ -36,9 +44,28 @@ export function lineOf(
 
 /** The public form of a log line. */
 export function showEntry(taskId: string, entry: Entry): AttemptLog {
-  const { attemptNumber, startedAt, durationMs, status, error } = entry
+  const { attemptNumber, startedAt, durationMs, status, error, kind } = entry
   const decision = decisionOf(entry)
-  return { taskId, attemptNumber, startedAt, durationMs, responseStatus: status || null, errorMessage: error, decision }
+  const data = dataOf(entry)
+  const shown = { taskId, attemptNumber, startedAt, durationMs, responseStatus: status || null, errorMessage: error }
+  return { ...shown, decision, kind, data }
+}
+
+/** What of a line is in none of the fields of an `AttemptLog`. */
+function dataOf(entry: Entry): DecisionData {
+  const { kind, startedAt, durationMs, serverDelayMs, curveMs, spreadMs, counted, authorize, cause, next, nextAt } =
+    entry
+  const asked = serverDelayMs < 0 ? ({ serverDelayUnreadable: true } as const) : { serverDelayMs }
+  return {
+    ...(Number.isNaN(nextAt) ? {} : { delayMs: nextAt - startedAt - durationMs, nextAttemptAt: nextAt }),
+    ...(Number.isNaN(curveMs) ? {} : { curveMs }),
+    ...(Number.isNaN(serverDelayMs) ? {} : asked),
+    ...(spreadMs > 0 ? { spreadMs } : {}),
+    ...(counted === undefined ? {} : { counted }),
+    ...(authorize ? { authorize } : {}),
+    ...(cause ? { cause } : {}),
+    ...(kind === 'exhausted' ? { reason: next as ExhaustedReason } : {}),
+  }
 }
 
 /** "503, Retry-After 120 s: next at 14:03:10" (UTC). */

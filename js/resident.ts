@@ -1,5 +1,6 @@
 /** What becomes of a task in memory once the core has ruled. */
 
+import { causeOf } from './cause.ts'
 import type { Ruling } from './judge.ts'
 import { showEntry } from './log.ts'
 import type { Runner } from './runner.ts'
@@ -11,20 +12,21 @@ export function decide(runner: Runner, task: Task, ruling: Ruling): void {
   if (verdict === VERDICT.retry || verdict === VERDICT.parked) {
     goOn(runner, task, ruling)
   } else if (verdict === VERDICT.succeeded) {
-    task.log(entry('retry', 'succeeded'))
+    task.log(entry('succeeded', 'succeeded'))
     runner.end(task, 'SUCCEEDED')
   } else if (verdict === VERDICT.cancelled) {
-    task.log(entry('retry', 'cancelled'))
+    task.log(entry('cancelled', 'cancelled'))
     runner.end(task, 'CANCELLED')
   } else if (verdict >= ENDED) {
-    task.log(entry('retry', reasonOf(verdict)))
+    task.log(entry('exhausted', reasonOf(verdict)))
     task.attemptNumber = attemptNumber
     if (!task.announced) runner.emitQueued(task)
     runner.end(task, 'EXHAUSTED', reasonOf(verdict))
   }
 }
 
-function goOn(runner: Runner, task: Task, { verdict, why, sent, attemptNumber, entry }: Ruling): void {
+function goOn(runner: Runner, task: Task, ruling: Ruling): void {
+  const { verdict, why, sent, attemptNumber, entry } = ruling
   const { core, host } = runner
   const parked = verdict === VERDICT.parked
   task.status = 'PENDING'
@@ -32,7 +34,10 @@ function goOn(runner: Runner, task: Task, { verdict, why, sent, attemptNumber, e
   task.nextAttemptAt = parked ? null : core.dueAt(task.slot)
   task.unauthorized = !parked && why?.authorize === true
   const given = task.attemptNumber < attemptNumber ? 'released' : 'retry'
-  const line = parked ? entry('parked', 'parked until resume()') : entry(given, 'next', task.nextAttemptAt as number)
+  const cause = why?.refunded ? causeOf(runner, task, ruling) : undefined
+  const line = parked
+    ? entry('parked', 'parked until resume()', Number.NaN, cause ?? 'unauthorized')
+    : entry(given, 'next', task.nextAttemptAt as number, cause)
   task.log(line)
   if (!task.announced) runner.announce(task)
   else if (parked) host.events.emit('unauthorized', { task: runner.show(task) })

@@ -284,7 +284,7 @@ export class Runner {
   /** A call that ended before anybody but this process knew of it. */
   giveUp(task: Task, ruling: Ruling, reason: ExhaustedReason): void {
     this.registry.add(task)
-    task.log(ruling.entry('retry', reason))
+    task.log(ruling.entry('exhausted', reason))
     task.attemptNumber = ruling.attemptNumber
     this.emitQueued(task)
     this.end(task, 'EXHAUSTED', reason)

@@ -42,6 +42,27 @@ export interface Held {
   lost?: boolean
 }
 
+/** A line about something else than an attempt. */
+function unsent(kind: Entry['kind'], attemptNumber: number, at: number, next: string): Entry {
+  return {
+    sent: false,
+    kind,
+    attemptNumber,
+    startedAt: at,
+    durationMs: 0,
+    status: 0,
+    error: null,
+    serverDelayMs: Number.NaN,
+    curveMs: Number.NaN,
+    spreadMs: 0,
+    counted: undefined,
+    authorize: false,
+    cause: undefined,
+    next,
+    nextAt: Number.NaN,
+  }
+}
+
 function shownOf({ url, call, record }: Task, sanitizer: Sanitizer): Shown {
   if (record) {
     const { headers, withheldHeaders } = record
@@ -148,19 +169,10 @@ export class Task {
 
   /** Back from the dead letters: key and history stay, attempts are counted anew. */
   revive(now: number): void {
-    this.log({
-      sent: false,
-      kind: 'redriven',
-      attemptNumber: 0,
-      startedAt: now,
-      durationMs: 0,
-      status: 0,
-      error: null,
-      serverDelayMs: Number.NaN,
-      curveMs: Number.NaN,
-      next: '',
-      nextAt: Number.NaN,
-    })
+    const { attemptNumber, reason = '' } = this
+    // it was given up while it waited, which no attempt has told
+    if (this.entries.at(-1)?.kind !== 'exhausted') this.log(unsent('exhausted', attemptNumber, this.endedAt, reason))
+    this.log(unsent('redriven', 0, now, ''))
     this.status = 'PENDING'
     this.reason = undefined
     this.attemptNumber = 0

@@ -60,28 +60,111 @@ export interface AttemptLog {
   readonly errorMessage: string | null
   /** Why the next step was taken, in words: "503, Retry-After 120 s: next at 14:03:10". */
   readonly decision: string
+  /** What was decided, as `explain` calls it. Absent: a version wrote it that did not say. */
+  readonly kind?: DecisionKind
+  /** The rest of it in numbers and codes: what is not in the fields above. */
+  readonly data?: DecisionData
 }
 
 /** One decision about a task. */
 export interface Decision {
   /** Epoch ms. */
   readonly at: number
-  /** 'queued', 'attempt', 'retry', 'parked', 'cancelled', 'succeeded', 'exhausted', or what it waits for: 'waits'. */
   readonly kind: DecisionKind
-  /** "attempt 2: 503, Retry-After 120 s; next in 121.4 s, at 14:03:10" */
+  /** "503, Retry-After 120 s; next in 121.4 s, at 14:03:10 (the curve alone: 4 s)" */
   readonly text: string
+  /** The same for programs. Absent: nothing but `kind` is known. */
+  readonly data?: DecisionData
 }
+
+/**
+ * What was decided: an attempt went out, waits for the next one, was given back (`released`, `parked`) or lost with its
+ * process (`lost`), the task was put back from the dead letters or has ended. `waits` is no decision: what holds it now.
+ */
 export type DecisionKind =
   | 'queued'
   | 'attempt'
   | 'retry'
   | 'released'
   | 'parked'
+  | 'lost'
   | 'redriven'
   | 'waits'
   | 'succeeded'
   | 'exhausted'
   | 'cancelled'
+
+/** A decision in numbers and codes. Each field is there only where it is known and means something. Plain JSON. */
+export interface DecisionData {
+  /** With 'queued'. */
+  readonly policyId?: string
+  /** The first is 1. Of an attempt that was given back, the number it would have had. */
+  readonly attemptNumber?: number
+  readonly durationMs?: number
+  readonly responseStatus?: number
+  readonly errorMessage?: string
+  /** From the end of the attempt to the next one. */
+  readonly delayMs?: number
+  /** What the curve alone would have waited. */
+  readonly curveMs?: number
+  /** What the server asked for, as it said it. */
+  readonly serverDelayMs?: number
+  /** It asked in a way that nobody can read. */
+  readonly serverDelayUnreadable?: true
+  /** Added to what the server asked for, so that not all come at once. */
+  readonly spreadMs?: number
+  /** Epoch ms. */
+  readonly nextAttemptAt?: number
+  /** Whether the attempt counts against `maxAttempts`. */
+  readonly counted?: boolean
+  /** The next attempt follows a 401: `credentials` is told. */
+  readonly authorize?: true
+  /** With 'released' and 'parked'. */
+  readonly cause?: ReleaseCause
+  /** With 'exhausted'. */
+  readonly reason?: ExhaustedReason
+  /** With 'waits': the first that holds it. */
+  readonly gate?: Gate
+  /** Epoch ms; when that gate opens if nothing changes. */
+  readonly until?: number
+  /** At 'behind': how many of its order come first, counted up to 1,000. */
+  readonly ahead?: number
+}
+
+/**
+ * Why an attempt was given back. 'principal': somebody else is there by now. 'page_hidden': its page was put away. 'lease': its
+ * store would not have let it end in time, or did not give its body.
+ */
+export type ReleaseCause =
+  | 'unauthorized'
+  | 'credentials_failed'
+  | 'credentials_missing'
+  | 'offline'
+  | 'paused'
+  | 'principal'
+  | 'page_hidden'
+  | 'closing'
+  | 'lease'
+
+/** What stands between a task and its next attempt, in the order in which it is looked at. */
+export type Gate =
+  | 'in-flight'
+  | 'started'
+  | 'parked'
+  | 'behind'
+  | 'principal'
+  | 'due'
+  | 'lane-held'
+  | 'lane-paused'
+  | 'paused'
+  | 'offline'
+  | 'probing'
+  | 'circuit-open'
+  | 'circuit-probing'
+  | 'retry-budget'
+  | 'lane-limit'
+  | 'limit'
+  | 'ready'
 
 export interface AttemptContext {
   readonly attemptNumber: number

@@ -35,8 +35,9 @@ export class StoredDesk {
   async explain(taskId: string): Promise<readonly Decision[]> {
     const record = await this.#store.get(taskId)
     if (!record) return []
-    const { attempts } = await this.#store.attempts(taskId, { limit: PAGE })
-    return explainStored(this.#show(record), record, attempts, this.#durable.runner.host.now())
+    const history = await this.#store.history?.(taskId)
+    const known = history ?? (await this.#store.attempts(taskId, { limit: PAGE })).attempts
+    return explainStored(this.#show(record), record, known, this.#durable)
   }
 
   async list(filter: Pick<ListFilter, 'status' | 'origin'>, { limit = PAGE, cursor }: PageOptions): Promise<TaskPage> {

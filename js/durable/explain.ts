@@ -1,40 +1,93 @@
-/** The decisions about a stored task in words: what is known of it is what was written down. */
+/**
+ * What holds a stored task now: first what its record says, then what this process knows of its lane. Another process may
+ * know of gates of its own; they are not asked.
+ */
 
-import { timeOf } from '../log.ts'
+import { isOffline } from '../attempt.ts'
+import type { Standing } from '../decision.ts'
+import { tell, waits, wordsOf } from '../explain.ts'
 import type { StoredTask } from '../stores/store.ts'
-import type { AttemptLog, Decision, DecisionKind, RetryTask } from '../types.ts'
+import type { AttemptLog, Decision, Gate, RetryTask } from '../types.ts'
+import type { Durable } from './durable.ts'
+
+/** Of a breaker, by the core's numbers. */
+const CIRCUIT = { closed: 0, halfOpen: 2 } as const
+/** Of the core's stats: lane, depth, inFlight, heldUntilAt, circuit, tokens. */
+type LaneRow = readonly [number, number, number, number | null, number, number]
+const UNKNOWN = Number.POSITIVE_INFINITY
 
 export function explainStored(
   task: RetryTask,
   record: StoredTask,
-  attempts: readonly AttemptLog[],
-  now: number,
+  history: readonly AttemptLog[],
+  durable: Durable,
 ): readonly Decision[] {
-  const decisions: Decision[] = []
-  const add = (at: number, kind: DecisionKind, text: string) => decisions.push({ at, kind, text })
-  const what = `${task.method} ${task.targetUrl.split(/[?#]/, 1)[0]}`
-  add(
-    task.createdAt,
-    'queued',
-    `${what}, policy '${task.policyId}'${task.idempotencyKey === null ? '' : ', with a key'}`,
+  const now = durable.runner.host.now()
+  const last = history[history.length - 1]
+  const decisions = tell(
+    {
+      ...task,
+      what: `${task.method} ${task.targetUrl.split(/[?#]/, 1)[0]}`,
+      hasKey: task.idempotencyKey !== null,
+      endedAt: last ? last.startedAt + last.durationMs : task.createdAt,
+    },
+    history,
   )
-  for (const { attemptNumber, startedAt, durationMs, decision } of attempts) {
-    add(startedAt, 'attempt', `attempt ${attemptNumber} was sent`)
-    add(startedAt + durationMs, 'retry', decision)
+  if (task.status === 'PENDING' || task.status === 'IN_FLIGHT') {
+    const standing = standingOf(record, durable, now)
+    const waiting = waits(standing, record.attemptNumber, now)
+    decisions.push({ ...waiting, text: textOf(standing, record, durable) })
   }
-  const last = attempts[attempts.length - 1]
-  const endedAt = last ? last.startedAt + last.durationMs : task.createdAt
-  if (task.status === 'EXHAUSTED') add(endedAt, 'exhausted', `given up: ${task.reason}`)
-  else if (task.status === 'CANCELLED') add(endedAt, 'cancelled', 'cancelled')
-  else if (task.status === 'SUCCEEDED') add(endedAt, 'succeeded', 'delivered')
-  else add(now, 'waits', storedWaitsFor(record))
   return decisions
 }
 
-function storedWaitsFor({ status, parked, dueAt, orderKey }: StoredTask): string {
-  if (status === 'IN_FLIGHT') return 'nothing: an attempt is under way, here or in another process'
-  if (parked) return 'resume() or setPrincipal(): its credentials are missing or were refused'
-  if (dueAt === null)
-    return `its turn: others of its orderKey${orderKey === undefined ? '' : ` '${orderKey}'`} come first`
-  return `its own wait until ${timeOf(dueAt)}, and then a place among those that may run`
+function standingOf(record: StoredTask, durable: Durable, now: number): Standing {
+  const { status, parked, dueAt, principal } = record
+  if (status === 'IN_FLIGHT') return at('in-flight')
+  if (parked) return at('parked')
+  if (dueAt === null) return at('behind')
+  if (durable.isForeign || principal !== durable.runner.host.principal) return at('principal')
+  if (dueAt > now) return at('due', dueAt)
+  return laneStanding(record, durable, now)
 }
+
+/** What would keep a due task from an attempt at `now`. */
+function laneStanding(record: StoredTask, { runner }: Durable, now: number): Standing {
+  const { core, lanes } = runner
+  const handle = lanes.named(record.lane)
+  const standing = runner.guard((): Standing => {
+    const heldUntil = handle === undefined ? 0 : core.heldUntil(handle, now)
+    if (heldUntil > now) return at('lane-held', heldUntil)
+    const paused = lanes.pausedBy(originOf(record))
+    if (paused) return at(paused)
+    if (isOffline()) return at('offline')
+    if (handle !== undefined && core.room(now, handle) === 0) return shutBy(runner, handle, now)
+    return at(core.vacancies() === 0 ? 'limit' : 'ready')
+  })
+  return standing ?? at('ready')
+}
+
+/** Which of its gates leaves no room in a lane. */
+function shutBy({ core }: Durable['runner'], handle: number, now: number): Standing {
+  const until = core.shutUntil(handle, now)
+  const [, , , , rows] = core.stats() as readonly [number, number, number | null, number, readonly LaneRow[]]
+  const circuit = rows.find(([lane]) => lane === handle)?.[4] ?? CIRCUIT.closed
+  if (circuit === CIRCUIT.halfOpen) return at('circuit-probing')
+  if (circuit !== CIRCUIT.closed) return at('circuit-open', until)
+  return until > now ? at('retry-budget', until) : at('lane-limit')
+}
+
+function textOf(standing: Standing, record: StoredTask, durable: Durable): string {
+  const { gate, until } = standing
+  if (gate === 'in-flight') return `${wordsOf(standing)}, here or in another process`
+  if (gate === 'parked') return 'resume() or setPrincipal(): its credentials are missing or were refused'
+  if (gate !== 'due') return wordsOf(standing)
+  // that the wait is over helps nothing where something keeps its origin for longer
+  const then = laneStanding(record, durable, until)
+  const isShut = then.until > until && then.until < UNKNOWN
+  return isShut ? `${wordsOf(standing)}, and then ${wordsOf(then)}` : wordsOf(standing)
+}
+
+const at = (gate: Gate, until: number = UNKNOWN): Standing => ({ gate, until, ahead: 0 })
+
+const originOf = ({ lane }: StoredTask): string => lane.split(' ', 1)[0] as string

@@ -3,6 +3,7 @@
 import { discard } from '../answers.ts'
 import { deliver, type Finished } from '../attempt.ts'
 import { link, release } from '../callers.ts'
+import { causeOf } from '../cause.ts'
 import { NONE } from '../core/none.ts'
 import type { Dedupe } from '../dedupe.ts'
 import { errorText } from '../error-text.ts'
@@ -295,7 +296,9 @@ export class Keeping {
   #attempted(task: Task, ruling: Ruling | undefined): Partial<NewTask> {
     const why = ruling?.why
     if (!ruling || !why) return {}
-    const entry = ruling.entry('retry', 'next', this.#runner.host.now() + why.delayMs)
+    const cause = why.refunded ? causeOf(this.#runner, task, ruling) : undefined
+    const nextAt = this.#runner.host.now() + why.delayMs
+    const entry = ruling.entry(why.refunded ? 'released' : 'retry', 'next', nextAt, cause)
     task.log(entry)
     const { serverMs, phase, previousDelayMs, marks } = why
     return {

@@ -1,8 +1,9 @@
 /** What becomes of a leased task once its attempt has ended: what the store says of it is told, never what the attempt alone has shown. */
 
 import { answer, outcomeOf } from '../callers.ts'
+import { causeOf } from '../cause.ts'
 import type { Ruling } from '../judge.ts'
-import { showEntry } from '../log.ts'
+import { type Entry, showEntry } from '../log.ts'
 import type { Settlement, Turn } from '../stores/store.ts'
 import type { Task } from '../task.ts'
 import { VERDICT } from '../verdict.ts'
@@ -38,9 +39,9 @@ export class Settling {
     this.#leases.note(task, next)
     const due =
       'delayMs' in next && !('park' in next && next.park) ? this.#durable.runner.host.now() + next.delayMs : Number.NaN
-    const kind = next.kind === 'release' ? (next.park ? 'parked' : 'released') : 'retry'
-    const words = next.kind === 'exhausted' ? next.reason : next.kind === 'succeeded' ? 'succeeded' : 'next'
-    const entry = ruling.entry(kind, kind === 'parked' ? 'parked until resume()' : words, due)
+    const kind = kindOf(next, ruling)
+    const cause = kind === 'released' || kind === 'parked' ? causeOf(this.#durable.runner, task, ruling) : undefined
+    const entry = ruling.entry(kind, wordsOf(kind, next), kind === 'cancelled' ? Number.NaN : due, cause)
     task.log(entry)
     const settlement: Settlement = {
       lease: { taskId: task.taskId, token: lease.token, forMs: lease.forMs },
@@ -95,4 +96,18 @@ export class Settling {
     task.outcome?.resolve(outcome)
     task.outcome = undefined
   }
+}
+
+function kindOf(next: Settlement['next'], { verdict }: Ruling): Entry['kind'] {
+  // its end was asked for: the store ends it whatever it is told
+  if (verdict === VERDICT.cancelled) return 'cancelled'
+  if (next.kind !== 'release') return next.kind
+  if (next.park) return 'parked'
+  return next.refund ? 'released' : 'retry'
+}
+
+function wordsOf(kind: Entry['kind'], next: Settlement['next']): string {
+  if (next.kind === 'exhausted') return next.reason
+  if (kind === 'parked') return 'parked until resume()'
+  return kind === 'succeeded' || kind === 'cancelled' ? kind : 'next'
 }

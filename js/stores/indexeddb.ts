@@ -86,6 +86,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
     get: (taskId) => database.read((tx) => reads.get(tx, taskId)),
     list: (filter) => database.read((tx) => reads.list(tx, filter)),
     attempts: (taskId, page) => database.read((tx) => reads.attempts(tx, taskId, page)),
+    history: (taskId) => database.read((tx) => reads.history(tx, taskId)),
     counts: () => database.read(reads.counts),
     subscribe: (listener) => hub.listen(listener),
     homes: homesOf(database, presence),

@@ -14,7 +14,7 @@ import type { AttemptLog, ExhaustedReason } from '../types.ts'
 import { claimDue } from './memory/claim.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
 import { flush, redriveOne, unpark } from './memory/orders.ts'
-import { attemptsOf, findYoungest, matches, page } from './memory/reads.ts'
+import { attemptsOf, findYoungest, historyOf, matches, page } from './memory/reads.ts'
 import { type Hint, isLive, Rows } from './memory/rows.ts'
 import { renew, settle } from './memory/settle.ts'
 import { show } from './memory/show.ts'
@@ -91,7 +91,7 @@ export class MemoryStore implements TaskStore {
       const row = this.#rows.get(taskId)
       if (!row || !isLive(row) || !isReadable(row.given)) return 'gone'
       if (row.status === 'PENDING') {
-        this.#rows.end(row, as === undefined ? 'CANCELLED' : 'EXHAUSTED', as, now)
+        this.#rows.endUntold(row, as === undefined ? 'CANCELLED' : 'EXHAUSTED', as, now)
         return 'cancelled'
       }
       row.cancelRequested = true
@@ -149,6 +149,10 @@ export class MemoryStore implements TaskStore {
     options: { readonly limit: number; readonly cursor?: string },
   ): Promise<{ readonly attempts: readonly AttemptLog[]; readonly cursor?: string }> {
     return attemptsOf(this.#readable(taskId), options)
+  }
+
+  async history(taskId: string): Promise<readonly AttemptLog[]> {
+    return historyOf(this.#readable(taskId))
   }
 
   async counts(): ReturnType<TaskStore['counts']> {

@@ -6,7 +6,7 @@
  */
 
 import type { RetryPolicy } from '../policy.ts'
-import type { AttemptLog, ExhaustedReason, TaskStatus } from '../types.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../types.ts'
 import {
   CLOCK_STEP_MS,
   type DeadlineReason,
@@ -131,6 +131,41 @@ export function goOn(task: GoesOn, next: Extract<Settlement['next'], { readonly 
 /** An attempt that was given back before it left is no attempt anybody wants to read about. */
 export function wasSent(log: AttemptLog): boolean {
   return log.responseStatus !== null || log.errorMessage !== null
+}
+
+/** What a store decides of a task without being told, as a line of its history. `at`: on the clock that is shown. */
+export function noteOf(
+  taskId: string,
+  attemptNumber: number,
+  at: number,
+  kind: DecisionKind,
+  reason?: ExhaustedReason,
+): AttemptLog {
+  const none = { durationMs: 0, responseStatus: null, errorMessage: null }
+  const data = reason ? { data: { reason } } : {}
+  return { taskId, attemptNumber, startedAt: at, ...none, decision: reason ?? kind, kind, ...data }
+}
+
+/** A line of the history that is no attempt, by the number of the attempt that it came after. */
+export interface Note {
+  readonly after: number
+  readonly log: AttemptLog
+}
+
+/** Attempts, of which the first has number `first`, and the notes among them; both oldest first. */
+export function inOrder(first: number, attempts: readonly AttemptLog[], notes: readonly Note[]): readonly AttemptLog[] {
+  let next = 0
+  const history: AttemptLog[] = []
+  const takeUpTo = (number: number): void => {
+    for (let note = notes[next]; note && note.after <= number; note = notes[++next]) history.push(note.log)
+  }
+  takeUpTo(first - 1)
+  attempts.forEach((log, i) => {
+    history.push(log)
+    takeUpTo(first + i)
+  })
+  takeUpTo(Number.POSITIVE_INFINITY)
+  return history
 }
 
 /** Names an order: one `orderKey` of two principals is two orders. */

@@ -67,6 +67,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
     get: async (taskId) => file.read((database) => reads.get(database, taskId)),
     list: async (filter) => file.read((database) => reads.list(database, filter)),
     attempts: async (taskId, page) => file.read((database) => reads.attempts(database, taskId, page)),
+    history: async (taskId) => file.read((database) => reads.history(database, taskId)),
     counts: async () => file.read(reads.counts),
     subscribe: (listener) => listen(file.path, listener),
     homes: {

@@ -41,6 +41,8 @@ export const LANES_SHOWN = 64
 export const MOST_REFUNDS = 20
 /** Attempts that are kept in the log of a task, the youngest. */
 export const LOG_LENGTH = 100
+/** Other lines that are kept beside it, the youngest. */
+export const NOTES_LENGTH = 50
 /** A clock that falls back by more is a step, and the store goes along with it; by less it stands still. */
 export const CLOCK_STEP_MS = 60_000
 
@@ -154,11 +156,19 @@ export interface TaskStore {
     readonly limit: number
     readonly cursor?: string
   }): Promise<{ readonly tasks: readonly StoredTask[]; readonly cursor?: string }>
-  /** In the order in which they came, the last 100. A log with neither status nor error was never sent and is not kept. `cursor` is the store's own. */
+  /** In the order in which they came, the last 100. A log with neither status nor error was never sent and is not among them. `cursor` is the store's own. */
   attempts(
     taskId: string,
     page: { readonly limit: number; readonly cursor?: string },
   ): Promise<{ readonly attempts: readonly AttemptLog[]; readonly cursor?: string }>
+  /**
+   * What became of the task, for people who ask, in the order in which it came: `attempts`, and among them the last 50 of the
+   * notes. A note is a log with neither status nor error, as `enqueue` or a settlement has given it; or what the store did
+   * of its own: 'redriven' with each redrive; where a lease ran out or was taken back 'lost'; and where a task ended in
+   * another way than the settlement's `log.kind` says, or without a settlement, 'cancelled', or 'exhausted' with
+   * `data.reason`. Logs are kept whole, with fields that are not known here. Absent: `attempts` has to do.
+   */
+  history?(taskId: string): Promise<readonly AttemptLog[]>
   /** Kept as they change, O(1). Rows by status; purged counts those that were deleted, by `purge` or by retention. Their sum is what was ever accepted (S2). `bytes`: bodies of tasks pending or in flight. */
   counts(): Promise<{
     readonly pending: number
@@ -335,6 +345,7 @@ export interface Carry {
 
 export interface Settlement {
   readonly lease: Lease
+  /** Of an attempt, or of one that was given back before it left. */
   readonly log: AttemptLog
   /** The server asked everybody to wait so long. A hold is never shortened by another. */
   readonly holdLaneForMs?: number

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import { instantiate } from '../../js/core/inline.ts'
 import { NONE } from '../../js/core/none.ts'
-import { chosen } from '../../js/decision.ts'
+import { chosen, standingOf } from '../../js/decision.ts'
 import { FLAG, VERDICT } from '../../js/verdict.ts'
 
 const engine = await instantiate()
@@ -33,6 +33,7 @@ test('S9 a retry says how much of its delay is the server’s, and what the core
   const { curveMs, ...rest } = chosen(engine, core)
   expect(rest).toEqual({
     delayMs: 42_000,
+    spreadMs: 2_000,
     authorize: false,
     phase: 2 ** 31,
     previousDelayMs: curveMs,
@@ -88,5 +89,25 @@ test('a lane that is not there takes no lease', () => {
   const [never, none] = [Infinity, 0]
   const slot = core.adopt(START, NONE, 0, 0, 0, 1, START, never, never, never, 1, none, -1, none, none, false)
   expect(slot).toBe(NONE)
+  core.free()
+})
+
+test('the gates of a breaker have their names: open until when, then the one attempt that tries', () => {
+  const { core, lane } = setup()
+  core.gates(new Float64Array([1, 0.5, 20, 60_000, 60_000, 60_000, 1, 0, Number.NaN, 0, 0]))
+  const policy = core.policy(new Float64Array(20).fill(Number.NaN))
+  const flags = FLAG.replayable | FLAG.hasKey
+  const admit = (now: number) => core.admit(now, lane, policy, 0, 10, flags, now, Infinity, Infinity, NONE, false)
+  const failed = admit(START)
+  core.poll(START)
+  core.settle(START, failed, OUTCOME.response, 503, Number.NaN, 5, Number.NaN, false)
+  const held = admit(START)
+  const open = standingOf(engine, core, held)
+  expect(open).toMatchObject({ gate: 'circuit-open', ahead: 0 })
+  expect(open?.until).toBeGreaterThanOrEqual(START + 45_000)
+  expect(open?.until).toBeLessThan(START + 75_000)
+  core.poll(open?.until ?? 0)
+  const gates = [failed, held].map((slot) => standingOf(engine, core, slot)?.gate)
+  expect(gates.sort()).toEqual(['circuit-probing', 'in-flight'])
   core.free()
 })

@@ -281,9 +281,9 @@ test('S13 redrive of a stored dead letter keeps key, id and history', async () =
   expect((await queue.explain(taskId)).map(({ kind }) => kind)).toEqual([
     'queued',
     'attempt',
-    'retry',
+    'exhausted',
+    'redriven',
     'attempt',
-    'retry',
     'succeeded',
   ])
 })

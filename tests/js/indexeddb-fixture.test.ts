@@ -72,6 +72,22 @@ test('a database of the first version opens, with all that is in it', async () =
   expect(await store.principals?.current()).toBe('ann')
 })
 
+test('S20 its history goes on from what it has, and leaves nothing behind', async () => {
+  const { store, look } = await open()
+  const attemptsOf = async (n: number) => {
+    const records = recordsOf(await look(), 'attempts')
+    return records.filter(({ key }) => (key as readonly unknown[])[0] === idOf(n))
+  }
+  expect(await store.history?.(idOf(7))).toMatchObject([{ responseStatus: 200 }])
+  expect(await store.history?.(idOf(8))).toEqual([])
+  await store.cancel(idOf(7))
+  await store.cancel(idOf(8))
+  expect(await store.history?.(idOf(7))).toMatchObject([{ responseStatus: 200 }, { kind: 'cancelled' }])
+  expect([(await attemptsOf(7)).length, (await attemptsOf(8)).length]).toEqual([2, 1])
+  await store.purge({ status: 'CANCELLED' })
+  expect([await attemptsOf(7), await attemptsOf(8)]).toEqual([[], []])
+})
+
 test('its tasks go on from where they were: orders, holds, leases, principals', async () => {
   const { store, clock } = await open()
   const claimed = async (claim: Partial<Claim>) => {

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } fro
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { StorageFullError } from '../../js/errors.ts'
 import { translated } from '../../js/stores/sqlite/errors.ts'
 import { LAYOUT } from '../../js/stores/sqlite/schema.ts'
@@ -189,6 +189,24 @@ test('a file of the first layout opens, with all that is in it', async () => {
   expect(letters.tasks.map(({ reason }) => reason)).toEqual(['vetoed'])
   const { attempts } = await store.attempts(letters.tasks[0]?.taskId ?? '', { limit: 10 })
   expect(attempts).toHaveLength(1)
+})
+
+test('S20 the history of a file of the first layout goes on from what it has, and leaves nothing behind', async () => {
+  const path = freshPath()
+  copyFileSync(fileURLToPath(new URL('../fixtures/sqlite-v1.db', import.meta.url)), path)
+  const store = openStore(path, { clock: fakeClock() })
+  const [letter] = (await store.list({ status: 'EXHAUSTED', limit: 10 })).tasks
+  const taskId = letter?.taskId ?? ''
+  expect(await store.history?.(taskId)).toMatchObject([{ responseStatus: 200 }])
+  await store.redrive([taskId], { spacingMs: 0, acceptDuplicateRisk: true })
+  await store.cancel(taskId)
+  const lines = [{ responseStatus: 200 }, { kind: 'redriven' }, { kind: 'cancelled' }]
+  expect(await store.history?.(taskId)).toMatchObject(lines)
+  await store.purge({})
+  await store.close()
+  const database = new DatabaseSync(path)
+  onTestFinished(() => database.close())
+  expect(database.prepare('SELECT count(*) AS n FROM attempts').get()).toEqual({ n: 0 })
 })
 
 const spoilers: readonly (readonly [string, (path: string) => string, string])[] = [

@@ -4,6 +4,7 @@ import { describe } from 'vitest'
 import { claimRules } from './store-contract/claim.ts'
 import { controlRules } from './store-contract/control.ts'
 import { enqueueRules } from './store-contract/enqueue.ts'
+import { historyRules } from './store-contract/history.ts'
 import type { Open } from './store-contract/kit.ts'
 import { modelRules } from './store-contract/model.ts'
 import { readRules } from './store-contract/read.ts'
@@ -19,5 +20,6 @@ export function storeContract(name: string, open: Open): void {
   describe(`${name}: time`, () => timeRules(open))
   describe(`${name}: tabs`, () => tabRules(open))
   describe(`${name}: reads`, () => readRules(open))
+  describe(`${name}: history`, () => historyRules(open))
   describe(`${name}: beside the reference`, () => modelRules(open))
 }

@@ -181,6 +181,12 @@ class RedrivesInPlace extends MemoryStore {
   }
 }
 
+class ForgetsWhatNeverLeft extends MemoryStore {
+  override async history(taskId: string) {
+    return (await this.attempts(taskId, { limit: 100 })).attempts
+  }
+}
+
 const made =
   (Mutant: new (options: MemoryStoreOptions) => MemoryStore): Open =>
   (terms) =>
@@ -204,5 +210,6 @@ export const mutants: Readonly<Record<string, Open>> = Object.fromEntries(
     TrimsInSilence,
     SleepsThroughADeadline,
     RedrivesInPlace,
+    ForgetsWhatNeverLeft,
   ].map((Mutant) => [Mutant.name, made(Mutant)]),
 )

@@ -1,8 +1,8 @@
 /** How a task passes from one status to another: the only place that changes counters, leases and turns in an order. */
 
-import type { AttemptLog, ExhaustedReason, TaskStatus } from '../../types.ts'
-import { wasSent } from '../rules.ts'
-import { type Lease, LOG_LENGTH } from '../store.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../types.ts'
+import { noteOf, wasSent } from '../rules.ts'
+import { type Lease, LOG_LENGTH, NOTES_LENGTH } from '../store.ts'
 import { hasBodyApart, isLive, isOurs, type TaskRow } from './rows.ts'
 import type { State } from './state.ts'
 import type { Transaction } from './transaction.ts'
@@ -106,10 +106,28 @@ export function end(tx: Transaction, row: TaskRow, status: TaskStatus, reason?: 
   if (wasLive) tx.passOn(row)
 }
 
+/** Ends it without a settlement that says so. */
+export function endUntold(tx: Transaction, row: TaskRow, reason?: ExhaustedReason): void {
+  note(tx, row, reason ? 'exhausted' : 'cancelled', reason)
+  if (reason) end(tx, row, 'EXHAUSTED', reason)
+  else end(tx, row, 'CANCELLED')
+}
+
 export function keepLog(tx: Transaction, row: TaskRow, log: AttemptLog): void {
-  if (!wasSent(log)) return
-  tx.set('attempts', [row.taskId, ++row.logged], log)
-  if (row.logged > LOG_LENGTH) tx.set('attempts', [row.taskId, row.logged - LOG_LENGTH], undefined)
+  const { taskId } = row
+  if (wasSent(log)) {
+    tx.set('attempts', [taskId, ++row.logged], log)
+    if (row.logged > LOG_LENGTH) tx.set('attempts', [taskId, row.logged - LOG_LENGTH], undefined)
+    return
+  }
+  row.noted = (row.noted ?? 0) + 1
+  tx.set('attempts', [taskId, -row.noted], { ...log, after: row.logged })
+  if (row.noted > NOTES_LENGTH) tx.set('attempts', [taskId, NOTES_LENGTH - row.noted], undefined)
+}
+
+/** Says what the store itself has decided. */
+export function note(tx: Transaction, row: TaskRow, kind: DecisionKind, reason?: ExhaustedReason): void {
+  keepLog(tx, row, noteOf(row.taskId, row.attemptNumber, tx.shown(tx.now), kind, reason))
 }
 
 /** Deletes the row and all that hangs on it. */

@@ -5,7 +5,7 @@
 
 import { refusal } from '../rules.ts'
 import { type Claim, type StoredTask, SWEEP, type Turn } from '../store.ts'
-import { end, takeLease } from './change.ts'
+import { endUntold, takeLease } from './change.ts'
 import { Heads } from './heads.ts'
 import { nameOf } from './keys.ts'
 import { type Lane, readyAt } from './lanes.ts'
@@ -48,7 +48,7 @@ export async function claimDue(tx: Transaction, owner: string, claim: Claim, isH
     if (!task || reason) spoilt++
     if (!task) tx.putAside(row)
     else if (reason) {
-      end(tx, row, 'EXHAUSTED', reason)
+      endUntold(tx, row, reason)
       collect(tx, ended, row)
     } else {
       const lease = takeLease(tx, row, owner, claim.leaseMs)

@@ -3,7 +3,7 @@
 import type { ExhaustedReason } from '../../types.ts'
 import { orderName, redriveDeadline } from '../rules.ts'
 import { RECORD_SCHEMA, type TaskStore } from '../store.ts'
-import { become, end, erase, expiring } from './change.ts'
+import { become, endUntold, erase, expiring, note } from './change.ts'
 import { nameOf, shownName, within } from './keys.ts'
 import { done } from './request.ts'
 import { storedTask, type TaskRow } from './rows.ts'
@@ -26,8 +26,7 @@ export async function cancel(
     return 'requested'
   }
   if (row.status !== 'PENDING') return 'gone'
-  if (as) end(tx, row, 'EXHAUSTED', as)
-  else end(tx, row, 'CANCELLED')
+  endUntold(tx, row, as)
   return 'cancelled'
 }
 
@@ -84,6 +83,7 @@ function revive(
   row.seq = ++tx.state.lastSeq
   row.reason = null
   row.attemptNumber = 0
+  note(tx, row, 'redriven')
   row.refunds = 0
   row.phase = -1
   row.previousDelayMs = 0

@@ -2,6 +2,9 @@
  * The layout of the database. A higher version than ours is never opened (S20): the browser refuses it. What is added
  * without a higher version, fields and rows of `meta`, is carried along by whoever does not know it.
  *
+ * `attempts` holds the whole history of a task, by id and number: those that were sent count up from 1, all else counts down
+ * from -1 and says after which of them it came. So a version that knows attempts only passes it by.
+ *
  * A record is in an index only while every part of its key is a valid key, and null is none: so each index holds what
  * matters to it and no more.
  */

@@ -1,6 +1,7 @@
 /** Questions: readonly transactions, no clock. */
 
 import type { AttemptLog } from '../../types.ts'
+import { inOrder } from '../rules.ts'
 import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../store.ts'
 import { nameOf, within } from './keys.ts'
 import { done } from './request.ts'
@@ -87,6 +88,26 @@ export async function attempts(
   if (!row || !(row.schema <= RECORD_SCHEMA)) return { attempts: [] }
   const last = logs.length > most ? (keys[most - 1] as readonly IDBValidKey[])[1] : undefined
   return { attempts: logs.slice(0, most), ...(last !== undefined && { cursor: String(last) }) }
+}
+
+export async function history(tx: IDBTransaction, taskId: string): Promise<readonly AttemptLog[]> {
+  const range = within([taskId])
+  const store = tx.objectStore('attempts')
+  const [row, keys, logs] = await Promise.all([
+    rowOf(tx, taskId),
+    done(store.getAllKeys(range)),
+    done(store.getAll(range)) as Promise<(AttemptLog & { readonly after?: number })[]>,
+  ])
+  if (!row || !(row.schema <= RECORD_SCHEMA)) return []
+  // notes count down from -1: they come first, the youngest before all others
+  const noted = keys.filter((key) => ((key as readonly IDBValidKey[])[1] as number) < 0).length
+  const notes = logs.slice(0, noted).reverse()
+  const attempts = logs.slice(noted)
+  return inOrder(
+    row.logged - attempts.length + 1,
+    attempts,
+    notes.map(({ after = 0, ...log }) => ({ after, log })),
+  )
 }
 
 export async function counts(tx: IDBTransaction): Promise<Awaited<ReturnType<TaskStore['counts']>>> {

@@ -73,6 +73,8 @@ export interface TaskRow
   body: Uint8Array | null
   /** Attempts in its log, those that have fallen out too. */
   logged: number
+  /** What else became of it, likewise; absent: an older version wrote the row, and there was nothing. */
+  noted?: number
   /** Cannot be read: left alone (S20). */
   aside: boolean
 }

@@ -2,7 +2,7 @@
 
 import { goOn, settledAlready } from '../rules.ts'
 import { type Lease, RECORD_SCHEMA, type Settlement, type Turn } from '../store.ts'
-import { end, keepLog, putBack } from './change.ts'
+import { end, endUntold, keepLog, putBack } from './change.ts'
 import { hold } from './lanes.ts'
 import { isOurs, type TaskRow } from './rows.ts'
 import type { Transaction } from './transaction.ts'
@@ -21,7 +21,8 @@ export function settle(tx: Transaction, settlement: Settlement): Turn['settled']
     hold(lane, tx.now + holdLaneForMs)
     tx.saveLane(lane)
   }
-  if (cancelled) end(tx, row, 'CANCELLED')
+  if (cancelled && log.kind !== 'cancelled') endUntold(tx, row)
+  else if (cancelled) end(tx, row, 'CANCELLED')
   else apply(tx, row, next)
   return cancelled ? 'cancelled' : 'applied'
 }

@@ -2,7 +2,7 @@
 
 import { isLate, isSpent, mayRepeat } from '../rules.ts'
 import { type StoredTask, SWEEP } from '../store.ts'
-import { end, erase, putBack } from './change.ts'
+import { endUntold, erase, note, putBack } from './change.ts'
 import { within } from './keys.ts'
 import { isHeld } from './lanes.ts'
 import type { Orphans } from './presence.ts'
@@ -89,7 +89,7 @@ export function endOverdue(
   const late = new Set([...tx.hold(expired), ...tx.changed()].filter(isExpired))
   const first = [...late].sort((a, b) => (a.lateAt ?? 0) - (b.lateAt ?? 0) || a.seq - b.seq).slice(0, SWEEP)
   for (const row of first) {
-    if (storedTask(row, 0)) end(tx, row, 'EXHAUSTED', row.deadlineReason)
+    if (storedTask(row, 0)) endUntold(tx, row, row.deadlineReason)
     else tx.putAside(row)
     collect(tx, ended, row)
   }
@@ -102,9 +102,10 @@ function takeBack(tx: Transaction, row: TaskRow): void {
   if (!task) {
     putBack(tx, row, null)
     tx.putAside(row)
-  } else if (row.cancelAsked) end(tx, row, 'CANCELLED')
-  else if (isSpent(task) || isLate(task, tx.now) || !mayRepeat(task)) end(tx, row, 'EXHAUSTED', 'outcome_unknown')
+  } else if (row.cancelAsked) endUntold(tx, row)
+  else if (isSpent(task) || isLate(task, tx.now) || !mayRepeat(task)) endUntold(tx, row, 'outcome_unknown')
   else {
+    note(tx, row, 'lost')
     row.turnAt = tx.now
     row.serverAt = tx.now
     putBack(tx, row, tx.now)

@@ -145,7 +145,7 @@ export class Transaction {
     if (isOurs(row)) this.lanes.move(row, held?.was, undefined)
     this.store('tasks').delete(row.taskId)
     if (hasBodyApart(row)) this.store('bodies').delete(row.taskId)
-    if (row.logged !== 0) this.store('attempts').delete(within([row.taskId]))
+    if (row.logged !== 0 || row.noted) this.store('attempts').delete(within([row.taskId]))
     this.touch()
   }
 

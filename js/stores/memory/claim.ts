@@ -44,7 +44,7 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
     const reason = refusal(row, now)
     if (!isReadable(row.given)) putAside(row, found)
     else if (reason) {
-      rows.end(row, 'EXHAUSTED', reason, now)
+      rows.endUntold(row, 'EXHAUSTED', reason, now)
       found.ended.push(show(row))
     } else {
       rows.start(row, owner, claim.leaseMs, now)

@@ -1,8 +1,8 @@
 /** Taking tasks in: known ones are found, what there is no room for is refused, the rest becomes rows. */
 
-import { isReadable, refusal, wasSent } from '../rules.ts'
-import { type Enqueued, type Lease, LOG_LENGTH, type NewTask, type StoreTerms } from '../store.ts'
-import type { Row, Rows } from './rows.ts'
+import { isReadable, refusal } from '../rules.ts'
+import type { Enqueued, Lease, NewTask, StoreTerms } from '../store.ts'
+import { keepLog, type Row, type Rows } from './rows.ts'
 import { copyOf, keep } from './show.ts'
 
 export interface LeaseWish {
@@ -35,6 +35,7 @@ export function enqueueOne(
   const needed = bytes + (task.body?.byteLength ?? 0)
   if (pending + inFlight >= terms.capacity || needed > terms.capacityBytes) return { taskId, outcome: 'full' }
   const row = rowOf(rows, task, now)
+  for (const log of task.log ?? []) keepLog(row, copyOf(log))
   rows.insert(row)
   const holdMs = task.holdLaneForMs ?? 0
   if (holdMs > 0) row.lane.heldUntil = Math.max(row.lane.heldUntil, now + holdMs)
@@ -56,9 +57,8 @@ function mayStart(rows: Rows, row: Row, wish: LeaseWish, now: number): boolean {
 
 function rowOf(rows: Rows, task: NewTask, now: number): Row {
   const given = keep(task)
-  const { ageMs = 0, log = [], attemptNumber } = task
+  const { ageMs = 0, attemptNumber } = task
   const createdAt = now - ageMs
-  const sent = log.filter(wasSent).map(copyOf)
   return {
     given,
     taskId: given.taskId,
@@ -89,7 +89,8 @@ function rowOf(rows: Rows, task: NewTask, now: number): Row {
     leaseEndsAt: 0,
     cancelRequested: false,
     settledToken: null,
-    log: sent.slice(-LOG_LENGTH),
-    logged: sent.length,
+    log: [],
+    logged: 0,
+    notes: [],
   }
 }

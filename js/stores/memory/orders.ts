@@ -2,7 +2,7 @@
 
 import type { RetryPolicy } from '../../policy.ts'
 import { isReadable, redriveDeadline } from '../rules.ts'
-import type { Row, Rows } from './rows.ts'
+import { note, type Row, type Rows } from './rows.ts'
 import { copyOf } from './show.ts'
 
 export function redriveOne(
@@ -22,6 +22,7 @@ export function redriveOne(
   row.deadlineAt = deadline.deadlineAt
   row.deadlineReason = deadline.deadlineReason
   row.attemptNumber = 0
+  note(row, 'redriven', now)
   row.refunds = 0
   row.phase = -1
   row.previousDelayMs = 0

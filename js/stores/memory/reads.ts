@@ -1,7 +1,7 @@
 /** Looking at rows, a page at a time. */
 
 import type { AttemptLog, TaskStatus } from '../../types.ts'
-import { isReadable } from '../rules.ts'
+import { inOrder, isReadable } from '../rules.ts'
 import type { TaskStore } from '../store.ts'
 import type { Row, Rows } from './rows.ts'
 import { copyOf, show } from './show.ts'
@@ -56,4 +56,9 @@ export function attemptsOf(
   const to = from + Math.max(1, page.limit)
   const attempts = row.log.slice(from, to).map(copyOf)
   return to < row.log.length ? { attempts, cursor: String(before + to) } : { attempts }
+}
+
+export function historyOf(row: Row | undefined): readonly AttemptLog[] {
+  if (!row) return []
+  return inOrder(row.logged - row.log.length + 1, row.log, row.notes).map(copyOf)
 }

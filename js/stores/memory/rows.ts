@@ -5,9 +5,9 @@
  * whoever ended the one before. Knows no clock; a step hands `now` in.
  */
 
-import type { AttemptLog, ExhaustedReason, TaskStatus } from '../../types.ts'
-import { orderName } from '../rules.ts'
-import type { DeadlineReason, NewTask } from '../store.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../types.ts'
+import { type Note, noteOf, orderName, wasSent } from '../rules.ts'
+import { type DeadlineReason, LOG_LENGTH, type NewTask, NOTES_LENGTH } from '../store.ts'
 
 /** A task as it is kept. Instants are the store's. */
 export interface Row {
@@ -51,6 +51,8 @@ export interface Row {
   log: AttemptLog[]
   /** How many there ever were. */
   logged: number
+  /** What else became of it, the youngest, oldest first. */
+  notes: Note[]
 }
 
 export interface Lane {
@@ -80,6 +82,19 @@ const COUNTER = {
 
 export const isLive = ({ status }: Row): boolean => status === 'PENDING' || status === 'IN_FLIGHT'
 export const bodyBytes = ({ body }: Row): number => body?.byteLength ?? 0
+
+/** Keeps a line of its history: among its attempts, or beside them. */
+export function keepLog(row: Row, log: AttemptLog): void {
+  if (wasSent(log)) {
+    row.logged++
+    row.log = [...row.log, log].slice(-LOG_LENGTH)
+  } else row.notes = [...row.notes, { after: row.logged, log }].slice(-NOTES_LENGTH)
+}
+
+/** Says what the store itself has decided. */
+export function note(row: Row, kind: DecisionKind, now: number, reason?: ExhaustedReason): void {
+  keepLog(row, noteOf(row.taskId, row.attemptNumber, now, kind, reason))
+}
 
 export class Rows {
   readonly counts: Record<
@@ -214,6 +229,12 @@ export class Rows {
     if (status === 'CANCELLED') this.#dropKey(row)
     if (wasLive) this.#stepOut(row, now)
     else this.hints.push({ kind: 'settled', taskId: row.taskId })
+  }
+
+  /** Ends it without a settlement that says so. */
+  endUntold(row: Row, status: 'EXHAUSTED' | 'CANCELLED', reason: ExhaustedReason | undefined, now: number): void {
+    note(row, status === 'CANCELLED' ? 'cancelled' : 'exhausted', now, reason)
+    this.end(row, status, reason, now)
   }
 
   /** A dead letter goes back, behind what came meanwhile. */

@@ -1,8 +1,8 @@
 /** What becomes of tasks whose attempts have ended, or go on. */
 
-import { goOn, isReadable, settledAlready, wasSent } from '../rules.ts'
-import { type Lease, LOG_LENGTH, type Settlement, type Turn } from '../store.ts'
-import type { Row, Rows } from './rows.ts'
+import { goOn, isReadable, settledAlready } from '../rules.ts'
+import type { Lease, Settlement, Turn } from '../store.ts'
+import { keepLog, type Rows } from './rows.ts'
 import { copyOf } from './show.ts'
 
 export function settle(rows: Rows, settlement: Settlement, now: number): Turn['settled'][number] {
@@ -12,7 +12,7 @@ export function settle(rows: Rows, settlement: Settlement, now: number): Turn['s
   const already = settledAlready(row, settlement)
   if (already) return already
   row.settledToken = lease.token
-  record(row, settlement)
+  keepLog(row, copyOf(settlement.log))
   const holdMs = settlement.holdLaneForMs ?? 0
   // no time is no hold
   if (holdMs > 0) row.lane.heldUntil = Math.max(row.lane.heldUntil, now + holdMs)
@@ -21,7 +21,8 @@ export function settle(rows: Rows, settlement: Settlement, now: number): Turn['s
     return 'applied'
   }
   if (row.cancelRequested) {
-    rows.end(row, 'CANCELLED', undefined, now)
+    if (settlement.log.kind === 'cancelled') rows.end(row, 'CANCELLED', undefined, now)
+    else rows.endUntold(row, 'CANCELLED', undefined, now)
     return 'cancelled'
   }
   if (next.kind === 'exhausted') {
@@ -39,10 +40,4 @@ export function renew(rows: Rows, lease: Lease, now: number): Turn['renewed'][nu
   if (row?.status !== 'IN_FLIGHT' || row.token !== lease.token) return 'lost'
   row.leaseEndsAt = now + lease.forMs
   return row.cancelRequested ? 'cancelled' : 'renewed'
-}
-
-function record(row: Row, { log }: Settlement): void {
-  if (!wasSent(log)) return
-  row.logged++
-  row.log = [...row.log, copyOf(log)].slice(-LOG_LENGTH)
 }

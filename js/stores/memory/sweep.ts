@@ -3,7 +3,7 @@
 import { isLate, isReadable, isSpent, mayRepeat } from '../rules.ts'
 import type { StoredTask } from '../store.ts'
 import { type StoreTerms, SWEEP } from '../store.ts'
-import type { Row, Rows } from './rows.ts'
+import { note, type Row, type Rows } from './rows.ts'
 import { show } from './show.ts'
 
 /** What a turn found besides its claims. */
@@ -49,10 +49,11 @@ function first(kind: ReadonlySet<Row>): readonly Row[] {
 export function takeBack(rows: Rows, found: Found, now: number): void {
   const lapsed = [...rows.of('IN_FLIGHT')].filter(({ leaseEndsAt }) => leaseEndsAt <= now)
   for (const row of lapsed.sort((a, b) => a.token - b.token)) {
-    if (row.cancelRequested) rows.end(row, 'CANCELLED', undefined, now)
+    if (row.cancelRequested) rows.endUntold(row, 'CANCELLED', undefined, now)
     else if (isSpent(row) || isLate(row, now) || !mayRepeat(row.given))
-      rows.end(row, 'EXHAUSTED', 'outcome_unknown', now)
+      rows.endUntold(row, 'EXHAUSTED', 'outcome_unknown', now)
     else {
+      note(row, 'lost', now)
       rows.wait(row, now, now)
       continue
     }
@@ -67,7 +68,7 @@ export function endLate(rows: Rows, found: Found, now: number): void {
   late.sort((a, b) => a.deadlineAt - b.deadlineAt || a.seq - b.seq)
   for (const row of late.slice(0, SWEEP)) {
     if (isReadable(row.given)) {
-      rows.end(row, 'EXHAUSTED', row.deadlineReason, now)
+      rows.endUntold(row, 'EXHAUSTED', row.deadlineReason, now)
       found.ended.push(show(row))
     } else putAside(row, found)
   }

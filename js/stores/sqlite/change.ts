@@ -1,8 +1,8 @@
 /** How a task passes from one status to another: the only place that changes counters, leases and turns in an order. */
 
-import type { AttemptLog, ExhaustedReason, TaskStatus } from '../../types.ts'
-import { wasSent } from '../rules.ts'
-import { type Lease, LOG_LENGTH } from '../store.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../types.ts'
+import { noteOf, wasSent } from '../rules.ts'
+import { type Lease, LOG_LENGTH, NOTES_LENGTH } from '../store.ts'
 import type { TaskRow } from './rows.ts'
 import type { State } from './state.ts'
 import type { Transaction } from './transaction.ts'
@@ -84,6 +84,13 @@ export function end(tx: Transaction, row: TaskRow, status: TaskStatus, reason?: 
   if (wasLive) nextOfOrder(tx, row)
 }
 
+/** Ends it without a settlement that says so. */
+export function endUntold(tx: Transaction, row: TaskRow, reason?: ExhaustedReason): void {
+  note(tx, row, reason ? 'exhausted' : 'cancelled', reason)
+  if (reason) end(tx, row, 'EXHAUSTED', reason)
+  else end(tx, row, 'CANCELLED')
+}
+
 /** Whether others of its order must end first. */
 export function isBehind(tx: Transaction, principal: string | null, orderKey: string | null): boolean {
   if (orderKey === null) return false
@@ -113,10 +120,25 @@ export function nextOfOrder(tx: Transaction, { principal, orderKey }: TaskRow): 
 }
 
 export function keepLog(tx: Transaction, row: TaskRow, log: AttemptLog): void {
-  if (!wasSent(log)) return
-  const last = tx.database.one<{ n: number | null }>('SELECT max(n) AS n FROM attempts WHERE task = ?', row.row)?.n ?? 0
-  tx.run('INSERT INTO attempts (task, n, log) VALUES (?, ?, ?)', row.row, last + 1, JSON.stringify(log))
-  tx.run('DELETE FROM attempts WHERE task = ? AND n <= ?', row.row, last + 1 - LOG_LENGTH)
+  const numberOf = (which: string): number =>
+    tx.database.one<{ n: number | null }>(`SELECT ${which} AS n FROM attempts WHERE task = ?`, row.row)?.n ?? 0
+  const keep = (n: number, line: object): void => {
+    tx.run('INSERT INTO attempts (task, n, log) VALUES (?, ?, ?)', row.row, n, JSON.stringify(line))
+  }
+  const last = Math.max(0, numberOf('max(n)'))
+  if (wasSent(log)) {
+    keep(last + 1, log)
+    tx.run('DELETE FROM attempts WHERE task = ? AND n > 0 AND n <= ?', row.row, last + 1 - LOG_LENGTH)
+    return
+  }
+  const n = Math.min(0, numberOf('min(n)')) - 1
+  keep(n, { ...log, after: last })
+  tx.run('DELETE FROM attempts WHERE task = ? AND n < 0 AND n >= ?', row.row, n + NOTES_LENGTH)
+}
+
+/** Says what the store itself has decided. */
+export function note(tx: Transaction, row: TaskRow, kind: DecisionKind, reason?: ExhaustedReason): void {
+  keepLog(tx, row, noteOf(row.id, row.attemptNumber, tx.now, kind, reason))
 }
 
 /** Deletes the row and all that hangs on it. */

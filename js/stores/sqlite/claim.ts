@@ -5,7 +5,7 @@
 
 import { refusal } from '../rules.ts'
 import { type Claim, type StoredTask, SWEEP, type Turn } from '../store.ts'
-import { end, takeLease } from './change.ts'
+import { endUntold, takeLease } from './change.ts'
 import type { Lane, LaneRow } from './lanes.ts'
 import { storedTask, type TaskRow } from './rows.ts'
 import { WAITING } from './schema.ts'
@@ -43,7 +43,7 @@ export function claimDue(tx: Transaction, owner: string, claim: Claim): Claimed 
     if (!task || reason) spoilt++
     if (!task) tx.putAside(row)
     else if (reason) {
-      end(tx, row, 'EXHAUSTED', reason)
+      endUntold(tx, row, reason)
       collect(ended, row)
     } else {
       const lease = takeLease(tx, row, owner, claim.leaseMs)

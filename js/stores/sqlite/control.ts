@@ -3,7 +3,7 @@
 import type { ExhaustedReason } from '../../types.ts'
 import { redriveDeadline } from '../rules.ts'
 import { RECORD_SCHEMA, type TaskStore } from '../store.ts'
-import { count, end, erase, isBehind } from './change.ts'
+import { count, endUntold, erase, isBehind, note } from './change.ts'
 import { recordOf, rowById, storedTask, type TaskRow } from './rows.ts'
 import type { Transaction } from './transaction.ts'
 import { where } from './where.ts'
@@ -18,8 +18,7 @@ export function cancel(tx: Transaction, taskId: string, as?: ExhaustedReason): '
     return 'requested'
   }
   if (row.status !== 'PENDING') return 'gone'
-  if (as) end(tx, row, 'EXHAUSTED', as)
-  else end(tx, row, 'CANCELLED')
+  endUntold(tx, row, as)
   return 'cancelled'
 }
 
@@ -58,6 +57,7 @@ function revive(
   row.seq = ++tx.state.lastSeq
   row.reason = null
   row.attemptNumber = 0
+  note(tx, row, 'redriven')
   row.refunds = 0
   row.phase = -1
   row.previousDelayMs = 0

@@ -1,7 +1,8 @@
 /** Questions: no transaction, each one statement (or two over rows that do not change). */
 
 import type { AttemptLog } from '../../types.ts'
-import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../store.ts'
+import { inOrder } from '../rules.ts'
+import { LOG_LENGTH, NOTES_LENGTH, RECORD_SCHEMA, type StoredTask, type TaskStore } from '../store.ts'
 import type { Database } from './database.ts'
 import { rowById, storedTask, type TaskRow } from './rows.ts'
 import { where } from './where.ts'
@@ -59,6 +60,24 @@ export function attempts(
   const last = rows.length > most ? page.at(-1)?.n : undefined
   const logs = page.map(({ log }) => JSON.parse(log) as AttemptLog)
   return { attempts: logs, ...(last !== undefined && { cursor: String(last) }) }
+}
+
+export function history(database: Database, taskId: string): readonly AttemptLog[] {
+  const rows = database.all<{ n: number; log: string }>(
+    `SELECT n, log FROM attempts WHERE task = (${ROW}) ORDER BY n LIMIT ?`,
+    taskId,
+    LOG_LENGTH + NOTES_LENGTH,
+  )
+  const attempts = rows.filter(({ n }) => n > 0)
+  const notes = rows.filter(({ n }) => n <= 0).reverse()
+  return inOrder(
+    attempts[0]?.n ?? 1,
+    attempts.map(({ log }) => JSON.parse(log) as AttemptLog),
+    notes.map(({ log: text }) => {
+      const { after = 0, ...log } = JSON.parse(text) as AttemptLog & { readonly after?: number }
+      return { after, log }
+    }),
+  )
 }
 
 export function counts(database: Database): Awaited<ReturnType<TaskStore['counts']>> {

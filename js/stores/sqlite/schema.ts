@@ -2,6 +2,9 @@
  * The layout of the file. `user_version` numbers it: a higher one than ours is never opened (S20), a lower one is brought up
  * step by step, each in the transaction that raises the number.
  *
+ * `attempts` holds the whole history of a task: those that were sent count up from 1, all else counts down from -1 and says
+ * after which of them it came. So a version that knows attempts only passes it by.
+ *
  * Instants are REAL: they never lose a fraction, and a number past 2^53 reads back instead of throwing.
  */
 

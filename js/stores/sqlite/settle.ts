@@ -2,7 +2,7 @@
 
 import { goOn, settledAlready } from '../rules.ts'
 import { type Lease, RECORD_SCHEMA, type Settlement, type Turn } from '../store.ts'
-import { end, keepLog, putBack } from './change.ts'
+import { end, endUntold, keepLog, putBack } from './change.ts'
 import { rowById, type TaskRow } from './rows.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -20,7 +20,8 @@ export function settle(tx: Transaction, settlement: Settlement): Turn['settled']
     lane.heldUntil = Math.max(lane.heldUntil, tx.now + holdLaneForMs)
     lane.dirty = true
   }
-  if (cancelled) end(tx, row, 'CANCELLED')
+  if (cancelled && log.kind !== 'cancelled') endUntold(tx, row)
+  else if (cancelled) end(tx, row, 'CANCELLED')
   else apply(tx, row, next)
   return cancelled ? 'cancelled' : 'applied'
 }

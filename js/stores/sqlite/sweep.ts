@@ -2,7 +2,7 @@
 
 import { isLate, isSpent, mayRepeat } from '../rules.ts'
 import { type StoredTask, SWEEP } from '../store.ts'
-import { end, erase, putBack } from './change.ts'
+import { endUntold, erase, note, putBack } from './change.ts'
 import { rowsFound, storedTask, type TaskRow } from './rows.ts'
 import { EXPIRING } from './schema.ts'
 import type { Transaction } from './transaction.ts'
@@ -46,9 +46,10 @@ export function reclaim(tx: Transaction): StoredTask[] {
     if (!task) {
       putBack(tx, row, null)
       tx.putAside(row)
-    } else if (row.cancelAsked === 1) end(tx, row, 'CANCELLED')
-    else if (isSpent(task) || isLate(task, tx.now) || !mayRepeat(task)) end(tx, row, 'EXHAUSTED', 'outcome_unknown')
+    } else if (row.cancelAsked === 1) endUntold(tx, row)
+    else if (isSpent(task) || isLate(task, tx.now) || !mayRepeat(task)) endUntold(tx, row, 'outcome_unknown')
     else {
+      note(tx, row, 'lost')
       row.turnAt = tx.now
       row.serverAt = tx.now
       putBack(tx, row, tx.now)
@@ -69,7 +70,7 @@ export function endLate(tx: Transaction): StoredTask[] {
     SWEEP,
   )
   for (const row of late) {
-    if (storedTask(row)) end(tx, row, 'EXHAUSTED', row.deadlineReason)
+    if (storedTask(row)) endUntold(tx, row, row.deadlineReason)
     else tx.putAside(row)
     collect(ended, row)
   }

@@ -41,6 +41,7 @@ function alternating(...tabs: readonly TaskStore[]): TaskStore {
     get: (...args) => next().get(...args),
     list: (...args) => next().list(...args),
     attempts: (...args) => next().attempts(...args),
+    history: async (taskId) => (await next().history?.(taskId)) ?? [],
     counts: () => next().counts(),
     principals: {
       current: async () => next().principals?.current(),

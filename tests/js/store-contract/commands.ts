@@ -79,7 +79,10 @@ const turn = command('turn', steps, async (world, { owner, claim, ...wanted }) =
   const answer = await world.step((store) => store.turn({ owner, settle, renew, claim }))
   world.settled(settle, answer, renew)
   if (claim) await world.claimed(answer, claim)
-  for (const taskId of taken) await world.both((store) => store.attempts(taskId, { limit: 200 }))
+  for (const taskId of taken) {
+    await world.both((store) => store.attempts(taskId, { limit: 200 }))
+    await world.history(taskId)
+  }
 })
 
 const claimOnly = command(
@@ -182,6 +185,7 @@ const look = command(
     await world.both((store) => store.find(key, of))
     await world.both(async (store) => (await store.list({ ...filter, limit })).tasks)
     await world.both(async (store) => allAttempts(store, taskId, limit))
+    await world.history(taskId)
   },
 )
 

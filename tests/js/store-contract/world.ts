@@ -39,6 +39,11 @@ export class World {
     return wanted
   }
 
+  /** As `both`; a store may keep none. */
+  async history(taskId: string): Promise<void> {
+    if (this.store.history) await this.both(async (store) => (await store.history?.(taskId)) ?? [])
+  }
+
   /** As `both`, where the clock is looked at. */
   async step<T>(act: (store: TaskStore) => Promise<T>): Promise<T> {
     const { now, shiftMs } = timeOfStep(this.clock.now(), this.#now)

@@ -1,0 +1,240 @@
+/** What explain() knows of a stored task once another page, or another process, asks: all that was decided before. */
+
+import { copyFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import type { AttemptLog, Decision } from '../../js/index.ts'
+import { RetryQueue } from '../../js/index.ts'
+import { sqliteStore } from '../../js/stores/sqlite.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { type Process, type World, withMethods, world } from './durable-setup.ts'
+import { closeNow, ORDERS, PLAIN_CURVE } from './setup.ts'
+import { freshPath } from './sqlite/setup.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+
+const lines = (decisions: readonly Decision[]) => decisions.map(({ kind, text }) => `${kind}: ${text}`)
+const lastOf = (decisions: readonly Decision[]) => decisions.at(-1)
+const dataOf = (decisions: readonly Decision[]) => decisions.map(({ kind, data }) => ({ kind, ...data }))
+
+async function enqueued({ queue }: Process, { clock }: World, init: object = POST): Promise<string> {
+  const { taskId } = await queue.enqueue(ORDERS, init)
+  await clock.settle()
+  return taskId
+}
+
+/** What the next process says of it, which starts nothing itself. */
+async function afterReload(scene: World, before: Process, taskId: string): Promise<readonly Decision[]> {
+  await scene.close(before)
+  const next = await scene.open()
+  next.queue.pause()
+  return next.queue.explain(taskId)
+}
+
+test('numbers and words of an attempt are the same after a reload', async () => {
+  const scene = world()
+  const first = await scene.open()
+  scene.server.reply(503, { 'retry-after': '120' })
+  const taskId = await enqueued(first, scene)
+  const before = await first.queue.explain(taskId)
+  expect(before).toHaveLength(4)
+  const after = await afterReload(scene, first, taskId)
+  expect(after.slice(0, 3)).toEqual(before.slice(0, 3))
+  expect(lastOf(after)).toEqual({ ...lastOf(before), at: scene.clock.now() })
+})
+
+test('S1 a queue that closes gives its attempt back, and says so', async () => {
+  const scene = world()
+  const first = await scene.open()
+  scene.server.hang()
+  const taskId = await enqueued(first, scene)
+  const decisions = await afterReload(scene, first, taskId)
+  expect(decisions[1]).toMatchObject({
+    kind: 'released',
+    text: 'not sent, its queue was closed; given back, not counted; due again at once',
+    data: { cause: 'closing', counted: false, attemptNumber: 1 },
+  })
+})
+
+test('a pause while the credentials were asked for', async () => {
+  const scene = world()
+  const first = await scene.open({
+    credentials: () => {
+      first.queue.pause()
+      return {}
+    },
+  })
+  const taskId = await enqueued(first, scene)
+  expect(dataOf(await afterReload(scene, first, taskId))[1]).toMatchObject({ kind: 'released', cause: 'paused' })
+})
+
+test('S12 credentials that nobody supplies park the task, whoever asks why', async () => {
+  const scene = world()
+  const first = await scene.open({ credentials: () => ({ authorization: 'Bearer hush' }) })
+  first.queue.pause()
+  const taskId = await enqueued(first, scene, { ...POST, headers: { authorization: 'Bearer hush' } })
+  await scene.close(first)
+  const second = await scene.open()
+  await scene.clock.advance(1_000)
+  const decisions = await afterReload(scene, second, taskId)
+  expect(decisions.find(({ kind }) => kind === 'parked')).toMatchObject({
+    text: 'not sent, nobody supplies its credentials; parked until resume() or setPrincipal()',
+    data: { cause: 'credentials_missing', counted: false },
+  })
+  expect(JSON.stringify(decisions)).not.toContain('hush')
+})
+
+test('credentials() that failed, and 401 twice', async () => {
+  const scene = world()
+  let fails = true
+  const first = await scene.open({
+    credentials: () => (fails ? Promise.reject(new Error('no')) : { authorization: 'Bearer x' }),
+  })
+  const taskId = await enqueued(first, scene)
+  fails = false
+  scene.server.reply(401).reply(401)
+  await scene.clock.advance(60_000)
+  const kinds = ['queued', 'released', 'attempt', 'released', 'attempt', 'parked', 'waits']
+  const decisions = await first.queue.explain(taskId)
+  expect(decisions.map(({ kind }) => kind)).toEqual(kinds)
+  expect(lastOf(decisions)?.text).toBe('resume() or setPrincipal(): its credentials are missing or were refused')
+  const later = await afterReload(scene, first, taskId)
+  expect(dataOf(later).slice(1, 6)).toMatchObject([
+    { cause: 'credentials_failed' },
+    { attemptNumber: 1 },
+    { cause: 'unauthorized', authorize: true, responseStatus: 401 },
+    { attemptNumber: 1 },
+    { cause: 'unauthorized', counted: false },
+  ])
+})
+
+test('L2 a process that died leaves its attempt to others, and nobody knows how it ended', async () => {
+  const scene = world()
+  const dead = await scene.open()
+  scene.server.hang()
+  const taskId = await enqueued(dead, scene)
+  // what it holds runs out, and it renews nothing any more
+  scene.clock.step(120_000)
+  await scene.store.turn({ owner: 'another', settle: [], renew: [], claim: null })
+  const decisions = await (await scene.open()).queue.explain(taskId)
+  expect(decisions[1]).toMatchObject({
+    kind: 'lost',
+    text: 'nobody knows how attempt 1 ended: who made it is gone; due again at once',
+    data: { attemptNumber: 1 },
+  })
+})
+
+test('given up while it waited, cancelled while it waited: when, and not when it was last tried', async () => {
+  const scene = world()
+  const first = await scene.open()
+  scene.server.reply(503).reply(503)
+  const expires = { ...POST, redrive: { expiresAt: scene.clock.now() + 30_000 } }
+  const start = scene.clock.now()
+  const late = await enqueued(first, scene, expires)
+  const unwanted = await enqueued(first, scene)
+  first.queue.pause()
+  await scene.clock.advance(10_000)
+  await first.queue.cancel(unwanted)
+  await scene.clock.advance(50_000)
+  first.queue.resume()
+  await scene.clock.advance(1_000)
+  expect(lastOf(await first.queue.explain(unwanted))).toMatchObject({ kind: 'cancelled', at: start + 10_000 })
+  const end = lastOf(await first.queue.explain(late))
+  expect(end).toMatchObject({ kind: 'exhausted', text: 'given up: expired', data: { reason: 'expired' } })
+  expect(end?.at).toBeGreaterThanOrEqual(start + 30_000)
+})
+
+test('S13 put back from the dead letters by another process', async () => {
+  const scene = world()
+  const first = await scene.open({ policy: { maxAttempts: 1 } })
+  scene.server.reply(503)
+  const taskId = await enqueued(first, scene)
+  await scene.close(first)
+  const second = await scene.open()
+  second.queue.pause()
+  await second.queue.deadLetters.redrive(taskId)
+  const decisions = await second.queue.explain(taskId)
+  expect(lines(decisions).slice(2)).toEqual([
+    'exhausted: 503; given up: max_attempts',
+    'redriven: put back from the dead letters, attempts counted anew',
+    'waits: resume()',
+  ])
+})
+
+test('cancelled in flight: its attempt is told once', async () => {
+  const scene = world()
+  const first = await scene.open()
+  scene.server.hang()
+  const taskId = await enqueued(first, scene)
+  await first.queue.cancel(taskId)
+  await scene.clock.settle()
+  expect((await afterReload(scene, first, taskId)).map(({ kind }) => kind)).toEqual(['queued', 'attempt', 'cancelled'])
+})
+
+test('a store that keeps attempts only is told as far as they go, with their numbers', async () => {
+  const scene = world((store) => withMethods(store, { history: undefined as never }))
+  const first = await scene.open()
+  scene.server.reply(503)
+  const taskId = await enqueued(first, scene)
+  expect(dataOf(await first.queue.explain(taskId))).toMatchObject([
+    { kind: 'queued' },
+    { kind: 'attempt' },
+    { kind: 'retry', delayMs: 1_000 },
+    { kind: 'waits', gate: 'due' },
+  ])
+})
+
+test('S20 what a version wrote that knew no data is told in its own words', async () => {
+  const scene = world((store) => {
+    const old = ({ kind: _, data: __, ...log }: AttemptLog): AttemptLog => log
+    return withMethods(store, { history: async (taskId) => (await store.history(taskId)).map(old) })
+  })
+  const first = await scene.open()
+  scene.server.reply(503)
+  const taskId = await enqueued(first, scene)
+  expect(lines(await first.queue.explain(taskId)).slice(2)).toEqual([
+    'retry: 503: next at 00:00:01',
+    'waits: its own wait until 00:00:01',
+  ])
+})
+
+test('S20 what a later version calls by a name of its own is told in its own words', async () => {
+  const scene = world((store) => {
+    const later = (log: AttemptLog): AttemptLog => ({ ...log, kind: 'moved' as never, decision: 'moved to a friend' })
+    return withMethods(store, { history: async (taskId) => (await store.history(taskId)).map(later) })
+  })
+  const first = await scene.open()
+  scene.server.reply(503)
+  const taskId = await enqueued(first, scene)
+  expect(lines(await first.queue.explain(taskId))[2]).toBe('moved: moved to a friend')
+})
+
+test('S20 a file of the first layout explains what it has', async () => {
+  const path = freshPath()
+  copyFileSync(fileURLToPath(new URL('../fixtures/sqlite-v1.db', import.meta.url)), path)
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const queue = new RetryQueue({
+    clock,
+    fetch: server.fetch,
+    store: sqliteStore({ path, clock }),
+    principal: null,
+    policy: PLAIN_CURVE,
+  })
+  onTestFinished(() => closeNow(queue, clock))
+  await queue.ready
+  queue.pause()
+  const [letter] = (await queue.deadLetters.list()).tasks
+  const taskId = letter?.taskId ?? ''
+  expect(lines(await queue.explain(taskId)).slice(1)).toEqual([
+    'attempt: attempt 1 was sent',
+    'retry: 200',
+    'exhausted: given up: vetoed',
+  ])
+  await queue.deadLetters.redrive(taskId)
+  expect(lines(await queue.explain(taskId)).slice(2)).toEqual([
+    'retry: 200',
+    'redriven: put back from the dead letters, attempts counted anew',
+    'waits: resume()',
+  ])
+})
