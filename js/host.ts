@@ -5,6 +5,7 @@ import type { Emitter } from './events.ts'
 import type { Draw } from './ids.ts'
 import type { Settings } from './options.ts'
 import type { Call } from './request.ts'
+import type { Sanitizer } from './sanitizer.ts'
 import type { DegradedCode, QueueEvents } from './types.ts'
 
 export interface Host {
@@ -23,8 +24,13 @@ export interface Host {
   sent(): void
   /** Makes an attempt of a call, the caller's own or a replay. Adapters that watch attempts lay theirs around it. */
   attempt(call: Call, plan: AttemptPlan): Promise<Finished>
-  /** Hears of a call that becomes a task, before its headers are looked at. Set by adapters that trace. */
-  onTask?(call: Call): void
+  /**
+   * Hears of a call that is about to become a task: before it is read what of its headers may be stored, and again when the
+   * task has its id. Of some calls that then become none as well. Set by adapters that trace.
+   */
+  onTask?(call: Call, taskId?: string): void
+  /** What may be shown of a request; undefined until the core is here. */
+  sanitizer?: Sanitizer
   /** No task is left; the queue may have to tell somebody. */
   idle(): void
 }

@@ -315,8 +315,9 @@ export class Intake implements Source {
 
   newTask(call: Call, createdAt: number): Task {
     const { host } = this.#runner
-    host.onTask?.(call)
-    return new Task(this.#nextTaskId(host.now()), createdAt, call.principal, call)
+    const taskId = this.#nextTaskId(host.now())
+    host.onTask?.(call, taskId)
+    return new Task(taskId, createdAt, call.principal, call)
   }
 
   #slot(call: Call, { createdAt, expiresAt, waitUntil, started }: Terms): number {

@@ -251,7 +251,13 @@ export class RetryQueue implements AsyncDisposable {
     this.#attempts++
     const controller = new AbortController()
     const timeoutMs = plain ? 0 : call.timeoutMs
-    const plan = { overlay: null, replay: false, controller, signal: bothSignals(signal, controller.signal), timeoutMs }
+    const plan = {
+      overlay: null,
+      isReplay: false,
+      controller,
+      signal: bothSignals(signal, controller.signal),
+      timeoutMs,
+    }
     const finished = await this.#host.attempt(call, plan)
     if (!finished.answer) assertNotAborted(signal)
     else if (!plain && finished.status < 400) this.#firstAttemptSucceeded++

@@ -80,7 +80,7 @@ export class Runner {
     this.gates = new Gates(this)
     this.orders = new Orders(this.core)
     this.policies = new Policies(this.core, host)
-    this.sanitizer = new Sanitizer(engine, sanitize)
+    this.sanitizer = host.sanitizer = new Sanitizer(engine, sanitize)
     this.judge = new Judge(engine, this.core, this.words)
     this.#sender = new Sender(this)
     this.registry = new Registry(retention, (count) => {

@@ -95,7 +95,7 @@ export class Sender {
     task.overlay = overlay
     const caller = task.waiter && !call.options.detach ? call.signal : null
     const signal = bothSignals(caller, controller.signal)
-    const plan = { overlay, replay: true, signal, controller, timeoutMs: call.timeoutMs, send: replay, isFinal, task }
+    const plan = { overlay, isReplay: true, signal, controller, timeoutMs: call.timeoutMs, send: replay, isFinal, task }
     host.attempt(call, plan).then((finished) => {
       // given back meanwhile: the task's next attempt, if it has one by now, is another
       if (task.controller === controller) this.#desk.settle(task, finished)

@@ -9,7 +9,7 @@ export interface AttemptInit {
   readonly overlay: Headers | null
   readonly signal: AbortSignal
   /** Not the caller's own first attempt: it may go to the recorded origin only. */
-  readonly replay: boolean
+  readonly isReplay: boolean
 }
 
 export interface Transport {

@@ -32,7 +32,7 @@ export class AxiosTransport implements Transport {
     this.#retryable = retryable
   }
 
-  async send({ overlay, signal, replay }: AttemptInit): Promise<Answer> {
+  async send({ overlay, signal, isReplay }: AttemptInit): Promise<Answer> {
     const { cancelToken: _, redrive: __, auth, ...config } = this.#config
     const headers = this.#frozen.headers.concat()
     overlay?.forEach((value, name) => {
@@ -41,7 +41,7 @@ export class AxiosTransport implements Transport {
     const { data } = this.#frozen
     // axios lets `auth` win over the header
     const init = { ...config, ...(auth && !overlay?.has('authorization') ? { auth } : {}), headers, data, signal }
-    if (!replay) return this.#once(init)
+    if (!isReplay) return this.#once(init)
     return this.#sendWithinOrigin({ ...init, beforeRedirect: this.#staysHome() }, overlay)
   }
 

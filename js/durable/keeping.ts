@@ -70,6 +70,7 @@ export class Keeping {
   async contentOf(call: Call): Promise<Content | undefined> {
     const { host, sanitizer } = this.#runner
     if (this.#durable.isAway) return undefined
+    host.onTask?.(call)
     const content = await contentOf(call, sanitizer, host.settings)
     if (!('code' in content)) return content
     host.degraded(content.code, content.message, content.once)

@@ -12,6 +12,7 @@ export const entries = {
   'core.workerd': 'js/core.workerd.ts',
   fetch: 'js/adapters/fetch.ts',
   axios: 'js/adapters/axios.ts',
+  opentelemetry: 'js/adapters/opentelemetry.ts',
   testing: 'js/testing.ts',
   memory: 'js/stores/memory.ts',
   indexeddb: 'js/stores/indexeddb.ts',
@@ -40,8 +41,8 @@ const wasmBesideTheCode = {
  */
 export const inward =
   'addedCrossOrigin adopt allowed also answer before begin controller deliver draw durable each expected failure final ' +
-  'finished hasBody heard inside intake isFinal keyed made makeKey network offline opened originMissing overlay plain ' +
-  'redirectRefused replay replayable runner sendable sent settings starting stopped timeoutMs transport words'
+  'finished hasBody heard inside intake isFinal isReplay keyed made makeKey network offline opened originMissing ' +
+  'overlay plain redirectRefused replayable runner sendable sent settings starting stopped timeoutMs transport words'
 
 /** Gives what belongs in `metafile` once the package is whole. */
 export async function bundle(outdir) {
@@ -53,7 +54,7 @@ export async function bundle(outdir) {
     splitting: true,
     format: 'esm',
     platform: 'neutral',
-    external: ['node:*'],
+    external: ['node:*', '@opentelemetry/api'],
     target: 'es2022',
     minify: true,
     mangleProps: new RegExp(`^(${inward.replaceAll(' ', '|')})$`),

@@ -28,7 +28,7 @@ const rows = [
   {
     what: 'service worker, whole',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 118_000,
+    limit: 119_000,
   },
 ]
 
@@ -128,7 +128,7 @@ export async function checkSizes() {
   for (const row of rows) measured.push({ ...row, bytes: await bundled(row.source) })
   const { core, rest, store } = later()
   measured.push({ what: 'core, loaded at idle', bytes: core, limit: 45_000, aim: 30_000 })
-  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 20_000 })
+  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 20_500 })
   measured.push({ what: 'with a principal: store', bytes: store })
   const head = `${'gzip bytes'.padEnd(36)}${'now'.padStart(8)}${'aim'.padStart(8)}${'limit'.padStart(8)}`
   const lines = measured.map(

@@ -104,7 +104,10 @@ test('first attempts that make no task count as well', async () => {
   const waits = watch(queue.fetch(ORDERS, LONG))
   await clock.advance(0)
   const once = { redrive: { policy: { maxAttempts: 1 } } }
-  for (let i = 0; i < 4; i++) expect((await (server.reply(503), queue.fetch(ORDERS, once))).status).toBe(503)
+  for (let i = 0; i < 4; i++) {
+    server.reply(503)
+    expect((await queue.fetch(ORDERS, once)).status).toBe(503)
+  }
   expect(queue.stats().origins[ORIGIN]?.circuit).toBe('OPEN')
   expect(waits.state).toBe('pending')
 })

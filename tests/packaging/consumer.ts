@@ -1,10 +1,10 @@
 // A throw-away project that has installed the package and configured nothing.
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { unpacked } from './pack.ts'
+import { root, unpacked } from './pack.ts'
 
 /** What every consumer runs: one call that fails once, so that the core is loaded, instantiated and asked. */
 export const program = `
@@ -51,4 +51,11 @@ export function consumer(files: Readonly<Record<string, string>>): Consumer {
     files: (name) => readdirSync(join(folder, name), { recursive: true }).map(String),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   }
+}
+
+/** Installs a package of this repository's own: a peer that the user has. */
+export function link({ folder }: Consumer, name: string): void {
+  const place = join(folder, 'node_modules', name)
+  mkdirSync(dirname(place), { recursive: true })
+  symlinkSync(join(root, 'node_modules', name), place)
 }

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { consumer } from './consumer.ts'
+import { consumer, link } from './consumer.ts'
 import { root, tarball, unpacked } from './pack.ts'
 
 const manifest = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'))
@@ -23,7 +23,9 @@ test('the tarball holds code, types and papers, and nothing else', () => {
 
 test('it needs no other package at run time', () => {
   expect(manifest.dependencies).toBeUndefined()
-  expect(manifest.peerDependenciesMeta).toEqual({ axios: { optional: true } })
+  const peers = ['@opentelemetry/api', 'axios']
+  expect(Object.keys(manifest.peerDependencies)).toEqual(peers)
+  expect(manifest.peerDependenciesMeta).toEqual(Object.fromEntries(peers.map((name) => [name, { optional: true }])))
 })
 
 test('its version is the one of Cargo.toml', () => {
@@ -59,6 +61,7 @@ test.for(['nodenext', 'bundler'])(
       import { loadCore } from 'redrive/core'
       import { wrapFetch } from 'redrive/fetch'
       import { closeOnSignals } from 'redrive/node'
+      import { attachOpenTelemetry, type OpenTelemetryOptions } from 'redrive/opentelemetry'
       import { sqliteStore } from 'redrive/sqlite'
       import { memoryStore } from 'redrive/memory'
       import * as worker from 'redrive/service-worker'
@@ -78,11 +81,14 @@ test.for(['nodenext', 'bundler'])(
       export const undo: () => void = closeOnSignals(queue, { signals: ['SIGHUP'] })
       export const stored: Promise<number> = sqliteStore({ path: 'tasks.db' }).flush()
       export const store: TaskStore = memoryStore({ capacity: 5 })
+      export const links: OpenTelemetryOptions = { replay: 'link', propagateTo: ['https://api.test'] }
+      export const untrace: () => void = attachOpenTelemetry(queue, links)
       export { testing }
       // @ts-expect-error a typo in an option is an error
       new RetryQueue({ concurency: 2 })
     `,
     })
+    link(project, '@opentelemetry/api')
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
     const { stdout } = await promisify(execFile)(process.execPath, [tsc, '-p', project.folder]).catch((error) => error)
     expect(stdout).toBe('')

@@ -26,6 +26,7 @@ const PUBLIC = [
   'core/api',
   'adapters/fetch',
   'adapters/axios',
+  'adapters/opentelemetry',
   'testing/clock',
   'node',
   'background-sync',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { consumer, expected, program } from './consumer.ts'
+import { consumer, expected, link, program } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 
 test('Node imports it', async () => {
@@ -43,6 +43,36 @@ test('every entry loads by itself, and without axios installed', async () => {
   expect(names['redrive/memory']).toContain('memoryStore')
   expect(names['redrive/sqlite']).toContain('sqliteStore')
   expect(names['redrive/node']).toContain('closeOnSignals')
+})
+
+const importsTracing = `
+  const loaded = await import('redrive/opentelemetry').catch((error) => ({ [error.code]: error.message }))
+  console.log(JSON.stringify(loaded, (_, value) => typeof value === 'function' ? 'function' : value))`
+
+test('redrive/opentelemetry without its peer fails and names it', async () => {
+  using project = consumer({ 'main.mjs': importsTracing })
+  const loaded = (await project.node('main.mjs')) as Record<string, string>
+  expect(loaded.ERR_MODULE_NOT_FOUND).toMatch(/^Cannot find package '@opentelemetry\/api' imported from .*redrive/)
+})
+
+test('redrive/opentelemetry needs the API and no SDK', async () => {
+  using project = consumer({ 'main.mjs': importsTracing })
+  link(project, '@opentelemetry/api')
+  expect(await project.node('main.mjs')).toEqual({ attachOpenTelemetry: 'function' })
+})
+
+test('attached without an SDK it changes nothing', async () => {
+  await using server = await flakyServer()
+  using project = consumer({
+    'queue.mjs': `import { attachOpenTelemetry } from 'redrive/opentelemetry'${program}`.replace(
+      'const degraded',
+      'attachOpenTelemetry(queue, { replay: "link" })\n  const degraded',
+    ),
+    'main.mjs': `import { main } from './queue.mjs'\nconsole.log(JSON.stringify(await main(process.argv[2])))`,
+  })
+  link(project, '@opentelemetry/api')
+  expect(await project.node('main.mjs', `${server.origin}/api/traced`)).toEqual(expected)
+  expect(server.hits('/api/traced')).toBe(2)
 })
 
 test('redrive/sqlite keeps a file, and its errors are those of redrive', async () => {

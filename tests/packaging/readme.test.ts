@@ -1,12 +1,12 @@
 // Every snippet of the README is run as it stands: against the packed package, with its server's address in place of
 // the example's.
 import { execFile } from 'node:child_process'
-import { readFileSync, symlinkSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Miniflare } from 'miniflare'
 import { expect, test } from 'vitest'
-import { type Consumer, consumer } from './consumer.ts'
+import { type Consumer, consumer, link } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
 import { workerModules } from './worker-bundle.ts'
@@ -43,7 +43,7 @@ test('the fetch recipe', async () => {
 test('the Axios recipe', async () => {
   await using server = await flakyServer()
   using project = consumer({ 'main.mjs': snippet('attachToAxios(api, queue)', `${server.origin}/api/axios`) })
-  symlinkSync(join(root, 'node_modules', 'axios'), join(project.folder, 'node_modules', 'axios'))
+  link(project, 'axios')
   expect(await printed(project, 'main.mjs')).toEqual(['attempt 2'])
   expect(server.hits('/api/axios/orders')).toBe(2)
 })

@@ -1,0 +1,235 @@
+/**
+ * A trace of every attempt, and the queue in numbers, by OpenTelemetry. Lays itself around the one place that attempts go
+ * through: a queue that nobody attached pays nothing. What fails in here costs the span, never the request.
+ */
+
+import {
+  type Context,
+  context,
+  type MeterProvider,
+  metrics,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapPropagator,
+  type Tracer,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api'
+import type { AttemptPlan, Finished } from '../attempt.ts'
+import { check, int, list, object, oneOf, originIn, origin as originRule, type Rules } from '../check.ts'
+import { unsaid } from '../error-text.ts'
+import { FetchTransport } from '../fetch-transport.ts'
+import type { Host } from '../host.ts'
+import { internalsOf } from '../internals.ts'
+import type { RetryQueue } from '../queue.ts'
+import type { Call } from '../request.ts'
+import type { Answer, AttemptInit, Transport } from '../transport.ts'
+import { Contexts, isSuppressed, suppressed } from './opentelemetry-context.ts'
+import { Metrics } from './opentelemetry-metrics.ts'
+import { answerAttributes, errorType, nameOf, nameOfError, requestAttributes } from './opentelemetry-span.ts'
+import { ContextHeaders, spanContextOf } from './opentelemetry-w3c.ts'
+
+export interface OpenTelemetryOptions {
+  /** @default the global one, also where it is registered later */
+  readonly tracerProvider?: TracerProvider
+  /** @default the global one, which must be registered before this is called */
+  readonly meterProvider?: MeterProvider
+  /** Writes and reads the headers of a context. @default the global one; W3C Trace Context where none is registered */
+  readonly propagator?: TextMapPropagator
+  /**
+   * What a replay is to the call that it repeats. 'child': one more span of the call's trace, also after a restart. 'link': a
+   * trace of its own with a link to the call, for replays that come hours later. @default 'child'
+   */
+  readonly replay?: 'child' | 'link'
+  /**
+   * Origins whose requests carry the context (`traceparent`, `tracestate`, `baggage`), and no others. A page needs its server's
+   * leave to send them to another origin: without `Access-Control-Allow-Headers: traceparent` the browser refuses the whole
+   * request. Where they may not go they are not stored either, so a replay after a reload begins a trace.
+   * @default in pages and their workers the own origin; elsewhere all
+   */
+  readonly propagateTo?: readonly string[]
+  /** Origins that metrics tell apart; what comes later is `server.address: 'other'`. 1..=10_000. @default 100 */
+  readonly maxOrigins?: number
+}
+
+const RULES: Rules<OpenTelemetryOptions> = {
+  tracerProvider: object,
+  meterProvider: object,
+  propagator: object,
+  replay: oneOf('string', 'child', 'link'),
+  propagateTo: list(originRule),
+  maxOrigins: int(1, 10_000),
+}
+const SCOPE = 'redrive'
+const MAX_ORIGINS = 100
+
+/** What is attached to a queue: attached once more, the latest takes over, or every attempt would have two spans. */
+const attached = new WeakMap<RetryQueue, () => void>()
+
+/**
+ * Makes a CLIENT span of every attempt, the caller's own first one included, and metrics of the queue. Returns what detaches;
+ * attempts under way end their spans all the same. Needs `@opentelemetry/api`; which SDK is behind it is the user's choice.
+ * Throws TypeError and RangeError on options, as the queue does on its own.
+ */
+export function attachOpenTelemetry(queue: RetryQueue, options: OpenTelemetryOptions = {}): () => void {
+  check('attachOpenTelemetry', options, RULES)
+  const { host } = internalsOf(queue)
+  attached.get(queue)?.()
+  const tracing = new Tracing(queue, host, options)
+
+  const { attempt, onTask } = host
+  let active = true
+  const traced: Host['attempt'] = (call, plan) =>
+    active ? tracing.attempt(attempt, call, plan) : attempt.call(host, call, plan)
+  const heard = (call: Call, taskId?: string): void => {
+    onTask?.call(host, call, taskId)
+    if (active) tracing.onTask(call, taskId)
+  }
+  host.attempt = traced
+  host.onTask = heard
+
+  const detach = () => {
+    if (!active) return
+    // somebody may have laid theirs around it since: theirs stays, and reaches what was there before through this one
+    active = false
+    if (host.attempt === traced) host.attempt = attempt
+    if (host.onTask === heard) {
+      if (onTask) host.onTask = onTask
+      else delete host.onTask
+    }
+    tracing.end()
+    if (attached.get(queue) === detach) attached.delete(queue)
+  }
+  attached.set(queue, detach)
+  return detach
+}
+
+class Tracing {
+  readonly #host: Host
+  readonly #tracer: Tracer
+  readonly #headers: ContextHeaders
+  readonly #contexts: Contexts
+  readonly #metrics: Metrics
+  readonly #links: boolean
+  /** undefined: every origin. */
+  readonly #propagateTo: ReadonlySet<string | undefined> | undefined
+
+  constructor(queue: RetryQueue, host: Host, options: OpenTelemetryOptions) {
+    const { tracerProvider = trace, meterProvider = metrics, maxOrigins = MAX_ORIGINS } = options
+    const own = globalThis.location?.origin
+    const origins = options.propagateTo ?? (own === undefined ? undefined : [own])
+    this.#host = host
+    this.#tracer = tracerProvider.getTracer(SCOPE)
+    this.#headers = new ContextHeaders(options.propagator)
+    this.#contexts = new Contexts(this.#headers)
+    this.#metrics = new Metrics(queue, meterProvider.getMeter(SCOPE), maxOrigins)
+    this.#links = options.replay === 'link'
+    this.#propagateTo = origins && new Set(origins.map(originIn))
+  }
+
+  async attempt(inner: Host['attempt'], call: Call, plan: AttemptPlan): Promise<Finished> {
+    const span = this.#guarded(() => this.#begin(call, plan))
+    if (!span) return inner.call(this.#host, call, plan)
+    const within = trace.setSpan(plan.isReplay ? ROOT_CONTEXT : context.active(), span)
+    const sent = this.#guarded(() => this.#withHeaders(call, plan, span)) ?? plan
+    try {
+      const finished = await context.with(suppressed(within), () => inner.call(this.#host, call, sent))
+      this.#guarded(() => this.#end(span, call, finished))
+      return finished
+    } catch (error) {
+      this.#guarded(() => {
+        span.setAttribute('error.type', nameOfError(error))
+        span.setStatus({ code: SpanStatusCode.ERROR }).end()
+      })
+      throw error
+    }
+  }
+
+  /** A call without a trace that becomes a task unsent: its attempts need something to be children of. */
+  onTask(call: Call, taskId: string | undefined): void {
+    this.#guarded(() => {
+      const made = this.#contexts.made(call) ?? this.#enqueued(call)
+      if (this.#mayCarry(call)) this.#contexts.keep(call, made, this.#host.sanitizer)
+      else if (taskId) this.#contexts.remember(taskId, made)
+    })
+  }
+
+  end(): void {
+    this.#metrics.end()
+  }
+
+  #begin(call: Call, { isReplay, task }: AttemptPlan): Span {
+    const parent = isReplay ? this.#contexts.recalled(call, task?.taskId) : this.#contexts.made(call)
+    const attributes = requestAttributes(call, this.#host.sanitizer)
+    if (task) attributes['redrive.task_id'] = task.taskId
+    const resent = (task?.attemptNumber ?? 1) - 1
+    if (resent > 0) attributes['http.request.resend_count'] = resent
+    const linked = isReplay && this.#links && parent ? spanContextOf(parent) : undefined
+    const kind = { kind: SpanKind.CLIENT, attributes, ...(linked ? { root: true, links: [{ context: linked }] } : {}) }
+    // of a first attempt all that is active, which a sampler or processor may look at
+    const active = context.active()
+    const isActive = !isReplay && spanContextOf(active) !== undefined
+    const span = this.#tracer.startSpan(nameOf(call), kind, isActive ? active : (parent ?? ROOT_CONTEXT))
+    if (!parent) {
+      const made = this.#contexts.begin(call, trace.setSpan(isReplay ? ROOT_CONTEXT : active, span))
+      if (task) this.#contexts.remember(task.taskId, made)
+    }
+    return span
+  }
+
+  #enqueued(call: Call): Context {
+    const attributes = requestAttributes(call, this.#host.sanitizer)
+    const span = this.#tracer.startSpan(`enqueue ${nameOf(call)}`, { kind: SpanKind.PRODUCER, attributes })
+    span.end()
+    return this.#contexts.begin(call, trace.setSpan(context.active(), span))
+  }
+
+  /** The attempt with the span's context in its headers. */
+  #withHeaders(call: Call, plan: AttemptPlan, span: Span): AttemptPlan {
+    const made = this.#contexts.recalled(call, plan.task?.taskId) ?? ROOT_CONTEXT
+    if (!this.#mayCarry(call) || isSuppressed(made)) return plan
+    const overlay = new Headers(plan.overlay ?? undefined)
+    this.#headers.write(trace.setSpan(made, span)).forEach((value, name) => {
+      overlay.set(name, value)
+    })
+    // the credentials of a replay are in the overlay: what sends it lays that over; a first attempt by fetch has none
+    return { ...plan, overlay, send: plan.send ?? sendFirst }
+  }
+
+  #end(span: Span, call: Call, finished: Finished): void {
+    span.setAttributes(answerAttributes(finished))
+    if (errorType(finished)) span.setStatus({ code: SpanStatusCode.ERROR })
+    span.end()
+    this.#metrics.attempt(call, finished)
+  }
+
+  #mayCarry({ origin }: Call): boolean {
+    return this.#propagateTo?.has(origin) ?? true
+  }
+
+  /** undefined: it threw, and `degraded` has said so. */
+  #guarded<T>(work: () => T): T | undefined {
+    try {
+      return work()
+    } catch (error) {
+      const message = `OpenTelemetry failed (${unsaid(error)}): requests go on, traces and metrics may lack something`
+      this.#host.degraded('hook_threw', message, 'opentelemetry')
+      return undefined
+    }
+  }
+}
+
+/** A caller's own first attempt, with the overlay that a transport by fetch leaves to replays. */
+function sendFirst(transport: Transport, attempt: AttemptInit): Promise<Answer> {
+  if (!(transport instanceof FetchTransport) || !attempt.overlay) return transport.send(attempt)
+  const { sendable } = transport
+  const headers = new Headers(sendable.init.headers)
+  // of another trace than the one that is named now
+  headers.delete('tracestate')
+  attempt.overlay.forEach((value, name) => {
+    headers.set(name, value)
+  })
+  return new FetchTransport({ ...sendable, init: { ...sendable.init, headers } }).send(attempt)
+}
