@@ -46,7 +46,7 @@ export class Alerts {
     this.#host.events.emit('alert', { kind: 'dead_letter_rate', value, threshold: DEAD_LETTERS })
   }
 
-  /** At one origin so many tasks came in for each success. */
+  /** At one origin the first attempts of so many tasks failed for each success. */
   storm(tasksPerSuccess: number): void {
     this.#host.events.emit('alert', { kind: 'retry_storm', value: tasksPerSuccess, threshold: TASKS_PER_SUCCESS })
   }

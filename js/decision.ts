@@ -45,6 +45,7 @@ const GATES: readonly Gate[] = [
   'circuit-open',
   'circuit-probing',
   'retry-budget',
+  'ramp',
 ]
 
 export interface Standing {

@@ -190,6 +190,8 @@ export function wordsOf({ gate, until, ahead }: Standing): string {
       return 'the attempt that tries out its origin: the circuit breaker is half-open'
     case 'retry-budget':
       return `its origin's retry budget, which is spent: put off${at}`
+    case 'ramp':
+      return `its origin, which comes back slowly after its circuit was open: a pause${at}`
     case 'lane-limit':
       return 'concurrencyPerOrigin: as many attempts run at its origin as may'
     case 'limit':

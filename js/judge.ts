@@ -15,6 +15,7 @@ import { VERDICT } from './verdict.ts'
 /** How the core hears of an attempt that makes no task. */
 const HEARD = { success: 0, healthy: 1, failed: 2 } as const
 
+const FOREVER = Number.POSITIVE_INFINITY
 const DAY_MS = 86_400_000
 
 export interface Ruling {
@@ -80,13 +81,15 @@ export class Judge {
 
   /** The same of an attempt that makes no task: only its lane learns. */
   hear(finished: Finished, lane: number, policy: RetryPolicy, now: number): void {
-    const { answer, outcome, status, startedAt } = finished
-    const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS } = policy
+    const { answer, outcome, status, startedAt, durationMs } = finished
+    const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS, attemptTimeoutMs } = policy
     const failed = answer ? retryableStatusCodes.includes(status) : outcome !== OUTCOME.final
     // a redirect that is not followed, an error of the caller's own making, being offline: no word of the server
     const speaks = answer ? !answer.redirectRefused : failed && outcome !== OUTCOME.offline
-    if (speaks)
-      this.#core.hear(now, lane, startedAt, failed ? HEARD.failed : status < 400 ? HEARD.success : HEARD.healthy)
+    if (speaks) {
+      const kind = failed ? HEARD.failed : status < 400 ? HEARD.success : HEARD.healthy
+      this.#core.hear(now, lane, startedAt, kind, durationMs * 2 > (attemptTimeoutMs || FOREVER))
+    }
     if (!answer) return
     const { serverDelayMs, rateLimitMs } = askedBy(this.#engine, answer, retryableStatusCodes, now)
     const speaksForAll = status === 429 || status === 503

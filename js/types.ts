@@ -162,6 +162,7 @@ export type Gate =
   | 'circuit-open'
   | 'circuit-probing'
   | 'retry-budget'
+  | 'ramp'
   | 'lane-limit'
   | 'limit'
   | 'ready'
@@ -258,7 +259,8 @@ export interface QueueEvents {
   degraded: { code: DegradedCode; message: string }
   /**
    * Worth paging for. 'queue_depth': over 80 % of the capacity; again after it was under 60 %. 'dead_letter_rate': over 5 in
-   * a minute, once a minute. 'retry_storm': over 10 tasks for each success of an origin in 10 s, of 20 tasks or more.
+   * a minute, once a minute. 'retry_storm': for each success of an origin over 10 tasks whose first attempt failed, 20
+   * of them or more, in 10 s.
    */
   alert: { kind: 'queue_depth' | 'dead_letter_rate' | 'retry_storm'; value: number; threshold: number }
   idle: Record<string, never>

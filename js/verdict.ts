@@ -10,7 +10,7 @@ export const FLAG = { replayable: 1, hasKey: 2, hasResolver: 4 } as const
 
 /** A verdict or action from here on ends the task, with the reason of that number. */
 export const ENDED = 16
-/** An action from here on tells of a retry storm; the rest of it is how many tasks came in for each success. */
+/** An action from here on tells of a retry storm; the rest of it is how many tasks failed at first for each success. */
 export const STORM: number = 2 ** 31
 
 const REASONS: readonly ExhaustedReason[] = [

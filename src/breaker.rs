@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 use crate::recent::Recent;
+use crate::rng::SplitMix64;
 use crate::time::Millis;
 
 /// The state of a circuit breaker.
@@ -47,16 +48,6 @@ pub struct BreakerRules {
 /// From one state to another.
 pub type Change = (Circuit, Circuit);
 
-/// Whose attempt tries the server out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Probe {
-    #[default]
-    None,
-    Queue,
-    /// A caller's, of whose end nobody may hear: another may try from then on.
-    Caller(Millis),
-}
-
 /// How an attempt ended, as a breaker hears it.
 #[derive(Clone, Copy, Debug)]
 pub struct Heard {
@@ -74,13 +65,15 @@ pub struct Breaker {
     circuit: Circuit,
     /// When that began.
     since: Millis,
-    /// When an open one lets a probe through.
+    /// Closed: until when what was heard is recent. Open: until when. Half-open: until when it was open.
     until: Millis,
     /// Openings without a closing between them.
     openings: u32,
     /// Failures in a row while closed, healthy answers in a row while half-open.
     run: u32,
-    probe: Probe,
+    /// Until when an attempt has the place of the probe to itself. The queue always hears how its own end, so it has
+    /// it for ever; a caller's may never be heard of.
+    probe_until: Millis,
     /// Healthy answers and failures.
     recent: Recent,
 }
@@ -99,123 +92,119 @@ impl Breaker {
         match self.circuit(now) {
             Circuit::Closed => u32::MAX,
             Circuit::Open => 0,
-            Circuit::HalfOpen => u32::from(self.may_probe(now)),
+            Circuit::HalfOpen => u32::from(self.probe_until <= now),
         }
     }
 
-    /// Until when nothing may start, as far as the clock decides that; [`Millis::ZERO`]: something may, or a probe's
-    /// end decides.
+    /// Until when nothing may start, as far as the clock decides that; in the past: something may, or a probe's end
+    /// decides.
+    #[inline(never)]
     pub fn shut_until(&self, now: Millis) -> Millis {
-        match (self.circuit(now), self.probe) {
-            (Circuit::Open, _) => self.until,
-            (Circuit::HalfOpen, Probe::Caller(lapses)) if lapses > now => lapses,
-            _ => Millis::ZERO,
+        match self.circuit(now) {
+            Circuit::Closed => Millis::ZERO,
+            Circuit::Open => self.until,
+            Circuit::HalfOpen if self.probe_until == Millis::MAX => Millis::ZERO,
+            Circuit::HalfOpen => self.probe_until,
         }
     }
 
-    /// Whether it has nothing to remember.
-    pub const fn is_quiet(&self) -> bool {
-        matches!(self.circuit, Circuit::Closed) && self.run == 0
+    /// Whether what it knows is too old to matter, so that it may be forgotten: of a server that nobody has called
+    /// for the length of the window, or for the longest opening after the last one was over.
+    pub fn is_quiet(&self, rules: &BreakerRules, now: Millis) -> bool {
+        let more = if self.circuit == Circuit::Closed { Millis::ZERO } else { rules.max_open };
+        self.until.plus(more) <= now
     }
 
-    /// Makes an open one whose time is up half-open.
+    /// Makes an open one whose time is up half-open, since that moment.
     pub fn look(&mut self, now: Millis) -> Option<Change> {
         let ripe = self.circuit == Circuit::Open && self.until <= now;
-        ripe.then(|| self.change(Circuit::HalfOpen, now))
+        ripe.then(|| self.change(Circuit::HalfOpen, self.until))
     }
 
     /// An attempt of the queue starts: where it is half-open, that is the probe.
     pub fn start(&mut self) {
         if self.circuit == Circuit::HalfOpen {
-            self.probe = Probe::Queue;
+            self.probe_until = Millis::MAX;
         }
     }
 
     /// Whether a caller's own attempt may start now, where the host holds those back as well. Half-open it is the probe,
-    /// until it is heard of, or for as long as a circuit stays open the first time.
+    /// until it is heard of, or for as long as a circuit stays open the first time. [`Breaker::look`] comes first.
     pub fn admit(&mut self, rules: &BreakerRules, now: Millis) -> bool {
         let admitted = self.room(now) > 0;
         if admitted && self.circuit == Circuit::HalfOpen {
-            self.probe = Probe::Caller(now.plus(rules.open));
+            self.probe_until = now.plus(rules.open);
         }
         admitted
     }
 
-    /// Hears how an attempt ended. `draw` is asked for chance where the breaker opens.
+    /// Hears how an attempt ended. [`Breaker::look`] comes first.
     pub fn record(
         &mut self,
         rules: &BreakerRules,
         now: Millis,
         heard: Heard,
-        draw: impl FnOnce() -> u32,
+        rng: &mut SplitMix64,
     ) -> Option<Change> {
         if heard.began < self.since {
             return None;
         }
-        if heard.by_queue == (self.probe == Probe::Queue) {
-            self.probe = Probe::None;
+        if heard.by_queue == (self.probe_until == Millis::MAX) {
+            self.probe_until = Millis::ZERO;
         }
         let healthy = heard.healthy?;
-        match self.circuit(now) {
+        // Closed, a run is of failures; half-open, of healthy answers.
+        let goes_on = healthy == (self.circuit == Circuit::HalfOpen);
+        self.run = if goes_on { self.run.saturating_add(1) } else { 0 };
+        match self.circuit {
             Circuit::Open => None,
-            Circuit::HalfOpen if !healthy => self.open(rules, now, draw()),
+            Circuit::HalfOpen if !healthy => self.open(rules, now, rng),
             Circuit::HalfOpen => {
-                self.run = self.run.saturating_add(1);
-                (self.run >= rules.close_after).then(|| {
+                let closes = self.run >= rules.close_after;
+                closes.then(|| {
                     self.openings = 0;
                     self.change(Circuit::Closed, now)
                 })
             }
             Circuit::Closed => {
                 self.recent.add(rules.window, now, healthy);
-                self.run = if healthy { 0 } else { self.run.saturating_add(1) };
-                if self.has_failed_enough(rules) { self.open(rules, now, draw()) } else { None }
+                self.until = now.plus(rules.window);
+                if self.has_failed_enough(rules) { self.open(rules, now, rng) } else { None }
             }
         }
     }
 
-    /// Opens, unless it is open: after a probe that failed for twice as long as before.
-    pub fn open(&mut self, rules: &BreakerRules, now: Millis, r32: u32) -> Option<Change> {
-        if self.circuit(now) == Circuit::Open {
+    /// Opens, unless it is open: each time without a closing between for twice as long as before.
+    pub fn open(&mut self, rules: &BreakerRules, now: Millis, rng: &mut SplitMix64) -> Option<Change> {
+        if self.circuit == Circuit::Open {
             return None;
         }
         let doubled = rules.open.get().saturating_mul(1 << self.openings.min(32));
-        let length = Millis::new(doubled.min(rules.max_open.get()));
+        let length = doubled.min(rules.max_open.get());
         self.openings = self.openings.saturating_add(1);
         let change = self.change(Circuit::Open, now);
-        self.until = now.plus(varied(length, r32));
+        // Times 0.75 to 1.25, so that those who were turned away together do not come back together. It saturates where
+        // an opening takes seven weeks.
+        let chance = length.saturating_mul(u64::from(rng.next_u32())) >> 33;
+        self.until = now.plus(Millis::new(length.saturating_sub(length / 4).saturating_add(chance)));
         Some(change)
     }
 
-    fn may_probe(&self, now: Millis) -> bool {
-        match self.probe {
-            Probe::None => true,
-            Probe::Queue => false,
-            Probe::Caller(lapses) => lapses <= now,
-        }
-    }
-
+    // Products of two u32 fit.
     fn has_failed_enough(&self, rules: &BreakerRules) -> bool {
         let (healthy, failed) = self.recent.counts();
         let all = healthy.saturating_add(failed);
-        let most = u64::from(all).saturating_mul(u64::from(rules.failures_per_million));
-        let ratio = all >= rules.minimum_attempts && u64::from(failed).saturating_mul(1_000_000) >= most;
+        let most = u64::from(all).wrapping_mul(u64::from(rules.failures_per_million));
+        let ratio = all >= rules.minimum_attempts && u64::from(failed).wrapping_mul(1_000_000) >= most;
         self.run >= rules.consecutive_failures || (failed > 0 && ratio)
     }
 
-    fn change(&mut self, to: Circuit, now: Millis) -> Change {
+    fn change(&mut self, to: Circuit, since: Millis) -> Change {
         let from = std::mem::replace(&mut self.circuit, to);
-        self.since = now;
+        self.since = since;
         self.run = 0;
-        self.probe = Probe::None;
+        self.probe_until = Millis::ZERO;
         self.recent = Recent::default();
         (from, to)
     }
-}
-
-/// Times 0.75 to 1.25, so that those who were turned away together do not come back together.
-fn varied(length: Millis, r32: u32) -> Millis {
-    let quarter = length.get() / 4;
-    let spread = u128::from(length.get()).wrapping_mul(u128::from(r32)) >> 33;
-    length.minus(Millis::new(quarter)).plus(Millis::new(u64::try_from(spread).unwrap_or(u64::MAX)))
 }

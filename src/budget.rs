@@ -25,12 +25,20 @@ pub struct BudgetRules {
 }
 
 impl BudgetRules {
-    /// From numbers of tokens; at most a million each, anything that is no number counts as 0.
+    /// From numbers of tokens, at most a million each; what is no number counts as 0. The capacity is at least one
+    /// token: with less no retry could ever start.
     pub fn new(capacity: f64, per_success: f64, per_second: f64) -> BudgetRules {
-        let [capacity, per_success, per_second] =
-            [capacity, per_success, per_second].map(|tokens| (tokens.clamp(0.0, 1e6) * TOKEN as f64) as u64);
-        BudgetRules { capacity, per_success, per_second }
+        BudgetRules {
+            capacity: billionths(capacity).max(TOKEN),
+            per_success: billionths(per_success),
+            per_second: billionths(per_second),
+        }
     }
+}
+
+#[inline(never)]
+fn billionths(tokens: f64) -> u64 {
+    (tokens.clamp(0.0, 1e6) * TOKEN as f64) as u64
 }
 
 /// One lane's retry budget; full at first.
@@ -63,7 +71,7 @@ impl RetryBudget {
         if lacks == 0 {
             return now;
         }
-        if rules.per_second == 0 || rules.capacity < TOKEN {
+        if rules.per_second == 0 {
             return Millis::MAX;
         }
         now.plus(Millis::new(lacks.saturating_mul(1000).div_ceil(rules.per_second)))
@@ -71,18 +79,13 @@ impl RetryBudget {
 
     /// Takes what a retry costs, or says that there is not enough.
     pub fn take(&mut self, rules: &BudgetRules, now: Millis) -> bool {
-        self.refill(rules, now);
+        self.spent = self.spent_at(rules, now);
+        self.at = self.at.max(now);
         let pays = rules.capacity.saturating_sub(self.spent) >= TOKEN;
         if pays {
             self.spent = self.spent.saturating_add(TOKEN);
         }
         pays
-    }
-
-    /// Takes it for a retry that is under way already; no more than there is.
-    pub fn charge(&mut self, rules: &BudgetRules, now: Millis) {
-        self.refill(rules, now);
-        self.spent = self.spent.saturating_add(TOKEN).min(rules.capacity);
     }
 
     /// Gives back what a retry cost that was not sent.
@@ -99,13 +102,10 @@ impl RetryBudget {
         rules.capacity.saturating_sub(self.spent_at(rules, now))
     }
 
+    /// In one copy: five ask.
+    #[inline(never)]
     fn spent_at(&self, rules: &BudgetRules, now: Millis) -> u64 {
         let passed = now.minus(self.at).get();
         self.spent.saturating_sub(passed.saturating_mul(rules.per_second) / 1000)
-    }
-
-    fn refill(&mut self, rules: &BudgetRules, now: Millis) {
-        self.spent = self.spent_at(rules, now);
-        self.at = self.at.max(now);
     }
 }

@@ -1,9 +1,11 @@
 //! What stands between a task that is due and its attempt, beyond its own deadline and the limits: one lane's breaker,
-//! retry budget and eye for storms, and the rules that all lanes share.
+//! ramp, retry budget and eye for storms, and the rules that all lanes share.
 #![forbid(unsafe_code)]
 
 use crate::breaker::{Breaker, BreakerRules, Change, Circuit, Heard};
 use crate::budget::{BudgetRules, RetryBudget};
+use crate::ramp::Ramp;
+use crate::rng::SplitMix64;
 use crate::storm::Storm;
 use crate::time::Millis;
 
@@ -12,6 +14,8 @@ use crate::time::Millis;
 pub struct Gates {
     /// `None`: there is no breaker.
     pub breaker: Option<BreakerRules>,
+    /// Once its breaker was open a lane comes back only as fast as goes well: see the module `ramp`.
+    pub ramp: bool,
     /// `None`: retries cost nothing.
     pub budget: Option<BudgetRules>,
     /// What a retry storm does.
@@ -32,19 +36,26 @@ pub enum OnStorm {
 
 /// What the gates of a lane hear of an attempt that has ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Ending {
+pub(crate) struct Ending {
     /// What the breaker hears.
     pub heard: Heard,
     /// The attempt was a success, which is more than a healthy answer.
     pub succeeded: bool,
-    /// A retry that was not sent in the end.
-    pub unsent_retry: bool,
+    /// It had paid for itself.
+    pub paid: bool,
+    /// It was not sent in the end.
+    pub unsent: bool,
+    /// The answer took more than half of the attempt's timeout.
+    pub slow: bool,
+    /// It was the first of a task, and failed.
+    pub first_failure: bool,
 }
 
 /// One lane's gates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaneGates {
     pub breaker: Breaker,
+    pub ramp: Ramp,
     budget: RetryBudget,
     storm: Storm,
 }
@@ -53,51 +64,25 @@ pub(crate) struct LaneGates {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
     Circuit(Change),
-    /// So many tasks came in for each success.
+    /// So many tasks failed for the first time for each success.
     Storm(u32),
 }
 
 impl LaneGates {
-    /// How many attempts of the queue may start, as far as the breaker has a say.
-    pub fn room(&self, rules: &Gates, now: Millis) -> u32 {
-        if rules.breaker.is_some() { self.breaker.room(now) } else { u32::MAX }
-    }
-
-    /// How many retries may start, as far as breaker and budget have a say. A probe is exempt from the budget.
+    /// How many retries may start, as far as breaker and budget have a say.
     pub fn retries(&self, rules: &Gates, now: Millis) -> u32 {
-        let room = self.room(rules, now);
-        match &rules.budget {
-            Some(budget) if !self.is_probing(now) => room.min(self.budget.whole(budget, now)),
-            _ => room,
-        }
-    }
-
-    /// Until when the breaker lets nothing through; [`Millis::ZERO`]: it does, or no clock decides it.
-    pub fn shut_until(&self, rules: &Gates, now: Millis) -> Millis {
-        if rules.breaker.is_some() { self.breaker.shut_until(now) } else { Millis::ZERO }
+        let room = self.breaker.room(now);
+        self.price(rules, now).map_or(room, |budget| room.min(self.budget.whole(budget, now)))
     }
 
     /// When the budget pays for a retry, if nothing succeeds before; `now`, or before it: it does.
     pub fn pays_at(&self, rules: &Gates, now: Millis) -> Millis {
-        match &rules.budget {
-            Some(budget) if !self.is_probing(now) => self.budget.pays_at(budget, now),
-            _ => Millis::ZERO,
-        }
+        self.price(rules, now).map_or(Millis::ZERO, |budget| self.budget.pays_at(budget, now))
     }
 
-    /// A retry takes its token, or there is none. Also says no word of the breaker, which was asked before.
-    pub fn pays(&mut self, rules: &Gates, now: Millis) -> bool {
-        match &rules.budget {
-            Some(budget) if !self.is_probing(now) => self.budget.take(budget, now),
-            _ => true,
-        }
-    }
-
-    /// A retry that a store has granted takes its token.
-    pub fn charge(&mut self, rules: &Gates, now: Millis) {
-        if let Some(budget) = rules.budget.as_ref().filter(|_| !self.is_probing(now)) {
-            self.budget.charge(budget, now);
-        }
+    /// A retry pays what it costs; whether it could. `None`: it costs nothing.
+    pub fn pay(&mut self, rules: &Gates, now: Millis) -> Option<bool> {
+        Some(self.budget.take(self.price(rules, now)?, now))
     }
 
     /// Tokens left; infinity where there is no budget.
@@ -105,48 +90,62 @@ impl LaneGates {
         rules.budget.as_ref().map_or(f64::INFINITY, |budget| self.budget.tokens(budget, now))
     }
 
-    /// Whether nothing would be forgotten with it.
+    /// Whether nothing that matters would be forgotten with it.
     pub fn is_quiet(&self, rules: &Gates, now: Millis) -> bool {
-        self.breaker.is_quiet() && rules.budget.as_ref().is_none_or(|budget| self.budget.is_full(budget, now))
+        rules.breaker.as_ref().is_none_or(|breaker| self.breaker.is_quiet(breaker, now))
+            && rules.budget.as_ref().is_none_or(|budget| self.budget.is_full(budget, now))
     }
 
-    /// Hears how an attempt ended.
+    /// How many attempts may run at a time. A probe is not kept back by attempts that hang since before.
+    pub fn limit(&self, now: Millis) -> u32 {
+        if self.breaker.circuit(now) == Circuit::Closed { self.ramp.limit() } else { u32::MAX }
+    }
+
+    /// Until when breaker or ramp let nothing start; in the past, or zero: they do.
+    pub fn shut_until(&self, now: Millis) -> Millis {
+        self.breaker.shut_until(now).max(self.ramp.shut_until())
+    }
+
+    /// Hears how an attempt ended; `most` may run at a time: how many tasks failed for the first time for each success, if that is a storm;
+    /// and what became of the breaker.
     pub fn hear(
         &mut self,
         rules: &Gates,
         now: Millis,
         ending: &Ending,
-        draw: impl FnOnce() -> u32,
-    ) -> Option<Change> {
+        most: u32,
+        rng: &mut SplitMix64,
+    ) -> (Option<u32>, Option<Change>) {
+        // Where the ramp sees to the load a retry that succeeds costs nothing: a crowd's backlog would wait for tokens.
+        if ending.paid && (ending.unsent || (ending.succeeded && self.ramp.is_on())) {
+            self.budget.give_back();
+        }
         if let Some(budget) = rules.budget.as_ref().filter(|_| ending.succeeded) {
             self.budget.replenish(budget);
         }
-        if ending.unsent_retry && !self.is_probing(now) {
-            self.budget.give_back();
+        let mut storm = None;
+        if rules.on_storm != OnStorm::Nothing && (ending.succeeded || ending.first_failure) {
+            storm = self.storm.hear(now, ending.succeeded);
         }
-        if ending.succeeded {
-            self.storm.succeeded(now);
+        let Some(breaker) = &rules.breaker else { return (storm, None) };
+        let recorded = self.breaker.record(breaker, now, ending.heard, rng);
+        let opens = storm.is_some() && rules.on_storm == OnStorm::Open;
+        let opened = if opens { self.breaker.open(breaker, now, rng) } else { None };
+        if ending.unsent && ending.heard.by_queue {
+            self.ramp.take_back();
         }
-        self.breaker.record(rules.breaker.as_ref()?, now, ending.heard, draw)
+        if let Some(healthy) = ending.heard.healthy {
+            self.ramp.hear(now, most, healthy, ending.slow, ending.heard.by_queue);
+        }
+        let change = recorded.or(opened);
+        if rules.ramp && matches!(change, Some((_, Circuit::Open))) {
+            self.ramp.begin(now);
+        }
+        (storm, change)
     }
 
-    /// A task came in: how many did for each success, if that is a storm; and the breaker that it opened.
-    pub fn queued(
-        &mut self,
-        rules: &Gates,
-        now: Millis,
-        draw: impl FnOnce() -> u32,
-    ) -> (Option<u32>, Option<Change>) {
-        if rules.on_storm == OnStorm::Nothing {
-            return (None, None);
-        }
-        let storm = self.storm.queued(now);
-        let breaker = rules.breaker.as_ref().filter(|_| storm.is_some() && rules.on_storm == OnStorm::Open);
-        let opened = breaker.and_then(|breaker| self.breaker.open(breaker, now, draw()));
-        (storm, opened)
-    }
-
-    fn is_probing(&self, now: Millis) -> bool {
-        self.breaker.circuit(now) == Circuit::HalfOpen
+    /// What a retry costs; nothing while the breaker is half-open: a probe that had to pay could leave it so for ever.
+    fn price<'rules>(&self, rules: &'rules Gates, now: Millis) -> Option<&'rules BudgetRules> {
+        rules.budget.as_ref().filter(|_| self.breaker.circuit(now) != Circuit::HalfOpen)
     }
 }

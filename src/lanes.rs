@@ -5,11 +5,10 @@
 //! turns. A hold is watched by the clock only while it keeps something back.
 #![forbid(unsafe_code)]
 
-use std::collections::VecDeque;
-
 use crate::agenda::Agenda;
 use crate::fifo::{Fifo, Links};
-use crate::gates::{Gates, LaneGates, Notice};
+use crate::gates::{Ending, Gates, LaneGates, Notice};
+use crate::rng::SplitMix64;
 use crate::slots::Slots;
 use crate::time::Millis;
 
@@ -70,17 +69,18 @@ impl Lane {
     }
 
     /// How many more attempts of the queue may start, as far as the lane has a say.
-    pub fn room(&self, rules: &Gates, now: Millis, limit: u32) -> u32 {
-        if self.paused || self.held_until > now {
+    pub fn room(&self, now: Millis, limit: u32) -> u32 {
+        if self.paused || self.held_until > now || self.gates.ramp.shut_until() > now {
             return 0;
         }
-        let limit = if self.probing { limit.min(1) } else { limit };
-        limit.saturating_sub(self.in_flight).min(self.gates.room(rules, now))
+        let limit = if self.probing { 1 } else { limit.min(self.gates.limit(now)) };
+        limit.saturating_sub(self.in_flight).min(self.gates.breaker.room(now))
     }
 
-    /// Until when its hold or its breaker lets nothing start; in the past, or zero: they do.
-    pub fn shut_until(&self, rules: &Gates, now: Millis) -> Millis {
-        self.held_until.max(self.gates.shut_until(rules, now))
+    /// Until when its hold, its breaker or its ramp lets nothing start; in the past, or zero: they do.
+    #[inline(never)]
+    pub fn shut_until(&self, now: Millis) -> Millis {
+        self.held_until.max(self.gates.shut_until(now))
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct Lanes {
     holds: Agenda,
     pub rules: Gates,
     /// What the host has not been told yet, by the index of the lane.
-    pub notices: VecDeque<(u32, Notice)>,
+    pub notices: Vec<(u32, Notice)>,
 }
 
 impl Lanes {
@@ -107,7 +107,7 @@ impl Lanes {
             links: Links::default(),
             holds: Agenda::default(),
             rules: Gates::default(),
-            notices: VecDeque::new(),
+            notices: Vec::new(),
         }
     }
 
@@ -131,7 +131,7 @@ impl Lanes {
         self.look(index, now);
         let Some(lane) = self.slots.at_mut(index) else { return };
         let front = lane.ready.front().map(|(priority, _)| priority);
-        let wanted = front.filter(|_| lane.room(&self.rules, now, self.limit) > 0);
+        let wanted = front.filter(|_| lane.room(now, self.limit) > 0);
         if wanted != lane.in_line_at {
             if let Some(priority) = lane.in_line_at {
                 self.line.remove(&mut self.links, index, priority);
@@ -141,7 +141,7 @@ impl Lanes {
             }
             lane.in_line_at = wanted;
         }
-        let shut_until = lane.shut_until(&self.rules, now);
+        let shut_until = lane.shut_until(now);
         if front.is_some() && shut_until > now {
             if !self.holds.contains(index) || self.holds.due_of(index) != shut_until {
                 self.holds.push(index, shut_until);
@@ -156,7 +156,20 @@ impl Lanes {
         if let Some(lane) = self.slots.at_mut(index)
             && let Some(change) = lane.gates.breaker.look(now)
         {
-            self.notices.push_back((index, Notice::Circuit(change)));
+            self.notices.push((index, Notice::Circuit(change)));
+        }
+    }
+
+    /// The gates of a lane hear how an attempt ended; [`Lanes::refresh`] must follow.
+    pub fn hear(&mut self, index: u32, now: Millis, ending: &Ending, rng: &mut SplitMix64) {
+        self.look(index, now);
+        let Some(lane) = self.slots.at_mut(index) else { return };
+        let (storm, change) = lane.gates.hear(&self.rules, now, ending, self.limit, rng);
+        if let Some(tasks) = storm {
+            self.notices.push((index, Notice::Storm(tasks)));
+        }
+        if let Some(change) = change {
+            self.notices.push((index, Notice::Circuit(change)));
         }
     }
 

@@ -84,6 +84,7 @@ mod lanes;
 mod orders;
 pub mod policy;
 pub mod queue;
+mod ramp;
 pub mod ratelimit;
 mod recent;
 pub mod retry_after;

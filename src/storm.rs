@@ -1,4 +1,4 @@
-//! Sees a retry storm: far more tasks come in than succeed.
+//! Sees a retry storm: far more tasks begin with a failure than succeed.
 //!
 //! One call that fails is news of a call. Twenty in ten seconds with hardly a success among them are a client that
 //! keeps asking a server which cannot answer, whatever each of them waits for.
@@ -17,27 +17,59 @@ pub const TASKS_PER_SUCCESS: u32 = 10;
 /// What one lane's tasks came to lately.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Storm {
-    /// Tasks that came in, and successes.
+    /// Successes, and tasks whose first attempt failed.
     recent: Recent,
     /// Told of; not again before a window has passed.
     quiet_until: Millis,
 }
 
 impl Storm {
-    /// A task came in. How many there were for each success, if that is a storm nobody was told of lately.
-    pub fn queued(&mut self, now: Millis) -> Option<u32> {
-        self.recent.add(WINDOW, now, true);
-        let (queued, succeeded) = self.recent.counts();
-        let ratio = queued.checked_div(succeeded.max(1)).unwrap_or(0);
-        let is_storm = queued >= FEWEST && ratio > TASKS_PER_SUCCESS && self.quiet_until <= now;
+    /// The first attempt of a task failed, or any succeeded. How many failed so for each success, if that is a storm
+    /// nobody was told of lately.
+    pub fn hear(&mut self, now: Millis, succeeded: bool) -> Option<u32> {
+        self.recent.add(WINDOW, now, succeeded);
+        let (successes, failed) = self.recent.counts();
+        let ratio = failed.checked_div(successes.max(1)).unwrap_or(0);
+        let is_storm = failed >= FEWEST && ratio > TASKS_PER_SUCCESS && self.quiet_until <= now;
         is_storm.then(|| {
             self.quiet_until = now.plus(WINDOW);
             ratio
         })
     }
+}
 
-    /// Something succeeded.
-    pub fn succeeded(&mut self, now: Millis) {
-        self.recent.add(WINDOW, now, false);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What it says to so many successes, then so many failures, at one moment.
+    fn told(successes: u32, failures: u32) -> Vec<u32> {
+        let mut storm = Storm::default();
+        let ends = std::iter::repeat_n(true, successes as usize)
+            .chain(std::iter::repeat_n(false, failures as usize));
+        ends.filter_map(|succeeded| storm.hear(Millis::new(5), succeeded)).collect()
+    }
+
+    #[test]
+    fn twenty_failures_and_more_than_ten_for_each_success_are_a_storm_and_fewer_are_none() {
+        let rows = [
+            (0, 19, vec![]),
+            (0, 20, vec![20]),
+            (1, 20, vec![20]),
+            (2, 21, vec![]),
+            (2, 22, vec![11]),
+            (9, 98, vec![]),
+            (9, 99, vec![11]),
+        ];
+        for (successes, failures, expected) in rows {
+            assert_eq!(told(successes, failures), expected, "{failures} failures, {successes} successes");
+        }
+    }
+
+    #[test]
+    fn it_is_told_once_in_ten_seconds() {
+        let mut storm = Storm::default();
+        let mut tell = |at: u64| (0..30).filter_map(|_| storm.hear(Millis::new(at), false)).count();
+        assert_eq!([0, 9999, 10_000, 15_000, 20_000].map(&mut tell), [1, 0, 1, 0, 1]);
     }
 }

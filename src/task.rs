@@ -45,8 +45,8 @@ impl Flags {
     /// It is a store's, and here for one attempt only.
     pub(crate) const LEASED: Flags = Flags(64);
 
-    /// It waits for the retry budget.
-    pub(crate) const PUT_OFF: Flags = Flags(128);
+    /// While it waits: for the retry budget. While an attempt runs: it has paid for it.
+    pub(crate) const BUDGET: Flags = Flags(128);
 
     /// Neither of `other` any more.
     pub(crate) const fn without(self, other: Flags) -> Flags {
@@ -129,6 +129,13 @@ impl Outcome {
             7 => Outcome::RedirectRefused,
             _ => Outcome::NetworkError,
         }
+    }
+}
+
+impl Outcome {
+    /// Whether the server saw nothing of it, as far as is known.
+    pub(crate) const fn is_unsent(self) -> bool {
+        matches!(self, Outcome::Offline | Outcome::CredentialsFailed | Outcome::Vetoed | Outcome::Released)
     }
 }
 
@@ -247,7 +254,7 @@ mod tests {
     fn the_hosts_flags_and_the_queues_notes_share_a_byte_and_nothing_else() {
         let host = Flags::from_bits(u32::MAX);
         for note in
-            [Flags::PHASED, Flags::UNAUTHORIZED, Flags::CANCEL_REQUESTED, Flags::LEASED, Flags::PUT_OFF]
+            [Flags::PHASED, Flags::UNAUTHORIZED, Flags::CANCEL_REQUESTED, Flags::LEASED, Flags::BUDGET]
         {
             assert!(!host.contains(note), "a host cannot set {note:?}");
         }

@@ -68,7 +68,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The queue's time at wall-clock time `now`; remembers it.
+    /// The queue's time at wall-clock time `now`; remembers it. In one copy: every call of a queue begins with it.
+    #[inline(never)]
     pub fn advance(&mut self, now: Millis) -> Millis {
         let time = now.plus(self.shift);
         if time.plus(WOBBLE) < self.latest {
@@ -89,6 +90,7 @@ impl Timeline {
     }
 
     /// An instant of the queue as a wall-clock instant; never stays never.
+    #[inline(never)]
     pub fn outward(&self, at: Millis) -> Millis {
         if at == Millis::MAX { at } else { at.minus(self.shift) }
     }

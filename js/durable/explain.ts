@@ -71,10 +71,10 @@ function laneStanding(record: StoredTask, { runner }: Durable, now: number): Sta
 function shutBy({ core }: Durable['runner'], handle: number, now: number): Standing {
   const until = core.shutUntil(handle, now)
   const [, , , , rows] = core.stats() as readonly [number, number, number | null, number, readonly LaneRow[]]
-  const circuit = rows.find(([lane]) => lane === handle)?.[4] ?? CIRCUIT.closed
+  const [, , , , circuit, tokens] = rows.find(([lane]) => lane === handle) ?? [0, 0, 0, null, CIRCUIT.closed, 1]
   if (circuit === CIRCUIT.halfOpen) return at('circuit-probing')
   if (circuit !== CIRCUIT.closed) return at('circuit-open', until)
-  return until > now ? at('retry-budget', until) : at('lane-limit')
+  return until > now ? at(tokens < 1 ? 'retry-budget' : 'ramp', until) : at('lane-limit')
 }
 
 function textOf(standing: Standing, record: StoredTask, durable: Durable): string {

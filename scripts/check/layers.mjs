@@ -11,7 +11,7 @@ const layers = (...lines) => lines.map((line) => line.split(' '))
 const rustLayers = layers(
   'time rng error recent',
   'policy http_date retry_after structured ratelimit slots curve json url',
-  'breaker budget storm',
+  'breaker budget storm ramp',
   'backoff classify gates agenda key headers url_secrets fifo task duration',
   'lanes orders schedule',
   'queue',

@@ -4,7 +4,10 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use redrive::gates::Gates;
+
 use crate::event::{Bounds, Spec};
+use crate::gates::LaneGates;
 
 /// Never.
 pub const NEVER: u64 = 1 << 53;
@@ -173,6 +176,8 @@ pub struct Task {
     pub leased: bool,
     /// Its position in the window of spread waits, as far as a store has told it.
     pub phase: Option<u32>,
+    /// Whether its attempt has paid for itself.
+    pub paid: bool,
     /// Where it is.
     pub place: Place,
 }
@@ -198,6 +203,8 @@ pub struct Lane {
     pub depth: u32,
     /// Leased tasks.
     pub leased: u32,
+    /// Its gates.
+    pub gates: LaneGates,
 }
 
 /// Everything known of a queue.
@@ -238,12 +245,12 @@ pub struct Book {
 
 impl Book {
     /// What is known of an empty queue.
-    pub fn new(bounds: Bounds, policies: &[Spec], lanes: Vec<u32>, orders: usize) -> Book {
+    pub fn new(bounds: Bounds, policies: &[Spec], lanes: Vec<u32>, orders: usize, rules: Gates) -> Book {
         Book {
             bounds,
             line: Line::default(),
             promises: policies.iter().map(Promise::new).collect(),
-            lanes: lanes.into_iter().map(|handle| Lane { handle, ..Lane::default() }).collect(),
+            lanes: lanes.into_iter().map(|handle| Lane::new(handle, rules)).collect(),
             orders: vec![VecDeque::new(); orders],
             tasks: Vec::new(),
             ids: HashMap::new(),
@@ -379,13 +386,5 @@ impl Book {
         }
         let most = if lane.probing { self.bounds.per_lane.min(1) } else { self.bounds.per_lane };
         most.saturating_sub(lane.in_flight)
-    }
-
-    /// Whether a task could surely start now.
-    pub fn could_start(&self, task: &Task) -> bool {
-        task.place == Place::Waiting
-            && self.leads(task)
-            && sum(self.ready_at(task), if task.vague { MOST_SPREAD } else { 0 }) <= self.line.now
-            && self.lets_start(task.lane)
     }
 }

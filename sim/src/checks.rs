@@ -1,5 +1,6 @@
 //! What must hold of every start, every end, after every poll and after every event.
 
+use redrive::breaker::Circuit;
 use redrive::task::Reason;
 use redrive::time::Millis;
 
@@ -70,12 +71,38 @@ pub fn start(book: &mut Book, slot: u32) -> Checked {
         "S7",
         "slot {slot} started beside another probe of its lane"
     );
+    may_pass(book, task)?;
     let above = |other: &&crate::book::Task| {
-        other.priority > task.priority && book.could_start(other) && book.deadline(other, true) > now
+        // Put off, perhaps, in this very poll: the queue is asked when that is over.
+        let asked = other.attempts > 0 && book.lanes[other.lane].gates.rules.budget.is_some();
+        !asked
+            && other.priority > task.priority
+            && book.could_start(other)
+            && book.deadline(other, true) > now
     };
     let more_urgent = book.tasks.iter().find(above).map(|other| other.slot);
     ensure!(more_urgent.is_none(), "PRIO", "slot {slot} started, though {more_urgent:?} is more urgent");
+    let gates = &mut book.lanes[book.tasks[at].lane].gates;
+    book.tasks[at].paid = book.tasks[at].attempts > 0 && gates.pay(now);
     book.start(at);
+    Ok(())
+}
+
+/// Breaker and budget: may an attempt of this task start?
+fn may_pass(book: &Book, task: &crate::book::Task) -> Checked {
+    let (now, slot, lane) = (book.line.now, task.slot, &book.lanes[task.lane]);
+    let gates = &lane.gates;
+    let open = gates.circuit == Circuit::Open || gates.told == Circuit::Open;
+    ensure!(!open, "S8", "slot {slot} started with the breaker open");
+    if gates.circuit == Circuit::HalfOpen {
+        ensure!(gates.lapses <= now, "S8", "slot {slot} started beside a caller's probe");
+        let probe = |other: &&crate::book::Task| {
+            other.lane == task.lane && other.place == Place::InFlight && other.started >= gates.surely_since()
+        };
+        let probes = book.tasks.iter().filter(probe).count();
+        ensure!(probes == 0 || gates.mixed, "S8", "slot {slot} started beside {probes} probes");
+    }
+    ensure!(task.attempts == 0 || !gates.is_broke(now), "L6", "slot {slot} started without a token");
     Ok(())
 }
 
@@ -99,6 +126,15 @@ pub fn end(book: &mut Book, slot: u32, reason: Reason) -> Checked {
 
 /// After a whole poll: what could start has started, what is too late has ended.
 pub fn after_poll(book: &Book) -> Checked {
+    for lane in &book.lanes {
+        ensure!(
+            lane.gates.is_told(),
+            "S8",
+            "the breaker is {:?}, told was {:?}",
+            lane.gates.circuit,
+            lane.gates.told
+        );
+    }
     for task in &book.tasks {
         let slot = task.slot;
         if matches!(task.place, Place::InFlight | Place::Started) {
@@ -196,7 +232,9 @@ fn handles<C: Core>(book: &Book, core: &mut C, turn: usize) -> Checked {
         let waits = task.place == Place::Waiting && book.leads(task);
         let due = waits.then(|| book.line.outward(book.ready_at(task)));
         let said = core.due_at(slot).map(Millis::get);
-        let agrees = if task.vague { waits == said.is_some() && said >= due } else { said == due };
+        // Where its breaker is not closed, that may say more.
+        let vague = task.vague || book.lanes[task.lane].gates.circuit != Circuit::Closed;
+        let agrees = if vague { waits == said.is_some() && said >= due } else { said == due };
         ensure!(agrees, "S9", "slot {slot} is due at {said:?}, not at {due:?}");
         ensure!(core.standing(slot).is_some(), "S5", "slot {slot} stands nowhere");
     }
@@ -223,9 +261,13 @@ fn wake<C: Core>(book: &Book, core: &mut C) -> Checked {
             next = next.min(book.deadline(task, false).max(now));
             let lane = &book.lanes[task.lane];
             let held = lane.held_until > now;
+            let shuts_alone = lane.gates.circuit == Circuit::Closed;
             let waits = task.place == Place::Waiting && book.leads(task);
-            if waits && (book.could_start(task) || (held && book.lets_start(task.lane))) {
+            if waits && (book.could_start(task) || (held && shuts_alone && book.lets_start(task.lane))) {
                 next = next.min(book.ready_at(task).max(now));
+            }
+            if let Some(opens) = lane.gates.opens(now).filter(|_| waits && book.lets_start(task.lane)) {
+                next = next.min(book.ready_at(task).max(opens).max(now));
             }
         }
     }

@@ -111,13 +111,24 @@ impl<C: Core> Driver<C> {
         let lane = &self.book.lanes[at];
         let idle =
             lane.depth == 0 && lane.leased == 0 && !lane.paused && lane.held_until <= self.book.line.now;
+        let rules = lane.gates.rules;
         let dropped = self.core.drop_lane(lane.handle);
         self.tape.call("dropLane", &[f64::from(lane.handle)], &[f64::from(u8::from(dropped))]);
-        ensure!(dropped == idle, "S5", "lane {} was forgotten: {dropped}, idle: {idle}", lane.handle);
+        // What its gates remember may keep it.
+        let gated = lane.gates.rules != redrive::gates::Gates::default();
+        let open =
+            lane.gates.circuit == redrive::breaker::Circuit::Open && self.book.line.now < lane.gates.ends.0;
+        ensure!(!dropped || !open, "S8", "lane {} was forgotten with its breaker open", lane.handle);
+        ensure!(
+            dropped == idle || (gated && idle),
+            "S5",
+            "lane {} was forgotten: {dropped}, idle: {idle}",
+            lane.handle
+        );
         if dropped {
             let handle = self.core.open_lane();
             self.tape.call("lane", &[], &[f64::from(handle)]);
-            self.book.lanes[at] = crate::book::Lane { handle, ..Default::default() };
+            self.book.lanes[at] = crate::book::Lane::new(handle, rules);
         }
         Ok(())
     }

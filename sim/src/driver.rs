@@ -1,5 +1,7 @@
 //! Runs one world: turns its events into calls, and hands what comes out to the checks.
 
+use redrive::breaker::Circuit;
+use redrive::gates::{Gates, OnStorm};
 use redrive::policy::Policy;
 use redrive::queue::{Action, Admission, BATCH, Ended, Limits, Verdict};
 use redrive::slots::NONE;
@@ -9,41 +11,14 @@ use redrive::time::Millis;
 use crate::book::{Book, NEVER, Place, Task, Violation, sum};
 use crate::ensure;
 use crate::event::{Answer, Arrival, Event, Scenario};
+use crate::gates::GateSpec;
 use crate::port::Core;
 use crate::tape::{self, Tape};
+pub use crate::totals::Totals;
 use crate::{checks, verdicts};
 
 /// The wall clock is not set beyond this: far enough, and sums with it stay exact.
 const LAST_CLOCK: u64 = 1 << 47;
-
-/// What a run added up to.
-#[derive(Clone, Debug, Default)]
-pub struct Totals {
-    /// Events taken.
-    pub events: u64,
-    /// Tasks accepted.
-    pub tasks: u64,
-    /// Tasks leased by a store.
-    pub leases: u64,
-    /// Tasks refused because the queue was full.
-    pub refused: u64,
-    /// Attempts of the queue.
-    pub starts: u64,
-    /// Ends, by what the boundary calls them: 0 succeeded, 2 cancelled, 16 + reason.
-    pub ends: [u64; 32],
-}
-
-impl Totals {
-    /// Adds another run.
-    pub fn add(&mut self, more: &Totals) {
-        self.events += more.events;
-        self.tasks += more.tasks;
-        self.leases += more.leases;
-        self.refused += more.refused;
-        self.starts += more.starts;
-        self.ends.iter_mut().zip(more.ends).for_each(|(sum, count)| *sum += count);
-    }
-}
 
 /// A world in progress.
 pub struct Driver<C> {
@@ -72,6 +47,11 @@ impl<C: Core> Driver<C> {
         // A seed crosses as its two halves: a number holds only 53 bits.
         let halves = [(world.seed >> 32) as f64, (world.seed & 0xFFFF_FFFF) as f64];
         tape.call("new", &[&numbers[..], &[bounds.capacity_bytes as f64], &halves].concat(), &[]);
+        let rules = world.gates.as_ref().map_or_else(Gates::default, GateSpec::gates);
+        if let Some(spec) = &world.gates {
+            core.set_gates(rules);
+            tape.call("gates", &spec.row(), &[]);
+        }
         let mut handles = Vec::new();
         for spec in &world.policies {
             handles.push(keep(&mut core, &mut tape, &spec.row()));
@@ -80,7 +60,7 @@ impl<C: Core> Driver<C> {
         let orders: Vec<u32> = (0..world.orders.max(1)).map(|_| core.open_order()).collect();
         lanes.iter().for_each(|lane| tape.call("lane", &[], &[f64::from(*lane)]));
         orders.iter().for_each(|order| tape.call("openOrder", &[], &[f64::from(*order)]));
-        let book = Book::new(bounds, &world.policies, lanes, orders.len());
+        let book = Book::new(bounds, &world.policies, lanes, orders.len(), rules);
         let totals = Totals::default();
         let wall = world.clock;
         Driver { core, book, tape, totals, wall, handles, orders, actions: Vec::new(), checked, turn: 0 }
@@ -112,6 +92,8 @@ impl<C: Core> Driver<C> {
             Event::Renew(policy) => self.renew(*policy),
             Event::Adopt(adoption) => self.adopt(adoption)?,
             Event::Hold { lane, ms } => self.hold(*lane, *ms),
+            Event::Hear { lane, ago, kind } => self.hear(*lane, *ago, *kind)?,
+            Event::Ask { lane } => self.ask(*lane)?,
         }
         self.note_standing();
         if self.checked {
@@ -129,7 +111,8 @@ impl<C: Core> Driver<C> {
         let book = &self.book;
         let last = book.tasks.iter().map(|task| sum(book.ready_at(task), if task.vague { 5000 } else { 0 }));
         let last = last.max().unwrap_or(0).max(book.line.now);
-        let mut rounds = 64 + 20 * book.tasks.len();
+        let gated = book.lanes.iter().any(|lane| lane.gates.rules != Gates::default());
+        let mut rounds = 64 + if gated { 400 } else { 20 } * book.tasks.len();
         let delivered =
             Answer { outcome: 0, status: 200, server: None, limit: None, unusable: false, took: Some(1) };
         while !self.book.tasks.is_empty() {
@@ -146,7 +129,7 @@ impl<C: Core> Driver<C> {
             }
         }
         let now = self.book.line.now;
-        ensure!(now <= last, "L1", "the last task ended {} ms late", now - last);
+        ensure!(now <= last || gated, "L1", "the last task ended {} ms late", now.saturating_sub(last));
         Ok(())
     }
 
@@ -219,6 +202,7 @@ impl<C: Core> Driver<C> {
             cancelled: false,
             leased: false,
             phase: None,
+            paid: false,
             place: if admission.started { Place::Started } else { Place::Waiting },
         };
         self.book.add(task);
@@ -276,6 +260,7 @@ impl<C: Core> Driver<C> {
             duration: answer.took.map(Millis::new),
         };
         let lane = self.core.lane_of(slot).unwrap_or(NONE);
+        let ends = self.about_to_end(slot)?;
         let (verdict, carry) = self.core.settle_and_carry(now, slot, &ended);
         let numbers = [
             tape::instant(now),
@@ -292,6 +277,9 @@ impl<C: Core> Driver<C> {
         if !matches!(verdict, Verdict::Retry { .. } | Verdict::Parked | Verdict::Stale) {
             self.totals.ends[answers[0] as usize] += 1;
         }
+        if let Some(ends) = ends {
+            self.has_ended(ends, answer, verdict)?;
+        }
         let runs = |task: &Task| matches!(task.place, Place::InFlight | Place::Started);
         match self.book.find(slot).filter(|at| runs(&self.book.tasks[*at])) {
             Some(at) => verdicts::settled(&mut self.book, at, answer, (verdict, carry)),
@@ -304,6 +292,8 @@ impl<C: Core> Driver<C> {
     }
 
     fn poll(&mut self) -> Result<(), Violation> {
+        self.now();
+        self.look()?;
         let mut polls = 0;
         loop {
             let now = self.now();
@@ -322,8 +312,13 @@ impl<C: Core> Driver<C> {
                         self.totals.ends[16 + reason.code() as usize] += 1;
                         checks::end(&mut self.book, slot, reason)?;
                     }
-                    Action::Circuit(..) | Action::Storm(..) => {
-                        ensure!(false, "S8", "{action:?} of a queue without gates");
+                    Action::Circuit(lane, change) => {
+                        self.totals.openings += u64::from(change.1 == Circuit::Open);
+                        self.gates_of(lane)?.tell(change)?;
+                    }
+                    Action::Storm(lane, _) => {
+                        let on_storm = self.gates_of(lane)?.rules.on_storm;
+                        ensure!(on_storm == OnStorm::Tell, "S8", "{action:?} of a queue that does not look");
                     }
                 }
             }
@@ -335,6 +330,7 @@ impl<C: Core> Driver<C> {
                 break;
             }
         }
+        self.note_put_off()?;
         if self.checked { checks::after_poll(&self.book) } else { Ok(()) }
     }
 

@@ -21,6 +21,9 @@ pub struct Scenario {
     pub policies: Vec<Spec>,
     /// What the wall clock says at first, in epoch ms.
     pub clock: u64,
+    /// What stands between due tasks and their attempts.
+    #[serde(default)]
+    pub gates: Option<crate::gates::GateSpec>,
     /// What happens, in order.
     pub events: Vec<Event>,
 }
@@ -97,6 +100,10 @@ pub enum Event {
     Adopt(Adoption),
     /// A lane is held for what was learned elsewhere.
     Hold { lane: u8, ms: u64 },
+    /// A caller's own attempt that makes no task ends; it began so long ago. 0 a success, 1 healthy, 2 a failure.
+    Hear { lane: u8, ago: u64, kind: u8 },
+    /// A caller asks whether its own attempt may start.
+    Ask { lane: u8 },
 }
 
 /// A task on lease.

@@ -1,5 +1,7 @@
 //! Tasks that a store leases, and what is asked before it is asked for them: in calls, and on the books.
 
+use redrive::breaker::Circuit;
+use redrive::gates::Gates;
 use redrive::queue::{Carry, Past};
 use redrive::slots::NONE;
 use redrive::time::Millis;
@@ -14,6 +16,7 @@ use crate::tape;
 impl<C: Core> Driver<C> {
     pub(crate) fn adopt(&mut self, adoption: &Adoption) -> Result<(), Violation> {
         let now = self.now();
+        self.look()?;
         let arrival = &adoption.task;
         let admission = self.admission(arrival);
         let &Adoption { attempts, refunds, phase, marks, .. } = adoption;
@@ -75,6 +78,7 @@ impl<C: Core> Driver<C> {
             cancelled: false,
             leased: true,
             phase,
+            paid: false,
             place: Place::Started,
         };
         self.book.add(task);
@@ -82,6 +86,10 @@ impl<C: Core> Driver<C> {
             return self.settle(slot, answer);
         }
         if let Some(at) = self.book.find(slot) {
+            let (lane, now) = (self.book.tasks[at].lane, self.book.line.now);
+            let gates = &mut self.book.lanes[lane].gates;
+            (gates.mixed, gates.lapses) = (true, 0);
+            self.book.tasks[at].paid = attempts > 1 && gates.pay(now);
             self.book.run(at);
         }
         Ok(())
@@ -105,6 +113,8 @@ impl<C: Core> Driver<C> {
         let room = self.core.room(Millis::new(self.wall), handle);
         self.tape.call("room", &[self.wall as f64, f64::from(handle)], &[f64::from(room)]);
         let vacancies = self.core.vacancies();
+        let until = self.core.shut_until(Millis::new(self.wall), handle).map_or(0.0, tape::instant);
+        self.tape.call("shutUntil", &[f64::from(handle), self.wall as f64], &[until]);
         self.tape.call("vacancies", &[], &[f64::from(vacancies)]);
     }
 
@@ -114,7 +124,17 @@ impl<C: Core> Driver<C> {
         for at in 0..self.book.lanes.len() {
             let said = self.core.room(Millis::new(self.wall), self.book.lanes[at].handle);
             let room = self.book.room(at, now);
-            compare("a lane", said, room)?;
+            let gates = &self.book.lanes[at].gates;
+            if gates.rules == Gates::default() {
+                compare("a lane", said, room)?;
+                continue;
+            }
+            // Whose time may be up asks for one, and that is free.
+            let free = gates.circuit == Circuit::Open && now >= gates.ends.0;
+            let tokens = if free { u32::MAX } else { gates.tokens(now) };
+            let most = room.min(gates.room(now));
+            ensure!(said <= most, "S8", "a lane has room for {said}, its gates for {most}");
+            ensure!(said <= tokens, "L6", "a lane has room for {said}, and {tokens} tokens");
         }
         compare("the queue", self.core.vacancies(), self.book.vacancies())
     }

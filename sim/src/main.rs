@@ -133,12 +133,14 @@ fn summary(totals: &Totals) -> String {
     let ends = totals.ends.iter().enumerate().filter(|(_, count)| **count > 0);
     let ends: Vec<String> = ends.map(|(code, count)| format!("{} {count}", reason(code as u32))).collect();
     format!(
-        "{} events, {} tasks ({} more refused), {} leases, {} starts; ends: {}",
+        "{} events, {} tasks ({} more refused), {} leases, {} starts, {} breakers opened, {} retries put off; ends: {}",
         totals.events,
         totals.tasks,
         totals.refused,
         totals.leases,
         totals.starts,
+        totals.openings,
+        totals.put_off,
         ends.join(", ")
     )
 }

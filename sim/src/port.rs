@@ -1,5 +1,7 @@
 //! The core behind a trait, so that the same worlds can be run on cores that are wrong on purpose.
 
+use redrive::breaker::Circuit;
+use redrive::gates::Gates;
 use redrive::policy::Policy;
 use redrive::queue::{
     Action, Admission, Cancelled, Carry, Ended, Limits, Past, Queue, Standing, Stats, Verdict,
@@ -47,6 +49,16 @@ port! {
     fn room(&mut self, now: Millis, lane: u32) -> u32;
     /// How many more over all lanes.
     fn vacancies(&mut self) -> u32;
+    /// Sets the gates.
+    fn set_gates(&mut self, gates: Gates);
+    /// The state of a lane's breaker.
+    fn circuit(&mut self, lane: u32, now: Millis) -> Circuit;
+    /// Whether a caller's own attempt may start.
+    fn admits(&mut self, now: Millis, lane: u32) -> bool;
+    /// Hears of a caller's own attempt.
+    fn hear(&mut self, now: Millis, lane: u32, began: Millis, healthy: Option<bool>, succeeded: bool, slow: bool);
+    /// Until when a store need not be asked.
+    fn shut_until(&mut self, now: Millis, lane: u32) -> Option<Millis>;
     /// Holds a lane.
     fn hold(&mut self, now: Millis, lane: u32, wait: Millis);
     /// Says what to do.

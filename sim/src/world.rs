@@ -5,6 +5,7 @@
 //! bring about a storm, and a storm is what a retry queue is for.
 
 use crate::event::{Adoption, Answer, Arrival, Bounds, Event, Scenario};
+use crate::gates::GateSpec;
 use crate::policies::{Dice, policy};
 
 /// How a lane's server behaves for a while.
@@ -45,8 +46,19 @@ pub fn world(seed: u64, events: usize) -> Scenario {
     let policies = (0..dice.within(1, 6)).map(|_| policy(&mut dice)).collect();
     // Mostly our time, sometimes a clock that was never set.
     let clock = dice.pick(&[1_700_000_000_000, 1_700_000_000_000, 1_900_000_000_123, 0, 5]);
-    let mut world =
-        Scenario { seed: dice.bits(), limits, lanes, orders: 3, policies, clock, events: Vec::new() };
+    let mut world = Scenario {
+        seed: dice.bits(),
+        limits,
+        lanes,
+        orders: 3,
+        policies,
+        clock,
+        gates: None,
+        events: Vec::new(),
+    };
+    // Dice of their own: worlds without gates stay as they are.
+    let mut more = Dice::new(seed ^ 0x6A7E_5000_0000_0006);
+    world.gates = seed.is_multiple_of(2).then(|| GateSpec::draw(&mut more));
     let mut moods = [Mood::Well; 8];
     let mut weather = ORDINARY;
     for turn in 0..events {
@@ -58,8 +70,25 @@ pub fn world(seed: u64, events: usize) -> Scenario {
             moods[dice.below(8) as usize] = dice.pick(&all);
         }
         world.events.push(event(&mut dice, &weather, &moods, lanes, capacity));
+        if world.gates.is_some() && more.chance(15) {
+            world.events.push(gate_event(&mut more, &moods, lanes));
+        }
     }
     world
+}
+
+/// What callers do whose calls make no task.
+fn gate_event(dice: &mut Dice, moods: &[Mood; 8], lanes: u8) -> Event {
+    let lane = dice.below(u64::from(lanes)) as u8;
+    if dice.chance(20) {
+        return Event::Ask { lane };
+    }
+    let kind = match moods[usize::from(lane)] {
+        Mood::Well => dice.pick(&[0, 0, 0, 1]),
+        Mood::Failing | Mood::Limiting | Mood::Silent => dice.pick(&[2, 2, 2, 0]),
+        Mood::Refusing | Mood::Lying => dice.pick(&[0, 1, 2]),
+    };
+    Event::Hear { lane, ago: if dice.chance(30) { dice.duration(20_000) } else { 0 }, kind }
 }
 
 fn event(dice: &mut Dice, weather: &Weather, moods: &[Mood; 8], lanes: u8, capacity: u32) -> Event {

@@ -11,7 +11,7 @@ use sim::world::world;
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
 #[test]
-fn s2_s3_s5_s7_s8_s9_s10_s17_s19_s21_l1_l4_hold_in_two_hundred_worlds_after_every_event() {
+fn s2_s3_s5_s7_s8_s9_s10_s17_s19_s21_l1_l4_l6_hold_in_two_hundred_worlds_after_every_event() {
     let mut totals = Totals::default();
     for seed in 1..=200 {
         match run::<Queue>(&world(seed, 1000)) {
@@ -25,6 +25,7 @@ fn s2_s3_s5_s7_s8_s9_s10_s17_s19_s21_l1_l4_hold_in_two_hundred_worlds_after_ever
     // Worlds in which nothing happens prove nothing.
     assert!(totals.events > 200_000 && totals.tasks > 20_000 && totals.starts > 8000, "{totals:?}");
     assert!(totals.leases > 5000, "{totals:?}");
+    assert!(totals.openings > 500 && totals.put_off > 100, "{totals:?}");
     assert!(totals.refused > 1000, "the queues were full at times");
     for code in [0, 2, 16, 17, 18, 19, 20, 21, 22, 23, 25] {
         assert!(totals.ends[code] > 0, "no task ended with {code}: {:?}", totals.ends);

@@ -3,7 +3,6 @@
 
 use super::{Interned, Queue};
 use crate::classify::{self, Class};
-use crate::gates::Notice;
 use crate::lanes::Lane;
 use crate::policy::Policy;
 use crate::slots::{NONE, index_of};
@@ -73,11 +72,12 @@ impl Queue {
         self.lanes.slots.insert(Lane::default()).unwrap_or(NONE)
     }
 
-    /// Forgets a lane, if nothing waits, runs, is held or paused there.
+    /// Forgets a lane, if nothing waits, runs, is held or paused there, its breaker has heard of nothing lately and its
+    /// retry budget is full; and not before a poll has told what there is to tell.
     pub fn drop_lane(&mut self, lane: u32) -> bool {
         let now = self.timeline.now();
         let idle = self.lanes.slots.get(lane).is_some_and(|lane| lane.is_idle(&self.lanes.rules, now));
-        idle && self.lanes.slots.remove(lane).is_some()
+        idle && self.lanes.notices.is_empty() && self.lanes.slots.remove(lane).is_some()
     }
 
     /// What one finished call would mean for a task under `policy`; a stale handle takes nothing
@@ -144,7 +144,6 @@ impl Queue {
             interned.uses = interned.uses.saturating_add(1);
         }
         let index = index_of(slot);
-        self.note_queued(index_of(admission.lane), now);
         if admission.started {
             self.enter(index, State::Started);
         } else if self.orders.lead(order, index) {
@@ -153,15 +152,6 @@ impl Queue {
             self.hold_back(index, State::Behind);
         }
         Some(slot)
-    }
-
-    /// A task has come into a lane.
-    pub(super) fn note_queued(&mut self, lane_index: u32, now: Millis) {
-        let Some(lane) = self.lanes.slots.at_mut(lane_index) else { return };
-        let rng = &mut self.rng;
-        let (storm, opened) = lane.gates.queued(&self.lanes.rules, now, || rng.next_u32());
-        let notices = storm.map(Notice::Storm).into_iter().chain(opened.map(Notice::Circuit));
-        self.lanes.notices.extend(notices.map(|notice| (lane_index, notice)));
     }
 
     /// Ends a task that waits, or asks for the end of one in flight.

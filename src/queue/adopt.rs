@@ -108,18 +108,11 @@ impl Queue {
             interned.uses = interned.uses.saturating_add(1);
         }
         self.leased = self.leased.saturating_add(1);
-        if past.attempts <= 1 {
-            self.note_queued(lane, now);
-        }
-        self.lanes.look(lane, now);
-        if let Some(found) = self.lanes.slots.at_mut(lane) {
+        if let Some(found) = self.lanes.at_mut(lane) {
             found.leased = found.leased.saturating_add(1);
-            if past.attempts > 1 && !admission.started {
-                found.gates.charge(&self.lanes.rules, now);
-            }
-            if !admission.started {
-                found.gates.breaker.start();
-            }
+        }
+        if !admission.started {
+            self.pass_gates(index_of(slot), now, past.attempts > 1);
         }
         self.enter(index_of(slot), if admission.started { State::Started } else { State::InFlight });
         self.lanes.refresh(lane, now);
@@ -129,22 +122,24 @@ impl Queue {
     /// How many more attempts of the queue may start in a lane, as far as the lane has a say: its
     /// pause, hold, breaker, retry budget, limit, and at most one while it probes.
     pub fn room(&self, now: Millis, lane: u32) -> u32 {
-        let (now, rules) = (self.at(now), &self.lanes.rules);
+        let now = self.at(now);
         let room =
-            |lane: &Lane| lane.room(rules, now, self.lanes.limit()).min(lane.gates.retries(rules, now));
+            |lane: &Lane| lane.room(now, self.lanes.limit()).min(lane.gates.retries(&self.lanes.rules, now));
         self.lanes.slots.get(lane).map_or(0, room)
     }
 
     /// Until when a lane starts nothing of a store's for its hold, its breaker or an empty budget; `None`: as far as
     /// the clock decides, it does.
     pub fn shut_until(&self, now: Millis, lane: u32) -> Option<Millis> {
-        let (now, rules) = (self.at(now), &self.lanes.rules);
+        let now = self.at(now);
         let lane = self.lanes.slots.get(lane)?;
-        let until = lane.shut_until(rules, now).max(lane.gates.pays_at(rules, now));
+        let until = lane.shut_until(now).max(lane.gates.pays_at(&self.lanes.rules, now));
         (until > now).then(|| self.timeline.outward(until))
     }
 
-    fn at(&self, now: Millis) -> Millis {
+    /// The queue's time at `now`, unless it has heard of a later one.
+    #[inline(never)]
+    pub(super) fn at(&self, now: Millis) -> Millis {
         self.timeline.inward(now).max(self.timeline.now())
     }
 

@@ -3,7 +3,7 @@
 
 use super::Queue;
 use crate::breaker::Heard;
-use crate::gates::{Ending, Gates, Notice};
+use crate::gates::{Ending, Gates};
 use crate::slots::index_of;
 use crate::task::State;
 use crate::time::Millis;
@@ -107,33 +107,36 @@ impl Queue {
     /// breaker open. Half-open it is the probe. There is no such lane: it may.
     pub fn admits(&mut self, now: Millis, lane: u32) -> bool {
         let now = self.timeline.advance(now);
-        let (Some(index), Some(rules)) = (self.live_lane(lane), self.lanes.rules.breaker) else {
+        let Some(index) = self.live_lane(lane) else { return true };
+        self.lanes.look(index, now);
+        let (Some(lane), Some(rules)) = (self.lanes.slots.at_mut(index), &self.lanes.rules.breaker) else {
             return true;
         };
-        self.lanes.look(index, now);
-        let admitted = self.lanes.at_mut(index).is_none_or(|lane| lane.gates.breaker.admit(&rules, now));
+        let admitted = lane.gates.breaker.admit(rules, now);
         self.lanes.refresh(index, now);
         admitted
     }
 
     /// Hears of a caller's own attempt that made no task: what it tells of the server, breaker and budget learn.
-    /// `began`: when the caller asked for it; `healthy`: see [`Heard`].
-    pub fn hear(&mut self, now: Millis, lane: u32, began: Millis, healthy: Option<bool>, succeeded: bool) {
+    /// `began`: when the caller asked for it; `healthy`: see [`Heard`]; `slow`: its answer took more than half of its
+    /// timeout.
+    pub fn hear(
+        &mut self,
+        now: Millis,
+        lane: u32,
+        began: Millis,
+        healthy: Option<bool>,
+        succeeded: bool,
+        slow: bool,
+    ) {
         let now = self.timeline.advance(now);
         let Some(index) = self.live_lane(lane) else { return };
-        let began = self.timeline.inward(began);
-        let ending =
-            Ending { heard: Heard { began, healthy, by_queue: false }, succeeded, unsent_retry: false };
-        self.tell_gates(index, now, &ending);
+        // As in `Queue::settle`: offline, a failure says nothing about the server.
+        let healthy = healthy.filter(|healthy| *healthy || !self.offline);
+        let heard = Heard { began: self.timeline.inward(began), healthy, by_queue: false };
+        let ending = Ending { heard, succeeded, slow, paid: false, unsent: false, first_failure: false };
+        self.lanes.hear(index, now, &ending, &mut self.rng);
         self.lanes.refresh(index, now);
-    }
-
-    /// The gates of a lane hear how an attempt ended.
-    pub(super) fn tell_gates(&mut self, index: u32, now: Millis, ending: &Ending) {
-        let Some(lane) = self.lanes.slots.at_mut(index) else { return };
-        let rng = &mut self.rng;
-        let change = lane.gates.hear(&self.lanes.rules, now, ending, || rng.next_u32());
-        self.lanes.notices.extend(change.map(|change| (index, Notice::Circuit(change))));
     }
 
     fn live_lane(&self, handle: u32) -> Option<u32> {

@@ -12,6 +12,9 @@ use crate::time::Millis;
 /// Most actions of one [`Queue::poll`].
 pub const BATCH: usize = 256;
 
+/// A policy without waits would have an empty retry budget asked a thousand times a second.
+const PUT_OFF_AT_LEAST: Millis = Millis::new(100);
+
 /// Something the host has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -21,7 +24,7 @@ pub enum Action {
     End(u32, Reason),
     /// The breaker of this lane has changed its state.
     Circuit(u32, Change),
-    /// In this lane so many tasks came in for each success lately that it is a retry storm.
+    /// In this lane so many tasks failed for the first time for each success lately that it is a retry storm.
     Storm(u32, u32),
 }
 
@@ -36,12 +39,12 @@ impl Queue {
         let now = self.timeline.advance(now);
         actions.clear();
         self.lanes.end_holds(now);
-        self.tell(actions);
         // A round that ends or starts something may have given another its turn.
         let mut before = usize::MAX;
         while actions.len() < BATCH && actions.len() != before {
             before = actions.len();
             self.end_what_is_late(now, actions);
+            self.tell(actions);
             self.start(now, actions);
             let room = BATCH.saturating_sub(actions.len());
             let mut chances = std::mem::take(&mut self.last_chances);
@@ -54,9 +57,8 @@ impl Queue {
 
     /// What the lanes have to tell.
     fn tell(&mut self, actions: &mut Vec<Action>) {
-        while actions.len() < BATCH
-            && let Some((index, notice)) = self.lanes.notices.pop_front()
-        {
+        let room = BATCH.saturating_sub(actions.len()).min(self.lanes.notices.len());
+        for (index, notice) in self.lanes.notices.drain(..room) {
             let lane = self.lanes.slots.handle(index);
             actions.push(match notice {
                 Notice::Circuit(change) => Action::Circuit(lane, change),
@@ -170,21 +172,32 @@ impl Queue {
         // The lane's hold, breaker and limit kept it out of the line; the budget is asked last,
         // because asking takes from it.
         let is_retry = self.tasks.at(index).is_some_and(|task| task.attempts > 0);
-        let rules = &self.lanes.rules;
-        let Some(lane) = self.lanes.slots.at_mut(lane_index) else { return };
-        if is_retry && !lane.gates.pays(rules, now) {
+        if !self.pass_gates(index, now, is_retry) {
             return self.put_off(index, now);
         }
-        lane.gates.breaker.start();
         self.detach(index);
         self.enter(index, State::InFlight);
         if let Some(task) = self.tasks.at_mut(index) {
             task.attempts = task.attempts.saturating_add(1);
             task.not_before = now;
-            task.flags = task.flags.without(Flags::PUT_OFF);
         }
         self.lanes.rotate(lane_index, now);
         actions.push(Action::Start(self.tasks.handle(index)));
+    }
+
+    /// An attempt takes its place as the probe, if its lane is half-open, or pays as a retry. Whether it could pay.
+    pub(super) fn pass_gates(&mut self, index: u32, now: Millis, is_retry: bool) -> bool {
+        let Some(task) = self.tasks.at_mut(index) else { return false };
+        self.lanes.look(task.lane, now);
+        let Some(lane) = self.lanes.slots.at_mut(task.lane) else { return false };
+        let paid = if is_retry { lane.gates.pay(&self.lanes.rules, now) } else { None };
+        lane.gates.breaker.start();
+        if lane.gates.ramp.is_on() {
+            lane.gates.ramp.start(now, self.rng.next_u32());
+        }
+        let flags = task.flags.without(Flags::BUDGET);
+        task.flags = if paid == Some(true) { flags.with(Flags::BUDGET) } else { flags };
+        paid != Some(false)
     }
 
     fn has_no_attempt_left(&self, index: u32) -> bool {
@@ -203,13 +216,12 @@ impl Queue {
         let Some(interned) = self.policies.at(task.policy) else { return };
         let n = u32::from(task.attempts).max(1);
         let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay) };
-        let soonest = now.plus(Millis::new(1));
-        let due =
-            now.plus(backoff::delay(&interned.policy, n, draw)).min(self.last_start(index)).max(soonest);
+        let delay = backoff::delay(&interned.policy, n, draw).max(PUT_OFF_AT_LEAST);
+        let due = now.plus(delay).min(self.last_start(index)).max(now.plus(Millis::new(1)));
         self.detach(index);
         self.wait(index, due);
         if let Some(task) = self.tasks.at_mut(index) {
-            task.flags = task.flags.with(Flags::PUT_OFF);
+            task.flags = task.flags.with(Flags::BUDGET);
         }
     }
 }

@@ -70,8 +70,8 @@ impl Queue {
         if !matches!(task.state, State::Waiting | State::Ready) {
             return None;
         }
-        let (now, rules) = (self.timeline.now(), &self.lanes.rules);
-        let shut_until = self.lanes.at(task.lane).map_or(Millis::ZERO, |lane| lane.shut_until(rules, now));
+        let now = self.timeline.now();
+        let shut_until = self.lanes.at(task.lane).map_or(Millis::ZERO, |lane| lane.shut_until(now));
         let due = self.due.due_of(index_of(slot)).max(shut_until);
         Some(self.timeline.outward(due))
     }
@@ -89,7 +89,7 @@ impl Queue {
     /// Until when a lane is held at `now`.
     pub fn held_until(&self, lane: u32, now: Millis) -> Option<Millis> {
         let held_until = self.lanes.slots.get(lane)?.held_until;
-        let held = held_until > self.timeline.inward(now).max(self.timeline.now());
+        let held = held_until > self.at(now);
         held.then(|| self.timeline.outward(held_until))
     }
 
@@ -100,7 +100,7 @@ impl Queue {
 
     /// The state of a lane's breaker at `now`; closed if there is no such lane.
     pub fn circuit(&self, lane: u32, now: Millis) -> Circuit {
-        let now = self.timeline.inward(now).max(self.timeline.now());
+        let now = self.at(now);
         self.lanes.slots.get(lane).map_or(Circuit::Closed, |lane| lane.gates.breaker.circuit(now))
     }
 

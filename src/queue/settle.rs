@@ -95,7 +95,8 @@ impl Queue {
         let Some(task) = self.tasks.get(slot).filter(running) else {
             return (Verdict::Stale, Carry::default());
         };
-        let (lane, by_queue) = (task.lane, task.state == State::InFlight);
+        let (lane, by_queue, began) = (task.lane, task.state == State::InFlight, task.not_before);
+        let paid = task.flags.contains(Flags::BUDGET);
         let (leased, refunds) = (task.flags.contains(Flags::LEASED), task.refunds.all());
         let index = index_of(slot);
         if ended.unusable {
@@ -104,6 +105,16 @@ impl Queue {
         self.learn(index, now, ended);
         self.detach(index);
         let verdict = self.judge(index, now, ended, by_queue);
+        let healthy = self.healthy(index, ended);
+        let ending = Ending {
+            heard: Heard { began, healthy, by_queue },
+            succeeded: verdict == Verdict::Succeeded,
+            paid,
+            unsent: ended.outcome.is_unsent(),
+            slow: self.is_slow(index, ended),
+            first_failure: healthy == Some(false) && self.attempts(slot) == 1,
+        };
+        self.lanes.hear(lane, now, &ending, &mut self.rng);
         let mut carry = Carry::default();
         if let (Verdict::Retry { .. } | Verdict::Parked, Some(task)) = (verdict, self.tasks.at(index)) {
             carry = Carry::of(task, now, refunds);
@@ -122,9 +133,8 @@ impl Queue {
     /// What the lane learns, whatever becomes of the task.
     fn learn(&mut self, index: u32, now: Millis, ended: &Ended) {
         let Some(task) = self.tasks.at(index) else { return };
-        let lane_index = task.lane;
         let Some(interned) = self.policies.at(task.policy) else { return };
-        let Some(lane) = self.lanes.at_mut(lane_index) else { return };
+        let Some(lane) = self.lanes.at_mut(task.lane) else { return };
         match ended.outcome {
             Outcome::Response | Outcome::RedirectRefused => {
                 lane.probing = false;
@@ -147,26 +157,28 @@ impl Queue {
         if let Some(delay) = asked.filter(|delay| *delay > Millis::ZERO) {
             lane.held_until = lane.held_until.max(now.plus(delay));
         }
-        let class = classify(&interned.policy, ended.outcome, ended.status, task.flags);
-        let by_queue = task.state == State::InFlight;
-        let unsent = matches!(
-            ended.outcome,
-            Outcome::CredentialsFailed | Outcome::Released | Outcome::Vetoed | Outcome::Offline
-        );
-        let healthy = match ended.outcome {
-            _ if unsent => None,
-            Outcome::Response => Some(!interned.policy.retryable().contains(ended.status)),
+    }
+
+    /// Whether the answer took more than half of what the attempt was given.
+    fn is_slow(&self, index: u32, ended: &Ended) -> bool {
+        let policy = self.tasks.at(index).and_then(|task| self.policies.at(task.policy));
+        let timeout = policy.map_or(Millis::ZERO, |interned| interned.policy.attempt_timeout());
+        let duration = ended.duration.unwrap_or(Millis::ZERO);
+        timeout > Millis::ZERO && duration.plus(duration) > timeout
+    }
+
+    /// Whether the server of a task answered as one that works; `None`: nothing was learned about it.
+    fn healthy(&self, index: u32, ended: &Ended) -> Option<bool> {
+        let task = self.tasks.at(index)?;
+        match ended.outcome {
             Outcome::RedirectRefused => Some(true),
-            // nobody knows whether a lost connection was the network's, the server's, or cut by hand
+            Outcome::Response => {
+                Some(!self.policies.at(task.policy)?.policy.retryable().contains(ended.status))
+            }
+            // Nobody knows whether a lost connection was the network's fault, the server's, or cut by hand.
             _ if self.offline || task.flags.contains(Flags::CANCEL_REQUESTED) => None,
-            _ => Some(false),
-        };
-        let ending = Ending {
-            heard: Heard { began: task.not_before, healthy, by_queue },
-            succeeded: class == Class::Success,
-            unsent_retry: unsent && by_queue && task.attempts > 1,
-        };
-        self.tell_gates(lane_index, now, &ending);
+            outcome => (!outcome.is_unsent()).then_some(false),
+        }
     }
 
     /// The verdict on a detached task. `by_queue`: the attempt was one of the queue's own.
@@ -178,6 +190,7 @@ impl Queue {
             task.first_attempt_at = task.first_attempt_at.min(task.not_before);
         }
         task.not_before = now;
+        task.flags = task.flags.without(Flags::BUDGET);
         let given_back =
             matches!(ended.outcome, Outcome::Offline | Outcome::CredentialsFailed | Outcome::Released);
         let refundable = task.refunds.all() < MOST_REFUNDS;

@@ -47,10 +47,12 @@ pub enum Gate {
     CircuitProbing = 14,
     /// The retry budget of its lane was empty when it was due: it waits once more.
     RetryBudget = 15,
+    /// Its lane comes back slowly after its breaker was open, and pauses between two attempts.
+    Ramp = 16,
 }
 
 impl Gate {
-    /// The number of the gate, `0..=15`.
+    /// The number of the gate, `0..=16`.
     pub const fn code(self) -> u32 {
         self as u32
     }
@@ -88,7 +90,7 @@ impl Queue {
                 let due = self.due.due_of(index_of(slot));
                 if task.state == State::Waiting && due > now {
                     until = self.timeline.outward(due);
-                    if task.flags.contains(Flags::PUT_OFF) { Gate::RetryBudget } else { Gate::Due }
+                    if task.flags.contains(Flags::BUDGET) { Gate::RetryBudget } else { Gate::Due }
                 } else if lane.held_until > now {
                     until = self.timeline.outward(lane.held_until);
                     Gate::LaneHeld
@@ -100,14 +102,17 @@ impl Queue {
                     Gate::Offline
                 } else if lane.probing && lane.in_flight > 0 {
                     Gate::Probing
-                } else if lane.gates.room(&self.lanes.rules, now) == 0 {
-                    let opens = lane.gates.shut_until(&self.lanes.rules, now);
+                } else if lane.gates.breaker.room(now) == 0 {
+                    let opens = lane.gates.breaker.shut_until(now);
                     until = if opens > now { self.timeline.outward(opens) } else { Millis::MAX };
                     match lane.gates.breaker.circuit(now) {
                         Circuit::Open => Gate::CircuitOpen,
                         _ => Gate::CircuitProbing,
                     }
-                } else if lane.in_flight >= self.lanes.limit() {
+                } else if lane.gates.ramp.shut_until() > now {
+                    until = self.timeline.outward(lane.gates.ramp.shut_until());
+                    Gate::Ramp
+                } else if lane.in_flight >= lane.gates.limit(now).min(self.lanes.limit()) {
                     Gate::LaneLimit
                 } else if self.in_flight >= self.limits.concurrency {
                     Gate::Limit

@@ -59,12 +59,25 @@ impl CoreQueue {
         })
     }
 
-    /// Sets what stands between due tasks and their attempts, before the first lane is open. Eleven numbers: the
+    /// Sets what stands between due tasks and their attempts, before the first lane is open. Twelve numbers: the
     /// breaker's consecutiveFailures (0: there is none), failureRatio, minimumAttempts, windowMs, openMs, maxOpenMs,
-    /// closeAfter, what a retry storm does (0 nothing, 1 tell, 2 also open), and the budget's capacity (NaN: there is none), perSuccess, perSecond.
+    /// closeAfter, what a retry storm does (0 nothing, 1 tell, 2 also open), the budget's capacity (NaN: there is none),
+    /// perSuccess, perSecond, and whether a lane comes back slowly once its breaker was open (0 or 1).
     pub fn gates(&mut self, numbers: &[f64]) {
-        let &[failures, ratio, minimum, window, open, max_open, close, storm, capacity, success, second] =
-            numbers
+        let &[
+            failures,
+            ratio,
+            minimum,
+            window,
+            open,
+            max_open,
+            close,
+            storm,
+            capacity,
+            success,
+            second,
+            ramp,
+        ] = numbers
         else {
             return;
         };
@@ -79,6 +92,7 @@ impl CoreQueue {
         };
         self.queue.set_gates(Gates {
             breaker: (failures >= 1.0).then_some(breaker),
+            ramp: ramp > 0.0,
             budget: (!capacity.is_nan()).then(|| BudgetRules::new(capacity, success, second)),
             on_storm: match storm as u32 {
                 0 => OnStorm::Nothing,
@@ -100,9 +114,10 @@ impl CoreQueue {
     }
 
     /// Hears of a caller's own attempt that made no task: when it began, and how it ended: 0 a success, 1 another
-    /// answer of a server that works, 2 a failure.
-    pub fn hear(&mut self, now: f64, lane: u32, began: f64, kind: u32) {
-        self.queue.hear(Millis::from_f64(now), lane, Millis::from_f64(began), Some(kind < 2), kind == 0);
+    /// answer of a server that works, 2 a failure. `slow`: the answer took more than half of its timeout.
+    pub fn hear(&mut self, now: f64, lane: u32, began: f64, kind: u32, slow: bool) {
+        let (now, began) = (Millis::from_f64(now), Millis::from_f64(began));
+        self.queue.hear(now, lane, began, Some(kind < 2), kind == 0, slow);
     }
 
     /// Keeps a policy and gives its handle; each call needs a `releasePolicy`. Throws
@@ -360,7 +375,14 @@ impl CoreQueue {
             .iter()
             .map(|lane| {
                 let held = lane.held_until_at.map(Millis::to_f64);
-                (lane.lane, lane.depth, lane.in_flight, held, lane.circuit as u32, lane.tokens)
+                [
+                    Some(f64::from(lane.lane)),
+                    Some(f64::from(lane.depth)),
+                    Some(f64::from(lane.in_flight)),
+                    held,
+                    Some(f64::from(lane.circuit as u32)),
+                    Some(lane.tokens),
+                ]
             })
             .collect();
         let next = stats.next_attempt_at.map(Millis::to_f64);

@@ -14,7 +14,8 @@ test('S21 four simulated worlds, call by call, get the answers of the native cor
   expect(lines.length).toBeGreaterThan(5_000)
   const named = new Set(lines.map((line) => line.split(' ')[0]))
   const calls = ['admit', 'settle', 'poll', 'cancel', 'pause', 'resume', 'setOnline', 'flush', 'dropLane']
-  for (const name of [...calls, 'adopt', 'hold', 'room', 'vacancies']) expect(named, name).toContain(name)
+  for (const name of [...calls, 'adopt', 'hold', 'room', 'vacancies', 'gates', 'hear', 'admits', 'shutUntil'])
+    expect(named, name).toContain(name)
   let at = 0
   for (const answered of replay(engine, lines)) {
     expect(answered, `line ${at + 1}`).toBe(lines[at])

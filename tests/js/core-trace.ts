@@ -33,6 +33,10 @@ export function* replay({ glue, memory }: Engine, lines: Iterable<string>): Gene
 
 function answers(queue: Queue, memory: WebAssembly.Memory, name: string, numbers: number[]): readonly number[] {
   if (name === 'policy') return [queue.policy(Float64Array.from(numbers))]
+  if (name === 'gates') {
+    queue.gates(Float64Array.from(numbers))
+    return []
+  }
   const method = (queue as unknown as Record<string, (...numbers: number[]) => number | boolean | undefined>)[name]
   if (method === undefined) throw new Error(`no function '${name}'`)
   const answer = method.apply(queue, numbers)

@@ -94,7 +94,7 @@ test('a lane that is not there takes no lease', () => {
 
 test('the gates of a breaker have their names: open until when, then the one attempt that tries', () => {
   const { core, lane } = setup()
-  core.gates(new Float64Array([1, 0.5, 20, 60_000, 60_000, 60_000, 1, 0, Number.NaN, 0, 0]))
+  core.gates(new Float64Array([1, 0.5, 20, 60_000, 60_000, 60_000, 1, 0, Number.NaN, 0, 0, 0]))
   const policy = core.policy(new Float64Array(20).fill(Number.NaN))
   const flags = FLAG.replayable | FLAG.hasKey
   const admit = (now: number) => core.admit(now, lane, policy, 0, 10, flags, now, Infinity, Infinity, NONE, false)

@@ -92,19 +92,23 @@ test('a success brings a task of the store back at once, not when the clock woul
   expect(queue.stats().depth).toBe(0)
 })
 
-test('there is one without being asked for, a smaller one in a page', async () => {
+test('there is one without being asked for, in a page too, where time brings less back', async () => {
   const given = { retryBudget: undefined, policy: SECOND } as unknown as RetryQueueOptions
   const left = async (options: RetryQueueOptions) => {
     const { queue, server, clock } = await setup(options)
     server.reply(503).reply(503)
     watch(queue.fetch(ORDERS))
     await clock.advance(1_000)
-    return tokens(queue)
+    const spent = tokens(queue)
+    // the second success
+    await clock.advance(2_000)
+    return [spent, tokens(queue)]
   }
-  expect(await left(given)).toBe(9)
+  expect(await left(given)).toEqual([9, expect.closeTo(8.3, 5)])
   vi.stubGlobal('location', new URL('https://app.test/'))
   onTestFinished(() => {
     vi.unstubAllGlobals()
   })
-  expect(await left({ ...given, idempotency: { origins: [ORIGIN] } })).toBe(3)
+  const inPage = await left({ ...given, idempotency: { origins: [ORIGIN] } })
+  expect(inPage).toEqual([9, expect.closeTo(8.2 + 1 / 300, 5)])
 })

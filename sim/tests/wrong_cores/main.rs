@@ -61,6 +61,17 @@ caught! {
     s1_a_lease_refused: REFUSES_LEASES is caught by "S1";
     s7_a_store_asked_for_too_much: HAS_TOO_MUCH_ROOM is caught by "S7" | "S8";
     s9_a_hold_learned_elsewhere_ignored: HEARS_OF_NO_HOLD is caught by "S8" | "S9";
+    s8_no_breaker_where_there_shall_be_one: HAS_NO_BREAKER is caught by "S8";
+    s8_a_breaker_that_opens_one_failure_late: OPENS_LATE is caught by "S8";
+    s8_a_breaker_that_opens_for_too_short_a_time: OPENS_TOO_SHORTLY is caught by "S8";
+    s8_a_breaker_that_one_answer_closes: CLOSES_AT_ONCE is caught by "S8";
+    s8_a_breaker_that_believes_stragglers: BELIEVES_STRAGGLERS is caught by "S8";
+    s8_a_call_let_through_beside_a_probe: PROBES_BESIDE_CALLERS is caught by "S8";
+    s8_a_breaker_that_tells_nobody: TELLS_NO_CHANGE is caught by "S8";
+    s8_a_breaker_forgotten_with_its_lane: FORGETS_BREAKERS is caught by "S8";
+    l6_retries_that_cost_nothing: RETRIES_FOR_NOTHING is caught by "L6";
+    l6_a_budget_that_fills_too_fast: MINTS_TOKENS is caught by "L6";
+    l6_a_store_asked_for_more_than_can_be_paid: ASKS_STORES_FOR_MORE is caught by "L6" | "S7" | "S8";
 }
 
 /// The same by what the core does alone, its answers to questions not looked at: a core that starts what it must not
@@ -90,6 +101,8 @@ caught_in_the_act! {
     s9_in_the_act_of_ignoring_a_server: IGNORES_RETRY_AFTER as "S9", "started";
     s9_in_the_act_of_ignoring_a_hold: IGNORES_HOLDS as "S9", "before the end of its lane's hold";
     s19_in_the_act_of_overtaking: IGNORES_ORDERS as "S19", "before others of its order";
+    s8_in_the_act_of_starting_with_the_breaker_open: HAS_NO_BREAKER as "S8", "breaker";
+    l6_in_the_act_of_retrying_for_nothing: RETRIES_FOR_NOTHING as "L6", "without a token";
     l1_in_the_act_of_sleeping: NEVER_WAKES as "L1", "nothing wakes them";
     l1_in_the_act_of_losing_a_task: LOSES_TASKS as "L1", "nothing wakes them";
 }

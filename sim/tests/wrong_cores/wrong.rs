@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use redrive::breaker::Circuit;
+use redrive::gates::Gates;
 use redrive::policy::Policy;
 use redrive::queue::{
     Action, Admission, Cancelled, Carry, Ended, Limits, Past, Queue, Standing, Stats, Verdict, Wait,
@@ -55,6 +57,17 @@ faults!(
     REFUSES_LEASES,
     HAS_TOO_MUCH_ROOM,
     HEARS_OF_NO_HOLD,
+    HAS_NO_BREAKER,
+    OPENS_LATE,
+    OPENS_TOO_SHORTLY,
+    CLOSES_AT_ONCE,
+    BELIEVES_STRAGGLERS,
+    PROBES_BESIDE_CALLERS,
+    TELLS_NO_CHANGE,
+    RETRIES_FOR_NOTHING,
+    MINTS_TOKENS,
+    ASKS_STORES_FOR_MORE,
+    FORGETS_BREAKERS,
 );
 use fault::*;
 
@@ -66,6 +79,7 @@ pub struct Wrong<const FAULT: u8> {
     slots: Vec<u32>,
     admitted: u32,
     online: bool,
+    gates: Gates,
 }
 
 /// A server's delay that the queue is not told of.
@@ -85,7 +99,14 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
             THROWS_ITS_OWN_DICE => seed ^= DICE.fetch_add(1, Ordering::Relaxed),
             _ => {}
         }
-        Wrong { inner: Queue::new(limits, seed), limits: told, slots: Vec::new(), admitted: 0, online: true }
+        Wrong {
+            inner: Queue::new(limits, seed),
+            limits: told,
+            slots: Vec::new(),
+            admitted: 0,
+            online: true,
+            gates: Gates::default(),
+        }
     }
 
     fn intern(&mut self, policy: Policy) -> u32 {
@@ -131,6 +152,7 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
         let early = if FAULT == STARTS_EARLY { now.plus(Millis::new(40)) } else { now };
         self.inner.poll(early, actions);
         match FAULT {
+            TELLS_NO_CHANGE => actions.retain(|action| !matches!(action, Action::Circuit(..))),
             STARTS_TWICE => {
                 let again = actions.iter().find(|action| matches!(action, Action::Start(_))).copied();
                 actions.extend(again);
@@ -197,7 +219,11 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
 
     fn room(&mut self, now: Millis, lane: u32) -> u32 {
         let room = self.inner.room(now, lane);
-        if FAULT == HAS_TOO_MUCH_ROOM { room + 1 } else { room }
+        match FAULT {
+            HAS_TOO_MUCH_ROOM => room + 1,
+            ASKS_STORES_FOR_MORE if self.gates.budget.is_some() && room == 0 => 1,
+            _ => room,
+        }
     }
 
     fn vacancies(&mut self) -> u32 {
@@ -243,6 +269,52 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
         }
     }
 
+    fn set_gates(&mut self, gates: Gates) {
+        let mut told = gates;
+        if let Some(breaker) = &mut told.breaker {
+            match FAULT {
+                OPENS_LATE => breaker.consecutive_failures += 1,
+                OPENS_TOO_SHORTLY => {
+                    (breaker.open, breaker.max_open) = (breaker.open.minus(Millis::new(90)), breaker.max_open)
+                }
+                CLOSES_AT_ONCE => breaker.close_after = 1,
+                _ => {}
+            }
+        }
+        match FAULT {
+            HAS_NO_BREAKER => told.breaker = None,
+            RETRIES_FOR_NOTHING => told.budget = None,
+            MINTS_TOKENS => {
+                if let Some(budget) = &mut told.budget {
+                    budget.per_second += budget.per_second / 10;
+                }
+            }
+            _ => {}
+        }
+        self.gates = gates;
+        self.inner.set_gates(told);
+    }
+    fn circuit(&mut self, lane: u32, now: Millis) -> Circuit {
+        self.inner.circuit(lane, now)
+    }
+    fn admits(&mut self, now: Millis, lane: u32) -> bool {
+        FAULT == PROBES_BESIDE_CALLERS || self.inner.admits(now, lane)
+    }
+    fn hear(
+        &mut self,
+        now: Millis,
+        lane: u32,
+        began: Millis,
+        healthy: Option<bool>,
+        succeeded: bool,
+        slow: bool,
+    ) {
+        let began = if FAULT == BELIEVES_STRAGGLERS { now } else { began };
+        self.inner.hear(now, lane, began, healthy, succeeded, slow);
+    }
+    fn shut_until(&mut self, now: Millis, lane: u32) -> Option<Millis> {
+        self.inner.shut_until(now, lane)
+    }
     fn bytes(&mut self) -> u64 {
         self.inner.bytes()
     }
@@ -253,6 +325,13 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
         self.inner.open_lane()
     }
     fn drop_lane(&mut self, lane: u32) -> bool {
+        if FAULT == FORGETS_BREAKERS {
+            let rules = self.gates.breaker;
+            self.inner.set_gates(Gates::default());
+            let dropped = self.inner.drop_lane(lane);
+            self.inner.set_gates(Gates { breaker: rules, ..self.gates });
+            return dropped;
+        }
         self.inner.drop_lane(lane)
     }
     fn open_order(&mut self) -> u32 {

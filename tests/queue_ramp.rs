@@ -1,0 +1,165 @@
+//! How a lane comes back once its breaker was open: as fast as goes well, and what that keeps back is woken in time.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod common;
+#[path = "common/gated.rs"]
+mod gated;
+#[path = "common/rig.rs"]
+mod rig;
+
+use gated::{breaker, gated, roomy};
+use redrive::breaker::Circuit;
+use redrive::budget::BudgetRules;
+use redrive::gates::Gates;
+use redrive::queue::{Gate, Limits};
+use redrive::task::Outcome;
+use redrive::time::Millis;
+use rig::Rig;
+use serde_json::json;
+
+fn ramped() -> Gates {
+    Gates { ramp: true, ..breaker() }
+}
+
+/// Longer than any opening.
+const LONG: u64 = 75_001;
+
+/// The breaker is half-open, and so many of the callers' calls have failed meanwhile, a second apart.
+fn reopened(gates: Gates, limits: Limits, failures: u32) -> Rig {
+    let mut rig = gated(gates, limits, json!({}));
+    rig.open_circuit();
+    for _ in 0..failures {
+        rig.wait(1000);
+        rig.hear(false);
+    }
+    rig.wait(LONG);
+    rig
+}
+
+fn close(rig: &mut Rig) {
+    (0..5).for_each(|_| rig.hear(true));
+    assert_eq!(rig.circuit(), Circuit::Closed);
+    rig.start();
+}
+
+#[test]
+fn a_lane_that_comes_back_runs_four_at_a_time_and_one_more_for_each_round_that_goes_well() {
+    let mut rig = reopened(ramped(), roomy(), 0);
+    close(&mut rig);
+    for _ in 0..50 {
+        rig.add();
+    }
+    let mut rounds = Vec::new();
+    for _ in 0..5 {
+        let started = rig.start();
+        rounds.push(started.len());
+        for slot in started {
+            rig.answer(slot, 200);
+        }
+    }
+    assert!(rounds[0] >= 4 && rounds[0] <= 5, "{rounds:?}");
+    assert!(rounds.windows(2).all(|pair| pair[0] <= pair[1] && pair[1] <= pair[0] + 1), "{rounds:?}");
+}
+
+#[test]
+fn without_the_ramp_everything_goes_at_once() {
+    let mut rig = reopened(breaker(), roomy(), 9);
+    close(&mut rig);
+    for _ in 0..50 {
+        rig.add();
+    }
+    assert_eq!(rig.start().len(), 50);
+}
+
+#[test]
+fn l1_a_pause_between_two_attempts_is_named_and_ends_by_the_clock() {
+    let mut rig = reopened(ramped(), roomy(), 12);
+    let (first, second) = (rig.add(), rig.add());
+    assert_eq!(rig.start(), [first]);
+    rig.answer(first, 200);
+    assert!(rig.start().is_empty());
+    let (gate, until) = (rig.gate(second), rig.until(second));
+    assert_eq!(gate, Gate::Ramp);
+    assert_eq!(rig.queue.shut_until(rig.time(), rig.lane), Some(until));
+    assert_eq!(rig.queue.room(rig.time(), rig.lane), 0);
+    rig.wake();
+    assert_eq!(rig.time(), until, "it wakes for that and nothing before");
+    assert_eq!(rig.start(), [second]);
+}
+
+#[test]
+fn l1_a_healthy_answer_ends_the_pause_at_once() {
+    let mut rig = reopened(ramped(), roomy(), 12);
+    let (first, second) = (rig.add(), rig.add());
+    assert_eq!(rig.start(), [first]);
+    rig.answer(first, 200);
+    assert_eq!(rig.gate(second), Gate::Ramp);
+    rig.hear(true);
+    assert_eq!(rig.start(), [second]);
+}
+
+#[test]
+fn a_probe_that_was_not_sent_makes_no_pause() {
+    let mut rig = reopened(ramped(), roomy(), 12);
+    let (first, second) = (rig.add(), rig.add());
+    assert_eq!(rig.start(), [first]);
+    rig.settle(first, Outcome::Released, 0, None);
+    assert!(!rig.start().is_empty(), "{second} or {first} again");
+}
+
+#[test]
+fn a_probe_is_not_kept_back_by_attempts_that_hang() {
+    let mut rig = gated(ramped(), roomy(), json!({}));
+    let hanging: Vec<u32> = (0..10).map(|_| rig.add()).collect();
+    assert_eq!(rig.start(), hanging);
+    rig.wait(1);
+    rig.open_circuit();
+    rig.wait(LONG);
+    let probe = rig.add();
+    assert_eq!(rig.start(), [probe]);
+}
+
+#[test]
+fn an_answer_after_half_of_its_timeout_narrows_it() {
+    let policy = json!({ "attemptTimeoutMs": 1000 });
+    let mut rig = gated(ramped(), roomy(), policy);
+    rig.open_circuit();
+    rig.wait(LONG);
+    for _ in 0..5 {
+        rig.queue.hear(rig.time(), rig.lane, rig.time(), Some(true), true, true);
+    }
+    rig.start();
+    assert_eq!(rig.circuit(), Circuit::Closed);
+    for _ in 0..5 {
+        rig.add();
+    }
+    assert_eq!(rig.start().len(), 1);
+}
+
+#[test]
+fn l6_on_the_ramp_a_retry_that_succeeds_gets_its_token_back_and_one_that_fails_does_not() {
+    let budget = Some(BudgetRules::new(2.0, 0.0, 0.0));
+    for (ramp, status, left) in [(true, 200, 2.0), (true, 503, 1.0), (false, 200, 1.0)] {
+        let mut rig = reopened(Gates { budget, ramp, ..breaker() }, roomy(), 0);
+        close(&mut rig);
+        let slot = rig.add();
+        assert_eq!(rig.start(), [slot]);
+        rig.answer(slot, 503);
+        rig.wait(10_000);
+        assert_eq!(rig.start(), [slot]);
+        assert!((rig.tokens() - 1.0).abs() < f64::EPSILON);
+        rig.answer(slot, status);
+        assert!((rig.tokens() - left).abs() < f64::EPSILON, "ramp {ramp}, {status}: {}", rig.tokens());
+    }
+}
+
+#[test]
+fn another_lane_knows_nothing_of_it() {
+    let mut rig = reopened(ramped(), roomy(), 12);
+    let other = rig.queue.open_lane();
+    for _ in 0..9 {
+        rig.add_to(other);
+    }
+    assert_eq!(rig.start().len(), 9);
+    assert_eq!(rig.queue.shut_until(rig.time(), other), None::<Millis>);
+}
