@@ -25,7 +25,7 @@ const BREAKER: Required<Omit<BreakerOptions, 'whenOpen' | 'fallback'>> = {
 
 const BUDGET: Required<RetryBudgetOptions> = { capacity: 10, perSuccess: 0.2, perSecond: 0.1 }
 /** A crowd of tabs, each with a budget of its own: docs/storms.md. */
-const TAB_BUDGET: Required<RetryBudgetOptions> = { ...BUDGET, perSecond: 1 / 300 }
+const TAB_BUDGET: Required<RetryBudgetOptions> = { capacity: 5, perSuccess: 0.2, perSecond: 1 / 150 }
 
 /** By the core's numbers, in its news and in its stats. */
 export const CIRCUITS: readonly CircuitState[] = ['CLOSED', 'OPEN', 'HALF_OPEN']

@@ -1,4 +1,4 @@
-// `npm run sim:core` and `npm run sim:spread`: set up, compile, and simulate. What stands after `--` goes to the
+// `npm run sim:core`, `sim:spread` and `sim:storm`: set up, compile, and simulate. What stands after `--` goes to the
 // simulation: `npm run sim:core -- --seeds 100 --events 5000 --first 7`, `-- --replay FILE`, `-- --trace FILE`.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -6,11 +6,11 @@ import { at, root } from './lib/paths.mjs'
 import { main, run, StepError, step } from './lib/steps.mjs'
 import { setup } from './setup.mjs'
 
-const kinds = ['core', 'spread']
+const kinds = ['core', 'spread', 'storm']
 
 await main(async () => {
   const [kind = '', ...args] = process.argv.slice(2)
-  if (!kinds.includes(kind)) throw new StepError(`expected ${kinds.join(' or ')}, got '${kind}'`)
+  if (!kinds.includes(kind)) throw new StepError(`expected ${kinds.join(', ')}, got '${kind}'`)
   await setup()
   await step('simulation', () => run('cargo', ['build', '--release', '--package', 'sim'], { cwd: root }))
   process.stdout.write('\n')

@@ -22,6 +22,7 @@ pub mod range;
 pub mod run;
 pub mod shrink;
 pub mod spread;
+pub mod storm;
 pub mod tape;
 pub mod totals;
 pub mod trace;

@@ -1,4 +1,4 @@
-//! `sim core` and `sim spread`; see the crate.
+//! `sim core`, `sim spread` and `sim storm`; see the crate.
 
 #![forbid(unsafe_code)]
 
@@ -11,6 +11,7 @@ use sim::driver::Totals;
 use sim::event::Scenario;
 use sim::run::{Failure, record, run};
 use sim::shrink::shrink;
+use sim::storm;
 use sim::world::world;
 
 const HELP: &str = "\
@@ -18,6 +19,10 @@ sim core [--seeds N] [--events M] [--first S]   random worlds from seed S on; 2,
          [--trace FILE]                         writes their calls and answers instead; 4 of 250 events
          [--replay FILE]                        one world, as a failure printed it
 sim spread [--crowds N] [--svg FILE]            how evenly the strategies spread a crowd
+sim storm [--seeds N] [--only WORDS]            a server that is down for a minute, and its clients; 5 seeds each
+          [--part course|lost|budget|cap]       instead: three of them second by second, work that impatience loses, a
+                                                page's budget, the longest wait
+          [--svg FOLDER]                        draws the grid, or the course, as well
 ";
 
 fn main() -> ExitCode {
@@ -33,6 +38,7 @@ fn main() -> ExitCode {
     let result = match arguments.first().map(String::as_str) {
         Some("core") => core(number, flag),
         Some("spread") => spread(number, flag),
+        Some("storm") => storms(number, flag),
         _ => {
             print!("{HELP}");
             return ExitCode::from(2);
@@ -55,6 +61,39 @@ fn spread(
     print!("{}", sim::spread::table(number("--crowds", 200)?));
     if let Some(file) = flag("--svg") {
         std::fs::write(&file, sim::chart::svg()).map_err(|error| format!("{file}: {error}"))?;
+    }
+    Ok(true)
+}
+
+fn storms(
+    number: impl Fn(&str, u64) -> Result<u64, String>,
+    flag: impl Fn(&str) -> Option<String>,
+) -> Outcome {
+    let seeds = number("--seeds", 5)?;
+    let only = flag("--only").unwrap_or_default();
+    let part = flag("--part").unwrap_or_else(|| "grid".to_owned());
+    let write = |name: &str, svg: String| match flag("--svg") {
+        Some(folder) => {
+            let file = std::path::Path::new(&folder).join(name);
+            std::fs::write(&file, svg).map_err(|error| format!("{}: {error}", file.display()))
+        }
+        None => Ok(()),
+    };
+    match part.as_str() {
+        "grid" => {
+            let grid = storm::grid::grid(seeds, &only);
+            print!("{}", storm::grid::tables(&grid));
+            write("storms.svg", storm::plot::svg(&grid))?;
+        }
+        "course" => {
+            let courses = storm::course::courses();
+            print!("{}", storm::course::summary(&courses));
+            write("storm.svg", storm::course::svg(&courses))?;
+        }
+        "lost" => print!("{}", storm::grid::lost_work(seeds)),
+        "budget" => print!("{}", storm::budget::table(seeds)),
+        "cap" => print!("{}", storm::cap::table(seeds)),
+        part => return Err(format!("--part: expected grid, course, lost, budget or cap, got '{part}'")),
     }
     Ok(true)
 }

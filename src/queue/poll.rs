@@ -216,7 +216,11 @@ impl Queue {
         let Some(interned) = self.policies.at(task.policy) else { return };
         let n = u32::from(task.attempts).max(1);
         let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay) };
-        let delay = backoff::delay(&interned.policy, n, draw).max(PUT_OFF_AT_LEAST);
+        // Half to all of what it has waited already: who waits for hours is not asked every second.
+        let long = now.minus(task.not_before).min(interned.policy.cap()).get();
+        let chance = long.saturating_mul(u64::from(r32)) >> 33;
+        let waited = Millis::new((long / 2).saturating_add(chance));
+        let delay = backoff::delay(&interned.policy, n, draw).max(PUT_OFF_AT_LEAST).max(waited);
         let due = now.plus(delay).min(self.last_start(index)).max(now.plus(Millis::new(1)));
         self.detach(index);
         self.wait(index, due);

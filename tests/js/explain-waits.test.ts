@@ -29,7 +29,7 @@ function runnerOf(queue: RetryQueue): Runner {
 
 /** A breaker that opens at `failures` for a minute; `tokens`: of the retry budget, NaN for none. */
 function gates({ queue }: { readonly queue: RetryQueue }, failures: number, tokens: number): void {
-  const numbers = [failures, 0.5, 20, 60_000, 60_000, 60_000, 1, 0, tokens, 0.1, 0.01]
+  const numbers = [failures, 0.5, 20, 60_000, 60_000, 60_000, 1, 0, tokens, 0.1, 0.01, 0]
   runnerOf(queue).core.gates(new Float64Array(numbers))
 }
 

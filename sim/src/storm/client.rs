@@ -1,0 +1,136 @@
+//! One client: a real queue, and what a host does for it.
+//!
+//! A call's first attempt is the caller's own and goes out at once, whatever the gates say. If it fails, the call becomes
+//! a task: the queue is told how it ended and says what follows. If it succeeds, the queue only hears of it.
+
+use redrive::policy::Policy;
+use redrive::queue::{Action, Admission, Ended, Limits, Queue, Verdict};
+use redrive::slots::{NONE, index_of};
+use redrive::task::{Flags, Outcome};
+use redrive::time::Millis;
+
+use crate::storm::model::{Setup, TIMEOUT_MS};
+use crate::storm::server::Fate;
+
+/// The epoch of a run: anything but 0, where clocks do not begin.
+pub const EPOCH: u64 = 1_800_000_000_000;
+/// No timer.
+pub const NEVER: u64 = u64::MAX;
+
+/// What a client does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Sends the task of this slot once more.
+    Send(u32),
+    /// Gives one up whose call was made at this instant.
+    Lose(u64),
+}
+
+/// One client.
+#[derive(Debug)]
+pub struct Client {
+    queue: Queue,
+    lane: u32,
+    policy: u32,
+    /// When each task's call was made, by the index of its slot.
+    made: Vec<u64>,
+    actions: Vec<Action>,
+    /// When its timer goes off; [`NEVER`]: it has none.
+    pub armed: u64,
+}
+
+const fn instant(at: u64) -> Millis {
+    Millis::new(EPOCH + at)
+}
+
+fn ended(fate: Fate, began: u64, now: u64) -> Ended {
+    let duration = Some(Millis::new(now - began));
+    match fate {
+        Fate::Answered => Ended { status: 200, duration, ..Ended::of(Outcome::Response) },
+        Fate::Refused => Ended { status: 503, duration, ..Ended::of(Outcome::Response) },
+        Fate::TimedOut => Ended { duration, ..Ended::of(Outcome::TimedOut) },
+    }
+}
+
+impl Client {
+    /// A client that has seen nothing fail yet.
+    pub fn new(setup: &Setup, policy: Policy, seed: u64) -> Client {
+        let limits = Limits {
+            concurrency: setup.concurrency,
+            per_lane: setup.concurrency,
+            capacity: u32::MAX,
+            capacity_bytes: u64::MAX,
+        };
+        let mut queue = Queue::new(limits, seed);
+        queue.set_gates(setup.gates);
+        let (lane, policy) = (queue.open_lane(), queue.intern(policy));
+        Client { queue, lane, policy, made: Vec::new(), actions: Vec::new(), armed: NEVER }
+    }
+
+    /// A call's first attempt succeeded: no task, but the gates hear of it.
+    pub fn succeeded(&mut self, made: u64, now: u64) {
+        let slow = (now - made) * 2 > TIMEOUT_MS;
+        self.queue.hear(instant(now), self.lane, instant(made), Some(true), true, slow);
+    }
+
+    /// A call's first attempt failed: it becomes a task. False: it is lost already.
+    pub fn failed(&mut self, fate: Fate, made: u64, now: u64) -> bool {
+        let admission = Admission {
+            lane: self.lane,
+            policy: self.policy,
+            priority: 0,
+            bytes: 0,
+            flags: Flags::REPLAYABLE,
+            created_at: instant(made),
+            expires_at: Millis::MAX,
+            wait_until: Millis::MAX,
+            order: NONE,
+            started: true,
+        };
+        let slot = self.queue.admit(instant(now), &admission).expect("a queue without a limit");
+        let index = index_of(slot) as usize;
+        if index >= self.made.len() {
+            self.made.resize(index + 1, 0);
+        }
+        self.made[index] = made;
+        matches!(self.queue.settle(instant(now), slot, &ended(fate, made, now)), Verdict::Retry { .. })
+    }
+
+    /// When the call of a task was made.
+    pub fn made(&self, slot: u32) -> u64 {
+        self.made[index_of(slot) as usize]
+    }
+
+    /// A retry has ended. False: its task has ended without success.
+    pub fn retried(&mut self, slot: u32, fate: Fate, began: u64, now: u64) -> bool {
+        let verdict = self.queue.settle(instant(now), slot, &ended(fate, began, now));
+        matches!(verdict, Verdict::Succeeded | Verdict::Retry { .. })
+    }
+
+    /// Does what there is to do now, and says when to come again: [`NEVER`], or an instant after `now`.
+    pub fn act(&mut self, now: u64, steps: &mut Vec<Step>) -> u64 {
+        loop {
+            let wake = self.queue.wake_at();
+            if wake > instant(now) {
+                return if wake == Millis::MAX { NEVER } else { wake.get() - EPOCH };
+            }
+            self.queue.poll(instant(now), &mut self.actions);
+            for action in &self.actions {
+                match *action {
+                    Action::Start(slot) => steps.push(Step::Send(slot)),
+                    Action::End(slot, _) => steps.push(Step::Lose(self.made[index_of(slot) as usize])),
+                    Action::Circuit(..) | Action::Storm(..) => {}
+                }
+            }
+            if self.actions.is_empty() {
+                // It was woken a little too early, as it may be.
+                let wake = self.queue.wake_at();
+                return if wake == Millis::MAX {
+                    NEVER
+                } else {
+                    wake.get().saturating_sub(EPOCH).max(now + 1)
+                };
+            }
+        }
+    }
+}

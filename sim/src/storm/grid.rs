@@ -1,0 +1,193 @@
+//! The grid: every crowd, queue and outage with every set of gates, several seeds each, as tables.
+
+use std::time::Instant;
+
+use redrive::gates::Gates;
+use redrive::policy::PolicyOptions;
+
+use crate::storm::measure::Figures;
+use crate::storm::model::{
+    BROWSER_BUDGET, Backlog, EDGE_BUDGET, IDEAL_S, Outage, Setup, breaker, gates, ramped,
+};
+use crate::storm::run::run;
+
+/// The crowds: some servers, and the tabs of many people.
+pub const CROWDS: [u32; 2] = [200, 20_000];
+/// What a server's queue holds.
+pub const BACKLOGS: [Backlog; 2] = [Backlog::Deep, Backlog::Short];
+/// How a server is away.
+pub const OUTAGES: [Outage; 2] = [Outage::Hanging, Outage::Refusing];
+
+/// Gates under the name that the tables show.
+pub fn variants() -> Vec<(&'static str, Gates)> {
+    vec![
+        ("none", gates(None, None)),
+        ("budget", gates(None, Some(EDGE_BUDGET))),
+        ("breaker", gates(Some(breaker()), None)),
+        ("breaker, budget", gates(Some(breaker()), Some(EDGE_BUDGET))),
+        ("**edge**: breaker, ramp, budget", ramped(Some(EDGE_BUDGET))),
+        ("**browser**: its budget", gates(None, Some(BROWSER_BUDGET))),
+        ("browser, and a breaker", gates(Some(breaker()), Some(BROWSER_BUDGET))),
+        ("browser, breaker, ramp", ramped(Some(BROWSER_BUDGET))),
+    ]
+}
+
+/// A word for a queue.
+pub const fn named(backlog: Backlog) -> &'static str {
+    match backlog {
+        Backlog::Deep => "deep",
+        Backlog::Short => "short",
+    }
+}
+
+/// Several seeds of one setup.
+#[derive(Clone, Debug)]
+pub struct Several(pub Vec<Figures>);
+
+impl Several {
+    /// Runs the seeds `1..=seeds`.
+    pub fn of(setup: &Setup, seeds: u64) -> Several {
+        Several((1..=seeds).map(|seed| run(setup, seed).figures).collect())
+    }
+
+    /// How many stayed down.
+    pub fn collapsed(&self) -> usize {
+        self.0.iter().filter(|figures| figures.collapsed).count()
+    }
+
+    /// The middle one of a figure; of an even number the upper.
+    pub fn middle(&self, of: impl Fn(&Figures) -> f64) -> f64 {
+        let mut values: Vec<f64> = self.0.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Seconds until the backlog was gone, in words.
+    pub fn drained(&self) -> String {
+        match self.middle(|figures| figures.drained.unwrap_or(f64::INFINITY)) {
+            _ if self.collapsed() > 0 => format!("**stays down** ({} of {})", self.collapsed(), self.0.len()),
+            drained if drained.is_finite() => format!("{drained:.0} s"),
+            _ => "not in 20 min".to_owned(),
+        }
+    }
+
+    /// Seconds until the last call of the outage had its end.
+    pub fn last(&self) -> String {
+        match self.middle(|figures| figures.last.unwrap_or(f64::INFINITY)) {
+            last if last.is_finite() => format!("{last:.0} s"),
+            _ => "-".to_owned(),
+        }
+    }
+
+    /// The share of all calls that were given up.
+    pub fn lost(&self) -> String {
+        match self.middle(|figures| figures.lost as f64 / figures.calls.max(1) as f64) {
+            0.0 => "0".to_owned(),
+            lost => format!("{:.1} %", lost * 100.0),
+        }
+    }
+}
+
+/// Tells how far a long work is, on standard error, at most every other second.
+pub struct Progress {
+    began: Instant,
+    done: u32,
+    all: u32,
+}
+
+impl Progress {
+    /// Of so many steps.
+    pub fn of(all: usize) -> Progress {
+        Progress { began: Instant::now(), done: 0, all: all as u32 }
+    }
+
+    /// One more is done.
+    pub fn step(&mut self, what: &str) {
+        self.done += 1;
+        eprintln!("{} of {}, {:.0} s: {what}", self.done, self.all, self.began.elapsed().as_secs_f64());
+    }
+}
+
+/// One field of the grid.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// How many clients.
+    pub clients: u32,
+    /// What the server's queue holds.
+    pub backlog: Backlog,
+    /// The name of the gates.
+    pub gates: &'static str,
+    /// Of a hanging and of a refusing outage.
+    pub outages: [Several; 2],
+}
+
+/// Runs the grid; `only` leaves out all situations whose heading does not have it, as in `200` or `deep`.
+pub fn grid(seeds: u64, only: &str) -> Vec<Field> {
+    let fields: Vec<(u32, Backlog, &str, Gates)> = CROWDS
+        .into_iter()
+        .flat_map(|clients| BACKLOGS.map(|backlog| (clients, backlog)))
+        .filter(|(clients, backlog)| heading(*clients, *backlog).contains(only))
+        .flat_map(|(clients, backlog)| variants().into_iter().map(move |(n, g)| (clients, backlog, n, g)))
+        .collect();
+    let mut progress = Progress::of(fields.len());
+    let field = |(clients, backlog, name, gates)| {
+        let of = |outage| Several::of(&Setup::new(clients, backlog, outage).with(gates), seeds);
+        let outages = OUTAGES.map(of);
+        progress.step(&format!("{}, {name}", heading(clients, backlog)));
+        Field { clients, backlog, gates: name, outages }
+    };
+    fields.into_iter().map(field).collect()
+}
+
+/// The grid as tables.
+pub fn tables(grid: &[Field]) -> String {
+    let mut text = format!("The ideal: {IDEAL_S:.0} s, an amplification of 1.\n");
+    let mut last = String::new();
+    for field in grid {
+        let heading = heading(field.clients, field.backlog);
+        if heading != last {
+            text.push_str(&format!("\n### {heading}\n\n"));
+            text.push_str(
+                "| gates | hanging: drained | amplification | asked in vain | last call | refusing: drained \
+                 | amplification | asked in vain | last call |\n|---|---|---|---|---|---|---|---|---|\n",
+            );
+            last = heading;
+        }
+        text.push_str(&format!("| {}", field.gates));
+        for several in &field.outages {
+            text.push_str(&format!(
+                " | {} | {:.2} | {:.1} | {}",
+                several.drained(),
+                several.middle(|figures| figures.amplification),
+                several.middle(|figures| figures.asked_in_vain),
+                several.last()
+            ));
+        }
+        text.push_str(" |\n");
+    }
+    text
+}
+
+fn heading(clients: u32, backlog: Backlog) -> String {
+    let clients = if clients == 20_000 { "20,000".to_owned() } else { clients.to_string() };
+    format!("{clients} clients, a {} queue", named(backlog))
+}
+
+/// What is lost where attempts run out: the default policy, whose callers do not wait.
+pub fn lost_work(seeds: u64) -> String {
+    let mut text = String::from(
+        "| gates | lost, 200 clients | drained | lost, 20,000 clients | drained |\n|---|---|---|---|---|\n",
+    );
+    let mut progress = Progress::of(variants().len());
+    for (name, gates) in variants() {
+        text.push_str(&format!("| {name}"));
+        for clients in CROWDS {
+            let setup = Setup::new(clients, Backlog::Deep, Outage::Hanging).with(gates);
+            let several = Several::of(&Setup { policy: PolicyOptions::default(), ..setup }, seeds);
+            text.push_str(&format!(" | {} | {}", several.lost(), several.drained()));
+        }
+        text.push_str(" |\n");
+        progress.step(&format!("the default policy, {name}"));
+    }
+    text
+}

@@ -1,0 +1,160 @@
+//! What happened in a run, second by second, and what it comes to.
+
+use crate::storm::model::{BACK_MS, CALLS_OF_OUTAGE, CALLS_PER_SECOND, WARM_UP_MS};
+
+/// One second of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Second {
+    /// Calls made.
+    pub calls: u32,
+    /// Requests sent, first attempts and retries.
+    pub requests: u32,
+    /// Retries among them.
+    pub retries: u32,
+    /// Calls that got their answer.
+    pub answered: u32,
+    /// Calls without an end, at the end of the second.
+    pub open: u64,
+}
+
+/// What a run comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Seconds from the server's return until no more calls are open than one in a hundred of those the outage left.
+    pub drained: Option<f64>,
+    /// Seconds until the last call of the outage had its end.
+    pub last: Option<f64>,
+    /// Requests sent from the server's return until `drained`, over the calls made since the outage began: 1 where each
+    /// of them was asked once.
+    pub amplification: f64,
+    /// Requests sent in the outage over the calls made in it.
+    pub asked_in_vain: f64,
+    /// Calls that ended without an answer, of all that were made.
+    pub lost: u64,
+    /// Calls made.
+    pub calls: u64,
+    /// Retries sent.
+    pub retries: u64,
+    /// Most requests in one second, from the server's return on.
+    pub busiest: u32,
+    /// Answers of the last minute over the new calls that come in a minute.
+    pub goodput: f64,
+    /// It had not drained when nobody waited any more, and answered less than came in.
+    pub collapsed: bool,
+}
+
+/// Counts while a run goes on.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// The seconds so far, the one that runs last.
+    pub seconds: Vec<Second>,
+    /// Calls without an end.
+    open: u64,
+    /// Calls of the outage without an end.
+    open_of_outage: u64,
+    lost: u64,
+    drained_at: Option<u64>,
+    last_at: Option<u64>,
+}
+
+/// After so long a server that hardly answered anything for a minute has no way back: nothing changes any more but
+/// that the backlog grows.
+const HOPELESS_MS: u64 = 300_000;
+/// Open calls that are none to speak of.
+const FEW: u64 = (CALLS_OF_OUTAGE / 100.0) as u64;
+
+const fn in_outage(made: u64) -> bool {
+    made >= WARM_UP_MS && made < BACK_MS
+}
+
+impl Counts {
+    /// The second that runs.
+    pub fn second(&mut self) -> &mut Second {
+        if self.seconds.is_empty() {
+            self.seconds.push(Second::default());
+        }
+        self.seconds.last_mut().expect("there is one")
+    }
+
+    /// A call is made.
+    pub fn call(&mut self, now: u64) {
+        self.second().calls += 1;
+        self.open += 1;
+        self.open_of_outage += u64::from(in_outage(now));
+    }
+
+    /// A call that was made at `made` has its answer, or is lost.
+    pub fn end(&mut self, made: u64, now: u64, answered: bool) {
+        self.open -= 1;
+        if answered {
+            self.second().answered += 1;
+        } else {
+            self.lost += 1;
+        }
+        if in_outage(made) {
+            self.open_of_outage -= 1;
+            if self.open_of_outage == 0 && now >= BACK_MS {
+                self.last_at = Some(now);
+            }
+        }
+        if now >= BACK_MS && self.open <= FEW && self.drained_at.is_none() {
+            self.drained_at = Some(now);
+        }
+    }
+
+    /// A second is over at `now`. Whether the run is too: some time after all is well, or when it has been hopeless for
+    /// long.
+    pub fn turn(&mut self, now: u64) -> bool {
+        let open = self.open;
+        self.second().open = open;
+        self.seconds.push(Second::default());
+        let well = self.drained_at.is_some_and(|at| now > at + 120_000) && self.last_at.is_some();
+        let hopeless = now >= BACK_MS + HOPELESS_MS && self.open > 2 * FEW && self.goodput() < 0.02;
+        well || hopeless
+    }
+
+    fn goodput(&self) -> f64 {
+        let done = self.seconds.len().saturating_sub(1);
+        let last = &self.seconds[done.saturating_sub(60)..done];
+        let answered: u64 = last.iter().map(|second| u64::from(second.answered)).sum();
+        answered as f64 / (CALLS_PER_SECOND * last.len().max(1) as f64)
+    }
+
+    /// What it comes to.
+    pub fn figures(&self) -> Figures {
+        let sum = |from: u64, to: u64, of: fn(&Second) -> u32| {
+            let end = (to.div_ceil(1000) as usize).min(self.seconds.len());
+            let from = (from / 1000) as usize;
+            self.seconds[from.min(end)..end].iter().map(|second| u64::from(of(second))).sum::<u64>()
+        };
+        let end = self.seconds.len() as u64 * 1000;
+        let drained = self.drained_at.unwrap_or(end);
+        let since = |at: u64| (at - BACK_MS) as f64 / 1000.0;
+        let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+        let goodput = self.goodput();
+        Figures {
+            drained: self.drained_at.map(since),
+            last: self.last_at.map(since),
+            amplification: ratio(
+                sum(BACK_MS, drained, |second| second.requests),
+                sum(WARM_UP_MS, drained, |second| second.calls),
+            ),
+            asked_in_vain: ratio(
+                sum(WARM_UP_MS, BACK_MS, |second| second.requests),
+                sum(WARM_UP_MS, BACK_MS, |second| second.calls),
+            ),
+            lost: self.lost,
+            calls: sum(0, end, |second| second.calls),
+            retries: sum(0, end, |second| second.retries),
+            busiest: self
+                .seconds
+                .iter()
+                .skip(BACK_MS as usize / 1000)
+                .map(|second| second.requests)
+                .max()
+                .unwrap_or(0),
+            goodput,
+            collapsed: (self.drained_at.is_none() || self.open > FEW) && goodput < 0.95,
+        }
+    }
+}
