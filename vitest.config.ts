@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config'
 
-/** Tests that start browsers and bundlers: two cores run one such file at a time. */
+/** Tests that start browsers, bundlers and servers: two cores run one such file at a time. */
 const heavy = { testTimeout: 60_000, hookTimeout: 60_000, fileParallelism: false }
 
 export default defineConfig({
@@ -12,10 +12,11 @@ export default defineConfig({
         test: {
           name: 'js',
           include: ['tests/**/*.test.ts'],
-          exclude: ['tests/browser/**', 'tests/packaging/**', '**/node_modules/**'],
+          exclude: ['tests/browser/**', 'tests/metrics/**', 'tests/packaging/**', '**/node_modules/**'],
         },
       },
       { extends: true, test: { name: 'browser', include: ['tests/browser/**/*.test.ts'], ...heavy } },
+      { extends: true, test: { name: 'metrics', include: ['tests/metrics/**/*.test.ts'], ...heavy } },
       {
         extends: true,
         test: {

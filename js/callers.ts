@@ -2,10 +2,10 @@
 
 import { cloneOf, discard } from './answers.ts'
 import { ExhaustedError, RedriveError } from './errors.ts'
-import type { Emitter } from './events.ts'
+import type { Host } from './host.ts'
 import type { Task, Waiter } from './task.ts'
 import { mark } from './transport.ts'
-import type { ExhaustedReason, QueueEvents, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
+import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from './types.ts'
 
 /** The caller stops waiting, whatever for; who settles its promise is given it. */
 export function release(task: Task): Waiter | undefined {
@@ -76,7 +76,10 @@ export function whenEnded(task: Task): Promise<TaskOutcome> {
 }
 
 /** Tells those who listen that the task has ended. */
-export function tellEnd({ status, reason, last }: Task, events: Emitter<QueueEvents>, show: () => RetryTask): void {
+export function tellEnd(task: Task, host: Pick<Host, 'events' | 'onEnd'>, show: () => RetryTask): void {
+  const { status, reason, last } = task
+  const { events } = host
+  host.onEnd?.(task)
   if (status === 'SUCCEEDED') {
     if (!events.has('succeeded')) return
     events.emit('succeeded', { task: show(), response: last?.answer ? cloneOf(last.answer) : null })

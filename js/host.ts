@@ -6,7 +6,7 @@ import type { Draw } from './ids.ts'
 import type { Settings } from './options.ts'
 import type { Call } from './request.ts'
 import type { Sanitizer } from './sanitizer.ts'
-import type { DegradedCode, QueueEvents } from './types.ts'
+import type { DegradedCode, QueueEvents, TaskStatus } from './types.ts'
 
 export interface Host {
   readonly settings: Settings
@@ -31,6 +31,8 @@ export interface Host {
   onTask?(call: Call, taskId?: string): void
   /** What may be shown of a request; undefined until the core is here. */
   sanitizer?: Sanitizer
+  /** Hears of a task that has ended, before the listeners and its caller do. Set by adapters that measure. */
+  onEnd?(task: { readonly status: TaskStatus; readonly createdAt: number }): void
   /** No task is left; the queue may have to tell somebody. */
   idle(): void
 }

@@ -345,7 +345,7 @@ export class Runner {
     task.nextAttemptAt = null
     count(this.totals, status)
     if (status === 'EXHAUSTED') this.gates.alerts.deadLetter()
-    tellEnd(task, this.host.events, () => this.show(task))
+    tellEnd(task, this.host, () => this.show(task))
     // shown only to those who ask: most tasks end without anybody looking
     const outcome = () => outcomeOf(task, this.show(task))
     answer(task, () => outcome().error)

@@ -6,20 +6,22 @@ import { chromiumStep } from './setup/chromium.mjs'
 import { firefoxStep } from './setup/firefox.mjs'
 import { nodeStep } from './setup/node.mjs'
 import { packagesStep } from './setup/packages.mjs'
+import { prometheusStep } from './setup/prometheus.mjs'
 import { rustStep, wasmTargetStep } from './setup/rust.mjs'
 
 export { wasmCargo } from './setup/rust.mjs'
 
 /**
- * Node, npm packages, Rust, the wasm target; a Chromium and a Firefox only where they are asked for.
+ * Node, npm packages, Rust, the wasm target; a Chromium, a Firefox and a Prometheus only where they are asked for.
  * Where this Node is too old the script starts again under a newer one, and this never returns.
- * @param {{ chromium?: boolean, firefox?: boolean }} [options]
+ * @param {{ chromium?: boolean, firefox?: boolean, prometheus?: boolean }} [options]
  */
-export async function setup({ chromium = false, firefox = false } = {}) {
+export async function setup({ chromium = false, firefox = false, prometheus = false } = {}) {
   await nodeStep()
   await packagesStep()
   await rustStep()
   await wasmTargetStep()
   if (chromium) await chromiumStep()
   if (firefox) await firefoxStep()
+  if (prometheus) await prometheusStep()
 }

@@ -12,6 +12,7 @@ const suites = {
   js: { run: (args) => vitest('js', args), needsBuild: true },
   faults: { run: killRuns, needsBuild: true, chromium: true, firefox: true },
   browser: { run: (args) => vitest('browser', args), needsBuild: true, chromium: true, firefox: true },
+  metrics: { run: (args) => vitest('metrics', args), needsBuild: true, prometheus: true },
   packaging: { run: (args) => vitest('packaging', args), needsBuild: true, chromium: true },
 }
 
@@ -21,8 +22,8 @@ await main(async () => {
     throw new StepError(`no suite '${wanted}': ${Object.keys(suites).join(', ')}, or none for all`)
   }
   const names = wanted === undefined ? Object.keys(suites) : [wanted]
-  const need = (browser) => names.some((name) => suites[name][browser])
-  await setup({ chromium: need('chromium'), firefox: need('firefox') })
+  const need = (program) => names.some((name) => suites[name][program])
+  await setup({ chromium: need('chromium'), firefox: need('firefox'), prometheus: need('prometheus') })
   if (names.some((name) => suites[name].needsBuild)) await build()
 
   const results = []

@@ -60,9 +60,9 @@ impl Ramp {
             return Millis::ZERO;
         }
         // Times 0.75 to 1.25.
-        let pause = u64::from(ONE).wrapping_mul(1000).checked_div(u64::from(self.width)).unwrap_or(0);
+        let pause = u64::from((ONE * 1000).checked_div(self.width).unwrap_or(0));
         let chance = pause.wrapping_mul(u64::from(self.r32)) >> 33;
-        self.started_at.plus(Millis::new(pause.saturating_sub(pause / 4).saturating_add(chance)))
+        self.started_at.plus(Millis::new(pause.wrapping_sub(pause / 4).wrapping_add(chance)))
     }
 
     /// An attempt of the queue starts.
@@ -87,9 +87,10 @@ impl Ramp {
         } else if healthy && width < ONE {
             width.saturating_mul(16).min(ONE)
         } else if healthy {
-            let more = (u64::from(ONE) << 16).checked_div(u64::from(width)).unwrap_or(0);
+            // 1 / width, in whole 256ths of its unit
+            let more = (ONE << 8).checked_div(width >> 8).unwrap_or(0);
             let most = most.saturating_mul(ONE).max(ONE);
-            width.saturating_add(u32::try_from(more).unwrap_or(ONE)).min(most)
+            width.saturating_add(more).min(most)
         } else if now >= self.narrowed_at.plus(AT_ONCE) {
             self.narrowed_at = now;
             let least = if by_queue { LEAST } else { LEAST_BY_CALLERS };

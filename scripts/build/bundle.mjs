@@ -12,6 +12,7 @@ export const entries = {
   'core.workerd': 'js/core.workerd.ts',
   fetch: 'js/adapters/fetch.ts',
   axios: 'js/adapters/axios.ts',
+  prometheus: 'js/adapters/prometheus.ts',
   opentelemetry: 'js/adapters/opentelemetry.ts',
   testing: 'js/testing.ts',
   memory: 'js/stores/memory.ts',

@@ -36,6 +36,7 @@ const portable = [
   'core.workerd',
   'adapters/fetch',
   'adapters/axios',
+  'adapters/prometheus',
   'adapters/opentelemetry',
   'stores/memory',
   'stores/indexeddb',

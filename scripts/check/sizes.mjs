@@ -28,7 +28,7 @@ const rows = [
   {
     what: 'service worker, whole',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 119_000,
+    limit: 121_000,
   },
 ]
 

@@ -18,6 +18,8 @@ mod errors;
 #[cfg(feature = "queue-module")]
 mod functions;
 #[cfg(feature = "queue-module")]
+mod gates;
+#[cfg(feature = "queue-module")]
 mod headers;
 #[cfg(feature = "keys-module")]
 mod keys;

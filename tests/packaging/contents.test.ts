@@ -23,7 +23,7 @@ test('the tarball holds code, types and papers, and nothing else', () => {
 
 test('it needs no other package at run time', () => {
   expect(manifest.dependencies).toBeUndefined()
-  const peers = ['@opentelemetry/api', 'axios']
+  const peers = ['@opentelemetry/api', 'axios', 'prom-client']
   expect(Object.keys(manifest.peerDependencies)).toEqual(peers)
   expect(manifest.peerDependenciesMeta).toEqual(Object.fromEntries(peers.map((name) => [name, { optional: true }])))
 })
@@ -61,6 +61,7 @@ test.for(['nodenext', 'bundler'])(
       import { loadCore } from 'redrive/core'
       import { wrapFetch } from 'redrive/fetch'
       import { closeOnSignals } from 'redrive/node'
+      import { metricsOf, type QueueMetrics } from 'redrive/prometheus'
       import { attachOpenTelemetry, type OpenTelemetryOptions } from 'redrive/opentelemetry'
       import { sqliteStore } from 'redrive/sqlite'
       import { memoryStore } from 'redrive/memory'
@@ -79,6 +80,7 @@ test.for(['nodenext', 'bundler'])(
       export const stopAsking: (() => void) | false = registerBackgroundSync(queue)
       export const stopAnswering: (() => void) | false = worker.registerBackgroundSync(new worker.RetryQueue(), { drainMs: 60_000 })
       export const undo: () => void = closeOnSignals(queue, { signals: ['SIGHUP'] })
+      export const metrics: QueueMetrics = metricsOf([queue], { maxOrigins: 5 })
       export const stored: Promise<number> = sqliteStore({ path: 'tasks.db' }).flush()
       export const store: TaskStore = memoryStore({ capacity: 5 })
       export const links: OpenTelemetryOptions = { replay: 'link', propagateTo: ['https://api.test'] }

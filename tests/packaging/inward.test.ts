@@ -26,6 +26,7 @@ const PUBLIC = [
   'core/api',
   'adapters/fetch',
   'adapters/axios',
+  'adapters/prometheus',
   'adapters/opentelemetry',
   'testing/clock',
   'node',

@@ -24,11 +24,11 @@ test('Node requires it', async () => {
   expect(server.hits('/api/require')).toBe(2)
 })
 
-test('every entry loads by itself, and without axios installed', async () => {
+test('every entry loads by itself, and without axios or prom-client installed', async () => {
   using project = consumer({
     'main.mjs': `
       const names = {}
-      const entries = ['core', 'fetch', 'axios', 'testing', 'memory', 'indexeddb', 'sqlite', 'node'].map((name) => 'redrive/' + name)
+      const entries = ['core', 'fetch', 'axios', 'prometheus', 'testing', 'memory', 'indexeddb', 'sqlite', 'node'].map((name) => 'redrive/' + name)
       for (const entry of ['redrive', ...entries]) {
         names[entry] = Object.keys(await import(entry))
       }
@@ -39,6 +39,7 @@ test('every entry loads by itself, and without axios installed', async () => {
   expect(names['redrive/core']).toContain('loadCore')
   expect(names['redrive/fetch']).toEqual(expect.arrayContaining(['wrapFetch', 'installFetch']))
   expect(names['redrive/axios']).toContain('attachToAxios')
+  expect(names['redrive/prometheus']?.sort()).toEqual(['metricsOf', 'registerMetrics'])
   expect(names['redrive/testing']?.length).toBeGreaterThan(0)
   expect(names['redrive/memory']).toContain('memoryStore')
   expect(names['redrive/sqlite']).toContain('sqliteStore')
@@ -112,6 +113,7 @@ test('importing it reads nothing, starts nothing, touches nothing global', async
       await import('redrive')
       await import('redrive/fetch')
       await import('redrive/axios')
+      await import('redrive/prometheus')
       const added = Object.getOwnPropertyNames(globalThis).filter((name) => !before.includes(name))
       console.log(JSON.stringify({ used, added }))`,
   })

@@ -1,0 +1,3 @@
+import type { Run } from './run.d.mts'
+
+export function chart(run: Run): string
