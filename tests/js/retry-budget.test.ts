@@ -26,8 +26,8 @@ test('L6 a retry costs a token; without one it waits once more, not counted, and
   expect(tasks).toMatchObject([{ attemptNumber: 1 }])
   await clock.advance(60_000)
   expect(server.hits).toBe(5)
-  // a token is back after 100 s
-  await clock.advance(60_000)
+  // a token is back after 100 s, and it looks again after half of what it has waited, or more
+  await clock.advance(100_000)
   expect(server.hits).toBe(6)
   expect(calls.map(({ value }) => value?.status)).toEqual([200, 200, 200])
 })
