@@ -24,8 +24,9 @@ const BREAKER: Required<Omit<BreakerOptions, 'whenOpen' | 'fallback'>> = {
 }
 
 const BUDGET: Required<RetryBudgetOptions> = { capacity: 10, perSuccess: 0.2, perSecond: 0.1 }
-/** A crowd of tabs, each with a budget of its own: docs/storms.md. */
-const TAB_BUDGET: Required<RetryBudgetOptions> = { capacity: 5, perSuccess: 0.2, perSecond: 1 / 150 }
+
+/** Of a page, whose ramp sees to a crowd whatever this is: docs/storms.md. */
+const TAB_BUDGET: Required<RetryBudgetOptions> = { ...BUDGET, capacity: 100 }
 
 /** By the core's numbers, in its news and in its stats. */
 export const CIRCUITS: readonly CircuitState[] = ['CLOSED', 'OPEN', 'HALF_OPEN']
@@ -114,7 +115,7 @@ function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
   // a storm is always told of
   const storm = openOnStorm ? 2 : 1
   const circuit = [failures, failureRatio, minimumAttempts, windowMs, openMs, maxOpenMs, closeAfter, storm]
-  // with a breaker a lane comes back as fast as goes well
-  const ramp = failures > 0 ? 1 : 0
+  // a lane comes back as fast as goes well: after an opening, and in pages after any failure
+  const ramp = breaker === false ? 0 : 1
   return Float64Array.from([...circuit, capacity, budget.perSuccess, budget.perSecond, ramp])
 }

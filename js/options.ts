@@ -67,7 +67,8 @@ export interface RetryQueueOptions {
   readonly retention?: RetentionOptions
   /**
    * One per origin: keeps retries from a server that fails anyway; see docs/gates.md. It hears of every attempt.
-   * @default `{}` outside browsers; false in browsers, where thousands of tabs would each probe for themselves
+   * false: none, and no ramp either. @default `{}`, but in browsers a ramp without a breaker: thousands of tabs would each
+   * probe for themselves
    */
   readonly breaker?: BreakerOptions | false
   /** One per origin: how much retries may add to the load; see docs/gates.md. @default `{}` */

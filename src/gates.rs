@@ -127,18 +127,22 @@ impl LaneGates {
         if rules.on_storm != OnStorm::Nothing && (ending.succeeded || ending.first_failure) {
             storm = self.storm.hear(now, ending.succeeded);
         }
-        let Some(breaker) = &rules.breaker else { return (storm, None) };
-        let recorded = self.breaker.record(breaker, now, ending.heard, rng);
-        let opens = storm.is_some() && rules.on_storm == OnStorm::Open;
-        let opened = if opens { self.breaker.open(breaker, now, rng) } else { None };
+        let change = rules.breaker.as_ref().and_then(|breaker| {
+            let recorded = self.breaker.record(breaker, now, ending.heard, rng);
+            let opens = storm.is_some() && rules.on_storm == OnStorm::Open;
+            let opened = if opens { self.breaker.open(breaker, now, rng) } else { None };
+            recorded.or(opened)
+        });
         if ending.unsent && ending.heard.by_queue {
             self.ramp.take_back();
         }
         if let Some(healthy) = ending.heard.healthy {
             self.ramp.hear(now, most, healthy, ending.slow, ending.heard.by_queue);
         }
-        let change = recorded.or(opened);
-        if rules.ramp && matches!(change, Some((_, Circuit::Open))) {
+        let opened = matches!(change, Some((_, Circuit::Open)));
+        // Where there is no breaker to say when, a failure does.
+        let failed = rules.breaker.is_none() && ending.heard.healthy == Some(false);
+        if rules.ramp && (opened || failed) {
             self.ramp.begin(now);
         }
         (storm, change)

@@ -163,3 +163,25 @@ fn another_lane_knows_nothing_of_it() {
     assert_eq!(rig.start().len(), 9);
     assert_eq!(rig.queue.shut_until(rig.time(), other), None::<Millis>);
 }
+
+#[test]
+fn where_there_is_no_breaker_the_first_failure_begins_it_and_a_lone_call_is_still_in_time() {
+    let mut rig = gated(Gates { ramp: true, ..Gates::default() }, roomy(), json!({}));
+    let slot = rig.admit(|admission| admission.started = true);
+    rig.answer(slot, 503);
+    let began = rig.now;
+    for attempt in 2..=5 {
+        rig.wake();
+        while rig.start().is_empty() {
+            rig.wake();
+        }
+        assert_eq!(rig.queue.attempts(slot), attempt);
+        rig.wait(1);
+        rig.answer(slot, 503);
+    }
+    assert!(rig.now - began <= 30_000, "four retries in {} ms", rig.now - began);
+    for _ in 0..9 {
+        _ = rig.add();
+    }
+    assert!(rig.start().len() <= 1, "it has slowed down");
+}

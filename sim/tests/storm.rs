@@ -77,14 +77,20 @@ fn without_the_ramp_they_would_keep_a_crowd_from_recovering_and_with_it_they_do_
 }
 
 #[test]
-fn l6_the_budget_of_a_page_lets_a_crowd_of_tabs_recover() {
-    let answered = answered(&setup(20_000, Backlog::Deep, Outage::Hanging, "its budget"));
+fn l6_the_ramp_of_a_page_lets_a_crowd_of_tabs_recover() {
+    let figures = run(&setup(20_000, Backlog::Deep, Outage::Hanging, "browser"), 1).figures;
+    assert!(!figures.collapsed && figures.drained.is_some() && figures.lost == 0, "{figures:?}");
+}
+
+#[test]
+fn l6_few_tokens_alone_would_let_them_recover_too() {
+    let answered = answered(&setup(20_000, Backlog::Deep, Outage::Hanging, "few tokens, no ramp"));
     assert!(answered > 0.95, "{answered}");
 }
 
 #[test]
 fn breakers_in_pages_would_keep_the_server_down() {
-    let answered = answered(&setup(20_000, Backlog::Deep, Outage::Hanging, "and a breaker"));
+    let answered = answered(&setup(20_000, Backlog::Deep, Outage::Hanging, "few tokens, breaker"));
     assert!(answered < 0.1, "{answered}");
 }
 

@@ -7,14 +7,14 @@ use redrive::policy::{Policy, PolicyOptions};
 
 use crate::storm::client::{Client, Step};
 use crate::storm::grid::{Progress, Several};
-use crate::storm::model::{Backlog, Outage, Setup, gates, patient};
+use crate::storm::model::{Backlog, Outage, Setup, paged, patient};
 use crate::storm::server::Fate;
 
 /// What a caller waits by default, in ms.
 const WAIT_MS: u64 = 30_000;
-const CAPACITIES: [f64; 5] = [3.0, 4.0, 5.0, 6.0, 10.0];
+const CAPACITIES: [f64; 5] = [5.0, 10.0, 30.0, 100.0, 1000.0];
 /// One token in so many seconds.
-const REFILLS: [f64; 3] = [300.0, 150.0, 100.0];
+const REFILLS: [f64; 1] = [10.0];
 const PER_SUCCESS: f64 = 0.2;
 
 /// How many retries each of `calls` calls of one page may make within 30 s, the fewest; they fail together, at once and
@@ -26,8 +26,8 @@ pub fn retries_in_time(
     policy: &PolicyOptions,
     seed: u64,
 ) -> u32 {
-    let setup = Setup::new(1, Backlog::Deep, Outage::Refusing)
-        .with(gates(None, Some((capacity, PER_SUCCESS, per_second))));
+    let setup =
+        Setup::new(1, Backlog::Deep, Outage::Refusing).with(paged(Some((capacity, PER_SUCCESS, per_second))));
     let mut client = Client::new(&setup, Policy::new(policy).expect("a sound policy"), seed);
     let mut steps = Vec::new();
     let mut retries = vec![0; calls];
@@ -67,8 +67,11 @@ pub fn table(seeds: u64) -> String {
     for capacity in CAPACITIES {
         for refill in REFILLS {
             let per_second = 1.0 / refill;
-            let setup = Setup::new(20_000, Backlog::Deep, Outage::Hanging)
-                .with(gates(None, Some((capacity, PER_SUCCESS, per_second))));
+            let setup = Setup::new(20_000, Backlog::Deep, Outage::Hanging).with(paged(Some((
+                capacity,
+                PER_SUCCESS,
+                per_second,
+            ))));
             let several = Several::of(&setup, seeds);
             let row = format!(
                 "| {capacity} | {refill} s | {} of 4 | {} | {} of 9 | {} | {:.2} | {} |",

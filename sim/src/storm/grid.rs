@@ -7,7 +7,7 @@ use redrive::policy::PolicyOptions;
 
 use crate::storm::measure::Figures;
 use crate::storm::model::{
-    BROWSER_BUDGET, Backlog, EDGE_BUDGET, IDEAL_S, Outage, Setup, breaker, gates, ramped,
+    BROWSER_BUDGET, Backlog, EDGE_BUDGET, FEW_TOKENS, IDEAL_S, Outage, Setup, breaker, gates, paged, ramped,
 };
 use crate::storm::run::run;
 
@@ -26,9 +26,9 @@ pub fn variants() -> Vec<(&'static str, Gates)> {
         ("breaker", gates(Some(breaker()), None)),
         ("breaker, budget", gates(Some(breaker()), Some(EDGE_BUDGET))),
         ("**edge**: breaker, ramp, budget", ramped(Some(EDGE_BUDGET))),
-        ("**browser**: its budget", gates(None, Some(BROWSER_BUDGET))),
-        ("browser, and a breaker", gates(Some(breaker()), Some(BROWSER_BUDGET))),
-        ("browser, breaker, ramp", ramped(Some(BROWSER_BUDGET))),
+        ("**browser**: ramp, budget", paged(Some(BROWSER_BUDGET))),
+        ("few tokens, no ramp", gates(None, Some(FEW_TOKENS))),
+        ("few tokens, breaker", gates(Some(breaker()), Some(FEW_TOKENS))),
     ]
 }
 

@@ -144,6 +144,11 @@ pub fn gates(breaker: Option<BreakerRules>, budget: Option<(f64, f64, f64)>) -> 
     Gates { breaker, budget, ..Gates::default() }
 }
 
+/// A ramp from the first failure on, as in pages.
+pub fn paged(budget: Option<(f64, f64, f64)>) -> Gates {
+    Gates { ramp: true, ..gates(None, budget) }
+}
+
 /// The same with a ramp after an opening, as the package has it with every breaker.
 pub fn ramped(budget: Option<(f64, f64, f64)>) -> Gates {
     Gates { ramp: true, ..gates(Some(breaker()), budget) }
@@ -151,5 +156,7 @@ pub fn ramped(budget: Option<(f64, f64, f64)>) -> Gates {
 
 /// The budget of a server or Worker: capacity, per success, per second.
 pub const EDGE_BUDGET: (f64, f64, f64) = (10.0, 0.2, 0.1);
+/// What a page would have to do with, if there were no ramp.
+pub const FEW_TOKENS: (f64, f64, f64) = (5.0, 0.2, 1.0 / 150.0);
 /// The budget of a page.
-pub const BROWSER_BUDGET: (f64, f64, f64) = (5.0, 0.2, 1.0 / 150.0);
+pub const BROWSER_BUDGET: (f64, f64, f64) = (100.0, 0.2, 0.1);
