@@ -7,7 +7,8 @@ use redrive::policy::PolicyOptions;
 
 use crate::storm::measure::Figures;
 use crate::storm::model::{
-    BROWSER_BUDGET, Backlog, EDGE_BUDGET, FEW_TOKENS, IDEAL_S, Outage, Setup, breaker, gates, paged, ramped,
+    BROWSER_BUDGET, Backlog, EDGE_BUDGET, FEW_TOKENS, IDEAL_S, Outage, Setup, TIMEOUT_MS, breaker, gates,
+    paged, ramped,
 };
 use crate::storm::run::run;
 
@@ -183,7 +184,9 @@ pub fn lost_work(seeds: u64) -> String {
         text.push_str(&format!("| {name}"));
         for clients in CROWDS {
             let setup = Setup::new(clients, Backlog::Deep, Outage::Hanging).with(gates);
-            let several = Several::of(&Setup { policy: PolicyOptions::default(), ..setup }, seeds);
+            let policy =
+                PolicyOptions { attempt_timeout_ms: Some(TIMEOUT_MS as f64), ..PolicyOptions::default() };
+            let several = Several::of(&Setup { policy, ..setup }, seeds);
             text.push_str(&format!(" | {} | {}", several.lost(), several.drained()));
         }
         text.push_str(" |\n");
