@@ -96,6 +96,9 @@ fn breakers_in_pages_would_keep_the_server_down() {
 
 #[test]
 fn a_full_bucket_pays_for_all_retries_of_a_lone_call() {
-    let retries = |capacity| retries_in_time(capacity, 1.0 / 300.0, 1, &PolicyOptions::default(), 1);
+    let policy = PolicyOptions::default();
+    let retries = |capacity| retries_in_time((capacity, 300.0, false), 1, &policy, 1);
     assert_eq!([2.0, 3.0, 4.0, 10.0].map(retries), [2, 3, 4, 4]);
+    // and the ramp leaves it in time for them
+    assert_eq!(retries_in_time((100.0, 10.0, true), 1, &policy, 1), 4);
 }
