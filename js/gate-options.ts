@@ -31,7 +31,7 @@ export interface BreakerOptions {
 
 /** A retry costs a token; with none left it is put off by its next delay, and not counted. It is never dropped for it. */
 export interface RetryBudgetOptions {
-  /** The most tokens, and the first. 1..=1_000_000. @default 10; in browsers 100 */
+  /** The most tokens, and the first. 1..=1_000_000. @default 10; in browsers 1_000 */
   readonly capacity?: number
   /** What a success brings back. @default 0.2 */
   readonly perSuccess?: number

@@ -26,7 +26,7 @@ const BREAKER: Required<Omit<BreakerOptions, 'whenOpen' | 'fallback'>> = {
 const BUDGET: Required<RetryBudgetOptions> = { capacity: 10, perSuccess: 0.2, perSecond: 0.1 }
 
 /** Of a page, whose ramp sees to a crowd whatever this is: docs/storms.md. */
-const TAB_BUDGET: Required<RetryBudgetOptions> = { ...BUDGET, capacity: 100 }
+const TAB_BUDGET: Required<RetryBudgetOptions> = { ...BUDGET, capacity: 1_000 }
 
 /** By the core's numbers, in its news and in its stats. */
 export const CIRCUITS: readonly CircuitState[] = ['CLOSED', 'OPEN', 'HALF_OPEN']
@@ -115,7 +115,7 @@ function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
   // a storm is always told of
   const storm = openOnStorm ? 2 : 1
   const circuit = [failures, failureRatio, minimumAttempts, windowMs, openMs, maxOpenMs, closeAfter, storm]
-  // a lane comes back as fast as goes well: after an opening, and in pages after any failure
+  // a lane comes back as fast as goes well: after an opening, and in pages after failures in a row
   const ramp = breaker === false ? 0 : 1
   return Float64Array.from([...circuit, capacity, budget.perSuccess, budget.perSecond, ramp])
 }

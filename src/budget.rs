@@ -79,11 +79,12 @@ impl RetryBudget {
 
     /// Takes what a retry costs, or says that there is not enough.
     pub fn take(&mut self, rules: &BudgetRules, now: Millis) -> bool {
-        self.spent = self.spent_at(rules, now);
-        self.at = self.at.max(now);
-        let pays = rules.capacity.saturating_sub(self.spent) >= TOKEN;
+        let spent = self.spent_at(rules, now);
+        let pays = rules.capacity.saturating_sub(spent) >= TOKEN;
+        // What is refused changes nothing: each rounding down would put the moment off by a share of a millisecond.
         if pays {
-            self.spent = self.spent.saturating_add(TOKEN);
+            self.spent = spent.saturating_add(TOKEN);
+            self.at = self.at.max(now);
         }
         pays
     }

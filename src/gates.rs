@@ -51,11 +51,16 @@ pub(crate) struct Ending {
     pub first_failure: bool,
 }
 
+/// So many failures in a row begin a ramp where there is no breaker.
+const FAILURES: u32 = 5;
+
 /// One lane's gates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaneGates {
     pub breaker: Breaker,
     pub ramp: Ramp,
+    /// In a row, where there is no breaker.
+    failures: u32,
     budget: RetryBudget,
     storm: Storm,
 }
@@ -140,9 +145,16 @@ impl LaneGates {
             self.ramp.hear(now, most, healthy, ending.slow, ending.heard.by_queue);
         }
         let opened = matches!(change, Some((_, Circuit::Open)));
-        // Where there is no breaker to say when, a failure does.
-        let failed = rules.breaker.is_none() && ending.heard.healthy == Some(false);
-        if rules.ramp && (opened || failed) {
+        // Where there is no breaker to say when, failures in a row do, and it is over when all goes well.
+        if rules.breaker.is_none()
+            && let Some(healthy) = ending.heard.healthy
+        {
+            self.failures = if healthy { 0 } else { self.failures.saturating_add(1) };
+            if healthy && self.ramp.limit() >= most {
+                self.ramp = Ramp::default();
+            }
+        }
+        if rules.ramp && (opened || self.failures >= FAILURES) {
             self.ramp.begin(now);
         }
         (storm, change)

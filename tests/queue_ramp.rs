@@ -165,7 +165,7 @@ fn another_lane_knows_nothing_of_it() {
 }
 
 #[test]
-fn where_there_is_no_breaker_the_first_failure_begins_it_and_a_lone_call_is_still_in_time() {
+fn where_there_is_no_breaker_five_failures_in_a_row_begin_it_and_a_lone_call_is_in_time() {
     let mut rig = gated(Gates { ramp: true, ..Gates::default() }, roomy(), json!({}));
     let slot = rig.admit(|admission| admission.started = true);
     rig.answer(slot, 503);
@@ -183,5 +183,10 @@ fn where_there_is_no_breaker_the_first_failure_begins_it_and_a_lone_call_is_stil
     for _ in 0..9 {
         _ = rig.add();
     }
-    assert!(rig.start().len() <= 1, "it has slowed down");
+    assert_eq!(rig.start().len(), 4, "it has begun");
+    // and is over when all goes well: as many as the limit allows run again
+    for _ in 0..10_000 {
+        rig.hear(true);
+    }
+    assert_eq!(rig.start().len(), 5);
 }

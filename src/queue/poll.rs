@@ -15,6 +15,9 @@ pub const BATCH: usize = 256;
 /// A policy without waits would have an empty retry budget asked a thousand times a second.
 const PUT_OFF_AT_LEAST: Millis = Millis::new(100);
 
+/// For so long a task is put off by its next delay and no more.
+const PUT_OFF_OFTEN: Millis = Millis::new(60_000);
+
 /// Something the host has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -216,8 +219,8 @@ impl Queue {
         let Some(interned) = self.policies.at(task.policy) else { return };
         let n = u32::from(task.attempts).max(1);
         let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay) };
-        // Half to all of what it has waited already: who waits for hours is not asked every second.
-        let long = now.minus(task.not_before).min(interned.policy.cap()).get();
+        // Past the first minute half to all of what it has waited since: who waits for hours is not asked every second.
+        let long = now.minus(task.not_before).minus(PUT_OFF_OFTEN).min(interned.policy.cap()).get();
         let chance = long.saturating_mul(u64::from(r32)) >> 33;
         let waited = Millis::new((long / 2).saturating_add(chance));
         let delay = backoff::delay(&interned.policy, n, draw).max(PUT_OFF_AT_LEAST).max(waited);

@@ -122,13 +122,15 @@ pub struct Field {
     pub outages: [Several; 2],
 }
 
-/// Runs the grid; `only` leaves out all situations whose heading does not have it, as in `200` or `deep`.
+/// Runs the grid; `only` leaves out all rows that do not have it in their heading or name, as in `200`, `deep` or `edge`.
 pub fn grid(seeds: u64, only: &str) -> Vec<Field> {
     let fields: Vec<(u32, Backlog, &str, Gates)> = CROWDS
         .into_iter()
         .flat_map(|clients| BACKLOGS.map(|backlog| (clients, backlog)))
-        .filter(|(clients, backlog)| heading(*clients, *backlog).contains(only))
         .flat_map(|(clients, backlog)| variants().into_iter().map(move |(n, g)| (clients, backlog, n, g)))
+        .filter(|(clients, backlog, name, _)| {
+            heading(*clients, *backlog).contains(only) || name.contains(only)
+        })
         .collect();
     let mut progress = Progress::of(fields.len());
     let field = |(clients, backlog, name, gates)| {

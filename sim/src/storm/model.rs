@@ -159,4 +159,4 @@ pub const EDGE_BUDGET: (f64, f64, f64) = (10.0, 0.2, 0.1);
 /// What a page would have to do with, if there were no ramp.
 pub const FEW_TOKENS: (f64, f64, f64) = (5.0, 0.2, 1.0 / 150.0);
 /// The budget of a page.
-pub const BROWSER_BUDGET: (f64, f64, f64) = (100.0, 0.2, 0.1);
+pub const BROWSER_BUDGET: (f64, f64, f64) = (1000.0, 0.2, 0.1);

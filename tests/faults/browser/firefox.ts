@@ -11,7 +11,9 @@ export const startFirefox: Start = async (profile, signal) => {
     throw new Error(`no Firefox at ${executablePath}: set FIREFOX_PATH, or apt-get install firefox-esr`)
   }
   // a signal that comes while it starts kills it too
-  const firefox = await launch({ browser: 'firefox', executablePath, headless: true, userDataDir: profile, signal })
+  const start = () => launch({ browser: 'firefox', executablePath, headless: true, userDataDir: profile, signal })
+  // what was killed a moment ago may still be tidying up the profile
+  const firefox = await start().catch((error) => (error?.code === 'ENOENT' ? start() : Promise.reject(error)))
   const child = firefox.process()
   const pid = child?.pid
   if (!child || pid === undefined) throw new Error('Firefox has no process')
