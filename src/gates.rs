@@ -14,7 +14,8 @@ use crate::time::Millis;
 pub struct Gates {
     /// `None`: there is no breaker.
     pub breaker: Option<BreakerRules>,
-    /// Once its breaker was open a lane comes back only as fast as goes well: see the module `ramp`.
+    /// Once its breaker was open a lane comes back only as fast as goes well; without a breaker from five failures in a
+    /// row until all goes well.
     pub ramp: bool,
     /// `None`: retries cost nothing.
     pub budget: Option<BudgetRules>,

@@ -1,4 +1,5 @@
-//! The ramp: how fast a lane's tasks come back once its circuit has been open.
+//! The ramp: how fast a lane's tasks come back once its circuit has been open or, where there is none, failures in a row
+//! have told the same.
 //!
 //! A breaker that closes lets everything through that waited behind it, and a crowd of clients that all do so knock
 //! the server over again. Nobody of them knows how many they are. So from the first opening on a lane runs as many
@@ -23,7 +24,7 @@ const LEAST_BY_CALLERS: u32 = ONE / 32;
 /// What fails at the same moment is one failure.
 const AT_ONCE: Millis = Millis::new(200);
 
-/// One lane's ramp; not under way before its circuit has been open.
+/// One lane's ramp; not under way at first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ramp {
     /// Attempts at a time, in units of 1/65536; 0: it is not under way.
@@ -41,7 +42,7 @@ impl Ramp {
         self.width > 0
     }
 
-    /// The circuit has opened.
+    /// The circuit has opened, or would have.
     pub fn begin(&mut self, now: Millis) {
         if !self.is_on() {
             self.width = BEGIN;

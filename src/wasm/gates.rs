@@ -13,7 +13,7 @@ impl CoreQueue {
     /// Sets what stands between due tasks and their attempts, before the first lane is open. Twelve numbers: the
     /// breaker's consecutiveFailures (0: there is none), failureRatio, minimumAttempts, windowMs, openMs, maxOpenMs,
     /// closeAfter, what a retry storm does (0 nothing, 1 tell, 2 also open), the budget's capacity (NaN: there is none),
-    /// perSuccess, perSecond, and whether a lane comes back slowly once its breaker was open (0 or 1).
+    /// perSuccess, perSecond, and whether a lane that failed comes back slowly (0 or 1).
     pub fn gates(&mut self, numbers: &[f64]) {
         let &[
             failures,

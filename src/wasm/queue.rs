@@ -15,7 +15,7 @@ use crate::time::Millis;
 /// Where the codes of reasons begin, in actions and verdicts.
 const REASONS: u32 = 16;
 
-/// The bit of a storm's code, in actions; the others are how many tasks came in for each success.
+/// The bit of a storm's code, in actions; the others are how many tasks failed at first for each success.
 const STORM: u32 = 1 << 31;
 
 /// How many numbers a decision has: delay, curve, server, spread, heldUntil, authorize, phase,
