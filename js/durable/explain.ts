@@ -6,14 +6,12 @@
 import { isOffline } from '../attempt.ts'
 import type { Standing } from '../decision.ts'
 import { tell, waits, wordsOf } from '../explain.ts'
+import { CIRCUITS } from '../gates.ts'
+import type { CoreStats } from '../report.ts'
 import type { StoredTask } from '../stores/store.ts'
 import type { AttemptLog, Decision, Gate, RetryTask } from '../types.ts'
 import type { Durable } from './durable.ts'
 
-/** Of a breaker, by the core's numbers. */
-const CIRCUIT = { closed: 0, halfOpen: 2 } as const
-/** Of the core's stats: lane, depth, inFlight, heldUntilAt, circuit, tokens. */
-type LaneRow = readonly [number, number, number, number | null, number, number]
 const UNKNOWN = Number.POSITIVE_INFINITY
 
 export function explainStored(
@@ -70,10 +68,11 @@ function laneStanding(record: StoredTask, { runner }: Durable, now: number): Sta
 /** Which of its gates leaves no room in a lane. */
 function shutBy({ core }: Durable['runner'], handle: number, now: number): Standing {
   const until = core.shutUntil(handle, now)
-  const [, , , , rows] = core.stats() as readonly [number, number, number | null, number, readonly LaneRow[]]
-  const [, , , , circuit, tokens] = rows.find(([lane]) => lane === handle) ?? [0, 0, 0, null, CIRCUIT.closed, 1]
-  if (circuit === CIRCUIT.halfOpen) return at('circuit-probing')
-  if (circuit !== CIRCUIT.closed) return at('circuit-open', until)
+  const circuit = CIRCUITS[core.circuit(handle, now)]
+  if (circuit === 'HALF_OPEN') return at('circuit-probing')
+  if (circuit === 'OPEN') return at('circuit-open', until)
+  const [, , , , rows] = core.stats() as CoreStats
+  const [, , , , , tokens] = rows.find(([lane]) => lane === handle) ?? [0, 0, 0, null, 0, 1]
   return until > now ? at(tokens < 1 ? 'retry-budget' : 'ramp', until) : at('lane-limit')
 }
 
