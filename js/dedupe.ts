@@ -20,12 +20,12 @@ const MAX_RECENT = 10_000
 
 export class Dedupe {
   readonly #host: Host
-  readonly #registry: Registry
+  readonly #registry: Pick<Registry, 'withKey'>
   readonly #loadKeys: () => Promise<Keys>
   /** Content keys by fingerprint. */
   readonly #recent = new Map<string, { readonly key: string; readonly at: number }>()
 
-  constructor(host: Host, registry: Registry, loadKeys: () => Promise<Keys>) {
+  constructor(host: Host, registry: Pick<Registry, 'withKey'>, loadKeys: () => Promise<Keys>) {
     this.#host = host
     this.#registry = registry
     this.#loadKeys = loadKeys

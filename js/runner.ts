@@ -84,8 +84,8 @@ export class Runner {
     this.judge = new Judge(engine, this.core, this.words)
     this.#sender = new Sender(this)
     this.registry = new Registry(retention, (count) => {
-      const message = `${count} dead letter(s) over maxDeadLetters ${retention.maxDeadLetters} were purged, oldest first`
-      host.degraded('dead_letters_trimmed', message)
+      const what = `${count} dead letter(s) over maxDeadLetters ${retention.maxDeadLetters}`
+      host.degraded('dead_letters_trimmed', `${what} were purged, oldest first`)
     })
     this.#timer = makeWakeTimer(engine, clock, () => this.pump())
     globalThis.addEventListener?.('online', this.#onNetwork)
@@ -177,10 +177,7 @@ export class Runner {
 
   /** Tells the core how an attempt ended and does what it says. */
   settle(task: Task, finished: Finished): void {
-    if (this.#state === 'stopped' || task.slot < 0) {
-      discard(finished.answer)
-      return
-    }
+    if (this.#state === 'stopped' || task.slot < 0) return discard(finished.answer)
     this.guard(() => {
       const ruling = this.rule(task, finished)
       if (task.lease) this.durable?.settle(task, ruling)
@@ -250,9 +247,8 @@ export class Runner {
   }
 
   stats(): RunnerStats {
-    const counted = { deadLetters: this.registry.deadLetters, ...this.totals }
-    const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes))
-    const here = { ...(held ?? nothingHeld), ...counted }
+    const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes)) ?? nothingHeld
+    const here = { ...held, deadLetters: this.registry.deadLetters, ...this.totals }
     return this.durable?.stats(here) ?? here
   }
 
@@ -300,13 +296,17 @@ export class Runner {
     if (this.gates.tell(slot, action)) return
     const task = this.#tasks.get(slot)
     if (!task) return
-    if (action >= ENDED) this.end(task, 'EXHAUSTED', reasonOf(action))
-    else this.#run(task)
-  }
-
-  #run(task: Task): void {
+    if (action >= ENDED) return this.end(task, 'EXHAUSTED', reasonOf(action))
     task.attemptNumber = this.core.attempts(task.slot)
     this.start(task)
+  }
+
+  /** One in memory, which waits, is another's from now on. */
+  letGo(task: Task): void {
+    this.core.cancel(task.slot)
+    this.#tasks.delete(task.slot)
+    task.slot = -1
+    this.tellIdle()
   }
 
   /** Makes the attempt that the core, or a store, has granted. */

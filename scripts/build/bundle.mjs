@@ -21,6 +21,7 @@ export const entries = {
   node: 'js/node.ts',
   'background-sync': 'js/background-sync.ts',
   'service-worker': 'js/service-worker.ts',
+  cloudflare: 'js/cloudflare.ts',
 }
 
 /** What the bundler says about its output: which file imports which, and how. Read by the size check. */
@@ -55,7 +56,7 @@ export async function bundle(outdir) {
     splitting: true,
     format: 'esm',
     platform: 'neutral',
-    external: ['node:*', '@opentelemetry/api'],
+    external: ['node:*', 'cloudflare:*', '@opentelemetry/api'],
     target: 'es2022',
     minify: true,
     mangleProps: new RegExp(`^(${inward.replaceAll(' ', '|')})$`),

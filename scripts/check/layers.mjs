@@ -24,8 +24,8 @@ const typescriptLayers = layers(
   'stores/*',
   'durable/* runner cause resident dedupe intake pages desk internals dead-letters loader opening prepare engine engine.workerd engine.service-worker',
   'queue',
-  'adapters/* testing testing/*',
-  'public index index.workerd core core.workerd node background-sync following service-worker',
+  'adapters/* cloudflare/* testing testing/*',
+  'cloudflare public index index.workerd core core.workerd node background-sync following service-worker',
 )
 
 /** What reaches a page, a Worker or a server alike: nothing of Node's, no package at run time. */
@@ -41,11 +41,15 @@ const portable = [
   'stores/memory',
   'stores/indexeddb',
   'background-sync',
+  'cloudflare',
   'service-worker',
 ]
 
-/** The package that an adapter is for, where its code is needed and not its types alone. Nobody else may import it. */
-const peers = [{ name: '@opentelemetry/api', of: 'adapters/opentelemetry' }]
+/** The package, or the platform's module, that an adapter is for, where its code is needed and not its types alone. Nobody else may import it. */
+const peers = [
+  { name: '@opentelemetry/api', of: 'adapters/opentelemetry' },
+  { name: 'cloudflare:workers', of: 'cloudflare/object' },
+]
 
 const slashes = (path) => path.replaceAll('\\', '/')
 

@@ -310,8 +310,10 @@ function thrown(work: () => unknown): unknown {
 }
 
 test('no statement numbers its parameters, which Node 22 binds one off', () => {
-  const folder = new URL('../../js/stores/sqlite/', import.meta.url)
-  const texts = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  const texts = ['sql', 'sqlite'].flatMap((name) => {
+    const folder = new URL(`../../js/stores/${name}/`, import.meta.url)
+    return readdirSync(folder).map((file) => readFileSync(new URL(file, folder), 'utf8'))
+  })
   expect(texts.length).toBeGreaterThan(10)
   expect(texts.filter((text) => /\?\d/.test(text))).toEqual([])
 })

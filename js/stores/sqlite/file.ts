@@ -4,19 +4,19 @@
  */
 
 import type { Clock } from '../../clock.ts'
+import { StoreClock } from '../sql/state.ts'
+import { Transaction } from '../sql/transaction.ts'
 import type { StoreTerms } from '../store.ts'
-import type { Database } from './database.ts'
+import type { Connection } from './connection.ts'
 import { translated } from './errors.ts'
 import { fileName, tell } from './listeners.ts'
 import { openDatabase, refuseNewer } from './open.ts'
-import { StoreClock } from './state.ts'
-import { Transaction } from './transaction.ts'
 
 export class StoreFile {
   readonly path: string
   terms: StoreTerms
   readonly #clock: StoreClock
-  #database: Database | undefined
+  #database: Connection | undefined
 
   constructor(path: string, clock: Clock, terms: StoreTerms) {
     this.path = fileName(path)
@@ -24,7 +24,7 @@ export class StoreFile {
     this.terms = terms
   }
 
-  read<T>(work: (database: Database) => T): T {
+  read<T>(work: (database: Connection) => T): T {
     try {
       return work(this.#open())
     } catch (error) {
@@ -51,7 +51,7 @@ export class StoreFile {
     this.#database = undefined
   }
 
-  #transact<T>(database: Database, work: (tx: Transaction) => T): { result: T; hints: Transaction['hints'] } {
+  #transact<T>(database: Connection, work: (tx: Transaction) => T): { result: T; hints: Transaction['hints'] } {
     database.run('BEGIN IMMEDIATE')
     try {
       refuseNewer(database.pragma('user_version'), this.path) // it may have been migrated since it was opened
@@ -67,13 +67,13 @@ export class StoreFile {
     }
   }
 
-  #open(): Database {
+  #open(): Connection {
     this.#database ??= openDatabase(this.path)
     return this.#database
   }
 }
 
-function rollBack(database: Database): void {
+function rollBack(database: Connection): void {
   try {
     database.run('ROLLBACK')
   } catch {

@@ -2,7 +2,7 @@
 
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { Hint } from './transaction.ts'
+import type { Hint } from '../sql/transaction.ts'
 
 export type Listener = (hint: Hint) => void
 

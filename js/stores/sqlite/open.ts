@@ -3,7 +3,7 @@
  */
 
 import { existsSync, statSync } from 'node:fs'
-import { Database } from './database.ts'
+import { Connection } from './connection.ts'
 import { isBusy, isReadOnly, newer, translated, unavailable } from './errors.ts'
 import { APPLICATION_ID, LAYOUT, MIGRATIONS } from './schema.ts'
 
@@ -12,11 +12,11 @@ const BUSY_TIMEOUT_MS = 5_000
 const TURN_TO_WAL_TRIES = 100
 const TURN_TO_WAL_PAUSE_MS = 50
 
-export function openDatabase(path: string): Database {
-  let database: Database | undefined
+export function openDatabase(path: string): Connection {
+  let database: Connection | undefined
   try {
     if (existsSync(path)) look(path)
-    database = new Database(path, { readOnly: false })
+    database = new Connection(path, { readOnly: false })
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     turnToWal(database, path)
     database.exec('PRAGMA synchronous = NORMAL')
@@ -42,7 +42,7 @@ function look(path: string): void {
 }
 
 function lookAt(path: string, readOnly: boolean): void {
-  const database = new Database(path, { readOnly })
+  const database = new Connection(path, { readOnly })
   try {
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; BEGIN`) // one sight of a file that another process may be making
     const layout = database.pragma('user_version')
@@ -62,7 +62,7 @@ export function refuseNewer(layout: number, path: string): void {
 }
 
 /** The one step for which SQLite does not wait by itself when another process takes it too. */
-function turnToWal(database: Database, path: string): void {
+function turnToWal(database: Connection, path: string): void {
   for (let tries = 1; ; tries++) {
     try {
       const mode = database.one<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
@@ -75,7 +75,7 @@ function turnToWal(database: Database, path: string): void {
   }
 }
 
-function migrate(database: Database, path: string): void {
+function migrate(database: Connection, path: string): void {
   if (database.pragma('user_version') === LAYOUT) return
   database.exec('BEGIN IMMEDIATE')
   try {

@@ -1,114 +1,16 @@
 /**
  * The layout of the file. `user_version` numbers it: a higher one than ours is never opened (S20), a lower one is brought up
  * step by step, each in the transaction that raises the number.
- *
- * `attempts` holds the whole history of a task: those that were sent count up from 1, all else counts down from -1 and says
- * after which of them it came. So a version that knows attempts only passes it by.
- *
- * Instants are REAL: they never lose a fraction, and a number past 2^53 reads back instead of throwing.
  */
+
+import { TABLES } from '../sql/tables.ts'
 
 /** 'rdrv': says whose file it is. */
 export const APPLICATION_ID = 0x72647276
 
-const LIVE = "status IN ('PENDING', 'IN_FLIGHT')"
-/**
- * What a claim may look at. A query must say the same words to use a partial index, and names it: SQLite would rather take
- * the index by status, which holds every task that waits, and a query that cannot use what it names fails at once.
- */
-export const WAITING = "status = 'PENDING' AND dueAt IS NOT NULL AND aside = 0"
-/** What a deadline may end. */
-export const EXPIRING = "status = 'PENDING' AND deadlineAt IS NOT NULL AND aside = 0"
-
-const FIRST = `
-CREATE TABLE tasks (
-  row INTEGER PRIMARY KEY,
-  seq INTEGER NOT NULL,
-  id TEXT NOT NULL UNIQUE,
-  lane TEXT NOT NULL,
-  principal TEXT,
-  origin TEXT NOT NULL,
-  status TEXT NOT NULL,
-  reason TEXT,
-  idempotencyKey TEXT,
-  fingerprint TEXT NOT NULL,
-  method TEXT NOT NULL,
-  targetUrl TEXT NOT NULL,
-  headers TEXT NOT NULL,
-  record TEXT NOT NULL,
-  recordSchema REAL NOT NULL,
-  orderKey TEXT,
-  home TEXT,
-  priority REAL NOT NULL,
-  createdAt REAL NOT NULL,
-  dueAt REAL,
-  turnAt REAL NOT NULL,
-  serverAt REAL NOT NULL,
-  deadlineAt REAL,
-  deadlineReason TEXT NOT NULL,
-  attemptNumber REAL NOT NULL,
-  firstAttemptAt REAL,
-  refunds INTEGER NOT NULL,
-  phase REAL NOT NULL,
-  previousDelayMs REAL NOT NULL,
-  marks REAL NOT NULL,
-  behind INTEGER NOT NULL,
-  parked INTEGER NOT NULL,
-  cancelAsked INTEGER NOT NULL,
-  owner TEXT,
-  token INTEGER NOT NULL,
-  settledToken INTEGER,
-  leaseUntil REAL,
-  endedAt REAL,
-  bodyBytes INTEGER NOT NULL,
-  aside INTEGER NOT NULL
-) STRICT;
-CREATE INDEX tasks_due ON tasks (lane, priority DESC, dueAt, seq, home) WHERE ${WAITING};
-CREATE INDEX tasks_soonest ON tasks (lane, dueAt) WHERE ${WAITING};
-CREATE INDEX tasks_leases ON tasks (leaseUntil) WHERE status = 'IN_FLIGHT';
-CREATE INDEX tasks_deadlines ON tasks (deadlineAt, seq) WHERE ${EXPIRING};
-CREATE INDEX tasks_orders ON tasks (principal, orderKey, behind, seq) WHERE orderKey IS NOT NULL AND ${LIVE};
-CREATE INDEX tasks_parked ON tasks (lane) WHERE parked = 1;
-CREATE INDEX tasks_keys ON tasks (idempotencyKey, principal) WHERE idempotencyKey IS NOT NULL AND status <> 'CANCELLED';
-CREATE INDEX tasks_by_status ON tasks (status, id);
-CREATE INDEX tasks_ended ON tasks (status = 'EXHAUSTED', endedAt, seq) WHERE endedAt IS NOT NULL AND aside = 0;
-
+const FIRST = `${TABLES}
 -- Apart from the tasks: claims never read them.
 CREATE TABLE bodies (task INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
-CREATE TABLE attempts (task INTEGER NOT NULL, n INTEGER NOT NULL, log TEXT NOT NULL, PRIMARY KEY (task, n)) STRICT, WITHOUT ROWID;
-CREATE TABLE homes (owner TEXT PRIMARY KEY, until REAL NOT NULL) STRICT, WITHOUT ROWID;
-
-CREATE TABLE lanes (
-  name TEXT PRIMARY KEY,
-  principal TEXT,
-  tasks INTEGER NOT NULL,
-  pending INTEGER NOT NULL,
-  inFlight INTEGER NOT NULL,
-  heldUntil REAL NOT NULL,
-  served INTEGER NOT NULL,
-  nextDue REAL,
-  readyAt REAL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX lanes_soonest ON lanes (principal, readyAt, name);
-CREATE INDEX lanes_empty ON lanes (heldUntil) WHERE tasks = 0;
-
-CREATE TABLE state (
-  id INTEGER PRIMARY KEY CHECK (id = 1),
-  highWater REAL NOT NULL,
-  clockSteps INTEGER NOT NULL,
-  lastRow INTEGER NOT NULL,
-  lastSeq INTEGER NOT NULL,
-  lastToken INTEGER NOT NULL,
-  lastServed INTEGER NOT NULL,
-  pending INTEGER NOT NULL,
-  inFlight INTEGER NOT NULL,
-  succeeded INTEGER NOT NULL,
-  exhausted INTEGER NOT NULL,
-  cancelled INTEGER NOT NULL,
-  purged INTEGER NOT NULL,
-  bytes INTEGER NOT NULL
-) STRICT;
-INSERT INTO state VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 PRAGMA application_id = ${APPLICATION_ID};
 `
 

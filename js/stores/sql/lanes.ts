@@ -1,7 +1,7 @@
 /** Lane rows: what a turn must know of thousands of tasks without reading one of them. */
 
 import type { Database } from './database.ts'
-import { WAITING } from './schema.ts'
+import { WAITING } from './tables.ts'
 import type { Transaction } from './transaction.ts'
 
 export interface LaneRow {

@@ -1,10 +1,9 @@
-/** A connection and its prepared statements, kept by their text. */
+/** A connection to the file, and its prepared statements, kept by their text. */
 
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { Database } from '../sql/database.ts'
 
-export type Value = SQLInputValue
-
-export class Database {
+export class Connection implements Database {
   readonly #connection: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
 
@@ -12,17 +11,37 @@ export class Database {
     this.#connection = new DatabaseSync(path, options)
   }
 
-  one<T>(sql: string, ...values: readonly Value[]): T | undefined {
+  one<T>(sql: string, ...values: readonly SQLInputValue[]): T | undefined {
     return this.#statement(sql).get(...values) as T | undefined
   }
 
-  all<T>(sql: string, ...values: readonly Value[]): T[] {
+  all<T>(sql: string, ...values: readonly SQLInputValue[]): T[] {
     return this.#statement(sql).all(...values) as T[]
   }
 
   /** How many rows changed. */
-  run(sql: string, ...values: readonly Value[]): number {
+  run(sql: string, ...values: readonly SQLInputValue[]): number {
     return Number(this.#statement(sql).run(...values).changes)
+  }
+
+  apart<T>(work: () => T): T {
+    this.exec('SAVEPOINT apart')
+    try {
+      const result = work()
+      this.exec('RELEASE apart')
+      return result
+    } catch (error) {
+      this.exec('ROLLBACK TO apart; RELEASE apart')
+      throw error
+    }
+  }
+
+  keepBody(task: number, bytes: Uint8Array): void {
+    this.run('INSERT INTO bodies (task, bytes) VALUES (?, ?)', task, bytes)
+  }
+
+  bodyOf(task: number): Uint8Array | undefined {
+    return this.one<{ readonly bytes: Uint8Array }>('SELECT bytes FROM bodies WHERE task = ?', task)?.bytes
   }
 
   /** Several statements, not kept. */

@@ -16,7 +16,8 @@ export function get(database: Database, taskId: string): StoredTask | undefined 
 }
 
 export function body(database: Database, taskId: string): Uint8Array | undefined {
-  return database.one<{ bytes: Uint8Array }>(`SELECT bytes FROM bodies WHERE task = (${ROW})`, taskId)?.bytes
+  const found = database.one<{ row: number }>(ROW, taskId)
+  return found && database.bodyOf(found.row)
 }
 
 export function find(database: Database, idempotencyKey: string, principal?: string | null): StoredTask | undefined {

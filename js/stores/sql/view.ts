@@ -3,8 +3,9 @@
 import { lateAt } from '../rules.ts'
 import { type Claim, LANES_SHOWN, type LaneView } from '../store.ts'
 import { boundsOf } from './claim.ts'
+import type { Database } from './database.ts'
 import type { LaneRow } from './lanes.ts'
-import { EXPIRING, WAITING } from './schema.ts'
+import { EXPIRING, WAITING } from './tables.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Soonest first, then those of which no task is due, each by name. */
@@ -61,17 +62,25 @@ function soonestFirst(a: LaneView, b: LaneView): number {
 
 /** The next instant that matters, from now; null: there is none. */
 export function nextMoment(tx: Transaction, claim: Claim | null): number | null {
-  const lease = least(tx, "SELECT leaseUntil AS at FROM tasks INDEXED BY tasks_leases WHERE status = 'IN_FLIGHT'")
-  const deadline = least(tx, `SELECT deadlineAt AS at FROM tasks INDEXED BY tasks_deadlines WHERE ${EXPIRING}`)
-  const ready = claim ? nextReady(tx, claim) : least(tx, 'SELECT readyAt AS at FROM lanes WHERE readyAt IS NOT NULL')
-  const moments = [lease, deadline === null ? null : lateAt({ deadlineAt: deadline }), ready].filter(
-    (at) => at !== null,
-  )
+  const ready = claim ? nextReady(tx, claim) : soonestReady(tx.database)
+  const moments = [nextLapse(tx.database), ready].filter((at) => at !== null)
   return moments.length === 0 ? null : Math.max(0, Math.min(...moments) - tx.now)
 }
 
-const least = (tx: Transaction, sql: string): number | null =>
-  tx.database.one<{ at: number }>(`${sql} ORDER BY at LIMIT 1`)?.at ?? null
+/** When the first lease is over, or the first deadline has passed; null: there is neither. */
+export function nextLapse(database: Database): number | null {
+  const lease = least(database, "SELECT leaseUntil AS at FROM tasks INDEXED BY tasks_leases WHERE status = 'IN_FLIGHT'")
+  const deadline = least(database, `SELECT deadlineAt AS at FROM tasks INDEXED BY tasks_deadlines WHERE ${EXPIRING}`)
+  const moments = [lease, deadline === null ? null : lateAt({ deadlineAt: deadline })].filter((at) => at !== null)
+  return moments.length === 0 ? null : Math.min(...moments)
+}
+
+/** When the first task of any lane may be claimed; null: none waits for a time. */
+export const soonestReady = (database: Database): number | null =>
+  least(database, 'SELECT readyAt AS at FROM lanes WHERE readyAt IS NOT NULL')
+
+const least = (database: Database, sql: string): number | null =>
+  database.one<{ at: number }>(`${sql} ORDER BY at LIMIT 1`)?.at ?? null
 
 /** When the claim would next find something: what is due now and was not claimed is kept back by something else. */
 function nextReady(tx: Transaction, claim: Claim): number | null {

@@ -8,8 +8,8 @@ import { type Claim, type StoredTask, SWEEP, type Turn } from '../store.ts'
 import { endUntold, takeLease } from './change.ts'
 import type { Lane, LaneRow } from './lanes.ts'
 import { storedTask, type TaskRow } from './rows.ts'
-import { WAITING } from './schema.ts'
 import { collect } from './sweep.ts'
+import { WAITING } from './tables.ts'
 import type { Transaction } from './transaction.ts'
 
 export interface Claimed {

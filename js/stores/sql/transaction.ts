@@ -1,5 +1,5 @@
 /**
- * One `BEGIN IMMEDIATE` and what is changed in it. Counters and lanes that it touches are held here until `flush` writes
+ * One transaction and what is changed in it. Counters and lanes that it touches are held here until `flush` writes
  * them, once each; nothing is remembered beyond the transaction, since other processes write the same file.
  */
 
@@ -39,6 +39,10 @@ export class Transaction {
   /** Counters; whoever changes one saves a row too. */
   get state(): State {
     return this.#state
+  }
+
+  get wrote(): boolean {
+    return this.#wrote
   }
 
   get hints(): readonly Hint[] {
@@ -106,14 +110,13 @@ export class Transaction {
     this.flush()
     const hints = this.#hints.length
     const unreadable = this.#unreadable
-    this.database.exec('SAVEPOINT apart')
     try {
-      const result = work()
-      this.flush()
-      this.database.exec('RELEASE apart')
-      return result
+      return this.database.apart(() => {
+        const result = work()
+        this.flush()
+        return result
+      })
     } catch (error) {
-      this.database.exec('ROLLBACK TO apart; RELEASE apart')
       this.#lanes.clear()
       this.#state = readState(this.database)
       this.#hints = this.#hints.slice(0, hints)

@@ -36,7 +36,7 @@ function take(tx: Transaction, task: NewTask, lease: EnqueueLease | undefined): 
     lane.dirty = true
   }
   tx.insert(row)
-  if (task.body) tx.run('INSERT INTO bodies (task, bytes) VALUES (?, ?)', row.row, task.body)
+  if (task.body) tx.database.keepBody(row.row, task.body)
   for (const log of task.log ?? []) keepLog(tx, row, log)
   const taken = lease && startsNow(tx, row, task, lease) ? takeLease(tx, row, lease.owner, lease.leaseMs) : undefined
   if (!taken) tx.hint('due')

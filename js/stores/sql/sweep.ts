@@ -3,8 +3,9 @@
 import { isLate, isSpent, mayRepeat } from '../rules.ts'
 import { type StoredTask, SWEEP } from '../store.ts'
 import { endUntold, erase, note, putBack } from './change.ts'
+import type { Database } from './database.ts'
 import { rowsFound, storedTask, type TaskRow } from './rows.ts'
-import { EXPIRING } from './schema.ts'
+import { EXPIRING } from './tables.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Deletes what is past its retention; says how many of them were dead letters. */
@@ -18,10 +19,14 @@ export function retain(tx: Transaction): number {
   return letters.length
 }
 
+const ENDED = "FROM tasks INDEXED BY tasks_ended WHERE (status = 'EXHAUSTED') = ? AND endedAt IS NOT NULL AND aside = 0"
+
+/** When the first of a kind ended; null: there is none. */
+export const firstEnded = (database: Database, deadLetters: 0 | 1): number | null =>
+  database.one<{ endedAt: number }>(`SELECT endedAt ${ENDED} ORDER BY endedAt LIMIT 1`, deadLetters)?.endedAt ?? null
+
 /** Those that ended before `before`, or the `surplus` that ended first; all of one kind, oldest first. */
 function oldest(tx: Transaction, deadLetters: 0 | 1, before: number, surplus: number, most: number): TaskRow[] {
-  const ENDED =
-    "FROM tasks INDEXED BY tasks_ended WHERE (status = 'EXHAUSTED') = ? AND endedAt IS NOT NULL AND aside = 0"
   const aged = rowsFound(
     tx.database,
     `${ENDED} AND endedAt < ? ORDER BY endedAt, seq LIMIT ?`,

@@ -1,0 +1,81 @@
+/**
+ * The alarm of a Durable Object: as long as there is something to do, one stands. It is set in the same event as what
+ * makes it necessary, which the platform writes down as one.
+ */
+
+import { type Clock, within } from '../clock.ts'
+import type { AlarmStorage } from './object-state.ts'
+
+/** Should the object die while an alarm runs, the next one comes then: when its leases are over. */
+const WATCH_MS = 35_000
+/** Storage that refuses an alarm is asked again, less and less often, for as long as an alarm may run. */
+const FIRST_AGAIN_MS = 100
+const LAST_AGAIN_MS = 30_000
+const PATIENCE_MS = 10 * 60_000
+/** Storage that does not answer has not done it. */
+const ANSWER_MS = 10_000
+
+export class Alarm {
+  readonly #storage: AlarmStorage
+  readonly #clock: Clock
+  readonly #failed: (error: unknown) => void
+  /** As far as is known here; Infinity: none stands, or nobody has looked. */
+  #at = Number.POSITIVE_INFINITY
+  #isRunning = false
+
+  /** `failed` hears of an alarm that could not be set with what makes it necessary; the next call looks for it. */
+  constructor(storage: AlarmStorage, clock: Clock, failed: (error: unknown) => void) {
+    this.#storage = storage
+    this.#clock = clock
+    this.#failed = failed
+  }
+
+  /** One is to ring at `at`, or before. Nothing is waited for: what was written in this event goes to the disk with it. */
+  need(at: number | null): void {
+    // while one runs, its end says when the next one comes, and its watch stands should there be no end
+    if (at === null || this.#isRunning || at >= this.#at) return
+    this.#at = at
+    void this.#set(at).catch((error) => {
+      this.#at = Number.POSITIVE_INFINITY
+      this.#failed(error)
+    })
+  }
+
+  /** Whatever is remembered: whether one stands. Of each call, since nothing runs without an alarm. */
+  async check(at: number | null): Promise<void> {
+    if (at === null || this.#isRunning) return
+    const stands = await this.#storage.getAlarm()
+    this.#at = stands ?? Number.POSITIVE_INFINITY
+    this.need(at)
+  }
+
+  /** It rings. */
+  async start(): Promise<void> {
+    this.#isRunning = true
+    await this.#set(this.#clock.now() + WATCH_MS)
+  }
+
+  /** It has rung: the next one at `at`, or none. Rejects only if the storage refuses for ten minutes. */
+  async end(at: number | null): Promise<void> {
+    const giveUpAt = this.#clock.now() + PATIENCE_MS
+    try {
+      for (let againMs = FIRST_AGAIN_MS; ; againMs = Math.min(LAST_AGAIN_MS, againMs * 2)) {
+        try {
+          if (at === null) await this.#storage.deleteAlarm()
+          else await this.#set(at)
+          this.#at = at ?? Number.POSITIVE_INFINITY
+          return
+        } catch (error) {
+          if (this.#clock.now() >= giveUpAt) throw error
+          await new Promise<void>((resolve) => this.#clock.after(againMs, resolve))
+        }
+      }
+    } finally {
+      this.#isRunning = false
+    }
+  }
+
+  async #set(at: number): Promise<void> {
+    await within(this.#clock, ANSWER_MS, 'setting the alarm', this.#storage.setAlarm(at))
+  }
+}

@@ -1,0 +1,58 @@
+/** Which object has a task, and whether what was bound is one that can. */
+
+import { int, type Rule, show } from '../check.ts'
+import type { NewTask } from '../stores/store.ts'
+import { laneName } from '../stores/store.ts'
+
+/** A Durable Object namespace whose class is `RedriveObject`, or extends it. */
+export interface RedriveNamespace {
+  idFromName(name: string): object
+  get(id: never): object
+}
+
+/** What became of a task that an object was given. */
+export interface Taken {
+  readonly taskId: string
+  /** 'refused': nothing was stored, `code` and `message` say why. The others as `TaskStore.enqueue` has them. */
+  readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'full' | 'refused'
+  readonly code?: string
+  readonly message?: string
+}
+
+/** What a Worker asks of an object. */
+export interface RedriveStub {
+  enqueue(tasks: readonly NewTask[]): Promise<readonly Taken[]>
+  cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'>
+}
+
+export const SHARDS: Rule = int(1, 256)
+
+/**
+ * The name of the object that keeps the tasks of a principal for an origin: `https://api.example`, with a principal
+ * `https://api.example user-7`, with a shard `https://api.example #3`. `principal` @default null
+ */
+export function objectName(principal: string | null, origin: string, shard?: number): string {
+  const name = laneName(principal, origin)
+  return shard === undefined ? name : `${name} #${shard}`
+}
+
+/** Tasks of one order, and those of one key, are in one object. */
+export function shardOf({ orderKey, idempotencyKey, taskId }: NewTask, shards: number): number | undefined {
+  if (shards === 1) return undefined
+  let hash = 0
+  for (const character of orderKey ?? idempotencyKey ?? taskId) hash = (hash * 31 + character.charCodeAt(0)) >>> 0
+  return hash % shards
+}
+
+/** Throws where it cannot be such a namespace. */
+export function checkNamespace(what: string, value: unknown): void {
+  const { idFromName, get } = (value ?? {}) as Partial<Record<keyof RedriveNamespace, unknown>>
+  if (typeof idFromName === 'function' && typeof get === 'function') return
+  const remedy =
+    'bind one in wrangler.jsonc: "durable_objects": { "bindings": [{ "name": "REDRIVE", "class_name": "RedriveObject" }] }'
+  throw new TypeError(`${what}: expected a Durable Object namespace of RedriveObject, got ${show(value)}; ${remedy}`)
+}
+
+export function stubOf(namespace: RedriveNamespace, name: string): RedriveStub {
+  return namespace.get(namespace.idFromName(name) as never) as RedriveStub
+}

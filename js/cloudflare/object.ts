@@ -1,0 +1,243 @@
+/**
+ * The Durable Object that keeps what a Worker could not deliver while its request lived, and delivers it. A queue like any
+ * other, over the object's own SQLite; its wake-ups are alarms, and each alarm does a bounded part of the work.
+ */
+
+import { DurableObject } from 'cloudflare:workers'
+import { systemClock } from '../clock.ts'
+import * as engine from '../engine.workerd.ts'
+import { errorText } from '../error-text.ts'
+import { RedriveError } from '../errors.ts'
+import { internalsOf } from '../internals.ts'
+import { limitsOf } from '../limits.ts'
+import { RetryQueue } from '../queue.ts'
+import { type DurableObjectStore, durableObjectStore } from '../stores/durable-object.ts'
+import type { NewTask, TaskStore } from '../stores/store.ts'
+import type { AttemptLog, Decision, ListFilter, PageOptions, QueueStats, RetryTask, TaskPage } from '../types.ts'
+import { Alarm } from './alarm.ts'
+import { AlarmClock } from './alarm-clock.ts'
+import type { Taken } from './namespace.ts'
+import { type ObjectSettings, type RedriveObjectOptions, resolveObjectOptions, warn } from './object-options.ts'
+import type { ObjectState } from './object-state.ts'
+import { Shift, type Work } from './shift.ts'
+
+/** No more is claimed after so long; an alarm may take 15 minutes. */
+const RUN_MS = 5 * 60_000
+/** What is due and was not claimed, without anybody knowing until when, is looked at again. */
+const LOOK_AGAIN_MS = 1_000
+const FIRST_AGAIN_MS = 1_000
+const LAST_AGAIN_MS = 60_000
+/** A layout of a later version: only a deployment changes that. */
+const NEWER_MS = 10 * 60_000
+
+interface Parts {
+  readonly settings: ObjectSettings
+  readonly queue: RetryQueue
+  readonly clock: AlarmClock
+  readonly shift: Shift
+}
+
+export class RedriveObject<Env = unknown> extends DurableObject<Env> {
+  /** Overridden where the defaults do not do, which is where tasks need credentials: they are never stored. Read at the first call. */
+  options: RedriveObjectOptions = {}
+  readonly #store: DurableObjectStore
+  readonly #alarm: Alarm
+  #made: Parts | undefined
+  /** Whose tasks the queue sends now. */
+  #principal: string | null = null
+  #failedRuns = 0
+
+  constructor(ctx: ObjectState, env: Env) {
+    super(ctx, env)
+    const { storage } = ctx
+    this.#store = durableObjectStore({ storage, wrote: () => this.#alarm.need(this.#store.nextAt()) })
+    this.#alarm = new Alarm(storage, systemClock, (error) =>
+      this.#degraded(`its alarm could not be set (${errorText(error)})`),
+    )
+    // nobody is let in before the tables are there; what fails here is told by whatever is asked next
+    void ctx.blockConcurrencyWhile(async () => {
+      try {
+        this.#store.migrate()
+      } catch (error) {
+        this.#degraded(errorText(error))
+      }
+    })
+  }
+
+  /** Takes tasks, each as `TaskStore.enqueue` does. They are on the disk when it resolves, and an alarm stands. */
+  async enqueue(tasks: readonly NewTask[]): Promise<readonly Taken[]> {
+    if (!Array.isArray(tasks))
+      throw new TypeError('enqueue: expected an array of tasks, as workerFetch hands them over')
+    const { settings } = this.#parts()
+    const taken: Promise<Taken>[] = tasks.map((task) => this.#take(task, settings))
+    const answers = await Promise.all(taken)
+    await this.#alarm.check(this.#store.nextAt())
+    return answers
+  }
+
+  /** undefined: there is none of that id, or it is past its retention. */
+  get(taskId: string): Promise<RetryTask | undefined> {
+    return this.#ask((queue) => queue.get(taskId))
+  }
+
+  list(filter?: ListFilter): Promise<TaskPage> {
+    return this.#ask((queue) => queue.list(filter))
+  }
+
+  /** Those in the Worker included. */
+  attempts(taskId: string, page?: PageOptions): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
+    return this.#ask((queue) => queue.attempts(taskId, page))
+  }
+
+  explain(taskId: string): Promise<readonly Decision[]> {
+    return this.#ask((queue) => queue.explain(taskId))
+  }
+
+  cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
+    return this.#ask((queue) => queue.cancel(taskId))
+  }
+
+  /** Puts a dead letter back: see `RetryQueue.deadLetters`. */
+  redrive(taskId: string, options?: { readonly acceptDuplicateRisk?: boolean }): Promise<RetryTask> {
+    return this.#ask((queue) => queue.deadLetters.redrive(taskId, options))
+  }
+
+  /** Deletes tasks, whatever their status: one, or all that fit. Says how many. */
+  purge(filter: Parameters<TaskStore['purge']>[0] = {}): Promise<number> {
+    return this.#ask(() => this.#store.purge(filter))
+  }
+
+  stats(): Promise<QueueStats> {
+    return this.#ask((queue) => queue.stats())
+  }
+
+  /** One part of the work, and then the next alarm. Never rejects: the platform gives up an alarm that fails again and again. */
+  async alarm(): Promise<void> {
+    let work: Work = { attempts: 0, ended: 0, isUsedUp: false }
+    let failure: { readonly error: unknown } | undefined
+    try {
+      // storage that cannot set an alarm may still do the rest, and the end asks again
+      await this.#alarm
+        .start()
+        .catch((error) => this.#degraded(`the alarm could not be set before a run (${errorText(error)})`))
+      work = await this.#run()
+      if (work.error !== undefined) failure = { error: work.error }
+    } catch (error) {
+      failure = { error }
+    } finally {
+      this.#failedRuns = failure ? this.#failedRuns + 1 : 0
+      const nextRunAt = this.#nextAt(work, failure?.error)
+      await this.#alarm
+        .end(nextRunAt)
+        .catch((error) => this.#degraded(`no alarm could be set (${errorText(error)}): the next call does`))
+      if (failure) this.#degraded(`an alarm did not do its work (${errorText(failure.error)})`)
+      const { attempts, ended } = work
+      this.#tell({ attempts, ended, nextRunAt, ...failure })
+    }
+  }
+
+  async #run(): Promise<Work> {
+    const { settings, queue, clock, shift } = this.#parts()
+    let total: Work = { attempts: 0, ended: 0, isUsedUp: false }
+    clock.start()
+    try {
+      const owners = this.#store.owners()
+      for (const principal of owners.length > 0 ? owners : [this.#principal]) {
+        const left = settings.attemptsPerRun - total.attempts
+        const work = await shift.work(left, RUN_MS, () => this.#becomes(principal, queue))
+        total = { ...work, attempts: total.attempts + work.attempts, ended: total.ended + work.ended }
+        if (work.isUsedUp || work.error !== undefined) break
+      }
+      return total
+    } finally {
+      clock.stop()
+    }
+  }
+
+  /** The queue sends tasks of one principal at a time. */
+  async #becomes(principal: string | null, queue: RetryQueue): Promise<void> {
+    if (principal !== this.#principal) {
+      this.#principal = principal
+      await queue.setPrincipal(principal)
+    }
+    await queue.ready
+  }
+
+  #nextAt({ isUsedUp }: Work, error: unknown): number | null {
+    const now = systemClock.now()
+    if ((error as RedriveError | undefined)?.code === 'STORAGE_NEWER') return now + NEWER_MS
+    const backoffMs = error === undefined ? 0 : Math.min(LAST_AGAIN_MS, FIRST_AGAIN_MS * 2 ** (this.#failedRuns - 1))
+    try {
+      const at = this.#store.nextAt()
+      if (at === null) return null
+      if (at > now || isUsedUp) return Math.max(at, now + backoffMs)
+      // due, and not claimed: the queue knows until when
+      const wakeAt = this.#made?.clock.nextAt() ?? now + LOOK_AGAIN_MS
+      return Math.max(wakeAt, now + Math.max(100, backoffMs))
+    } catch {
+      // storage that fails says nothing: `error` is told, and there may be tasks
+      return now + Math.max(LOOK_AGAIN_MS, backoffMs)
+    }
+  }
+
+  async #take(task: NewTask, { maxBodyBytes }: ObjectSettings): Promise<Taken> {
+    const { taskId, body } = task
+    const bytes = body?.byteLength ?? 0
+    if (bytes > maxBodyBytes) {
+      const message = `a body of ${bytes} bytes is larger than this object's maxBodyBytes ${maxBodyBytes}`
+      return { taskId, outcome: 'refused', code: 'BODY_TOO_LARGE', message }
+    }
+    try {
+      const [taken] = await this.#store.enqueue([task])
+      if (!taken) throw new TypeError('the store gave no answer for the task')
+      return taken
+    } catch (error) {
+      if (!(error instanceof RedriveError)) throw error
+      // an error loses its code on its way to the Worker
+      return { taskId, outcome: 'refused', code: error.code, message: error.message }
+    }
+  }
+
+  /** Every call sees to it that an alarm stands when something is to be done. */
+  async #ask<T>(question: (queue: RetryQueue) => T | Promise<T>): Promise<T> {
+    const { queue } = this.#parts()
+    await queue.ready
+    const answer = await question(queue)
+    await this.#alarm.check(this.#store.nextAt())
+    return answer
+  }
+
+  #parts(): Parts {
+    this.#made ??= this.#make()
+    return this.#made
+  }
+
+  #make(): Parts {
+    const settings = resolveObjectOptions(this.options)
+    this.#store.migrate()
+    const [principal = null] = this.#store.owners()
+    this.#principal = principal
+    const clock = new AlarmClock(settings.queue.clock)
+    const shift = new Shift(this.#store, settings.queue.clock ?? systemClock)
+    const own = { ...settings.queue, clock, principal, store: shift.store } as const
+    const queue = new RetryQueue({ ...own, preload: 'never' }, async () => engine)
+    queue.on('degraded', settings.onDegraded)
+    // before the queue has opened it: the first call may be an enqueue
+    const { capacity } = internalsOf(queue).host.settings
+    this.#store.configure?.({ capacity, ...limitsOf(internalsOf(queue).host.settings) })
+    return { settings, queue, clock, shift }
+  }
+
+  #degraded(what: string): void {
+    const report = { code: 'storage_unavailable', message: `the object ${what}` } as const
+    ;(this.#made?.settings.onDegraded ?? this.options?.onDegraded ?? warn)(report)
+  }
+
+  #tell(run: Parameters<ObjectSettings['onRun']>[0]): void {
+    try {
+      this.#made?.settings.onRun(run)
+    } catch (error) {
+      this.#degraded(`onRun threw (${errorText(error)})`)
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/** Wraps a whole Worker: each of its handlers gets the retrying fetch as an argument more. */
+
+import { fn, follow, object } from '../check.ts'
+import type { RedriveNamespace } from './namespace.ts'
+import { type WorkerFetch, type WorkerFetchOptions, workerFetch } from './worker-fetch.ts'
+
+type Context = WorkerFetchOptions['ctx']
+
+/** A handler of a Worker, with the retrying fetch behind what the platform gives: `fetch(request, env, ctx, fetch)`, `scheduled(event, env, ctx, fetch)`. */
+export type RetryHandler<Env> = {
+  readonly [name: string]: (event: never, env: Env, ctx: never, fetch: WorkerFetch) => unknown
+}
+
+export interface WithRetryOptions<Env> extends Omit<WorkerFetchOptions, 'queue' | 'ctx'> {
+  /** Where the binding is. @default env.REDRIVE */
+  readonly queue?: (env: Env) => RedriveNamespace
+}
+
+/** The same handlers, as the platform calls them. */
+export type WrappedHandler<Env, Handler> = {
+  readonly [Name in keyof Handler]: Handler[Name] extends (event: infer Event, ...rest: never) => infer Result
+    ? (event: Event, env: Env, ctx: Context) => Result
+    : never
+}
+
+/**
+ * `options`, or a function of the environment that gives them, are read at each event, since bindings and secrets are only
+ * there by then. Throws at once where there is no handler; where the binding is missing, at the event.
+ */
+export function withRetry<Env, Handler extends RetryHandler<Env>>(
+  handler: Handler,
+  options: WithRetryOptions<Env> | ((env: Env) => WithRetryOptions<Env>) = {},
+): WrappedHandler<Env, Handler> {
+  follow('withRetry', handler, {
+    ...object,
+    expected: 'the handlers of a Worker: { fetch(request, env, ctx, fetch) { ... } }',
+  })
+  const wrapped: Record<string, unknown> = {}
+  for (const [name, handle] of Object.entries(handler)) {
+    follow(`withRetry.${name}`, handle, fn)
+    wrapped[name] = (event: never, env: Env, ctx: Context) => {
+      const { queue = bound, ...rest } = typeof options === 'function' ? options(env) : options
+      return handle.call(handler, event, env, ctx as never, workerFetch({ ...rest, queue: queue(env), ctx }))
+    }
+  }
+  return wrapped as WrappedHandler<Env, Handler>
+}
+
+const bound = (env: unknown): RedriveNamespace => (env as { readonly REDRIVE: RedriveNamespace }).REDRIVE

@@ -1,0 +1,97 @@
+/**
+ * Tasks in the SQLite of a Durable Object. There is one such object at a time, wherever it runs, so its store shares the
+ * tasks with nobody.
+ *
+ * Each method does all its writing before it first waits: what is written together with it (an alarm, say) survives
+ * together. An `enqueue` that resolved is where the object's storage is replicated; what is only bookkeeping is not waited
+ * for.
+ */
+
+import { check, fn, follow, object, type Rules } from '../check.ts'
+import type { RedriveError } from '../errors.ts'
+import { nextAt, owners } from './durable-object/agenda.ts'
+import { HeldTasks } from './durable-object/held.ts'
+import { tooLarge } from './durable-object/size.ts'
+import type { ObjectStorage } from './durable-object/storage.ts'
+import { cancel, flush, purge, redrive, unpark } from './sql/control.ts'
+import { enqueue } from './sql/enqueue.ts'
+import * as reads from './sql/reads.ts'
+import { turn } from './sql/turn.ts'
+import type { NewTask, TaskStore } from './store.ts'
+import { resolveTerms, TERMS_RULES, type TermsOptions } from './terms.ts'
+
+export type { ObjectStorage } from './durable-object/storage.ts'
+
+export interface DurableObjectStoreOptions extends TermsOptions {
+  /** `ctx.storage` of an object whose class has SQLite. The tables are made in it; another's of the same names are left alone, and refused. */
+  readonly storage: ObjectStorage
+  /**
+   * Called in the same turn of the event loop as each transaction that has changed something: an alarm that is set here is
+   * stored with the change, or neither is. What it throws rejects the call, whose change stays. @default nothing
+   */
+  readonly wrote?: () => void
+}
+
+export interface DurableObjectStore extends TaskStore {
+  /**
+   * Makes the tables, or brings them up to this version: for the object's constructor, so that no request finds them
+   * halfway. Every other method does so too. Throws a `RedriveError`: 'STORAGE_NEWER' where a later version has been here.
+   */
+  migrate(): void
+  /**
+   * When a turn would find something to do, in epoch milliseconds: the soonest of due work, ends of leases, deadlines and
+   * ends of retention. In the past: now. null: nothing is to be done. Work that limits keep back counts as due.
+   */
+  nextAt(): number | null
+  /** Principals with tasks that are due now, or whose lease is over: whom to claim for. */
+  owners(): readonly (string | null)[]
+  /** Why `enqueue` would reject, of code 'RECORD_TOO_LARGE': its texts fit no row. undefined: they do. */
+  tooLarge(task: NewTask): RedriveError | undefined
+}
+
+const RULES: Rules<DurableObjectStoreOptions> = { ...TERMS_RULES, storage: object, wrote: fn }
+
+/** A store in the object that `storage` belongs to: one store an object. Nothing is written before it is used. */
+export function durableObjectStore(options: DurableObjectStoreOptions): DurableObjectStore {
+  check('durableObjectStore', options, RULES)
+  const { storage, wrote = () => {} } = options
+  follow('durableObjectStore.storage', storage, object)
+  follow('durableObjectStore.storage.transactionSync', storage.transactionSync, fn)
+  const { clock, terms } = resolveTerms('durableObjectStore', options)
+  const held = new HeldTasks(storage, clock, terms, wrote)
+  return {
+    durability: 'replicated',
+    idleCheckMs: null,
+    configure(next) {
+      held.terms = { ...next, retention: { ...next.retention } }
+    },
+    async enqueue(tasks, lease) {
+      for (const task of tasks) {
+        const refused = tooLarge(task)
+        if (refused) throw refused
+      }
+      const outcomes = held.write((tx) => enqueue(tx, tasks, lease))
+      await held.sync()
+      return outcomes
+    },
+    turn: async (step) => held.write((tx) => turn(tx, step)),
+    cancel: async (taskId, as) => held.write((tx) => cancel(tx, taskId, as)),
+    redrive: async (taskIds, how) => held.write((tx) => redrive(tx, taskIds, how)),
+    flush: async (lane) => held.write((tx) => flush(tx, lane)),
+    unpark: async (filter) => held.write((tx) => unpark(tx, filter)),
+    purge: async (filter) => held.write((tx) => purge(tx, filter)),
+    body: async (taskId) => held.read((database) => reads.body(database, taskId)),
+    find: async (key, principal) => held.read((database) => reads.find(database, key, principal)),
+    get: async (taskId) => held.read((database) => reads.get(database, taskId)),
+    list: async (filter) => held.read((database) => reads.list(database, filter)),
+    attempts: async (taskId, page) => held.read((database) => reads.attempts(database, taskId, page)),
+    history: async (taskId) => held.read((database) => reads.history(database, taskId)),
+    counts: async () => held.read(reads.counts),
+    subscribe: (listener) => held.listen(listener),
+    migrate: () => held.read(() => {}),
+    nextAt: () => held.read((database) => nextAt(database, held.clock, held.terms)),
+    owners: () => held.read((database) => owners(database, held.clock)),
+    tooLarge,
+    async close() {},
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * The SQL of an object's storage as the steps see it. Bodies are cut into parts, since a row holds less than a body may
+ * weigh.
+ */
+
+import type { Database, Value } from '../sql/database.ts'
+import { translated } from './errors.ts'
+import { type ObjectStorage, ROW_BYTES, type SqlValue } from './storage.ts'
+
+/** A row has its numbers, too. */
+const PART_BYTES = ROW_BYTES - 1_000
+
+export class ObjectDatabase implements Database {
+  readonly #storage: ObjectStorage
+
+  constructor(storage: ObjectStorage) {
+    this.#storage = storage
+  }
+
+  one<T>(sql: string, ...values: readonly Value[]): T | undefined {
+    return this.all<T>(sql, ...values)[0]
+  }
+
+  all<T>(sql: string, ...values: readonly Value[]): T[] {
+    return this.#exec(sql, values).rows as T[]
+  }
+
+  run(sql: string, ...values: readonly Value[]): number {
+    return this.#exec(sql, values).written
+  }
+
+  apart<T>(work: () => T): T {
+    let thrown: { readonly error: unknown } | undefined
+    try {
+      return this.#storage.transactionSync(() => {
+        try {
+          return work()
+        } catch (error) {
+          thrown = { error }
+          throw error
+        }
+      })
+    } catch (error) {
+      // after a full storage there is nothing left to undo, which the attempt says in words of its own
+      throw thrown ? thrown.error : translated(error)
+    }
+  }
+
+  keepBody(task: number, bytes: Uint8Array): void {
+    let part = 0
+    for (let from = 0; from < bytes.length || part === 0; from += PART_BYTES) {
+      const cut = bytes.subarray(from, from + PART_BYTES)
+      this.#exec('INSERT INTO bodies (task, part, bytes) VALUES (?, ?, ?)', [task, part++, cut])
+    }
+  }
+
+  bodyOf(task: number): Uint8Array | undefined {
+    const parts = this.all<{ readonly bytes: ArrayBuffer }>(
+      'SELECT bytes FROM bodies WHERE task = ? ORDER BY part',
+      task,
+    )
+    if (parts.length === 0) return undefined
+    const whole = new Uint8Array(parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0))
+    let at = 0
+    for (const { bytes } of parts) {
+      whole.set(new Uint8Array(bytes), at)
+      at += bytes.byteLength
+    }
+    return whole
+  }
+
+  #exec(sql: string, values: readonly SqlValue[]): { readonly rows: readonly unknown[]; readonly written: number } {
+    try {
+      const cursor = this.#storage.sql.exec(sql, ...values)
+      return { rows: cursor.toArray(), written: cursor.rowsWritten }
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+}

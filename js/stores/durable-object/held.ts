@@ -1,0 +1,77 @@
+/** The storage of an object, asked in transactions, and those who want to hear of them. */
+
+import type { Clock } from '../../clock.ts'
+import { StoreClock } from '../sql/state.ts'
+import { type Hint, Transaction } from '../sql/transaction.ts'
+import type { StoreTerms } from '../store.ts'
+import { ObjectDatabase } from './database.ts'
+import { translated } from './errors.ts'
+import { bringUp } from './layout.ts'
+import type { ObjectStorage } from './storage.ts'
+
+type Listener = (hint: Hint) => void
+
+export class HeldTasks {
+  readonly clock: StoreClock
+  terms: StoreTerms
+  readonly #storage: ObjectStorage
+  readonly #database: ObjectDatabase
+  readonly #wrote: () => void
+  readonly #listeners = new Set<Listener>()
+  #isUp = false
+
+  constructor(storage: ObjectStorage, clock: Clock, terms: StoreTerms, wrote: () => void) {
+    this.clock = new StoreClock(clock)
+    this.terms = terms
+    this.#storage = storage
+    this.#database = new ObjectDatabase(storage)
+    this.#wrote = wrote
+  }
+
+  /** Makes or brings up the tables, if that is not done. */
+  open(): void {
+    if (!this.#isUp) bringUp(this.#database)
+    this.#isUp = true
+  }
+
+  read<T>(work: (database: ObjectDatabase) => T): T {
+    try {
+      this.open()
+      return work(this.#database)
+    } catch (error) {
+      this.#isUp = false // the storage may have been emptied: the next one looks
+      throw error
+    }
+  }
+
+  /** One transaction, and then what it changed is told, before anything is awaited. */
+  write<T>(work: (tx: Transaction) => T): T {
+    const { tx, result } = this.read((database) =>
+      database.apart(() => {
+        const tx = new Transaction(database, this.clock, this.terms)
+        const result = work(tx)
+        tx.flush()
+        return { tx, result }
+      }),
+    )
+    this.clock.saw(tx.now, tx.state)
+    if (tx.wrote) this.#wrote()
+    for (const hint of tx.hints) for (const listener of this.#listeners) queueMicrotask(() => listener(hint))
+    return result
+  }
+
+  /** Until everything written so far survives the object. */
+  async sync(): Promise<void> {
+    try {
+      await this.#storage.sync()
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+
+  listen(listener: Listener): () => void {
+    const own: Listener = (hint) => listener(hint) // twice the same function is two listeners
+    this.#listeners.add(own)
+    return () => this.#listeners.delete(own)
+  }
+}

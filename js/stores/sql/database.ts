@@ -1,0 +1,20 @@
+/**
+ * What the steps ask of an SQLite: Node's own, or that of a Durable Object. All of it is synchronous, and whoever makes
+ * one has begun a transaction before a step writes.
+ *
+ * Parameters are bare `?`: Node 22 miscounts those that have a number.
+ */
+
+export type Value = string | number | null
+
+export interface Database {
+  one<T>(sql: string, ...values: readonly Value[]): T | undefined
+  all<T>(sql: string, ...values: readonly Value[]): T[]
+  /** More than 0 where rows have changed: how many, or how many writes that were. */
+  run(sql: string, ...values: readonly Value[]): number
+  /** Runs `work`; what it has written is undone when it throws, and the transaction goes on. */
+  apart<T>(work: () => T): T
+  /** `task` is a row of `tasks`. Its parts go with `DELETE FROM bodies WHERE task = ?`, however many they are. */
+  keepBody(task: number, bytes: Uint8Array): void
+  bodyOf(task: number): Uint8Array | undefined
+}
