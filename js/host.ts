@@ -6,7 +6,6 @@ import type { Draw } from './ids.ts'
 import type { Ruling } from './judge.ts'
 import type { Settings } from './options.ts'
 import type { Call } from './request.ts'
-import type { Runner } from './runner.ts'
 import type { Sanitizer } from './sanitizer.ts'
 import type { Task } from './task.ts'
 import type { DegradedCode, QueueEvents, TaskStatus } from './types.ts'
@@ -36,8 +35,8 @@ export interface Host {
   sanitizer?: Sanitizer
   /** Hears of a task that has ended, before the listeners and its caller do. Set by adapters that measure. */
   onEnd?(task: { readonly status: TaskStatus; readonly createdAt: number }): void
-  /** Asked of a task in memory that is to be tried again, before its wait begins: true if it has left the queue. Set where tasks are handed over. */
-  handOver?(runner: Runner, task: Task, ruling: Ruling): boolean
+  /** Asked of a task in memory that is to be tried again, before its wait begins: true if it has left the queue, by `leave`. Set where tasks are handed over. */
+  handOver?(task: Task, ruling: Ruling, leave: () => void): boolean
   /** No task is left; the queue may have to tell somebody. */
   idle(): void
 }

@@ -84,8 +84,8 @@ export class Runner {
     this.judge = new Judge(engine, this.core, this.words)
     this.#sender = new Sender(this)
     this.registry = new Registry(retention, (count) => {
-      const what = `${count} dead letter(s) over maxDeadLetters ${retention.maxDeadLetters}`
-      host.degraded('dead_letters_trimmed', `${what} were purged, oldest first`)
+      const message = `${count} dead letter(s) over maxDeadLetters ${retention.maxDeadLetters} were purged, oldest first`
+      host.degraded('dead_letters_trimmed', message)
     })
     this.#timer = makeWakeTimer(engine, clock, () => this.pump())
     globalThis.addEventListener?.('online', this.#onNetwork)
@@ -177,7 +177,10 @@ export class Runner {
 
   /** Tells the core how an attempt ended and does what it says. */
   settle(task: Task, finished: Finished): void {
-    if (this.#state === 'stopped' || task.slot < 0) return discard(finished.answer)
+    if (this.#state === 'stopped' || task.slot < 0) {
+      discard(finished.answer)
+      return
+    }
     this.guard(() => {
       const ruling = this.rule(task, finished)
       if (task.lease) this.durable?.settle(task, ruling)
@@ -247,8 +250,9 @@ export class Runner {
   }
 
   stats(): RunnerStats {
-    const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes)) ?? nothingHeld
-    const here = { ...held, deadLetters: this.registry.deadLetters, ...this.totals }
+    const counted = { deadLetters: this.registry.deadLetters, ...this.totals }
+    const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes))
+    const here = { ...(held ?? nothingHeld), ...counted }
     return this.durable?.stats(here) ?? here
   }
 
@@ -296,17 +300,13 @@ export class Runner {
     if (this.gates.tell(slot, action)) return
     const task = this.#tasks.get(slot)
     if (!task) return
-    if (action >= ENDED) return this.end(task, 'EXHAUSTED', reasonOf(action))
-    task.attemptNumber = this.core.attempts(task.slot)
-    this.start(task)
+    if (action >= ENDED) this.end(task, 'EXHAUSTED', reasonOf(action))
+    else this.#run(task)
   }
 
-  /** One in memory, which waits, is another's from now on. */
-  letGo(task: Task): void {
-    this.core.cancel(task.slot)
-    this.#tasks.delete(task.slot)
-    task.slot = -1
-    this.tellIdle()
+  #run(task: Task): void {
+    task.attemptNumber = this.core.attempts(task.slot)
+    this.start(task)
   }
 
   /** Makes the attempt that the core, or a store, has granted. */

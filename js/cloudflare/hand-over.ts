@@ -18,7 +18,6 @@ import { random128 } from '../ids.ts'
 import type { Ruling } from '../judge.ts'
 import { showEntry } from '../log.ts'
 import type { Call } from '../request.ts'
-import type { Runner } from '../runner.ts'
 import type { NewTask } from '../stores/store.ts'
 import { type Task, traceIdOf } from '../task.ts'
 import type { DegradedCode, EnqueueReceipt } from '../types.ts'
@@ -55,7 +54,7 @@ export class HandOver {
     this.#mayWait = mayWait
     // only its fingerprints are used: the object knows which tasks there are
     this.#dedupe = new Dedupe(host, { withKey: () => undefined }, instantiateKeys)
-    host.handOver = (runner, task, ruling) => this.#leaves(runner, task, ruling)
+    host.handOver = (task, ruling, leave) => this.#leaves(task, ruling, leave)
   }
 
   /** A call that is not sent from here. */
@@ -71,7 +70,7 @@ export class HandOver {
     }
   }
 
-  #leaves(runner: Runner, task: Task, { why }: Ruling): boolean {
+  #leaves(task: Task, { why }: Ruling, leave: () => void): boolean {
     const { call, last, nextAttemptAt } = task
     if (!why || !call || nextAttemptAt === null || !task.waiter || this.#mayWait(task, nextAttemptAt)) return false
     const { taskId, createdAt, attemptNumber, entries } = task
@@ -79,7 +78,9 @@ export class HandOver {
     const log = entries.map((entry) => showEntry(taskId, entry))
     const left = { attemptNumber, serverMs, phase, previousDelayMs, marks, dueInMs, log }
     const waiter = release(task)
-    runner.letGo(task)
+    // in memory it ends here, and must not take its last answer along
+    task.last = undefined
+    leave()
     this.#answer({ call, taskId, createdAt }, left, last).then(waiter?.resolve, waiter?.reject)
     return true
   }

@@ -6,7 +6,6 @@
  */
 
 import { check, fn, follow, int, MAX_MS, ms, object, type Rules } from '../check.ts'
-import { systemClock } from '../clock.ts'
 import * as engine from '../engine.workerd.ts'
 import { WasmUnavailableError } from '../errors.ts'
 import { accepted } from '../fetch-replay.ts'
