@@ -12,7 +12,13 @@ export default defineConfig({
         test: {
           name: 'js',
           include: ['tests/**/*.test.ts'],
-          exclude: ['tests/browser/**', 'tests/metrics/**', 'tests/packaging/**', '**/node_modules/**'],
+          exclude: [
+            'tests/browser/**',
+            'tests/metrics/**',
+            'tests/packaging/**',
+            'tests/workers/**',
+            '**/node_modules/**',
+          ],
         },
       },
       { extends: true, test: { name: 'browser', include: ['tests/browser/**/*.test.ts'], ...heavy } },
@@ -22,6 +28,15 @@ export default defineConfig({
         test: {
           name: 'packaging',
           include: ['tests/packaging/**/*.test.ts'],
+          globalSetup: ['tests/packaging/pack.ts'],
+          ...heavy,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'workers',
+          include: ['tests/workers/**/*.test.ts'],
           globalSetup: ['tests/packaging/pack.ts'],
           ...heavy,
         },

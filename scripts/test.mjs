@@ -13,6 +13,7 @@ const suites = {
   faults: { run: killRuns, needsBuild: true, chromium: true, firefox: true },
   browser: { run: (args) => vitest('browser', args), needsBuild: true, chromium: true, firefox: true },
   metrics: { run: (args) => vitest('metrics', args), needsBuild: true, prometheus: true },
+  workers: { run: (args) => vitest('workers', args), needsBuild: true },
   packaging: { run: (args) => vitest('packaging', args), needsBuild: true, chromium: true },
 }
 

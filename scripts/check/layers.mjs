@@ -40,6 +40,7 @@ const portable = [
   'adapters/opentelemetry',
   'stores/memory',
   'stores/indexeddb',
+  'stores/durable-object',
   'background-sync',
   'cloudflare',
   'service-worker',

@@ -34,6 +34,8 @@ const PUBLIC = [
   'service-worker',
   'stores/store',
   'stores/sqlite',
+  'stores/durable-object',
+  'stores/durable-object/storage',
   'testing/server',
   'stores/memory',
   'stores/terms',

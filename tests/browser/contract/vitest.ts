@@ -1,5 +1,5 @@
 /**
- * What the contract suite takes from its test runner, for a page: the tests are kept by name and run one by one when
+ * What the contract suite takes from its test runner, for a page or a Worker: the tests are kept by name and run one by one when
  * asked. `expect` is the runner's own, so that what is equal there is equal here.
  */
 import { expect as unpolled } from 'vitest'
