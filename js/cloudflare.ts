@@ -7,5 +7,6 @@ export { objectName, type RedriveNamespace, type Taken } from './cloudflare/name
 export { RedriveObject } from './cloudflare/object.ts'
 export type { ObjectRun, RedriveObjectOptions } from './cloudflare/object-options.ts'
 export { type RetryHandler, type WithRetryOptions, type WrappedHandler, withRetry } from './cloudflare/with-retry.ts'
-export { type WorkerFetch, type WorkerFetchOptions, workerFetch } from './cloudflare/worker-fetch.ts'
+export { type WorkerFetch, workerFetch } from './cloudflare/worker-fetch.ts'
+export type { WorkerFetchOptions } from './cloudflare/worker-options.ts'
 export { type DurableObjectStore, type DurableObjectStoreOptions, durableObjectStore } from './stores/durable-object.ts'

@@ -104,7 +104,7 @@ function failsWhenOpen({ breaker }: Settings): boolean {
 }
 
 /** As the core's `gates` takes them. */
-function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
+export function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
   const isPage = globalThis.location !== undefined
   // thousands of tabs that each probe for themselves are no probe
   const rules = { ...BREAKER, ...defined(breaker || {}) }

@@ -26,8 +26,13 @@ import { objectName, type RedriveNamespace, type RedriveStub, shardOf, stubOf, t
 const FOREVER = Number.POSITIVE_INFINITY
 /** An object that was moved or restarted answers at the next try; the task's id makes twice once. */
 const TRIES_AFTER_MS = [100, 500]
+const WRONG_CLASS =
+  "the object that is bound does not take tasks: bind a class that is, or extends, RedriveObject of 'redrive/cloudflare'"
 /** Well under the 30 s that a Worker has left once its client is gone. */
 const ANSWER_MS = 5_000
+
+/** Where a call that has failed is tried again: by this Worker, by its object, or not at all. */
+export type Next = 'here' | 'elsewhere' | 'nowhere'
 
 interface Handed {
   readonly call: Call
@@ -40,18 +45,18 @@ export class HandOver {
   readonly #shards: number
   readonly #host: Host
   readonly #dedupe: Dedupe
-  readonly #mayWait: (task: Task, nextAt: number) => boolean
+  readonly #goesOn: (task: Task, nextAt: number) => Next
 
-  /** `mayWait`: whether an attempt at `nextAt` may still be the Worker's. */
+  /** `goesOn`: asked before each wait. */
   constructor(
     host: Host,
-    { queue, shards = 1 }: { readonly queue: RedriveNamespace; readonly shards?: number },
-    mayWait: (task: Task, nextAt: number) => boolean,
+    { namespace, shards }: { readonly namespace: RedriveNamespace; readonly shards: number },
+    goesOn: (task: Task, nextAt: number) => Next,
   ) {
-    this.#namespace = queue
+    this.#namespace = namespace
     this.#shards = shards
     this.#host = host
-    this.#mayWait = mayWait
+    this.#goesOn = goesOn
     // only its fingerprints are used: the object knows which tasks there are
     this.#dedupe = new Dedupe(host, { withKey: () => undefined }, instantiateKeys)
     host.handOver = (task, ruling, leave) => this.#leaves(task, ruling, leave)
@@ -72,7 +77,9 @@ export class HandOver {
 
   #leaves(task: Task, { why }: Ruling, leave: () => void): boolean {
     const { call, last, nextAttemptAt } = task
-    if (!why || !call || nextAttemptAt === null || !task.waiter || this.#mayWait(task, nextAttemptAt)) return false
+    if (!why || !call || nextAttemptAt === null || !task.waiter) return false
+    const next = this.#goesOn(task, nextAttemptAt)
+    if (next === 'here') return false
     const { taskId, createdAt, attemptNumber, entries } = task
     const { serverMs, phase, previousDelayMs, marks, delayMs: dueInMs } = why
     const log = entries.map((entry) => showEntry(taskId, entry))
@@ -81,7 +88,8 @@ export class HandOver {
     // in memory it ends here, and must not take its last answer along
     task.last = undefined
     leave()
-    this.#answer({ call, taskId, createdAt }, left, last).then(waiter?.resolve, waiter?.reject)
+    const answer = next === 'nowhere' && last ? own(last) : this.#answer({ call, taskId, createdAt }, left, last)
+    answer.then(waiter?.resolve, waiter?.reject)
     return true
   }
 
@@ -156,13 +164,15 @@ export class HandOver {
         if (afterMs === undefined || isHopeless(error)) {
           // it may be there all the same: nobody is told so, so it must not run
           void cancelled(stub, record.taskId)
-          throw error
+          throw isHopeless(error) ? new RedriveError('BINDING_INVALID', WRONG_CLASS, { cause: error }) : error
         }
         await new Promise<void>((resolve) => clock.after(afterMs, resolve))
       }
     }
   }
 }
+
+const own = async (last: Finished): Promise<unknown> => deliver(last)
 
 /** The methods of a stub may throw at once, as well as reject. */
 const enqueued = async (stub: RedriveStub, record: NewTask): Promise<readonly Taken[]> => stub.enqueue([record])

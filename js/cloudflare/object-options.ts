@@ -1,6 +1,7 @@
 /** What an object may be told, beside what any queue may. */
 
 import { check, fn, int, type Rules } from '../check.ts'
+import type { RetryBudgetOptions } from '../gate-options.ts'
 import { type RetryQueueOptions, resolveOptions } from '../options.ts'
 import type { DegradedCode } from '../types.ts'
 
@@ -17,7 +18,6 @@ type QueueOptions = Pick<
   | 'maxBodyBytes'
   | 'retention'
   | 'breaker'
-  | 'retryBudget'
   | 'sanitize'
   | 'idempotency'
   | 'fetch'
@@ -36,7 +36,15 @@ export interface ObjectRun {
   readonly error?: unknown
 }
 
+/**
+ * All that an object sends are retries, whose first attempts it has not seen: what succeeds pays for itself. Breaker and
+ * ramp keep it from a server that fails.
+ */
+const BUDGET = { capacity: 1_000, perSuccess: 1 }
+
 export interface RedriveObjectOptions extends QueueOptions {
+  /** See `RetryQueueOptions`. @default `{ capacity: 1_000, perSuccess: 1 }`, since all that an object sends are retries */
+  readonly retryBudget?: RetryBudgetOptions | false
   /**
    * Attempts of one alarm; what is left is the next one's. Each is a subrequest, of which a request has 50 on the free
    * plan, and redirects within the origin are more. 1..=900. @default 40
@@ -55,7 +63,7 @@ const RULES: Rules<Required<Pick<RedriveObjectOptions, 'attemptsPerRun' | 'onRun
 }
 
 export interface ObjectSettings {
-  readonly queue: QueueOptions
+  readonly queue: QueueOptions & Pick<RetryQueueOptions, 'retryBudget'>
   readonly attemptsPerRun: number
   readonly maxBodyBytes: number
   readonly onRun: (run: ObjectRun) => void
@@ -67,7 +75,9 @@ export const warn = ({ code, message }: { readonly code: string; readonly messag
 
 /** Throws as `RetryQueue` does, naming the option. */
 export function resolveObjectOptions(given: RedriveObjectOptions): ObjectSettings {
-  const { attemptsPerRun = 40, onRun = () => {}, onDegraded = warn, ...queue } = given
+  const { attemptsPerRun = 40, onRun = () => {}, onDegraded = warn, ...rest } = given
+  const retryBudget = rest.retryBudget === false ? (false as const) : { ...BUDGET, ...rest.retryBudget }
+  const queue = { ...rest, retryBudget }
   check('options', { attemptsPerRun, onRun, onDegraded }, RULES)
   return { queue, attemptsPerRun, onRun, onDegraded, maxBodyBytes: resolveOptions(queue).maxBodyBytes }
 }

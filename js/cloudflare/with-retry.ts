@@ -2,7 +2,8 @@
 
 import { fn, follow, object } from '../check.ts'
 import type { RedriveNamespace } from './namespace.ts'
-import { type WorkerFetch, type WorkerFetchOptions, workerFetch } from './worker-fetch.ts'
+import { type WorkerFetch, workerFetch } from './worker-fetch.ts'
+import type { WorkerFetchOptions } from './worker-options.ts'
 
 type Context = WorkerFetchOptions['ctx']
 

@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::Queue;
-use crate::breaker::Heard;
+use crate::breaker::{Circuit, Heard};
 use crate::gates::{Ending, Gates};
 use crate::slots::index_of;
 use crate::task::State;
@@ -115,6 +115,20 @@ impl Queue {
         let admitted = lane.gates.breaker.admit(rules, now);
         self.lanes.refresh(index, now);
         admitted
+    }
+
+    /// Whether a retry that this queue does not make itself may go now, and its token with it: the breaker is closed, and
+    /// the budget pays. There is no such lane: it may.
+    pub fn pays(&mut self, now: Millis, lane: u32) -> bool {
+        let now = self.timeline.advance(now);
+        let Some(index) = self.live_lane(lane) else { return true };
+        self.lanes.look(index, now);
+        let rules = &self.lanes.rules;
+        let Some(lane) = self.lanes.slots.at_mut(index) else { return true };
+        let open = lane.gates.breaker.circuit(now) == Circuit::Closed && lane.gates.shut_until(now) <= now;
+        let paid = open && lane.gates.pay(rules, now).unwrap_or(true);
+        self.lanes.refresh(index, now);
+        paid
     }
 
     /// Hears of a caller's own attempt that made no task: what it tells of the server, breaker and budget learn.

@@ -59,6 +59,12 @@ impl CoreQueue {
         self.queue.admits(Millis::from_f64(now), lane)
     }
 
+    /// Whether a retry that this queue does not make itself may go now: its lane's breaker is closed, and its budget has
+    /// paid.
+    pub fn pays(&mut self, now: f64, lane: u32) -> bool {
+        self.queue.pays(Millis::from_f64(now), lane)
+    }
+
     /// The state of a lane's breaker: 0 closed, 1 open, 2 half-open.
     pub fn circuit(&self, lane: u32, now: f64) -> u32 {
         self.queue.circuit(lane, Millis::from_f64(now)) as u32

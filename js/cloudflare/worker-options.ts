@@ -1,0 +1,133 @@
+/** What a Worker's fetch may be told, beside what any queue may, and how long it may take with it. */
+
+import { check, fn, follow, int, list, object, options as optionsOf, or, type Rules } from '../check.ts'
+import { BUDGET_RULES, type RetryBudgetOptions } from '../gate-options.ts'
+import { defined, PRINCIPAL, type RetryQueueOptions, resolveOptions, token, UNSAFE_METHODS } from '../options.ts'
+import type { DegradedCode } from '../types.ts'
+import { checkNamespace, type RedriveNamespace, SHARDS } from './namespace.ts'
+import { warn } from './object-options.ts'
+
+/** What a Worker has left when its client has gone, less what the hand-over may take. */
+const WALL_MS = 25_000
+const ATTEMPT_TIMEOUT_MS = 10_000
+
+/** Options of any queue that are a Worker's to set. */
+const QUEUE_OPTIONS = [
+  'policy',
+  'policies',
+  'idempotency',
+  'sanitize',
+  'maxBodyBytes',
+  'credentials',
+  'beforeAttempt',
+  'fetch',
+  'clock',
+  'seed',
+] as const
+
+export interface WorkerFetchOptions extends Pick<RetryQueueOptions, (typeof QUEUE_OPTIONS)[number]> {
+  /** `env.REDRIVE`: the binding of a Durable Object namespace whose class is `RedriveObject`, or extends it. */
+  readonly queue: RedriveNamespace
+  /** What the handler was given. Each call is kept alive to its answer, also when the client has left. */
+  readonly ctx: { waitUntil(promise: Promise<unknown>): void }
+  /** Whose requests these are. Each has objects of its own, and what it hands over is sent as its own. @default null */
+  readonly principal?: string | null
+  /** Objects for each principal and origin, where one is not enough. 1..=256; changed, tasks stay where they are. @default 1 */
+  readonly shards?: number
+  /**
+   * How long a call is tried here, from its start: a retry that would start later is handed over. With the policy's
+   * `attemptTimeoutMs`, which is 10_000 here unless given, at most 25_000, since a Worker has 30 s once its client has
+   * left. 0..=25_000; 0: handed over after the first failure. @default 10_000
+   */
+  readonly inlineMs?: number
+  /** Attempts of one call here, the first included. 1..=20. @default 3 */
+  readonly inlineAttempts?: number
+  /**
+   * Attempts of all calls of this fetch, after which none is tried again here; hand-overs come on top. The free plan has 50
+   * subrequests for a request. 1..=1_000. @default 40
+   */
+  readonly subrequests?: number
+  /** Methods whose calls are handed over; the last answer of others is the caller's: nobody would hear what a GET has brought. @default POST PUT PATCH DELETE */
+  readonly persistMethods?: readonly string[]
+  /**
+   * How much the retries of all requests of an isolate may add to the load of an origin, and with it the breaker's rules:
+   * what is not paid for, or meets an open circuit, is handed over at once. false: neither. @default as RetryQueue's outside of pages
+   */
+  readonly retryBudget?: RetryBudgetOptions | false
+  /** Hears what works less well than asked. @default console.warn */
+  readonly onDegraded?: (report: { readonly code: DegradedCode; readonly message: string }) => void
+}
+
+type OwnOptions = Omit<WorkerFetchOptions, (typeof QUEUE_OPTIONS)[number]>
+export type WorkerTerms = Required<OwnOptions>
+
+const DEFAULTS: Omit<WorkerTerms, 'queue' | 'ctx'> = {
+  principal: null,
+  shards: 1,
+  inlineMs: 10_000,
+  inlineAttempts: 3,
+  subrequests: 40,
+  retryBudget: {},
+  persistMethods: UNSAFE_METHODS,
+  onDegraded: warn,
+}
+
+const RULES: Rules<OwnOptions> = {
+  queue: object,
+  ctx: object,
+  principal: PRINCIPAL,
+  shards: SHARDS,
+  inlineMs: int(0, WALL_MS),
+  inlineAttempts: int(1, 20),
+  subrequests: int(1, 1_000),
+  retryBudget: or(false, optionsOf(BUDGET_RULES)),
+  persistMethods: list(token),
+  onDegraded: fn,
+}
+
+/** Throws a TypeError or RangeError that names the option. */
+export function resolveWorkerOptions(given: WorkerFetchOptions): {
+  readonly own: WorkerTerms
+  readonly queue: RetryQueueOptions
+} {
+  follow('workerFetch', given, { ...object, expected: 'options: { queue: env.REDRIVE, ctx }' })
+  checkNamespace('workerFetch.queue', given.queue)
+  const isQueues = ([name]: readonly [string, unknown]) => (QUEUE_OPTIONS as readonly string[]).includes(name)
+  const all = Object.entries(given)
+  const own = Object.fromEntries(all.filter((entry) => !isQueues(entry))) as unknown as OwnOptions
+  check('workerFetch', own, RULES)
+  follow('workerFetch.ctx', given.ctx, object)
+  follow('workerFetch.ctx.waitUntil', given.ctx.waitUntil, fn)
+  const terms: WorkerTerms = { ...DEFAULTS, ...defined(own) }
+  const queue = queueOptions(Object.fromEntries(all.filter(isQueues)), terms)
+  checkWall(queue, terms)
+  return { own: terms, queue }
+}
+
+function queueOptions(given: RetryQueueOptions, { principal }: WorkerTerms): RetryQueueOptions {
+  const policies = (given.policies ?? []).map((policy) => ({ attemptTimeoutMs: ATTEMPT_TIMEOUT_MS, ...policy }))
+  const hasDefault = policies.some(({ policyId }) => policyId === 'default') && !given.policy
+  return {
+    ...given,
+    policies,
+    ...(hasDefault ? {} : { policy: { attemptTimeoutMs: ATTEMPT_TIMEOUT_MS, ...given.policy } }),
+    principal,
+    store: 'memory',
+    preload: 'never',
+    // what waits here waits for a moment, and the calls of one request are few
+    concurrency: 1_000,
+    // one request sees too little of a server: its isolate has gates for all of them
+    breaker: false,
+    retryBudget: false,
+  }
+}
+
+/** Whatever fails last, there is time left to hand it over. */
+function checkWall(queue: RetryQueueOptions, { inlineMs }: WorkerTerms): void {
+  for (const { policyId, attemptTimeoutMs } of resolveOptions(queue).policies.values()) {
+    if (attemptTimeoutMs > 0 && inlineMs + attemptTimeoutMs <= WALL_MS) continue
+    const found = `workerFetch.inlineMs ${inlineMs} and attemptTimeoutMs ${attemptTimeoutMs} of the policy '${policyId}'`
+    const remedy = 'and a limit: a Worker has 30 s once its client has left'
+    throw new RangeError(`${found}: expected ${WALL_MS} ms at most together, ${remedy}`)
+  }
+}
