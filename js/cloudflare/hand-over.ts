@@ -192,12 +192,13 @@ function codeOf(error: unknown): DegradedCode {
   return code === 'QUEUE_FULL' || code === 'STORAGE_FULL' ? 'storage_full' : 'storage_unavailable'
 }
 
-/** Nothing of the call may be stored, and `degraded` says why. */
-class Unstorable extends Error {
+/** Nothing of the call may be stored: `degraded` says so where its caller has an answer, and this where it has none. */
+class Unstorable extends RedriveError {
+  override readonly name = 'Unstorable'
   readonly degraded: DegradedCode
 
   constructor(degraded: DegradedCode, message: string) {
-    super(message)
+    super(degraded.toUpperCase(), message)
     this.degraded = degraded
   }
 }

@@ -52,14 +52,14 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     const { storage } = ctx
     this.#store = durableObjectStore({ storage, wrote: () => this.#alarm.need(this.#store.nextAt()) })
     this.#alarm = new Alarm(storage, systemClock, (error) =>
-      this.#degraded(`its alarm could not be set (${errorText(error)})`),
+      this.#degraded(`its alarm could not be set (${errorText(error)}): the next call does`),
     )
     // nobody is let in before the tables are there; what fails here is told by whatever is asked next
     void ctx.blockConcurrencyWhile(async () => {
       try {
         this.#store.migrate()
       } catch (error) {
-        this.#degraded(errorText(error))
+        this.#degraded(`its tables could not be made (${errorText(error)}): the next call tries again`)
       }
     })
   }
@@ -229,8 +229,13 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
   }
 
   #degraded(what: string): void {
-    const report = { code: 'storage_unavailable', message: `the object ${what}` } as const
-    ;(this.#made?.settings.onDegraded ?? this.options?.onDegraded ?? warn)(report)
+    const report = { code: 'storage_unavailable', message: what } as const
+    try {
+      ;(this.#made?.settings.onDegraded ?? this.options?.onDegraded ?? warn)(report)
+    } catch {
+      // a report that cannot be given must not keep an alarm from being set
+      warn(report)
+    }
   }
 
   #tell(run: Parameters<ObjectSettings['onRun']>[0]): void {
