@@ -3,6 +3,9 @@ import { defineConfig } from 'vitest/config'
 /** Tests that start browsers, bundlers and servers: two cores run one such file at a time. */
 const heavy = { testTimeout: 60_000, hookTimeout: 60_000, fileParallelism: false }
 
+/** `npm run test:packaging -- --all` says so: the others have not installed what these need. */
+const unlessAll = process.env.PACKAGING === 'all' ? [] : ['tests/packaging/all/**']
+
 export default defineConfig({
   test: {
     environment: 'node',
@@ -28,6 +31,7 @@ export default defineConfig({
         test: {
           name: 'packaging',
           include: ['tests/packaging/**/*.test.ts'],
+          exclude: [...unlessAll, '**/node_modules/**'],
           globalSetup: ['tests/packaging/pack.ts'],
           ...heavy,
         },

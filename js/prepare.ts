@@ -20,7 +20,8 @@ export function preparing(
       const engine = await instantiate(wasm)
       return (host: Host) => new Desk(new Runner(engine, host), loadKeys, loadStore, loadPages)
     } catch (error) {
-      const message = `no WebAssembly (${errorText(error)}): calls are plain fetch; a Content-Security-Policy needs script-src 'wasm-unsafe-eval'`
+      const whose = wasm === undefined ? '' : 'from options.wasm: '
+      const message = `no WebAssembly (${whose}${errorText(error)}): calls are plain fetch; a Content-Security-Policy needs script-src 'wasm-unsafe-eval'`
       throw new RedriveError('wasm_refused', message, { cause: error })
     }
   }

@@ -37,9 +37,11 @@ async function makePackage(folder) {
   // Imported here and not above: esbuild is there only after the set-up.
   const { bundle, metafile } = await import('./build/bundle.mjs')
   const { declarations } = await import('./build/types.mjs')
+  const { edgeLight } = await import('./build/edge-light.mjs')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   const meta = await bundle(folder)
+  edgeLight(folder)
   await declarations(folder)
   cpSync(join(generated, 'queue', 'queue.wasm'), join(folder, 'redrive.wasm'))
   cpSync(join(generated, 'keys', 'keys.wasm'), join(folder, 'redrive-keys.wasm'))

@@ -4,6 +4,7 @@ import { build } from './build.mjs'
 import { checkLengths, checkLocks, checkMachinePaths } from './check/files.mjs'
 import { checkFloats } from './check/floats.mjs'
 import { checkLayers } from './check/layers.mjs'
+import { checkReproducible } from './check/reproducible.mjs'
 import { at, packageBin, root, wasmTarget, wasmTargetDir } from './lib/paths.mjs'
 import { main, run, StepError, step } from './lib/steps.mjs'
 import { setup, wasmCargo } from './setup.mjs'
@@ -77,6 +78,7 @@ const checks = [
     () => program('@arethetypeswrong/cli', 'dist/index.js', '--pack', at('pkg'), '--profile', 'esm-only', '--no-color'),
   ],
 ]
+if (process.argv.includes('--reproducible')) checks.push(['the same core from another folder', checkReproducible])
 
 await main(async () => {
   await setup()

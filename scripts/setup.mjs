@@ -3,6 +3,7 @@
 // clone needs no `npm install` before `npm run demo` or `npm test`.
 // Only `node:` imports, here and in what it imports, and nothing newer than Node 20.
 import { chromiumStep } from './setup/chromium.mjs'
+import { consumersStep } from './setup/consumers.mjs'
 import { firefoxStep } from './setup/firefox.mjs'
 import { nodeStep } from './setup/node.mjs'
 import { packagesStep } from './setup/packages.mjs'
@@ -12,11 +13,11 @@ import { rustStep, wasmTargetStep } from './setup/rust.mjs'
 export { wasmCargo } from './setup/rust.mjs'
 
 /**
- * Node, npm packages, Rust, the wasm target; a Chromium, a Firefox and a Prometheus only where they are asked for.
+ * Node, npm packages, Rust, the wasm target; a Chromium, a Firefox, a Prometheus and large consumers only where they are asked for.
  * Where this Node is too old the script starts again under a newer one, and this never returns.
- * @param {{ chromium?: boolean, firefox?: boolean, prometheus?: boolean }} [options]
+ * @param {{ chromium?: boolean, firefox?: boolean, prometheus?: boolean, consumers?: boolean }} [options]
  */
-export async function setup({ chromium = false, firefox = false, prometheus = false } = {}) {
+export async function setup({ chromium = false, firefox = false, prometheus = false, consumers = false } = {}) {
   await nodeStep()
   await packagesStep()
   await rustStep()
@@ -24,4 +25,5 @@ export async function setup({ chromium = false, firefox = false, prometheus = fa
   if (chromium) await chromiumStep()
   if (firefox) await firefoxStep()
   if (prometheus) await prometheusStep()
+  if (consumers) await consumersStep()
 }

@@ -4,6 +4,7 @@
 import { build } from './build.mjs'
 import { main, StepError, step } from './lib/steps.mjs'
 import { setup } from './setup.mjs'
+import { packaging } from './test/packaging.mjs'
 import { cargoTests, killRuns, vitest } from './test/suites.mjs'
 
 const suites = {
@@ -14,7 +15,7 @@ const suites = {
   browser: { run: (args) => vitest('browser', args), needsBuild: true, chromium: true, firefox: true },
   metrics: { run: (args) => vitest('metrics', args), needsBuild: true, prometheus: true },
   workers: { run: (args) => vitest('workers', args), needsBuild: true },
-  packaging: { run: (args) => vitest('packaging', args), needsBuild: true, chromium: true },
+  packaging: { run: packaging, needsBuild: true, chromium: true },
 }
 
 await main(async () => {
@@ -24,7 +25,12 @@ await main(async () => {
   }
   const names = wanted === undefined ? Object.keys(suites) : [wanted]
   const need = (program) => names.some((name) => suites[name][program])
-  await setup({ chromium: need('chromium'), firefox: need('firefox'), prometheus: need('prometheus') })
+  await setup({
+    chromium: need('chromium'),
+    firefox: need('firefox'),
+    prometheus: need('prometheus'),
+    consumers: wanted === 'packaging' && args.includes('--all'),
+  })
   if (names.some((name) => suites[name].needsBuild)) await build()
 
   const results = []

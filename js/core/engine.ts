@@ -13,7 +13,7 @@ export interface Engine {
 /** Instantiates `module` and binds the glue to it. */
 export async function bind(glue: typeof Glue, module: WebAssembly.Module): Promise<Engine> {
   if (!WebAssembly.Module.exports(module).some(({ name }) => name === 'corequeue_new')) {
-    throw new TypeError('options.wasm: expected the redrive.wasm of this version, got a module without its exports')
+    throw new TypeError('expected the redrive.wasm of this version, got a module without its exports')
   }
   const { memory } = (await bindGlue(glue, module, 'queue')) as { readonly memory: WebAssembly.Memory }
   return { glue, memory, scratch: new Scratch(memory, glue.scratch) }
@@ -25,7 +25,5 @@ export async function compileGiven(given: unknown): Promise<WebAssembly.Module> 
   if (value instanceof WebAssembly.Module) return value
   const bytes = value instanceof Response ? await value.arrayBuffer() : value
   if (bytes instanceof ArrayBuffer || ArrayBuffer.isView(bytes)) return WebAssembly.compile(bytes as BufferSource)
-  throw new TypeError(
-    `options.wasm: expected a WebAssembly.Module, its bytes or a Response with them, got ${typeof value}`,
-  )
+  throw new TypeError(`expected a WebAssembly.Module, its bytes or a Response with them, got ${typeof value}`)
 }

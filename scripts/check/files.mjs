@@ -9,7 +9,7 @@ import { StepError } from '../lib/steps.mjs'
 
 const maxLines = 400
 const isCode = (path) => /\.(rs|ts|mjs|js|css|html|sh)$/.test(path)
-const isOutput = (path) => path.startsWith('js/core/generated') || /(^|\/)(target|node_modules)(\/|$)/.test(path)
+const isOutput = (path) => path.startsWith('js/core/generated') || /(^|\/)(target|node_modules|\.next)(\/|$)/.test(path)
 
 export function checkLengths() {
   const folders = ['src', 'sim', 'js', 'tests', 'scripts', 'xtask', 'examples', 'benches'].map((name) => at(name))
@@ -36,22 +36,30 @@ export function checkMachinePaths() {
   if (faults.length > 0) throw new StepError(faults.join('\n'))
 }
 
-/** The locks say what, never from where, and hold all that the manifests ask for. */
-export function checkLocks() {
-  const lock = JSON.parse(readFileSync(at('package-lock.json'), 'utf8'))
+/** One lock beside its manifest. */
+function checkLock(lockName, manifestName) {
+  const lock = JSON.parse(readFileSync(at(lockName), 'utf8'))
   const hosts = Object.entries(lock.packages).filter(([, entry]) => entry.resolved !== undefined)
   if (hosts.length > 0)
-    throw new StepError(`package-lock.json says where ${hosts[0][0]} came from: see .npmrc, then npm install`)
+    throw new StepError(`${lockName} says where ${hosts[0][0]} came from: see .npmrc, then npm install`)
+  const manifest = JSON.parse(readFileSync(at(manifestName), 'utf8'))
+  for (const kind of ['dependencies', 'devDependencies']) {
+    if (JSON.stringify(lock.packages[''][kind]) !== JSON.stringify(manifest[kind]))
+      throw new StepError(`${lockName} is older than ${manifestName}: npm install`)
+    const loose = Object.entries(manifest[kind] ?? {}).filter(([, range]) => !/^(npm:@?[\w/-]+@)?\d/.test(range))
+    if (loose.length > 0) throw new StepError(`not pinned to one version: ${loose.map(([name]) => name).join(', ')}`)
+  }
+  return lock
+}
+
+/** The locks say what, never from where, and hold all that the manifests ask for. */
+export function checkLocks() {
+  const lock = checkLock('package-lock.json', 'package.json')
+  checkLock('tests/packaging/all/package-lock.json', 'tests/packaging/all/package.json')
   const holes = Object.values(lock.packages)
     .flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}))
     .filter((name) => !Object.keys(lock.packages).some((path) => path.endsWith(`node_modules/${name}`)))
   if (holes.length > 0) throw new StepError(`package-lock.json lacks ${holes.join(', ')}: npm ci fails with it`)
-  const manifest = JSON.parse(readFileSync(at('package.json'), 'utf8'))
-  const wanted = JSON.stringify(manifest.devDependencies)
-  if (JSON.stringify(lock.packages[''].devDependencies) !== wanted)
-    throw new StepError('package-lock.json is older than package.json: npm install')
-  const loose = Object.entries(manifest.devDependencies).filter(([, range]) => !/^\d/.test(range))
-  if (loose.length > 0) throw new StepError(`not pinned to one version: ${loose.map(([name]) => name).join(', ')}`)
   execFileSync('cargo', ['metadata', '--locked', '--format-version', '1'], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -4,8 +4,14 @@ import type { Browser } from 'playwright-core'
 export interface PageRun {
   readonly answer: unknown
   readonly errors: readonly string[]
-  /** Paths of everything the page asked its own server for. */
+  /** Paths of everything the page asked for, in this order. */
   readonly requests: readonly string[]
+}
+
+/** What of that was asked for before its first call went out, and all of it. */
+export function aroundTheFirstCall({ requests }: PageRun): { before: readonly string[]; after: readonly string[] } {
+  const first = requests.findIndex((path) => path.startsWith('/api/'))
+  return { before: requests.slice(0, first), after: requests }
 }
 
 /** Opens a page that leaves its answer in `globalThis.answer`. */

@@ -1,25 +1,22 @@
 // Each bundler with the settings it has when nobody has set any, its output loaded in a real browser.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import * as esbuild from 'esbuild'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { launch } from '../browser/chromium.ts'
-import { runPage } from './browser.ts'
-import { type Consumer, consumer, expected, program } from './consumer.ts'
+import { aroundTheFirstCall, type PageRun, runPage } from './browser.ts'
+import { freePort, started } from './children.ts'
+import { type Consumer, consumer, expected, inPage, pageOf, program, versioned } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
+import { tries } from './tries.ts'
+import { type Budget, type Weight, weighPage } from './weigh.ts'
 
-const main = `
-import { main } from './queue.js'
-const api = new URLSearchParams(location.search).get('api')
-main(api).then((answer) => { globalThis.answer = answer }, (error) => { globalThis.failure = String(error?.stack ?? error) })
-`
-const page = (script: string) =>
-  `<!doctype html><meta charset="utf-8"><title>t</title><script type="module" src="${script}"></script>`
+/** What every page may load: the entry with its call, then the core's chunk. A bundler adds some hundred bytes of its own. */
+const SPLIT: Budget = { before: 11_000, after: 73_000 }
+/** Where the bundler makes one file of all, with what a page without a principal never loads. */
+const WHOLE: Budget = { before: 140_000, after: 140_000 }
 
 let browser: Browser
 beforeAll(async () => {
@@ -28,55 +25,43 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 /** Loads the page from `origin` and holds it to what every consumer must do. */
-async function works(pageUrl: string, api: string) {
-  const { answer, errors, requests } = await runPage(browser, `${pageUrl}?api=${encodeURIComponent(api)}`)
-  expect(answer).toEqual(expected)
-  expect(errors).toEqual([])
-  expect(requests.filter((path) => path.endsWith('.wasm'))).toEqual([])
+async function works(pageUrl: string, api: string): Promise<PageRun> {
+  const run = await runPage(browser, `${pageUrl}?api=${encodeURIComponent(api)}`)
+  expect(run.answer).toEqual(expected)
+  expect(run.errors).toEqual([])
+  expect(run.requests.filter((path) => path.endsWith('.wasm'))).toEqual([])
+  return run
 }
 
-const wasmFiles = (project: Consumer, folder: string) => project.files(folder).filter((name) => name.endsWith('.wasm'))
+/** The output in `dist/` as a page of its own, which is run and weighed. */
+async function served(project: Consumer, budget: Budget): Promise<Weight> {
+  await using server = await flakyServer(join(project.folder, 'dist'))
+  const run = await works(server.origin, `${server.origin}/api/page`)
+  expect(server.hits('/api/page')).toBe(2)
+  return weighPage(project, 'dist', aroundTheFirstCall(run), budget)
+}
+
+const page = { 'index.html': pageOf('/main.js'), 'main.js': inPage, 'queue.js': program }
 const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
 
-/** Runs a program of the repository in the project, with no environment but the one every shell has. */
-function start(project: Consumer, ...args: readonly string[]): ChildProcess {
-  const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' }
-  return spawn(process.execPath, args, { cwd: project.folder, env, stdio: ['ignore', 'pipe', 'pipe'] })
-}
-
-test('vite build', async () => {
-  using project = consumer({ 'index.html': page('/main.js'), 'main.js': main, 'queue.js': program })
-  const child = start(project, vite, 'build')
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream?.on('data', (chunk) => {
-      output += chunk
-    })
-  const [code] = await once(child, 'close')
-  expect(code, output).toBe(0)
-  expect(wasmFiles(project, 'dist')).toEqual([])
-  await using server = await flakyServer(join(project.folder, 'dist'))
-  await works(server.origin, `${server.origin}/api/vite-build`)
-  expect(server.hits('/api/vite-build')).toBe(2)
+tries(versioned('Vite', 'vite'), 'build', async () => {
+  using project = consumer(page)
+  await project.run(process.execPath, vite, 'build')
+  return await served(project, SPLIT)
 })
 
-test('vite dev', async () => {
-  using project = consumer({ 'index.html': page('/main.js'), 'main.js': main, 'queue.js': program })
+tries(versioned('Vite', 'vite'), 'dev', async () => {
+  using project = consumer(page)
   await using server = await flakyServer()
   const port = await freePort()
-  const child = start(project, vite, '--host', '127.0.0.1', '--port', String(port), '--strictPort')
-  try {
-    await listening(child)
-    await works(`http://127.0.0.1:${port}/`, `${server.origin}/api/vite-dev`)
-    expect(server.hits('/api/vite-dev')).toBe(2)
-  } finally {
-    child.kill()
-    await once(child, 'close')
-  }
+  await using _ = await started(project, 'http://', [vite, '--host', '127.0.0.1', '--port', `${port}`, '--strictPort'])
+  await works(`http://127.0.0.1:${port}/`, `${server.origin}/api/vite-dev`)
+  expect(server.hits('/api/vite-dev')).toBe(2)
+  return undefined
 })
 
-test('webpack 5', async () => {
-  using project = consumer({ 'src/index.js': main, 'src/queue.js': program })
+tries(versioned('webpack', 'webpack'), 'page', async () => {
+  using project = consumer({ 'src/index.js': inPage, 'src/queue.js': program })
   const { default: webpack } = await import('webpack')
   const stats = await new Promise<import('webpack').Stats | undefined>((resolve, reject) => {
     const output = { path: join(project.folder, 'dist') } // what its command line does
@@ -85,49 +70,42 @@ test('webpack 5', async () => {
     compiler.run((error, result) => compiler.close(() => (error ? reject(error) : resolve(result))))
   })
   expect(stats?.toJson({ all: false, errors: true, warnings: true })).toMatchObject({ errors: [], warnings: [] })
-  expect(wasmFiles(project, 'dist')).toEqual([])
-  await using server = await flakyServer(join(project.folder, 'dist'))
-  writeFileSync(join(project.folder, 'dist', 'index.html'), page('/main.js'))
-  await works(server.origin, `${server.origin}/api/webpack`)
-  expect(server.hits('/api/webpack')).toBe(2)
+  writeFileSync(join(project.folder, 'dist', 'index.html'), pageOf('/main.js'))
+  return await served(project, SPLIT)
 })
 
-test('esbuild', async () => {
-  using project = consumer({ 'dist/index.html': page('/main.js'), 'main.js': main, 'queue.js': program })
-  const result = await esbuild.build({
-    absWorkingDir: project.folder,
-    entryPoints: ['main.js'],
-    bundle: true,
-    format: 'esm',
-    outdir: 'dist',
-    logLevel: 'silent',
-  })
+const dist = { 'dist/index.html': pageOf('/main.js'), 'main.js': inPage, 'queue.js': program }
+
+async function esbuilt(project: Consumer, options: esbuild.BuildOptions): Promise<void> {
+  const given = { absWorkingDir: project.folder, entryPoints: ['main.js'], outdir: 'dist' }
+  const result = await esbuild.build({ ...given, bundle: true, format: 'esm', logLevel: 'silent', ...options })
   expect(result.warnings).toEqual([])
-  expect(wasmFiles(project, 'dist')).toEqual([])
-  await using server = await flakyServer(join(project.folder, 'dist'))
-  await works(server.origin, `${server.origin}/api/esbuild`)
-  expect(server.hits('/api/esbuild')).toBe(2)
+}
+
+tries(versioned('esbuild', 'esbuild'), 'page, one file', async () => {
+  using project = consumer(dist)
+  await esbuilt(project, {})
+  return await served(project, WHOLE)
 })
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port
-}
+tries(versioned('esbuild', 'esbuild'), 'page, --splitting', async () => {
+  using project = consumer(dist)
+  await esbuilt(project, { splitting: true, minify: true })
+  return await served(project, SPLIT)
+})
 
-/** Resolves when the dev server says where it listens; rejects with what it said instead. */
-function listening(child: ChildProcess): Promise<void> {
-  let output = ''
-  return new Promise((resolve, reject) => {
-    const hear = (chunk: unknown) => {
-      output += String(chunk)
-      if (output.includes('http://')) resolve()
-    }
-    child.stdout?.on('data', hear)
-    child.stderr?.on('data', hear)
-    child.on('close', () => reject(new Error(`vite ended: ${output}`)))
+tries(versioned('Rollup', 'rollup'), 'page, with plugin-node-resolve', async () => {
+  using project = consumer(dist)
+  const { rollup } = await import('rollup')
+  const { nodeResolve } = await import('@rollup/plugin-node-resolve')
+  const warnings: string[] = []
+  const bundle = await rollup({
+    input: join(project.folder, 'main.js'),
+    plugins: [nodeResolve()],
+    onwarn: ({ message }) => warnings.push(message),
   })
-}
+  await bundle.write({ dir: join(project.folder, 'dist') })
+  await bundle.close()
+  expect(warnings).toEqual([])
+  return await served(project, SPLIT)
+})

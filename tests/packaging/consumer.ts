@@ -1,10 +1,19 @@
 // A throw-away project that has installed the package and configured nothing.
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { root, unpacked } from './pack.ts'
+
+/** What a page of a consumer runs: it leaves its answer where the test looks for it. */
+export const inPage = `
+import { main } from './queue.js'
+const api = new URLSearchParams(location.search).get('api')
+main(api).then((answer) => { globalThis.answer = answer }, (error) => { globalThis.failure = String(error?.stack ?? error) })
+`
+export const pageOf = (script: string): string =>
+  `<!doctype html><meta charset="utf-8"><title>t</title><script type="module" src="${script}"></script>`
 
 /** What every consumer runs: one call that fails once, so that the core is loaded, instantiated and asked. */
 export const program = `
@@ -29,25 +38,40 @@ export interface Consumer extends Disposable {
   readonly folder: string
   /** Runs this very Node on a script of the project and gives what it printed, read as JSON. */
   node(script: string, ...args: readonly string[]): Promise<unknown>
+  /** Runs another program in the project and gives what it printed; rejects with that where the program fails. */
+  run(program: string, ...args: readonly string[]): Promise<string>
   /** Paths of all files under a folder of the project. */
   files(folder: string): string[]
 }
 
-export function consumer(files: Readonly<Record<string, string>>): Consumer {
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-consumer-'))
+/** What a program of a project sees: no NODE_ENV and whatever else a test runner sets, and nobody is told that it was run. */
+export const plainEnv = (): Record<string, string> => ({
+  PATH: process.env.PATH ?? '',
+  HOME: process.env.HOME ?? '',
+  WRANGLER_SEND_METRICS: 'false',
+  NEXT_TELEMETRY_DISABLED: '1',
+  DENO_NO_UPDATE_CHECK: '1',
+})
+
+/** `parent`: the folder in which it is made. */
+export function consumer(files: Readonly<Record<string, string>>, parent: string = tmpdir()): Consumer {
+  const folder = mkdtempSync(join(parent, 'redrive-consumer-'))
   cpSync(unpacked, join(folder, 'node_modules', 'redrive'), { recursive: true })
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), content)
   }
+  const run = async (program: string, ...args: readonly string[]) => {
+    const options = { cwd: folder, env: plainEnv() }
+    const { stdout } = await promisify(execFile)(program, args, options).catch((error) => {
+      throw new Error(`${error.message}\n${error.stdout}`, { cause: error })
+    })
+    return stdout
+  }
   return {
     folder,
-    async node(script, ...args) {
-      // Without this run's own environment: a test runner sets NODE_ENV and more, a user's shell does not.
-      const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' }
-      const { stdout } = await promisify(execFile)(process.execPath, [script, ...args], { cwd: folder, env })
-      return JSON.parse(stdout)
-    },
+    run,
+    node: async (script, ...args) => JSON.parse(await run(process.execPath, script, ...args)),
     files: (name) => readdirSync(join(folder, name), { recursive: true }).map(String),
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
   }
@@ -58,4 +82,10 @@ export function link({ folder }: Consumer, name: string): void {
   const place = join(folder, 'node_modules', name)
   mkdirSync(dirname(place), { recursive: true })
   symlinkSync(join(root, 'node_modules', name), place)
+}
+
+/** The name of a package of this repository's own with its version. */
+export function versioned(title: string, name: string, modules: string = join(root, 'node_modules')): string {
+  const { version } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8')) as { version: string }
+  return `${title} ${version}`
 }

@@ -1,24 +1,38 @@
-import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
-import { consumer, link } from './consumer.ts'
+import { entries } from '../../scripts/build/bundle.mjs'
+import { edgeEntries } from '../../scripts/build/edge-light.mjs'
 import { root, tarball, unpacked } from './pack.ts'
 
-const manifest = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'))
+const text = (name: string) => readFileSync(join(unpacked, name), 'utf8')
+const manifest = JSON.parse(text('package.json'))
 
-test('the tarball holds code, types and papers, and nothing else', () => {
-  const files = readdirSync(unpacked, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => entry.name)
-  const strangers = files.filter(
-    (name) => !/\.(js|d\.ts|wasm)$|^(package\.json|README\.md|CHANGELOG\.md|LICENSE-(MIT|APACHE))$/.test(name),
+const files = readdirSync(unpacked, { recursive: true, withFileTypes: true })
+  .filter((found) => found.isFile())
+  .map((found) => relative(unpacked, join(found.parentPath, found.name)))
+
+test('the tarball holds every entry, what they share, types, the two modules and papers, and nothing else', () => {
+  const code = [...Object.keys(entries), ...Object.keys(edgeEntries)].map((name) => `${name}.js`)
+  const modules = ['redrive.wasm', 'redrive-keys.wasm'].flatMap((name) => [name, `${name}.d.ts`])
+  const papers = ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE-MIT', 'LICENSE-APACHE']
+  const shared = /^[a-z-]+-[A-Z0-9]{8}\.js$|^types\/[\w/.-]+\.d\.ts$/
+  const named = files.filter((name) => !shared.test(name))
+  expect(named.sort()).toEqual([...code, ...modules, ...papers].sort())
+})
+
+test('every file that an entry of package.json names is there', () => {
+  const named = Object.values(manifest.exports).flatMap((to) =>
+    typeof to === 'string' ? [to] : Object.values(to as object),
   )
-  expect(strangers).toEqual([])
-  expect(files.filter((name) => name.endsWith('.wasm')).sort()).toEqual(['redrive-keys.wasm', 'redrive.wasm'])
-  // the service worker's entry holds all the rest once more: it may not import() anything
+  expect(named.length).toBeGreaterThan(20)
+  expect(named.filter((path) => !files.includes(String(path).replace('./', '')))).toEqual([])
+})
+
+test('it stays small: the service worker’s entry holds all the rest once more, it may not import() anything', () => {
   expect(statSync(tarball()).size).toBeLessThan(300_000)
+  const unpackedBytes = files.reduce((sum, name) => sum + statSync(join(unpacked, name)).size, 0)
+  expect(unpackedBytes).toBeLessThan(750_000)
 })
 
 test('it needs no other package at run time', () => {
@@ -32,67 +46,22 @@ test('its version is the one of Cargo.toml', () => {
   expect(readFileSync(join(root, 'Cargo.toml'), 'utf8')).toContain(`version = "${manifest.version}"`)
 })
 
-test('the conditions of an entry are types, workerd, default, in this order', () => {
+test('the conditions of an entry are types, workerd, edge-light, default, in this order', () => {
   for (const entry of ['.', './core']) {
-    expect(Object.keys(manifest.exports[entry])).toEqual(['types', 'workerd', 'default'])
+    expect(Object.keys(manifest.exports[entry])).toEqual(['types', 'workerd', 'edge-light', 'default'])
   }
 })
 
-test.for(['nodenext', 'bundler'])(
-  'its types hold under moduleResolution %s, libraries checked too',
-  async (resolution) => {
-    const module = resolution === 'nodenext' ? 'nodenext' : 'esnext'
-    const compilerOptions = {
-      target: 'es2022',
-      lib: ['es2023', 'esnext.disposable', 'dom', 'dom.iterable'],
-      module,
-      moduleResolution: resolution,
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      noEmit: true,
-      types: [],
-    }
-    using project = consumer({
-      'package.json': '{ "type": "module" }',
-      'tsconfig.json': JSON.stringify({ compilerOptions, files: ['main.ts'] }),
-      'main.ts': `
-      import { presets, type RetryTask, RetryQueue, type TaskStore } from 'redrive'
-      import { registerBackgroundSync } from 'redrive/background-sync'
-      import { loadCore } from 'redrive/core'
-      import { wrapFetch } from 'redrive/fetch'
-      import { closeOnSignals } from 'redrive/node'
-      import { metricsOf, type QueueMetrics } from 'redrive/prometheus'
-      import { attachOpenTelemetry, type OpenTelemetryOptions } from 'redrive/opentelemetry'
-      import { sqliteStore } from 'redrive/sqlite'
-      import { memoryStore } from 'redrive/memory'
-      import * as worker from 'redrive/service-worker'
-      import * as testing from 'redrive/testing'
-      import wasm from 'redrive/redrive.wasm'
-      import keys from 'redrive/redrive-keys.wasm'
+test('it is a module, has no side effects, runs no script on installation and says so', () => {
+  expect(manifest).toMatchObject({ type: 'module', sideEffects: false, engines: { node: '>=22.13' } })
+  for (const field of ['scripts', 'bin', 'main', 'optionalDependencies', 'bundleDependencies']) {
+    expect(manifest[field], field).toBeUndefined()
+  }
+})
 
-      export const queue: RetryQueue = new RetryQueue({ concurrency: 2 })
-      export const send: typeof fetch = wrapFetch(queue)
-      export const task: Promise<RetryTask | undefined> = queue.get('id')
-      export const delay: Promise<number> = loadCore().then((core) => core.calculateBackoffDelay({}, 1))
-      export const key: Promise<string> = loadCore().then((core) => core.generateIdempotencyKey({ method: 'GET', url: '' }))
-      export const days: number | undefined = presets.zizq.keyTtlMs
-      export const modules: readonly WebAssembly.Module[] = [wasm, keys]
-      export const stopAsking: (() => void) | false = registerBackgroundSync(queue)
-      export const stopAnswering: (() => void) | false = worker.registerBackgroundSync(new worker.RetryQueue(), { drainMs: 60_000 })
-      export const undo: () => void = closeOnSignals(queue, { signals: ['SIGHUP'] })
-      export const metrics: QueueMetrics = metricsOf([queue], { maxOrigins: 5 })
-      export const stored: Promise<number> = sqliteStore({ path: 'tasks.db' }).flush()
-      export const store: TaskStore = memoryStore({ capacity: 5 })
-      export const links: OpenTelemetryOptions = { replay: 'link', propagateTo: ['https://api.test'] }
-      export const untrace: () => void = attachOpenTelemetry(queue, links)
-      export { testing }
-      // @ts-expect-error a typo in an option is an error
-      new RetryQueue({ concurency: 2 })
-    `,
-    })
-    link(project, '@opentelemetry/api')
-    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-    const { stdout } = await promisify(execFile)(process.execPath, [tsc, '-p', project.folder]).catch((error) => error)
-    expect(stdout).toBe('')
-  },
-)
+test('no chunk that a page loads fetches the module from an address, reads a file or compiles in one go', () => {
+  const found = files
+    .filter((name) => name.endsWith('.js'))
+    .filter((name) => /new URL\([^)]*import\.meta|new WebAssembly\.(Module|Instance)|\breadFileSync\b/.test(text(name)))
+  expect(found).toEqual([])
+})

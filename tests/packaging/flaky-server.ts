@@ -5,7 +5,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join } from 'node:path'
 
-const types: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css' }
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.wasm': 'application/wasm',
+}
 const cors = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' }
 
 export interface FlakyServer extends AsyncDisposable {
@@ -14,7 +19,8 @@ export interface FlakyServer extends AsyncDisposable {
   hits(path: string): number
 }
 
-export async function flakyServer(pages?: string): Promise<FlakyServer> {
+/** `policy`: the Content-Security-Policy of the pages. */
+export async function flakyServer(pages?: string, policy?: string): Promise<FlakyServer> {
   const hits = new Map<string, number>()
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://server').pathname
@@ -26,7 +32,9 @@ export async function flakyServer(pages?: string): Promise<FlakyServer> {
     }
     const file = join(pages ?? '/nowhere', path === '/' ? 'index.html' : path)
     if (!existsSync(file) || !statSync(file).isFile()) return response.writeHead(404).end()
-    return response.writeHead(200, { 'content-type': types[extname(file)] ?? 'text/plain' }).end(readFileSync(file))
+    const csp = policy === undefined ? {} : { 'content-security-policy': policy }
+    const headers = { 'content-type': types[extname(file)] ?? 'text/plain', ...csp }
+    return response.writeHead(200, headers).end(readFileSync(file))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -3,12 +3,11 @@ import { execFile } from 'node:child_process'
 import { readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { Miniflare } from 'miniflare'
 import { expect, test } from 'vitest'
 import { consumer } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
-import { workerModules } from './worker-bundle.ts'
+import { workerd, workerModules } from './worker-bundle.ts'
 
 const [, chapter = ''] = readFileSync(join(root, 'docs', 'observability.md'), 'utf8').split(/^## (?=Prometheus)/m)
 const snippets = [...chapter.replace(/^## .*/ms, '').matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code ?? '')
@@ -38,7 +37,7 @@ test('the recipe for the edge, in workerd', async () => {
   await using server = await flakyServer()
   const worker = (snippets[1] ?? '').replace('https://api.example.com', `${server.origin}/api`)
   using project = consumer({ 'worker.js': worker })
-  const miniflare = new Miniflare({ modules: await workerModules(project.folder), compatibilityDate: '2026-07-01' })
+  const miniflare = workerd(await workerModules(project.folder))
   try {
     const answer = await miniflare.dispatchFetch('http://worker/')
     expect(await answer.text()).toBe('attempt 2')

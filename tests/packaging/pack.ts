@@ -6,21 +6,23 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../../', import.meta.url))
-const folder = join(root, 'target', 'packaging')
+
+/** Where a run keeps what it makes. */
+export const packing: string = join(root, 'target', 'packaging')
 
 /** The unpacked tarball. */
-export const unpacked = join(folder, 'package')
+export const unpacked: string = join(packing, 'package')
 export const tarball = (): string => {
-  const name = readdirSync(folder).find((file) => file.endsWith('.tgz'))
-  if (name === undefined) throw new Error(`no tarball in ${folder}`)
-  return join(folder, name)
+  const name = readdirSync(packing).find((file) => file.endsWith('.tgz'))
+  if (name === undefined) throw new Error(`no tarball in ${packing}`)
+  return join(packing, name)
 }
 
 /** Vitest's hook, run once before the tests of this folder. */
 export function setup(): void {
-  rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true })
+  rmSync(packing, { recursive: true, force: true })
+  mkdirSync(packing, { recursive: true })
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  execFileSync(npm, ['pack', join(root, 'pkg'), '--pack-destination', folder, '--loglevel=error'], { stdio: 'pipe' })
-  execFileSync('tar', ['-xzf', tarball(), '-C', folder])
+  execFileSync(npm, ['pack', join(root, 'pkg'), '--pack-destination', packing, '--loglevel=error'], { stdio: 'pipe' })
+  execFileSync('tar', ['-xzf', tarball(), '-C', packing])
 }

@@ -4,12 +4,11 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { Miniflare } from 'miniflare'
 import { expect, test } from 'vitest'
 import { type Consumer, consumer, link } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
-import { workerModules } from './worker-bundle.ts'
+import { workerd, workerModules } from './worker-bundle.ts'
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const blocks = (language: string) =>
@@ -51,10 +50,7 @@ test('the Axios recipe', async () => {
 test('the Workers recipe', async () => {
   await using server = await flakyServer()
   using project = consumer({ 'worker.js': snippet('export default', `${server.origin}/api/worker`) })
-  const miniflare = new Miniflare({
-    modules: await workerModules(project.folder),
-    compatibilityDate: '2026-07-01',
-  })
+  const miniflare = workerd(await workerModules(project.folder))
   try {
     const response = await miniflare.dispatchFetch('http://worker/', { method: 'POST', body: 'A-1' })
     expect([response.status, await response.text()]).toEqual([200, 'attempt 2'])

@@ -7,6 +7,7 @@ import { unpacked } from './pack.ts'
 /** The code of a file of the package and of all that it imports statically, by name. */
 function graphOf(entry: string, found: Map<string, string> = new Map()): Map<string, string> {
   if (found.has(entry)) return found
+  if (entry.includes('.wasm')) return found
   const code = readFileSync(join(unpacked, entry), 'utf8')
   found.set(entry, code)
   for (const [, file = ''] of code.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)) graphOf(file, found)
@@ -32,4 +33,20 @@ test.each(['index.js', 'background-sync.js'])('%s has neither core nor store wit
   expect(graphOf(entry).size).toBeGreaterThan(3)
   expect(filesWith(entry, 'DecompressionStream')).toEqual([])
   expect(filesWith(entry, 'indexedDB')).toEqual([])
+})
+
+test('the edge’s entries are the Workers’ with another name for the modules, and share all else', () => {
+  for (const name of ['index', 'core']) {
+    const [workers, edge] = [graphOf(`${name}.workerd.js`), graphOf(`${name}.edge-light.js`)]
+    expect(edge.size).toBe(workers.size)
+    expect(
+      [...edge.values()]
+        .join()
+        .match(/"\.\/[\w-]+\.wasm[^"]*"/g)
+        ?.sort(),
+    ).toEqual(['"./redrive-keys.wasm?module"', '"./redrive.wasm?module"'])
+    const own = [...edge.keys()].filter((file) => !workers.has(file))
+    expect(own.filter((file) => !/^edge-|\.edge-light\./.test(file))).toEqual([])
+    expect(own.length).toBeLessThan(4)
+  }
 })

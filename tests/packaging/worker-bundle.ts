@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import * as esbuild from 'esbuild'
+import { convertV4MiniflareOptions, Miniflare, type V4ModuleDefinition } from 'miniflare'
 import { unpacked } from './pack.ts'
+
+/** workerd with one Worker, which is what its first module exports. */
+export function workerd(modules: V4ModuleDefinition[]): Miniflare {
+  return new Miniflare(convertV4MiniflareOptions({ modules, compatibilityDate: '2026-07-01' }))
+}
 
 /** The script with the wasm modules that it imports, as a Worker is deployed. */
 export async function workerModules(folder: string) {

@@ -1,10 +1,9 @@
 // workerd forbids compiling bytes: there the module comes by a static import, which its bundler
 // leaves beside the code.
-import { Miniflare } from 'miniflare'
 import { expect, test } from 'vitest'
 import { consumer, expected, program } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
-import { workerModules } from './worker-bundle.ts'
+import { workerd, workerModules } from './worker-bundle.ts'
 
 const worker = `
 import { main } from './queue.js'
@@ -24,7 +23,7 @@ test('workerd runs the queue from the static module', async () => {
   using project = consumer({ 'worker.js': worker, 'queue.js': program })
   const modules = await workerModules(project.folder)
   expect(modules[0]?.contents, 'the inline module belongs to the other entry').not.toMatch(/[A-Za-z0-9+/]{2000}/)
-  const miniflare = new Miniflare({ modules, compatibilityDate: '2026-07-01' })
+  const miniflare = workerd(modules)
   try {
     const api = `${server.origin}/api/workerd`
     const response = await miniflare.dispatchFetch(`http://worker/?api=${encodeURIComponent(api)}`)
@@ -56,10 +55,7 @@ export default {
 test('workerd makes content keys from the second static module', async () => {
   await using server = await flakyServer()
   using project = consumer({ 'worker.js': keyed })
-  const miniflare = new Miniflare({
-    modules: await workerModules(project.folder),
-    compatibilityDate: '2026-07-01',
-  })
+  const miniflare = workerd(await workerModules(project.folder))
   try {
     const api = `${server.origin}/api/keyed`
     const response = await miniflare.dispatchFetch(`http://worker/?api=${encodeURIComponent(api)}`)

@@ -1,0 +1,46 @@
+// Deno and Bun run the package as they find it in node_modules: the queue, and tasks in a file.
+import { expect } from 'vitest'
+import { consumer, expected, program as queue } from '../consumer.ts'
+import { flakyServer } from '../flaky-server.ts'
+import { tries } from '../tries.ts'
+import { installed, program } from './installed.ts'
+
+const runtimes = [
+  {
+    title: installed('Deno', 'deno'),
+    words: () => [program('@deno', 'deno', 'DENO_PATH'), 'run', '--no-remote', '--allow-all'],
+  },
+  { title: installed('Bun', 'bun'), words: () => [program('@oven', 'bin/bun', 'BUN_PATH')] },
+]
+
+const main = `import { main } from './queue.mjs'\nconsole.log(JSON.stringify(await main(process.argv[2])))`
+
+const stored = `
+import { RetryQueue } from 'redrive'
+import { sqliteStore } from 'redrive/sqlite'
+
+export async function main(url) {
+  const queue = new RetryQueue({ principal: null, store: sqliteStore({ path: 'tasks.db' }), policy: { initialDelayMs: 1 } })
+  const { taskId, durability } = await queue.enqueue(url, { method: 'POST', body: 'tea' })
+  const { task } = await queue.result(taskId)
+  await queue.close()
+  return { durability, status: task.status, attempts: task.attemptCount }
+}
+`
+
+for (const { title, words } of runtimes) {
+  for (const [what, code, answer] of [
+    ['run', queue, expected],
+    ['run, with redrive/sqlite', stored, { durability: 'strict', status: 'SUCCEEDED' }],
+  ] as const) {
+    tries(title, what, async () => {
+      await using server = await flakyServer()
+      using project = consumer({ 'package.json': '{ "type": "module" }', 'queue.mjs': code, 'main.mjs': main })
+      const [path = '', ...before] = words()
+      const output = await project.run(path, ...before, 'main.mjs', `${server.origin}/api/runtime`)
+      expect(JSON.parse(output)).toMatchObject(answer)
+      expect(server.hits('/api/runtime')).toBe(2)
+      return undefined
+    })
+  }
+}
