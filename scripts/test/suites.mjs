@@ -67,18 +67,21 @@ export async function vitest(project, args = []) {
 
 const processRuns = at('tests', 'faults', 'run.ts')
 const browserRuns = at('tests', 'faults', 'browser', 'run.ts')
+const workersRuns = at('tests', 'faults', 'workers', 'run.ts')
+
+const others = { browser: browserRuns, workers: workersRuns }
 
 /**
- * Processes and browsers killed while they work. With arguments only one of the two is run: browsers where the first is
- * `browser`, which is left out.
+ * Processes, browsers and Workers killed while they work. With arguments only one of them is run: browsers where the first
+ * is `browser`, Workers where it is `workers`, which is left out.
  * @returns {Promise<Result>}
  */
 export async function killRuns(args = []) {
   const [first, ...rest] = args
   const runs =
     first === undefined
-      ? [[processRuns], [browserRuns], [browserRuns, '--browser', 'firefox']]
-      : [first === 'browser' ? [browserRuns, ...rest] : [processRuns, ...args]]
+      ? [[processRuns], [browserRuns], [browserRuns, '--browser', 'firefox'], [workersRuns]]
+      : [others[first] ? [others[first], ...rest] : [processRuns, ...args]]
   const results = []
   for (const run of runs) results.push(await killRun(run))
   const total = (key) => sum(results.map((each) => each[key]))

@@ -27,6 +27,7 @@ export async function bundleWorker(folder: string): Promise<string> {
     format: 'esm',
     target: 'es2022',
     conditions: ['workerd', 'worker', 'browser'],
+    external: ['cloudflare:*'],
     plugins: [
       {
         name: 'compiled-wasm',

@@ -1,0 +1,29 @@
+/** A Worker that takes orders and passes them on to an API that is not always there. */
+import { objectName, RedriveObject, withRetry } from 'redrive/cloudflare'
+
+/** Keeps the orders that the API could not take yet, and sends them when it can. */
+export class Outbox extends RedriveObject {
+  // asked before each attempt: a secret is never stored with an order
+  options = { credentials: () => ({ authorization: `Bearer ${this.env.API_TOKEN}` }) }
+}
+
+export default withRetry({
+  async fetch(request, env, _, fetch) {
+    const { pathname } = new URL(request.url)
+    const [, what, taskId] = pathname.split('/')
+    if (what !== 'orders') return new Response('POST /orders, GET /orders/:taskId', { status: 404 })
+    if (request.method === 'POST') {
+      // the API's own answer, or, once the order is safe, 202 with { taskId }
+      return fetch(env.API, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${env.API_TOKEN}` },
+        body: await request.text(),
+      })
+    }
+    const outbox = env.REDRIVE.get(env.REDRIVE.idFromName(objectName(null, new URL(env.API).origin)))
+    const task = await outbox.get(taskId)
+    if (!task) return new Response(`no order ${taskId}`, { status: 404 })
+    const story = (await outbox.explain(taskId)).map(({ text }) => text)
+    return Response.json({ status: task.status, attempts: task.attemptNumber, story })
+  },
+})

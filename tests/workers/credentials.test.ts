@@ -1,0 +1,94 @@
+/** Secrets are not handed over: the object asks for its own, and shows them to nobody but the origin. */
+
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { atOnce, noGates, patient, quick, taskOf } from './api.ts'
+import { Edge } from './harness/edge.ts'
+import { reaches } from './harness/soon.ts'
+import { Origin } from './origin.ts'
+
+const origin = new Origin()
+const elsewhere = new Origin()
+let edge: Edge
+let bare: Edge
+
+beforeAll(async () => {
+  await origin.listen()
+  await elsewhere.listen()
+  edge = await Edge.start({ object: noGates, token: 'Bearer of-the-object' })
+  bare = await Edge.start({ object: noGates, token: null })
+})
+afterAll(async () => {
+  await edge?.[Symbol.asyncDispose]()
+  await bare?.[Symbol.asyncDispose]()
+  await origin.close()
+  await elsewhere.close()
+})
+beforeEach(() => {
+  origin.seen.length = elsewhere.seen.length = 0
+  origin.answers = elsewhere.answers = {}
+})
+
+const post = { method: 'POST', headers: { authorization: 'Bearer of-the-caller' }, body: '{}' }
+
+test("the Worker's attempts carry the caller's credentials, the object's those that it asked for", async () => {
+  origin.answers = { '/mine': [[503], [503], [200]] }
+  const answer = await edge.call(`${origin.url}/mine`, post, { ...patient, inlineAttempts: 2 })
+  await reaches(edge.object({ origin: origin.url }), taskOf(answer), 'SUCCEEDED')
+  expect(origin.seen.map(({ authorization }) => authorization)).toEqual([
+    'Bearer of-the-caller',
+    'Bearer of-the-caller',
+    'Bearer of-the-object',
+  ])
+})
+
+test('a task whose credentials nobody supplies is not sent without them', async () => {
+  origin.answers = { '/nobody': [[503], [200]] }
+  const object = bare.object({ origin: origin.url })
+  const answer = await bare.call(`${origin.url}/nobody`, post, atOnce)
+  const taskId = taskOf(answer)
+  await expect.poll(async () => (await object.explain(taskId)).map(({ kind }) => kind)).toContain('parked')
+  expect(await object.get(taskId)).toMatchObject({
+    status: 'PENDING',
+    attemptNumber: 1,
+    withheldHeaders: ['authorization'],
+  })
+  expect(origin.seen).toHaveLength(1)
+  expect((await object.look()).degraded.map(({ code }) => code)).toContain('credentials_missing')
+})
+
+test('S15 a retry follows a redirect within its origin, and none to another: credentials stay at home', async () => {
+  origin.answers = {
+    '/hop': [[503], [307, { location: '/landed' }]],
+    '/away': [[503], [307, { location: `${elsewhere.url}/stolen` }]],
+  }
+  const object = edge.object({ origin: origin.url })
+  const hop = taskOf(await edge.call(`${origin.url}/hop`, post, atOnce))
+  await reaches(object, hop, 'SUCCEEDED')
+  expect(origin.seen.find(({ path }) => path === '/landed')?.authorization).toBe('Bearer of-the-object')
+
+  const away = taskOf(await edge.call(`${origin.url}/away`, post, { ...atOnce, policy: { ...quick, maxAttempts: 2 } }))
+  await expect.poll(async () => (await object.get(away))?.status).not.toBe('PENDING')
+  expect(elsewhere.seen.filter(({ authorization }) => authorization !== undefined)).toEqual([])
+})
+
+test('after a 401 the object is asked again, and the attempt is not counted', async () => {
+  origin.answers = { '/expired': [[503], [401], [200]] }
+  const object = edge.object({ origin: origin.url })
+  const taskId = taskOf(await edge.call(`${origin.url}/expired`, post, atOnce))
+  await reaches(object, taskId, 'SUCCEEDED')
+  expect(await object.get(taskId)).toMatchObject({ attemptNumber: 2 })
+})
+
+test('a trace that the caller is in goes on in the object', async () => {
+  origin.answers = { '/traced': [[503], [503], [200]] }
+  const traceId = '0af7651916cd43dd8448eb211c80319c'
+  const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
+  const answer = await edge.call(
+    `${origin.url}/traced`,
+    { method: 'POST', headers, body: '{}' },
+    { ...patient, inlineAttempts: 2 },
+  )
+  expect(JSON.parse(answer.body).traceId).toBe(traceId)
+  await reaches(edge.object({ origin: origin.url }), taskOf(answer), 'SUCCEEDED')
+  expect(origin.seen.map(({ traceparent }) => traceparent?.split('-')[1])).toEqual([traceId, traceId, traceId])
+})

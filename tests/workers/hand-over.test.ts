@@ -1,0 +1,147 @@
+/** What takes longer than the request goes to an object, with all that is known of it, and is sent from there. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { apiDuringTests, atOnce, noGates, order, patient, quick, taskOf } from './api.ts'
+import { Edge } from './harness/edge.ts'
+import { reaches, soon } from './harness/soon.ts'
+
+const api = apiDuringTests()
+let edge: Edge
+
+beforeAll(async () => {
+  edge = await Edge.start({ object: noGates, token: 'Bearer of-the-object' })
+})
+afterAll(() => edge?.[Symbol.asyncDispose]())
+
+const object = (where: { readonly principal?: string; readonly shard?: number } = {}) =>
+  edge.object({ origin: new URL(api.url).origin, ...where })
+
+test('a call that goes on failing is answered with 202 and the id of its task', async () => {
+  await api.fails(3)
+  const answer = await edge.call(api.orders('accepted'), order('accepted'), { ...patient, inlineAttempts: 2 })
+  expect(answer).toMatchObject({ status: 202, redirected: false })
+  const { status, taskId, traceId } = JSON.parse(answer.body)
+  expect(status).toBe('queued')
+  expect(answer.headers['redrive-task-id']).toBe(taskId)
+  expect(traceId).toMatch(/^[0-9a-f]{32}$/)
+  expect((await object().get(taskId))?.taskId).toBe(taskId)
+  await reaches(object(), taskId, 'SUCCEEDED')
+  expect(await api.saw('accepted')).toMatchObject({ attempts: 4, effects: 1 })
+})
+
+test('S5 a task that was handed over keeps its key', async () => {
+  await api.fails(4, 'reset_after')
+  const { body } = await edge.call(api.orders('one-key'), order('one-key'), { ...patient, inlineAttempts: 2 })
+  await reaches(object(), taskOf({ body }), 'SUCCEEDED')
+  const saw = await api.saw('one-key')
+  expect(saw).toMatchObject({ attempts: 5, effects: 1 })
+  expect(saw?.keys).toHaveLength(1)
+  expect((await object().get(taskOf({ body })))?.idempotencyKey).toBe(saw?.keys[0])
+})
+
+test('attempts are counted and logged on from those in the Worker', async () => {
+  await api.fails(3)
+  const { body } = await edge.call(api.orders('counted'), order('counted'), { ...patient, inlineAttempts: 2 })
+  const taskId = taskOf({ body })
+  await reaches(object(), taskId, 'SUCCEEDED')
+  const { attempts } = await object().attempts(taskId)
+  expect(attempts.map(({ attemptNumber, responseStatus }) => [attemptNumber, responseStatus])).toEqual([
+    [1, 503],
+    [2, 503],
+    [3, 503],
+    [4, 200],
+  ])
+  const kinds = (await object().explain(taskId)).map(({ kind }) => kind)
+  expect(kinds.filter((kind) => kind === 'attempt' || kind === 'retry').length).toBeGreaterThanOrEqual(4)
+  expect(kinds.at(-1)).toBe('succeeded')
+})
+
+test('S8 the attempts of the Worker count: a task whose last one failed there is not handed over', async () => {
+  await api.fails(9)
+  const policy = { ...quick, maxAttempts: 2 }
+  const answer = await edge.call(api.orders('spent'), order('spent'), { ...patient, policy, inlineAttempts: 5 })
+  expect(answer.status).toBe(503)
+  expect(await api.saw('spent')).toMatchObject({ attempts: 2 })
+})
+
+test('S8 over Worker and object no more attempts are made than the policy says', async () => {
+  await api.fails(99)
+  const policy = { ...quick, maxAttempts: 4 }
+  const { body } = await edge.call(api.orders('four'), order('four'), { ...patient, policy, inlineAttempts: 2 })
+  await reaches(object(), taskOf({ body }), 'EXHAUSTED')
+  expect(await object().get(taskOf({ body }))).toMatchObject({ reason: 'max_attempts', attemptNumber: 4 })
+  expect(await api.saw('four')).toMatchObject({ attempts: 4, effects: 0 })
+})
+
+test('S9 what the server asked for is kept over the hand-over', async () => {
+  await api.fails(1, 'unavailable_retry_after')
+  await api.server.configure({ retryAfterS: 2 })
+  const { body } = await edge.call(api.orders('patience'), order('patience'), { ...patient, inlineMs: 100 })
+  await reaches(object(), taskOf({ body }), 'SUCCEEDED')
+  const report = await api.server.report()
+  expect(report.retryAfter).toMatchObject({ sent: 1, undercut: 0 })
+})
+
+test('a body of bytes arrives whole', async () => {
+  await api.fails(1)
+  const body = 'ä'.repeat(100_000)
+  const answer = await edge.call(api.orders('large'), { method: 'POST', body }, atOnce)
+  await reaches(object(), taskOf(answer), 'SUCCEEDED')
+  expect(await api.saw('large'), 'another body under this key would be a conflict').toMatchObject({
+    attempts: 2,
+    effects: 1,
+    outcomes: ['unavailable', 'done'],
+  })
+})
+
+test('each principal has an object of its own', async () => {
+  await api.fails(1)
+  const answer = await edge.call(api.orders('ann'), order('ann'), { ...atOnce, principal: 'ann' })
+  await reaches(object({ principal: 'ann' }), taskOf(answer), 'SUCCEEDED')
+  expect(await object({ principal: 'ann' }).get(taskOf(answer))).toMatchObject({ principal: 'ann' })
+  expect(await object({ principal: 'ben' }).list()).toEqual([])
+  expect((await object().list()).map(({ taskId }) => taskId)).not.toContain(taskOf(answer))
+})
+
+test('with shards a task is in exactly one of them, and each of them sends', async () => {
+  await api.fails(1)
+  const intents = Array.from({ length: 16 }, (_, at) => `shard-${at}`)
+  const calls = intents.map((intent) => ({ url: api.orders(intent), init: order(intent) }))
+  const { answers } = await edge.calls(calls, { ...atOnce, shards: 4, principal: 'sharded' })
+  const ids = answers.map(taskOf)
+  const shards = [0, 1, 2, 3].map((shard) => object({ principal: 'sharded', shard }))
+  const kept = await Promise.all(shards.map((shard) => shard.list()))
+  expect(
+    kept
+      .flat()
+      .map(({ taskId }) => taskId)
+      .sort(),
+  ).toEqual([...ids].sort())
+  expect(kept.filter((tasks) => tasks.length > 0).length).toBeGreaterThan(1)
+  await soon(async () => (await api.server.report()).effectsPerIntent).toEqual({ min: 1, max: 1, notOne: [] })
+})
+
+test('a task can be cancelled in its object, and a dead letter put back', async () => {
+  await api.fails(3)
+  const slow = { ...atOnce, policy: { ...quick, initialDelayMs: 60_000 } }
+  const cancelled = taskOf(await edge.call(api.orders('cancelled'), order('cancelled'), slow))
+  expect(await object().ask('cancel', cancelled)).toBe('cancelled')
+  expect(await object().get(cancelled)).toMatchObject({ status: 'CANCELLED' })
+
+  const policy = { ...quick, maxAttempts: 2 }
+  const dead = taskOf(await edge.call(api.orders('dead'), order('dead'), { ...patient, policy, inlineAttempts: 1 }))
+  await reaches(object(), dead, 'EXHAUSTED')
+  await api.fails(0)
+  await object().ask('redrive', dead)
+  await reaches(object(), dead, 'SUCCEEDED')
+  expect(await api.saw('dead')).toMatchObject({ attempts: 3, effects: 1 })
+  expect((await api.saw('dead'))?.keys).toHaveLength(1)
+})
+
+test('S2 an object counts what it has accepted', async () => {
+  const stats: Record<string, number> = await object().ask('stats')
+  const tasks = await object().list()
+  expect(tasks.length).toBeGreaterThan(5)
+  expect(stats.depth).toBe(tasks.filter(({ status }) => status === 'PENDING' || status === 'IN_FLIGHT').length)
+  expect(stats.deadLetters).toBe(tasks.filter(({ status }) => status === 'EXHAUSTED').length)
+})

@@ -1,0 +1,148 @@
+/**
+ * A Worker as its users write one, and beside it what only a test needs: calls and orders that come from outside, and an
+ * object whose storage can be broken, which can be aborted, and which writes down what its alarms came to.
+ */
+import { DurableObject } from 'cloudflare:workers'
+import { objectName, RedriveObject, withRetry, workerFetch } from 'redrive/cloudflare'
+import { rig, storyOf } from './rig.js'
+
+export class Outbox extends RedriveObject {
+  #storage
+
+  constructor(ctx, env) {
+    const storage = rig(ctx)
+    super(ctx, env)
+    this.#storage = storage
+  }
+
+  options = {
+    ...this.env.OBJECT,
+    ...(this.env.TOKEN === undefined
+      ? {}
+      : { credentials: () => ({ authorization: this.env.TOKEN, ...this.env.CREDENTIALS }) }),
+    onRun: (run) => storyOf(this.ctx).runs.push({ ...run, error: run.error && String(run.error) }),
+    onDegraded: (report) => storyOf(this.ctx).degraded.push(report),
+  }
+
+  async alarm(info) {
+    const story = storyOf(this.ctx)
+    story.begin()
+    let threw = null
+    try {
+      await super.alarm(info)
+    } catch (error) {
+      threw = String(error)
+      throw error
+    } finally {
+      story.end()
+      story.alarms.push({ threw, stands: (await this.#storage.getAlarm()) !== null })
+    }
+  }
+
+  /** What became of it in this process. */
+  async look() {
+    const { runs, alarms, degraded } = storyOf(this.ctx)
+    return { runs, alarms, degraded, alarmAt: await this.#storage.getAlarm(), bornAt: this.bornAt }
+  }
+
+  bornAt = Date.now()
+
+  /** The alarm that stands rings now. Says whether one stood. */
+  async hurry() {
+    if ((await this.#storage.getAlarm()) === null) return false
+    await this.#storage.setAlarm(Date.now())
+    return true
+  }
+
+  /** Rings for nothing: nobody has set this alarm. */
+  async ring() {
+    await this.#storage.setAlarm(Date.now())
+  }
+
+  /** Of the calls of storage that are named in `calls`, the next `after` work and `times` fail: in each of `alarms` alarms, or now. */
+  breaks(plan) {
+    storyOf(this.ctx).breaks(plan)
+  }
+
+  abort() {
+    this.ctx.abort('aborted by the test')
+  }
+
+  rows(query, ...values) {
+    return this.ctx.storage.sql.exec(query, ...values).toArray()
+  }
+}
+
+/** Bound by mistake: an object of another program. */
+export class Other extends DurableObject {
+  hello() {
+    return 'hello'
+  }
+}
+
+const told = (error) => ({ name: error?.name, code: error?.code, message: String(error?.message ?? error) })
+
+async function answer(work) {
+  const response = await work()
+  const { status, redirected } = response
+  return { status, redirected, headers: Object.fromEntries(response.headers), body: await response.text() }
+}
+
+/** All of `calls` through one fetch, each with its answer or its error. */
+async function call({ calls, options = {}, queue = 'REDRIVE' }, env, ctx) {
+  const degraded = []
+  const onDegraded = (report) => degraded.push(report)
+  let kept = 0
+  const waitUntil = (promise) => {
+    kept++
+    ctx.waitUntil(promise)
+  }
+  try {
+    const retrying = workerFetch({ queue: env[queue], ctx: { waitUntil }, onDegraded, ...options })
+    const send = async ({ url, init, as }) => {
+      if (as === 'enqueue') return { receipt: await retrying.enqueue(url, init) }
+      return answer(() => retrying(as === 'request' ? new Request(url, init) : url, init))
+    }
+    const work = calls.map((each) => send(each).catch((error) => ({ error: told(error) })))
+    return { answers: await Promise.all(work), degraded, kept }
+  } catch (error) {
+    return { answers: [], degraded, kept, refused: told(error) }
+  }
+}
+
+async function order({ principal, origin, shard, name, method, args = [] }, env) {
+  const id = env.REDRIVE.idFromName(name ?? objectName(principal ?? null, origin, shard))
+  try {
+    return { value: (await env.REDRIVE.get(id)[method](...args)) ?? null }
+  } catch (error) {
+    return { error: told(error) }
+  }
+}
+
+export default withRetry(
+  {
+    async fetch(request, env, ctx, fetch) {
+      const { pathname } = new URL(request.url)
+      if (pathname === '/call') return Response.json(await call(await request.json(), env, ctx))
+      if (pathname === '/name') {
+        const { principal, origin, shard } = await request.json()
+        return Response.json({ value: objectName(principal, origin, shard) })
+      }
+      if (pathname === '/order') return Response.json(await order(await request.json(), env))
+      return fetch(`${env.API}/api/orders?intent=${pathname.slice(1)}`, { method: 'POST', body: '{}' })
+    },
+    async scheduled(event, env, _, fetch) {
+      await fetch(`${env.API}/api/orders?intent=scheduled`, {
+        method: 'POST',
+        body: JSON.stringify({ cron: event.cron }),
+      })
+    },
+    async queue(batch, env, _, fetch) {
+      for (const { body, ...message } of batch.messages) {
+        await fetch(`${env.API}/api/orders?intent=${body}`, { method: 'POST', body: '{}' })
+        message.ack?.()
+      }
+    },
+  },
+  (env) => ({ ...env.WORKER }),
+)

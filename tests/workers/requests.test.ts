@@ -1,0 +1,103 @@
+/** Whatever a request is made of, the object sends the same; whoever made it need not be there any more. */
+
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { atOnce, noGates, patient, quick, taskOf } from './api.ts'
+import { Edge, type EdgeObject } from './harness/edge.ts'
+import { reaches, soon } from './harness/soon.ts'
+import { digestOf, Origin } from './origin.ts'
+
+const origin = new Origin()
+let edge: Edge
+let object: EdgeObject
+
+beforeAll(async () => {
+  await origin.listen()
+  edge = await Edge.start({ object: noGates })
+  object = edge.object({ origin: origin.url })
+})
+afterAll(async () => {
+  await edge?.[Symbol.asyncDispose]()
+  await origin.close()
+})
+beforeEach(() => {
+  origin.seen.length = 0
+  origin.answers = {}
+})
+
+test.each([
+  ['empty', ''],
+  ['text', 'ä€𝄞'],
+  ['8 MiB, in several rows', 'x€'.repeat(2 ** 21)],
+])('a body arrives byte for byte: %s', async (name, body) => {
+  const path = `/body-${name.length}`
+  origin.answers = { [path]: [[503], [200]] }
+  const answer = await edge.call(`${origin.url}${path}`, { method: 'PUT', body }, atOnce)
+  expect(answer.status).toBe(202)
+  await reaches(object, taskOf(answer), 'SUCCEEDED')
+  expect(origin.seen.map(({ digest }) => digest)).toEqual([digestOf(body), digestOf(body)])
+})
+
+test('a caller who leaves while the Worker still tries has its task handed over all the same', async () => {
+  origin.answers = { '/left': [[503], [503], [503], [200]] }
+  const calls = [{ url: `${origin.url}/left`, init: { method: 'POST', body: '{}' } }]
+  const options = { policy: { ...quick, initialDelayMs: 500 }, inlineAttempts: 3 }
+  const leaving = new AbortController()
+  const asked = fetch(await edge.url('/call'), {
+    method: 'POST',
+    body: JSON.stringify({ calls, options }),
+    signal: leaving.signal,
+  })
+  await soon(() => origin.seen.length).toBe(1)
+  leaving.abort()
+  await expect(asked).rejects.toThrow('abort')
+  await soon(() => origin.seen.length).toBe(4)
+  expect(new Set(origin.seen.map(({ key }) => key)).size).toBe(1)
+  await soon(async () =>
+    (await object.list({ status: 'SUCCEEDED' })).some(({ targetUrl }) => targetUrl.endsWith('/left')),
+  ).toBe(true)
+})
+
+test('each call is given to waitUntil, since the platform stops what is not once its caller has left', async () => {
+  const calls = ['/kept-1', '/kept-2'].map((path) => ({ url: `${origin.url}${path}`, init: { method: 'POST' } }))
+  expect((await edge.calls(calls, { policy: quick })).kept).toBeGreaterThanOrEqual(calls.length)
+})
+
+test('S19 calls of one orderKey are sent by the object, one after another, in the order in which they came', async () => {
+  const paths = ['/order-1', '/order-2', '/order-3']
+  origin.answers = { '/order-1': [[503], [503], [200]], '/order-2': [[503], [200]] }
+  for (const path of paths) {
+    const init = { method: 'POST', body: '{}', redrive: { orderKey: 'account-7' } }
+    const answer = await edge.call(`${origin.url}${path}`, init, { policy: quick, shards: 4, principal: 'in-order' })
+    expect(answer.status).toBe(202)
+  }
+  await soon(() => origin.seen.length).toBe(6)
+  expect(origin.seen.map(({ path }) => path)).toEqual([
+    '/order-1',
+    '/order-1',
+    '/order-1',
+    '/order-2',
+    '/order-2',
+    '/order-3',
+  ])
+})
+
+test('enqueue hands over without an attempt from the Worker, and says how safe the task is', async () => {
+  const call = { url: `${origin.url}/enqueued`, init: { method: 'POST', body: '{}' }, as: 'enqueue' } as const
+  const { answers } = await edge.calls([call], patient)
+  const receipt = answers[0]?.receipt
+  expect(receipt).toMatchObject({ durability: 'replicated', deduplicated: false })
+  await reaches(object, receipt?.taskId as string, 'SUCCEEDED')
+  expect(origin.seen.map(({ path, key }) => [path, key])).toEqual([['/enqueued', receipt?.idempotencyKey]])
+})
+
+test('where nothing listens, a lost connection is handed over like a 503', async () => {
+  const nowhere = 'http://127.0.0.1:9'
+  const answer = await edge.call(
+    `${nowhere}/`,
+    { method: 'POST', body: '{}' },
+    { policy: { ...quick, maxAttempts: 3 }, inlineAttempts: 1 },
+  )
+  expect(answer.status).toBe(202)
+  await reaches(edge.object({ origin: nowhere }), taskOf(answer), 'EXHAUSTED')
+  expect(await edge.object({ origin: nowhere }).get(taskOf(answer))).toMatchObject({ reason: 'max_attempts' })
+})
