@@ -17,6 +17,7 @@ export default defineConfig({
           include: ['tests/**/*.test.ts'],
           exclude: [
             'tests/browser/**',
+            'tests/webkit/**',
             'tests/metrics/**',
             'tests/packaging/**',
             'tests/workers/**',
@@ -25,6 +26,7 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'browser', include: ['tests/browser/**/*.test.ts'], ...heavy } },
+      { extends: true, test: { name: 'webkit', include: ['tests/webkit/**/*.test.ts'], ...heavy } },
       { extends: true, test: { name: 'metrics', include: ['tests/metrics/**/*.test.ts'], ...heavy } },
       {
         extends: true,

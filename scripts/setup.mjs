@@ -9,21 +9,29 @@ import { nodeStep } from './setup/node.mjs'
 import { packagesStep } from './setup/packages.mjs'
 import { prometheusStep } from './setup/prometheus.mjs'
 import { rustStep, wasmTargetStep } from './setup/rust.mjs'
+import { webkitStep } from './setup/webkit.mjs'
 
 export { wasmCargo } from './setup/rust.mjs'
 
 /**
- * Node, npm packages, Rust, the wasm target; a Chromium, a Firefox, a Prometheus and large consumers only where they are asked for.
+ * Node, npm packages, Rust, the wasm target; a Chromium, a Firefox, a WebKit, a Prometheus and large consumers only where they are asked for.
  * Where this Node is too old the script starts again under a newer one, and this never returns.
- * @param {{ chromium?: boolean, firefox?: boolean, prometheus?: boolean, consumers?: boolean }} [options]
+ * @param {{ chromium?: boolean, firefox?: boolean, webkit?: boolean, prometheus?: boolean, consumers?: boolean }} [options]
  */
-export async function setup({ chromium = false, firefox = false, prometheus = false, consumers = false } = {}) {
+export async function setup({
+  chromium = false,
+  firefox = false,
+  webkit = false,
+  prometheus = false,
+  consumers = false,
+} = {}) {
   await nodeStep()
   await packagesStep()
   await rustStep()
   await wasmTargetStep()
   if (chromium) await chromiumStep()
   if (firefox) await firefoxStep()
+  if (webkit) await webkitStep()
   if (prometheus) await prometheusStep()
   if (consumers) await consumersStep()
 }

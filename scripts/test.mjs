@@ -13,6 +13,7 @@ const suites = {
   js: { run: (args) => vitest('js', args), needsBuild: true },
   faults: { run: killRuns, needsBuild: true, chromium: true, firefox: true },
   browser: { run: (args) => vitest('browser', args), needsBuild: true, chromium: true, firefox: true },
+  webkit: { run: (args) => vitest('webkit', args), needsBuild: true, webkit: true },
   metrics: { run: (args) => vitest('metrics', args), needsBuild: true, prometheus: true },
   workers: { run: (args) => vitest('workers', args), needsBuild: true },
   packaging: { run: packaging, needsBuild: true, chromium: true },
@@ -25,12 +26,9 @@ await main(async () => {
   }
   const names = wanted === undefined ? Object.keys(suites) : [wanted]
   const need = (program) => names.some((name) => suites[name][program])
-  await setup({
-    chromium: need('chromium'),
-    firefox: need('firefox'),
-    prometheus: need('prometheus'),
-    consumers: wanted === 'packaging' && args.includes('--all'),
-  })
+  const programs = ['chromium', 'firefox', 'webkit', 'prometheus']
+  const consumers = wanted === 'packaging' && args.includes('--all')
+  await setup({ ...Object.fromEntries(programs.map((program) => [program, need(program)])), consumers })
   if (names.some((name) => suites[name].needsBuild)) await build()
 
   const results = []

@@ -5,8 +5,8 @@ import { run } from '../lib/steps.mjs'
 
 export const isDebianRoot = () => process.getuid?.() === 0 && existsSync('/etc/debian_version')
 
-export async function installDebian(name) {
+export async function installDebian(...names) {
   const env = { DEBIAN_FRONTEND: 'noninteractive' }
   await run('apt-get', ['update', '-qq'], { cwd: root, env })
-  await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], { cwd: root, env })
+  await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...names], { cwd: root, env })
 }

@@ -160,7 +160,7 @@ export interface Tools {
   kill(): Promise<void>
 }
 
-export async function tools(context: BrowserContext, site: SyncSite): Promise<Tools> {
+export async function tools(context: BrowserContext, site: Pick<SyncSite, 'url' | 'syncs'>): Promise<Tools> {
   // a page of its own: the tools live as long as it does
   const session = await context.newCDPSession(await context.newPage())
   let registrationId = ''

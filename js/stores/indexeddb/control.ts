@@ -4,7 +4,7 @@ import type { ExhaustedReason } from '../../types.ts'
 import { orderName, redriveDeadline } from '../rules.ts'
 import { RECORD_SCHEMA, type TaskStore } from '../store.ts'
 import { become, endUntold, erase, expiring, note } from './change.ts'
-import { nameOf, shownName, within } from './keys.ts'
+import { everyName, nameOf, shownName, within } from './keys.ts'
 import { done } from './request.ts'
 import { storedTask, type TaskRow } from './rows.ts'
 import type { Transaction } from './transaction.ts'
@@ -125,9 +125,10 @@ export async function unpark(
     tx
       .store('tasks')
       .index('parked')
-      .getAll(lane ?? null),
+      .getAll(lane ?? everyName()),
   )
-  const wanted = found.filter((row) => !row.aside && (principal === undefined || row.principal === nameOf(principal)))
+  const fits = (row: TaskRow): boolean => principal === undefined || row.principal === nameOf(principal)
+  const wanted = found.filter((row) => row.parkedIn !== null && !row.aside && fits(row))
   return makeDue(tx, tx.hold(wanted))
 }
 

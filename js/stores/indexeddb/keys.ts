@@ -15,6 +15,14 @@ export function within(parts: readonly IDBValidKey[], to?: IDBValidKey): IDBKeyR
   return IDBKeyRange.bound([...parts], [...parts, ...(to === undefined ? [[]] : [to, []])])
 }
 
+/*
+ * Whole indexes of one field. Never null, nor a range without a lower end: WebKit (2.50) then gives rows too that are in no
+ * index, because their field is null.
+ */
+export const everyName = (): IDBKeyRange => IDBKeyRange.lowerBound('')
+export const everyTime = (upTo: number = Number.POSITIVE_INFINITY): IDBKeyRange =>
+  IDBKeyRange.bound(Number.NEGATIVE_INFINITY, upTo)
+
 /** Of the keys that begin with `parts`, those that go on with more than `from`. */
 export function beyond(parts: readonly IDBValidKey[], from: IDBValidKey): IDBKeyRange {
   return IDBKeyRange.bound([...parts, from, []], [...parts, []])

@@ -3,7 +3,7 @@
 import { isLate, isSpent, mayRepeat } from '../rules.ts'
 import { type StoredTask, SWEEP } from '../store.ts'
 import { endUntold, erase, note, putBack } from './change.ts'
-import { within } from './keys.ts'
+import { everyTime, within } from './keys.ts'
 import { isHeld } from './lanes.ts'
 import type { Orphans } from './presence.ts'
 import { done } from './request.ts'
@@ -58,7 +58,7 @@ export interface Overdue {
 /** `orphans`: whose owner is gone. */
 export async function findOverdue(tx: Transaction, orphans: Orphans | undefined): Promise<Overdue> {
   const tasks = tx.store('tasks')
-  const leases = orphans ? null : IDBKeyRange.upperBound(tx.now)
+  const leases = everyTime(orphans ? undefined : tx.now)
   const [leased, expired]: [TaskRow[], TaskRow[]] = await Promise.all([
     tx.state.inFlight === 0 ? [] : done(tasks.index('lease').getAll(leases)),
     tx.state.pending === 0 ? [] : done(tasks.index('late').getAll(IDBKeyRange.upperBound([tx.now]), SWEEP)),

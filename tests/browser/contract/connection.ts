@@ -1,6 +1,7 @@
 /** What a store takes for granted of a transaction, and an engine may see otherwise. */
 import { expect, test } from 'vitest'
 import { Connection, type Work } from '../../../js/stores/indexeddb/connection.ts'
+import { everyName } from '../../../js/stores/indexeddb/keys.ts'
 import { done } from '../../../js/stores/indexeddb/request.ts'
 
 let opened = 0
@@ -56,6 +57,21 @@ export function connectionRules(): void {
     }
     expect(await connection.write('strict', work).catch((error: Error) => error.name)).toBe('RangeError')
     expect(await connection.read(keys)).toEqual([1])
+    connection.close()
+  })
+
+  // asked for all without a lower end, WebKit gives the others too
+  test('a whole index has what has a key, and nothing else', async () => {
+    const connection = await notes()
+    await connection.write('strict', async (tx) => {
+      await done(tx.objectStore('notes').put({ text: null }, 2))
+    })
+    const found = await connection.read(async (tx) => {
+      const index = tx.objectStore('notes').index('by text')
+      const first = done(index.openKeyCursor())
+      return { all: await done(index.getAll(everyName())), first: (await first)?.key }
+    })
+    expect(found).toEqual({ all: [{ text: 'first' }], first: 'first' })
     connection.close()
   })
 }
