@@ -6,8 +6,8 @@
 import { type Clock, within } from '../clock.ts'
 import type { AlarmStorage } from './object-state.ts'
 
-/** Should the object die while an alarm runs, the next one comes then: when its leases are over. */
-const WATCH_MS = 35_000
+/** Should the object die while an alarm runs, the next one comes so soon. */
+const WATCH_MS = 5_000
 /** Storage that refuses an alarm is asked again, less and less often, for as long as an alarm may run. */
 const FIRST_AGAIN_MS = 100
 const LAST_AGAIN_MS = 30_000
@@ -21,7 +21,8 @@ export class Alarm {
   readonly #failed: (error: unknown) => void
   /** As far as is known here; Infinity: none stands, or nobody has looked. */
   #at = Number.POSITIVE_INFINITY
-  #isRunning = false
+  /** From `start` to the end of `end`. */
+  isRunning = false
 
   /** `failed` hears of an alarm that could not be set with what makes it necessary; the next call looks for it. */
   constructor(storage: AlarmStorage, clock: Clock, failed: (error: unknown) => void) {
@@ -33,7 +34,7 @@ export class Alarm {
   /** One is to ring at `at`, or before. Nothing is waited for: what was written in this event goes to the disk with it. */
   need(at: number | null): void {
     // while one runs, its end says when the next one comes, and its watch stands should there be no end
-    if (at === null || this.#isRunning || at >= this.#at) return
+    if (at === null || this.isRunning || at >= this.#at) return
     this.#at = at
     void this.#set(at).catch((error) => {
       this.#at = Number.POSITIVE_INFINITY
@@ -43,7 +44,7 @@ export class Alarm {
 
   /** Whatever is remembered: whether one stands. Of each call, since nothing runs without an alarm. */
   async check(at: number | null): Promise<void> {
-    if (at === null || this.#isRunning) return
+    if (at === null || this.isRunning) return
     const stands = await this.#storage.getAlarm()
     this.#at = stands ?? Number.POSITIVE_INFINITY
     this.need(at)
@@ -51,7 +52,7 @@ export class Alarm {
 
   /** It rings. */
   async start(): Promise<void> {
-    this.#isRunning = true
+    this.isRunning = true
     await this.#set(this.#clock.now() + WATCH_MS)
   }
 
@@ -71,7 +72,7 @@ export class Alarm {
         }
       }
     } finally {
-      this.#isRunning = false
+      this.isRunning = false
     }
   }
 

@@ -113,6 +113,8 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
 
   /** One part of the work, and then the next alarm. Never rejects: the platform gives up an alarm that fails again and again. */
   async alarm(): Promise<void> {
+    // the watch of a run that takes longer: that one's end sets the next
+    if (this.#alarm.isRunning) return
     let work: Work = { attempts: 0, ended: 0, isUsedUp: false }
     let failure: { readonly error: unknown } | undefined
     try {
@@ -214,7 +216,8 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
 
   #make(): Parts {
     const settings = resolveObjectOptions(this.options)
-    this.#store.migrate()
+    // this object has begun: no attempt of an earlier one can be told of any more
+    this.#store.lapse()
     const [principal = null] = this.#store.owners()
     this.#principal = principal
     const clock = new AlarmClock(settings.queue.clock)

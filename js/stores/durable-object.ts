@@ -16,6 +16,7 @@ import type { ObjectStorage } from './durable-object/storage.ts'
 import { cancel, flush, purge, redrive, unpark } from './sql/control.ts'
 import { enqueue } from './sql/enqueue.ts'
 import * as reads from './sql/reads.ts'
+import { lapse } from './sql/sweep.ts'
 import { turn } from './sql/turn.ts'
 import type { NewTask, TaskStore } from './store.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './terms.ts'
@@ -45,6 +46,11 @@ export interface DurableObjectStore extends TaskStore {
   nextAt(): number | null
   /** Principals with tasks that are due now, or whose lease is over: whom to claim for. */
   owners(): readonly (string | null)[]
+  /**
+   * Ends every lease: for an object that begins, since whoever held them is gone with the one before it.
+   * Their tasks go on with the next turn; an answer that is on its way to the old one is heard by nobody, as after a crash.
+   */
+  lapse(): void
   /** Why `enqueue` would reject, of code 'RECORD_TOO_LARGE': its texts fit no row. undefined: they do. */
   tooLarge(task: NewTask): RedriveError | undefined
 }
@@ -91,6 +97,7 @@ export function durableObjectStore(options: DurableObjectStoreOptions): DurableO
     migrate: () => held.read(() => {}),
     nextAt: () => held.read((database) => nextAt(database, held.clock, held.terms)),
     owners: () => held.read((database) => owners(database, held.clock)),
+    lapse: () => held.write(lapse),
     tooLarge,
     async close() {},
   }

@@ -38,6 +38,11 @@ function oldest(tx: Transaction, deadLetters: 0 | 1, before: number, surplus: nu
   return rowsFound(tx.database, `${ENDED} ORDER BY endedAt, seq LIMIT ?`, deadLetters, Math.min(surplus, most))
 }
 
+/** Ends every lease: the next turn takes the tasks back. */
+export function lapse(tx: Transaction): void {
+  tx.run("UPDATE tasks SET leaseUntil = ? WHERE status = 'IN_FLIGHT' AND leaseUntil > ?", tx.now, tx.now)
+}
+
 /** Tasks whose lease ran out: put back, or ended when nothing permits another attempt. */
 export function reclaim(tx: Transaction): StoredTask[] {
   const ended: StoredTask[] = []

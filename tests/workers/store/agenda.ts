@@ -1,6 +1,15 @@
 /** What an alarm is set by: when, for whom, and when to look again. */
 import { expect } from 'vitest'
-import { claimOf, idOf, LEASE_MS, NOT_RETRYABLE, newTask, retryIn, SUCCEEDED } from '../../js/store-contract/kit.ts'
+import {
+  claimOf,
+  idOf,
+  LEASE_MS,
+  NOT_RETRYABLE,
+  newTask,
+  retryIn,
+  SUCCEEDED,
+  settlementOf,
+} from '../../js/store-contract/kit.ts'
 import { leaseOf, opened, overheard, type Rules, STEP, settle } from './kit.ts'
 
 const RETENTION = { terminalMs: 1_000, maxTerminal: 100, deadLetterMs: 5_000, maxDeadLetters: 100 }
@@ -52,6 +61,21 @@ export const agenda: Rules = {
     expect(store.nextAt()).toBeNull()
     await store.unpark?.({})
     expect(store.nextAt()).toBe(clock.now())
+  },
+
+  async 'L2 an object that begins takes back what an earlier one had in flight, and a late answer to that changes nothing'(
+    storage,
+  ) {
+    const { store, clock } = opened(storage)
+    await store.enqueue([newTask(1)])
+    const held = await leaseOf(store)
+    store.lapse()
+    expect(store.nextAt()).toBe(clock.now())
+    const again = await leaseOf(store)
+    expect(again.token).toBeGreaterThan(held.token)
+    const late = await store.turn({ ...STEP, settle: [settlementOf(held, retryIn(1))] })
+    expect(late.settled).toEqual(['stale'])
+    expect((await store.history?.(idOf(1)))?.map(({ kind }) => kind)).toEqual(['lost'])
   },
 
   async 'S9 a clock that is set back takes the next instant along, before anything was written and after'(storage) {

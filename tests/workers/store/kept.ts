@@ -22,6 +22,7 @@ const everyMethod: Readonly<Record<string, (store: DurableObjectStore) => Promis
   migrate: async (store) => store.migrate(),
   nextAt: async (store) => store.nextAt(),
   owners: async (store) => store.owners(),
+  lapse: async (store) => store.lapse(),
 }
 
 export const kept: Rules = {
