@@ -49,8 +49,14 @@ test('the Axios recipe', async () => {
 
 test('the Workers recipe', async () => {
   await using server = await flakyServer()
-  using project = consumer({ 'worker.js': snippet('export default', `${server.origin}/api/worker`) })
-  const miniflare = workerd(await workerModules(project.folder))
+  using project = consumer({ 'worker.js': snippet('withRetry', `${server.origin}/api/worker`) })
+  // as its lines for wrangler.jsonc say
+  const [config = ''] = blocks('jsonc')
+  const { durable_objects, migrations } = JSON.parse(`{${config.replace(/^\/\/.*$/m, '')}}`)
+  const [{ name, class_name: className }] = durable_objects.bindings
+  expect(migrations[0].new_sqlite_classes).toEqual([className])
+  const objects = { durableObjects: { [name]: { className, useSQLite: true } } }
+  const miniflare = workerd(await workerModules(project.folder), objects)
   try {
     const response = await miniflare.dispatchFetch('http://worker/', { method: 'POST', body: 'A-1' })
     expect([response.status, await response.text()]).toEqual([200, 'attempt 2'])

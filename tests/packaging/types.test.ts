@@ -61,3 +61,60 @@ for (const moduleResolution of ['nodenext', 'bundler']) {
     return undefined
   })
 }
+
+const wranglerConfig = {
+  name: 'consumer',
+  main: 'worker.ts',
+  compatibility_date: '2026-07-01',
+  durable_objects: { bindings: [{ name: 'REDRIVE', class_name: 'Outbox' }] },
+  migrations: [{ tag: 'v1', new_sqlite_classes: ['Outbox'] }],
+  vars: { API_TOKEN: '' },
+}
+
+const edge = `
+import { objectName, RedriveObject, type RedriveObjectOptions, withRetry, workerFetch } from 'redrive/cloudflare'
+
+export class Outbox extends RedriveObject<Env> {
+  override options: RedriveObjectOptions = { credentials: () => ({ authorization: this.env.API_TOKEN }), attemptsPerRun: 20 }
+}
+
+export default withRetry({
+  async fetch(request: Request, env: Env, ctx: ExecutionContext, fetch): Promise<Response> {
+    const outbox = env.REDRIVE.get(env.REDRIVE.idFromName(objectName(null, request.url)))
+    const depth: number = (await outbox.stats()).depth
+    const { taskId } = await workerFetch({ queue: env.REDRIVE, ctx }).enqueue(request, { redrive: { orderKey: 'a' } })
+    const status = (await outbox.get(taskId))?.status
+    return status === 'PENDING' && depth > 0 ? fetch(request) : new Response()
+  },
+  async scheduled(event: ScheduledController, env: Env, ctx: ExecutionContext, fetch) {
+    await fetch('https://api.test/', { method: 'POST', body: String(event.scheduledTime) })
+  },
+})
+// @ts-expect-error a typo in an option is an error
+withRetry({ fetch: () => new Response() }, { inlineMS: 5 })
+`
+
+tries(
+  versioned('TypeScript', 'typescript'),
+  'a Worker with a Durable Object, by the types that wrangler makes',
+  async () => {
+    const compilerOptions = {
+      target: 'es2022',
+      lib: ['es2023', 'esnext.disposable'],
+      module: 'esnext',
+      moduleResolution: 'bundler',
+      strict: true,
+      noEmit: true,
+      types: [],
+    }
+    using project = consumer({
+      'package.json': '{ "type": "module" }',
+      'wrangler.json': JSON.stringify(wranglerConfig),
+      'tsconfig.json': JSON.stringify({ compilerOptions, files: ['worker.ts', 'worker-configuration.d.ts'] }),
+      'worker.ts': edge,
+    })
+    await project.run(process.execPath, join(root, 'node_modules', 'wrangler', 'bin', 'wrangler.js'), 'types')
+    await project.run(process.execPath, join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', project.folder)
+    return undefined
+  },
+)

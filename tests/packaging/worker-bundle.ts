@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import * as esbuild from 'esbuild'
-import { convertV4MiniflareOptions, Miniflare, type V4ModuleDefinition } from 'miniflare'
+import { convertV4MiniflareOptions, Miniflare, type V4ModuleDefinition, type V4WorkerOptions } from 'miniflare'
 import { unpacked } from './pack.ts'
 
-/** workerd with one Worker, which is what its first module exports. */
-export function workerd(modules: V4ModuleDefinition[]): Miniflare {
-  return new Miniflare(convertV4MiniflareOptions({ modules, compatibilityDate: '2026-07-01' }))
+type Objects = Pick<V4WorkerOptions, 'durableObjects'>
+
+/** workerd with one Worker, which is what its first module exports, and the objects that are bound to it. */
+export function workerd(modules: V4ModuleDefinition[], objects: Objects = {}): Miniflare {
+  return new Miniflare(convertV4MiniflareOptions({ modules, compatibilityDate: '2026-07-01', ...objects }))
 }
 
 /** The script with the wasm modules that it imports, as a Worker is deployed. */
