@@ -42,11 +42,11 @@ export class Alarm {
     })
   }
 
-  /** Whatever is remembered: whether one stands. Of each call, since nothing runs without an alarm. */
+  /** Whatever is remembered: whether one stands. Of each call, since nothing runs without an alarm. One that stands is left alone: who set it knew when. */
   async check(at: number | null): Promise<void> {
     if (at === null || this.isRunning) return
-    const stands = await this.#storage.getAlarm()
-    this.#at = stands ?? Number.POSITIVE_INFINITY
+    if ((await this.#storage.getAlarm()) !== null) return
+    this.#at = Number.POSITIVE_INFINITY
     this.need(at)
   }
 

@@ -8,9 +8,14 @@ import type { WorkerFetchOptions } from './worker-options.ts'
 type Context = WorkerFetchOptions['ctx']
 
 /** A handler of a Worker, with the retrying fetch behind what the platform gives: `fetch(request, env, ctx, fetch)`, `scheduled(event, env, ctx, fetch)`. */
-export type RetryHandler<Env> = {
-  readonly [name: string]: (event: never, env: Env, ctx: never, fetch: WorkerFetch) => unknown
+export type RetryHandler = {
+  readonly [name: string]: (event: never, env: never, ctx: never, fetch: WorkerFetch) => unknown
 }
+
+/** What the handlers expect to be bound. */
+export type EnvOf<Handler> = Handler[keyof Handler] extends (event: never, env: infer Env, ...rest: never) => unknown
+  ? Env
+  : never
 
 export interface WithRetryOptions<Env> extends Omit<WorkerFetchOptions, 'queue' | 'ctx'> {
   /** Where the binding is. @default env.REDRIVE */
@@ -18,8 +23,12 @@ export interface WithRetryOptions<Env> extends Omit<WorkerFetchOptions, 'queue' 
 }
 
 /** The same handlers, as the platform calls them. */
-export type WrappedHandler<Env, Handler> = {
-  readonly [Name in keyof Handler]: Handler[Name] extends (event: infer Event, ...rest: never) => infer Result
+export type WrappedHandler<Handler> = {
+  readonly [Name in keyof Handler]: Handler[Name] extends (
+    event: infer Event,
+    env: infer Env,
+    ...rest: never
+  ) => infer Result
     ? (event: Event, env: Env, ctx: Context) => Result
     : never
 }
@@ -28,10 +37,10 @@ export type WrappedHandler<Env, Handler> = {
  * `options`, or a function of the environment that gives them, are read at each event, since bindings and secrets are only
  * there by then. Throws at once where there is no handler; where the binding is missing, at the event.
  */
-export function withRetry<Env, Handler extends RetryHandler<Env>>(
+export function withRetry<Handler extends RetryHandler>(
   handler: Handler,
-  options: WithRetryOptions<Env> | ((env: Env) => WithRetryOptions<Env>) = {},
-): WrappedHandler<Env, Handler> {
+  options: WithRetryOptions<EnvOf<Handler>> | ((env: EnvOf<Handler>) => WithRetryOptions<EnvOf<Handler>>) = {},
+): WrappedHandler<Handler> {
   follow('withRetry', handler, {
     ...object,
     expected: 'the handlers of a Worker: { fetch(request, env, ctx, fetch) { ... } }',
@@ -39,12 +48,12 @@ export function withRetry<Env, Handler extends RetryHandler<Env>>(
   const wrapped: Record<string, unknown> = {}
   for (const [name, handle] of Object.entries(handler)) {
     follow(`withRetry.${name}`, handle, fn)
-    wrapped[name] = (event: never, env: Env, ctx: Context) => {
+    wrapped[name] = (event: never, env: EnvOf<Handler>, ctx: Context) => {
       const { queue = bound, ...rest } = typeof options === 'function' ? options(env) : options
-      return handle.call(handler, event, env, ctx as never, workerFetch({ ...rest, queue: queue(env), ctx }))
+      return handle.call(handler, event, env as never, ctx as never, workerFetch({ ...rest, queue: queue(env), ctx }))
     }
   }
-  return wrapped as WrappedHandler<Env, Handler>
+  return wrapped as unknown as WrappedHandler<Handler>
 }
 
 const bound = (env: unknown): RedriveNamespace => (env as { readonly REDRIVE: RedriveNamespace }).REDRIVE

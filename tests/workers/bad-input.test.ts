@@ -170,7 +170,7 @@ test('S20 an older version over a newer layout writes nothing, says so, and lose
   await newer.ask('rows', 'UPDATE redrive_layout SET layout = ?', layout)
   await newer.abort()
   await api.fails(0)
-  await newer.ask('stats')
+  await newer.ask('hurry')
   await reaches(newer, taskId, 'SUCCEEDED')
 })
 

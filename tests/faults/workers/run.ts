@@ -25,7 +25,7 @@ const LEAST_MS = 200
 const MOST_MS = 1_000
 const ABORTS_A_KILL = 2
 const LOOK_MS = 25
-/** Longer than a lease, and the alarm that comes after it. */
+/** Longer than a lease, and whatever alarm comes after it. */
 const STALLED_MS = 90_000
 const TELL_MS = 5_000
 
