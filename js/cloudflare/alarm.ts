@@ -14,14 +14,17 @@ const LAST_AGAIN_MS = 30_000
 const PATIENCE_MS = 10 * 60_000
 /** Storage that does not answer has not done it. */
 const ANSWER_MS = 10_000
+const FOREVER = Number.POSITIVE_INFINITY
 
 export class Alarm {
   readonly #storage: AlarmStorage
   readonly #clock: Clock
   readonly #failed: (error: unknown) => void
-  /** As far as is known here; Infinity: none stands, or nobody has looked. */
-  #at = Number.POSITIVE_INFINITY
-  /** From `start` to the end of `end`. */
+  /** When it is to ring; Infinity: never. */
+  #at = FOREVER
+  /** Whether the storage has been told so, as far as is known. */
+  #isTold = true
+  /** From `start` to `end`. */
   isRunning = false
 
   /** `failed` hears of an alarm that could not be set with what makes it necessary; the next call looks for it. */
@@ -34,19 +37,15 @@ export class Alarm {
   /** One is to ring at `at`, or before. Nothing is waited for: what was written in this event goes to the disk with it. */
   need(at: number | null): void {
     // while one runs, its end says when the next one comes, and its watch stands should there be no end
-    if (at === null || this.isRunning || at >= this.#at) return
-    this.#at = at
-    void this.#set(at).catch((error) => {
-      this.#at = Number.POSITIVE_INFINITY
-      this.#failed(error)
-    })
+    if (at === null || this.isRunning || (this.#isTold && at >= this.#at)) return
+    this.#at = Math.min(this.#at, at)
+    void this.#tell().catch(this.#failed)
   }
 
   /** Whatever is remembered: whether one stands. Of each call, since nothing runs without an alarm. One that stands is left alone: who set it knew when. */
   async check(at: number | null): Promise<void> {
-    if (at === null || this.isRunning) return
-    if ((await this.#storage.getAlarm()) !== null) return
-    this.#at = Number.POSITIVE_INFINITY
+    if (at === null || this.isRunning || (await this.#storage.getAlarm()) !== null) return
+    this.#isTold = false
     this.need(at)
   }
 
@@ -56,23 +55,32 @@ export class Alarm {
     await this.#set(this.#clock.now() + WATCH_MS)
   }
 
-  /** It has rung: the next one at `at`, or none. Rejects only if the storage refuses for ten minutes. */
+  /**
+   * It has rung: the next one at `at`, or none; what is needed from now on counts again, also while the storage is asked. Rejects
+   * only if that refuses for ten minutes.
+   */
   async end(at: number | null): Promise<void> {
+    this.isRunning = false
+    this.#at = at ?? FOREVER
     const giveUpAt = this.#clock.now() + PATIENCE_MS
-    try {
-      for (let againMs = FIRST_AGAIN_MS; ; againMs = Math.min(LAST_AGAIN_MS, againMs * 2)) {
-        try {
-          if (at === null) await this.#storage.deleteAlarm()
-          else await this.#set(at)
-          this.#at = at ?? Number.POSITIVE_INFINITY
-          return
-        } catch (error) {
-          if (this.#clock.now() >= giveUpAt) throw error
-          await new Promise<void>((resolve) => this.#clock.after(againMs, resolve))
-        }
+    for (let againMs = FIRST_AGAIN_MS; ; againMs = Math.min(LAST_AGAIN_MS, againMs * 2)) {
+      try {
+        return await this.#tell()
+      } catch (error) {
+        if (this.#clock.now() >= giveUpAt) throw error
+        await new Promise<void>((resolve) => this.#clock.after(againMs, resolve))
       }
-    } finally {
-      this.isRunning = false
+    }
+  }
+
+  async #tell(): Promise<void> {
+    const at = this.#at
+    this.#isTold = true
+    try {
+      await (at === FOREVER ? this.#storage.deleteAlarm() : this.#set(at))
+    } catch (error) {
+      this.#isTold = false
+      throw error
     }
   }
 
