@@ -1,14 +1,13 @@
 /** Questions about tasks, and orders to them: what `get`, `list`, `enqueue` and their like do once there is a runner. */
 
-import { assertNotAborted } from './attempt.ts'
 import { check, oneOf, origin, originIn, type Rules } from './check.ts'
 import type { Keys } from './core/keys.ts'
 import { DeadLetterDesk } from './dead-letters.ts'
 import type { StoredDesk } from './durable/desk.ts'
+import { assertEnqueueable } from './enqueueable.ts'
 import { errorText } from './error-text.ts'
-import { notFound, RedriveError } from './errors.ts'
+import { notFound } from './errors.ts'
 import { explain } from './explain.ts'
-import { assertSendable } from './fetch-replay.ts'
 import { Intake } from './intake.ts'
 import type { PageStoreModule, StoreModule } from './loader.ts'
 import { showEntries } from './log.ts'
@@ -78,21 +77,7 @@ export class Desk {
 
   /** `passesThrough`: the call is none of those that can be tried again. */
   async enqueue(call: Call, createdAt: number, passesThrough: boolean): Promise<EnqueueReceipt> {
-    if (passesThrough) {
-      throw new TypeError('enqueue: expected http(s), not no-cors, navigate, keepalive or `redrive: false`')
-    }
-    const { method, origin, bytes, plain } = call
-    if (plain === 'too-large') {
-      const { maxBodyBytes } = this.runner.host.settings
-      const message = `the body has ${bytes} bytes, more than maxBodyBytes ${maxBodyBytes}: raise it, or send it with fetch`
-      throw new RedriveError('BODY_TOO_LARGE', message)
-    }
-    if (plain === 'origin-missing') {
-      const message = `${method} ${origin} needs a key: list the origin in idempotency.origins, or vouch with \`idempotent: true\``
-      throw new RedriveError('KEY_ORIGIN_MISSING', message)
-    }
-    assertSendable(call.transport)
-    assertNotAborted(call.signal)
+    assertEnqueueable(call, passesThrough, this.runner.host.settings.maxBodyBytes)
     const { taskId, key, durability, deduplicated } = await this.intake.enqueue(call, createdAt)
     return { taskId, idempotencyKey: key, durability, deduplicated }
   }

@@ -35,7 +35,7 @@ export interface Host {
   sanitizer?: Sanitizer
   /** Hears of a task that has ended, before the listeners and its caller do. Set by adapters that measure. */
   onEnd?(task: { readonly status: TaskStatus; readonly createdAt: number }): void
-  /** Asked of a task in memory that is to be tried again, before its wait begins: true if it has left the queue, by `leave`. Set where tasks are handed over. */
+  /** Asked of a task in memory that is to be tried again, or parked, before its wait begins: true if it has left the queue, by `leave`, which may be called later, too. Set where tasks are handed over. */
   handOver?(task: Task, ruling: Ruling, leave: () => void): boolean
   /** No task is left; the queue may have to tell somebody. */
   idle(): void

@@ -39,7 +39,7 @@ function goOn(runner: Runner, task: Task, ruling: Ruling): void {
     ? entry('parked', 'parked until resume()', Number.NaN, cause ?? 'unauthorized')
     : entry(given, 'next', task.nextAttemptAt as number, cause)
   task.log(line)
-  if (!parked && host.handOver?.(task, ruling, () => runner.cancel(task, undefined))) return
+  if (host.handOver?.(task, ruling, () => runner.cancel(task, undefined))) return
   if (!task.announced) runner.announce(task)
   else if (parked) host.events.emit('unauthorized', { task: runner.show(task) })
   else if (sent && host.events.has('retry')) {

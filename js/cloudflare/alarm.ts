@@ -42,11 +42,14 @@ export class Alarm {
     void this.#tell().catch(this.#failed)
   }
 
-  /** Whatever is remembered: whether one stands. Of each call, since nothing runs without an alarm. One that stands is left alone: who set it knew when. */
+  /**
+   * Whatever is remembered: whether one stands, and one that was refused is set. Of each call, since nothing runs without an
+   * alarm. One that stands is left alone: who set it knew when. Rejects where it cannot be set.
+   */
   async check(at: number | null): Promise<void> {
-    if (at === null || this.isRunning || (await this.#storage.getAlarm()) !== null) return
-    this.#isTold = false
-    this.need(at)
+    if (at === null || this.isRunning || (this.#isTold && (await this.#storage.getAlarm()) !== null)) return
+    this.#at = Math.min(this.#at, at)
+    await this.#tell()
   }
 
   /** It rings. */

@@ -18,6 +18,8 @@ import type { Call } from '../request.ts'
 
 /** Beyond so many origins everything is forgotten: a Worker that calls whatever it is told must not grow. */
 const MOST_ORIGINS = 1_000
+/** The same of Workers whose options differ from request to request. */
+const MOST_RULES = 16
 
 interface Seen {
   readonly core: CoreQueue
@@ -76,6 +78,8 @@ export class Isolate {
     const known = byRules.get(this.#rules)
     if (known && known.lanes.size < MOST_ORIGINS) return known
     known?.core.free()
+    byRules.delete(this.#rules)
+    if (byRules.size >= MOST_RULES) forget()
     const core = new engine.glue.CoreQueue(1, 1, 1, 0, this.#settings.seed)
     core.gates(this.#numbers)
     const judge = new Judge(engine, core, () => '')
@@ -83,6 +87,11 @@ export class Isolate {
     byRules.set(this.#rules, seen)
     return seen
   }
+}
+
+function forget(): void {
+  for (const { core } of byRules.values()) core.free()
+  byRules.clear()
 }
 
 function laneOf({ core, lanes }: Seen, origin: string): number {

@@ -15,6 +15,8 @@ export interface Taken {
   readonly taskId: string
   /** 'refused': nothing was stored, `code` and `message` say why. The others as `TaskStore.enqueue` has them. */
   readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'full' | 'refused'
+  /** Of a duplicate: the task that has the key has ended, and nothing more comes of it. */
+  readonly hasEnded?: boolean
   readonly code?: string
   readonly message?: string
 }

@@ -5,25 +5,27 @@ import type { RetryBudgetOptions } from '../gate-options.ts'
 import { type RetryQueueOptions, resolveOptions } from '../options.ts'
 import type { DegradedCode } from '../types.ts'
 
-type QueueOptions = Pick<
-  RetryQueueOptions,
-  | 'credentials'
-  | 'beforeAttempt'
-  | 'policy'
-  | 'policies'
-  | 'concurrency'
-  | 'concurrencyPerOrigin'
-  | 'capacity'
-  | 'capacityBytes'
-  | 'maxBodyBytes'
-  | 'retention'
-  | 'breaker'
-  | 'sanitize'
-  | 'idempotency'
-  | 'fetch'
-  | 'clock'
-  | 'seed'
->
+/** Options of any queue that are an object's to set. */
+const QUEUE_OPTIONS = [
+  'credentials',
+  'beforeAttempt',
+  'policy',
+  'policies',
+  'concurrency',
+  'concurrencyPerOrigin',
+  'capacity',
+  'capacityBytes',
+  'maxBodyBytes',
+  'retention',
+  'breaker',
+  'retryBudget',
+  'sanitize',
+  'idempotency',
+  'fetch',
+  'seed',
+] as const
+
+type QueueOptions = Pick<RetryQueueOptions, (typeof QUEUE_OPTIONS)[number]>
 
 /** One alarm, and what came of it. */
 export interface ObjectRun {
@@ -56,14 +58,16 @@ export interface RedriveObjectOptions extends QueueOptions {
   readonly onDegraded?: (report: { readonly code: DegradedCode; readonly message: string }) => void
 }
 
-const RULES: Rules<Required<Pick<RedriveObjectOptions, 'attemptsPerRun' | 'onRun' | 'onDegraded'>>> = {
+type OwnOptions = Omit<RedriveObjectOptions, (typeof QUEUE_OPTIONS)[number]>
+
+const RULES: Rules<OwnOptions> = {
   attemptsPerRun: int(1, 900),
   onRun: fn,
   onDegraded: fn,
 }
 
 export interface ObjectSettings {
-  readonly queue: QueueOptions & Pick<RetryQueueOptions, 'retryBudget'>
+  readonly queue: QueueOptions
   readonly attemptsPerRun: number
   readonly maxBodyBytes: number
   readonly onRun: (run: ObjectRun) => void
@@ -75,9 +79,13 @@ export const warn = ({ code, message }: { readonly code: string; readonly messag
 
 /** Throws as `RetryQueue` does, naming the option. */
 export function resolveObjectOptions(given: RedriveObjectOptions): ObjectSettings {
-  const { attemptsPerRun = 40, onRun = () => {}, onDegraded = warn, ...rest } = given
+  const isQueues = ([name]: readonly [string, unknown]) => (QUEUE_OPTIONS as readonly string[]).includes(name)
+  const all = Object.entries(given)
+  const own = Object.fromEntries(all.filter((entry) => !isQueues(entry))) as OwnOptions
+  check('options', own, RULES)
+  const { attemptsPerRun = 40, onRun = () => {}, onDegraded = warn } = own
+  const rest = Object.fromEntries(all.filter(isQueues)) as QueueOptions
   const retryBudget = rest.retryBudget === false ? (false as const) : { ...BUDGET, ...rest.retryBudget }
   const queue = { ...rest, retryBudget }
-  check('options', { attemptsPerRun, onRun, onDegraded }, RULES)
   return { queue, attemptsPerRun, onRun, onDegraded, maxBodyBytes: resolveOptions(queue).maxBodyBytes }
 }

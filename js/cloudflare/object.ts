@@ -4,6 +4,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
+import { check, flag, oneOf, or, text } from '../check.ts'
 import { systemClock } from '../clock.ts'
 import * as engine from '../engine.workerd.ts'
 import { errorText } from '../error-text.ts'
@@ -25,10 +26,19 @@ import { Shift, type Work } from './shift.ts'
 const RUN_MS = 5 * 60_000
 /** What is due and was not claimed, without anybody knowing until when, is looked at again. */
 const LOOK_AGAIN_MS = 1_000
+const MOST_IDLE_RUNS = 3
+const LEAST_MS = 100
 const FIRST_AGAIN_MS = 1_000
 const LAST_AGAIN_MS = 60_000
 /** A layout of a later version: only a deployment changes that. */
 const NEWER_MS = 10 * 60_000
+
+const REDRIVE_RULES = { acceptDuplicateRisk: flag }
+const PURGE_RULES = {
+  taskId: text,
+  principal: or(null, text),
+  status: oneOf('string', 'PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
+}
 
 interface Parts {
   readonly settings: ObjectSettings
@@ -46,11 +56,13 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
   /** Whose tasks the queue sends now. */
   #principal: string | null = null
   #failedRuns = 0
+  /** Runs in a row that did nothing although something was due. */
+  #idleRuns = 0
 
   constructor(ctx: ObjectState, env: Env) {
     super(ctx, env)
     const { storage } = ctx
-    this.#store = durableObjectStore({ storage, wrote: () => this.#alarm.need(this.#store.nextAt()) })
+    this.#store = durableObjectStore({ storage, wrote: () => this.#alarm.need(this.#dueAt()) })
     this.#alarm = new Alarm(storage, systemClock, (error) =>
       this.#degraded(`its alarm could not be set (${errorText(error)}): the next call does`),
     )
@@ -71,7 +83,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     const { settings } = this.#parts()
     const taken: Promise<Taken>[] = tasks.map((task) => this.#take(task, settings))
     const answers = await Promise.all(taken)
-    await this.#alarm.check(this.#store.nextAt())
+    await this.#alarm.check(this.#dueAt())
     return answers
   }
 
@@ -98,13 +110,20 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
   }
 
   /** Puts a dead letter back: see `RetryQueue.deadLetters`. */
-  redrive(taskId: string, options?: { readonly acceptDuplicateRisk?: boolean }): Promise<RetryTask> {
+  redrive(taskId: string, options: { readonly acceptDuplicateRisk?: boolean } = {}): Promise<RetryTask> {
+    check('redrive', options, REDRIVE_RULES)
     return this.#ask((queue) => queue.deadLetters.redrive(taskId, options))
   }
 
-  /** Deletes tasks, whatever their status: one, or all that fit. Says how many. */
-  purge(filter: Parameters<TaskStore['purge']>[0] = {}): Promise<number> {
+  /** Deletes tasks, whatever their status: all that fit what is given, `{}` everything. Says how many. */
+  async purge(filter: Parameters<TaskStore['purge']>[0]): Promise<number> {
+    check('purge', filter, PURGE_RULES)
     return this.#ask(() => this.#store.purge(filter))
+  }
+
+  /** Parked tasks go on, those whose credentials were missing or refused: they are asked for anew. Says how many. */
+  resume(): Promise<number> {
+    return this.#ask(async () => (await this.#store.unpark?.({})) ?? 0)
   }
 
   stats(): Promise<QueueStats> {
@@ -135,6 +154,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
       if (failure) this.#degraded(`an alarm did not do its work (${errorText(failure.error)})`)
       const { attempts, ended } = work
       this.#tell({ attempts, ended, nextRunAt, ...failure })
+      this.#renew(work, nextRunAt)
     }
   }
 
@@ -142,11 +162,13 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     const { settings, queue, clock, shift } = this.#parts()
     let total: Work = { attempts: 0, ended: 0, isUsedUp: false }
     clock.start()
+    const overAt = systemClock.now() + RUN_MS
     try {
       const owners = this.#store.owners()
       for (const principal of owners.length > 0 ? owners : [this.#principal]) {
         const left = settings.attemptsPerRun - total.attempts
-        const work = await shift.work(left, RUN_MS, () => this.#becomes(principal, queue))
+        const forMs = Math.max(0, overAt - systemClock.now())
+        const work = await shift.work(left, forMs, () => this.#becomes(principal, queue))
         total = { ...work, attempts: total.attempts + work.attempts, ended: total.ended + work.ended }
         if (work.isUsedUp || work.error !== undefined) break
       }
@@ -170,16 +192,39 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     if ((error as RedriveError | undefined)?.code === 'STORAGE_NEWER') return now + NEWER_MS
     const backoffMs = error === undefined ? 0 : Math.min(LAST_AGAIN_MS, FIRST_AGAIN_MS * 2 ** (this.#failedRuns - 1))
     try {
-      const at = this.#store.nextAt()
-      if (at === null) return null
-      if (at > now || isUsedUp) return Math.max(at, now + backoffMs)
-      // due, and not claimed: the queue knows until when
-      const wakeAt = this.#made?.clock.nextAt() ?? now + LOOK_AGAIN_MS
-      return Math.max(wakeAt, now + Math.max(100, backoffMs))
+      const at = this.#dueAt()
+      if (at === null || at > now || isUsedUp) return at && Math.max(at, now + backoffMs)
+      // due, and not claimed
+      return now + Math.max(LOOK_AGAIN_MS, backoffMs)
     } catch {
       // storage that fails says nothing: `error` is told, and there may be tasks
       return now + Math.max(LOOK_AGAIN_MS, backoffMs)
     }
+  }
+
+  /** When there is something to do; where the queue keeps lanes shut, it knows until when. */
+  #dueAt(): number | null {
+    const { shift, clock } = this.#made ?? {}
+    const shut = shift?.shut ?? []
+    const at = this.#store.nextAt(shut)
+    if (shut.length === 0) return at
+    const now = systemClock.now()
+    const wakeAt = Math.max(clock?.nextAt() ?? now + LOOK_AGAIN_MS, now + LEAST_MS)
+    return at === null ? wakeAt : Math.min(at, wakeAt)
+  }
+
+  /** A queue that could not open its store, or that finds nothing to do again and again although there is, is made anew by the next call. */
+  #renew({ attempts }: Work, nextRunAt: number | null): void {
+    const isStuck = attempts === 0 && nextRunAt !== null && nextRunAt <= systemClock.now() + LOOK_AGAIN_MS
+    this.#idleRuns = isStuck ? this.#idleRuns + 1 : 0
+    if (this.#made?.shift.isOpen && this.#idleRuns < MOST_IDLE_RUNS) return
+    this.#forget()
+  }
+
+  #forget(): void {
+    this.#idleRuns = 0
+    void this.#made?.queue.close({ drainMs: 0 }).catch(() => {}) // nobody waits for it
+    this.#made = undefined
   }
 
   async #take(task: NewTask, { maxBodyBytes }: ObjectSettings): Promise<Taken> {
@@ -192,7 +237,9 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     try {
       const [taken] = await this.#store.enqueue([task])
       if (!taken) throw new TypeError('the store gave no answer for the task')
-      return taken
+      if (taken.outcome !== 'duplicate') return taken
+      const same = await this.#store.get(taken.taskId)
+      return { ...taken, hasEnded: same?.status !== 'PENDING' && same?.status !== 'IN_FLIGHT' }
     } catch (error) {
       if (!(error instanceof RedriveError)) throw error
       // an error loses its code on its way to the Worker
@@ -202,10 +249,14 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
 
   /** Every call sees to it that an alarm stands when something is to be done. */
   async #ask<T>(question: (queue: RetryQueue) => T | Promise<T>): Promise<T> {
-    const { queue } = this.#parts()
+    const { queue, shift } = this.#parts()
     await queue.ready
+    if (!shift.isOpen) {
+      this.#forget()
+      throw new RedriveError('STORAGE_UNAVAILABLE', 'the object could not read its tasks: ask again')
+    }
     const answer = await question(queue)
-    await this.#alarm.check(this.#store.nextAt())
+    await this.#alarm.check(this.#dueAt())
     return answer
   }
 
@@ -218,10 +269,12 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     const settings = resolveObjectOptions(this.options)
     // this object has begun: no attempt of an earlier one can be told of any more
     this.#store.lapse()
-    const [principal = null] = this.#store.owners()
+    // and what was parked for want of credentials may have them by now
+    void this.#store.unpark?.({}).catch((error) => this.#degraded(`parked tasks stay parked (${errorText(error)})`))
+    const [principal = null] = this.#store.owners('any')
     this.#principal = principal
-    const clock = new AlarmClock(settings.queue.clock)
-    const shift = new Shift(this.#store, settings.queue.clock ?? systemClock)
+    const clock = new AlarmClock()
+    const shift = new Shift(this.#store, systemClock)
     const own = { ...settings.queue, clock, principal, store: shift.store } as const
     const queue = new RetryQueue({ ...own, preload: 'never' }, async () => engine)
     queue.on('degraded', settings.onDegraded)

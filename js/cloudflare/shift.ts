@@ -36,6 +36,8 @@ export class Shift {
   /** Tasks under a lease of this queue. */
   readonly #running = new Set<string>()
   #rest: (() => void) | undefined
+  /** Lanes that the queue claims nothing from for now, as of its last look: a breaker is open, a budget empty. */
+  shut: readonly string[] = []
   /** The queue has been told to look. */
   #isAsked = false
   #unsubscribe: () => void = () => {}
@@ -77,7 +79,7 @@ export class Shift {
         })
         after(forMs * 2, resolve)
         begin().then(() => {
-          if (this.#listeners.size > 0) this.#ask()
+          if (this.isOpen) this.#ask()
           else
             after(OPEN_MS, () => this.#isAsked || reject(this.#error ?? new Error('the queue did not open its store')))
         }, reject)
@@ -91,7 +93,13 @@ export class Shift {
     }
   }
 
+  /** Whether the queue has opened the store. */
+  get isOpen(): boolean {
+    return this.#listeners.size > 0
+  }
+
   async #turn(step: Step): Promise<Turn> {
+    if (step.claim) this.shut = (step.claim.bounds ?? []).flatMap(({ lane, max }) => (max <= 0 ? [lane] : []))
     const claim = step.claim && this.#left > 0 ? { ...step.claim, limit: Math.min(step.claim.limit, this.#left) } : null
     this.#turning++
     try {

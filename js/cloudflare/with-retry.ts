@@ -46,7 +46,10 @@ export function withRetry<Handler extends RetryHandler>(
     expected: 'the handlers of a Worker: { fetch(request, env, ctx, fetch) { ... } }',
   })
   const wrapped: Record<string, unknown> = {}
-  for (const [name, handle] of Object.entries(handler)) {
+  const handlers = Object.entries(handler)
+  if (handlers.length === 0)
+    throw new TypeError('withRetry: expected an object with handlers of its own, got one without')
+  for (const [name, handle] of handlers) {
     follow(`withRetry.${name}`, handle, fn)
     wrapped[name] = (event: never, env: EnvOf<Handler>, ctx: Context) => {
       const { queue = bound, ...rest } = typeof options === 'function' ? options(env) : options

@@ -5,21 +5,23 @@
  * A queue lives no longer than the calls of one request: timers and promises of a Worker belong to the request that made them.
  */
 
+import { assertNotAborted, orAbort } from '../attempt.ts'
 import { MAX_MS } from '../check.ts'
 import * as engine from '../engine.workerd.ts'
-import { WasmUnavailableError } from '../errors.ts'
+import { assertEnqueueable } from '../enqueueable.ts'
+import { RedriveError, WasmUnavailableError } from '../errors.ts'
 import { accepted } from '../fetch-replay.ts'
 import { random128 } from '../ids.ts'
 import { internalsOf } from '../internals.ts'
 import type { RetryQueueOptions, TaskOptions } from '../options.ts'
 import { RetryQueue } from '../queue.ts'
-import { type RedriveInit, readFetch } from '../request.ts'
+import { passesThrough, type RedriveInit, readFetch } from '../request.ts'
 import { type Task, traceIdOf } from '../task.ts'
 import type { EnqueueReceipt } from '../types.ts'
 import { uuid7Maker } from '../uuid7.ts'
 import { HandOver, type Next } from './hand-over.ts'
 import { Isolate } from './isolate.ts'
-import { resolveWorkerOptions, type WorkerFetchOptions, type WorkerTerms } from './worker-options.ts'
+import { checkWall, resolveWorkerOptions, type WorkerFetchOptions, type WorkerTerms } from './worker-options.ts'
 
 export interface WorkerFetch {
   /**
@@ -60,32 +62,53 @@ class Calls {
     this.#options = queue
   }
 
-  fetch(input: RequestInfo | URL, init: RedriveInit | undefined): Promise<Response> {
-    return this.#during((open) => this.#fetch(open, input, init))
+  async fetch(input: RequestInfo | URL, init: RedriveInit = {}): Promise<Response> {
+    const { redrive } = init
+    if (typeof redrive !== 'object' || redrive === null || !redrive.detach) {
+      return this.#during((open) => this.#fetch(open, input, init))
+    }
+    // the caller may leave, and the call goes on
+    const signal = init.signal ?? (input instanceof Request ? input.signal : null)
+    const own = { ...init, signal: null, redrive: { ...redrive, detach: false } }
+    assertNotAborted(signal)
+    return orAbort(
+      signal,
+      this.#during((open) => this.#fetch(open, input, own)),
+    )
   }
 
   enqueue(input: RequestInfo | URL, init?: RedriveInit): Promise<EnqueueReceipt> {
-    return this.#during(async (open) => (await this.#enqueue(open, input, init)).receipt)
+    return this.#during(async (open) => {
+      const { hasEnded: _, ...receipt } = (await this.#enqueue(open, input, init)).receipt
+      return receipt
+    })
   }
 
-  async #fetch(open: Open, input: RequestInfo | URL, init: RedriveInit = {}): Promise<Response> {
+  async #fetch(open: Open, input: RequestInfo | URL, init: RedriveInit): Promise<Response> {
     const { redrive = {} } = init
     this.#used++
     // turned off for this call, or no options at all, which the queue says
     if (typeof redrive !== 'object' || redrive === null) return open.queue.fetch(input, init)
     const { inlineMs } = this.#own
+    checkWall(inlineMs, redrive.policy?.attemptTimeoutMs, 'redrive.policy')
     const { waitMs = inlineMs, orderKey } = redrive
-    if (!this.#mayLeave(input, init.method, redrive)) {
-      return open.queue.fetch(input, {
-        ...init,
-        redrive: { ...redrive, mode: 'await', waitMs: Math.min(waitMs, inlineMs) },
-      })
+    const mayLeave = this.#mayLeave(input, init.method, redrive)
+    if (orderKey !== undefined && !mayLeave) {
+      throw new TypeError("redrive.orderKey: expected a call that may be handed over, since its order is the object's")
     }
-    if (orderKey === undefined) {
-      return open.queue.fetch(input, { ...init, redrive: { ...redrive, mode: 'await', waitMs: LEAVES } })
-    }
-    // its turn is the object's to give
+    if (orderKey !== undefined) return this.#ordered(open, input, init)
+    const hereMs = Math.min(waitMs, inlineMs)
+    const terms = { ...redrive, mode: 'await', waitMs: mayLeave ? LEAVES - hereMs : hereMs } as const
+    return open.queue.fetch(input, { ...init, redrive: terms })
+  }
+
+  /** Its turn is the object's to give. */
+  async #ordered(open: Open, input: RequestInfo | URL, init: RedriveInit): Promise<Response> {
     const { call, receipt } = await this.#enqueue(open, input, init)
+    if (receipt.hasEnded) {
+      const remedy = 'ask the object what became of it, redrive it, or use a new key'
+      throw new RedriveError('TASK_ENDED', `the key is that of task ${receipt.taskId}, which has ended; ${remedy}`)
+    }
     const traceId = traceIdOf(call.headers) ?? random128(internalsOf(open.queue).host.draw)
     return accepted(call.transport, receipt.taskId, traceId) as Response
   }
@@ -100,11 +123,7 @@ class Calls {
     const { host } = internalsOf(queue)
     const createdAt = host.now()
     const call = await readFetch(input, init, host)
-    if (call.options.sensitive) throw new TypeError('redrive.sensitive: what is sensitive is not stored; fetch it')
-    if (call.plain === 'too-large') {
-      const limit = `maxBodyBytes ${host.settings.maxBodyBytes}`
-      throw new RangeError(`${call.method} ${call.origin}: expected a body within ${limit}, got ${call.bytes} bytes`)
-    }
+    assertEnqueueable(call, passesThrough(input, init), host.settings.maxBodyBytes)
     await queue.ready
     if (!host.sanitizer) throw new WasmUnavailableError(undefined)
     const taskId = uuid7Maker(host.draw)(createdAt)
@@ -138,24 +157,35 @@ class Calls {
     queue.on('degraded', onDegraded)
     const { host } = internalsOf(queue)
     const isolate = new Isolate(host, { retryBudget, breaker: retryBudget === false ? false : {} })
-    const handOver = new HandOver(host, { namespace, shards }, (task, nextAt) => this.#goesOn(isolate, task, nextAt))
+    const { ctx } = this.#own
+    const handOver = new HandOver(host, {
+      namespace,
+      shards,
+      waitUntil: (work) => ctx.waitUntil(work),
+      goesOn: (task, nextAt) => this.#goesOn(isolate, task, nextAt),
+    })
     return { queue, handOver }
   }
 
-  /** Where a call that has failed is tried again. */
+  /** Where a call that waits is tried again. */
   #goesOn(isolate: Isolate, { call, createdAt, attemptNumber, origin }: Task, nextAt: number): Next {
-    const { inlineMs, inlineAttempts, subrequests } = this.#own
-    const leaves = call?.options.waitMs === LEAVES
-    const isInTime = !leaves || nextAt - createdAt <= inlineMs
-    if (isInTime && attemptNumber < inlineAttempts && this.#used < subrequests && isolate.mayRetry(origin, nextAt)) {
-      this.#used++
-      return 'here'
+    const { inlineAttempts, subrequests } = this.#own
+    const waitMs = call?.options.waitMs ?? 0
+    const leaves = waitMs > MOST_HERE_MS
+    const otherwise = leaves ? 'elsewhere' : 'nowhere'
+    if (nextAt - createdAt > (leaves ? LEAVES - waitMs : waitMs)) return otherwise
+    // held back before it was ever sent: that is no retry
+    if (attemptNumber === 0) return 'here'
+    if (attemptNumber >= inlineAttempts || this.#used >= subrequests || !isolate.mayRetry(origin, nextAt)) {
+      return otherwise
     }
-    return leaves ? 'elsewhere' : 'nowhere'
+    this.#used++
+    return 'here'
   }
 }
 
 const isSame = (name: string, method: string): boolean => name.toUpperCase() === method.toUpperCase()
 
-/** Given as `waitMs` to what may be handed over: it waits here for as long as the hand-over allows. */
+/** Less what a call may wait here, this is the `waitMs` of one that may be handed over: no caller waits so long. */
 const LEAVES = MAX_MS
+const MOST_HERE_MS = LEAVES / 2

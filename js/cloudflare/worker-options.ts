@@ -100,7 +100,9 @@ export function resolveWorkerOptions(given: WorkerFetchOptions): {
   follow('workerFetch.ctx.waitUntil', given.ctx.waitUntil, fn)
   const terms: WorkerTerms = { ...DEFAULTS, ...defined(own) }
   const queue = queueOptions(Object.fromEntries(all.filter(isQueues)), terms)
-  checkWall(queue, terms)
+  for (const { policyId, attemptTimeoutMs } of resolveOptions(queue).policies.values()) {
+    checkWall(terms.inlineMs, attemptTimeoutMs, `the policy '${policyId}'`)
+  }
   return { own: terms, queue }
 }
 
@@ -122,12 +124,11 @@ function queueOptions(given: RetryQueueOptions, { principal }: WorkerTerms): Ret
   }
 }
 
-/** Whatever fails last, there is time left to hand it over. */
-function checkWall(queue: RetryQueueOptions, { inlineMs }: WorkerTerms): void {
-  for (const { policyId, attemptTimeoutMs } of resolveOptions(queue).policies.values()) {
-    if (attemptTimeoutMs > 0 && inlineMs + attemptTimeoutMs <= WALL_MS) continue
-    const found = `workerFetch.inlineMs ${inlineMs} and attemptTimeoutMs ${attemptTimeoutMs} of the policy '${policyId}'`
-    const remedy = 'and a limit: a Worker has 30 s once its client has left'
-    throw new RangeError(`${found}: expected ${WALL_MS} ms at most together, ${remedy}`)
-  }
+/** Whatever fails last, there is time left to hand it over. `whose`: the policy that has this limit. */
+export function checkWall(inlineMs: number, attemptTimeoutMs: number | undefined, whose: string): void {
+  if (attemptTimeoutMs === undefined) return
+  if (attemptTimeoutMs > 0 && inlineMs + attemptTimeoutMs <= WALL_MS) return
+  const found = `workerFetch.inlineMs ${inlineMs} and attemptTimeoutMs ${attemptTimeoutMs} of ${whose}`
+  const remedy = 'and a limit: a Worker has 30 s once its client has left'
+  throw new RangeError(`${found}: expected ${WALL_MS} ms at most together, ${remedy}`)
 }

@@ -41,11 +41,12 @@ export interface DurableObjectStore extends TaskStore {
   migrate(): void
   /**
    * When a turn would find something to do, in epoch milliseconds: the soonest of due work, ends of leases, deadlines and
-   * ends of retention. In the past: now. null: nothing is to be done. Work that limits keep back counts as due.
+   * ends of retention. In the past: now. null: nothing is to be done. Work that limits keep back counts as due, but for that of
+   * the lanes in `shut`, which somebody else keeps an eye on.
    */
-  nextAt(): number | null
-  /** Principals with tasks that are due now, or whose lease is over: whom to claim for. */
-  owners(): readonly (string | null)[]
+  nextAt(shut?: Iterable<string>): number | null
+  /** Principals with tasks that are due now, or whose lease is over: whom to claim for; 'any': all that have tasks. @default 'due' */
+  owners(which?: 'due' | 'any'): readonly (string | null)[]
   /**
    * Ends every lease: for an object that begins, since whoever held them is gone with the one before it.
    * Their tasks go on with the next turn; an answer that is on its way to the old one is heard by nobody, as after a crash.
@@ -95,8 +96,8 @@ export function durableObjectStore(options: DurableObjectStoreOptions): DurableO
     counts: async () => held.read(reads.counts),
     subscribe: (listener) => held.listen(listener),
     migrate: () => held.read(() => {}),
-    nextAt: () => held.read((database) => nextAt(database, held.clock, held.terms)),
-    owners: () => held.read((database) => owners(database, held.clock)),
+    nextAt: (shut = []) => held.read((database) => nextAt(database, held.clock, held.terms, shut)),
+    owners: (which = 'due') => held.read((database) => owners(database, held.clock, which)),
     lapse: () => held.write(lapse),
     tooLarge,
     async close() {},

@@ -22,7 +22,7 @@ const typescriptLayers = layers(
   'errors error-text clock events policy presets gate-options options limits types check ids verdict transport uuid7 policy-fields redirects stores/store stores/records',
   'core/* host request task attempt fetch-transport idempotency registry hooks lanes wake callers report nothing fetch-replay answers unsent log decision asked sanitizer orders explain flags judge policies secrets sender gates alerts turn-away',
   'stores/*',
-  'durable/* runner cause resident dedupe intake pages desk internals dead-letters loader opening prepare engine engine.workerd engine.service-worker',
+  'durable/* runner cause resident dedupe intake enqueueable pages desk internals dead-letters loader opening prepare engine engine.workerd engine.service-worker',
   'queue',
   'adapters/* cloudflare/* testing testing/*',
   'cloudflare public index index.workerd core core.workerd node background-sync following service-worker',

@@ -1,22 +1,28 @@
 /** What an object's alarm is set by: when there is something to do, and for whom. Questions, which change nothing. */
 
+import { MAX_MS } from '../../check.ts'
 import type { Database } from '../sql/database.ts'
 import { readState, type StoreClock } from '../sql/state.ts'
 import { firstEnded } from '../sql/sweep.ts'
 import { nextLapse, soonestReady } from '../sql/view.ts'
 import type { StoreTerms } from '../store.ts'
 
-/** The earliest instant at which a turn would find something; in the past: it would now. null: nothing is to be done. */
-export function nextAt(database: Database, clock: StoreClock, { retention }: StoreTerms): number | null {
+/** The earliest instant at which a turn would find something; in the past: it would now. null: nothing is to be done. `shut`: lanes whose due work is left alone. */
+export function nextAt(
+  database: Database,
+  clock: StoreClock,
+  { retention }: StoreTerms,
+  shut: Iterable<string>,
+): number | null {
   const state = readState(database)
   const { succeeded, cancelled, exhausted } = state
   const { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } = retention
   const instants = [
-    soonestReady(database),
+    soonestReady(database, shut),
     nextLapse(database),
     endOf(firstEnded(database, 0), succeeded + cancelled > maxTerminal ? 0 : terminalMs),
     endOf(firstEnded(database, 1), exhausted > maxDeadLetters ? 0 : deadLetterMs),
-  ].filter((at) => at !== null)
+  ].filter((at) => at !== null && at <= MAX_MS) as number[]
   // the next write takes everything along with a clock that was set back
   return instants.length === 0 ? null : Math.min(...instants) + clock.read(state).stepMs
 }
@@ -25,8 +31,14 @@ export function nextAt(database: Database, clock: StoreClock, { retention }: Sto
 const endOf = (endedAt: number | null, keptMs: number): number | null =>
   endedAt === null ? null : endedAt + keptMs + 1
 
-/** Principals that have tasks which are due, or whose lease is over. */
-export function owners(database: Database, clock: StoreClock): readonly (string | null)[] {
+/** Principals that have tasks, or only those who have some that are due, or whose lease is over. */
+export function owners(database: Database, clock: StoreClock, which: 'due' | 'any'): readonly (string | null)[] {
+  if (which === 'any') {
+    const rows = database.all<{ readonly principal: string | null }>(
+      'SELECT DISTINCT principal FROM lanes WHERE pending > 0 OR inFlight > 0',
+    )
+    return rows.map(({ principal }) => principal)
+  }
   const { now, stepMs } = clock.read(readState(database))
   const rows = database.all<{ readonly principal: string | null }>(
     `SELECT principal FROM lanes WHERE readyAt <= ?

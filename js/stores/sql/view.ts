@@ -3,7 +3,7 @@
 import { lateAt } from '../rules.ts'
 import { type Claim, LANES_SHOWN, type LaneView } from '../store.ts'
 import { boundsOf } from './claim.ts'
-import type { Database } from './database.ts'
+import type { Database, Value } from './database.ts'
 import type { LaneRow } from './lanes.ts'
 import { EXPIRING, WAITING } from './tables.ts'
 import type { Transaction } from './transaction.ts'
@@ -75,12 +75,16 @@ export function nextLapse(database: Database): number | null {
   return moments.length === 0 ? null : Math.min(...moments)
 }
 
-/** When the first task of any lane may be claimed; null: none waits for a time. */
-export const soonestReady = (database: Database): number | null =>
-  least(database, 'SELECT readyAt AS at FROM lanes WHERE readyAt IS NOT NULL')
+/** When the first task of any lane but `except` may be claimed; null: none waits for a time. */
+export const soonestReady = (database: Database, except: Iterable<string> = []): number | null =>
+  least(
+    database,
+    'SELECT readyAt AS at FROM lanes WHERE readyAt IS NOT NULL AND name NOT IN (SELECT value FROM json_each(?))',
+    JSON.stringify([...except]),
+  )
 
-const least = (database: Database, sql: string): number | null =>
-  database.one<{ at: number }>(`${sql} ORDER BY at LIMIT 1`)?.at ?? null
+const least = (database: Database, sql: string, ...values: readonly Value[]): number | null =>
+  database.one<{ at: number }>(`${sql} ORDER BY at LIMIT 1`, ...values)?.at ?? null
 
 /** When the claim would next find something: what is due now and was not claimed is kept back by something else. */
 function nextReady(tx: Transaction, claim: Claim): number | null {
