@@ -192,7 +192,8 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     if ((error as RedriveError | undefined)?.code === 'STORAGE_NEWER') return now + NEWER_MS
     const backoffMs = error === undefined ? 0 : Math.min(LAST_AGAIN_MS, FIRST_AGAIN_MS * 2 ** (this.#failedRuns - 1))
     try {
-      const at = this.#dueAt()
+      // a lane that was shut for the attempts under way is not shut when they are over
+      const at = isUsedUp ? this.#store.nextAt() : this.#dueAt()
       if (at === null || at > now || isUsedUp) return at && Math.max(at, now + backoffMs)
       // due, and not claimed
       return now + Math.max(LOOK_AGAIN_MS, backoffMs)

@@ -66,6 +66,7 @@ export class Shift {
     this.#attempts = this.#ended = this.#failed = 0
     this.#error = undefined
     this.#isAsked = false
+    this.shut = []
     const disarms: (() => void)[] = []
     const after = (delayMs: number, work: () => void): void => {
       disarms.push(this.#clock.after(delayMs, work))
