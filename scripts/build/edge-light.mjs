@@ -24,7 +24,10 @@ export function edgeLight(folder) {
   const names = new Map(Object.entries(edgeEntries).map(([name, from]) => [`${from}.js`, `${name}.js`]))
   const renamed = (file) => {
     if (file.endsWith('.wasm')) return `${file}?module`
-    return reaching.get(file) ? (names.get(file) ?? file.replace(/^[a-z-]+-/, 'edge-')) : file
+    if (!reaching.get(file)) return file
+    const own = names.get(file) ?? file.replace(/^[a-z-]+-/, 'edge-')
+    if (own === file) throw new StepError(`${file} would be overwritten: its name is not that of a chunk`)
+    return own
   }
   for (const entry of names.keys()) {
     if (!reaches(entry)) throw new StepError(`${entry} imports no WebAssembly: the edge's entry is made from it`)

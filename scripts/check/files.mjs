@@ -9,7 +9,9 @@ import { StepError } from '../lib/steps.mjs'
 
 const maxLines = 400
 const isCode = (path) => /\.(rs|ts|mjs|js|css|html|sh)$/.test(path)
-const isOutput = (path) => path.startsWith('js/core/generated') || /(^|\/)(target|node_modules|\.next)(\/|$)/.test(path)
+const isOutput = (path) =>
+  path.startsWith('js/core/generated') ||
+  /(^|\/)(target|node_modules|\.next|\.wrangler|examples\/[^/]+\/dist)(\/|$)/.test(path)
 
 export function checkLengths() {
   const folders = ['src', 'sim', 'js', 'tests', 'scripts', 'xtask', 'examples', 'benches'].map((name) => at(name))

@@ -67,7 +67,9 @@ function write(lines) {
 export async function packaging(args = []) {
   const rest = args.filter((word) => word !== '--all' && word !== '--write')
   const all = args.includes('--all')
-  if (args.includes('--write') && !all) throw new StepError('--write writes the whole table, so it needs --all')
+  if (args.includes('--write') && (!all || rest.length > 0)) {
+    throw new StepError('--write writes the whole table: it needs --all, and nothing else')
+  }
   if (all) process.env.PACKAGING = 'all'
   const result = await vitest('packaging', rest)
   const text = existsSync(linesFile) ? readFileSync(linesFile, 'utf8').trim() : ''

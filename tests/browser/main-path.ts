@@ -105,7 +105,7 @@ export function mainPath(name: string, launch: () => Promise<Engine>): void {
       })
 
       test('S9 a reload shortens no wait, and what was delivered is not sent again', async () => {
-        const tab = await openDurable(`main-path-${++count}`, { initialDelayMs: 3_000, jitterType: 'NONE' })
+        const tab = await openDurable(`main-path-${++count}`, { initialDelayMs: 8_000, jitterType: 'NONE' })
         expect(await enqueue(tab, 'delivered')).toBe('strict')
         await eventually(() => tab.run('app.succeeded.length')).toBe(1)
         await server.configure(down)

@@ -89,3 +89,13 @@ export function versioned(title: string, name: string, modules: string = join(ro
   const { version } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8')) as { version: string }
   return `${title} ${version}`
 }
+
+/** What trying an example leaves in its folder. */
+export const isMade = (path: string): boolean =>
+  /(^|\/)(node_modules|dist|\.next|\.wrangler|package-lock\.json)(\/|$)/.test(path)
+
+/** The example's own files, as they lie in examples/. */
+export function copyExample(name: string, { folder }: Consumer): void {
+  const from = join(root, 'examples', name)
+  cpSync(from, folder, { recursive: true, filter: (path) => !isMade(path.slice(from.length)) })
+}

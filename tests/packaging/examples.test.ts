@@ -2,7 +2,7 @@
 // that its README names. What the page says is held against what the server saw.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -11,7 +11,7 @@ import { launch } from '../browser/chromium.ts'
 import { tools } from '../browser/sync-site.ts'
 import { eventually } from '../js/eventually.ts'
 import type { FaultOptions, FlakyReport } from '../servers/start.mjs'
-import { consumer, link } from './consumer.ts'
+import { consumer, copyExample, isMade, link } from './consumer.ts'
 import { root } from './pack.ts'
 
 const examples = join(root, 'examples')
@@ -30,7 +30,7 @@ afterEach(() => expect(errors.splice(0)).toEqual([]))
 function copyOf(name: string, ...peers: readonly string[]): string {
   const project = consumer({})
   onTestFinished(() => project[Symbol.dispose]())
-  cpSync(join(examples, name), project.folder, { recursive: true, filter: (path) => !path.includes('node_modules') })
+  copyExample(name, project)
   for (const peer of peers) link(project, peer)
   return project.folder
 }
@@ -189,11 +189,12 @@ describe('service-worker', () => {
 })
 
 const own = readdirSync(examples).filter((name) => existsSync(join(examples, name, 'package.json')))
-const isCode = (file: string) => ['.js', '.mjs', '.ts', '.tsx', '.html', '.css'].includes(extname(file))
+const isCode = (file: string) =>
+  ['.js', '.mjs', '.jsx', '.ts', '.tsx', '.html', '.css', '.jsonc'].includes(extname(file))
 
 test.each(own)('%s is short enough to read: at most 60 lines of code', (name) => {
   const files = readdirSync(join(examples, name), { recursive: true, encoding: 'utf8' })
-  const code = files.filter((file) => !file.includes('node_modules') && isCode(file))
+  const code = files.filter((file) => !isMade(file) && isCode(file))
   const lines = code.flatMap((file) => readFileSync(join(examples, name, file), 'utf8').split('\n'))
   expect(lines.filter((line) => line.trim() !== '').length).toBeLessThanOrEqual(60)
   expect(lines.filter((line) => line.length > 120)).toEqual([])

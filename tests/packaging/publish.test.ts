@@ -46,6 +46,10 @@ test('it publishes pkg/ with provenance, last, after everything was checked and 
   expect(setup?.with?.['registry-url']).toBe('https://registry.npmjs.org')
 })
 
+test('Firefox starts there: it refuses to run as root in the home of another', () => {
+  expect(publish.env).toEqual({ HOME: '/root' })
+})
+
 test.for([
   [`v${version}`, 0],
   ['v99.0.0', 1],

@@ -1,17 +1,15 @@
 /** examples/cloudflare-worker as a user has it: run by `wrangler dev`, and made ready by `wrangler deploy`. */
 
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
-import { root } from '../packaging/pack.ts'
 import { apiDuringTests } from './api.ts'
 import { soon } from './harness/soon.ts'
 import { exampleProject, wrangler, wranglerDev } from './wrangler.ts'
 
 /** What the example may upload, compressed; a Worker of the free plan may have 3 MB. */
 const MOST_GZIP_BYTES = 200_000
-const OWN_LINES = 60
 
 const api = apiDuringTests()
 
@@ -49,18 +47,4 @@ test('wrangler deploy --dry-run: the bundle has the WebAssembly as a module of i
   expect(bytes.reduce((sum, each) => sum + each, 0)).toBeLessThan(MOST_GZIP_BYTES)
   const inline = readFileSync(join(project.folder, 'dist', 'index.js'), 'utf8')
   expect(inline, 'the inline module belongs to the other entry').not.toMatch(/[A-Za-z0-9+/]{2000}/)
-})
-
-test(`the example is at most ${OWN_LINES} lines of code`, () => {
-  const folder = join(root, 'examples', 'cloudflare-worker')
-  const own = readdirSync(folder, { recursive: true })
-    .map(String)
-    .filter((name) => /\.(js|jsonc)$/.test(name) && statSync(join(folder, name)).isFile())
-  const lines = own.flatMap((name) =>
-    readFileSync(join(folder, name), 'utf8')
-      .split('\n')
-      .filter((line) => line.trim()),
-  )
-  expect(own.length).toBeGreaterThan(1)
-  expect(lines.length).toBeLessThanOrEqual(OWN_LINES)
 })

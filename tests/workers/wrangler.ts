@@ -2,10 +2,9 @@
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Consumer, consumer } from '../packaging/consumer.ts'
+import { type Consumer, consumer, copyExample } from '../packaging/consumer.ts'
 import { root } from '../packaging/pack.ts'
 
 const program = join(root, 'node_modules', 'wrangler', 'bin', 'wrangler.js')
@@ -23,7 +22,7 @@ const environment = (folder: string): NodeJS.ProcessEnv => ({
 /** A copy of the example that has installed the package. */
 export function exampleProject(): Consumer {
   const project = consumer({})
-  cpSync(join(root, 'examples', 'cloudflare-worker'), project.folder, { recursive: true })
+  copyExample('cloudflare-worker', project)
   return project
 }
 

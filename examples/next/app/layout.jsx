@@ -1,3 +1,5 @@
+export const metadata = { title: 'Tried again' }
+
 export default function Layout({ children }) {
   return (
     <html lang="en">

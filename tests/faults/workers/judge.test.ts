@@ -42,6 +42,7 @@ test('finds nothing where all is well', () => {
 })
 
 test.each<readonly [string, Partial<Evidence>]>([
+  ['answered 202', { accepted: new Map(), done: ['order-1'], held: new Map() }],
   ['answered 202, and lost', { held: new Map() }],
   ['answered 202, and not SUCCEEDED', { held: new Map([['task-1', 'EXHAUSTED']]) }],
   ['effects per intent', { report: report([visit()], 2) }],

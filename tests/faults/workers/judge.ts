@@ -26,6 +26,13 @@ export function judge({ accepted, done, held, depth, drained, threw, report }: E
   const statusOf = (intent: string): string => held.get(accepted.get(intent)?.taskId ?? '') ?? 'lost'
   const ended = [...accepted.keys()].filter((intent) => statusOf(intent) !== 'lost')
   return [
+    {
+      label: 'answered 202',
+      found: `${accepted.size} of ${accepted.size + done.length}`,
+      wanted: 'a quarter or more',
+      ok: accepted.size > 0 && accepted.size * 4 >= accepted.size + done.length,
+      offenders: [],
+    },
     none(
       'answered 202, and lost',
       [...accepted.keys()].filter((intent) => statusOf(intent) === 'lost'),
