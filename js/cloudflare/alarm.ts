@@ -24,6 +24,8 @@ export class Alarm {
   #at = FOREVER
   /** Whether the storage has been told so, as far as is known. */
   #isTold = true
+  /** The last `need`, until the storage has answered it. */
+  #asked: Promise<void> = Promise.resolve()
   /** From `start` to `end`. */
   isRunning = false
 
@@ -39,7 +41,7 @@ export class Alarm {
     // while one runs, its end says when the next one comes, and its watch stands should there be no end
     if (at === null || this.isRunning || (this.#isTold && at >= this.#at)) return
     this.#at = Math.min(this.#at, at)
-    void this.#tell().catch(this.#failed)
+    this.#asked = this.#tell().catch(this.#failed)
   }
 
   /**
@@ -47,6 +49,8 @@ export class Alarm {
    * alarm. One that stands is left alone: who set it knew when. Rejects where it cannot be set.
    */
   async check(at: number | null): Promise<void> {
+    // what is still being set may yet be refused
+    await this.#asked
     if (at === null || this.isRunning || (this.#isTold && (await this.#storage.getAlarm()) !== null)) return
     this.#at = Math.min(this.#at, at)
     await this.#tell()
