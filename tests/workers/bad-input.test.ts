@@ -59,6 +59,39 @@ test('a policy that nobody has defined is an error of the call, and nothing is s
   expect(await api.saw('nobody')).toBeUndefined()
 })
 
+test.each([
+  [
+    'an attempt that may take longer than the Worker has left',
+    { policy: { attemptTimeoutMs: 60_000 } },
+    'attemptTimeoutMs',
+  ],
+  ["an order whose turn nobody would wait for, with mode 'await'", { mode: 'await', orderKey: 'one' }, 'orderKey'],
+])('%s is an error of the call, and nothing is sent', async (_, redrive, name) => {
+  const answer = await edge.call(api.orders(name), { ...order(name), redrive }, { policy: quick })
+  expect(['RangeError', 'TypeError']).toContain(answer.error?.name)
+  expect(answer.error?.message).toContain(name)
+  expect(await api.saw(name)).toBeUndefined()
+})
+
+test.each([
+  ['redrive: false', { redrive: false }],
+  ['keepalive', { keepalive: true }],
+  ["redirect: 'error'", { redirect: 'error' }],
+])('what can be sent only at once is not enqueued: %s', async (what, more) => {
+  const principal = 'only-at-once'
+  const call = { url: api.orders(what), init: { ...order(what), ...more }, as: 'enqueue' } as const
+  const { answers } = await edge.calls([call], { policy: quick, principal })
+  expect(answers).toMatchObject([{ error: { name: 'TypeError' } }])
+  expect(await edge.object({ origin: new URL(api.url).origin, principal }).list()).toEqual([])
+})
+
+test('a Worker without handlers of its own is refused at once', async () => {
+  expect(await edge.post('/wraps', {})).toMatchObject([
+    { name: 'TypeError', message: expect.stringContaining('handlers') },
+    { name: 'TypeError', message: expect.stringContaining('handlers') },
+  ])
+})
+
 test('a body over maxBodyBytes is sent once; the answer is what it was', async () => {
   await api.fails(9)
   const init = { method: 'POST', body: 'x'.repeat(2_000) }
@@ -144,6 +177,19 @@ test('what is no task is refused, and a task beside it is taken', async () => {
   expect(await object.get('no such task')).toBe(null)
   expect(await object.ask('cancel', 'no such task')).toBe('gone')
   await expect(object.ask('list', { limit: -1 })).rejects.toThrow('limit')
+})
+
+test('what is misspelt deletes nothing and puts nothing back', async () => {
+  await api.fails(9)
+  const principal = 'misspelt'
+  const kept = edge.object({ origin: new URL(api.url).origin, principal })
+  const options = { ...atOnce, principal, policy: { ...quick, initialDelayMs: 60_000 } }
+  const taskId = taskOf(await edge.call(api.orders(principal), order(principal), options))
+  for (const filter of [[{ taskID: taskId }], [{ status: 'DEAD' }], [{ taskId: 7 }], []]) {
+    await expect(kept.ask('purge', ...filter), JSON.stringify(filter)).rejects.toThrow('purge')
+  }
+  await expect(kept.ask('redrive', taskId, { acceptDuplicateRisks: true })).rejects.toThrow('acceptDuplicateRisks')
+  expect(await kept.list()).toMatchObject([{ taskId, status: 'PENDING' }])
 })
 
 test('S20 an older version over a newer layout writes nothing, says so, and loses nothing', async () => {

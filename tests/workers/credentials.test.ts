@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { atOnce, noGates, patient, quick, taskOf } from './api.ts'
 import { Edge } from './harness/edge.ts'
-import { reaches } from './harness/soon.ts'
+import { reaches, soon } from './harness/soon.ts'
 import { Origin } from './origin.ts'
 
 const origin = new Origin()
@@ -29,6 +29,17 @@ beforeEach(() => {
 })
 
 const post = { method: 'POST', headers: { authorization: 'Bearer of-the-caller' }, body: '{}' }
+
+/** A task whose credentials were refused twice, in an origin that takes them from now on. */
+async function parked(path: string, principal: string | null) {
+  origin.answers = { [path]: [[503], [401], [401], [200]] }
+  const object = edge.object({ origin: origin.url, principal })
+  const options = principal === null ? atOnce : { ...atOnce, principal }
+  const taskId = taskOf(await edge.call(`${origin.url}${path}`, post, options))
+  await soon(async () => (await object.explain(taskId)).map(({ kind }) => kind)).toContain('parked')
+  expect(origin.seen).toHaveLength(3)
+  return { object, taskId }
+}
 
 test("the Worker's attempts carry the caller's credentials, the object's those that it asked for", async () => {
   origin.answers = { '/mine': [[503], [503], [200]] }
@@ -66,9 +77,15 @@ test('S15 a retry follows a redirect within its origin, and none to another: cre
   await reaches(object, hop, 'SUCCEEDED')
   expect(origin.seen.find(({ path }) => path === '/landed')?.authorization).toBe('Bearer of-the-object')
 
-  const away = taskOf(await edge.call(`${origin.url}/away`, post, { ...atOnce, policy: { ...quick, maxAttempts: 2 } }))
+  const away = taskOf(
+    await edge.call(
+      `${origin.url}/away`,
+      { ...post, redirect: 'follow' },
+      { ...atOnce, policy: { ...quick, maxAttempts: 2 } },
+    ),
+  )
   await expect.poll(async () => (await object.get(away))?.status).not.toBe('PENDING')
-  expect(elsewhere.seen.filter(({ authorization }) => authorization !== undefined)).toEqual([])
+  expect(elsewhere.seen, 'not asked at all, though the call says follow').toEqual([])
 })
 
 test('after a 401 the object is asked again, and the attempt is not counted', async () => {
@@ -77,6 +94,31 @@ test('after a 401 the object is asked again, and the attempt is not counted', as
   const taskId = taskOf(await edge.call(`${origin.url}/expired`, post, atOnce))
   await reaches(object, taskId, 'SUCCEEDED')
   expect(await object.get(taskId)).toMatchObject({ attemptNumber: 2 })
+})
+
+test('S1 a task that was parked goes on when the object is told to resume', async () => {
+  const { object, taskId } = await parked('/resumed', null)
+  expect(await object.ask('resume')).toBe(1)
+  await reaches(object, taskId, 'SUCCEEDED')
+})
+
+test('S1 a task that was parked goes on when its object begins anew, of whichever principal it is', async () => {
+  const { object, taskId } = await parked('/anew', 'ann')
+  await object.abort()
+  await object.ask('stats')
+  await reaches(object, taskId, 'SUCCEEDED')
+})
+
+test('a parked task of a principal is explained by an object that has just begun as by the one before it', async () => {
+  const later = { ...atOnce, principal: 'ben', policy: { ...quick, initialDelayMs: 60_000 } }
+  origin.answers = { '/explained': [[503]] }
+  const taskId = taskOf(await edge.call(`${origin.url}/explained`, post, later))
+  const object = edge.object({ origin: origin.url, principal: 'ben' })
+  const gate = async () => (await object.explain(taskId)).at(-1)
+  const before = await gate()
+  await object.abort()
+  expect((await gate())?.kind).toBe(before?.kind)
+  expect(JSON.stringify(await gate())).not.toContain('principal')
 })
 
 test('a trace that the caller is in goes on in the object', async () => {

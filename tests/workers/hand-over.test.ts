@@ -138,6 +138,18 @@ test('a task can be cancelled in its object, and a dead letter put back', async 
   expect((await api.saw('dead'))?.keys).toHaveLength(1)
 })
 
+test('S14 a call whose key is that of a dead letter has its own answer: nothing more comes of that task', async () => {
+  await api.fails(99)
+  const init = { ...order('buried'), redrive: { idempotencyKey: 'of-a-dead-letter' } }
+  const options = { ...atOnce, policy: { ...quick, maxAttempts: 2 }, principal: 'buried' }
+  const dead = taskOf(await edge.call(api.orders('buried'), init, options))
+  const buried = object({ principal: 'buried' })
+  await reaches(buried, dead, 'EXHAUSTED')
+  expect((await edge.call(api.orders('buried'), init, options)).status).toBe(503)
+  expect((await buried.list()).map(({ taskId, status }) => [taskId, status])).toEqual([[dead, 'EXHAUSTED']])
+  expect(await api.saw('buried')).toMatchObject({ attempts: 3 })
+})
+
 test('S2 an object counts what it has accepted', async () => {
   const stats: Record<string, number> = await object().ask('stats')
   const tasks = await object().list()

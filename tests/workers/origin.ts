@@ -13,12 +13,13 @@ export interface Seen {
   readonly digest: string
 }
 
-type Scripted = readonly [status: number, headers?: Record<string, string>]
+/** `afterMs`: it is so late. */
+type Scripted = readonly [status: number, headers?: Record<string, string>, afterMs?: number]
 
 export const digestOf = (body: string | Uint8Array): string => createHash('sha256').update(body).digest('hex')
 
 /** Answers each path with what `answers` has for it, in turn; the last again and again. */
-export class Origin {
+export class Origin implements AsyncDisposable {
   readonly seen: Seen[] = []
   answers: Record<string, readonly Scripted[]> = {}
   readonly #server: Server = createServer((request, response) => void this.#serve(request, response))
@@ -30,6 +31,10 @@ export class Origin {
   async close(): Promise<void> {
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   get url(): string {
@@ -50,7 +55,8 @@ export class Origin {
       digest: digestOf(Buffer.concat(chunks)),
     })
     const script = this.answers[pathname] ?? []
-    const [status, headers] = script[Math.min(before, script.length - 1)] ?? [200]
+    const [status, headers, afterMs = 0] = script[Math.min(before, script.length - 1)] ?? [200]
+    if (afterMs > 0) await new Promise((resolve) => setTimeout(resolve, afterMs))
     response.writeHead(status, headers).end()
   }
 }

@@ -90,6 +90,37 @@ test('enqueue hands over without an attempt from the Worker, and says how safe t
   expect(origin.seen.map(({ path, key }) => [path, key])).toEqual([['/enqueued', receipt?.idempotencyKey]])
 })
 
+test('S6 in content mode what is enqueued, and what has an order, has the key of its content', async () => {
+  const principal = 'by-content'
+  const calls = [
+    { url: `${origin.url}/content`, init: { method: 'POST', body: 'A' }, as: 'enqueue' },
+    { url: `${origin.url}/content`, init: { method: 'POST', body: 'B' }, as: 'enqueue' },
+    { url: `${origin.url}/content`, init: { method: 'POST', body: 'C', redrive: { orderKey: 'one' } } },
+    { url: `${origin.url}/content`, init: { method: 'POST', body: 'A' }, as: 'enqueue', after: 0 },
+  ] as const
+  const { answers } = await edge.calls(calls, { policy: quick, idempotency: { mode: 'content' }, principal })
+  const [a, b, c, again] = answers
+  expect(answers.map(({ error }) => error)).toEqual(answers.map(() => undefined))
+  expect(c?.status).toBe(202)
+  expect(again?.receipt).toMatchObject({ taskId: a?.receipt?.taskId, deduplicated: true })
+  await soon(() => origin.seen.length).toBe(3)
+  const keys = new Set(origin.seen.map(({ key }) => key))
+  expect(keys.size).toBe(3)
+  for (const one of [a, b]) expect(keys).toContain(one?.receipt?.idempotencyKey)
+  expect([...keys].every((key) => key)).toBe(true)
+})
+
+test('a call with an order whose key is that of a task that has ended is told so', async () => {
+  const principal = 'ended-in-order'
+  const init = { method: 'POST', body: '{}', redrive: { orderKey: 'one', idempotencyKey: 'of-a-task-that-has-ended' } }
+  const send = () => edge.call(`${origin.url}/once`, init, { policy: quick, principal })
+  const first = await send()
+  await reaches(edge.object({ origin: origin.url, principal }), taskOf(first), 'SUCCEEDED')
+  const again = await send()
+  expect(again.error).toMatchObject({ code: 'TASK_ENDED', message: expect.stringContaining(taskOf(first)) })
+  expect(origin.seen).toHaveLength(1)
+})
+
 test('where nothing listens, a lost connection is handed over like a 503', async () => {
   const nowhere = 'http://127.0.0.1:9'
   const answer = await edge.call(

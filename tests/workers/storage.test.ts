@@ -60,16 +60,70 @@ test.each(broken)(
   },
 )
 
-test('S1 an alarm that could not be set with its task is set by whoever calls next', async () => {
+/** Nobody asks the object meanwhile, since each question looks after the alarm. */
+const sent = (intent: string, attempts: number) =>
+  soon(async () => (await api.saw(intent))?.attempts).toBeGreaterThanOrEqual(attempts)
+
+test('S1 a 202 stands for a task and its alarm: one that was refused is set before the caller hears of it', async () => {
   await api.fails(1)
   await object.ask('breaks', { calls: ['setAlarm'], times: 2 })
-  const policy = { ...quick, initialDelayMs: 300 }
+  const policy = { ...quick, initialDelayMs: 1_500 }
   const answer = await edge.call(api.orders('unset'), order('unset'), { ...atOnce, policy })
   expect(answer.status).toBe(202)
-  await object.ask('stats')
   expect((await object.look()).alarmAt).not.toBe(null)
+  await sent('unset', 2)
   await reaches(object, taskOf(answer), 'SUCCEEDED')
   expect(await api.saw('unset')).toMatchObject({ attempts: 2, effects: 1 })
+})
+
+test('S1 where no alarm can be set the caller has its own answer, and nothing is sent behind its back', async () => {
+  await api.fails(1)
+  await object.ask('breaks', { calls: ['setAlarm'] })
+  const { answers, degraded } = await edge.calls([{ url: api.orders('never'), init: order('never') }], atOnce)
+  expect(answers).toMatchObject([{ status: 503 }])
+  expect(degraded).toMatchObject([{ code: 'storage_unavailable' }])
+  await object.ask('breaks', { calls: [] })
+  await soon(async () => (await object.list()).map(({ status }) => status)).toEqual(['CANCELLED'])
+  expect(await api.saw('never')).toMatchObject({ attempts: 1 })
+})
+
+test('S1 a nearer alarm that was refused is set, though a farther one stands', async () => {
+  await api.fails(1)
+  const later = { ...atOnce, policy: { ...quick, initialDelayMs: 3_600_000 } }
+  expect((await edge.call(api.orders('far'), order('far'), later)).status).toBe(202)
+  await object.ask('breaks', { calls: ['setAlarm'], times: 1 })
+  const near = { ...atOnce, policy: { ...quick, initialDelayMs: 500 } }
+  expect((await edge.call(api.orders('near'), order('near'), near)).status).toBe(202)
+  await sent('near', 2)
+})
+
+test('what is kept for ever keeps no alarm busy', async () => {
+  await api.fails(9)
+  const retention = { deadLetterMs: 8.64e15, terminalMs: 8.64e15 }
+  await using hoarder = await Edge.start({ object: { ...noGates, retention } })
+  const hoard = hoarder.object({ origin: new URL(api.url).origin })
+  const options = { ...atOnce, policy: { ...quick, maxAttempts: 2 } }
+  await reaches(hoard, taskOf(await hoarder.call(api.orders('kept'), order('kept'), options)), 'EXHAUSTED')
+  await soon(async () => (await hoard.look()).runs).toMatchObject([{ attempts: 1, ended: 1, nextRunAt: null }])
+  expect(await hoard.look()).toMatchObject({ alarmAt: null, degraded: [] })
+})
+
+test('storage that fails as an object begins is said to the one who asks, and not taken for an empty one', async () => {
+  await api.fails(9)
+  const later = { ...atOnce, policy: { ...quick, initialDelayMs: 60_000 } }
+  for (const after of [0, 1, 2, 3]) {
+    const principal = `opened-${after}`
+    const begun = edge.object({ origin: new URL(api.url).origin, principal })
+    const taskId = taskOf(await edge.call(api.orders(principal), order(principal), { ...later, principal }))
+    await begun.abort()
+    await begun.look()
+    await begun.ask('breaks', { calls: ['transactionSync'], after, times: 1 })
+    const status = async () => (await begun.get(taskId))?.status
+    expect(await status().catch(() => 'PENDING'), `after ${after}`).toBe('PENDING')
+    expect(await status()).toBe('PENDING')
+    expect(await begun.list()).toHaveLength(1)
+    expect(await begun.ask('cancel', taskId)).toBe('cancelled')
+  }
 })
 
 test('a run that failed says so to onRun', async () => {

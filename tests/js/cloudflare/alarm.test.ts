@@ -9,10 +9,12 @@ function setup() {
   const clock = fakeClock()
   let stands: number | null = null
   let refusals = 0
+  let refusedAfterMs = 0
   const sets: number[] = []
   const answer = async (change: () => void): Promise<void> => {
     if (refusals > 0) {
       refusals--
+      if (refusedAfterMs > 0) await new Promise<void>((resolve) => clock.after(refusedAfterMs, resolve))
       throw new Error('refused')
     }
     // what is written is written at once, and told later
@@ -42,8 +44,9 @@ function setup() {
     rings: () => {
       stands = null
     },
-    refuse: (times: number) => {
+    refuse: (times: number, afterMs = 0) => {
       refusals = times
+      refusedAfterMs = afterMs
     },
   }
 }
@@ -72,9 +75,47 @@ test('one that could not be set is told, and set by the next that is needed, or 
 test('a look leaves one alone that stands', async () => {
   const { alarm, clock, stands } = setup()
   alarm.need(60_000)
+  await clock.advance(10)
   await alarm.check(0)
   await clock.settle()
   expect(stands()).toBe(60_000)
+})
+
+test('S1 a nearer one that was refused is set by the next look, though a farther one stands', async () => {
+  const { alarm, clock, stands, refuse } = setup()
+  alarm.need(60_000)
+  await clock.settle()
+  refuse(1)
+  alarm.need(500)
+  await clock.settle()
+  expect(stands()).toBe(60_000)
+  void alarm.check(500)
+  await clock.settle()
+  expect(stands()).toBe(500)
+})
+
+test('S1 a look waits for an alarm that is still being set: where that is refused late, it is set anew', async () => {
+  const { alarm, clock, stands, refuse } = setup()
+  alarm.need(60_000)
+  await clock.advance(10)
+  refuse(1, 50)
+  alarm.need(500)
+  const looked = alarm.check(500)
+  await clock.advance(100)
+  await looked
+  expect(stands()).toBe(500)
+})
+
+test('S1 a look resolves when one stands, and rejects where none can be set', async () => {
+  const { alarm, clock, stands, refuse } = setup()
+  refuse(2)
+  alarm.need(500)
+  await expect(alarm.check(500)).rejects.toThrow('refused')
+  expect(stands()).toBe(null)
+  const looked = alarm.check(500)
+  await clock.advance(10)
+  await looked
+  expect(stands()).toBe(500)
 })
 
 test('while one runs its watch stands, and what is needed meanwhile is left to the end', async () => {

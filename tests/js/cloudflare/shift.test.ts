@@ -40,7 +40,7 @@ async function setup({ options = {}, wrap = (store) => store }: Setup = {}) {
     alarmClock.stop()
     return (result as unknown as { readonly work: Work }).work
   }
-  return { clock, alarmClock, store, server, queue, producer, work }
+  return { clock, alarmClock, store, shift, server, queue, producer, work }
 }
 
 const post = { method: 'POST', body: 'tea' }
@@ -145,4 +145,22 @@ test('S8 a breaker that is open holds tasks back, and says until when', async ()
   expect(await work(10)).toMatchObject({ attempts: 0, isUsedUp: false })
   expect(server.hits).toBe(1)
   expect((alarmClock.nextAt() ?? 0) - clock.now()).toBeGreaterThan(1_000)
+})
+
+test('L6 lanes that a breaker keeps shut are known by name for as long as it is open', async () => {
+  const breaker = { consecutiveFailures: 1, openMs: 5_000 }
+  const { clock, alarmClock, server, shift, store, producer, work } = await setup({ options: { breaker } })
+  server.reply(503)
+  await producer.enqueue(ORDERS, post)
+  await producer.enqueue(`${ORDERS}/2`, post)
+  expect(shift.shut).toEqual([])
+  await work(1)
+  await work(10)
+  expect(shift.shut).toHaveLength(1)
+  expect(shift.shut[0]).toContain(new URL(ORDERS).origin)
+  while ((await store.counts()).succeeded < 2) {
+    await clock.advance(Math.max(0, (alarmClock.nextAt() ?? 0) - clock.now()))
+    await work(10)
+  }
+  expect(shift.shut).toEqual([])
 })

@@ -32,6 +32,10 @@ export interface Call {
   readonly init?: Readonly<Record<string, unknown>>
   /** The Worker makes a Request of it, or enqueues it. */
   readonly as?: 'request' | 'enqueue'
+  /** It begins once that one of the same list has its answer. */
+  readonly after?: number
+  /** Its caller leaves so long after it began. */
+  readonly abortMs?: number
 }
 
 export interface Thrown {
@@ -170,6 +174,7 @@ export class Edge implements AsyncDisposable {
         durableObjects: {
           REDRIVE: { className: 'Outbox', useSQLite: true },
           OTHER: { className: 'Other', useSQLite: true },
+          SILENT: { className: 'Silent', useSQLite: true },
         },
         queueConsumers: ['orders'],
         queueProducers: { ORDERS: 'orders' },
@@ -223,7 +228,7 @@ export class Edge implements AsyncDisposable {
     return JSON.parse(text)
   }
 
-  /** Calls in one request to the Worker, through one `workerFetch`. */
+  /** Calls in one request to the Worker, through one `workerFetch`; `options.token` is what its `credentials` give. */
   calls(calls: readonly Call[], options: Readonly<Record<string, unknown>> = {}, queue = 'REDRIVE'): Promise<Answers> {
     return this.post('/call', { calls, options, queue })
   }

@@ -80,6 +80,13 @@ export class Other extends DurableObject {
   }
 }
 
+/** Never says whether it has the task. */
+export class Silent extends DurableObject {
+  enqueue() {
+    return new Promise(() => {})
+  }
+}
+
 const told = (error) => ({ name: error?.name, code: error?.code, message: String(error?.message ?? error) })
 
 async function answer(work) {
@@ -89,7 +96,8 @@ async function answer(work) {
 }
 
 /** All of `calls` through one fetch, each with its answer or its error. */
-async function call({ calls, options = {}, queue = 'REDRIVE' }, env, ctx) {
+async function call({ calls, options: { token, ...options } = {}, queue = 'REDRIVE' }, env, ctx) {
+  const credentials = token === undefined ? {} : { credentials: () => ({ authorization: token }) }
   const degraded = []
   const onDegraded = (report) => degraded.push(report)
   let kept = 0
@@ -98,12 +106,15 @@ async function call({ calls, options = {}, queue = 'REDRIVE' }, env, ctx) {
     ctx.waitUntil(promise)
   }
   try {
-    const retrying = workerFetch({ queue: env[queue], ctx: { waitUntil }, onDegraded, ...options })
-    const send = async ({ url, init, as }) => {
+    const retrying = workerFetch({ queue: env[queue], ctx: { waitUntil }, onDegraded, ...credentials, ...options })
+    const work = []
+    const send = async ({ url, init: given, as, after, abortMs }) => {
+      if (after !== undefined) await work[after]
+      const init = abortMs === undefined ? given : { ...given, signal: AbortSignal.timeout(abortMs) }
       if (as === 'enqueue') return { receipt: await retrying.enqueue(url, init) }
       return answer(() => retrying(as === 'request' ? new Request(url, init) : url, init))
     }
-    const work = calls.map((each) => send(each).catch((error) => ({ error: told(error) })))
+    for (const each of calls) work.push(send(each).catch((error) => ({ error: told(error) })))
     return { answers: await Promise.all(work), degraded, kept }
   } catch (error) {
     return { answers: [], degraded, kept, refused: told(error) }
@@ -119,6 +130,20 @@ async function order({ principal, origin, shard, name, method, args = [] }, env)
   }
 }
 
+/** What is said of handlers that no Worker has. */
+function wraps() {
+  class Handlers {
+    fetch() {}
+  }
+  return [{}, new Handlers()].map((handlers) => {
+    try {
+      return Object.keys(withRetry(handlers))
+    } catch (error) {
+      return told(error)
+    }
+  })
+}
+
 export default withRetry(
   {
     async fetch(request, env, ctx, fetch) {
@@ -128,6 +153,7 @@ export default withRetry(
         const { principal, origin, shard } = await request.json()
         return Response.json({ value: objectName(principal, origin, shard) })
       }
+      if (pathname === '/wraps') return Response.json(wraps())
       if (pathname === '/order') return Response.json(await order(await request.json(), env))
       return fetch(`${env.API}/api/orders?intent=${pathname.slice(1)}`, { method: 'POST', body: '{}' })
     },

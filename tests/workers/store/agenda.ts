@@ -1,5 +1,6 @@
 /** What an alarm is set by: when, for whom, and when to look again. */
 import { expect } from 'vitest'
+import { MAX_MS } from '../../../js/check.ts'
 import {
   claimOf,
   idOf,
@@ -50,6 +51,24 @@ export const agenda: Rules = {
       expect(store.nextAt()).toBeNull()
     }
     expect(await store.counts()).toMatchObject({ purged: 2 })
+  },
+
+  async 'what is kept for ever is never to be deleted'(storage) {
+    const forEver = { ...RETENTION, terminalMs: MAX_MS, deadLetterMs: MAX_MS }
+    for (const next of [SUCCEEDED, NOT_RETRYABLE]) {
+      const { store } = opened(storage, { retention: forEver })
+      await store.enqueue([newTask(next === SUCCEEDED ? 1 : 2)])
+      await settle(store, await leaseOf(store), next)
+      expect(store.nextAt()).toBeNull()
+    }
+  },
+
+  async 'work of a lane that is shut is not due'(storage) {
+    const { store, clock } = opened(storage)
+    await store.enqueue([newTask(1, { deadlineInMs: Number.POSITIVE_INFINITY })])
+    const lanes = storage.sql.exec('SELECT name FROM lanes').toArray() as readonly { readonly name: string }[]
+    expect(store.nextAt(['another'])).toBe(clock.now())
+    expect(store.nextAt(lanes.map(({ name }) => name))).toBeNull()
   },
 
   async 'a held lane is due when its hold is over, a parked task not at all'(storage) {
