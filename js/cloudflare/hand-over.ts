@@ -100,13 +100,14 @@ export class HandOver {
     const { call, last, taskId, createdAt, attemptNumber, entries, nextAttemptAt } = task
     if (!why || !call || next === 'here' || (next === 'nowhere' && !last)) return false
     const { serverMs, phase, previousDelayMs, marks } = why
+    const dueInMs = Math.max(0, (nextAttemptAt ?? 0) - this.#host.now())
     const left: Partial<NewTask> = {
       attemptNumber,
-      serverMs,
+      serverMs: Math.min(serverMs, dueInMs),
       phase,
       previousDelayMs,
       marks,
-      dueInMs: Math.max(0, (nextAttemptAt ?? 0) - this.#host.now()),
+      dueInMs,
       ...(holdMs > 0 ? { holdLaneForMs: holdMs } : {}),
       log: entries.map((entry) => showEntry(taskId, entry)),
     }
