@@ -1,14 +1,17 @@
-// Its types as a user's compiler reads them, every entry at once, libraries checked too.
+// Its types as a user's compiler reads them, every entry at once, libraries checked too. That of Workers needs their types: tests/workers.
 import { join } from 'node:path'
 import { consumer, link, versioned } from './consumer.ts'
 import { root } from './pack.ts'
 import { tries } from './tries.ts'
 
 const main = `
+import axios from 'axios'
 import { presets, type RetryTask, RetryQueue, type TaskStore } from 'redrive'
+import { attachToAxios } from 'redrive/axios'
 import { registerBackgroundSync } from 'redrive/background-sync'
 import { loadCore } from 'redrive/core'
 import { wrapFetch } from 'redrive/fetch'
+import { indexedDbStore } from 'redrive/indexeddb'
 import { closeOnSignals } from 'redrive/node'
 import { metricsOf, type QueueMetrics } from 'redrive/prometheus'
 import { attachOpenTelemetry, type OpenTelemetryOptions } from 'redrive/opentelemetry'
@@ -34,6 +37,9 @@ export const stored: Promise<number> = sqliteStore({ path: 'tasks.db' }).flush()
 export const store: TaskStore = memoryStore({ capacity: 5 })
 export const links: OpenTelemetryOptions = { replay: 'link', propagateTo: ['https://api.test'] }
 export const untrace: () => void = attachOpenTelemetry(queue, links)
+export const pages: TaskStore = indexedDbStore({ name: 'tasks' })
+export const detach: () => void = attachToAxios(axios, queue)
+export const placed: Promise<unknown> = axios.post('/orders', {}, { redrive: { waitMs: 1 } })
 export { testing }
 // @ts-expect-error a typo in an option is an error
 new RetryQueue({ concurency: 2 })
@@ -57,6 +63,7 @@ for (const moduleResolution of ['nodenext', 'bundler']) {
       'main.ts': main,
     })
     link(project, '@opentelemetry/api')
+    link(project, 'axios')
     await project.run(process.execPath, join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', project.folder)
     return undefined
   })
