@@ -1,21 +1,33 @@
-// `npm run sim:core`, `sim:spread` and `sim:storm`: set up, compile, and simulate. What stands after `--` goes to the
-// simulation: `npm run sim:core -- --seeds 100 --events 5000 --first 7`, `-- --replay FILE`, `-- --trace FILE`.
+// Sets up and runs a simulation: `npm run sim` (queues that share a store, in TypeScript), `npm run sim:core`,
+// `npm run sim:spread` and `npm run sim:storm` (the core, in Rust). Arguments are handed to the simulation:
+// `npm run sim -- --seeds 100 --store memory`, `npm run sim -- --replay SEED --verbose`,
+// `npm run sim:core -- --seeds 100 --events 5000 --first 7`, `npm run sim:core -- --replay FILE`.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { buildWasmStep } from './build-wasm.mjs'
 import { at, root } from './lib/paths.mjs'
 import { main, run, StepError, step } from './lib/steps.mjs'
 import { setup } from './setup.mjs'
 
-const kinds = ['core', 'spread', 'storm']
+const kinds = ['stores', 'core', 'spread', 'storm']
+
+/** @returns the program and its first argument, after building what it needs */
+async function prepare(kind) {
+  if (kind === 'stores') {
+    await buildWasmStep()
+    return [process.execPath, at('tests', 'sim', 'main.ts')]
+  }
+  await step('simulation', () => run('cargo', ['build', '--release', '--package', 'sim'], { cwd: root }))
+  const folder = process.env.CARGO_TARGET_DIR ?? at('target')
+  return [join(folder, 'release', process.platform === 'win32' ? 'sim.exe' : 'sim'), kind]
+}
 
 await main(async () => {
   const [kind = '', ...args] = process.argv.slice(2)
   if (!kinds.includes(kind)) throw new StepError(`expected ${kinds.join(', ')}, got '${kind}'`)
   await setup()
-  await step('simulation', () => run('cargo', ['build', '--release', '--package', 'sim'], { cwd: root }))
+  const [program, first] = await prepare(kind)
   process.stdout.write('\n')
-  const folder = process.env.CARGO_TARGET_DIR ?? at('target')
-  const program = join(folder, 'release', process.platform === 'win32' ? 'sim.exe' : 'sim')
-  const sim = spawnSync(program, [kind, ...args], { stdio: 'inherit' })
-  process.exitCode = sim.status ?? 1
+  const { status } = spawnSync(program, [first, ...args], { stdio: 'inherit' })
+  process.exitCode = status ?? 1
 })

@@ -1,6 +1,6 @@
-// `npm test`: set up, build, run every suite, and count. `npm run test:js` and its like run one;
-// what stands after `--` goes to the runner (`npm run test:js -- -t 'waits as long'`).
-// A suite that ran no test has failed: silence is how broken set-ups pass.
+// `npm test`: sets up, builds, runs every suite and counts the tests. `npm test -- js` runs one suite, and hands further
+// arguments to its runner: `npm test -- js -t 'waits as long'`. A suite that ran no test has failed: a broken set-up
+// would pass otherwise.
 import { build } from './build.mjs'
 import { main, StepError, step } from './lib/steps.mjs'
 import { setup } from './setup.mjs'

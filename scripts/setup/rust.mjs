@@ -25,7 +25,7 @@ let found
 /** The words of the cargo command that can build for WebAssembly; `setup` has made sure that there is one. */
 export async function wasmCargo() {
   found ??= await find()
-  if (!found) throw new StepError(`no toolchain here builds for ${wasmTarget}; run npm run build:wasm`)
+  if (!found) throw new StepError(`no toolchain here builds for ${wasmTarget}; run npm run build`)
   return found
 }
 

@@ -37,7 +37,7 @@ export const webkitStep = () =>
       throw new StepError(
         `No WebKit for the browser tests: they need ${programs.join(', ')} and a MiniBrowser.\n` +
           '  apt-get install webkit2gtk-driver xvfb   (Debian, as root)\n' +
-          '  WEBKIT_PATH=/path/to/MiniBrowser npm run test:webkit',
+          '  WEBKIT_PATH=/path/to/MiniBrowser npm test -- webkit',
       )
     }
     process.env.WEBKIT_PATH = path

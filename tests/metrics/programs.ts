@@ -13,7 +13,7 @@ export const dashboards = join(root, 'docs', 'dashboards')
 
 function program(name: 'prometheus' | 'promtool'): string {
   const folder = process.env.PROMETHEUS_PATH
-  if (!folder) throw new Error('PROMETHEUS_PATH says where prometheus and promtool are; `npm run test:metrics` sets it')
+  if (!folder) throw new Error('PROMETHEUS_PATH says where prometheus and promtool are; `npm test -- metrics` sets it')
   return join(folder, name)
 }
 

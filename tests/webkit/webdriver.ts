@@ -18,7 +18,7 @@ const script = (expression: string): string =>
 
 export async function launchWebKit(): Promise<Engine & { readonly version: string }> {
   const binary = process.env.WEBKIT_PATH
-  if (!binary) throw new Error('no WebKit: WEBKIT_PATH names none. `npm run test:webkit` installs one and sets it')
+  if (!binary) throw new Error('no WebKit: WEBKIT_PATH names none. `npm test -- webkit` installs one and sets it')
   const children: ChildProcess[] = []
   const stop = async (): Promise<void> => {
     for (const child of children.reverse()) if (child.exitCode === null && child.kill()) await once(child, 'exit')

@@ -1,0 +1,16 @@
+// Sets up, builds the package and runs a program on it: `npm run demo`, `npm run bench` and `npm run trace`.
+// The first argument is the program, all others are handed to it: `npm run bench -- scheduling`.
+import { spawnSync } from 'node:child_process'
+import { build } from './build.mjs'
+import { at } from './lib/paths.mjs'
+import { main } from './lib/steps.mjs'
+import { setup } from './setup.mjs'
+
+await main(async () => {
+  const [program, ...args] = process.argv.slice(2)
+  await setup()
+  await build()
+  process.stdout.write('\n')
+  const { status } = spawnSync(process.execPath, [at(program), ...args], { stdio: 'inherit' })
+  process.exitCode = status ?? 1
+})
