@@ -1,8 +1,8 @@
 // What a call into the wasm costs, and what text costs on top: the figures behind "numbers in, numbers out"
 // (docs/adr/0003-numbers-across-the-boundary.md). Run it after `npm run build`: node benches/boundary.mjs
 import { instantiate } from '../js/core/inline.ts'
-import { policyDefaults, resolvePolicy } from '../js/policy.ts'
-import { policyFields } from '../js/policy-fields.ts'
+import { policyFields } from '../js/core/policy-row.ts'
+import { policyDefaults, resolvePolicy } from '../js/options/policy.ts'
 import { takeTurns } from './lib/measure.mjs'
 
 const { glue, memory, scratch } = await instantiate()

@@ -6,13 +6,13 @@
  * ends a task: what a sync leaves stays in the store as it was.
  */
 
-import { check, int, object, type Rules } from './check.ts'
-import { whenIdle } from './clock.ts'
-import { RedriveError } from './errors.ts'
-import type { Host } from './host.ts'
-import { internalsOf } from './internals.ts'
-import type { RetryQueue } from './queue.ts'
-import type { DegradedCode } from './types.ts'
+import { RedriveError } from './api/errors.ts'
+import type { DegradedCode } from './api/types.ts'
+import { check, int, object, type Rules } from './options/check.ts'
+import { whenIdle } from './platform/clock.ts'
+import { internalsOf } from './queue/internals.ts'
+import type { RetryQueue } from './queue/queue.ts'
+import type { Host } from './runner/context.ts'
 
 export interface BackgroundSyncOptions {
   /** In a page: whose service worker is to be woken. @default the page's own, `navigator.serviceWorker.ready` */

@@ -1,12 +1,12 @@
 /** redrive/core: the decisions alone, as pure functions after one await. */
 
-import { type Core, makeCore } from './core/api.ts'
+import { type Core, makeCore } from './core/functions.ts'
 
-export type { BackoffContext, BackoffStep, Core, KeyedRequest } from './core/api.ts'
-export type { SanitizeOptions } from './options.ts'
-export type { BackoffStrategy, JitterType, RetryPolicy } from './policy.ts'
-export type { Sanitized } from './sanitizer.ts'
-export type { CircuitState, RetryDecision } from './types.ts'
+export type { CircuitState, RetryDecision } from './api/types.ts'
+export type { BackoffContext, BackoffStep, Core, KeyedRequest } from './core/functions.ts'
+export type { Sanitized } from './core/sanitizer.ts'
+export type { BackoffStrategy, JitterType, RetryPolicy } from './options/policy.ts'
+export type { SanitizeOptions } from './options/queue-options.ts'
 
 /** Loads the core once; later calls share it. Rejects where WebAssembly cannot start. */
 export async function loadCore(): Promise<Core> {

@@ -1,12 +1,12 @@
 /** redrive: a retry queue for HTTP. The core comes as a chunk of its own. */
 
-import type { EngineSource } from './loader.ts'
-import type { RetryQueueOptions } from './options.ts'
-import { RetryQueue as Queue } from './queue.ts'
+import type { RetryQueueOptions } from './options/queue-options.ts'
+import type { EngineSource } from './queue/loader.ts'
+import { RetryQueue as Queue } from './queue/queue.ts'
 
-export * from './public.ts'
+export * from './exports.ts'
 
-const source: EngineSource = () => import('./engine.ts')
+const source: EngineSource = () => import('./queue/chunk.ts')
 
 /** Tries failed requests again: at the right time, under the same key, within limits. */
 export class RetryQueue extends Queue {

@@ -1,11 +1,11 @@
 /** redrive for runtimes that compile WebAssembly ahead: the same exports, with the core as a static import. */
 
-import * as engine from './engine.workerd.ts'
-import type { EngineSource } from './loader.ts'
-import type { RetryQueueOptions } from './options.ts'
-import { RetryQueue as Queue } from './queue.ts'
+import type { RetryQueueOptions } from './options/queue-options.ts'
+import * as engine from './queue/chunk.workerd.ts'
+import type { EngineSource } from './queue/loader.ts'
+import { RetryQueue as Queue } from './queue/queue.ts'
 
-export * from './public.ts'
+export * from './exports.ts'
 
 const source: EngineSource = async () => engine
 

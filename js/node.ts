@@ -6,8 +6,8 @@
 
 import { constants } from 'node:os'
 import process from 'node:process'
-import { check, flag, fn, follow, list, ms, type Rule, type Rules } from './check.ts'
-import type { RetryQueue } from './queue.ts'
+import { check, flag, fn, follow, list, ms, type Rule, type Rules } from './options/check.ts'
+import type { RetryQueue } from './queue/queue.ts'
 
 export interface SignalOptions {
   /** @default ['SIGTERM', 'SIGINT'] */

@@ -3,16 +3,16 @@
  * imported with the entry, the core, the store of browsers and the module of keys included.
  */
 
-import { systemClock } from './clock.ts'
-import * as engine from './engine.service-worker.ts'
-import { Following } from './following.ts'
-import type { RetryQueueOptions } from './options.ts'
-import { RetryQueue as Queue } from './queue.ts'
+import type { TaskStore } from './api/store.ts'
+import type { RetryQueueOptions } from './options/queue-options.ts'
+import { systemClock } from './platform/clock.ts'
+import * as engine from './queue/chunk.service-worker.ts'
+import { Following } from './queue/follow-principal.ts'
+import { RetryQueue as Queue } from './queue/queue.ts'
 import { indexedDbStore } from './stores/indexeddb.ts'
-import type { TaskStore } from './stores/store.ts'
 
 export * from './background-sync.ts'
-export * from './public.ts'
+export * from './exports.ts'
 
 /**
  * Tries failed requests again: at the right time, under the same key, within limits. As in pages, but for three things:

@@ -1,16 +1,16 @@
 // redrive's scheduler without fetch around it, from the sources: Node strips the types.
 
-import { attempt } from '../../js/attempt.ts'
-import { steady } from '../../js/clock.ts'
+import { Emitter } from '../../js/api/emitter.ts'
+import { attempt } from '../../js/call/attempt.ts'
 import { instantiate } from '../../js/core/inline.ts'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
-import { Emitter } from '../../js/events.ts'
-import { hostDraw } from '../../js/ids.ts'
-import { Intake } from '../../js/intake.ts'
-import { resolveOptions } from '../../js/options.ts'
-import { resolvePolicy } from '../../js/policy.ts'
-import { policyFields } from '../../js/policy-fields.ts'
-import { Runner } from '../../js/runner.ts'
+import { policyFields } from '../../js/core/policy-row.ts'
+import { resolvePolicy } from '../../js/options/policy.ts'
+import { resolveOptions } from '../../js/options/queue-options.ts'
+import { steady } from '../../js/platform/clock.ts'
+import { hostDraw } from '../../js/platform/random.ts'
+import { Intake } from '../../js/runner/admission.ts'
+import { Runner } from '../../js/runner/runner.ts'
 
 export const ORIGIN = 'https://api.example.test'
 export const CONCURRENCY = 6

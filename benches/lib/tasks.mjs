@@ -1,5 +1,5 @@
 // Tasks as the queue would store them, and what a runner asks a store for. For Node and for pages.
-import { laneName, RECORD_SCHEMA } from '../../js/stores/store.ts'
+import { laneName, RECORD_SCHEMA } from '../../js/api/store.ts'
 
 export const PRINCIPAL = 'ann'
 export const ROOM = { capacity: 1_000_000, capacityBytes: Number.MAX_SAFE_INTEGER }

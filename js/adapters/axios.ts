@@ -7,12 +7,12 @@
  */
 
 import type { AxiosAdapter, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
-import { internalsOf } from '../internals.ts'
-import { checkTask, type TaskOptions } from '../options.ts'
-import type { RetryQueue } from '../queue.ts'
-import type { ExhaustedReason } from '../types.ts'
-import { httpUrl, readAxios } from './axios-call.ts'
-import { sendOnce } from './axios-transport.ts'
+import type { ExhaustedReason } from '../api/types.ts'
+import { checkTask, type TaskOptions } from '../options/queue-options.ts'
+import { internalsOf } from '../queue/internals.ts'
+import type { RetryQueue } from '../queue/queue.ts'
+import { httpUrl, readAxios } from './axios/read-config.ts'
+import { sendOnce } from './axios/transport.ts'
 
 interface GivenUp {
   /** Put on the last answer or error of a call that was given up. */

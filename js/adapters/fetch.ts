@@ -1,8 +1,8 @@
 /** fetch, made retryable: as a function of its own, or in place of the global one. */
 
-import { checkTask, type TaskOptions } from '../options.ts'
-import type { RetryQueue } from '../queue.ts'
-import { isStream, passesThrough, type RedriveInit } from '../request.ts'
+import { isStream, passesThrough, type RedriveInit } from '../call/read-fetch.ts'
+import { checkTask, type TaskOptions } from '../options/queue-options.ts'
+import type { RetryQueue } from '../queue/queue.ts'
 
 declare global {
   interface RequestInit {

@@ -17,19 +17,19 @@ import {
   type TracerProvider,
   trace,
 } from '@opentelemetry/api'
-import type { AttemptPlan, Finished } from '../attempt.ts'
-import { check, int, list, object, oneOf, originIn, origin as originRule, type Rules } from '../check.ts'
-import { unsaid } from '../error-text.ts'
-import { FetchTransport } from '../fetch-transport.ts'
-import type { Host } from '../host.ts'
-import { internalsOf } from '../internals.ts'
-import type { RetryQueue } from '../queue.ts'
-import type { Call } from '../request.ts'
-import type { Answer, AttemptInit, Transport } from '../transport.ts'
-import { Contexts, isSuppressed, suppressed } from './opentelemetry-context.ts'
-import { Metrics } from './opentelemetry-metrics.ts'
-import { answerAttributes, errorType, nameOf, nameOfError, requestAttributes } from './opentelemetry-span.ts'
-import { ContextHeaders, spanContextOf } from './opentelemetry-w3c.ts'
+import type { AttemptPlan, Finished } from '../call/attempt.ts'
+import { FetchTransport } from '../call/fetch-transport.ts'
+import type { Call } from '../call/read-fetch.ts'
+import type { Answer, AttemptInit, Transport } from '../call/transport.ts'
+import { check, int, list, object, oneOf, originIn, origin as originRule, type Rules } from '../options/check.ts'
+import { unsaid } from '../platform/error-text.ts'
+import { internalsOf } from '../queue/internals.ts'
+import type { RetryQueue } from '../queue/queue.ts'
+import type { Host } from '../runner/context.ts'
+import { Contexts, isSuppressed, suppressed } from './opentelemetry/context.ts'
+import { Metrics } from './opentelemetry/metrics.ts'
+import { answerAttributes, errorType, nameOf, nameOfError, requestAttributes } from './opentelemetry/span.ts'
+import { ContextHeaders, spanContextOf } from './opentelemetry/w3c.ts'
 
 export interface OpenTelemetryOptions {
   /** @default the global one, also where it is registered later */

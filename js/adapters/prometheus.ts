@@ -3,11 +3,11 @@
  * print the same metrics. Nothing of prom-client is imported; its register is handed in.
  */
 
-import { check, fn, follow, int, kind, object, type Rules } from '../check.ts'
-import type { RetryQueue } from '../queue.ts'
-import { type Family, familiesOf } from './prometheus-families.ts'
-import { type Labels, Names } from './prometheus-series.ts'
-import { Watch } from './prometheus-watch.ts'
+import { check, fn, follow, int, kind, object, type Rules } from '../options/check.ts'
+import type { RetryQueue } from '../queue/queue.ts'
+import { type Family, familiesOf } from './prometheus/families.ts'
+import { type Labels, Names } from './prometheus/series.ts'
+import { Watch } from './prometheus/watch.ts'
 
 export interface MetricsOptions {
   /**

@@ -3,7 +3,7 @@
  * keep the object in memory and paid for, and would be lost with it: the soonest of them becomes the next alarm.
  */
 
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
 
 interface Timer {
   readonly at: number

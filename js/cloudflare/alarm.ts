@@ -3,7 +3,7 @@
  * makes it necessary, which the platform writes down as one.
  */
 
-import { type Clock, within } from '../clock.ts'
+import { type Clock, within } from '../platform/clock.ts'
 import type { AlarmStorage } from './object-state.ts'
 
 /** Should the object die while an alarm runs, the next one comes so soon. */

@@ -1,8 +1,8 @@
 /** Which object has a task, and whether what was bound is one that can. */
 
-import { int, type Rule, show } from '../check.ts'
-import type { NewTask } from '../stores/store.ts'
-import { laneName } from '../stores/store.ts'
+import type { NewTask } from '../api/store.ts'
+import { laneName } from '../api/store.ts'
+import { int, type Rule, show } from '../options/check.ts'
 
 /** A Durable Object namespace whose class is `RedriveObject`, or extends it. */
 export interface RedriveNamespace {

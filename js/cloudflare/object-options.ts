@@ -1,9 +1,9 @@
 /** What an object may be told, beside what any queue may. */
 
-import { check, fn, int, type Rules } from '../check.ts'
-import type { RetryBudgetOptions } from '../gate-options.ts'
-import { type RetryQueueOptions, resolveOptions } from '../options.ts'
-import type { DegradedCode } from '../types.ts'
+import type { DegradedCode } from '../api/types.ts'
+import { check, fn, int, type Rules } from '../options/check.ts'
+import type { RetryBudgetOptions } from '../options/gate-options.ts'
+import { type RetryQueueOptions, resolveOptions } from '../options/queue-options.ts'
 
 /** Options of any queue that are an object's to set. */
 const QUEUE_OPTIONS = [

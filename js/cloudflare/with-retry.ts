@@ -1,6 +1,6 @@
 /** Wraps a whole Worker: each of its handlers gets the retrying fetch as an argument more. */
 
-import { fn, follow, object } from '../check.ts'
+import { fn, follow, object } from '../options/check.ts'
 import type { RedriveNamespace } from './namespace.ts'
 import { type WorkerFetch, workerFetch } from './worker-fetch.ts'
 import type { WorkerFetchOptions } from './worker-options.ts'

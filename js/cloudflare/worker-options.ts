@@ -1,9 +1,16 @@
 /** What a Worker's fetch may be told, beside what any queue may, and how long it may take with it. */
 
-import { check, fn, follow, int, list, object, options as optionsOf, or, type Rules } from '../check.ts'
-import { BUDGET_RULES, type RetryBudgetOptions } from '../gate-options.ts'
-import { defined, PRINCIPAL, type RetryQueueOptions, resolveOptions, token, UNSAFE_METHODS } from '../options.ts'
-import type { DegradedCode } from '../types.ts'
+import type { DegradedCode } from '../api/types.ts'
+import { check, fn, follow, int, list, object, options as optionsOf, or, type Rules } from '../options/check.ts'
+import { BUDGET_RULES, type RetryBudgetOptions } from '../options/gate-options.ts'
+import {
+  defined,
+  PRINCIPAL,
+  type RetryQueueOptions,
+  resolveOptions,
+  token,
+  UNSAFE_METHODS,
+} from '../options/queue-options.ts'
 import { checkNamespace, type RedriveNamespace, SHARDS } from './namespace.ts'
 import { warn } from './object-options.ts'
 

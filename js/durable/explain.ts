@@ -3,14 +3,14 @@
  * know of gates of its own; they are not asked.
  */
 
-import { isOffline } from '../attempt.ts'
-import type { Standing } from '../decision.ts'
-import { tell, waits, wordsOf } from '../explain.ts'
-import { CIRCUITS } from '../gates.ts'
-import type { CoreStats } from '../report.ts'
-import type { StoredTask } from '../stores/store.ts'
-import type { AttemptLog, Decision, Gate, RetryTask } from '../types.ts'
-import type { Durable } from './durable.ts'
+import type { StoredTask } from '../api/store.ts'
+import type { AttemptLog, Decision, Gate, RetryTask } from '../api/types.ts'
+import { isOffline } from '../call/attempt.ts'
+import type { Standing } from '../core/decode.ts'
+import { CIRCUITS } from '../runner/gates.ts'
+import type { CoreStats } from '../runner/stats.ts'
+import { tell, waits, wordsOf } from '../tasks/explain.ts'
+import type { Durable } from './stored-tasks.ts'
 
 const UNKNOWN = Number.POSITIVE_INFINITY
 

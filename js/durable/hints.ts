@@ -1,7 +1,7 @@
 /** What other queues of the store say they have done: a reason to look, and nothing depends on its being heard. */
 
-import type { Hint } from '../stores/store.ts'
-import type { Durable } from './durable.ts'
+import type { Hint } from '../api/store.ts'
+import type { Durable } from './stored-tasks.ts'
 
 export function hear(durable: Durable, { kind, taskId }: Hint): void {
   const { runner } = durable

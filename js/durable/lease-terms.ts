@@ -6,7 +6,7 @@
  * so that it needs no renewal; only an attempt without a time limit, or with a longer one of its own, is renewed.
  */
 
-import type { ResolvedPolicy } from '../policy.ts'
+import type { ResolvedPolicy } from '../options/policy.ts'
 
 /** What is asked of a store without a grace. */
 export const LEASE_MS = 30_000

@@ -1,13 +1,13 @@
 /** What only a queue with a store needs, as one chunk. */
 
-import { assertNotAborted } from '../attempt.ts'
-import { errorText } from '../error-text.ts'
-import { random128 } from '../ids.ts'
-import type { StoreModule } from '../loader.ts'
-import { afterIdle } from '../wake.ts'
-import { StoredDesk } from './desk.ts'
-import { Durable } from './durable.ts'
-import { Keeping } from './keeping.ts'
+import { assertNotAborted } from '../call/attempt.ts'
+import { errorText } from '../platform/error-text.ts'
+import { random128 } from '../platform/random.ts'
+import type { StoreModule } from '../queue/loader.ts'
+import { afterIdle } from '../runner/wake-timer.ts'
+import { Keeping } from './admission.ts'
+import { StoredDesk } from './manager.ts'
+import { Durable } from './stored-tasks.ts'
 
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 30_000

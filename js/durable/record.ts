@@ -3,16 +3,16 @@
  * stored, so it is the place where it is sanitized: no adapter and no store can forget it (S12).
  */
 
-import { FetchTransport } from '../fetch-transport.ts'
-import { putKey } from '../idempotency.ts'
-import type { Settings } from '../options.ts'
-import { type ResolvedPolicy, resolvePolicy } from '../policy.ts'
-import { bare, type Call } from '../request.ts'
-import type { Sanitizer } from '../sanitizer.ts'
+import { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../api/store.ts'
+import type { DegradedCode, RetryTask } from '../api/types.ts'
+import { FetchTransport } from '../call/fetch-transport.ts'
+import { putKey } from '../call/key.ts'
+import { bare, type Call } from '../call/read-fetch.ts'
+import type { BodyContent, Transport } from '../call/transport.ts'
+import type { Sanitizer } from '../core/sanitizer.ts'
+import { type ResolvedPolicy, resolvePolicy } from '../options/policy.ts'
+import type { Settings } from '../options/queue-options.ts'
 import { mayRepeat } from '../stores/rules.ts'
-import { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../stores/store.ts'
-import type { BodyContent, Transport } from '../transport.ts'
-import type { DegradedCode, RetryTask } from '../types.ts'
 
 const DAY_MS = 86_400_000
 const FOREVER = Number.POSITIVE_INFINITY

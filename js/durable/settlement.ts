@@ -1,9 +1,9 @@
 /** What the core has said of an attempt, as its store is told. */
 
-import type { Ruling } from '../judge.ts'
-import type { Carry, Settlement } from '../stores/store.ts'
-import type { Held } from '../task.ts'
-import { ENDED, reasonOf, VERDICT } from '../verdict.ts'
+import type { Carry, Settlement } from '../api/store.ts'
+import { ENDED, reasonOf, VERDICT } from '../core/codes.ts'
+import type { Ruling } from '../tasks/ruling.ts'
+import type { Held } from '../tasks/task.ts'
 
 const PARKED_MS = 60_000
 

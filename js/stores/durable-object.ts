@@ -7,8 +7,9 @@
  * for.
  */
 
-import { check, fn, follow, object, type Rules } from '../check.ts'
-import type { RedriveError } from '../errors.ts'
+import type { RedriveError } from '../api/errors.ts'
+import type { NewTask, TaskStore } from '../api/store.ts'
+import { check, fn, follow, object, type Rules } from '../options/check.ts'
 import { nextAt, owners } from './durable-object/agenda.ts'
 import { HeldTasks } from './durable-object/held.ts'
 import { tooLarge } from './durable-object/size.ts'
@@ -18,7 +19,6 @@ import { enqueue } from './sql/enqueue.ts'
 import * as reads from './sql/reads.ts'
 import { lapse } from './sql/sweep.ts'
 import { turn } from './sql/turn.ts'
-import type { NewTask, TaskStore } from './store.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './terms.ts'
 
 export type { ObjectStorage } from './durable-object/storage.ts'

@@ -6,7 +6,8 @@
  * bookkeeping is written without waiting for it, and after a power cut at worst an attempt is made again.
  */
 
-import { check, pattern, type Rules } from '../check.ts'
+import type { Step, TaskStore } from '../api/store.ts'
+import { check, pattern, type Rules } from '../options/check.ts'
 import { Connection } from './indexeddb/connection.ts'
 import { cancel, flush, purge, redrive, unpark } from './indexeddb/control.ts'
 import { Database } from './indexeddb/database.ts'
@@ -19,7 +20,6 @@ import { Presence } from './indexeddb/presence.ts'
 import { switchTo } from './indexeddb/principals.ts'
 import * as reads from './indexeddb/reads.ts'
 import { turn } from './indexeddb/turn.ts'
-import type { Step, TaskStore } from './store.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './terms.ts'
 
 export interface IndexedDbStoreOptions extends TermsOptions {

@@ -7,10 +7,11 @@
  * Each method does all its work before it first waits, which makes it one atomic step.
  */
 
-import { check } from '../check.ts'
-import type { Clock } from '../clock.ts'
-import type { RetryPolicy } from '../policy.ts'
-import type { AttemptLog, ExhaustedReason } from '../types.ts'
+import type { Enqueued, NewTask, Step, StoredTask, StoreTerms, TaskStore, Turn } from '../api/store.ts'
+import type { AttemptLog, ExhaustedReason } from '../api/types.ts'
+import { check } from '../options/check.ts'
+import type { RetryPolicy } from '../options/policy.ts'
+import type { Clock } from '../platform/clock.ts'
 import { claimDue } from './memory/claim.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
 import { flush, redriveOne, unpark } from './memory/orders.ts'
@@ -21,7 +22,6 @@ import { show } from './memory/show.ts'
 import { endLate, type Found, retain, takeBack } from './memory/sweep.ts'
 import { view } from './memory/view.ts'
 import { isReadable, timeOfStep } from './rules.ts'
-import type { Enqueued, NewTask, Step, StoredTask, StoreTerms, TaskStore, Turn } from './store.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './terms.ts'
 
 export type MemoryStoreOptions = TermsOptions

@@ -5,8 +5,6 @@
  * deadline has passed, a dead letter goes back.
  */
 
-import type { RetryPolicy } from '../policy.ts'
-import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../types.ts'
 import {
   CLOCK_STEP_MS,
   type DeadlineReason,
@@ -15,7 +13,9 @@ import {
   RECORD_SCHEMA,
   type Settlement,
   type Turn,
-} from './store.ts'
+} from '../api/store.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../api/types.ts'
+import type { RetryPolicy } from '../options/policy.ts'
 
 // A resolved policy says all of these. Where one does not, they are policy.ts's, which no store should have to load.
 const ATTEMPTS = 5

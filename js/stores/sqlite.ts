@@ -7,9 +7,10 @@
  * unless another process holds the file (waited for, 5 s at most) or the disk has to be waited for.
  */
 
-import { check, follow, int, pattern, type Rules } from '../check.ts'
-import type { Clock } from '../clock.ts'
-import type { RetentionOptions } from '../options.ts'
+import type { TaskStore } from '../api/store.ts'
+import { check, follow, int, pattern, type Rules } from '../options/check.ts'
+import type { RetentionOptions } from '../options/queue-options.ts'
+import type { Clock } from '../platform/clock.ts'
 import { cancel, flush, purge, redrive, unpark } from './sql/control.ts'
 import { hasHomes, holdHome, liveHomes } from './sql/homes.ts'
 import * as reads from './sql/reads.ts'
@@ -17,7 +18,6 @@ import { turn } from './sql/turn.ts'
 import { StoreFile } from './sqlite/file.ts'
 import { EnqueueGroup } from './sqlite/group.ts'
 import { listen } from './sqlite/listeners.ts'
-import type { TaskStore } from './store.ts'
 import { resolveTerms, TERMS_RULES } from './terms.ts'
 
 export interface SqliteStoreOptions {

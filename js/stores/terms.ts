@@ -3,10 +3,10 @@
  * to that); taken from `options.ts` and `limits.ts`, they would cost every page the seam between two chunks.
  */
 
-import { check, fn, follow, int, ms, object, type Rules } from '../check.ts'
-import { type Clock, systemClock } from '../clock.ts'
-import type { RetentionOptions } from '../options.ts'
-import type { StoreTerms } from './store.ts'
+import type { StoreTerms } from '../api/store.ts'
+import { check, fn, follow, int, ms, object, type Rules } from '../options/check.ts'
+import type { RetentionOptions } from '../options/queue-options.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
 
 export interface TermsOptions {
   /** For tests: see `redrive/testing`. */

@@ -1,6 +1,6 @@
 /** A clock that moves only when told. */
 
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 
 export interface FakeClock extends Clock {
   /** Lets `ms` pass, waking timers in order; between two of them everything that was promised is let happen. */

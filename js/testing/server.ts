@@ -1,6 +1,6 @@
 /** A server in the shape of fetch that answers from a script and remembers what it saw. */
 
-import { type Clock, systemClock } from '../clock.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
 
 export interface SeenRequest {
   readonly method: string

@@ -5,7 +5,7 @@
  */
 
 import { appendFileSync } from 'node:fs'
-import type { Lease, Step, TaskStore, Turn } from '../../js/stores/store.ts'
+import type { Lease, Step, TaskStore, Turn } from '../../js/api/store.ts'
 import type { Line } from './log.ts'
 import { type Break, LEASE_MS } from './options.ts'
 

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { attachOpenTelemetry } from '../../js/adapters/opentelemetry.ts'
 import { metricsOf } from '../../js/adapters/prometheus.ts'
 import { RetryQueue } from '../../js/index.ts'
-import { internalsOf } from '../../js/internals.ts'
+import { internalsOf } from '../../js/queue/internals.ts'
 import { ORDERS } from './setup.ts'
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { loadCore, type RetryPolicy } from '../../js/core.ts'
-import { presets } from '../../js/presets.ts'
+import { presets } from '../../js/options/presets.ts'
 import { vectors } from './vectors.ts'
 
 interface Row {

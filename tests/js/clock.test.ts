@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { steady } from '../../js/clock.ts'
+import { steady } from '../../js/platform/clock.ts'
 import { fakeClock } from '../../js/testing.ts'
 import { always, gaps, ORDERS, setup, watch } from './setup.ts'
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { loadCore } from '../../js/core.ts'
-import { presets } from '../../js/presets.ts'
+import { presets } from '../../js/options/presets.ts'
 
 const core = await loadCore()
 const NOW = Date.UTC(2030, 0, 1)

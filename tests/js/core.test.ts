@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { check } from '../../js/check.ts'
 import { instantiate } from '../../js/core/inline.ts'
+import { policyFields } from '../../js/core/policy-row.ts'
 import { loadCore } from '../../js/core.ts'
-import { SANITIZE_RULES } from '../../js/options.ts'
-import { JITTERS, type RetryPolicy, resolvePolicy, STRATEGIES } from '../../js/policy.ts'
-import { policyFields } from '../../js/policy-fields.ts'
+import { check } from '../../js/options/check.ts'
+import { JITTERS, type RetryPolicy, resolvePolicy, STRATEGIES } from '../../js/options/policy.ts'
+import { SANITIZE_RULES } from '../../js/options/queue-options.ts'
 
 const core = await loadCore()
 const NOW = Date.UTC(2030, 0, 1)

@@ -1,10 +1,10 @@
 /** What a task takes along from one lease to the next, across the boundary. */
 
 import { expect, test } from 'vitest'
+import { FLAG, VERDICT } from '../../js/core/codes.ts'
+import { chosen, standingOf } from '../../js/core/decode.ts'
 import { instantiate } from '../../js/core/inline.ts'
 import { NONE } from '../../js/core/none.ts'
-import { chosen, standingOf } from '../../js/decision.ts'
-import { FLAG, VERDICT } from '../../js/verdict.ts'
 
 const engine = await instantiate()
 const START = 1_700_000_000_000

@@ -3,7 +3,7 @@
  * between for a database that works in them.
  */
 
-import type { Clock } from '../../js/clock.ts'
+import type { Clock } from '../../js/platform/clock.ts'
 import { fakeClock } from '../../js/testing/clock.ts'
 
 /** Of virtual time between two looks at the database. */

@@ -1,8 +1,8 @@
 /** Callers of stored tasks: what they get, when they stop waiting, and what they learn of other processes. */
 
 import { expect, test } from 'vitest'
+import type { TaskStore } from '../../js/api/store.ts'
 import { SettledElsewhereError } from '../../js/index.ts'
-import type { TaskStore } from '../../js/stores/store.ts'
 import { world } from './durable-setup.ts'
 import { markOf, ORDERS, watch } from './setup.ts'
 

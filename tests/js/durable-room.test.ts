@@ -1,7 +1,7 @@
 /** What waits in the store and what waits in memory share one limit: whoever was kept back has its turn when there is room. */
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { TaskStore } from '../../js/stores/store.ts'
+import type { TaskStore } from '../../js/api/store.ts'
 import { withMethods, world } from './durable-setup.ts'
 import { ORDERS, watch } from './setup.ts'
 

@@ -1,9 +1,9 @@
 /** Several queues, each a process of its own, on one store, one server and one virtual clock. */
 
 import { onTestFinished } from 'vitest'
+import type { TaskStore } from '../../js/api/store.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { type MemoryStore, memoryStore } from '../../js/stores/memory.ts'
-import type { TaskStore } from '../../js/stores/store.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
 import { closeNow, Events, NO_GATES, PLAIN_CURVE } from './setup.ts'
 

@@ -1,8 +1,8 @@
 /** What other processes do that no hint tells of. */
 
 import { expect, test } from 'vitest'
+import type { TaskStore } from '../../js/api/store.ts'
 import type { MemoryStore } from '../../js/stores/memory.ts'
-import type { TaskStore } from '../../js/stores/store.ts'
 import { world } from './durable-setup.ts'
 import { ORDERS, watch } from './setup.ts'
 

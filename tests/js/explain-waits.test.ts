@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Decision, RetryQueue } from '../../js/index.ts'
-import { Runner } from '../../js/runner.ts'
+import { Runner } from '../../js/runner/runner.ts'
 import { type Process, type World, world } from './durable-setup.ts'
 import { ORDERS, setup } from './setup.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RetryQueue } from '../../js/queue.ts'
+import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock } from '../../js/testing.ts'
 import { always, closeNow, ORDERS, setup } from './setup.ts'
 

@@ -1,8 +1,8 @@
 /** A store of somebody else's: what the contract asks at least, and nothing of what may be absent or is not understood. */
 
 import { expect, test } from 'vitest'
+import type { NewTask, Settlement, StoredTask, TaskStore } from '../../js/api/store.ts'
 import type { MemoryStore } from '../../js/stores/memory.ts'
-import type { NewTask, Settlement, StoredTask, TaskStore } from '../../js/stores/store.ts'
 import { world } from './durable-setup.ts'
 import { ORDERS, watch } from './setup.ts'
 

@@ -2,7 +2,7 @@
 
 import { StatementSync } from 'node:sqlite'
 import { expect, test, vi } from 'vitest'
-import type { Claim, NewTask, TaskStore } from '../../js/stores/store.ts'
+import type { Claim, NewTask, TaskStore } from '../../js/api/store.ts'
 import { freshPath, openStore } from './sqlite/setup.ts'
 import { claimOf, idsOf, newTask, SUCCEEDED, settlementOf } from './store-contract/kit.ts'
 

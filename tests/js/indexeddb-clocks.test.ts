@@ -1,8 +1,8 @@
 /** Wall clocks that are set, by a little and by years, and lids that are closed: a durable queue of a browser in virtual time. */
 import 'fake-indexeddb/auto'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { MAX_TIMER_MS } from '../../js/clock.ts'
 import { RetryQueue } from '../../js/index.ts'
+import { MAX_TIMER_MS } from '../../js/platform/clock.ts'
 import { indexedDbStore } from '../../js/stores/indexeddb.ts'
 import { type DeviceClock, deviceClock } from './device-clock.ts'
 import { NO_GATES } from './setup.ts'

@@ -1,7 +1,7 @@
 /** A process that was away for longer than its leases: what it held, others have had meanwhile. */
 
 import { expect, test } from 'vitest'
-import type { TaskStore } from '../../js/stores/store.ts'
+import type { TaskStore } from '../../js/api/store.ts'
 import { type World, world } from './durable-setup.ts'
 import { ORDERS } from './setup.ts'
 

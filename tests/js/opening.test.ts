@@ -1,11 +1,11 @@
 /** When the store of a durable queue is opened, and what is told to what opens it: the entry alone, on a desk of paper. */
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Desk } from '../../js/desk.ts'
+import type { Call } from '../../js/call/read-fetch.ts'
 import type { RetryQueueOptions, TaskStore } from '../../js/index.ts'
-import type { EngineSource } from '../../js/loader.ts'
-import { RetryQueue } from '../../js/queue.ts'
-import type { Call } from '../../js/request.ts'
+import type { EngineSource } from '../../js/queue/loader.ts'
+import { RetryQueue } from '../../js/queue/queue.ts'
+import type { Desk } from '../../js/runner/manager.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { closeNow, ORDERS, watch } from './setup.ts'
 

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
+import type { CircuitState } from '../../js/api/types.ts'
 import { instantiate } from '../../js/core/inline.ts'
 import { NONE } from '../../js/core/none.ts'
+import { policyFields } from '../../js/core/policy-row.ts'
 import { loadCore, type RetryPolicy } from '../../js/core.ts'
-import { resolvePolicy } from '../../js/policy.ts'
-import { policyFields } from '../../js/policy-fields.ts'
-import type { CircuitState } from '../../js/types.ts'
+import { resolvePolicy } from '../../js/options/policy.ts'
 import { vectors } from './vectors.ts'
 
 interface PolicyRow {

@@ -1,7 +1,7 @@
 /** One user leaves, another comes: what the first has queued is sent as the first again, once, or not at all. */
 
 import { expect, test } from 'vitest'
-import type { TaskStore } from '../../js/stores/store.ts'
+import type { TaskStore } from '../../js/api/store.ts'
 import { DAY_MS, device, LONG_MS } from './principals-setup.ts'
 import { ORDERS, watch } from './setup.ts'
 

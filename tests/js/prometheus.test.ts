@@ -1,11 +1,11 @@
 import { Registry } from 'prom-client'
 import { expect, onTestFinished, test } from 'vitest'
 import { type MetricsOptions, metricsOf, registerMetrics } from '../../js/adapters/prometheus.ts'
+import type { OriginStats, QueueStats } from '../../js/api/types.ts'
 import { RetryQueue as Queue, type RetryQueue } from '../../js/index.ts'
-import { internalsOf } from '../../js/internals.ts'
+import { internalsOf } from '../../js/queue/internals.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import type { OriginStats, QueueStats } from '../../js/types.ts'
 import { always, closeNow, ORDERS, setup } from './setup.ts'
 
 /** The value of a series as the text has it; undefined: there is none. */

@@ -25,7 +25,7 @@ interface DelayRow {
 const core = await loadCore()
 const { glue, scratch } = await instantiate()
 
-/** As js/asked.ts hands the headers over. */
+/** As js/core/server-delay.ts hands the headers over. */
 function serverDelay(headers: readonly (string | null)[], now: number): number {
   const lengths = scratch.all(headers.map((header) => header ?? ''))
   const [after = NONE, afterMs = NONE, date = NONE] = headers.map((header, i) => (header === null ? NONE : lengths[i]))

@@ -1,8 +1,8 @@
 /** The entry for service workers, run in Node: whose tasks it sends, and when it looks. */
 import { expect, onTestFinished, test } from 'vitest'
+import type { Hint, TaskStore } from '../../js/api/store.ts'
 import * as pages from '../../js/index.ts'
 import * as entry from '../../js/service-worker.ts'
-import type { Hint, TaskStore } from '../../js/stores/store.ts'
 import { withMethods, world } from './durable-setup.ts'
 import { closeNow, ORDERS, watch } from './setup.ts'
 

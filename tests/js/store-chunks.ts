@@ -1,6 +1,6 @@
 /** Ways to the chunks that only a queue with a store needs, as an entry gives them. */
 
-import type { PageStoreModule, StoreModule } from '../../js/loader.ts'
+import type { PageStoreModule, StoreModule } from '../../js/queue/loader.ts'
 
 export const storeChunks: [() => Promise<StoreModule>, () => Promise<PageStoreModule>] = [
   () => import('../../js/durable/open.ts'),

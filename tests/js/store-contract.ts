@@ -1,4 +1,4 @@
-// The tests that every store passes unchanged: each rule of js/stores/store.ts as a sentence, then random commands
+// The tests that every store passes unchanged: each rule of js/api/store.ts as a sentence, then random commands
 // side by side with the reference.
 import { describe } from 'vitest'
 import { claimRules } from './store-contract/claim.ts'

@@ -1,7 +1,8 @@
 // Stores with one fault each. The model-based part of the contract must tell every one of them from the reference:
 // a check that cannot fail is none.
+
+import type { Enqueued, Lease, NewTask, Settlement, Step, StoredTask, Turn } from '../../js/api/store.ts'
 import { MemoryStore, type MemoryStoreOptions } from '../../js/stores/memory.ts'
-import type { Enqueued, Lease, NewTask, Settlement, Step, StoredTask, Turn } from '../../js/stores/store.ts'
 import type { Open } from './store-contract/kit.ts'
 
 /** A task that does not wait is forgotten now and then. */

@@ -1,11 +1,11 @@
 /** A store that cannot be opened when the queue starts: another process may hold its file, or its disk may be away for a while. */
 
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { TaskStore } from '../../js/api/store.ts'
 import { instantiate } from '../../js/core/inline.ts'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
-import { preparing } from '../../js/prepare.ts'
-import { RetryQueue as Queue } from '../../js/queue.ts'
-import type { TaskStore } from '../../js/stores/store.ts'
+import { preparing } from '../../js/queue/assemble.ts'
+import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { type World, world } from './durable-setup.ts'
 import { closeNow, ORDERS } from './setup.ts'
 import { storeChunks } from './store-chunks.ts'

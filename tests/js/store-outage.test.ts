@@ -1,7 +1,7 @@
 /** A store that fails, answers late, or takes a lease away: nobody spins, nobody hangs, nobody is told the wrong thing. */
 
 import { expect, test } from 'vitest'
-import type { TaskStore } from '../../js/stores/store.ts'
+import type { TaskStore } from '../../js/api/store.ts'
 import { type World, withMethods, world } from './durable-setup.ts'
 import { markOf, ORDERS, watch } from './setup.ts'
 

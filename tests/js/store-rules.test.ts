@@ -1,8 +1,8 @@
 // What stores and queues must mean alike, though neither loads the other.
 import { expect, test } from 'vitest'
-import { limitsOf } from '../../js/limits.ts'
-import { resolveOptions } from '../../js/options.ts'
-import { policyDefaults } from '../../js/policy.ts'
+import { limitsOf } from '../../js/options/limits.ts'
+import { policyDefaults } from '../../js/options/policy.ts'
+import { resolveOptions } from '../../js/options/queue-options.ts'
 import { isSpent, redriveDeadline } from '../../js/stores/rules.ts'
 import { resolveTerms } from '../../js/stores/terms.ts'
 

@@ -1,8 +1,8 @@
 /** What goes on while a page is put away, or its queue closed: nothing is taken up that nobody would let go of, and nothing is sent twice. */
 
 import { expect, test } from 'vitest'
+import type { TaskStore } from '../../js/api/store.ts'
 import { RetryQueue } from '../../js/index.ts'
-import type { TaskStore } from '../../js/stores/store.ts'
 import { withMethods } from './durable-setup.ts'
 import { ORDERS, watch } from './setup.ts'
 import { browser, page } from './tabs-setup.ts'

@@ -1,11 +1,11 @@
 /** Tabs of one browser in virtual time: a store that they share, locks that end with their tab, and one principal for all. */
 
 import { onTestFinished, vi } from 'vitest'
+import type { Claim, Hint, Step, TaskStore } from '../../js/api/store.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
-import type { EngineSource } from '../../js/loader.ts'
-import { RetryQueue as Queue } from '../../js/queue.ts'
+import type { EngineSource } from '../../js/queue/loader.ts'
+import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
-import type { Claim, Hint, Step, TaskStore } from '../../js/stores/store.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
 import { withMethods } from './durable-setup.ts'
 import { closeNow, Events, PLAIN_CURVE } from './setup.ts'

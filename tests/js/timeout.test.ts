@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { MAX_TIMER_MS, systemClock } from '../../js/clock.ts'
 import { RetryQueue } from '../../js/index.ts'
+import { MAX_TIMER_MS, systemClock } from '../../js/platform/clock.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { closeNow, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
 

@@ -1,7 +1,7 @@
 /** A file of its own: the timer is the core's only where clock and runner come from one load of the modules. */
 
 import { expect, test, vi } from 'vitest'
-import { RetryQueue } from '../../js/queue.ts'
+import { RetryQueue } from '../../js/queue/queue.ts'
 import { scriptedServer } from '../../js/testing.ts'
 import { always } from './setup.ts'
 import { trappingAt } from './trapping.ts'

@@ -1,7 +1,7 @@
 import { instantiate as instantiateCore } from '../../js/core/inline.ts'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
-import type { EngineModule } from '../../js/loader.ts'
-import { preparing } from '../../js/prepare.ts'
+import { preparing } from '../../js/queue/assemble.ts'
+import type { EngineModule } from '../../js/queue/loader.ts'
 import { storeChunks } from './store-chunks.ts'
 
 /** The engine, with one method of its core that traps when told; its timer does from then on. */

@@ -1,7 +1,7 @@
 /** How often a process asks its store: as often as something may have changed, and never without end. */
 
 import { expect, test } from 'vitest'
-import type { TaskStore } from '../../js/stores/store.ts'
+import type { TaskStore } from '../../js/api/store.ts'
 import { world } from './durable-setup.ts'
 import { ORDERS } from './setup.ts'
 

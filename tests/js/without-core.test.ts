@@ -3,13 +3,13 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { RetryQueueOptions } from '../../js/index.ts'
-import type { EngineModule, EngineSource } from '../../js/loader.ts'
-import { RetryQueue } from '../../js/queue.ts'
+import type { EngineModule, EngineSource } from '../../js/queue/loader.ts'
+import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { always, closeNow, Events, markOf, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
 import { trappingAt } from './trapping.ts'
 
-const loadEngine = () => import('../../js/engine.ts')
+const loadEngine = () => import('../../js/queue/chunk.ts')
 
 function setup(load: () => Promise<EngineModule>, options: RetryQueueOptions = {}) {
   const clock = fakeClock()

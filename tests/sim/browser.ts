@@ -3,7 +3,7 @@
  * the leases of a tab that is gone, or has been put away, count as over.
  */
 
-import type { Claim, Lease, Step, TaskStore, Turn } from '../../js/stores/store.ts'
+import type { Claim, Lease, Step, TaskStore, Turn } from '../../js/api/store.ts'
 import { Locks } from './locks.ts'
 import type { Page } from './page.ts'
 import { homeOf, pumpOf, TabLocks } from './tab-locks.ts'

@@ -1,6 +1,6 @@
 /** The store as it is beside the book: every task where it should be, none that should not be there, counters that add up. */
 
-import type { StoredTask, TaskStore } from '../../js/stores/store.ts'
+import type { StoredTask, TaskStore } from '../../js/api/store.ts'
 import type { Book } from './book.ts'
 
 const PAGE = 1_000

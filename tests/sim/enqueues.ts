@@ -1,6 +1,6 @@
 /** What the book makes of the answers to an `enqueue`. */
 
-import type { Enqueued, NewTask } from '../../js/stores/store.ts'
+import type { Enqueued, NewTask } from '../../js/api/store.ts'
 import type { Book } from './book.ts'
 
 const text = new TextDecoder()

@@ -1,6 +1,6 @@
 /** The way from a process to its store: what fails before or after it was done, comes late, or never. */
 
-import type { Hint, Step, TaskStore } from '../../js/stores/store.ts'
+import type { Hint, Step, TaskStore } from '../../js/api/store.ts'
 import type { TabHint } from './browser.ts'
 import type { Gate } from './gate.ts'
 import type { Health } from './health.ts'

@@ -1,6 +1,6 @@
 /** Whether a process could do what there is to do, as far as its surroundings go. */
 
-import type { Claim } from '../../js/stores/store.ts'
+import type { Claim } from '../../js/api/store.ts'
 
 export class Health {
   /** Calls to the store that have not come back, of those that come late. */

@@ -6,8 +6,8 @@
  */
 
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb'
+import type { Hint, TaskStore } from '../../js/api/store.ts'
 import { indexedDbStore } from '../../js/stores/indexeddb.ts'
-import type { Hint, TaskStore } from '../../js/stores/store.ts'
 import type { TermsOptions } from '../../js/stores/terms.ts'
 import { type Held, Locks } from './locks.ts'
 import type { Page } from './page.ts'

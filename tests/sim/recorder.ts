@@ -3,7 +3,7 @@
  * It changes nothing.
  */
 
-import type { Enqueued, NewTask, TaskStore } from '../../js/stores/store.ts'
+import type { Enqueued, NewTask, TaskStore } from '../../js/api/store.ts'
 import type { Book } from './book.ts'
 import { enqueued } from './enqueues.ts'
 import type { Principal } from './known.ts'

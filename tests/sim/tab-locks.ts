@@ -1,6 +1,6 @@
 /** One tab's locks: whether it pumps, which homes it is, whether its leases are looked after, and whose end it hears of. */
 
-import type { Pump } from '../../js/stores/store.ts'
+import type { Pump } from '../../js/api/store.ts'
 import type { Held, Locks } from './locks.ts'
 import type { Page } from './page.ts'
 

@@ -1,7 +1,7 @@
 /** What the book makes of a turn: what was settled, renewed, ended and claimed. */
 
-import type { Settlement, Step, StoredTask, Turn } from '../../js/stores/store.ts'
-import { MOST_REFUNDS } from '../../js/stores/store.ts'
+import type { Settlement, Step, StoredTask, Turn } from '../../js/api/store.ts'
+import { MOST_REFUNDS } from '../../js/api/store.ts'
 import type { Book } from './book.ts'
 import type { Known } from './known.ts'
 

@@ -1,7 +1,7 @@
 /** A world in progress: lets a scenario's steps and all that follows from them happen, and checks what must hold after each. */
 
-import type { Clock } from '../../js/clock.ts'
-import type { TaskStore } from '../../js/stores/store.ts'
+import type { TaskStore } from '../../js/api/store.ts'
+import type { Clock } from '../../js/platform/clock.ts'
 import { acting } from './acts.ts'
 import { Book } from './book.ts'
 import { Callers } from './callers.ts'

@@ -1,13 +1,13 @@
 /** What may be wrong with tabs and their runners, on purpose, each in one way: what the checks are there to notice. */
 
-import { Duty } from '../../js/durable/duty.ts'
+import type { TaskStore } from '../../js/api/store.ts'
+import { Duty } from '../../js/durable/leadership.ts'
 import { LeaseTerms } from '../../js/durable/lease-terms.ts'
-import { Turns } from '../../js/durable/turns.ts'
-import { Lanes } from '../../js/lanes.ts'
+import { Turns } from '../../js/durable/store-loop.ts'
+import { Lanes } from '../../js/runner/lanes.ts'
 import { Guards } from '../../js/stores/indexeddb/guards.ts'
 import { Presence } from '../../js/stores/indexeddb/presence.ts'
 import { PumpLock } from '../../js/stores/indexeddb/pump.ts'
-import type { TaskStore } from '../../js/stores/store.ts'
 import { Browser } from './browser.ts'
 import { TabLocks } from './tab-locks.ts'
 import type { Breaking } from './world.ts'

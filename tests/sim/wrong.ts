@@ -1,6 +1,6 @@
 /** Stores that are wrong on purpose, each in one way: what the checks are there to notice. */
 
-import type { Settlement, Step, TaskStore } from '../../js/stores/store.ts'
+import type { Settlement, Step, TaskStore } from '../../js/api/store.ts'
 import type { Breaking } from './world.ts'
 
 const HOUR_MS = 3_600_000

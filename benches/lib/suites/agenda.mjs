@@ -4,8 +4,8 @@
 import FlatQueue from 'flatqueue'
 import TinyQueue from 'tinyqueue'
 import { instantiate } from '../../../js/core/inline.ts'
-import { policyDefaults, resolvePolicy } from '../../../js/policy.ts'
-import { policyFields } from '../../../js/policy-fields.ts'
+import { policyFields } from '../../../js/core/policy-row.ts'
+import { policyDefaults, resolvePolicy } from '../../../js/options/policy.ts'
 
 export const sizesOf = (full) => [1_000, 10_000, 100_000, ...(full ? [1_000_000] : [])]
 

@@ -1,9 +1,9 @@
 // The wait before a retry, default policy (exponential, full jitter), third retry.
-import { makeCore } from '../../../js/core/api.ts'
+import { makeCore } from '../../../js/core/functions.ts'
 import { instantiate } from '../../../js/core/inline.ts'
 import { instantiateKeys } from '../../../js/core/keys-inline.ts'
-import { policyDefaults, resolvePolicy } from '../../../js/policy.ts'
-import { policyFields } from '../../../js/policy-fields.ts'
+import { policyFields } from '../../../js/core/policy-row.ts'
+import { policyDefaults, resolvePolicy } from '../../../js/options/policy.ts'
 
 const RETRY = 3
 const POLICY = { initialDelayMs: 500, multiplier: 2, maxDelayMs: 30_000 }

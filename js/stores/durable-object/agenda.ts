@@ -1,11 +1,11 @@
 /** What an object's alarm is set by: when there is something to do, and for whom. Questions, which change nothing. */
 
-import { MAX_MS } from '../../check.ts'
+import type { StoreTerms } from '../../api/store.ts'
+import { MAX_MS } from '../../options/check.ts'
 import type { Database } from '../sql/database.ts'
 import { readState, type StoreClock } from '../sql/state.ts'
 import { firstEnded } from '../sql/sweep.ts'
 import { nextLapse, soonestReady } from '../sql/view.ts'
-import type { StoreTerms } from '../store.ts'
 
 /** The earliest instant at which a turn would find something; in the past: it would now. null: nothing is to be done. `shut`: lanes whose due work is left alone. */
 export function nextAt(

@@ -1,7 +1,7 @@
 /** What a Durable Object's storage says, as an error of ours, and what to do about it. */
 
-import { errorText } from '../../error-text.ts'
-import { RedriveError, StorageFullError } from '../../errors.ts'
+import { RedriveError, StorageFullError } from '../../api/errors.ts'
+import { errorText } from '../../platform/error-text.ts'
 
 /** For what `ctx.storage` itself has thrown; an error that is one of ours already stays as it is. */
 export function translated(error: unknown): unknown {

@@ -1,9 +1,9 @@
 /** The storage of an object, asked in transactions, and those who want to hear of them. */
 
-import type { Clock } from '../../clock.ts'
+import type { StoreTerms } from '../../api/store.ts'
+import type { Clock } from '../../platform/clock.ts'
 import { StoreClock } from '../sql/state.ts'
 import { type Hint, Transaction } from '../sql/transaction.ts'
-import type { StoreTerms } from '../store.ts'
 import { ObjectDatabase } from './database.ts'
 import { translated } from './errors.ts'
 import { bringUp } from './layout.ts'

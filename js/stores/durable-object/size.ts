@@ -1,9 +1,9 @@
 /** Whether a record fits the rows it would become. Bodies do not count: they are cut into parts. */
 
-import { originIn } from '../../check.ts'
-import { RedriveError } from '../../errors.ts'
+import { RedriveError } from '../../api/errors.ts'
+import type { NewTask } from '../../api/store.ts'
+import { originIn } from '../../options/check.ts'
 import { recordOf } from '../sql/rows.ts'
-import type { NewTask } from '../store.ts'
 import { ROW_BYTES } from './storage.ts'
 
 /** For a row's numbers and words of fixed length, with room to spare. */

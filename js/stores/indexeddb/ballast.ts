@@ -7,7 +7,7 @@
  * it becomes a file of its own, too random to be compressed into something smaller, deleted in a transaction of its own.
  */
 
-import { seededDraw } from '../../ids.ts'
+import { seededDraw } from '../../platform/random.ts'
 import { done } from './request.ts'
 
 const KEY = 'ballast'

@@ -3,7 +3,7 @@
  * one arriving. A channel does not hear itself.
  */
 
-import type { Hint } from '../store.ts'
+import type { Hint } from '../../api/store.ts'
 
 const KINDS: ReadonlySet<unknown> = new Set<Hint['kind']>(['due', 'settled', 'cancelled', 'principal'])
 

@@ -3,8 +3,8 @@
  * lane with fifty thousand due tasks costs nothing.
  */
 
+import { type Claim, type StoredTask, SWEEP, type Turn } from '../../api/store.ts'
 import { refusal } from '../rules.ts'
-import { type Claim, type StoredTask, SWEEP, type Turn } from '../store.ts'
 import { endUntold, takeLease } from './change.ts'
 import { Heads } from './heads.ts'
 import { nameOf } from './keys.ts'

@@ -4,7 +4,7 @@
  * again, and what was being done is done again from its start, because nothing of it can have been half done.
  */
 
-import { type Clock, systemClock } from '../../clock.ts'
+import { type Clock, systemClock } from '../../platform/clock.ts'
 import { Lost, unavailable } from './failures.ts'
 import { type Layout, Opening } from './open.ts'
 import { type TransactionTerms, transact } from './transact.ts'

@@ -1,8 +1,8 @@
 /** What users ask for: cancel, redrive, flush, unpark, purge. What is without bound is done in pieces of one transaction. */
 
-import type { ExhaustedReason } from '../../types.ts'
+import { RECORD_SCHEMA, type TaskStore } from '../../api/store.ts'
+import type { ExhaustedReason } from '../../api/types.ts'
 import { orderName, redriveDeadline } from '../rules.ts'
-import { RECORD_SCHEMA, type TaskStore } from '../store.ts'
 import { become, endUntold, erase, expiring, note } from './change.ts'
 import { everyName, nameOf, shownName, within } from './keys.ts'
 import { done } from './request.ts'

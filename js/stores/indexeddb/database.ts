@@ -1,8 +1,8 @@
 /** One database: asked in transactions, one after another, and then what each has changed is told. */
 
-import type { Clock } from '../../clock.ts'
-import { StorageFullError } from '../../errors.ts'
-import type { Report, StoreTerms } from '../store.ts'
+import { StorageFullError } from '../../api/errors.ts'
+import type { Report, StoreTerms } from '../../api/store.ts'
+import type { Clock } from '../../platform/clock.ts'
 import { drop, stow } from './ballast.ts'
 import type { Connection } from './connection.ts'
 import { Guards } from './guards.ts'

@@ -1,7 +1,7 @@
 /** Takes tasks: dedupe, then room, then the row. What has to be looked up is asked for all of them at once. */
 
+import type { Enqueued, Lease, NewTask, TaskStore } from '../../api/store.ts'
 import { isReadable, orderName, refusal } from '../rules.ts'
-import type { Enqueued, Lease, NewTask, TaskStore } from '../store.ts'
 import { insert, keepLog, takeLease } from './change.ts'
 import { nameOf, shownName, within } from './keys.ts'
 import { hold, isHeld } from './lanes.ts'

@@ -1,6 +1,6 @@
 /** What IndexedDB says, as an error of ours: which database, and what to do about it. */
 
-import { RedriveError, StorageFullError } from '../../errors.ts'
+import { RedriveError, StorageFullError } from '../../api/errors.ts'
 
 /** The connection, or the process behind it, has gone away: another connection may do what this one could not. */
 export class Lost extends Error {

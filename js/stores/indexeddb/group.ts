@@ -3,7 +3,7 @@
  * for the disk. No timer: the first of them waits for nothing. Where a group fails each is done alone, so one fails alone.
  */
 
-import type { Enqueued, NewTask } from '../store.ts'
+import type { Enqueued, NewTask } from '../../api/store.ts'
 import type { Batch, EnqueueLease } from './enqueue.ts'
 
 interface Waiting extends Batch {

@@ -3,7 +3,7 @@
  * index, and are merged here; of each a few are read ahead, so that a turn which claims many asks few times.
  */
 
-import type { Claim } from '../store.ts'
+import type { Claim } from '../../api/store.ts'
 import { nameOf } from './keys.ts'
 import type { Lane, Queue } from './lanes.ts'
 import { done } from './request.ts'

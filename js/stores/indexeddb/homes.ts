@@ -1,6 +1,6 @@
 /** Which runners have callers who wait: a lock says so, or, where there are none, a record that has to be renewed. */
 
-import type { TaskStore } from '../store.ts'
+import type { TaskStore } from '../../api/store.ts'
 import type { Database } from './database.ts'
 import type { Presence } from './presence.ts'
 import { done } from './request.ts'

@@ -3,7 +3,7 @@
  * store objects of a name, since two channels of one page would hear each other too.
  */
 
-import type { Hint } from '../store.ts'
+import type { Hint } from '../../api/store.ts'
 import { Channel } from './channel.ts'
 
 type Listener = (hint: Hint) => void

@@ -3,7 +3,7 @@
  * one polls. A lock manager that refuses, or does not answer, is as none.
  */
 
-import { systemClock, within } from '../../clock.ts'
+import { systemClock, within } from '../../platform/clock.ts'
 
 /** Longest wait for the lock manager, in real milliseconds. */
 const ANSWER_MS = 1_000

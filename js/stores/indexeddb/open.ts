@@ -3,7 +3,7 @@
  * answers, however late, and whoever waits for it waits within bounds.
  */
 
-import { type Clock, within } from '../../clock.ts'
+import { type Clock, within } from '../../platform/clock.ts'
 import { Lost, translated, unavailable } from './failures.ts'
 
 /** Longest wait for an open, in real milliseconds. */

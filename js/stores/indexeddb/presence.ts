@@ -6,7 +6,7 @@
  * Where there are no locks, as in pages without TLS, `isAvailable` is false, nothing is ever held, and nobody is dead.
  */
 
-import type { Pump } from '../store.ts'
+import type { Pump } from '../../api/store.ts'
 import { Lock, snapshot, watch } from './locks.ts'
 import { type Page, PumpLock } from './pump.ts'
 

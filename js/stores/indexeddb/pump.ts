@@ -7,7 +7,7 @@
  * Who has lost the pump like that is not told, and is granted it anew when its turn comes: two that pump do no harm.
  */
 
-import type { Pump } from '../store.ts'
+import type { Pump } from '../../api/store.ts'
 import { Lock, snapshot } from './locks.ts'
 
 /** What of a document matters here; a worker has none. */

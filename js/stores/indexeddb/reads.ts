@@ -1,8 +1,8 @@
 /** Questions: readonly transactions, no clock. */
 
-import type { AttemptLog } from '../../types.ts'
+import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
+import type { AttemptLog } from '../../api/types.ts'
 import { inOrder } from '../rules.ts'
-import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../store.ts'
 import { nameOf, within } from './keys.ts'
 import { done } from './request.ts'
 import { storedTask, type TaskRow } from './rows.ts'

@@ -1,8 +1,8 @@
 /** A task as a row, and back. A row is changed as it was read: what a later version has added to it stays. */
 
-import { originIn } from '../../check.ts'
-import type { ExhaustedReason, TaskStatus } from '../../types.ts'
-import { type DeadlineReason, type NewTask, RECORD_SCHEMA, type StoredTask } from '../store.ts'
+import { type DeadlineReason, type NewTask, RECORD_SCHEMA, type StoredTask } from '../../api/store.ts'
+import type { ExhaustedReason, TaskStatus } from '../../api/types.ts'
+import { originIn } from '../../options/check.ts'
 import { type Name, nameOf, shownName } from './keys.ts'
 
 /** Instants are the store's own: see `state.ts`. What is null is in no index. */

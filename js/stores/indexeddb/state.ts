@@ -5,8 +5,8 @@
  * taken off. So the step changes one number, and no due time, lease or hold has to be written anew.
  */
 
-import type { Clock } from '../../clock.ts'
-import { hostDraw, random128 } from '../../ids.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { hostDraw, random128 } from '../../platform/random.ts'
 import { timeOfStep } from '../rules.ts'
 import { within } from './keys.ts'
 import type { Lane } from './lanes.ts'

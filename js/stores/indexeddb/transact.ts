@@ -3,7 +3,7 @@
  * the storage made of it. It never hangs.
  */
 
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../platform/clock.ts'
 import { Lost, nameOf, translated } from './failures.ts'
 import { answersIn, isOfRequest } from './request.ts'
 

@@ -5,8 +5,8 @@
  * Writes are not waited for: requests are done in the order in which they were made, and one that fails aborts everything.
  */
 
+import type { Hint, StoreTerms } from '../../api/store.ts'
 import { orderName } from '../rules.ts'
-import type { Hint, StoreTerms } from '../store.ts'
 import { shownName, within } from './keys.ts'
 import { LaneRows } from './lane-rows.ts'
 import { type Lane, type Waiting, waitingOf } from './lanes.ts'

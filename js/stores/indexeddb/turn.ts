@@ -1,6 +1,6 @@
 /** One atomic step of a runner, in the order that the contract gives. */
 
-import type { Step, Turn } from '../store.ts'
+import type { Step, Turn } from '../../api/store.ts'
 import { claimDue, NOTHING } from './claim.ts'
 import type { Orphans } from './presence.ts'
 import { renew, settle } from './settle.ts'

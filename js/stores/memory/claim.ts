@@ -1,7 +1,7 @@
 /** Giving leases to what is due, one after another, each time to the task that comes first by then. */
 
+import { type Claim, SWEEP, type Turn } from '../../api/store.ts'
 import { isReadable, refusal } from '../rules.ts'
-import { type Claim, SWEEP, type Turn } from '../store.ts'
 import type { Lane, Row, Rows } from './rows.ts'
 import { show } from './show.ts'
 import { type Found, putAside } from './sweep.ts'

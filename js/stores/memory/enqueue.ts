@@ -1,7 +1,7 @@
 /** Taking tasks in: known ones are found, what there is no room for is refused, the rest becomes rows. */
 
+import type { Enqueued, Lease, NewTask, StoreTerms } from '../../api/store.ts'
 import { isReadable, refusal } from '../rules.ts'
-import type { Enqueued, Lease, NewTask, StoreTerms } from '../store.ts'
 import { keepLog, type Row, type Rows } from './rows.ts'
 import { copyOf, keep } from './show.ts'
 

@@ -1,8 +1,8 @@
 /** Looking at rows, a page at a time. */
 
-import type { AttemptLog, TaskStatus } from '../../types.ts'
+import type { TaskStore } from '../../api/store.ts'
+import type { AttemptLog, TaskStatus } from '../../api/types.ts'
 import { inOrder, isReadable } from '../rules.ts'
-import type { TaskStore } from '../store.ts'
 import type { Row, Rows } from './rows.ts'
 import { copyOf, show } from './show.ts'
 

@@ -5,9 +5,9 @@
  * whoever ended the one before. Knows no clock; a step hands `now` in.
  */
 
-import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../types.ts'
+import { type DeadlineReason, LOG_LENGTH, type NewTask, NOTES_LENGTH } from '../../api/store.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/types.ts'
 import { type Note, noteOf, orderName, wasSent } from '../rules.ts'
-import { type DeadlineReason, LOG_LENGTH, type NewTask, NOTES_LENGTH } from '../store.ts'
 
 /** A task as it is kept. Instants are the store's. */
 export interface Row {

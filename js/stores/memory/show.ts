@@ -1,6 +1,6 @@
 /** What leaves and enters the store: copies, so that nobody holds a part of a row. */
 
-import type { NewTask, StoredTask } from '../store.ts'
+import type { NewTask, StoredTask } from '../../api/store.ts'
 import { bodyBytes, type Row } from './rows.ts'
 
 /** Of plain data. (`structuredClone` is younger than the browsers this must run in.) */

@@ -1,8 +1,8 @@
 /** What time alone does to tasks: retention, leases that ran out, deadlines. Each turn starts with it. */
 
+import type { StoredTask } from '../../api/store.ts'
+import { type StoreTerms, SWEEP } from '../../api/store.ts'
 import { isLate, isReadable, isSpent, mayRepeat } from '../rules.ts'
-import type { StoredTask } from '../store.ts'
-import { type StoreTerms, SWEEP } from '../store.ts'
 import { note, type Row, type Rows } from './rows.ts'
 import { show } from './show.ts'
 

@@ -1,8 +1,8 @@
 /** How a task passes from one status to another: the only place that changes counters, leases and turns in an order. */
 
-import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../types.ts'
+import { type Lease, LOG_LENGTH, NOTES_LENGTH } from '../../api/store.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/types.ts'
 import { noteOf, wasSent } from '../rules.ts'
-import { type Lease, LOG_LENGTH, NOTES_LENGTH } from '../store.ts'
 import type { TaskRow } from './rows.ts'
 import type { State } from './state.ts'
 import type { Transaction } from './transaction.ts'

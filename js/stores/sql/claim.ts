@@ -3,8 +3,8 @@
  * thousand due tasks costs nothing, a ready one a few steps down an index for each priority in it.
  */
 
+import { type Claim, type StoredTask, SWEEP, type Turn } from '../../api/store.ts'
 import { refusal } from '../rules.ts'
-import { type Claim, type StoredTask, SWEEP, type Turn } from '../store.ts'
 import { endUntold, takeLease } from './change.ts'
 import type { Lane, LaneRow } from './lanes.ts'
 import { storedTask, type TaskRow } from './rows.ts'

@@ -1,8 +1,8 @@
 /** What users ask for: cancel, redrive, flush, unpark, purge. */
 
-import type { ExhaustedReason } from '../../types.ts'
+import { RECORD_SCHEMA, type TaskStore } from '../../api/store.ts'
+import type { ExhaustedReason } from '../../api/types.ts'
 import { redriveDeadline } from '../rules.ts'
-import { RECORD_SCHEMA, type TaskStore } from '../store.ts'
 import { count, endUntold, erase, isBehind, note } from './change.ts'
 import { recordOf, rowById, storedTask, type TaskRow } from './rows.ts'
 import type { Transaction } from './transaction.ts'

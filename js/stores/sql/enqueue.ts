@@ -1,8 +1,8 @@
 /** Takes tasks: dedupe, then room, then the row. */
 
-import { originIn } from '../../check.ts'
+import type { Enqueued, Lease, NewTask, TaskStore } from '../../api/store.ts'
+import { originIn } from '../../options/check.ts'
 import { isReadable, refusal } from '../rules.ts'
-import type { Enqueued, Lease, NewTask, TaskStore } from '../store.ts'
 import { count, isBehind, keepLog, takeLease } from './change.ts'
 import { recordOf, rowById, type TaskRow } from './rows.ts'
 import type { Transaction } from './transaction.ts'

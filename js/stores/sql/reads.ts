@@ -1,8 +1,8 @@
 /** Questions: no transaction, each one statement (or two over rows that do not change). */
 
-import type { AttemptLog } from '../../types.ts'
+import { LOG_LENGTH, NOTES_LENGTH, RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
+import type { AttemptLog } from '../../api/types.ts'
 import { inOrder } from '../rules.ts'
-import { LOG_LENGTH, NOTES_LENGTH, RECORD_SCHEMA, type StoredTask, type TaskStore } from '../store.ts'
 import type { Database } from './database.ts'
 import { rowById, storedTask, type TaskRow } from './rows.ts'
 import { where } from './where.ts'

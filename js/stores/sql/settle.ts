@@ -1,7 +1,7 @@
 /** Settling and renewing: what a lease permits. Tokens only rise, so a stale one is told by being another (S4). */
 
+import { type Lease, RECORD_SCHEMA, type Settlement, type Turn } from '../../api/store.ts'
 import { goOn, settledAlready } from '../rules.ts'
-import { type Lease, RECORD_SCHEMA, type Settlement, type Turn } from '../store.ts'
 import { end, endUntold, keepLog, putBack } from './change.ts'
 import { rowById, type TaskRow } from './rows.ts'
 import type { Transaction } from './transaction.ts'

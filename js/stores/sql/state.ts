@@ -1,7 +1,7 @@
 /** The one row of counters, and the clock that they carry: what every transaction begins with and may end with. */
 
-import type { Clock } from '../../clock.ts'
-import { CLOCK_STEP_MS } from '../store.ts'
+import { CLOCK_STEP_MS } from '../../api/store.ts'
+import type { Clock } from '../../platform/clock.ts'
 import type { Database } from './database.ts'
 
 export interface State {

@@ -1,7 +1,7 @@
 /** What time alone brings: retention, leases that ran out, deadlines. Each a walk along an index, bounded by `SWEEP`. */
 
+import { type StoredTask, SWEEP } from '../../api/store.ts'
 import { isLate, isSpent, mayRepeat } from '../rules.ts'
-import { type StoredTask, SWEEP } from '../store.ts'
 import { endUntold, erase, note, putBack } from './change.ts'
 import type { Database } from './database.ts'
 import { rowsFound, storedTask, type TaskRow } from './rows.ts'

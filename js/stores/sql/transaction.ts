@@ -3,7 +3,7 @@
  * them, once each; nothing is remembered beyond the transaction, since other processes write the same file.
  */
 
-import type { StoreTerms } from '../store.ts'
+import type { StoreTerms } from '../../api/store.ts'
 import type { Database, Value } from './database.ts'
 import { type Lane, readLane, writeLane } from './lanes.ts'
 import { insertRow, type TaskRow, updateRow } from './rows.ts'

@@ -1,6 +1,6 @@
 /** One atomic step of a runner, in the order that the contract gives. */
 
-import type { Step, Turn } from '../store.ts'
+import type { Step, Turn } from '../../api/store.ts'
 import { claimDue } from './claim.ts'
 import { dropEmptyLanes } from './lanes.ts'
 import { renew, settle } from './settle.ts'

@@ -1,7 +1,7 @@
 /** What a turn tells besides its work: the lanes that come first, and when to ask again. */
 
+import { type Claim, LANES_SHOWN, type LaneView } from '../../api/store.ts'
 import { lateAt } from '../rules.ts'
-import { type Claim, LANES_SHOWN, type LaneView } from '../store.ts'
 import { boundsOf } from './claim.ts'
 import type { Database, Value } from './database.ts'
 import type { LaneRow } from './lanes.ts'

@@ -1,6 +1,6 @@
 /** What SQLite says, as an error of ours: which file, and what to do about it. */
 
-import { RedriveError, StorageFullError } from '../../errors.ts'
+import { RedriveError, StorageFullError } from '../../api/errors.ts'
 
 /** https://www.sqlite.org/rescode.html: the low byte is the primary code. */
 const BUSY = 5

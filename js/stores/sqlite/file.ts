@@ -3,10 +3,10 @@
  * prepared statements, since other processes read and write the same file.
  */
 
-import type { Clock } from '../../clock.ts'
+import type { StoreTerms } from '../../api/store.ts'
+import type { Clock } from '../../platform/clock.ts'
 import { StoreClock } from '../sql/state.ts'
 import { Transaction } from '../sql/transaction.ts'
-import type { StoreTerms } from '../store.ts'
 import type { Connection } from './connection.ts'
 import { translated } from './errors.ts'
 import { fileName, tell } from './listeners.ts'

@@ -3,8 +3,8 @@
  * their cost. Each is a savepoint of its own, so one that fails fails alone.
  */
 
+import type { Enqueued, NewTask } from '../../api/store.ts'
 import { type EnqueueLease, enqueue } from '../sql/enqueue.ts'
-import type { Enqueued, NewTask } from '../store.ts'
 import type { StoreFile } from './file.ts'
 
 interface Batch {

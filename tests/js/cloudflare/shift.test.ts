@@ -1,11 +1,11 @@
 /** One alarm's part of a queue's work, on virtual time; the object around it runs in a real workerd, in tests/workers. */
 
 import { expect, onTestFinished, test } from 'vitest'
+import type { TaskStore } from '../../../js/api/store.ts'
 import { AlarmClock } from '../../../js/cloudflare/alarm-clock.ts'
-import { Shift, type Work } from '../../../js/cloudflare/shift.ts'
+import { Shift, type Work } from '../../../js/cloudflare/alarm-run.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../../js/index.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
-import type { TaskStore } from '../../../js/stores/store.ts'
 import { fakeClock, scriptedServer } from '../../../js/testing.ts'
 import { withMethods } from '../durable-setup.ts'
 import { closeNow, NO_GATES, ORDERS, PLAIN_CURVE } from '../setup.ts'

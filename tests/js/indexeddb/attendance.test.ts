@@ -1,8 +1,8 @@
 /** A store and its tabs: leases of one that has died, hints, and what is held when nothing waits. On Node's own Web Locks. */
 import 'fake-indexeddb/auto'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { Hint, TaskStore } from '../../../js/api/store.ts'
 import { type IndexedDbStoreOptions, indexedDbStore } from '../../../js/stores/indexeddb.ts'
-import type { Hint, TaskStore } from '../../../js/stores/store.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
 import { claimOf, idsOf, newTask, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
 

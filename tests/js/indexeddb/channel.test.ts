@@ -1,7 +1,7 @@
 /** Hints between the tabs of a store, and what else may come over their channel. */
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import type { Hint } from '../../../js/api/store.ts'
 import { Channel } from '../../../js/stores/indexeddb/channel.ts'
-import type { Hint } from '../../../js/stores/store.ts'
 
 let names = 0
 afterEach(() => {

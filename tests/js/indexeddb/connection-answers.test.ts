@@ -1,7 +1,7 @@
 /** A database that cannot be opened, and a browser that does not answer: in the end somebody always says why. */
 import { IDBFactory } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { RedriveError } from '../../../js/errors.ts'
+import type { RedriveError } from '../../../js/api/errors.ts'
 import { Connection } from '../../../js/stores/indexeddb/connection.ts'
 import { done } from '../../../js/stores/indexeddb/request.ts'
 import { closesSilently, error, failedOpen, fails, get, notes, put, setup, stubborn } from './faulty.ts'

@@ -1,7 +1,7 @@
 /** What a browser does to a connection, and what its user is told of it: nothing, or an error that says what to do. */
 import { forceCloseDatabase } from 'fake-indexeddb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type RedriveError, StorageFullError } from '../../../js/errors.ts'
+import { type RedriveError, StorageFullError } from '../../../js/api/errors.ts'
 import { done } from '../../../js/stores/indexeddb/request.ts'
 import { eventually } from '../eventually.ts'
 import { earlyFailure, engineAborts, error, failingRequest, fails, get, notes, put, setup } from './faulty.ts'

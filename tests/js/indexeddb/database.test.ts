@@ -1,8 +1,8 @@
 /** What is in the database, and what is asked of it. */
 import { expect, test, vi } from 'vitest'
+import { RECORD_SCHEMA, type TaskStore } from '../../../js/api/store.ts'
 import { done } from '../../../js/stores/indexeddb/request.ts'
 import { indexedDbStore } from '../../../js/stores/indexeddb.ts'
-import { RECORD_SCHEMA, type TaskStore } from '../../../js/stores/store.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
 import { claimOf, idOf, NOT_RETRYABLE, newTask, retryIn, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
 import { asked, drop, edit, editRow, freshName, openInOtherTab, openStore, rowOf } from './setup.ts'

@@ -1,9 +1,9 @@
 // Stores on a database of their own, and what a program without redrive sees of it.
 import 'fake-indexeddb/auto'
 import { onTestFinished, vi } from 'vitest'
+import type { TaskStore } from '../../../js/api/store.ts'
 import { done } from '../../../js/stores/indexeddb/request.ts'
 import { type IndexedDbStoreOptions, indexedDbStore } from '../../../js/stores/indexeddb.ts'
-import type { TaskStore } from '../../../js/stores/store.ts'
 
 let names = 0
 

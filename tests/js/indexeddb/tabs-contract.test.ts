@@ -1,6 +1,6 @@
 // The contract again, with every other call made by another tab: what each remembers is out of date each time.
 import { vi } from 'vitest'
-import type { TaskStore } from '../../../js/stores/store.ts'
+import type { TaskStore } from '../../../js/api/store.ts'
 import { storeContract } from '../store-contract.ts'
 import { freshName, openInOtherTab, openStore } from './setup.ts'
 

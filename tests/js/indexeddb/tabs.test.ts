@@ -1,6 +1,6 @@
 /** Several tabs on one database: what each hears of the others, and what becomes of those that die. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { Hint, TaskStore } from '../../../js/stores/store.ts'
+import type { Hint, TaskStore } from '../../../js/api/store.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
 import { claimOf, idOf, newTask, retryIn, SUCCEEDED, settlementOf, UNSENT } from '../store-contract/kit.ts'
 import { FakeBrowser, type FakeTab, idle } from './fake-locks.ts'

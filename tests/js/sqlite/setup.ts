@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { onTestFinished } from 'vitest'
+import type { TaskStore } from '../../../js/api/store.ts'
 import { type SqliteStoreOptions, sqliteStore } from '../../../js/stores/sqlite.ts'
-import type { TaskStore } from '../../../js/stores/store.ts'
 
 /** A path in a folder of its own, where nothing is yet. */
 export function freshPath(): string {

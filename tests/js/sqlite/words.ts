@@ -1,5 +1,5 @@
 // The few words that processes of these tests speak; those of the contract's own tests need a test around them.
-import { type Claim, type Lease, type NewTask, RECORD_SCHEMA, type Settlement } from '../../../js/stores/store.ts'
+import { type Claim, type Lease, type NewTask, RECORD_SCHEMA, type Settlement } from '../../../js/api/store.ts'
 
 export function taskOf(n: number, given: Partial<NewTask> = {}): NewTask {
   return {

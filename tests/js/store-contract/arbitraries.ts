@@ -1,8 +1,8 @@
 // Small pools, so that keys meet, lanes fill, orders form and time runs out.
 import fc from 'fast-check'
-import type { Claim, DeadlineReason, NewTask, Settlement } from '../../../js/stores/store.ts'
-import { laneName, RECORD_SCHEMA } from '../../../js/stores/store.ts'
-import type { TaskStatus } from '../../../js/types.ts'
+import type { Claim, DeadlineReason, NewTask, Settlement } from '../../../js/api/store.ts'
+import { laneName, RECORD_SCHEMA } from '../../../js/api/store.ts'
+import type { TaskStatus } from '../../../js/api/types.ts'
 import { idOf, logOf } from './kit.ts'
 
 const often = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LANES_SHOWN, laneName, SWEEP } from '../../../js/stores/store.ts'
+import { LANES_SHOWN, laneName, SWEEP } from '../../../js/api/store.ts'
 import { claimOf, idOf, idsOf, LEASE_MS, type Open, ORIGIN, OTHER, retryIn, SUCCEEDED, setup } from './kit.ts'
 
 /** What is claimed, in which order, within which limits, and what a turn says of the rest. */

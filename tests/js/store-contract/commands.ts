@@ -1,6 +1,6 @@
 // The commands of the model-based part: each does the same to both stores, and tells the world what came of it.
 import fc from 'fast-check'
-import type { Lease, Settlement, TaskStore } from '../../../js/stores/store.ts'
+import type { Lease, Settlement, TaskStore } from '../../../js/api/store.ts'
 import * as any from './arbitraries.ts'
 import { logOf } from './kit.ts'
 import type { World } from './world.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RECORD_SCHEMA } from '../../../js/stores/store.ts'
+import { RECORD_SCHEMA } from '../../../js/api/store.ts'
 import {
   claimOf,
   idOf,

@@ -1,6 +1,5 @@
 // What the tests of the store contract share: a store on a clock that stands still, tasks, and the words for a step.
 import { expect, onTestFinished } from 'vitest'
-import type { Clock } from '../../../js/clock.ts'
 import {
   type Claim,
   type Enqueued,
@@ -14,9 +13,10 @@ import {
   type StoreTerms,
   type TaskStore,
   type Turn,
-} from '../../../js/stores/store.ts'
+} from '../../../js/api/store.ts'
+import type { AttemptLog } from '../../../js/api/types.ts'
+import type { Clock } from '../../../js/platform/clock.ts'
 import { type FakeClock, fakeClock } from '../../../js/testing/clock.ts'
-import type { AttemptLog } from '../../../js/types.ts'
 
 /** Makes an empty store; terms that are not given are its own. */
 export type Open = (terms: { readonly clock: Clock } & Partial<StoreTerms>) => Promise<TaskStore> | TaskStore

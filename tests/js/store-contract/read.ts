@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LOG_LENGTH } from '../../../js/stores/store.ts'
+import { LOG_LENGTH } from '../../../js/api/store.ts'
 import { idOf, logOf, type Open, OTHER, releaseIn, retryIn, SUCCEEDED, setup, UNSENT } from './kit.ts'
 
 /** What can be looked up, and what outlives a close. */

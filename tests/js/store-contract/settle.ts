@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MOST_REFUNDS } from '../../../js/stores/store.ts'
+import { MOST_REFUNDS } from '../../../js/api/store.ts'
 import {
   claimOf,
   idOf,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CLOCK_STEP_MS, SWEEP } from '../../../js/stores/store.ts'
+import { CLOCK_STEP_MS, SWEEP } from '../../../js/api/store.ts'
 import {
   becomes,
   claimOf,

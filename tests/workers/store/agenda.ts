@@ -1,6 +1,6 @@
 /** What an alarm is set by: when, for whom, and when to look again. */
 import { expect } from 'vitest'
-import { MAX_MS } from '../../../js/check.ts'
+import { MAX_MS } from '../../../js/options/check.ts'
 import {
   claimOf,
   idOf,

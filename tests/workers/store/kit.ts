@@ -1,6 +1,7 @@
 /** What the tests of this store share; the rest of their words are those of the contract's. */
+
+import type { Lease, Settlement, Step, TaskStore } from '../../../js/api/store.ts'
 import { type DurableObjectStore, durableObjectStore, type ObjectStorage } from '../../../js/stores/durable-object.ts'
-import type { Lease, Settlement, Step, TaskStore } from '../../../js/stores/store.ts'
 import { type FakeClock, fakeClock } from '../../../js/testing/clock.ts'
 import { claimOf, settlementOf } from '../../js/store-contract/kit.ts'
 import type { TestStorage } from './worker.ts'

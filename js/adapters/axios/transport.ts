@@ -1,0 +1,181 @@
+/** One attempt by axios: a fresh config to the original adapter, nothing of the outer call run again. */
+
+import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
+import { RedriveError } from '../../api/errors.ts'
+import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from '../../call/redirects.ts'
+import type { Answer, AttemptInit, BodyContent, Transport } from '../../call/transport.ts'
+import { AxiosAnswer, type ValidateStatus } from './answer.ts'
+
+/** What axios rejects with when the network or the server is at fault. */
+const PASSING = /^(ERR_NETWORK|ECONNABORTED|ETIMEDOUT|E(CONN|PIPE|AI_|HOST|NET)\w*|ENOTFOUND|UND_ERR_\w+)$/
+
+/** What is the same on every attempt. */
+export interface Frozen {
+  readonly url: URL
+  /** The headers again, as the platform has them. */
+  readonly plain: Headers
+  readonly headers: InternalAxiosRequestConfig['headers']
+  readonly data: unknown
+}
+
+export class AxiosTransport implements Transport {
+  readonly #axios: AxiosInstance
+  readonly #config: InternalAxiosRequestConfig
+  readonly #frozen: Frozen
+  readonly #retryable: readonly number[]
+
+  /** `axios` has neither interceptors nor defaults. */
+  constructor(axios: AxiosInstance, config: InternalAxiosRequestConfig, frozen: Frozen, retryable: readonly number[]) {
+    this.#axios = axios
+    this.#config = config
+    this.#frozen = frozen
+    this.#retryable = retryable
+  }
+
+  async send({ overlay, signal, isReplay }: AttemptInit): Promise<Answer> {
+    const { cancelToken: _, redrive: __, auth, ...config } = this.#config
+    const headers = this.#frozen.headers.concat()
+    overlay?.forEach((value, name) => {
+      headers.set(name, value, true)
+    })
+    const { data } = this.#frozen
+    // axios lets `auth` win over the header
+    const init = { ...config, ...(auth && !overlay?.has('authorization') ? { auth } : {}), headers, data, signal }
+    if (!isReplay) return this.#once(init)
+    return this.#sendWithinOrigin({ ...init, beforeRedirect: this.#staysHome() }, overlay)
+  }
+
+  putHeader(name: string, value: string): void {
+    // in the caller's config too: sent again after a refusal, it is the same intent
+    for (const headers of [this.#frozen.headers, this.#config.headers]) headers.set(name, value, true)
+  }
+
+  async body(): Promise<BodyContent> {
+    const { data } = this.#frozen
+    if (typeof data === 'string') return data
+    if (data instanceof Blob) return new Uint8Array(await data.arrayBuffer())
+    return data instanceof ArrayBuffer ? new Uint8Array(data) : null
+  }
+
+  asFetch(): { readonly init: RequestInit; readonly withheld: readonly string[] } {
+    const { withCredentials, auth } = this.#config
+    const user = auth || this.#frozen.url.username || this.#frozen.url.password
+    return { init: withCredentials ? { credentials: 'include' } : {}, withheld: user ? ['authorization'] : [] }
+  }
+
+  isFinal(error: unknown): boolean {
+    const { code, name, request, response } = (error ?? {}) as Partial<AxiosError>
+    // the body broke off: by the http adapter with what it had, by fetch as a TypeError without a code
+    const brokeOff = response !== undefined || (!code && name === 'TypeError' && request)
+    return !brokeOff && !PASSING.test(code ?? '')
+  }
+
+  /** As an adapter would give it: transformResponse is still to come. */
+  accepted(taskId: string, traceId: string): Partial<AxiosResponse> {
+    const headers = { 'content-type': 'application/json', 'redrive-task-id': taskId }
+    const data = JSON.stringify({ status: 'queued', taskId, traceId })
+    return { status: 202, statusText: 'Accepted', headers, data, config: this.#config }
+  }
+
+  /** As an adapter would give it; `validateStatus` is not asked of what nobody sent. */
+  async answered(response: Response): Promise<Partial<AxiosResponse>> {
+    const { status, statusText } = response
+    const headers = Object.fromEntries(response.headers)
+    return { status, statusText, headers, data: await this.#read(response), config: this.#config }
+  }
+
+  #read(response: Response): Promise<unknown> {
+    switch (this.#config.responseType) {
+      case 'arraybuffer':
+        return response.arrayBuffer()
+      case 'blob':
+        return response.blob()
+      case 'stream':
+        return Promise.resolve(response.body)
+      default:
+        return response.text()
+    }
+  }
+
+  async #once(config: InternalAxiosRequestConfig): Promise<AxiosAnswer> {
+    const { validateStatus } = this.#config
+    let asked = false
+    let later = false
+    const ask: ValidateStatus = (status) => {
+      asked = true
+      // may not be the last answer: the caller's rule, to be asked once, has to wait for that
+      later = status >= 300 || this.#retryable.includes(status)
+      return !later && (!validateStatus || validateStatus(status))
+    }
+    try {
+      return new AxiosAnswer(await sendOnce(this.#axios, { ...config, validateStatus: ask }, this.#config), undefined)
+    } catch (error) {
+      const { response } = error as AxiosError
+      // a success that broke off, which is none
+      if (!response || (!asked && response.status < 400)) throw error
+      return new AxiosAnswer(response, error, later ? (validateStatus ?? (() => true)) : undefined)
+    }
+  }
+
+  /**
+   * Holds a replay to the recorded origin (S15). The http adapter tells of each hop before it is made; for the fetch
+   * adapter they are made here, one by one. XMLHttpRequest follows unasked, which no script can help.
+   */
+  async #sendWithinOrigin(first: InternalAxiosRequestConfig, overlay: Headers | null): Promise<Answer> {
+    const { maxRedirects = MAX_REDIRECTS, fetchOptions } = first
+    const follows = maxRedirects > 0 && (fetchOptions?.redirect ?? 'follow') === 'follow'
+    if (!follows || mayLeave(first.method ?? 'get', this.#frozen.plain, overlay)) return this.#once(first)
+    let config = { ...first, fetchOptions: { ...fetchOptions, redirect: 'manual' } }
+    let { url } = this.#frozen
+    for (let hop = 0; ; hop++) {
+      const answer = await this.#once(config)
+      // a browser's opaque redirect does not say where it leads
+      if (answer.isOpaque) return answer.refuseRedirect()
+      const location = REDIRECT.has(answer.status) ? answer.header('location') : null
+      if (location === null) return answer
+      url = new URL(location, url)
+      if (url.origin !== this.#frozen.url.origin || hop >= maxRedirects) return answer.refuseRedirect()
+      answer.discard()
+      config = afterRedirect(config, answer.status, url)
+    }
+  }
+
+  #staysHome(): NonNullable<InternalAxiosRequestConfig['beforeRedirect']> {
+    const { beforeRedirect } = this.#config
+    const home = this.#frozen.url.origin
+    return (options, ...details) => {
+      const { origin } = new URL(options.href as string)
+      if (origin !== home) {
+        throw new RedriveError('REDIRECT_REFUSED', `a replay to ${home} is not redirected to another origin, ${origin}`)
+      }
+      beforeRedirect?.(options, ...details)
+    }
+  }
+}
+
+/** Sends a config as it is, its transforms done already; the caller sees its own config, not that of an attempt. */
+export async function sendOnce(
+  axios: AxiosInstance,
+  config: InternalAxiosRequestConfig,
+  own: InternalAxiosRequestConfig = config,
+): Promise<AxiosResponse> {
+  const restore = <T>(result: T): T => {
+    if (typeof result === 'object' && result !== null && 'config' in result) result.config = own
+    return result
+  }
+  try {
+    return restore(await axios.request({ ...config, transformRequest: [], transformResponse: [] }))
+  } catch (error) {
+    restore((error as AxiosError | undefined)?.response)
+    throw restore(error)
+  }
+}
+
+function afterRedirect<C extends InternalAxiosRequestConfig>(config: C, status: number, url: URL): C {
+  const { baseURL: _, params: __, ...next } = config
+  const moved = { ...next, url: url.href } as C
+  if (!becomesGet(status, (config.method ?? 'get').toUpperCase())) return moved
+  const headers = config.headers.concat()
+  for (const name of BODY_HEADERS) headers.delete(name)
+  return { ...moved, method: 'get', data: undefined, headers }
+}

@@ -1,0 +1,74 @@
+/**
+ * What is said of an attempt, by the semantic conventions for HTTP clients (stable, 1.23 and later). No header, no key, no body,
+ * and no word of an error, which may quote any of them (S12).
+ */
+
+import type { Attributes } from '@opentelemetry/api'
+import { type Finished, OUTCOME } from '../../call/attempt.ts'
+import type { Call } from '../../call/read-fetch.ts'
+import type { Sanitizer } from '../../core/sanitizer.ts'
+
+/** Any other is `_OTHER`: a method may be any word. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH', 'QUERY'])
+/** What a name of an error looks like. */
+const NAME = /^[A-Za-z_$][\w$.]{0,63}$/
+
+export interface Server {
+  readonly 'server.address': string
+  readonly 'server.port'?: number
+}
+
+/** By the convention a span of a method that it does not know is named HTTP. */
+export const nameOf = ({ method }: Call): string => (METHODS.has(method) ? method : 'HTTP')
+
+export const methodOf = ({ method }: Call): string => (METHODS.has(method) ? method : '_OTHER')
+
+export function serverOf(origin: string): Server {
+  const { hostname, port, protocol } = new URL(origin)
+  const standard = protocol === 'https:' ? 443 : 80
+  return { 'server.address': hostname.replace(/^\[|\]$/g, ''), 'server.port': Number(port) || standard }
+}
+
+/** What is known of a request before it is sent: samplers go by it. */
+export function requestAttributes(call: Call, sanitizer: Sanitizer | undefined): Attributes {
+  const method = methodOf(call)
+  return {
+    'http.request.method': method,
+    ...(method === '_OTHER' ? { 'http.request.method_original': call.method } : {}),
+    'url.full': shownUrl(call.url, sanitizer),
+    ...serverOf(call.origin),
+    'redrive.policy_id': call.policy.policyId,
+  }
+}
+
+/** As the task shows it; without its query while there is no core that could look into it. */
+function shownUrl(url: string, sanitizer: Sanitizer | undefined): string {
+  try {
+    if (sanitizer) return sanitizer.url(url)
+  } catch {
+    // the core is gone, with its memory: the queue has closed, or has said `degraded`
+  }
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
+}
+
+export function answerAttributes(finished: Finished): Attributes {
+  const { status, answer } = finished
+  const error = errorType(finished)
+  return {
+    ...(answer && status > 0 ? { 'http.response.status_code': status } : {}),
+    ...(error ? { 'error.type': error } : {}),
+  }
+}
+
+/** undefined: it is no error. */
+export function errorType({ outcome, status, answer, error }: Finished): string | undefined {
+  if (answer) return status >= 400 ? String(status) : undefined
+  if (outcome === OUTCOME.timeout) return 'timeout'
+  return nameOfError(error)
+}
+
+export function nameOfError(error: unknown): string {
+  const { name } = (typeof error === 'object' && error !== null ? error : {}) as { readonly name?: unknown }
+  return typeof name === 'string' && NAME.test(name) ? name : '_OTHER'
+}

@@ -1,0 +1,88 @@
+/** A task as a store gets it, and as it shows it. */
+
+import type { RetryPolicy } from '../options/policy.ts'
+import type { AttemptLog, ExhaustedReason, TaskStatus } from './types.ts'
+
+/** The version of `NewTask` that this code writes. A record with a higher one is left alone and counted (S20). */
+export const RECORD_SCHEMA = 1
+
+export interface NewTask {
+  /** UUIDv7. */
+  readonly taskId: string
+  readonly idempotencyKey: string | null
+  readonly fingerprint: string
+  readonly method: string
+  /** Absolute, and as it may be stored. */
+  readonly targetUrl: string
+  /** Sanitized. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly withheldHeaders: readonly string[]
+  readonly requestInit: {
+    readonly credentials?: string
+    readonly mode?: string
+    readonly cache?: string
+    readonly redirect?: string
+    readonly referrerPolicy?: string
+    readonly integrity?: string
+  }
+  readonly body?: Uint8Array
+  readonly lane: string
+  readonly principal: string | null
+  /** Resolved, whole: policyId is only its label. */
+  readonly policy: RetryPolicy
+  /** Least of budget, expiresAt, key lifetime; from the enqueue. Infinity: none. */
+  readonly deadlineInMs: number
+  /** Which of them that is. @default 'total_budget' */
+  readonly deadlineReason?: DeadlineReason
+  /** How long ago the call was made. @default 0 */
+  readonly ageMs?: number
+  readonly dueInMs: number
+  /** Of `dueInMs`, what the server asked for. @default 0 */
+  readonly serverMs?: number
+  /** Attempts begun so far; above 0, the first of them counts as made with the call. */
+  readonly attemptNumber: number
+  /** Position in the window of spread waits, 0..2^32-1; -1: none yet. */
+  readonly phase: number
+  readonly previousDelayMs: number
+  /** Bits of the core's own. @default 0 */
+  readonly marks?: number
+  readonly priority: number
+  /** One after another, within the principal. */
+  readonly orderKey?: string
+  readonly home: string | null
+  /** The caller vouches: may be repeated without a key. */
+  readonly idempotent?: boolean
+  readonly schema: number
+  /** The answer to the attempt made with the call asked everybody to wait so long: holds the lane if it is stored. */
+  readonly holdLaneForMs?: number
+  /** The attempts made so far, where there are any. */
+  readonly log?: readonly AttemptLog[]
+}
+
+export type DeadlineReason = 'total_budget' | 'expired' | 'key_expired'
+
+export interface StoredTask
+  extends Omit<
+    NewTask,
+    'body' | 'dueInMs' | 'serverMs' | 'deadlineInMs' | 'ageMs' | 'log' | 'holdLaneForMs' | 'marks' | 'deadlineReason'
+  > {
+  readonly status: TaskStatus
+  readonly reason?: ExhaustedReason
+  readonly createdAt: number
+  /** null: in flight, ended, behind others, parked, or put aside. */
+  readonly dueAt: number | null
+  /** Infinity: none. */
+  readonly deadlineAt: number
+  readonly deadlineReason: DeadlineReason
+  readonly refunds: number
+  readonly marks: number
+  /** Waits for `unpark`. */
+  readonly parked: boolean
+  /** 0 once the task has succeeded or was cancelled: its headers are empty then too, and its body is gone. */
+  readonly bodyBytes: number
+}
+
+/** How a lane is called: origins hold no space, and `null` is not the principal ''. */
+export function laneName(principal: string | null, origin: string): string {
+  return principal === null ? origin : `${origin} ${principal}`
+}

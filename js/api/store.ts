@@ -1,0 +1,369 @@
+/**
+ * The contract of a task store: who implements it keeps the tasks of a queue where they outlive the page or the process.
+ *
+ * A stored task that waits is resident nowhere: **the store owns** its status, due time, attempts, order, dedupe, cancel,
+ * deadline, its lane's hold, and the limits over all processes. The core owns verdict, delay and choice of lane. No value
+ * is written by both. The store has the only clock: times go in and come out relative to it, `createdAt`, `dueAt` and
+ * `deadlineAt` are instants of it.
+ *
+ * Every method is one atomic step. One that rejects may have been done or not: it can be called again, and twice is once
+ * (a claim whose answer is lost costs one lease and one attempt). A store that has tried again by itself, in vain, rejects
+ * with a `RedriveError` of code 'STORAGE_UNAVAILABLE': new tasks are kept in memory until it answers again. `tests/js/store-contract.ts` holds every store to the
+ * rules written here; `memory.ts` is the reference.
+ *
+ * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts` read no clock and change nothing. Every other method does,
+ * `homes` too: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
+ * by more than `CLOCK_STEP_MS`, `now` is the clock's, and before anything else all that is still to come or to be measured
+ * from falls back with it: due times, what servers asked for, leases, holds, deadlines, homes, first-attempt and ended
+ * instants. `createdAt` stays. Over are: a lease at its last instant, a wait and a hold too; a deadline one millisecond
+ * later, since an attempt may still start at the deadline itself.
+ *
+ * **Order of tasks.** "Enqueued first" is the order of the calls and, in one call, of the list; a redriven task counts as
+ * enqueued anew.
+ *
+ * **Unreadable records** (a higher `schema`, or damaged) are never leased, ended, flushed, cancelled, redriven or deleted,
+ * but by `purge`, and neither shown by `find`, `get`, `list`, `attempts` nor given a `body`. They keep id, key and their
+ * place in their order, and are counted as what they are, PENDING. The turn that would claim one, or end it for its
+ * deadline, puts it aside instead and counts it in `unreadable`: from then on it has no due time and no deadline.
+ */
+
+import type { RetryPolicy } from '../options/policy.ts'
+import type { NewTask, StoredTask } from './records.ts'
+import type { AttemptLog, DegradedCode, Durability, ExhaustedReason, TaskStatus } from './types.ts'
+
+export { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from './records.ts'
+
+/** Most tasks that one `turn` ends for their deadline, most that its claim ends or puts aside, and most rows that it deletes for their retention. */
+export const SWEEP = 256
+/** Most lanes in a `Turn`. */
+export const LANES_SHOWN = 64
+/** Attempts given back per task, for whatever cause; later ones count. */
+export const MOST_REFUNDS = 20
+/** Attempts that are kept in the log of a task, the youngest. */
+export const LOG_LENGTH = 100
+/** Other lines that are kept beside it, the youngest. */
+export const NOTES_LENGTH = 50
+/** A clock that falls back by more is a step, and the store goes along with it; by less it stands still. */
+export const CLOCK_STEP_MS = 60_000
+
+/** What may be kept. The queue tells its store with `configure`. */
+export interface StoreTerms {
+  /** Tasks pending or in flight. @default 10_000 */
+  readonly capacity: number
+  /** Their bodies, in bytes. @default 50 MiB */
+  readonly capacityBytes: number
+  readonly retention: {
+    readonly terminalMs: number
+    readonly maxTerminal: number
+    readonly deadLetterMs: number
+    readonly maxDeadLetters: number
+  }
+}
+
+/** Lane = principal + origin. Times are relative: the store has the only clock. */
+export interface TaskStore {
+  /** What a resolved `enqueue` survives. */
+  readonly durability: Durability
+  /** Producers this store cannot hear are looked for this often; null: every producer can be heard. */
+  readonly idleCheckMs: number | null
+  /**
+   * How long a runner may be held up without anybody noticing, as a hidden tab is, whose timers come once a minute. Its
+   * leases last an attempt's time limit and this, are not renewed while the attempt keeps its limit, and one that ran out
+   * settles nothing but a success. Absent: leases are short, and renewed at a third.
+   */
+  readonly graceMs?: number
+
+  /**
+   * Sets what may be kept, from now on: the next `enqueue` and the next `turn` go by it. `report`: who hears what the store
+   * finds out by itself.
+   */
+  configure?(terms: StoreTerms, report?: Report): void
+
+  /**
+   * Takes tasks, all in one step, each with its own outcome:
+   * - 'duplicate': `taskId` is here already, whatever its status and its request, or another task of this principal has this
+   *   key and fingerprint. Its id is given. A task keeps its key until it is deleted; one that was cancelled gives it up.
+   * - 'conflict': that task has this key and another fingerprint (S6). Its id is given.
+   * - 'full': with it, more than `capacity` tasks or more than `capacityBytes` would be pending or in flight (S17). Looked at
+   *   after the two above; what came before it in the list counts.
+   * - 'stored': PENDING, due in `dueInMs`; behind others of its `orderKey` it has no due time until they have ended.
+   *   Then due in `dueInMs` from its enqueue, or at once. Others: those of its principal that are pending or in flight.
+   *
+   * With `lease`, each stored task that may start now (first of its order, lane not held, `dueInMs` 0, fewer than `total` and
+   * `perLane` in flight; Infinity where they are not given; with an attempt left and its deadline ahead) is claimed in the
+   * same step: attempt counted, token taken. Of tasks that wait already none has to come first. A duplicate by `taskId` that
+   * this owner holds gets its lease again, for what is left of it.
+   */
+  enqueue(
+    tasks: readonly NewTask[],
+    lease?: { readonly owner: string; readonly leaseMs: number; readonly total?: number; readonly perLane?: number },
+  ): Promise<readonly Enqueued[]>
+
+  /**
+   * One atomic step of a runner, for all principals but where `claim` names one. In this order:
+   * 1. Retention: what is SUCCEEDED or CANCELLED for more than `terminalMs`, or among more than `maxTerminal` the first to
+   *    have ended (of those that ended at once: enqueued first); then dead letters likewise.
+   * 2. Settle what ended, 3. renew what runs, each as listed.
+   * 4. Leases that ran out, by rising token. CANCELLED where that was asked for. EXHAUSTED 'outcome_unknown' where nothing
+   *    permits another attempt: all counted, past the deadline, or no key, not `idempotent` and a method that is not
+   *    either. Else PENDING and due now.
+   * 5. Deadlines that have passed, of what is PENDING, parked or behind others too: EXHAUSTED with `deadlineReason`; the
+   *    earliest deadline first, then enqueued first.
+   * 6. Claim what is due (attempt counted, token taken).
+   */
+  turn(step: Step): Promise<Turn>
+
+  /**
+   * PENDING: ended now, CANCELLED, or EXHAUSTED with `as`. IN_FLIGHT: 'requested'; a success still counts, anything else, a lease that runs out
+   * too, makes it CANCELLED (`as` has no say). Ended already, unreadable, or not here: 'gone'.
+   */
+  cancel(taskId: string, as?: ExhaustedReason): Promise<'cancelled' | 'requested' | 'gone'>
+
+  /**
+   * Puts dead letters back, PENDING, with key, id and history, attempts and refunds at 0, and not parked; the i-th that goes back
+   * is due in i times `spacingMs`, i from 0, behind what its order holds by then. `phase` is -1, `previousDelayMs` and `marks` are 0 as of a
+   * task that never failed; `createdAt` and `home` stay. Capacity has no say: they were accepted. The new deadline is the least of its policy's
+   * `totalBudgetMs` from now and, with a key and without `acceptDuplicateRisk`, `keyTtlMs` from its first attempt,
+   * the first that was ever claimed (none: no such limit), and a deadline that was 'expired' before. `deadlineReason` says which.
+   * 'key_expired': the key's has passed. 'gone': no dead letter.
+   * `policies`: a task whose `policyId` is among them takes that one.
+   */
+  redrive(
+    taskIds: readonly string[],
+    options: {
+      readonly spacingMs: number
+      readonly acceptDuplicateRisk: boolean
+      readonly policies?: readonly RetryPolicy[]
+    },
+  ): Promise<readonly ('redriven' | 'key_expired' | 'gone')[]>
+
+  /** Makes what waits for its own curve due now, in a lane or in all; what a server asked for (`serverMs`), holds, orders and parking still hold: it is due then at what the server asked for. Says how many are due earlier now. */
+  flush(lane?: string): Promise<number>
+
+  /** Makes parked tasks due now, those that fit all that is given, no earlier than a server asked. Says how many. Absent: a parked task is due in its `delayMs`. */
+  unpark?(filter: { readonly principal?: string | null; readonly lane?: string }): Promise<number>
+
+  /** Claims never read bodies. undefined: there is none. */
+  body(taskId: string): Promise<Uint8Array | undefined>
+  /** The task that keeps this key: the one with the highest `taskId`, of `principal` where it is given. */
+  find(idempotencyKey: string, principal?: string | null): Promise<StoredTask | undefined>
+  get(taskId: string): Promise<StoredTask | undefined>
+  /** By rising `taskId`, those above `cursor`; `cursor` is given while there are more. */
+  list(filter: {
+    readonly status?: TaskStatus
+    readonly principal?: string | null
+    readonly origin?: string
+    readonly limit: number
+    readonly cursor?: string
+  }): Promise<{ readonly tasks: readonly StoredTask[]; readonly cursor?: string }>
+  /** In the order in which they came, the last 100. A log with neither status nor error was never sent and is not among them. `cursor` is the store's own. */
+  attempts(
+    taskId: string,
+    page: { readonly limit: number; readonly cursor?: string },
+  ): Promise<{ readonly attempts: readonly AttemptLog[]; readonly cursor?: string }>
+  /**
+   * What became of the task, for people who ask, in the order in which it came: `attempts`, and among them the last 50 of the
+   * notes. A note is a log with neither status nor error, as `enqueue` or a settlement has given it; or what the store did
+   * of its own: 'redriven' with each redrive; where a lease ran out or was taken back 'lost'; and where a task ended in
+   * another way than the settlement's `log.kind` says, or without a settlement, 'cancelled', or 'exhausted' with
+   * `data.reason`. Logs are kept whole, with fields that are not known here. Absent: `attempts` has to do.
+   */
+  history?(taskId: string): Promise<readonly AttemptLog[]>
+  /** Kept as they change, O(1). Rows by status; purged counts those that were deleted, by `purge` or by retention. Their sum is what was ever accepted (S2). `bytes`: bodies of tasks pending or in flight. */
+  counts(): Promise<{
+    readonly pending: number
+    readonly inFlight: number
+    readonly succeeded: number
+    readonly exhausted: number
+    readonly cancelled: number
+    readonly purged: number
+    readonly bytes: number
+  }>
+  /** Deletes what fits all that is given, whatever its status: everything if nothing is. The next of an order gets its turn. Holds of lanes stay. Says how many. */
+  purge(filter: {
+    readonly taskId?: string
+    readonly principal?: string | null
+    readonly status?: TaskStatus
+  }): Promise<number>
+  /**
+   * Wake-ups from other queues of this store, tabs or processes. Hints only: nothing depends on one arriving. After the step:
+   * 'due' where a task became due earlier than it was, or was stored without a lease; 'settled' where one left IN_FLIGHT or ended; 'cancelled' where the end of
+   * one in flight was asked for. 'principal': the principal of all is another one now.
+   */
+  subscribe?(listener: (hint: Hint) => void): () => void
+  /**
+   * Runners whose callers wait. While a home is live, others leave its tasks to it (`skipHomes`): a response can be
+   * given only where its caller is. Absent: nobody else uses the store.
+   */
+  readonly homes?: {
+    /** `owner` is a home for the next `forMs`; 0: no longer. */
+    hold(owner: string, forMs: number): Promise<void>
+    /** By name. */
+    live(): Promise<readonly string[]>
+    /** A home lasts until it is let go or its owner dies, and either is heard as 'due': it is not held anew, and nobody looks. */
+    readonly areHeard?: boolean
+  }
+  /** Which of the runners that share the store claims what has no live home. Absent: each of them does. */
+  readonly pump?: Pump
+  /** Whose requests are made now, wherever the store is used: one browser has one set of cookies. Absent: each runner knows by itself. */
+  readonly principals?: Principals
+  /**
+   * The page is frozen, or thrown away, at any moment from now on: lets go of locks and channels at once. Whatever is called
+   * next takes them up again.
+   */
+  rest?(): void
+  /** Lets go of files and connections; nothing is lost, and the next call opens them again. */
+  close(): Promise<void>
+}
+
+/** A reason to look. */
+export interface Hint {
+  readonly kind: 'due' | 'settled' | 'cancelled' | 'principal'
+  readonly taskId?: string
+}
+
+export type Report = (code: DegradedCode, message: string) => void
+
+export interface Pump {
+  /** `granted` is called once it is this runner's, which may be at once; asking again while asking, or having it, changes nothing. */
+  want(principal: string | null, granted: () => void): void
+  /** Lets go of it, or asks no longer. */
+  release(): void
+}
+
+export interface Principals {
+  /** undefined: nobody has said yet. */
+  current(): Promise<string | null | undefined>
+  /** A claim of any other principal gets nothing from now on. */
+  switchTo(principal: string | null): Promise<void>
+}
+
+export interface Enqueued {
+  readonly taskId: string
+  readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'full'
+  readonly lease?: Lease
+}
+
+export interface Step {
+  readonly owner: string
+  readonly settle: readonly Settlement[]
+  readonly renew: readonly Lease[]
+  readonly claim: Claim | null
+}
+
+export interface Turn {
+  /** The store's clock. */
+  readonly now: number
+  /**
+   * One for each `settle`, the first that fits:
+   * - 'gone': not here, or unreadable.
+   * - 'cancelled': it is CANCELLED already, which is final: its key may be another's. Or its end was asked for, this is no
+   *   success, and the lease is still held: it is CANCELLED from now on.
+   * - 'repeated': this token was the last to settle this task, or a success for one that has succeeded.
+   * - 'stale': another token has the task, or its lease was taken back, and this is no success. Nothing is changed. (A success is 'applied'
+   *   whoever has the task by now, also to a dead letter: S4.)
+   * - 'applied'. A lease that ran out and was not taken back yet is still held.
+   *
+   * Log and hold count with 'applied', and with 'cancelled' where the lease was held.
+   */
+  readonly settled: readonly ('applied' | 'repeated' | 'stale' | 'cancelled' | 'gone')[]
+  /** One for each `renew`: `forMs` from now, also where it ran out and was not taken back yet. 'cancelled': renewed, and its end was asked for: abort and settle. 'lost': another has it, or nobody. */
+  readonly renewed: readonly ('renewed' | 'lost' | 'cancelled')[]
+  readonly claimed: readonly { readonly task: StoredTask; readonly lease: Lease }[]
+  /** Ended in this step without a settlement, in the order of its parts: see `status` and `reason`. */
+  readonly ended: readonly StoredTask[]
+  /**
+   * The 64 that come first: by `nextInMs` (null last), then by name. Of the claim's principal, without those bounded to 0 (where
+   * `lanes` is a list: without those that are not on it), and of these what has a task pending or in flight, or is held.
+   */
+  readonly lanes: readonly LaneView[]
+  /**
+   * When to ask again: the least, from now, of the next due time of a lane of the claim that is not bounded to 0 (or the end of
+   * its hold, if later), the end of any lease, and the first instant past the deadline of any pending task; 0 where more was due
+   * than `limit`. What is due now and only limits, bounds or homes keep back has no say; what is due later has,
+   * whatever its home. null: no such moment. Without a claim all lanes count, and what is due now too: 0.
+   */
+  readonly nextInMs: number | null
+  /** Something is due that hold, bounds and homes would let go, and `total` or `perLane` keeps it back, whatever `limit` says. */
+  readonly blockedByLimit: boolean
+  /** Dead letters that retention deleted in this step. */
+  readonly trimmed?: number
+  /** Another principal is the current one, so the claim got nothing. */
+  readonly isForeign?: boolean
+  /** Records found in this step that cannot be read, and were put aside (S20). Absent: none, as with `trimmed`. */
+  readonly unreadable?: number
+}
+
+export interface LaneView {
+  readonly lane: string
+  readonly pending: number
+  readonly inFlight: number
+  /** To its first due time, whatever its home, or to the end of its hold if later; null: none of its tasks has one. */
+  readonly nextInMs: number | null
+  readonly heldForMs: number
+}
+
+/**
+ * What to claim. Among due tasks, of lanes that are not held, in this order: higher `priority`, then the lane that was served longest
+ * ago (never: first), then due first, then lane by name; within a lane higher `priority`, then due first, then enqueued first. A task
+ * past its deadline ends instead, with its `deadlineReason`, one with all its policy's attempts counted 'max_attempts', and the next is looked
+ * at; that is no serving. Served is a lane with each lease, those of `enqueue` too; a lane that has no task left, of whatever
+ * status, was never served.
+ */
+export interface Claim {
+  readonly limit: number
+  readonly leaseMs: number
+  /** Most in flight over all processes, and most in one lane. */
+  readonly total: number
+  readonly perLane: number
+  /** 'any': all of the principal. */
+  readonly lanes: readonly { readonly lane: string; readonly max: number }[] | 'any'
+  /** With 'any': lanes of which at most `max` may be claimed now. */
+  readonly bounds?: readonly { readonly lane: string; readonly max: number }[]
+  readonly principal: string | null
+  /** Tasks whose `home` is one of these, and not the owner, are left to it. */
+  readonly skipHomes: readonly string[]
+  /** Only tasks whose `home` is the owner. */
+  readonly ownHomeOnly?: boolean
+}
+
+/** A fencing token: those of a store count from 1, by 1, in the order in which leases are given. Never an instant. */
+export interface Lease {
+  readonly taskId: string
+  readonly token: number
+  readonly forMs: number
+}
+
+/** What the core wants back with the next claim. */
+export interface Carry {
+  /** Position in the window of spread waits, 0..2^32-1; -1: none yet. */
+  readonly phase: number
+  readonly previousDelayMs: number
+  /** Bits of the core's own. */
+  readonly marks: number
+}
+
+export interface Settlement {
+  readonly lease: Lease
+  /** Of an attempt, or of one that was given back before it left. */
+  readonly log: AttemptLog
+  /** The server asked everybody to wait so long. A hold is never shortened by another. */
+  readonly holdLaneForMs?: number
+  readonly next:
+    | { readonly kind: 'succeeded' }
+    /** PENDING, due in `delayMs`; `serverMs` of it is what the server asked for. Without `carry`, `previousDelayMs` becomes `delayMs`. */
+    | { readonly kind: 'retry'; readonly delayMs: number; readonly serverMs?: number; readonly carry?: Carry }
+    | { readonly kind: 'exhausted'; readonly reason: ExhaustedReason }
+    /**
+     * PENDING again, due in `delayMs`. `refund`: the attempt was not one (credentials, offline, 401, pause, shutdown) and is no
+     * longer counted; at most 20 times a task, later ones count. `park`: not due until `unpark`. Without `carry`, nothing of it changes.
+     */
+    | {
+        readonly kind: 'release'
+        readonly delayMs: number
+        readonly refund: boolean
+        readonly serverMs?: number
+        readonly carry?: Carry
+        readonly park?: boolean
+      }
+}

@@ -1,0 +1,118 @@
+/** Makes one attempt and says how it ended, in the core's terms. What comes next the core decides, where it is asked. */
+
+import { type Clock, timeoutError } from '../platform/clock.ts'
+import type { Call } from './read-fetch.ts'
+import type { Answer, AttemptInit, Transport } from './transport.ts'
+
+/** The core's numbering of how an attempt can end. */
+export const OUTCOME = {
+  response: 0,
+  network: 1,
+  timeout: 2,
+  offline: 3,
+  // 4 to 6 never left: `unsent.ts`
+  /** No repeat will mend it: a redirect a replay must not follow, an error of the caller's own making. */
+  final: 7,
+} as const
+
+export interface Finished {
+  readonly outcome: number
+  /** 0: no response. */
+  readonly status: number
+  readonly answer: Answer | null
+  /** What fetch rejected with. */
+  readonly error: unknown
+  /** On the steady clock. */
+  readonly startedAt: number
+  readonly durationMs: number
+}
+
+/** Whether the core is worth asking about a first attempt. What it says no to is the caller's at once, and starts nothing. */
+export function mayPass({ replayable, policy }: Call, { outcome, answer, status }: Finished): boolean {
+  if (!replayable || outcome === OUTCOME.final || policy.maxAttempts === 1) return false
+  return answer ? policy.retryableStatusCodes.includes(status) : policy.retryNetworkErrors
+}
+
+/** Gives an ended attempt to its caller: returns the answer, or throws what fetch threw. */
+export function deliver(finished: Finished): unknown {
+  if (finished.answer) return finished.answer.deliver(null)
+  throw finished.error
+}
+
+export interface AttemptPlan extends AttemptInit {
+  /** To response headers; 0: none. */
+  readonly timeoutMs: number
+  /** Aborts the attempt; the owner keeps it. */
+  readonly controller: AbortController
+  /** How a replay is sent. @default as the transport sends a first attempt */
+  readonly send?: (transport: Transport, attempt: AttemptInit) => Promise<Answer>
+  /** Of which this is a replay. */
+  readonly task?: { readonly taskId: string; readonly attemptNumber: number; readonly createdAt: number }
+  /** Whether an error may not be tried again. @default any may; who keeps the call asks then */
+  readonly isFinal?: (transport: Transport, error: unknown) => boolean
+}
+
+export async function attempt(
+  transport: Transport,
+  plan: AttemptPlan,
+  clock: Clock,
+  now: () => number,
+): Promise<Finished> {
+  const startedAt = now()
+  const { controller, timeoutMs } = plan
+  const onTimeout = () => controller.abort(timeoutError(`no answer within attemptTimeoutMs, ${timeoutMs} ms`))
+  const disarm = timeoutMs > 0 ? clock.after(timeoutMs, onTimeout) : undefined
+  const end = (outcome: number, answer: Answer | null, error: unknown): Finished => {
+    disarm?.()
+    return {
+      outcome,
+      status: answer?.status ?? 0,
+      answer,
+      error,
+      startedAt,
+      durationMs: now() - startedAt,
+    }
+  }
+  try {
+    const answer = await (plan.send ? plan.send(transport, plan) : transport.send(plan))
+    return end(answer.redirectRefused ? OUTCOME.final : OUTCOME.response, answer, undefined)
+  } catch (error) {
+    const { reason } = controller.signal
+    if (reason?.name === 'TimeoutError') return end(OUTCOME.timeout, null, reason)
+    if (plan.isFinal?.(transport, error)) return end(OUTCOME.final, null, error)
+    return end(isOffline() ? OUTCOME.offline : OUTCOME.network, null, error)
+  }
+}
+
+/** Only a browser knows; `true` there may still be wrong, `false` never is. */
+export function isOffline(): boolean {
+  return globalThis.navigator?.onLine === false
+}
+
+/** `throwIfAborted` of a signal, which Chrome has from 100 on. */
+export function assertNotAborted(signal: AbortSignal | null): void {
+  if (signal?.aborted) throw signal.reason ?? new DOMException('the call was aborted', 'AbortError')
+}
+
+/** `work`, or the reason of `signal` as soon as it is aborted. */
+export function orAbort<T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
+/** Aborts when either does, the body included. */
+export function bothSignals(caller: AbortSignal | null, own: AbortSignal): AbortSignal {
+  if (!caller) return own
+  if (AbortSignal.any) return AbortSignal.any([caller, own])
+  // Chrome < 116, Safari < 17.4
+  const both = new AbortController()
+  for (const signal of [caller, own]) {
+    if (signal.aborted) both.abort(signal.reason)
+    else signal.addEventListener('abort', () => both.abort(signal.reason), { once: true })
+  }
+  return both.signal
+}

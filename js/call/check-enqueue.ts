@@ -1,0 +1,24 @@
+/** Whether a call can be queued unsent. One that cannot is refused with what to do. */
+
+import { RedriveError } from '../api/errors.ts'
+import { assertNotAborted } from './attempt.ts'
+import { assertSendable } from './fetch-repeat.ts'
+import type { Call } from './read-fetch.ts'
+
+/** `passesThrough`: the call is none of those that can be tried again. */
+export function assertEnqueueable(call: Call, passesThrough: boolean, maxBodyBytes: number): void {
+  if (passesThrough) {
+    throw new TypeError('enqueue: expected http(s), not no-cors, navigate, keepalive or `redrive: false`')
+  }
+  const { method, origin, bytes, plain } = call
+  if (plain === 'too-large') {
+    const message = `the body has ${bytes} bytes, more than maxBodyBytes ${maxBodyBytes}: raise it, or send it with fetch`
+    throw new RedriveError('BODY_TOO_LARGE', message)
+  }
+  if (plain === 'origin-missing') {
+    const message = `${method} ${origin} needs a key: list the origin in idempotency.origins, or vouch with \`idempotent: true\``
+    throw new RedriveError('KEY_ORIGIN_MISSING', message)
+  }
+  assertSendable(call.transport)
+  assertNotAborted(call.signal)
+}

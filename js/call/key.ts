@@ -1,0 +1,53 @@
+/**
+ * Which key a call carries. RFC draft-ietf-httpapi-idempotency-key-header: one key per intent, the same on every
+ * attempt, so that a server that honours it does the work once.
+ */
+
+import type { IdempotencySettings, TaskOptions } from '../options/queue-options.ts'
+
+/** Methods a server treats alike however often they come (RFC 9110, section 9.2.2). */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+export interface KeyReading {
+  /** '': to be made of the request's content, once that is at hand. */
+  readonly key: string | null
+  /** The queue's own, so nobody else has it. */
+  readonly made: boolean
+  readonly replayable: boolean
+  readonly addedCrossOrigin: boolean
+  /** An unsafe call to an origin that may not be given the header, and nobody vouches for it. */
+  readonly originMissing: boolean
+}
+
+/** The caller's option wins over a header already there, which wins over a made key. Puts the header in place. */
+export function readKey(
+  call: { readonly method: string; readonly origin: string; readonly headers: Headers; readonly options: TaskOptions },
+  settings: IdempotencySettings,
+  makeKey: () => string,
+): KeyReading {
+  const { method, origin, headers, options } = call
+  const { header, keyed, allowed, mode } = settings
+  const crossOrigin = isCrossOrigin(origin)
+  const wantsKey = keyed.has(method)
+  const present = headers.get(header)
+
+  let key = options.idempotencyKey ?? (present || null)
+  const made = key === null && wantsKey && (!allowed || !crossOrigin || allowed.has(origin))
+  if (made) key = mode === 'content' ? '' : makeKey()
+  const added = key !== null && key !== present
+  if (added && key) putKey(headers, key, settings)
+  const vouched = options.idempotent === true
+  const originMissing = key === null && wantsKey && !vouched
+  const replayable = key !== null || vouched || (!originMissing && IDEMPOTENT.has(method))
+  return { key, made, replayable, addedCrossOrigin: added && crossOrigin, originMissing }
+}
+
+/** As the header has it. */
+export function putKey(headers: Headers, key: string, { header, format }: IdempotencySettings): void {
+  headers.set(header, format === 'sf-string' ? `"${key.replace(/["\\]/g, '\\$&')}"` : key)
+}
+
+/** Only pages and their workers have an origin of their own. */
+function isCrossOrigin(origin: string): boolean {
+  return globalThis.location !== undefined && globalThis.location.origin !== origin
+}

@@ -1,0 +1,172 @@
+/**
+ * What one alarm does of a queue's work. The queue sees the object's store through this: it may claim while a shift is on, and
+ * so many tasks as the shift has attempts left, so that an alarm ends, and ends within the platform's limits.
+ */
+
+import type { Hint, Step, TaskStore, Turn } from '../api/store.ts'
+import type { Clock } from '../platform/clock.ts'
+
+/** A store that fails so often in a row ends the shift. */
+const PATIENCE = 3
+/** A queue that has not opened the store by then has failed to. */
+const OPEN_MS = 2_000
+
+export interface Work {
+  readonly attempts: number
+  readonly ended: number
+  /** There were no attempts left, and more may be due. */
+  readonly isUsedUp: boolean
+  /** The store failed. */
+  readonly error?: unknown
+}
+
+export class Shift {
+  /** The store, as the queue sees it. */
+  readonly store: TaskStore
+  readonly #store: TaskStore
+  readonly #clock: Clock
+  readonly #listeners = new Set<(hint: Hint) => void>()
+  /** Attempts that may still be begun; 0: no shift is on. */
+  #left = 0
+  #attempts = 0
+  #ended = 0
+  #failed = 0
+  #error: unknown
+  #turning = 0
+  /** Tasks under a lease of this queue. */
+  readonly #running = new Set<string>()
+  #rest: (() => void) | undefined
+  /** Lanes that the queue claims nothing from for now, as of its last look: a breaker is open, a budget empty. */
+  shut: readonly string[] = []
+  /** The queue has been told to look. */
+  #isAsked = false
+  #unsubscribe: () => void = () => {}
+
+  constructor(store: TaskStore, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+    const own: Partial<TaskStore> = {
+      turn: (step) => this.#turn(step),
+      subscribe: (listener) => this.#subscribe(listener),
+    }
+    this.store = new Proxy(store, {
+      get: (_, name) => {
+        const value: unknown = Reflect.get(own, name) ?? Reflect.get(store, name)
+        return typeof value === 'function' ? value.bind(store) : value
+      },
+    })
+  }
+
+  /**
+   * Lets the queue claim up to `most` tasks, what comes while it works included; resolves when none of them runs any more. `begin` is what
+   * opens the queue. After `forMs` no more are claimed, and after twice that it resolves all the same.
+   */
+  async work(most: number, forMs: number, begin: () => Promise<void>): Promise<Work> {
+    this.#left = most
+    this.#attempts = this.#ended = this.#failed = 0
+    this.#error = undefined
+    this.#isAsked = false
+    this.shut = []
+    const disarms: (() => void)[] = []
+    const after = (delayMs: number, work: () => void): void => {
+      disarms.push(this.#clock.after(delayMs, work))
+    }
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#rest = resolve
+        after(forMs, () => {
+          this.#left = 0
+          this.#look()
+        })
+        after(forMs * 2, resolve)
+        begin().then(() => {
+          if (this.isOpen) this.#ask()
+          else
+            after(OPEN_MS, () => this.#isAsked || reject(this.#error ?? new Error('the queue did not open its store')))
+        }, reject)
+      })
+      const result = { attempts: this.#attempts, ended: this.#ended, isUsedUp: this.#left === 0 }
+      return { ...result, ...(this.#error === undefined ? {} : { error: this.#error }) }
+    } finally {
+      for (const disarm of disarms) disarm()
+      this.#left = 0
+      this.#rest = undefined
+    }
+  }
+
+  /** Whether the queue has opened the store. */
+  get isOpen(): boolean {
+    return this.#listeners.size > 0
+  }
+
+  async #turn(step: Step): Promise<Turn> {
+    if (step.claim) this.shut = (step.claim.bounds ?? []).flatMap(({ lane, max }) => (max <= 0 ? [lane] : []))
+    const claim = step.claim && this.#left > 0 ? { ...step.claim, limit: Math.min(step.claim.limit, this.#left) } : null
+    this.#turning++
+    try {
+      const turn = await this.#store.turn({ ...step, claim })
+      this.#failed = 0
+      this.#error = undefined
+      this.#count(step, turn)
+      // what it must not have it must not wait for either
+      return step.claim && !claim ? { ...turn, nextInMs: null } : turn
+    } catch (error) {
+      this.#failed++
+      this.#error = error
+      throw error
+    } finally {
+      this.#turning--
+      this.#look()
+    }
+  }
+
+  #count({ settle, renew }: Step, { settled, renewed, claimed, ended }: Turn): void {
+    settle.forEach(({ lease, next }, i) => {
+      this.#running.delete(lease.taskId)
+      const isEnd = next.kind === 'succeeded' || next.kind === 'exhausted'
+      if (settled[i] === 'cancelled' || (settled[i] === 'applied' && isEnd)) this.#ended++
+    })
+    renew.forEach(({ taskId }, i) => {
+      if (renewed[i] === 'lost') this.#running.delete(taskId)
+    })
+    for (const { taskId } of ended) this.#running.delete(taskId)
+    for (const { task } of claimed) this.#running.add(task.taskId)
+    this.#ended += ended.length
+    this.#attempts += claimed.length
+    this.#left -= claimed.length
+  }
+
+  /** Whether the shift is over; looked at once the queue has acted on the turn, and asked for another if it wants one. */
+  #look(): void {
+    if (!this.#rest || !this.#isAsked) return
+    this.#clock.after(0, () => {
+      const isIdle = this.#turning === 0 && this.#running.size === 0
+      const gaveUp = this.#failed >= PATIENCE
+      if ((isIdle && this.#failed === 0) || gaveUp) this.#rest?.()
+    })
+  }
+
+  /** Between shifts there is nothing to hear: the next one begins with a look. */
+  #subscribe(listener: (hint: Hint) => void): () => void {
+    if (this.#listeners.size === 0) {
+      this.#unsubscribe = this.#store.subscribe?.((hint) => this.#rest && this.#tell(hint)) ?? (() => {})
+    }
+    this.#listeners.add(listener)
+    // opened late: its first turn is under way
+    if (this.#rest) queueMicrotask(() => this.#rest && this.#ask())
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size === 0) this.#unsubscribe()
+    }
+  }
+
+  #ask(): void {
+    this.#isAsked = true
+    this.#tell({ kind: 'due' })
+    this.#look()
+  }
+
+  #tell(hint: Hint): void {
+    for (const listener of this.#listeners) listener(hint)
+  }
+}

@@ -1,0 +1,146 @@
+/** What of a request may be shown, and one day stored. The core has the lists; here values are picked by its answers. */
+
+import type { SanitizeOptions } from '../options/queue-options.ts'
+import { errorText, unsaid } from '../platform/error-text.ts'
+import type { Engine } from './engine.ts'
+import type { HeaderRules } from './generated/queue/glue.js'
+
+/** The core's classes of headers. */
+const CLASS = { kept: 0, withheld: 1, unknown: 2, dropped: 3, refused: 4 } as const
+
+export interface Sanitized {
+  readonly headers: Record<string, string>
+  /** Names of what carries, or may carry, a credential. */
+  readonly withheld: readonly string[]
+  /** Names that are on no list. */
+  readonly unknown: readonly string[]
+}
+
+const REDACTED = 'REDACTED'
+/** They would end the header (RFC 9110, 5.5). */
+const UNSENDABLE = /[\r\n\0\u0100-\uffff]/
+
+export class Sanitizer {
+  readonly #engine: Engine
+  readonly #rules: HeaderRules
+  readonly #keepsUrls: boolean
+
+  constructor(engine: Engine, { persistHeaders = [], denyHeaders = [], urlSecrets }: SanitizeOptions) {
+    this.#engine = engine
+    this.#keepsUrls = urlSecrets === 'keep'
+    const [persist = 0, deny = 0] = engine.scratch.all([persistHeaders.join('\n'), denyHeaders.join('\n')])
+    this.#rules = new engine.glue.HeaderRules(persist, deny)
+  }
+
+  /** Names in lower case, values of one name joined. Throws on what HTTP does not allow; the message names no value. */
+  headers(given: Iterable<readonly [string, string]>): Sanitized {
+    const { scratch, glue } = this.#engine
+    const names: string[] = []
+    const values: string[] = []
+    for (const [name, value] of given) {
+      names.push(name)
+      values.push(value)
+    }
+    if (names.length === 0) return { headers: {}, withheld: [], unknown: [] }
+    // each looked at only if one of them all gives cause; the core takes names in any case
+    const all = names.join('\n')
+    const count = this.#rules.classify(scratch.text(all))
+    const classes = scratch.answer(count).slice()
+    // one that is empty, holds a line break, or becomes a token only when it is lowered is not one name to the core
+    const odd = count !== names.length || /[^\n!-~]/.test(all)
+    const refused = odd ? names.findIndex((name) => !/^[!-~]+$/.test(name)) : classes.indexOf(CLASS.refused)
+    if (refused >= 0) {
+      throw new TypeError(`headers: expected names that are RFC 9110 tokens; number ${refused + 1} is not one`)
+    }
+    if (UNSENDABLE.test(values.join(' '))) {
+      const name = names[values.findIndex((value) => UNSENDABLE.test(value))]
+      throw new TypeError(`headers: the value of '${name}' holds CR, LF, NUL or a character that is no byte`)
+    }
+    const kept = values.filter((_, i) => classes[i] === CLASS.kept)
+    const secret = scratch.answer(glue.secret_values(scratch.text(kept.join('\n'))))
+    const headers = new Map<string, string>()
+    const withheld = new Set<string>()
+    const unknown = new Set<string>()
+    let looked = 0
+    for (let i = 0; i < names.length; i++) {
+      const name = (names[i] as string).toLowerCase()
+      const found = classes[i]
+      const value = values[i] as string
+      if (found === CLASS.kept && secret[looked++] !== 1) {
+        const half = headers.get(name)
+        headers.set(name, half === undefined ? value : `${half}, ${value}`)
+      } else if (found === CLASS.unknown) unknown.add(name)
+      else if (found !== CLASS.dropped) withheld.add(name)
+    }
+    // the half of a header is another header
+    for (const name of withheld) headers.delete(name)
+    return { headers: Object.fromEntries(headers), withheld: [...withheld], unknown: [...unknown] }
+  }
+
+  /** The URL as it may be shown: `REDACTED` in place of what looks like a secret in it, unless asked to keep it. */
+  url(url: string): string {
+    if (this.#keepsUrls || !/[?#@]/.test(url)) return url
+    const { scratch, glue } = this.#engine
+    const size = scratch.text(url)
+    // ranges are of bytes, which are characters in what URL.href gives
+    const bytes = size === url.length ? null : new TextEncoder().encode(url)
+    const cut = (from: number, to: number) =>
+      bytes ? new TextDecoder().decode(bytes.subarray(from, to)) : url.slice(from, to)
+    const found = glue.url_secrets(size)
+    let shown = ''
+    let from = 0
+    for (let i = 0; i < found.length; i += 3) {
+      shown += cut(from, found[i + 1] as number) + REDACTED
+      from = found[i + 2] as number
+    }
+    return shown + cut(from, size)
+  }
+
+  /** The URL as it may be stored: without the parameters that look like a secret. */
+  strip(url: string): string {
+    const { scratch, glue } = this.#engine
+    // ranges are of bytes, which are characters in what URL.href gives
+    for (let left = new URL(url).href; ; ) {
+      const found = glue.url_secrets(scratch.text(left))
+      if (found.length === 0) return left
+      let kept = ''
+      let from = 0
+      for (let i = 0; i < found.length; i += 3) {
+        kept += left.slice(from, found[i])
+        from = found[i + 2] as number
+        if (/[&@]/.test(left[from] ?? '')) from++
+        // the last of its kind: what led to it leads to nothing now
+        else kept = kept.replace(/[&?#]$/, '')
+      }
+      // with its parameters gone, a fragment may be a value itself
+      left = kept + left.slice(from)
+    }
+  }
+
+  /** What of a URL is a secret, as it stands there and decoded. */
+  secretsIn(url: string): readonly string[] {
+    if (this.#keepsUrls) return []
+    const { scratch, glue } = this.#engine
+    const bytes = new TextEncoder().encode(url)
+    const found = glue.url_secrets(scratch.text(url))
+    const secrets: string[] = []
+    for (let i = 0; i < found.length; i += 3) {
+      const secret = new TextDecoder().decode(bytes.subarray(found[i + 1], found[i + 2]))
+      secrets.push(secret, new URLSearchParams(`_=${secret}`).get('_') as string)
+    }
+    return secrets
+  }
+
+  /** What an error says, as it may be logged: transports quote URLs, and hooks what they were given. */
+  message(error: unknown, secrets: readonly string[] = []): string {
+    const { scratch, glue } = this.#engine
+    const text = errorText(error).replace(/\bhttps?:\/\/[^\s"'<>`]+/gi, (url) => this.url(url))
+    const count = glue.secret_values(scratch.text(text.replace(/\s+/g, ' ')))
+    const tells = scratch.answer(count).includes(1) || secrets.some((secret) => text.includes(secret))
+    return tells ? unsaid(error) : text
+  }
+
+  free(): void {
+    this.#rules.free()
+  }
+}

@@ -1,0 +1,39 @@
+/** What an answer asks of those who come back: the core reads the headers, here they are found. */
+
+import { headerOf } from '../call/answers.ts'
+import type { Answer } from '../call/transport.ts'
+import type { Engine } from './engine.ts'
+import { NONE } from './none.ts'
+
+export interface Asked {
+  /** From now; NaN: nothing; -1: something that cannot be read. */
+  readonly serverDelayMs: number
+  /** Until requests are left again, from now; NaN: some are left, or nothing was said. */
+  readonly rateLimitMs: number
+}
+
+const NOTHING: Asked = { serverDelayMs: Number.NaN, rateLimitMs: Number.NaN }
+
+/** `listed`: statuses that the policy takes for failures. */
+export function askedBy(engine: Engine, answer: Answer | null, listed: readonly number[], now: number): Asked {
+  if (!answer) return NOTHING
+  const failed = answer.status >= 400 || listed.includes(answer.status)
+  const serverDelayMs = failed ? serverDelay(engine, answer, now) : Number.NaN
+  const limit = headerOf(answer, 'ratelimit')
+  return limit === null ? { ...NOTHING, serverDelayMs } : { serverDelayMs, rateLimitMs: rateLimit(engine, limit) }
+}
+
+function serverDelay({ glue, scratch }: Engine, answer: Answer, now: number): number {
+  const after = headerOf(answer, 'retry-after')
+  const afterMs = headerOf(answer, 'retry-after-ms')
+  if (after === null && afterMs === null) return Number.NaN
+  const date = headerOf(answer, 'date')
+  const lengths = scratch.all([after ?? '', afterMs ?? '', date ?? ''])
+  const length = (header: string | null, i: number) => (header === null ? NONE : (lengths[i] ?? 0))
+  return glue.server_delay(length(after, 0), length(afterMs, 1), length(date, 2), now)
+}
+
+function rateLimit({ glue, scratch }: Engine, header: string): number {
+  const [remaining = Number.NaN, resetMs = Number.NaN] = glue.parse_rate_limit(scratch.text(header))
+  return remaining === 0 ? resetMs : Number.NaN
+}

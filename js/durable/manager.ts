@@ -1,0 +1,143 @@
+/** Questions about tasks in the store, and orders to them. */
+
+import { notFound, RedriveError } from '../api/errors.ts'
+import type { StoredTask, TaskStore } from '../api/store.ts'
+import type { AttemptLog, Decision, ListFilter, PageOptions, RetryTask, TaskOutcome, TaskPage } from '../api/types.ts'
+import { whenEnded } from '../tasks/callers.ts'
+import { explainStored } from './explain.ts'
+import { showRecord } from './record.ts'
+import type { Durable } from './stored-tasks.ts'
+
+const PAGE = 100
+const isLive = ({ status }: StoredTask) => status === 'PENDING' || status === 'IN_FLIGHT'
+
+export class StoredDesk {
+  readonly #durable: Durable
+  readonly #store: TaskStore
+
+  constructor(durable: Durable) {
+    this.#durable = durable
+    this.#store = durable.store
+  }
+
+  async get(taskId: string): Promise<RetryTask | undefined> {
+    const record = await this.#store.get(taskId)
+    return record && this.#show(record)
+  }
+
+  async attempts(
+    taskId: string,
+    { limit = PAGE, cursor }: PageOptions,
+  ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
+    return this.#store.attempts(taskId, { limit, ...(cursor === undefined ? {} : { cursor }) })
+  }
+
+  async explain(taskId: string): Promise<readonly Decision[]> {
+    const record = await this.#store.get(taskId)
+    if (!record) return []
+    const history = await this.#store.history?.(taskId)
+    const known = history ?? (await this.#store.attempts(taskId, { limit: PAGE })).attempts
+    return explainStored(this.#show(record), record, known, this.#durable)
+  }
+
+  async list(filter: Pick<ListFilter, 'status' | 'origin'>, { limit = PAGE, cursor }: PageOptions): Promise<TaskPage> {
+    const page = await this.#store.list({ ...filter, limit, ...(cursor === undefined ? {} : { cursor }) })
+    const tasks = page.tasks.map((record) => this.#show(record))
+    return page.cursor === undefined ? { tasks } : { tasks, cursor: page.cursor }
+  }
+
+  async result(taskId: string): Promise<TaskOutcome> {
+    const record = await this.#store.get(taskId)
+    if (!record) throw notFound(taskId)
+    if (!isLive(record)) return this.#durable.waiting.outcome(record)
+    const task = this.#durable.shell(record)
+    const ended = whenEnded(task)
+    this.#durable.waiting.follow(task)
+    return ended
+  }
+
+  cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
+    return this.#durable.cancel(taskId)
+  }
+
+  async redrive(taskId: string, acceptDuplicateRisk: boolean): Promise<RetryTask> {
+    const { said, records } = await this.#redrive([taskId], acceptDuplicateRisk, true)
+    const [record] = records
+    if (said[0] === 'key_expired') {
+      const remedy = 'the server may do the work again; pass acceptDuplicateRisk: true to accept that'
+      throw new RedriveError('KEY_EXPIRED', `task ${taskId}: its key is older than keyTtlMs, ${remedy}`)
+    }
+    if (!record) throw notFound(taskId)
+    return this.#show(record)
+  }
+
+  async redriveSome(taskIds: readonly string[], acceptDuplicateRisk: boolean): Promise<number> {
+    const { said } = await this.#redrive(taskIds, acceptDuplicateRisk, false)
+    return said.filter((each) => each === 'redriven').length
+  }
+
+  async deadIds(): Promise<readonly string[]> {
+    const ids: string[] = []
+    for await (const { taskId } of this.#deadRecords()) ids.push(taskId)
+    return ids
+  }
+
+  async *dead(): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }> {
+    for await (const record of this.#deadRecords()) {
+      const { attempts } = await this.#store.attempts(record.taskId, { limit: PAGE })
+      yield { ...this.#show(record), attempts }
+    }
+  }
+
+  async purgeDead(taskId: string | undefined): Promise<number> {
+    const purged = await this.#store.purge({ status: 'EXHAUSTED', ...(taskId === undefined ? {} : { taskId }) })
+    await this.#durable.recount()
+    return purged
+  }
+
+  /** Deletes everything of a principal; what is in flight is aborted. */
+  async purge(principal: string | null): Promise<number> {
+    const purged = await this.#store.purge({ principal })
+    this.#durable.forget(principal)
+    await this.#durable.recount()
+    return purged
+  }
+
+  async *#deadRecords(): AsyncIterable<StoredTask> {
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.#store.list({ status: 'EXHAUSTED', limit: PAGE, ...(cursor ? { cursor } : {}) })
+      yield* page.tasks
+      if (page.cursor === undefined) return
+      cursor = page.cursor
+    }
+  }
+
+  /** Under the policies of today: what a task was given up under may be what was wrong. `reads`: gives the records, too. */
+  async #redrive(taskIds: readonly string[], acceptDuplicateRisk: boolean, reads: boolean) {
+    const { entering, known, runner, turns } = this.#durable
+    const { events, settings } = runner.host
+    const policies = [...settings.policies.values()]
+    for (const taskId of taskIds) entering.begin(taskId)
+    try {
+      const said = await this.#store.redrive(taskIds, { spacingMs: 0, acceptDuplicateRisk, policies })
+      const back = taskIds.filter((_, i) => said[i] === 'redriven')
+      const tells = events.has('queued')
+      const records = await Promise.all(reads || tells ? back.map((taskId) => this.#store.get(taskId)) : [])
+      for (const taskId of back) {
+        known.add(taskId)
+        turns.stored()
+      }
+      if (tells) for (const record of records) if (record) events.emit('queued', { task: this.#show(record) })
+      return { said, records }
+    } finally {
+      // also where the answer was lost: what a claim has brought is due, whoever made it so
+      for (const taskId of taskIds) entering.end(taskId, true)
+      await this.#durable.recount()
+      this.#durable.changed()
+    }
+  }
+
+  #show(record: StoredTask): RetryTask {
+    return showRecord(record, this.#durable.runner.sanitizer)
+  }
+}

@@ -1,0 +1,392 @@
+/**
+ * A queue's tasks in a store: takes calls in, runs what the store leases to this process, and tells callers and listeners what the
+ * store has answered, never what an attempt alone has shown. What waits is in the store only; here is what runs, and
+ * whose caller, or whose headers that are not stored, are in this process.
+ */
+
+import { StorageFullError } from '../api/errors.ts'
+import { type Lease, laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
+import type { TaskStatus } from '../api/types.ts'
+import { assertNotAborted } from '../call/attempt.ts'
+import { FetchTransport } from '../call/fetch-transport.ts'
+import { notSent, UNSENT } from '../call/not-sent.ts'
+import type { Call } from '../call/read-fetch.ts'
+import { UNSAFE_METHODS } from '../options/queue-options.ts'
+import { errorText } from '../platform/error-text.ts'
+import type { Runner } from '../runner/runner.ts'
+import type { RunnerStats } from '../runner/stats.ts'
+import { answer, outcomeOf, release } from '../tasks/callers.ts'
+import type { Ruling } from '../tasks/ruling.ts'
+import { type Held, Task } from '../tasks/task.ts'
+import { cancelled, hear } from './hints.ts'
+import { Known } from './known.ts'
+import { report, unreadable } from './notices.ts'
+import { letGo, watchPage } from './page-lifecycle.ts'
+import { Entering } from './pending-writes.ts'
+import { Whose } from './principal-guard.ts'
+import { callOf } from './record.ts'
+import { Settling } from './settle.ts'
+import { type Counts, withStored } from './stats.ts'
+import { type Listener, Turns } from './store-loop.ts'
+import { Leases } from './take-lease.ts'
+import { Waiting } from './waiting-callers.ts'
+
+export class Durable implements Listener {
+  readonly store: TaskStore
+  readonly turns: Turns
+  readonly waiting: Waiting
+  readonly whose: Whose
+  readonly runner: Runner
+  readonly #leases: Leases
+  readonly #settling: Settling
+  readonly #methods: ReadonlySet<string>
+  /** Tasks whose caller waits here, or that need what is not stored. */
+  readonly #here = new Map<string, Task>()
+  /** The store cannot be had: new tasks stay in memory. */
+  isAway = false
+  readonly known: Known = new Known()
+  readonly entering: Entering = new Entering()
+  #counts: Counts | undefined
+  #turn: Turn | undefined
+  #waited = 0
+  #unsubscribe: () => void = () => {}
+
+  constructor(store: TaskStore, owner: string, runner: Runner) {
+    const { persistMethods = UNSAFE_METHODS } = runner.host.settings
+    this.store = store
+    this.runner = runner
+    this.turns = new Turns(store, owner, runner, this)
+    this.waiting = new Waiting(this)
+    this.whose = new Whose(store, runner, this.failed)
+    this.#leases = new Leases(this)
+    this.#settling = new Settling(this, this.#leases)
+    this.#methods = new Set(persistMethods.map((method) => method.toUpperCase()))
+  }
+
+  /** Opens the store and takes up what is there. Rejects where it cannot be opened. */
+  async begin(): Promise<void> {
+    const { capacity } = this.runner.host.settings
+    const { capacityBytes, retention } = this.runner.limits
+    this.store.configure?.({ capacity, capacityBytes, retention }, (code, message) => {
+      this.runner.host.degraded(code, message, code)
+      // whatever that is, callers may wait for what is not there any more
+      for (const task of this.watched()) this.waiting.lookSoon(task)
+    })
+    // whoever starts brings credentials anew
+    await this.switched()
+    // what is taken up from here on nobody would let go of
+    assertNotAborted(this.runner.closing)
+    const unsubscribe = this.store.subscribe?.((hint) => hear(this, hint))
+    const unwatch = watchPage(this)
+    this.#unsubscribe = () => {
+      unsubscribe?.()
+      unwatch()
+    }
+    this.turns.duty.want()
+    await this.turns.run()
+  }
+
+  /** Another principal is there, or the first: what was parked for want of credentials goes on. */
+  async switched(): Promise<void> {
+    await this.whose.declare()
+    this.turns.duty.release()
+    await this.store.unpark?.({ principal: this.runner.host.principal })
+  }
+
+  /** Another tab says that another principal is there. Until it is known which, nothing is sent. */
+  distrust(): void {
+    this.whose.distrust()
+    void this.whose.check().then((isOwn) => isOwn && this.changed())
+  }
+
+  /**
+   * Hooks may have taken seconds since the claim, and the hint that somebody else is there may be lost. Whether a leased task
+   * may still go; one in memory may while nothing else is known.
+   */
+  async confirm(task: Task): Promise<boolean> {
+    return !this.store.principals || (await this.whose.check()) || !task.lease
+  }
+
+  /** Whether an attempt under this lease may be sent now. */
+  maySend({ endsAt }: Held): boolean {
+    return !this.isForeign && endsAt > this.runner.host.now()
+  }
+
+  close(): Promise<void> {
+    return letGo(this)
+  }
+
+  /** Whether calls like this one are stored. */
+  takes({ method, options }: Call): boolean {
+    return options.sensitive !== true && this.#methods.has(method)
+  }
+
+  get isForeign(): boolean {
+    return this.whose.isForeign
+  }
+
+  get wakeAt(): number {
+    return Math.min(this.turns.wakeAt, this.waiting.wakeAt, this.whose.askAt)
+  }
+
+  get settling(): number {
+    return this.turns.settling
+  }
+
+  get depth(): number {
+    return this.turns.waiting
+  }
+
+  pump(now: number): void {
+    for (const task of this.turns.leased.values()) {
+      // held up for longer than anybody waited: others may have it by now
+      if (task.lease && this.turns.terms.isOver(task.lease, now)) this.renewed(task, 'lost')
+    }
+    if (this.whose.askAt <= now) this.distrust()
+    this.waiting.pump(now)
+    this.turns.pump(now)
+  }
+
+  /** A task of this process is in the store now. */
+  keep(task: Task): void {
+    this.known.add(task.taskId)
+    this.turns.stored()
+    this.#waited = this.depth
+    this.remember(task)
+    this.entering.end(task.taskId, true)
+    this.runner.pumpSoon()
+  }
+
+  /** The task as this process has it. */
+  find(taskId: string): Task | undefined {
+    return this.#here.get(taskId) ?? this.turns.leased.get(taskId)
+  }
+
+  /** The same, made of what the store has if it is not here. */
+  shell(record: StoredTask): Task {
+    const known = this.find(record.taskId)
+    const { host } = this.runner
+    const task =
+      known ?? new Task(record.taskId, record.createdAt, record.principal, callOf(record, undefined, host.settings))
+    task.announced = true
+    task.status = record.status
+    task.reason = record.reason
+    task.nextAttemptAt = record.dueAt
+    task.take(record)
+    return task
+  }
+
+  /** Kept for as long as somebody here waits for it. */
+  watch(task: Task): void {
+    this.#here.set(task.taskId, task)
+  }
+
+  get watches(): boolean {
+    return this.#here.size > 0
+  }
+
+  /** It is not in the store any more. */
+  gone(task: Task): void {
+    this.#settling.purged(task)
+  }
+
+  *watched(): Iterable<Task> {
+    for (const task of this.#here.values()) if (!task.lease) yield task
+  }
+
+  /** It has ended, or others have it: nothing of it is needed here any more. */
+  leave(task: Task): void {
+    this.#here.delete(task.taskId)
+    this.turns.leased.delete(task.taskId)
+    this.waiting.over(task)
+    task.lease = undefined
+    if (task.slot < 0) return
+    // an attempt of it goes on: whatever it comes to, its place in the core is free
+    const { controller } = task
+    this.runner.guard(() => this.runner.rule(task, notSent(UNSENT.released, this.runner.host.now())))
+    task.slot = -1
+    controller?.abort()
+  }
+
+  /** The task is terminal, and this process has made it so. */
+  end(task: Task, status: TaskStatus, reason?: StoredTask['reason']): void {
+    this.leave(task)
+    this.known.delete(task.taskId)
+    this.#leases.forget(task.taskId)
+    this.runner.tellEnd(task, status, reason)
+    task.strip()
+  }
+
+  /** An attempt of a leased task has ended, and its slot is free. */
+  settle(task: Task, ruling: Ruling): void {
+    this.#settling.settle(task, ruling)
+  }
+
+  /** The end of a task in flight here was asked for. */
+  abort(task: Task, reason: unknown): void {
+    task.cancelRequested = true
+    this.runner.guard(() => this.runner.core.cancel(task.slot))
+    task.controller?.abort(reason)
+  }
+
+  async cancel(taskId: string, reason: unknown = cancelled()): Promise<'cancelled' | 'requested' | 'gone'> {
+    const said = await this.store.cancel(taskId)
+    const task = this.find(taskId)
+    if (said === 'requested') {
+      if (task) release(task)?.reject(reason)
+      if (task?.lease) this.abort(task, reason)
+    } else if (said === 'cancelled') {
+      const record = await this.store.get(taskId)
+      const ended = this.find(taskId) ?? (record && this.shell(record))
+      if (ended) release(ended)?.reject(reason)
+      if (ended) this.end(ended, 'CANCELLED')
+      // also where nothing may start: it may have been the last
+      this.turns.poke()
+    }
+    this.changed()
+    return said
+  }
+
+  async flush(): Promise<number> {
+    const flushed = await this.store.flush()
+    this.changed()
+    return flushed
+  }
+
+  /** The store has purged what was a principal's: so does this process. */
+  forget(principal: string | null): void {
+    for (const task of new Set([...this.#here.values(), ...this.turns.leased.values()])) {
+      if (task.principal !== principal) continue
+      if (task.lease) {
+        task.lease.lost = true
+        this.abort(task, cancelled())
+      } else this.#settling.purged(task)
+    }
+  }
+
+  /** Parked tasks go on. */
+  resume(origin: string | undefined): void {
+    const { principal } = this.runner.host
+    const which = origin === undefined ? { principal } : { lane: laneName(principal, origin) }
+    this.store.unpark?.(which).then(() => this.changed(), this.failed)
+  }
+
+  /** `here`: without the store. */
+  stats(here: RunnerStats): RunnerStats {
+    return withStored(here, this.#counts, this.#turn?.lanes ?? [], this.turns.wakeAt)
+  }
+
+  /** Nothing can be decided here any more: callers get their last answer, or `error`. The tasks come back by their leases. */
+  stop(error: unknown): void {
+    this.turns.stop()
+    this.#unsubscribe()
+    // others go on with what waits
+    this.turns.duty.rest()
+    this.store.rest?.()
+    for (const task of new Set([...this.#here.values(), ...this.turns.leased.values()])) {
+      task.controller?.abort(error)
+      task.slot = -1
+      this.leave(task)
+      answer(task, () => error)
+      task.outcome?.resolve({ ...outcomeOf(task, this.runner.show(task)), error: error as never })
+      task.outcome = undefined
+    }
+  }
+
+  claimed(record: StoredTask, lease: Lease, endsAt: number, turn: Turn, isOurs: () => boolean): void {
+    this.entering.claimed(record.taskId, () => {
+      if (isOurs()) this.#leases.take(record, lease, endsAt, turn.now)
+      else this.#leases.giveBack(lease, 'the page was put away: given back', { delayMs: 0, park: false })
+    })
+  }
+
+  ended(record: StoredTask): void {
+    let task: Task
+    try {
+      task = this.shell(record)
+    } catch (error) {
+      // written by another version, or by hand: nobody here waits for it, and it is a dead letter all the same
+      unreadable(this.runner, record.taskId, error, `it was ended, ${record.reason}`)
+      return
+    }
+    this.end(task, record.status, record.reason)
+  }
+
+  renewed(task: Task, said: Turn['renewed'][number]): void {
+    if (said === 'cancelled' && !task.cancelRequested) this.abort(task, cancelled())
+    if (said !== 'lost' || !task.lease) return
+    task.lease.lost = true
+    task.controller?.abort()
+  }
+
+  turned(failed: number, error: unknown, turn: Turn | undefined): void {
+    if (!turn) {
+      this.failed(error)
+      // who waits for a success that cannot be written down is not kept waiting, nor whose time is up
+      const now = this.runner.host.now()
+      for (const task of this.turns.unanswered) {
+        const succeeded = task.last?.answer && task.last.status < 400
+        if (succeeded || this.waiting.until(task) <= now) answer(task, () => error)
+      }
+      if (failed === 1) this.runner.arm()
+      return
+    }
+    this.#turn = turn
+    this.isAway = false
+    if (turn.isForeign && !this.isForeign) this.distrust()
+    report(turn, this.runner)
+    void this.recount()
+    if (this.#waited > 0 && this.depth === 0) this.runner.tellIdle()
+    this.#waited = this.depth
+    this.runner.drained()
+  }
+
+  /** Held in memory only while something of it is nowhere else. */
+  remember(task: Task): void {
+    const { call, record } = task
+    const waits = task.waiter !== undefined || task.joined.length > 0 || task.outcome !== undefined
+    const own = call !== null && !call.rebuilt
+    const needed = own && ((record?.withheldHeaders.length ?? 0) > 0 || !(call.transport instanceof FetchTransport))
+    if (waits || needed) this.#here.set(task.taskId, task)
+    else this.#here.delete(task.taskId)
+  }
+
+  /** `stats()` cannot wait for the store, so it shows what was counted last. */
+  async recount(): Promise<void> {
+    await this.store.counts().then((counts) => {
+      this.#counts = counts
+    }, this.failed)
+  }
+
+  ownDueAt({ lanes }: Turn): number {
+    const now = this.runner.host.now()
+    const held = new Map(lanes.map(({ lane, heldForMs }) => [lane, now + heldForMs]))
+    let at = Number.POSITIVE_INFINITY
+    for (const { record, nextAttemptAt } of this.watched()) {
+      if (record?.home !== this.turns.owner || nextAttemptAt === null) continue
+      at = Math.min(at, Math.max(nextAttemptAt, held.get(record.lane) ?? 0))
+    }
+    return at
+  }
+
+  /** Something in the store may be due now. */
+  changed(): void {
+    this.turns.duty.want()
+    this.turns.offered()
+    this.runner.pumpSoon()
+  }
+
+  /** The store says that it cannot be had. It is asked until it can. */
+  away(message: string): void {
+    this.isAway = true
+    this.runner.host.degraded('storage_unavailable', message, 'store')
+    void this.turns.run()
+  }
+
+  /** The store did not do what it was asked. */
+  readonly failed = (error: unknown): void => {
+    const message = `the store fails (${errorText(error)}): tasks wait in it until it answers again`
+    if (error instanceof StorageFullError) this.runner.host.degraded('storage_full', message, 'full')
+    else this.runner.host.degraded('storage_unavailable', message, 'store')
+  }
+}

@@ -1,0 +1,28 @@
+/** What a queue may hold, run and keep, with its defaults: a page that never has a task to keep does not load them. */
+
+import { defined, type RetentionOptions, type Settings } from './queue-options.ts'
+
+const DAY_MS = 86_400_000
+
+const RETENTION: Required<RetentionOptions> = {
+  terminalMs: DAY_MS,
+  maxTerminal: 10_000,
+  deadLetterMs: 30 * DAY_MS,
+  maxDeadLetters: 1_000,
+}
+
+export interface Limits {
+  readonly concurrency: number
+  readonly concurrencyPerOrigin: number
+  readonly capacityBytes: number
+  readonly retention: Required<RetentionOptions>
+}
+
+export function limitsOf({ concurrency = 3, concurrencyPerOrigin, capacityBytes, retention = {} }: Settings): Limits {
+  return {
+    concurrency,
+    concurrencyPerOrigin: concurrencyPerOrigin ?? concurrency,
+    capacityBytes: capacityBytes ?? 50 * 2 ** 20,
+    retention: { ...RETENTION, ...defined(retention) },
+  }
+}

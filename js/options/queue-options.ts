@@ -1,0 +1,361 @@
+/** What a queue and a call can be asked for, their defaults, and their checks: all at construction, before anything runs. */
+
+import type { TaskStore } from '../api/store.ts'
+import type { AttemptContext, RetryTask } from '../api/types.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
+import {
+  check,
+  flag,
+  fn,
+  follow,
+  int,
+  kind,
+  list,
+  ms,
+  object,
+  oneOf,
+  options,
+  or,
+  origin,
+  originIn,
+  pattern,
+  type Rule,
+  type Rules,
+  text,
+} from './check.ts'
+import { BREAKER_RULES, type BreakerOptions, BUDGET_RULES, type RetryBudgetOptions } from './gate-options.ts'
+import { policyDefaults, type ResolvedPolicy, type RetryPolicy, resolvePolicy } from './policy.ts'
+
+export interface RetryQueueOptions {
+  /** Names the queue, in errors too; with a durable store: same name, same tasks after a reload. @default 'default' */
+  readonly name?: string
+  /**
+   * Whose requests these are: an opaque id, `null` for nobody in particular. Shown in tasks. A task is sent only while
+   * this is the principal it was made under, since it could go out with the next user's cookies: see `setPrincipal`.
+   * @default null
+   */
+  readonly principal?: string | null
+  /**
+   * Where tasks are kept. A `TaskStore` keeps them after the page or the process has ended; those it has already are
+   * taken up. 'memory': they end with it. 'auto' is 'memory' in this version. @default 'auto'
+   */
+  readonly store?: 'auto' | 'memory' | TaskStore
+  /**
+   * With a `TaskStore`: 'on-failure' stores a task when its first attempt fails; 'before-send' stores it before that, so
+   * that it also survives a kill during the first. @default 'on-failure'
+   */
+  readonly persist?: 'on-failure' | 'before-send'
+  /** Methods whose tasks are stored, with a `TaskStore`; those of others stay in memory. @default POST PUT PATCH DELETE */
+  readonly persistMethods?: readonly string[]
+  /**
+   * What the queue itself has in flight: retries and enqueued tasks. A caller's own first attempt is never held back
+   * by it. 1..=10_000. @default 3
+   */
+  readonly concurrency?: number
+  /** The same for each origin. 1..=10_000. @default = concurrency */
+  readonly concurrencyPerOrigin?: number
+  /** Tasks waiting or in flight. 1..=1_000_000. @default 10_000 */
+  readonly capacity?: number
+  /** Their bodies, in bytes. @default 50 MiB */
+  readonly capacityBytes?: number
+  /** A larger body is sent once and not retried. @default 8 MiB */
+  readonly maxBodyBytes?: number
+  /** The policy 'default'. */
+  readonly policy?: Partial<RetryPolicy>
+  /** Further policies, chosen per call by `policyId`. */
+  readonly policies?: readonly RetryPolicy[]
+  readonly retention?: RetentionOptions
+  /**
+   * One per origin: keeps retries from a server that fails anyway; see docs/gates.md. It hears of every attempt.
+   * false: none, and no ramp either. @default `{}`, but in browsers a ramp without a breaker: thousands of tabs would each
+   * probe for themselves
+   */
+  readonly breaker?: BreakerOptions | false
+  /** One per origin: how much retries may add to the load; see docs/gates.md. @default `{}` */
+  readonly retryBudget?: RetryBudgetOptions | false
+  /** What of a request may be shown, and stored: see docs/headers.md. */
+  readonly sanitize?: SanitizeOptions
+  /** How unsafe methods get their idempotency key; false: they get none, and POST and PATCH are not retried. */
+  readonly idempotency?: IdempotencyOptions | false
+  /**
+   * Asked before every retry, 5 s at most; overlays the caller's headers. What it returns is never stored or logged.
+   * When it throws, the attempt is given back and tried again later (`degraded` 'credentials_failed').
+   */
+  readonly credentials?: (task: RetryTask, context: AttemptContext) => HeadersInit | Promise<HeadersInit>
+  /**
+   * Last look before a retry, 5 s at most: false ends the task as 'vetoed'. When it throws or takes longer, the attempt
+   * is made, and `degraded` 'hook_threw' says so.
+   */
+  readonly beforeAttempt?: (task: RetryTask, context: AttemptContext) => boolean | Promise<boolean>
+  /** When the core's chunk is fetched: it must be here before the network goes. @default 'idle' */
+  readonly preload?: 'idle' | 'eager' | 'never'
+  /** The WebAssembly module, its bytes, a Response with them, a promise or a function giving one, where the built-in loading does not fit. */
+  readonly wasm?: WebAssembly.Module | BufferSource | Response | Promise<unknown> | (() => unknown)
+  /** @default the fetch that was global at construction */
+  readonly fetch?: typeof fetch
+  /** For tests: see `redrive/testing`. */
+  readonly clock?: Clock
+  /** For tests: makes jitter and ids repeatable. */
+  readonly seed?: bigint
+}
+
+export interface RetentionOptions {
+  /** How long an ended task can be asked for. @default 86_400_000 (1 day) */
+  readonly terminalMs?: number
+  /** @default 10_000 */
+  readonly maxTerminal?: number
+  /** @default 2_592_000_000 (30 days) */
+  readonly deadLetterMs?: number
+  /** Beyond it the oldest is purged, and `degraded` 'dead_letters_trimmed' says so. @default 1_000 */
+  readonly maxDeadLetters?: number
+}
+
+export interface IdempotencyOptions {
+  /**
+   * 'intent': one random 128-bit key per call. 'content': SHA-256 of the request (`generateIdempotencyKey` of
+   * `redrive/core`), so that equal requests share a key within `windowMs`; an order placed twice on purpose is then one
+   * order. @default 'intent'
+   */
+  readonly mode?: 'intent' | 'content'
+  /** 'content': how long equal requests share a key, from the first of them. 1 or more. @default 86_400_000, one day */
+  readonly windowMs?: number
+  /** 'content': mixed into the key, so that equal requests of two tenants or users have two keys. @default '' */
+  readonly scope?: string
+  /** @default 'Idempotency-Key' */
+  readonly header?: string
+  /** 'sf-string' puts the key in double quotes (RFC 8941 string). @default 'bare' */
+  readonly format?: 'bare' | 'sf-string'
+  /** Methods that get a key. @default POST PATCH PUT DELETE */
+  readonly methods?: readonly string[]
+  /**
+   * Cross-origin targets that may get the header: it forces a CORS preflight, and the server must allow it. An unsafe
+   * call to any other origin is plain fetch, and `degraded` 'key_origin_missing' says so once per origin.
+   * @default none in browsers, all elsewhere
+   */
+  readonly origins?: readonly string[]
+}
+
+export interface SanitizeOptions {
+  /**
+   * Header names to keep beyond the default list: `accept`, `accept-*`, `content-type`, `-language`, `-encoding`, `if-*`,
+   * `prefer`, `range`, `idempotency-key`, `x-requested-with`, `x-request-id`, `x-correlation-id`, `traceparent`,
+   * `tracestate`, `baggage`. Any case; `*` at an end. The deny-list wins, and so does a value that looks like a secret.
+   */
+  readonly persistHeaders?: readonly string[]
+  /** Header names never to keep, beyond the built-in list of what carries credentials. Any case; `*` at an end. */
+  readonly denyHeaders?: readonly string[]
+  /**
+   * Secrets in query parameters. 'memory': such a task is never stored, and what is shown of its URL has `REDACTED` in
+   * their place. 'strip': it may be stored, without those parameters. 'keep': the URL is stored and shown as it is.
+   * @default 'memory'
+   */
+  readonly urlSecrets?: 'memory' | 'strip' | 'keep'
+}
+
+/** Per call: `init.redrive`, Axios `config.redrive`. `false` turns redrive off for the call. */
+export interface TaskOptions {
+  /** One of the queue's policies. @default 'default' */
+  readonly policyId?: string
+  /** Laid over that policy for this call. */
+  readonly policy?: Partial<RetryPolicy>
+  /** 1 to 255 visible ASCII characters. @default made by the queue */
+  readonly idempotencyKey?: string
+  /**
+   * 'await' settles with the final outcome within waitMs. 'defer': attempt 1 runs; a success or a refusal is returned
+   * as it is; after a retryable failure a 202 as soon as the task is held. @default 'await'
+   */
+  readonly mode?: 'await' | 'defer'
+  /**
+   * 'await': when the next attempt would start later than this after the call, the caller gets the last answer or error
+   * now and the task ends 'wait_exceeded': it never goes on behind a caller who was told it failed. @default 30_000
+   */
+  readonly waitMs?: number
+  /** Higher first among due tasks. A whole number of 32 bits. @default 0 */
+  readonly priority?: number
+  /**
+   * Tasks of one `orderKey` run one after another, in the order in which they came. Such a call has no first attempt
+   * of its own that goes out at once: it waits for its turn, and counts in the queue's limits.
+   */
+  readonly orderKey?: string
+  /** Aborting `signal` ends only the waiting, not the task. */
+  readonly detach?: boolean
+  /** The caller vouches: may be retried without a key. */
+  readonly idempotent?: boolean
+  /** Never written to a store: the task stays in memory. */
+  readonly sensitive?: boolean
+  /** Epoch ms; no attempt starts after it. */
+  readonly expiresAt?: number
+}
+
+const bytes = int(0, Number.MAX_SAFE_INTEGER)
+
+export const PRINCIPAL: Rule = or(null, text)
+
+export const token: Rule = pattern('an HTTP token', /^[!#-'*+.^-`|~\w-]+$/)
+
+const RETENTION_RULES: Rules<RetentionOptions> = {
+  terminalMs: ms(),
+  maxTerminal: int(0, 1e6),
+  deadLetterMs: ms(),
+  maxDeadLetters: int(0, 1e6),
+}
+
+const headerNames = list(pattern('a header name, or * at its end', /^\*?[!#-'+.^-`|~\w-]+\*?$/))
+
+export const SANITIZE_RULES: Rules<SanitizeOptions> = {
+  persistHeaders: headerNames,
+  denyHeaders: headerNames,
+  urlSecrets: oneOf('string', 'memory', 'strip', 'keep'),
+}
+
+const IDEMPOTENCY_RULES: Rules<IdempotencyOptions> = {
+  mode: oneOf('string', 'intent', 'content'),
+  windowMs: ms(1),
+  scope: text,
+  header: token,
+  format: oneOf('string', 'bare', 'sf-string'),
+  methods: list(token),
+  origins: list(origin),
+}
+
+const QUEUE_RULES: Rules<RetryQueueOptions> = {
+  name: text,
+  principal: PRINCIPAL,
+  store: {
+    type: 'any',
+    expected: "'auto', 'memory' or a TaskStore",
+    ok: (store: unknown) => store === 'auto' || store === 'memory' || isStore(store as TaskStore | null),
+  },
+  persist: oneOf('string', 'on-failure', 'before-send'),
+  persistMethods: list(token),
+  breaker: or(false, options(BREAKER_RULES)),
+  retryBudget: or(false, options(BUDGET_RULES)),
+  concurrency: int(1, 1e4),
+  concurrencyPerOrigin: int(1, 1e4),
+  capacity: int(1, 1e6),
+  capacityBytes: bytes,
+  maxBodyBytes: bytes,
+  policy: object,
+  policies: list(object),
+  retention: options(RETENTION_RULES),
+  idempotency: or(false, options(IDEMPOTENCY_RULES)),
+  sanitize: options(SANITIZE_RULES),
+  credentials: fn,
+  beforeAttempt: fn,
+  preload: oneOf('string', 'idle', 'eager', 'never'),
+  wasm: { type: 'any', expected: '', ok: () => true },
+  fetch: fn,
+  clock: object,
+  seed: kind('bigint'),
+}
+
+const TASK_RULES: Rules<TaskOptions> = {
+  policyId: text,
+  policy: object,
+  idempotencyKey: pattern('1 to 255 visible ASCII characters', /^[\x21-\x7e]{1,255}$/),
+  mode: oneOf('string', 'await', 'defer'),
+  waitMs: ms(),
+  priority: int(-(2 ** 31), 2 ** 31 - 1),
+  orderKey: text,
+  detach: flag,
+  idempotent: flag,
+  sensitive: flag,
+  expiresAt: ms(),
+}
+
+function isStore(given: TaskStore | null): boolean {
+  return typeof given?.turn === 'function' && typeof given.enqueue === 'function'
+}
+
+/** Their repeat may do the work twice: what gets a key, and what is stored, unless told otherwise. */
+export const UNSAFE_METHODS: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
+
+/** The options of a queue, checked; what only tasks are measured by gets its defaults in `limits.ts`. */
+export interface Settings extends Omit<RetryQueueOptions, 'policy' | 'policies' | 'idempotency'> {
+  readonly name: string
+  readonly capacity: number
+  readonly maxBodyBytes: number
+  readonly policies: ReadonlyMap<string, ResolvedPolicy>
+  readonly idempotency: IdempotencySettings
+  readonly preload: 'idle' | 'eager' | 'never'
+  readonly fetch: typeof fetch
+  readonly clock: Clock
+  /** `store` is one that outlives the queue. */
+  readonly durable: boolean
+}
+
+export interface IdempotencySettings extends IdempotencyOptions {
+  readonly header: string
+  /** Methods that get a key, in upper case; none where `idempotency` is false. */
+  readonly keyed: ReadonlySet<string>
+  /** null: every origin. */
+  readonly allowed: ReadonlySet<string | undefined> | null
+}
+
+export function resolveOptions(given: RetryQueueOptions): Settings {
+  check('options', given, QUEUE_RULES)
+  const { clock, idempotency = {} } = given
+  for (const part of ['now', 'monotonic', 'after'] as const) {
+    if (clock) follow(`options.clock.${part}`, clock[part], fn)
+  }
+  const globalFetch = globalThis.fetch
+  follow('options.fetch', given.fetch ?? globalFetch, fn)
+  return {
+    name: 'default',
+    capacity: 10_000,
+    maxBodyBytes: 8 * 2 ** 20,
+    preload: 'idle',
+    clock: systemClock,
+    // browsers refuse a fetch that is called without its global
+    fetch: globalFetch?.bind(globalThis),
+    ...defined(given),
+    policies: resolvePolicies(given),
+    idempotency: resolveIdempotency(idempotency || { methods: [] }),
+    durable:
+      typeof given.store === 'object' ||
+      (given.store !== 'memory' && given.principal !== undefined && globalThis.location !== undefined),
+  }
+}
+
+/** An option given as undefined is one that is not given. */
+export function defined<T extends object>(given: T): T {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as T
+}
+
+function resolvePolicies({ policy, policies = [] }: RetryQueueOptions): Map<string, ResolvedPolicy> {
+  const resolved = new Map<string, ResolvedPolicy>()
+  const add = (what: string, given: Partial<RetryPolicy>, id: string) => {
+    follow(`${what}.policyId`, id, { ...text, expected: 'a new name', ok: () => !resolved.has(id) })
+    resolved.set(id, resolvePolicy(given, policyDefaults, what))
+  }
+  // 'default' is always there; it may be given here or there, not both
+  if (policy) add('options.policy', policy, 'default')
+  policies.forEach((each, i) => {
+    add(`options.policies[${i}]`, each, each.policyId)
+  })
+  if (!resolved.has('default')) resolved.set('default', resolvePolicy({}))
+  return resolved
+}
+
+function resolveIdempotency(given: IdempotencyOptions): IdempotencySettings {
+  const { header = 'Idempotency-Key', methods = UNSAFE_METHODS, origins } = given
+  return {
+    ...given,
+    header,
+    keyed: new Set(methods.map((method) => method.toUpperCase())),
+    allowed: origins || globalThis.location ? new Set((origins ?? []).map(originIn)) : null,
+  }
+}
+
+/** Checks what one call asks for. */
+export function checkTask(given: TaskOptions): void {
+  check('redrive', given, TASK_RULES)
+}
+
+/** The policy of one call. */
+export function taskPolicy(policies: ReadonlyMap<string, ResolvedPolicy>, given: TaskOptions): ResolvedPolicy {
+  const id = given.policyId ?? 'default'
+  const base = policies.get(id)
+  if (!base) follow('redrive.policyId', id, oneOf('string', ...policies.keys()))
+  return given.policy ? resolvePolicy(given.policy, base, 'redrive.policy') : (base as ResolvedPolicy)
+}

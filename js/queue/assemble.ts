@@ -1,0 +1,28 @@
+/** From a chunk that has arrived to a runner: the same for both ways in which the wasm can come along. */
+
+import { RedriveError } from '../api/errors.ts'
+import type { Engine } from '../core/engine.ts'
+import type { Keys } from '../core/keys.ts'
+import { errorText } from '../platform/error-text.ts'
+import type { Host } from '../runner/context.ts'
+import { Desk } from '../runner/manager.ts'
+import { Runner } from '../runner/runner.ts'
+import type { EngineModule, PageStoreModule, StoreModule } from './loader.ts'
+
+export function preparing(
+  instantiate: (wasm?: unknown) => Promise<Engine>,
+  loadKeys: () => Promise<Keys>,
+  loadStore: () => Promise<StoreModule>,
+  loadPages: () => Promise<PageStoreModule>,
+): EngineModule['prepare'] {
+  return async (wasm) => {
+    try {
+      const engine = await instantiate(wasm)
+      return (host: Host) => new Desk(new Runner(engine, host), loadKeys, loadStore, loadPages)
+    } catch (error) {
+      const whose = wasm === undefined ? '' : 'from options.wasm: '
+      const message = `no WebAssembly (${whose}${errorText(error)}): calls are plain fetch; a Content-Security-Policy needs script-src 'wasm-unsafe-eval'`
+      throw new RedriveError('wasm_refused', message, { cause: error })
+    }
+  }
+}

@@ -1,0 +1,102 @@
+/** When the core is fetched, when it is started, and what happens where it cannot be: calls stay plain fetch (S18). */
+
+import { RedriveError } from '../api/errors.ts'
+import type { DegradedCode } from '../api/types.ts'
+import { assertNotAborted, orAbort } from '../call/attempt.ts'
+import { systemClock, whenIdle, within } from '../platform/clock.ts'
+import type { Host } from '../runner/context.ts'
+import type { Desk } from '../runner/manager.ts'
+import type { EngineSource } from './loader.ts'
+
+/** A chunk that takes longer is not waited for: the call that needs it gets its own answer. Real time, whatever the clock. */
+const LOAD_MS = 10_000
+
+export class Opening {
+  /** What calls can use right now. */
+  opened: Desk | undefined
+  /** What is being started; awaiting it starts nothing. */
+  starting: Promise<Desk | undefined> | undefined
+  /** Why there is nothing to use. */
+  failure: RedriveError | undefined
+  readonly #source: EngineSource
+  readonly #host: Host
+  /** Scopes paused before there was a runner to tell; '': everything. */
+  readonly #paused = new Set<string>()
+  readonly #load = () => {
+    // what an earlier process left in the store waits for somebody to open it
+    if (this.#host.settings.durable) void this.open()
+    else this.#prefetch()
+  }
+  /** Nobody waits for a chunk on its way, or for the store, when the queue closes. */
+  readonly #closing = new AbortController()
+
+  constructor(source: EngineSource, host: Host) {
+    this.#source = source
+    this.#host = host
+    const { preload, wasm, durable, clock } = host.settings
+    // asked for late or never: until then its failure is nobody's unhandled rejection
+    if (wasm instanceof Promise) wasm.catch(() => {})
+    if (preload === 'never') return
+    if (preload === 'eager') this.#prefetch()
+    const isPage = globalThis.location !== undefined
+    // elsewhere chunks lie on the disk; in Workers nothing may be timed at module scope
+    if (!durable && (preload === 'eager' || !isPage)) return
+    this.#closing.signal.addEventListener('abort', isPage ? whenIdle(this.#load) : clock.after(0, this.#load))
+  }
+
+  /** The desk, started now if need be; undefined where the core cannot run. */
+  open(): Promise<Desk | undefined> {
+    this.starting ??= this.#start()
+    return this.starting
+  }
+
+  pause(origin: string | undefined): void {
+    this.#paused.add(origin ?? '')
+    this.opened?.runner.pause(origin)
+  }
+
+  resume(origin: string | undefined): void {
+    if (origin === undefined) this.#paused.clear()
+    else this.#paused.delete(origin)
+    this.opened?.runner.resume(origin)
+  }
+
+  async close(drainMs: number): Promise<void> {
+    this.#closing.abort()
+    await this.starting
+    await this.opened?.close(drainMs)
+  }
+
+  async #start(): Promise<Desk | undefined> {
+    const { signal } = this.#closing
+    try {
+      const loading = this.#source().then((module) => module.prepare(this.#host.settings.wasm))
+      const makeDesk = await orAbort(signal, within(systemClock, LOAD_MS, 'loading the core', loading))
+      assertNotAborted(signal)
+      this.opened = makeDesk(this.#host)
+      for (const scope of this.#paused) this.opened.runner.pause(scope || undefined)
+      await orAbort(signal, this.opened.begin())
+      return this.opened
+    } catch (error) {
+      this.#failed(error)
+      return undefined
+    }
+  }
+
+  #prefetch(): void {
+    this.#source().catch((error) => this.#failed(error))
+  }
+
+  #failed(error: unknown): void {
+    const { signal } = this.#closing
+    if (signal.aborted) return
+    const why = `the core could not be loaded (${error}): calls are plain fetch`
+    this.failure = error instanceof RedriveError ? error : new RedriveError('core_unreachable', why, { cause: error })
+    const { code, message } = this.failure
+    this.#host.degraded(code as DegradedCode, message, 'core')
+    if (code !== 'core_unreachable') return
+    // the next failed call asks again; before that, the network coming back does
+    this.starting = undefined
+    globalThis.addEventListener?.('online', this.#load, { once: true, signal })
+  }
+}

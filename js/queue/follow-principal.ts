@@ -1,0 +1,68 @@
+/**
+ * Whose tasks a service worker sends. It cannot know who has logged in: the pages name them, the store keeps the name, and a
+ * service worker names nobody. Unless it was given a principal it follows that name, and sends nothing while there is none (S16).
+ */
+
+import type { Principals, Step, TaskStore, Turn } from '../api/store.ts'
+
+interface Follower {
+  setPrincipal(principal: string | null): Promise<void>
+}
+
+export class Following {
+  /** The store, as the queue of a service worker sees it. */
+  readonly store: TaskStore
+  readonly #principals: Principals
+  readonly #subscribe: TaskStore['subscribe']
+  readonly #follows: boolean
+  #named: string | null | undefined
+  #learning: Promise<void> = Promise.resolve()
+  #hears = false
+
+  /** `principal`: the queue's own, if it was given one. */
+  constructor(store: TaskStore, principals: Principals, principal: string | null | undefined) {
+    this.#principals = principals
+    this.#subscribe = store.subscribe?.bind(store)
+    this.#follows = principal === undefined
+    this.#named = principal
+    const own: Pick<TaskStore, 'turn' | 'principals'> = {
+      turn: (step) => this.#turn(store, step),
+      principals: { current: () => principals.current(), switchTo: async () => {} },
+    }
+    this.store = new Proxy(store, {
+      get(_, name) {
+        const value: unknown = Reflect.get(own, name) ?? Reflect.get(store, name)
+        return typeof value === 'function' ? value.bind(store) : value
+      },
+    })
+  }
+
+  /** Asks the store, and tells the queue where somebody else is there. Gives whose tasks are sent now. Never rejects. */
+  async learn(queue: Follower): Promise<string | null | undefined> {
+    if (!this.#follows) return this.#named
+    if (!this.#hears) this.#subscribe?.(({ kind }) => void (kind === 'principal' && this.learn(queue)))
+    this.#hears = true
+    // one after the other: the last answer counts
+    this.#learning = this.#learning.then(() => this.#learn(queue))
+    await this.#learning
+    return this.#named
+  }
+
+  async #learn(queue: Follower): Promise<void> {
+    try {
+      const named = await this.#principals.current()
+      if (named === this.#named) return
+      this.#named = named
+      // not waited for: a queue that opens waits for this; one that is closed needs none
+      if (named !== undefined) queue.setPrincipal(named).catch(() => {})
+    } catch {
+      // the queue's own questions to this store fail, too, and tell of it
+    }
+  }
+
+  async #turn(store: TaskStore, step: Step): Promise<Turn> {
+    if (this.#named !== undefined) return store.turn(step)
+    // whatever is due: there is nothing to look for before somebody is named
+    return { ...(await store.turn({ ...step, claim: null })), nextInMs: null }
+  }
+}

@@ -1,0 +1,306 @@
+/**
+ * The queue as its users see it. What every page loads is here: the caller's own first attempt, and nothing that only
+ * a failed call needs. The rest (core, runner) comes with its own chunk, at idle, and is started by the first failure.
+ */
+
+import { Emitter, reporter } from '../api/emitter.ts'
+import { notFound, QueueClosedError, WasmUnavailableError } from '../api/errors.ts'
+import { nothingYet } from '../api/nothing.ts'
+import type {
+  AttemptLog,
+  DeadLetters,
+  Decision,
+  EnqueueReceipt,
+  ListFilter,
+  PageOptions,
+  QueueEvents,
+  QueueStats,
+  RetryTask,
+  TaskOutcome,
+  TaskPage,
+} from '../api/types.ts'
+import { assertNotAborted, attempt, bothSignals, deliver, mayPass, orAbort } from '../call/attempt.ts'
+import { type Call, passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
+import { check, flag, fn, follow, ms, originOf } from '../options/check.ts'
+import { PRINCIPAL, type RetryQueueOptions, resolveOptions, type TaskOptions } from '../options/queue-options.ts'
+import { steady } from '../platform/clock.ts'
+import { hostDraw, random128, seededDraw } from '../platform/random.ts'
+import type { Host } from '../runner/context.ts'
+import type { Desk } from '../runner/manager.ts'
+import { Opening } from './core-loader.ts'
+import { expose } from './internals.ts'
+import type { EngineSource } from './loader.ts'
+
+const DRAIN_MS = 5_000
+const CLOSE_RULES = { drainMs: ms() }
+const PRINCIPAL_RULES = { purge: flag }
+const NO_TASKS: TaskPage = { tasks: [] }
+
+export class RetryQueue implements AsyncDisposable {
+  readonly name: string
+  readonly deadLetters: DeadLetters
+  readonly #core: Opening
+  readonly #host: Host
+  #closing: Promise<void> | undefined
+  #calls = 0
+  #attempts = 0
+  #firstAttemptSucceeded = 0
+  #idleWaiters: (() => void)[] = []
+
+  /** Checks its options at once: TypeError and RangeError name the option, what was expected and what came. */
+  constructor(options: RetryQueueOptions, source: EngineSource) {
+    const settings = resolveOptions(options)
+    this.name = settings.name
+    const events = new Emitter<QueueEvents>((event, error) => {
+      const words = this.#core.opened?.runner.words(error) ?? error
+      degraded('hook_threw', `a listener of '${String(event)}' threw: ${words}`)
+    })
+    const degraded = reporter(events)
+    const draw = settings.seed === undefined ? hostDraw() : seededDraw(settings.seed)
+    this.#host = {
+      settings,
+      events,
+      now: steady(settings.clock),
+      draw,
+      makeKey: () => random128(draw),
+      principal: settings.principal ?? null,
+      degraded,
+      sent: () => {
+        this.#attempts++
+      },
+      attempt: ({ transport }, plan) => attempt(transport, plan, settings.clock, this.#host.now),
+      idle: () => this.#checkIdle(),
+    }
+    this.deadLetters = {
+      list: (options) => this.#ask((desk) => desk.deadLetters.list(options), NO_TASKS),
+      redrive: async (taskId, options) => found(taskId, await this.#desk()).deadLetters.redrive(taskId, options),
+      redriveAll: (options) => this.#ask((desk) => desk.deadLetters.redriveAll(options), 0),
+      purge: (taskId) => this.#ask((desk) => desk.deadLetters.purge(taskId), 0),
+      export: async () => (await this.#running()).deadLetters.export(),
+    }
+    expose(this, {
+      host: this.#host,
+      run: async (call) => {
+        this.#assertOpen()
+        return this.#run(call)
+      },
+    })
+    this.#core = new Opening(source, this.#host)
+  }
+
+  /**
+   * Core loaded, store open, earlier tasks taken up. Every method waits for it by itself. Where it cannot load,
+   * `degraded` says so and this resolves all the same.
+   */
+  get ready(): Promise<void> {
+    return this.#core.open().then(() => undefined)
+  }
+
+  /**
+   * fetch, made retryable: the caller's own Response or error, exactly once. Exhausted: the last attempt's Response,
+   * else its own error, each with `redrive: { taskId, reason }`.
+   */
+  async fetch(input: RequestInfo | URL, init?: RedriveInit): Promise<Response> {
+    this.#assertOpen()
+    if (passesThrough(input, init)) return this.#host.settings.fetch(input, init)
+    const reading = readFetch(input, init, this.#host)
+    return this.#run(reading instanceof Promise ? await reading : reading) as Promise<Response>
+  }
+
+  /**
+   * Queues without a first attempt by the caller; resolves when the task is as durable as the receipt says. From then
+   * on `init.signal` has no say any more: `cancel(taskId)` has.
+   */
+  async enqueue(input: RequestInfo | URL, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt> {
+    this.#assertOpen()
+    const createdAt = this.#host.now()
+    const call = await readFetch(input, init, this.#host)
+    return (await this.#running()).enqueue(call, createdAt, passesThrough(input, init))
+  }
+
+  /** undefined: there is none of that id, or it is past its retention. */
+  get(taskId: string): Promise<RetryTask | undefined> {
+    return this.#ask((desk) => desk.get(taskId), undefined)
+  }
+
+  /** Oldest first; the last 100 are kept. */
+  attempts(taskId: string, page?: PageOptions): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
+    return this.#ask((desk) => desk.attempts(taskId, page), { attempts: [] })
+  }
+
+  /** In the order the tasks were made. */
+  list(filter?: ListFilter): Promise<TaskPage> {
+    return this.#ask((desk) => desk.list(filter), NO_TASKS)
+  }
+
+  /** Resolves when the task is terminal. Rejects with `TASK_NOT_FOUND` where there is none of that id. */
+  async result(taskId: string): Promise<TaskOutcome> {
+    return found(taskId, await this.#desk()).result(taskId)
+  }
+
+  /** PENDING: CANCELLED at once. IN_FLIGHT: aborted; a success still counts, anything else is CANCELLED. */
+  cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
+    return this.#ask((desk) => desk.cancel(taskId), 'gone')
+  }
+
+  /** Starts no more attempts, of everything or of one origin; what is in flight ends. First attempts are the caller's. */
+  pause(scope?: { readonly origin: string }): void {
+    this.#assertOpen()
+    this.#core.pause(originOf('pause', scope))
+  }
+
+  /** The decisions taken about a task, in order, as data and in words; the last one says what it waits for. */
+  explain(taskId: string): Promise<readonly Decision[]> {
+    return this.#ask((desk) => desk.explain(taskId), [])
+  }
+
+  /** Undoes the `pause` of one origin, or every pause, and lets go tasks that a 401 parked. */
+  resume(scope?: { readonly origin: string }): void {
+    this.#assertOpen()
+    this.#core.resume(originOf('resume', scope))
+  }
+
+  /** Makes everything that waits for its own curve due now; a server's delay and the limits still hold. */
+  flush(): Promise<number> {
+    return this.#ask((desk) => desk.runner.flush(), 0)
+  }
+
+  /**
+   * Says whose requests are made from now on. Tasks of the principal before wait until theirs is back; `purge: true`
+   * deletes them. Calls made after this one have the new principal, even before it resolves.
+   */
+  async setPrincipal(principal: string | null, options: { readonly purge?: boolean } = {}): Promise<void> {
+    this.#assertOpen()
+    follow('setPrincipal', principal, PRINCIPAL)
+    check('setPrincipal', options, PRINCIPAL_RULES)
+    this.#host.principal = principal
+    return this.#ask((desk) => desk.setPrincipal(principal, options.purge === true), undefined)
+  }
+
+  /** Resolves when no call runs and no task waits, in memory or, of this principal, in the store. */
+  async idle(): Promise<void> {
+    this.#assertOpen()
+    if (this.#host.settings.durable) await this.#core.open()
+    return new Promise((resolve) => {
+      this.#idleWaiters.push(resolve)
+      this.#checkIdle()
+    })
+  }
+
+  stats(): QueueStats {
+    const runner = this.#core.opened?.runner
+    return {
+      capacity: this.#host.settings.capacity,
+      firstAttemptSucceeded: this.#firstAttemptSucceeded,
+      attempts: this.#attempts,
+      ...(runner ? runner.stats() : nothingYet),
+    }
+  }
+
+  on<E extends keyof QueueEvents>(event: E, listener: (payload: QueueEvents[E]) => void): () => void {
+    follow(`on('${event}')`, listener, fn)
+    return this.#host.events.on(event, listener)
+  }
+
+  /**
+   * Starts no more attempts, lets those in flight end (or aborts them after drainMs), then settles every caller with
+   * what there is. Tasks in memory end CANCELLED, those of a store stay in it. A caller's own first attempt is the
+   * caller's: it goes on as plain fetch would. drainMs @default 5_000
+   */
+  async close(options: { readonly drainMs?: number } = {}): Promise<void> {
+    check('close', options, CLOSE_RULES)
+    this.#closing ??= this.#core.close(options.drainMs ?? DRAIN_MS).then(() => this.#checkIdle())
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #run(call: Call): Promise<unknown> {
+    assertNotAborted(call.signal)
+    this.#calls++
+    // counted to its end, even if its caller detached and left
+    const work = this.#firstAttempt(call).finally(() => {
+      this.#calls--
+      this.#checkIdle()
+    })
+    return call.options.detach ? orAbort(call.signal, work) : work
+  }
+
+  async #firstAttempt(call: Call): Promise<unknown> {
+    const { settings, now } = this.#host
+    const { durable, persist } = settings
+    const createdAt = now()
+    const { plain, method, origin, options } = call
+    const { detach, orderKey, expiresAt = createdAt } = options
+    const signal = detach ? null : call.signal
+    if (plain === 'origin-missing') {
+      const remedy = 'if it accepts the key, add it to idempotency.origins'
+      this.#host.degraded('key_origin_missing', `${method} ${origin} is plain fetch; ${remedy}`, origin)
+    }
+    if (!plain) {
+      // in an order, too late to be sent, without its key, or to be stored first: not sent before the core was asked
+      const asks =
+        orderKey !== undefined || expiresAt < createdAt || call.key === '' || (durable && persist === 'before-send')
+      const opened = asks ? await orAbort(signal, this.#core.open()) : this.#core.opened
+      const asked = opened?.intake.before(call, createdAt)
+      const early = asked && (await asked)
+      if (early) return early.answer
+    }
+    this.#attempts++
+    const controller = new AbortController()
+    const timeoutMs = plain ? 0 : call.timeoutMs
+    const plan = {
+      overlay: null,
+      isReplay: false,
+      controller,
+      signal: bothSignals(signal, controller.signal),
+      timeoutMs,
+    }
+    const finished = await this.#host.attempt(call, plan)
+    if (!finished.answer) assertNotAborted(signal)
+    else if (!plain && finished.status < 400) this.#firstAttemptSucceeded++
+    if (plain || !mayPass(call, finished)) {
+      this.#core.opened?.intake.heard(call, finished)
+      return deliver(finished)
+    }
+    const desk = await orAbort(signal, this.#core.open())
+    return desk && !desk.runner.stopped ? desk.intake.adopt(call, finished, createdAt) : deliver(finished)
+  }
+
+  /** Without a desk there is no task to speak of: `nothing`. */
+  async #ask<T>(question: (desk: Desk) => T | Promise<T>, nothing: T): Promise<T> {
+    const desk = await this.#desk()
+    return desk ? question(desk) : nothing
+  }
+
+  /** Asking starts none, unless tasks may lie in a store. */
+  async #desk(start = this.#host.settings.durable): Promise<Desk | undefined> {
+    this.#assertOpen()
+    const desk = await (start ? this.#core.open() : this.#core.starting)
+    this.#assertOpen()
+    return desk
+  }
+
+  /** For what only a running core can do. */
+  async #running(): Promise<Desk> {
+    const desk = await this.#desk(true)
+    if (!desk || desk.runner.stopped) throw new WasmUnavailableError(this.#core.failure)
+    return desk
+  }
+
+  #assertOpen(): void {
+    if (this.#closing) throw new QueueClosedError(this.name)
+  }
+
+  #checkIdle(): void {
+    if (this.#calls > 0 || this.#core.opened?.runner.depth) return
+    for (const resolve of this.#idleWaiters.splice(0)) resolve()
+  }
+}
+
+function found(taskId: string, desk: Desk | undefined): Desk {
+  if (!desk) throw notFound(taskId)
+  return desk
+}

@@ -1,0 +1,53 @@
+/** What is worth paging for: tells once when it begins, not each time that it still is so. */
+
+import type { Host } from './context.ts'
+
+/** Of the capacity. */
+const DEEP = 0.8
+/** Under it the next time counts anew: a depth that sways about a limit is one alert. */
+const CALM = 0.6
+const DEAD_LETTERS = 5
+const MINUTE_MS = 60_000
+/** The core's rule: it tells of more. */
+const TASKS_PER_SUCCESS = 10
+
+export class Alerts {
+  readonly #host: Host
+  #isDeep = false
+  /** When the last few dead letters came; oldest first. */
+  #diedAt: number[] = []
+  #quietUntil = 0
+
+  constructor(host: Host) {
+    this.#host = host
+  }
+
+  /** So many tasks wait or run. */
+  depth(depth: number): void {
+    const { settings, events } = this.#host
+    const share = depth / settings.capacity
+    if (share < CALM) this.#isDeep = false
+    if (share <= DEEP || this.#isDeep) return
+    this.#isDeep = true
+    events.emit('alert', { kind: 'queue_depth', value: depth, threshold: settings.capacity * DEEP })
+  }
+
+  /** One more task was given up. */
+  deadLetter(): void {
+    const now = this.#host.now()
+    this.#diedAt = this.#diedAt.filter((at) => at > now - MINUTE_MS)
+    this.#diedAt.push(now)
+    const value = this.#diedAt.length
+    if (value <= DEAD_LETTERS) return
+    // more would not say more
+    this.#diedAt.shift()
+    if (now < this.#quietUntil) return
+    this.#quietUntil = now + MINUTE_MS
+    this.#host.events.emit('alert', { kind: 'dead_letter_rate', value, threshold: DEAD_LETTERS })
+  }
+
+  /** At one origin the first attempts of so many tasks failed for each success. */
+  storm(tasksPerSuccess: number): void {
+    this.#host.events.emit('alert', { kind: 'retry_storm', value: tasksPerSuccess, threshold: TASKS_PER_SUCCESS })
+  }
+}

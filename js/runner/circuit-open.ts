@@ -1,0 +1,37 @@
+/** What becomes of a call that an open circuit turns away: what its `fallback` gives, else an error. Nothing is sent. */
+
+import { CircuitOpenError } from '../api/errors.ts'
+import { orAbort } from '../call/attempt.ts'
+import { FetchTransport } from '../call/fetch-transport.ts'
+import type { Call } from '../call/read-fetch.ts'
+import type { BreakerOptions } from '../options/gate-options.ts'
+import { timeOf } from '../tasks/history.ts'
+import type { Host } from './context.ts'
+
+/** `opensAt`: as far as that is known. */
+export async function turnAway(call: Call, opensAt: number, { settings, degraded }: Host): Promise<unknown> {
+  const { breaker } = settings
+  const fallback = breaker ? breaker.fallback : undefined
+  const { method, origin, signal, transport } = call
+  let cause: unknown
+  try {
+    const given = fallback && (await orAbort(signal, askedOf(fallback, call)))
+    if (given) return transport.answered ? transport.answered(given) : given
+  } catch (error) {
+    if (signal?.aborted) throw error
+    degraded('hook_threw', 'breaker.fallback threw: the call ended as it does without one', 'fallback')
+    cause = error
+  }
+  const until = Number.isFinite(opensAt) && opensAt > 0 ? ` until ${timeOf(opensAt)}` : ''
+  const remedy = "try again later, give breaker.fallback, or set breaker.whenOpen to 'hold'"
+  throw new CircuitOpenError(`${method} ${origin} was not sent: its circuit is open${until}; ${remedy}`, cause)
+}
+
+async function askedOf(
+  fallback: NonNullable<BreakerOptions['fallback']>,
+  { transport, url, method, headers }: Call,
+): Promise<Response | undefined> {
+  const body = (await transport.body?.()) as BodyInit | null | undefined
+  const init = transport instanceof FetchTransport ? transport.sendable.init : { method, headers, body: body ?? null }
+  return fallback(new Request(url, init))
+}

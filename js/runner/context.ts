@@ -1,0 +1,42 @@
+/** What those who read calls, and the runner, need of their queue, and nothing more. */
+
+import type { Emitter } from '../api/emitter.ts'
+import type { DegradedCode, QueueEvents, TaskStatus } from '../api/types.ts'
+import type { AttemptPlan, Finished } from '../call/attempt.ts'
+import type { Call } from '../call/read-fetch.ts'
+import type { Sanitizer } from '../core/sanitizer.ts'
+import type { Settings } from '../options/queue-options.ts'
+import type { Draw } from '../platform/random.ts'
+import type { Ruling } from '../tasks/ruling.ts'
+import type { Task } from '../tasks/task.ts'
+
+export interface Host {
+  readonly settings: Settings
+  readonly events: Emitter<QueueEvents>
+  /** The steady clock. */
+  readonly now: () => number
+  readonly draw: Draw
+  /** An intent key: 128 random bits, since a key made from the request would merge two intended orders. */
+  readonly makeKey: () => string
+  /** Whose requests are made and sent now. */
+  principal: string | null
+  /** Emits `degraded`; `once` names what it is about, where one report is enough. */
+  degraded(code: DegradedCode, message: string, once?: string): void
+  /** One more request went out. */
+  sent(): void
+  /** Makes an attempt of a call, the caller's own or a replay. Adapters that watch attempts lay theirs around it. */
+  attempt(call: Call, plan: AttemptPlan): Promise<Finished>
+  /**
+   * Hears of a call that is about to become a task: before it is read what of its headers may be stored, and again when the
+   * task has its id. Of some calls that then become none as well. Set by adapters that trace.
+   */
+  onTask?(call: Call, taskId?: string): void
+  /** What may be shown of a request; undefined until the core is here. */
+  sanitizer?: Sanitizer
+  /** Hears of a task that has ended, before the listeners and its caller do. Set by adapters that measure. */
+  onEnd?(task: { readonly status: TaskStatus; readonly createdAt: number }): void
+  /** Asked of a task in memory that is to be tried again, or parked, before its wait begins: true if it has left the queue, by `leave`, which may be called later, too. Set where tasks are handed over. */
+  handOver?(task: Task, ruling: Ruling, leave: () => void): boolean
+  /** No task is left; the queue may have to tell somebody. */
+  idle(): void
+}

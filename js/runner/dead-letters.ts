@@ -1,0 +1,124 @@
+/** Orders to the dead letters: the tasks that were given up. */
+
+import { notFound, RedriveError } from '../api/errors.ts'
+import type { AttemptLog, DeadLetters, PageOptions, RedriveAllOptions, RetryTask, TaskPage } from '../api/types.ts'
+import type { StoredDesk } from '../durable/manager.ts'
+import { check, flag, fn, object, type Rules } from '../options/check.ts'
+import { showEntries } from '../tasks/history.ts'
+import type { Task } from '../tasks/task.ts'
+import type { Intake } from './admission.ts'
+import { mergePages, PAGE_RULES, showPage } from './pages.ts'
+import type { Runner } from './runner.ts'
+
+const REDRIVE_RULES: Rules<RedriveAllOptions> = {
+  perSecond: { type: 'number', expected: 'a number above 0', ok: (rate) => rate > 0 },
+  acceptDuplicateRisk: flag,
+  signal: { ...object, expected: 'an AbortSignal', ok: (signal) => (signal as unknown) instanceof AbortSignal },
+  onProgress: fn,
+}
+
+/** Ids of one go, where nobody asked for a rate. */
+const AT_ONCE = 100
+
+export class DeadLetterDesk implements DeadLetters {
+  /** The same for those in a store. */
+  stored: StoredDesk | undefined
+  readonly #runner: Runner
+  readonly #intake: Intake
+
+  constructor(runner: Runner, intake: Intake) {
+    this.#runner = runner
+    this.#intake = intake
+  }
+
+  async list(options: PageOptions = {}): Promise<TaskPage> {
+    check('deadLetters.list', options, PAGE_RULES)
+    const here = showPage(this.#runner, this.#runner.registry.deadPage(options, this.#now()))
+    return this.stored ? mergePages(here, await this.stored.list({ status: 'EXHAUSTED' }, options), options) : here
+  }
+
+  async redrive(taskId: string, options: { readonly acceptDuplicateRisk?: boolean } = {}): Promise<RetryTask> {
+    const acceptDuplicateRisk = options.acceptDuplicateRisk === true
+    const task = this.#runner.registry.dead(taskId, this.#now())
+    if (task) return this.#intake.redrive(task, acceptDuplicateRisk)
+    if (!this.stored) throw notFound(taskId)
+    return this.stored.redrive(taskId, acceptDuplicateRisk)
+  }
+
+  async redriveAll(options: RedriveAllOptions = {}): Promise<number> {
+    check('redriveAll', options, REDRIVE_RULES)
+    const { perSecond, acceptDuplicateRisk = false, signal, onProgress } = options
+    const runner = this.#runner
+    const here = [...runner.registry.allDead(this.#now())]
+    const ids = (await this.stored?.deadIds()) ?? []
+    const total = here.length + ids.length
+    const stopped = () => signal?.aborted === true || runner.stopped
+    let done = 0
+    let redriven = 0
+    for (const task of here) {
+      if (done > 0 && perSecond !== undefined) await this.#pause(1_000 / perSecond, signal, runner.closing)
+      if (stopped()) return redriven
+      if (this.#redriveOne(task, acceptDuplicateRisk)) redriven++
+      done++
+      onProgress?.(done, total)
+    }
+    // a store is asked about many at once where nobody counts the seconds
+    const size = perSecond === undefined ? AT_ONCE : 1
+    for (let from = 0; from < ids.length; from += size) {
+      if (done > 0 && perSecond !== undefined) await this.#pause(1_000 / perSecond, signal, runner.closing)
+      if (stopped()) return redriven
+      const some = ids.slice(from, from + size)
+      redriven += (await this.stored?.redriveSome(some, acceptDuplicateRisk)) ?? 0
+      done += some.length
+      onProgress?.(done, total)
+    }
+    return redriven
+  }
+
+  async purge(taskId?: string): Promise<number> {
+    const here = this.#runner.registry.purge(taskId, this.#now())
+    return here + ((await this.stored?.purgeDead(taskId)) ?? 0)
+  }
+
+  async export(): Promise<string> {
+    const { name } = this.#runner.host.settings
+    const tasks: (RetryTask & { readonly attempts: readonly AttemptLog[] })[] = []
+    for (const task of this.#runner.registry.allDead(this.#now())) {
+      tasks.push({ ...this.#runner.show(task), attempts: showEntries(task, {}).attempts })
+    }
+    for await (const task of this.stored?.dead() ?? []) tasks.push(task)
+    tasks.sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
+    const exportedAt = new Date(this.#now()).toISOString()
+    return JSON.stringify({ format: 'redrive dead letters 1', queue: name, exportedAt, tasks }, null, 2)
+  }
+
+  #now(): number {
+    return this.#runner.host.now()
+  }
+
+  #redriveOne(task: Task, acceptDuplicateRisk: boolean): boolean {
+    // it may be gone since the list was taken
+    if (!this.#runner.registry.dead(task.taskId, this.#now())) return false
+    try {
+      this.#intake.redrive(task, acceptDuplicateRisk)
+      return true
+    } catch (error) {
+      if (error instanceof RedriveError && error.code === 'KEY_EXPIRED') return false
+      throw error
+    }
+  }
+
+  /** Shorter where one of the signals says that nobody waits for the rest. */
+  #pause(ms: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        disarm()
+        for (const signal of signals) signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      const disarm = this.#runner.host.settings.clock.after(ms, done)
+      for (const signal of signals) signal?.addEventListener('abort', done, { once: true })
+      if (signals.some((signal) => signal?.aborted)) done()
+    })
+  }
+}

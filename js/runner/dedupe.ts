@@ -1,0 +1,156 @@
+/**
+ * Whether a call is one that the queue has already. By its key, and for the same key by a fingerprint of the request:
+ * the same request is one task, another request under the same key is a mistake that no server should see (S6).
+ */
+
+import { IdempotencyConflictError } from '../api/errors.ts'
+import { FetchTransport } from '../call/fetch-transport.ts'
+import { putKey } from '../call/key.ts'
+import type { Call } from '../call/read-fetch.ts'
+import type { BodyContent, Transport } from '../call/transport.ts'
+import type { Keys } from '../core/keys.ts'
+import { errorText } from '../platform/error-text.ts'
+import type { Registry } from '../tasks/registry.ts'
+import type { Task } from '../tasks/task.ts'
+import type { Host } from './context.ts'
+
+const DAY_MS = 86_400_000
+/** Content keys remembered, beside those of tasks: the oldest goes first. */
+const MAX_RECENT = 10_000
+
+export class Dedupe {
+  readonly #host: Host
+  readonly #registry: Pick<Registry, 'withKey'>
+  readonly #loadKeys: () => Promise<Keys>
+  /** Content keys by fingerprint. */
+  readonly #recent = new Map<string, { readonly key: string; readonly at: number }>()
+
+  constructor(host: Host, registry: Pick<Registry, 'withKey'>, loadKeys: () => Promise<Keys>) {
+    this.#host = host
+    this.#registry = registry
+    this.#loadKeys = loadKeys
+  }
+
+  /** Gives a call in content mode its key. Without the module that makes it, the call goes out without one, once. */
+  async giveKey(call: Call): Promise<void> {
+    const { idempotency } = this.#host.settings
+    const { windowMs = DAY_MS, scope = '' } = idempotency
+    const keys = await this.#keys()
+    if (!keys) {
+      call.key = null
+      call.replayable = false
+      return
+    }
+    const now = this.#host.now()
+    const material = await materialOf(call)
+    const fingerprint = keys.fingerprint(material)
+    const last = this.#recent.get(fingerprint)
+    // the window begins with the first of them; between processes, which share no memory, at its multiples
+    const fresh = last === undefined || now - last.at >= windowMs
+    const key = fresh ? keys.contentKey(material, scope, String(Math.floor(now / windowMs))) : last.key
+    if (fresh) this.#remember(fingerprint, key, now)
+    call.key = key
+    call.fingerprint = fingerprint
+    const { transport } = call
+    putKey(call.headers, key, idempotency)
+    if (!(transport instanceof FetchTransport)) {
+      const { header } = idempotency
+      transport.putHeader?.(header, call.headers.get(header) ?? key)
+    }
+  }
+
+  /** The task that has this call's key, if there is one. Rejects with IdempotencyConflictError if it is of another request. */
+  async find(call: Call): Promise<Task | undefined> {
+    for (;;) {
+      const task = call.key ? this.#registry.withKey(call.principal, call.key, this.#host.now()) : undefined
+      if (!task) return undefined
+      const same = await this.#same(task, call)
+      // it may have ended and gone, or another come, while the two were compared
+      if (this.#registry.withKey(task.principal, task.key ?? '', this.#host.now()) !== task) continue
+      if (same) return task
+      const what = `${call.method} ${call.origin}`
+      const remedy = 'use a new key for a new request; this one is not kept'
+      throw new IdempotencyConflictError(
+        `${what}: its idempotency key belongs to another request, ${task.what}; ${remedy}`,
+      )
+    }
+  }
+
+  /** For when the task has ended and let go of its request: nobody waits for it. */
+  remember(task: Task, call: Call): void {
+    const known = this.fingerprint(call).then(() => {
+      task.fingerprint = call.fingerprint
+    })
+    // a body that cannot be read is a matter of the attempt; the task is told apart by method and URL then
+    known.catch(() => {})
+  }
+
+  /** Every stored task has a fingerprint, and no chunk can be fetched once the network is gone. */
+  async load(): Promise<void> {
+    await this.#keys()
+  }
+
+  /** What tells the call from others under its key; undefined: the module that makes it is not to be had. */
+  async fingerprint(call: Call): Promise<string | undefined> {
+    if (call.fingerprint === undefined) {
+      const keys = await this.#keys()
+      if (keys) call.fingerprint = keys.fingerprint(await materialOf(call))
+    }
+    return call.fingerprint
+  }
+
+  async #same(task: Task, call: Call): Promise<boolean> {
+    await this.fingerprint(call)
+    // it may end, and let go of its request, meanwhile
+    const { call: known } = task
+    if (task.fingerprint === undefined && known) {
+      await this.fingerprint(known)
+      task.fingerprint = known.fingerprint
+    }
+    // an ended task whose key the queue made keeps no request: what it was sent to has to do
+    if (task.fingerprint === undefined || call.fingerprint === undefined) {
+      return task.method === call.method && task.url === call.url
+    }
+    return task.fingerprint === call.fingerprint
+  }
+
+  async #keys(): Promise<Keys | undefined> {
+    try {
+      return await this.#loadKeys()
+    } catch (error) {
+      const message = `the module of keys could not be loaded (${errorText(error)}): calls are told apart by method and URL; with mode 'content' they are sent once, without a key`
+      this.#host.degraded('core_unreachable', message, 'keys')
+      return undefined
+    }
+  }
+
+  #remember(fingerprint: string, key: string, at: number): void {
+    this.#recent.delete(fingerprint)
+    this.#recent.set(fingerprint, { key, at })
+    if (this.#recent.size <= MAX_RECENT) return
+    for (const oldest of this.#recent.keys()) {
+      this.#recent.delete(oldest)
+      return
+    }
+  }
+}
+
+async function materialOf({ method, url, headers, transport }: Call) {
+  const contentType = headers.get('content-type') ?? ''
+  return { method, url, contentType, body: withoutBoundary((await bodyOf(transport)) ?? '', contentType) }
+}
+
+/** Equal forms differ in the boundary that the platform draws for each. */
+function withoutBoundary(body: string | Uint8Array, contentType: string): string | Uint8Array {
+  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(contentType)?.[1]
+  if (boundary === undefined || typeof body === 'string') return body
+  // a character a byte, there and back
+  let text = ''
+  for (let at = 0; at < body.length; at += 8192) text += String.fromCharCode(...body.subarray(at, at + 8192))
+  return Uint8Array.from(text.replaceAll(boundary, 'boundary'), (character) => character.charCodeAt(0))
+}
+
+function bodyOf(transport: Transport): BodyContent | Promise<BodyContent> {
+  if (!(transport instanceof FetchTransport)) return transport.body?.() ?? null
+  return (transport.sendable.init.body ?? null) as BodyContent
+}

@@ -1,0 +1,13 @@
+/** What the core is told of a request, as bits. */
+
+import type { Call } from '../call/read-fetch.ts'
+import { FLAG } from '../core/codes.ts'
+import type { Host } from './context.ts'
+
+export function flagsOf({ replayable, key }: Call, { settings }: Host): number {
+  return (
+    (replayable ? FLAG.replayable : 0) |
+    (key === null ? 0 : FLAG.hasKey) |
+    (settings.credentials ? FLAG.hasResolver : 0)
+  )
+}

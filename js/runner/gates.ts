@@ -1,0 +1,121 @@
+/**
+ * What stands between due tasks and their attempts: how the core is told of it, which calls it keeps back, and what its
+ * news of it are to people. Every decision is the core's.
+ */
+
+import type { CircuitState } from '../api/types.ts'
+import { ENDED, STORM } from '../core/codes.ts'
+import type { CoreQueue } from '../core/generated/queue/glue.js'
+import type { BreakerOptions, RetryBudgetOptions } from '../options/gate-options.ts'
+import { defined, type Settings } from '../options/queue-options.ts'
+import { Alerts } from './alerts.ts'
+import type { Host } from './context.ts'
+import type { Lanes } from './lanes.ts'
+
+const BREAKER: Required<Omit<BreakerOptions, 'whenOpen' | 'fallback'>> = {
+  consecutiveFailures: 5,
+  failureRatio: 0.5,
+  minimumAttempts: 20,
+  windowMs: 10_000,
+  openMs: 5_000,
+  maxOpenMs: 60_000,
+  closeAfter: 5,
+  openOnStorm: false,
+}
+
+const BUDGET: Required<RetryBudgetOptions> = { capacity: 10, perSuccess: 0.2, perSecond: 0.1 }
+
+/** Of a page, whose ramp sees to a crowd whatever this is: docs/storms.md. */
+const TAB_BUDGET: Required<RetryBudgetOptions> = { ...BUDGET, capacity: 1_000 }
+
+/** By the core's numbers, in its news and in its stats. */
+export const CIRCUITS: readonly CircuitState[] = ['CLOSED', 'OPEN', 'HALF_OPEN']
+
+/** What it needs of the runner. */
+interface Desk {
+  readonly core: CoreQueue
+  readonly lanes: Lanes
+  readonly host: Host
+  /** Closed or closing, or the core trapped. */
+  readonly stopped: boolean
+  guard<T>(work: () => T): T | undefined
+}
+
+export class Gates {
+  readonly alerts: Alerts
+  readonly #desk: Desk
+  /** New calls end at once while the circuit of their origin is open. */
+  readonly #failsWhenOpen: boolean
+
+  constructor(desk: Desk) {
+    const { core, host } = desk
+    this.#desk = desk
+    this.alerts = new Alerts(host)
+    this.#failsWhenOpen = failsWhenOpen(host.settings)
+    core.gates(gateNumbers(host.settings))
+  }
+
+  /** Until when calls to this origin have to wait, since it asked everybody to; 0: they need not. */
+  heldUntil(origin: string): number {
+    return this.#ask(origin, (lane, now) => this.#desk.core.heldUntil(lane, now)) ?? 0
+  }
+
+  /**
+   * Where its circuit turns a new call to this origin away: until when, as far as that is known, or 0. undefined: it does
+   * not. `waits`: the call is not to be sent at once, so that it cannot try the server out.
+   */
+  opensAt(origin: string, waits: boolean): number | undefined {
+    if (!this.#failsWhenOpen) return undefined
+    const { core } = this.#desk
+    return this.#ask(origin, (lane, now) => {
+      const isOpen = CIRCUITS[core.circuit(lane, now)] === 'OPEN'
+      const passes = !isOpen && (waits || core.admits(now, lane))
+      return passes ? undefined : core.shutUntil(lane, now)
+    })
+  }
+
+  /** An action of the core that is none of a task's: whether it was one. */
+  tell(lane: number, action: number): boolean {
+    if (action >= STORM) this.alerts.storm(action - STORM)
+    else if (action > 0 && action < ENDED) this.#tellCircuit(lane, action - 1)
+    else return false
+    return true
+  }
+
+  /** `code`: three times the state before, plus the state now. */
+  #tellCircuit(lane: number, code: number): void {
+    const origin = this.#desk.lanes.originOf(lane)
+    const [from, to] = [CIRCUITS[Math.floor(code / 3)], CIRCUITS[code % 3]]
+    if (origin && from && to) this.#desk.host.events.emit('circuit', { origin, from, to })
+  }
+
+  #ask<T>(origin: string, question: (lane: number, now: number) => T): T | undefined {
+    const { lanes, host, stopped } = this.#desk
+    const lane = lanes.find(host.principal, origin)
+    if (lane === undefined || stopped) return undefined
+    return this.#desk.guard(() => question(lane, host.now()))
+  }
+}
+
+/** Whether new calls end at once while the circuit of their origin is open. */
+function failsWhenOpen({ breaker }: Settings): boolean {
+  // a fallback is for nothing else
+  return !!breaker && (breaker.whenOpen ?? (breaker.fallback ? 'fail' : 'hold')) === 'fail'
+}
+
+/** As the core's `gates` takes them. */
+export function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
+  const isPage = globalThis.location !== undefined
+  // thousands of tabs that each probe for themselves are no probe
+  const rules = { ...BREAKER, ...defined(breaker || {}) }
+  const failures = (breaker ?? !isPage) === false ? 0 : rules.consecutiveFailures
+  const { minimumAttempts, failureRatio, windowMs, openMs, maxOpenMs, closeAfter, openOnStorm } = rules
+  const budget = { ...(isPage ? TAB_BUDGET : BUDGET), ...defined(retryBudget || {}) }
+  const capacity = retryBudget === false ? Number.NaN : budget.capacity
+  // a storm is always told of
+  const storm = openOnStorm ? 2 : 1
+  const circuit = [failures, failureRatio, minimumAttempts, windowMs, openMs, maxOpenMs, closeAfter, storm]
+  // a lane comes back as fast as goes well: after an opening, and in pages after failures in a row
+  const ramp = breaker === false ? 0 : 1
+  return Float64Array.from([...circuit, capacity, budget.perSuccess, budget.perSecond, ramp])
+}

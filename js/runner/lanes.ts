@@ -1,0 +1,123 @@
+/**
+ * Lanes by name. The core knows a lane by number; a lane is one principal's requests to one origin. Here is also which
+ * of them may not start anything: those that were paused, and those of a principal that is not there.
+ */
+
+import { laneName } from '../api/store.ts'
+import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { NONE } from '../core/none.ts'
+import type { Host } from './context.ts'
+
+/** A page talks to few origins, a crawler to many: past this, lanes that hold nothing are let go. */
+const SWEEP_AT = 256
+
+interface Lane {
+  readonly principal: string | null
+  readonly origin: string
+  readonly handle: number
+}
+
+export class Lanes {
+  readonly #core: CoreQueue
+  readonly #host: Host
+  readonly #byName = new Map<string, Lane>()
+  readonly #paused = new Set<string>()
+  #allPaused = false
+  #isForeign = false
+  #sweepAt = SWEEP_AT
+
+  constructor(core: CoreQueue, host: Host) {
+    this.#core = core
+    this.#host = host
+  }
+
+  of(principal: string | null, origin: string): number {
+    const name = laneName(principal, origin)
+    const known = this.#byName.get(name)
+    if (known) return known.handle
+    if (this.#byName.size >= this.#sweepAt) this.#sweep()
+    const handle = this.#core.lane()
+    this.#byName.set(name, { principal, origin, handle })
+    if (!this.#mayStart(principal, origin)) this.#core.pause(handle)
+    return handle
+  }
+
+  /** undefined: nothing was ever queued for it. */
+  find(principal: string | null, origin: string): number | undefined {
+    return this.#byName.get(laneName(principal, origin))?.handle
+  }
+
+  /** The same by its whole name. */
+  named(name: string): number | undefined {
+    return this.#byName.get(name)?.handle
+  }
+
+  /** The origin of a lane that the core names. */
+  originOf(handle: number): string | undefined {
+    for (const lane of this.#byName.values()) if (lane.handle === handle) return lane.origin
+    return undefined
+  }
+
+  entries(): Iterable<[name: string, lane: Lane]> {
+    return this.#byName
+  }
+
+  /** Neither paused nor of another principal. */
+  maySend(principal: string | null, origin: string): boolean {
+    return !this.#allPaused && this.#mayStart(principal, origin)
+  }
+
+  /** Which pause an origin is under. */
+  pausedBy(origin: string): 'lane-paused' | 'paused' | undefined {
+    if (this.#paused.has(origin)) return 'lane-paused'
+    return this.#allPaused ? 'paused' : undefined
+  }
+
+  pause(origin: string | undefined): void {
+    if (origin === undefined) {
+      this.#allPaused = true
+      this.#core.pause(NONE)
+      return
+    }
+    this.#paused.add(origin)
+    for (const lane of this.#byName.values()) if (lane.origin === origin) this.#core.pause(lane.handle)
+  }
+
+  /** Those of an origin, or all; but for those of another principal. */
+  resume(now: number, origin: string | undefined): void {
+    if (origin === undefined) {
+      this.#allPaused = false
+      this.#paused.clear()
+      this.#core.resume(now, NONE)
+    } else this.#paused.delete(origin)
+    for (const lane of this.#byName.values()) this.#refresh(lane, now, origin)
+  }
+
+  /** Another principal is there now: lanes of others stand still, its own go on. */
+  switchPrincipal(now: number): void {
+    for (const lane of this.#byName.values()) this.#refresh(lane, now, lane.origin)
+  }
+
+  /** `isForeign`: another tab's user is there, whose cookies everything would be sent with. All lanes stand still until not. */
+  standBack(now: number, isForeign: boolean): void {
+    this.#isForeign = isForeign
+    this.switchPrincipal(now)
+  }
+
+  #refresh({ principal, origin, handle }: Lane, now: number, only: string | undefined): void {
+    if (!this.#mayStart(principal, origin)) this.#core.pause(handle)
+    else if (only === origin) this.#core.resume(now, handle)
+  }
+
+  #mayStart(principal: string | null, origin: string): boolean {
+    return !this.#isForeign && principal === this.#host.principal && !this.#paused.has(origin)
+  }
+
+  #sweep(): void {
+    for (const [name, { handle }] of this.#byName) {
+      if (this.#core.dropLane(handle)) this.#byName.delete(name)
+    }
+    // when most are in use, look again only after as many more
+    this.#sweepAt = Math.max(SWEEP_AT, this.#byName.size * 2)
+  }
+}

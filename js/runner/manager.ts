@@ -1,0 +1,158 @@
+/** Questions about tasks, and orders to them: what `get`, `list`, `enqueue` and their like do once there is a runner. */
+
+import { notFound } from '../api/errors.ts'
+import type {
+  AttemptLog,
+  Decision,
+  EnqueueReceipt,
+  ListFilter,
+  PageOptions,
+  RetryTask,
+  TaskOutcome,
+  TaskPage,
+} from '../api/types.ts'
+import { assertEnqueueable } from '../call/check-enqueue.ts'
+import type { Call } from '../call/read-fetch.ts'
+import type { Keys } from '../core/keys.ts'
+import type { StoredDesk } from '../durable/manager.ts'
+import { check, oneOf, origin, originIn, type Rules } from '../options/check.ts'
+import { errorText } from '../platform/error-text.ts'
+import type { PageStoreModule, StoreModule } from '../queue/loader.ts'
+import { explain } from '../tasks/explain.ts'
+import { showEntries } from '../tasks/history.ts'
+import type { Task } from '../tasks/task.ts'
+import { Intake } from './admission.ts'
+import { DeadLetterDesk } from './dead-letters.ts'
+import { mergePages, PAGE_RULES, showPage } from './pages.ts'
+import type { Runner } from './runner.ts'
+
+const LIST_RULES: Rules<ListFilter> = {
+  ...PAGE_RULES,
+  status: oneOf('string', 'PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
+  origin,
+}
+
+export class Desk {
+  readonly runner: Runner
+  readonly intake: Intake
+  readonly deadLetters: DeadLetterDesk
+  readonly #loadStore: () => Promise<StoreModule>
+  readonly #loadPages: () => Promise<PageStoreModule>
+  /** The last one that was told. */
+  #principal: string | null
+  /** The same for tasks in a store. */
+  #stored: StoredDesk | undefined
+
+  constructor(
+    runner: Runner,
+    loadKeys: () => Promise<Keys>,
+    loadStore: () => Promise<StoreModule>,
+    loadPages: () => Promise<PageStoreModule>,
+  ) {
+    this.runner = runner
+    this.intake = new Intake(runner, loadKeys)
+    this.deadLetters = new DeadLetterDesk(runner, this.intake)
+    this.#loadStore = loadStore
+    this.#loadPages = loadPages
+    this.#principal = runner.host.settings.principal ?? null
+  }
+
+  /** Opens the store, where the queue has one, and takes up what is there. */
+  async begin(): Promise<void> {
+    const { runner, intake } = this
+    if (!runner.host.settings.durable || runner.stopped) return
+    try {
+      const [{ openStore }] = await Promise.all([this.#loadStore(), intake.dedupe.load()])
+      await openStore(this.#loadPages, runner, intake, (stored) => {
+        this.#stored = stored
+        this.deadLetters.stored = stored
+      })
+    } catch (error) {
+      const message = `the store cannot be loaded (${errorText(error)}): tasks stay in memory`
+      runner.host.degraded('storage_unavailable', message, 'memory')
+      // as a chunk cannot be without a network
+      globalThis.addEventListener?.('online', () => this.begin(), { once: true })
+    }
+  }
+
+  /** `passesThrough`: the call is none of those that can be tried again. */
+  async enqueue(call: Call, createdAt: number, passesThrough: boolean): Promise<EnqueueReceipt> {
+    assertEnqueueable(call, passesThrough, this.runner.host.settings.maxBodyBytes)
+    const { taskId, key, durability, deduplicated } = await this.intake.enqueue(call, createdAt)
+    return { taskId, idempotencyKey: key, durability, deduplicated }
+  }
+
+  async get(taskId: string): Promise<RetryTask | undefined> {
+    const task = this.#find(taskId)
+    return task ? this.runner.show(task) : this.#stored?.get(taskId)
+  }
+
+  async attempts(
+    taskId: string,
+    page: PageOptions = {},
+  ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
+    check('attempts', page, PAGE_RULES)
+    const task = this.#find(taskId)
+    if (task) return showEntries(task, page)
+    return this.#stored?.attempts(taskId, page) ?? { attempts: [] }
+  }
+
+  async explain(taskId: string): Promise<readonly Decision[]> {
+    const task = this.#find(taskId)
+    if (task) return explain(task, this.runner.standing(task), this.runner.host.now())
+    return this.#stored?.explain(taskId) ?? []
+  }
+
+  async list(filter: ListFilter = {}): Promise<TaskPage> {
+    check('list', filter, LIST_RULES)
+    const { status } = filter
+    const origin = filter.origin && originIn(filter.origin)
+    const fits = (task: Task) =>
+      (status === undefined || task.status === status) && (origin === undefined || task.origin === origin)
+    const here = showPage(this.runner, this.runner.registry.page(fits, filter, this.runner.host.now()))
+    if (!this.#stored) return here
+    const wanted = { ...(status ? { status } : {}), ...(origin ? { origin } : {}) }
+    return mergePages(here, await this.#stored.list(wanted, filter), filter)
+  }
+
+  async result(taskId: string): Promise<TaskOutcome> {
+    const task = this.#find(taskId)
+    if (task) return this.runner.result(task)
+    if (!this.#stored) throw notFound(taskId)
+    return this.#stored.result(taskId)
+  }
+
+  async cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
+    const task = this.#find(taskId)
+    if (task) return this.runner.cancel(task, new DOMException('the task was cancelled', 'AbortError'))
+    return this.#stored?.cancel(taskId) ?? 'gone'
+  }
+
+  /** `host.principal` is another one by now. */
+  async setPrincipal(principal: string | null, purge: boolean): Promise<void> {
+    const { runner } = this
+    const before = this.#principal
+    this.#principal = principal
+    runner.guard(() => runner.lanes.switchPrincipal(runner.host.now()))
+    this.intake.switched(before, principal, purge)
+    if (purge && before !== principal) {
+      for (const task of runner.tasksOf(before)) {
+        runner.cancel(task, new DOMException('the task was cancelled', 'AbortError'))
+      }
+      await this.#stored?.purge(before)
+    }
+    await runner.durable?.switched()
+    runner.durable?.changed()
+    runner.pump()
+    // only then it is known what waits for the new one: `idle` and `stats` go by it
+    await runner.durable?.turns.run()
+  }
+
+  async close(drainMs: number): Promise<void> {
+    await this.runner.close(drainMs)
+  }
+
+  #find(taskId: string): Task | undefined {
+    return this.runner.registry.get(taskId, this.runner.host.now())
+  }
+}

@@ -1,0 +1,399 @@
+/**
+ * The only loop: start what is due, send, settle, arm the timer for the next moment that matters. Every decision is the
+ * core's; this acts on it. Tasks in memory live here; those in a store are leased by `durable/`, which this loop asks.
+ */
+
+import { QueueClosedError } from '../api/errors.ts'
+import { nothingHeld } from '../api/nothing.ts'
+import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from '../api/types.ts'
+import { discard } from '../call/answers.ts'
+import { type Finished, isOffline } from '../call/attempt.ts'
+import { accepted } from '../call/fetch-repeat.ts'
+import type { Call } from '../call/read-fetch.ts'
+import { ENDED, reasonOf } from '../core/codes.ts'
+import { type Standing, standingOf } from '../core/decode.ts'
+import type { Engine } from '../core/engine.ts'
+import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { NONE } from '../core/none.ts'
+import { Sanitizer } from '../core/sanitizer.ts'
+import type { Durable } from '../durable/stored-tasks.ts'
+import { type Limits, limitsOf } from '../options/limits.ts'
+import { within } from '../platform/clock.ts'
+import { errorText } from '../platform/error-text.ts'
+import { random128 } from '../platform/random.ts'
+import { answer, count, link, outcomeOf, release, tellEnd, whenEnded } from '../tasks/callers.ts'
+import { Registry } from '../tasks/registry.ts'
+import { Judge, type Ruling } from '../tasks/ruling.ts'
+import { type Confidential, secretsOf } from '../tasks/secrets.ts'
+import { type Task, traceIdOf } from '../tasks/task.ts'
+import { decide } from './apply-ruling.ts'
+import type { Host } from './context.ts'
+import { Gates } from './gates.ts'
+import { Lanes } from './lanes.ts'
+import { Orders } from './orders.ts'
+import { Policies } from './policies.ts'
+import { Sender } from './sender.ts'
+import { type CoreStats, type RunnerStats, report } from './stats.ts'
+import { makeWakeTimer, type WakeTimer } from './wake-timer.ts'
+
+/** For the last word to a store. */
+const STORE_MS = 2_000
+/** The core's batch: pairs of slot and action. */
+const BATCH = 256
+
+export class Runner {
+  readonly core: CoreQueue
+  readonly lanes: Lanes
+  readonly orders: Orders
+  readonly policies: Policies
+  readonly registry: Registry
+  readonly host: Host
+  readonly limits: Limits
+  readonly sanitizer: Sanitizer
+  readonly judge: Judge
+  readonly gates: Gates
+  readonly totals = { succeeded: 0, exhausted: 0, cancelled: 0 }
+  /** The side of it that has a store. */
+  durable: Durable | undefined
+  readonly #engine: Engine
+  readonly #timer: WakeTimer
+  readonly #sender: Sender
+  /** What an error says, without secrets (S12). */
+  readonly words = (error: unknown, about?: Confidential): string =>
+    this.guard(() => this.sanitizer.message(error, about && secretsOf(about, this.sanitizer))) ?? 'an error'
+  readonly #tasks = new Map<number, Task>()
+  readonly #onNetwork = () => this.#setOnline(!isOffline())
+  #pumpQueued = false
+  #trapped = false
+  #state: 'open' | 'closing' | 'stopped' = 'open'
+  #drained: (() => void) | undefined
+  readonly #closing = new AbortController()
+
+  constructor(engine: Engine, host: Host) {
+    const { capacity, seed, clock, sanitize = {} } = host.settings
+    this.limits = limitsOf(host.settings)
+    const { concurrency, concurrencyPerOrigin, capacityBytes, retention } = this.limits
+    this.host = host
+    this.#engine = engine
+    this.core = new engine.glue.CoreQueue(concurrency, concurrencyPerOrigin, capacity, capacityBytes, seed)
+    this.lanes = new Lanes(this.core, host)
+    this.gates = new Gates(this)
+    this.orders = new Orders(this.core)
+    this.policies = new Policies(this.core, host)
+    this.sanitizer = host.sanitizer = new Sanitizer(engine, sanitize)
+    this.judge = new Judge(engine, this.core, this.words)
+    this.#sender = new Sender(this)
+    this.registry = new Registry(retention, (count) => {
+      const message = `${count} dead letter(s) over maxDeadLetters ${retention.maxDeadLetters} were purged, oldest first`
+      host.degraded('dead_letters_trimmed', message)
+    })
+    this.#timer = makeWakeTimer(engine, clock, () => this.pump())
+    globalThis.addEventListener?.('online', this.#onNetwork)
+    globalThis.addEventListener?.('offline', this.#onNetwork)
+    if (isOffline()) this.core.setOnline(host.now(), false)
+  }
+
+  /** Closed or closing, or the core trapped: nothing new can be decided here. */
+  get stopped(): boolean {
+    return this.#state !== 'open'
+  }
+
+  /** Aborted when no new work is begun here any more. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  /** The core has this task now, under `slot`. */
+  hold(task: Task, slot: number): void {
+    task.slot = slot
+    this.#tasks.set(slot, task)
+  }
+
+  show(task: Task): RetryTask {
+    return task.show(this.sanitizer)
+  }
+
+  maySend(task: Task): boolean {
+    if (this.#state !== 'open' || task.slot < 0 || task.cancelRequested) return false
+    const { principal, origin, lease } = task
+    return this.lanes.maySend(principal, origin) && (!lease || this.durable?.maySend(lease) === true)
+  }
+
+  /** The task is held now: says so, answers a deferring caller, listens to the signal of one who waits. */
+  announce(task: Task): void {
+    this.emitQueued(task)
+    if (task.call?.options.mode === 'defer' && task.waiter) {
+      release(task)?.resolve(accepted(task.call.transport, task.taskId, this.traceId(task.call)))
+      discard(task.last?.answer)
+    } else if (task.call?.signal && task.waiter) {
+      link(task, task.call.signal, (reason) => this.cancel(task, reason))
+    }
+  }
+
+  traceId(call: Call): string {
+    return traceIdOf(call.headers) ?? random128(this.host.draw)
+  }
+
+  /** What the task waits for right now. */
+  standing(task: Task): Standing | undefined {
+    return task.slot < 0 ? undefined : this.guard(() => standingOf(this.#engine, this.core, task.slot))
+  }
+
+  /** Starts what may start, ends what ran out of time, arms the timer. */
+  pump(): void {
+    // what a claim on its way brings has to fit
+    if (this.#state === 'stopped' || this.durable?.turns.claiming) return
+    this.guard(() => {
+      let now = 0
+      for (let count = BATCH; count === BATCH; ) {
+        now = this.host.now()
+        count = this.core.poll(now)
+        if (count === 0) break
+        // copied: what runs below may call back into the core, and its memory may move
+        const actions = new Uint32Array(this.#engine.memory.buffer, this.core.actionsPtr(), count * 2).slice()
+        for (let i = 0; i < actions.length; i += 2) this.#act(actions[i] as number, actions[i + 1] as number)
+      }
+      this.durable?.pump(now)
+      if (this.#state !== 'stopped') this.arm()
+    })
+  }
+
+  /** The next moment that matters, here or in the store. */
+  arm(): void {
+    if (this.#state === 'stopped') return
+    const wakeAt = this.guard(() => this.core.wakeAt()) ?? Number.POSITIVE_INFINITY
+    this.#timer.arm(Math.min(wakeAt, this.durable?.wakeAt ?? wakeAt), this.host.now())
+  }
+
+  /** Many at once cost one look. */
+  pumpSoon(): void {
+    if (this.#pumpQueued) return
+    this.#pumpQueued = true
+    queueMicrotask(() => {
+      this.#pumpQueued = false
+      this.pump()
+    })
+  }
+
+  /** Tells the core how an attempt ended and does what it says. */
+  settle(task: Task, finished: Finished): void {
+    if (this.#state === 'stopped' || task.slot < 0) {
+      discard(finished.answer)
+      return
+    }
+    this.guard(() => {
+      const ruling = this.rule(task, finished)
+      if (task.lease) this.durable?.settle(task, ruling)
+      else {
+        decide(this, task, ruling)
+        this.durable?.turns.roomMade()
+      }
+    })
+    task.overlay = null
+    // attempts that end together cost the core one look
+    this.pumpSoon()
+    this.drained()
+  }
+
+  /** Tells who waits for the attempts in flight that there are none any more. */
+  drained(): void {
+    if (this.#drained && !this.guard(() => this.core.inFlight()) && !this.durable?.settling) this.#drained()
+  }
+
+  /** Those in memory. */
+  tasksOf(principal: string | null): readonly Task[] {
+    return [...this.#tasks.values()].filter((task) => task.principal === principal)
+  }
+
+  /** One in memory. */
+  cancel(task: Task, reason: unknown): 'cancelled' | 'requested' | 'gone' {
+    if (task.slot < 0) return 'gone'
+    const requested = this.guard(() => this.core.cancel(task.slot)) === 2
+    // the core trapped: the task has ended already
+    if (task.slot < 0) return 'gone'
+    // the caller learns at once, even while the attempt in flight still ends
+    release(task)?.reject(reason)
+    if (requested) {
+      task.cancelRequested = true
+      task.controller?.abort(reason)
+      return 'requested'
+    }
+    this.end(task, 'CANCELLED')
+    this.pumpSoon()
+    return 'cancelled'
+  }
+
+  result(task: Task): Promise<TaskOutcome> {
+    if (task.slot < 0) return Promise.resolve(outcomeOf(task, this.show(task)))
+    return whenEnded(task)
+  }
+
+  /** Tasks waiting or in flight, as far as is known here. */
+  get depth(): number {
+    return this.#tasks.size + (this.durable?.depth ?? 0)
+  }
+
+  pause(origin: string | undefined): void {
+    this.guard(() => this.lanes.pause(origin))
+  }
+
+  resume(origin: string | undefined): void {
+    this.guard(() => this.lanes.resume(this.host.now(), origin))
+    this.durable?.resume(origin)
+    this.pump()
+  }
+
+  async flush(): Promise<number> {
+    const flushed = this.guard(() => this.core.flush(this.host.now(), NONE)) ?? 0
+    this.pump()
+    return flushed + ((await this.durable?.flush()) ?? 0)
+  }
+
+  stats(): RunnerStats {
+    const counted = { deadLetters: this.registry.deadLetters, ...this.totals }
+    const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes))
+    const here = { ...(held ?? nothingHeld), ...counted }
+    return this.durable?.stats(here) ?? here
+  }
+
+  /** Lets attempts in flight end, for `drainMs` at most; then every caller gets what there is. */
+  async close(drainMs: number): Promise<void> {
+    this.#closing.abort()
+    const open = this.#state === 'open'
+    if (open) this.#state = 'closing'
+    if (open && (this.core.inFlight() > 0 || this.durable?.settling)) {
+      this.core.pause(NONE)
+      await new Promise<void>((resolve) => {
+        const disarm = this.host.settings.clock.after(drainMs, resolve)
+        this.#drained = () => {
+          disarm()
+          resolve()
+        }
+      })
+    }
+    const gone = this.durable?.close()
+    // a store that hangs keeps nobody waiting (L5); the leases run out by themselves
+    if (gone) await within(this.host.settings.clock, STORE_MS, 'the store', gone).catch(this.durable?.failed)
+    // everything ended with the trap, and a core that trapped is not safe to call any more, not even to free it
+    if (this.#trapped) return
+    this.#stop(new QueueClosedError(this.host.settings.name))
+    this.sanitizer.free()
+    this.core.free()
+  }
+
+  /** A call that ended before anybody but this process knew of it. */
+  giveUp(task: Task, ruling: Ruling, reason: ExhaustedReason): void {
+    this.registry.add(task)
+    task.log(ruling.entry('exhausted', reason))
+    task.attemptNumber = ruling.attemptNumber
+    this.emitQueued(task)
+    this.end(task, 'EXHAUSTED', reason)
+  }
+
+  emitQueued(task: Task): void {
+    task.announced = true
+    this.gates.alerts.depth(this.depth)
+    if (this.host.events.has('queued')) this.host.events.emit('queued', { task: this.show(task) })
+  }
+
+  #act(slot: number, action: number): void {
+    if (this.gates.tell(slot, action)) return
+    const task = this.#tasks.get(slot)
+    if (!task) return
+    if (action >= ENDED) this.end(task, 'EXHAUSTED', reasonOf(action))
+    else this.#run(task)
+  }
+
+  #run(task: Task): void {
+    task.attemptNumber = this.core.attempts(task.slot)
+    this.start(task)
+  }
+
+  /** Makes the attempt that the core, or a store, has granted. */
+  start(task: Task): void {
+    task.status = 'IN_FLIGHT'
+    task.nextAttemptAt = null
+    this.#sender.start(task)
+  }
+
+  /** Hears how an attempt of a task that has a slot ended. */
+  rule(task: Task, finished: Finished): Ruling {
+    if (finished.answer !== null || finished.error !== undefined) {
+      // before the core is asked: should it trap, this is what the caller gets
+      discard(task.last?.answer)
+      task.last = finished
+      task.lastStatus = finished.status
+    }
+    task.controller = undefined
+    return this.judge.rule(task, this.lanes.of(task.principal, task.origin), finished, this.host.now())
+  }
+
+  /** One in memory is terminal. */
+  end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
+    this.#tasks.delete(task.slot)
+    task.slot = -1
+    this.registry.end(task, status === 'EXHAUSTED', this.host.now())
+    this.tellEnd(task, status, reason)
+    if (status !== 'EXHAUSTED') task.strip()
+    this.tellIdle()
+  }
+
+  /** The task is terminal: says so, and settles everybody who waits for it. */
+  tellEnd(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
+    task.status = status
+    task.reason = reason
+    task.nextAttemptAt = null
+    count(this.totals, status)
+    if (status === 'EXHAUSTED') this.gates.alerts.deadLetter()
+    tellEnd(task, this.host, () => this.show(task))
+    // shown only to those who ask: most tasks end without anybody looking
+    const outcome = () => outcomeOf(task, this.show(task))
+    answer(task, () => outcome().error)
+    task.outcome?.resolve(outcome())
+    task.outcome = undefined
+    task.last = undefined
+  }
+
+  /** Tells that nothing waits any more, if so. */
+  tellIdle(): void {
+    if (this.depth > 0) return
+    this.host.events.emit('idle', {})
+    this.host.idle()
+  }
+
+  #setOnline(online: boolean): void {
+    if (this.#state === 'stopped') return
+    this.guard(() => this.core.setOnline(this.host.now(), online))
+    this.durable?.turns.roomMade()
+    this.pump()
+  }
+
+  /** A core that traps is dead: every caller gets what there is, and later calls are plain (S18). undefined: it is. */
+  guard<T>(work: () => T): T | undefined {
+    if (this.#state === 'stopped') return undefined
+    try {
+      return work()
+    } catch (error) {
+      const message = `the core stopped (${errorText(error)}): waiting calls got their last answer; calls are plain fetch`
+      this.host.degraded('core_unreachable', message)
+      this.#trapped = true
+      this.#stop(error)
+      return undefined
+    }
+  }
+
+  /** Ends everything: each caller gets its last answer or error, or else `error`. */
+  #stop(error: unknown): void {
+    this.#state = 'stopped'
+    this.#closing.abort()
+    globalThis.removeEventListener?.('online', this.#onNetwork)
+    globalThis.removeEventListener?.('offline', this.#onNetwork)
+    this.#timer.free(this.#trapped)
+    this.durable?.stop(error)
+    for (const task of [...this.#tasks.values()]) {
+      if (!task.last) release(task)?.reject(error)
+      task.controller?.abort(error)
+      this.end(task, 'CANCELLED')
+    }
+  }
+}

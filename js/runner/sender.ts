@@ -1,0 +1,109 @@
+/**
+ * Makes an attempt of a task: asks the user's hooks, looks once more whether it may go, sends it, and says how it ended.
+ * What must not be sent is given back.
+ */
+
+import type { AttemptContext, RetryTask } from '../api/types.ts'
+import { discard } from '../call/answers.ts'
+import { bothSignals, type Finished } from '../call/attempt.ts'
+import { isFinal, replay } from '../call/fetch-repeat.ts'
+import { notSent, UNSENT } from '../call/not-sent.ts'
+import type { Confidential } from '../tasks/secrets.ts'
+import type { Task } from '../tasks/task.ts'
+import type { Host } from './context.ts'
+import { askHooks } from './hooks.ts'
+
+/** What it needs of the runner. */
+export interface Desk {
+  readonly host: Host
+  /** Of tasks that a store keeps. */
+  readonly durable: { confirm(task: Task): Promise<boolean> } | undefined
+  /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
+  maySend(task: Task): boolean
+  show(task: Task): RetryTask
+  settle(task: Task, finished: Finished): void
+  /** What an error says, without secrets (S12). */
+  readonly words: (error: unknown, about: Confidential) => string
+}
+
+export class Sender {
+  readonly #desk: Desk
+
+  constructor(desk: Desk) {
+    this.#desk = desk
+  }
+
+  start(task: Task): void {
+    const { settings, events } = this.#desk.host
+    const controller = new AbortController()
+    task.controller = controller
+    const asks = settings.credentials !== undefined || settings.beforeAttempt !== undefined
+    if (!asks && !events.has('attempt')) {
+      this.#send(task, controller, null, null)
+      return
+    }
+    const context = { attemptNumber: task.attemptNumber, signal: controller.signal, unauthorized: task.unauthorized }
+    if (asks) void this.#ask(task, controller, context)
+    else this.#send(task, controller, null, context)
+  }
+
+  async #ask(task: Task, controller: AbortController, context: AttemptContext): Promise<void> {
+    const { host, words } = this.#desk
+    if (!this.#desk.maySend(task)) {
+      this.#giveBack(task)
+      return
+    }
+    const { call } = task
+    const about = (error: unknown, overlay: Headers | null) => words(error, { call, overlay })
+    const { overlay, outcome } = await askHooks(host, this.#desk.show(task), context, about)
+    const isSure = (await this.#desk.durable?.confirm(task)) ?? true
+    if (task.controller !== controller) return // given back meanwhile, and perhaps begun anew
+    if (!isSure) this.#giveBack(task)
+    else if (outcome === undefined) this.#send(task, controller, overlay, context)
+    else this.#desk.settle(task, notSent(outcome, host.now()))
+  }
+
+  #send(task: Task, controller: AbortController, overlay: Headers | null, context: AttemptContext | null): void {
+    const { host } = this.#desk
+    const { call } = task
+    // given back, cancelled or left to others while the hooks were asked: should it run again, this is not that attempt
+    if (!call || task.controller !== controller) return
+    const missing = task.missing(overlay)
+    if (missing.length > 0) {
+      // no credentials will come by themselves: parked
+      if (task.lease) task.lease.parks = true
+      const remedy = 'credentials() has to give them; it waits for resume() or setPrincipal()'
+      host.degraded(
+        'credentials_missing',
+        `${task.what}: nobody supplies ${missing.join(', ')}; ${remedy}`,
+        task.origin,
+      )
+      this.#desk.settle(task, notSent(UNSENT.credentials, host.now()))
+      return
+    }
+    const may = this.#desk.maySend(task)
+    if (may && context && host.events.has('attempt')) {
+      host.events.emit('attempt', { task: this.#desk.show(task), context })
+    }
+    // a listener may have paused, closed or cancelled
+    if (!may || !this.#desk.maySend(task)) {
+      this.#giveBack(task)
+      return
+    }
+    host.sent()
+    if (task.lease) task.lease.isSent = true
+    task.overlay = overlay
+    const caller = task.waiter && !call.options.detach ? call.signal : null
+    const signal = bothSignals(caller, controller.signal)
+    const plan = { overlay, isReplay: true, signal, controller, timeoutMs: call.timeoutMs, send: replay, isFinal, task }
+    host.attempt(call, plan).then((finished) => {
+      // given back meanwhile: the task's next attempt, if it has one by now, is another
+      if (task.controller === controller) this.#desk.settle(task, finished)
+      else discard(finished.answer)
+    })
+  }
+
+  #giveBack(task: Task): void {
+    this.#desk.settle(task, notSent(UNSENT.released, this.#desk.host.now()))
+  }
+}

@@ -1,0 +1,115 @@
+/** What the people who wait for a task get, and when they stop waiting. Each promise settles once (S22). */
+
+import { ExhaustedError, RedriveError } from '../api/errors.ts'
+import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from '../api/types.ts'
+import { cloneOf, discard } from '../call/answers.ts'
+import { mark } from '../call/transport.ts'
+import type { Host } from '../runner/context.ts'
+import type { Task, Waiter } from './task.ts'
+
+/** The caller stops waiting, whatever for; who settles its promise is given it. */
+export function release(task: Task): Waiter | undefined {
+  const { waiter } = task
+  task.waiter = undefined
+  task.unlink?.()
+  task.unlink = undefined
+  return waiter
+}
+
+/** Gives the caller the last answer, else its own last error, else `otherwise()`; with nobody waiting, lets go of the answer. */
+export function answer(task: Task, otherwise: () => unknown): void {
+  const { last, joined } = task
+  task.joined = []
+  // where nobody waits for the task itself, one who joined gets its answer
+  const [waiter, ...others] = [release(task) ?? [], ...joined].flat()
+  // first, while the answer's body is still unread
+  for (const other of others) answerJoined(task, other, otherwise)
+  if (!waiter) {
+    discard(last?.answer)
+    return
+  }
+  const word = task.reason ? { taskId: task.taskId, reason: task.reason } : null
+  try {
+    if (last?.answer) waiter.resolve(mark(last.answer.deliver(word), word))
+    else waiter.reject(mark(last ? last.error : otherwise(), word))
+  } catch (thrown) {
+    // an answer that its caller expects to be thrown
+    waiter.reject(thrown)
+  }
+}
+
+/** Somebody who asked for the same: the same answer, a copy where it can be read only once. */
+function answerJoined({ last, reason, taskId }: Task, waiter: Waiter, otherwise: () => unknown): void {
+  const word = reason ? { taskId, reason } : null
+  try {
+    if (!last?.answer) waiter.reject(last ? last.error : otherwise())
+    else waiter.resolve(mark(cloneOf(last.answer) ?? last.answer.deliver(word), word))
+  } catch (thrown) {
+    waiter.reject(thrown)
+  }
+}
+
+/** An abort ends the waiting at once, and the task with it unless the caller detached it. */
+export function link(task: Task, signal: AbortSignal, cancel: (reason: unknown) => void): void {
+  const onAbort = () => {
+    if (task.call?.options.detach) release(task)?.reject(signal.reason)
+    else cancel(signal.reason)
+  }
+  if (signal.aborted) {
+    onAbort()
+    return
+  }
+  signal.addEventListener('abort', onAbort, { once: true })
+  task.unlink = () => signal.removeEventListener('abort', onAbort)
+}
+
+/** Resolves when the task, which waits or runs, is terminal. */
+export function whenEnded(task: Task): Promise<TaskOutcome> {
+  if (!task.outcome) {
+    let resolve: (outcome: TaskOutcome) => void = () => {}
+    const promise = new Promise<TaskOutcome>((done) => {
+      resolve = done
+    })
+    task.outcome = { promise, resolve }
+  }
+  return task.outcome.promise
+}
+
+/** Tells those who listen that the task has ended. */
+export function tellEnd(task: Task, host: Pick<Host, 'events' | 'onEnd'>, show: () => RetryTask): void {
+  const { status, reason, last } = task
+  const { events } = host
+  host.onEnd?.(task)
+  if (status === 'SUCCEEDED') {
+    if (!events.has('succeeded')) return
+    events.emit('succeeded', { task: show(), response: last?.answer ? cloneOf(last.answer) : null })
+  } else if (status === 'EXHAUSTED') {
+    if (events.has('exhausted')) events.emit('exhausted', { task: show(), reason: reason as ExhaustedReason })
+  } else if (events.has('cancelled')) events.emit('cancelled', { task: show() })
+}
+
+export interface Totals {
+  succeeded: number
+  exhausted: number
+  cancelled: number
+}
+
+export function count(totals: Totals, status: TaskStatus): void {
+  if (status === 'SUCCEEDED') totals.succeeded++
+  else if (status === 'EXHAUSTED') totals.exhausted++
+  else totals.cancelled++
+}
+
+/** How a terminal task ended. */
+export function outcomeOf(task: Task, shown: RetryTask): TaskOutcome {
+  const responseStatus = task.lastStatus || null
+  if (task.status === 'SUCCEEDED') return { task: shown, responseStatus }
+  const error = task.reason
+    ? new ExhaustedError(
+        task.reason,
+        `${task.what} was given up: ${task.reason}; it is kept among the dead letters`,
+        shown,
+      )
+    : new RedriveError('CANCELLED', `${task.what} was cancelled`, { task: shown })
+  return { task: shown, responseStatus, error }
+}

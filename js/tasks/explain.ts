@@ -1,0 +1,202 @@
+/**
+ * The decisions about a task, in words and as data, for people who ask why it is where it is. One telling for tasks in
+ * memory and for those in a store: both come as what was logged of them, and as what holds them now.
+ */
+
+import type {
+  AttemptLog,
+  Decision,
+  DecisionData,
+  DecisionKind,
+  ExhaustedReason,
+  ReleaseCause,
+  TaskStatus,
+} from '../api/types.ts'
+import type { Standing } from '../core/decode.ts'
+import { serverWait, showEntry, timeOf } from './history.ts'
+import type { Task } from './task.ts'
+
+/** `standing`: what it waits for at `now`; undefined: it has ended. */
+export function explain(task: Task, standing: Standing | undefined, now: number): readonly Decision[] {
+  const history = task.entries.map((entry) => showEntry(task.taskId, entry))
+  const { what, policyId, key, createdAt, status, reason, endedAt } = task
+  const decisions = tell({ what, policyId, hasKey: key !== null, createdAt, status, reason, endedAt }, history)
+  if (standing) decisions.push(waits(standing, task.attemptNumber, now))
+  return decisions
+}
+
+/** What is told of a task besides its history. */
+export interface Told {
+  /** Method and target, without the query. */
+  readonly what: string
+  readonly policyId: string
+  readonly hasKey: boolean
+  readonly createdAt: number
+  readonly status: TaskStatus
+  readonly reason?: ExhaustedReason | undefined
+  /** Of no meaning before it has ended. */
+  readonly endedAt: number
+}
+
+/** From the call to what was decided last. `history`: of the last 100 attempts and what was decided between them, oldest first. */
+export function tell(task: Told, history: readonly AttemptLog[]): Decision[] {
+  const { what, policyId, hasKey, createdAt, status, reason, endedAt } = task
+  const text = `${what}, policy '${policyId}'${hasKey ? ', with a key' : ''}`
+  const decisions: Decision[] = [{ at: createdAt, kind: 'queued', text, data: { policyId } }]
+  for (const log of history) {
+    const { attemptNumber, startedAt, durationMs, kind = wasSent(log) ? 'retry' : 'released' } = log
+    if (wasSent(log)) {
+      const sent = `attempt ${attemptNumber} was sent`
+      decisions.push({ at: startedAt, kind: 'attempt', text: sent, data: { attemptNumber } })
+    }
+    // a line of a version that did not say what it is, or of a later one, has its own words
+    const words = (log.kind && WORDS.get(log.kind)?.(log)) ?? log.decision
+    const data = dataOf(log)
+    decisions.push({ at: startedAt + durationMs, kind, text: words, ...(Object.keys(data).length > 0 ? { data } : {}) })
+  }
+  const kind = ENDS[status]
+  // it ended while it waited, or in a store that does not say so
+  if (kind && history[history.length - 1]?.kind !== kind) {
+    const data = kind === 'exhausted' && reason ? { reason } : undefined
+    const ended = kind === 'exhausted' ? `given up: ${reason}` : kind === 'cancelled' ? 'cancelled' : 'delivered'
+    decisions.push({ at: endedAt, kind, text: ended, ...(data ? { data } : {}) })
+  }
+  return decisions
+}
+
+const ENDS: Partial<Record<TaskStatus, DecisionKind>> = {
+  SUCCEEDED: 'succeeded',
+  EXHAUSTED: 'exhausted',
+  CANCELLED: 'cancelled',
+}
+
+/** What was given back before it left has neither. */
+function wasSent({ responseStatus, errorMessage }: AttemptLog): boolean {
+  return responseStatus !== null || errorMessage !== null
+}
+
+/** Of an attempt, though it may not have left. */
+const NUMBERED: ReadonlySet<DecisionKind> = new Set(['released', 'parked', 'lost'])
+
+function dataOf(log: AttemptLog): DecisionData {
+  const { attemptNumber, durationMs, responseStatus, errorMessage, kind, data } = log
+  return {
+    ...(wasSent(log) || (kind && NUMBERED.has(kind)) ? { attemptNumber } : {}),
+    ...(wasSent(log) ? { durationMs } : {}),
+    ...(responseStatus === null ? {} : { responseStatus }),
+    ...(errorMessage === null ? {} : { errorMessage }),
+    ...data,
+  }
+}
+
+type Words = (log: AttemptLog) => string
+
+/** No object: the build shortens names of properties, and these come from outside, as those below. */
+const WORDS: ReadonlyMap<DecisionKind, Words> = new Map<DecisionKind, Words>([
+  ['retry', (log) => `${happened(log)}; ${next(log)}`],
+  ['released', (log) => `${happened(log)}; given back, not counted; ${next(log)}`],
+  ['parked', (log) => `${happened(log)}; ${parkedFor(log)}`],
+  [
+    'lost',
+    ({ attemptNumber }) => `nobody knows how attempt ${attemptNumber} ended: who made it is gone; due again at once`,
+  ],
+  ['redriven', () => 'put back from the dead letters, attempts counted anew'],
+  ['succeeded', (log) => `${happened(log)}; delivered`],
+  ['exhausted', (log) => `${ended(log)}given up: ${log.data?.reason ?? log.decision}`],
+  ['cancelled', (log) => `${ended(log)}cancelled`],
+])
+
+function parkedFor({ data }: AttemptLog): string {
+  return data?.cause === 'unauthorized'
+    ? 'its credentials were refused twice: parked until resume()'
+    : 'parked until resume() or setPrincipal()'
+}
+
+/** Why an attempt never left. */
+const UNSENT: ReadonlyMap<ReleaseCause, string> = new Map([
+  ['unauthorized', 'its credentials were refused'],
+  ['credentials_failed', 'credentials() failed'],
+  ['credentials_missing', 'nobody supplies its credentials'],
+  ['offline', 'there is no network'],
+  ['paused', 'paused meanwhile'],
+  ['principal', 'another principal is there'],
+  ['page_hidden', 'its page was put away'],
+  ['closing', 'its queue was closed'],
+  ['lease', 'its lease was lost, or its body could not be read'],
+])
+
+function happened(log: AttemptLog): string {
+  const { cause, serverDelayMs = Number.NaN, serverDelayUnreadable } = log.data ?? {}
+  const asked = serverWait(serverDelayUnreadable ? -1 : serverDelayMs)
+  if (log.responseStatus !== null) return `${log.responseStatus}${asked}`
+  const why = cause && UNSENT.get(cause)
+  return log.errorMessage ?? `not sent${why ? `, ${why}` : ''}`
+}
+
+/** Of what has ended: nothing where it ended without an attempt. */
+function ended(log: AttemptLog): string {
+  const isVetoed = log.data?.reason === 'vetoed' || log.data?.reason === 'body_missing'
+  return wasSent(log) || isVetoed ? `${happened(log)}; ` : ''
+}
+
+function next({ data = {}, decision }: AttemptLog): string {
+  const { delayMs, curveMs, serverDelayMs, nextAttemptAt } = data
+  if (delayMs === undefined || nextAttemptAt === undefined) return decision
+  const wait = delayMs > 0 ? `next in ${delayMs / 1000} s, at ${timeOf(nextAttemptAt)}` : 'due again at once'
+  return serverDelayMs === undefined || curveMs === undefined ? wait : `${wait} (the curve alone: ${curveMs / 1000} s)`
+}
+
+/** What holds a task at `now`. */
+export function waits(standing: Standing, attemptNumber: number, now: number): Decision {
+  const { gate, until, ahead } = standing
+  const data: DecisionData = {
+    gate,
+    ...(Number.isFinite(until) ? { until } : {}),
+    ...(ahead > 0 ? { ahead } : {}),
+    ...(gate === 'in-flight' && attemptNumber > 0 ? { attemptNumber } : {}),
+  }
+  return { at: now, kind: 'waits', text: wordsOf(standing), data }
+}
+
+export function wordsOf({ gate, until, ahead }: Standing): string {
+  const at = Number.isFinite(until) ? ` until ${timeOf(until)}` : ''
+  switch (gate) {
+    case 'in-flight':
+    case 'started':
+      return 'nothing: an attempt is under way'
+    case 'parked':
+      return 'resume(): its credentials were refused'
+    case 'behind':
+      return ahead > 0
+        ? `its turn: ${ahead} of its orderKey come${ahead === 1 ? 's' : ''} first`
+        : 'its turn: others of its orderKey come first'
+    case 'principal':
+      return 'its principal: somebody else is there'
+    case 'due':
+      return `its own wait${at}`
+    case 'lane-held':
+      return `its origin, which asked everybody to wait${at}`
+    case 'lane-paused':
+      return 'resume() of its origin'
+    case 'paused':
+      return 'resume()'
+    case 'offline':
+      return 'the network'
+    case 'probing':
+      return 'the one attempt that tries out its origin after being offline'
+    case 'circuit-open':
+      return `its origin's circuit breaker, open${at}`
+    case 'circuit-probing':
+      return 'the attempt that tries out its origin: the circuit breaker is half-open'
+    case 'retry-budget':
+      return `its origin's retry budget, which is spent: put off${at}`
+    case 'ramp':
+      return `its origin, which comes back slowly after its circuit was open: a pause${at}`
+    case 'lane-limit':
+      return 'concurrencyPerOrigin: as many attempts run at its origin as may'
+    case 'limit':
+      return 'concurrency: as many attempts run as may'
+    case 'ready':
+      return 'nothing: it starts next'
+  }
+}

@@ -1,0 +1,98 @@
+/** What happened to a task, line by line; words are made when somebody reads it. */
+
+import type { AttemptLog, DecisionData, DecisionKind, ExhaustedReason, ReleaseCause } from '../api/types.ts'
+import type { Finished } from '../call/attempt.ts'
+import type { Task } from './task.ts'
+
+/** One attempt, or one that was not sent in the end. */
+export interface Entry {
+  /** An answer or a lost connection; false: given back before it left. */
+  readonly sent: boolean
+  /** What was made of it. */
+  readonly kind: Exclude<DecisionKind, 'queued' | 'attempt' | 'waits'>
+  readonly attemptNumber: number
+  readonly startedAt: number
+  readonly durationMs: number
+  readonly status: number
+  readonly error: string | null
+  /** The server's wait in ms; NaN: it named none; -1: one that cannot be read. */
+  readonly serverDelayMs: number
+  /** The curve's wait in ms; NaN: none was chosen. */
+  readonly curveMs: number
+  /** Added to the server's. */
+  readonly spreadMs: number
+  /** Whether it counts; undefined: none is to follow. */
+  readonly counted: boolean | undefined
+  /** The next one follows a 401. */
+  readonly authorize: boolean
+  /** Why it was given back, if it was. */
+  readonly cause: ReleaseCause | undefined
+  /** What follows; where the task was given up, the reason. */
+  readonly next: string
+  /** When the next attempt is due; NaN: there is none. */
+  readonly nextAt: number
+}
+
+/** What an attempt was, with what was made of it. */
+export function lineOf(
+  { startedAt, durationMs, status, answer, error }: Finished,
+  words: (error: unknown) => string,
+  rest: Omit<Entry, 'startedAt' | 'durationMs' | 'status' | 'error'>,
+): Entry {
+  return { ...rest, startedAt, durationMs, status, error: rest.sent && !answer ? words(error) : null }
+}
+
+/** The public form of a log line. */
+export function showEntry(taskId: string, entry: Entry): AttemptLog {
+  const { attemptNumber, startedAt, durationMs, status, error, kind } = entry
+  const decision = decisionOf(entry)
+  const data = dataOf(entry)
+  const shown = { taskId, attemptNumber, startedAt, durationMs, responseStatus: status || null, errorMessage: error }
+  return { ...shown, decision, kind, data }
+}
+
+/** What of a line is in none of the fields of an `AttemptLog`. */
+function dataOf(entry: Entry): DecisionData {
+  const { kind, startedAt, durationMs, serverDelayMs, curveMs, spreadMs, counted, authorize, cause, next, nextAt } =
+    entry
+  const asked = serverDelayMs < 0 ? ({ serverDelayUnreadable: true } as const) : { serverDelayMs }
+  return {
+    ...(Number.isNaN(nextAt) ? {} : { delayMs: nextAt - startedAt - durationMs, nextAttemptAt: nextAt }),
+    ...(Number.isNaN(curveMs) ? {} : { curveMs }),
+    ...(Number.isNaN(serverDelayMs) ? {} : asked),
+    ...(spreadMs > 0 ? { spreadMs } : {}),
+    ...(counted === undefined ? {} : { counted }),
+    ...(authorize ? { authorize } : {}),
+    ...(cause ? { cause } : {}),
+    ...(kind === 'exhausted' ? { reason: next as ExhaustedReason } : {}),
+  }
+}
+
+/** "503, Retry-After 120 s: next at 14:03:10" (UTC). */
+export function decisionOf({ status, error, serverDelayMs, next, nextAt }: Entry): string {
+  const happened = status ? String(status) : (error ?? 'not sent')
+  return `${happened}${serverWait(serverDelayMs)}: ${next}${Number.isNaN(nextAt) ? '' : ` at ${timeOf(nextAt)}`}`
+}
+
+/** ", Retry-After 120 s"; nothing where the server named no wait. */
+export function serverWait(ms: number): string {
+  if (Number.isNaN(ms)) return ''
+  return ms < 0 ? ', Retry-After unreadable' : `, Retry-After ${ms / 1000} s`
+}
+
+/** UTC. */
+export const timeOf = (at: number): string => new Date(at).toISOString().slice(11, 19)
+
+const MAX_SHOWN = 100
+
+/** The attempts that were sent, from `cursor` on, an index; oldest first. */
+export function showEntries(
+  { taskId, entries }: Task,
+  { limit = 100, cursor = '0' }: { readonly limit?: number; readonly cursor?: string },
+): { attempts: readonly AttemptLog[]; cursor?: string } {
+  const from = Number(cursor)
+  const to = from + Math.max(1, Math.floor(limit))
+  const sent = entries.filter((entry) => entry.sent).slice(-MAX_SHOWN)
+  const attempts = sent.slice(from, to).map((entry) => showEntry(taskId, entry))
+  return to < sent.length ? { attempts, cursor: String(to) } : { attempts }
+}

@@ -1,0 +1,100 @@
+/** What the core says of an ended attempt, with the line about it for the task's log. */
+
+import type { ReleaseCause } from '../api/types.ts'
+import { type Finished, OUTCOME } from '../call/attempt.ts'
+import { VERDICT } from '../core/codes.ts'
+import { type Chosen, chosen } from '../core/decode.ts'
+import type { Engine } from '../core/engine.ts'
+import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { askedBy } from '../core/server-delay.ts'
+import type { RetryPolicy } from '../options/policy.ts'
+import { type Entry, lineOf } from './history.ts'
+import type { Confidential } from './secrets.ts'
+import type { Task } from './task.ts'
+
+/** How the core hears of an attempt that makes no task. */
+const HEARD = { success: 0, healthy: 1, failed: 2 } as const
+
+const FOREVER = Number.POSITIVE_INFINITY
+const DAY_MS = 86_400_000
+
+export interface Ruling {
+  readonly verdict: number
+  /** The numbers behind it, where another attempt is to follow. */
+  readonly why: Chosen | undefined
+  /** It left: an answer or a lost connection. */
+  readonly sent: boolean
+  /** How it ended, by the core's numbers. */
+  readonly outcome: number
+  readonly attemptNumber: number
+  /** What the server asked everybody to wait, beyond what it had asked before; 0: nothing. */
+  readonly holdMs: number
+  /** The line in the log; `nextAt` NaN: nothing follows. */
+  readonly entry: (kind: Entry['kind'], next: string, nextAt?: number, cause?: ReleaseCause) => Entry
+}
+
+export class Judge {
+  readonly #engine: Engine
+  readonly #core: CoreQueue
+  /** What an error says, without secrets. */
+  readonly #words: (error: unknown, about: Confidential) => string
+
+  constructor(engine: Engine, core: CoreQueue, words: (error: unknown, about: Confidential) => string) {
+    this.#engine = engine
+    this.#core = core
+    this.#words = words
+  }
+
+  /** Tells the core how the attempt of `task`, which is in `lane`, has ended. */
+  rule(task: Task, lane: number, finished: Finished, now: number): Ruling {
+    const core = this.#core
+    const { outcome, status, durationMs, answer, error } = finished
+    const sent = answer !== null || error !== undefined
+    const asked = askedBy(this.#engine, answer, task.call?.policy.retryableStatusCodes ?? [], now)
+    const { serverDelayMs } = asked
+    const unusable = serverDelayMs < 0
+    const delayMs = unusable ? Number.NaN : serverDelayMs
+    const heldBefore = core.heldUntil(lane, now)
+    const verdict = core.settle(now, task.slot, outcome, status, delayMs, durationMs, asked.rateLimitMs, unusable)
+    const heldAfter = core.heldUntil(lane, now)
+    const follows = verdict === VERDICT.retry || verdict === VERDICT.parked
+    const why = follows ? chosen(this.#engine, core) : undefined
+    const attemptNumber = task.attemptNumber || (sent ? 1 : 0)
+    const about = { call: task.call, overlay: task.overlay }
+    const entry: Ruling['entry'] = (kind, next, nextAt = Number.NaN, cause) => {
+      return lineOf(finished, (thrown) => this.#words(thrown, about), {
+        sent,
+        kind,
+        attemptNumber,
+        serverDelayMs,
+        curveMs: why && kind === 'retry' ? why.curveMs : Number.NaN,
+        spreadMs: why?.spreadMs ?? 0,
+        counted: why && !why.refunded,
+        authorize: why?.authorize === true,
+        cause,
+        next,
+        nextAt,
+      })
+    }
+    return { verdict, why, sent, outcome, attemptNumber, holdMs: heldAfter > heldBefore ? heldAfter - now : 0, entry }
+  }
+
+  /** The same of an attempt that makes no task: only its lane learns. */
+  hear(finished: Finished, lane: number, policy: RetryPolicy, now: number): void {
+    const { answer, outcome, status, startedAt, durationMs } = finished
+    const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS, attemptTimeoutMs } = policy
+    const failed = answer ? retryableStatusCodes.includes(status) : outcome !== OUTCOME.final
+    // a redirect that is not followed, an error of the caller's own making, being offline: no word of the server
+    const speaks = answer ? !answer.redirectRefused : failed && outcome !== OUTCOME.offline
+    if (speaks) {
+      const kind = failed ? HEARD.failed : status < 400 ? HEARD.success : HEARD.healthy
+      this.#core.hear(now, lane, startedAt, kind, durationMs * 2 > (attemptTimeoutMs || FOREVER))
+    }
+    if (!answer) return
+    const { serverDelayMs, rateLimitMs } = askedBy(this.#engine, answer, retryableStatusCodes, now)
+    const speaksForAll = status === 429 || status === 503
+    const holdMs = speaksForAll && serverDelayMs >= 0 ? serverDelayMs : rateLimitMs
+    // longer than a task would wait for, it is ignored
+    if (holdMs <= maxServerDelayMs) this.#core.hold(now, lane, holdMs)
+  }
+}

@@ -1,0 +1,35 @@
+/**
+ * What must not be found in any text about a request (S12). A token without a form cannot be told from other words, but in the
+ * words about this request it can: it is known which values of it are secrets.
+ */
+
+import type { Call } from '../call/read-fetch.ts'
+import type { Sanitizer } from '../core/sanitizer.ts'
+
+/** Shorter values are found in ordinary words. */
+const SHORTEST = 4
+/** A part of a value may be quoted alone, as the token without `Bearer`; short ones are ordinary words. */
+const SHORTEST_PART = 8
+
+/** A request with what was laid over its headers. */
+export interface Confidential {
+  readonly call: Call | null
+  readonly overlay: Headers | null
+}
+
+export function secretsOf({ call, overlay }: Confidential, sanitizer: Sanitizer): readonly string[] {
+  const values: string[] = []
+  overlay?.forEach((value) => {
+    values.push(value)
+  })
+  if (call) {
+    const { withheld, unknown } = sanitizer.headers(call.headers)
+    values.push(...[...withheld, ...unknown].map((name) => call.headers.get(name) ?? ''))
+    values.push(...sanitizer.secretsIn(call.url))
+  }
+  const parts = values.flatMap((value) => value.split(/[\s,;:=&"]+/))
+  return [
+    ...values.filter(({ length }) => length >= SHORTEST),
+    ...parts.filter(({ length }) => length >= SHORTEST_PART),
+  ]
+}

@@ -1,0 +1,207 @@
+/** A task as this process holds it, and as it is shown to others. */
+
+import type { StoredTask } from '../api/store.ts'
+import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from '../api/types.ts'
+import type { Finished } from '../call/attempt.ts'
+import type { Call } from '../call/read-fetch.ts'
+import type { Sanitizer } from '../core/sanitizer.ts'
+import type { Entry } from './history.ts'
+
+/** Whoever waits for the answer. */
+export interface Waiter {
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+/** A hundred attempts that were sent, which is what is shown, and as many as can be given back. */
+const MAX_ENTRIES = 120
+const NO_ENTRIES: readonly Entry[] = []
+const NOBODY: readonly Waiter[] = []
+
+/** What the core says may be seen of a request; shared by everybody the task is shown to. */
+interface Shown {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly withheld: readonly string[]
+}
+
+/** What a store's lease lets this process do, and until when. */
+export interface Held {
+  readonly token: number
+  readonly forMs: number
+  /** On the queue's clock, counted from before the claim. */
+  endsAt: number
+  renewAt: number
+  /** The request has left: the server may have it. */
+  isSent?: boolean
+  /** Given back, it waits for somebody to bring what is missing. */
+  parks?: boolean
+  /** Why it ends, where the core is not asked. */
+  reason?: ExhaustedReason
+  /** Another has it by now: only a success is worth telling. */
+  lost?: boolean
+}
+
+/** A line about something else than an attempt. */
+function unsent(kind: Entry['kind'], attemptNumber: number, at: number, next: string): Entry {
+  return {
+    sent: false,
+    kind,
+    attemptNumber,
+    startedAt: at,
+    durationMs: 0,
+    status: 0,
+    error: null,
+    serverDelayMs: Number.NaN,
+    curveMs: Number.NaN,
+    spreadMs: 0,
+    counted: undefined,
+    authorize: false,
+    cause: undefined,
+    next,
+    nextAt: Number.NaN,
+  }
+}
+
+function shownOf({ url, call, record }: Task, sanitizer: Sanitizer): Shown {
+  if (record) {
+    const { headers, withheldHeaders } = record
+    return { url: sanitizer.url(record.targetUrl), headers, withheld: withheldHeaders }
+  }
+  const { headers, withheld, unknown } = sanitizer.headers(call?.headers ?? [])
+  return {
+    url: sanitizer.url(url),
+    headers: Object.freeze(headers),
+    withheld: Object.freeze([...withheld, ...unknown].sort()),
+  }
+}
+
+export class Task {
+  readonly taskId: string
+  readonly createdAt: number
+  readonly principal: string | null
+  readonly method: string
+  readonly url: string
+  readonly origin: string
+  readonly key: string | null
+  readonly policyId: string
+  readonly hasBody: boolean
+  fingerprint: string | undefined
+  /** Gone once the task succeeded or was cancelled: an ended row keeps no headers and no body. */
+  call: Call | null
+  /** The core's handle while the task waits or runs. */
+  slot = -1
+  /** `queued` was emitted. */
+  announced = false
+  status: TaskStatus = 'PENDING'
+  reason: ExhaustedReason | undefined
+  attemptNumber = 0
+  nextAttemptAt: number | null = null
+  endedAt = 0
+  /** The next attempt follows a 401. */
+  unauthorized = false
+  cancelRequested = false
+  /** As its store has it; undefined: it lives in memory. */
+  record: StoredTask | undefined
+  /** The store's leave to make an attempt. */
+  lease: Held | undefined
+  controller: AbortController | undefined
+  /** What `credentials()` gave for the last attempt. */
+  overlay: Headers | null = null
+  waiter: Waiter | undefined
+  /** Callers of the same request under the same key, who get the same answer. */
+  joined: readonly Waiter[] = NOBODY
+  /** Stops listening to the caller's signal. */
+  unlink: (() => void) | undefined
+  /** The last attempt, whose answer the caller gets if there is no better one. */
+  last: Finished | undefined
+  entries: readonly Entry[] = NO_ENTRIES
+  /** Of the last attempt; 0: it had no response. */
+  lastStatus = 0
+  /** Callers of `result()`. */
+  outcome: { readonly promise: Promise<TaskOutcome>; readonly resolve: (outcome: TaskOutcome) => void } | undefined
+  #shown: Shown | undefined
+
+  constructor(taskId: string, createdAt: number, principal: string | null, call: Call) {
+    this.taskId = taskId
+    this.createdAt = createdAt
+    this.principal = principal
+    this.method = call.method
+    this.url = call.url
+    this.origin = call.origin
+    this.key = call.key
+    this.policyId = call.policy.policyId
+    this.hasBody = call.hasBody
+    this.fingerprint = call.fingerprint
+    this.call = call
+  }
+
+  /** Method and target for messages, without the query, which may hold a secret. */
+  get what(): string {
+    return `${this.method} ${this.url.split(/[?#]/, 1)[0]}`
+  }
+
+  log(entry: Entry): void {
+    // a copy of just the right size: most tasks log a line or two, and push would reserve room for seventeen
+    this.entries = [...this.entries.slice(1 - MAX_ENTRIES), entry]
+  }
+
+  show(sanitizer: Sanitizer): RetryTask {
+    this.#shown ??= shownOf(this, sanitizer)
+    const shown: { -readonly [K in keyof RetryTask]: RetryTask[K] } = {
+      taskId: this.taskId,
+      idempotencyKey: this.key,
+      targetUrl: this.#shown.url,
+      method: this.method,
+      headers: this.#shown.headers,
+      withheldHeaders: this.#shown.withheld,
+      policyId: this.policyId,
+      principal: this.principal,
+      attemptNumber: this.attemptNumber,
+      nextAttemptAt: this.nextAttemptAt,
+      createdAt: this.createdAt,
+      status: this.status,
+    }
+    if (this.hasBody && this.call) shown.bodyRef = 'inline'
+    if (this.reason) shown.reason = this.reason
+    return shown
+  }
+
+  /** Back from the dead letters: key and history stay, attempts are counted anew. */
+  revive(now: number): void {
+    const { attemptNumber, reason = '' } = this
+    // it was given up while it waited, which no attempt has told
+    if (this.entries.at(-1)?.kind !== 'exhausted') this.log(unsent('exhausted', attemptNumber, this.endedAt, reason))
+    this.log(unsent('redriven', 0, now, ''))
+    this.status = 'PENDING'
+    this.reason = undefined
+    this.attemptNumber = 0
+    this.unauthorized = false
+    this.cancelRequested = false
+  }
+
+  /** Names of headers that are not stored and that nobody supplies: the request would go out without them. */
+  missing(overlay: Headers | null): readonly string[] {
+    if (!this.call?.rebuilt || !this.record) return []
+    return this.record.withheldHeaders.filter((name) => !overlay?.has(name))
+  }
+
+  /** As its store has it now. */
+  take(record: StoredTask): void {
+    this.record = record
+    this.#shown = undefined
+    this.attemptNumber = record.attemptNumber
+  }
+
+  /** Forgets the request. */
+  strip(): void {
+    this.call = null
+    this.overlay = null
+    this.#shown = undefined
+  }
+}
+
+/** The trace id of a W3C traceparent header. */
+export function traceIdOf(headers: Headers): string | undefined {
+  return /^[\da-f]{2}-([\da-f]{32})-/.exec(headers.get('traceparent') ?? '')?.[1]
+}

@@ -1,0 +1,102 @@
+// The imports of js/, as they are written: which file names which, and whether for its types alone.
+import { readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { filesUnder } from '../lib/inputs.mjs'
+import { at } from '../lib/paths.mjs'
+
+/** The folders of js/, each before those that may use it; folders of one rank do not use each other. */
+export const typescriptOrder = [
+  ['platform'],
+  ['api'],
+  ['options'],
+  ['call'],
+  ['core'],
+  ['stores'],
+  ['tasks'],
+  ['runner'],
+  ['durable'],
+  ['queue'],
+  ['adapters', 'cloudflare', 'testing'],
+  ['entries'],
+]
+
+/** What reaches a page, a Worker or a server alike: nothing of Node's, no package at run time. */
+const portable = [
+  'index',
+  'index.workerd',
+  'core',
+  'core.workerd',
+  'adapters/fetch',
+  'adapters/axios',
+  'adapters/prometheus',
+  'adapters/opentelemetry',
+  'stores/memory',
+  'stores/indexeddb',
+  'stores/durable-object',
+  'background-sync',
+  'cloudflare',
+  'service-worker',
+]
+
+/** The package, or the platform's module, that an adapter is for, where its code is needed and not its types alone. Nobody else may import it. */
+const peers = [
+  { name: '@opentelemetry/api', of: 'adapters/opentelemetry' },
+  { name: 'cloudflare:workers', of: 'cloudflare/object' },
+]
+
+const slashes = (path) => path.replaceAll('\\', '/')
+
+const importPattern =
+  /^\s*(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'([^']+)'|(typeof\s+)?\bimport\('([^']+)'\)/gm
+
+/** @returns {Map<string, { name: string, isType: boolean, isOwn: boolean }[]>} file of js/ without its ending -> what it imports */
+export function typescriptImports() {
+  const graph = new Map()
+  const nameOf = (path) => slashes(relative(at('js'), path)).replace(/\.ts$/, '')
+  for (const path of filesUnder([at('js')]).filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))) {
+    const code = readFileSync(path, 'utf8').replace(/^\s*(\/\/|\*|\/\*\*).*$/gm, '')
+    const used = [...code.matchAll(importPattern)].map(([, typeOnly, from, typeQuery, dynamic]) => {
+      const specifier = from ?? dynamic
+      const name = specifier.startsWith('.') ? nameOf(join(dirname(path), specifier)) : specifier
+      return { name, isType: Boolean(typeOnly ?? typeQuery), isOwn: specifier.startsWith('.') }
+    })
+    graph.set(nameOf(path), used)
+  }
+  return graph
+}
+
+const isGenerated = (name) => name.startsWith('core/generated/')
+
+/** Types included: a file that names another's types cannot be understood without it. */
+export function typescriptGraph() {
+  return new Map(
+    [...typescriptImports()].map(([module, used]) => [
+      module,
+      new Set(used.filter(({ name, isOwn }) => isOwn && !isGenerated(name)).map(({ name }) => name)),
+    ]),
+  )
+}
+
+/** Lists what would bring Node, a package or generated code to where it must not be. */
+export function portability(graph = typescriptImports()) {
+  const faults = []
+  const reached = new Set()
+  const visit = (module, trail) => {
+    if (reached.has(module)) return
+    reached.add(module)
+    for (const { name, isType, isOwn } of graph.get(module) ?? []) {
+      if (isType) continue
+      if (isOwn) visit(name, [...trail, module])
+      else if (!peers.some((peer) => peer.name === name && module.startsWith(peer.of)))
+        faults.push(`js/${[...trail, module].join(' -> ')} imports '${name}' at run time`)
+    }
+  }
+  for (const entry of portable) visit(entry, [])
+  for (const [module, used] of graph) {
+    if (module.startsWith('core/')) continue
+    if (used.some(({ name, isType }) => !isType && name.startsWith('core/generated/'))) {
+      faults.push(`js/${module} runs generated code; only js/core/ does`)
+    }
+  }
+  return faults
+}
