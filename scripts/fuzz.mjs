@@ -1,13 +1,13 @@
-// `npm run fuzz -- [target] [seconds] [--keep]`: feeds the core bytes that nobody thought of, target after
-// target, 60 s each unless said otherwise. What must hold of them is in fuzz/src/.
-// Finds go to fuzz/work/; `--keep` replaces fuzz/corpus/<target>/, which `cargo test` runs, by the fewest of
+// `npm run fuzz -- [target] [seconds] [--keep]`: feeds the core random bytes, target after target, 60 s each unless said
+// otherwise. fuzz/src/ says what must hold of them.
+// Finds go to fuzz/work/; `--keep` replaces fuzz/corpus/<target>.bin, which `cargo test` runs, by the fewest of
 // them that cover as much. An input that fails is left in fuzz/artifacts/ and named.
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
+import { pack, targets, unpack } from '../fuzz/corpus.mjs'
 import { at, root } from './lib/paths.mjs'
 import { main, run, StepError, step } from './lib/steps.mjs'
 import { rustStep } from './setup/rust.mjs'
 
-const targets = ['retry_after', 'ratelimit', 'json', 'url', 'headers', 'policy', 'queue']
 /** A target is at fault too if an input takes five seconds, or half a gigabyte. */
 const limits = ['-timeout=5', '-rss_limit_mb=512', '-max_len=65536']
 /** The core forbids unsafe code, so there is nothing for a sanitizer of addresses to find. */
@@ -52,19 +52,24 @@ async function endure(target) {
   if (code !== 0) throw new StepError(`${target} fails on a long input.\n${output.slice(-4000)}`)
 }
 
+/** New finds come first, since libFuzzer writes into the first folder; then what is kept, then the seeds. */
+function inputs(target) {
+  unpack(target, at('fuzz', 'work', 'packed', target))
+  return ['corpus', 'packed', 'seeds'].map((name) => folder('work', name, target))
+}
+
 /** Runs one target; the row of figures that libFuzzer prints. */
 async function feed(target, seconds) {
-  const dirs = [folder('work', 'corpus', target), folder('corpus', target), folder('work', 'seeds', target)]
   const flags = [...limits, `-max_total_time=${seconds}`, '-print_final_stats=1']
-  const { code, output } = await fuzz('run', [target, ...dirs, '--', ...flags], { allowFailure: true })
+  const { code, output } = await fuzz('run', [target, ...inputs(target), '--', ...flags], { allowFailure: true })
   const last = [...output.matchAll(/ cov: (\d+) ft: (\d+) corp: (\d+)\/(\S+)/g)].at(-1)
   const executed = Number(/number_of_executed_units: (\d+)/.exec(output)?.[1] ?? 0)
   if (code !== 0 || !last || executed === 0) {
     const told = output.split('\n').slice(-60).join('\n').trim()
     throw new StepError(`${target} failed. A test first, then the mending.\n${told}`)
   }
-  const [, coverage, features, inputs] = last.map(Number)
-  return { target, executed, coverage, features, inputs, bytes: last[4] }
+  const [, coverage, features, found] = last.map(Number)
+  return { target, executed, coverage, features, inputs: found, bytes: last[4] }
 }
 
 async function keep(target) {
@@ -73,11 +78,8 @@ async function keep(target) {
   mkdirSync(kept)
   // Merging into an empty folder takes what reaches a new place, the shortest first. How often a place is
   // reached does not count here: that keeps a thousand inputs where hundreds do.
-  const from = ['work/corpus', 'corpus', 'work/seeds'].map((name) => folder(...name.split('/'), target))
-  await fuzz('run', [target, kept, ...from, '--', '-merge=1', '-use_counters=0', ...limits])
-  rmSync(at('fuzz', 'corpus', target), { recursive: true, force: true })
-  renameSync(kept, at('fuzz', 'corpus', target))
-  return `${readdirSync(at('fuzz', 'corpus', target)).length} inputs`
+  await fuzz('run', [target, kept, ...inputs(target), '--', '-merge=1', '-use_counters=0', ...limits])
+  return `${pack(target, kept)} inputs`
 }
 
 await main(async () => {

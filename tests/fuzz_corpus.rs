@@ -1,7 +1,7 @@
-//! What the fuzzers found worth keeping, held to the same assertions by any compiler.
+//! Every input that the fuzzers found worth keeping, held to the fuzzers' own assertions by any compiler.
 //!
-//! The assertions are the fuzz crate's own (`fuzz/src/`), the inputs its minimized corpora
-//! (`fuzz/corpus/`). New ones come from `npm run fuzz`.
+//! The assertions are in `fuzz/src/`, the inputs in `fuzz/corpus/`, a packed file a target (`fuzz/corpus.mjs` has the
+//! format). New ones come from `npm run fuzz`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "../fuzz/src/lib.rs"]
@@ -9,15 +9,27 @@ mod fuzz;
 
 use std::path::Path;
 
+/// The inputs of a target's file: four bytes of length, little-endian, and so many bytes, again and again.
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target).with_extension("bin");
+    let bytes = std::fs::read(file).unwrap();
+    let (mut rest, mut inputs) = (bytes.as_slice(), Vec::new());
+    while let Some((length, after)) = rest.split_first_chunk() {
+        let (input, after) = after.split_at(u32::from_le_bytes(*length) as usize);
+        inputs.push(input.to_vec());
+        rest = after;
+    }
+    assert!(rest.is_empty(), "{target}: the last length is cut off");
+    inputs
+}
+
 /// Runs one target over its corpus. An input that fails is named.
 fn over_the_corpus(target: &str, check: fn(&[u8])) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
-    let inputs: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+    let inputs = corpus(target);
     assert!(inputs.len() >= 20, "{target}: only {} inputs", inputs.len());
-    for path in inputs {
-        let bytes = std::fs::read(&path).unwrap();
-        if std::panic::catch_unwind(|| check(&bytes)).is_err() {
-            panic!("{target}: {}", path.display());
+    for (number, input) in inputs.iter().enumerate() {
+        if std::panic::catch_unwind(|| check(input)).is_err() {
+            panic!("{target}: input {number}, b\"{}\"", input.escape_ascii());
         }
     }
 }
