@@ -5,6 +5,7 @@ import { checkLengths, checkLocks, checkMachinePaths } from './check/files.mjs'
 import { checkFloats } from './check/floats.mjs'
 import { checkLayers } from './check/layers.mjs'
 import { checkReproducible } from './check/reproducible.mjs'
+import { checkRetired } from './check/retired.mjs'
 import { at, packageBin, root, wasmTarget, wasmTargetDir } from './lib/paths.mjs'
 import { main, run, StepError, step } from './lib/steps.mjs'
 import { setup, wasmCargo } from './setup.mjs'
@@ -61,6 +62,7 @@ const checks = [
       ),
   ],
   ['imports flow one way', checkLayers],
+  ['retired names', checkRetired],
   ['file lengths', checkLengths],
   ['lock files', checkLocks],
   ['no float code in the wasm', checkFloats],

@@ -1,0 +1,179 @@
+// Names that this project has given up stay given up, and comments keep their form. A word that comes back brings its
+// old ambiguity along: `pump` was a loop and a tab, `Desk` a class and two unrelated interfaces. Each name below stands
+// with the one to use instead. Doc comments begin with the thing itself, and name the actor: CONTRIBUTING.md, "Style".
+// `node scripts/check/retired.mjs js/durable src` lists everything under these paths, what is still allowed included.
+import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { filesUnder } from '../lib/inputs.mjs'
+import { at, root } from '../lib/paths.mjs'
+import { isEntry, main, StepError } from '../lib/steps.mjs'
+
+/** Retired name -> what to use, under `folder` only where that is given: elsewhere the word is an ordinary one. */
+const retired = [
+  ['Host', 'QueueContext'],
+  ['Desk', 'TaskManager, SenderPorts or GatePorts'],
+  ['StoredDesk', 'StoredTaskManager'],
+  ['DeadLetterDesk', 'DeadLetterManager'],
+  ['Opening', 'CoreLoader', 'js/queue/'],
+  ['preparing', 'assemble'],
+  ['Judge', 'Rulings'],
+  ['Intake', 'Admission'],
+  ['Durable', 'StoredTasks'],
+  ['Keeping', 'StorePlace'],
+  ['Early', 'EarlyAnswer'],
+  ['Turns', 'StoreLoop'],
+  ['Pace', 'TurnSchedule'],
+  ['hungry', 'wantsRoom'],
+  ['Duty', 'Leadership'],
+  ['Leases', 'LeaseStarter'],
+  ['Settling', 'Settler'],
+  ['Waiting', 'WaitingCallers', 'js/durable/'],
+  ['Entering', 'PendingWrites'],
+  ['Known', 'SeenTasks', 'js/durable/'],
+  ['Whose', 'PrincipalGuard'],
+  ['Entry', 'HistoryEntry', 'js/tasks/'],
+  ['Held', 'HeldLease', 'js/tasks/'],
+  ['askedBy', 'serverDelayOf'],
+  ['turnAway', 'circuitOpen'],
+  ['distrust', 'suspectPrincipal'],
+  ['poke', 'requestTurn'],
+  ['letGo', 'drain or resign'],
+  ['untold', 'withoutSettlement'],
+  ['shell', 'taskOf', 'js/durable/'],
+  ['decide', 'applyRuling', 'js/runner/'],
+  ['attendance', 'suspensionGuard'],
+  ['orphans', 'orphanedLeases'],
+  ['Guards', 'LeaseWatch'],
+  ['stow', 'reserve'],
+  ['Hub', 'Hints'],
+  ['Channel', 'Hints', 'js/stores/'],
+  ['Shift', 'AlarmRun'],
+  ['HandOver', 'Handoff'],
+  ['goesOn', 'whereNext', 'js/cloudflare/'],
+  ['Leaving', 'Departure'],
+  ['Isolate', 'SharedGates'],
+  ['Following', 'FollowPrincipal'],
+  ['pump', 'tick for the loop, leader for the tab'],
+  ['pumps', 'isLeader'],
+  ['Pump', 'Leader'],
+  ['PumpLock', 'LeaderLock'],
+  ['standing', 'gateStatus'],
+  ['BLOCKED_MS', 'RETRY_BLOCKED_MS'],
+  ['SOON_MS', 'LOOK_SOON_MS'],
+  ['STILL_MS', 'FROZEN_CLOCK_MS'],
+  ['GAP_MS', 'SLEEP_GAP_MS'],
+  ['SPREAD_MS', 'WAKE_SPREAD_MS'],
+  ['LEASE_MS', 'RENEWED_LEASE_MS'],
+].map(([name, use, folder = 'js/']) => ({ name, use, folder, pattern: new RegExp(`\\b${name}\\b`, 'g') }))
+
+/** Methods whose bare name says too little: a verb takes its object along. */
+const bareMethods = [
+  { name: 'hold', use: 'holdLane, holdHome or trackSlot', folder: 'js/', pattern: /(?<![\w$])hold\(/g },
+]
+
+const badOpening = /^(What|Who|Whose|Of|As|It|They|The same)\b/
+const vague = /\b(somebody|nobody|whoever)\b/i
+
+/** Names that are still to be replaced. This list only shrinks. */
+const allowedNames = new Set(retired.map(({ name }) => name).concat('hold'))
+/** Folders whose comments are still to be mended. This list only shrinks. */
+const allowedFolders = ['js/', 'src/']
+
+const isGenerated = (path) => path.startsWith('js/core/generated')
+const tokens = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
+const isComment = (token) => token.startsWith('//') || token.startsWith('/*')
+const lineAt = (text, index) => text.slice(0, index).split('\n').length
+
+/** The code alone: comments and texts are blank, lines keep their numbers. */
+const codeOf = (text) => text.replace(tokens, (token) => token.replace(/[^\n]/g, ' '))
+
+/** @returns {{ name: string, words: string }[]} every use of a retired name in the TypeScript file at `path` */
+export function retiredNames(path, text) {
+  const code = codeOf(text)
+  return [...retired, ...bareMethods]
+    .filter(({ folder }) => path.startsWith(folder))
+    .flatMap(({ name, use, pattern }) => {
+      const words = `'${name}' is retired: use ${use}`
+      return [...code.matchAll(pattern)].map(({ index }) => ({
+        name,
+        words: `${path}:${lineAt(text, index)}: ${words}`,
+      }))
+    })
+}
+
+/** Every comment with its line; lines that follow one another are one. `isDoc`: it documents an item or the module. */
+function commentsOf(path, text) {
+  if (path.endsWith('.rs')) return lineComments(text, /^\s*\/\/([/!]?)\s?(.*)$/, ([, mark]) => mark !== '')
+  const header = lineComments(/^(?:\/\/.*\n)+/.exec(text)?.[0] ?? '', /^\/\/()\s?(.*)$/, () => true)
+  const rest = [...text.matchAll(tokens)]
+    .filter(([token]) => isComment(token))
+    .map(({ 0: token, index }) => ({
+      line: lineAt(text, index),
+      words: token
+        .replace(/^\/[*/]+|\*\/$/g, '')
+        .replace(/\n\s*\*\s?/g, ' ')
+        .trim(),
+      isDoc: token.startsWith('/**'),
+    }))
+  const headerLines = header.length === 0 ? 0 : header[0].words.split('\n').length
+  return [...header, ...rest.filter(({ line }) => line > headerLines)]
+}
+
+function lineComments(text, pattern, isDoc) {
+  const found = []
+  let last = -1
+  for (const [index, line] of text.split('\n').entries()) {
+    const match = pattern.exec(line)
+    if (!match) continue
+    const doc = isDoc(match)
+    const before = found.at(-1)
+    if (before !== undefined && last === index - 1 && before.isDoc === doc) before.words += `\n${match[2]}`
+    else found.push({ line: index + 1, words: match[2], isDoc: doc })
+    last = index
+  }
+  return found
+}
+
+/** @returns {string[]} one line for each comment of the file at `path` that has not the form we keep */
+export function vagueComments(path, text) {
+  return commentsOf(path, text).flatMap(({ line, words, isDoc }) => {
+    const opening = isDoc ? badOpening.exec(words)?.[0] : undefined
+    const word = vague.exec(words)?.[0]
+    return [
+      ...(opening ? [`${path}:${line}: begins with '${opening}': begin with the thing itself`] : []),
+      ...(word ? [`${path}:${line}: '${word}': name the actor`] : []),
+    ]
+  })
+}
+
+/** Every fault of the files under `folders`. */
+function faultsUnder(folders) {
+  const faults = { names: [], comments: [] }
+  for (const file of filesUnder(
+    folders.map((folder) => at(folder)),
+    isGenerated,
+  ).filter((name) => /\.(ts|rs)$/.test(name))) {
+    const path = relative(root, file).replaceAll('\\', '/')
+    const text = readFileSync(file, 'utf8')
+    if (path.endsWith('.ts')) faults.names.push(...retiredNames(path, text))
+    faults.comments.push(...vagueComments(path, text))
+  }
+  return faults
+}
+
+export function checkRetired() {
+  const { names, comments } = faultsUnder(['js', 'src'])
+  const faults = [
+    ...names.filter(({ name }) => !allowedNames.has(name)).map(({ words }) => words),
+    ...comments.filter((line) => !allowedFolders.some((folder) => line.startsWith(folder))),
+  ]
+  if (faults.length > 0) throw new StepError(faults.join('\n'))
+}
+
+if (isEntry(import.meta.url)) {
+  await main(async () => {
+    const { names, comments } = faultsUnder(process.argv.length > 2 ? process.argv.slice(2) : ['js', 'src'])
+    const lines = [...names.map(({ words }) => words), ...comments]
+    process.stdout.write(`${[...lines, `${names.length} names, ${comments.length} comments`].join('\n')}\n`)
+  })
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { retiredNames, vagueComments } from '../../scripts/check/retired.mjs'
+
+const names = (text: string, path = 'js/durable/example.ts') => retiredNames(path, text).map(({ words }) => words)
+
+test('a retired name is found with its line, and the name to use instead', () => {
+  const text = "import type { Host } from '../host.ts'\n\nexport const LEASE_MS = 30_000\n"
+  expect(names(text)).toEqual([
+    "js/durable/example.ts:1: 'Host' is retired: use QueueContext",
+    "js/durable/example.ts:3: 'LEASE_MS' is retired: use RENEWED_LEASE_MS",
+  ])
+})
+
+test.for<readonly [string, string]>([
+  ['a comment', "// the Host header\n/** Set by the Judge. */\nconst names = 'Host'\n"],
+  ['a text', 'const words = `Host`\nconst more = "Durable"\n'],
+  ['a longer name', 'class DurableObject {}\nconst WAKE_SPREAD_MS = holdLane(1)\nthreshold(2)\n'],
+])('%s may hold it', ([, text]) => {
+  expect(names(text)).toEqual([])
+})
+
+test('a method whose name is a bare verb is found, declared and called', () => {
+  expect(names('class Lanes {\n  hold(lane: number): void {}\n}\nlanes.hold(1)\n')).toHaveLength(2)
+})
+
+test('a word that is retired in one folder is free in others', () => {
+  const text = 'export class Waiting {}\n'
+  expect(names(text)).toHaveLength(1)
+  expect(names(text, 'js/stores/indexeddb/example.ts')).toEqual([])
+})
+
+const comments = (text: string, path = 'js/example.ts') => vagueComments(path, text)
+
+test.for<readonly [string, string]>([
+  ['// What this file is for.\nconst a = 1\n', "js/example.ts:1: begins with 'What'"],
+  ['const a = 1\n\n/** The same, for lanes. */\nconst b = 2\n', "js/example.ts:3: begins with 'The same'"],
+  ['const a = 1\n/**\n * Whose requests are sent.\n */\nconst b = 2\n', "js/example.ts:2: begins with 'Whose'"],
+  ['const a = 1\n// until somebody asks\n', "js/example.ts:2: 'somebody'"],
+  ['/** Nobody waits here. */\nconst a = 1\n', "js/example.ts:1: 'Nobody'"],
+])('a comment without its thing or its actor is found: %s', ([text, fault]) => {
+  expect(comments(text)).toEqual([expect.stringContaining(fault)])
+})
+
+test.for([
+  'const a = 1\n// What follows is plain: only doc comments need a subject.\n',
+  "const words = 'nobody waits' // a text is the user's\n",
+  '/** Whatever lies on a disk keeps its name. */\nconst a = 1\n',
+  '// Reads the headers.\n// What is not a header is left.\nconst a = 1\n',
+])('other comments pass: %s', (text) => {
+  expect(comments(text)).toEqual([])
+})
+
+test('doc comments of Rust are judged once, as a whole', () => {
+  const text =
+    '//! What is due.\n//! What is not.\n\n/// The due time.\n/// It is kept.\nfn due() {\n    // whoever asks\n}\n'
+  expect(comments(text, 'src/example.rs')).toEqual([
+    expect.stringContaining("src/example.rs:1: begins with 'What'"),
+    expect.stringContaining("src/example.rs:7: 'whoever'"),
+  ])
+})
