@@ -18,8 +18,8 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { AttemptPlan, Finished } from '../call/attempt.ts'
+import type { Call } from '../call/call.ts'
 import { FetchTransport } from '../call/fetch-transport.ts'
-import type { Call } from '../call/read-fetch.ts'
 import type { Answer, AttemptInit, Transport } from '../call/transport.ts'
 import { check, int, list, object, oneOf, originIn, origin as originRule, type Rules } from '../options/check.ts'
 import { unsaid } from '../platform/error-text.ts'

@@ -1,7 +1,7 @@
 /** Makes one attempt and says how it ended, in the core's terms. What comes next the core decides, where it is asked. */
 
 import { type Clock, timeoutError } from '../platform/clock.ts'
-import type { Call } from './read-fetch.ts'
+import type { Call } from './call.ts'
 import type { Answer, AttemptInit, Transport } from './transport.ts'
 
 /** The core's numbering of how an attempt can end. */

@@ -2,8 +2,8 @@
 
 import { RedriveError } from '../api/errors.ts'
 import { assertNotAborted } from './attempt.ts'
+import type { Call } from './call.ts'
 import { assertSendable } from './fetch-repeat.ts'
-import type { Call } from './read-fetch.ts'
 
 /** `passesThrough`: the call is none of those that can be tried again. */
 export function assertEnqueueable(call: Call, passesThrough: boolean, maxBodyBytes: number): void {

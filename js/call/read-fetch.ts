@@ -4,48 +4,10 @@
  */
 
 import { BodyNotReplayableError } from '../api/errors.ts'
-import type { ResolvedPolicy } from '../options/policy.ts'
 import { checkTask, type TaskOptions, taskPolicy } from '../options/queue-options.ts'
-import type { Host } from '../runner/context.ts'
+import type { Call, CallContext } from './call.ts'
 import { FetchTransport } from './fetch-transport.ts'
 import { readKey } from './key.ts'
-import type { Transport } from './transport.ts'
-
-/** One call as the queue knows it, whoever sends it. */
-export interface Call {
-  /** Upper case. */
-  readonly method: string
-  /** Absolute. */
-  readonly url: string
-  readonly origin: string
-  /** Whose it is: somebody else may be here when it is repeated (S16). */
-  readonly principal: string | null
-  /** Lower-case names and values as sent, the key's header among them. */
-  readonly headers: Headers
-  readonly hasBody: boolean
-  /** Bytes the queue holds for it. */
-  readonly bytes: number
-  /** '': to be made of the content, before the call is sent. */
-  key: string | null
-  /** The key is the queue's own, made for this call alone. */
-  readonly made: boolean
-  /** Of the whole request, where somebody else may have the same key. */
-  fingerprint?: string | undefined
-  /** The queue put the key's header on a cross-origin request, which then needs a preflight. */
-  readonly addedCrossOrigin: boolean
-  /** Safe or idempotent method, or a key, or the caller vouches. */
-  replayable: boolean
-  readonly options: TaskOptions
-  readonly policy: ResolvedPolicy
-  /** Of each attempt, to its headers; 0: the transport has its own. */
-  readonly timeoutMs: number
-  readonly signal: AbortSignal | null
-  readonly transport: Transport
-  /** Sent once, as plain fetch would: the body is too large to keep, or its origin may not be given the key's header. */
-  readonly plain: 'too-large' | 'origin-missing' | null
-  /** Made of a stored task: what was not stored is missing. */
-  readonly rebuilt?: boolean
-}
 
 export type RedriveInit = RequestInit & { redrive?: TaskOptions | false }
 
@@ -88,7 +50,7 @@ function parse(url: string): URL {
 export function readFetch(
   input: RequestInfo | URL,
   init: RedriveInit | undefined,
-  { settings, principal, makeKey }: Host,
+  { settings, principal, makeKey }: CallContext,
 ): Call | Promise<Call> {
   const options = (init?.redrive || {}) as TaskOptions
   checkTask(options)

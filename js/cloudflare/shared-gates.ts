@@ -7,7 +7,7 @@
  */
 
 import type { Finished } from '../call/attempt.ts'
-import type { Call } from '../call/read-fetch.ts'
+import type { Call } from '../call/call.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { instantiate } from '../core/static.ts'
 import type { Settings } from '../options/queue-options.ts'

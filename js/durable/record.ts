@@ -5,9 +5,10 @@
 
 import { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../api/store.ts'
 import type { DegradedCode, RetryTask } from '../api/types.ts'
+import type { Call } from '../call/call.ts'
 import { FetchTransport } from '../call/fetch-transport.ts'
 import { putKey } from '../call/key.ts'
-import { bare, type Call } from '../call/read-fetch.ts'
+import { bare } from '../call/read-fetch.ts'
 import type { BodyContent, Transport } from '../call/transport.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import { type ResolvedPolicy, resolvePolicy } from '../options/policy.ts'

@@ -1,8 +1,8 @@
 /** A lease becomes an attempt: the core adopts the task, its request is put together again, and it is sent. */
 
 import type { Carry, Lease, Settlement, StoredTask } from '../api/store.ts'
+import type { Call } from '../call/call.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
-import type { Call } from '../call/read-fetch.ts'
 import { NONE } from '../core/none.ts'
 import { flagsOf } from '../runner/flags.ts'
 import type { Task } from '../tasks/task.ts'

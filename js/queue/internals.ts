@@ -1,6 +1,6 @@
 /** What adapters reach of a queue that its users do not. */
 
-import type { Call } from '../call/read-fetch.ts'
+import type { Call } from '../call/call.ts'
 import type { Host } from '../runner/context.ts'
 
 export interface Internals {

@@ -20,7 +20,8 @@ import type {
   TaskPage,
 } from '../api/types.ts'
 import { assertNotAborted, attempt, bothSignals, deliver, mayPass, orAbort } from '../call/attempt.ts'
-import { type Call, passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
+import type { Call } from '../call/call.ts'
+import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
 import { check, flag, fn, follow, ms, originOf } from '../options/check.ts'
 import { PRINCIPAL, type RetryQueueOptions, resolveOptions, type TaskOptions } from '../options/queue-options.ts'
 import { steady } from '../platform/clock.ts'

@@ -2,8 +2,8 @@
 
 import { CircuitOpenError } from '../api/errors.ts'
 import { orAbort } from '../call/attempt.ts'
+import type { Call } from '../call/call.ts'
 import { FetchTransport } from '../call/fetch-transport.ts'
-import type { Call } from '../call/read-fetch.ts'
 import type { BreakerOptions } from '../options/gate-options.ts'
 import { timeOf } from '../tasks/history.ts'
 import type { Host } from './context.ts'

@@ -3,7 +3,7 @@
 import type { Emitter } from '../api/emitter.ts'
 import type { DegradedCode, QueueEvents, TaskStatus } from '../api/types.ts'
 import type { AttemptPlan, Finished } from '../call/attempt.ts'
-import type { Call } from '../call/read-fetch.ts'
+import type { Call } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import type { Settings } from '../options/queue-options.ts'
 import type { Draw } from '../platform/random.ts'

@@ -4,9 +4,9 @@
  */
 
 import { IdempotencyConflictError } from '../api/errors.ts'
+import type { Call } from '../call/call.ts'
 import { FetchTransport } from '../call/fetch-transport.ts'
 import { putKey } from '../call/key.ts'
-import type { Call } from '../call/read-fetch.ts'
 import type { BodyContent, Transport } from '../call/transport.ts'
 import type { Keys } from '../core/keys.ts'
 import { errorText } from '../platform/error-text.ts'

@@ -1,6 +1,6 @@
 /** What the core is told of a request, as bits. */
 
-import type { Call } from '../call/read-fetch.ts'
+import type { Call } from '../call/call.ts'
 import { FLAG } from '../core/codes.ts'
 import type { Host } from './context.ts'
 

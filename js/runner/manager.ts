@@ -11,8 +11,8 @@ import type {
   TaskOutcome,
   TaskPage,
 } from '../api/types.ts'
+import type { Call } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
-import type { Call } from '../call/read-fetch.ts'
 import type { Keys } from '../core/keys.ts'
 import type { StoredDesk } from '../durable/manager.ts'
 import { check, oneOf, origin, originIn, type Rules } from '../options/check.ts'

@@ -2,7 +2,6 @@
 
 import type { AttemptLog, DecisionData, DecisionKind, ExhaustedReason, ReleaseCause } from '../api/types.ts'
 import type { Finished } from '../call/attempt.ts'
-import type { Task } from './task.ts'
 
 /** One attempt, or one that was not sent in the end. */
 export interface Entry {
@@ -87,7 +86,7 @@ const MAX_SHOWN = 100
 
 /** The attempts that were sent, from `cursor` on, an index; oldest first. */
 export function showEntries(
-  { taskId, entries }: Task,
+  { taskId, entries }: { readonly taskId: string; readonly entries: readonly Entry[] },
   { limit = 100, cursor = '0' }: { readonly limit?: number; readonly cursor?: string },
 ): { attempts: readonly AttemptLog[]; cursor?: string } {
   const from = Number(cursor)

@@ -3,7 +3,7 @@
  * words about this request it can: it is known which values of it are secrets.
  */
 
-import type { Call } from '../call/read-fetch.ts'
+import type { Call } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 
 /** Shorter values are found in ordinary words. */

@@ -3,7 +3,7 @@
 import type { StoredTask } from '../api/store.ts'
 import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from '../api/types.ts'
 import type { Finished } from '../call/attempt.ts'
-import type { Call } from '../call/read-fetch.ts'
+import type { Call } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import type { Entry } from './history.ts'
 

@@ -1,7 +1,7 @@
 /** When the store of a durable queue is opened, and what is told to what opens it: the entry alone, on a desk of paper. */
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Call } from '../../js/call/read-fetch.ts'
+import type { Call } from '../../js/call/call.ts'
 import type { RetryQueueOptions, TaskStore } from '../../js/index.ts'
 import type { EngineSource } from '../../js/queue/loader.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'

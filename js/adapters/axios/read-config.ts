@@ -1,10 +1,10 @@
 /** Reads an axios config, as its adapter gets it, into the call the queue repeats. */
 
 import type { AxiosInstance, AxiosRequestConfig, InternalAxiosRequestConfig } from 'axios'
+import type { Call, CallContext } from '../../call/call.ts'
 import { readKey } from '../../call/key.ts'
-import { absolute, type Call } from '../../call/read-fetch.ts'
+import { absolute } from '../../call/read-fetch.ts'
 import { checkTask, type TaskOptions, taskPolicy } from '../../options/queue-options.ts'
-import type { Host } from '../../runner/context.ts'
 import { freezeData } from './body.ts'
 import { AxiosTransport } from './transport.ts'
 
@@ -35,7 +35,7 @@ export async function readAxios(
   config: InternalAxiosRequestConfig,
   url: URL,
   axios: AxiosInstance,
-  { settings, principal, makeKey }: Host,
+  { settings, principal, makeKey }: CallContext,
   defaults: TaskOptions,
 ): Promise<Reading> {
   const options: TaskOptions = { ...defaults, ...(config.redrive || undefined) }

@@ -4,7 +4,7 @@
  */
 
 import { type Context, context, createContextKey, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api'
-import type { Call } from '../../call/read-fetch.ts'
+import type { Call } from '../../call/call.ts'
 import type { Sanitizer } from '../../core/sanitizer.ts'
 import { type ContextHeaders, STORED, spanContextOf } from './w3c.ts'
 

@@ -5,7 +5,7 @@
 
 import type { Attributes } from '@opentelemetry/api'
 import { type Finished, OUTCOME } from '../../call/attempt.ts'
-import type { Call } from '../../call/read-fetch.ts'
+import type { Call } from '../../call/call.ts'
 import type { Sanitizer } from '../../core/sanitizer.ts'
 
 /** Any other is `_OTHER`: a method may be any word. */

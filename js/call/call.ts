@@ -1,0 +1,49 @@
+/** One request to be made, as the queue knows it, whichever adapter has read it and whichever transport sends it. */
+
+import type { ResolvedPolicy } from '../options/policy.ts'
+import type { Settings, TaskOptions } from '../options/queue-options.ts'
+import type { Transport } from './transport.ts'
+
+/** The part of a queue that reading a call needs. */
+export interface CallContext {
+  readonly settings: Settings
+  /** The principal whose requests are made now. */
+  readonly principal: string | null
+  /** Draws the key of one intent: 128 random bits, since a key made from the request would merge two intended orders. */
+  readonly makeKey: () => string
+}
+
+export interface Call {
+  /** Upper case. */
+  readonly method: string
+  /** Absolute. */
+  readonly url: string
+  readonly origin: string
+  /** The principal who made it; another may be signed in when it is repeated (S16). */
+  readonly principal: string | null
+  /** Lower-case names and values as sent, the key's header among them. */
+  readonly headers: Headers
+  readonly hasBody: boolean
+  /** Bytes the queue holds for it. */
+  readonly bytes: number
+  /** '': to be made of the content, before the call is sent. */
+  key: string | null
+  /** The key is the queue's own, made for this call alone. */
+  readonly made: boolean
+  /** Digest of the whole request, where another call may have the same key. */
+  fingerprint?: string | undefined
+  /** The queue put the key's header on a cross-origin request, which then needs a preflight. */
+  readonly addedCrossOrigin: boolean
+  /** Safe or idempotent method, or a key, or the caller vouches. */
+  replayable: boolean
+  readonly options: TaskOptions
+  readonly policy: ResolvedPolicy
+  /** Limit of each attempt, to its response headers; 0: the transport has its own. */
+  readonly timeoutMs: number
+  readonly signal: AbortSignal | null
+  readonly transport: Transport
+  /** Sent once, as plain fetch would: the body is too large to keep, or its origin may not be given the key's header. */
+  readonly plain: 'too-large' | 'origin-missing' | null
+  /** Made of a stored task: headers that were not stored are missing. */
+  readonly rebuilt?: boolean
+}
