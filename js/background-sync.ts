@@ -7,9 +7,9 @@
  */
 
 import { RedriveError } from './api/errors.ts'
-import type { DegradedCode } from './api/types.ts'
+import type { DegradedCode } from './api/events.ts'
 import { check, int, object, type Rules } from './options/check.ts'
-import { whenIdle } from './platform/clock.ts'
+import { whenIdle } from './platform/page.ts'
 import { internalsOf } from './queue/internals.ts'
 import type { RetryQueue } from './queue/queue.ts'
 import type { Host } from './runner/context.ts'

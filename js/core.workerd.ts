@@ -4,10 +4,10 @@ import { type Core, makeCore } from './core/functions.ts'
 import { instantiateKeys } from './core/keys-static.ts'
 import { instantiate } from './core/static.ts'
 
-export type { CircuitState, RetryDecision } from './api/types.ts'
+export type { BackoffStrategy, JitterType, RetryPolicy } from './api/policy.ts'
+export type { CircuitState, RetryDecision } from './api/task.ts'
 export type { BackoffContext, BackoffStep, Core, KeyedRequest } from './core/functions.ts'
 export type { Sanitized } from './core/sanitizer.ts'
-export type { BackoffStrategy, JitterType, RetryPolicy } from './options/policy.ts'
 export type { SanitizeOptions } from './options/queue-options.ts'
 
 /** Loads the core once; later calls share it. Rejects where WebAssembly cannot start. */

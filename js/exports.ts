@@ -12,6 +12,9 @@ export {
   StorageFullError,
   WasmUnavailableError,
 } from './api/errors.ts'
+export type * from './api/events.ts'
+export type { BackoffStrategy, JitterType, RetryPolicy } from './api/policy.ts'
+export type { OriginStats, QueueStats } from './api/stats.ts'
 export type {
   Carry,
   Claim,
@@ -27,16 +30,15 @@ export type {
   TaskStore,
   Turn,
 } from './api/store.ts'
-export type * from './api/types.ts'
+export type * from './api/task.ts'
 export type { RedriveInit } from './call/read-fetch.ts'
 export type { BreakerOptions, RetryBudgetOptions } from './options/gate-options.ts'
-export type { BackoffStrategy, JitterType, RetryPolicy } from './options/policy.ts'
 export { presets } from './options/presets.ts'
 export type {
   IdempotencyOptions,
   RetentionOptions,
   RetryQueueOptions,
   SanitizeOptions,
-  TaskOptions,
 } from './options/queue-options.ts'
+export type { TaskOptions } from './options/task-options.ts'
 export type { Clock } from './platform/clock.ts'

@@ -7,8 +7,8 @@
  */
 
 import type { AxiosAdapter, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
-import type { ExhaustedReason } from '../api/types.ts'
-import { checkTask, type TaskOptions } from '../options/queue-options.ts'
+import type { ExhaustedReason } from '../api/task.ts'
+import { checkTask, type TaskOptions } from '../options/task-options.ts'
 import { internalsOf } from '../queue/internals.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 import { httpUrl, readAxios } from './axios/read-config.ts'

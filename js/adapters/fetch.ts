@@ -1,7 +1,7 @@
 /** fetch, made retryable: as a function of its own, or in place of the global one. */
 
 import { isStream, passesThrough, type RedriveInit } from '../call/read-fetch.ts'
-import { checkTask, type TaskOptions } from '../options/queue-options.ts'
+import { checkTask, type TaskOptions } from '../options/task-options.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 
 declare global {

@@ -1,6 +1,6 @@
 /** A typed emitter whose listeners cannot break the queue: one that throws is reported once and kept out of the way. */
 
-import type { DegradedCode, QueueEvents } from './types.ts'
+import type { DegradedCode, QueueEvents } from './events.ts'
 
 type Listener<T> = (payload: T) => unknown
 

@@ -3,7 +3,7 @@
  * Messages name methods, origins and paths, never a query string, a header value or a body.
  */
 
-import type { ExhaustedReason, RetryTask } from './types.ts'
+import type { ExhaustedReason, RetryTask } from './task.ts'
 
 /** Base of every error of the package. */
 export class RedriveError extends Error {

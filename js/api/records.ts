@@ -1,7 +1,7 @@
 /** A task as a store gets it, and as it shows it. */
 
-import type { RetryPolicy } from '../options/policy.ts'
-import type { AttemptLog, ExhaustedReason, TaskStatus } from './types.ts'
+import type { RetryPolicy } from './policy.ts'
+import type { AttemptLog, ExhaustedReason, TaskStatus } from './task.ts'
 
 /** The version of `NewTask` that this code writes. A record with a higher one is left alone and counted (S20). */
 export const RECORD_SCHEMA = 1

@@ -27,9 +27,10 @@
  * deadline, puts it aside instead and counts it in `unreadable`: from then on it has no due time and no deadline.
  */
 
-import type { RetryPolicy } from '../options/policy.ts'
+import type { DegradedCode } from './events.ts'
+import type { RetryPolicy } from './policy.ts'
 import type { NewTask, StoredTask } from './records.ts'
-import type { AttemptLog, DegradedCode, Durability, ExhaustedReason, TaskStatus } from './types.ts'
+import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from './task.ts'
 
 export { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from './records.ts'
 

@@ -1,7 +1,8 @@
 /** One request to be made, as the queue knows it, whichever adapter has read it and whichever transport sends it. */
 
 import type { ResolvedPolicy } from '../options/policy.ts'
-import type { Settings, TaskOptions } from '../options/queue-options.ts'
+import type { Settings } from '../options/queue-options.ts'
+import type { TaskOptions } from '../options/task-options.ts'
 import type { Transport } from './transport.ts'
 
 /** The part of a queue that reading a call needs. */

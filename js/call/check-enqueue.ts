@@ -1,7 +1,7 @@
 /** Whether a call can be queued unsent. One that cannot is refused with what to do. */
 
 import { RedriveError } from '../api/errors.ts'
-import { assertNotAborted } from './attempt.ts'
+import { assertNotAborted } from '../platform/abort.ts'
 import type { Call } from './call.ts'
 import { assertSendable } from './fetch-repeat.ts'
 

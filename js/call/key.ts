@@ -3,7 +3,8 @@
  * attempt, so that a server that honours it does the work once.
  */
 
-import type { IdempotencySettings, TaskOptions } from '../options/queue-options.ts'
+import type { IdempotencySettings } from '../options/queue-options.ts'
+import type { TaskOptions } from '../options/task-options.ts'
 
 /** Methods a server treats alike however often they come (RFC 9110, section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])

@@ -4,7 +4,7 @@
  */
 
 import { BodyNotReplayableError } from '../api/errors.ts'
-import { checkTask, type TaskOptions, taskPolicy } from '../options/queue-options.ts'
+import { checkTask, type TaskOptions, taskPolicy } from '../options/task-options.ts'
 import type { Call, CallContext } from './call.ts'
 import { FetchTransport } from './fetch-transport.ts'
 import { readKey } from './key.ts'

@@ -4,8 +4,8 @@
  */
 
 import { IdempotencyConflictError, QueueFullError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
+import type { DegradedCode, EnqueueReceipt } from '../api/events.ts'
 import type { NewTask } from '../api/store.ts'
-import type { DegradedCode, EnqueueReceipt } from '../api/types.ts'
 import { discard } from '../call/answers.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'

@@ -1,6 +1,6 @@
 /** What an object may be told, beside what any queue may. */
 
-import type { DegradedCode } from '../api/types.ts'
+import type { DegradedCode } from '../api/events.ts'
 import { check, fn, int, type Rules } from '../options/check.ts'
 import type { RetryBudgetOptions } from '../options/gate-options.ts'
 import { type RetryQueueOptions, resolveOptions } from '../options/queue-options.ts'

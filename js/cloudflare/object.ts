@@ -5,8 +5,10 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { RedriveError } from '../api/errors.ts'
+import type { ListFilter, PageOptions, TaskPage } from '../api/events.ts'
+import type { QueueStats } from '../api/stats.ts'
 import type { NewTask, TaskStore } from '../api/store.ts'
-import type { AttemptLog, Decision, ListFilter, PageOptions, QueueStats, RetryTask, TaskPage } from '../api/types.ts'
+import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import { check, flag, oneOf, or, text } from '../options/check.ts'
 import { limitsOf } from '../options/limits.ts'
 import { systemClock } from '../platform/clock.ts'

@@ -1,6 +1,6 @@
 /** What a Worker's fetch may be told, beside what any queue may, and how long it may take with it. */
 
-import type { DegradedCode } from '../api/types.ts'
+import type { DegradedCode } from '../api/events.ts'
 import { check, fn, follow, int, list, object, options as optionsOf, or, type Rules } from '../options/check.ts'
 import { BUDGET_RULES, type RetryBudgetOptions } from '../options/gate-options.ts'
 import {

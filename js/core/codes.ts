@@ -1,6 +1,6 @@
 /** The core's answers, by number, and the words the contract has for them. */
 
-import type { ExhaustedReason } from '../api/types.ts'
+import type { ExhaustedReason } from '../api/task.ts'
 
 export const VERDICT = { succeeded: 0, retry: 1, cancelled: 2, parked: 3, stale: 4 } as const
 /** `classify`: 2 and above is a failure that is final. */

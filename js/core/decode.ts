@@ -1,6 +1,6 @@
 /** The numbers behind the core's last decision, and where a task stands: read from where the core leaves them. */
 
-import type { Gate } from '../api/types.ts'
+import type { Gate } from '../api/task.ts'
 import type { Engine } from './engine.ts'
 import type { CoreQueue } from './generated/queue/glue.js'
 import { NONE } from './none.ts'

@@ -1,6 +1,7 @@
 /** The core's pure functions, for people who want the decisions without the queue. All arguments are checked here. */
 
-import type { CircuitState, RetryDecision } from '../api/types.ts'
+import type { RetryPolicy } from '../api/policy.ts'
+import type { CircuitState, RetryDecision } from '../api/task.ts'
 import { absolute, bare } from '../call/read-fetch.ts'
 import {
   check,
@@ -18,7 +19,7 @@ import {
   show,
   text,
 } from '../options/check.ts'
-import { policyDefaults, type RetryPolicy, resolvePolicy } from '../options/policy.ts'
+import { policyDefaults, resolvePolicy } from '../options/policy.ts'
 import { SANITIZE_RULES, type SanitizeOptions, token } from '../options/queue-options.ts'
 import { systemClock } from '../platform/clock.ts'
 import type { Engine } from './engine.ts'

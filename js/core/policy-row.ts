@@ -1,6 +1,7 @@
 /** A policy as the row of numbers that crosses to the core. */
 
-import { JITTERS, policyDefaults, type RetryPolicy, STRATEGIES } from '../options/policy.ts'
+import type { RetryPolicy } from '../api/policy.ts'
+import { JITTERS, policyDefaults, STRATEGIES } from '../options/policy.ts'
 
 /** The layout the core reads; NaN where the policy says nothing. */
 export function policyFields(policy: Partial<RetryPolicy>): Float64Array {

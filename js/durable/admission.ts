@@ -2,7 +2,7 @@
 
 import { IdempotencyConflictError, notFound, QueueFullError, RedriveError, StorageFullError } from '../api/errors.ts'
 import type { Enqueued, NewTask } from '../api/store.ts'
-import type { Durability } from '../api/types.ts'
+import type { Durability } from '../api/task.ts'
 import { discard } from '../call/answers.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'

@@ -4,9 +4,9 @@
  */
 
 import type { StoredTask } from '../api/store.ts'
-import type { AttemptLog, Decision, Gate, RetryTask } from '../api/types.ts'
-import { isOffline } from '../call/attempt.ts'
+import type { AttemptLog, Decision, Gate, RetryTask } from '../api/task.ts'
 import type { Standing } from '../core/decode.ts'
+import { isOffline } from '../platform/page.ts'
 import { CIRCUITS } from '../runner/gates.ts'
 import type { CoreStats } from '../runner/stats.ts'
 import { tell, waits, wordsOf } from '../tasks/explain.ts'

@@ -1,8 +1,9 @@
 /** Questions about tasks in the store, and orders to them. */
 
 import { notFound, RedriveError } from '../api/errors.ts'
+import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/events.ts'
 import type { StoredTask, TaskStore } from '../api/store.ts'
-import type { AttemptLog, Decision, ListFilter, PageOptions, RetryTask, TaskOutcome, TaskPage } from '../api/types.ts'
+import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import { whenEnded } from '../tasks/callers.ts'
 import { explainStored } from './explain.ts'
 import { showRecord } from './record.ts'

@@ -1,6 +1,6 @@
 /** What only a queue with a store needs, as one chunk. */
 
-import { assertNotAborted } from '../call/attempt.ts'
+import { assertNotAborted } from '../platform/abort.ts'
 import { errorText } from '../platform/error-text.ts'
 import { random128 } from '../platform/random.ts'
 import type { StoreModule } from '../queue/loader.ts'

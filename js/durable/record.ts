@@ -3,8 +3,9 @@
  * stored, so it is the place where it is sanitized: no adapter and no store can forget it (S12).
  */
 
+import type { DegradedCode } from '../api/events.ts'
 import { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../api/store.ts'
-import type { DegradedCode, RetryTask } from '../api/types.ts'
+import type { RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { FetchTransport } from '../call/fetch-transport.ts'
 import { putKey } from '../call/key.ts'

@@ -1,7 +1,7 @@
 /** The numbers of a queue with a store: what is here, and what the store has said last. */
 
+import type { RunnerStats } from '../api/stats.ts'
 import type { LaneView, TaskStore } from '../api/store.ts'
-import type { RunnerStats } from '../runner/stats.ts'
 
 export type Counts = Awaited<ReturnType<TaskStore['counts']>>
 

@@ -4,8 +4,8 @@
  */
 
 import { RedriveError, SettledElsewhereError } from '../api/errors.ts'
+import type { TaskOutcome } from '../api/events.ts'
 import type { StoredTask } from '../api/store.ts'
-import type { TaskOutcome } from '../api/types.ts'
 import { answer, outcomeOf, release } from '../tasks/callers.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Durable } from './stored-tasks.ts'

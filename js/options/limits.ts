@@ -1,8 +1,7 @@
 /** What a queue may hold, run and keep, with its defaults: a page that never has a task to keep does not load them. */
 
+import { DAY_MS } from '../platform/clock.ts'
 import { defined, type RetentionOptions, type Settings } from './queue-options.ts'
-
-const DAY_MS = 86_400_000
 
 const RETENTION: Required<RetentionOptions> = {
   terminalMs: DAY_MS,

@@ -3,9 +3,8 @@
  * server has to remember a key for the whole schedule to be safe: make sure that yours does.
  */
 
-import type { RetryPolicy } from './policy.ts'
-
-const DAY_MS = 86_400_000
+import type { RetryPolicy } from '../api/policy.ts'
+import { DAY_MS } from '../platform/clock.ts'
 
 export const presets: Readonly<Record<'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix', RetryPolicy>> = {
   /** Zizq's default: 25 retries over 24.99 days on average. */

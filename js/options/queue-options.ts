@@ -1,11 +1,11 @@
-/** What a queue and a call can be asked for, their defaults, and their checks: all at construction, before anything runs. */
+/** The options of a queue, their defaults and their checks, all made at construction, before anything runs. */
 
+import type { RetryPolicy } from '../api/policy.ts'
 import type { TaskStore } from '../api/store.ts'
-import type { AttemptContext, RetryTask } from '../api/types.ts'
+import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import {
   check,
-  flag,
   fn,
   follow,
   int,
@@ -24,20 +24,21 @@ import {
   text,
 } from './check.ts'
 import { BREAKER_RULES, type BreakerOptions, BUDGET_RULES, type RetryBudgetOptions } from './gate-options.ts'
-import { policyDefaults, type ResolvedPolicy, type RetryPolicy, resolvePolicy } from './policy.ts'
+import { policyDefaults, type ResolvedPolicy, resolvePolicy } from './policy.ts'
 
 export interface RetryQueueOptions {
   /** Names the queue, in errors too; with a durable store: same name, same tasks after a reload. @default 'default' */
   readonly name?: string
   /**
-   * Whose requests these are: an opaque id, `null` for nobody in particular. Shown in tasks. A task is sent only while
-   * this is the principal it was made under, since it could go out with the next user's cookies: see `setPrincipal`.
-   * @default null
+   * The user on whose behalf the requests are made: an opaque id, or `null` where there is no user. In a page it makes the
+   * queue durable; without it the tasks of a page end with the page. Shown in tasks. A task is sent only while the principal
+   * it was made under is the current one, since it could go out with the next user's cookies: see `setPrincipal`.
    */
   readonly principal?: string | null
   /**
    * Where tasks are kept. A `TaskStore` keeps them after the page or the process has ended; those it has already are
-   * taken up. 'memory': they end with it. 'auto' is 'memory' in this version. @default 'auto'
+   * taken up. 'memory': they end with it. 'auto': the browser's IndexedDB in a page with a `principal`, else 'memory'.
+   * @default 'auto'
    */
   readonly store?: 'auto' | 'memory' | TaskStore
   /**
@@ -152,41 +153,6 @@ export interface SanitizeOptions {
   readonly urlSecrets?: 'memory' | 'strip' | 'keep'
 }
 
-/** Per call: `init.redrive`, Axios `config.redrive`. `false` turns redrive off for the call. */
-export interface TaskOptions {
-  /** One of the queue's policies. @default 'default' */
-  readonly policyId?: string
-  /** Laid over that policy for this call. */
-  readonly policy?: Partial<RetryPolicy>
-  /** 1 to 255 visible ASCII characters. @default made by the queue */
-  readonly idempotencyKey?: string
-  /**
-   * 'await' settles with the final outcome within waitMs. 'defer': attempt 1 runs; a success or a refusal is returned
-   * as it is; after a retryable failure a 202 as soon as the task is held. @default 'await'
-   */
-  readonly mode?: 'await' | 'defer'
-  /**
-   * 'await': when the next attempt would start later than this after the call, the caller gets the last answer or error
-   * now and the task ends 'wait_exceeded': it never goes on behind a caller who was told it failed. @default 30_000
-   */
-  readonly waitMs?: number
-  /** Higher first among due tasks. A whole number of 32 bits. @default 0 */
-  readonly priority?: number
-  /**
-   * Tasks of one `orderKey` run one after another, in the order in which they came. Such a call has no first attempt
-   * of its own that goes out at once: it waits for its turn, and counts in the queue's limits.
-   */
-  readonly orderKey?: string
-  /** Aborting `signal` ends only the waiting, not the task. */
-  readonly detach?: boolean
-  /** The caller vouches: may be retried without a key. */
-  readonly idempotent?: boolean
-  /** Never written to a store: the task stays in memory. */
-  readonly sensitive?: boolean
-  /** Epoch ms; no attempt starts after it. */
-  readonly expiresAt?: number
-}
-
 const bytes = int(0, Number.MAX_SAFE_INTEGER)
 
 export const PRINCIPAL: Rule = or(null, text)
@@ -247,20 +213,6 @@ const QUEUE_RULES: Rules<RetryQueueOptions> = {
   fetch: fn,
   clock: object,
   seed: kind('bigint'),
-}
-
-const TASK_RULES: Rules<TaskOptions> = {
-  policyId: text,
-  policy: object,
-  idempotencyKey: pattern('1 to 255 visible ASCII characters', /^[\x21-\x7e]{1,255}$/),
-  mode: oneOf('string', 'await', 'defer'),
-  waitMs: ms(),
-  priority: int(-(2 ** 31), 2 ** 31 - 1),
-  orderKey: text,
-  detach: flag,
-  idempotent: flag,
-  sensitive: flag,
-  expiresAt: ms(),
 }
 
 function isStore(given: TaskStore | null): boolean {
@@ -345,17 +297,4 @@ function resolveIdempotency(given: IdempotencyOptions): IdempotencySettings {
     keyed: new Set(methods.map((method) => method.toUpperCase())),
     allowed: origins || globalThis.location ? new Set((origins ?? []).map(originIn)) : null,
   }
-}
-
-/** Checks what one call asks for. */
-export function checkTask(given: TaskOptions): void {
-  check('redrive', given, TASK_RULES)
-}
-
-/** The policy of one call. */
-export function taskPolicy(policies: ReadonlyMap<string, ResolvedPolicy>, given: TaskOptions): ResolvedPolicy {
-  const id = given.policyId ?? 'default'
-  const base = policies.get(id)
-  if (!base) follow('redrive.policyId', id, oneOf('string', ...policies.keys()))
-  return given.policy ? resolvePolicy(given.policy, base, 'redrive.policy') : (base as ResolvedPolicy)
 }

@@ -15,6 +15,10 @@ export interface Clock {
   after(delayMs: number, wake: () => void): () => void
 }
 
+export const DAY_MS = 86_400_000
+/** The instant of what time alone does not bring. */
+export const FOREVER: number = Infinity
+
 /** Timers beyond this fire at once in every browser (measured: 2^31 + 1000 fires after 2 ms). */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
@@ -48,15 +52,4 @@ export function within<T>(clock: Clock, ms: number, what: string, work: Promise<
 /** What fetch rejects with when a timeout signal fires. */
 export function timeoutError(message: string): DOMException {
   return new DOMException(message, 'TimeoutError')
-}
-
-/** Calls `work` when the page has nothing better to do; returns what takes it back. */
-export function whenIdle(work: () => void): () => void {
-  // Safari and workers have none
-  if ('requestIdleCallback' in globalThis) {
-    const handle = requestIdleCallback(work, { timeout: 2_000 })
-    return () => cancelIdleCallback(handle)
-  }
-  const handle = setTimeout(work, 200)
-  return () => clearTimeout(handle)
 }

@@ -1,9 +1,10 @@
 /** When the core is fetched, when it is started, and what happens where it cannot be: calls stay plain fetch (S18). */
 
 import { RedriveError } from '../api/errors.ts'
-import type { DegradedCode } from '../api/types.ts'
-import { assertNotAborted, orAbort } from '../call/attempt.ts'
-import { systemClock, whenIdle, within } from '../platform/clock.ts'
+import type { DegradedCode } from '../api/events.ts'
+import { assertNotAborted, orAbort } from '../platform/abort.ts'
+import { systemClock, within } from '../platform/clock.ts'
+import { whenIdle } from '../platform/page.ts'
 import type { Host } from '../runner/context.ts'
 import type { Desk } from '../runner/manager.ts'
 import type { EngineSource } from './loader.ts'

@@ -5,25 +5,25 @@
 
 import { Emitter, reporter } from '../api/emitter.ts'
 import { notFound, QueueClosedError, WasmUnavailableError } from '../api/errors.ts'
-import { nothingYet } from '../api/nothing.ts'
 import type {
-  AttemptLog,
   DeadLetters,
-  Decision,
   EnqueueReceipt,
   ListFilter,
   PageOptions,
   QueueEvents,
-  QueueStats,
-  RetryTask,
   TaskOutcome,
   TaskPage,
-} from '../api/types.ts'
-import { assertNotAborted, attempt, bothSignals, deliver, mayPass, orAbort } from '../call/attempt.ts'
+} from '../api/events.ts'
+import type { QueueStats } from '../api/stats.ts'
+import { emptyStats } from '../api/stats.ts'
+import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
+import { attempt, deliver, mayPass } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
 import { check, flag, fn, follow, ms, originOf } from '../options/check.ts'
-import { PRINCIPAL, type RetryQueueOptions, resolveOptions, type TaskOptions } from '../options/queue-options.ts'
+import { PRINCIPAL, type RetryQueueOptions, resolveOptions } from '../options/queue-options.ts'
+import type { TaskOptions } from '../options/task-options.ts'
+import { assertNotAborted, bothSignals, orAbort } from '../platform/abort.ts'
 import { steady } from '../platform/clock.ts'
 import { hostDraw, random128, seededDraw } from '../platform/random.ts'
 import type { Host } from '../runner/context.ts'
@@ -194,7 +194,7 @@ export class RetryQueue implements AsyncDisposable {
       capacity: this.#host.settings.capacity,
       firstAttemptSucceeded: this.#firstAttemptSucceeded,
       attempts: this.#attempts,
-      ...(runner ? runner.stats() : nothingYet),
+      ...(runner ? runner.stats() : emptyStats),
     }
   }
 

@@ -1,7 +1,7 @@
 /** How a call becomes a task: after a failed first attempt, by `enqueue`, held back or in an order, or from the dead letters. */
 
 import { QueueFullError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
-import type { RetryTask } from '../api/types.ts'
+import type { RetryTask } from '../api/task.ts'
 import { discard } from '../call/answers.ts'
 import { deliver, type Finished, OUTCOME } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
@@ -11,7 +11,7 @@ import { CLASS } from '../core/codes.ts'
 import type { Keys } from '../core/keys.ts'
 import { NONE } from '../core/none.ts'
 import type { Early, Keeping, Kept, Source } from '../durable/admission.ts'
-import { uuid7Maker } from '../platform/uuid7.ts'
+import { uuid7Maker } from '../platform/random.ts'
 import { Task } from '../tasks/task.ts'
 import { turnAway } from './circuit-open.ts'
 import { Dedupe } from './dedupe.ts'

@@ -1,10 +1,10 @@
 /** What becomes of a call that an open circuit turns away: what its `fallback` gives, else an error. Nothing is sent. */
 
 import { CircuitOpenError } from '../api/errors.ts'
-import { orAbort } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { FetchTransport } from '../call/fetch-transport.ts'
 import type { BreakerOptions } from '../options/gate-options.ts'
+import { orAbort } from '../platform/abort.ts'
 import { timeOf } from '../tasks/history.ts'
 import type { Host } from './context.ts'
 

@@ -1,7 +1,8 @@
 /** What those who read calls, and the runner, need of their queue, and nothing more. */
 
 import type { Emitter } from '../api/emitter.ts'
-import type { DegradedCode, QueueEvents, TaskStatus } from '../api/types.ts'
+import type { DegradedCode, QueueEvents } from '../api/events.ts'
+import type { TaskStatus } from '../api/task.ts'
 import type { AttemptPlan, Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'

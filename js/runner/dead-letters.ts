@@ -1,7 +1,8 @@
 /** Orders to the dead letters: the tasks that were given up. */
 
 import { notFound, RedriveError } from '../api/errors.ts'
-import type { AttemptLog, DeadLetters, PageOptions, RedriveAllOptions, RetryTask, TaskPage } from '../api/types.ts'
+import type { DeadLetters, PageOptions, RedriveAllOptions, TaskPage } from '../api/events.ts'
+import type { AttemptLog, RetryTask } from '../api/task.ts'
 import type { StoredDesk } from '../durable/manager.ts'
 import { check, flag, fn, object, type Rules } from '../options/check.ts'
 import { showEntries } from '../tasks/history.ts'

@@ -3,7 +3,7 @@
  * news of it are to people. Every decision is the core's.
  */
 
-import type { CircuitState } from '../api/types.ts'
+import type { CircuitState } from '../api/task.ts'
 import { ENDED, STORM } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { BreakerOptions, RetryBudgetOptions } from '../options/gate-options.ts'

@@ -1,6 +1,6 @@
 /** Asks the user's `credentials` and `beforeAttempt` before a retry, inside a time limit that keeps a lease useful. */
 
-import type { AttemptContext, RetryTask } from '../api/types.ts'
+import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { UNSENT } from '../call/not-sent.ts'
 import { within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'

@@ -1,16 +1,8 @@
 /** Questions about tasks, and orders to them: what `get`, `list`, `enqueue` and their like do once there is a runner. */
 
 import { notFound } from '../api/errors.ts'
-import type {
-  AttemptLog,
-  Decision,
-  EnqueueReceipt,
-  ListFilter,
-  PageOptions,
-  RetryTask,
-  TaskOutcome,
-  TaskPage,
-} from '../api/types.ts'
+import type { EnqueueReceipt, ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/events.ts'
+import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
 import type { Keys } from '../core/keys.ts'

@@ -1,6 +1,6 @@
 /** Long lists, a page at a time. */
 
-import type { PageOptions, TaskPage } from '../api/types.ts'
+import type { PageOptions, TaskPage } from '../api/events.ts'
 import { int, type Rules, text } from '../options/check.ts'
 import type { Page } from '../tasks/registry.ts'
 import type { Task } from '../tasks/task.ts'

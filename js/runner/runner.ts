@@ -4,10 +4,11 @@
  */
 
 import { QueueClosedError } from '../api/errors.ts'
-import { nothingHeld } from '../api/nothing.ts'
-import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from '../api/types.ts'
+import type { TaskOutcome } from '../api/events.ts'
+import { emptyHeldStats, type RunnerStats } from '../api/stats.ts'
+import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import { discard } from '../call/answers.ts'
-import { type Finished, isOffline } from '../call/attempt.ts'
+import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { accepted } from '../call/fetch-repeat.ts'
 import { ENDED, reasonOf } from '../core/codes.ts'
@@ -20,6 +21,7 @@ import type { Durable } from '../durable/stored-tasks.ts'
 import { type Limits, limitsOf } from '../options/limits.ts'
 import { within } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
+import { isOffline } from '../platform/page.ts'
 import { random128 } from '../platform/random.ts'
 import { answer, count, link, outcomeOf, release, tellEnd, whenEnded } from '../tasks/callers.ts'
 import { Registry } from '../tasks/registry.ts'
@@ -33,7 +35,7 @@ import { Lanes } from './lanes.ts'
 import { Orders } from './orders.ts'
 import { Policies } from './policies.ts'
 import { Sender } from './sender.ts'
-import { type CoreStats, type RunnerStats, report } from './stats.ts'
+import { type CoreStats, report } from './stats.ts'
 import { makeWakeTimer, type WakeTimer } from './wake-timer.ts'
 
 /** For the last word to a store. */
@@ -252,7 +254,7 @@ export class Runner {
   stats(): RunnerStats {
     const counted = { deadLetters: this.registry.deadLetters, ...this.totals }
     const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes))
-    const here = { ...(held ?? nothingHeld), ...counted }
+    const here = { ...(held ?? emptyHeldStats), ...counted }
     return this.durable?.stats(here) ?? here
   }
 

@@ -3,11 +3,12 @@
  * What must not be sent is given back.
  */
 
-import type { AttemptContext, RetryTask } from '../api/types.ts'
+import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { discard } from '../call/answers.ts'
-import { bothSignals, type Finished } from '../call/attempt.ts'
+import type { Finished } from '../call/attempt.ts'
 import { isFinal, replay } from '../call/fetch-repeat.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
+import { bothSignals } from '../platform/abort.ts'
 import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Host } from './context.ts'

@@ -1,6 +1,7 @@
 /** The core's numbers and the runner's totals as people read them. */
 
-import type { CircuitState, OriginStats, QueueStats } from '../api/types.ts'
+import type { OriginStats, QueueStats } from '../api/stats.ts'
+import type { CircuitState } from '../api/task.ts'
 import { CIRCUITS } from './gates.ts'
 import type { Lanes } from './lanes.ts'
 

@@ -7,10 +7,10 @@
  * Each method does all its work before it first waits, which makes it one atomic step.
  */
 
+import type { RetryPolicy } from '../api/policy.ts'
 import type { Enqueued, NewTask, Step, StoredTask, StoreTerms, TaskStore, Turn } from '../api/store.ts'
-import type { AttemptLog, ExhaustedReason } from '../api/types.ts'
+import type { AttemptLog, ExhaustedReason } from '../api/task.ts'
 import { check } from '../options/check.ts'
-import type { RetryPolicy } from '../options/policy.ts'
 import type { Clock } from '../platform/clock.ts'
 import { claimDue } from './memory/claim.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'

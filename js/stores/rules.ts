@@ -5,6 +5,7 @@
  * deadline has passed, a dead letter goes back.
  */
 
+import type { RetryPolicy } from '../api/policy.ts'
 import {
   CLOCK_STEP_MS,
   type DeadlineReason,
@@ -14,8 +15,7 @@ import {
   type Settlement,
   type Turn,
 } from '../api/store.ts'
-import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../api/types.ts'
-import type { RetryPolicy } from '../options/policy.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../api/task.ts'
 
 // A resolved policy says all of these. Where one does not, they are policy.ts's, which no store should have to load.
 const ATTEMPTS = 5

@@ -1,7 +1,8 @@
 /** What the people who wait for a task get, and when they stop waiting. Each promise settles once (S22). */
 
 import { ExhaustedError, RedriveError } from '../api/errors.ts'
-import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from '../api/types.ts'
+import type { TaskOutcome } from '../api/events.ts'
+import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import { cloneOf, discard } from '../call/answers.ts'
 import { mark } from '../call/transport.ts'
 import type { Host } from '../runner/context.ts'

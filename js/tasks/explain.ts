@@ -11,7 +11,7 @@ import type {
   ExhaustedReason,
   ReleaseCause,
   TaskStatus,
-} from '../api/types.ts'
+} from '../api/task.ts'
 import type { Standing } from '../core/decode.ts'
 import { serverWait, showEntry, timeOf } from './history.ts'
 import type { Task } from './task.ts'

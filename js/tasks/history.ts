@@ -1,6 +1,6 @@
 /** What happened to a task, line by line; words are made when somebody reads it. */
 
-import type { AttemptLog, DecisionData, DecisionKind, ExhaustedReason, ReleaseCause } from '../api/types.ts'
+import type { AttemptLog, DecisionData, DecisionKind, ExhaustedReason, ReleaseCause } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 
 /** One attempt, or one that was not sent in the end. */

@@ -1,6 +1,6 @@
 /** Why an attempt was given back: the core only knows that it was. */
 
-import type { ReleaseCause } from '../api/types.ts'
+import type { ReleaseCause } from '../api/task.ts'
 import { OUTCOME } from '../call/attempt.ts'
 import { UNSENT } from '../call/not-sent.ts'
 import type { Runner } from '../runner/runner.ts'

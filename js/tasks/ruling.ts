@@ -1,13 +1,13 @@
 /** What the core says of an ended attempt, with the line about it for the task's log. */
 
-import type { ReleaseCause } from '../api/types.ts'
+import type { RetryPolicy } from '../api/policy.ts'
+import type { ReleaseCause } from '../api/task.ts'
 import { type Finished, OUTCOME } from '../call/attempt.ts'
 import { VERDICT } from '../core/codes.ts'
 import { type Chosen, chosen } from '../core/decode.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { askedBy } from '../core/server-delay.ts'
-import type { RetryPolicy } from '../options/policy.ts'
 import { type Entry, lineOf } from './history.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'

@@ -1,7 +1,8 @@
 /** A task as this process holds it, and as it is shown to others. */
 
+import type { TaskOutcome } from '../api/events.ts'
 import type { StoredTask } from '../api/store.ts'
-import type { ExhaustedReason, RetryTask, TaskOutcome, TaskStatus } from '../api/types.ts'
+import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'

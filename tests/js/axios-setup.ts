@@ -4,7 +4,7 @@ import axios, { type AxiosError, type AxiosInstance, type CreateAxiosDefaults } 
 import { expect, onTestFinished } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
-import type { TaskOptions } from '../../js/options/queue-options.ts'
+import type { TaskOptions } from '../../js/options/task-options.ts'
 import { AxiosServer } from './axios-server.ts'
 import { NO_GATES } from './setup.ts'
 

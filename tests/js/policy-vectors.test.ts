@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { CircuitState } from '../../js/api/types.ts'
+import type { CircuitState } from '../../js/api/task.ts'
 import { instantiate } from '../../js/core/inline.ts'
 import { NONE } from '../../js/core/none.ts'
 import { policyFields } from '../../js/core/policy-row.ts'

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { expect, onTestFinished, test } from 'vitest'
 import { type MetricsOptions, metricsOf, registerMetrics } from '../../js/adapters/prometheus.ts'
-import type { OriginStats, QueueStats } from '../../js/api/types.ts'
+import type { OriginStats, QueueStats } from '../../js/api/stats.ts'
 import { RetryQueue as Queue, type RetryQueue } from '../../js/index.ts'
 import { internalsOf } from '../../js/queue/internals.ts'
 import { memoryStore } from '../../js/stores/memory.ts'

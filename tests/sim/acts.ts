@@ -1,6 +1,6 @@
 /** What each kind of step does to a world. */
 
-import type { TaskOptions } from '../../js/options/queue-options.ts'
+import type { TaskOptions } from '../../js/options/task-options.ts'
 import type { Called } from './callers.ts'
 import type { Known } from './known.ts'
 import type { Life, Process } from './process.ts'

@@ -1,6 +1,6 @@
 /** A task and a lane as the book has them. */
 
-import type { TaskStatus } from '../../js/api/types.ts'
+import type { TaskStatus } from '../../js/api/task.ts'
 
 export type { Principal } from './scenario.ts'
 

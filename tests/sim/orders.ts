@@ -1,7 +1,7 @@
 /** What the book makes of orders: cancel, redrive, flush, unpark, purge. */
 
-import type { ExhaustedReason, TaskStatus } from '../../js/api/types.ts'
-import type { RetryPolicy } from '../../js/options/policy.ts'
+import type { RetryPolicy } from '../../js/api/policy.ts'
+import type { ExhaustedReason, TaskStatus } from '../../js/api/task.ts'
 import { type Book, isLive } from './book.ts'
 import type { Known } from './known.ts'
 

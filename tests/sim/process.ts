@@ -1,7 +1,7 @@
 /** A process of the world, or a tab: one queue at a time, with its own clock, its own way to the store and to the server. */
 
+import type { RetryPolicy } from '../../js/api/policy.ts'
 import { RetryQueue } from '../../js/index.ts'
-import type { RetryPolicy } from '../../js/options/policy.ts'
 import type { Book } from './book.ts'
 import { faultyStore, overChannel, type Way } from './faulty-store.ts'
 import { Gate } from './gate.ts'

@@ -4,7 +4,7 @@ import type { AxiosInstance, AxiosRequestConfig, InternalAxiosRequestConfig } fr
 import type { Call, CallContext } from '../../call/call.ts'
 import { readKey } from '../../call/key.ts'
 import { absolute } from '../../call/read-fetch.ts'
-import { checkTask, type TaskOptions, taskPolicy } from '../../options/queue-options.ts'
+import { checkTask, type TaskOptions, taskPolicy } from '../../options/task-options.ts'
 import { freezeData } from './body.ts'
 import { AxiosTransport } from './transport.ts'
 

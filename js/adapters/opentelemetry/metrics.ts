@@ -4,7 +4,7 @@
  */
 
 import type { Attributes, BatchObservableResult, Histogram, Meter, Observable } from '@opentelemetry/api'
-import type { CircuitState } from '../../api/types.ts'
+import type { CircuitState } from '../../api/task.ts'
 import type { Finished } from '../../call/attempt.ts'
 import type { Call } from '../../call/call.ts'
 import type { RetryQueue } from '../../queue/queue.ts'

@@ -4,7 +4,8 @@
  * looks. No URL and no key comes near it: of a call only its policy's name is read.
  */
 
-import type { CircuitState, OriginStats, QueueStats, TaskStatus } from '../../api/types.ts'
+import type { OriginStats, QueueStats } from '../../api/stats.ts'
+import type { CircuitState, TaskStatus } from '../../api/task.ts'
 import { type AttemptPlan, type Finished, OUTCOME } from '../../call/attempt.ts'
 import { internalsOf } from '../../queue/internals.ts'
 import type { RetryQueue } from '../../queue/queue.ts'

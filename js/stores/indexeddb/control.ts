@@ -1,7 +1,7 @@
 /** What users ask for: cancel, redrive, flush, unpark, purge. What is without bound is done in pieces of one transaction. */
 
 import { RECORD_SCHEMA, type TaskStore } from '../../api/store.ts'
-import type { ExhaustedReason } from '../../api/types.ts'
+import type { ExhaustedReason } from '../../api/task.ts'
 import { orderName, redriveDeadline } from '../rules.ts'
 import { become, endUntold, erase, expiring, note } from './change.ts'
 import { everyName, nameOf, shownName, within } from './keys.ts'

@@ -1,7 +1,7 @@
 /** Questions: readonly transactions, no clock. */
 
 import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
-import type { AttemptLog } from '../../api/types.ts'
+import type { AttemptLog } from '../../api/task.ts'
 import { inOrder } from '../rules.ts'
 import { nameOf, within } from './keys.ts'
 import { done } from './request.ts'

@@ -1,7 +1,7 @@
 /** A task as a row, and back. A row is changed as it was read: what a later version has added to it stays. */
 
 import { type DeadlineReason, type NewTask, RECORD_SCHEMA, type StoredTask } from '../../api/store.ts'
-import type { ExhaustedReason, TaskStatus } from '../../api/types.ts'
+import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { originIn } from '../../options/check.ts'
 import { type Name, nameOf, shownName } from './keys.ts'
 

@@ -1,7 +1,7 @@
 /** Looking at rows, a page at a time. */
 
 import type { TaskStore } from '../../api/store.ts'
-import type { AttemptLog, TaskStatus } from '../../api/types.ts'
+import type { AttemptLog, TaskStatus } from '../../api/task.ts'
 import { inOrder, isReadable } from '../rules.ts'
 import type { Row, Rows } from './rows.ts'
 import { copyOf, show } from './show.ts'

@@ -6,7 +6,7 @@
  */
 
 import { type DeadlineReason, LOG_LENGTH, type NewTask, NOTES_LENGTH } from '../../api/store.ts'
-import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/types.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { type Note, noteOf, orderName, wasSent } from '../rules.ts'
 
 /** A task as it is kept. Instants are the store's. */

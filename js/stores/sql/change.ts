@@ -1,7 +1,7 @@
 /** How a task passes from one status to another: the only place that changes counters, leases and turns in an order. */
 
 import { type Lease, LOG_LENGTH, NOTES_LENGTH } from '../../api/store.ts'
-import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/types.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { noteOf, wasSent } from '../rules.ts'
 import type { TaskRow } from './rows.ts'
 import type { State } from './state.ts'

@@ -1,7 +1,7 @@
 /** What users ask for: cancel, redrive, flush, unpark, purge. */
 
 import { RECORD_SCHEMA, type TaskStore } from '../../api/store.ts'
-import type { ExhaustedReason } from '../../api/types.ts'
+import type { ExhaustedReason } from '../../api/task.ts'
 import { redriveDeadline } from '../rules.ts'
 import { count, endUntold, erase, isBehind, note } from './change.ts'
 import { recordOf, rowById, storedTask, type TaskRow } from './rows.ts'

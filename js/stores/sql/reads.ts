@@ -1,7 +1,7 @@
 /** Questions: no transaction, each one statement (or two over rows that do not change). */
 
 import { LOG_LENGTH, NOTES_LENGTH, RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
-import type { AttemptLog } from '../../api/types.ts'
+import type { AttemptLog } from '../../api/task.ts'
 import { inOrder } from '../rules.ts'
 import type { Database } from './database.ts'
 import { rowById, storedTask, type TaskRow } from './rows.ts'

@@ -1,8 +1,8 @@
 /** A task as a row, and back. */
 
+import type { RetryPolicy } from '../../api/policy.ts'
 import { type DeadlineReason, type NewTask, RECORD_SCHEMA, type StoredTask } from '../../api/store.ts'
-import type { ExhaustedReason, TaskStatus } from '../../api/types.ts'
-import type { RetryPolicy } from '../../options/policy.ts'
+import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import type { Database, Value } from './database.ts'
 
 export interface TaskRow {

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import type { Claim, DeadlineReason, NewTask, Settlement } from '../../../js/api/store.ts'
 import { laneName, RECORD_SCHEMA } from '../../../js/api/store.ts'
-import type { TaskStatus } from '../../../js/api/types.ts'
+import type { TaskStatus } from '../../../js/api/task.ts'
 import { idOf, logOf } from './kit.ts'
 
 const often = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LOG_LENGTH, NOTES_LENGTH, type TaskStore } from '../../../js/api/store.ts'
-import type { AttemptLog } from '../../../js/api/types.ts'
+import type { AttemptLog } from '../../../js/api/task.ts'
 import { claimOf, idOf, LEASE_MS, logOf, NOT_RETRYABLE, type Open, releaseIn, retryIn, setup, UNSENT } from './kit.ts'
 
 const RISK = { spacingMs: 0, acceptDuplicateRisk: true }

@@ -14,7 +14,7 @@ import {
   type TaskStore,
   type Turn,
 } from '../../../js/api/store.ts'
-import type { AttemptLog } from '../../../js/api/types.ts'
+import type { AttemptLog } from '../../../js/api/task.ts'
 import type { Clock } from '../../../js/platform/clock.ts'
 import { type FakeClock, fakeClock } from '../../../js/testing/clock.ts'
 

@@ -4,7 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare'
-import type { AttemptLog, Decision, EnqueueReceipt, RetryTask } from '../../../js/api/types.ts'
+import type { EnqueueReceipt } from '../../../js/api/events.ts'
+import type { AttemptLog, Decision, RetryTask } from '../../../js/api/task.ts'
 import { children } from './children.ts'
 import { workerOf } from './project.ts'
 

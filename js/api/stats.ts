@@ -1,0 +1,49 @@
+/** The numbers that `stats()` gives, and those of a queue that never had to keep a call. */
+
+import type { CircuitState } from './task.ts'
+
+export interface OriginStats {
+  readonly depth: number
+  readonly inFlight: number
+  readonly circuit: CircuitState
+  readonly heldUntilAt: number | null
+  /** Tokens left of its retry budget; Infinity where there is none. */
+  readonly retryBudget: number
+}
+
+export interface QueueStats {
+  /** Tasks waiting or in flight. */
+  readonly depth: number
+  readonly capacity: number
+  readonly inFlight: number
+  readonly deadLetters: number
+  /** Calls answered with a success at once; they never became a task. */
+  readonly firstAttemptSucceeded: number
+  readonly succeeded: number
+  readonly exhausted: number
+  readonly cancelled: number
+  /** Every request sent, first attempts included. */
+  readonly attempts: number
+  readonly nextAttemptAt: number | null
+  /** Answers whose Retry-After could not be read; the curve's wait was taken instead. */
+  readonly unusableRetryAfter: number
+  readonly origins: Readonly<Record<string, OriginStats>>
+}
+
+/** The stats without those that the queue counts by itself. */
+export type RunnerStats = Omit<QueueStats, 'capacity' | 'firstAttemptSucceeded' | 'attempts'>
+
+/** The stats that the core knows: tasks that wait or run, by origin. */
+export type HeldStats = Pick<QueueStats, 'depth' | 'inFlight' | 'nextAttemptAt' | 'unusableRetryAfter' | 'origins'>
+
+/** Before there is a core. */
+export const emptyHeldStats: HeldStats = {
+  depth: 0,
+  inFlight: 0,
+  nextAttemptAt: null,
+  unusableRetryAfter: 0,
+  origins: {},
+}
+
+/** Before there is a runner. Every page loads it, so it is kept apart from the code that fills it in. */
+export const emptyStats: RunnerStats = { ...emptyHeldStats, deadLetters: 0, succeeded: 0, exhausted: 0, cancelled: 0 }

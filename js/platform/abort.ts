@@ -1,0 +1,29 @@
+/** Abort signals, on engines that lack their newer helpers too. */
+
+/** `throwIfAborted` of a signal, which Chrome has from 100 on. */
+export function assertNotAborted(signal: AbortSignal | null): void {
+  if (signal?.aborted) throw signal.reason ?? new DOMException('the call was aborted', 'AbortError')
+}
+
+/** `work`, or the reason of `signal` as soon as it is aborted. */
+export function orAbort<T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> {
+  if (!signal) return work
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
+
+/** Aborts when either does, the body included. */
+export function bothSignals(caller: AbortSignal | null, own: AbortSignal): AbortSignal {
+  if (!caller) return own
+  if (AbortSignal.any) return AbortSignal.any([caller, own])
+  // Chrome < 116, Safari < 17.4
+  const both = new AbortController()
+  for (const signal of [caller, own]) {
+    if (signal.aborted) both.abort(signal.reason)
+    else signal.addEventListener('abort', () => both.abort(signal.reason), { once: true })
+  }
+  return both.signal
+}

@@ -1,0 +1,22 @@
+/** The page a queue runs in, where it runs in one: whether there is one, whether it is offline, and when it has time to spare. */
+
+/** Whether this is a page, or a worker of one: a host with an address of its own, whose requests carry its user's cookies. */
+export function isPage(): boolean {
+  return globalThis.location !== undefined
+}
+
+/** Only a browser knows; `true` there may still be wrong, `false` never is. */
+export function isOffline(): boolean {
+  return globalThis.navigator?.onLine === false
+}
+
+/** Calls `work` when the page has nothing better to do; returns what takes it back. */
+export function whenIdle(work: () => void): () => void {
+  // Safari and workers have none
+  if ('requestIdleCallback' in globalThis) {
+    const handle = requestIdleCallback(work, { timeout: 2_000 })
+    return () => cancelIdleCallback(handle)
+  }
+  const handle = setTimeout(work, 200)
+  return () => clearTimeout(handle)
+}
