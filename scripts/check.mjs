@@ -3,6 +3,7 @@
 import { build } from './build.mjs'
 import { checkLengths, checkLocks, checkMachinePaths } from './check/files.mjs'
 import { checkFloats } from './check/floats.mjs'
+import { checkHouse } from './check/house.mjs'
 import { checkLayers } from './check/layers.mjs'
 import { checkReproducible } from './check/reproducible.mjs'
 import { checkRetired } from './check/retired.mjs'
@@ -62,6 +63,7 @@ const checks = [
       ),
   ],
   ['imports flow one way', checkLayers],
+  ['picture of the house', checkHouse],
   ['retired names', checkRetired],
   ['file lengths', checkLengths],
   ['lock files', checkLocks],
