@@ -20,7 +20,7 @@ import { causeOf } from '../tasks/release-cause.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { asStored, type Content, contentOf, recordOf } from './record.ts'
-import type { Durable } from './stored-tasks.ts'
+import type { StoredTasks } from './stored-tasks.ts'
 
 const FOREVER = Number.POSITIVE_INFINITY
 /** A store that does not answer is asked again: what it may have done already counts once. */
@@ -56,11 +56,11 @@ export interface Source {
 }
 
 export class Keeping {
-  readonly #durable: Durable
+  readonly #durable: StoredTasks
   readonly #runner: Runner
   readonly #source: Source
 
-  constructor(durable: Durable, source: Source) {
+  constructor(durable: StoredTasks, source: Source) {
     this.#durable = durable
     this.#runner = durable.runner
     this.#source = source
@@ -207,9 +207,9 @@ export class Keeping {
       const sent = own.outcome !== UNSENT.released
       if (sent && (!record || over)) return deliver(own)
       if (!record) throw notFound(enqueued.taskId)
-      const same = this.#durable.shell(record)
+      const same = this.#durable.taskOf(record)
       const joined = this.#source.join(same, call, own, terms.createdAt)
-      this.#durable.waiting.follow(same)
+      this.#durable.callers.follow(same)
       return joined
     }
     if (deferred) {
@@ -219,7 +219,7 @@ export class Keeping {
     }
     return new Promise((resolve, reject) => {
       task.waiter = { resolve, reject }
-      this.#durable.waiting.begin(task, terms.waitUntil)
+      this.#durable.callers.begin(task, terms.waitUntil)
       this.#begin(task)
       if (call.signal) link(task, call.signal, (reason) => this.#abort(task, reason))
     })
@@ -227,7 +227,7 @@ export class Keeping {
 
   #begin(task: Task): void {
     this.#runner.emitQueued(task)
-    this.#durable.keep(task)
+    this.#durable.registerStored(task)
   }
 
   /** The caller has aborted: it learns at once, the task ends where it is. */
@@ -248,16 +248,16 @@ export class Keeping {
     const { host } = this.#runner
     const fingerprint = (await this.#source.dedupe.fingerprint(call)) ?? `unknown ${task.taskId}`
     const { principal, taskId } = task
-    const { owner } = this.#durable.turns
+    const { owner } = this.#durable.loop
     const now = host.now()
     const why = ruling?.why
     const timing = { ...terms, now, dueInMs: why?.delayMs ?? 0 }
     const ids = { taskId, fingerprint, principal, home: waits ? owner : null }
     const record = { ...recordOf(ids, call, content, timing), ...this.#attempted(task, ruling) }
-    this.#durable.entering.begin(taskId)
+    this.#durable.pending.begin(taskId)
     let stored = false
     try {
-      const enqueued = await (waits ? this.#durable.waiting.enter(() => this.#try(record)) : this.#try(record))
+      const enqueued = await (waits ? this.#durable.callers.enter(() => this.#try(record)) : this.#try(record))
       this.#assertTaken(enqueued, call)
       stored = enqueued.outcome === 'stored'
       task.take(asStored(record, now))
@@ -265,8 +265,8 @@ export class Keeping {
       return enqueued
     } finally {
       // who is told that it is stored lets in what has come of it meanwhile, once its caller is there
-      if (!stored) this.#durable.entering.end(taskId, false)
-      if (!stored && waits) this.#durable.waiting.left()
+      if (!stored) this.#durable.pending.end(taskId, false)
+      if (!stored && waits) this.#durable.callers.callerLeft()
     }
   }
 

@@ -10,7 +10,7 @@ import { isOffline } from '../platform/page.ts'
 import { CIRCUITS } from '../runner/gates.ts'
 import type { CoreStats } from '../runner/stats.ts'
 import { tell, waits, wordsOf } from '../tasks/explain.ts'
-import type { Durable } from './stored-tasks.ts'
+import type { StoredTasks } from './stored-tasks.ts'
 
 const UNKNOWN = Number.POSITIVE_INFINITY
 
@@ -18,7 +18,7 @@ export function explainStored(
   task: RetryTask,
   record: StoredTask,
   history: readonly AttemptLog[],
-  durable: Durable,
+  durable: StoredTasks,
 ): readonly Decision[] {
   const now = durable.runner.host.now()
   const last = history[history.length - 1]
@@ -39,7 +39,7 @@ export function explainStored(
   return decisions
 }
 
-function standingOf(record: StoredTask, durable: Durable, now: number): Standing {
+function standingOf(record: StoredTask, durable: StoredTasks, now: number): Standing {
   const { status, parked, dueAt, principal } = record
   if (status === 'IN_FLIGHT') return at('in-flight')
   if (parked) return at('parked')
@@ -50,7 +50,7 @@ function standingOf(record: StoredTask, durable: Durable, now: number): Standing
 }
 
 /** What would keep a due task from an attempt at `now`. */
-function laneStanding(record: StoredTask, { runner }: Durable, now: number): Standing {
+function laneStanding(record: StoredTask, { runner }: StoredTasks, now: number): Standing {
   const { core, lanes } = runner
   const handle = lanes.named(record.lane)
   const standing = runner.guard((): Standing => {
@@ -66,7 +66,7 @@ function laneStanding(record: StoredTask, { runner }: Durable, now: number): Sta
 }
 
 /** Which of its gates leaves no room in a lane. */
-function shutBy({ core }: Durable['runner'], handle: number, now: number): Standing {
+function shutBy({ core }: StoredTasks['runner'], handle: number, now: number): Standing {
   const until = core.shutUntil(handle, now)
   const circuit = CIRCUITS[core.circuit(handle, now)]
   if (circuit === 'HALF_OPEN') return at('circuit-probing')
@@ -76,7 +76,7 @@ function shutBy({ core }: Durable['runner'], handle: number, now: number): Stand
   return until > now ? at(tokens < 1 ? 'retry-budget' : 'ramp', until) : at('lane-limit')
 }
 
-function textOf(standing: Standing, record: StoredTask, durable: Durable): string {
+function textOf(standing: Standing, record: StoredTask, durable: StoredTasks): string {
   const { gate, until } = standing
   if (gate === 'in-flight') return `${wordsOf(standing)}, here or in another process`
   if (gate === 'parked') return 'resume() or setPrincipal(): its credentials are missing or were refused'

@@ -3,7 +3,7 @@
 /** One forgotten shows as resumed once more. */
 const MAX_KNOWN = 100_000
 
-export class Known {
+export class SeenTasks {
   readonly #ids = new Set<string>()
 
   /** Whether it was known before; from now on it is. */

@@ -5,20 +5,20 @@
 
 import type { TaskStore } from '../api/store.ts'
 import type { Runner } from '../runner/runner.ts'
-import { LEASE_MS } from './lease-terms.ts'
+import { RENEWED_LEASE_MS } from './lease-terms.ts'
 
 /** A home that is not heard of is held anew, and looked for, so often. */
-export const HOME_MS: number = LEASE_MS / 3
+export const HOME_MS: number = RENEWED_LEASE_MS / 3
 const FOREVER = Number.POSITIVE_INFINITY
 
-export class Duty {
+export class Leadership {
   readonly #owner: string
   readonly #store: TaskStore
   readonly #runner: Runner
   readonly #granted: () => void
-  #pump: 'no' | 'asked' | 'held' = 'no'
+  #state: 'no' | 'asked' | 'held' = 'no'
   /** The page is put away: nothing is asked for. */
-  #resting = false
+  #isSuspended = false
   /** Until when it is held, and when to hold it anew. */
   #homeUntil = 0
   #homeAt = FOREVER
@@ -33,8 +33,8 @@ export class Duty {
   }
 
   /** Claims whatever is due. */
-  get pumps(): boolean {
-    return !this.#store.pump || this.#pump === 'held'
+  get isLeader(): boolean {
+    return !this.#store.pump || this.#state === 'held'
   }
 
   /** Callers wait here. */
@@ -48,43 +48,43 @@ export class Duty {
   }
 
   /** Something waits, or may: asks for the pump, unless it has asked. */
-  want(): void {
-    if (!this.#store.pump || this.#pump !== 'no' || this.#resting) return
-    this.#pump = 'asked'
+  seek(): void {
+    if (!this.#store.pump || this.#state !== 'no' || this.#isSuspended) return
+    this.#state = 'asked'
     this.#store.pump.want(this.#runner.host.principal, () => {
-      if (this.#pump !== 'asked') return
-      this.#pump = 'held'
+      if (this.#state !== 'asked') return
+      this.#state = 'held'
       this.#granted()
     })
   }
 
   /** Nothing waits: whoever has something may have the pump. */
-  release(): void {
-    if (this.#pump === 'no') return
-    this.#pump = 'no'
+  resign(): void {
+    if (this.#state === 'no') return
+    this.#state = 'no'
     this.#store.pump?.release()
   }
 
   /** `wanted`: whether callers of this process wait. Says so to the others from now on. */
   async keepHome(wanted: () => boolean): Promise<void> {
     this.#homeWanted = wanted
-    if (!this.#resting && this.#homeUntil <= this.#runner.host.now()) await this.#hold()
+    if (!this.#isSuspended && this.#homeUntil <= this.#runner.host.now()) await this.#holdHome()
   }
 
   /** As `keepHome`, if it is time for it. */
   async renewHome(): Promise<void> {
-    if (this.#runner.host.now() >= this.#homeAt) await this.#hold()
+    if (this.#runner.host.now() >= this.#homeAt) await this.#holdHome()
   }
 
   /** Callers have left. */
   async leaveHome(): Promise<void> {
     const { homes } = this.#store
     if (!homes?.areHeard || this.#homeUntil === 0 || this.isHome) return
-    await this.#hold()
+    await this.#holdHome()
   }
 
   /** Homes whose tasks are left to them. */
-  async others(): Promise<readonly string[]> {
+  async otherHomes(): Promise<readonly string[]> {
     const live = (await this.#store.homes?.live()) ?? []
     return live.filter((home) => home !== this.#owner)
   }
@@ -92,24 +92,24 @@ export class Duty {
   /** When to look whatever the store says: where tasks are left to `homes` whose end is not heard, and for callers here. */
   lookAt(homes: readonly string[], now: number): number {
     const unheard = homes.length > 0 && !this.#store.homes?.areHeard
-    return unheard || (this.isHome && !this.pumps) ? now + HOME_MS : FOREVER
+    return unheard || (this.isHome && !this.isLeader) ? now + HOME_MS : FOREVER
   }
 
   /** The page is put away: what the store lets go of is asked for anew afterwards. */
-  rest(): void {
-    this.#resting = true
-    this.release()
+  suspend(): void {
+    this.#isSuspended = true
+    this.resign()
     this.#homeUntil = 0
     this.#homeAt = FOREVER
   }
 
-  async wake(): Promise<void> {
-    this.#resting = false
-    this.want()
+  async resumeFromSuspend(): Promise<void> {
+    this.#isSuspended = false
+    this.seek()
     if (this.isHome) await this.keepHome(this.#homeWanted)
   }
 
-  async #hold(): Promise<void> {
+  async #holdHome(): Promise<void> {
     const { homes } = this.#store
     if (!homes) return
     const wanted = this.isHome
@@ -117,7 +117,7 @@ export class Duty {
     this.#homeAt = wanted && !homes.areHeard ? now + HOME_MS : FOREVER
     this.#homeUntil = wanted ? (homes.areHeard ? FOREVER : this.#homeAt) : 0
     try {
-      await homes.hold(this.#owner, wanted ? LEASE_MS : 0)
+      await homes.hold(this.#owner, wanted ? RENEWED_LEASE_MS : 0)
     } catch (error) {
       this.#homeUntil = 0
       throw error

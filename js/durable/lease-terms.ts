@@ -9,7 +9,7 @@
 import type { ResolvedPolicy } from '../options/policy.ts'
 
 /** What is asked of a store without a grace. */
-export const LEASE_MS = 30_000
+export const RENEWED_LEASE_MS = 30_000
 /** Of the grace, what passes before a renewal: the hooks have 5 s each, and the store its time. */
 const HOOKS_MS = 15_000
 
@@ -20,7 +20,7 @@ export class LeaseTerms {
   constructor(graceMs: number | undefined, policies: Iterable<ResolvedPolicy>) {
     this.#graceMs = graceMs
     const limits = [...policies].map(({ attemptTimeoutMs }) => attemptTimeoutMs)
-    this.leaseMs = graceMs === undefined ? LEASE_MS : Math.max(...limits) + graceMs
+    this.leaseMs = graceMs === undefined ? RENEWED_LEASE_MS : Math.max(...limits) + graceMs
   }
 
   /** When a lease is renewed: a store may give less than it was asked for. */

@@ -7,16 +7,16 @@ import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import { whenEnded } from '../tasks/callers.ts'
 import { explainStored } from './explain.ts'
 import { showRecord } from './record.ts'
-import type { Durable } from './stored-tasks.ts'
+import type { StoredTasks } from './stored-tasks.ts'
 
 const PAGE = 100
 const isLive = ({ status }: StoredTask) => status === 'PENDING' || status === 'IN_FLIGHT'
 
-export class StoredDesk {
-  readonly #durable: Durable
+export class StoredTaskManager {
+  readonly #durable: StoredTasks
   readonly #store: TaskStore
 
-  constructor(durable: Durable) {
+  constructor(durable: StoredTasks) {
     this.#durable = durable
     this.#store = durable.store
   }
@@ -50,10 +50,10 @@ export class StoredDesk {
   async result(taskId: string): Promise<TaskOutcome> {
     const record = await this.#store.get(taskId)
     if (!record) throw notFound(taskId)
-    if (!isLive(record)) return this.#durable.waiting.outcome(record)
-    const task = this.#durable.shell(record)
+    if (!isLive(record)) return this.#durable.callers.outcome(record)
+    const task = this.#durable.taskOf(record)
     const ended = whenEnded(task)
-    this.#durable.waiting.follow(task)
+    this.#durable.callers.follow(task)
     return ended
   }
 
@@ -99,7 +99,7 @@ export class StoredDesk {
   /** Deletes everything of a principal; what is in flight is aborted. */
   async purge(principal: string | null): Promise<number> {
     const purged = await this.#store.purge({ principal })
-    this.#durable.forget(principal)
+    this.#durable.forgetPrincipal(principal)
     await this.#durable.recount()
     return purged
   }
@@ -115,24 +115,24 @@ export class StoredDesk {
 
   /** Under the policies of today: what a task was given up under may be what was wrong. `reads`: gives the records, too. */
   async #redrive(taskIds: readonly string[], acceptDuplicateRisk: boolean, reads: boolean) {
-    const { entering, known, runner, turns } = this.#durable
+    const { pending, seen, runner, loop } = this.#durable
     const { events, settings } = runner.host
     const policies = [...settings.policies.values()]
-    for (const taskId of taskIds) entering.begin(taskId)
+    for (const taskId of taskIds) pending.begin(taskId)
     try {
       const said = await this.#store.redrive(taskIds, { spacingMs: 0, acceptDuplicateRisk, policies })
       const back = taskIds.filter((_, i) => said[i] === 'redriven')
       const tells = events.has('queued')
       const records = await Promise.all(reads || tells ? back.map((taskId) => this.#store.get(taskId)) : [])
       for (const taskId of back) {
-        known.add(taskId)
-        turns.stored()
+        seen.add(taskId)
+        loop.taskStored()
       }
       if (tells) for (const record of records) if (record) events.emit('queued', { task: this.#show(record) })
       return { said, records }
     } finally {
       // also where the answer was lost: what a claim has brought is due, whoever made it so
-      for (const taskId of taskIds) entering.end(taskId, true)
+      for (const taskId of taskIds) pending.end(taskId, true)
       await this.#durable.recount()
       this.#durable.changed()
     }

@@ -6,8 +6,8 @@ import { random128 } from '../platform/random.ts'
 import type { StoreModule } from '../queue/loader.ts'
 import { afterIdle } from '../runner/wake-timer.ts'
 import { Keeping } from './admission.ts'
-import { StoredDesk } from './manager.ts'
-import { Durable } from './stored-tasks.ts'
+import { StoredTaskManager } from './manager.ts'
+import { StoredTasks } from './stored-tasks.ts'
 
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 30_000
@@ -21,15 +21,15 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, intake,
   const open = async (againMs: number): Promise<void> => {
     // closed meanwhile
     if (runner.stopped) return
-    let durable: Durable | undefined
+    let durable: StoredTasks | undefined
     try {
       store ??= (await pages()).indexedDbStore({ name, clock })
       assertNotAborted(closing)
-      durable = new Durable(store, random128(host.draw), runner)
+      durable = new StoredTasks(store, random128(host.draw), runner)
       runner.durable = durable
       await durable.begin()
       intake.keeping = new Keeping(durable, intake)
-      opened(new StoredDesk(durable))
+      opened(new StoredTaskManager(durable))
     } catch (error) {
       runner.durable = undefined
       // it may have begun to look by itself

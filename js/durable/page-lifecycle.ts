@@ -7,14 +7,14 @@
 
 import { QueueClosedError } from '../api/errors.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
-import type { Durable } from './stored-tasks.ts'
+import type { StoredTasks } from './stored-tasks.ts'
 
 /**
  * Attempts in flight are aborted and count as not made; the store learns of it with the next turn. One that the server may
  * have, and that must not be repeated, was made: how it ended nobody knows.
  */
-function giveBack({ turns, runner }: Durable, reason: unknown): void {
-  for (const task of [...turns.leased.values()]) {
+function giveBackAll({ loop, runner }: StoredTasks, reason: unknown): void {
+  for (const task of [...loop.leased.values()]) {
     const { lease, call, controller } = task
     const isMade = lease?.isSent && call?.replayable === false
     if (isMade) lease.reason = 'outcome_unknown'
@@ -24,32 +24,32 @@ function giveBack({ turns, runner }: Durable, reason: unknown): void {
 }
 
 /** The queue closes: callers get what there is. */
-export async function letGo(durable: Durable): Promise<void> {
-  const { turns, store, runner } = durable
+export async function drain(durable: StoredTasks): Promise<void> {
+  const { loop, store, runner } = durable
   const closed = new QueueClosedError(runner.host.settings.name)
   // what a claim under way brings is given back too; a store that fails is asked no more often than this
   for (let round = 0; round < 3; round++) {
-    giveBack(durable, closed)
-    if (round > 0 && turns.settling === 0) break
-    await turns.run()
+    giveBackAll(durable, closed)
+    if (round > 0 && loop.settling === 0) break
+    await loop.run()
   }
   durable.stop(closed)
-  await store.homes?.hold(turns.owner, 0).catch(durable.failed)
+  await store.homes?.hold(loop.owner, 0).catch(durable.failed)
   await store.close().catch(durable.failed)
 }
 
 /** Listens to the page's life; returns what ends it. Where there is none, nothing happens. */
-export function watchPage(durable: Durable): () => void {
+export function watchPage(durable: StoredTasks): () => void {
   const { document } = globalThis
   const { store } = durable
   if (!document || !store.rest) return () => {}
   const watching = new AbortController()
   const { signal } = watching
   const putAway = () => {
-    rest(durable).catch(durable.failed)
+    suspend(durable).catch(durable.failed)
   }
   const back = () => {
-    wake(durable).catch(durable.failed)
+    resumeFromSuspend(durable).catch(durable.failed)
   }
   // also for a page that is thrown away: what it lets go of in time nobody has to wait for
   globalThis.addEventListener?.('pagehide', putAway, { signal })
@@ -61,24 +61,24 @@ export function watchPage(durable: Durable): () => void {
   return () => watching.abort()
 }
 
-async function rest(durable: Durable): Promise<void> {
-  const { store, turns } = durable
-  turns.rest()
-  giveBack(durable, new DOMException('the page is put away', 'AbortError'))
-  const told = turns.tell()
+async function suspend(durable: StoredTasks): Promise<void> {
+  const { store, loop } = durable
+  loop.suspend()
+  giveBackAll(durable, new DOMException('the page is put away', 'AbortError'))
+  const told = loop.settleEnded()
   // at once: a page that still holds a lock is not kept for the way back
   store.rest?.()
   await told
-  if (turns.isResting) store.rest?.()
+  if (loop.isSuspended) store.rest?.()
 }
 
-async function wake(durable: Durable): Promise<void> {
-  const { turns, waiting, runner } = durable
-  if (!turns.isResting) return
-  turns.wake()
+async function resumeFromSuspend(durable: StoredTasks): Promise<void> {
+  const { loop, callers, runner } = durable
+  if (!loop.isSuspended) return
+  loop.resumeFromSuspend()
   // where it cannot be said that callers wait here, they are looked after all the same
-  await turns.duty.wake().catch(durable.failed)
-  await durable.whose.check()
-  for (const task of durable.watched()) waiting.lookSoon(task)
+  await loop.leadership.resumeFromSuspend().catch(durable.failed)
+  await durable.guard.check()
+  for (const task of durable.watched()) callers.lookSoon(task)
   runner.pump()
 }

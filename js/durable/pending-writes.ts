@@ -3,7 +3,7 @@
  * task before the answer comes: its caller and its `queued` come first, so what was claimed waits for them.
  */
 
-export class Entering {
+export class PendingWrites {
   readonly #leases = new Map<string, (() => void)[]>()
 
   begin(taskId: string): void {

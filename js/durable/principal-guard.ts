@@ -10,7 +10,7 @@ import type { Runner } from '../runner/runner.ts'
 const AGAIN_MS = 1_000
 const FOREVER = Number.POSITIVE_INFINITY
 
-export class Whose {
+export class PrincipalGuard {
   readonly #store: TaskStore
   readonly #runner: Runner
   readonly #failed: (error: unknown) => void
@@ -55,7 +55,7 @@ export class Whose {
   }
 
   /** Until it is known who is there. */
-  distrust(): void {
+  suspect(): void {
     this.#set(true)
   }
 

@@ -9,16 +9,16 @@ import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { tellGoesOn } from './notices.ts'
 import { nextOf } from './settlement.ts'
-import type { Durable } from './stored-tasks.ts'
-import type { Leases } from './take-lease.ts'
+import type { StoredTasks } from './stored-tasks.ts'
+import type { LeaseStarter } from './take-lease.ts'
 
 type GoesOn = Extract<Settlement['next'], { readonly delayMs: number }>
 
 export class Settling {
-  readonly #durable: Durable
-  readonly #leases: Leases
+  readonly #durable: StoredTasks
+  readonly #leases: LeaseStarter
 
-  constructor(durable: Durable, leases: Leases) {
+  constructor(durable: StoredTasks, leases: LeaseStarter) {
     this.#durable = durable
     this.#leases = leases
   }
@@ -28,15 +28,15 @@ export class Settling {
     const { lease } = task
     task.slot = -1
     if (!lease) return
-    const isLost = lease.lost || this.#durable.turns.terms.isOver(lease, this.#durable.runner.host.now())
+    const isLost = lease.lost || this.#durable.loop.terms.isOver(lease, this.#durable.runner.host.now())
     if (isLost && ruling.verdict !== VERDICT.succeeded) {
       // fenced off: whoever has it now decides, and if nobody has, it is to be taken back
       this.#lost(task)
-      this.#durable.turns.poke()
+      this.#durable.loop.requestTurn()
       return
     }
     const next = nextOf(ruling, lease)
-    this.#leases.note(task, next)
+    this.#leases.noteCarry(task, next)
     const due =
       'delayMs' in next && !('park' in next && next.park) ? this.#durable.runner.host.now() + next.delayMs : Number.NaN
     const kind = kindOf(next, ruling)
@@ -49,7 +49,11 @@ export class Settling {
       ...(ruling.holdMs > 0 ? { holdLaneForMs: ruling.holdMs } : {}),
       next,
     }
-    this.#durable.turns.add({ task, settlement, answered: (said) => this.#settled(task, ruling, settlement, said) })
+    this.#durable.loop.addEnding({
+      task,
+      settlement,
+      answered: (said) => this.#settled(task, ruling, settlement, said),
+    })
   }
 
   #settled(task: Task, ruling: Ruling, { next }: Settlement, said: Turn['settled'][number]): void {
@@ -68,23 +72,23 @@ export class Settling {
     const parked = next.kind === 'release' && next.park === true
     if (next.kind === 'release' && next.refund) task.attemptNumber--
     task.lease = undefined
-    this.#durable.turns.leased.delete(task.taskId)
+    this.#durable.loop.leased.delete(task.taskId)
     task.status = 'PENDING'
     task.nextAttemptAt = parked ? null : host.now() + next.delayMs
     if (task.record) task.record = { ...task.record, status: 'PENDING', attemptNumber: task.attemptNumber }
     this.#durable.remember(task)
     tellGoesOn(runner, task, ruling, next.delayMs)
-    this.#durable.waiting.again(task)
+    this.#durable.callers.waitsAgain(task)
   }
 
   /** Others have it now. */
   #lost(task: Task): void {
     task.lease = undefined
-    this.#durable.turns.leased.delete(task.taskId)
+    this.#durable.loop.leased.delete(task.taskId)
     task.status = 'PENDING'
     this.#durable.remember(task)
-    if (this.#durable.find(task.taskId)) this.#durable.waiting.lookSoon(task)
-    this.#durable.waiting.again(task)
+    if (this.#durable.find(task.taskId)) this.#durable.callers.lookSoon(task)
+    this.#durable.callers.waitsAgain(task)
   }
 
   /** It is not in the store any more. */

@@ -17,9 +17,9 @@ import {
 import type { Runner } from '../runner/runner.ts'
 import { afterIdle } from '../runner/wake-timer.ts'
 import type { Task } from '../tasks/task.ts'
-import { Duty } from './leadership.ts'
+import { Leadership } from './leadership.ts'
 import { LeaseTerms } from './lease-terms.ts'
-import { Pace } from './turn-schedule.ts'
+import { TurnSchedule } from './turn-schedule.ts'
 
 /** Most claims of one turn. */
 const BATCH = 64
@@ -39,7 +39,7 @@ export interface Ending {
 }
 
 /** Who hears what a turn has brought. */
-export interface Listener {
+export interface TurnListener {
   /** `isOurs`: the page was not put away since it was asked for; where it was, others may have the task by now. */
   claimed(task: StoredTask, lease: Lease, endsAt: number, turn: Turn, isOurs: () => boolean): void
   ended(task: StoredTask): void
@@ -52,45 +52,45 @@ export interface Listener {
   ownDueAt(turn: Turn): number
 }
 
-export class Turns {
+export class StoreLoop {
   readonly owner: string
   /** Tasks that this process holds a lease of. */
   readonly leased: Map<string, Task> = new Map()
   /** As of the last turn: tasks of this principal that wait or run; at least 1 while there is any. */
-  waiting = 0
-  readonly duty: Duty
+  depth = 0
+  readonly leadership: Leadership
   readonly terms: LeaseTerms
-  readonly #pace: Pace
+  readonly #schedule: TurnSchedule
   readonly #store: TaskStore
   readonly #runner: Runner
-  readonly #listener: Listener
+  readonly #listener: TurnListener
   #endings: Ending[] = []
   /** Tasks stored since the turn under way was asked for. */
-  #stored = 0
+  #storedSince = 0
   #busy: Promise<void> | undefined
-  #claiming = false
+  #isClaiming = false
   /** A turn is under way whose claim was made, or left out, with the room that there was. */
-  #asked = false
+  #claimIsMade = false
   #again = false
   #stopped = false
   #failed = 0
-  #resting = false
-  #rests = 0
+  #isSuspended = false
+  #suspensions = 0
   /** Told so while a turn was under way. */
   #roomSince = false
   /** The next turn is to learn what nobody has told. */
-  #unheard = false
+  #looksForUnheard = false
   #disarmIdle: () => void = () => {}
 
-  constructor(store: TaskStore, owner: string, runner: Runner, listener: Listener) {
+  constructor(store: TaskStore, owner: string, runner: Runner, listener: TurnListener) {
     this.#store = store
     this.owner = owner
     this.#runner = runner
     this.#listener = listener
-    this.#pace = new Pace(runner)
+    this.#schedule = new TurnSchedule(runner)
     this.terms = new LeaseTerms(store.graceMs, runner.host.settings.policies.values())
-    this.duty = new Duty(store, owner, runner, () => {
-      this.poke()
+    this.leadership = new Leadership(store, owner, runner, () => {
+      this.requestTurn()
       runner.pumpSoon()
     })
   }
@@ -99,9 +99,9 @@ export class Turns {
   get wakeAt(): number {
     if (this.#stopped || this.#busy) return FOREVER
     // whatever is late by now, a store that fails is left alone until then
-    if (this.#failed > 0) return this.#pace.nextAt
-    let at = this.#isOnDuty ? Math.min(this.#pace.claimAt, this.duty.wakeAt) : FOREVER
-    if (this.settling > 0) at = this.#pace.nextAt
+    if (this.#failed > 0) return this.#schedule.nextAt
+    let at = this.#isOnDuty ? Math.min(this.#schedule.claimAt, this.leadership.wakeAt) : FOREVER
+    if (this.settling > 0) at = this.#schedule.nextAt
     for (const { lease } of this.leased.values()) if (lease && !lease.lost) at = Math.min(at, lease.renewAt)
     return at
   }
@@ -120,71 +120,71 @@ export class Turns {
   roomMade(): void {
     // told of a turn's own settlements before what it claimed in their place has come, or of room that a turn under way
     // knew nothing of: asked again once it is planned what comes next
-    if (this.#asked) this.#roomSince = true
-    else if (this.#pace.feed()) this.poke()
+    if (this.#claimIsMade) this.#roomSince = true
+    else if (this.#schedule.roomMade()) this.requestTurn()
   }
 
   /** A claim is on its way: what it brings has to fit. */
-  get claiming(): boolean {
-    return this.#claiming
+  get isClaiming(): boolean {
+    return this.#isClaiming
   }
 
-  add(ending: Ending): void {
+  addEnding(ending: Ending): void {
     this.#endings.push(ending)
-    this.poke()
+    this.requestTurn()
   }
 
   /** One more task is in the store. */
-  stored(): void {
-    this.waiting++
-    this.#stored++
-    this.duty.want()
-    this.offered()
+  taskStored(): void {
+    this.depth++
+    this.#storedSince++
+    this.leadership.seek()
+    this.workOffered()
   }
 
   /** Something in the store may be due. With no room for it here no turn could claim it: the room brings the turn. */
-  offered(): void {
+  workOffered(): void {
     // the store may have taken back what was lost here, which makes room
     const mayHaveRoom = [...this.leased.values()].some(({ lease }) => lease?.lost)
-    if (this.#pace.offer() || mayHaveRoom) this.poke()
+    if (this.#schedule.workOffered() || mayHaveRoom) this.requestTurn()
   }
 
   /** Others have ended one, which may have been the last that waits here: if no turn finds that out, one does soon. */
   endedElsewhere(): void {
-    if (this.waiting > 0) this.#pace.lookSoon(this.#runner.host.now())
+    if (this.depth > 0) this.#schedule.lookSoon(this.#runner.host.now())
   }
 
   /** Something may be due, or may have become free. */
-  poke(): void {
-    this.#pace.afterGap(this.#runner.host.now())
-    if (this.#failed === 0) this.#pace.nextAt = 0
+  requestTurn(): void {
+    this.#schedule.afterGap(this.#runner.host.now())
+    if (this.#failed === 0) this.#schedule.nextAt = 0
     this.#again = true
   }
 
-  pump(now: number): void {
-    this.#pace.afterGap(now)
+  tick(now: number): void {
+    this.#schedule.afterGap(now)
     if (!this.#stopped && !this.#busy && this.wakeAt <= now) void this.run()
   }
 
   /** The page is put away: nothing is claimed from now on. */
-  rest(): void {
-    this.#resting = true
-    this.#rests++
-    this.duty.rest()
+  suspend(): void {
+    this.#isSuspended = true
+    this.#suspensions++
+    this.leadership.suspend()
   }
 
-  get isResting(): boolean {
-    return this.#resting
+  get isSuspended(): boolean {
+    return this.#isSuspended
   }
 
   /** It is back. */
-  wake(): void {
-    this.#resting = false
-    this.#pace.spread(this.#runner.host.now())
+  resumeFromSuspend(): void {
+    this.#isSuspended = false
+    this.#schedule.spreadWake(this.#runner.host.now())
   }
 
   /** What has ended is written down, if anything has; resolves when no turn is under way. Never rejects. */
-  tell(): Promise<void> {
+  settleEnded(): Promise<void> {
     return this.#busy || this.settling > 0 ? this.run() : Promise.resolve()
   }
 
@@ -193,9 +193,9 @@ export class Turns {
     if (this.#stopped) return Promise.resolve()
     this.#busy ??= this.#run().finally(() => {
       this.#busy = undefined
-      if (this.#stopped || this.#resting) return
-      if (this.waiting > 0) this.duty.want()
-      else if (this.leased.size === 0 && this.settling === 0) this.duty.release()
+      if (this.#stopped || this.#isSuspended) return
+      if (this.depth > 0) this.leadership.seek()
+      else if (this.leased.size === 0 && this.settling === 0) this.leadership.resign()
       this.#armIdle()
       this.#runner.pump()
     })
@@ -205,7 +205,7 @@ export class Turns {
   stop(): void {
     this.#stopped = true
     // what waits in the store is nothing that this queue waits for any more
-    this.waiting = 0
+    this.depth = 0
     this.#disarmIdle()
   }
 
@@ -218,33 +218,33 @@ export class Turns {
 
   /** There is something that a turn could do here: where others pump, that is only what comes from here. */
   get #isOnDuty(): boolean {
-    if (this.#resting) return false
-    return this.duty.pumps || this.duty.isHome
+    if (this.#isSuspended) return false
+    return this.leadership.isLeader || this.leadership.isHome
   }
 
   async #turn(): Promise<void> {
     const { host } = this.#runner
     const startedAt = host.now()
-    const rests = this.#rests
-    const isOurs = () => rests === this.#rests
+    const rests = this.#suspensions
+    const isOurs = () => rests === this.#suspensions
     const endings = [...this.#endings]
     const renewing = this.#renewing(startedAt, endings)
-    this.#stored = 0
+    this.#storedSince = 0
     try {
-      await this.duty.renewHome()
-      const skipHomes = this.duty.pumps && !this.#resting ? await this.duty.others() : []
+      await this.leadership.renewHome()
+      const skipHomes = this.leadership.isLeader && !this.#isSuspended ? await this.leadership.otherHomes() : []
       const claim = this.#claim(skipHomes)
-      this.#claiming = claim !== null
-      this.#asked = true
+      this.#isClaiming = claim !== null
+      this.#claimIsMade = true
       const renew = renewing.map(({ lease }) => lease)
       const settle = endings.map(({ settlement }) => settlement)
       const turn = await this.#store.turn({ owner: this.owner, settle, renew, claim })
-      this.#claiming = false
+      this.#isClaiming = false
       this.#failed = 0
       this.#endings = this.#endings.filter((ending) => !endings.includes(ending))
       // a turn without a claim shows those of all principals
       const own = turn.lanes.filter(({ lane }) => this.#isOwn(lane))
-      this.waiting = own.reduce((sum, { pending, inFlight }) => sum + pending + inFlight, this.#stored)
+      this.depth = own.reduce((sum, { pending, inFlight }) => sum + pending + inFlight, this.#storedSince)
       this.#learnHolds(turn)
       endings.forEach(({ answered }, i) => {
         answered(turn.settled[i] ?? 'gone')
@@ -263,19 +263,19 @@ export class Turns {
       for (const { task, lease } of turn.claimed)
         this.#listener.claimed(task, lease, startedAt + lease.forMs, turn, isOurs)
       const ownAt = claim?.ownHomeOnly ? this.#listener.ownDueAt(turn) : undefined
-      this.#pace.plan(turn, claim, this.duty.lookAt(skipHomes, host.now()), ownAt)
-      this.#asked = false
-      if (this.waiting === 0) this.waiting = await this.#unshown(claim, turn)
+      this.#schedule.planNext(turn, claim, this.leadership.lookAt(skipHomes, host.now()), ownAt)
+      this.#claimIsMade = false
+      if (this.depth === 0) this.depth = await this.#unshown(claim, turn)
       if (this.#roomSince) {
         this.#roomSince = false
         this.roomMade()
       }
       this.#listener.turned(0, undefined, turn)
     } catch (error) {
-      this.#claiming = false
-      this.#asked = false
+      this.#isClaiming = false
+      this.#claimIsMade = false
       this.#failed++
-      this.#pace.nextAt = host.now() + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failed - 1))
+      this.#schedule.nextAt = host.now() + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failed - 1))
       this.#listener.turned(this.#failed, error, undefined)
     }
   }
@@ -287,19 +287,19 @@ export class Turns {
       const { lease, taskId } = task
       if (!lease || lease.lost || settling.has(task)) continue
       // a cancel by a process that cannot be heard is told with a renewal
-      if (lease.renewAt > now && !this.#unheard) continue
+      if (lease.renewAt > now && !this.#looksForUnheard) continue
       due.push({ task, lease: { taskId, token: lease.token, forMs: lease.forMs } })
     }
-    this.#unheard = false
+    this.#looksForUnheard = false
     return due
   }
 
   /** null: nothing may start here now. */
   #claim(skipHomes: readonly string[]): Claim | null {
     const { core, lanes, limits, host } = this.#runner
-    if (this.#runner.stopped || this.#stopped || this.#resting || this.#listener.isForeign) return null
+    if (this.#runner.stopped || this.#stopped || this.#isSuspended || this.#listener.isForeign) return null
     const now = host.now()
-    if (!this.#pace.mayClaim(now)) return null
+    if (!this.#schedule.mayClaim(now)) return null
     const { concurrency: total, concurrencyPerOrigin: perLane } = limits
     return (
       this.#runner.guard(() => {
@@ -312,7 +312,7 @@ export class Turns {
         }
         const { principal } = host
         const { leaseMs } = this.terms
-        const whose = this.duty.pumps ? {} : { ownHomeOnly: true }
+        const whose = this.leadership.isLeader ? {} : { ownHomeOnly: true }
         return { limit, leaseMs, total, perLane, lanes: 'any', bounds, principal, skipHomes, ...whose } as const
       }) ?? null
     )
@@ -321,13 +321,13 @@ export class Turns {
   /** A turn does not show the lanes that the claim had shut, nor, without a claim, those behind others' lanes: whether anything is in them. */
   async #unshown(claim: Claim | null, { lanes }: Turn): Promise<number> {
     const hides = claim ? claim.bounds?.some(({ max }) => max === 0) : lanes.length >= LANES_SHOWN
-    if (!hides) return this.#stored
+    if (!hides) return this.#storedSince
     const { principal } = this.#runner.host
     for (const status of ['PENDING', 'IN_FLIGHT'] as const) {
       const { tasks } = await this.#store.list({ status, principal, limit: 1 })
-      if (tasks.length > 0) return tasks.length + this.#stored
+      if (tasks.length > 0) return tasks.length + this.#storedSince
     }
-    return this.#stored
+    return this.#storedSince
   }
 
   /** What a server asked of one process, all obey. */
@@ -358,8 +358,8 @@ export class Turns {
     this.#disarmIdle()
     if (idleCheckMs === null) return
     this.#disarmIdle = afterIdle(this.#runner.host.settings.clock, idleCheckMs, () => {
-      this.#unheard = true
-      this.poke()
+      this.#looksForUnheard = true
+      this.requestTurn()
       void this.run()
     })
   }

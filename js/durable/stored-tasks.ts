@@ -19,47 +19,47 @@ import { answer, outcomeOf, release } from '../tasks/callers.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import { type Held, Task } from '../tasks/task.ts'
 import { cancelled, hear } from './hints.ts'
-import { Known } from './known.ts'
+import { SeenTasks } from './known.ts'
 import { report, unreadable } from './notices.ts'
-import { letGo, watchPage } from './page-lifecycle.ts'
-import { Entering } from './pending-writes.ts'
-import { Whose } from './principal-guard.ts'
+import { drain, watchPage } from './page-lifecycle.ts'
+import { PendingWrites } from './pending-writes.ts'
+import { PrincipalGuard } from './principal-guard.ts'
 import { callOf } from './record.ts'
 import { Settling } from './settle.ts'
 import { type Counts, withStored } from './stats.ts'
-import { type Listener, Turns } from './store-loop.ts'
-import { Leases } from './take-lease.ts'
-import { Waiting } from './waiting-callers.ts'
+import { StoreLoop, type TurnListener } from './store-loop.ts'
+import { LeaseStarter } from './take-lease.ts'
+import { WaitingCallers } from './waiting-callers.ts'
 
-export class Durable implements Listener {
+export class StoredTasks implements TurnListener {
   readonly store: TaskStore
-  readonly turns: Turns
-  readonly waiting: Waiting
-  readonly whose: Whose
+  readonly loop: StoreLoop
+  readonly callers: WaitingCallers
+  readonly guard: PrincipalGuard
   readonly runner: Runner
-  readonly #leases: Leases
-  readonly #settling: Settling
+  readonly #starter: LeaseStarter
+  readonly #settler: Settling
   readonly #methods: ReadonlySet<string>
   /** Tasks whose caller waits here, or that need what is not stored. */
   readonly #here = new Map<string, Task>()
   /** The store cannot be had: new tasks stay in memory. */
   isAway = false
-  readonly known: Known = new Known()
-  readonly entering: Entering = new Entering()
+  readonly seen: SeenTasks = new SeenTasks()
+  readonly pending: PendingWrites = new PendingWrites()
   #counts: Counts | undefined
   #turn: Turn | undefined
-  #waited = 0
+  #depthBefore = 0
   #unsubscribe: () => void = () => {}
 
   constructor(store: TaskStore, owner: string, runner: Runner) {
     const { persistMethods = UNSAFE_METHODS } = runner.host.settings
     this.store = store
     this.runner = runner
-    this.turns = new Turns(store, owner, runner, this)
-    this.waiting = new Waiting(this)
-    this.whose = new Whose(store, runner, this.failed)
-    this.#leases = new Leases(this)
-    this.#settling = new Settling(this, this.#leases)
+    this.loop = new StoreLoop(store, owner, runner, this)
+    this.callers = new WaitingCallers(this)
+    this.guard = new PrincipalGuard(store, runner, this.failed)
+    this.#starter = new LeaseStarter(this)
+    this.#settler = new Settling(this, this.#starter)
     this.#methods = new Set(persistMethods.map((method) => method.toUpperCase()))
   }
 
@@ -70,7 +70,7 @@ export class Durable implements Listener {
     this.store.configure?.({ capacity, capacityBytes, retention }, (code, message) => {
       this.runner.host.degraded(code, message, code)
       // whatever that is, callers may wait for what is not there any more
-      for (const task of this.watched()) this.waiting.lookSoon(task)
+      for (const task of this.watched()) this.callers.lookSoon(task)
     })
     // whoever starts brings credentials anew
     await this.switched()
@@ -82,21 +82,21 @@ export class Durable implements Listener {
       unsubscribe?.()
       unwatch()
     }
-    this.turns.duty.want()
-    await this.turns.run()
+    this.loop.leadership.seek()
+    await this.loop.run()
   }
 
   /** Another principal is there, or the first: what was parked for want of credentials goes on. */
   async switched(): Promise<void> {
-    await this.whose.declare()
-    this.turns.duty.release()
+    await this.guard.declare()
+    this.loop.leadership.resign()
     await this.store.unpark?.({ principal: this.runner.host.principal })
   }
 
   /** Another tab says that another principal is there. Until it is known which, nothing is sent. */
-  distrust(): void {
-    this.whose.distrust()
-    void this.whose.check().then((isOwn) => isOwn && this.changed())
+  suspectPrincipal(): void {
+    this.guard.suspect()
+    void this.guard.check().then((isOwn) => isOwn && this.changed())
   }
 
   /**
@@ -104,7 +104,7 @@ export class Durable implements Listener {
    * may still go; one in memory may while nothing else is known.
    */
   async confirm(task: Task): Promise<boolean> {
-    return !this.store.principals || (await this.whose.check()) || !task.lease
+    return !this.store.principals || (await this.guard.check()) || !task.lease
   }
 
   /** Whether an attempt under this lease may be sent now. */
@@ -113,7 +113,7 @@ export class Durable implements Listener {
   }
 
   close(): Promise<void> {
-    return letGo(this)
+    return drain(this)
   }
 
   /** Whether calls like this one are stored. */
@@ -122,48 +122,48 @@ export class Durable implements Listener {
   }
 
   get isForeign(): boolean {
-    return this.whose.isForeign
+    return this.guard.isForeign
   }
 
   get wakeAt(): number {
-    return Math.min(this.turns.wakeAt, this.waiting.wakeAt, this.whose.askAt)
+    return Math.min(this.loop.wakeAt, this.callers.wakeAt, this.guard.askAt)
   }
 
   get settling(): number {
-    return this.turns.settling
+    return this.loop.settling
   }
 
   get depth(): number {
-    return this.turns.waiting
+    return this.loop.depth
   }
 
-  pump(now: number): void {
-    for (const task of this.turns.leased.values()) {
+  tick(now: number): void {
+    for (const task of this.loop.leased.values()) {
       // held up for longer than anybody waited: others may have it by now
-      if (task.lease && this.turns.terms.isOver(task.lease, now)) this.renewed(task, 'lost')
+      if (task.lease && this.loop.terms.isOver(task.lease, now)) this.renewed(task, 'lost')
     }
-    if (this.whose.askAt <= now) this.distrust()
-    this.waiting.pump(now)
-    this.turns.pump(now)
+    if (this.guard.askAt <= now) this.suspectPrincipal()
+    this.callers.tick(now)
+    this.loop.tick(now)
   }
 
   /** A task of this process is in the store now. */
-  keep(task: Task): void {
-    this.known.add(task.taskId)
-    this.turns.stored()
-    this.#waited = this.depth
+  registerStored(task: Task): void {
+    this.seen.add(task.taskId)
+    this.loop.taskStored()
+    this.#depthBefore = this.depth
     this.remember(task)
-    this.entering.end(task.taskId, true)
+    this.pending.end(task.taskId, true)
     this.runner.pumpSoon()
   }
 
   /** The task as this process has it. */
   find(taskId: string): Task | undefined {
-    return this.#here.get(taskId) ?? this.turns.leased.get(taskId)
+    return this.#here.get(taskId) ?? this.loop.leased.get(taskId)
   }
 
   /** The same, made of what the store has if it is not here. */
-  shell(record: StoredTask): Task {
+  taskOf(record: StoredTask): Task {
     const known = this.find(record.taskId)
     const { host } = this.runner
     const task =
@@ -186,8 +186,8 @@ export class Durable implements Listener {
   }
 
   /** It is not in the store any more. */
-  gone(task: Task): void {
-    this.#settling.purged(task)
+  purged(task: Task): void {
+    this.#settler.purged(task)
   }
 
   *watched(): Iterable<Task> {
@@ -197,8 +197,8 @@ export class Durable implements Listener {
   /** It has ended, or others have it: nothing of it is needed here any more. */
   leave(task: Task): void {
     this.#here.delete(task.taskId)
-    this.turns.leased.delete(task.taskId)
-    this.waiting.over(task)
+    this.loop.leased.delete(task.taskId)
+    this.callers.stopWaiting(task)
     task.lease = undefined
     if (task.slot < 0) return
     // an attempt of it goes on: whatever it comes to, its place in the core is free
@@ -211,15 +211,15 @@ export class Durable implements Listener {
   /** The task is terminal, and this process has made it so. */
   end(task: Task, status: TaskStatus, reason?: StoredTask['reason']): void {
     this.leave(task)
-    this.known.delete(task.taskId)
-    this.#leases.forget(task.taskId)
+    this.seen.delete(task.taskId)
+    this.#starter.forgetCarry(task.taskId)
     this.runner.tellEnd(task, status, reason)
     task.strip()
   }
 
   /** An attempt of a leased task has ended, and its slot is free. */
   settle(task: Task, ruling: Ruling): void {
-    this.#settling.settle(task, ruling)
+    this.#settler.settle(task, ruling)
   }
 
   /** The end of a task in flight here was asked for. */
@@ -237,11 +237,11 @@ export class Durable implements Listener {
       if (task?.lease) this.abort(task, reason)
     } else if (said === 'cancelled') {
       const record = await this.store.get(taskId)
-      const ended = this.find(taskId) ?? (record && this.shell(record))
+      const ended = this.find(taskId) ?? (record && this.taskOf(record))
       if (ended) release(ended)?.reject(reason)
       if (ended) this.end(ended, 'CANCELLED')
       // also where nothing may start: it may have been the last
-      this.turns.poke()
+      this.loop.requestTurn()
     }
     this.changed()
     return said
@@ -254,13 +254,13 @@ export class Durable implements Listener {
   }
 
   /** The store has purged what was a principal's: so does this process. */
-  forget(principal: string | null): void {
-    for (const task of new Set([...this.#here.values(), ...this.turns.leased.values()])) {
+  forgetPrincipal(principal: string | null): void {
+    for (const task of new Set([...this.#here.values(), ...this.loop.leased.values()])) {
       if (task.principal !== principal) continue
       if (task.lease) {
         task.lease.lost = true
         this.abort(task, cancelled())
-      } else this.#settling.purged(task)
+      } else this.#settler.purged(task)
     }
   }
 
@@ -273,17 +273,17 @@ export class Durable implements Listener {
 
   /** `here`: without the store. */
   stats(here: RunnerStats): RunnerStats {
-    return withStored(here, this.#counts, this.#turn?.lanes ?? [], this.turns.wakeAt)
+    return withStored(here, this.#counts, this.#turn?.lanes ?? [], this.loop.wakeAt)
   }
 
   /** Nothing can be decided here any more: callers get their last answer, or `error`. The tasks come back by their leases. */
   stop(error: unknown): void {
-    this.turns.stop()
+    this.loop.stop()
     this.#unsubscribe()
     // others go on with what waits
-    this.turns.duty.rest()
+    this.loop.leadership.suspend()
     this.store.rest?.()
-    for (const task of new Set([...this.#here.values(), ...this.turns.leased.values()])) {
+    for (const task of new Set([...this.#here.values(), ...this.loop.leased.values()])) {
       task.controller?.abort(error)
       task.slot = -1
       this.leave(task)
@@ -294,16 +294,16 @@ export class Durable implements Listener {
   }
 
   claimed(record: StoredTask, lease: Lease, endsAt: number, turn: Turn, isOurs: () => boolean): void {
-    this.entering.claimed(record.taskId, () => {
-      if (isOurs()) this.#leases.take(record, lease, endsAt, turn.now)
-      else this.#leases.giveBack(lease, 'the page was put away: given back', { delayMs: 0, park: false })
+    this.pending.claimed(record.taskId, () => {
+      if (isOurs()) this.#starter.startLease(record, lease, endsAt, turn.now)
+      else this.#starter.giveBack(lease, 'the page was put away: given back', { delayMs: 0, park: false })
     })
   }
 
   ended(record: StoredTask): void {
     let task: Task
     try {
-      task = this.shell(record)
+      task = this.taskOf(record)
     } catch (error) {
       // written by another version, or by hand: nobody here waits for it, and it is a dead letter all the same
       unreadable(this.runner, record.taskId, error, `it was ended, ${record.reason}`)
@@ -324,20 +324,20 @@ export class Durable implements Listener {
       this.failed(error)
       // who waits for a success that cannot be written down is not kept waiting, nor whose time is up
       const now = this.runner.host.now()
-      for (const task of this.turns.unanswered) {
+      for (const task of this.loop.unanswered) {
         const succeeded = task.last?.answer && task.last.status < 400
-        if (succeeded || this.waiting.until(task) <= now) answer(task, () => error)
+        if (succeeded || this.callers.until(task) <= now) answer(task, () => error)
       }
       if (failed === 1) this.runner.arm()
       return
     }
     this.#turn = turn
     this.isAway = false
-    if (turn.isForeign && !this.isForeign) this.distrust()
+    if (turn.isForeign && !this.isForeign) this.suspectPrincipal()
     report(turn, this.runner)
     void this.recount()
-    if (this.#waited > 0 && this.depth === 0) this.runner.tellIdle()
-    this.#waited = this.depth
+    if (this.#depthBefore > 0 && this.depth === 0) this.runner.tellIdle()
+    this.#depthBefore = this.depth
     this.runner.drained()
   }
 
@@ -363,7 +363,7 @@ export class Durable implements Listener {
     const held = new Map(lanes.map(({ lane, heldForMs }) => [lane, now + heldForMs]))
     let at = Number.POSITIVE_INFINITY
     for (const { record, nextAttemptAt } of this.watched()) {
-      if (record?.home !== this.turns.owner || nextAttemptAt === null) continue
+      if (record?.home !== this.loop.owner || nextAttemptAt === null) continue
       at = Math.min(at, Math.max(nextAttemptAt, held.get(record.lane) ?? 0))
     }
     return at
@@ -371,8 +371,8 @@ export class Durable implements Listener {
 
   /** Something in the store may be due now. */
   changed(): void {
-    this.turns.duty.want()
-    this.turns.offered()
+    this.loop.leadership.seek()
+    this.loop.workOffered()
     this.runner.pumpSoon()
   }
 
@@ -380,7 +380,7 @@ export class Durable implements Listener {
   away(message: string): void {
     this.isAway = true
     this.runner.host.degraded('storage_unavailable', message, 'store')
-    void this.turns.run()
+    void this.loop.run()
   }
 
   /** The store did not do what it was asked. */

@@ -6,10 +6,10 @@ import { notSent, UNSENT } from '../call/not-sent.ts'
 import { NONE } from '../core/none.ts'
 import { flagsOf } from '../runner/flags.ts'
 import type { Task } from '../tasks/task.ts'
-import { LEASE_MS } from './lease-terms.ts'
+import { RENEWED_LEASE_MS } from './lease-terms.ts'
 import { unreadable } from './notices.ts'
 import { callOf } from './record.ts'
-import type { Durable } from './stored-tasks.ts'
+import type { StoredTasks } from './stored-tasks.ts'
 
 const FOREVER = Number.POSITIVE_INFINITY
 const DAY_MS = 86_400_000
@@ -18,46 +18,46 @@ const AGAIN_MS = 1_000
 /** Of `marks`: the last attempt met a 401. */
 const UNAUTHORIZED = 1
 
-export class Leases {
-  readonly #durable: Durable
+export class LeaseStarter {
+  readonly #durable: StoredTasks
   /** What the core wants back with the next claim, of tasks whose store does not keep it. */
   readonly #carries = new Map<string, Carry>()
 
-  constructor(durable: Durable) {
+  constructor(durable: StoredTasks) {
     this.#durable = durable
   }
 
   /** `endsAt`: on the queue's clock; `storeNow`: when the store gave it, on its own. */
-  take(record: StoredTask, lease: Lease, endsAt: number, storeNow: number): void {
-    const { runner, turns } = this.#durable
+  startLease(record: StoredTask, lease: Lease, endsAt: number, storeNow: number): void {
+    const { runner, loop } = this.#durable
     const { host } = runner
-    if (turns.leased.has(record.taskId)) {
+    if (loop.leased.has(record.taskId)) {
       // lost while this process was away, and an attempt under the old lease has not ended yet: two must not be taken for one
       this.giveBack(lease, 'still under way under an older lease: given back', { delayMs: AGAIN_MS, park: false })
       return
     }
     let task: Task
     try {
-      task = this.#durable.shell(record)
+      task = this.#durable.taskOf(record)
     } catch (error) {
       this.#unreadable(record, lease, error)
       return
     }
     const { token, forMs } = lease
-    task.lease = { token, forMs, endsAt, renewAt: endsAt - forMs + turns.terms.renewAfterMs(forMs) }
-    turns.leased.set(record.taskId, task)
+    task.lease = { token, forMs, endsAt, renewAt: endsAt - forMs + loop.terms.renewAfterMs(forMs) }
+    loop.leased.set(record.taskId, task)
     const slot = runner.guard(() => this.#adopt(task, record, host.now() - storeNow))
     // the core is gone, and the lease with it
     if (slot === undefined || slot === NONE) return
     task.slot = slot
-    if (!this.#durable.known.add(record.taskId)) host.events.emit('resumed', { task: runner.show(task) })
+    if (!this.#durable.seen.add(record.taskId)) host.events.emit('resumed', { task: runner.show(task) })
     if (task.call?.rebuilt && record.bodyBytes > 0) void this.#load(task, record)
     else runner.start(task)
   }
 
   /** `offset`: this queue's clock minus the store's. */
   #adopt(task: Task, record: StoredTask, offset: number): number {
-    const { runner, waiting } = this.#durable
+    const { runner, callers } = this.#durable
     const { core, lanes, host } = runner
     const call = task.call as Call
     const now = host.now()
@@ -80,7 +80,7 @@ export class Leases {
         flagsOf(call, host),
         createdAt,
         expiresAt,
-        waiting.until(task),
+        callers.until(task),
         firstAt,
         record.attemptNumber,
         record.refunds,
@@ -92,11 +92,11 @@ export class Leases {
     )
   }
 
-  note({ taskId, record }: Task, next: Settlement['next']): void {
+  noteCarry({ taskId, record }: Task, next: Settlement['next']): void {
     if ('carry' in next && next.carry && record && !('marks' in record)) this.#carries.set(taskId, next.carry)
   }
 
-  forget(taskId: string): void {
+  forgetCarry(taskId: string): void {
     this.#carries.delete(taskId)
   }
 
@@ -128,16 +128,16 @@ export class Leases {
   /** Written by another version, or by hand: given back, and not asked for again until somebody starts anew. */
   #unreadable({ taskId }: StoredTask, lease: Lease, error: unknown): void {
     unreadable(this.#durable.runner, taskId, error, 'it is parked')
-    this.giveBack(lease, 'unreadable: parked', { delayMs: LEASE_MS, park: true })
+    this.giveBack(lease, 'unreadable: parked', { delayMs: RENEWED_LEASE_MS, park: true })
   }
 
   /** Unsent, and as if it had never been leased. */
   giveBack(lease: Lease, decision: string, how: { readonly delayMs: number; readonly park: boolean }): void {
-    const { runner, turns } = this.#durable
+    const { runner, loop } = this.#durable
     const startedAt = runner.host.now()
     const none = { attemptNumber: 0, startedAt, durationMs: 0, responseStatus: null, errorMessage: null }
     const log = { taskId: lease.taskId, ...none, decision }
     const next = { kind: 'release', refund: true, ...how } as const
-    turns.add({ task: undefined, settlement: { lease, log, next }, answered: () => {} })
+    loop.addEnding({ task: undefined, settlement: { lease, log, next }, answered: () => {} })
   }
 }

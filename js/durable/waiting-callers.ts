@@ -8,7 +8,7 @@ import type { TaskOutcome } from '../api/events.ts'
 import type { StoredTask } from '../api/store.ts'
 import { answer, outcomeOf, release } from '../tasks/callers.ts'
 import type { Task } from '../tasks/task.ts'
-import type { Durable } from './stored-tasks.ts'
+import type { StoredTasks } from './stored-tasks.ts'
 
 /** A caller's task is left to its home by all who obey; only one that was frozen may find it ended. */
 const OWN_LOOK_MS = 10_000
@@ -22,8 +22,8 @@ interface Wait {
   disarm(): void
 }
 
-export class Waiting {
-  readonly #durable: Durable
+export class WaitingCallers {
+  readonly #durable: StoredTasks
   readonly #waits = new Map<Task, Wait>()
   readonly #looking = new Set<Task>()
   /** When to look after those that others may end at any time, and after those they should not. */
@@ -34,7 +34,7 @@ export class Waiting {
   /** Callers whose tasks are on their way into the store. */
   #entering = 0
 
-  constructor(durable: Durable) {
+  constructor(durable: StoredTasks) {
     this.#durable = durable
   }
 
@@ -56,7 +56,7 @@ export class Waiting {
     const arm = (): (() => void) =>
       until === FOREVER
         ? () => {}
-        : clock.after(Math.max(0, until - this.#durable.runner.host.now()), () => this.#wake(task, arm))
+        : clock.after(Math.max(0, until - this.#durable.runner.host.now()), () => this.#timeUp(task, arm))
     this.#waits.set(task, { until, disarm: arm() })
     this.#durable.watch(task)
     this.#lookAtOwn = Math.min(this.#lookAtOwn, this.#durable.runner.host.now() + OWN_LOOK_MS)
@@ -83,28 +83,28 @@ export class Waiting {
   }
 
   /** It waits once more: its caller's time may have run out during the attempt. */
-  again(task: Task): void {
+  waitsAgain(task: Task): void {
     if (this.until(task) <= this.#durable.runner.host.now()) this.#endWait(task)
   }
 
-  over(task: Task): void {
+  stopWaiting(task: Task): void {
     this.#waits.get(task)?.disarm()
-    if (this.#waits.delete(task)) this.left()
+    if (this.#waits.delete(task)) this.callerLeft()
   }
 
   /** A caller does not wait any more. */
-  left(): void {
-    this.#durable.turns.duty.leaveHome().catch(this.#durable.failed)
+  callerLeft(): void {
+    this.#durable.loop.leadership.leaveHome().catch(this.#durable.failed)
   }
 
-  pump(now: number): void {
+  tick(now: number): void {
     if (now >= this.#sweepAt) this.#sweep(now)
     if (now < this.wakeAt) return
     const [theirs, own] = [now >= this.#lookAt, now >= this.#lookAtOwn]
     if (theirs) this.#lookAt = FOREVER
     if (own) this.#lookAtOwn = FOREVER
     for (const task of this.#durable.watched()) {
-      const isOwn = task.record?.home === this.#durable.turns.owner
+      const isOwn = task.record?.home === this.#durable.loop.owner
       if (isOwn ? own : theirs) this.lookSoon(task)
       // what nobody waits for is worth a look, but no timer
       if (!isAwaited(task)) continue
@@ -133,7 +133,7 @@ export class Waiting {
 
   /** The outcome of a task that has ended. */
   async outcome(record: StoredTask): Promise<TaskOutcome> {
-    const task = this.#durable.shell(record)
+    const task = this.#durable.taskOf(record)
     const { attempts } = await this.#durable.store.attempts(record.taskId, { limit: 100 })
     task.lastStatus = attempts[attempts.length - 1]?.responseStatus ?? 0
     return outcomeOf(task, this.#durable.runner.show(task))
@@ -147,7 +147,7 @@ export class Waiting {
     const outcome = settled ? await this.outcome(record) : undefined
     if (!this.#isWatched(task)) return
     if (!record || !outcome) {
-      this.#durable.gone(task)
+      this.#durable.purged(task)
       this.#durable.runner.host.idle()
       return
     }
@@ -173,7 +173,7 @@ export class Waiting {
     return this.#durable.find(task.taskId) === task
   }
 
-  #wake(task: Task, arm: () => () => void): void {
+  #timeUp(task: Task, arm: () => () => void): void {
     const wait = this.#waits.get(task)
     if (!wait) return
     // a timer holds 24.8 days at most and may wake early
@@ -196,7 +196,7 @@ export class Waiting {
       else if (said === 'gone') this.lookSoon(task)
       else if (!task.lease) {
         // who asked for its result goes on waiting for it
-        if (task.outcome) this.over(task)
+        if (task.outcome) this.stopWaiting(task)
         else this.#durable.leave(task)
         answer(task, () => new RedriveError('WAIT_EXCEEDED', `${task.what} is under way as task ${task.taskId}`))
       }
@@ -205,7 +205,7 @@ export class Waiting {
 
   async #keepHome(): Promise<void> {
     const isWanted = () => this.#waits.size + this.#entering > 0
-    await this.#durable.turns.duty.keepHome(isWanted).catch((error) => this.#durable.failed(error))
+    await this.#durable.loop.leadership.keepHome(isWanted).catch((error) => this.#durable.failed(error))
   }
 
   get #lookMs(): number {

@@ -1,7 +1,7 @@
 /** The core's chunk as the entry knows it. */
 
 import type { TaskStore } from '../api/store.ts'
-import type { StoredDesk } from '../durable/manager.ts'
+import type { StoredTaskManager } from '../durable/manager.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Intake } from '../runner/admission.ts'
 import type { Host } from '../runner/context.ts'
@@ -24,7 +24,7 @@ export interface StoreModule {
     pages: () => Promise<PageStoreModule>,
     runner: Runner,
     intake: Intake,
-    opened: (desk: StoredDesk) => void,
+    opened: (desk: StoredTaskManager) => void,
   ): Promise<void>
 }
 

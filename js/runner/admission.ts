@@ -107,7 +107,7 @@ export class Intake implements Source {
     if (lane === undefined || runner.stopped) return
     runner.guard(() => runner.judge.hear(finished, lane, policy, runner.host.now()))
     // a success may have opened a gate
-    runner.durable?.turns.roomMade()
+    runner.durable?.loop.roomMade()
     runner.pumpSoon()
   }
 

@@ -3,7 +3,7 @@
 import { notFound, RedriveError } from '../api/errors.ts'
 import type { DeadLetters, PageOptions, RedriveAllOptions, TaskPage } from '../api/events.ts'
 import type { AttemptLog, RetryTask } from '../api/task.ts'
-import type { StoredDesk } from '../durable/manager.ts'
+import type { StoredTaskManager } from '../durable/manager.ts'
 import { check, flag, fn, object, type Rules } from '../options/check.ts'
 import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
@@ -23,7 +23,7 @@ const AT_ONCE = 100
 
 export class DeadLetterDesk implements DeadLetters {
   /** The same for those in a store. */
-  stored: StoredDesk | undefined
+  stored: StoredTaskManager | undefined
   readonly #runner: Runner
   readonly #intake: Intake
 

@@ -6,7 +6,7 @@ import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
 import type { Keys } from '../core/keys.ts'
-import type { StoredDesk } from '../durable/manager.ts'
+import type { StoredTaskManager } from '../durable/manager.ts'
 import { check, oneOf, origin, originIn, type Rules } from '../options/check.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { PageStoreModule, StoreModule } from '../queue/loader.ts'
@@ -33,7 +33,7 @@ export class Desk {
   /** The last one that was told. */
   #principal: string | null
   /** The same for tasks in a store. */
-  #stored: StoredDesk | undefined
+  #stored: StoredTaskManager | undefined
 
   constructor(
     runner: Runner,
@@ -137,7 +137,7 @@ export class Desk {
     runner.durable?.changed()
     runner.pump()
     // only then it is known what waits for the new one: `idle` and `stats` go by it
-    await runner.durable?.turns.run()
+    await runner.durable?.loop.run()
   }
 
   async close(drainMs: number): Promise<void> {

@@ -17,7 +17,7 @@ import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { NONE } from '../core/none.ts'
 import { Sanitizer } from '../core/sanitizer.ts'
-import type { Durable } from '../durable/stored-tasks.ts'
+import type { StoredTasks } from '../durable/stored-tasks.ts'
 import { type Limits, limitsOf } from '../options/limits.ts'
 import { within } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
@@ -56,7 +56,7 @@ export class Runner {
   readonly gates: Gates
   readonly totals = { succeeded: 0, exhausted: 0, cancelled: 0 }
   /** The side of it that has a store. */
-  durable: Durable | undefined
+  durable: StoredTasks | undefined
   readonly #engine: Engine
   readonly #timer: WakeTimer
   readonly #sender: Sender
@@ -144,7 +144,7 @@ export class Runner {
   /** Starts what may start, ends what ran out of time, arms the timer. */
   pump(): void {
     // what a claim on its way brings has to fit
-    if (this.#state === 'stopped' || this.durable?.turns.claiming) return
+    if (this.#state === 'stopped' || this.durable?.loop.isClaiming) return
     this.guard(() => {
       let now = 0
       for (let count = BATCH; count === BATCH; ) {
@@ -155,7 +155,7 @@ export class Runner {
         const actions = new Uint32Array(this.#engine.memory.buffer, this.core.actionsPtr(), count * 2).slice()
         for (let i = 0; i < actions.length; i += 2) this.#act(actions[i] as number, actions[i + 1] as number)
       }
-      this.durable?.pump(now)
+      this.durable?.tick(now)
       if (this.#state !== 'stopped') this.arm()
     })
   }
@@ -188,7 +188,7 @@ export class Runner {
       if (task.lease) this.durable?.settle(task, ruling)
       else {
         decide(this, task, ruling)
-        this.durable?.turns.roomMade()
+        this.durable?.loop.roomMade()
       }
     })
     task.overlay = null
@@ -366,7 +366,7 @@ export class Runner {
   #setOnline(online: boolean): void {
     if (this.#state === 'stopped') return
     this.guard(() => this.core.setOnline(this.host.now(), online))
-    this.durable?.turns.roomMade()
+    this.durable?.loop.roomMade()
     this.pump()
   }
 

@@ -14,7 +14,7 @@ export function causeOf(runner: Runner, task: Task, { outcome }: Pick<Ruling, 'o
   if (outcome !== UNSENT.released) return 'unauthorized'
   const { durable, host, lanes, stopped } = runner
   if (stopped) return 'closing'
-  if (durable?.turns.isResting) return 'page_hidden'
+  if (durable?.loop.isSuspended) return 'page_hidden'
   if (durable?.isForeign || task.principal !== host.principal) return 'principal'
   return lanes.maySend(task.principal, task.origin) ? 'lease' : 'paused'
 }

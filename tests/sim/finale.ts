@@ -1,6 +1,6 @@
 /** The end of a world is a good one: faults are over, processes run, the server answers, everybody is visited. What holds then is liveness. */
 
-import { LEASE_MS } from '../../js/durable/lease-terms.ts'
+import { RENEWED_LEASE_MS } from '../../js/durable/lease-terms.ts'
 import { close, resume, switchTo } from './acts.ts'
 import { compare } from './compare.ts'
 import type { Life, Process } from './process.ts'
@@ -42,7 +42,7 @@ export async function finale(world: World): Promise<void> {
   await world.until(time.elapsed + MINUTE_MS, () => world.processes.every(({ life }) => !life?.closing))
   for (const process of world.processes) await world.open(process)
   await world.until(time.elapsed + SLACK_MS)
-  const lapsedAt = time.elapsed + 2 * LEASE_MS + SLACK_MS + behind(world)
+  const lapsedAt = time.elapsed + 2 * RENEWED_LEASE_MS + SLACK_MS + behind(world)
   for (const principal of [...PRINCIPALS, ...PRINCIPALS]) {
     if (book.violation) return
     await visit(world, principal, lapsedAt)
@@ -98,7 +98,7 @@ async function lapsed(world: World): Promise<void> {
   const { book, time, stores } = world
   const { observer } = stores
   for (const { taskId, leasedAt, leaseMs } of book.live()) {
-    if (time.elapsed - leasedAt < leaseMs + 2 * LEASE_MS + MINUTE_MS + unseen(world)) continue
+    if (time.elapsed - leasedAt < leaseMs + 2 * RENEWED_LEASE_MS + MINUTE_MS + unseen(world)) continue
     const row = await observer.get(taskId)
     const sinceMs = time.elapsed - leasedAt
     book.expect(

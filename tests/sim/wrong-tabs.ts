@@ -1,9 +1,9 @@
 /** What may be wrong with tabs and their runners, on purpose, each in one way: what the checks are there to notice. */
 
 import type { TaskStore } from '../../js/api/store.ts'
-import { Duty } from '../../js/durable/leadership.ts'
+import { Leadership } from '../../js/durable/leadership.ts'
 import { LeaseTerms } from '../../js/durable/lease-terms.ts'
-import { Turns } from '../../js/durable/store-loop.ts'
+import { StoreLoop } from '../../js/durable/store-loop.ts'
 import { Lanes } from '../../js/runner/lanes.ts'
 import { Guards } from '../../js/stores/indexeddb/guards.ts'
 import { Presence } from '../../js/stores/indexeddb/presence.ts'
@@ -52,7 +52,11 @@ export const WRONG_TABS: readonly Wrong[] = [
       return { pump: { want, release: () => pump.release() } }
     }),
   },
-  { what: 'a tab that is back asks for nothing', breaks: 'L3', breaking: does(Duty.prototype, 'wake', async () => {}) },
+  {
+    what: 'a tab that is back asks for nothing',
+    breaks: 'L3',
+    breaking: does(Leadership.prototype, 'resumeFromSuspend', async () => {}),
+  },
   {
     what: 'a tab that is put away keeps its homes',
     breaks: 'L3',
@@ -70,7 +74,7 @@ export const WRONG_TABS: readonly Wrong[] = [
     breaks: 'L3',
     breaking: all(does(TabLocks.prototype, 'giveWay', nothing), does(TabLocks.prototype, 'look', nothing)),
   },
-  { what: 'a tab that is put away goes on', breaks: 'L3', breaking: does(Turns.prototype, 'rest', nothing) },
+  { what: 'a tab that is put away goes on', breaks: 'L3', breaking: does(StoreLoop.prototype, 'suspend', nothing) },
   {
     what: 'a runner past its lease settles a failure',
     breaks: 'S4',
