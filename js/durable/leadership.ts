@@ -5,10 +5,8 @@
 
 import type { TaskStore } from '../api/store.ts'
 import type { Runner } from '../runner/runner.ts'
-import { RENEWED_LEASE_MS } from './lease-terms.ts'
+import { HOME_MS, RENEWED_LEASE_MS } from './turn-schedule.ts'
 
-/** A home that is not heard of is held anew, and looked for, so often. */
-export const HOME_MS: number = RENEWED_LEASE_MS / 3
 const FOREVER = Number.POSITIVE_INFINITY
 
 export class Leadership {

@@ -1,16 +1,22 @@
-/** What a turn has found, or made of a task, that somebody should hear of. */
+/** Tells listeners what a turn has found in the store or made of a task, and adds the store's numbers to `stats()`. */
 
-import type { Turn } from '../api/store.ts'
+import type { RunnerStats } from '../api/stats.ts'
+import type { LaneView, TaskStore, Turn } from '../api/store.ts'
 import { discard } from '../call/answers.ts'
 import { accepted } from '../call/fetch-repeat.ts'
 import { VERDICT } from '../core/codes.ts'
+import { FOREVER } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
 import { release } from '../tasks/callers.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
+import { originOf } from './state.ts'
 
-export function report({ trimmed, unreadable }: Turn, { host, limits }: Runner): void {
+export type Counts = Awaited<ReturnType<TaskStore['counts']>>
+
+/** Reports dead letters that the store has purged by itself, and records that it cannot read. */
+export function reportTurn({ trimmed, unreadable }: Turn, { host, limits }: Runner): void {
   if (trimmed) {
     const { maxDeadLetters, deadLetterMs } = limits.retention
     const message = `${trimmed} dead letter(s) were purged: more than ${maxDeadLetters}, or older than ${deadLetterMs} ms`
@@ -22,12 +28,12 @@ export function report({ trimmed, unreadable }: Turn, { host, limits }: Runner):
   }
 }
 
-/** A record that is shown, and that no task can be made of. */
-export function unreadable({ host, words }: Runner, taskId: string, error: unknown, what: string): void {
+/** Reports a record that the store shows and that no task can be made of. */
+export function reportUnreadable({ host, words }: Runner, taskId: string, error: unknown, what: string): void {
   host.degraded('unreadable_record', `task ${taskId} cannot be sent (${words(error)}): ${what}`, taskId)
 }
 
-/** The task waits again: answers a deferring caller, and says so. */
+/** Reports a task that waits again, and answers its caller if it has asked for `defer`. */
 export function tellGoesOn(runner: Runner, task: Task, { sent, verdict }: Ruling, delayMs: number): void {
   const { events } = runner.host
   if (task.call?.options.mode === 'defer' && task.waiter && sent) {
@@ -38,5 +44,30 @@ export function tellGoesOn(runner: Runner, task: Task, { sent, verdict }: Ruling
   else if (sent && events.has('retry')) {
     const log = showEntry(task.taskId, task.entries[task.entries.length - 1] as (typeof task.entries)[number])
     events.emit('retry', { task: runner.show(task), delayMs, log })
+  }
+}
+
+/** Adds to `here`, the numbers of the tasks in memory, those that the store gave last. `wakeAt`: when the store has something to do next. */
+export function withStored(
+  here: RunnerStats,
+  counts: Counts | undefined,
+  lanes: readonly LaneView[],
+  wakeAt: number,
+): RunnerStats {
+  const { pending = 0, inFlight = 0, exhausted = 0 } = counts ?? {}
+  const origins = { ...here.origins }
+  for (const { lane, pending: waits, inFlight: runs } of lanes) {
+    const origin = originOf(lane)
+    const none = { inFlight: runs, circuit: 'CLOSED', heldUntilAt: null, retryBudget: FOREVER } as const
+    const known = origins[origin]
+    origins[origin] = { ...(known ?? none), depth: (known?.depth ?? 0) + waits + runs }
+  }
+  const nextAttemptAt = Math.min(here.nextAttemptAt ?? FOREVER, pending > 0 ? wakeAt : FOREVER)
+  return {
+    ...here,
+    depth: here.depth + pending + inFlight,
+    deadLetters: here.deadLetters + exhausted,
+    nextAttemptAt: nextAttemptAt === FOREVER ? null : nextAttemptAt,
+    origins,
   }
 }

@@ -1,8 +1,30 @@
-/**
- * Tasks whose enqueue, or redrive, the store has not answered yet. It may have done it all the same, and a claim bring the
- * task before the answer comes: its caller and its `queued` come first, so what was claimed waits for them.
- */
+/** Keeps the order of a queue's own news: its caller and `queued` come before the attempts of a task, `resumed` only for others' tasks. */
 
+/** Past this many the oldest task is forgotten, and would show as resumed once more. */
+const MAX_SEEN = 100_000
+
+/** Tasks that this queue has made or taken up already, so that only the others show as resumed. */
+export class SeenTasks {
+  readonly #ids = new Set<string>()
+
+  /** Remembers a task; gives whether it was seen before. */
+  add(taskId: string): boolean {
+    if (this.#ids.has(taskId)) return true
+    this.#ids.add(taskId)
+    const [oldest] = this.#ids.size > MAX_SEEN ? this.#ids : []
+    if (oldest !== undefined) this.#ids.delete(oldest)
+    return false
+  }
+
+  delete(taskId: string): void {
+    this.#ids.delete(taskId)
+  }
+}
+
+/**
+ * Tasks whose enqueue, or redrive, the store has not answered yet. The store may have done it all the same, and a claim may bring
+ * the task before the answer comes. Such a lease waits here until the caller and `queued` have had their turn.
+ */
 export class PendingWrites {
   readonly #leases = new Map<string, (() => void)[]>()
 
@@ -10,17 +32,17 @@ export class PendingWrites {
     this.#leases.set(taskId, [])
   }
 
-  /** `stored`: leases that came meanwhile count; else they run out by themselves. */
+  /** `stored`: leases that came meanwhile are started; else they are left to run out. */
   end(taskId: string, stored: boolean): void {
     const leases = this.#leases.get(taskId)
     this.#leases.delete(taskId)
-    if (stored) for (const take of leases ?? []) take()
+    if (stored) for (const start of leases ?? []) start()
   }
 
-  /** A claim has brought the task: `take` is called now, or once it has entered. */
-  claimed(taskId: string, take: () => void): void {
+  /** Calls `start` for a task that a claim has brought: now, or once its write is answered. */
+  claimed(taskId: string, start: () => void): void {
     const leases = this.#leases.get(taskId)
-    if (leases) leases.push(take)
-    else take()
+    if (leases) leases.push(start)
+    else start()
   }
 }

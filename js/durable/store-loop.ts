@@ -18,8 +18,8 @@ import type { Runner } from '../runner/runner.ts'
 import { afterIdle } from '../runner/wake-timer.ts'
 import type { Task } from '../tasks/task.ts'
 import { Leadership } from './leadership.ts'
-import { LeaseTerms } from './lease-terms.ts'
-import { TurnSchedule } from './turn-schedule.ts'
+import { originOf } from './state.ts'
+import { LeaseTerms, TurnSchedule } from './turn-schedule.ts'
 
 /** Most claims of one turn. */
 const BATCH = 64
@@ -364,5 +364,3 @@ export class StoreLoop {
     })
   }
 }
-
-const originOf = (lane: string): string => lane.split(' ', 1)[0] as string

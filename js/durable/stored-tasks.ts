@@ -19,14 +19,12 @@ import { answer, outcomeOf, release } from '../tasks/callers.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import { type Held, Task } from '../tasks/task.ts'
 import { cancelled, hear } from './hints.ts'
-import { SeenTasks } from './known.ts'
-import { report, unreadable } from './notices.ts'
+import { type Counts, reportTurn, reportUnreadable, withStored } from './notices.ts'
 import { drain, watchPage } from './page-lifecycle.ts'
-import { PendingWrites } from './pending-writes.ts'
+import { PendingWrites, SeenTasks } from './pending-writes.ts'
 import { PrincipalGuard } from './principal-guard.ts'
 import { callOf } from './record.ts'
 import { Settling } from './settle.ts'
-import { type Counts, withStored } from './stats.ts'
 import { StoreLoop, type TurnListener } from './store-loop.ts'
 import { LeaseStarter } from './take-lease.ts'
 import { WaitingCallers } from './waiting-callers.ts'
@@ -306,7 +304,7 @@ export class StoredTasks implements TurnListener {
       task = this.taskOf(record)
     } catch (error) {
       // written by another version, or by hand: nobody here waits for it, and it is a dead letter all the same
-      unreadable(this.runner, record.taskId, error, `it was ended, ${record.reason}`)
+      reportUnreadable(this.runner, record.taskId, error, `it was ended, ${record.reason}`)
       return
     }
     this.end(task, record.status, record.reason)
@@ -334,7 +332,7 @@ export class StoredTasks implements TurnListener {
     this.#turn = turn
     this.isAway = false
     if (turn.isForeign && !this.isForeign) this.suspectPrincipal()
-    report(turn, this.runner)
+    reportTurn(turn, this.runner)
     void this.recount()
     if (this.#depthBefore > 0 && this.depth === 0) this.runner.tellIdle()
     this.#depthBefore = this.depth

@@ -6,10 +6,10 @@ import { notSent, UNSENT } from '../call/not-sent.ts'
 import { NONE } from '../core/none.ts'
 import { flagsOf } from '../runner/flags.ts'
 import type { Task } from '../tasks/task.ts'
-import { RENEWED_LEASE_MS } from './lease-terms.ts'
-import { unreadable } from './notices.ts'
+import { reportUnreadable } from './notices.ts'
 import { callOf } from './record.ts'
 import type { StoredTasks } from './stored-tasks.ts'
+import { RENEWED_LEASE_MS } from './turn-schedule.ts'
 
 const FOREVER = Number.POSITIVE_INFINITY
 const DAY_MS = 86_400_000
@@ -127,7 +127,7 @@ export class LeaseStarter {
 
   /** Written by another version, or by hand: given back, and not asked for again until somebody starts anew. */
   #unreadable({ taskId }: StoredTask, lease: Lease, error: unknown): void {
-    unreadable(this.#durable.runner, taskId, error, 'it is parked')
+    reportUnreadable(this.#durable.runner, taskId, error, 'it is parked')
     this.giveBack(lease, 'unreadable: parked', { delayMs: RENEWED_LEASE_MS, park: true })
   }
 

@@ -1,26 +1,35 @@
 /**
- * When the store is asked again: at the next moment that it has named, and where something keeps due work back that nobody
- * tells of, now and then.
+ * Decides when the store is asked for a turn, and how long the leases of a turn last.
+ *
+ * The next turn comes at the moment that the store has named. Where something keeps due work back whose end no hint tells, it
+ * comes now and then. All of it is arithmetic on what the last turn has shown: nothing here asks the store or arms a timer.
  */
 
 import type { Claim, Turn } from '../api/store.ts'
+import type { ResolvedPolicy } from '../options/policy.ts'
+import { FOREVER } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
-import { RENEWED_LEASE_MS } from './lease-terms.ts'
 
-/** Due work that only limits keep back is looked at again after a second, then less often. */
+/** A lease that is renewed while its attempt runs: asked of stores without a grace. */
+export const RENEWED_LEASE_MS = 30_000
+/** The part of a grace that passes before a renewal: each hook has 5 s, and the store its time. */
+const HOOKS_MS = 15_000
+/** Interval at which a process says again that it is a home, and looks after homes whose end no hint tells. */
+export const HOME_MS: number = RENEWED_LEASE_MS / 3
+
+/** Due work that limits alone keep back is looked at again after this long, then less and less often. */
 const RETRY_BLOCKED_MS = 1_000
-/** What happens elsewhere happens often: one look for all of it. */
+/** Other processes end tasks one after another: one turn this much later learns of all of them. */
 const LOOK_SOON_MS = 1_000
-/** Clocks are read in whole milliseconds, and not at once. */
+/** Two reads of a healthy clock may agree for this long; after that it counts as frozen. */
 const FROZEN_CLOCK_MS = 20
-/** A timer so late was not late: the machine slept, the page was frozen, or the clock was put forward. */
+/** A timer later than this was not late: the machine slept, the page was frozen, or the clock was put forward. */
 const SLEEP_GAP_MS = 90_000
-/** Everybody wakes when the network does, or the morning comes: first attempts are spread over so long. */
+/** All processes wake when the network comes back or the morning does: their first claims are spread over this long. */
 const WAKE_SPREAD_MS = 2_000
-const FOREVER = Number.POSITIVE_INFINITY
 
 export class TurnSchedule {
-  /** 0: as soon as possible. */
+  /** When the next turn is due; 0: as soon as possible. */
   nextAt = 0
   #notBefore = 0
   readonly #runner: Runner
@@ -35,49 +44,49 @@ export class TurnSchedule {
     this.#runner = runner
   }
 
-  /** Room was made: whether that is news. */
+  /** Takes note that an attempt has ended; gives whether a turn could claim something in its place. */
   roomMade(): boolean {
     if (!this.#wantsRoom || !this.#runner.guard(() => this.#runner.core.vacancies())) return false
     this.#blockedMs = RETRY_BLOCKED_MS
     return true
   }
 
-  /** More is due, as far as anybody knows: whether there is room for it. */
+  /** Takes note that more may be due; gives whether there is room for it. */
   workOffered(): boolean {
     if (this.#runner.guard(() => this.#runner.core.vacancies())) return true
     this.#wantsRoom = true
     return false
   }
 
-  /** When the next claim may be made. */
+  /** The moment from which the next claim may be made. */
   get claimAt(): number {
     return Math.max(this.nextAt, this.#notBefore)
   }
 
-  /** Something may have changed that is not urgent. */
+  /** Plans a turn for something that may have changed and is not urgent. */
   lookSoon(now: number): void {
     this.nextAt = Math.min(this.nextAt, now + LOOK_SOON_MS)
   }
 
-  /** After a gap it is not yet the time. */
+  /** Whether a claim may be made: after a gap each process waits for a moment of its own. */
   mayClaim(now: number): boolean {
     return now >= this.#notBefore
   }
 
-  /** Whoever comes at `now` may come after a gap, in which everything may have become due. */
+  /** Spreads the next claim if `now` comes after a gap, in which everything may have become due. */
   afterGap(now: number): void {
     if (this.nextAt > 0 && now - this.nextAt > SLEEP_GAP_MS) this.spreadWake(now)
   }
 
-  /** The first claim after a gap comes at a moment of its own. */
+  /** Puts the first claim after a gap at a random moment of the spread. */
   spreadWake(now: number): void {
     this.#notBefore = now + Math.floor((this.#runner.host.draw() / 2 ** 32) * WAKE_SPREAD_MS)
     this.nextAt = this.#notBefore
   }
 
   /**
-   * `lookAt`: the latest at which to look whatever the store says. `ownAt`: where only the tasks of this process's own callers may
-   * be claimed, when the first of them is due.
+   * Plans the turn after `turn`. `lookAt`: the latest at which to look whatever the store says. `ownAt`: where this process may
+   * only claim tasks that its own callers wait for, the due time of the first of them.
    */
   planNext(turn: Turn, claim: Claim | null, lookAt: number, ownAt: number | undefined): void {
     const { core, host, lanes } = this.#runner
@@ -88,14 +97,14 @@ export class TurnSchedule {
     this.#wantsRoom = !room || turn.blockedByLimit || (claim.bounds ?? []).length > 0
     const namedAt = ownAt ?? (turn.nextInMs === null ? FOREVER : now + turn.nextInMs)
     let nextAt = room ? namedAt : FOREVER
-    // due, and not claimed: something that is not heard of keeps it back
+    // due, and not claimed: something keeps it back whose end no hint tells
     const isBlocked = turn.blockedByLimit || (ownAt !== undefined && ownAt <= now)
     if (room && isBlocked) {
       const looksAt = now + this.#blockedMs
       nextAt = ownAt !== undefined && ownAt <= now ? looksAt : Math.min(nextAt, looksAt)
       this.#blockedMs = Math.min(RENEWED_LEASE_MS, this.#blockedMs * 2)
     } else this.#blockedMs = RETRY_BLOCKED_MS
-    nextAt = Math.min(Math.max(nextAt, this.#unlessFrozen(turn, now)), lookAt)
+    nextAt = Math.min(Math.max(nextAt, this.#frozenUntil(turn, now)), lookAt)
     for (const { lane, max } of claim?.bounds ?? []) {
       const handle = max === 0 ? lanes.named(lane) : undefined
       const shutUntil = handle === undefined ? 0 : (this.#runner.guard(() => core.shutUntil(handle, now)) ?? 0)
@@ -104,13 +113,44 @@ export class TurnSchedule {
     this.nextAt = this.mayClaim(now) ? nextAt : this.#notBefore
   }
 
-  /** A store whose clock was set back stands still until it has caught up: what is due in 1 ms by it is not due in 1 ms. */
-  #unlessFrozen({ now: storeNow, claimed }: Turn, now: number): number {
+  /**
+   * The moment until which a frozen clock of the store is left alone; 0: it moves. A clock that was set back stands still until
+   * it has caught up: what is due in 1 ms by such a clock is not due in 1 ms.
+   */
+  #frozenUntil({ now: storeNow, claimed }: Turn, now: number): number {
     if (storeNow !== this.#storeNow || claimed.length > 0) {
       this.#storeNow = storeNow
       this.#movedAt = now
     }
     const stillMs = now - this.#movedAt
     return stillMs < FROZEN_CLOCK_MS ? 0 : now + Math.min(stillMs, RETRY_BLOCKED_MS)
+  }
+}
+
+/**
+ * How long leases last.
+ *
+ * Where timers are kept (a server), leases are short and renewed: a process that dies is soon noticed. Where a runner may be
+ * held up for a minute without knowing (`graceMs`: a hidden tab), a lease lasts as long as an attempt may and the grace,
+ * so that it needs no renewal; only an attempt without a time limit, or with a longer one of its own, is renewed.
+ */
+export class LeaseTerms {
+  readonly leaseMs: number
+  readonly #graceMs: number | undefined
+
+  constructor(graceMs: number | undefined, policies: Iterable<ResolvedPolicy>) {
+    this.#graceMs = graceMs
+    const limits = [...policies].map(({ attemptTimeoutMs }) => attemptTimeoutMs)
+    this.leaseMs = graceMs === undefined ? RENEWED_LEASE_MS : Math.max(...limits) + graceMs
+  }
+
+  /** The age at which a lease is renewed that the store has given for `forMs`, which may be less than it was asked for. */
+  renewAfterMs(forMs: number): number {
+    return this.#graceMs === undefined ? forMs / 3 : Math.max(forMs / 3, forMs - this.#graceMs + HOOKS_MS)
+  }
+
+  /** Whether a lease has ended for this runner, which cannot know who has the task now: it settles nothing but a success. */
+  isOver({ endsAt }: { readonly endsAt: number }, now: number): boolean {
+    return this.#graceMs !== undefined && endsAt <= now
   }
 }

@@ -2,8 +2,8 @@
 
 import type { TaskStore } from '../../js/api/store.ts'
 import { Leadership } from '../../js/durable/leadership.ts'
-import { LeaseTerms } from '../../js/durable/lease-terms.ts'
 import { StoreLoop } from '../../js/durable/store-loop.ts'
+import { LeaseTerms } from '../../js/durable/turn-schedule.ts'
 import { Lanes } from '../../js/runner/lanes.ts'
 import { Guards } from '../../js/stores/indexeddb/guards.ts'
 import { Presence } from '../../js/stores/indexeddb/presence.ts'
