@@ -2,7 +2,6 @@
 
 import { IdempotencyConflictError, notFound, QueueFullError, RedriveError, StorageFullError } from '../api/errors.ts'
 import type { Enqueued, NewTask } from '../api/store.ts'
-import type { Durability } from '../api/task.ts'
 import { discard } from '../call/answers.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
@@ -10,13 +9,14 @@ import { accepted } from '../call/fetch-repeat.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
 import { ENDED, reasonOf } from '../core/codes.ts'
 import { NONE } from '../core/none.ts'
+import { UNSAFE_METHODS } from '../options/queue-options.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { Dedupe } from '../runner/dedupe.ts'
 import { flagsOf } from '../runner/flags.ts'
 import type { Runner } from '../runner/runner.ts'
+import type { EarlyAnswer, Kept, Place, Terms } from '../runner/stored.ts'
 import { link, release } from '../tasks/callers.ts'
 import { showEntry } from '../tasks/history.ts'
-import { causeOf } from '../tasks/release-cause.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { asStored, type Content, contentOf, recordOf } from './record.ts'
@@ -28,25 +28,6 @@ const TRIES_AFTER_MS = [50, 250]
 /** Codes of a store that cannot be had. */
 const AWAY: ReadonlySet<string> = new Set(['STORAGE_UNAVAILABLE', 'STORAGE_NEWER'])
 
-/** When a call's task is over, and how long its caller waits. */
-export interface Terms {
-  readonly createdAt: number
-  readonly expiresAt: number
-  readonly waitUntil: number
-}
-
-/** The answer of a call that is taken care of, on its way: in an object, since a bare promise would be awaited. */
-export interface Early {
-  readonly answer: Promise<unknown>
-}
-
-export interface Kept {
-  readonly taskId: string
-  readonly key: string | null
-  readonly durability: Durability
-  readonly deduplicated: boolean
-}
-
 /** What it needs of those who take calls in. */
 export interface Source {
   readonly dedupe: Dedupe
@@ -55,15 +36,22 @@ export interface Source {
   join(task: Task, call: Call, own: Finished, createdAt: number): Promise<unknown>
 }
 
-export class Keeping {
+export class Keeping implements Place {
   readonly #durable: StoredTasks
   readonly #runner: Runner
   readonly #source: Source
+  readonly #methods: ReadonlySet<string>
 
   constructor(durable: StoredTasks, source: Source) {
     this.#durable = durable
     this.#runner = durable.runner
     this.#source = source
+    const { persistMethods = UNSAFE_METHODS } = this.#runner.host.settings
+    this.#methods = new Set(persistMethods.map((method) => method.toUpperCase()))
+  }
+
+  takes({ method, options }: Call): boolean {
+    return options.sensitive !== true && this.#methods.has(method)
   }
 
   /** What of the call may be stored; undefined: it stays in memory, and `degraded` has said why. */
@@ -93,7 +81,7 @@ export class Keeping {
   }
 
   /** A call that must not be sent at once: its caller gets what the task gets. `held`: a server has asked to wait. undefined: it has to stay in memory. */
-  async hold(call: Call, content: Content, terms: Terms, held: boolean): Promise<Early | undefined> {
+  async hold(call: Call, content: Content, terms: Terms, held: boolean): Promise<EarlyAnswer | undefined> {
     const task = this.#source.newTask(call, terms.createdAt)
     const own = notSent(UNSENT.released, this.#runner.host.now())
     if (held) {
@@ -108,7 +96,7 @@ export class Keeping {
   }
 
   /** A call that is to be stored before it is sent. undefined: the store fails, and the caller gets what fetch gives (S18). */
-  async first(call: Call, content: Content, terms: Terms): Promise<Early | undefined> {
+  async first(call: Call, content: Content, terms: Terms): Promise<EarlyAnswer | undefined> {
     const task = this.#source.newTask(call, terms.createdAt)
     try {
       const enqueued = await unlessAway(this.#store(task, call, content, terms, undefined, true))
@@ -128,7 +116,7 @@ export class Keeping {
   }
 
   /** The caller's own first attempt failed in a way that may pass. undefined: it has to stay in memory. */
-  async adopt(call: Call, content: Content, finished: Finished, terms: Terms): Promise<Early | undefined> {
+  async adopt(call: Call, content: Content, finished: Finished, terms: Terms): Promise<EarlyAnswer | undefined> {
     const task = this.#source.newTask(call, terms.createdAt)
     const ruling = this.#rule(task, call, finished, terms)
     const own = async () => deliver(finished)
@@ -297,7 +285,7 @@ export class Keeping {
   #attempted(task: Task, ruling: Ruling | undefined): Partial<NewTask> {
     const why = ruling?.why
     if (!ruling || !why) return {}
-    const cause = why.refunded ? causeOf(this.#runner, task, ruling) : undefined
+    const cause = why.refunded ? this.#runner.releaseCause(task, ruling) : undefined
     const nextAt = this.#runner.host.now() + why.delayMs
     const entry = ruling.entry(why.refunded ? 'released' : 'retry', 'next', nextAt, cause)
     task.log(entry)

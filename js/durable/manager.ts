@@ -4,6 +4,7 @@ import { notFound, RedriveError } from '../api/errors.ts'
 import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/events.ts'
 import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
+import type { StoredManager } from '../runner/stored.ts'
 import { whenEnded } from '../tasks/callers.ts'
 import { explainStored } from './explain.ts'
 import { showRecord } from './record.ts'
@@ -12,7 +13,7 @@ import type { StoredTasks } from './stored-tasks.ts'
 const PAGE = 100
 const isLive = ({ status }: StoredTask) => status === 'PENDING' || status === 'IN_FLIGHT'
 
-export class StoredTaskManager {
+export class StoredTaskManager implements StoredManager {
   readonly #durable: StoredTasks
   readonly #store: TaskStore
 

@@ -3,7 +3,7 @@
 import { assertNotAborted } from '../platform/abort.ts'
 import { errorText } from '../platform/error-text.ts'
 import { random128 } from '../platform/random.ts'
-import type { StoreModule } from '../queue/loader.ts'
+import type { StoreModule } from '../runner/manager.ts'
 import { afterIdle } from '../runner/wake-timer.ts'
 import { Keeping } from './admission.ts'
 import { StoredTaskManager } from './manager.ts'
@@ -26,12 +26,11 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, intake,
       store ??= (await pages()).indexedDbStore({ name, clock })
       assertNotAborted(closing)
       durable = new StoredTasks(store, random128(host.draw), runner)
-      runner.durable = durable
+      runner.stored = durable
       await durable.begin()
-      intake.keeping = new Keeping(durable, intake)
-      opened(new StoredTaskManager(durable))
+      opened(new StoredTaskManager(durable), new Keeping(durable, intake))
     } catch (error) {
-      runner.durable = undefined
+      runner.stored = undefined
       // it may have begun to look by itself
       durable?.stop(error)
       if (closing.aborted) {

@@ -4,7 +4,6 @@ import type { Settlement, Turn } from '../api/store.ts'
 import { VERDICT } from '../core/codes.ts'
 import { answer, outcomeOf } from '../tasks/callers.ts'
 import { type Entry, showEntry } from '../tasks/history.ts'
-import { causeOf } from '../tasks/release-cause.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { tellGoesOn } from './notices.ts'
@@ -40,7 +39,7 @@ export class Settling {
     const due =
       'delayMs' in next && !('park' in next && next.park) ? this.#durable.runner.host.now() + next.delayMs : Number.NaN
     const kind = kindOf(next, ruling)
-    const cause = kind === 'released' || kind === 'parked' ? causeOf(this.#durable.runner, task, ruling) : undefined
+    const cause = kind === 'released' || kind === 'parked' ? this.#durable.runner.releaseCause(task, ruling) : undefined
     const entry = ruling.entry(kind, wordsOf(kind, next), kind === 'cancelled' ? Number.NaN : due, cause)
     task.log(entry)
     const settlement: Settlement = {

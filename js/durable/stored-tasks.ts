@@ -8,16 +8,16 @@ import { StorageFullError } from '../api/errors.ts'
 import type { RunnerStats } from '../api/stats.ts'
 import { type Lease, laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
 import type { TaskStatus } from '../api/task.ts'
-import type { Call } from '../call/call.ts'
 import { FetchTransport } from '../call/fetch-transport.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
-import { UNSAFE_METHODS } from '../options/queue-options.ts'
 import { assertNotAborted } from '../platform/abort.ts'
+import { within } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { Runner } from '../runner/runner.ts'
+import type { StoredSide } from '../runner/stored.ts'
 import { answer, outcomeOf, release } from '../tasks/callers.ts'
 import type { Ruling } from '../tasks/ruling.ts'
-import { type Held, Task } from '../tasks/task.ts'
+import { Task } from '../tasks/task.ts'
 import { cancelled, hear } from './hints.ts'
 import { type Counts, reportTurn, reportUnreadable, withStored } from './notices.ts'
 import { drain, watchPage } from './page-lifecycle.ts'
@@ -29,7 +29,10 @@ import { StoreLoop, type TurnListener } from './store-loop.ts'
 import { LeaseStarter } from './take-lease.ts'
 import { WaitingCallers } from './waiting-callers.ts'
 
-export class StoredTasks implements TurnListener {
+/** For the last word to a store. */
+const STORE_MS = 2_000
+
+export class StoredTasks implements TurnListener, StoredSide {
   readonly store: TaskStore
   readonly loop: StoreLoop
   readonly callers: WaitingCallers
@@ -37,7 +40,6 @@ export class StoredTasks implements TurnListener {
   readonly runner: Runner
   readonly #starter: LeaseStarter
   readonly #settler: Settling
-  readonly #methods: ReadonlySet<string>
   /** Tasks whose caller waits here, or that need what is not stored. */
   readonly #here = new Map<string, Task>()
   /** The store cannot be had: new tasks stay in memory. */
@@ -50,7 +52,6 @@ export class StoredTasks implements TurnListener {
   #unsubscribe: () => void = () => {}
 
   constructor(store: TaskStore, owner: string, runner: Runner) {
-    const { persistMethods = UNSAFE_METHODS } = runner.host.settings
     this.store = store
     this.runner = runner
     this.loop = new StoreLoop(store, owner, runner, this)
@@ -58,7 +59,6 @@ export class StoredTasks implements TurnListener {
     this.guard = new PrincipalGuard(store, runner, this.failed)
     this.#starter = new LeaseStarter(this)
     this.#settler = new Settling(this, this.#starter)
-    this.#methods = new Set(persistMethods.map((method) => method.toUpperCase()))
   }
 
   /** Opens the store and takes up what is there. Rejects where it cannot be opened. */
@@ -105,18 +105,17 @@ export class StoredTasks implements TurnListener {
     return !this.store.principals || (await this.guard.check()) || !task.lease
   }
 
-  /** Whether an attempt under this lease may be sent now. */
-  maySend({ endsAt }: Held): boolean {
-    return !this.isForeign && endsAt > this.runner.host.now()
+  async switchPrincipal(): Promise<void> {
+    await this.switched()
+    this.changed()
+    this.runner.pump()
+    // only then it is known what waits for the new one: `idle` and `stats` go by it
+    await this.loop.run()
   }
 
-  close(): Promise<void> {
-    return drain(this)
-  }
-
-  /** Whether calls like this one are stored. */
-  takes({ method, options }: Call): boolean {
-    return options.sensitive !== true && this.#methods.has(method)
+  /** The leases of a store that hangs run out by themselves. */
+  async close(): Promise<void> {
+    await within(this.runner.host.settings.clock, STORE_MS, 'the store', drain(this)).catch(this.failed)
   }
 
   get isForeign(): boolean {
@@ -125,6 +124,18 @@ export class StoredTasks implements TurnListener {
 
   get wakeAt(): number {
     return Math.min(this.loop.wakeAt, this.callers.wakeAt, this.guard.askAt)
+  }
+
+  get isClaiming(): boolean {
+    return this.loop.isClaiming
+  }
+
+  get isSuspended(): boolean {
+    return this.loop.isSuspended
+  }
+
+  roomMade(): void {
+    this.loop.roomMade()
   }
 
   get settling(): number {

@@ -5,9 +5,10 @@ import type { Engine } from '../core/engine.ts'
 import type { Keys } from '../core/keys.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { Host } from '../runner/context.ts'
-import { Desk } from '../runner/manager.ts'
+import { Desk, type StoreModule } from '../runner/manager.ts'
 import { Runner } from '../runner/runner.ts'
-import type { EngineModule, PageStoreModule, StoreModule } from './loader.ts'
+import type { PageStoreModule } from '../runner/stored.ts'
+import type { EngineModule } from './loader.ts'
 
 export function preparing(
   instantiate: (wasm?: unknown) => Promise<Engine>,

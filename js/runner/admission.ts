@@ -10,22 +10,18 @@ import { notSent, UNSENT } from '../call/not-sent.ts'
 import { CLASS } from '../core/codes.ts'
 import type { Keys } from '../core/keys.ts'
 import { NONE } from '../core/none.ts'
-import type { Early, Keeping, Kept, Source } from '../durable/admission.ts'
 import { uuid7Maker } from '../platform/random.ts'
 import { Task } from '../tasks/task.ts'
 import { turnAway } from './circuit-open.ts'
 import { Dedupe } from './dedupe.ts'
 import { flagsOf } from './flags.ts'
 import type { Runner } from './runner.ts'
+import type { EarlyAnswer, Kept, Place, Terms } from './stored.ts'
 
 const FOREVER = Number.POSITIVE_INFINITY
 const DEFAULT_WAIT_MS = 30_000
 
-/** What the core is told of a task beyond its request. */
-interface Terms {
-  readonly createdAt: number
-  readonly expiresAt: number
-  readonly waitUntil: number
+interface CoreTerms extends Terms {
   /** The caller's own first attempt has just ended. */
   readonly started: boolean
 }
@@ -34,11 +30,11 @@ const isLive = ({ status }: Task) => status === 'PENDING' || status === 'IN_FLIG
 const tooLate = (task: Task, waitMs: number) =>
   `${task.what} is under way as task ${task.taskId}, longer than waitMs ${waitMs}`
 
-export class Intake implements Source {
+export class Intake {
   readonly dedupe: Dedupe
   readonly #runner: Runner
-  /** The way into a store, where the queue has one. */
-  keeping: Keeping | undefined
+  /** The way into the store; undefined until it is open. */
+  place: Place | undefined
   readonly #nextTaskId: (now: number) => string
   /** Principals that left and had everything of theirs deleted: calls of theirs that still run leave nothing either. */
   readonly #gone = new Set<string | null>()
@@ -59,10 +55,10 @@ export class Intake implements Source {
    * What the caller's first attempt has to wait for; undefined: nothing. Resolves with the answer of a call that became
    * a task at once: its origin asked everybody to wait, it is one of an order, or it came too late to be sent.
    */
-  before(call: Call, createdAt: number): Promise<Early | undefined> | undefined {
+  before(call: Call, createdAt: number): Promise<EarlyAnswer | undefined> | undefined {
     if (this.#runner.stopped) return undefined
     const { orderKey, expiresAt = FOREVER } = call.options
-    const first = this.keeping && this.#runner.host.settings.persist === 'before-send' && this.#isStored(call)
+    const first = this.place && this.#runner.host.settings.persist === 'before-send' && this.#isStored(call)
     const held = this.#runner.gates.heldUntil(call.origin) > createdAt
     const early = orderKey !== undefined || expiresAt < createdAt || held || first === true
     const opensAt = this.#runner.gates.opensAt(call.origin, early)
@@ -71,7 +67,7 @@ export class Intake implements Source {
     return this.#before(call, createdAt, early)
   }
 
-  async #before(call: Call, createdAt: number, early: boolean): Promise<Early | undefined> {
+  async #before(call: Call, createdAt: number, early: boolean): Promise<EarlyAnswer | undefined> {
     if (call.key === '') await this.dedupe.giveKey(call)
     while (this.#mayBeKnown(call)) {
       const same = await this.dedupe.find(call)
@@ -81,12 +77,12 @@ export class Intake implements Source {
       if (same) break
     }
     if (!early) return undefined
-    const content = this.#isStored(call) ? await this.keeping?.contentOf(call) : undefined
+    const content = this.#isStored(call) ? await this.place?.contentOf(call) : undefined
     if (!content) return this.#isEarly(call, createdAt) ? this.hold(call, createdAt) : undefined
     const terms = { createdAt, ...this.#fetchTerms(call, createdAt) }
-    if (!this.#isEarly(call, createdAt)) return (this.keeping as Keeping).first(call, content, terms)
+    if (!this.#isEarly(call, createdAt)) return (this.place as Place).first(call, content, terms)
     const held = this.#runner.gates.heldUntil(call.origin) > createdAt || terms.expiresAt < createdAt
-    const stored = this.keeping?.hold(call, content, terms, held && call.options.orderKey === undefined)
+    const stored = this.place?.hold(call, content, terms, held && call.options.orderKey === undefined)
     return (await stored) ?? this.hold(call, createdAt)
   }
 
@@ -97,7 +93,7 @@ export class Intake implements Source {
   }
 
   #isStored(call: Call): boolean {
-    return this.#runner.durable?.takes(call) === true
+    return this.place?.takes(call) === true
   }
 
   /** An attempt that makes no task: its lane learns how its server does, and what that asks of everybody. */
@@ -107,7 +103,7 @@ export class Intake implements Source {
     if (lane === undefined || runner.stopped) return
     runner.guard(() => runner.judge.hear(finished, lane, policy, runner.host.now()))
     // a success may have opened a gate
-    runner.durable?.loop.roomMade()
+    runner.stored?.roomMade()
     runner.pumpSoon()
   }
 
@@ -133,7 +129,7 @@ export class Intake implements Source {
       if (same && isLive(same)) return this.join(same, call, finished, createdAt)
       if (same) break
     }
-    const content = this.#isStored(call) ? await this.keeping?.contentOf(call) : undefined
+    const content = this.#isStored(call) ? await this.place?.contentOf(call) : undefined
     const { core, policies } = this.#runner
     const flags = flagsOf(call, host)
     const meaning = this.#runner.guard(() =>
@@ -144,7 +140,7 @@ export class Intake implements Source {
       return deliver(finished)
     }
     const terms = { createdAt, ...this.#fetchTerms(call, createdAt) }
-    const kept = content && (await this.keeping?.adopt(call, content, { ...finished, outcome }, terms))
+    const kept = content && (await this.place?.adopt(call, content, { ...finished, outcome }, terms))
     if (kept) return kept.answer
     // a core that traps here must not cost the caller its answer
     const task = this.#runner.guard(() => {
@@ -163,7 +159,7 @@ export class Intake implements Source {
   }
 
   /** A call that must not be sent now becomes a task at once. undefined: the core trapped. */
-  hold(call: Call, createdAt: number): Early | undefined {
+  hold(call: Call, createdAt: number): EarlyAnswer | undefined {
     const { host } = this.#runner
     // one of an order waits for its turn; of any other the core says at once whether the wait is too long for its caller
     const ordered = call.options.orderKey !== undefined
@@ -191,7 +187,7 @@ export class Intake implements Source {
       const same = await this.dedupe.find(call)
       if (same) return kept(same, true)
     }
-    const stored = this.#isStored(call) ? await this.keeping?.enqueue(call, createdAt) : undefined
+    const stored = this.#isStored(call) ? await this.place?.enqueue(call, createdAt) : undefined
     if (stored) return stored
     const expiresAt = call.options.expiresAt ?? FOREVER
     const task = this.#unlessTrapped(() => {
@@ -301,7 +297,7 @@ export class Intake implements Source {
     return { expiresAt, waitUntil: mode === 'defer' ? FOREVER : createdAt + waitMs }
   }
 
-  #admit(call: Call, terms: Terms): Task | undefined {
+  #admit(call: Call, terms: CoreTerms): Task | undefined {
     const slot = this.#slot(call, terms)
     if (slot === NONE) return undefined
     const { registry } = this.#runner
@@ -320,7 +316,7 @@ export class Intake implements Source {
     return new Task(taskId, createdAt, call.principal, call)
   }
 
-  #slot(call: Call, { createdAt, expiresAt, waitUntil, started }: Terms): number {
+  #slot(call: Call, { createdAt, expiresAt, waitUntil, started }: CoreTerms): number {
     const { core, lanes, orders, host } = this.#runner
     const lane = lanes.of(call.principal, call.origin)
     const { priority = 0, orderKey } = call.options

@@ -3,13 +3,13 @@
 import { notFound, RedriveError } from '../api/errors.ts'
 import type { DeadLetters, PageOptions, RedriveAllOptions, TaskPage } from '../api/events.ts'
 import type { AttemptLog, RetryTask } from '../api/task.ts'
-import type { StoredTaskManager } from '../durable/manager.ts'
 import { check, flag, fn, object, type Rules } from '../options/check.ts'
 import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Intake } from './admission.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
+import type { StoredManager } from './stored.ts'
 
 const REDRIVE_RULES: Rules<RedriveAllOptions> = {
   perSecond: { type: 'number', expected: 'a number above 0', ok: (rate) => rate > 0 },
@@ -22,8 +22,8 @@ const REDRIVE_RULES: Rules<RedriveAllOptions> = {
 const AT_ONCE = 100
 
 export class DeadLetterDesk implements DeadLetters {
-  /** The same for those in a store. */
-  stored: StoredTaskManager | undefined
+  /** Sees to stored dead letters; undefined until the store is open. */
+  stored: StoredManager | undefined
   readonly #runner: Runner
   readonly #intake: Intake
 

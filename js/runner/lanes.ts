@@ -67,6 +67,11 @@ export class Lanes {
     return !this.#allPaused && this.#mayStart(principal, origin)
   }
 
+  /** Another tab's user is there. */
+  get isForeign(): boolean {
+    return this.#isForeign
+  }
+
   /** Which pause an origin is under. */
   pausedBy(origin: string): 'lane-paused' | 'paused' | undefined {
     if (this.#paused.has(origin)) return 'lane-paused'

@@ -6,10 +6,8 @@ import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
 import type { Keys } from '../core/keys.ts'
-import type { StoredTaskManager } from '../durable/manager.ts'
 import { check, oneOf, origin, originIn, type Rules } from '../options/check.ts'
 import { errorText } from '../platform/error-text.ts'
-import type { PageStoreModule, StoreModule } from '../queue/loader.ts'
 import { explain } from '../tasks/explain.ts'
 import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
@@ -17,11 +15,26 @@ import { Intake } from './admission.ts'
 import { DeadLetterDesk } from './dead-letters.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
+import type { PageStoreModule, Place, StoredManager } from './stored.ts'
 
 const LIST_RULES: Rules<ListFilter> = {
   ...PAGE_RULES,
   status: oneOf('string', 'PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
   origin,
+}
+
+/** The chunk of durable queues. */
+export interface StoreModule {
+  /**
+   * Opens the store and tells `opened` when it is. `pages`: the way to the store of pages, where none was given. Resolves after the
+   * first try, and never rejects: where the store cannot be had, it tries again by itself.
+   */
+  openStore(
+    pages: () => Promise<PageStoreModule>,
+    runner: Runner,
+    intake: Intake,
+    opened: (manager: StoredManager, place: Place) => void,
+  ): Promise<void>
 }
 
 export class Desk {
@@ -32,8 +45,8 @@ export class Desk {
   readonly #loadPages: () => Promise<PageStoreModule>
   /** The last one that was told. */
   #principal: string | null
-  /** The same for tasks in a store. */
-  #stored: StoredTaskManager | undefined
+  /** Answers questions about stored tasks; undefined until the store is open. */
+  #stored: StoredManager | undefined
 
   constructor(
     runner: Runner,
@@ -55,9 +68,10 @@ export class Desk {
     if (!runner.host.settings.durable || runner.stopped) return
     try {
       const [{ openStore }] = await Promise.all([this.#loadStore(), intake.dedupe.load()])
-      await openStore(this.#loadPages, runner, intake, (stored) => {
-        this.#stored = stored
-        this.deadLetters.stored = stored
+      await openStore(this.#loadPages, runner, intake, (manager, place) => {
+        intake.place = place
+        this.#stored = manager
+        this.deadLetters.stored = manager
       })
     } catch (error) {
       const message = `the store cannot be loaded (${errorText(error)}): tasks stay in memory`
@@ -133,11 +147,8 @@ export class Desk {
       }
       await this.#stored?.purge(before)
     }
-    await runner.durable?.switched()
-    runner.durable?.changed()
-    runner.pump()
-    // only then it is known what waits for the new one: `idle` and `stats` go by it
-    await runner.durable?.loop.run()
+    if (runner.stored) await runner.stored.switchPrincipal()
+    else runner.pump()
   }
 
   async close(drainMs: number): Promise<void> {

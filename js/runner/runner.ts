@@ -6,7 +6,7 @@
 import { QueueClosedError } from '../api/errors.ts'
 import type { TaskOutcome } from '../api/events.ts'
 import { emptyHeldStats, type RunnerStats } from '../api/stats.ts'
-import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
+import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
 import { discard } from '../call/answers.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
@@ -17,18 +17,17 @@ import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { NONE } from '../core/none.ts'
 import { Sanitizer } from '../core/sanitizer.ts'
-import type { StoredTasks } from '../durable/stored-tasks.ts'
 import { type Limits, limitsOf } from '../options/limits.ts'
-import { within } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import { isOffline } from '../platform/page.ts'
 import { random128 } from '../platform/random.ts'
 import { answer, count, link, outcomeOf, release, tellEnd, whenEnded } from '../tasks/callers.ts'
 import { Registry } from '../tasks/registry.ts'
+import { releaseCause } from '../tasks/release-cause.ts'
 import { Judge, type Ruling } from '../tasks/ruling.ts'
 import { type Confidential, secretsOf } from '../tasks/secrets.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
-import { decide } from './apply-ruling.ts'
+import { applyRuling } from './apply-ruling.ts'
 import type { Host } from './context.ts'
 import { Gates } from './gates.ts'
 import { Lanes } from './lanes.ts'
@@ -36,10 +35,9 @@ import { Orders } from './orders.ts'
 import { Policies } from './policies.ts'
 import { Sender } from './sender.ts'
 import { type CoreStats, report } from './stats.ts'
+import type { StoredSide } from './stored.ts'
 import { makeWakeTimer, type WakeTimer } from './wake-timer.ts'
 
-/** For the last word to a store. */
-const STORE_MS = 2_000
 /** The core's batch: pairs of slot and action. */
 const BATCH = 256
 
@@ -55,8 +53,8 @@ export class Runner {
   readonly judge: Judge
   readonly gates: Gates
   readonly totals = { succeeded: 0, exhausted: 0, cancelled: 0 }
-  /** The side of it that has a store. */
-  durable: StoredTasks | undefined
+  /** Keeps tasks in a store; undefined: the queue has none, or it could not be opened. */
+  stored: StoredSide | undefined
   readonly #engine: Engine
   readonly #timer: WakeTimer
   readonly #sender: Sender
@@ -118,7 +116,7 @@ export class Runner {
   maySend(task: Task): boolean {
     if (this.#state !== 'open' || task.slot < 0 || task.cancelRequested) return false
     const { principal, origin, lease } = task
-    return this.lanes.maySend(principal, origin) && (!lease || this.durable?.maySend(lease) === true)
+    return this.lanes.maySend(principal, origin) && (!lease || lease.endsAt > this.host.now())
   }
 
   /** The task is held now: says so, answers a deferring caller, listens to the signal of one who waits. */
@@ -144,7 +142,7 @@ export class Runner {
   /** Starts what may start, ends what ran out of time, arms the timer. */
   pump(): void {
     // what a claim on its way brings has to fit
-    if (this.#state === 'stopped' || this.durable?.loop.isClaiming) return
+    if (this.#state === 'stopped' || this.stored?.isClaiming) return
     this.guard(() => {
       let now = 0
       for (let count = BATCH; count === BATCH; ) {
@@ -155,7 +153,7 @@ export class Runner {
         const actions = new Uint32Array(this.#engine.memory.buffer, this.core.actionsPtr(), count * 2).slice()
         for (let i = 0; i < actions.length; i += 2) this.#act(actions[i] as number, actions[i + 1] as number)
       }
-      this.durable?.tick(now)
+      this.stored?.tick(now)
       if (this.#state !== 'stopped') this.arm()
     })
   }
@@ -164,7 +162,7 @@ export class Runner {
   arm(): void {
     if (this.#state === 'stopped') return
     const wakeAt = this.guard(() => this.core.wakeAt()) ?? Number.POSITIVE_INFINITY
-    this.#timer.arm(Math.min(wakeAt, this.durable?.wakeAt ?? wakeAt), this.host.now())
+    this.#timer.arm(Math.min(wakeAt, this.stored?.wakeAt ?? wakeAt), this.host.now())
   }
 
   /** Many at once cost one look. */
@@ -185,10 +183,10 @@ export class Runner {
     }
     this.guard(() => {
       const ruling = this.rule(task, finished)
-      if (task.lease) this.durable?.settle(task, ruling)
+      if (task.lease) this.stored?.settle(task, ruling)
       else {
-        decide(this, task, ruling)
-        this.durable?.loop.roomMade()
+        applyRuling(this, task, ruling)
+        this.stored?.roomMade()
       }
     })
     task.overlay = null
@@ -199,7 +197,7 @@ export class Runner {
 
   /** Tells who waits for the attempts in flight that there are none any more. */
   drained(): void {
-    if (this.#drained && !this.guard(() => this.core.inFlight()) && !this.durable?.settling) this.#drained()
+    if (this.#drained && !this.guard(() => this.core.inFlight()) && !this.stored?.settling) this.#drained()
   }
 
   /** Those in memory. */
@@ -232,7 +230,7 @@ export class Runner {
 
   /** Tasks waiting or in flight, as far as is known here. */
   get depth(): number {
-    return this.#tasks.size + (this.durable?.depth ?? 0)
+    return this.#tasks.size + (this.stored?.depth ?? 0)
   }
 
   pause(origin: string | undefined): void {
@@ -241,21 +239,21 @@ export class Runner {
 
   resume(origin: string | undefined): void {
     this.guard(() => this.lanes.resume(this.host.now(), origin))
-    this.durable?.resume(origin)
+    this.stored?.resume(origin)
     this.pump()
   }
 
   async flush(): Promise<number> {
     const flushed = this.guard(() => this.core.flush(this.host.now(), NONE)) ?? 0
     this.pump()
-    return flushed + ((await this.durable?.flush()) ?? 0)
+    return flushed + ((await this.stored?.flush()) ?? 0)
   }
 
   stats(): RunnerStats {
     const counted = { deadLetters: this.registry.deadLetters, ...this.totals }
     const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes))
     const here = { ...(held ?? emptyHeldStats), ...counted }
-    return this.durable?.stats(here) ?? here
+    return this.stored?.stats(here) ?? here
   }
 
   /** Lets attempts in flight end, for `drainMs` at most; then every caller gets what there is. */
@@ -263,7 +261,7 @@ export class Runner {
     this.#closing.abort()
     const open = this.#state === 'open'
     if (open) this.#state = 'closing'
-    if (open && (this.core.inFlight() > 0 || this.durable?.settling)) {
+    if (open && (this.core.inFlight() > 0 || this.stored?.settling)) {
       this.core.pause(NONE)
       await new Promise<void>((resolve) => {
         const disarm = this.host.settings.clock.after(drainMs, resolve)
@@ -273,9 +271,7 @@ export class Runner {
         }
       })
     }
-    const gone = this.durable?.close()
-    // a store that hangs keeps nobody waiting (L5); the leases run out by themselves
-    if (gone) await within(this.host.settings.clock, STORE_MS, 'the store', gone).catch(this.durable?.failed)
+    await this.stored?.close()
     // everything ended with the trap, and a core that trapped is not safe to call any more, not even to free it
     if (this.#trapped) return
     this.#stop(new QueueClosedError(this.host.settings.name))
@@ -330,6 +326,17 @@ export class Runner {
     return this.judge.rule(task, this.lanes.of(task.principal, task.origin), finished, this.host.now())
   }
 
+  /** Why the attempt that `ruling` is about was given back. */
+  releaseCause(task: Task, { outcome }: Ruling): ReleaseCause {
+    const { host, lanes, stored, stopped } = this
+    return releaseCause(outcome, task, {
+      isStopped: stopped,
+      isSuspended: stored?.isSuspended === true,
+      isForeign: lanes.isForeign || task.principal !== host.principal,
+      maySend: lanes.maySend(task.principal, task.origin),
+    })
+  }
+
   /** One in memory is terminal. */
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
     this.#tasks.delete(task.slot)
@@ -366,7 +373,7 @@ export class Runner {
   #setOnline(online: boolean): void {
     if (this.#state === 'stopped') return
     this.guard(() => this.core.setOnline(this.host.now(), online))
-    this.durable?.loop.roomMade()
+    this.stored?.roomMade()
     this.pump()
   }
 
@@ -391,7 +398,7 @@ export class Runner {
     globalThis.removeEventListener?.('online', this.#onNetwork)
     globalThis.removeEventListener?.('offline', this.#onNetwork)
     this.#timer.free(this.#trapped)
-    this.durable?.stop(error)
+    this.stored?.stop(error)
     for (const task of [...this.#tasks.values()]) {
       if (!task.last) release(task)?.reject(error)
       task.controller?.abort(error)

@@ -18,7 +18,7 @@ import { askHooks } from './hooks.ts'
 export interface Desk {
   readonly host: Host
   /** Of tasks that a store keeps. */
-  readonly durable: { confirm(task: Task): Promise<boolean> } | undefined
+  readonly stored: { confirm(task: Task): Promise<boolean> } | undefined
   /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
   maySend(task: Task): boolean
   show(task: Task): RetryTask
@@ -57,7 +57,7 @@ export class Sender {
     const { call } = task
     const about = (error: unknown, overlay: Headers | null) => words(error, { call, overlay })
     const { overlay, outcome } = await askHooks(host, this.#desk.show(task), context, about)
-    const isSure = (await this.#desk.durable?.confirm(task)) ?? true
+    const isSure = (await this.#desk.stored?.confirm(task)) ?? true
     if (task.controller !== controller) return // given back meanwhile, and perhaps begun anew
     if (!isSure) this.#giveBack(task)
     else if (outcome === undefined) this.#send(task, controller, overlay, context)

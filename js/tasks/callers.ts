@@ -1,11 +1,11 @@
 /** What the people who wait for a task get, and when they stop waiting. Each promise settles once (S22). */
 
+import type { Emitter } from '../api/emitter.ts'
 import { ExhaustedError, RedriveError } from '../api/errors.ts'
-import type { TaskOutcome } from '../api/events.ts'
+import type { QueueEvents, TaskOutcome } from '../api/events.ts'
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import { cloneOf, discard } from '../call/answers.ts'
 import { mark } from '../call/transport.ts'
-import type { Host } from '../runner/context.ts'
 import type { Task, Waiter } from './task.ts'
 
 /** The caller stops waiting, whatever for; who settles its promise is given it. */
@@ -76,8 +76,14 @@ export function whenEnded(task: Task): Promise<TaskOutcome> {
   return task.outcome.promise
 }
 
+/** Who hears of a task's end beside those who wait for it. */
+interface EndListeners {
+  readonly events: Emitter<QueueEvents>
+  onEnd?(task: { readonly status: TaskStatus; readonly createdAt: number }): void
+}
+
 /** Tells those who listen that the task has ended. */
-export function tellEnd(task: Task, host: Pick<Host, 'events' | 'onEnd'>, show: () => RetryTask): void {
+export function tellEnd(task: Task, host: EndListeners, show: () => RetryTask): void {
   const { status, reason, last } = task
   const { events } = host
   host.onEnd?.(task)

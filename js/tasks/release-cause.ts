@@ -1,20 +1,29 @@
-/** Why an attempt was given back: the core only knows that it was. */
+/** Names the cause of an attempt that was given back: the core only knows that it was. */
 
 import type { ReleaseCause } from '../api/task.ts'
 import { OUTCOME } from '../call/attempt.ts'
 import { UNSENT } from '../call/not-sent.ts'
-import type { Runner } from '../runner/runner.ts'
-import type { Ruling } from './ruling.ts'
 import type { Task } from './task.ts'
 
-/** Asked when it is, since what stops a queue may be over soon. */
-export function causeOf(runner: Runner, task: Task, { outcome }: Pick<Ruling, 'outcome'>): ReleaseCause {
+/** The state of the queue at the time of asking. */
+export interface ReleaseFacts {
+  /** Closed or closing. */
+  readonly isStopped: boolean
+  /** Its page was put away. */
+  readonly isSuspended: boolean
+  /** Requests are another principal's than the task's by now. */
+  readonly isForeign: boolean
+  /** Nothing has paused the task's lane. */
+  readonly maySend: boolean
+}
+
+/** Asked when the attempt was given back, since what stops a queue may be over soon. */
+export function releaseCause(outcome: number, { lease }: Pick<Task, 'lease'>, facts: ReleaseFacts): ReleaseCause {
   if (outcome === OUTCOME.offline) return 'offline'
-  if (outcome === UNSENT.credentials) return task.lease?.parks ? 'credentials_missing' : 'credentials_failed'
+  if (outcome === UNSENT.credentials) return lease?.parks ? 'credentials_missing' : 'credentials_failed'
   if (outcome !== UNSENT.released) return 'unauthorized'
-  const { durable, host, lanes, stopped } = runner
-  if (stopped) return 'closing'
-  if (durable?.loop.isSuspended) return 'page_hidden'
-  if (durable?.isForeign || task.principal !== host.principal) return 'principal'
-  return lanes.maySend(task.principal, task.origin) ? 'lease' : 'paused'
+  if (facts.isStopped) return 'closing'
+  if (facts.isSuspended) return 'page_hidden'
+  if (facts.isForeign) return 'principal'
+  return facts.maySend ? 'lease' : 'paused'
 }

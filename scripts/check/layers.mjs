@@ -63,16 +63,7 @@ export function violations(graph, order, root) {
 /** Faults that are known and still to be mended. One that is gone must leave the list. */
 const known = [
   'js/cloudflare/object-state imports stores/durable-object/storage past its face, stores/durable-object',
-  'js/durable/open imports queue/loader, whose folder does not come before its own',
-  'js/runner/admission imports durable/admission, whose folder does not come before its own',
-  'js/runner/dead-letters imports durable/manager, whose folder does not come before its own',
-  'js/runner/manager imports durable/manager, whose folder does not come before its own',
-  'js/runner/manager imports queue/loader, whose folder does not come before its own',
-  'js/runner/runner imports durable/stored-tasks, whose folder does not come before its own',
-  'js/tasks/callers imports runner/context, whose folder does not come before its own',
-  'js/tasks/release-cause imports runner/runner, whose folder does not come before its own',
-  'js: a circle of 14: durable/hints, durable/leadership, durable/notices, durable/page-lifecycle, durable/principal-guard, durable/settle, durable/store-loop, durable/stored-tasks, durable/take-lease, durable/turn-schedule, durable/waiting-callers, runner/apply-ruling, runner/runner, tasks/release-cause',
-  'js: a circle of 2: queue/loader, runner/manager',
+  'js: a circle of 6: durable/hints, durable/page-lifecycle, durable/settle, durable/stored-tasks, durable/take-lease, durable/waiting-callers',
   'js: a circle of 2: stores/sql/lanes, stores/sql/transaction',
 ]
 

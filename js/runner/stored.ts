@@ -1,0 +1,111 @@
+/**
+ * The port to the side that keeps tasks in a store. The runner, and whoever manages its tasks, know no more of that side than
+ * this; `durable/` implements it, as a chunk of its own that only durable queues load.
+ */
+
+import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/events.ts'
+import type { RunnerStats } from '../api/stats.ts'
+import type { TaskStore } from '../api/store.ts'
+import type { AttemptLog, Decision, Durability, RetryTask } from '../api/task.ts'
+import type { Finished } from '../call/attempt.ts'
+import type { Call } from '../call/call.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { Ruling } from '../tasks/ruling.ts'
+import type { Task } from '../tasks/task.ts'
+
+/** What the runner asks of the side that keeps tasks in a store. Without one the runner works alone. */
+export interface StoredSide {
+  /** When the store has something to do next; Infinity: nothing that time alone would bring. */
+  readonly wakeAt: number
+  /** A claim is under way: what it brings must fit, so nothing else is started. */
+  readonly isClaiming: boolean
+  /** The page was put away: nothing is claimed until it is back. */
+  readonly isSuspended: boolean
+  /** Tasks of the current principal that wait or run in the store, as of its last turn. */
+  readonly depth: number
+  /** Settlements that the store has not answered yet. */
+  readonly settling: number
+  /** Does what is due in the store by now. */
+  tick(now: number): void
+  /** The runner has become able to start more than it could. */
+  roomMade(): void
+  /** Whether an attempt whose hooks took a while may still be sent. */
+  confirm(task: Task): Promise<boolean>
+  /** Writes down how the attempt of a leased task ended. */
+  settle(task: Task, ruling: Ruling): void
+  /** Lets tasks go that wait for credentials: those of an origin, or all. */
+  resume(origin: string | undefined): void
+  /** Makes waiting tasks due; resolves with their number. */
+  flush(): Promise<number>
+  /** Takes up what the store has of the principal that is there now; resolves once that is known. */
+  switchPrincipal(): Promise<void>
+  /** Adds the store's numbers to those of the tasks in memory. */
+  stats(here: RunnerStats): RunnerStats
+  /** Answers every caller with what there is, or else `error`. Nothing can be decided here any more. */
+  stop(error: unknown): void
+  /** Gives back what runs, then stops. Never rejects, and keeps nobody waiting for a store that hangs (L5). */
+  close(): Promise<void>
+}
+
+/** When a call's task is over, and how long its caller waits for it. */
+export interface Terms {
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly waitUntil: number
+}
+
+/** A call that has become a task. */
+export interface Kept {
+  readonly taskId: string
+  readonly key: string | null
+  readonly durability: Durability
+  readonly deduplicated: boolean
+}
+
+/** The answer of a call that is taken care of, on its way: in an object, since a bare promise would be awaited. */
+export interface EarlyAnswer {
+  readonly answer: Promise<unknown>
+}
+
+/** Where calls become stored tasks. What resolves with undefined has to stay in memory, and `degraded` has said why. */
+export interface Place {
+  /** Whether calls like this one are stored. */
+  takes(call: Call): boolean
+  /** What of the call may be stored. */
+  contentOf(call: Call): Promise<object | undefined>
+  /** A call that nobody waits for. */
+  enqueue(call: Call, createdAt: number): Promise<Kept | undefined>
+  /** A call that must not be sent at once. `held`: a server has asked to wait. */
+  hold(call: Call, content: object, terms: Terms, held: boolean): Promise<EarlyAnswer | undefined>
+  /** A call that is stored before it is sent. */
+  first(call: Call, content: object, terms: Terms): Promise<EarlyAnswer | undefined>
+  /** A call whose first attempt failed in a way that may pass. */
+  adopt(call: Call, content: object, finished: Finished, terms: Terms): Promise<EarlyAnswer | undefined>
+}
+
+/** Answers questions about tasks in a store, and carries out orders to them. */
+export interface StoredManager {
+  get(taskId: string): Promise<RetryTask | undefined>
+  attempts(
+    taskId: string,
+    page: PageOptions,
+  ): Promise<{ readonly attempts: readonly AttemptLog[]; readonly cursor?: string }>
+  explain(taskId: string): Promise<readonly Decision[]>
+  list(filter: Pick<ListFilter, 'status' | 'origin'>, page: PageOptions): Promise<TaskPage>
+  result(taskId: string): Promise<TaskOutcome>
+  cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'>
+  redrive(taskId: string, acceptDuplicateRisk: boolean): Promise<RetryTask>
+  /** Resolves with how many were put back. */
+  redriveSome(taskIds: readonly string[], acceptDuplicateRisk: boolean): Promise<number>
+  deadIds(): Promise<readonly string[]>
+  dead(): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }>
+  /** Deletes one dead letter, or all. */
+  purgeDead(taskId: string | undefined): Promise<number>
+  /** Deletes everything of a principal; what is in flight is aborted. */
+  purge(principal: string | null): Promise<number>
+}
+
+/** The chunk with a page's own store. */
+export interface PageStoreModule {
+  indexedDbStore(options: { readonly name: string; readonly clock: Clock }): TaskStore
+}
