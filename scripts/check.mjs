@@ -1,6 +1,7 @@
 // `npm run check`: everything that can be judged without running the product. All checks run, each
 // with one line; what failed is shown at the end.
 import { build } from './build.mjs'
+import { checkDocuments } from './check/documents.mjs'
 import { checkLengths, checkLocks, checkMachinePaths } from './check/files.mjs'
 import { checkFloats } from './check/floats.mjs'
 import { checkHouse } from './check/house.mjs'
@@ -64,6 +65,7 @@ const checks = [
   ],
   ['imports flow one way', checkLayers],
   ['picture of the house', checkHouse],
+  ['documents name what is there', checkDocuments],
   ['retired names', checkRetired],
   ['file lengths', checkLengths],
   ['lock files', checkLocks],
