@@ -56,25 +56,25 @@ const contestants = {
     return { keep: runner, outside: engine.memory.buffer.byteLength - before }
   },
   'redrive, enqueued': async (n) => {
-    const { runner, intake, engine, callOf } = await openScheduler(n)
+    const { runner, admission, engine, callOf } = await openScheduler(n)
     runner.pause(undefined)
     const before = engine.memory.buffer.byteLength
     const call = callOf({ send: () => never })
-    for (let i = 0; i < n; i++) intake.enqueue(call, Date.now())
+    for (let i = 0; i < n; i++) admission.enqueue(call, Date.now())
     await admitted(runner, n)
     return { keep: runner, outside: engine.memory.buffer.byteLength - before }
   },
   'redrive, failed once, with its log': async (n) => {
     const hour = 3_600_000
     const policy = { initialDelayMs: hour, maxDelayMs: hour, jitterType: 'EQUAL' }
-    const { runner, intake, engine, callOf } = await openScheduler(n, { policy })
+    const { runner, admission, engine, callOf } = await openScheduler(n, { policy })
     const before = engine.memory.buffer.byteLength
     const call = { ...callOf({ send: () => never }), options: { waitMs: 24 * hour, detach: true } }
     const failed = answer(503)
     for (let i = 0; i < n; i++) {
       const startedAt = runner.host.now()
       // the caller's promise is the caller's: it is made in plain fetch as well
-      intake.adopt(
+      admission.afterFailure(
         call,
         { outcome: 0, status: 503, answer: failed, error: undefined, startedAt, durationMs: 1 },
         startedAt,

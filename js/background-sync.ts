@@ -12,7 +12,7 @@ import { check, int, object, type Rules } from './options/check.ts'
 import { whenIdle } from './platform/page.ts'
 import { internalsOf } from './queue/internals.ts'
 import type { RetryQueue } from './queue/queue.ts'
-import type { Host } from './runner/context.ts'
+import type { QueueContext } from './runner/context.ts'
 
 export interface BackgroundSyncOptions {
   /** In a page: whose service worker is to be woken. @default the page's own, `navigator.serviceWorker.ready` */
@@ -100,13 +100,13 @@ function askIfLeft(queue: RetryQueue, asking: Asking): void {
 
 /** Asks the browser for a sync; many at once cost one. */
 class Asking {
-  readonly #host: Host
+  readonly #host: QueueContext
   readonly #tag: string
   readonly #registration: FindRegistration
   #isAsking = false
   #askedAt = Number.NEGATIVE_INFINITY
 
-  constructor(host: Host, tag: string, registration: FindRegistration) {
+  constructor(host: QueueContext, tag: string, registration: FindRegistration) {
     this.#host = host
     this.#tag = tag
     this.#registration = registration
@@ -143,13 +143,13 @@ class Asking {
 /** The service worker's side: what happens when the browser has woken it. */
 class Answers {
   readonly #queue: RetryQueue
-  readonly #host: Host
+  readonly #host: QueueContext
   readonly #tag: string
   readonly #drainMs: number
   #underWay = 0
   #blindness: string | undefined
 
-  constructor(queue: RetryQueue, host: Host, tag: string, drainMs: number) {
+  constructor(queue: RetryQueue, host: QueueContext, tag: string, drainMs: number) {
     this.#queue = queue
     this.#host = host
     this.#tag = tag

@@ -24,5 +24,5 @@ export const engineChunk = () => {
   return join(folder, name)
 }
 
-/** Runner, Intake and instantiate. */
+/** Runner, Admission and instantiate. */
 export const loadEngineChunk = () => import(pathToFileURL(engineChunk()).href)

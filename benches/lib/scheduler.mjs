@@ -9,7 +9,7 @@ import { resolvePolicy } from '../../js/options/policy.ts'
 import { resolveOptions } from '../../js/options/queue-options.ts'
 import { steady } from '../../js/platform/clock.ts'
 import { hostDraw } from '../../js/platform/random.ts'
-import { Intake } from '../../js/runner/admission.ts'
+import { Admission } from '../../js/runner/admission.ts'
 import { Runner } from '../../js/runner/runner.ts'
 
 export const ORIGIN = 'https://api.example.test'
@@ -62,7 +62,7 @@ export async function openScheduler(n, { clock, policy = NO_WAITS, gates } = {})
   return {
     engine,
     runner,
-    intake: new Intake(runner, instantiateKeys),
+    admission: new Admission(runner, instantiateKeys),
     callOf: (transport) => ({ ...shared, transport }),
     policyOf: (given) => policyFields(resolvePolicy({ ...NO_WAITS, jitterType: 'FULL', ...given })),
   }

@@ -130,12 +130,12 @@ class PlainAnswer {
 export function redriveScheduler(n, options) {
   const handler = makeHandler(n, new PlainAnswer(503), new PlainAnswer(200))
   return async () => {
-    const { runner, intake, callOf } = await openScheduler(n, options)
+    const { runner, admission, callOf } = await openScheduler(n, options)
     const endOf = ({ taskId }) => runner.result(runner.registry.get(taskId, 0))
     const ends = []
     for (let i = 0; i < n; i++) {
       const transport = { send: () => handler(i), isFinal: () => false }
-      ends.push(intake.enqueue(callOf(transport), runner.host.now()).then(endOf))
+      ends.push(admission.enqueue(callOf(transport), runner.host.now()).then(endOf))
     }
     await Promise.all(ends)
     await runner.close(0)

@@ -25,7 +25,7 @@ import { check, int, list, object, oneOf, originIn, origin as originRule, type R
 import { unsaid } from '../platform/error-text.ts'
 import { internalsOf } from '../queue/internals.ts'
 import type { RetryQueue } from '../queue/queue.ts'
-import type { Host } from '../runner/context.ts'
+import type { QueueContext } from '../runner/context.ts'
 import { Contexts, isSuppressed, suppressed } from './opentelemetry/context.ts'
 import { Metrics } from './opentelemetry/metrics.ts'
 import { answerAttributes, errorType, nameOf, nameOfError, requestAttributes } from './opentelemetry/span.ts'
@@ -81,7 +81,7 @@ export function attachOpenTelemetry(queue: RetryQueue, options: OpenTelemetryOpt
 
   const { attempt, onTask } = host
   let active = true
-  const traced: Host['attempt'] = (call, plan) =>
+  const traced: QueueContext['attempt'] = (call, plan) =>
     active ? tracing.attempt(attempt, call, plan) : attempt.call(host, call, plan)
   const heard = (call: Call, taskId?: string): void => {
     onTask?.call(host, call, taskId)
@@ -107,7 +107,7 @@ export function attachOpenTelemetry(queue: RetryQueue, options: OpenTelemetryOpt
 }
 
 class Tracing {
-  readonly #host: Host
+  readonly #host: QueueContext
   readonly #tracer: Tracer
   readonly #headers: ContextHeaders
   readonly #contexts: Contexts
@@ -116,7 +116,7 @@ class Tracing {
   /** undefined: every origin. */
   readonly #propagateTo: ReadonlySet<string | undefined> | undefined
 
-  constructor(queue: RetryQueue, host: Host, options: OpenTelemetryOptions) {
+  constructor(queue: RetryQueue, host: QueueContext, options: OpenTelemetryOptions) {
     const { tracerProvider = trace, meterProvider = metrics, maxOrigins = MAX_ORIGINS } = options
     const own = globalThis.location?.origin
     const origins = options.propagateTo ?? (own === undefined ? undefined : [own])
@@ -129,7 +129,7 @@ class Tracing {
     this.#propagateTo = origins && new Set(origins.map(originIn))
   }
 
-  async attempt(inner: Host['attempt'], call: Call, plan: AttemptPlan): Promise<Finished> {
+  async attempt(inner: QueueContext['attempt'], call: Call, plan: AttemptPlan): Promise<Finished> {
     const span = this.#guarded(() => this.#begin(call, plan))
     if (!span) return inner.call(this.#host, call, plan)
     const within = trace.setSpan(plan.isReplay ? ROOT_CONTEXT : context.active(), span)

@@ -15,9 +15,9 @@ import { contentOf, recordOf } from '../durable/record.ts'
 import { within } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import { random128 } from '../platform/random.ts'
-import type { Host } from '../runner/context.ts'
+import type { QueueContext } from '../runner/context.ts'
 import { Dedupe } from '../runner/dedupe.ts'
-import { release } from '../tasks/callers.ts'
+import { detachCaller } from '../tasks/callers.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
@@ -53,11 +53,11 @@ interface Terms {
 }
 
 export class HandOver {
-  readonly #host: Host
+  readonly #host: QueueContext
   readonly #terms: Terms
   readonly #dedupe: Dedupe
 
-  constructor(host: Host, terms: Terms) {
+  constructor(host: QueueContext, terms: Terms) {
     this.#host = host
     this.#terms = terms
     // only its keys and fingerprints are used: the object knows which tasks there are
@@ -111,7 +111,7 @@ export class HandOver {
       ...(holdMs > 0 ? { holdLaneForMs: holdMs } : {}),
       log: entries.map((entry) => showEntry(taskId, entry)),
     }
-    const waiter = release(task)
+    const waiter = detachCaller(task)
     // in memory it ends here, and must not take its last answer along
     task.last = undefined
     leave()

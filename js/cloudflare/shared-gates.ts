@@ -12,9 +12,9 @@ import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { instantiate } from '../core/static.ts'
 import type { Settings } from '../options/queue-options.ts'
 import { steady } from '../platform/clock.ts'
-import type { Host } from '../runner/context.ts'
+import type { QueueContext } from '../runner/context.ts'
 import { gateNumbers } from '../runner/gates.ts'
-import { Judge } from '../tasks/ruling.ts'
+import { Rulings } from '../tasks/ruling.ts'
 
 /** Beyond so many origins everything is forgotten: a Worker that calls whatever it is told must not grow. */
 const MOST_ORIGINS = 1_000
@@ -23,7 +23,7 @@ const MOST_RULES = 16
 
 interface Seen {
   readonly core: CoreQueue
-  readonly judge: Judge
+  readonly rulings: Rulings
   readonly lanes: Map<string, number>
   readonly now: () => number
 }
@@ -37,7 +37,7 @@ export class Isolate {
   readonly #rules: string
 
   /** Hears of every attempt of `host`. */
-  constructor(host: Host, gates: Pick<Settings, 'breaker' | 'retryBudget'>) {
+  constructor(host: QueueContext, gates: Pick<Settings, 'breaker' | 'retryBudget'>) {
     this.#settings = host.settings
     this.#numbers = gateNumbers({ ...host.settings, ...gates })
     this.#rules = this.#numbers.join()
@@ -65,7 +65,7 @@ export class Isolate {
     try {
       const seen = await this.#open()
       const now = seen.now()
-      seen.judge.hear(finished, laneOf(seen, call.origin), call.policy, now)
+      seen.rulings.observeUntracked(finished, laneOf(seen, call.origin), call.policy, now)
       // what it has to tell of a circuit is told to nobody
       seen.core.poll(now)
     } catch {
@@ -82,8 +82,8 @@ export class Isolate {
     if (byRules.size >= MOST_RULES) forget()
     const core = new engine.glue.CoreQueue(1, 1, 1, 0, this.#settings.seed)
     core.gates(this.#numbers)
-    const judge = new Judge(engine, core, () => '')
-    const seen = { core, judge, lanes: new Map(), now: steady(this.#settings.clock) }
+    const rulings = new Rulings(engine, core, () => '')
+    const seen = { core, rulings, lanes: new Map(), now: steady(this.#settings.clock) }
     byRules.set(this.#rules, seen)
     return seen
   }

@@ -15,7 +15,7 @@ import type { Dedupe } from '../runner/dedupe.ts'
 import { flagsOf } from '../runner/flags.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { EarlyAnswer, Kept, Place, Terms } from '../runner/stored.ts'
-import { link, release } from '../tasks/callers.ts'
+import { detachCaller, link } from '../tasks/callers.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
@@ -36,7 +36,7 @@ export interface Source {
   join(task: Task, call: Call, own: Finished, createdAt: number): Promise<unknown>
 }
 
-export class Keeping implements Place {
+export class StorePlace implements Place {
   readonly #durable: StoredTasks
   readonly #runner: Runner
   readonly #source: Source
@@ -220,7 +220,7 @@ export class Keeping implements Place {
 
   /** The caller has aborted: it learns at once, the task ends where it is. */
   #abort(task: Task, reason: unknown): void {
-    release(task)?.reject(reason)
+    detachCaller(task)?.reject(reason)
     this.#durable.cancel(task.taskId, reason).catch((error) => this.#durable.failed(error))
   }
 
@@ -248,7 +248,7 @@ export class Keeping implements Place {
       const enqueued = await (waits ? this.#durable.callers.enter(() => this.#try(record)) : this.#try(record))
       this.#assertTaken(enqueued, call)
       stored = enqueued.outcome === 'stored'
-      task.take(asStored(record, now))
+      task.setRecord(asStored(record, now))
       task.nextAttemptAt = now + record.dueInMs
       return enqueued
     } finally {

@@ -9,7 +9,7 @@ import type { Standing } from '../core/decode.ts'
 import { isOffline } from '../platform/page.ts'
 import { CIRCUITS } from '../runner/gates.ts'
 import type { CoreStats } from '../runner/stats.ts'
-import { tell, waits, wordsOf } from '../tasks/explain.ts'
+import { decisionsOf, waits, wordsOf } from '../tasks/explain.ts'
 import type { StoredTasks } from './stored-tasks.ts'
 
 const UNKNOWN = Number.POSITIVE_INFINITY
@@ -22,7 +22,7 @@ export function explainStored(
 ): readonly Decision[] {
   const now = durable.runner.host.now()
   const last = history[history.length - 1]
-  const decisions = tell(
+  const decisions = decisionsOf(
     {
       ...task,
       what: `${task.method} ${task.targetUrl.split(/[?#]/, 1)[0]}`,

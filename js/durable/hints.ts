@@ -15,7 +15,7 @@ export function hear(durable: StoredTasks, { kind, taskId }: Hint): void {
     if (task && !task.lease) durable.callers.lookSoon(task)
     durable.loop.roomMade()
     durable.loop.endedElsewhere()
-    runner.pumpSoon()
+    runner.tickSoon()
   }
 }
 

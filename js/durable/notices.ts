@@ -7,7 +7,7 @@ import { accepted } from '../call/fetch-repeat.ts'
 import { VERDICT } from '../core/codes.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
-import { release } from '../tasks/callers.ts'
+import { detachCaller } from '../tasks/callers.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
@@ -37,7 +37,7 @@ export function reportUnreadable({ host, words }: Runner, taskId: string, error:
 export function tellGoesOn(runner: Runner, task: Task, { sent, verdict }: Ruling, delayMs: number): void {
   const { events } = runner.host
   if (task.call?.options.mode === 'defer' && task.waiter && sent) {
-    release(task)?.resolve(accepted(task.call.transport, task.taskId, runner.traceId(task.call)))
+    detachCaller(task)?.resolve(accepted(task.call.transport, task.taskId, runner.traceId(task.call)))
     discard(task.last?.answer)
   }
   if (verdict === VERDICT.parked) events.emit('unauthorized', { task: runner.show(task) })

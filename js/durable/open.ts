@@ -5,7 +5,7 @@ import { errorText } from '../platform/error-text.ts'
 import { random128 } from '../platform/random.ts'
 import type { StoreModule } from '../runner/manager.ts'
 import { afterIdle } from '../runner/wake-timer.ts'
-import { Keeping } from './admission.ts'
+import { StorePlace } from './admission.ts'
 import { StoredTaskManager } from './manager.ts'
 import { StoredTasks } from './stored-tasks.ts'
 
@@ -14,7 +14,7 @@ const LAST_RETRY_MS = 30_000
 /** A browser that refuses to store will most likely go on to: asked less and less often. */
 const LAST_RETRY_IN_PAGES_MS = 3_600_000
 
-export const openStore: StoreModule['openStore'] = async (pages, runner, intake, opened) => {
+export const openStore: StoreModule['openStore'] = async (pages, runner, admission, opened) => {
   const { closing, host } = runner
   const { clock, name, store: given } = host.settings
   let store = typeof given === 'object' ? given : undefined
@@ -28,7 +28,7 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, intake,
       durable = new StoredTasks(store, random128(host.draw), runner)
       runner.stored = durable
       await durable.begin()
-      opened(new StoredTaskManager(durable), new Keeping(durable, intake))
+      opened(new StoredTaskManager(durable), new StorePlace(durable, admission))
     } catch (error) {
       runner.stored = undefined
       // it may have begun to look by itself

@@ -57,7 +57,7 @@ export function watchPage(durable: StoredTasks): () => void {
   document.addEventListener('freeze', putAway, { signal })
   document.addEventListener('resume', back, { signal })
   // timers of a hidden page come late
-  document.addEventListener('visibilitychange', () => !document.hidden && durable.runner.pump(), { signal })
+  document.addEventListener('visibilitychange', () => !document.hidden && durable.runner.tick(), { signal })
   return () => watching.abort()
 }
 
@@ -80,5 +80,5 @@ async function resumeFromSuspend(durable: StoredTasks): Promise<void> {
   await loop.leadership.resumeFromSuspend().catch(durable.failed)
   await durable.guard.check()
   for (const task of durable.watched()) callers.lookSoon(task)
-  runner.pump()
+  runner.tick()
 }

@@ -3,7 +3,7 @@
 import type { Settlement, Turn } from '../api/store.ts'
 import { VERDICT } from '../core/codes.ts'
 import { answer, outcomeOf } from '../tasks/callers.ts'
-import { type Entry, showEntry } from '../tasks/history.ts'
+import { type HistoryEntry, showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { tellGoesOn } from './notices.ts'
@@ -13,7 +13,7 @@ import type { LeaseStarter } from './take-lease.ts'
 
 type GoesOn = Extract<Settlement['next'], { readonly delayMs: number }>
 
-export class Settling {
+export class Settler {
   readonly #durable: StoredTasks
   readonly #leases: LeaseStarter
 
@@ -101,7 +101,7 @@ export class Settling {
   }
 }
 
-function kindOf(next: Settlement['next'], { verdict }: Ruling): Entry['kind'] {
+function kindOf(next: Settlement['next'], { verdict }: Ruling): HistoryEntry['kind'] {
   // its end was asked for: the store ends it whatever it is told
   if (verdict === VERDICT.cancelled) return 'cancelled'
   if (next.kind !== 'release') return next.kind
@@ -109,7 +109,7 @@ function kindOf(next: Settlement['next'], { verdict }: Ruling): Entry['kind'] {
   return next.refund ? 'released' : 'retry'
 }
 
-function wordsOf(kind: Entry['kind'], next: Settlement['next']): string {
+function wordsOf(kind: HistoryEntry['kind'], next: Settlement['next']): string {
   if (next.kind === 'exhausted') return next.reason
   if (kind === 'parked') return 'parked until resume()'
   return kind === 'succeeded' || kind === 'cancelled' ? kind : 'next'

@@ -3,11 +3,11 @@
 import type { Carry, Settlement } from '../api/store.ts'
 import { ENDED, reasonOf, VERDICT } from '../core/codes.ts'
 import type { Ruling } from '../tasks/ruling.ts'
-import type { Held } from '../tasks/task.ts'
+import type { HeldLease } from '../tasks/task.ts'
 
 const PARKED_MS = 60_000
 
-export function nextOf({ verdict, why }: Ruling, { reason, parks }: Held): Settlement['next'] {
+export function nextOf({ verdict, why }: Ruling, { reason, parks }: HeldLease): Settlement['next'] {
   if (verdict === VERDICT.succeeded) return { kind: 'succeeded' }
   if (verdict >= ENDED) return { kind: 'exhausted', reason: reason ?? reasonOf(verdict) }
   // its end was asked for, which the store knows

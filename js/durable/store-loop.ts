@@ -91,7 +91,7 @@ export class StoreLoop {
     this.terms = new LeaseTerms(store.graceMs, runner.host.settings.policies.values())
     this.leadership = new Leadership(store, owner, runner, () => {
       this.requestTurn()
-      runner.pumpSoon()
+      runner.tickSoon()
     })
   }
 
@@ -197,7 +197,7 @@ export class StoreLoop {
       if (this.depth > 0) this.leadership.seek()
       else if (this.leased.size === 0 && this.settling === 0) this.leadership.resign()
       this.#armIdle()
-      this.#runner.pump()
+      this.#runner.tick()
     })
     return this.#busy
   }

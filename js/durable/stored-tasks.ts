@@ -15,7 +15,7 @@ import { within } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { StoredSide } from '../runner/stored.ts'
-import { answer, outcomeOf, release } from '../tasks/callers.ts'
+import { answer, detachCaller, outcomeOf } from '../tasks/callers.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import { Task } from '../tasks/task.ts'
 import { cancelled, hear } from './hints.ts'
@@ -24,7 +24,7 @@ import { drain, watchPage } from './page-lifecycle.ts'
 import { PendingWrites, SeenTasks } from './pending-writes.ts'
 import { PrincipalGuard } from './principal-guard.ts'
 import { callOf } from './record.ts'
-import { Settling } from './settle.ts'
+import { Settler } from './settle.ts'
 import { StoreLoop, type TurnListener } from './store-loop.ts'
 import { LeaseStarter } from './take-lease.ts'
 import { WaitingCallers } from './waiting-callers.ts'
@@ -39,7 +39,7 @@ export class StoredTasks implements TurnListener, StoredSide {
   readonly guard: PrincipalGuard
   readonly runner: Runner
   readonly #starter: LeaseStarter
-  readonly #settler: Settling
+  readonly #settler: Settler
   /** Tasks whose caller waits here, or that need what is not stored. */
   readonly #here = new Map<string, Task>()
   /** The store cannot be had: new tasks stay in memory. */
@@ -58,7 +58,7 @@ export class StoredTasks implements TurnListener, StoredSide {
     this.callers = new WaitingCallers(this)
     this.guard = new PrincipalGuard(store, runner, this.failed)
     this.#starter = new LeaseStarter(this)
-    this.#settler = new Settling(this, this.#starter)
+    this.#settler = new Settler(this, this.#starter)
   }
 
   /** Opens the store and takes up what is there. Rejects where it cannot be opened. */
@@ -108,7 +108,7 @@ export class StoredTasks implements TurnListener, StoredSide {
   async switchPrincipal(): Promise<void> {
     await this.switched()
     this.changed()
-    this.runner.pump()
+    this.runner.tick()
     // only then it is known what waits for the new one: `idle` and `stats` go by it
     await this.loop.run()
   }
@@ -163,7 +163,7 @@ export class StoredTasks implements TurnListener, StoredSide {
     this.#depthBefore = this.depth
     this.remember(task)
     this.pending.end(task.taskId, true)
-    this.runner.pumpSoon()
+    this.runner.tickSoon()
   }
 
   /** The task as this process has it. */
@@ -181,7 +181,7 @@ export class StoredTasks implements TurnListener, StoredSide {
     task.status = record.status
     task.reason = record.reason
     task.nextAttemptAt = record.dueAt
-    task.take(record)
+    task.setRecord(record)
     return task
   }
 
@@ -222,7 +222,7 @@ export class StoredTasks implements TurnListener, StoredSide {
     this.leave(task)
     this.seen.delete(task.taskId)
     this.#starter.forgetCarry(task.taskId)
-    this.runner.tellEnd(task, status, reason)
+    this.runner.reportEnd(task, status, reason)
     task.strip()
   }
 
@@ -242,12 +242,12 @@ export class StoredTasks implements TurnListener, StoredSide {
     const said = await this.store.cancel(taskId)
     const task = this.find(taskId)
     if (said === 'requested') {
-      if (task) release(task)?.reject(reason)
+      if (task) detachCaller(task)?.reject(reason)
       if (task?.lease) this.abort(task, reason)
     } else if (said === 'cancelled') {
       const record = await this.store.get(taskId)
       const ended = this.find(taskId) ?? (record && this.taskOf(record))
-      if (ended) release(ended)?.reject(reason)
+      if (ended) detachCaller(ended)?.reject(reason)
       if (ended) this.end(ended, 'CANCELLED')
       // also where nothing may start: it may have been the last
       this.loop.requestTurn()
@@ -345,7 +345,7 @@ export class StoredTasks implements TurnListener, StoredSide {
     if (turn.isForeign && !this.isForeign) this.suspectPrincipal()
     reportTurn(turn, this.runner)
     void this.recount()
-    if (this.#depthBefore > 0 && this.depth === 0) this.runner.tellIdle()
+    if (this.#depthBefore > 0 && this.depth === 0) this.runner.reportIdle()
     this.#depthBefore = this.depth
     this.runner.drained()
   }
@@ -382,7 +382,7 @@ export class StoredTasks implements TurnListener, StoredSide {
   changed(): void {
     this.loop.leadership.seek()
     this.loop.workOffered()
-    this.runner.pumpSoon()
+    this.runner.tickSoon()
   }
 
   /** The store says that it cannot be had. It is asked until it can. */

@@ -6,7 +6,7 @@
 import { RedriveError, SettledElsewhereError } from '../api/errors.ts'
 import type { TaskOutcome } from '../api/events.ts'
 import type { StoredTask } from '../api/store.ts'
-import { answer, outcomeOf, release } from '../tasks/callers.ts'
+import { answer, detachCaller, outcomeOf } from '../tasks/callers.ts'
 import type { Task } from '../tasks/task.ts'
 import type { StoredTasks } from './stored-tasks.ts'
 
@@ -155,7 +155,7 @@ export class WaitingCallers {
     const { responseStatus } = outcome
     const how = `${record.status}${responseStatus ? ` with ${responseStatus}` : ''}`
     const message = `${task.what} was ended by another process: ${how}; its response went there`
-    const waiter = release(task)
+    const waiter = detachCaller(task)
     for (const each of [waiter ?? [], ...task.joined].flat()) {
       each.reject(new SettledElsewhereError(message, responseStatus))
     }

@@ -4,8 +4,8 @@ import { RedriveError } from '../api/errors.ts'
 import type { Engine } from '../core/engine.ts'
 import type { Keys } from '../core/keys.ts'
 import { errorText } from '../platform/error-text.ts'
-import type { Host } from '../runner/context.ts'
-import { Desk, type StoreModule } from '../runner/manager.ts'
+import type { QueueContext } from '../runner/context.ts'
+import { type StoreModule, TaskManager } from '../runner/manager.ts'
 import { Runner } from '../runner/runner.ts'
 import type { PageStoreModule } from '../runner/stored.ts'
 import type { EngineModule } from './loader.ts'
@@ -19,7 +19,7 @@ export function preparing(
   return async (wasm) => {
     try {
       const engine = await instantiate(wasm)
-      return (host: Host) => new Desk(new Runner(engine, host), loadKeys, loadStore, loadPages)
+      return (host: QueueContext) => new TaskManager(new Runner(engine, host), loadKeys, loadStore, loadPages)
     } catch (error) {
       const whose = wasm === undefined ? '' : 'from options.wasm: '
       const message = `no WebAssembly (${whose}${errorText(error)}): calls are plain fetch; a Content-Security-Policy needs script-src 'wasm-unsafe-eval'`

@@ -5,8 +5,8 @@ import type { DegradedCode } from '../api/events.ts'
 import { assertNotAborted, orAbort } from '../platform/abort.ts'
 import { systemClock, within } from '../platform/clock.ts'
 import { whenIdle } from '../platform/page.ts'
-import type { Host } from '../runner/context.ts'
-import type { Desk } from '../runner/manager.ts'
+import type { QueueContext } from '../runner/context.ts'
+import type { TaskManager } from '../runner/manager.ts'
 import type { EngineSource } from './loader.ts'
 
 /** A chunk that takes longer is not waited for: the call that needs it gets its own answer. Real time, whatever the clock. */
@@ -14,13 +14,13 @@ const LOAD_MS = 10_000
 
 export class Opening {
   /** What calls can use right now. */
-  opened: Desk | undefined
+  opened: TaskManager | undefined
   /** What is being started; awaiting it starts nothing. */
-  starting: Promise<Desk | undefined> | undefined
+  starting: Promise<TaskManager | undefined> | undefined
   /** Why there is nothing to use. */
   failure: RedriveError | undefined
   readonly #source: EngineSource
-  readonly #host: Host
+  readonly #host: QueueContext
   /** Scopes paused before there was a runner to tell; '': everything. */
   readonly #paused = new Set<string>()
   readonly #load = () => {
@@ -31,7 +31,7 @@ export class Opening {
   /** Nobody waits for a chunk on its way, or for the store, when the queue closes. */
   readonly #closing = new AbortController()
 
-  constructor(source: EngineSource, host: Host) {
+  constructor(source: EngineSource, host: QueueContext) {
     this.#source = source
     this.#host = host
     const { preload, wasm, durable, clock } = host.settings
@@ -45,8 +45,8 @@ export class Opening {
     this.#closing.signal.addEventListener('abort', isPage ? whenIdle(this.#load) : clock.after(0, this.#load))
   }
 
-  /** The desk, started now if need be; undefined where the core cannot run. */
-  open(): Promise<Desk | undefined> {
+  /** The manager of tasks, started now if need be; undefined where the core cannot run. */
+  open(): Promise<TaskManager | undefined> {
     this.starting ??= this.#start()
     return this.starting
   }
@@ -68,13 +68,13 @@ export class Opening {
     await this.opened?.close(drainMs)
   }
 
-  async #start(): Promise<Desk | undefined> {
+  async #start(): Promise<TaskManager | undefined> {
     const { signal } = this.#closing
     try {
       const loading = this.#source().then((module) => module.prepare(this.#host.settings.wasm))
-      const makeDesk = await orAbort(signal, within(systemClock, LOAD_MS, 'loading the core', loading))
+      const makeManager = await orAbort(signal, within(systemClock, LOAD_MS, 'loading the core', loading))
       assertNotAborted(signal)
-      this.opened = makeDesk(this.#host)
+      this.opened = makeManager(this.#host)
       for (const scope of this.#paused) this.opened.runner.pause(scope || undefined)
       await orAbort(signal, this.opened.begin())
       return this.opened

@@ -1,10 +1,10 @@
 /** What adapters reach of a queue that its users do not. */
 
 import type { Call } from '../call/call.ts'
-import type { Host } from '../runner/context.ts'
+import type { QueueContext } from '../runner/context.ts'
 
 export interface Internals {
-  readonly host: Host
+  readonly host: QueueContext
   /** Sends a call and tries it again as its policy says; settles with what its transport delivers. */
   run(call: Call): Promise<unknown>
 }

@@ -26,8 +26,8 @@ import type { TaskOptions } from '../options/task-options.ts'
 import { assertNotAborted, bothSignals, orAbort } from '../platform/abort.ts'
 import { steady } from '../platform/clock.ts'
 import { hostDraw, random128, seededDraw } from '../platform/random.ts'
-import type { Host } from '../runner/context.ts'
-import type { Desk } from '../runner/manager.ts'
+import type { QueueContext } from '../runner/context.ts'
+import type { TaskManager } from '../runner/manager.ts'
 import { Opening } from './core-loader.ts'
 import { expose } from './internals.ts'
 import type { EngineSource } from './loader.ts'
@@ -41,7 +41,7 @@ export class RetryQueue implements AsyncDisposable {
   readonly name: string
   readonly deadLetters: DeadLetters
   readonly #core: Opening
-  readonly #host: Host
+  readonly #host: QueueContext
   #closing: Promise<void> | undefined
   #calls = 0
   #attempts = 0
@@ -73,10 +73,10 @@ export class RetryQueue implements AsyncDisposable {
       idle: () => this.#checkIdle(),
     }
     this.deadLetters = {
-      list: (options) => this.#ask((desk) => desk.deadLetters.list(options), NO_TASKS),
-      redrive: async (taskId, options) => found(taskId, await this.#desk()).deadLetters.redrive(taskId, options),
-      redriveAll: (options) => this.#ask((desk) => desk.deadLetters.redriveAll(options), 0),
-      purge: (taskId) => this.#ask((desk) => desk.deadLetters.purge(taskId), 0),
+      list: (options) => this.#ask((manager) => manager.deadLetters.list(options), NO_TASKS),
+      redrive: async (taskId, options) => found(taskId, await this.#manager()).deadLetters.redrive(taskId, options),
+      redriveAll: (options) => this.#ask((manager) => manager.deadLetters.redriveAll(options), 0),
+      purge: (taskId) => this.#ask((manager) => manager.deadLetters.purge(taskId), 0),
       export: async () => (await this.#running()).deadLetters.export(),
     }
     expose(this, {
@@ -121,27 +121,27 @@ export class RetryQueue implements AsyncDisposable {
 
   /** undefined: there is none of that id, or it is past its retention. */
   get(taskId: string): Promise<RetryTask | undefined> {
-    return this.#ask((desk) => desk.get(taskId), undefined)
+    return this.#ask((manager) => manager.get(taskId), undefined)
   }
 
   /** Oldest first; the last 100 are kept. */
   attempts(taskId: string, page?: PageOptions): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
-    return this.#ask((desk) => desk.attempts(taskId, page), { attempts: [] })
+    return this.#ask((manager) => manager.attempts(taskId, page), { attempts: [] })
   }
 
   /** In the order the tasks were made. */
   list(filter?: ListFilter): Promise<TaskPage> {
-    return this.#ask((desk) => desk.list(filter), NO_TASKS)
+    return this.#ask((manager) => manager.list(filter), NO_TASKS)
   }
 
   /** Resolves when the task is terminal. Rejects with `TASK_NOT_FOUND` where there is none of that id. */
   async result(taskId: string): Promise<TaskOutcome> {
-    return found(taskId, await this.#desk()).result(taskId)
+    return found(taskId, await this.#manager()).result(taskId)
   }
 
   /** PENDING: CANCELLED at once. IN_FLIGHT: aborted; a success still counts, anything else is CANCELLED. */
   cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
-    return this.#ask((desk) => desk.cancel(taskId), 'gone')
+    return this.#ask((manager) => manager.cancel(taskId), 'gone')
   }
 
   /** Starts no more attempts, of everything or of one origin; what is in flight ends. First attempts are the caller's. */
@@ -152,7 +152,7 @@ export class RetryQueue implements AsyncDisposable {
 
   /** The decisions taken about a task, in order, as data and in words; the last one says what it waits for. */
   explain(taskId: string): Promise<readonly Decision[]> {
-    return this.#ask((desk) => desk.explain(taskId), [])
+    return this.#ask((manager) => manager.explain(taskId), [])
   }
 
   /** Undoes the `pause` of one origin, or every pause, and lets go tasks that a 401 parked. */
@@ -163,7 +163,7 @@ export class RetryQueue implements AsyncDisposable {
 
   /** Makes everything that waits for its own curve due now; a server's delay and the limits still hold. */
   flush(): Promise<number> {
-    return this.#ask((desk) => desk.runner.flush(), 0)
+    return this.#ask((manager) => manager.runner.flush(), 0)
   }
 
   /**
@@ -175,7 +175,7 @@ export class RetryQueue implements AsyncDisposable {
     follow('setPrincipal', principal, PRINCIPAL)
     check('setPrincipal', options, PRINCIPAL_RULES)
     this.#host.principal = principal
-    return this.#ask((desk) => desk.setPrincipal(principal, options.purge === true), undefined)
+    return this.#ask((manager) => manager.setPrincipal(principal, options.purge === true), undefined)
   }
 
   /** Resolves when no call runs and no task waits, in memory or, of this principal, in the store. */
@@ -245,7 +245,7 @@ export class RetryQueue implements AsyncDisposable {
       const asks =
         orderKey !== undefined || expiresAt < createdAt || call.key === '' || (durable && persist === 'before-send')
       const opened = asks ? await orAbort(signal, this.#core.open()) : this.#core.opened
-      const asked = opened?.intake.before(call, createdAt)
+      const asked = opened?.admission.beforeSending(call, createdAt)
       const early = asked && (await asked)
       if (early) return early.answer
     }
@@ -263,32 +263,34 @@ export class RetryQueue implements AsyncDisposable {
     if (!finished.answer) assertNotAborted(signal)
     else if (!plain && finished.status < 400) this.#firstAttemptSucceeded++
     if (plain || !mayPass(call, finished)) {
-      this.#core.opened?.intake.heard(call, finished)
+      this.#core.opened?.admission.observeUntracked(call, finished)
       return deliver(finished)
     }
-    const desk = await orAbort(signal, this.#core.open())
-    return desk && !desk.runner.stopped ? desk.intake.adopt(call, finished, createdAt) : deliver(finished)
+    const manager = await orAbort(signal, this.#core.open())
+    return manager && !manager.runner.stopped
+      ? manager.admission.afterFailure(call, finished, createdAt)
+      : deliver(finished)
   }
 
-  /** Without a desk there is no task to speak of: `nothing`. */
-  async #ask<T>(question: (desk: Desk) => T | Promise<T>, nothing: T): Promise<T> {
-    const desk = await this.#desk()
-    return desk ? question(desk) : nothing
+  /** Without a manager there is no task to speak of: `nothing`. */
+  async #ask<T>(question: (manager: TaskManager) => T | Promise<T>, nothing: T): Promise<T> {
+    const manager = await this.#manager()
+    return manager ? question(manager) : nothing
   }
 
   /** Asking starts none, unless tasks may lie in a store. */
-  async #desk(start = this.#host.settings.durable): Promise<Desk | undefined> {
+  async #manager(start = this.#host.settings.durable): Promise<TaskManager | undefined> {
     this.#assertOpen()
-    const desk = await (start ? this.#core.open() : this.#core.starting)
+    const manager = await (start ? this.#core.open() : this.#core.starting)
     this.#assertOpen()
-    return desk
+    return manager
   }
 
   /** For what only a running core can do. */
-  async #running(): Promise<Desk> {
-    const desk = await this.#desk(true)
-    if (!desk || desk.runner.stopped) throw new WasmUnavailableError(this.#core.failure)
-    return desk
+  async #running(): Promise<TaskManager> {
+    const manager = await this.#manager(true)
+    if (!manager || manager.runner.stopped) throw new WasmUnavailableError(this.#core.failure)
+    return manager
   }
 
   #assertOpen(): void {
@@ -301,7 +303,7 @@ export class RetryQueue implements AsyncDisposable {
   }
 }
 
-function found(taskId: string, desk: Desk | undefined): Desk {
-  if (!desk) throw notFound(taskId)
-  return desk
+function found(taskId: string, manager: TaskManager | undefined): TaskManager {
+  if (!manager) throw notFound(taskId)
+  return manager
 }

@@ -12,7 +12,7 @@ import type { Keys } from '../core/keys.ts'
 import { NONE } from '../core/none.ts'
 import { uuid7Maker } from '../platform/random.ts'
 import { Task } from '../tasks/task.ts'
-import { turnAway } from './circuit-open.ts'
+import { circuitOpen } from './circuit-open.ts'
 import { Dedupe } from './dedupe.ts'
 import { flagsOf } from './flags.ts'
 import type { Runner } from './runner.ts'
@@ -30,7 +30,7 @@ const isLive = ({ status }: Task) => status === 'PENDING' || status === 'IN_FLIG
 const tooLate = (task: Task, waitMs: number) =>
   `${task.what} is under way as task ${task.taskId}, longer than waitMs ${waitMs}`
 
-export class Intake {
+export class Admission {
   readonly dedupe: Dedupe
   readonly #runner: Runner
   /** The way into the store; undefined until it is open. */
@@ -55,19 +55,19 @@ export class Intake {
    * What the caller's first attempt has to wait for; undefined: nothing. Resolves with the answer of a call that became
    * a task at once: its origin asked everybody to wait, it is one of an order, or it came too late to be sent.
    */
-  before(call: Call, createdAt: number): Promise<EarlyAnswer | undefined> | undefined {
+  beforeSending(call: Call, createdAt: number): Promise<EarlyAnswer | undefined> | undefined {
     if (this.#runner.stopped) return undefined
     const { orderKey, expiresAt = FOREVER } = call.options
     const first = this.place && this.#runner.host.settings.persist === 'before-send' && this.#isStored(call)
     const held = this.#runner.gates.heldUntil(call.origin) > createdAt
     const early = orderKey !== undefined || expiresAt < createdAt || held || first === true
     const opensAt = this.#runner.gates.opensAt(call.origin, early)
-    if (opensAt !== undefined) return Promise.resolve({ answer: turnAway(call, opensAt, this.#runner.host) })
+    if (opensAt !== undefined) return Promise.resolve({ answer: circuitOpen(call, opensAt, this.#runner.host) })
     if (call.key !== '' && !early && !this.#mayBeKnown(call)) return undefined
-    return this.#before(call, createdAt, early)
+    return this.#beforeSending(call, createdAt, early)
   }
 
-  async #before(call: Call, createdAt: number, early: boolean): Promise<EarlyAnswer | undefined> {
+  async #beforeSending(call: Call, createdAt: number, early: boolean): Promise<EarlyAnswer | undefined> {
     if (call.key === '') await this.dedupe.giveKey(call)
     while (this.#mayBeKnown(call)) {
       const same = await this.dedupe.find(call)
@@ -97,18 +97,18 @@ export class Intake {
   }
 
   /** An attempt that makes no task: its lane learns how its server does, and what that asks of everybody. */
-  heard({ origin, policy, principal }: Call, finished: Finished): void {
+  observeUntracked({ origin, policy, principal }: Call, finished: Finished): void {
     const runner = this.#runner
     const lane = runner.lanes.find(principal, origin)
     if (lane === undefined || runner.stopped) return
-    runner.guard(() => runner.judge.hear(finished, lane, policy, runner.host.now()))
+    runner.guard(() => runner.rulings.observeUntracked(finished, lane, policy, runner.host.now()))
     // a success may have opened a gate
     runner.stored?.roomMade()
-    runner.pumpSoon()
+    runner.tickSoon()
   }
 
   /** The caller's first attempt failed in a way that may pass. Settles as the caller is to be answered. */
-  async adopt(call: Call, finished: Finished, createdAt: number): Promise<unknown> {
+  async afterFailure(call: Call, finished: Finished, createdAt: number): Promise<unknown> {
     const { host } = this.#runner
     if (this.#gone.has(call.principal)) return deliver(finished)
     // one of an order waits for its turn, one in content mode for its key; this one went out while there was no core
@@ -136,7 +136,7 @@ export class Intake {
       policies.with(call.policy, (policy) => core.classify(policy, outcome, finished.status, flags)),
     )
     if (meaning !== CLASS.retry) {
-      this.heard(call, finished)
+      this.observeUntracked(call, finished)
       return deliver(finished)
     }
     const terms = { createdAt, ...this.#fetchTerms(call, createdAt) }
@@ -271,7 +271,7 @@ export class Intake {
       if (slot === NONE) return false
       this.#runner.registry.revive(task)
       task.revive(now)
-      this.#runner.hold(task, slot)
+      this.#runner.trackSlot(task, slot)
       this.#announce(task)
       return true
     })
@@ -289,7 +289,7 @@ export class Intake {
     const dueAt = this.#runner.core.dueAt(task.slot)
     task.nextAttemptAt = Number.isNaN(dueAt) ? this.#runner.host.now() : dueAt
     this.#runner.announce(task)
-    this.#runner.pumpSoon()
+    this.#runner.tickSoon()
   }
 
   #fetchTerms(call: Call, createdAt: number): Pick<Terms, 'expiresAt' | 'waitUntil'> {
@@ -302,7 +302,7 @@ export class Intake {
     if (slot === NONE) return undefined
     const { registry } = this.#runner
     const task = this.newTask(call, terms.createdAt)
-    this.#runner.hold(task, slot)
+    this.#runner.trackSlot(task, slot)
     registry.add(task)
     // a key that somebody else may use again
     if (call.key !== null && !call.made) this.dedupe.remember(task, call)

@@ -1,6 +1,6 @@
 /** What is worth paging for: tells once when it begins, not each time that it still is so. */
 
-import type { Host } from './context.ts'
+import type { QueueContext } from './context.ts'
 
 /** Of the capacity. */
 const DEEP = 0.8
@@ -12,13 +12,13 @@ const MINUTE_MS = 60_000
 const TASKS_PER_SUCCESS = 10
 
 export class Alerts {
-  readonly #host: Host
+  readonly #host: QueueContext
   #isDeep = false
   /** When the last few dead letters came; oldest first. */
   #diedAt: number[] = []
   #quietUntil = 0
 
-  constructor(host: Host) {
+  constructor(host: QueueContext) {
     this.#host = host
   }
 

@@ -6,12 +6,12 @@ import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
-import type { Host } from './context.ts'
+import type { QueueContext } from './context.ts'
 
 /** What a ruling has the runner do. */
 export interface RulingActs {
   readonly core: CoreQueue
-  readonly host: Host
+  readonly host: QueueContext
   show(task: Task): ReturnType<Task['show']>
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
   announce(task: Task): void

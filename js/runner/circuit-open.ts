@@ -6,10 +6,10 @@ import { FetchTransport } from '../call/fetch-transport.ts'
 import type { BreakerOptions } from '../options/gate-options.ts'
 import { orAbort } from '../platform/abort.ts'
 import { timeOf } from '../tasks/history.ts'
-import type { Host } from './context.ts'
+import type { QueueContext } from './context.ts'
 
 /** `opensAt`: as far as that is known. */
-export async function turnAway(call: Call, opensAt: number, { settings, degraded }: Host): Promise<unknown> {
+export async function circuitOpen(call: Call, opensAt: number, { settings, degraded }: QueueContext): Promise<unknown> {
   const { breaker } = settings
   const fallback = breaker ? breaker.fallback : undefined
   const { method, origin, signal, transport } = call

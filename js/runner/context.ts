@@ -11,7 +11,7 @@ import type { Draw } from '../platform/random.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 
-export interface Host {
+export interface QueueContext {
   readonly settings: Settings
   readonly events: Emitter<QueueEvents>
   /** The steady clock. */

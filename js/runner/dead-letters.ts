@@ -6,7 +6,7 @@ import type { AttemptLog, RetryTask } from '../api/task.ts'
 import { check, flag, fn, object, type Rules } from '../options/check.ts'
 import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
-import type { Intake } from './admission.ts'
+import type { Admission } from './admission.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
 import type { StoredManager } from './stored.ts'
@@ -21,15 +21,15 @@ const REDRIVE_RULES: Rules<RedriveAllOptions> = {
 /** Ids of one go, where nobody asked for a rate. */
 const AT_ONCE = 100
 
-export class DeadLetterDesk implements DeadLetters {
+export class DeadLetterManager implements DeadLetters {
   /** Sees to stored dead letters; undefined until the store is open. */
   stored: StoredManager | undefined
   readonly #runner: Runner
-  readonly #intake: Intake
+  readonly #admission: Admission
 
-  constructor(runner: Runner, intake: Intake) {
+  constructor(runner: Runner, admission: Admission) {
     this.#runner = runner
-    this.#intake = intake
+    this.#admission = admission
   }
 
   async list(options: PageOptions = {}): Promise<TaskPage> {
@@ -41,7 +41,7 @@ export class DeadLetterDesk implements DeadLetters {
   async redrive(taskId: string, options: { readonly acceptDuplicateRisk?: boolean } = {}): Promise<RetryTask> {
     const acceptDuplicateRisk = options.acceptDuplicateRisk === true
     const task = this.#runner.registry.dead(taskId, this.#now())
-    if (task) return this.#intake.redrive(task, acceptDuplicateRisk)
+    if (task) return this.#admission.redrive(task, acceptDuplicateRisk)
     if (!this.stored) throw notFound(taskId)
     return this.stored.redrive(taskId, acceptDuplicateRisk)
   }
@@ -101,7 +101,7 @@ export class DeadLetterDesk implements DeadLetters {
     // it may be gone since the list was taken
     if (!this.#runner.registry.dead(task.taskId, this.#now())) return false
     try {
-      this.#intake.redrive(task, acceptDuplicateRisk)
+      this.#admission.redrive(task, acceptDuplicateRisk)
       return true
     } catch (error) {
       if (error instanceof RedriveError && error.code === 'KEY_EXPIRED') return false

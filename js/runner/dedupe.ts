@@ -12,20 +12,20 @@ import type { Keys } from '../core/keys.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { Registry } from '../tasks/registry.ts'
 import type { Task } from '../tasks/task.ts'
-import type { Host } from './context.ts'
+import type { QueueContext } from './context.ts'
 
 const DAY_MS = 86_400_000
 /** Content keys remembered, beside those of tasks: the oldest goes first. */
 const MAX_RECENT = 10_000
 
 export class Dedupe {
-  readonly #host: Host
+  readonly #host: QueueContext
   readonly #registry: Pick<Registry, 'withKey'>
   readonly #loadKeys: () => Promise<Keys>
   /** Content keys by fingerprint. */
   readonly #recent = new Map<string, { readonly key: string; readonly at: number }>()
 
-  constructor(host: Host, registry: Pick<Registry, 'withKey'>, loadKeys: () => Promise<Keys>) {
+  constructor(host: QueueContext, registry: Pick<Registry, 'withKey'>, loadKeys: () => Promise<Keys>) {
     this.#host = host
     this.#registry = registry
     this.#loadKeys = loadKeys

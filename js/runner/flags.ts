@@ -2,9 +2,9 @@
 
 import type { Call } from '../call/call.ts'
 import { FLAG } from '../core/codes.ts'
-import type { Host } from './context.ts'
+import type { QueueContext } from './context.ts'
 
-export function flagsOf({ replayable, key }: Call, { settings }: Host): number {
+export function flagsOf({ replayable, key }: Call, { settings }: QueueContext): number {
   return (
     (replayable ? FLAG.replayable : 0) |
     (key === null ? 0 : FLAG.hasKey) |

@@ -9,7 +9,7 @@ import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { BreakerOptions, RetryBudgetOptions } from '../options/gate-options.ts'
 import { defined, type Settings } from '../options/queue-options.ts'
 import { Alerts } from './alerts.ts'
-import type { Host } from './context.ts'
+import type { QueueContext } from './context.ts'
 import type { Lanes } from './lanes.ts'
 
 const BREAKER: Required<Omit<BreakerOptions, 'whenOpen' | 'fallback'>> = {
@@ -32,10 +32,10 @@ const TAB_BUDGET: Required<RetryBudgetOptions> = { ...BUDGET, capacity: 1_000 }
 export const CIRCUITS: readonly CircuitState[] = ['CLOSED', 'OPEN', 'HALF_OPEN']
 
 /** What it needs of the runner. */
-interface Desk {
+interface GatePorts {
   readonly core: CoreQueue
   readonly lanes: Lanes
-  readonly host: Host
+  readonly host: QueueContext
   /** Closed or closing, or the core trapped. */
   readonly stopped: boolean
   guard<T>(work: () => T): T | undefined
@@ -43,13 +43,13 @@ interface Desk {
 
 export class Gates {
   readonly alerts: Alerts
-  readonly #desk: Desk
+  readonly #ports: GatePorts
   /** New calls end at once while the circuit of their origin is open. */
   readonly #failsWhenOpen: boolean
 
-  constructor(desk: Desk) {
-    const { core, host } = desk
-    this.#desk = desk
+  constructor(ports: GatePorts) {
+    const { core, host } = ports
+    this.#ports = ports
     this.alerts = new Alerts(host)
     this.#failsWhenOpen = failsWhenOpen(host.settings)
     core.gates(gateNumbers(host.settings))
@@ -57,7 +57,7 @@ export class Gates {
 
   /** Until when calls to this origin have to wait, since it asked everybody to; 0: they need not. */
   heldUntil(origin: string): number {
-    return this.#ask(origin, (lane, now) => this.#desk.core.heldUntil(lane, now)) ?? 0
+    return this.#ask(origin, (lane, now) => this.#ports.core.heldUntil(lane, now)) ?? 0
   }
 
   /**
@@ -66,7 +66,7 @@ export class Gates {
    */
   opensAt(origin: string, waits: boolean): number | undefined {
     if (!this.#failsWhenOpen) return undefined
-    const { core } = this.#desk
+    const { core } = this.#ports
     return this.#ask(origin, (lane, now) => {
       const isOpen = CIRCUITS[core.circuit(lane, now)] === 'OPEN'
       const passes = !isOpen && (waits || core.admits(now, lane))
@@ -75,25 +75,25 @@ export class Gates {
   }
 
   /** An action of the core that is none of a task's: whether it was one. */
-  tell(lane: number, action: number): boolean {
+  report(lane: number, action: number): boolean {
     if (action >= STORM) this.alerts.storm(action - STORM)
-    else if (action > 0 && action < ENDED) this.#tellCircuit(lane, action - 1)
+    else if (action > 0 && action < ENDED) this.#reportCircuit(lane, action - 1)
     else return false
     return true
   }
 
   /** `code`: three times the state before, plus the state now. */
-  #tellCircuit(lane: number, code: number): void {
-    const origin = this.#desk.lanes.originOf(lane)
+  #reportCircuit(lane: number, code: number): void {
+    const origin = this.#ports.lanes.originOf(lane)
     const [from, to] = [CIRCUITS[Math.floor(code / 3)], CIRCUITS[code % 3]]
-    if (origin && from && to) this.#desk.host.events.emit('circuit', { origin, from, to })
+    if (origin && from && to) this.#ports.host.events.emit('circuit', { origin, from, to })
   }
 
   #ask<T>(origin: string, question: (lane: number, now: number) => T): T | undefined {
-    const { lanes, host, stopped } = this.#desk
+    const { lanes, host, stopped } = this.#ports
     const lane = lanes.find(host.principal, origin)
     if (lane === undefined || stopped) return undefined
-    return this.#desk.guard(() => question(lane, host.now()))
+    return this.#ports.guard(() => question(lane, host.now()))
   }
 }
 

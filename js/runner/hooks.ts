@@ -4,7 +4,7 @@ import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { UNSENT } from '../call/not-sent.ts'
 import { within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
-import type { Host } from './context.ts'
+import type { QueueContext } from './context.ts'
 
 const HOOK_MS = 5_000
 
@@ -16,7 +16,7 @@ export interface Asked {
 
 /** `words`: what an error says, without secrets. */
 export async function askHooks(
-  host: Host,
+  host: QueueContext,
   task: RetryTask,
   context: AttemptContext,
   words: (error: unknown, overlay: Headers | null) => string,

@@ -6,7 +6,7 @@
 import { laneName } from '../api/store.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { NONE } from '../core/none.ts'
-import type { Host } from './context.ts'
+import type { QueueContext } from './context.ts'
 
 /** A page talks to few origins, a crawler to many: past this, lanes that hold nothing are let go. */
 const SWEEP_AT = 256
@@ -19,14 +19,14 @@ interface Lane {
 
 export class Lanes {
   readonly #core: CoreQueue
-  readonly #host: Host
+  readonly #host: QueueContext
   readonly #byName = new Map<string, Lane>()
   readonly #paused = new Set<string>()
   #allPaused = false
   #isForeign = false
   #sweepAt = SWEEP_AT
 
-  constructor(core: CoreQueue, host: Host) {
+  constructor(core: CoreQueue, host: QueueContext) {
     this.#core = core
     this.#host = host
   }

@@ -11,8 +11,8 @@ import { errorText } from '../platform/error-text.ts'
 import { explain } from '../tasks/explain.ts'
 import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
-import { Intake } from './admission.ts'
-import { DeadLetterDesk } from './dead-letters.ts'
+import { Admission } from './admission.ts'
+import { DeadLetterManager } from './dead-letters.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
 import type { PageStoreModule, Place, StoredManager } from './stored.ts'
@@ -32,15 +32,15 @@ export interface StoreModule {
   openStore(
     pages: () => Promise<PageStoreModule>,
     runner: Runner,
-    intake: Intake,
+    admission: Admission,
     opened: (manager: StoredManager, place: Place) => void,
   ): Promise<void>
 }
 
-export class Desk {
+export class TaskManager {
   readonly runner: Runner
-  readonly intake: Intake
-  readonly deadLetters: DeadLetterDesk
+  readonly admission: Admission
+  readonly deadLetters: DeadLetterManager
   readonly #loadStore: () => Promise<StoreModule>
   readonly #loadPages: () => Promise<PageStoreModule>
   /** The last one that was told. */
@@ -55,8 +55,8 @@ export class Desk {
     loadPages: () => Promise<PageStoreModule>,
   ) {
     this.runner = runner
-    this.intake = new Intake(runner, loadKeys)
-    this.deadLetters = new DeadLetterDesk(runner, this.intake)
+    this.admission = new Admission(runner, loadKeys)
+    this.deadLetters = new DeadLetterManager(runner, this.admission)
     this.#loadStore = loadStore
     this.#loadPages = loadPages
     this.#principal = runner.host.settings.principal ?? null
@@ -64,12 +64,12 @@ export class Desk {
 
   /** Opens the store, where the queue has one, and takes up what is there. */
   async begin(): Promise<void> {
-    const { runner, intake } = this
+    const { runner, admission } = this
     if (!runner.host.settings.durable || runner.stopped) return
     try {
-      const [{ openStore }] = await Promise.all([this.#loadStore(), intake.dedupe.load()])
-      await openStore(this.#loadPages, runner, intake, (manager, place) => {
-        intake.place = place
+      const [{ openStore }] = await Promise.all([this.#loadStore(), admission.dedupe.load()])
+      await openStore(this.#loadPages, runner, admission, (manager, place) => {
+        admission.place = place
         this.#stored = manager
         this.deadLetters.stored = manager
       })
@@ -84,7 +84,7 @@ export class Desk {
   /** `passesThrough`: the call is none of those that can be tried again. */
   async enqueue(call: Call, createdAt: number, passesThrough: boolean): Promise<EnqueueReceipt> {
     assertEnqueueable(call, passesThrough, this.runner.host.settings.maxBodyBytes)
-    const { taskId, key, durability, deduplicated } = await this.intake.enqueue(call, createdAt)
+    const { taskId, key, durability, deduplicated } = await this.admission.enqueue(call, createdAt)
     return { taskId, idempotencyKey: key, durability, deduplicated }
   }
 
@@ -105,7 +105,7 @@ export class Desk {
 
   async explain(taskId: string): Promise<readonly Decision[]> {
     const task = this.#find(taskId)
-    if (task) return explain(task, this.runner.standing(task), this.runner.host.now())
+    if (task) return explain(task, this.runner.gateStatus(task), this.runner.host.now())
     return this.#stored?.explain(taskId) ?? []
   }
 
@@ -140,7 +140,7 @@ export class Desk {
     const before = this.#principal
     this.#principal = principal
     runner.guard(() => runner.lanes.switchPrincipal(runner.host.now()))
-    this.intake.switched(before, principal, purge)
+    this.admission.switched(before, principal, purge)
     if (purge && before !== principal) {
       for (const task of runner.tasksOf(before)) {
         runner.cancel(task, new DOMException('the task was cancelled', 'AbortError'))
@@ -148,7 +148,7 @@ export class Desk {
       await this.#stored?.purge(before)
     }
     if (runner.stored) await runner.stored.switchPrincipal()
-    else runner.pump()
+    else runner.tick()
   }
 
   async close(drainMs: number): Promise<void> {

@@ -3,14 +3,14 @@
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { policyFields } from '../core/policy-row.ts'
 import type { ResolvedPolicy } from '../options/policy.ts'
-import type { Host } from './context.ts'
+import type { QueueContext } from './context.ts'
 
 export class Policies {
   readonly #core: CoreQueue
-  readonly #host: Host
+  readonly #host: QueueContext
   readonly #pinned = new Map<ResolvedPolicy, number>()
 
-  constructor(core: CoreQueue, host: Host) {
+  constructor(core: CoreQueue, host: QueueContext) {
     this.#core = core
     this.#host = host
   }

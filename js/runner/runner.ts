@@ -21,14 +21,14 @@ import { type Limits, limitsOf } from '../options/limits.ts'
 import { errorText } from '../platform/error-text.ts'
 import { isOffline } from '../platform/page.ts'
 import { random128 } from '../platform/random.ts'
-import { answer, count, link, outcomeOf, release, tellEnd, whenEnded } from '../tasks/callers.ts'
+import { answer, count, detachCaller, link, outcomeOf, reportEnd, whenEnded } from '../tasks/callers.ts'
 import { Registry } from '../tasks/registry.ts'
 import { releaseCause } from '../tasks/release-cause.ts'
-import { Judge, type Ruling } from '../tasks/ruling.ts'
+import { type Ruling, Rulings } from '../tasks/ruling.ts'
 import { type Confidential, secretsOf } from '../tasks/secrets.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
 import { applyRuling } from './apply-ruling.ts'
-import type { Host } from './context.ts'
+import type { QueueContext } from './context.ts'
 import { Gates } from './gates.ts'
 import { Lanes } from './lanes.ts'
 import { Orders } from './orders.ts'
@@ -47,10 +47,10 @@ export class Runner {
   readonly orders: Orders
   readonly policies: Policies
   readonly registry: Registry
-  readonly host: Host
+  readonly host: QueueContext
   readonly limits: Limits
   readonly sanitizer: Sanitizer
-  readonly judge: Judge
+  readonly rulings: Rulings
   readonly gates: Gates
   readonly totals = { succeeded: 0, exhausted: 0, cancelled: 0 }
   /** Keeps tasks in a store; undefined: the queue has none, or it could not be opened. */
@@ -63,13 +63,13 @@ export class Runner {
     this.guard(() => this.sanitizer.message(error, about && secretsOf(about, this.sanitizer))) ?? 'an error'
   readonly #tasks = new Map<number, Task>()
   readonly #onNetwork = () => this.#setOnline(!isOffline())
-  #pumpQueued = false
+  #tickQueued = false
   #trapped = false
   #state: 'open' | 'closing' | 'stopped' = 'open'
   #drained: (() => void) | undefined
   readonly #closing = new AbortController()
 
-  constructor(engine: Engine, host: Host) {
+  constructor(engine: Engine, host: QueueContext) {
     const { capacity, seed, clock, sanitize = {} } = host.settings
     this.limits = limitsOf(host.settings)
     const { concurrency, concurrencyPerOrigin, capacityBytes, retention } = this.limits
@@ -81,13 +81,13 @@ export class Runner {
     this.orders = new Orders(this.core)
     this.policies = new Policies(this.core, host)
     this.sanitizer = host.sanitizer = new Sanitizer(engine, sanitize)
-    this.judge = new Judge(engine, this.core, this.words)
+    this.rulings = new Rulings(engine, this.core, this.words)
     this.#sender = new Sender(this)
     this.registry = new Registry(retention, (count) => {
       const message = `${count} dead letter(s) over maxDeadLetters ${retention.maxDeadLetters} were purged, oldest first`
       host.degraded('dead_letters_trimmed', message)
     })
-    this.#timer = makeWakeTimer(engine, clock, () => this.pump())
+    this.#timer = makeWakeTimer(engine, clock, () => this.tick())
     globalThis.addEventListener?.('online', this.#onNetwork)
     globalThis.addEventListener?.('offline', this.#onNetwork)
     if (isOffline()) this.core.setOnline(host.now(), false)
@@ -104,7 +104,7 @@ export class Runner {
   }
 
   /** The core has this task now, under `slot`. */
-  hold(task: Task, slot: number): void {
+  trackSlot(task: Task, slot: number): void {
     task.slot = slot
     this.#tasks.set(slot, task)
   }
@@ -123,7 +123,7 @@ export class Runner {
   announce(task: Task): void {
     this.emitQueued(task)
     if (task.call?.options.mode === 'defer' && task.waiter) {
-      release(task)?.resolve(accepted(task.call.transport, task.taskId, this.traceId(task.call)))
+      detachCaller(task)?.resolve(accepted(task.call.transport, task.taskId, this.traceId(task.call)))
       discard(task.last?.answer)
     } else if (task.call?.signal && task.waiter) {
       link(task, task.call.signal, (reason) => this.cancel(task, reason))
@@ -135,12 +135,12 @@ export class Runner {
   }
 
   /** What the task waits for right now. */
-  standing(task: Task): Standing | undefined {
+  gateStatus(task: Task): Standing | undefined {
     return task.slot < 0 ? undefined : this.guard(() => standingOf(this.#engine, this.core, task.slot))
   }
 
   /** Starts what may start, ends what ran out of time, arms the timer. */
-  pump(): void {
+  tick(): void {
     // what a claim on its way brings has to fit
     if (this.#state === 'stopped' || this.stored?.isClaiming) return
     this.guard(() => {
@@ -166,12 +166,12 @@ export class Runner {
   }
 
   /** Many at once cost one look. */
-  pumpSoon(): void {
-    if (this.#pumpQueued) return
-    this.#pumpQueued = true
+  tickSoon(): void {
+    if (this.#tickQueued) return
+    this.#tickQueued = true
     queueMicrotask(() => {
-      this.#pumpQueued = false
-      this.pump()
+      this.#tickQueued = false
+      this.tick()
     })
   }
 
@@ -191,7 +191,7 @@ export class Runner {
     })
     task.overlay = null
     // attempts that end together cost the core one look
-    this.pumpSoon()
+    this.tickSoon()
     this.drained()
   }
 
@@ -212,14 +212,14 @@ export class Runner {
     // the core trapped: the task has ended already
     if (task.slot < 0) return 'gone'
     // the caller learns at once, even while the attempt in flight still ends
-    release(task)?.reject(reason)
+    detachCaller(task)?.reject(reason)
     if (requested) {
       task.cancelRequested = true
       task.controller?.abort(reason)
       return 'requested'
     }
     this.end(task, 'CANCELLED')
-    this.pumpSoon()
+    this.tickSoon()
     return 'cancelled'
   }
 
@@ -240,12 +240,12 @@ export class Runner {
   resume(origin: string | undefined): void {
     this.guard(() => this.lanes.resume(this.host.now(), origin))
     this.stored?.resume(origin)
-    this.pump()
+    this.tick()
   }
 
   async flush(): Promise<number> {
     const flushed = this.guard(() => this.core.flush(this.host.now(), NONE)) ?? 0
-    this.pump()
+    this.tick()
     return flushed + ((await this.stored?.flush()) ?? 0)
   }
 
@@ -295,7 +295,7 @@ export class Runner {
   }
 
   #act(slot: number, action: number): void {
-    if (this.gates.tell(slot, action)) return
+    if (this.gates.report(slot, action)) return
     const task = this.#tasks.get(slot)
     if (!task) return
     if (action >= ENDED) this.end(task, 'EXHAUSTED', reasonOf(action))
@@ -323,7 +323,7 @@ export class Runner {
       task.lastStatus = finished.status
     }
     task.controller = undefined
-    return this.judge.rule(task, this.lanes.of(task.principal, task.origin), finished, this.host.now())
+    return this.rulings.rule(task, this.lanes.of(task.principal, task.origin), finished, this.host.now())
   }
 
   /** Why the attempt that `ruling` is about was given back. */
@@ -342,19 +342,19 @@ export class Runner {
     this.#tasks.delete(task.slot)
     task.slot = -1
     this.registry.end(task, status === 'EXHAUSTED', this.host.now())
-    this.tellEnd(task, status, reason)
+    this.reportEnd(task, status, reason)
     if (status !== 'EXHAUSTED') task.strip()
-    this.tellIdle()
+    this.reportIdle()
   }
 
   /** The task is terminal: says so, and settles everybody who waits for it. */
-  tellEnd(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
+  reportEnd(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
     task.status = status
     task.reason = reason
     task.nextAttemptAt = null
     count(this.totals, status)
     if (status === 'EXHAUSTED') this.gates.alerts.deadLetter()
-    tellEnd(task, this.host, () => this.show(task))
+    reportEnd(task, this.host, () => this.show(task))
     // shown only to those who ask: most tasks end without anybody looking
     const outcome = () => outcomeOf(task, this.show(task))
     answer(task, () => outcome().error)
@@ -364,7 +364,7 @@ export class Runner {
   }
 
   /** Tells that nothing waits any more, if so. */
-  tellIdle(): void {
+  reportIdle(): void {
     if (this.depth > 0) return
     this.host.events.emit('idle', {})
     this.host.idle()
@@ -374,7 +374,7 @@ export class Runner {
     if (this.#state === 'stopped') return
     this.guard(() => this.core.setOnline(this.host.now(), online))
     this.stored?.roomMade()
-    this.pump()
+    this.tick()
   }
 
   /** A core that traps is dead: every caller gets what there is, and later calls are plain (S18). undefined: it is. */
@@ -400,7 +400,7 @@ export class Runner {
     this.#timer.free(this.#trapped)
     this.stored?.stop(error)
     for (const task of [...this.#tasks.values()]) {
-      if (!task.last) release(task)?.reject(error)
+      if (!task.last) detachCaller(task)?.reject(error)
       task.controller?.abort(error)
       this.end(task, 'CANCELLED')
     }

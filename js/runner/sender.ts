@@ -11,12 +11,12 @@ import { notSent, UNSENT } from '../call/not-sent.ts'
 import { bothSignals } from '../platform/abort.ts'
 import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
-import type { Host } from './context.ts'
+import type { QueueContext } from './context.ts'
 import { askHooks } from './hooks.ts'
 
 /** What it needs of the runner. */
-export interface Desk {
-  readonly host: Host
+export interface SenderPorts {
+  readonly host: QueueContext
   /** Of tasks that a store keeps. */
   readonly stored: { confirm(task: Task): Promise<boolean> } | undefined
   /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
@@ -28,14 +28,14 @@ export interface Desk {
 }
 
 export class Sender {
-  readonly #desk: Desk
+  readonly #ports: SenderPorts
 
-  constructor(desk: Desk) {
-    this.#desk = desk
+  constructor(ports: SenderPorts) {
+    this.#ports = ports
   }
 
   start(task: Task): void {
-    const { settings, events } = this.#desk.host
+    const { settings, events } = this.#ports.host
     const controller = new AbortController()
     task.controller = controller
     const asks = settings.credentials !== undefined || settings.beforeAttempt !== undefined
@@ -49,23 +49,23 @@ export class Sender {
   }
 
   async #ask(task: Task, controller: AbortController, context: AttemptContext): Promise<void> {
-    const { host, words } = this.#desk
-    if (!this.#desk.maySend(task)) {
+    const { host, words } = this.#ports
+    if (!this.#ports.maySend(task)) {
       this.#giveBack(task)
       return
     }
     const { call } = task
     const about = (error: unknown, overlay: Headers | null) => words(error, { call, overlay })
-    const { overlay, outcome } = await askHooks(host, this.#desk.show(task), context, about)
-    const isSure = (await this.#desk.stored?.confirm(task)) ?? true
+    const { overlay, outcome } = await askHooks(host, this.#ports.show(task), context, about)
+    const isSure = (await this.#ports.stored?.confirm(task)) ?? true
     if (task.controller !== controller) return // given back meanwhile, and perhaps begun anew
     if (!isSure) this.#giveBack(task)
     else if (outcome === undefined) this.#send(task, controller, overlay, context)
-    else this.#desk.settle(task, notSent(outcome, host.now()))
+    else this.#ports.settle(task, notSent(outcome, host.now()))
   }
 
   #send(task: Task, controller: AbortController, overlay: Headers | null, context: AttemptContext | null): void {
-    const { host } = this.#desk
+    const { host } = this.#ports
     const { call } = task
     // given back, cancelled or left to others while the hooks were asked: should it run again, this is not that attempt
     if (!call || task.controller !== controller) return
@@ -79,15 +79,15 @@ export class Sender {
         `${task.what}: nobody supplies ${missing.join(', ')}; ${remedy}`,
         task.origin,
       )
-      this.#desk.settle(task, notSent(UNSENT.credentials, host.now()))
+      this.#ports.settle(task, notSent(UNSENT.credentials, host.now()))
       return
     }
-    const may = this.#desk.maySend(task)
+    const may = this.#ports.maySend(task)
     if (may && context && host.events.has('attempt')) {
-      host.events.emit('attempt', { task: this.#desk.show(task), context })
+      host.events.emit('attempt', { task: this.#ports.show(task), context })
     }
     // a listener may have paused, closed or cancelled
-    if (!may || !this.#desk.maySend(task)) {
+    if (!may || !this.#ports.maySend(task)) {
       this.#giveBack(task)
       return
     }
@@ -99,12 +99,12 @@ export class Sender {
     const plan = { overlay, isReplay: true, signal, controller, timeoutMs: call.timeoutMs, send: replay, isFinal, task }
     host.attempt(call, plan).then((finished) => {
       // given back meanwhile: the task's next attempt, if it has one by now, is another
-      if (task.controller === controller) this.#desk.settle(task, finished)
+      if (task.controller === controller) this.#ports.settle(task, finished)
       else discard(finished.answer)
     })
   }
 
   #giveBack(task: Task): void {
-    this.#desk.settle(task, notSent(UNSENT.released, this.#desk.host.now()))
+    this.#ports.settle(task, notSent(UNSENT.released, this.#ports.host.now()))
   }
 }

@@ -9,7 +9,7 @@ import { mark } from '../call/transport.ts'
 import type { Task, Waiter } from './task.ts'
 
 /** The caller stops waiting, whatever for; who settles its promise is given it. */
-export function release(task: Task): Waiter | undefined {
+export function detachCaller(task: Task): Waiter | undefined {
   const { waiter } = task
   task.waiter = undefined
   task.unlink?.()
@@ -22,7 +22,7 @@ export function answer(task: Task, otherwise: () => unknown): void {
   const { last, joined } = task
   task.joined = []
   // where nobody waits for the task itself, one who joined gets its answer
-  const [waiter, ...others] = [release(task) ?? [], ...joined].flat()
+  const [waiter, ...others] = [detachCaller(task) ?? [], ...joined].flat()
   // first, while the answer's body is still unread
   for (const other of others) answerJoined(task, other, otherwise)
   if (!waiter) {
@@ -53,7 +53,7 @@ function answerJoined({ last, reason, taskId }: Task, waiter: Waiter, otherwise:
 /** An abort ends the waiting at once, and the task with it unless the caller detached it. */
 export function link(task: Task, signal: AbortSignal, cancel: (reason: unknown) => void): void {
   const onAbort = () => {
-    if (task.call?.options.detach) release(task)?.reject(signal.reason)
+    if (task.call?.options.detach) detachCaller(task)?.reject(signal.reason)
     else cancel(signal.reason)
   }
   if (signal.aborted) {
@@ -83,7 +83,7 @@ interface EndListeners {
 }
 
 /** Tells those who listen that the task has ended. */
-export function tellEnd(task: Task, host: EndListeners, show: () => RetryTask): void {
+export function reportEnd(task: Task, host: EndListeners, show: () => RetryTask): void {
   const { status, reason, last } = task
   const { events } = host
   host.onEnd?.(task)

@@ -20,13 +20,13 @@ import type { Task } from './task.ts'
 export function explain(task: Task, standing: Standing | undefined, now: number): readonly Decision[] {
   const history = task.entries.map((entry) => showEntry(task.taskId, entry))
   const { what, policyId, key, createdAt, status, reason, endedAt } = task
-  const decisions = tell({ what, policyId, hasKey: key !== null, createdAt, status, reason, endedAt }, history)
+  const decisions = decisionsOf({ what, policyId, hasKey: key !== null, createdAt, status, reason, endedAt }, history)
   if (standing) decisions.push(waits(standing, task.attemptNumber, now))
   return decisions
 }
 
 /** What is told of a task besides its history. */
-export interface Told {
+export interface DescribedTask {
   /** Method and target, without the query. */
   readonly what: string
   readonly policyId: string
@@ -39,7 +39,7 @@ export interface Told {
 }
 
 /** From the call to what was decided last. `history`: of the last 100 attempts and what was decided between them, oldest first. */
-export function tell(task: Told, history: readonly AttemptLog[]): Decision[] {
+export function decisionsOf(task: DescribedTask, history: readonly AttemptLog[]): Decision[] {
   const { what, policyId, hasKey, createdAt, status, reason, endedAt } = task
   const text = `${what}, policy '${policyId}'${hasKey ? ', with a key' : ''}`
   const decisions: Decision[] = [{ at: createdAt, kind: 'queued', text, data: { policyId } }]

@@ -4,7 +4,7 @@ import type { AttemptLog, DecisionData, DecisionKind, ExhaustedReason, ReleaseCa
 import type { Finished } from '../call/attempt.ts'
 
 /** One attempt, or one that was not sent in the end. */
-export interface Entry {
+export interface HistoryEntry {
   /** An answer or a lost connection; false: given back before it left. */
   readonly sent: boolean
   /** What was made of it. */
@@ -36,13 +36,13 @@ export interface Entry {
 export function lineOf(
   { startedAt, durationMs, status, answer, error }: Finished,
   words: (error: unknown) => string,
-  rest: Omit<Entry, 'startedAt' | 'durationMs' | 'status' | 'error'>,
-): Entry {
+  rest: Omit<HistoryEntry, 'startedAt' | 'durationMs' | 'status' | 'error'>,
+): HistoryEntry {
   return { ...rest, startedAt, durationMs, status, error: rest.sent && !answer ? words(error) : null }
 }
 
 /** The public form of a log line. */
-export function showEntry(taskId: string, entry: Entry): AttemptLog {
+export function showEntry(taskId: string, entry: HistoryEntry): AttemptLog {
   const { attemptNumber, startedAt, durationMs, status, error, kind } = entry
   const decision = decisionOf(entry)
   const data = dataOf(entry)
@@ -51,7 +51,7 @@ export function showEntry(taskId: string, entry: Entry): AttemptLog {
 }
 
 /** What of a line is in none of the fields of an `AttemptLog`. */
-function dataOf(entry: Entry): DecisionData {
+function dataOf(entry: HistoryEntry): DecisionData {
   const { kind, startedAt, durationMs, serverDelayMs, curveMs, spreadMs, counted, authorize, cause, next, nextAt } =
     entry
   const asked = serverDelayMs < 0 ? ({ serverDelayUnreadable: true } as const) : { serverDelayMs }
@@ -68,7 +68,7 @@ function dataOf(entry: Entry): DecisionData {
 }
 
 /** "503, Retry-After 120 s: next at 14:03:10" (UTC). */
-export function decisionOf({ status, error, serverDelayMs, next, nextAt }: Entry): string {
+export function decisionOf({ status, error, serverDelayMs, next, nextAt }: HistoryEntry): string {
   const happened = status ? String(status) : (error ?? 'not sent')
   return `${happened}${serverWait(serverDelayMs)}: ${next}${Number.isNaN(nextAt) ? '' : ` at ${timeOf(nextAt)}`}`
 }
@@ -86,7 +86,7 @@ const MAX_SHOWN = 100
 
 /** The attempts that were sent, from `cursor` on, an index; oldest first. */
 export function showEntries(
-  { taskId, entries }: { readonly taskId: string; readonly entries: readonly Entry[] },
+  { taskId, entries }: { readonly taskId: string; readonly entries: readonly HistoryEntry[] },
   { limit = 100, cursor = '0' }: { readonly limit?: number; readonly cursor?: string },
 ): { attempts: readonly AttemptLog[]; cursor?: string } {
   const from = Number(cursor)

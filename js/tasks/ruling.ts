@@ -8,7 +8,7 @@ import { type Chosen, chosen } from '../core/decode.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { askedBy } from '../core/server-delay.ts'
-import { type Entry, lineOf } from './history.ts'
+import { type HistoryEntry, lineOf } from './history.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
 
@@ -30,10 +30,10 @@ export interface Ruling {
   /** What the server asked everybody to wait, beyond what it had asked before; 0: nothing. */
   readonly holdMs: number
   /** The line in the log; `nextAt` NaN: nothing follows. */
-  readonly entry: (kind: Entry['kind'], next: string, nextAt?: number, cause?: ReleaseCause) => Entry
+  readonly entry: (kind: HistoryEntry['kind'], next: string, nextAt?: number, cause?: ReleaseCause) => HistoryEntry
 }
 
-export class Judge {
+export class Rulings {
   readonly #engine: Engine
   readonly #core: CoreQueue
   /** What an error says, without secrets. */
@@ -80,7 +80,7 @@ export class Judge {
   }
 
   /** The same of an attempt that makes no task: only its lane learns. */
-  hear(finished: Finished, lane: number, policy: RetryPolicy, now: number): void {
+  observeUntracked(finished: Finished, lane: number, policy: RetryPolicy, now: number): void {
     const { answer, outcome, status, startedAt, durationMs } = finished
     const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS, attemptTimeoutMs } = policy
     const failed = answer ? retryableStatusCodes.includes(status) : outcome !== OUTCOME.final

@@ -6,7 +6,7 @@ import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
-import type { Entry } from './history.ts'
+import type { HistoryEntry } from './history.ts'
 
 /** Whoever waits for the answer. */
 export interface Waiter {
@@ -16,7 +16,7 @@ export interface Waiter {
 
 /** A hundred attempts that were sent, which is what is shown, and as many as can be given back. */
 const MAX_ENTRIES = 120
-const NO_ENTRIES: readonly Entry[] = []
+const NO_ENTRIES: readonly HistoryEntry[] = []
 const NOBODY: readonly Waiter[] = []
 
 /** What the core says may be seen of a request; shared by everybody the task is shown to. */
@@ -27,7 +27,7 @@ interface Shown {
 }
 
 /** What a store's lease lets this process do, and until when. */
-export interface Held {
+export interface HeldLease {
   readonly token: number
   readonly forMs: number
   /** On the queue's clock, counted from before the claim. */
@@ -44,7 +44,7 @@ export interface Held {
 }
 
 /** A line about something else than an attempt. */
-function unsent(kind: Entry['kind'], attemptNumber: number, at: number, next: string): Entry {
+function unsent(kind: HistoryEntry['kind'], attemptNumber: number, at: number, next: string): HistoryEntry {
   return {
     sent: false,
     kind,
@@ -105,7 +105,7 @@ export class Task {
   /** As its store has it; undefined: it lives in memory. */
   record: StoredTask | undefined
   /** The store's leave to make an attempt. */
-  lease: Held | undefined
+  lease: HeldLease | undefined
   controller: AbortController | undefined
   /** What `credentials()` gave for the last attempt. */
   overlay: Headers | null = null
@@ -116,7 +116,7 @@ export class Task {
   unlink: (() => void) | undefined
   /** The last attempt, whose answer the caller gets if there is no better one. */
   last: Finished | undefined
-  entries: readonly Entry[] = NO_ENTRIES
+  entries: readonly HistoryEntry[] = NO_ENTRIES
   /** Of the last attempt; 0: it had no response. */
   lastStatus = 0
   /** Callers of `result()`. */
@@ -142,7 +142,7 @@ export class Task {
     return `${this.method} ${this.url.split(/[?#]/, 1)[0]}`
   }
 
-  log(entry: Entry): void {
+  log(entry: HistoryEntry): void {
     // a copy of just the right size: most tasks log a line or two, and push would reserve room for seventeen
     this.entries = [...this.entries.slice(1 - MAX_ENTRIES), entry]
   }
@@ -188,7 +188,7 @@ export class Task {
   }
 
   /** As its store has it now. */
-  take(record: StoredTask): void {
+  setRecord(record: StoredTask): void {
     this.record = record
     this.#shown = undefined
     this.attemptNumber = record.attemptNumber

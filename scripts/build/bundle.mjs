@@ -42,9 +42,10 @@ const wasmBesideTheCode = {
  * that is reached by way of the module's object, as `import()` gives it.
  */
 export const inward =
-  'addedCrossOrigin adopt allowed also answer before begin controller deliver draw durable each expected failure final ' +
-  'finished hasBody heard inside intake isFinal isReplay keyed made makeKey network offline opened originMissing ' +
-  'overlay plain redirectRefused replayable runner sendable sent settings starting stopped timeoutMs transport words'
+  'addedCrossOrigin admission afterFailure allowed also answer beforeSending begin controller deliver draw durable each expected ' +
+  'failure final finished hasBody inside isFinal isReplay keyed made makeKey network observeUntracked offline opened ' +
+  'originMissing overlay plain redirectRefused replayable runner sendable sent settings starting stopped timeoutMs ' +
+  'transport words'
 
 /** Gives what belongs in `metafile` once the package is whole. */
 export async function bundle(outdir) {

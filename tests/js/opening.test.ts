@@ -5,7 +5,7 @@ import type { Call } from '../../js/call/call.ts'
 import type { RetryQueueOptions, TaskStore } from '../../js/index.ts'
 import type { EngineSource } from '../../js/queue/loader.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
-import type { Desk } from '../../js/runner/manager.ts'
+import type { TaskManager } from '../../js/runner/manager.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { closeNow, ORDERS, watch } from './setup.ts'
 
@@ -27,7 +27,7 @@ function setup(options: RetryQueueOptions = {}, begin: () => Promise<void> = asy
       prepare: async () => (host) => {
         const desk = {
           runner: { stopped: false, depth: 0, pause: () => told.push('pause') },
-          intake: {
+          admission: {
             before(call: Call) {
               told.push('before')
               principals.push(call.principal)
@@ -49,7 +49,7 @@ function setup(options: RetryQueueOptions = {}, begin: () => Promise<void> = asy
             told.push(`close ${drainMs}`)
           },
         }
-        return desk as unknown as Desk
+        return desk as unknown as TaskManager
       },
     }
   }

@@ -9,7 +9,7 @@ import type { CircuitState, TaskStatus } from '../../api/task.ts'
 import { type AttemptPlan, type Finished, OUTCOME } from '../../call/attempt.ts'
 import { internalsOf } from '../../queue/internals.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
-import type { Host } from '../../runner/context.ts'
+import type { QueueContext } from '../../runner/context.ts'
 import { Counter, Histogram, type Labels, Names, OTHER } from './series.ts'
 
 /** How an attempt ended. */
@@ -127,10 +127,10 @@ export class Watch {
    * Others may lay theirs around it or have done so, and be taken off in any order: one that is off, and not outermost,
    * stays where it is and lets everything pass.
    */
-  #attach(host: Host): () => void {
+  #attach(host: QueueContext): () => void {
     const { attempt, onEnd } = host
     let active = true
-    const watched: Host['attempt'] = async (call, plan) => {
+    const watched: QueueContext['attempt'] = async (call, plan) => {
       // before it is made: the task has gone on when it has ended
       const isRetry = plan.task !== undefined && plan.task.attemptNumber > 1
       const finished = await attempt.call(host, call, plan)
@@ -142,7 +142,7 @@ export class Watch {
       this.durations.observe(outcome, finished.durationMs / 1_000)
       return finished
     }
-    const taskEnded: Host['onEnd'] = (task) => {
+    const taskEnded: QueueContext['onEnd'] = (task) => {
       if (active) this.ages.observe(TASK_OUTCOMES[task.status] ?? OTHER, (host.now() - task.createdAt) / 1_000)
       onEnd?.call(host, task)
     }
