@@ -25,14 +25,14 @@ function setup(options: RetryQueueOptions = {}, begin: () => Promise<void> = asy
     if (!reachable.now) throw new TypeError('Failed to fetch dynamically imported module')
     return {
       prepare: async () => (host) => {
-        const desk = {
+        const manager = {
           runner: { stopped: false, depth: 0, pause: () => told.push('pause') },
           admission: {
-            before(call: Call) {
+            beforeSending(call: Call) {
               told.push('before')
               principals.push(call.principal)
             },
-            heard: (_call: Call, { status }: { status: number }) => told.push(`heard ${status}`),
+            observeUntracked: (_call: Call, { status }: { status: number }) => told.push(`heard ${status}`),
           },
           begin() {
             told.push('begin')
@@ -49,7 +49,7 @@ function setup(options: RetryQueueOptions = {}, begin: () => Promise<void> = asy
             told.push(`close ${drainMs}`)
           },
         }
-        return desk as unknown as TaskManager
+        return manager as unknown as TaskManager
       },
     }
   }
