@@ -9,34 +9,38 @@ import { rustStep } from './setup/rust.mjs'
 /** Files, tests, and after how many seconds the tests of a mutant are taken to loop. */
 const groups = {
   backoff: {
-    files: ['src/backoff.rs', 'src/curve.rs', 'src/policy.rs', 'src/policy/*.rs', 'src/schedule.rs'],
+    files: ['src/wait/backoff.rs', 'src/policy.rs', 'src/policy/*.rs', 'src/wait/schedule.rs'],
     tests: ['vectors', 'backoff_properties', 'schedule_vectors', 'queue_settles', 'queue_starts', 'queue_model'],
     seconds: 40,
   },
   retry_after: {
-    files: ['src/retry_after.rs', 'src/http_date.rs', 'src/ratelimit.rs', 'src/structured.rs'],
+    files: ['retry_after', 'http_date', 'ratelimit', 'structured'].map((name) => `src/http/${name}.rs`),
     tests: ['server_vectors', 'server_properties', 'fuzz_corpus'],
     seconds: 30,
   },
   headers: {
-    files: ['src/headers.rs', 'src/headers/*.rs', 'src/url_secrets.rs'],
+    files: ['src/request/headers.rs', 'src/request/headers/*.rs', 'src/request/url_secrets.rs'],
     tests: ['headers_vectors', 'headers_properties', 'fuzz_corpus'],
     seconds: 20,
   },
-  key: { files: ['src/key.rs'], tests: ['key_vectors', 'key_properties'], seconds: 15 },
+  key: { files: ['src/request/key.rs'], tests: ['key_vectors', 'key_properties'], seconds: 15 },
   queue: {
-    files: ['src/queue.rs', 'src/queue/*.rs', 'src/orders.rs', 'src/lanes.rs', 'src/fifo.rs'],
+    files: ['src/queue.rs', 'src/queue/*.rs'],
     tests: ['holds', 'keys', 'model', 'orders', 'settles', 'standing', 'starts'].map((name) => `queue_${name}`),
     seconds: 12,
   },
   gates: {
-    files: ['breaker', 'budget', 'gates', 'ramp', 'recent', 'storm'].map((name) => `src/${name}.rs`),
+    files: ['src/gates.rs', 'src/gates/*.rs'],
     tests: ['breaker_model', 'budget', 'queue_breaker', 'queue_gates', 'queue_pays', 'queue_ramp', 'queue_storms'],
     seconds: 20,
   },
-  url: { files: ['src/url.rs', 'src/url/*.rs'], tests: ['key_vectors', 'key_properties', 'fuzz_corpus'], seconds: 15 },
+  url: {
+    files: ['src/request/url.rs', 'src/request/url/*.rs'],
+    tests: ['key_vectors', 'key_properties', 'fuzz_corpus'],
+    seconds: 15,
+  },
   json: {
-    files: ['src/json.rs', 'src/json/*.rs'],
+    files: ['src/request/json.rs', 'src/request/json/*.rs'],
     tests: ['key_vectors', 'key_properties', 'fuzz_corpus'],
     seconds: 15,
   },

@@ -2,12 +2,18 @@
 //! ramp, retry budget and eye for storms, and the rules that all lanes share.
 #![forbid(unsafe_code)]
 
-use crate::breaker::{Breaker, BreakerRules, Change, Circuit, Heard};
-use crate::budget::{BudgetRules, RetryBudget};
-use crate::ramp::Ramp;
+pub mod breaker;
+pub mod budget;
+mod ramp;
+mod recent;
+mod storm;
+
 use crate::rng::SplitMix64;
-use crate::storm::Storm;
 use crate::time::Millis;
+use breaker::{Breaker, BreakerRules, Change, Circuit, Heard};
+use budget::{BudgetRules, RetryBudget};
+use ramp::Ramp;
+use storm::Storm;
 
 /// The rules of all lanes. Nothing keeps anything back by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

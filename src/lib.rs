@@ -66,37 +66,27 @@
 //! # }
 //! ```
 
-pub mod agenda;
-pub mod backoff;
-pub mod breaker;
-pub mod budget;
-pub mod classify;
-pub mod curve;
-pub mod duration;
 pub mod error;
-mod fifo;
 pub mod gates;
-pub mod headers;
-mod http_date;
-pub mod json;
-pub mod key;
-mod lanes;
-mod orders;
+mod http;
+pub mod outcome;
 pub mod policy;
 pub mod queue;
-mod ramp;
-pub mod ratelimit;
-mod recent;
-pub mod retry_after;
+mod request;
 pub mod rng;
-pub mod schedule;
 pub mod slots;
-mod storm;
-mod structured;
-pub mod task;
 pub mod time;
-pub mod url;
-pub mod url_secrets;
+mod wait;
+
+// Folders are for those who work on the crate; its users name a module and not the folder it lies in.
+pub use gates::{breaker, budget};
+pub use http::{classify, ratelimit, retry_after};
+#[doc(no_inline)]
+pub use outcome as task;
+pub use policy::curve;
+pub use queue::agenda;
+pub use request::{headers, json, key, url, url_secrets};
+pub use wait::{backoff, duration, schedule};
 
 #[cfg(all(target_arch = "wasm32", feature = "boundary"))]
 mod wasm;

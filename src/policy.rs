@@ -8,6 +8,7 @@
 use crate::time::Millis;
 
 mod check;
+pub mod curve;
 mod fields;
 pub mod presets;
 mod statuses;

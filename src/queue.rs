@@ -15,28 +15,34 @@
 
 mod admit;
 mod adopt;
+pub mod agenda;
 mod control;
+mod fifo;
+mod gate_status;
+mod lanes;
+mod orders;
 mod poll;
 mod report;
 mod settle;
-mod standing;
+mod task;
 
 pub use admit::{Admission, Cancelled};
 pub use adopt::{Carry, Past};
+pub use gate_status::{Gate, Standing};
 pub use poll::{Action, BATCH};
 pub use report::{LaneStats, Stats};
 pub use settle::{Ended, Verdict, Wait};
-pub use standing::{Gate, Standing};
 
-use crate::agenda::Agenda;
-use crate::fifo::Links;
-use crate::lanes::{Lane, Lanes};
-use crate::orders::Orders;
+use crate::outcome::{Flags, Reason};
 use crate::policy::Policy;
 use crate::rng::SplitMix64;
 use crate::slots::Slots;
-use crate::task::{Flags, Reason, State, Task};
 use crate::time::{Millis, Timeline};
+use agenda::Agenda;
+use fifo::Links;
+use lanes::{Lane, Lanes};
+use orders::Orders;
+use task::{State, Task};
 
 /// What a queue may hold and run.
 #[derive(Clone, Copy, Debug)]

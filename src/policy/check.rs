@@ -5,9 +5,9 @@
 //! own check, were the largest function of the wasm.
 #![forbid(unsafe_code)]
 
-use super::fields::{Field, Row};
-use super::{Jitter, LONGEST_MS, Policy, Share, StatusSet, Strategy};
-use crate::curve::{Curve, Growth};
+use super::curve::{Curve, Growth};
+use super::fields::{FIELD_COUNT, Field, Row};
+use super::{Jitter, LONGEST_MS, Policy, PolicyOptions, Share, StatusSet, Strategy};
 use crate::error::PolicyError;
 use crate::time::Millis;
 
@@ -77,15 +77,52 @@ static RULES: [(&str, Range); Field::NUMBERS] = [
 const MULTIPLIER: &str = "1, or a number 1.01..=100";
 
 /// The error about a field that holds this number, whatever the number.
-pub(super) fn wrong(field: usize, got: f64) -> PolicyError {
+fn wrong(field: usize, got: f64) -> PolicyError {
     let (option, expected) = RULES.get(field).map_or(("", ""), |(option, range)| (*option, range.expected));
     PolicyError::Number { option, expected, got }
 }
 
 impl Policy {
+    /// A policy from a row: `FIELD_COUNT` numbers, NaN for what is not given, the last two being
+    /// the lengths of the lists that follow (`delaysMs`, then `retryableStatusCodes`).
+    ///
+    /// Order: strategy, maxAttempts, initialDelayMs, multiplier, maxDelayMs, totalBudgetMs,
+    /// jitterType, jitterRatio, freshJitter, stepMs, baseMs, exponent, jitterMs,
+    /// retryNetworkErrors, attemptTimeoutMs, estimatedCallMs, maxServerDelayMs, keyTtlMs.
+    ///
+    /// # Errors
+    /// As [`Policy::new`], and a list shorter than its length says.
+    pub fn from_fields(fields: &[f64]) -> Result<Policy, PolicyError> {
+        let mut lists = fields.get(FIELD_COUNT..).unwrap_or(&[]);
+        let delays = take_list("delaysMs", &mut lists, fields.get(Field::NUMBERS))?;
+        let statuses = take_list("retryableStatusCodes", &mut lists, fields.get(Field::NUMBERS + 1))?;
+        let numbers = fields.get(..Field::NUMBERS).unwrap_or(fields);
+        Policy::from_row(&Row { numbers, delays: delays.unwrap_or(&[]), statuses })
+    }
+
+    /// Checks every option, the ones of other strategies too: a wrong number that is not used
+    /// today would be a surprise on the day it is.
+    ///
+    /// # Errors
+    /// The first option that cannot be used.
+    pub fn new(options: &PolicyOptions) -> Result<Policy, PolicyError> {
+        let mut numbers = [f64::NAN; Field::NUMBERS];
+        for (field, (number, given)) in numbers.iter_mut().zip(options.numbers()).enumerate() {
+            match given {
+                // In a row that would be nothing given.
+                Some(nan) if nan.is_nan() => return Err(wrong(field, nan)),
+                Some(given) => *number = given,
+                None => {}
+            }
+        }
+        let delays = options.delays_ms.as_deref().unwrap_or(&[]);
+        let statuses = options.retryable_status_codes.as_deref();
+        Policy::from_row(&Row { numbers: &numbers, delays, statuses })
+    }
+
     /// Checks every number, those of other strategies too: a wrong number that is not used today
     /// would be a surprise on the day it is.
-    pub(super) fn from_row(row: &Row<'_>) -> Result<Policy, PolicyError> {
+    fn from_row(row: &Row<'_>) -> Result<Policy, PolicyError> {
         for ((option, range), &number) in RULES.iter().zip(row.numbers) {
             if !number.is_nan() {
                 range.check(option, number)?;
@@ -196,5 +233,21 @@ impl Row<'_> {
             return Err(PolicyError::Number { option, expected, got: count as f64 });
         }
         self.delays.iter().try_for_each(|&delay| DURATION.check(option, delay))
+    }
+}
+
+/// The next `count` numbers of `rest`; no count is no list.
+fn take_list<'a>(
+    option: &'static str,
+    rest: &mut &'a [f64],
+    count: Option<&f64>,
+) -> Result<Option<&'a [f64]>, PolicyError> {
+    let Some(&count) = count.filter(|count| !count.is_nan()) else { return Ok(None) };
+    match rest.split_at_checked(count as usize) {
+        Some((list, after)) => {
+            *rest = after;
+            Ok(Some(list))
+        }
+        None => Err(PolicyError::Number { option, expected: "a list as long as its count", got: count }),
     }
 }

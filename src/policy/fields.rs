@@ -2,9 +2,7 @@
 //! apart by name and no JSON parsed inside the wasm.
 #![forbid(unsafe_code)]
 
-use super::check::wrong;
-use super::{Policy, PolicyOptions};
-use crate::error::PolicyError;
+use super::PolicyOptions;
 use crate::time::Millis;
 
 /// How many numbers come before the two lists.
@@ -68,48 +66,9 @@ impl Row<'_> {
     }
 }
 
-impl Policy {
-    /// A policy from a row: `FIELD_COUNT` numbers, NaN for what is not given, the last two being
-    /// the lengths of the lists that follow (`delaysMs`, then `retryableStatusCodes`).
-    ///
-    /// Order: strategy, maxAttempts, initialDelayMs, multiplier, maxDelayMs, totalBudgetMs,
-    /// jitterType, jitterRatio, freshJitter, stepMs, baseMs, exponent, jitterMs,
-    /// retryNetworkErrors, attemptTimeoutMs, estimatedCallMs, maxServerDelayMs, keyTtlMs.
-    ///
-    /// # Errors
-    /// As [`Policy::new`], and a list shorter than its length says.
-    pub fn from_fields(fields: &[f64]) -> Result<Policy, PolicyError> {
-        let mut lists = fields.get(FIELD_COUNT..).unwrap_or(&[]);
-        let delays = take_list("delaysMs", &mut lists, fields.get(Field::NUMBERS))?;
-        let statuses = take_list("retryableStatusCodes", &mut lists, fields.get(Field::NUMBERS + 1))?;
-        let numbers = fields.get(..Field::NUMBERS).unwrap_or(fields);
-        Policy::from_row(&Row { numbers, delays: delays.unwrap_or(&[]), statuses })
-    }
-
-    /// Checks every option, the ones of other strategies too: a wrong number that is not used
-    /// today would be a surprise on the day it is.
-    ///
-    /// # Errors
-    /// The first option that cannot be used.
-    pub fn new(options: &PolicyOptions) -> Result<Policy, PolicyError> {
-        let mut numbers = [f64::NAN; Field::NUMBERS];
-        for (field, (number, given)) in numbers.iter_mut().zip(options.numbers()).enumerate() {
-            match given {
-                // In a row that would be nothing given.
-                Some(nan) if nan.is_nan() => return Err(wrong(field, nan)),
-                Some(given) => *number = given,
-                None => {}
-            }
-        }
-        let delays = options.delays_ms.as_deref().unwrap_or(&[]);
-        let statuses = options.retryable_status_codes.as_deref();
-        Policy::from_row(&Row { numbers: &numbers, delays, statuses })
-    }
-}
-
 impl PolicyOptions {
     /// The numbers in the order of their fields.
-    fn numbers(&self) -> [Option<f64>; Field::NUMBERS] {
+    pub(super) fn numbers(&self) -> [Option<f64>; Field::NUMBERS] {
         [
             self.strategy,
             self.max_attempts,
@@ -130,21 +89,5 @@ impl PolicyOptions {
             self.max_server_delay_ms,
             self.key_ttl_ms,
         ]
-    }
-}
-
-/// The next `count` numbers of `rest`; no count is no list.
-fn take_list<'a>(
-    option: &'static str,
-    rest: &mut &'a [f64],
-    count: Option<&f64>,
-) -> Result<Option<&'a [f64]>, PolicyError> {
-    let Some(&count) = count.filter(|count| !count.is_nan()) else { return Ok(None) };
-    match rest.split_at_checked(count as usize) {
-        Some((list, after)) => {
-            *rest = after;
-            Ok(Some(list))
-        }
-        None => Err(PolicyError::Number { option, expected: "a list as long as its count", got: count }),
     }
 }

@@ -1,7 +1,7 @@
 //! The strategies there are, with the numbers each of them takes and no others.
 #![forbid(unsafe_code)]
 
-use crate::curve::Curve;
+use super::curve::Curve;
 use crate::time::Millis;
 
 /// How the waits of a policy are shaped. Their formulas are in [`super::Window`].

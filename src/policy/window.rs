@@ -6,8 +6,8 @@
 //! the rounding down at the end is the only one.
 #![forbid(unsafe_code)]
 
+use super::curve::{Curve, Exact};
 use super::strategy::{Jitter, Share, Strategy, per_billion};
-use crate::curve::{Curve, Exact};
 use crate::time::Millis;
 
 /// `u = 1`, the end that a draw never quite reaches.

@@ -1,12 +1,13 @@
 //! What comes into a queue and what is taken out of it by hand: policies, lanes, tasks.
 #![forbid(unsafe_code)]
 
+use super::lanes::Lane;
+use super::task::{Refunds, State, Task};
 use super::{Interned, Queue};
-use crate::classify::{self, Class};
-use crate::lanes::Lane;
+use crate::http::classify::{self, Class};
+use crate::outcome::{Flags, Outcome, Reason};
 use crate::policy::Policy;
 use crate::slots::{NONE, index_of};
-use crate::task::{Flags, Outcome, Reason, Refunds, State, Task};
 use crate::time::Millis;
 
 /// A task on its way in. Instants are epoch milliseconds; [`Millis::MAX`] is never.

@@ -7,10 +7,11 @@
 //! before the claim how much to ask the store for.
 #![forbid(unsafe_code)]
 
+use super::lanes::Lane;
+use super::task::{Refunds, State, Task};
 use super::{Admission, Queue};
-use crate::lanes::Lane;
+use crate::outcome::Flags;
 use crate::slots::{NONE, index_of};
-use crate::task::{Flags, Refunds, State, Task};
 use crate::time::Millis;
 
 /// What the core wants back with the next lease of a task, and what its store has to know.

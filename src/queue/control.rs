@@ -2,10 +2,10 @@
 #![forbid(unsafe_code)]
 
 use super::Queue;
-use crate::breaker::{Circuit, Heard};
+use super::task::State;
+use crate::gates::breaker::{Circuit, Heard};
 use crate::gates::{Ending, Gates};
 use crate::slots::index_of;
-use crate::task::State;
 use crate::time::Millis;
 
 impl Queue {

@@ -2,12 +2,13 @@
 #![forbid(unsafe_code)]
 
 use super::Queue;
-use crate::backoff;
-use crate::breaker::Change;
+use super::task::State;
 use crate::gates::Notice;
+use crate::gates::breaker::Change;
+use crate::outcome::{Flags, Reason};
 use crate::slots::index_of;
-use crate::task::{Flags, Reason, State};
 use crate::time::Millis;
+use crate::wait::backoff;
 
 /// Most actions of one [`Queue::poll`].
 pub const BATCH: usize = 256;

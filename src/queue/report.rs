@@ -2,11 +2,11 @@
 #![forbid(unsafe_code)]
 
 use super::Queue;
-use crate::breaker::Circuit;
-use crate::lanes::Lane;
+use super::lanes::Lane;
+use super::task::State;
+use crate::gates::breaker::Circuit;
 use crate::policy::Policy;
 use crate::slots::index_of;
-use crate::task::State;
 use crate::time::Millis;
 
 /// A queue in numbers.

@@ -1,15 +1,16 @@
 //! How an attempt ended, and what that means for its task and its lane.
 #![forbid(unsafe_code)]
 
+use super::lanes::Lanes;
+use super::task::{State, Task};
 use super::{Carry, Queue};
-use crate::backoff;
-use crate::breaker::Heard;
-use crate::classify::{Class, classify};
 use crate::gates::Ending;
-use crate::lanes::Lanes;
+use crate::gates::breaker::Heard;
+use crate::http::classify::{Class, classify};
+use crate::outcome::{Flags, Outcome, Reason};
 use crate::slots::index_of;
-use crate::task::{Flags, Outcome, Reason, State, Task};
 use crate::time::Millis;
+use crate::wait::backoff;
 
 /// Most attempts a task is given back, for whatever cause.
 const MOST_REFUNDS: u8 = 20;

@@ -4,13 +4,13 @@ use wasm_bindgen::prelude::*;
 
 use super::errors::{no_entropy, policy_error};
 use super::text::with_text;
-use crate::backoff::{Draw, delay};
+use crate::http::ratelimit;
+use crate::http::retry_after::{self, Asked};
 use crate::policy::Policy;
-use crate::ratelimit;
-use crate::retry_after::{self, Asked};
-use crate::schedule::schedule;
 use crate::slots::NONE;
 use crate::time::Millis;
+use crate::wait::backoff::{Draw, delay};
+use crate::wait::schedule::schedule;
 
 fn policy(fields: &[f64]) -> Result<Policy, JsError> {
     Policy::from_fields(fields).map_err(policy_error)

@@ -3,8 +3,8 @@
 use wasm_bindgen::prelude::*;
 
 use super::queue::CoreQueue;
-use crate::breaker::BreakerRules;
-use crate::budget::BudgetRules;
+use crate::gates::breaker::BreakerRules;
+use crate::gates::budget::BudgetRules;
 use crate::gates::{Gates, OnStorm};
 use crate::time::Millis;
 

@@ -4,8 +4,8 @@
 use wasm_bindgen::prelude::*;
 
 use super::text::with_text;
-use crate::headers::{Rules, classify_name, looks_secret};
-use crate::url_secrets::{UrlSecret, url_secrets as find_secrets};
+use crate::request::headers::{Rules, classify_name, looks_secret};
+use crate::request::url_secrets::{UrlSecret, url_secrets as find_secrets};
 
 /// The built-in lists with those of one queue.
 #[wasm_bindgen]

@@ -4,9 +4,9 @@ use js_sys::Number;
 use wasm_bindgen::prelude::*;
 
 use super::text::{answer_with, with_text};
-use crate::json::{Numbers, canonicalize};
-use crate::key::{self, Request};
-use crate::url::push_number;
+use crate::request::json::{Numbers, canonicalize};
+use crate::request::key::{self, Request};
+use crate::request::url::push_number;
 
 /// ECMAScript's own form of a number is what RFC 8785 asks for, so the host writes it.
 struct HostNumbers;

@@ -3,9 +3,9 @@
 use wasm_bindgen::prelude::*;
 
 use super::queue::CoreQueue;
+use crate::outcome::Flags;
 use crate::queue::{Admission, Carry, Past};
 use crate::slots::NONE;
-use crate::task::Flags;
 use crate::time::Millis;
 
 #[wasm_bindgen]

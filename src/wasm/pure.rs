@@ -4,9 +4,9 @@
 use wasm_bindgen::prelude::*;
 
 use super::text::with_text;
-use crate::breaker::Circuit;
-use crate::classify::{RetryDecision, evaluate_retry_status as evaluate};
-use crate::duration;
+use crate::gates::breaker::Circuit;
+use crate::http::classify::{RetryDecision, evaluate_retry_status as evaluate};
+use crate::wait::duration;
 
 /// A duration such as `12.5s` in ms; NaN if it is none.
 #[wasm_bindgen]

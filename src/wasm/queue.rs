@@ -4,12 +4,12 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::errors::{no_entropy, policy_error};
-use crate::breaker::Circuit;
-use crate::classify::Class;
+use crate::gates::breaker::Circuit;
+use crate::http::classify::Class;
+use crate::outcome::{Flags, Outcome};
 use crate::policy::Policy;
 use crate::queue::{Action, Admission, BATCH, Cancelled, Ended, Limits, Queue, Verdict, Wait};
 use crate::slots::NONE;
-use crate::task::{Flags, Outcome};
 use crate::time::Millis;
 
 /// Where the codes of reasons begin, in actions and verdicts.

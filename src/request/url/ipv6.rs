@@ -1,6 +1,6 @@
 //! IPv6 addresses, in the one way RFC 5952 and browsers write them.
 
-use super::{decimal, push_number};
+use super::digits::{decimal, push_number};
 
 type Pieces = [u16; 8];
 

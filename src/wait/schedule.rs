@@ -5,7 +5,7 @@
 //! written, without the rounding down, so that full jitter of 500 ms means 250 ms.
 #![forbid(unsafe_code)]
 
-use crate::backoff::{Draw, delay};
+use super::backoff::{Draw, delay};
 use crate::policy::{Jitter, Policy, Strategy};
 use crate::time::Millis;
 

@@ -5,7 +5,7 @@
 //! order. A head that waits, is held or is parked keeps its place, and the others go on standing.
 #![forbid(unsafe_code)]
 
-use crate::fifo::{Chain, Links};
+use super::fifo::{Chain, Links};
 use crate::slots::{NONE, Slots};
 
 /// An order.

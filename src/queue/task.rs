@@ -4,55 +4,9 @@
 //! be a million of them.
 #![forbid(unsafe_code)]
 
+use crate::outcome::{Flags, Reason};
 use crate::policy::Policy;
 use crate::time::Millis;
-
-/// What is known of a request, as bits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
-
-impl Flags {
-    /// Repeating it does no harm: a safe or idempotent method, a key, or the caller vouches.
-    pub const REPLAYABLE: Flags = Flags(1);
-    /// It carries an idempotency key.
-    pub const KEYED: Flags = Flags(2);
-    /// Somebody can be asked for fresh credentials.
-    pub const CREDENTIALED: Flags = Flags(4);
-
-    /// Flags from their bits: 1 replayable, 2 keyed, 4 credentialed. Others are dropped.
-    pub const fn from_bits(bits: u32) -> Flags {
-        Flags((bits & 7) as u8)
-    }
-
-    /// Whether all of `other` are set.
-    pub const fn contains(self, other: Flags) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// Both sets of flags.
-    #[must_use]
-    pub const fn with(self, other: Flags) -> Flags {
-        Flags(self.0 | other.0)
-    }
-
-    /// Has a position in the window of spread waits: from the first failure on, or a wait named
-    /// by a server.
-    pub(crate) const PHASED: Flags = Flags(8);
-    /// The last attempt met a 401.
-    pub(crate) const UNAUTHORIZED: Flags = Flags(16);
-    /// Its end was asked for while an attempt ran.
-    pub(crate) const CANCEL_REQUESTED: Flags = Flags(32);
-    /// It is a store's, and here for one attempt only.
-    pub(crate) const LEASED: Flags = Flags(64);
-
-    /// While it waits: for the retry budget. While an attempt runs: it has paid for it.
-    pub(crate) const BUDGET: Flags = Flags(128);
-
-    /// Neither of `other` any more.
-    pub(crate) const fn without(self, other: Flags) -> Flags {
-        Flags(self.0 & !other.0)
-    }
-}
 
 /// Attempts given back, and those for a 401 among them: two counts in one byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,85 +46,6 @@ impl Refunds {
     #[must_use]
     pub const fn with_unauthorized(self) -> Refunds {
         Refunds::new(self.all().saturating_add(1), self.unauthorized().saturating_add(1))
-    }
-}
-
-/// How one attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// A response arrived.
-    Response,
-    /// None did.
-    NetworkError,
-    /// None did in time.
-    TimedOut,
-    /// None did, and the host is offline: the attempt is given back.
-    Offline,
-    /// No credentials were to be had, so nothing was sent: the attempt is given back.
-    CredentialsFailed,
-    /// The host decided against sending it.
-    Vetoed,
-    /// Nothing was sent because of a pause or a shutdown: the attempt is given back.
-    Released,
-    /// The response was a redirect that a replay must not follow.
-    RedirectRefused,
-}
-
-impl Outcome {
-    /// The outcome of a code, `0..=7` in the order above; anything else is a network error.
-    pub const fn from_code(code: u32) -> Outcome {
-        match code {
-            0 => Outcome::Response,
-            2 => Outcome::TimedOut,
-            3 => Outcome::Offline,
-            4 => Outcome::CredentialsFailed,
-            5 => Outcome::Vetoed,
-            6 => Outcome::Released,
-            7 => Outcome::RedirectRefused,
-            _ => Outcome::NetworkError,
-        }
-    }
-}
-
-impl Outcome {
-    /// Whether the server saw nothing of it, as far as is known.
-    pub(crate) const fn is_unsent(self) -> bool {
-        matches!(self, Outcome::Offline | Outcome::CredentialsFailed | Outcome::Vetoed | Outcome::Released)
-    }
-}
-
-/// Why a task ended without success. The numbers cross the boundary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Reason {
-    /// All attempts were made.
-    MaxAttempts = 0,
-    /// The next attempt could not have ended inside the budget.
-    TotalBudget = 1,
-    /// The next attempt would have started later than the caller waits.
-    WaitExceeded = 2,
-    /// The failure does not go away, or repeating the request might do harm.
-    NotRetryable = 3,
-    /// The server may have forgotten the key by the next attempt.
-    KeyExpired = 4,
-    /// The server knows the key from another request.
-    KeyConflict = 5,
-    /// The next attempt would have started after the task's `expiresAt`.
-    Expired = 6,
-    /// The server asked for a longer wait than the policy allows.
-    RetryAfterTooLong = 7,
-    /// A lease ran out with nothing left to permit another attempt. Given by stores only.
-    OutcomeUnknown = 8,
-    /// The host decided against it.
-    Vetoed = 9,
-    /// The stored body is gone. Given by stores only.
-    BodyMissing = 10,
-}
-
-impl Reason {
-    /// The number of the reason, `0..=10`.
-    pub const fn code(self) -> u32 {
-        self as u32
     }
 }
 
@@ -249,25 +124,6 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_hosts_flags_and_the_queues_notes_share_a_byte_and_nothing_else() {
-        let host = Flags::from_bits(u32::MAX);
-        for note in
-            [Flags::PHASED, Flags::UNAUTHORIZED, Flags::CANCEL_REQUESTED, Flags::LEASED, Flags::BUDGET]
-        {
-            assert!(!host.contains(note), "a host cannot set {note:?}");
-        }
-        let flags = host
-            .with(Flags::PHASED)
-            .with(Flags::UNAUTHORIZED)
-            .with(Flags::CANCEL_REQUESTED)
-            .without(Flags::UNAUTHORIZED);
-        assert!(
-            flags.contains(host) && flags.contains(Flags::PHASED) && flags.contains(Flags::CANCEL_REQUESTED)
-        );
-        assert!(!flags.contains(Flags::UNAUTHORIZED));
-    }
 
     #[test]
     fn the_two_counts_of_refunds_do_not_run_into_each_other() {

@@ -5,9 +5,9 @@
 //! effect is tried again only if repeating it does no harm.
 #![forbid(unsafe_code)]
 
-use crate::breaker::Circuit;
+use crate::gates::breaker::Circuit;
+use crate::outcome::{Flags, Outcome, Reason};
 use crate::policy::Policy;
-use crate::task::{Flags, Outcome, Reason};
 
 /// What one finished call means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

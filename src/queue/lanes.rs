@@ -5,8 +5,8 @@
 //! turns. A hold is watched by the clock only while it keeps something back.
 #![forbid(unsafe_code)]
 
-use crate::agenda::Agenda;
-use crate::fifo::{Fifo, Links};
+use super::agenda::Agenda;
+use super::fifo::{Fifo, Links};
 use crate::gates::{Ending, Gates, LaneGates, Notice};
 use crate::rng::SplitMix64;
 use crate::slots::Slots;

@@ -9,7 +9,7 @@
 //! is no news of a server that has been back for ten seconds.
 #![forbid(unsafe_code)]
 
-use crate::recent::Recent;
+use super::recent::Recent;
 use crate::rng::SplitMix64;
 use crate::time::Millis;
 

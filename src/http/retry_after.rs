@@ -9,7 +9,7 @@
 //! that is valid counts, since a wait may be too long but never shorter than asked for.
 #![forbid(unsafe_code)]
 
-use crate::http_date::parse_http_date;
+use super::http_date::parse_http_date;
 use crate::time::Millis;
 
 /// What the headers of a response ask for.

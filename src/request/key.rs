@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | 1 tag | `redrive key 1` | `redrive fingerprint 1` |
 //! | 2 method | in upper-case ASCII | the same |
-//! | 3 URL | [`url::normalize`](crate::url::normalize) | the same |
+//! | 3 URL | [`url::normalize`](super::url::normalize) | the same |
 //! | 4 class | of the content type, see below | the same |
 //! | 5 form | `canonical` or `raw` | the same |
 //! | 6 body | in that form | the same |
@@ -30,8 +30,8 @@
 //! get another number in its tag.
 #![forbid(unsafe_code)]
 
-use crate::json::{Numbers, canonicalize_exact};
-use crate::url::normalize;
+use super::json::{Numbers, canonicalize_exact};
+use super::url::normalize;
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::fmt;

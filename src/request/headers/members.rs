@@ -8,9 +8,16 @@
 use super::decoded::Decoded;
 use super::{values, words};
 
+/// Whether `value` holds a credential: of a known form, that is an authentication scheme with what
+/// follows it, a JWT or JWE, a vendor's token or key, or PEM; or as a member with the name of one,
+/// such as `userToken=...` in `baggage`, whose value may be percent-encoded.
+pub fn looks_secret(value: &[u8]) -> bool {
+    values::have_form(value) || hold_secret(value)
+}
+
 /// Whether a member, between `,` or `;`, has the name of a secret and a value, or a value that is
 /// one once it is decoded.
-pub(super) fn hold_secret(value: &[u8]) -> bool {
+fn hold_secret(value: &[u8]) -> bool {
     value.split(|byte| matches!(byte, b',' | b';')).any(|member| {
         let Some(equals) = member.iter().position(|&byte| byte == b'=') else { return false };
         let (name, value) = member.split_at(equals);

@@ -13,10 +13,16 @@
 //! same reason labels that begin with `xn--` are not checked.
 #![forbid(unsafe_code)]
 
+mod digits;
 mod host;
 mod ipv4;
 mod ipv6;
 mod path;
+
+pub(crate) use digits::push_number;
+
+use digits::decimal;
+use path::is_slash;
 
 /// The text of a URL that a key is made of, or `None` if it is no absolute `http` or `https` URL.
 ///
@@ -81,38 +87,10 @@ fn push_authority(authority: &[u8], default_port: u32, out: &mut Vec<u8>) -> Opt
     Some(())
 }
 
-/// A number in decimal digits; nothing is 0, and what passes a u32 is its largest.
-fn decimal(digits: &[u8]) -> Option<u32> {
-    digits.iter().try_fold(0_u32, |number, byte| {
-        let digit = char::from(*byte).to_digit(10)?;
-        Some(number.saturating_mul(10).saturating_add(digit))
-    })
-}
-
-/// Ends with a number, 10 or 16 being its base, digits in lower-case.
-pub(crate) fn push_number(number: u32, base: u32, out: &mut Vec<u8>) {
-    let mut digits = Vec::new();
-    let mut rest = number;
-    loop {
-        let digit = rest.checked_rem(base).and_then(|digit| char::from_digit(digit, base));
-        digits.push(digit.unwrap_or('0') as u8);
-        rest = rest.checked_div(base).unwrap_or(0);
-        if rest == 0 {
-            break;
-        }
-    }
-    out.extend(digits.iter().rev());
-}
-
 /// What comes before the first byte that is meant, and the rest from it on.
 fn cut(text: &[u8], is_meant: impl FnMut(u8) -> bool) -> (&[u8], &[u8]) {
     let at = text.iter().copied().position(is_meant).unwrap_or(text.len());
     text.split_at_checked(at).unwrap_or((text, &[]))
-}
-
-/// `http` and `https` take a backslash for a slash.
-fn is_slash(byte: u8) -> bool {
-    matches!(byte, b'/' | b'\\')
 }
 
 /// Removed wherever they stand.

@@ -14,29 +14,14 @@ mod members;
 mod names;
 mod rules;
 mod values;
-pub(crate) mod words;
+mod words;
 
 pub(crate) use decoded::Decoded;
+pub(crate) use words::in_query;
+pub use members::looks_secret;
+pub use names::Class;
 pub use rules::{Rules, RulesError};
-pub use values::{check_value, looks_secret};
-
-/// What becomes of a header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Class {
-    /// Stored: on the allow-list or named by `persistHeaders`.
-    Kept = 0,
-    /// A credential, or named by `denyHeaders`: only the name is stored. Somebody must supply the
-    /// value again before the task is sent from the store.
-    Withheld = 1,
-    /// On neither list: not stored, and the request might mean something else without it.
-    Unknown = 2,
-    /// Belongs to one connection or is set by whoever sends (hop-by-hop, `host`, `sec-*`): the next
-    /// attempt gets its own. Neither list changes that.
-    Dropped = 3,
-    /// Not a header name at all.
-    Refused = 4,
-}
+pub use values::check_value;
 
 /// How a header of this `name`, in any letter case, is treated.
 ///

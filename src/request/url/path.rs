@@ -1,7 +1,5 @@
 //! Path and query: dot segments, and which bytes are escaped.
 
-use super::is_slash;
-
 /// Ends with a path of `http`, which begins with a slash or is empty; a slash at least.
 pub(super) fn push_path(path: &[u8], out: &mut Vec<u8>) {
     let root = out.len();
@@ -24,6 +22,11 @@ pub(super) fn push_path(path: &[u8], out: &mut Vec<u8>) {
 /// Ends with a query, which begins with its `?` or is absent.
 pub(super) fn push_query(query: &[u8], out: &mut Vec<u8>) {
     push_escaped(query, b" \"#<>'", out);
+}
+
+/// `http` and `https` take a backslash for a slash.
+pub(super) fn is_slash(byte: u8) -> bool {
+    matches!(byte, b'/' | b'\\')
 }
 
 /// 1 for `.`, 2 for `..`, `%2e` being a dot too; 0 for a name.

@@ -4,7 +4,7 @@
 //! keeps asking a server which cannot answer, whatever each of them waits for.
 #![forbid(unsafe_code)]
 
-use crate::recent::Recent;
+use super::recent::Recent;
 use crate::time::Millis;
 
 /// What is lately.

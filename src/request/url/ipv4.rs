@@ -1,6 +1,6 @@
 //! IPv4 addresses, in all the ways browsers read them: `0x7f.1` is 127.0.0.1.
 
-use super::push_number;
+use super::digits::push_number;
 
 /// Whether a name is to be read as an address: its last part is a number.
 pub(super) fn is_meant(name: &[u8]) -> bool {

@@ -8,7 +8,7 @@
 //! (`limit=100, remaining=5, reset=3`, `RateLimit-Remaining`) and of vendors.
 #![forbid(unsafe_code)]
 
-use crate::structured::{Bare, Scanner};
+use super::structured::{Bare, Scanner};
 use crate::time::Millis;
 
 /// The service limit that binds.

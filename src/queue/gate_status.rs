@@ -2,10 +2,11 @@
 #![forbid(unsafe_code)]
 
 use super::Queue;
-use crate::breaker::Circuit;
-use crate::fifo::Chain;
+use super::fifo::Chain;
+use super::task::State;
+use crate::gates::breaker::Circuit;
+use crate::outcome::Flags;
 use crate::slots::index_of;
-use crate::task::{Flags, State};
 use crate::time::Millis;
 
 /// Most tasks counted ahead of one.

@@ -9,7 +9,7 @@
 //! either, as it is used once, at once, and the name means too many other things.
 #![forbid(unsafe_code)]
 
-use crate::headers::{Decoded, looks_secret, words};
+use super::headers::{Decoded, in_query, looks_secret};
 
 /// Where a secret stands, as byte offsets into the URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ fn parameters(url: &[u8], mut start: usize, end: usize, found: &mut impl FnMut(U
         // `#/path?name=value`, as routers in pages have it.
         let path = name.iter().rposition(|&byte| byte == b'?').map_or(0, |mark| mark.saturating_add(1));
         let name = name.get(path..).unwrap_or(&[]);
-        if !value.is_empty() && (words::in_query(name) || value_is_secret(value)) {
+        if !value.is_empty() && (in_query(name) || value_is_secret(value)) {
             found(UrlSecret {
                 start: start.saturating_add(path),
                 value: next.saturating_sub(value.len()),

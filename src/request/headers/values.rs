@@ -8,18 +8,9 @@
 //! that is not looked at again: the time is linear in the value.
 #![forbid(unsafe_code)]
 
-use super::members;
-
 /// Whether `value` can be sent: no CR, LF or NUL (RFC 9110 5.5), which would end the header.
 pub fn check_value(value: &[u8]) -> bool {
     !value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
-}
-
-/// Whether `value` holds a credential: of a known form, that is an authentication scheme with what
-/// follows it, a JWT or JWE, a vendor's token or key, or PEM; or as a member with the name of one,
-/// such as `userToken=...` in `baggage`, whose value may be percent-encoded.
-pub fn looks_secret(value: &[u8]) -> bool {
-    have_form(value) || members::hold_secret(value)
 }
 
 /// Whether `value` holds a credential of a known form.

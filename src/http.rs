@@ -1,0 +1,8 @@
+//! How an answer is read: what its status means, and what its headers ask of the client.
+#![forbid(unsafe_code)]
+
+pub mod classify;
+mod http_date;
+pub mod ratelimit;
+pub mod retry_after;
+mod structured;
