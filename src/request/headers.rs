@@ -17,11 +17,11 @@ mod values;
 mod words;
 
 pub(crate) use decoded::Decoded;
-pub(crate) use words::in_query;
 pub use members::looks_secret;
 pub use names::Class;
 pub use rules::{Rules, RulesError};
 pub use values::check_value;
+pub(crate) use words::in_query;
 
 /// How a header of this `name`, in any letter case, is treated.
 ///
