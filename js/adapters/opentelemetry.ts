@@ -24,6 +24,7 @@ import type { Answer, AttemptInit, Transport } from '../call/transport.ts'
 import { check, int, list, object, oneOf, originIn, origin as originRule, type Rules } from '../options/check.ts'
 import { unsaid } from '../platform/error-text.ts'
 import { internalsOf } from '../queue/internals.ts'
+import { observe } from '../queue/observe.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 import type { QueueContext } from '../runner/context.ts'
 import { Contexts, isSuppressed, suppressed } from './opentelemetry/context.ts'
@@ -75,30 +76,17 @@ const attached = new WeakMap<RetryQueue, () => void>()
  */
 export function attachOpenTelemetry(queue: RetryQueue, options: OpenTelemetryOptions = {}): () => void {
   check('attachOpenTelemetry', options, RULES)
-  const { host } = internalsOf(queue)
   attached.get(queue)?.()
-  const tracing = new Tracing(queue, host, options)
-
-  const { attempt, onTask } = host
+  const tracing = new Tracing(queue, internalsOf(queue).host, options)
   let active = true
-  const traced: QueueContext['attempt'] = (call, plan) =>
-    active ? tracing.attempt(attempt, call, plan) : attempt.call(host, call, plan)
-  const heard = (call: Call, taskId?: string): void => {
-    onTask?.call(host, call, taskId)
-    if (active) tracing.onTask(call, taskId)
-  }
-  host.attempt = traced
-  host.onTask = heard
-
+  const stopObserving = observe(queue, {
+    attempt: (call, plan, next) => tracing.attempt(call, plan, next),
+    onTask: (call, taskId) => tracing.onTask(call, taskId),
+  })
   const detach = () => {
     if (!active) return
-    // somebody may have laid theirs around it since: theirs stays, and reaches what was there before through this one
     active = false
-    if (host.attempt === traced) host.attempt = attempt
-    if (host.onTask === heard) {
-      if (onTask) host.onTask = onTask
-      else delete host.onTask
-    }
+    stopObserving()
     tracing.end()
     if (attached.get(queue) === detach) attached.delete(queue)
   }
@@ -129,13 +117,13 @@ class Tracing {
     this.#propagateTo = origins && new Set(origins.map(originIn))
   }
 
-  async attempt(inner: QueueContext['attempt'], call: Call, plan: AttemptPlan): Promise<Finished> {
+  async attempt(call: Call, plan: AttemptPlan, next: (plan: AttemptPlan) => Promise<Finished>): Promise<Finished> {
     const span = this.#guarded(() => this.#begin(call, plan))
-    if (!span) return inner.call(this.#host, call, plan)
+    if (!span) return next(plan)
     const within = trace.setSpan(plan.isReplay ? ROOT_CONTEXT : context.active(), span)
     const sent = this.#guarded(() => this.#withHeaders(call, plan, span)) ?? plan
     try {
-      const finished = await context.with(suppressed(within), () => inner.call(this.#host, call, sent))
+      const finished = await context.with(suppressed(within), () => next(sent))
       this.#guarded(() => this.#end(span, call, finished))
       return finished
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * A task leaves the Worker: what may be stored of its call, with all that is known of it by now, goes to the object that
- * keeps it, and its caller is answered once it is on the disk there.
+ * Hands a task over from the Worker to the Durable Object of its origin: what may be stored of the call, with its key, attempts
+ * and log so far. The caller is answered 202 once the object has it on disk.
  */
 
 import { IdempotencyConflictError, QueueFullError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
@@ -12,7 +12,7 @@ import type { Call } from '../call/call.ts'
 import { accepted } from '../call/fetch-repeat.ts'
 import { instantiateKeys } from '../core/keys-static.ts'
 import { contentOf, recordOf } from '../durable/record.ts'
-import { within } from '../platform/clock.ts'
+import { FOREVER, within } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import { random128 } from '../platform/random.ts'
 import type { QueueContext } from '../runner/context.ts'
@@ -23,7 +23,6 @@ import type { Ruling } from '../tasks/ruling.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
 import { objectName, type RedriveNamespace, type RedriveStub, shardOf, stubOf, type Taken } from './namespace.ts'
 
-const FOREVER = Number.POSITIVE_INFINITY
 /** An object that was moved or restarted answers at the next try; the task's id makes twice once. */
 const TRIES_AFTER_MS = [100, 500]
 /** All tries together: what a Worker has left, once its client is gone, beyond its own attempts. */
@@ -33,43 +32,60 @@ const LATE_MS = 500
 const WRONG_CLASS =
   "the object that is bound does not take tasks: bind a class that is, or extends, RedriveObject of 'redrive/cloudflare'"
 
-/** Where a call that has failed is tried again: by this Worker, by its object, or not at all. */
+/** The place where a failed call is tried again: this Worker, its object, or none. */
 export type Next = 'here' | 'elsewhere' | 'nowhere'
 
-/** A call as it is handed over. */
-interface Leaving {
+/** A call that leaves the Worker. */
+interface Departure {
   readonly call: Call
   readonly taskId: string
   readonly createdAt: number
 }
 
+/** What one call may cost its Worker. */
+export interface CallTerms {
+  /** The call may be handed over; else its last answer is the caller's. */
+  readonly mayLeave: boolean
+  /** The longest that the call may wait in the Worker, from its start. */
+  readonly hereMs: number
+}
+
+/** A call that nothing was said about: it ends here. */
+const STAYS: CallTerms = { mayLeave: false, hereMs: 0 }
+
 interface Terms {
   readonly namespace: RedriveNamespace
   readonly shards: number
-  /** Keeps what is still to be said to an object alive. */
+  /** Keeps a message to an object alive after the caller was answered. */
   readonly waitUntil: (work: Promise<unknown>) => void
-  /** Asked before each wait; `nextAt` Infinity: it has been kept back, and must not wait on. */
-  readonly goesOn: (task: Task, nextAt: number) => Next
+  /** Asked before each wait. `nextAt` is Infinity for a task that was kept back past its time and must not wait on. */
+  readonly whereNext: (task: Task, terms: CallTerms, nextAt: number) => Next
 }
 
-export class HandOver {
+export class Handoff {
   readonly #host: QueueContext
   readonly #terms: Terms
   readonly #dedupe: Dedupe
+  readonly #callTerms = new WeakMap<Call, CallTerms>()
 
   constructor(host: QueueContext, terms: Terms) {
     this.#host = host
     this.#terms = terms
-    // only its keys and fingerprints are used: the object knows which tasks there are
+    // gives keys and fingerprints only: which tasks there are the object knows
     this.#dedupe = new Dedupe(host, { withKey: () => undefined }, instantiateKeys)
     host.handOver = (task, ruling, leave) => this.#ask(task, ruling, leave)
   }
 
-  /** A call that is not sent from here. */
-  async enqueue(leaving: Leaving): Promise<EnqueueReceipt & { readonly hasEnded: boolean }> {
-    const { call } = leaving
+  /** Says what a call may cost; before it is sent. */
+  setTerms(call: Call, terms: CallTerms): void {
+    this.#callTerms.set(call, terms)
+  }
+
+  /** Hands over a call that was never sent from here. */
+  async enqueue(departure: Departure): Promise<EnqueueReceipt & { readonly hasEnded: boolean }> {
+    const { call } = departure
     if (call.key === '') await this.#dedupe.giveKey(call)
-    const record = await this.#recordOf(leaving, {})
+    const record = await this.#recordOf(departure, {})
     const { taskId, outcome, hasEnded = false } = await this.#store(record)
     const deduplicated = outcome === 'duplicate'
     return { taskId, idempotencyKey: record.idempotencyKey, durability: 'replicated', deduplicated, hasEnded }
@@ -78,24 +94,28 @@ export class HandOver {
   #ask(task: Task, ruling: Ruling, leave: () => void): boolean {
     const { nextAttemptAt, last, waiter } = task
     if (!waiter) return false
-    // no credentials will come by themselves: what the server has said is the answer
+    // parked, and no credentials will come by themselves: the server's answer is the caller's
     if (nextAttemptAt === null) return this.#leaves(task, ruling, leave, last ? 'nowhere' : 'elsewhere')
-    const next = this.#terms.goesOn(task, nextAttemptAt)
+    const next = this.#whereNext(task, nextAttemptAt)
     if (next !== 'here') return this.#leaves(task, ruling, leave, next)
     this.#watch(task, nextAttemptAt, ruling, leave)
     return false
   }
 
-  /** Others of the request may have held its lane meanwhile: nothing waits here for longer than it was let. */
+  #whereNext(task: Task, nextAt: number): Next {
+    return this.#terms.whereNext(task, (task.call && this.#callTerms.get(task.call)) ?? STAYS, nextAt)
+  }
+
+  /** Hands a task over if another call of the same request has held its lane past the task's due time. */
   #watch(task: Task, nextAt: number, ruling: Ruling, leave: () => void): void {
     const { now, settings } = this.#host
     settings.clock.after(Math.max(0, nextAt - now()) + LATE_MS, () => {
       const waits = task.waiter && task.slot >= 0 && task.status === 'PENDING' && task.nextAttemptAt === nextAt
-      if (waits) this.#leaves(task, ruling, leave, this.#terms.goesOn(task, FOREVER))
+      if (waits) this.#leaves(task, ruling, leave, this.#whereNext(task, FOREVER))
     })
   }
 
-  /** Whether it has left. One that has no answer yet, and may not be handed over, is the queue's to end. */
+  /** Whether the task has left. One without an answer that may not be handed over is the queue's to end. */
   #leaves(task: Task, { why, holdMs }: Ruling, leave: () => void, next: Next): boolean {
     const { call, last, taskId, createdAt, attemptNumber, entries, nextAttemptAt } = task
     if (!why || !call || next === 'here' || (next === 'nowhere' && !last)) return false
@@ -120,12 +140,12 @@ export class HandOver {
     return true
   }
 
-  /** 202, or what the caller's last attempt has brought where the object cannot take it. */
-  async #answer(leaving: Leaving, left: Partial<NewTask>, last: Finished | undefined): Promise<unknown> {
-    const { call } = leaving
+  /** Answers 202, or with the caller's last answer where the object cannot take the task. */
+  async #answer(departure: Departure, left: Partial<NewTask>, last: Finished | undefined): Promise<unknown> {
+    const { call } = departure
     try {
-      const { taskId, hasEnded } = await this.#store(await this.#recordOf(leaving, left))
-      // nothing more comes of that task
+      const { taskId, hasEnded } = await this.#store(await this.#recordOf(departure, left))
+      // the key is that of a task that has ended: no further attempt will come
       if (hasEnded && last) return deliver(last)
       discard(last?.answer)
       return accepted(call.transport, taskId, traceIdOf(call.headers) ?? random128(this.#host.draw))
@@ -142,7 +162,7 @@ export class HandOver {
     }
   }
 
-  async #recordOf({ call, taskId, createdAt }: Leaving, left: Partial<NewTask>): Promise<NewTask> {
+  async #recordOf({ call, taskId, createdAt }: Departure, left: Partial<NewTask>): Promise<NewTask> {
     const { settings, sanitizer, now } = this.#host
     if (call.options.sensitive) throw new TypeError('redrive.sensitive: what is sensitive is not stored; fetch it')
     if (!sanitizer) throw new WasmUnavailableError(undefined)
@@ -155,7 +175,7 @@ export class HandOver {
     return { ...recordOf(ids, call, content, timing), ...left }
   }
 
-  /** The object has it when this resolves. */
+  /** Resolves once the object has the record. */
   async #store(record: NewTask): Promise<Taken> {
     const { principal, targetUrl } = record
     const { origin } = new URL(targetUrl)
@@ -191,7 +211,7 @@ export class HandOver {
       } catch (error) {
         const afterMs = TRIES_AFTER_MS[tries]
         if (afterMs === undefined || isHopeless(error) || clock.now() + afterMs >= overAt) {
-          // it may be there all the same: nobody is told so, so it must not run
+          // the object may have stored it all the same; its caller is told that it failed, so it must not run
           this.#terms.waitUntil(cancelled(stub, record.taskId))
           throw isHopeless(error) ? new RedriveError('BINDING_INVALID', WRONG_CLASS, { cause: error }) : error
         }
@@ -203,15 +223,15 @@ export class HandOver {
 
 const answerOf = async (last: Finished): Promise<unknown> => deliver(last)
 
-/** The methods of a stub may throw at once, as well as reject. */
+/** Asks the object; a stub's method that throws at once rejects like any other. */
 const enqueued = async (stub: RedriveStub, record: NewTask): Promise<readonly Taken[]> => stub.enqueue([record])
 
 async function cancelled(stub: RedriveStub, taskId: string): Promise<void> {
-  // what kept it from being stored keeps it from being cancelled, mostly
+  // the cause that kept it from being stored mostly keeps it from being cancelled
   await Promise.resolve(stub.cancel(taskId)).catch(() => {})
 }
 
-/** No repeat mends an object of another class. */
+/** Whether the error says that the bound object is of another class, which no repeat mends. */
 function isHopeless(error: unknown): boolean {
   return error instanceof TypeError && /does not implement|not a function/.test(error.message)
 }
@@ -221,7 +241,7 @@ function codeOf(error: unknown): DegradedCode {
   return code === 'QUEUE_FULL' || code === 'STORAGE_FULL' ? 'storage_full' : 'storage_unavailable'
 }
 
-/** Nothing of the call may be stored: `degraded` says so where its caller has an answer, and this where it has none. */
+/** The call may not be stored. A caller who has an answer gets it, with a `degraded`; one who has none gets this error. */
 class Unstorable extends RedriveError {
   readonly degraded: DegradedCode
 

@@ -1,9 +1,9 @@
 /**
- * What the requests of one isolate have seen of each origin, so that their retries together add no more to its load than the
- * budget allows. A request is over too soon to judge a server: what must not be tried again from here goes to the origin's
- * object, which can.
+ * One breaker and one retry budget an origin, shared by all requests of an isolate. A single request is over too soon to judge a
+ * server, and the retries of many requests together must add no more to its load than the budget allows. A call that the
+ * gates refuse goes to the origin's Durable Object.
  *
- * Numbers only: timers and promises of a Worker belong to the request that made them, and none is kept here.
+ * It holds numbers only: in a Worker, timers and promises belong to the request that made them.
  */
 
 import type { Finished } from '../call/attempt.ts'
@@ -12,68 +12,71 @@ import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { instantiate } from '../core/static.ts'
 import type { Settings } from '../options/queue-options.ts'
 import { steady } from '../platform/clock.ts'
-import type { QueueContext } from '../runner/context.ts'
+import { internalsOf } from '../queue/internals.ts'
+import { observe } from '../queue/observe.ts'
 import { gateNumbers } from '../runner/gates.ts'
 import { Rulings } from '../tasks/ruling.ts'
 
-/** Beyond so many origins everything is forgotten: a Worker that calls whatever it is told must not grow. */
+/** Beyond so many origins all gates are forgotten: a Worker that calls whatever it is told must not grow. */
 const MOST_ORIGINS = 1_000
-/** The same of Workers whose options differ from request to request. */
+/** Beyond so many sets of rules all gates are forgotten: a Worker's options may differ from request to request. */
 const MOST_RULES = 16
 
-interface Seen {
+interface Gates {
   readonly core: CoreQueue
   readonly rulings: Rulings
   readonly lanes: Map<string, number>
   readonly now: () => number
 }
 
-/** By the rules of their gates: mostly a Worker has one set of them. */
-const byRules = new Map<string, Seen>()
+/** Gates by their rules; most Workers have one set of rules. */
+const byRules = new Map<string, Gates>()
 
-export class Isolate {
+export class SharedGates {
   readonly #settings: Settings
   readonly #numbers: Float64Array
   readonly #rules: string
 
-  /** Hears of every attempt of `host`. */
-  constructor(host: QueueContext, gates: Pick<Settings, 'breaker' | 'retryBudget'>) {
+  /** Observes every attempt of `queue`. */
+  constructor(queue: object, gates: Pick<Settings, 'breaker' | 'retryBudget'>) {
+    const { host } = internalsOf(queue)
     this.#settings = host.settings
     this.#numbers = gateNumbers({ ...host.settings, ...gates })
     this.#rules = this.#numbers.join()
-    const attempt = host.attempt.bind(host)
-    host.attempt = async (call, plan) => {
-      const finished = await attempt(call, plan)
-      await this.#hear(call, finished)
-      return finished
-    }
+    observe(queue, {
+      attempt: async (call, plan, next) => {
+        const finished = await next(plan)
+        await this.#observe(call, finished)
+        return finished
+      },
+    })
   }
 
   /** Whether a call to this origin may be tried again from here, at `nextAt`: it costs a token. */
   mayRetry(origin: string, nextAt: number): boolean {
-    const seen = byRules.get(this.#rules)
-    if (!seen) return true
-    const lane = laneOf(seen, origin)
-    const now = seen.now()
-    return nextAt >= seen.core.heldUntil(lane, now) && seen.core.pays(now, lane)
+    const gates = byRules.get(this.#rules)
+    if (!gates) return true
+    const lane = laneOf(gates, origin)
+    const now = gates.now()
+    return nextAt >= gates.core.heldUntil(lane, now) && gates.core.pays(now, lane)
   }
 
-  async #hear(call: Call, finished: Finished): Promise<void> {
+  async #observe(call: Call, finished: Finished): Promise<void> {
     const hasFailed = !finished.answer || finished.status >= 400
-    // an isolate that has seen no failure knows all that there is to know
+    // gates are made at the first failure: before it there is nothing to know
     if (!byRules.has(this.#rules) && !hasFailed) return
     try {
-      const seen = await this.#open()
-      const now = seen.now()
-      seen.rulings.observeUntracked(finished, laneOf(seen, call.origin), call.policy, now)
-      // what it has to tell of a circuit is told to nobody
-      seen.core.poll(now)
+      const open = await this.#open()
+      const now = open.now()
+      open.rulings.observeUntracked(finished, laneOf(open, call.origin), call.policy, now)
+      // the core also reports changed circuits; a Worker has no listeners for them
+      open.core.poll(now)
     } catch {
-      // the same is met by the queue of the call, which says so
+      // the queue of the call meets the same error and reports it
     }
   }
 
-  async #open(): Promise<Seen> {
+  async #open(): Promise<Gates> {
     const engine = await instantiate()
     const known = byRules.get(this.#rules)
     if (known && known.lanes.size < MOST_ORIGINS) return known
@@ -83,9 +86,9 @@ export class Isolate {
     const core = new engine.glue.CoreQueue(1, 1, 1, 0, this.#settings.seed)
     core.gates(this.#numbers)
     const rulings = new Rulings(engine, core, () => '')
-    const seen = { core, rulings, lanes: new Map(), now: steady(this.#settings.clock) }
-    byRules.set(this.#rules, seen)
-    return seen
+    const gates = { core, rulings, lanes: new Map(), now: steady(this.#settings.clock) }
+    byRules.set(this.#rules, gates)
+    return gates
   }
 }
 
@@ -94,7 +97,7 @@ function forget(): void {
   byRules.clear()
 }
 
-function laneOf({ core, lanes }: Seen, origin: string): number {
+function laneOf({ core, lanes }: Gates, origin: string): number {
   const known = lanes.get(origin)
   if (known !== undefined) return known
   const lane = core.lane()

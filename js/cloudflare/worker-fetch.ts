@@ -1,8 +1,8 @@
 /**
- * A fetch for Workers. What fails for a passing reason is tried again while the request lives; what takes longer is handed
- * over to a Durable Object, and its caller answered 202, so that nothing waits on a Worker that may be gone by then.
+ * A fetch for Workers. A transient failure is tried again while the request lives. A call that takes longer is handed over to a
+ * Durable Object and its caller answered 202, so that no caller waits on a Worker that may be gone by then.
  *
- * A queue lives no longer than the calls of one request: timers and promises of a Worker belong to the request that made them.
+ * A queue lives no longer than the calls of one request: in a Worker, timers and promises belong to the request that made them.
  */
 
 import { RedriveError, WasmUnavailableError } from '../api/errors.ts'
@@ -19,8 +19,8 @@ import * as engine from '../queue/chunk.workerd.ts'
 import { internalsOf } from '../queue/internals.ts'
 import { RetryQueue } from '../queue/queue.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
-import { HandOver, type Next } from './handoff.ts'
-import { Isolate } from './shared-gates.ts'
+import { type CallTerms, Handoff, type Next } from './handoff.ts'
+import { SharedGates } from './shared-gates.ts'
 import { checkWall, resolveWorkerOptions, type WorkerFetchOptions, type WorkerTerms } from './worker-options.ts'
 
 export interface WorkerFetch {
@@ -44,13 +44,13 @@ export function workerFetch(options: WorkerFetchOptions): WorkerFetch {
 
 interface Open {
   readonly queue: RetryQueue
-  readonly handOver: HandOver
+  readonly handoff: Handoff
 }
 
 class Calls {
   readonly #own: WorkerTerms
   readonly #options: RetryQueueOptions
-  /** As long as calls run. */
+  /** The queue of the request, while calls run. */
   #open: Open | undefined
   #running = 0
   /** Attempts made, and retries that are to be made. */
@@ -98,11 +98,16 @@ class Calls {
     }
     if (orderKey !== undefined) return this.#ordered(open, input, init)
     const hereMs = Math.min(waitMs, inlineMs)
-    const terms = { ...redrive, mode: 'await', waitMs: mayLeave ? LEAVES - hereMs : hereMs } as const
-    return open.queue.fetch(input, { ...init, redrive: terms })
+    // the queue ends no call that may leave: the handoff decides how long that call waits here
+    const own = { ...init, redrive: { ...redrive, mode: 'await', waitMs: mayLeave ? MAX_MS : hereMs } as const }
+    if (passesThrough(input, own)) return open.queue.fetch(input, own)
+    const { host, run } = internalsOf(open.queue)
+    const call = await readFetch(input, own, host)
+    open.handoff.setTerms(call, { mayLeave, hereMs })
+    return run(call) as Promise<Response>
   }
 
-  /** Its turn is the object's to give. */
+  /** Hands an ordered call over unsent: the object gives it its turn. */
   async #ordered(open: Open, input: RequestInfo | URL, init: RedriveInit): Promise<Response> {
     const { call, receipt } = await this.#enqueue(open, input, init)
     if (receipt.hasEnded) {
@@ -113,13 +118,13 @@ class Calls {
     return accepted(call.transport, receipt.taskId, traceId) as Response
   }
 
-  /** Whether a call may be handed over: its caller hears nothing but that it is queued. */
+  /** Whether a call may be handed over. Its caller then learns that it is queued, and nothing more. */
   #mayLeave(input: RequestInfo | URL, given: string | undefined, { mode, sensitive }: TaskOptions): boolean {
     const method = given ?? (input instanceof Request ? input.method : 'GET')
     return mode !== 'await' && sensitive !== true && this.#own.persistMethods.some((name) => isSame(name, method))
   }
 
-  async #enqueue({ queue, handOver }: Open, input: RequestInfo | URL, init: RedriveInit | undefined) {
+  async #enqueue({ queue, handoff }: Open, input: RequestInfo | URL, init: RedriveInit | undefined) {
     const { host } = internalsOf(queue)
     const createdAt = host.now()
     const call = await readFetch(input, init, host)
@@ -128,10 +133,10 @@ class Calls {
     if (!host.sanitizer) throw new WasmUnavailableError(undefined)
     const taskId = uuid7Maker(host.draw)(createdAt)
     host.onTask?.(call, taskId)
-    return { call, receipt: await handOver.enqueue({ call, taskId, createdAt }) }
+    return { call, receipt: await handoff.enqueue({ call, taskId, createdAt }) }
   }
 
-  /** The queue is there while anything runs, and its memory given back after that. */
+  /** Runs `work` on the queue of the request, which is closed when the last call has ended. */
   async #during<T>(work: (open: Open) => Promise<T>): Promise<T> {
     this.#open ??= this.#make()
     const open = this.#open
@@ -139,7 +144,7 @@ class Calls {
     const { ctx } = this.#own
     try {
       const running = work(open)
-      // heard by its caller
+      // its caller hears of the failure
       ctx.waitUntil(running.catch(() => {}))
       return await running
     } finally {
@@ -156,27 +161,26 @@ class Calls {
     const queue = new RetryQueue(this.#options, async () => engine)
     queue.on('degraded', onDegraded)
     const { host } = internalsOf(queue)
-    const isolate = new Isolate(host, { retryBudget, breaker: retryBudget === false ? false : {} })
+    const gates = new SharedGates(queue, { retryBudget, breaker: retryBudget === false ? false : {} })
     const { ctx } = this.#own
-    const handOver = new HandOver(host, {
+    const handoff = new Handoff(host, {
       namespace,
       shards,
       waitUntil: (work) => ctx.waitUntil(work),
-      goesOn: (task, nextAt) => this.#goesOn(isolate, task, nextAt),
+      whereNext: (task, terms, nextAt) => this.#whereNext(gates, task, terms, nextAt),
     })
-    return { queue, handOver }
+    return { queue, handoff }
   }
 
-  /** Where a call that waits is tried again. */
-  #goesOn(isolate: Isolate, { call, createdAt, attemptNumber, origin }: Task, nextAt: number): Next {
+  /** The place of a call's next attempt. */
+  #whereNext(gates: SharedGates, task: Task, { mayLeave, hereMs }: CallTerms, nextAt: number): Next {
     const { inlineAttempts, subrequests } = this.#own
-    const waitMs = call?.options.waitMs ?? 0
-    const leaves = waitMs > MOST_HERE_MS
-    const otherwise = leaves ? 'elsewhere' : 'nowhere'
-    if (nextAt - createdAt > (leaves ? LEAVES - waitMs : waitMs)) return otherwise
-    // held back before it was ever sent: that is no retry
+    const { createdAt, attemptNumber, origin } = task
+    const otherwise = mayLeave ? 'elsewhere' : 'nowhere'
+    if (nextAt - createdAt > hereMs) return otherwise
+    // held back before it was ever sent: the attempt to come is its first
     if (attemptNumber === 0) return 'here'
-    if (attemptNumber >= inlineAttempts || this.#used >= subrequests || !isolate.mayRetry(origin, nextAt)) {
+    if (attemptNumber >= inlineAttempts || this.#used >= subrequests || !gates.mayRetry(origin, nextAt)) {
       return otherwise
     }
     this.#used++
@@ -185,7 +189,3 @@ class Calls {
 }
 
 const isSame = (name: string, method: string): boolean => name.toUpperCase() === method.toUpperCase()
-
-/** Less what a call may wait here, this is the `waitMs` of one that may be handed over: no caller waits so long. */
-const LEAVES = MAX_MS
-const MOST_HERE_MS = LEAVES / 2

@@ -6,6 +6,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { attachOpenTelemetry, type OpenTelemetryOptions } from '../../js/adapters/opentelemetry.ts'
 import type { RetryQueueOptions } from '../../js/options/queue-options.ts'
 import { internalsOf } from '../../js/queue/internals.ts'
+import { observe } from '../../js/queue/observe.ts'
 import { type Fakes, ORDERS, setup } from './setup.ts'
 import { registerGlobals, Telemetry } from './telemetry.ts'
 
@@ -191,15 +192,15 @@ test('detached: attempts under way end their spans, later ones have none', async
   expect(server.requests[1]?.headers.get('traceparent')).toBeNull()
 })
 
-test('what others have laid around attempts stays, in whatever order the two are taken off', async () => {
+test('what observes the queue beside it stays, in whatever order the two are taken off', async () => {
   const { queue, telemetry, detach } = await traced()
-  const { host } = internalsOf(queue)
   const seen: string[] = []
-  const inner = host.attempt
-  host.attempt = (call, plan) => {
-    seen.push(call.method)
-    return inner.call(host, call, plan)
-  }
+  observe(queue, {
+    attempt: (call, plan, next) => {
+      seen.push(call.method)
+      return next(plan)
+    },
+  })
   detach()
   await queue.fetch(ORDERS)
   expect(seen).toEqual(['GET'])

@@ -8,8 +8,8 @@ import type { OriginStats, QueueStats } from '../../api/stats.ts'
 import type { CircuitState, TaskStatus } from '../../api/task.ts'
 import { type AttemptPlan, type Finished, OUTCOME } from '../../call/attempt.ts'
 import { internalsOf } from '../../queue/internals.ts'
+import { observe } from '../../queue/observe.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
-import type { QueueContext } from '../../runner/context.ts'
 import { Counter, Histogram, type Labels, Names, OTHER } from './series.ts'
 
 /** How an attempt ended. */
@@ -77,7 +77,7 @@ export class Watch {
         this.retries.add({ outcome, policy }, 0)
       }
     }
-    const detach = this.#attach(host)
+    const detach = this.#attach(queue)
     this.#queues.set(queue, detach)
     this.#snapshot = undefined
     return () => {
@@ -123,37 +123,29 @@ export class Watch {
     return this.#snapshot
   }
 
-  /**
-   * Others may lay theirs around it or have done so, and be taken off in any order: one that is off, and not outermost,
-   * stays where it is and lets everything pass.
-   */
-  #attach(host: QueueContext): () => void {
-    const { attempt, onEnd } = host
+  #attach(queue: RetryQueue): () => void {
+    const { host } = internalsOf(queue)
     let active = true
-    const watched: QueueContext['attempt'] = async (call, plan) => {
-      // before it is made: the task has gone on when it has ended
-      const isRetry = plan.task !== undefined && plan.task.attemptNumber > 1
-      const finished = await attempt.call(host, call, plan)
-      if (!active) return finished
-      const outcome = outcomeOf(finished, plan)
-      const labels = { outcome, policy: this.#policies.of(call.policy.policyId) }
-      this.attempts.add(labels)
-      if (isRetry) this.retries.add(labels)
-      this.durations.observe(outcome, finished.durationMs / 1_000)
-      return finished
-    }
-    const taskEnded: QueueContext['onEnd'] = (task) => {
-      if (active) this.ages.observe(TASK_OUTCOMES[task.status] ?? OTHER, (host.now() - task.createdAt) / 1_000)
-      onEnd?.call(host, task)
-    }
-    host.attempt = watched
-    host.onEnd = taskEnded
+    const stopObserving = observe(queue, {
+      attempt: async (call, plan, next) => {
+        // read before the attempt: its task has gone on when it has ended
+        const isRetry = plan.task !== undefined && plan.task.attemptNumber > 1
+        const finished = await next(plan)
+        if (!active) return finished
+        const outcome = outcomeOf(finished, plan)
+        const labels = { outcome, policy: this.#policies.of(call.policy.policyId) }
+        this.attempts.add(labels)
+        if (isRetry) this.retries.add(labels)
+        this.durations.observe(outcome, finished.durationMs / 1_000)
+        return finished
+      },
+      onEnd: ({ status, createdAt }) => {
+        this.ages.observe(TASK_OUTCOMES[status] ?? OTHER, (host.now() - createdAt) / 1_000)
+      },
+    })
     return () => {
       active = false
-      if (host.attempt === watched) host.attempt = attempt
-      if (host.onEnd !== taskEnded) return
-      if (onEnd) host.onEnd = onEnd
-      else delete host.onEnd
+      stopObserving()
     }
   }
 }
