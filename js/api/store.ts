@@ -287,6 +287,8 @@ export interface Turn {
   readonly nextInMs: number | null
   /** Something is due that hold, bounds and homes would let go, and `total` or `perLane` keeps it back, whatever `limit` says. */
   readonly blockedByLimit: boolean
+  /** As `counts` would tell them after this step. Absent: the store has to be asked. */
+  readonly counts?: Awaited<ReturnType<TaskStore['counts']>>
   /** Dead letters that retention deleted in this step. */
   readonly trimmed?: number
   /** Another principal is the current one, so the claim got nothing. */

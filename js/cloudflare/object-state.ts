@@ -1,6 +1,6 @@
 /** What of a Durable Object's state is used; the platform's own type fits. */
 
-import type { ObjectStorage } from '../stores/durable-object/storage.ts'
+import type { ObjectStorage } from '../stores/durable-object.ts'
 
 export interface AlarmStorage {
   getAlarm(): Promise<number | null>

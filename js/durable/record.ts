@@ -14,7 +14,7 @@ import type { BodyContent, Transport } from '../call/transport.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import { type ResolvedPolicy, resolvePolicy } from '../options/policy.ts'
 import type { Settings } from '../options/queue-options.ts'
-import { mayRepeat } from '../stores/rules.ts'
+import { mayRepeat } from '../stores/engine/rules.ts'
 
 const DAY_MS = 86_400_000
 const FOREVER = Number.POSITIVE_INFINITY

@@ -344,7 +344,8 @@ export class StoredTasks implements TurnListener, StoredSide {
     this.isAway = false
     if (turn.isForeign && !this.isForeign) this.suspectPrincipal()
     reportTurn(turn, this.runner)
-    void this.recount()
+    if (turn.counts) this.#counts = turn.counts
+    else void this.recount()
     if (this.#depthBefore > 0 && this.depth === 0) this.runner.reportIdle()
     this.#depthBefore = this.depth
     this.runner.drained()

@@ -10,18 +10,18 @@
 import type { RedriveError } from '../api/errors.ts'
 import type { NewTask, TaskStore } from '../api/store.ts'
 import { check, fn, follow, object, type Rules } from '../options/check.ts'
-import { nextAt, owners } from './durable-object/agenda.ts'
-import { HeldTasks } from './durable-object/held.ts'
-import { tooLarge } from './durable-object/size.ts'
-import type { ObjectStorage } from './durable-object/storage.ts'
-import { cancel, flush, purge, redrive, unpark } from './sql/control.ts'
-import { enqueue } from './sql/enqueue.ts'
+import type { ObjectDatabase, ObjectStorage } from './durable-object/database.ts'
+import { nextAt, owners } from './durable-object/next-alarm.ts'
+import { tooLarge } from './durable-object/row-limits.ts'
+import { lapse, ObjectTasks } from './durable-object/transaction.ts'
+import { enqueue } from './engine/enqueue.ts'
+import { runNow } from './engine/step.ts'
+import { type Backend, storeOf } from './engine/store.ts'
+import { turn } from './engine/turn.ts'
 import * as reads from './sql/reads.ts'
-import { lapse } from './sql/sweep.ts'
-import { turn } from './sql/turn.ts'
-import { resolveTerms, TERMS_RULES, type TermsOptions } from './terms.ts'
+import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
-export type { ObjectStorage } from './durable-object/storage.ts'
+export type { ObjectStorage } from './durable-object/database.ts'
 
 export interface DurableObjectStoreOptions extends TermsOptions {
   /** `ctx.storage` of an object whose class has SQLite. The tables are made in it; another's of the same names are left alone, and refused. */
@@ -65,35 +65,21 @@ export function durableObjectStore(options: DurableObjectStoreOptions): DurableO
   follow('durableObjectStore.storage', storage, object)
   follow('durableObjectStore.storage.transactionSync', storage.transactionSync, fn)
   const { clock, terms } = resolveTerms('durableObjectStore', options)
-  const held = new HeldTasks(storage, clock, terms, wrote)
+  const held = new ObjectTasks(storage, clock, terms, wrote)
   return {
+    ...storeOf(backendOf(held)),
     durability: 'replicated',
     idleCheckMs: null,
-    configure(next) {
-      held.terms = { ...next, retention: { ...next.retention } }
-    },
     async enqueue(tasks, lease) {
       for (const task of tasks) {
         const refused = tooLarge(task)
         if (refused) throw refused
       }
-      const outcomes = held.write((tx) => enqueue(tx, tasks, lease))
+      const [outcomes = []] = held.write((tx) => runNow(enqueue(tx, [{ tasks, lease }])))
       await held.sync()
       return outcomes
     },
-    turn: async (step) => held.write((tx) => turn(tx, step)),
-    cancel: async (taskId, as) => held.write((tx) => cancel(tx, taskId, as)),
-    redrive: async (taskIds, how) => held.write((tx) => redrive(tx, taskIds, how)),
-    flush: async (lane) => held.write((tx) => flush(tx, lane)),
-    unpark: async (filter) => held.write((tx) => unpark(tx, filter)),
-    purge: async (filter) => held.write((tx) => purge(tx, filter)),
-    body: async (taskId) => held.read((database) => reads.body(database, taskId)),
-    find: async (key, principal) => held.read((database) => reads.find(database, key, principal)),
-    get: async (taskId) => held.read((database) => reads.get(database, taskId)),
-    list: async (filter) => held.read((database) => reads.list(database, filter)),
-    attempts: async (taskId, page) => held.read((database) => reads.attempts(database, taskId, page)),
-    history: async (taskId) => held.read((database) => reads.history(database, taskId)),
-    counts: async () => held.read(reads.counts),
+    turn: async (step) => held.write((tx) => runNow(turn(tx, step))),
     subscribe: (listener) => held.listen(listener),
     migrate: () => held.read(() => {}),
     nextAt: (shut = []) => held.read((database) => nextAt(database, held.clock, held.terms, shut)),
@@ -101,5 +87,16 @@ export function durableObjectStore(options: DurableObjectStoreOptions): DurableO
     lapse: () => held.write(lapse),
     tooLarge,
     async close() {},
+  }
+}
+
+function backendOf(held: ObjectTasks): Backend<ObjectDatabase> {
+  return {
+    configure(terms) {
+      held.terms = terms
+    },
+    reads,
+    read: async (question) => held.read(question),
+    write: async (step) => held.write((tx) => runNow(step(tx))),
   }
 }

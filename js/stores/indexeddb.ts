@@ -20,7 +20,7 @@ import { Presence } from './indexeddb/presence.ts'
 import { switchTo } from './indexeddb/principals.ts'
 import * as reads from './indexeddb/reads.ts'
 import { turn } from './indexeddb/turn.ts'
-import { resolveTerms, TERMS_RULES, type TermsOptions } from './terms.ts'
+import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
 export interface IndexedDbStoreOptions extends TermsOptions {
   /** Of the queue: its tasks are in the database `redrive-<name>`. @default 'default' */

@@ -12,6 +12,7 @@ import type { Enqueued, NewTask, Step, StoredTask, StoreTerms, TaskStore, Turn }
 import type { AttemptLog, ExhaustedReason } from '../api/task.ts'
 import { check } from '../options/check.ts'
 import type { Clock } from '../platform/clock.ts'
+import { isReadable, timeOfStep } from './engine/rules.ts'
 import { claimDue } from './memory/claim.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
 import { flush, redriveOne, unpark } from './memory/orders.ts'
@@ -21,8 +22,7 @@ import { renew, settle } from './memory/settle.ts'
 import { show } from './memory/show.ts'
 import { endLate, type Found, retain, takeBack } from './memory/sweep.ts'
 import { view } from './memory/view.ts'
-import { isReadable, timeOfStep } from './rules.ts'
-import { resolveTerms, TERMS_RULES, type TermsOptions } from './terms.ts'
+import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
 export type MemoryStoreOptions = TermsOptions
 
@@ -80,6 +80,7 @@ export class MemoryStore implements TaskStore {
         ended,
         ...rest,
         ...view(rows, claim, claimed, now),
+        counts: { ...rows.counts },
         ...(trimmed > 0 ? { trimmed } : {}),
         ...(unreadable > 0 ? { unreadable } : {}),
       }

@@ -11,14 +11,15 @@ import type { TaskStore } from '../api/store.ts'
 import { check, follow, int, pattern, type Rules } from '../options/check.ts'
 import type { RetentionOptions } from '../options/queue-options.ts'
 import type { Clock } from '../platform/clock.ts'
-import { cancel, flush, purge, redrive, unpark } from './sql/control.ts'
-import { hasHomes, holdHome, liveHomes } from './sql/homes.ts'
+import { runNow } from './engine/step.ts'
+import { type Backend, storeOf } from './engine/store.ts'
+import { turn } from './engine/turn.ts'
+import type { Database } from './sql/database.ts'
 import * as reads from './sql/reads.ts'
-import { turn } from './sql/turn.ts'
 import { StoreFile } from './sqlite/file.ts'
 import { EnqueueGroup } from './sqlite/group.ts'
-import { listen } from './sqlite/listeners.ts'
-import { resolveTerms, TERMS_RULES } from './terms.ts'
+import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
+import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
 export interface SqliteStoreOptions {
   /** The file; made if it is not there, its folder is not. Two more lie beside it while it is in use: `-wal` and `-shm`. */
@@ -50,26 +51,12 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
   const file = new StoreFile(path, clock, terms)
   const group = new EnqueueGroup(file)
   return {
+    ...storeOf(backendOf(file)),
     durability: 'strict',
     idleCheckMs,
-    configure(next) {
-      file.terms = { ...next, retention: { ...next.retention } }
-    },
     enqueue: (tasks, lease) => group.add(tasks, lease),
-    turn: async (step) => file.write((tx) => turn(tx, step)),
-    cancel: async (taskId, as) => file.write((tx) => cancel(tx, taskId, as)),
-    redrive: async (taskIds, how) => file.write((tx) => redrive(tx, taskIds, how)),
-    flush: async (lane) => file.write((tx) => flush(tx, lane)),
-    unpark: async (filter) => file.write((tx) => unpark(tx, filter)),
-    purge: async (filter) => file.write((tx) => purge(tx, filter)),
-    body: async (taskId) => file.read((database) => reads.body(database, taskId)),
-    find: async (key, principal) => file.read((database) => reads.find(database, key, principal)),
-    get: async (taskId) => file.read((database) => reads.get(database, taskId)),
-    list: async (filter) => file.read((database) => reads.list(database, filter)),
-    attempts: async (taskId, page) => file.read((database) => reads.attempts(database, taskId, page)),
-    history: async (taskId) => file.read((database) => reads.history(database, taskId)),
-    counts: async () => file.read(reads.counts),
-    subscribe: (listener) => listen(file.path, listener),
+    turn: async (step) => file.write((tx) => runNow(turn(tx, step))),
+    subscribe: (listener) => file.listen(listener),
     homes: {
       hold: async (owner, forMs) => file.write((tx) => holdHome(tx, owner, forMs)),
       // asked before every turn, and most often there are none
@@ -79,5 +66,17 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
       group.commit()
       file.close()
     },
+  }
+}
+
+/** Only enqueues wait for the disk: see above. */
+function backendOf(file: StoreFile): Backend<Database> {
+  return {
+    configure(terms) {
+      file.terms = terms
+    },
+    reads,
+    read: async (question) => file.read(question),
+    write: async (step) => file.write((tx) => runNow(step(tx))),
   }
 }

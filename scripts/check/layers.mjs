@@ -62,9 +62,7 @@ export function violations(graph, order, root) {
 
 /** Faults that are known and still to be mended. One that is gone must leave the list. */
 const known = [
-  'js/cloudflare/object-state imports stores/durable-object/storage past its face, stores/durable-object',
   'js: a circle of 6: durable/hints, durable/page-lifecycle, durable/settle, durable/stored-tasks, durable/take-lease, durable/waiting-callers',
-  'js: a circle of 2: stores/sql/lanes, stores/sql/transaction',
 ]
 
 export function checkLayers() {

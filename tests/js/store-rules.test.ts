@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { limitsOf } from '../../js/options/limits.ts'
 import { policyDefaults } from '../../js/options/policy.ts'
 import { resolveOptions } from '../../js/options/queue-options.ts'
-import { isSpent, redriveDeadline } from '../../js/stores/rules.ts'
-import { resolveTerms } from '../../js/stores/terms.ts'
+import { isSpent, redriveDeadline } from '../../js/stores/engine/rules.ts'
+import { resolveTerms } from '../../js/stores/store-options.ts'
 
 const { policyId, maxAttempts = 0, totalBudgetMs = 0, keyTtlMs = 0 } = policyDefaults
 const policy = { policyId }

@@ -48,10 +48,10 @@ const PUBLIC = [
   'cloudflare/with-retry',
   'cloudflare/worker-fetch',
   'cloudflare/worker-options',
-  'stores/durable-object/storage',
+  'stores/durable-object/database',
   'testing/server',
   'stores/memory',
-  'stores/terms',
+  'stores/store-options',
 ]
 
 /** What the queue makes of its options: no entry exports it. */

@@ -8,7 +8,7 @@
 import { IDBFactory, IDBKeyRange } from 'fake-indexeddb'
 import type { Hint, TaskStore } from '../../js/api/store.ts'
 import { indexedDbStore } from '../../js/stores/indexeddb.ts'
-import type { TermsOptions } from '../../js/stores/terms.ts'
+import type { TermsOptions } from '../../js/stores/store-options.ts'
 import { type Held, Locks } from './locks.ts'
 import type { Page } from './page.ts'
 

@@ -1,11 +1,30 @@
 /**
- * The SQL of an object's storage as the steps see it. Bodies are cut into parts, since a row holds less than a body may
- * weigh.
+ * The SQL of an object's storage, behind the interface that all SQLite shares. Bodies are cut into parts, since a row holds
+ * less than a body may weigh. What is used of the platform is declared here in words of our own: Cloudflare's types are a
+ * package that no user of another runtime should need.
  */
 
 import type { Database, Value } from '../sql/database.ts'
 import { translated } from './errors.ts'
-import { type ObjectStorage, ROW_BYTES, type SqlValue } from './storage.ts'
+
+export type SqlValue = string | number | null | ArrayBuffer | ArrayBufferView
+
+export interface SqlCursor {
+  toArray(): readonly unknown[]
+  readonly rowsWritten: number
+}
+
+/** `ctx.storage`. */
+export interface ObjectStorage {
+  readonly sql: { exec(text: string, ...values: SqlValue[]): SqlCursor }
+  /** Undone when `work` throws; one may be in another. */
+  transactionSync<T>(work: () => T): T
+  /** Resolves once everything written so far is where it survives. */
+  sync(): Promise<void>
+}
+
+/** What a row may weigh, and a value in it: "2 MB" (https://developers.cloudflare.com/durable-objects/platform/limits/). */
+export const ROW_BYTES = 2_000_000
 
 /** A row has its numbers, too. */
 const PART_BYTES = ROW_BYTES - 1_000

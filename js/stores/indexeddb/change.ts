@@ -2,7 +2,7 @@
 
 import { type Lease, LOG_LENGTH, NOTES_LENGTH } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
-import { noteOf, wasSent } from '../rules.ts'
+import { noteOf, wasSent } from '../engine/rules.ts'
 import { hasBodyApart, isLive, isOurs, type TaskRow } from './rows.ts'
 import type { State } from './state.ts'
 import type { Transaction } from './transaction.ts'

@@ -4,7 +4,7 @@
  */
 
 import { type Claim, type StoredTask, SWEEP, type Turn } from '../../api/store.ts'
-import { refusal } from '../rules.ts'
+import { refusal } from '../engine/rules.ts'
 import { endUntold, takeLease } from './change.ts'
 import { Heads } from './heads.ts'
 import { nameOf } from './keys.ts'
@@ -44,7 +44,7 @@ export async function claimDue(tx: Transaction, owner: string, claim: Claim, isH
     const row = first?.heads.first
     if (!first || !row) break
     const task = storedTask(row, tx.state.skewMs)
-    const reason = task && refusal(row, tx.now)
+    const reason = task && refusal(row, row.policy, tx.now)
     if (!task || reason) spoilt++
     if (!task) tx.putAside(row)
     else if (reason) {

@@ -2,7 +2,7 @@
 
 import { RECORD_SCHEMA, type TaskStore } from '../../api/store.ts'
 import type { ExhaustedReason } from '../../api/task.ts'
-import { orderName, redriveDeadline } from '../rules.ts'
+import { orderName, redriveDeadline } from '../engine/rules.ts'
 import { become, endUntold, erase, expiring, note } from './change.ts'
 import { everyName, nameOf, shownName, within } from './keys.ts'
 import { done } from './request.ts'

@@ -1,7 +1,7 @@
 /** Takes tasks: dedupe, then room, then the row. What has to be looked up is asked for all of them at once. */
 
 import type { Enqueued, Lease, NewTask, TaskStore } from '../../api/store.ts'
-import { isReadable, orderName, refusal } from '../rules.ts'
+import { isReadable, orderName, refusal } from '../engine/rules.ts'
 import { insert, keepLog, takeLease } from './change.ts'
 import { nameOf, shownName, within } from './keys.ts'
 import { hold, isHeld } from './lanes.ts'
@@ -109,7 +109,7 @@ function startsNow(tx: Transaction, row: TaskRow, task: NewTask, { total, perLan
     task.dueInMs <= 0 &&
     isReadable(task) &&
     tx.isCurrent(task.principal) &&
-    refusal(row, tx.now) === undefined &&
+    refusal(row, row.policy, tx.now) === undefined &&
     !isHeld(lane, tx.now) &&
     tx.state.inFlight < (total ?? Number.POSITIVE_INFINITY) &&
     lane.inFlight < (perLane ?? Number.POSITIVE_INFINITY)

@@ -2,7 +2,7 @@
 
 import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
-import { inOrder } from '../rules.ts'
+import { inOrder } from '../engine/rules.ts'
 import { nameOf, within } from './keys.ts'
 import { done } from './request.ts'
 import { storedTask, type TaskRow } from './rows.ts'

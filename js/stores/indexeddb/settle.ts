@@ -1,7 +1,7 @@
 /** What becomes of tasks whose attempts have ended, or go on. Their rows have been read. */
 
 import { type Lease, RECORD_SCHEMA, type Settlement, type Turn } from '../../api/store.ts'
-import { goOn, settledAlready } from '../rules.ts'
+import { goOn, settledAlready } from '../engine/rules.ts'
 import { end, endUntold, keepLog, putBack } from './change.ts'
 import { hold } from './lanes.ts'
 import { isOurs, type TaskRow } from './rows.ts'

@@ -7,7 +7,7 @@
 
 import type { Clock } from '../../platform/clock.ts'
 import { hostDraw, random128 } from '../../platform/random.ts'
-import { timeOfStep } from '../rules.ts'
+import { timeOfStep } from '../engine/rules.ts'
 import { within } from './keys.ts'
 import type { Lane } from './lanes.ts'
 import { done } from './request.ts'

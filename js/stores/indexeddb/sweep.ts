@@ -1,7 +1,7 @@
 /** What time alone brings: retention, holds and leases that ran out, deadlines. Each a walk along an index, bounded. */
 
 import { type StoredTask, SWEEP } from '../../api/store.ts'
-import { isLate, isSpent, mayRepeat } from '../rules.ts'
+import { isLate, isSpent, mayRepeat } from '../engine/rules.ts'
 import { endUntold, erase, note, putBack } from './change.ts'
 import { everyTime, within } from './keys.ts'
 import { isHeld } from './lanes.ts'

@@ -6,7 +6,7 @@
  */
 
 import type { Hint, StoreTerms } from '../../api/store.ts'
-import { orderName } from '../rules.ts'
+import { orderName } from '../engine/rules.ts'
 import { shownName, within } from './keys.ts'
 import { LaneRows } from './lane-rows.ts'
 import { type Lane, type Waiting, waitingOf } from './lanes.ts'

@@ -1,6 +1,7 @@
 /** One atomic step of a runner, in the order that the contract gives. */
 
 import type { Step, Turn } from '../../api/store.ts'
+import { countsOf } from '../engine/turn.ts'
 import { claimDue, NOTHING } from './claim.ts'
 import type { Orphans } from './presence.ts'
 import { renew, settle } from './settle.ts'
@@ -33,6 +34,7 @@ export async function turn(
     lanes,
     nextInMs: taken.more ? 0 : nextInMs,
     blockedByLimit: taken.blockedByLimit,
+    counts: countsOf(tx.state),
     ...(trimmed > 0 && { trimmed }),
     ...(isForeign && { isForeign }),
     ...(tx.unreadable > 0 && { unreadable: tx.unreadable }),

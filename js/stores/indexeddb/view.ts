@@ -1,7 +1,7 @@
 /** What a turn tells besides its work: the lanes that come first, and when to ask again. Writes what is not written yet. */
 
 import { type Claim, LANES_SHOWN, type LaneView } from '../../api/store.ts'
-import { lateAt } from '../rules.ts'
+import { lateAt } from '../engine/rules.ts'
 import { boundsOf, isOpen } from './claim.ts'
 import { isShown, type Lane, readyAt, soonestDue } from './lanes.ts'
 import { done } from './request.ts'

@@ -1,7 +1,7 @@
 /** Giving leases to what is due, one after another, each time to the task that comes first by then. */
 
 import { type Claim, SWEEP, type Turn } from '../../api/store.ts'
-import { isReadable, refusal } from '../rules.ts'
+import { isReadable, refusal } from '../engine/rules.ts'
 import type { Lane, Row, Rows } from './rows.ts'
 import { show } from './show.ts'
 import { type Found, putAside } from './sweep.ts'
@@ -41,7 +41,7 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
   for (let spoilt = 0; claimed.length < claim.limit && spoilt < SWEEP; ) {
     const row = firstOf(rows.of('PENDING'), (each) => isWanted(each) && hasRoom(each))
     if (!row) break
-    const reason = refusal(row, now)
+    const reason = refusal(row, row.policy, now)
     if (!isReadable(row.given)) putAside(row, found)
     else if (reason) {
       rows.endUntold(row, 'EXHAUSTED', reason, now)

@@ -1,7 +1,7 @@
 /** Taking tasks in: known ones are found, what there is no room for is refused, the rest becomes rows. */
 
 import type { Enqueued, Lease, NewTask, StoreTerms } from '../../api/store.ts'
-import { isReadable, refusal } from '../rules.ts'
+import { isReadable, refusal } from '../engine/rules.ts'
 import { keepLog, type Row, type Rows } from './rows.ts'
 import { copyOf, keep } from './show.ts'
 
@@ -52,7 +52,7 @@ function mayStart(rows: Rows, row: Row, wish: LeaseWish, now: number): boolean {
   const { total = Number.POSITIVE_INFINITY, perLane = Number.POSITIVE_INFINITY } = wish
   if (row.dueAt === null || row.lane.heldUntil > now) return false
   if (rows.counts.inFlight >= total || row.lane.inFlight >= perLane) return false
-  return isReadable(row.given) && refusal(row, now) === undefined
+  return isReadable(row.given) && refusal(row, row.policy, now) === undefined
 }
 
 function rowOf(rows: Rows, task: NewTask, now: number): Row {

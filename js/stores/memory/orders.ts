@@ -1,7 +1,7 @@
 /** What people and queues order of tasks that wait or were given up: redrive, flush, unpark. */
 
 import type { RetryPolicy } from '../../api/policy.ts'
-import { isReadable, redriveDeadline } from '../rules.ts'
+import { isReadable, redriveDeadline } from '../engine/rules.ts'
 import { note, type Row, type Rows } from './rows.ts'
 import { copyOf } from './show.ts'
 

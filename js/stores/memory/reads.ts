@@ -2,7 +2,7 @@
 
 import type { TaskStore } from '../../api/store.ts'
 import type { AttemptLog, TaskStatus } from '../../api/task.ts'
-import { inOrder, isReadable } from '../rules.ts'
+import { inOrder, isReadable } from '../engine/rules.ts'
 import type { Row, Rows } from './rows.ts'
 import { copyOf, show } from './show.ts'
 

@@ -7,7 +7,7 @@
 
 import { type DeadlineReason, LOG_LENGTH, type NewTask, NOTES_LENGTH } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
-import { type Note, noteOf, orderName, wasSent } from '../rules.ts'
+import { type Note, noteOf, orderName, wasSent } from '../engine/rules.ts'
 
 /** A task as it is kept. Instants are the store's. */
 export interface Row {

@@ -1,7 +1,7 @@
 /** What becomes of tasks whose attempts have ended, or go on. */
 
 import type { Lease, Settlement, Turn } from '../../api/store.ts'
-import { goOn, isReadable, settledAlready } from '../rules.ts'
+import { goOn, isReadable, settledAlready } from '../engine/rules.ts'
 import { keepLog, type Rows } from './rows.ts'
 import { copyOf } from './show.ts'
 

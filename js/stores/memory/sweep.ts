@@ -2,7 +2,7 @@
 
 import type { StoredTask } from '../../api/store.ts'
 import { type StoreTerms, SWEEP } from '../../api/store.ts'
-import { isLate, isReadable, isSpent, mayRepeat } from '../rules.ts'
+import { isLate, isReadable, isSpent, mayRepeat } from '../engine/rules.ts'
 import { note, type Row, type Rows } from './rows.ts'
 import { show } from './show.ts'
 

@@ -1,7 +1,7 @@
 /** What a turn says of the state it leaves behind: the lanes, and when to ask again. */
 
 import { type Claim, LANES_SHOWN, type LaneView } from '../../api/store.ts'
-import { lateAt } from '../rules.ts'
+import { lateAt } from '../engine/rules.ts'
 import { bounds, type Claimed } from './claim.ts'
 import type { Lane, Rows } from './rows.ts'
 

@@ -2,10 +2,9 @@
 
 import { LOG_LENGTH, NOTES_LENGTH, RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
-import { inOrder } from '../rules.ts'
-import type { Database } from './database.ts'
-import { rowById, storedTask, type TaskRow } from './rows.ts'
-import { where } from './where.ts'
+import { inOrder } from '../engine/rules.ts'
+import type { Database, Value } from './database.ts'
+import { allFound, rowById, rowFound, storedTask } from './rows.ts'
 
 const READABLE = `recordSchema <= ${RECORD_SCHEMA}`
 const ROW = `SELECT row FROM tasks WHERE id = ? AND ${READABLE}`
@@ -25,7 +24,7 @@ export function find(database: Database, idempotencyKey: string, principal?: str
     { 'idempotencyKey = ?': idempotencyKey, 'principal IS ?': principal },
     `status <> 'CANCELLED' AND ${READABLE}`,
   )
-  const row = database.one<TaskRow>(`SELECT * FROM tasks ${sql} ORDER BY id DESC LIMIT 1`, ...values)
+  const row = rowFound(database, `SELECT * FROM tasks ${sql} ORDER BY id DESC LIMIT 1`, ...values)
   return row && storedTask(row)
 }
 
@@ -38,9 +37,9 @@ export function list(
     READABLE,
   )
   const most = Math.max(1, limit)
-  const rows = database.all<TaskRow>(`SELECT * FROM tasks ${sql} ORDER BY id LIMIT ?`, ...values, most + 1)
+  const rows = allFound(database, `SELECT * FROM tasks ${sql} ORDER BY id LIMIT ?`, ...values, most + 1)
   const page = rows.slice(0, most)
-  const last = rows.length > most ? page.at(-1)?.id : undefined
+  const last = rows.length > most ? page.at(-1)?.taskId : undefined
   const tasks = page.map(storedTask).filter((task) => task !== undefined)
   return { tasks, ...(last !== undefined && { cursor: last }) }
 }
@@ -87,4 +86,19 @@ export function counts(database: Database): Awaited<ReturnType<TaskStore['counts
   )
   if (!row) throw new Error('the row of counters is gone')
   return { ...row }
+}
+
+/** The conditions of a filter: those that are given, joined by AND. */
+export interface Where {
+  readonly sql: string
+  readonly values: readonly Value[]
+}
+
+/** Each condition has one `?`; one whose value is undefined is left out. */
+export function where(conditions: Readonly<Record<string, Value | undefined>>, always = 'TRUE'): Where {
+  const given = Object.entries(conditions).filter((entry): entry is [string, Value] => entry[1] !== undefined)
+  return {
+    sql: ['WHERE', [always, ...given.map(([sql]) => sql)].join(' AND ')].join(' '),
+    values: given.map(([, value]) => value),
+  }
 }

@@ -1,59 +1,37 @@
-/** A task as a row, and back. */
+/** A task as a row of the table, as the commands see it, and as it leaves the store. */
 
 import type { RetryPolicy } from '../../api/policy.ts'
-import { type DeadlineReason, type NewTask, RECORD_SCHEMA, type StoredTask } from '../../api/store.ts'
+import type { DeadlineReason, NewTask, StoredTask } from '../../api/records.ts'
+import { RECORD_SCHEMA } from '../../api/records.ts'
 import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
+import type { Row } from '../engine/row.ts'
 import type { Database, Value } from './database.ts'
 
-export interface TaskRow {
+/** What the commands leave alone is kept as the text it is. */
+export interface TaskRow extends Row {
+  /** The key of the table. */
   readonly row: number
-  /** Rises with each enqueue and redrive: who came first. */
-  seq: number
-  readonly id: string
-  readonly lane: string
   readonly principal: string | null
-  readonly origin: string
-  status: TaskStatus
-  reason: ExhaustedReason | null
-  readonly idempotencyKey: string | null
-  readonly fingerprint: string
-  readonly method: string
-  readonly targetUrl: string
+  readonly home: string | null
   headers: string
   record: string
+}
+
+/** The columns. */
+interface Columns
+  extends Omit<TaskRow, 'taskId' | 'schema' | 'rank' | 'behind' | 'parkedIn' | 'cancelAsked' | 'aside' | 'deadlineAt'> {
+  readonly id: string
   readonly recordSchema: number
-  readonly orderKey: string | null
-  readonly home: string | null
   readonly priority: number
-  readonly createdAt: number
-  dueAt: number | null
-  /** Due then, once nothing of its order is before it. */
-  turnAt: number
-  /** No earlier than this: the server asked. */
-  serverAt: number
-  /** null: none. */
-  deadlineAt: number | null
-  deadlineReason: DeadlineReason
-  attemptNumber: number
-  firstAttemptAt: number | null
-  refunds: number
-  phase: number
-  previousDelayMs: number
-  marks: number
-  /** Waits until those before it in its order have ended. */
-  behind: number
-  parked: number
-  cancelAsked: number
-  owner: string | null
-  /** The lease's, or the last one's; 0: never leased. */
-  token: number
-  /** The token whose settlement was applied last; null: none was. */
-  settledToken: number | null
-  leaseUntil: number | null
-  endedAt: number | null
-  bodyBytes: number
-  /** Cannot be read: left alone (S20). */
-  aside: number
+  readonly behind: 0 | 1
+  readonly parked: 0 | 1
+  readonly cancelAsked: 0 | 1
+  readonly aside: 0 | 1
+  /** `null`: none. */
+  readonly deadlineAt: number | null
+  readonly deadlineReason: DeadlineReason
+  readonly status: TaskStatus
+  readonly reason: ExhaustedReason | null
 }
 
 /** What is never looked for, only read whole. */
@@ -64,40 +42,79 @@ interface RecordText {
   readonly idempotent?: boolean
 }
 
-const COLUMNS = [
-  'row seq id lane principal origin status reason idempotencyKey fingerprint method targetUrl headers record recordSchema',
-  'orderKey home priority createdAt dueAt turnAt serverAt deadlineAt deadlineReason attemptNumber firstAttemptAt refunds',
-  'phase previousDelayMs marks behind parked cancelAsked owner token settledToken leaseUntil endedAt bodyBytes aside',
+const FIXED = [
+  'row id lane principal origin idempotencyKey fingerprint method targetUrl recordSchema orderKey home priority createdAt',
 ]
   .join(' ')
-  .split(' ') as readonly (keyof TaskRow)[]
+  .split(' ') as readonly (keyof Columns)[]
 
 const CHANGING = [
   'seq status reason headers record dueAt turnAt serverAt deadlineAt deadlineReason attemptNumber firstAttemptAt refunds phase',
   'previousDelayMs marks behind parked cancelAsked owner token settledToken leaseUntil endedAt bodyBytes aside',
 ]
   .join(' ')
-  .split(' ') as readonly (keyof TaskRow)[]
+  .split(' ') as readonly (keyof Columns)[]
 
+const COLUMNS = [...FIXED, ...CHANGING]
 const INSERT = `INSERT INTO tasks (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`
 const UPDATE = `UPDATE tasks SET ${CHANGING.map((name) => `${name} = ?`).join(', ')} WHERE row = ?`
 
 export function insertRow(database: Database, row: TaskRow): void {
-  database.run(INSERT, ...COLUMNS.map((name) => row[name]))
+  const columns = columnsOf(row)
+  database.run(INSERT, ...COLUMNS.map((name) => columns[name]))
 }
 
 export function updateRow(database: Database, row: TaskRow): void {
-  database.run(UPDATE, ...CHANGING.map((name) => row[name]), row.row)
+  const columns = columnsOf(row)
+  database.run(UPDATE, ...CHANGING.map((name) => columns[name]), row.row)
 }
+
+function columnsOf(row: TaskRow): Columns {
+  const { taskId, rank, schema, parkedIn, behind, cancelAsked, aside, deadlineAt, ...same } = row
+  return {
+    ...same,
+    id: taskId,
+    recordSchema: schema,
+    priority: 0 - rank,
+    behind: behind ?? 0,
+    parked: parkedIn === null ? 0 : 1,
+    cancelAsked: cancelAsked ? 1 : 0,
+    aside: aside ? 1 : 0,
+    deadlineAt: deadlineAt === Number.POSITIVE_INFINITY ? null : deadlineAt,
+  }
+}
+
+function rowOf({ id, priority, recordSchema, parked, cancelAsked, aside, deadlineAt, ...same }: Columns): TaskRow {
+  return {
+    ...same,
+    taskId: id,
+    rank: 0 - priority,
+    schema: recordSchema,
+    parkedIn: parked === 1 ? same.lane : null,
+    cancelAsked: cancelAsked === 1,
+    aside: aside === 1,
+    deadlineAt: deadlineAt ?? Number.POSITIVE_INFINITY,
+  }
+}
+
+/** The row that a query for all columns finds. */
+export function rowFound(database: Database, sql: string, ...values: readonly Value[]): TaskRow | undefined {
+  const columns = database.one<Columns>(sql, ...values)
+  return columns && rowOf(columns)
+}
+
+/** The rows that a query for all columns finds. */
+export const allFound = (database: Database, sql: string, ...values: readonly Value[]): TaskRow[] =>
+  database.all<Columns>(sql, ...values).map(rowOf)
 
 /** Looks for the rows first: most often there are none, and to name forty columns costs more than to look. */
 export function rowsFound(database: Database, from: string, ...values: readonly Value[]): TaskRow[] {
   const found = database.all<{ row: number }>(`SELECT row ${from}`, ...values)
-  return found.flatMap(({ row }) => database.one<TaskRow>('SELECT * FROM tasks WHERE row = ?', row) ?? [])
+  return found.flatMap(({ row }) => rowFound(database, 'SELECT * FROM tasks WHERE row = ?', row) ?? [])
 }
 
 export const rowById = (database: Database, taskId: string): TaskRow | undefined =>
-  database.one<TaskRow>('SELECT * FROM tasks WHERE id = ?', taskId)
+  rowFound(database, 'SELECT * FROM tasks WHERE id = ?', taskId)
 
 export function recordOf({ withheldHeaders, requestInit, policy, idempotent }: RecordText): string {
   return JSON.stringify({ withheldHeaders, requestInit, policy, ...(idempotent !== undefined && { idempotent }) })
@@ -105,13 +122,13 @@ export function recordOf({ withheldHeaders, requestInit, policy, idempotent }: R
 
 /** undefined: it cannot be read, being broken or of a later version. */
 export function storedTask(row: TaskRow): StoredTask | undefined {
-  if (row.recordSchema > RECORD_SCHEMA) return undefined
+  if (row.schema > RECORD_SCHEMA) return undefined
   const headers = parsed<Readonly<Record<string, string>>>(row.headers)
   const record = parsed<RecordText>(row.record)
   if (!headers || !record || !Array.isArray(record.withheldHeaders)) return undefined
   if (!isObject(record.policy) || !isObject(record.requestInit)) return undefined
   return {
-    taskId: row.id,
+    taskId: row.taskId,
     idempotencyKey: row.idempotencyKey,
     fingerprint: row.fingerprint,
     method: row.method,
@@ -123,24 +140,24 @@ export function storedTask(row: TaskRow): StoredTask | undefined {
     attemptNumber: row.attemptNumber,
     phase: row.phase,
     previousDelayMs: row.previousDelayMs,
-    priority: row.priority,
+    priority: 0 - row.rank,
     ...(row.orderKey !== null && { orderKey: row.orderKey }),
     home: row.home,
-    schema: row.recordSchema,
+    schema: row.schema,
     status: row.status,
     ...(row.reason !== null && { reason: row.reason }),
     createdAt: row.createdAt,
     dueAt: row.dueAt,
-    deadlineAt: row.deadlineAt ?? Number.POSITIVE_INFINITY,
+    deadlineAt: row.deadlineAt,
     deadlineReason: row.deadlineReason,
     refunds: row.refunds,
     marks: row.marks,
-    parked: row.parked === 1,
+    parked: row.parkedIn !== null,
     bodyBytes: row.bodyBytes,
   }
 }
 
-/** undefined where it is no JSON object: whoever asks puts the record aside, which is how it is told (S20). */
+/** undefined where it is no JSON object: the command puts the record aside, which is how it is told (S20). */
 function parsed<T extends object>(text: string): T | undefined {
   try {
     const value: unknown = JSON.parse(text)

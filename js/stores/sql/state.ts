@@ -1,23 +1,14 @@
 /** The one row of counters, and the clock that they carry: what every transaction begins with and may end with. */
 
-import { CLOCK_STEP_MS } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
+import type { Counters } from '../engine/port.ts'
+import { timeOfStep } from '../engine/rules.ts'
 import type { Database } from './database.ts'
 
-export interface State {
+export interface State extends Counters {
   highWater: number
   clockSteps: number
   lastRow: number
-  lastSeq: number
-  lastToken: number
-  lastServed: number
-  pending: number
-  inFlight: number
-  succeeded: number
-  exhausted: number
-  cancelled: number
-  purged: number
-  bytes: number
 }
 
 export function readState(database: Database): State {
@@ -61,11 +52,10 @@ export class StoreClock {
     this.#clock = clock
   }
 
-  /** `stepMs`: how far the clock has been set back. */
-  read({ highWater, clockSteps }: State): { readonly now: number; readonly stepMs: number } {
+  /** `shiftMs`: how far the clock has been set back. */
+  read({ highWater, clockSteps }: State): ReturnType<typeof timeOfStep> {
     const high = clockSteps === this.#steps ? Math.max(highWater, this.#seen) : highWater
-    const now = this.#clock.now()
-    return now < high - CLOCK_STEP_MS ? { now, stepMs: now - high } : { now: Math.max(now, high), stepMs: 0 }
+    return timeOfStep(this.#clock.now(), high)
   }
 
   saw(now: number, { clockSteps }: State): void {

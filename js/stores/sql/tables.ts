@@ -13,6 +13,9 @@ const LIVE = "status IN ('PENDING', 'IN_FLIGHT')"
  * the index by status, which holds every task that waits, and a query that cannot use what it names fails at once.
  */
 export const WAITING = "status = 'PENDING' AND dueAt IS NOT NULL AND aside = 0"
+/** What retention may delete: dead letters (1), or what has succeeded or was cancelled (0). */
+export const ENDED =
+  "FROM tasks INDEXED BY tasks_ended WHERE (status = 'EXHAUSTED') = ? AND endedAt IS NOT NULL AND aside = 0"
 /** What a deadline may end. */
 export const EXPIRING = "status = 'PENDING' AND deadlineAt IS NOT NULL AND aside = 0"
 

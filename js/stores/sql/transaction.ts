@@ -1,42 +1,74 @@
 /**
- * One transaction and what is changed in it. Counters and lanes that it touches are held here until `flush` writes
- * them, once each; nothing is remembered beyond the transaction, since other processes write the same file.
+ * One transaction, as the commands see it. Rows are written as they are saved. Counters and lanes are held until `flush`
+ * writes them, once each; nothing is remembered beyond the transaction, since other processes write the same file.
+ *
+ * SQLite keeps nobody waiting: nothing has to be loaded ahead, and each question is asked when its answer is needed.
  */
 
-import type { StoreTerms } from '../../api/store.ts'
+import type { NewTask, StoredTask } from '../../api/records.ts'
+import {
+  type Claim,
+  type Hint,
+  LOG_LENGTH,
+  NOTES_LENGTH,
+  RECORD_SCHEMA,
+  type StoreTerms,
+  SWEEP,
+} from '../../api/store.ts'
+import type { AttemptLog } from '../../api/task.ts'
+import { advance } from '../engine/change.ts'
+import type { Moments, Outlived, Tx } from '../engine/port.ts'
+import { newRow, type Place } from '../engine/row.ts'
+import { wasSent } from '../engine/rules.ts'
 import type { Database, Value } from './database.ts'
-import { type Lane, readLane, writeLane } from './lanes.ts'
-import { insertRow, type TaskRow, updateRow } from './rows.ts'
+import { DueHeads, momentsOf, readyLanes } from './due.ts'
+import { type LaneRow, readLane, writeLane } from './lane-rows.ts'
+import { where } from './reads.ts'
+import {
+  allFound,
+  insertRow,
+  recordOf,
+  rowById,
+  rowFound,
+  rowsFound,
+  storedTask,
+  type TaskRow,
+  updateRow,
+} from './rows.ts'
 import { readState, type State, type StoreClock, shiftInstants, writeState } from './state.ts'
+import { ENDED, EXPIRING } from './tables.ts'
 
-export interface Hint {
-  readonly kind: 'due' | 'settled' | 'cancelled'
-  readonly taskId?: string
+const IN_ORDER = "FROM tasks WHERE principal IS ? AND orderKey = ? AND status IN ('PENDING', 'IN_FLIGHT')"
+
+interface HeldLane {
+  readonly lane: LaneRow
+  isDirty: boolean
 }
 
-export class Transaction {
+type Work = (rows: readonly TaskRow[]) => void
+
+export class Transaction implements Tx {
   readonly database: Database
   readonly terms: StoreTerms
   readonly now: number
+  readonly hints: Hint[] = []
+  unreadable = 0
   #state: State
-  #hints: Hint[] = []
-  #unreadable = 0
   #wrote = false
-  readonly #lanes = new Map<string, Lane>()
+  readonly #lanes = new Map<string, HeldLane>()
 
   constructor(database: Database, clock: StoreClock, terms: StoreTerms) {
     this.database = database
     this.terms = terms
     this.#state = readState(database)
-    const { now, stepMs } = clock.read(this.#state)
+    const { now, shiftMs } = clock.read(this.#state)
     this.now = now
-    if (stepMs === 0) return
-    shiftInstants(database, stepMs)
+    if (shiftMs === 0) return
+    shiftInstants(database, shiftMs)
     this.#state.clockSteps++
     this.#wrote = true
   }
 
-  /** Counters; whoever changes one saves a row too. */
   get state(): State {
     return this.#state
   }
@@ -45,59 +77,151 @@ export class Transaction {
     return this.#wrote
   }
 
-  get hints(): readonly Hint[] {
-    return this.#hints
+  shown(at: number): number {
+    return at
   }
 
-  /** Records put aside in this transaction. */
-  get unreadable(): number {
-    return this.#unreadable
+  show(row: TaskRow): StoredTask | undefined {
+    return storedTask(row)
   }
 
-  run(sql: string, ...values: readonly Value[]): number {
-    const changed = this.database.run(sql, ...values)
-    if (changed > 0) this.#wrote = true
-    return changed
+  isCurrent(): boolean {
+    return true
   }
 
-  insert(row: TaskRow): void {
+  isHere(): boolean {
+    return true
+  }
+
+  load(): undefined {}
+  loadOrders(): undefined {}
+  loadNew(): undefined {}
+  loadTurn(): undefined {}
+
+  row(taskId: string): TaskRow | undefined {
+    return rowById(this.database, taskId)
+  }
+
+  keeperOf({ idempotencyKey, principal }: NewTask): TaskRow | undefined {
+    if (idempotencyKey === null) return undefined
+    return rowFound(
+      this.database,
+      `SELECT * FROM tasks WHERE idempotencyKey = ? AND principal IS ? AND status <> 'CANCELLED' LIMIT 1`,
+      idempotencyKey,
+      principal,
+    )
+  }
+
+  joinOrder(row: TaskRow): boolean {
+    return this.database.one(`SELECT 1 ${IN_ORDER} LIMIT 1`, row.principal, row.orderKey) !== undefined
+  }
+
+  passOn(row: TaskRow): void {
+    if (row.orderKey === null) return
+    const next = rowFound(
+      this.database,
+      `SELECT * ${IN_ORDER} ORDER BY behind, seq LIMIT 1`,
+      row.principal,
+      row.orderKey,
+    )
+    if (next) advance(this, next)
+  }
+
+  rowOf(task: NewTask, place: Place): TaskRow {
+    const { principal, home } = task
+    const texts = { headers: JSON.stringify(task.headers), record: recordOf(task) }
+    return { ...newRow(task, place), row: ++this.#state.lastRow, principal, home, ...texts }
+  }
+
+  insert(row: TaskRow, body: Uint8Array | undefined): void {
     insertRow(this.database, row)
-    this.#wrote = true
-    this.lane(row).dirty = true
+    if (body) this.database.keepBody(row.row, body)
+    this.#saved(row)
   }
 
   save(row: TaskRow): void {
     updateRow(this.database, row)
-    this.#wrote = true
-    this.lane(row).dirty = true
+    this.#saved(row)
   }
 
-  /** A record that cannot be read is left where it is, and out of everything that acts. */
-  putAside(row: TaskRow): void {
-    row.aside = 1
-    row.dueAt = null
-    this.save(row)
-    this.#unreadable++
+  erase(row: TaskRow): void {
+    this.run('DELETE FROM bodies WHERE task = ?', row.row)
+    this.run('DELETE FROM attempts WHERE task = ?', row.row)
+    this.run('DELETE FROM tasks WHERE row = ?', row.row)
   }
 
-  lane({ lane: name, principal }: { readonly lane: string; readonly principal: string | null }): Lane {
-    let lane = this.#lanes.get(name)
-    if (!lane) {
-      lane = readLane(this.database, name, principal)
-      this.#lanes.set(name, lane)
+  strip(row: TaskRow): void {
+    row.headers = '{}'
+    row.bodyBytes = 0
+    this.run('DELETE FROM bodies WHERE task = ?', row.row)
+  }
+
+  setPolicy(row: TaskRow, policy: NewTask['policy']): void {
+    const task = storedTask(row)
+    if (task) row.record = recordOf({ ...task, policy })
+  }
+
+  keepLog({ row }: TaskRow, log: AttemptLog): void {
+    const numberOf = (which: string): number =>
+      this.database.one<{ n: number | null }>(`SELECT ${which} AS n FROM attempts WHERE task = ?`, row)?.n ?? 0
+    const keep = (n: number, line: object): void => {
+      this.run('INSERT INTO attempts (task, n, log) VALUES (?, ?, ?)', row, n, JSON.stringify(line))
     }
-    return lane
+    const last = Math.max(0, numberOf('max(n)'))
+    if (wasSent(log)) {
+      keep(last + 1, log)
+      this.run('DELETE FROM attempts WHERE task = ? AND n > 0 AND n <= ?', row, last + 1 - LOG_LENGTH)
+      return
+    }
+    const n = Math.min(0, numberOf('min(n)')) - 1
+    keep(n, { ...log, after: last })
+    this.run('DELETE FROM attempts WHERE task = ? AND n < 0 AND n >= ?', row, n + NOTES_LENGTH)
   }
 
-  hint(kind: Hint['kind'], taskId?: string): void {
-    if (kind !== 'due') this.#hints.push(taskId === undefined ? { kind } : { kind, taskId })
-    else if (!this.#hints.some((hint) => hint.kind === 'due')) this.#hints.push({ kind })
+  leaseChanged(): void {}
+
+  lane({ lane: name, principal }: Pick<TaskRow, 'lane' | 'principal'>): LaneRow {
+    return this.#hold(name, principal).lane
+  }
+
+  saveLane({ name, principal }: LaneRow): void {
+    this.#hold(name, principal).isDirty = true
+  }
+
+  /** Those that ended before `before`, or the `surplus` that ended first. */
+  oldest({ statuses, before, surplus }: Outlived, most: number): TaskRow[] {
+    const isLetter = statuses[0] === 'EXHAUSTED' ? 1 : 0
+    const order = 'ORDER BY endedAt, seq LIMIT ?'
+    const aged = rowsFound(this.database, `${ENDED} AND endedAt < ? ${order}`, isLetter, before, most)
+    if (surplus <= aged.length) return aged
+    return rowsFound(this.database, `${ENDED} ${order}`, isLetter, Math.min(surplus, most))
+  }
+
+  endHolds(): void {
+    this.run('DELETE FROM lanes WHERE tasks = 0 AND heldUntil <= ?', this.now)
+  }
+
+  lapsed(): TaskRow[] {
+    return rowsFound(
+      this.database,
+      "FROM tasks INDEXED BY tasks_leases WHERE status = 'IN_FLIGHT' AND leaseUntil <= ? ORDER BY token",
+      this.now,
+    )
+  }
+
+  late(): TaskRow[] {
+    return rowsFound(
+      this.database,
+      `FROM tasks INDEXED BY tasks_deadlines WHERE ${EXPIRING} AND deadlineAt < ? ORDER BY deadlineAt, seq LIMIT ?`,
+      this.now,
+      SWEEP,
+    )
   }
 
   /** Everything is in the file from here on: queries over lanes may follow. */
-  flush(): void {
-    for (const lane of this.#lanes.values()) {
-      if (lane.dirty) writeLane(this, lane)
+  flush(): undefined {
+    for (const { lane, isDirty } of this.#lanes.values()) {
+      if (isDirty) writeLane(this.database, this.now, lane)
     }
     this.#lanes.clear()
     if (!this.#wrote) return
@@ -105,11 +229,53 @@ export class Transaction {
     writeState(this.database, this.#state)
   }
 
+  readyLanes(claim: Claim): LaneRow[] {
+    const ready = readyLanes(this.database, this.now, claim)
+    return ready.map(({ name, principal }) => this.#hold(name, principal).lane)
+  }
+
+  heads({ name }: LaneRow, owner: string, claim: Claim): DueHeads {
+    return new DueHeads(this.database, this.now, name, owner, claim)
+  }
+
+  loadMoments(): undefined {
+    this.flush()
+  }
+
+  moments(claim: Claim | null): Moments {
+    return momentsOf(this.database, this.now, claim)
+  }
+
+  eachWaiting(lane: string | undefined, work: Work): undefined {
+    const { sql, values } = where(
+      { 'dueAt > max(?, serverAt)': this.now, 'lane = ?': lane },
+      `status = 'PENDING' AND aside = 0 AND recordSchema <= ${RECORD_SCHEMA}`,
+    )
+    work(allFound(this.database, `SELECT * FROM tasks ${sql}`, ...values))
+  }
+
+  eachParked({ principal, lane }: Parameters<Tx['eachParked']>[0], work: Work): undefined {
+    const { sql, values } = where({ 'principal IS ?': principal, 'lane = ?': lane }, 'parked = 1 AND aside = 0')
+    work(allFound(this.database, `SELECT * FROM tasks ${sql} ORDER BY seq`, ...values))
+  }
+
+  eachOf({ taskId, principal, status }: Parameters<Tx['eachOf']>[0], work: Work): undefined {
+    const { sql, values } = where({ 'id = ?': taskId, 'principal IS ?': principal, 'status = ?': status })
+    work(allFound(this.database, `SELECT * FROM tasks ${sql} ORDER BY seq`, ...values))
+  }
+
+  /** Runs one statement. */
+  run(sql: string, ...values: readonly Value[]): number {
+    const changed = this.database.run(sql, ...values)
+    if (changed > 0) this.#wrote = true
+    return changed
+  }
+
   /** Runs `work`; what it has done is undone when it throws, and the rest of the transaction goes on. */
   apart<T>(work: () => T): T {
     this.flush()
-    const hints = this.#hints.length
-    const unreadable = this.#unreadable
+    const { unreadable } = this
+    const hints = this.hints.length
     try {
       return this.database.apart(() => {
         const result = work()
@@ -119,9 +285,23 @@ export class Transaction {
     } catch (error) {
       this.#lanes.clear()
       this.#state = readState(this.database)
-      this.#hints = this.#hints.slice(0, hints)
-      this.#unreadable = unreadable
+      this.hints.length = hints
+      this.unreadable = unreadable
       throw error
     }
+  }
+
+  #saved({ lane, principal }: TaskRow): void {
+    this.#wrote = true
+    this.#hold(lane, principal).isDirty = true
+  }
+
+  #hold(name: string, principal: string | null): HeldLane {
+    let held = this.#lanes.get(name)
+    if (!held) {
+      held = { lane: readLane(this.database, name, principal), isDirty: false }
+      this.#lanes.set(name, held)
+    }
+    return held
   }
 }

@@ -3,14 +3,17 @@
  * prepared statements, since other processes read and write the same file.
  */
 
-import type { StoreTerms } from '../../api/store.ts'
+import { realpathSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { Hint, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { StoreClock } from '../sql/state.ts'
 import { Transaction } from '../sql/transaction.ts'
 import type { Connection } from './connection.ts'
 import { translated } from './errors.ts'
-import { fileName, tell } from './listeners.ts'
 import { openDatabase, refuseNewer } from './open.ts'
+
+type Listener = (hint: Hint) => void
 
 export class StoreFile {
   readonly path: string
@@ -46,6 +49,11 @@ export class StoreFile {
     })
   }
 
+  /** Has every store object of this process on this file tell `listener` what it changes; returns what ends that. */
+  listen(listener: Listener): () => void {
+    return listen(this.path, listener)
+  }
+
   close(): void {
     this.#database?.close()
     this.#database = undefined
@@ -79,4 +87,33 @@ function rollBack(database: Connection): void {
   } catch {
     // a full disk and the like have rolled back already; the error that is on its way says what happened
   }
+}
+
+const byFile = new Map<string, Set<Listener>>()
+
+/** One name for a file that can be reached by several paths, whether it is there yet or not. */
+function fileName(path: string): string {
+  const whole = resolve(path)
+  try {
+    return join(realpathSync(dirname(whole)), basename(whole))
+  } catch {
+    return whole // opening it will say what is wrong with its folder
+  }
+}
+
+function listen(file: string, listener: Listener): () => void {
+  const own: Listener = (hint) => listener(hint) // twice the same function is two listeners
+  const listeners = byFile.get(file) ?? new Set()
+  byFile.set(file, listeners.add(own))
+  return () => {
+    listeners.delete(own)
+    if (listeners.size === 0 && byFile.get(file) === listeners) byFile.delete(file)
+  }
+}
+
+/** Each listener by itself: one that throws does not keep the others from hearing. */
+function tell(file: string, hints: readonly Hint[]): void {
+  const listeners = byFile.get(file)
+  if (!listeners) return
+  for (const hint of hints) for (const listener of listeners) queueMicrotask(() => listener(hint))
 }

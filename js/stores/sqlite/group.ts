@@ -3,26 +3,25 @@
  * their cost. Each is a savepoint of its own, so one that fails fails alone.
  */
 
-import type { Enqueued, NewTask } from '../../api/store.ts'
-import { type EnqueueLease, enqueue } from '../sql/enqueue.ts'
+import type { Enqueued } from '../../api/store.ts'
+import { type Batch, enqueue } from '../engine/enqueue.ts'
+import { runNow } from '../engine/step.ts'
 import type { StoreFile } from './file.ts'
 
-interface Batch {
-  readonly tasks: readonly NewTask[]
-  readonly lease: EnqueueLease | undefined
+interface Waiting extends Batch {
   readonly resolve: (outcomes: readonly Enqueued[]) => void
   readonly reject: (error: unknown) => void
 }
 
 export class EnqueueGroup {
   readonly #file: StoreFile
-  #waiting: Batch[] = []
+  #waiting: Waiting[] = []
 
   constructor(file: StoreFile) {
     this.#file = file
   }
 
-  add(tasks: readonly NewTask[], lease: EnqueueLease | undefined): Promise<readonly Enqueued[]> {
+  add(tasks: Batch['tasks'], lease: Batch['lease']): Promise<readonly Enqueued[]> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ tasks, lease, resolve, reject })
       if (this.#waiting.length === 1) setImmediate(() => this.commit())
@@ -37,9 +36,9 @@ export class EnqueueGroup {
     try {
       const answers = this.#file.write(
         (tx) =>
-          batches.map(({ tasks, lease }) => {
+          batches.map((batch) => {
             try {
-              const outcomes = tx.apart(() => enqueue(tx, tasks, lease))
+              const [outcomes] = tx.apart(() => runNow(enqueue(tx, [batch])))
               return { outcomes }
             } catch (error) {
               return { error }

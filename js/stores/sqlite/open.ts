@@ -1,11 +1,27 @@
 /**
- * Opening the file: looked at without writing first, so that what is not ours, or is a later version's, stays as it is.
+ * Opening the file, and its layout. A file is looked at without writing first, so that what is not ours, or is a later
+ * version's, stays as it is. `user_version` numbers the layout: a higher one than ours is never opened (S20), a lower one is
+ * brought up step by step, each in the transaction that raises the number.
  */
 
 import { existsSync, statSync } from 'node:fs'
+import { TABLES } from '../sql/tables.ts'
 import { Connection } from './connection.ts'
 import { isBusy, isReadOnly, newer, translated, unavailable } from './errors.ts'
-import { APPLICATION_ID, LAYOUT, MIGRATIONS } from './schema.ts'
+
+/** 'rdrv': says whose file it is. */
+export const APPLICATION_ID = 0x72647276
+
+const FIRST = `${TABLES}
+-- Apart from the tasks: claims never read them.
+CREATE TABLE bodies (task INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+PRAGMA application_id = ${APPLICATION_ID};
+`
+
+/** The i-th brings layout i to layout i + 1. Never changed once published: files in the field were made by them. */
+export const MIGRATIONS: readonly string[] = [FIRST]
+
+export const LAYOUT: number = MIGRATIONS.length
 
 /** How long a statement waits for another process's transaction. */
 const BUSY_TIMEOUT_MS = 5_000

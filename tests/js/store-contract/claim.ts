@@ -1,6 +1,19 @@
 import { expect, test } from 'vitest'
 import { LANES_SHOWN, laneName, SWEEP } from '../../../js/api/store.ts'
-import { claimOf, idOf, idsOf, LEASE_MS, type Open, ORIGIN, OTHER, retryIn, SUCCEEDED, setup } from './kit.ts'
+import {
+  claimOf,
+  idOf,
+  idsOf,
+  LEASE_MS,
+  type Open,
+  ORIGIN,
+  OTHER,
+  retryIn,
+  SUCCEEDED,
+  settlementOf,
+  setup,
+  ZERO,
+} from './kit.ts'
 
 /** What is claimed, in which order, within which limits, and what a turn says of the rest. */
 export function claimRules(open: Open): void {
@@ -268,7 +281,21 @@ export function claimRules(open: Open): void {
   test('nothing to wait for is said so', async () => {
     const { turn, clock } = await setup(open)
     const expected = { now: clock.now(), settled: [], renewed: [], claimed: [], ended: [], lanes: [] }
-    expect(await turn({ claim: claimOf() })).toEqual({ ...expected, nextInMs: null, blockedByLimit: false })
+    expect(await turn({ claim: claimOf() })).toEqual({
+      ...expected,
+      nextInMs: null,
+      blockedByLimit: false,
+      counts: ZERO,
+    })
+  })
+
+  test('S2 a turn tells what the counters are after it', async () => {
+    const { add, turn, store, claim } = await setup(open)
+    await add({ body: new Uint8Array(3) }, { dueInMs: 5 }, { body: new Uint8Array(9) })
+    const settle = (await claim({ limit: 1 })).map(({ lease }) => settlementOf(lease, SUCCEEDED))
+    const { counts } = await turn({ settle, claim: claimOf() })
+    expect(counts).toEqual({ ...ZERO, succeeded: 1, pending: 1, inFlight: 1, bytes: 9 })
+    expect(counts).toEqual(await store.counts())
   })
 
   test('L1 with a healthy server every task ends', async () => {

@@ -1,8 +1,8 @@
 // Two stores on one clock, driven by the same steps: what they answer must be the same, and must hold by itself.
 import { expect } from 'vitest'
 import type { Claim, Enqueued, Lease, Settlement, StoredTask, TaskStore, Turn } from '../../../js/api/store.ts'
+import { timeOfStep } from '../../../js/stores/engine/rules.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
-import { timeOfStep } from '../../../js/stores/rules.ts'
 import { type FakeClock, fakeClock } from '../../../js/testing/clock.ts'
 import type { Open } from './kit.ts'
 

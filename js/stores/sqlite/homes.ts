@@ -1,7 +1,7 @@
 /** Which runners have callers who wait. */
 
-import type { Database } from './database.ts'
-import type { Transaction } from './transaction.ts'
+import type { Database } from '../sql/database.ts'
+import type { Transaction } from '../sql/transaction.ts'
 
 export function holdHome(tx: Transaction, owner: string, forMs: number): void {
   if (forMs > 0) tx.run('INSERT OR REPLACE INTO homes (owner, until) VALUES (?, ?)', owner, tx.now + forMs)

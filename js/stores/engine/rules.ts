@@ -5,7 +5,7 @@
  * deadline has passed, a dead letter goes back.
  */
 
-import type { RetryPolicy } from '../api/policy.ts'
+import type { RetryPolicy } from '../../api/policy.ts'
 import {
   CLOCK_STEP_MS,
   type DeadlineReason,
@@ -14,8 +14,8 @@ import {
   RECORD_SCHEMA,
   type Settlement,
   type Turn,
-} from '../api/store.ts'
-import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../api/task.ts'
+} from '../../api/store.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 
 // A resolved policy says all of these. Where one does not, they are policy.ts's, which no store should have to load.
 const ATTEMPTS = 5
@@ -47,14 +47,12 @@ export function lateAt(task: { readonly deadlineAt: number }): number {
 
 /** Why no attempt may start now; undefined: one may. */
 export function refusal(
-  task: Pick<NewTask, 'attemptNumber' | 'policy'> & {
-    readonly deadlineAt: number
-    readonly deadlineReason: DeadlineReason
-  },
+  task: Deadline & Pick<NewTask, 'attemptNumber'>,
+  policy: RetryPolicy,
   now: number,
 ): ExhaustedReason | undefined {
   if (isLate(task, now)) return task.deadlineReason
-  return isSpent(task) ? 'max_attempts' : undefined
+  return isSpent({ attemptNumber: task.attemptNumber, policy }) ? 'max_attempts' : undefined
 }
 
 /** Whether an attempt of which nobody knows the outcome may be made once more. */

@@ -3,9 +3,8 @@
 import type { StoreTerms } from '../../api/store.ts'
 import { MAX_MS } from '../../options/check.ts'
 import type { Database } from '../sql/database.ts'
+import { firstEnded, nextLapse, soonestReady } from '../sql/due.ts'
 import { readState, type StoreClock } from '../sql/state.ts'
-import { firstEnded } from '../sql/sweep.ts'
-import { nextLapse, soonestReady } from '../sql/view.ts'
 
 /** The earliest instant at which a turn would find something; in the past: it would now. null: nothing is to be done. `shut`: lanes whose due work is left alone. */
 export function nextAt(
@@ -24,7 +23,7 @@ export function nextAt(
     endOf(firstEnded(database, 1), exhausted > maxDeadLetters ? 0 : deadLetterMs),
   ].filter((at) => at !== null && at <= MAX_MS) as number[]
   // the next write takes everything along with a clock that was set back
-  return instants.length === 0 ? null : Math.min(...instants) + clock.read(state).stepMs
+  return instants.length === 0 ? null : Math.min(...instants) + clock.read(state).shiftMs
 }
 
 /** Kept for `keptMs`, to the last instant of it. */
@@ -39,12 +38,12 @@ export function owners(database: Database, clock: StoreClock, which: 'due' | 'an
     )
     return rows.map(({ principal }) => principal)
   }
-  const { now, stepMs } = clock.read(readState(database))
+  const { now, shiftMs } = clock.read(readState(database))
   const rows = database.all<{ readonly principal: string | null }>(
     `SELECT principal FROM lanes WHERE readyAt <= ?
       UNION SELECT principal FROM tasks INDEXED BY tasks_leases WHERE status = 'IN_FLIGHT' AND leaseUntil <= ?`,
-    now - stepMs,
-    now - stepMs,
+    now - shiftMs,
+    now - shiftMs,
   )
   return rows.map(({ principal }) => principal)
 }

@@ -1,17 +1,16 @@
 /** The storage of an object, asked in transactions, and those who want to hear of them. */
 
-import type { StoreTerms } from '../../api/store.ts'
+import type { Hint, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { StoreClock } from '../sql/state.ts'
-import { type Hint, Transaction } from '../sql/transaction.ts'
-import { ObjectDatabase } from './database.ts'
+import { Transaction } from '../sql/transaction.ts'
+import { ObjectDatabase, type ObjectStorage } from './database.ts'
 import { translated } from './errors.ts'
 import { bringUp } from './layout.ts'
-import type { ObjectStorage } from './storage.ts'
 
 type Listener = (hint: Hint) => void
 
-export class HeldTasks {
+export class ObjectTasks {
   readonly clock: StoreClock
   terms: StoreTerms
   readonly #storage: ObjectStorage
@@ -74,4 +73,9 @@ export class HeldTasks {
     this.#listeners.add(own)
     return () => this.#listeners.delete(own)
   }
+}
+
+/** Ends every lease: the next turn takes the tasks back. */
+export function lapse(tx: Transaction): void {
+  tx.run("UPDATE tasks SET leaseUntil = ? WHERE status = 'IN_FLIGHT' AND leaseUntil > ?", tx.now, tx.now)
 }

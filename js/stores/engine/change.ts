@@ -1,0 +1,145 @@
+/** How a task passes from one status to another: the only place that changes counters, leases and turns in an order. */
+
+import type { Hint, Lease } from '../../api/store.ts'
+import type { DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
+import type { Tx } from './port.ts'
+import { COUNTER, isLive, isOurs, type Lane, type Row } from './row.ts'
+import { noteOf } from './rules.ts'
+
+/** Counts `by` tasks like this one more, or fewer. */
+function count(tx: Tx, row: Row, by: 1 | -1): void {
+  tx.state[COUNTER[row.status]] += by
+  if (!isLive(row)) return
+  tx.state.bytes += by * row.bodyBytes
+  const lane = tx.lane(row)
+  lane[row.status === 'PENDING' ? 'pending' : 'inFlight'] += by
+  tx.saveLane(lane)
+}
+
+/** The caller sets what else changes with the status, and saves the row. */
+export function become(tx: Tx, row: Row, status: TaskStatus): void {
+  count(tx, row, -1)
+  row.status = status
+  count(tx, row, 1)
+}
+
+export function insert(tx: Tx, row: Row, body: Uint8Array | undefined): void {
+  lineUp(tx, row)
+  tx.lane(row).tasks++
+  count(tx, row, 1)
+  tx.insert(row, body)
+}
+
+/** Gives a row that is about to be pending its place in its order, and its due time if nothing is before it. */
+export function lineUp(tx: Tx, row: Row): void {
+  const isBehind = row.orderKey !== null && tx.joinOrder(row)
+  row.behind = row.orderKey === null ? null : isBehind ? 1 : 0
+  row.dueAt = isBehind ? null : row.turnAt
+}
+
+export function startLease(tx: Tx, row: Row, owner: string, forMs: number): Lease {
+  become(tx, row, 'IN_FLIGHT')
+  row.dueAt = null
+  row.attemptNumber++
+  row.firstAttemptAt ??= tx.now
+  row.owner = owner
+  row.token = ++tx.state.lastToken
+  row.leaseUntil = tx.now + forMs
+  tx.leaseChanged(row, 1)
+  tx.lane(row).served = ++tx.state.lastServed
+  tx.save(row)
+  return { taskId: row.taskId, token: row.token, forMs }
+}
+
+function dropLease(tx: Tx, row: Row): void {
+  tx.leaseChanged(row, -1)
+  row.owner = null
+  row.leaseUntil = null
+  row.cancelAsked = false
+}
+
+/** Lets a task wait again. `dueAt` null: until it is asked for. */
+export function putBack(tx: Tx, row: Row, dueAt: number | null): void {
+  become(tx, row, 'PENDING')
+  dropLease(tx, row)
+  row.dueAt = dueAt
+  tx.save(row)
+  hint(tx, 'settled', row.taskId)
+  hint(tx, 'due')
+}
+
+export function end(tx: Tx, row: Row, status: 'SUCCEEDED' | 'CANCELLED'): void
+export function end(tx: Tx, row: Row, status: 'EXHAUSTED', reason: ExhaustedReason): void
+export function end(tx: Tx, row: Row, status: TaskStatus, reason?: ExhaustedReason): void {
+  const wasLive = isLive(row)
+  become(tx, row, status)
+  dropLease(tx, row)
+  row.reason = reason ?? null
+  row.dueAt = null
+  row.parkedIn = null
+  row.behind = null
+  row.endedAt = tx.now
+  // a dead letter may be sent again, other tasks may not: what may not be sent is not kept
+  if (status !== 'EXHAUSTED') tx.strip(row)
+  tx.save(row)
+  hint(tx, 'settled', row.taskId)
+  if (wasLive) tx.passOn(row)
+}
+
+/** Ends a task where no settlement says so. */
+export function endUnasked(tx: Tx, row: Row, reason?: ExhaustedReason): void {
+  note(tx, row, reason ? 'exhausted' : 'cancelled', reason)
+  if (reason) end(tx, row, 'EXHAUSTED', reason)
+  else end(tx, row, 'CANCELLED')
+}
+
+/** Writes what the store itself has decided into the history of a task. */
+export function note(tx: Tx, row: Row, kind: DecisionKind, reason?: ExhaustedReason): void {
+  tx.keepLog(row, noteOf(row.taskId, row.attemptNumber, tx.shown(tx.now), kind, reason))
+}
+
+/** Keeps a record that cannot be read where it is, and out of everything that acts (S20). */
+export function putAside(tx: Tx, row: Row): void {
+  row.aside = true
+  row.dueAt = null
+  tx.save(row)
+  tx.unreadable++
+}
+
+/** Deletes a task and all that hangs on it. */
+export function erase(tx: Tx, row: Row): void {
+  const isCounted = isOurs(row)
+  if (isCounted) {
+    count(tx, row, -1)
+    dropLease(tx, row)
+    tx.state.purged++
+    const lane = tx.lane(row)
+    lane.tasks--
+    tx.saveLane(lane)
+  }
+  tx.erase(row)
+  if (!isCounted || !isLive(row)) return
+  hint(tx, 'settled', row.taskId)
+  tx.passOn(row)
+}
+
+/** Gives the first task of an order its own due time, if others were before it until now. */
+export function advance(tx: Tx, next: Row): void {
+  if (next.behind !== 1 || next.aside) return
+  next.behind = 0
+  if (next.parkedIn === null) next.dueAt = Math.max(next.turnAt, tx.now)
+  tx.save(next)
+  hint(tx, 'due')
+}
+
+/** Holds a lane until `at`, or for as long as it is held already. */
+export function holdLane(tx: Tx, lane: Lane, at: number): void {
+  lane.heldUntil = Math.max(lane.heldUntil ?? at, at)
+  tx.saveLane(lane)
+}
+
+/** Gives listeners a reason to look; that something is due is said once. */
+export function hint(tx: Tx, kind: Hint['kind'], taskId?: string): void {
+  if (kind !== 'due' || !tx.hints.some((other) => other.kind === 'due'))
+    tx.hints.push(taskId === undefined ? { kind } : { kind, taskId })
+}

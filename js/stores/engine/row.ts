@@ -1,0 +1,145 @@
+/**
+ * Tasks and lanes as the commands see and change them.
+ *
+ * A row is spelled as IndexedDB keeps it, so that pages, which pay for every byte of code, translate nothing. A store that
+ * keeps it otherwise translates where it reads and writes.
+ */
+
+import type { DeadlineReason, NewTask } from '../../api/records.ts'
+import type { TaskStore } from '../../api/store.ts'
+import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
+import { originIn } from '../../options/check.ts'
+
+/** A stored task. Instants are on the store's clock. */
+export interface Row
+  extends Pick<NewTask, 'taskId' | 'idempotencyKey' | 'fingerprint' | 'method' | 'targetUrl' | 'lane' | 'schema'> {
+  /** Rises with each enqueue and redrive: the order in which tasks came. */
+  seq: number
+  readonly origin: string
+  status: TaskStatus
+  reason: ExhaustedReason | null
+  readonly orderKey: string | null
+  /** 1: waits until those before it in its order have ended. `null`: without an order, or ended. */
+  behind: 0 | 1 | null
+  /** The negated priority: the highest priority comes first. */
+  readonly rank: number
+  /** By the wall clock. */
+  readonly createdAt: number
+  dueAt: number | null
+  /** The due time it has once nothing of its order is before it. */
+  turnAt: number
+  /** The earliest due time that the server allows. */
+  serverAt: number
+  /** Infinity: none. */
+  deadlineAt: number
+  deadlineReason: DeadlineReason
+  attemptNumber: number
+  firstAttemptAt: number | null
+  refunds: number
+  phase: number
+  previousDelayMs: number
+  marks: number
+  /** The lane of a parked task. `null`: not parked. */
+  parkedIn: string | null
+  cancelAsked: boolean
+  owner: string | null
+  /** The token of its lease, or of the last one; 0: never leased. */
+  token: number
+  /** The token whose settlement was applied last; `null`: none was. */
+  settledToken: number | null
+  leaseUntil: number | null
+  endedAt: number | null
+  bodyBytes: number
+  /** The record cannot be read, and is left alone (S20). */
+  aside: boolean
+}
+
+/** Where a new task stands: see `newRow`. */
+export interface Place {
+  readonly seq: number
+  readonly now: number
+  /** `now` by the wall clock. */
+  readonly shownNow: number
+}
+
+/** The part of a new row that all stores share; `lineUp` gives it its due time. */
+export function newRow(task: NewTask, { seq, now, shownNow }: Place): Row {
+  const ageMs = task.ageMs ?? 0
+  return {
+    taskId: task.taskId,
+    seq,
+    lane: task.lane,
+    origin: originIn(task.targetUrl) ?? '',
+    status: 'PENDING',
+    reason: null,
+    idempotencyKey: task.idempotencyKey,
+    fingerprint: task.fingerprint,
+    method: task.method,
+    targetUrl: task.targetUrl,
+    schema: task.schema,
+    orderKey: task.orderKey ?? null,
+    behind: null,
+    rank: 0 - task.priority,
+    createdAt: shownNow - ageMs,
+    dueAt: null,
+    turnAt: now + Math.max(0, task.dueInMs),
+    serverAt: now + (task.serverMs ?? 0),
+    deadlineAt: now + task.deadlineInMs,
+    deadlineReason: task.deadlineReason ?? 'total_budget',
+    attemptNumber: task.attemptNumber,
+    firstAttemptAt: task.attemptNumber > 0 ? now - ageMs : null,
+    refunds: 0,
+    phase: task.phase,
+    previousDelayMs: task.previousDelayMs,
+    marks: task.marks ?? 0,
+    parkedIn: null,
+    cancelAsked: false,
+    owner: null,
+    token: 0,
+    settledToken: null,
+    leaseUntil: null,
+    endedAt: null,
+    bodyBytes: task.body?.byteLength ?? 0,
+    aside: false,
+  }
+}
+
+/** The counters that `counts` and each turn tell. */
+export type Counts = Awaited<ReturnType<TaskStore['counts']>>
+
+/** The counter of each status. */
+export const COUNTER: Readonly<Record<TaskStatus, Exclude<keyof Counts, 'purged' | 'bytes'>>> = {
+  PENDING: 'pending',
+  IN_FLIGHT: 'inFlight',
+  SUCCEEDED: 'succeeded',
+  EXHAUSTED: 'exhausted',
+  CANCELLED: 'cancelled',
+}
+
+export const isLive = ({ status }: Pick<Row, 'status'>): boolean => status === 'PENDING' || status === 'IN_FLIGHT'
+
+const STATUSES: ReadonlySet<unknown> = new Set(Object.keys(COUNTER))
+
+/** Whether the row was ever counted: a row that other code has put into the store was not. */
+export const isOurs = ({ status, lane }: Row): boolean => STATUSES.has(status) && typeof lane === 'string'
+
+/** A lane inside a transaction, changed in place. */
+export interface Lane {
+  readonly name: string
+  /** Tasks of whatever status: without any, the lane is nothing but its hold. */
+  tasks: number
+  pending: number
+  inFlight: number
+  /** `null`, or in the past: not held. */
+  heldUntil: number | null
+  /** The higher, the later a task of it was claimed; 0: never. */
+  served: number
+  /** When its first task is due; `null`: none is. */
+  nextDue: number | null
+}
+
+export const isHeld = ({ heldUntil }: Lane, now: number): boolean => heldUntil !== null && heldUntil > now
+
+/** When its first task may start; Infinity: none has a due time. */
+export const readyAt = ({ nextDue, heldUntil }: Lane): number =>
+  nextDue === null ? Number.POSITIVE_INFINITY : Math.max(nextDue, heldUntil ?? nextDue)

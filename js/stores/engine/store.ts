@@ -1,0 +1,60 @@
+/** The methods of a store that are the same over every storage. */
+
+import type { StoreTerms, TaskStore } from '../../api/store.ts'
+import { cancel, flush, purge, redrive, unpark } from './control.ts'
+import type { Tx } from './port.ts'
+import type { Step } from './step.ts'
+
+type Question = 'body' | 'find' | 'get' | 'list' | 'attempts' | 'history' | 'counts'
+type Whole = Required<TaskStore>
+type Now<T> = T | Promise<T>
+
+/** The answers of a storage to questions that change nothing. `D`: what it is asked by. */
+export type Reads<D> = {
+  readonly [Name in Question]: (database: D, ...given: Parameters<Whole[Name]>) => Now<Awaited<ReturnType<Whole[Name]>>>
+}
+
+/** What a command is to its storage. */
+export interface Urgency {
+  /** Survives a power cut once it has resolved, in a storage that can be told so. */
+  readonly isDurable?: boolean
+  /** Ends or deletes what is held: has to be possible when there is no more room. */
+  readonly frees?: boolean
+}
+
+/** A kind of storage: what `storeOf` needs of it. `enqueue` and `turn` are its own, since it groups the one and prepares the other. */
+export interface Backend<D> {
+  /** Takes over what may be kept from now on. */
+  configure(terms: StoreTerms): void
+  readonly reads: Reads<D>
+  read<T>(question: (database: D) => Now<T>): Promise<T>
+  /** Runs a step in one transaction, and tells what it has changed. */
+  write<T>(step: (tx: Tx) => Step<T>, urgency: Urgency): Promise<T>
+}
+
+const KEEPS: Urgency = { isDurable: true }
+const FREES: Urgency = { isDurable: true, frees: true }
+const ARRANGES: Urgency = {}
+
+export function storeOf<D>(
+  backend: Backend<D>,
+): Pick<Whole, Question | 'configure' | 'cancel' | 'redrive' | 'flush' | 'unpark' | 'purge'> {
+  const { reads } = backend
+  return {
+    configure(terms) {
+      backend.configure({ ...terms, retention: { ...terms.retention } })
+    },
+    cancel: (taskId, as) => backend.write((tx) => cancel(tx, taskId, as), FREES),
+    redrive: (taskIds, how) => backend.write((tx) => redrive(tx, taskIds, how), KEEPS),
+    flush: (lane) => backend.write((tx) => flush(tx, lane), ARRANGES),
+    unpark: (filter) => backend.write((tx) => unpark(tx, filter), ARRANGES),
+    purge: (filter) => backend.write((tx) => purge(tx, filter), FREES),
+    body: (taskId) => backend.read((database) => reads.body(database, taskId)),
+    find: (key, principal) => backend.read((database) => reads.find(database, key, principal)),
+    get: (taskId) => backend.read((database) => reads.get(database, taskId)),
+    list: (filter) => backend.read((database) => reads.list(database, filter)),
+    attempts: (taskId, page) => backend.read((database) => reads.attempts(database, taskId, page)),
+    history: (taskId) => backend.read((database) => reads.history(database, taskId)),
+    counts: () => backend.read((database) => reads.counts(database)),
+  }
+}

@@ -1,0 +1,67 @@
+/** What time alone brings: retention, leases that ran out, deadlines. Each is bounded by `SWEEP`. */
+
+import type { StoredTask } from '../../api/records.ts'
+import { SWEEP } from '../../api/store.ts'
+import { endUnasked, erase, note, putAside, putBack } from './change.ts'
+import type { Outlived, Tx } from './port.ts'
+import type { Row } from './row.ts'
+import { isLate, isSpent, mayRepeat } from './rules.ts'
+
+/** What retention lets go of: first what has succeeded or was cancelled, then dead letters. */
+export function outlivedOf({ now, state, terms }: Tx): readonly [others: Outlived, letters: Outlived] {
+  const { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } = terms.retention
+  const { succeeded, cancelled, exhausted } = state
+  return [
+    {
+      statuses: ['SUCCEEDED', 'CANCELLED'],
+      before: now - terminalMs,
+      surplus: succeeded + cancelled - maxTerminal,
+    },
+    { statuses: ['EXHAUSTED'], before: now - deadLetterMs, surplus: exhausted - maxDeadLetters },
+  ]
+}
+
+/** Deletes what is past its retention; says how many of it were dead letters. */
+export function retain(tx: Tx, [others, letters]: ReturnType<typeof outlivedOf>): number {
+  const ended = tx.oldest(others, SWEEP)
+  const dead = tx.oldest(letters, SWEEP - ended.length)
+  for (const row of [...ended, ...dead]) erase(tx, row)
+  return dead.length
+}
+
+/** Takes back leases that are over, then ends what is past its deadline; says what has ended. `alive`: the owner of the turn. */
+export function endOverdue(tx: Tx, alive: string): StoredTask[] {
+  const ended: StoredTask[] = []
+  for (const row of tx.lapsed(alive)) {
+    takeBack(tx, row)
+    collect(tx, ended, row)
+  }
+  for (const row of tx.late()) {
+    if (tx.show(row)) endUnasked(tx, row, row.deadlineReason)
+    else putAside(tx, row)
+    collect(tx, ended, row)
+  }
+  return ended
+}
+
+/** Puts a task back whose lease is over, or ends it when nothing permits another attempt. */
+function takeBack(tx: Tx, row: Row): void {
+  const task = tx.show(row)
+  if (!task) {
+    putBack(tx, row, null)
+    putAside(tx, row)
+  } else if (row.cancelAsked) endUnasked(tx, row)
+  else if (isSpent(task) || isLate(row, tx.now) || !mayRepeat(task)) endUnasked(tx, row, 'outcome_unknown')
+  else {
+    note(tx, row, 'lost')
+    row.turnAt = tx.now
+    row.serverAt = tx.now
+    putBack(tx, row, tx.now)
+  }
+}
+
+/** Adds the task to `ended` if it has. */
+export function collect(tx: Tx, ended: StoredTask[], row: Row): void {
+  const task = row.endedAt === null ? undefined : tx.show(row)
+  if (task) ended.push(task)
+}

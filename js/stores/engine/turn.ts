@@ -1,0 +1,43 @@
+/** One atomic step of a runner, in the order that the contract gives. */
+
+import type { Turn, Step as Work } from '../../api/store.ts'
+import { claimDue, NOTHING } from './claim.ts'
+import type { Tx } from './port.ts'
+import type { Counts } from './row.ts'
+import { renew, settle } from './settle.ts'
+import type { Step } from './step.ts'
+import { endOverdue, outlivedOf, retain } from './sweep.ts'
+import { view } from './view.ts'
+
+export function* turn(tx: Tx, { owner, settle: ends, renew: leases, claim }: Work): Step<Turn> {
+  const outlived = outlivedOf(tx)
+  yield tx.loadTurn([...ends.map(({ lease }) => lease.taskId), ...leases.map(({ taskId }) => taskId)], outlived)
+  tx.endHolds()
+  const trimmed = retain(tx, outlived)
+  const settled = ends.map((settlement) => settle(tx, settlement))
+  const renewed = leases.map((lease) => renew(tx, lease))
+  const ended = endOverdue(tx, owner)
+  yield tx.flush()
+  const isForeign = claim !== null && !tx.isCurrent(claim.principal)
+  const taken = claim && !isForeign ? yield* claimDue(tx, owner, claim) : NOTHING
+  const { lanes, nextInMs } = yield* view(tx, claim)
+  return {
+    now: tx.shown(tx.now),
+    settled,
+    renewed,
+    claimed: taken.claimed,
+    ended: [...ended, ...taken.ended],
+    lanes,
+    nextInMs: taken.more ? 0 : nextInMs,
+    blockedByLimit: taken.blockedByLimit,
+    counts: countsOf(tx.state),
+    ...(trimmed > 0 && { trimmed }),
+    ...(isForeign && { isForeign }),
+    ...(tx.unreadable > 0 && { unreadable: tx.unreadable }),
+  }
+}
+
+/** The counters that a store tells, of those it keeps. */
+export function countsOf({ pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }: Counts): Counts {
+  return { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }
+}
