@@ -44,7 +44,7 @@ export class StorePlace implements Place {
 
   constructor(durable: StoredTasks, source: Source) {
     this.#durable = durable
-    this.#runner = durable.runner
+    this.#runner = durable.state.runner
     this.#source = source
     const { persistMethods = UNSAFE_METHODS } = this.#runner.host.settings
     this.#methods = new Set(persistMethods.map((method) => method.toUpperCase()))
@@ -69,7 +69,7 @@ export class StorePlace implements Place {
   async enqueue(call: Call, createdAt: number): Promise<Kept | undefined> {
     const content = await this.contentOf(call)
     if (!content) return undefined
-    const { durability } = this.#durable.store
+    const { durability } = this.#durable.state.store
     const task = this.#source.newTask(call, createdAt)
     const terms = { createdAt, expiresAt: call.options.expiresAt ?? FOREVER, waitUntil: FOREVER }
     const enqueued = await unlessAway(this.#store(task, call, content, terms))
@@ -189,13 +189,13 @@ export class StorePlace implements Place {
     deferred: boolean,
   ): Promise<unknown> {
     if (enqueued.outcome === 'duplicate') {
-      const record = await this.#durable.store.get(enqueued.taskId)
+      const record = await this.#durable.state.store.get(enqueued.taskId)
       // there is no answer to wait for any more, and a call that was sent has one of its own
       const over = record && record.status !== 'PENDING' && record.status !== 'IN_FLIGHT'
       const sent = own.outcome !== UNSENT.released
       if (sent && (!record || over)) return deliver(own)
       if (!record) throw notFound(enqueued.taskId)
-      const same = this.#durable.taskOf(record)
+      const same = this.#durable.state.taskOf(record)
       const joined = this.#source.join(same, call, own, terms.createdAt)
       this.#durable.callers.follow(same)
       return joined
@@ -221,7 +221,7 @@ export class StorePlace implements Place {
   /** The caller has aborted: it learns at once, the task ends where it is. */
   #abort(task: Task, reason: unknown): void {
     detachCaller(task)?.reject(reason)
-    this.#durable.cancel(task.taskId, reason).catch((error) => this.#durable.failed(error))
+    this.#durable.cancel(task.taskId, reason).catch((error) => this.#durable.state.failed(error))
   }
 
   /** 'stored' or 'duplicate'; anything else throws, and nothing was kept. */
@@ -236,13 +236,13 @@ export class StorePlace implements Place {
     const { host } = this.#runner
     const fingerprint = (await this.#source.dedupe.fingerprint(call)) ?? `unknown ${task.taskId}`
     const { principal, taskId } = task
-    const { owner } = this.#durable.loop
+    const { owner } = this.#durable.state
     const now = host.now()
     const why = ruling?.why
     const timing = { ...terms, now, dueInMs: why?.delayMs ?? 0 }
     const ids = { taskId, fingerprint, principal, home: waits ? owner : null }
     const record = { ...recordOf(ids, call, content, timing), ...this.#attempted(task, ruling) }
-    this.#durable.pending.begin(taskId)
+    this.#durable.state.pending.begin(taskId)
     let stored = false
     try {
       const enqueued = await (waits ? this.#durable.callers.enter(() => this.#try(record)) : this.#try(record))
@@ -253,7 +253,7 @@ export class StorePlace implements Place {
       return enqueued
     } finally {
       // who is told that it is stored lets in what has come of it meanwhile, once its caller is there
-      if (!stored) this.#durable.pending.end(taskId, false)
+      if (!stored) this.#durable.state.pending.end(taskId, false)
       if (!stored && waits) this.#durable.callers.callerLeft()
     }
   }
@@ -262,7 +262,7 @@ export class StorePlace implements Place {
     const message = `the store cannot be had (${errorText(error)}): new tasks stay in memory, and end with the page, until it can`
     this.#durable.away(message)
     // should the task be in it all the same
-    this.#durable.store.cancel(taskId).catch((again) => this.#durable.failed(again))
+    this.#durable.state.store.cancel(taskId).catch((again) => this.#durable.state.failed(again))
     return new Away(message)
   }
 
@@ -305,7 +305,7 @@ export class StorePlace implements Place {
     const { clock } = this.#runner.host.settings
     for (let tries = 0; ; tries++) {
       try {
-        const [enqueued] = await this.#durable.store.enqueue([record])
+        const [enqueued] = await this.#durable.state.store.enqueue([record])
         if (!enqueued) throw new TypeError('the store gave no answer for the task')
         // the id is its own: an earlier try was done, and its answer lost
         const own = enqueued.outcome === 'duplicate' && enqueued.taskId === record.taskId
@@ -317,7 +317,7 @@ export class StorePlace implements Place {
         if (AWAY.has((error as RedriveError).code)) throw this.#away(record, error)
         if (afterMs === undefined) {
           // it may be there all the same: nobody is told so, so it must not run
-          this.#durable.store.cancel(record.taskId).catch((again) => this.#durable.failed(again))
+          this.#durable.state.store.cancel(record.taskId).catch((again) => this.#durable.state.failed(again))
           const remedy = 'nothing was queued; try again when the store answers'
           throw new RedriveError('STORAGE_UNAVAILABLE', `the store fails (${errorText(error)}): ${remedy}`, {
             cause: error,

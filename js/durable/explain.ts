@@ -20,7 +20,7 @@ export function explainStored(
   history: readonly AttemptLog[],
   durable: StoredTasks,
 ): readonly Decision[] {
-  const now = durable.runner.host.now()
+  const now = durable.state.runner.host.now()
   const last = history[history.length - 1]
   const decisions = decisionsOf(
     {
@@ -44,13 +44,13 @@ function standingOf(record: StoredTask, durable: StoredTasks, now: number): Stan
   if (status === 'IN_FLIGHT') return at('in-flight')
   if (parked) return at('parked')
   if (dueAt === null) return at('behind')
-  if (durable.isForeign || principal !== durable.runner.host.principal) return at('principal')
+  if (durable.isForeign || principal !== durable.state.runner.host.principal) return at('principal')
   if (dueAt > now) return at('due', dueAt)
   return laneStanding(record, durable, now)
 }
 
 /** What would keep a due task from an attempt at `now`. */
-function laneStanding(record: StoredTask, { runner }: StoredTasks, now: number): Standing {
+function laneStanding(record: StoredTask, { state: { runner } }: StoredTasks, now: number): Standing {
   const { core, lanes } = runner
   const handle = lanes.named(record.lane)
   const standing = runner.guard((): Standing => {
@@ -66,7 +66,7 @@ function laneStanding(record: StoredTask, { runner }: StoredTasks, now: number):
 }
 
 /** Which of its gates leaves no room in a lane. */
-function shutBy({ core }: StoredTasks['runner'], handle: number, now: number): Standing {
+function shutBy({ core }: StoredTasks['state']['runner'], handle: number, now: number): Standing {
   const until = core.shutUntil(handle, now)
   const circuit = CIRCUITS[core.circuit(handle, now)]
   if (circuit === 'HALF_OPEN') return at('circuit-probing')

@@ -1,99 +1,96 @@
 /**
- * What this process claims, of what is due. Where the store has a pump, one process at a time claims what nobody waits for; each
- * claims by itself what its own callers wait for, and says that it is their home, since a response can be given only there.
+ * Says which due tasks this process may claim: the leader claims those that no caller waits for, and every process claims those
+ * that its own callers wait for.
+ *
+ * A store whose processes cannot all claim at once (tabs of a browser) elects a leader among them; with other stores every process
+ * leads. Home: the process whose caller waits. A response can be given only there, so the leader leaves the tasks of live homes to them.
  */
 
-import type { TaskStore } from '../api/store.ts'
-import type { Runner } from '../runner/runner.ts'
+import { FOREVER } from '../platform/clock.ts'
+import type { StoredState } from './state.ts'
 import { HOME_MS, RENEWED_LEASE_MS } from './turn-schedule.ts'
 
-const FOREVER = Number.POSITIVE_INFINITY
-
 export class Leadership {
-  readonly #owner: string
-  readonly #store: TaskStore
-  readonly #runner: Runner
+  readonly #state: StoredState
   readonly #granted: () => void
-  #state: 'no' | 'asked' | 'held' = 'no'
+  #candidacy: 'none' | 'asked' | 'leads' = 'none'
   /** The page is put away: nothing is asked for. */
   #isSuspended = false
-  /** Until when it is held, and when to hold it anew. */
+  /** How long the store takes this process for a home, and when to tell it so again. */
   #homeUntil = 0
   #homeAt = FOREVER
   #homeWanted: () => boolean = () => false
 
-  /** `granted`: this process is the one that pumps now. */
-  constructor(store: TaskStore, owner: string, runner: Runner, granted: () => void) {
-    this.#store = store
-    this.#owner = owner
-    this.#runner = runner
+  /** `granted`: called when this process becomes the leader. */
+  constructor(state: StoredState, granted: () => void) {
+    this.#state = state
     this.#granted = granted
   }
 
-  /** Claims whatever is due. */
   get isLeader(): boolean {
-    return !this.#store.pump || this.#state === 'held'
+    return !this.#state.store.pump || this.#candidacy === 'leads'
   }
 
-  /** Callers wait here. */
+  /** Whether callers wait here. */
   get isHome(): boolean {
     return this.#homeWanted()
   }
 
-  /** When a home has to be held anew; one that nobody waits in any more lapses by itself, and no timer is kept for it. */
+  /** When to say again that this is a home. A home without callers lapses by itself, and no timer is kept for it. */
   get wakeAt(): number {
     return this.isHome ? this.#homeAt : FOREVER
   }
 
-  /** Something waits, or may: asks for the pump, unless it has asked. */
+  /** Asks to lead, since something waits or may wait; asking once is enough. */
   seek(): void {
-    if (!this.#store.pump || this.#state !== 'no' || this.#isSuspended) return
-    this.#state = 'asked'
-    this.#store.pump.want(this.#runner.host.principal, () => {
-      if (this.#state !== 'asked') return
-      this.#state = 'held'
+    const { store, runner } = this.#state
+    if (!store.pump || this.#candidacy !== 'none' || this.#isSuspended) return
+    this.#candidacy = 'asked'
+    store.pump.want(runner.host.principal, () => {
+      if (this.#candidacy !== 'asked') return
+      this.#candidacy = 'leads'
       this.#granted()
     })
   }
 
-  /** Nothing waits: whoever has something may have the pump. */
+  /** Gives up leading, since nothing waits: a process that has something to do may lead. */
   resign(): void {
-    if (this.#state === 'no') return
-    this.#state = 'no'
-    this.#store.pump?.release()
+    if (this.#candidacy === 'none') return
+    this.#candidacy = 'none'
+    this.#state.store.pump?.release()
   }
 
-  /** `wanted`: whether callers of this process wait. Says so to the others from now on. */
+  /** Makes this process a home before its caller's task is stored. `wanted`: whether callers of this process wait, from now on. */
   async keepHome(wanted: () => boolean): Promise<void> {
     this.#homeWanted = wanted
-    if (!this.#isSuspended && this.#homeUntil <= this.#runner.host.now()) await this.#holdHome()
+    if (!this.#isSuspended && this.#homeUntil <= this.#state.runner.host.now()) await this.#holdHome()
   }
 
-  /** As `keepHome`, if it is time for it. */
+  /** Says again that this process is a home, if it is time to. */
   async renewHome(): Promise<void> {
-    if (this.#runner.host.now() >= this.#homeAt) await this.#holdHome()
+    if (this.#state.runner.host.now() >= this.#homeAt) await this.#holdHome()
   }
 
-  /** Callers have left. */
+  /** Says that this process is no home any more, if its last caller has left. */
   async leaveHome(): Promise<void> {
-    const { homes } = this.#store
+    const { homes } = this.#state.store
     if (!homes?.areHeard || this.#homeUntil === 0 || this.isHome) return
     await this.#holdHome()
   }
 
-  /** Homes whose tasks are left to them. */
+  /** Live homes but this one: their tasks are left to them. */
   async otherHomes(): Promise<readonly string[]> {
-    const live = (await this.#store.homes?.live()) ?? []
-    return live.filter((home) => home !== this.#owner)
+    const live = (await this.#state.store.homes?.live()) ?? []
+    return live.filter((home) => home !== this.#state.owner)
   }
 
-  /** When to look whatever the store says: where tasks are left to `homes` whose end is not heard, and for callers here. */
+  /** The latest at which to look whatever the store says: after `homes` whose end no hint tells, and for callers here. */
   lookAt(homes: readonly string[], now: number): number {
-    const unheard = homes.length > 0 && !this.#store.homes?.areHeard
+    const unheard = homes.length > 0 && !this.#state.store.homes?.areHeard
     return unheard || (this.isHome && !this.isLeader) ? now + HOME_MS : FOREVER
   }
 
-  /** The page is put away: what the store lets go of is asked for anew afterwards. */
+  /** Resigns, since the page is put away: the store lets its locks go, and they are asked for anew afterwards. */
   suspend(): void {
     this.#isSuspended = true
     this.resign()
@@ -108,14 +105,15 @@ export class Leadership {
   }
 
   async #holdHome(): Promise<void> {
-    const { homes } = this.#store
+    const { store, owner, runner } = this.#state
+    const { homes } = store
     if (!homes) return
     const wanted = this.isHome
-    const now = this.#runner.host.now()
+    const now = runner.host.now()
     this.#homeAt = wanted && !homes.areHeard ? now + HOME_MS : FOREVER
     this.#homeUntil = wanted ? (homes.areHeard ? FOREVER : this.#homeAt) : 0
     try {
-      await homes.hold(this.#owner, wanted ? RENEWED_LEASE_MS : 0)
+      await homes.hold(owner, wanted ? RENEWED_LEASE_MS : 0)
     } catch (error) {
       this.#homeUntil = 0
       throw error

@@ -8,18 +8,21 @@ import type { StoredManager } from '../runner/stored.ts'
 import { whenEnded } from '../tasks/callers.ts'
 import { explainStored } from './explain.ts'
 import { showRecord } from './record.ts'
+import { cancelled, type StoredState } from './state.ts'
 import type { StoredTasks } from './stored-tasks.ts'
 
 const PAGE = 100
 const isLive = ({ status }: StoredTask) => status === 'PENDING' || status === 'IN_FLIGHT'
 
 export class StoredTaskManager implements StoredManager {
-  readonly #durable: StoredTasks
+  readonly #tasks: StoredTasks
+  readonly #state: StoredState
   readonly #store: TaskStore
 
-  constructor(durable: StoredTasks) {
-    this.#durable = durable
-    this.#store = durable.store
+  constructor(tasks: StoredTasks) {
+    this.#tasks = tasks
+    this.#state = tasks.state
+    this.#store = tasks.state.store
   }
 
   async get(taskId: string): Promise<RetryTask | undefined> {
@@ -39,7 +42,7 @@ export class StoredTaskManager implements StoredManager {
     if (!record) return []
     const history = await this.#store.history?.(taskId)
     const known = history ?? (await this.#store.attempts(taskId, { limit: PAGE })).attempts
-    return explainStored(this.#show(record), record, known, this.#durable)
+    return explainStored(this.#show(record), record, known, this.#tasks)
   }
 
   async list(filter: Pick<ListFilter, 'status' | 'origin'>, { limit = PAGE, cursor }: PageOptions): Promise<TaskPage> {
@@ -51,15 +54,15 @@ export class StoredTaskManager implements StoredManager {
   async result(taskId: string): Promise<TaskOutcome> {
     const record = await this.#store.get(taskId)
     if (!record) throw notFound(taskId)
-    if (!isLive(record)) return this.#durable.callers.outcome(record)
-    const task = this.#durable.taskOf(record)
+    if (!isLive(record)) return this.#tasks.callers.outcome(record)
+    const task = this.#state.taskOf(record)
     const ended = whenEnded(task)
-    this.#durable.callers.follow(task)
+    this.#tasks.callers.follow(task)
     return ended
   }
 
   cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
-    return this.#durable.cancel(taskId)
+    return this.#tasks.cancel(taskId)
   }
 
   async redrive(taskId: string, acceptDuplicateRisk: boolean): Promise<RetryTask> {
@@ -93,16 +96,27 @@ export class StoredTaskManager implements StoredManager {
 
   async purgeDead(taskId: string | undefined): Promise<number> {
     const purged = await this.#store.purge({ status: 'EXHAUSTED', ...(taskId === undefined ? {} : { taskId }) })
-    await this.#durable.recount()
+    await this.#tasks.counts.recount()
     return purged
   }
 
   /** Deletes everything of a principal; what is in flight is aborted. */
   async purge(principal: string | null): Promise<number> {
     const purged = await this.#store.purge({ principal })
-    this.#durable.forgetPrincipal(principal)
-    await this.#durable.recount()
+    this.#forget(principal)
+    await this.#tasks.counts.recount()
     return purged
+  }
+
+  /** Ends the tasks of a principal here, after the store has purged them. */
+  #forget(principal: string | null): void {
+    for (const task of this.#state.all()) {
+      if (task.principal !== principal) continue
+      if (task.lease) {
+        task.lease.lost = true
+        this.#tasks.abort(task, cancelled())
+      } else this.#tasks.purged(task)
+    }
   }
 
   async *#deadRecords(): AsyncIterable<StoredTask> {
@@ -116,7 +130,7 @@ export class StoredTaskManager implements StoredManager {
 
   /** Under the policies of today: what a task was given up under may be what was wrong. `reads`: gives the records, too. */
   async #redrive(taskIds: readonly string[], acceptDuplicateRisk: boolean, reads: boolean) {
-    const { pending, seen, runner, loop } = this.#durable
+    const { pending, seen, runner } = this.#state
     const { events, settings } = runner.host
     const policies = [...settings.policies.values()]
     for (const taskId of taskIds) pending.begin(taskId)
@@ -127,19 +141,19 @@ export class StoredTaskManager implements StoredManager {
       const records = await Promise.all(reads || tells ? back.map((taskId) => this.#store.get(taskId)) : [])
       for (const taskId of back) {
         seen.add(taskId)
-        loop.taskStored()
+        this.#tasks.loop.taskStored()
       }
       if (tells) for (const record of records) if (record) events.emit('queued', { task: this.#show(record) })
       return { said, records }
     } finally {
       // also where the answer was lost: what a claim has brought is due, whoever made it so
       for (const taskId of taskIds) pending.end(taskId, true)
-      await this.#durable.recount()
-      this.#durable.changed()
+      await this.#tasks.counts.recount()
+      this.#tasks.changed()
     }
   }
 
   #show(record: StoredTask): RetryTask {
-    return showRecord(record, this.#durable.runner.sanitizer)
+    return showRecord(record, this.#state.runner.sanitizer)
   }
 }

@@ -11,9 +11,9 @@ import { detachCaller } from '../tasks/callers.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
-import { originOf } from './state.ts'
+import { originOf, type StoredState } from './state.ts'
 
-export type Counts = Awaited<ReturnType<TaskStore['counts']>>
+type Counts = Awaited<ReturnType<TaskStore['counts']>>
 
 /** Reports dead letters that the store has purged by itself, and records that it cannot read. */
 export function reportTurn({ trimmed, unreadable }: Turn, { host, limits }: Runner): void {
@@ -47,27 +47,47 @@ export function tellGoesOn(runner: Runner, task: Task, { sent, verdict }: Ruling
   }
 }
 
-/** Adds to `here`, the numbers of the tasks in memory, those that the store gave last. `wakeAt`: when the store has something to do next. */
-export function withStored(
-  here: RunnerStats,
-  counts: Counts | undefined,
-  lanes: readonly LaneView[],
-  wakeAt: number,
-): RunnerStats {
-  const { pending = 0, inFlight = 0, exhausted = 0 } = counts ?? {}
-  const origins = { ...here.origins }
-  for (const { lane, pending: waits, inFlight: runs } of lanes) {
-    const origin = originOf(lane)
-    const none = { inFlight: runs, circuit: 'CLOSED', heldUntilAt: null, retryBudget: FOREVER } as const
-    const known = origins[origin]
-    origins[origin] = { ...(known ?? none), depth: (known?.depth ?? 0) + waits + runs }
+/** The numbers that the store gave last, for `stats()`, which cannot wait for the store. */
+export class StoreCounts {
+  readonly #state: StoredState
+  #counts: Counts | undefined
+  #lanes: readonly LaneView[] = []
+
+  constructor(state: StoredState) {
+    this.#state = state
   }
-  const nextAttemptAt = Math.min(here.nextAttemptAt ?? FOREVER, pending > 0 ? wakeAt : FOREVER)
-  return {
-    ...here,
-    depth: here.depth + pending + inFlight,
-    deadLetters: here.deadLetters + exhausted,
-    nextAttemptAt: nextAttemptAt === FOREVER ? null : nextAttemptAt,
-    origins,
+
+  /** Takes over the numbers of a turn. A store whose turns do not tell its counters is asked for them. */
+  learn({ lanes, counts }: Turn): void {
+    this.#lanes = lanes
+    if (counts) this.#counts = counts
+    else void this.recount()
+  }
+
+  async recount(): Promise<void> {
+    const { store, failed } = this.#state
+    await store.counts().then((counts) => {
+      this.#counts = counts
+    }, failed)
+  }
+
+  /** Adds the store's numbers to `here`, those of the tasks in memory. `wakeAt`: when the store has something to do next. */
+  addTo(here: RunnerStats, wakeAt: number): RunnerStats {
+    const { pending = 0, inFlight = 0, exhausted = 0 } = this.#counts ?? {}
+    const origins = { ...here.origins }
+    for (const { lane, pending: waits, inFlight: runs } of this.#lanes) {
+      const origin = originOf(lane)
+      const none = { inFlight: runs, circuit: 'CLOSED', heldUntilAt: null, retryBudget: FOREVER } as const
+      const known = origins[origin]
+      origins[origin] = { ...(known ?? none), depth: (known?.depth ?? 0) + waits + runs }
+    }
+    const nextAttemptAt = Math.min(here.nextAttemptAt ?? FOREVER, pending > 0 ? wakeAt : FOREVER)
+    return {
+      ...here,
+      depth: here.depth + pending + inFlight,
+      deadLetters: here.deadLetters + exhausted,
+      nextAttemptAt: nextAttemptAt === FOREVER ? null : nextAttemptAt,
+      origins,
+    }
   }
 }

@@ -1,20 +1,32 @@
 /**
- * What happens to stored tasks when their queue closes, or when its page is put away: what runs is given back, what waits stays.
+ * Gives stored tasks back when their queue closes or when its page is put away. What runs is given back, what waits stays.
  *
- * A page that is hidden for good, frozen, or kept for the way back may never run again, and keeps what it holds. So it holds
- * nothing: its locks and leases are let go, and others go on at once.
+ * A page that is hidden for good, frozen, or kept for the way back may never run again, and keeps the locks and leases it has.
+ * So it lets go of them at once, and other tabs go on with its tasks.
  */
 
-import { QueueClosedError } from '../api/errors.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
-import type { StoredTasks } from './stored-tasks.ts'
+import type { Leadership } from './leadership.ts'
+import type { PrincipalGuard } from './principal-guard.ts'
+import type { StoredState } from './state.ts'
+import type { StoreLoop } from './store-loop.ts'
+import type { WaitingCallers } from './waiting-callers.ts'
+
+/** The parts of a queue that rest while its page is put away. */
+export interface PageParts {
+  readonly state: StoredState
+  readonly loop: StoreLoop
+  readonly leadership: Leadership
+  readonly callers: WaitingCallers
+  readonly guard: PrincipalGuard
+}
 
 /**
- * Attempts in flight are aborted and count as not made; the store learns of it with the next turn. One that the server may
- * have, and that must not be repeated, was made: how it ended nobody knows.
+ * Aborts the attempts in flight. They count as not made, and the store learns of it with the next turn. An attempt that the server may
+ * have, and that must not be repeated, was made: its outcome is unknown.
  */
-function giveBackAll({ loop, runner }: StoredTasks, reason: unknown): void {
-  for (const task of [...loop.leased.values()]) {
+function giveBackAll({ leased, runner }: StoredState, reason: unknown): void {
+  for (const task of [...leased.values()]) {
     const { lease, call, controller } = task
     const isMade = lease?.isSent && call?.replayable === false
     if (isMade) lease.reason = 'outcome_unknown'
@@ -23,62 +35,56 @@ function giveBackAll({ loop, runner }: StoredTasks, reason: unknown): void {
   }
 }
 
-/** The queue closes: callers get what there is. */
-export async function drain(durable: StoredTasks): Promise<void> {
-  const { loop, store, runner } = durable
-  const closed = new QueueClosedError(runner.host.settings.name)
+/** Gives back what runs, and has the store written down what has ended, before the queue closes for `reason`. */
+export async function drain({ state, loop }: PageParts, reason: unknown): Promise<void> {
   // what a claim under way brings is given back too; a store that fails is asked no more often than this
   for (let round = 0; round < 3; round++) {
-    giveBackAll(durable, closed)
+    giveBackAll(state, reason)
     if (round > 0 && loop.settling === 0) break
     await loop.run()
   }
-  durable.stop(closed)
-  await store.homes?.hold(loop.owner, 0).catch(durable.failed)
-  await store.close().catch(durable.failed)
 }
 
-/** Listens to the page's life; returns what ends it. Where there is none, nothing happens. */
-export function watchPage(durable: StoredTasks): () => void {
+/** Suspends the parts while the page is put away; returns what stops the watching. Outside of pages nothing happens. */
+export function watchPage(parts: PageParts): () => void {
   const { document } = globalThis
-  const { store } = durable
+  const { store, failed, runner } = parts.state
   if (!document || !store.rest) return () => {}
   const watching = new AbortController()
   const { signal } = watching
-  const putAway = () => {
-    suspend(durable).catch(durable.failed)
+  const onPutAway = () => {
+    suspend(parts).catch(failed)
   }
-  const back = () => {
-    resumeFromSuspend(durable).catch(durable.failed)
+  const onBack = () => {
+    resumeFromSuspend(parts).catch(failed)
   }
-  // also for a page that is thrown away: what it lets go of in time nobody has to wait for
-  globalThis.addEventListener?.('pagehide', putAway, { signal })
-  globalThis.addEventListener?.('pageshow', ({ persisted }) => persisted && back(), { signal })
-  document.addEventListener('freeze', putAway, { signal })
-  document.addEventListener('resume', back, { signal })
+  // also for a page that is thrown away: no tab has to wait for what it lets go of in time
+  globalThis.addEventListener?.('pagehide', onPutAway, { signal })
+  globalThis.addEventListener?.('pageshow', ({ persisted }) => persisted && onBack(), { signal })
+  document.addEventListener('freeze', onPutAway, { signal })
+  document.addEventListener('resume', onBack, { signal })
   // timers of a hidden page come late
-  document.addEventListener('visibilitychange', () => !document.hidden && durable.runner.tick(), { signal })
+  document.addEventListener('visibilitychange', () => !document.hidden && runner.tick(), { signal })
   return () => watching.abort()
 }
 
-async function suspend(durable: StoredTasks): Promise<void> {
-  const { store, loop } = durable
+async function suspend({ state, loop }: PageParts): Promise<void> {
+  const { store } = state
   loop.suspend()
-  giveBackAll(durable, new DOMException('the page is put away', 'AbortError'))
-  const told = loop.settleEnded()
+  giveBackAll(state, new DOMException('the page is put away', 'AbortError'))
+  const settled = loop.settleEnded()
   // at once: a page that still holds a lock is not kept for the way back
   store.rest?.()
-  await told
+  await settled
   if (loop.isSuspended) store.rest?.()
 }
 
-async function resumeFromSuspend(durable: StoredTasks): Promise<void> {
-  const { loop, callers, runner } = durable
+async function resumeFromSuspend({ state, loop, leadership, callers, guard }: PageParts): Promise<void> {
   if (!loop.isSuspended) return
   loop.resumeFromSuspend()
-  // where it cannot be said that callers wait here, they are looked after all the same
-  await loop.leadership.resumeFromSuspend().catch(durable.failed)
-  await durable.guard.check()
-  for (const task of durable.watched()) callers.lookSoon(task)
-  runner.tick()
+  // where the store cannot be told that callers wait here, they are looked after all the same
+  await leadership.resumeFromSuspend().catch(state.failed)
+  await guard.check()
+  for (const task of state.watched()) callers.lookSoon(task)
+  state.runner.tick()
 }

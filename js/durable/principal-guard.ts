@@ -1,68 +1,67 @@
 /**
- * Whose requests are sent. A browser has one set of cookies for all its tabs: where the store knows who is there, a queue of
- * anybody else sends nothing of its tasks until its own principal is back (S16).
+ * Stops a queue from sending under another user's cookies (S16).
+ *
+ * A browser has one set of cookies for all its tabs. Where the store knows which principal is there, a queue of any other
+ * principal sends none of its tasks, stored or in memory, until its own is back.
  */
 
-import type { TaskStore } from '../api/store.ts'
-import type { Runner } from '../runner/runner.ts'
+import { FOREVER } from '../platform/clock.ts'
+import type { StoredState } from './state.ts'
 
-/** A store that cannot say who is there is asked again so much later. */
-const AGAIN_MS = 1_000
-const FOREVER = Number.POSITIVE_INFINITY
+/** A store that cannot say which principal is there is asked again this much later. */
+const ASK_AGAIN_MS = 1_000
 
 export class PrincipalGuard {
-  readonly #store: TaskStore
-  readonly #runner: Runner
-  readonly #failed: (error: unknown) => void
+  readonly #state: StoredState
   #isForeign = false
   /** When to ask again. */
   askAt: number = FOREVER
 
-  constructor(store: TaskStore, runner: Runner, failed: (error: unknown) => void) {
-    this.#store = store
-    this.#runner = runner
-    this.#failed = failed
+  constructor(state: StoredState) {
+    this.#state = state
   }
 
-  /** Somebody else is there, or it is not known yet: nothing is sent here, be it stored or in memory. */
+  /** Whether another principal is there, or it is not known yet which: nothing is sent then. */
   get isForeign(): boolean {
     return this.#isForeign
   }
 
-  /** `host.principal` is there now: says so to all who share the store. */
+  /** Tells every process of the store that `host.principal` is there now. */
   async declare(): Promise<void> {
-    const { principals } = this.#store
-    const { principal } = this.#runner.host
+    const { store, runner } = this.#state
+    const { principals } = store
+    const { principal } = runner.host
     const isNews = principals && (await principals.current()) !== principal
     // a queue that was closed meanwhile has no say any more
-    if (isNews && !this.#runner.closing.aborted) await principals.switchTo(principal)
+    if (isNews && !runner.closing.aborted) await principals.switchTo(principal)
     this.#set(false)
   }
 
-  /** Another tab may have said that somebody else is there. Whether it is known that this queue may go on. */
+  /** Asks the store which principal is there; resolves with whether it is certain that this queue may go on. */
   async check(): Promise<boolean> {
+    const { store, runner, failed } = this.#state
     this.askAt = FOREVER
     try {
-      const current = await this.#store.principals?.current()
-      this.#set(current !== undefined && current !== this.#runner.host.principal)
+      const current = await store.principals?.current()
+      this.#set(current !== undefined && current !== runner.host.principal)
       return !this.#isForeign
     } catch (error) {
-      this.#failed(error)
-      if (this.#isForeign) this.askAt = this.#runner.host.now() + AGAIN_MS
-      this.#runner.arm()
+      failed(error)
+      if (this.#isForeign) this.askAt = runner.host.now() + ASK_AGAIN_MS
+      runner.arm()
       return false
     }
   }
 
-  /** Until it is known who is there. */
+  /** Holds everything back until it is known which principal is there. */
   suspect(): void {
     this.#set(true)
   }
 
   #set(isForeign: boolean): void {
-    const { lanes, host } = this.#runner
+    const { lanes, host } = this.#state.runner
     if (this.#isForeign === isForeign) return
     this.#isForeign = isForeign
-    this.#runner.guard(() => lanes.standBack(host.now(), isForeign))
+    this.#state.runner.guard(() => lanes.standBack(host.now(), isForeign))
   }
 }

@@ -2,24 +2,31 @@
 
 import type { Settlement, Turn } from '../api/store.ts'
 import { VERDICT } from '../core/codes.ts'
-import { answer, outcomeOf } from '../tasks/callers.ts'
 import { type HistoryEntry, showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { tellGoesOn } from './notices.ts'
 import { nextOf } from './settlement.ts'
-import type { StoredTasks } from './stored-tasks.ts'
+import type { Endings, StoredState } from './state.ts'
+import type { StoreLoop } from './store-loop.ts'
 import type { LeaseStarter } from './take-lease.ts'
+import type { WaitingCallers } from './waiting-callers.ts'
 
 type GoesOn = Extract<Settlement['next'], { readonly delayMs: number }>
 
 export class Settler {
-  readonly #durable: StoredTasks
-  readonly #leases: LeaseStarter
+  readonly #state: StoredState
+  readonly #endings: Endings
+  readonly #loop: StoreLoop
+  readonly #callers: WaitingCallers
+  readonly #starter: LeaseStarter
 
-  constructor(durable: StoredTasks, leases: LeaseStarter) {
-    this.#durable = durable
-    this.#leases = leases
+  constructor(state: StoredState, endings: Endings, loop: StoreLoop, callers: WaitingCallers, starter: LeaseStarter) {
+    this.#state = state
+    this.#endings = endings
+    this.#loop = loop
+    this.#callers = callers
+    this.#starter = starter
   }
 
   /** An attempt of a leased task has ended, and its slot is free. */
@@ -27,19 +34,19 @@ export class Settler {
     const { lease } = task
     task.slot = -1
     if (!lease) return
-    const isLost = lease.lost || this.#durable.loop.terms.isOver(lease, this.#durable.runner.host.now())
+    const isLost = lease.lost || this.#loop.terms.isOver(lease, this.#state.runner.host.now())
     if (isLost && ruling.verdict !== VERDICT.succeeded) {
       // fenced off: whoever has it now decides, and if nobody has, it is to be taken back
       this.#lost(task)
-      this.#durable.loop.requestTurn()
+      this.#loop.requestTurn()
       return
     }
     const next = nextOf(ruling, lease)
-    this.#leases.noteCarry(task, next)
+    this.#starter.noteCarry(task, next)
     const due =
-      'delayMs' in next && !('park' in next && next.park) ? this.#durable.runner.host.now() + next.delayMs : Number.NaN
+      'delayMs' in next && !('park' in next && next.park) ? this.#state.runner.host.now() + next.delayMs : Number.NaN
     const kind = kindOf(next, ruling)
-    const cause = kind === 'released' || kind === 'parked' ? this.#durable.runner.releaseCause(task, ruling) : undefined
+    const cause = kind === 'released' || kind === 'parked' ? this.#state.runner.releaseCause(task, ruling) : undefined
     const entry = ruling.entry(kind, wordsOf(kind, next), kind === 'cancelled' ? Number.NaN : due, cause)
     task.log(entry)
     const settlement: Settlement = {
@@ -48,7 +55,7 @@ export class Settler {
       ...(ruling.holdMs > 0 ? { holdLaneForMs: ruling.holdMs } : {}),
       next,
     }
-    this.#durable.loop.addEnding({
+    this.#loop.addEnding({
       task,
       settlement,
       answered: (said) => this.#settled(task, ruling, settlement, said),
@@ -58,46 +65,36 @@ export class Settler {
   #settled(task: Task, ruling: Ruling, { next }: Settlement, said: Turn['settled'][number]): void {
     task.attemptNumber = ruling.attemptNumber
     if (said === 'stale') this.#lost(task)
-    else if (said === 'gone') this.purged(task)
-    else if (said === 'cancelled') this.#durable.end(task, 'CANCELLED')
-    else if (next.kind === 'succeeded') this.#durable.end(task, 'SUCCEEDED')
-    else if (next.kind === 'exhausted') this.#durable.end(task, 'EXHAUSTED', next.reason)
+    else if (said === 'gone') this.#endings.purged(task)
+    else if (said === 'cancelled') this.#endings.end(task, 'CANCELLED')
+    else if (next.kind === 'succeeded') this.#endings.end(task, 'SUCCEEDED')
+    else if (next.kind === 'exhausted') this.#endings.end(task, 'EXHAUSTED', next.reason)
     else this.#goOn(task, ruling, next)
   }
 
   #goOn(task: Task, ruling: Ruling, next: GoesOn): void {
-    const { runner } = this.#durable
+    const { runner } = this.#state
     const { host } = runner
     const parked = next.kind === 'release' && next.park === true
     if (next.kind === 'release' && next.refund) task.attemptNumber--
     task.lease = undefined
-    this.#durable.loop.leased.delete(task.taskId)
+    this.#state.leased.delete(task.taskId)
     task.status = 'PENDING'
     task.nextAttemptAt = parked ? null : host.now() + next.delayMs
     if (task.record) task.record = { ...task.record, status: 'PENDING', attemptNumber: task.attemptNumber }
-    this.#durable.remember(task)
+    this.#state.remember(task)
     tellGoesOn(runner, task, ruling, next.delayMs)
-    this.#durable.callers.waitsAgain(task)
+    this.#callers.waitsAgain(task)
   }
 
   /** Others have it now. */
   #lost(task: Task): void {
     task.lease = undefined
-    this.#durable.loop.leased.delete(task.taskId)
+    this.#state.leased.delete(task.taskId)
     task.status = 'PENDING'
-    this.#durable.remember(task)
-    if (this.#durable.find(task.taskId)) this.#durable.callers.lookSoon(task)
-    this.#durable.callers.waitsAgain(task)
-  }
-
-  /** It is not in the store any more. */
-  purged(task: Task): void {
-    this.#durable.leave(task)
-    task.status = 'CANCELLED'
-    const outcome = outcomeOf(task, this.#durable.runner.show(task))
-    answer(task, () => outcome.error)
-    task.outcome?.resolve(outcome)
-    task.outcome = undefined
+    this.#state.remember(task)
+    if (this.#state.find(task.taskId)) this.#callers.lookSoon(task)
+    this.#callers.waitsAgain(task)
   }
 }
 

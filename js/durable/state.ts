@@ -1,6 +1,135 @@
-/** The stored tasks of this process: the store they are in, and those of them that are here. */
+/**
+ * The stored tasks of this process: the store they are in, and those that are here.
+ *
+ * A stored task that waits is in the store alone. Here is what runs under a lease, and what waits while its caller, or a part of its
+ * request that is not stored, is in this process. What happens to a task when it ends is left to `Endings`.
+ */
+
+import { StorageFullError } from '../api/errors.ts'
+import { laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
+import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
+import { FetchTransport } from '../call/fetch-transport.ts'
+import { FOREVER } from '../platform/clock.ts'
+import { errorText } from '../platform/error-text.ts'
+import type { Runner } from '../runner/runner.ts'
+import { Task } from '../tasks/task.ts'
+import { PendingWrites, SeenTasks } from './pending-writes.ts'
+import { callOf } from './record.ts'
+
+/** The ways in which a task stops being one of this process. */
+export interface Endings {
+  /** Ends a task that this process has made terminal: callers and listeners are told. */
+  end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
+  /** Lets go of a task that has ended, or that another process has; an attempt of it that still runs is aborted. */
+  leave(task: Task): void
+  /** Aborts the attempt of a task in flight whose end was asked for. */
+  abort(task: Task, reason: unknown): void
+  /** Ends a task that is not in the store any more. */
+  purged(task: Task): void
+}
+
+export class StoredState {
+  readonly store: TaskStore
+  /** The name under which the store knows this process: of its leases, and as the home of tasks whose caller waits here. */
+  readonly owner: string
+  readonly runner: Runner
+  /** Tasks that this process holds a lease of. */
+  readonly leased: Map<string, Task> = new Map()
+  readonly seen: SeenTasks = new SeenTasks()
+  readonly pending: PendingWrites = new PendingWrites()
+  /** Tasks whose caller waits here, or that need what is not stored. */
+  readonly #watched = new Map<string, Task>()
+
+  constructor(store: TaskStore, owner: string, runner: Runner) {
+    this.store = store
+    this.owner = owner
+    this.runner = runner
+  }
+
+  /** The task as this process has it. */
+  find(taskId: string): Task | undefined {
+    return this.#watched.get(taskId) ?? this.leased.get(taskId)
+  }
+
+  /** The task of a record: the one that is here, else one made of the record. Throws where none can be made. */
+  taskOf(record: StoredTask): Task {
+    const { host } = this.runner
+    const task =
+      this.find(record.taskId) ??
+      new Task(record.taskId, record.createdAt, record.principal, callOf(record, undefined, host.settings))
+    task.announced = true
+    task.status = record.status
+    task.reason = record.reason
+    task.nextAttemptAt = record.dueAt
+    task.setRecord(record)
+    return task
+  }
+
+  /** Keeps a task here until `forget`, or until `remember` finds that nothing here needs it. */
+  watch(task: Task): void {
+    this.#watched.set(task.taskId, task)
+  }
+
+  get isWatching(): boolean {
+    return this.#watched.size > 0
+  }
+
+  /** Watched tasks that are not leased: other processes may end them. */
+  *watched(): Iterable<Task> {
+    for (const task of this.#watched.values()) if (!task.lease) yield task
+  }
+
+  /** Every task that is here. */
+  all(): Iterable<Task> {
+    return new Set([...this.#watched.values(), ...this.leased.values()])
+  }
+
+  /** Keeps a task that waits again only while something of it is nowhere else: a caller, or a part of its request. */
+  remember(task: Task): void {
+    const { call, record } = task
+    const waits = task.waiter !== undefined || task.joined.length > 0 || task.outcome !== undefined
+    const own = call !== null && !call.rebuilt
+    const needed = own && ((record?.withheldHeaders.length ?? 0) > 0 || !(call.transport instanceof FetchTransport))
+    if (waits || needed) this.watch(task)
+    else this.#watched.delete(task.taskId)
+  }
+
+  forget(task: Task): void {
+    this.#watched.delete(task.taskId)
+    this.leased.delete(task.taskId)
+  }
+
+  /** When the first task is due whose caller waits here, as far as the holds of a turn's lanes let it; Infinity: none. */
+  ownDueAt({ lanes }: Turn): number {
+    const now = this.runner.host.now()
+    const held = new Map(lanes.map(({ lane, heldForMs }) => [lane, now + heldForMs]))
+    let at = FOREVER
+    for (const { record, nextAttemptAt } of this.watched()) {
+      if (record?.home !== this.owner || nextAttemptAt === null) continue
+      at = Math.min(at, Math.max(nextAttemptAt, held.get(record.lane) ?? 0))
+    }
+    return at
+  }
+
+  /** Whether a lane is of the principal that is there. */
+  isOwnLane(lane: string): boolean {
+    return lane === laneName(this.runner.host.principal, originOf(lane))
+  }
+
+  /** Reports that the store did not do what it was asked. */
+  readonly failed = (error: unknown): void => {
+    const message = `the store fails (${errorText(error)}): tasks wait in it until it answers again`
+    if (error instanceof StorageFullError) this.runner.host.degraded('storage_full', message, 'full')
+    else this.runner.host.degraded('storage_unavailable', message, 'store')
+  }
+}
 
 /** The origin of a lane, which its name begins with. */
 export function originOf(lane: string): string {
   return lane.split(' ', 1)[0] as string
+}
+
+/** The reason that the attempt of a cancelled task is aborted with. */
+export function cancelled(): DOMException {
+  return new DOMException('the task was cancelled', 'AbortError')
 }

@@ -1,68 +1,54 @@
 /**
  * The store's side of the loop: one `turn` after another, never two at once. Each settles what ended, renews what runs and
- * claims what there is room for. It decides nothing: the core says how many may start and in which lanes none may, the
- * store what is due.
+ * claims what there is room for.
+ *
+ * It decides nothing. The core says how many tasks may start and in which lanes none may, the store says what is due, and what a
+ * turn has brought is left to a `TurnListener`.
  */
 
-import {
-  type Claim,
-  LANES_SHOWN,
-  type Lease,
-  laneName,
-  type Settlement,
-  type StoredTask,
-  type TaskStore,
-  type Turn,
-} from '../api/store.ts'
-import type { Runner } from '../runner/runner.ts'
+import { type Claim, LANES_SHOWN, type Lease, type Settlement, type StoredTask, type Turn } from '../api/store.ts'
+import { FOREVER } from '../platform/clock.ts'
 import { afterIdle } from '../runner/wake-timer.ts'
 import type { Task } from '../tasks/task.ts'
-import { Leadership } from './leadership.ts'
-import { originOf } from './state.ts'
+import type { Leadership } from './leadership.ts'
+import { originOf, type StoredState } from './state.ts'
 import { LeaseTerms, TurnSchedule } from './turn-schedule.ts'
 
 /** Most claims of one turn. */
 const BATCH = 64
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 5_000
-/** A store that fails so often in a row: callers are not kept waiting for it any longer. */
+/** After this many failed turns in a row, callers are not kept waiting for the store any longer. */
 const PATIENCE = 4
-const FOREVER = Number.POSITIVE_INFINITY
 
 /** An ended attempt on its way to the store. */
 export interface Ending {
   /** undefined: none could be made of the record. */
   readonly task: Task | undefined
   readonly settlement: Settlement
-  /** What to do with the store's answer. */
+  /** Carries out the store's answer. */
   readonly answered: (answer: Turn['settled'][number]) => void
 }
 
-/** Who hears what a turn has brought. */
+/** Carries out what a turn has brought. */
 export interface TurnListener {
-  /** `isOurs`: the page was not put away since it was asked for; where it was, others may have the task by now. */
+  /** `isOurs`: the page was not put away since the claim; if it was, another process may have the task by now. */
   claimed(task: StoredTask, lease: Lease, endsAt: number, turn: Turn, isOurs: () => boolean): void
   ended(task: StoredTask): void
   renewed(task: Task, answer: Turn['renewed'][number]): void
-  /** A turn is over; `failed`: how many in a row could not be made. */
+  /** Called when a turn is over. `failed`: how many in a row could not be made. */
   turned(failed: number, error: unknown, turn: Turn | undefined): void
   /** Requests are another principal's now: nothing may be claimed. */
   readonly isForeign: boolean
-  /** When the first task is due that a caller of this process waits for; Infinity: none. */
-  ownDueAt(turn: Turn): number
 }
 
 export class StoreLoop {
-  readonly owner: string
-  /** Tasks that this process holds a lease of. */
-  readonly leased: Map<string, Task> = new Map()
-  /** As of the last turn: tasks of this principal that wait or run; at least 1 while there is any. */
+  /** Tasks of this principal that wait or run, as of the last turn; at least 1 while there is any. */
   depth = 0
-  readonly leadership: Leadership
   readonly terms: LeaseTerms
   readonly #schedule: TurnSchedule
-  readonly #store: TaskStore
-  readonly #runner: Runner
+  readonly #state: StoredState
+  readonly #leadership: Leadership
   readonly #listener: TurnListener
   #endings: Ending[] = []
   /** Tasks stored since the turn under way was asked for. */
@@ -73,26 +59,23 @@ export class StoreLoop {
   #claimIsMade = false
   #again = false
   #stopped = false
+  /** Turns in a row that could not be made. */
   #failed = 0
   #isSuspended = false
   #suspensions = 0
-  /** Told so while a turn was under way. */
+  /** Room was made while a turn was under way. */
   #roomSince = false
-  /** The next turn is to learn what nobody has told. */
-  #looksForUnheard = false
+  /** The next turn renews every lease, since a renewal is answered with cancels that no hint has told. */
+  #renewsAll = false
   #disarmIdle: () => void = () => {}
 
-  constructor(store: TaskStore, owner: string, runner: Runner, listener: TurnListener) {
-    this.#store = store
-    this.owner = owner
-    this.#runner = runner
+  constructor(state: StoredState, leadership: Leadership, listener: TurnListener) {
+    const { store, runner } = state
+    this.#state = state
+    this.#leadership = leadership
     this.#listener = listener
     this.#schedule = new TurnSchedule(runner)
     this.terms = new LeaseTerms(store.graceMs, runner.host.settings.policies.values())
-    this.leadership = new Leadership(store, owner, runner, () => {
-      this.requestTurn()
-      runner.tickSoon()
-    })
   }
 
   /** The next moment at which a turn has something to do. */
@@ -100,9 +83,9 @@ export class StoreLoop {
     if (this.#stopped || this.#busy) return FOREVER
     // whatever is late by now, a store that fails is left alone until then
     if (this.#failed > 0) return this.#schedule.nextAt
-    let at = this.#isOnDuty ? Math.min(this.#schedule.claimAt, this.leadership.wakeAt) : FOREVER
+    let at = this.#mayClaim ? Math.min(this.#schedule.claimAt, this.#leadership.wakeAt) : FOREVER
     if (this.settling > 0) at = this.#schedule.nextAt
-    for (const { lease } of this.leased.values()) if (lease && !lease.lost) at = Math.min(at, lease.renewAt)
+    for (const { lease } of this.#state.leased.values()) if (lease && !lease.lost) at = Math.min(at, lease.renewAt)
     return at
   }
 
@@ -111,12 +94,12 @@ export class StoreLoop {
     return this.#endings.length
   }
 
-  /** Tasks whose attempt has ended and whose store does not answer. */
+  /** Tasks whose attempt has ended, of a store that has not answered for long. */
   get unanswered(): readonly Task[] {
     return this.#failed >= PATIENCE ? this.#endings.flatMap(({ task }) => task ?? []) : []
   }
 
-  /** An attempt has ended that the store knows nothing of: there may be room for what it could not claim. */
+  /** Takes note that an attempt has ended that the store knows nothing of: there may be room for what it could not claim. */
   roomMade(): void {
     // told of a turn's own settlements before what it claimed in their place has come, or of room that a turn under way
     // knew nothing of: asked again once it is planned what comes next
@@ -134,29 +117,29 @@ export class StoreLoop {
     this.requestTurn()
   }
 
-  /** One more task is in the store. */
+  /** Takes note that one more task is in the store. */
   taskStored(): void {
     this.depth++
     this.#storedSince++
-    this.leadership.seek()
+    this.#leadership.seek()
     this.workOffered()
   }
 
-  /** Something in the store may be due. With no room for it here no turn could claim it: the room brings the turn. */
+  /** Takes note that something in the store may be due. With no room for it here no turn could claim it: the room brings the turn. */
   workOffered(): void {
     // the store may have taken back what was lost here, which makes room
-    const mayHaveRoom = [...this.leased.values()].some(({ lease }) => lease?.lost)
+    const mayHaveRoom = [...this.#state.leased.values()].some(({ lease }) => lease?.lost)
     if (this.#schedule.workOffered() || mayHaveRoom) this.requestTurn()
   }
 
-  /** Others have ended one, which may have been the last that waits here: if no turn finds that out, one does soon. */
+  /** Takes note that another process has ended a task, which may have been the last that waits here: a turn soon finds that out. */
   endedElsewhere(): void {
-    if (this.depth > 0) this.#schedule.lookSoon(this.#runner.host.now())
+    if (this.depth > 0) this.#schedule.lookSoon(this.#state.runner.host.now())
   }
 
-  /** Something may be due, or may have become free. */
+  /** Asks for a turn as soon as possible: something may be due, or may have become free. */
   requestTurn(): void {
-    this.#schedule.afterGap(this.#runner.host.now())
+    this.#schedule.afterGap(this.#state.runner.host.now())
     if (this.#failed === 0) this.#schedule.nextAt = 0
     this.#again = true
   }
@@ -166,38 +149,37 @@ export class StoreLoop {
     if (!this.#stopped && !this.#busy && this.wakeAt <= now) void this.run()
   }
 
-  /** The page is put away: nothing is claimed from now on. */
+  /** Claims nothing from now on: the page is put away. */
   suspend(): void {
     this.#isSuspended = true
     this.#suspensions++
-    this.leadership.suspend()
+    this.#leadership.suspend()
   }
 
   get isSuspended(): boolean {
     return this.#isSuspended
   }
 
-  /** It is back. */
   resumeFromSuspend(): void {
     this.#isSuspended = false
-    this.#schedule.spreadWake(this.#runner.host.now())
+    this.#schedule.spreadWake(this.#state.runner.host.now())
   }
 
-  /** What has ended is written down, if anything has; resolves when no turn is under way. Never rejects. */
+  /** Has the store write down what has ended, if anything has; resolves when no turn is under way. Never rejects. */
   settleEnded(): Promise<void> {
     return this.#busy || this.settling > 0 ? this.run() : Promise.resolve()
   }
 
-  /** Turns until there is nothing more to do now. Never rejects. */
+  /** Makes turns until there is nothing more to do now. Never rejects. */
   run(): Promise<void> {
     if (this.#stopped) return Promise.resolve()
     this.#busy ??= this.#run().finally(() => {
       this.#busy = undefined
       if (this.#stopped || this.#isSuspended) return
-      if (this.depth > 0) this.leadership.seek()
-      else if (this.leased.size === 0 && this.settling === 0) this.leadership.resign()
+      if (this.depth > 0) this.#leadership.seek()
+      else if (this.#state.leased.size === 0 && this.settling === 0) this.#leadership.resign()
       this.#armIdle()
-      this.#runner.tick()
+      this.#state.runner.tick()
     })
     return this.#busy
   }
@@ -216,34 +198,36 @@ export class StoreLoop {
     } while (this.#again && this.#failed === 0 && !this.#stopped)
   }
 
-  /** There is something that a turn could do here: where others pump, that is only what comes from here. */
-  get #isOnDuty(): boolean {
+  /** Whether a turn could claim something here: without leading, that is only what callers of this process wait for. */
+  get #mayClaim(): boolean {
     if (this.#isSuspended) return false
-    return this.leadership.isLeader || this.leadership.isHome
+    return this.#leadership.isLeader || this.#leadership.isHome
   }
 
   async #turn(): Promise<void> {
-    const { host } = this.#runner
+    const { store, owner, runner } = this.#state
+    const { host } = runner
+    const leadership = this.#leadership
     const startedAt = host.now()
-    const rests = this.#suspensions
-    const isOurs = () => rests === this.#suspensions
+    const suspensions = this.#suspensions
+    const isOurs = () => suspensions === this.#suspensions
     const endings = [...this.#endings]
     const renewing = this.#renewing(startedAt, endings)
     this.#storedSince = 0
     try {
-      await this.leadership.renewHome()
-      const skipHomes = this.leadership.isLeader && !this.#isSuspended ? await this.leadership.otherHomes() : []
+      await leadership.renewHome()
+      const skipHomes = leadership.isLeader && !this.#isSuspended ? await leadership.otherHomes() : []
       const claim = this.#claim(skipHomes)
       this.#isClaiming = claim !== null
       this.#claimIsMade = true
       const renew = renewing.map(({ lease }) => lease)
       const settle = endings.map(({ settlement }) => settlement)
-      const turn = await this.#store.turn({ owner: this.owner, settle, renew, claim })
+      const turn = await store.turn({ owner, settle, renew, claim })
       this.#isClaiming = false
       this.#failed = 0
       this.#endings = this.#endings.filter((ending) => !endings.includes(ending))
       // a turn without a claim shows those of all principals
-      const own = turn.lanes.filter(({ lane }) => this.#isOwn(lane))
+      const own = turn.lanes.filter(({ lane }) => this.#state.isOwnLane(lane))
       this.depth = own.reduce((sum, { pending, inFlight }) => sum + pending + inFlight, this.#storedSince)
       this.#learnHolds(turn)
       endings.forEach(({ answered }, i) => {
@@ -262,8 +246,8 @@ export class StoreLoop {
       for (const task of turn.ended) this.#listener.ended(task)
       for (const { task, lease } of turn.claimed)
         this.#listener.claimed(task, lease, startedAt + lease.forMs, turn, isOurs)
-      const ownAt = claim?.ownHomeOnly ? this.#listener.ownDueAt(turn) : undefined
-      this.#schedule.planNext(turn, claim, this.leadership.lookAt(skipHomes, host.now()), ownAt)
+      const ownAt = claim?.ownHomeOnly ? this.#state.ownDueAt(turn) : undefined
+      this.#schedule.planNext(turn, claim, leadership.lookAt(skipHomes, host.now()), ownAt)
       this.#claimIsMade = false
       if (this.depth === 0) this.depth = await this.#unshown(claim, turn)
       if (this.#roomSince) {
@@ -283,26 +267,26 @@ export class StoreLoop {
   #renewing(now: number, endings: readonly Ending[]): { readonly task: Task; readonly lease: Lease }[] {
     const settling = new Set<Task | undefined>(endings.map(({ task }) => task))
     const due: { readonly task: Task; readonly lease: Lease }[] = []
-    for (const task of this.leased.values()) {
+    for (const task of this.#state.leased.values()) {
       const { lease, taskId } = task
       if (!lease || lease.lost || settling.has(task)) continue
-      // a cancel by a process that cannot be heard is told with a renewal
-      if (lease.renewAt > now && !this.#looksForUnheard) continue
+      if (lease.renewAt > now && !this.#renewsAll) continue
       due.push({ task, lease: { taskId, token: lease.token, forMs: lease.forMs } })
     }
-    this.#looksForUnheard = false
+    this.#renewsAll = false
     return due
   }
 
-  /** null: nothing may start here now. */
+  /** The claim of a turn; null: nothing may start here now. */
   #claim(skipHomes: readonly string[]): Claim | null {
-    const { core, lanes, limits, host } = this.#runner
-    if (this.#runner.stopped || this.#stopped || this.#isSuspended || this.#listener.isForeign) return null
+    const { runner } = this.#state
+    const { core, lanes, limits, host } = runner
+    if (runner.stopped || this.#stopped || this.#isSuspended || this.#listener.isForeign) return null
     const now = host.now()
     if (!this.#schedule.mayClaim(now)) return null
     const { concurrency: total, concurrencyPerOrigin: perLane } = limits
     return (
-      this.#runner.guard(() => {
+      runner.guard(() => {
         const limit = Math.min(core.vacancies(), BATCH)
         if (limit === 0) return null
         const bounds: { readonly lane: string; readonly max: number }[] = []
@@ -312,53 +296,53 @@ export class StoreLoop {
         }
         const { principal } = host
         const { leaseMs } = this.terms
-        const whose = this.leadership.isLeader ? {} : { ownHomeOnly: true }
-        return { limit, leaseMs, total, perLane, lanes: 'any', bounds, principal, skipHomes, ...whose } as const
+        const homes = this.#leadership.isLeader ? {} : { ownHomeOnly: true }
+        return { limit, leaseMs, total, perLane, lanes: 'any', bounds, principal, skipHomes, ...homes } as const
       }) ?? null
     )
   }
 
-  /** A turn does not show the lanes that the claim had shut, nor, without a claim, those behind others' lanes: whether anything is in them. */
+  /**
+   * The depth where a turn shows no lane of this principal: at least 1 if the store holds any task of it. A claim hides the
+   * lanes that it had shut; without a claim lanes of other principals may take all the places.
+   */
   async #unshown(claim: Claim | null, { lanes }: Turn): Promise<number> {
     const hides = claim ? claim.bounds?.some(({ max }) => max === 0) : lanes.length >= LANES_SHOWN
     if (!hides) return this.#storedSince
-    const { principal } = this.#runner.host
+    const { store, runner } = this.#state
+    const { principal } = runner.host
     for (const status of ['PENDING', 'IN_FLIGHT'] as const) {
-      const { tasks } = await this.#store.list({ status, principal, limit: 1 })
+      const { tasks } = await store.list({ status, principal, limit: 1 })
       if (tasks.length > 0) return tasks.length + this.#storedSince
     }
     return this.#storedSince
   }
 
-  /** What a server asked of one process, all obey. */
+  /** Applies lane holds that other processes have learned from Retry-After. */
   #learnHolds({ lanes }: Turn): void {
-    const { host } = this.#runner
-    this.#runner.guard(() => {
+    const { runner } = this.#state
+    runner.guard(() => {
       for (const { lane, heldForMs } of lanes) {
         const handle = heldForMs > 0 ? this.#laneOf(lane) : undefined
-        if (handle !== undefined) this.#runner.core.hold(host.now(), handle, heldForMs)
+        if (handle !== undefined) runner.core.hold(runner.host.now(), handle, heldForMs)
       }
     })
   }
 
-  /** Also one of which nothing has run here yet: its next call has to wait like all others. */
+  /** The core's number of a lane. An own lane of which nothing has run here yet gets one: its next call has to wait like all others. */
   #laneOf(name: string): number | undefined {
-    const { host, lanes } = this.#runner
-    return lanes.named(name) ?? (this.#isOwn(name) ? lanes.of(host.principal, originOf(name)) : undefined)
+    const { host, lanes } = this.#state.runner
+    return lanes.named(name) ?? (this.#state.isOwnLane(name) ? lanes.of(host.principal, originOf(name)) : undefined)
   }
 
-  /** Of the principal that is there. */
-  #isOwn(lane: string): boolean {
-    return lane === laneName(this.#runner.host.principal, originOf(lane))
-  }
-
-  /** For what others have done unheard. A process is not kept alive for it. */
+  /** Plans a turn for what other processes have done and no hint has told. A process is not kept alive for it. */
   #armIdle(): void {
-    const { idleCheckMs } = this.#store
+    const { store, runner } = this.#state
+    const { idleCheckMs } = store
     this.#disarmIdle()
     if (idleCheckMs === null) return
-    this.#disarmIdle = afterIdle(this.#runner.host.settings.clock, idleCheckMs, () => {
-      this.#looksForUnheard = true
+    this.#disarmIdle = afterIdle(runner.host.settings.clock, idleCheckMs, () => {
+      this.#renewsAll = true
       this.requestTurn()
       void this.run()
     })

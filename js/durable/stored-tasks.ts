@@ -1,126 +1,89 @@
 /**
- * A queue's tasks in a store: takes calls in, runs what the store leases to this process, and tells callers and listeners what the
- * store has answered, never what an attempt alone has shown. What waits is in the store only; here is what runs, and
- * whose caller, or whose headers that are not stored, are in this process.
+ * A queue's tasks in a store: runs what the store leases to this process, and tells callers and listeners what the store has answered,
+ * never what an attempt alone has shown.
+ *
+ * It wires the parts of this folder together and answers the runner. How a call becomes a stored task is left to `admission.ts`, questions
+ * about stored tasks to `manager.ts`.
  */
 
-import { StorageFullError } from '../api/errors.ts'
+import { QueueClosedError } from '../api/errors.ts'
 import type { RunnerStats } from '../api/stats.ts'
-import { type Lease, laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
-import type { TaskStatus } from '../api/task.ts'
-import { FetchTransport } from '../call/fetch-transport.ts'
+import { type Hint, type Lease, laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
+import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
 import { assertNotAborted } from '../platform/abort.ts'
 import { within } from '../platform/clock.ts'
-import { errorText } from '../platform/error-text.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { StoredSide } from '../runner/stored.ts'
 import { answer, detachCaller, outcomeOf } from '../tasks/callers.ts'
 import type { Ruling } from '../tasks/ruling.ts'
-import { Task } from '../tasks/task.ts'
-import { cancelled, hear } from './hints.ts'
-import { type Counts, reportTurn, reportUnreadable, withStored } from './notices.ts'
-import { drain, watchPage } from './page-lifecycle.ts'
-import { PendingWrites, SeenTasks } from './pending-writes.ts'
+import type { Task } from '../tasks/task.ts'
+import { Leadership } from './leadership.ts'
+import { reportTurn, reportUnreadable, StoreCounts } from './notices.ts'
+import { drain, type PageParts, watchPage } from './page-lifecycle.ts'
 import { PrincipalGuard } from './principal-guard.ts'
-import { callOf } from './record.ts'
 import { Settler } from './settle.ts'
+import { cancelled, type Endings, StoredState } from './state.ts'
 import { StoreLoop, type TurnListener } from './store-loop.ts'
 import { LeaseStarter } from './take-lease.ts'
 import { WaitingCallers } from './waiting-callers.ts'
 
-/** For the last word to a store. */
+/** The last word to a store may take this long. */
 const STORE_MS = 2_000
 
-export class StoredTasks implements TurnListener, StoredSide {
-  readonly store: TaskStore
+export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts {
+  readonly state: StoredState
+  readonly leadership: Leadership
   readonly loop: StoreLoop
   readonly callers: WaitingCallers
   readonly guard: PrincipalGuard
-  readonly runner: Runner
+  readonly counts: StoreCounts
   readonly #starter: LeaseStarter
   readonly #settler: Settler
-  /** Tasks whose caller waits here, or that need what is not stored. */
-  readonly #here = new Map<string, Task>()
   /** The store cannot be had: new tasks stay in memory. */
   isAway = false
-  readonly seen: SeenTasks = new SeenTasks()
-  readonly pending: PendingWrites = new PendingWrites()
-  #counts: Counts | undefined
-  #turn: Turn | undefined
   #depthBefore = 0
   #unsubscribe: () => void = () => {}
 
   constructor(store: TaskStore, owner: string, runner: Runner) {
-    this.store = store
-    this.runner = runner
-    this.loop = new StoreLoop(store, owner, runner, this)
-    this.callers = new WaitingCallers(this)
-    this.guard = new PrincipalGuard(store, runner, this.failed)
-    this.#starter = new LeaseStarter(this)
-    this.#settler = new Settler(this, this.#starter)
+    this.state = new StoredState(store, owner, runner)
+    this.leadership = new Leadership(this.state, () => {
+      this.loop.requestTurn()
+      runner.tickSoon()
+    })
+    this.loop = new StoreLoop(this.state, this.leadership, this)
+    this.callers = new WaitingCallers(this.state, this, this.leadership)
+    this.guard = new PrincipalGuard(this.state)
+    this.counts = new StoreCounts(this.state)
+    this.#starter = new LeaseStarter(this.state, this.loop, this.callers)
+    this.#settler = new Settler(this.state, this, this.loop, this.callers, this.#starter)
   }
 
   /** Opens the store and takes up what is there. Rejects where it cannot be opened. */
   async begin(): Promise<void> {
-    const { capacity } = this.runner.host.settings
-    const { capacityBytes, retention } = this.runner.limits
-    this.store.configure?.({ capacity, capacityBytes, retention }, (code, message) => {
-      this.runner.host.degraded(code, message, code)
+    const { store, runner } = this.state
+    const { capacity } = runner.host.settings
+    const { capacityBytes, retention } = runner.limits
+    store.configure?.({ capacity, capacityBytes, retention }, (code, message) => {
+      runner.host.degraded(code, message, code)
       // whatever that is, callers may wait for what is not there any more
-      for (const task of this.watched()) this.callers.lookSoon(task)
+      for (const task of this.state.watched()) this.callers.lookSoon(task)
     })
-    // whoever starts brings credentials anew
-    await this.switched()
-    // what is taken up from here on nobody would let go of
-    assertNotAborted(this.runner.closing)
-    const unsubscribe = this.store.subscribe?.((hint) => hear(this, hint))
+    // a queue that starts brings credentials anew
+    await this.#declarePrincipal()
+    // a queue that is closed by now would never let go of what it takes up from here on
+    assertNotAborted(runner.closing)
+    const unsubscribe = store.subscribe?.((hint) => this.#onHint(hint))
     const unwatch = watchPage(this)
     this.#unsubscribe = () => {
       unsubscribe?.()
       unwatch()
     }
-    this.loop.leadership.seek()
+    this.leadership.seek()
     await this.loop.run()
   }
 
-  /** Another principal is there, or the first: what was parked for want of credentials goes on. */
-  async switched(): Promise<void> {
-    await this.guard.declare()
-    this.loop.leadership.resign()
-    await this.store.unpark?.({ principal: this.runner.host.principal })
-  }
-
-  /** Another tab says that another principal is there. Until it is known which, nothing is sent. */
-  suspectPrincipal(): void {
-    this.guard.suspect()
-    void this.guard.check().then((isOwn) => isOwn && this.changed())
-  }
-
-  /**
-   * Hooks may have taken seconds since the claim, and the hint that somebody else is there may be lost. Whether a leased task
-   * may still go; one in memory may while nothing else is known.
-   */
-  async confirm(task: Task): Promise<boolean> {
-    return !this.store.principals || (await this.guard.check()) || !task.lease
-  }
-
-  async switchPrincipal(): Promise<void> {
-    await this.switched()
-    this.changed()
-    this.runner.tick()
-    // only then it is known what waits for the new one: `idle` and `stats` go by it
-    await this.loop.run()
-  }
-
-  /** The leases of a store that hangs run out by themselves. */
-  async close(): Promise<void> {
-    await within(this.runner.host.settings.clock, STORE_MS, 'the store', drain(this)).catch(this.failed)
-  }
-
-  get isForeign(): boolean {
-    return this.guard.isForeign
-  }
+  // what the runner asks
 
   get wakeAt(): number {
     return Math.min(this.loop.wakeAt, this.callers.wakeAt, this.guard.askAt)
@@ -134,176 +97,141 @@ export class StoredTasks implements TurnListener, StoredSide {
     return this.loop.isSuspended
   }
 
-  roomMade(): void {
-    this.loop.roomMade()
+  get depth(): number {
+    return this.loop.depth
   }
 
   get settling(): number {
     return this.loop.settling
   }
 
-  get depth(): number {
-    return this.loop.depth
-  }
-
   tick(now: number): void {
-    for (const task of this.loop.leased.values()) {
-      // held up for longer than anybody waited: others may have it by now
+    for (const task of this.state.leased.values()) {
+      // this process was held up for longer than the lease: another may have the task by now
       if (task.lease && this.loop.terms.isOver(task.lease, now)) this.renewed(task, 'lost')
     }
-    if (this.guard.askAt <= now) this.suspectPrincipal()
+    if (this.guard.askAt <= now) this.#suspectPrincipal()
     this.callers.tick(now)
     this.loop.tick(now)
   }
 
-  /** A task of this process is in the store now. */
-  registerStored(task: Task): void {
-    this.seen.add(task.taskId)
-    this.loop.taskStored()
-    this.#depthBefore = this.depth
-    this.remember(task)
-    this.pending.end(task.taskId, true)
-    this.runner.tickSoon()
+  roomMade(): void {
+    this.loop.roomMade()
   }
 
-  /** The task as this process has it. */
-  find(taskId: string): Task | undefined {
-    return this.#here.get(taskId) ?? this.loop.leased.get(taskId)
+  /**
+   * Whether an attempt may still be sent: its hooks may have taken seconds since the claim, and the hint of another principal may
+   * be lost. While the store does not answer, a leased task may not, and one in memory may.
+   */
+  async confirm(task: Task): Promise<boolean> {
+    return !this.state.store.principals || (await this.guard.check()) || !task.lease
   }
 
-  /** The same, made of what the store has if it is not here. */
-  taskOf(record: StoredTask): Task {
-    const known = this.find(record.taskId)
-    const { host } = this.runner
-    const task =
-      known ?? new Task(record.taskId, record.createdAt, record.principal, callOf(record, undefined, host.settings))
-    task.announced = true
-    task.status = record.status
-    task.reason = record.reason
-    task.nextAttemptAt = record.dueAt
-    task.setRecord(record)
-    return task
+  settle(task: Task, ruling: Ruling): void {
+    this.#settler.settle(task, ruling)
   }
 
-  /** Kept for as long as somebody here waits for it. */
-  watch(task: Task): void {
-    this.#here.set(task.taskId, task)
+  resume(origin: string | undefined): void {
+    const { store, runner, failed } = this.state
+    const { principal } = runner.host
+    const which = origin === undefined ? { principal } : { lane: laneName(principal, origin) }
+    store.unpark?.(which).then(() => this.changed(), failed)
   }
 
-  get watches(): boolean {
-    return this.#here.size > 0
+  async flush(): Promise<number> {
+    const flushed = await this.state.store.flush()
+    this.changed()
+    return flushed
   }
 
-  /** It is not in the store any more. */
-  purged(task: Task): void {
-    this.#settler.purged(task)
+  async switchPrincipal(): Promise<void> {
+    await this.#declarePrincipal()
+    this.changed()
+    this.state.runner.tick()
+    // only then it is known what waits for the new one: `idle` and `stats` go by it
+    await this.loop.run()
   }
 
-  *watched(): Iterable<Task> {
-    for (const task of this.#here.values()) if (!task.lease) yield task
+  stats(here: RunnerStats): RunnerStats {
+    return this.counts.addTo(here, this.loop.wakeAt)
   }
 
-  /** It has ended, or others have it: nothing of it is needed here any more. */
+  /** Ends everything here: the tasks come back by their leases, and callers get their last answer, or `error`. */
+  stop(error: unknown): void {
+    const { store, runner } = this.state
+    this.loop.stop()
+    this.#unsubscribe()
+    // other processes go on with what waits
+    this.leadership.suspend()
+    store.rest?.()
+    for (const task of this.state.all()) {
+      task.controller?.abort(error)
+      task.slot = -1
+      this.leave(task)
+      answer(task, () => error)
+      task.outcome?.resolve({ ...outcomeOf(task, runner.show(task)), error: error as never })
+      task.outcome = undefined
+    }
+  }
+
+  /** The leases of a store that hangs run out by themselves. */
+  async close(): Promise<void> {
+    const { runner, failed } = this.state
+    await within(runner.host.settings.clock, STORE_MS, 'the store', this.#close()).catch(failed)
+  }
+
+  async #close(): Promise<void> {
+    const { store, owner, runner, failed } = this.state
+    const closed = new QueueClosedError(runner.host.settings.name)
+    await drain(this, closed)
+    this.stop(closed)
+    await store.homes?.hold(owner, 0).catch(failed)
+    await store.close().catch(failed)
+  }
+
+  // how tasks end
+
+  end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
+    this.leave(task)
+    this.state.seen.delete(task.taskId)
+    this.#starter.forgetCarry(task.taskId)
+    this.state.runner.reportEnd(task, status, reason)
+    task.strip()
+  }
+
   leave(task: Task): void {
-    this.#here.delete(task.taskId)
-    this.loop.leased.delete(task.taskId)
+    const { runner } = this.state
+    this.state.forget(task)
     this.callers.stopWaiting(task)
     task.lease = undefined
     if (task.slot < 0) return
     // an attempt of it goes on: whatever it comes to, its place in the core is free
     const { controller } = task
-    this.runner.guard(() => this.runner.rule(task, notSent(UNSENT.released, this.runner.host.now())))
+    runner.guard(() => runner.rule(task, notSent(UNSENT.released, runner.host.now())))
     task.slot = -1
     controller?.abort()
   }
 
-  /** The task is terminal, and this process has made it so. */
-  end(task: Task, status: TaskStatus, reason?: StoredTask['reason']): void {
-    this.leave(task)
-    this.seen.delete(task.taskId)
-    this.#starter.forgetCarry(task.taskId)
-    this.runner.reportEnd(task, status, reason)
-    task.strip()
-  }
-
-  /** An attempt of a leased task has ended, and its slot is free. */
-  settle(task: Task, ruling: Ruling): void {
-    this.#settler.settle(task, ruling)
-  }
-
-  /** The end of a task in flight here was asked for. */
   abort(task: Task, reason: unknown): void {
+    const { runner } = this.state
     task.cancelRequested = true
-    this.runner.guard(() => this.runner.core.cancel(task.slot))
+    runner.guard(() => runner.core.cancel(task.slot))
     task.controller?.abort(reason)
   }
 
-  async cancel(taskId: string, reason: unknown = cancelled()): Promise<'cancelled' | 'requested' | 'gone'> {
-    const said = await this.store.cancel(taskId)
-    const task = this.find(taskId)
-    if (said === 'requested') {
-      if (task) detachCaller(task)?.reject(reason)
-      if (task?.lease) this.abort(task, reason)
-    } else if (said === 'cancelled') {
-      const record = await this.store.get(taskId)
-      const ended = this.find(taskId) ?? (record && this.taskOf(record))
-      if (ended) detachCaller(ended)?.reject(reason)
-      if (ended) this.end(ended, 'CANCELLED')
-      // also where nothing may start: it may have been the last
-      this.loop.requestTurn()
-    }
-    this.changed()
-    return said
+  purged(task: Task): void {
+    this.leave(task)
+    task.status = 'CANCELLED'
+    const outcome = outcomeOf(task, this.state.runner.show(task))
+    answer(task, () => outcome.error)
+    task.outcome?.resolve(outcome)
+    task.outcome = undefined
   }
 
-  async flush(): Promise<number> {
-    const flushed = await this.store.flush()
-    this.changed()
-    return flushed
-  }
-
-  /** The store has purged what was a principal's: so does this process. */
-  forgetPrincipal(principal: string | null): void {
-    for (const task of new Set([...this.#here.values(), ...this.loop.leased.values()])) {
-      if (task.principal !== principal) continue
-      if (task.lease) {
-        task.lease.lost = true
-        this.abort(task, cancelled())
-      } else this.#settler.purged(task)
-    }
-  }
-
-  /** Parked tasks go on. */
-  resume(origin: string | undefined): void {
-    const { principal } = this.runner.host
-    const which = origin === undefined ? { principal } : { lane: laneName(principal, origin) }
-    this.store.unpark?.(which).then(() => this.changed(), this.failed)
-  }
-
-  /** `here`: without the store. */
-  stats(here: RunnerStats): RunnerStats {
-    return withStored(here, this.#counts, this.#turn?.lanes ?? [], this.loop.wakeAt)
-  }
-
-  /** Nothing can be decided here any more: callers get their last answer, or `error`. The tasks come back by their leases. */
-  stop(error: unknown): void {
-    this.loop.stop()
-    this.#unsubscribe()
-    // others go on with what waits
-    this.loop.leadership.suspend()
-    this.store.rest?.()
-    for (const task of new Set([...this.#here.values(), ...this.loop.leased.values()])) {
-      task.controller?.abort(error)
-      task.slot = -1
-      this.leave(task)
-      answer(task, () => error)
-      task.outcome?.resolve({ ...outcomeOf(task, this.runner.show(task)), error: error as never })
-      task.outcome = undefined
-    }
-  }
+  // what a turn brings
 
   claimed(record: StoredTask, lease: Lease, endsAt: number, turn: Turn, isOurs: () => boolean): void {
-    this.pending.claimed(record.taskId, () => {
+    this.state.pending.claimed(record.taskId, () => {
       if (isOurs()) this.#starter.startLease(record, lease, endsAt, turn.now)
       else this.#starter.giveBack(lease, 'the page was put away: given back', { delayMs: 0, park: false })
     })
@@ -312,10 +240,10 @@ export class StoredTasks implements TurnListener, StoredSide {
   ended(record: StoredTask): void {
     let task: Task
     try {
-      task = this.taskOf(record)
+      task = this.state.taskOf(record)
     } catch (error) {
-      // written by another version, or by hand: nobody here waits for it, and it is a dead letter all the same
-      reportUnreadable(this.runner, record.taskId, error, `it was ended, ${record.reason}`)
+      // written by another version, or by hand: no caller waits for it here, and it is a dead letter all the same
+      reportUnreadable(this.state.runner, record.taskId, error, `it was ended, ${record.reason}`)
       return
     }
     this.end(task, record.status, record.reason)
@@ -329,74 +257,107 @@ export class StoredTasks implements TurnListener, StoredSide {
   }
 
   turned(failed: number, error: unknown, turn: Turn | undefined): void {
+    const { runner } = this.state
     if (!turn) {
-      this.failed(error)
-      // who waits for a success that cannot be written down is not kept waiting, nor whose time is up
-      const now = this.runner.host.now()
+      this.state.failed(error)
+      // a caller is not kept waiting for a success that cannot be written down, nor past its time
+      const now = runner.host.now()
       for (const task of this.loop.unanswered) {
         const succeeded = task.last?.answer && task.last.status < 400
         if (succeeded || this.callers.until(task) <= now) answer(task, () => error)
       }
-      if (failed === 1) this.runner.arm()
+      if (failed === 1) runner.arm()
       return
     }
-    this.#turn = turn
     this.isAway = false
-    if (turn.isForeign && !this.isForeign) this.suspectPrincipal()
-    reportTurn(turn, this.runner)
-    if (turn.counts) this.#counts = turn.counts
-    else void this.recount()
-    if (this.#depthBefore > 0 && this.depth === 0) this.runner.reportIdle()
+    if (turn.isForeign && !this.isForeign) this.#suspectPrincipal()
+    reportTurn(turn, runner)
+    this.counts.learn(turn)
+    if (this.#depthBefore > 0 && this.depth === 0) runner.reportIdle()
     this.#depthBefore = this.depth
-    this.runner.drained()
+    runner.drained()
   }
 
-  /** Held in memory only while something of it is nowhere else. */
-  remember(task: Task): void {
-    const { call, record } = task
-    const waits = task.waiter !== undefined || task.joined.length > 0 || task.outcome !== undefined
-    const own = call !== null && !call.rebuilt
-    const needed = own && ((record?.withheldHeaders.length ?? 0) > 0 || !(call.transport instanceof FetchTransport))
-    if (waits || needed) this.#here.set(task.taskId, task)
-    else this.#here.delete(task.taskId)
+  get isForeign(): boolean {
+    return this.guard.isForeign
   }
 
-  /** `stats()` cannot wait for the store, so it shows what was counted last. */
-  async recount(): Promise<void> {
-    await this.store.counts().then((counts) => {
-      this.#counts = counts
-    }, this.failed)
+  // what admission and the manager ask
+
+  /** Takes note that a task of this process is in the store now. */
+  registerStored(task: Task): void {
+    const { seen, pending, runner } = this.state
+    seen.add(task.taskId)
+    this.loop.taskStored()
+    this.#depthBefore = this.depth
+    this.state.remember(task)
+    pending.end(task.taskId, true)
+    runner.tickSoon()
   }
 
-  ownDueAt({ lanes }: Turn): number {
-    const now = this.runner.host.now()
-    const held = new Map(lanes.map(({ lane, heldForMs }) => [lane, now + heldForMs]))
-    let at = Number.POSITIVE_INFINITY
-    for (const { record, nextAttemptAt } of this.watched()) {
-      if (record?.home !== this.loop.owner || nextAttemptAt === null) continue
-      at = Math.min(at, Math.max(nextAttemptAt, held.get(record.lane) ?? 0))
+  async cancel(taskId: string, reason: unknown = cancelled()): Promise<'cancelled' | 'requested' | 'gone'> {
+    const { store } = this.state
+    const said = await store.cancel(taskId)
+    const task = this.state.find(taskId)
+    if (said === 'requested') {
+      if (task) detachCaller(task)?.reject(reason)
+      if (task?.lease) this.abort(task, reason)
+    } else if (said === 'cancelled') {
+      const record = await store.get(taskId)
+      const ended = this.state.find(taskId) ?? (record && this.state.taskOf(record))
+      if (ended) detachCaller(ended)?.reject(reason)
+      if (ended) this.end(ended, 'CANCELLED')
+      // also where nothing may start: it may have been the last
+      this.loop.requestTurn()
     }
-    return at
+    this.changed()
+    return said
   }
 
-  /** Something in the store may be due now. */
+  /** Takes note that something in the store may be due now. */
   changed(): void {
-    this.loop.leadership.seek()
+    this.leadership.seek()
     this.loop.workOffered()
-    this.runner.tickSoon()
+    this.state.runner.tickSoon()
   }
 
-  /** The store says that it cannot be had. It is asked until it can. */
+  /** Takes note that the store cannot be had, by its own word. It is asked until it can. */
   away(message: string): void {
     this.isAway = true
-    this.runner.host.degraded('storage_unavailable', message, 'store')
+    this.state.runner.host.degraded('storage_unavailable', message, 'store')
     void this.loop.run()
   }
 
-  /** The store did not do what it was asked. */
-  readonly failed = (error: unknown): void => {
-    const message = `the store fails (${errorText(error)}): tasks wait in it until it answers again`
-    if (error instanceof StorageFullError) this.runner.host.degraded('storage_full', message, 'full')
-    else this.runner.host.degraded('storage_unavailable', message, 'store')
+  // what other processes do
+
+  /** Looks after what another queue of the store says it has done. Nothing depends on a hint being heard. */
+  #onHint({ kind, taskId }: Hint): void {
+    const { runner } = this.state
+    if (runner.stopped) return
+    const task = taskId === undefined ? undefined : this.state.find(taskId)
+    if (kind === 'due') this.changed()
+    else if (kind === 'principal') this.#suspectPrincipal()
+    else if (kind === 'cancelled') {
+      if (task?.lease && !task.cancelRequested) this.abort(task, cancelled())
+    } else {
+      if (task && !task.lease) this.callers.lookSoon(task)
+      this.loop.roomMade()
+      this.loop.endedElsewhere()
+      runner.tickSoon()
+    }
+  }
+
+  /** Sends nothing until it is known which principal is there: another tab may have said that it is another one. */
+  #suspectPrincipal(): void {
+    this.guard.suspect()
+    void this.guard.check().then((isOwn) => isOwn && this.changed())
+  }
+
+  /** Tells the store which principal is there now; what was parked for want of its credentials goes on. */
+  async #declarePrincipal(): Promise<void> {
+    const { store, runner } = this.state
+    await this.guard.declare()
+    this.leadership.resign()
+    await store.unpark?.({ principal: runner.host.principal })
   }
 }

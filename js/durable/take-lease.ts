@@ -1,63 +1,72 @@
-/** A lease becomes an attempt: the core adopts the task, its request is put together again, and it is sent. */
+/**
+ * Turns a lease into an attempt: the core adopts the task, its request is put together again, and it is sent.
+ *
+ * A lease that cannot become an attempt is given back. What the attempt comes to is left to `settle.ts`.
+ */
 
 import type { Carry, Lease, Settlement, StoredTask } from '../api/store.ts'
 import type { Call } from '../call/call.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
 import { NONE } from '../core/none.ts'
+import { DAY_MS, FOREVER } from '../platform/clock.ts'
 import { flagsOf } from '../runner/flags.ts'
 import type { Task } from '../tasks/task.ts'
 import { reportUnreadable } from './notices.ts'
 import { callOf } from './record.ts'
-import type { StoredTasks } from './stored-tasks.ts'
+import type { StoredState } from './state.ts'
+import type { StoreLoop } from './store-loop.ts'
 import { RENEWED_LEASE_MS } from './turn-schedule.ts'
+import type { WaitingCallers } from './waiting-callers.ts'
 
-const FOREVER = Number.POSITIVE_INFINITY
-const DAY_MS = 86_400_000
-/** A lease that came too early is asked for again after so long. */
+/** A lease that came too early is asked for again after this long. */
 const AGAIN_MS = 1_000
-/** Of `marks`: the last attempt met a 401. */
+/** The bit of `marks` that says that the last attempt met a 401. */
 const UNAUTHORIZED = 1
 
 export class LeaseStarter {
-  readonly #durable: StoredTasks
-  /** What the core wants back with the next claim, of tasks whose store does not keep it. */
+  readonly #state: StoredState
+  readonly #loop: StoreLoop
+  readonly #callers: WaitingCallers
+  /** The core's notes on tasks whose store keeps none: the core wants them back with the next claim. */
   readonly #carries = new Map<string, Carry>()
 
-  constructor(durable: StoredTasks) {
-    this.#durable = durable
+  constructor(state: StoredState, loop: StoreLoop, callers: WaitingCallers) {
+    this.#state = state
+    this.#loop = loop
+    this.#callers = callers
   }
 
-  /** `endsAt`: on the queue's clock; `storeNow`: when the store gave it, on its own. */
+  /** Starts the attempt that a lease permits. `endsAt`: on the queue's clock; `storeNow`: when the store gave it, on the store's. */
   startLease(record: StoredTask, lease: Lease, endsAt: number, storeNow: number): void {
-    const { runner, loop } = this.#durable
+    const { runner, leased, seen } = this.#state
     const { host } = runner
-    if (loop.leased.has(record.taskId)) {
+    if (leased.has(record.taskId)) {
       // lost while this process was away, and an attempt under the old lease has not ended yet: two must not be taken for one
       this.giveBack(lease, 'still under way under an older lease: given back', { delayMs: AGAIN_MS, park: false })
       return
     }
     let task: Task
     try {
-      task = this.#durable.taskOf(record)
+      task = this.#state.taskOf(record)
     } catch (error) {
-      this.#unreadable(record, lease, error)
+      this.#parkUnreadable(record, lease, error)
       return
     }
     const { token, forMs } = lease
-    task.lease = { token, forMs, endsAt, renewAt: endsAt - forMs + loop.terms.renewAfterMs(forMs) }
-    loop.leased.set(record.taskId, task)
+    task.lease = { token, forMs, endsAt, renewAt: endsAt - forMs + this.#loop.terms.renewAfterMs(forMs) }
+    leased.set(record.taskId, task)
     const slot = runner.guard(() => this.#adopt(task, record, host.now() - storeNow))
     // the core is gone, and the lease with it
     if (slot === undefined || slot === NONE) return
     task.slot = slot
-    if (!this.#durable.seen.add(record.taskId)) host.events.emit('resumed', { task: runner.show(task) })
-    if (task.call?.rebuilt && record.bodyBytes > 0) void this.#load(task, record)
+    if (!seen.add(record.taskId)) host.events.emit('resumed', { task: runner.show(task) })
+    if (task.call?.rebuilt && record.bodyBytes > 0) void this.#startWithBody(task, record)
     else runner.start(task)
   }
 
-  /** `offset`: this queue's clock minus the store's. */
+  /** Gives the core the task as a slot. `offset`: this queue's clock minus the store's. */
   #adopt(task: Task, record: StoredTask, offset: number): number {
-    const { runner, callers } = this.#durable
+    const { runner } = this.#state
     const { core, lanes, host } = runner
     const call = task.call as Call
     const now = host.now()
@@ -80,7 +89,7 @@ export class LeaseStarter {
         flagsOf(call, host),
         createdAt,
         expiresAt,
-        callers.until(task),
+        this.#callers.until(task),
         firstAt,
         record.attemptNumber,
         record.refunds,
@@ -92,6 +101,7 @@ export class LeaseStarter {
     )
   }
 
+  /** Keeps the core's notes of a task that goes on, if its store does not. */
   noteCarry({ taskId, record }: Task, next: Settlement['next']): void {
     if ('carry' in next && next.carry && record && !('marks' in record)) this.#carries.set(taskId, next.carry)
   }
@@ -100,13 +110,13 @@ export class LeaseStarter {
     this.#carries.delete(taskId)
   }
 
-  /** What the core noted last: a store that does not keep it leaves it to the process that had the task. */
+  /** The core's last notes: from the record, else from this process, if it had the task before. */
   #carried(record: StoredTask): Carry {
     return 'marks' in record ? record : (this.#carries.get((record as StoredTask).taskId) ?? record)
   }
 
-  async #load(task: Task, record: StoredTask): Promise<void> {
-    const { runner, store } = this.#durable
+  async #startWithBody(task: Task, record: StoredTask): Promise<void> {
+    const { runner, store, failed } = this.#state
     const { host } = runner
     try {
       const body = await store.body(record.taskId)
@@ -120,24 +130,23 @@ export class LeaseStarter {
       if (task.lease) task.lease.reason = 'body_missing'
       runner.settle(task, notSent(UNSENT.vetoed, host.now()))
     } catch (error) {
-      this.#durable.failed(error)
+      failed(error)
       runner.settle(task, notSent(UNSENT.released, host.now()))
     }
   }
 
-  /** Written by another version, or by hand: given back, and not asked for again until somebody starts anew. */
-  #unreadable({ taskId }: StoredTask, lease: Lease, error: unknown): void {
-    reportUnreadable(this.#durable.runner, taskId, error, 'it is parked')
+  /** Parks a record that another version, or a hand, has written: no process asks for it again until its principal starts anew. */
+  #parkUnreadable({ taskId }: StoredTask, lease: Lease, error: unknown): void {
+    reportUnreadable(this.#state.runner, taskId, error, 'it is parked')
     this.giveBack(lease, 'unreadable: parked', { delayMs: RENEWED_LEASE_MS, park: true })
   }
 
-  /** Unsent, and as if it had never been leased. */
+  /** Settles a lease whose task was not sent, as if it had never been given. */
   giveBack(lease: Lease, decision: string, how: { readonly delayMs: number; readonly park: boolean }): void {
-    const { runner, loop } = this.#durable
-    const startedAt = runner.host.now()
+    const startedAt = this.#state.runner.host.now()
     const none = { attemptNumber: 0, startedAt, durationMs: 0, responseStatus: null, errorMessage: null }
     const log = { taskId: lease.taskId, ...none, decision }
     const next = { kind: 'release', refund: true, ...how } as const
-    loop.addEnding({ task: undefined, settlement: { lease, log, next }, answered: () => {} })
+    this.#loop.addEnding({ task: undefined, settlement: { lease, log, next }, answered: () => {} })
   }
 }
