@@ -1,7 +1,7 @@
 /** redrive: a retry queue for HTTP. The core comes as a chunk of its own. */
 
 import type { RetryQueueOptions } from './options/queue-options.ts'
-import type { EngineSource } from './queue/loader.ts'
+import type { EngineSource } from './queue/core-loader.ts'
 import { RetryQueue as Queue } from './queue/queue.ts'
 
 export * from './exports.ts'

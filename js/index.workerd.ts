@@ -2,7 +2,7 @@
 
 import type { RetryQueueOptions } from './options/queue-options.ts'
 import * as engine from './queue/chunk.workerd.ts'
-import type { EngineSource } from './queue/loader.ts'
+import type { EngineSource } from './queue/core-loader.ts'
 import { RetryQueue as Queue } from './queue/queue.ts'
 
 export * from './exports.ts'

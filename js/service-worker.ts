@@ -7,7 +7,7 @@ import type { TaskStore } from './api/store.ts'
 import type { RetryQueueOptions } from './options/queue-options.ts'
 import { systemClock } from './platform/clock.ts'
 import * as engine from './queue/chunk.service-worker.ts'
-import { Following } from './queue/follow-principal.ts'
+import { FollowPrincipal } from './queue/follow-principal.ts'
 import { RetryQueue as Queue } from './queue/queue.ts'
 import { indexedDbStore } from './stores/indexeddb.ts'
 
@@ -23,14 +23,14 @@ export * from './exports.ts'
  * - `preload` is 'never' by default: a service worker starts with each navigation, and mostly has nothing to send.
  */
 export class RetryQueue extends Queue {
-  readonly #following: Following | undefined
+  readonly #following: FollowPrincipal | undefined
 
   /** Checks its options at once: TypeError and RangeError name the option, what was expected and what came. */
   constructor(options: RetryQueueOptions = {}) {
     const { clock = systemClock, name = 'default', principal, store = 'auto' } = options
     const kept = store === 'auto' ? indexedDbStore({ name, clock }) : store
     const principals = typeof kept === 'object' ? kept?.principals : undefined
-    const following = principals && new Following(kept as TaskStore, principals, principal)
+    const following = principals && new FollowPrincipal(kept as TaskStore, principals, principal)
     super({ preload: 'never', ...options, store: following?.store ?? kept }, async () => {
       // it may be asked for while the queue is being made
       await Promise.resolve()

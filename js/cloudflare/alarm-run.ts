@@ -1,14 +1,14 @@
 /**
- * What one alarm does of a queue's work. The queue sees the object's store through this: it may claim while a shift is on, and
- * so many tasks as the shift has attempts left, so that an alarm ends, and ends within the platform's limits.
+ * One alarm's share of a queue's work. The queue sees the object's store through this: it may claim while a run is on, and at most
+ * as many tasks as the run has attempts left, so that every alarm ends within the platform's limits.
  */
 
 import type { Hint, Step, TaskStore, Turn } from '../api/store.ts'
 import type { Clock } from '../platform/clock.ts'
 
-/** A store that fails so often in a row ends the shift. */
+/** A store that fails so often in a row ends the run. */
 const PATIENCE = 3
-/** A queue that has not opened the store by then has failed to. */
+/** A queue that takes longer to open the store has failed to open it. */
 const OPEN_MS = 2_000
 
 export interface Work {
@@ -20,13 +20,13 @@ export interface Work {
   readonly error?: unknown
 }
 
-export class Shift {
+export class AlarmRun {
   /** The store, as the queue sees it. */
   readonly store: TaskStore
   readonly #store: TaskStore
   readonly #clock: Clock
   readonly #listeners = new Set<(hint: Hint) => void>()
-  /** Attempts that may still be begun; 0: no shift is on. */
+  /** Attempts that may still be begun; 0: no run is on. */
   #left = 0
   #attempts = 0
   #ended = 0
@@ -58,8 +58,8 @@ export class Shift {
   }
 
   /**
-   * Lets the queue claim up to `most` tasks, what comes while it works included; resolves when none of them runs any more. `begin` is what
-   * opens the queue. After `forMs` no more are claimed, and after twice that it resolves all the same.
+   * Lets the queue claim up to `most` tasks, those that arrive meanwhile included; resolves when none of them runs any more.
+   * `begin` opens the queue. After `forMs` no more are claimed, and after twice that it resolves all the same.
    */
   async work(most: number, forMs: number, begin: () => Promise<void>): Promise<Work> {
     this.#left = most
@@ -108,7 +108,7 @@ export class Shift {
       this.#failed = 0
       this.#error = undefined
       this.#count(step, turn)
-      // what it must not have it must not wait for either
+      // a queue that may not claim must not wait for the next due task either
       return step.claim && !claim ? { ...turn, nextInMs: null } : turn
     } catch (error) {
       this.#failed++
@@ -136,7 +136,7 @@ export class Shift {
     this.#left -= claimed.length
   }
 
-  /** Whether the shift is over; looked at once the queue has acted on the turn, and asked for another if it wants one. */
+  /** Whether the run is over; looked at once the queue has acted on the turn, and asked for another if it wants one. */
   #look(): void {
     if (!this.#rest || !this.#isAsked) return
     this.#clock.after(0, () => {
@@ -146,7 +146,7 @@ export class Shift {
     })
   }
 
-  /** Between shifts there is nothing to hear: the next one begins with a look. */
+  /** Passes hints on during a run only: the next run begins with a look at the store. */
   #subscribe(listener: (hint: Hint) => void): () => void {
     if (this.#listeners.size === 0) {
       this.#unsubscribe = this.#store.subscribe?.((hint) => this.#rest && this.#tell(hint)) ?? (() => {})

@@ -19,7 +19,7 @@ import { RetryQueue } from '../queue/queue.ts'
 import { type DurableObjectStore, durableObjectStore } from '../stores/durable-object.ts'
 import { Alarm } from './alarm.ts'
 import { AlarmClock } from './alarm-clock.ts'
-import { Shift, type Work } from './alarm-run.ts'
+import { AlarmRun, type Work } from './alarm-run.ts'
 import type { Taken } from './namespace.ts'
 import { type ObjectSettings, type RedriveObjectOptions, resolveObjectOptions, warn } from './object-options.ts'
 import type { ObjectState } from './object-state.ts'
@@ -46,7 +46,7 @@ interface Parts {
   readonly settings: ObjectSettings
   readonly queue: RetryQueue
   readonly clock: AlarmClock
-  readonly shift: Shift
+  readonly run: AlarmRun
 }
 
 export class RedriveObject<Env = unknown> extends DurableObject<Env> {
@@ -161,7 +161,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
   }
 
   async #run(): Promise<Work> {
-    const { settings, queue, clock, shift } = this.#parts()
+    const { settings, queue, clock, run } = this.#parts()
     let total: Work = { attempts: 0, ended: 0, isUsedUp: false }
     clock.start()
     const overAt = systemClock.now() + RUN_MS
@@ -170,7 +170,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
       for (const principal of owners.length > 0 ? owners : [this.#principal]) {
         const left = settings.attemptsPerRun - total.attempts
         const forMs = Math.max(0, overAt - systemClock.now())
-        const work = await shift.work(left, forMs, () => this.#becomes(principal, queue))
+        const work = await run.work(left, forMs, () => this.#becomes(principal, queue))
         total = { ...work, attempts: total.attempts + work.attempts, ended: total.ended + work.ended }
         if (work.isUsedUp || work.error !== undefined) break
       }
@@ -207,8 +207,8 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
 
   /** When there is something to do; where the queue keeps lanes shut, it knows until when. */
   #dueAt(): number | null {
-    const { shift, clock } = this.#made ?? {}
-    const shut = shift?.shut ?? []
+    const { run, clock } = this.#made ?? {}
+    const shut = run?.shut ?? []
     const at = this.#store.nextAt(shut)
     if (shut.length === 0) return at
     const now = systemClock.now()
@@ -220,7 +220,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
   #renew({ attempts }: Work, nextRunAt: number | null): void {
     const isStuck = attempts === 0 && nextRunAt !== null && nextRunAt <= systemClock.now() + LOOK_AGAIN_MS
     this.#idleRuns = isStuck ? this.#idleRuns + 1 : 0
-    if (this.#made?.shift.isOpen && this.#idleRuns < MOST_IDLE_RUNS) return
+    if (this.#made?.run.isOpen && this.#idleRuns < MOST_IDLE_RUNS) return
     this.#forget()
   }
 
@@ -252,9 +252,9 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
 
   /** Every call sees to it that an alarm stands when something is to be done. */
   async #ask<T>(question: (queue: RetryQueue) => T | Promise<T>): Promise<T> {
-    const { queue, shift } = this.#parts()
+    const { queue, run } = this.#parts()
     await queue.ready
-    if (!shift.isOpen) {
+    if (!run.isOpen) {
       this.#forget()
       throw new RedriveError('STORAGE_UNAVAILABLE', 'the object could not read its tasks: ask again')
     }
@@ -277,14 +277,14 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     const [principal = null] = this.#store.owners('any')
     this.#principal = principal
     const clock = new AlarmClock()
-    const shift = new Shift(this.#store, systemClock)
-    const own = { ...settings.queue, clock, principal, store: shift.store } as const
+    const run = new AlarmRun(this.#store, systemClock)
+    const own = { ...settings.queue, clock, principal, store: run.store } as const
     const queue = new RetryQueue({ ...own, preload: 'never' }, async () => engine)
     queue.on('degraded', settings.onDegraded)
     // before the queue has opened it: the first call may be an enqueue
     const { capacity } = internalsOf(queue).host.settings
     this.#store.configure?.({ capacity, ...limitsOf(internalsOf(queue).host.settings) })
-    return { settings, queue, clock, shift }
+    return { settings, queue, clock, run }
   }
 
   #degraded(what: string): void {

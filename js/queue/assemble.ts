@@ -1,4 +1,4 @@
-/** From a chunk that has arrived to a runner: the same for both ways in which the wasm can come along. */
+/** Assembles the task manager of a queue from a core that has arrived, in whichever way its wasm came. */
 
 import { RedriveError } from '../api/errors.ts'
 import type { Engine } from '../core/engine.ts'
@@ -8,9 +8,9 @@ import type { QueueContext } from '../runner/context.ts'
 import { type StoreModule, TaskManager } from '../runner/manager.ts'
 import { Runner } from '../runner/runner.ts'
 import type { PageStoreModule } from '../runner/stored.ts'
-import type { EngineModule } from './loader.ts'
+import type { EngineModule } from './core-loader.ts'
 
-export function preparing(
+export function assemble(
   instantiate: (wasm?: unknown) => Promise<Engine>,
   loadKeys: () => Promise<Keys>,
   loadStore: () => Promise<StoreModule>,

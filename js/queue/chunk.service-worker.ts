@@ -1,13 +1,13 @@
-/** The same, where nothing can be loaded later: a service worker has no `import()`. */
+/** The core chunk for service workers, which have no `import()`: everything is imported statically. */
 
 import { instantiate } from '../core/inline.ts'
 import { instantiateKeys } from '../core/keys-inline.ts'
 import * as store from '../durable/open.ts'
 import * as pages from '../stores/indexeddb.ts'
-import { preparing } from './assemble.ts'
-import type { EngineModule } from './loader.ts'
+import { assemble } from './assemble.ts'
+import type { EngineModule } from './core-loader.ts'
 
-export const prepare: EngineModule['prepare'] = preparing(
+export const prepare: EngineModule['prepare'] = assemble(
   instantiate,
   instantiateKeys,
   async () => store,

@@ -1,10 +1,10 @@
-/** The lazy chunk of the default entry: what only a failed or enqueued call needs. */
+/** The core chunk of the default entry, loaded for the first call that fails or is enqueued. */
 
 import { instantiate } from '../core/inline.ts'
-import { preparing } from './assemble.ts'
-import type { EngineModule } from './loader.ts'
+import { assemble } from './assemble.ts'
+import type { EngineModule } from './core-loader.ts'
 
-export const prepare: EngineModule['prepare'] = preparing(
+export const prepare: EngineModule['prepare'] = assemble(
   instantiate,
   () => import('../core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
   () => import('../durable/open.ts'),

@@ -1,12 +1,12 @@
-/** The same, where the wasm is a static import. */
+/** The core chunk for Workers, which must import their wasm statically. */
 
 import { instantiateKeys } from '../core/keys-static.ts'
 import { instantiate } from '../core/static.ts'
 import * as store from '../durable/open.ts'
-import { preparing } from './assemble.ts'
-import type { EngineModule } from './loader.ts'
+import { assemble } from './assemble.ts'
+import type { EngineModule } from './core-loader.ts'
 
-export const prepare: EngineModule['prepare'] = preparing(
+export const prepare: EngineModule['prepare'] = assemble(
   instantiate,
   instantiateKeys,
   async () => store,

@@ -1,4 +1,7 @@
-/** When the core is fetched, when it is started, and what happens where it cannot be: calls stay plain fetch (S18). */
+/**
+ * Loads the core: fetches its chunk at idle and starts it with the first call that needs it. Where it cannot be loaded, calls
+ * stay plain fetch (S18). Chunk and store are reached through `EngineModule` only, so the entry holds neither.
+ */
 
 import { RedriveError } from '../api/errors.ts'
 import type { DegradedCode } from '../api/events.ts'
@@ -7,35 +10,46 @@ import { systemClock, within } from '../platform/clock.ts'
 import { whenIdle } from '../platform/page.ts'
 import type { QueueContext } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
-import type { EngineSource } from './loader.ts'
 
-/** A chunk that takes longer is not waited for: the call that needs it gets its own answer. Real time, whatever the clock. */
+/** The core's chunk, as the entry knows it. */
+export interface EngineModule {
+  /**
+   * Starts the core; resolves with the function that makes a task manager on it. Rejects with a RedriveError of code
+   * 'wasm_refused' where WebAssembly cannot start.
+   */
+  prepare(wasm: unknown): Promise<(host: QueueContext) => TaskManager>
+}
+
+/** Gets that chunk, in the way of the entry in use. */
+export type EngineSource = () => Promise<EngineModule>
+
+/** A call waits no longer for a chunk: it gets its own answer then. Real time, whatever the clock. */
 const LOAD_MS = 10_000
 
-export class Opening {
-  /** What calls can use right now. */
+export class CoreLoader {
+  /** The task manager, once it can be used. */
   opened: TaskManager | undefined
-  /** What is being started; awaiting it starts nothing. */
+  /** The start under way or made; awaiting it starts nothing. */
   starting: Promise<TaskManager | undefined> | undefined
-  /** Why there is nothing to use. */
+  /** The reason why the core could not start. */
   failure: RedriveError | undefined
   readonly #source: EngineSource
   readonly #host: QueueContext
   /** Scopes paused before there was a runner to tell; '': everything. */
   readonly #paused = new Set<string>()
   readonly #load = () => {
-    // what an earlier process left in the store waits for somebody to open it
+    // tasks that an earlier process left in the store wait for a process that opens it
     if (this.#host.settings.durable) void this.open()
     else this.#prefetch()
   }
-  /** Nobody waits for a chunk on its way, or for the store, when the queue closes. */
+  /** Aborted when the queue closes: it waits neither for a chunk on its way nor for the store. */
   readonly #closing = new AbortController()
 
   constructor(source: EngineSource, host: QueueContext) {
     this.#source = source
     this.#host = host
     const { preload, wasm, durable, clock } = host.settings
-    // asked for late or never: until then its failure is nobody's unhandled rejection
+    // it may be awaited late or never: until then its failure must not be an unhandled rejection
     if (wasm instanceof Promise) wasm.catch(() => {})
     if (preload === 'never') return
     if (preload === 'eager') this.#prefetch()

@@ -1,6 +1,7 @@
 /**
- * Whose tasks a service worker sends. It cannot know who has logged in: the pages name them, the store keeps the name, and a
- * service worker names nobody. Unless it was given a principal it follows that name, and sends nothing while there is none (S16).
+ * Lets a service worker's queue follow the principal of the pages. A service worker cannot know who has logged in: a page
+ * declares the principal, and the store keeps it. Unless it was given a principal of its own, the service worker sends as the
+ * declared one, and sends nothing while none is declared (S16).
  */
 
 import type { Principals, Step, TaskStore, Turn } from '../api/store.ts'
@@ -9,7 +10,7 @@ interface Follower {
   setPrincipal(principal: string | null): Promise<void>
 }
 
-export class Following {
+export class FollowPrincipal {
   /** The store, as the queue of a service worker sees it. */
   readonly store: TaskStore
   readonly #principals: Principals
@@ -37,7 +38,7 @@ export class Following {
     })
   }
 
-  /** Asks the store, and tells the queue where somebody else is there. Gives whose tasks are sent now. Never rejects. */
+  /** Asks the store for the principal and tells the queue where it has changed. Resolves with the one whose tasks are sent now; never rejects. */
   async learn(queue: Follower): Promise<string | null | undefined> {
     if (!this.#follows) return this.#named
     if (!this.#hears) this.#subscribe?.(({ kind }) => void (kind === 'principal' && this.learn(queue)))
@@ -56,13 +57,13 @@ export class Following {
       // not waited for: a queue that opens waits for this; one that is closed needs none
       if (named !== undefined) queue.setPrincipal(named).catch(() => {})
     } catch {
-      // the queue's own questions to this store fail, too, and tell of it
+      // the queue's own questions to this store fail too, and report it
     }
   }
 
   async #turn(store: TaskStore, step: Step): Promise<Turn> {
     if (this.#named !== undefined) return store.turn(step)
-    // whatever is due: there is nothing to look for before somebody is named
+    // whatever is due: without a declared principal nothing may be claimed
     return { ...(await store.turn({ ...step, claim: null })), nextInMs: null }
   }
 }

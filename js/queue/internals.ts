@@ -1,4 +1,4 @@
-/** What adapters reach of a queue that its users do not. */
+/** The parts of a queue that adapters use and its users do not. */
 
 import type { Call } from '../call/call.ts'
 import type { QueueContext } from '../runner/context.ts'

@@ -28,9 +28,8 @@ import { steady } from '../platform/clock.ts'
 import { hostDraw, random128, seededDraw } from '../platform/random.ts'
 import type { QueueContext } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
-import { Opening } from './core-loader.ts'
+import { CoreLoader, type EngineSource } from './core-loader.ts'
 import { expose } from './internals.ts'
-import type { EngineSource } from './loader.ts'
 
 const DRAIN_MS = 5_000
 const CLOSE_RULES = { drainMs: ms() }
@@ -40,7 +39,7 @@ const NO_TASKS: TaskPage = { tasks: [] }
 export class RetryQueue implements AsyncDisposable {
   readonly name: string
   readonly deadLetters: DeadLetters
-  readonly #core: Opening
+  readonly #core: CoreLoader
   readonly #host: QueueContext
   #closing: Promise<void> | undefined
   #calls = 0
@@ -86,7 +85,7 @@ export class RetryQueue implements AsyncDisposable {
         return this.#run(call)
       },
     })
-    this.#core = new Opening(source, this.#host)
+    this.#core = new CoreLoader(source, this.#host)
   }
 
   /**

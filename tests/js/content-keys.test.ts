@@ -5,8 +5,8 @@ import { instantiate } from '../../js/core/inline.ts'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import { loadCore } from '../../js/core.ts'
 import type { IdempotencyOptions } from '../../js/index.ts'
-import { preparing } from '../../js/queue/assemble.ts'
-import type { EngineSource } from '../../js/queue/loader.ts'
+import { assemble } from '../../js/queue/assemble.ts'
+import type { EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { setup as axiosSetup, keysOf } from './axios-setup.ts'
@@ -197,7 +197,7 @@ const lost = () => Promise.reject(new TypeError('Failed to fetch dynamically imp
 
 test('S18 where the module of keys cannot load a call is sent once, without a key, and degraded says so once', async () => {
   const { queue, server, clock, events } = queueOf(async () => ({
-    prepare: preparing(instantiate, lost, ...storeChunks),
+    prepare: assemble(instantiate, lost, ...storeChunks),
   }))
   await queue.ready
   server.reply(503).reply(503)
@@ -219,7 +219,7 @@ test('S18 where the module of keys cannot load a call is sent once, without a ke
 
 test('S18 there, a key that the caller gives is kept, and calls under it are told apart by method and URL', async () => {
   const { queue, server, clock } = queueOf(async () => ({
-    prepare: preparing(instantiate, lost, ...storeChunks),
+    prepare: assemble(instantiate, lost, ...storeChunks),
   }))
   const keyed = { ...TEA, redrive: { idempotencyKey: 'mine' } }
   const first = await queue.enqueue(ORDERS, keyed)
@@ -233,7 +233,7 @@ test('S5 S18 sent without a key because the core was not here, it is not sent ag
   let reachable = false
   const { queue, server, clock } = queueOf(async () => {
     if (!reachable) return lost()
-    return { prepare: preparing(instantiate, instantiateKeys, ...storeChunks) }
+    return { prepare: assemble(instantiate, instantiateKeys, ...storeChunks) }
   })
   const release = server.hang()
   const answer = watch(queue.fetch(ORDERS, TEA))

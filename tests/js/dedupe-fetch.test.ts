@@ -5,7 +5,7 @@ import { instantiate } from '../../js/core/inline.ts'
 import type { Keys } from '../../js/core/keys.ts'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import { IdempotencyConflictError, RetryQueue } from '../../js/index.ts'
-import { preparing } from '../../js/queue/assemble.ts'
+import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { setup as axiosSetup, eventually, keysOf } from './axios-setup.ts'
@@ -221,7 +221,7 @@ test('an abort while the two requests are compared ends the waiting', async () =
     arrive = resolve
   })
   const source = async () => ({
-    prepare: preparing(instantiate, () => slow, ...storeChunks),
+    prepare: assemble(instantiate, () => slow, ...storeChunks),
   })
   const queue = new Queue({ clock, fetch: server.fetch, policy: PLAIN_CURVE }, source)
   onTestFinished(() => closeNow(queue as RetryQueue, clock))

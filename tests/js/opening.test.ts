@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Call } from '../../js/call/call.ts'
 import type { RetryQueueOptions, TaskStore } from '../../js/index.ts'
-import type { EngineSource } from '../../js/queue/loader.ts'
+import type { EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import type { TaskManager } from '../../js/runner/manager.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'

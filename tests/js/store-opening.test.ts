@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { instantiate } from '../../js/core/inline.ts'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
-import { preparing } from '../../js/queue/assemble.ts'
+import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { type World, world } from './durable-setup.ts'
 import { closeNow, ORDERS } from './setup.ts'
@@ -64,7 +64,7 @@ test('a chunk that could not be fetched is asked for again once there is a netwo
   let isOnline = false
   const load = async () => (isOnline ? loadStore() : Promise.reject(new TypeError('Failed to fetch')))
   const queue = new Queue({ clock, fetch: server.fetch, store, principal: null }, async () => ({
-    prepare: preparing(instantiate, instantiateKeys, load, loadPages),
+    prepare: assemble(instantiate, instantiateKeys, load, loadPages),
   }))
   onTestFinished(() => closeNow(queue, clock))
   await queue.ready

@@ -3,7 +3,7 @@
 import { onTestFinished, vi } from 'vitest'
 import type { Claim, Hint, Step, TaskStore } from '../../js/api/store.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
-import type { EngineSource } from '../../js/queue/loader.ts'
+import type { EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { instantiate } from '../../js/core/inline.ts'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
-import { preparing } from '../../js/queue/assemble.ts'
+import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { ORDERS, watch } from './setup.ts'
@@ -20,7 +20,7 @@ test('S18 S22 a core that traps while it reads what a hook threw still answers t
   const credentials = () => {
     throw new Error('no token')
   }
-  const load = async () => ({ prepare: preparing(trapped, instantiateKeys, ...storeChunks) })
+  const load = async () => ({ prepare: assemble(trapped, instantiateKeys, ...storeChunks) })
   const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, credentials }, load)
   await queue.ready
   server.reply(503)

@@ -1,7 +1,7 @@
 import { instantiate as instantiateCore } from '../../js/core/inline.ts'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
-import { preparing } from '../../js/queue/assemble.ts'
-import type { EngineModule } from '../../js/queue/loader.ts'
+import { assemble } from '../../js/queue/assemble.ts'
+import type { EngineModule } from '../../js/queue/core-loader.ts'
 import { storeChunks } from './store-chunks.ts'
 
 /** The engine, with one method of its core that traps when told; its timer does from then on. */
@@ -31,7 +31,7 @@ export function trappingAt(method: string): { load: () => Promise<EngineModule>;
         }
         return { ...engine, glue: { ...engine.glue, CoreQueue: Trapping, WakeTimer: Timer } }
       }
-      return { prepare: preparing(instantiate, instantiateKeys, ...storeChunks) }
+      return { prepare: assemble(instantiate, instantiateKeys, ...storeChunks) }
     },
   }
 }

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { RetryQueueOptions } from '../../js/index.ts'
-import type { EngineModule, EngineSource } from '../../js/queue/loader.ts'
+import type { EngineModule, EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { always, closeNow, Events, markOf, ORDERS, PLAIN_CURVE, watch } from './setup.ts'

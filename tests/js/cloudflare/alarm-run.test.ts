@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { AlarmClock } from '../../../js/cloudflare/alarm-clock.ts'
-import { Shift, type Work } from '../../../js/cloudflare/alarm-run.ts'
+import { AlarmRun, type Work } from '../../../js/cloudflare/alarm-run.ts'
 import { RetryQueue, type RetryQueueOptions } from '../../../js/index.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { fakeClock, scriptedServer } from '../../../js/testing.ts'
@@ -15,22 +15,22 @@ interface Setup {
   readonly wrap?: (store: TaskStore) => TaskStore
 }
 
-/** A queue whose timers run only in shifts, on a store that others put tasks into. */
+/** A queue whose timers run only during alarms, on a store that others put tasks into. */
 async function setup({ options = {}, wrap = (store) => store }: Setup = {}) {
   const clock = fakeClock()
   const store = memoryStore({ clock })
   const server = scriptedServer({ clock })
   const alarmClock = new AlarmClock(clock)
-  const shift = new Shift(wrap(store), clock)
+  const run = new AlarmRun(wrap(store), clock)
   const shared = { fetch: server.fetch, principal: null, ...NO_GATES, seed: 7n, ...options }
   const policy = { ...PLAIN_CURVE, ...options.policy }
-  const queue = new RetryQueue({ ...shared, policy, clock: alarmClock, store: shift.store, preload: 'never' })
+  const queue = new RetryQueue({ ...shared, policy, clock: alarmClock, store: run.store, preload: 'never' })
   const producer = new RetryQueue({ ...shared, policy, clock, store, seed: 8n })
   producer.pause()
   onTestFinished(() => closeNow(producer, clock))
   const work = async (most: number, forMs = 60_000): Promise<Work> => {
     alarmClock.start()
-    const done = shift.work(most, forMs, () => queue.ready)
+    const done = run.work(most, forMs, () => queue.ready)
     let result: { readonly work: Work } | undefined
     const ended = done.then((work) => {
       result = { work }
@@ -40,7 +40,7 @@ async function setup({ options = {}, wrap = (store) => store }: Setup = {}) {
     alarmClock.stop()
     return (result as unknown as { readonly work: Work }).work
   }
-  return { clock, alarmClock, store, shift, server, queue, producer, work }
+  return { clock, alarmClock, store, run, server, queue, producer, work }
 }
 
 const post = { method: 'POST', body: 'tea' }
@@ -55,7 +55,7 @@ test('makes no attempt between shifts, and keeps no timer running', async () => 
   expect(await work(10)).toEqual({ attempts: 1, ended: 1, isUsedUp: false })
 })
 
-test('ends a shift when nothing is due any more, and leaves what waits to the next', async () => {
+test('ends a run when nothing is due any more, and leaves what waits to the next', async () => {
   const { clock, server, producer, store, work } = await setup()
   server.reply(503).reply(200)
   await producer.enqueue(ORDERS, post)
@@ -66,7 +66,7 @@ test('ends a shift when nothing is due any more, and leaves what waits to the ne
   expect(await store.counts()).toMatchObject({ pending: 0, succeeded: 1 })
 })
 
-test('makes no more attempts than a shift has, whatever is due', async () => {
+test('makes no more attempts than a run has, whatever is due', async () => {
   const { server, producer, work, store } = await setup({ options: { concurrency: 3 } })
   for (let n = 0; n < 25; n++) await producer.enqueue(`${ORDERS}/${n}`, post)
   expect(await work(10)).toEqual({ attempts: 10, ended: 10, isUsedUp: true })
@@ -76,7 +76,7 @@ test('makes no more attempts than a shift has, whatever is due', async () => {
   expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0, succeeded: 25 })
 })
 
-test('takes up what comes while a shift is on', async () => {
+test('takes up what comes while a run is on', async () => {
   const { server, queue, producer, work } = await setup()
   let more = 3
   queue.on('succeeded', () => {
@@ -90,7 +90,7 @@ test('takes up what comes while a shift is on', async () => {
   expect(await working).toMatchObject({ attempts: 5, ended: 5 })
 })
 
-test('says when the store fails, and goes on with the next shift', async () => {
+test('says when the store fails, and goes on with the next run', async () => {
   let fails = 0
   const { clock, alarmClock, server, producer, work, store } = await setup({
     wrap: (inner) =>
@@ -116,7 +116,7 @@ test('says when the store fails, and goes on with the next shift', async () => {
   expect(server.hits).toBe(1)
 })
 
-test('opens a store in a later shift that could not be opened in the first', async () => {
+test('opens a store in a later run that could not be opened in the first', async () => {
   let fails = 1
   const { clock, server, producer, work } = await setup({
     wrap: (inner) =>
@@ -149,18 +149,18 @@ test('S8 a breaker that is open holds tasks back, and says until when', async ()
 
 test('L6 lanes that a breaker keeps shut are known by name for as long as it is open', async () => {
   const breaker = { consecutiveFailures: 1, openMs: 5_000 }
-  const { clock, alarmClock, server, shift, store, producer, work } = await setup({ options: { breaker } })
+  const { clock, alarmClock, server, run, store, producer, work } = await setup({ options: { breaker } })
   server.reply(503)
   await producer.enqueue(ORDERS, post)
   await producer.enqueue(`${ORDERS}/2`, post)
-  expect(shift.shut).toEqual([])
+  expect(run.shut).toEqual([])
   await work(1)
   await work(10)
-  expect(shift.shut).toHaveLength(1)
-  expect(shift.shut[0]).toContain(new URL(ORDERS).origin)
+  expect(run.shut).toHaveLength(1)
+  expect(run.shut[0]).toContain(new URL(ORDERS).origin)
   while ((await store.counts()).succeeded < 2) {
     await clock.advance(Math.max(0, (alarmClock.nextAt() ?? 0) - clock.now()))
     await work(10)
   }
-  expect(shift.shut).toEqual([])
+  expect(run.shut).toEqual([])
 })
