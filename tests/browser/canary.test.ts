@@ -8,11 +8,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { bundleForPage } from '../bundle.ts'
 import { Canaries, SHAPES } from '../js/canaries.ts'
 import { flows } from '../js/canary-flows.ts'
 import { MARKERS } from '../js/canary-scenario.ts'
 import { CanaryServer } from '../js/canary-server.ts'
-import { bundleForPage } from './bundle.ts'
 import { launchOn } from './chromium.ts'
 import { type FoundFile, filesOf } from './profile-files.ts'
 import { recordsOf } from './records.ts'
@@ -39,7 +39,7 @@ let context: BrowserContext
 let page: Page
 
 beforeAll(async () => {
-  ;[script] = await Promise.all([bundleForPage('canary/in-page.ts'), server.start()])
+  ;[script] = await Promise.all([bundleForPage('browser/canary/in-page.ts'), server.start()])
   context = await launchOn(profile)
   page = await context.newPage()
   await page.exposeFunction('canarySnapshot', look)

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { bundleForPage } from './bundle.ts'
+import { bundleForPage } from '../bundle.ts'
 import { launch } from './chromium.ts'
 import { listenDuringTests } from './origins.ts'
 import type { Traced } from './tracing/in-page.ts'
@@ -40,7 +40,7 @@ let browser: Browser
 
 listenDuringTests(home, away)
 beforeAll(async () => {
-  ;[browser, script] = await Promise.all([launch(), bundleForPage('tracing/in-page.ts')])
+  ;[browser, script] = await Promise.all([launch(), bundleForPage('browser/tracing/in-page.ts')])
 })
 beforeEach(() => {
   hits.length = 0

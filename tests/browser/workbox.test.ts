@@ -4,8 +4,8 @@
  */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { bundleForPage } from '../bundle.ts'
 import { eventually } from '../js/eventually.ts'
-import { bundleForPage } from './bundle.ts'
 import { launch } from './chromium.ts'
 import { type Answer, labOrigin, openLab, type Received } from './lab.ts'
 import { listenDuringTests } from './origins.ts'
@@ -81,7 +81,7 @@ listenDuringTests(origin)
 
 beforeAll(async () => {
   const define = { 'process.env.NODE_ENV': '"production"' }
-  ;[browser, script] = await Promise.all([launch(), bundleForPage('workbox/in-page.ts', { define })])
+  ;[browser, script] = await Promise.all([launch(), bundleForPage('browser/workbox/in-page.ts', { define })])
 })
 beforeEach(() => origin.reset())
 afterAll(() => browser?.close())

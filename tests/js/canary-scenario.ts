@@ -6,24 +6,10 @@
 
 import axios from 'axios'
 import { attachToAxios } from '../../js/adapters/axios.ts'
-import { type QueueEvents, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { Canaries, type Shape } from './canaries.ts'
 import { DENIED, LOOKED_INTO } from './canary-slots.ts'
-
-const EVENTS: readonly (keyof QueueEvents)[] = [
-  'queued',
-  'resumed',
-  'attempt',
-  'retry',
-  'succeeded',
-  'exhausted',
-  'cancelled',
-  'unauthorized',
-  'circuit',
-  'degraded',
-  'alert',
-  'idle',
-]
+import { EVENT_NAMES } from './event-names.ts'
 
 /** Harmless, and kept: who finds none of them has looked in the wrong place. */
 export const MARKERS = { header: 'marker-in-a-header', path: 'marker-in-a-path', body: 'marker-in-a-body' } as const
@@ -76,7 +62,7 @@ export abstract class Scenario {
       ...options,
       policy: { strategy: 'fixed', initialDelayMs: 1, jitterType: 'NONE', maxAttempts: 3, ...options.policy },
     })
-    for (const name of EVENTS) queue.on(name, (payload) => this.tell(`event ${name}`, payload))
+    for (const name of EVENT_NAMES) queue.on(name, (payload) => this.tell(`event ${name}`, payload))
     queue.on('queued', ({ task }) => this.#ids.add(task.taskId))
     this.#open.push(queue)
     await queue.ready

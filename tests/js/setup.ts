@@ -3,6 +3,7 @@
 import { onTestFinished } from 'vitest'
 import { type QueueEvents, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
+import { EVENT_NAMES, type EventName } from './event-names.ts'
 
 export const ORDERS = 'https://api.test/orders'
 
@@ -12,28 +13,11 @@ export const PLAIN_CURVE = { jitterType: 'NONE', initialDelayMs: 1_000 } as cons
 /** What is tested is not the gates: they have tests of their own. */
 export const NO_GATES = { breaker: false, retryBudget: false } as const
 
-export type EventName = keyof QueueEvents
-
-const EVENTS: readonly EventName[] = [
-  'queued',
-  'resumed',
-  'attempt',
-  'retry',
-  'succeeded',
-  'exhausted',
-  'cancelled',
-  'unauthorized',
-  'circuit',
-  'degraded',
-  'alert',
-  'idle',
-]
-
 export class Events {
   readonly #log: { readonly name: string; readonly payload: unknown }[] = []
 
   listen(queue: RetryQueue): void {
-    for (const name of EVENTS) queue.on(name, (payload) => this.#log.push({ name, payload }))
+    for (const name of EVENT_NAMES) queue.on(name, (payload) => this.#log.push({ name, payload }))
   }
 
   /** Puts something of the test's own into the order of events. */

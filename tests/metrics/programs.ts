@@ -1,12 +1,12 @@
 // Prometheus and promtool as their own processes, on loopback and in a folder of their own, gone when the test is over.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { freePort } from '../servers/free-port.ts'
 
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 export const dashboards = join(root, 'docs', 'dashboards')
@@ -87,12 +87,4 @@ export async function startPrometheus(targets: Readonly<Record<string, string>>,
     return alerts.filter(({ state }) => state === 'firing').map(({ labels }) => `${labels.alertname} ${labels.job}`)
   }
   return { api, firing }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -1,7 +1,6 @@
 // Programs that keep running beside a test: servers of frameworks and bundlers.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { type Consumer, plainEnv } from './consumer.ts'
 
 export interface Running extends AsyncDisposable {
@@ -42,13 +41,4 @@ export async function started(
       await closed
     },
   }
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const address = probe.address()
-  probe.close()
-  if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port
 }

@@ -4,10 +4,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import type { Engine, Tab } from '../browser/engines.ts'
+import { freePort } from '../servers/free-port.ts'
 
 type Call = <T = unknown>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => Promise<T>
 
@@ -111,13 +111,4 @@ async function listening(call: Call): Promise<void> {
 async function firstLine(stream: Readable): Promise<string> {
   const [line] = await once(createInterface({ input: stream }), 'line')
   return String(line)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  if (address === null || typeof address === 'string') throw new Error('no port is free')
-  return address.port
 }

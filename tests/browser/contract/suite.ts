@@ -1,7 +1,7 @@
 /** The contract that every store passes, unchanged, on the IndexedDB of a real browser. */
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bundleForPage } from '../bundle.ts'
+import { bundleForPage } from '../../bundle.ts'
 import type { Engine, Tab } from '../engines.ts'
 import { listenDuringTests } from '../origins.ts'
 
@@ -20,9 +20,9 @@ export function contractIn(engines: Readonly<Record<string, () => Promise<Engine
   const origin = { server, url: '' }
   listenDuringTests(origin)
   beforeAll(async () => {
-    script = await bundleForPage('contract/in-page.ts', {
+    script = await bundleForPage('browser/contract/in-page.ts', {
       define: { 'globalThis.process': JSON.stringify({ env: { REDRIVE_RUNS: String(RUNS) } }) },
-      instead: { vitest: 'contract/vitest.ts' },
+      instead: { vitest: 'browser/contract/vitest.ts' },
     })
   })
 
