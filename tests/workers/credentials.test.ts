@@ -57,7 +57,7 @@ test('a task whose credentials nobody supplies is not sent without them', async 
   const object = bare.object({ origin: origin.url })
   const answer = await bare.call(`${origin.url}/nobody`, post, atOnce)
   const taskId = taskOf(answer)
-  await expect.poll(async () => (await object.explain(taskId)).map(({ kind }) => kind)).toContain('parked')
+  await soon(async () => (await object.explain(taskId)).map(({ kind }) => kind)).toContain('parked')
   expect(await object.get(taskId)).toMatchObject({
     status: 'PENDING',
     attemptNumber: 1,
@@ -84,7 +84,7 @@ test('S15 a retry follows a redirect within its origin, and none to another: cre
       { ...atOnce, policy: { ...quick, maxAttempts: 2 } },
     ),
   )
-  await expect.poll(async () => (await object.get(away))?.status).not.toBe('PENDING')
+  await soon(async () => (await object.get(away))?.status).not.toBe('PENDING')
   expect(elsewhere.seen, 'not asked at all, though the call says follow').toEqual([])
 })
 
