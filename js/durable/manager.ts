@@ -1,4 +1,4 @@
-/** Questions about tasks in the store, and orders to them. */
+/** Answers questions about stored tasks, and carries out orders to them. */
 
 import { notFound, RedriveError } from '../api/errors.ts'
 import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/events.ts'
@@ -128,7 +128,7 @@ export class StoredTaskManager implements StoredManager {
     }
   }
 
-  /** Under the policies of today: what a task was given up under may be what was wrong. `reads`: gives the records, too. */
+  /** Puts dead letters back under today's policies, since the old one may be why they were given up. `reads`: gives the records, too. */
   async #redrive(taskIds: readonly string[], acceptDuplicateRisk: boolean, reads: boolean) {
     const { pending, seen, runner } = this.#state
     const { events, settings } = runner.host
@@ -146,7 +146,7 @@ export class StoredTaskManager implements StoredManager {
       if (tells) for (const record of records) if (record) events.emit('queued', { task: this.#show(record) })
       return { said, records }
     } finally {
-      // also where the answer was lost: what a claim has brought is due, whoever made it so
+      // also where the answer was lost: what a claim has brought is due, whichever process made it so
       for (const taskId of taskIds) pending.end(taskId, true)
       await this.#tasks.counts.recount()
       this.#tasks.changed()

@@ -1,4 +1,4 @@
-/** What only a queue with a store needs, as one chunk. */
+/** The door of the durable chunk: opens a queue's store, and tries again where it cannot be opened. */
 
 import { assertNotAborted } from '../platform/abort.ts'
 import { errorText } from '../platform/error-text.ts'
@@ -11,7 +11,7 @@ import { StoredTasks } from './stored-tasks.ts'
 
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 30_000
-/** A browser that refuses to store will most likely go on to: asked less and less often. */
+/** A browser that refuses to store will most likely go on refusing: it is asked less and less often. */
 const LAST_RETRY_IN_PAGES_MS = 3_600_000
 
 export const openStore: StoreModule['openStore'] = async (pages, runner, admission, opened) => {
@@ -21,21 +21,21 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, admissi
   const open = async (againMs: number): Promise<void> => {
     // closed meanwhile
     if (runner.stopped) return
-    let durable: StoredTasks | undefined
+    let tasks: StoredTasks | undefined
     try {
       store ??= (await pages()).indexedDbStore({ name, clock })
       assertNotAborted(closing)
-      durable = new StoredTasks(store, random128(host.draw), runner)
-      runner.stored = durable
-      await durable.begin()
-      opened(new StoredTaskManager(durable), new StorePlace(durable, admission))
+      tasks = new StoredTasks(store, random128(host.draw), runner)
+      runner.stored = tasks
+      await tasks.begin()
+      opened(new StoredTaskManager(tasks), new StorePlace(tasks, admission))
     } catch (error) {
       runner.stored = undefined
-      // it may have begun to look by itself
-      durable?.stop(error)
+      // its loop may have begun
+      tasks?.stop(error)
       if (closing.aborted) {
-        // it may have been opened once more
-        await store?.close().catch(() => {}) // nobody listens any more
+        // the queue closed while the store opened, and has no listeners any more
+        await store?.close().catch(() => {})
         return
       }
       const until = 'until it can, tasks stay in memory, and end with the page or process'

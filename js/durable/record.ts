@@ -1,6 +1,6 @@
 /**
- * A call becomes a record, and a record a call again. This is the one place where something of a request is put into a form that is
- * stored, so it is the place where it is sanitized: no adapter and no store can forget it (S12).
+ * Makes a record of a call, and a call of a record. This is the one place where a request gets a form that is stored, so
+ * it is the place where it is sanitized: no adapter and no store can forget it (S12).
  */
 
 import type { DegradedCode } from '../api/events.ts'
@@ -14,26 +14,24 @@ import type { BodyContent, Transport } from '../call/transport.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import { type ResolvedPolicy, resolvePolicy } from '../options/policy.ts'
 import type { Settings } from '../options/queue-options.ts'
+import { DAY_MS, FOREVER } from '../platform/clock.ts'
 import { mayRepeat } from '../stores/engine/rules.ts'
 
-const DAY_MS = 86_400_000
-const FOREVER = Number.POSITIVE_INFINITY
-
-/** What of a call may be stored. */
+/** The parts of a call that may be stored. */
 export type Content = Pick<
   NewTask,
   'method' | 'targetUrl' | 'headers' | 'withheldHeaders' | 'requestInit' | 'body' | 'idempotent'
 > & { readonly policy: ResolvedPolicy }
 
-/** Why a call stays in memory. */
+/** The reason why a call stays in memory. */
 export interface Unstorable {
   readonly code: DegradedCode
   readonly message: string
-  /** What one report is enough for. */
+  /** Names what one report is enough for. */
   readonly once: string
 }
 
-/** What is stored of a call, or why nothing may be. */
+/** Gives the parts of a call that may be stored, or why none may. */
 export async function contentOf(call: Call, sanitizer: Sanitizer, settings: Settings): Promise<Content | Unstorable> {
   const { method, transport, policy, replayable, key } = call
   const what = `${method} ${bare(call.url)}`
@@ -66,12 +64,12 @@ export async function contentOf(call: Call, sanitizer: Sanitizer, settings: Sett
     requestInit: initOf(own),
     ...(body ? { body } : {}),
     ...(call.options.idempotent ? { idempotent: true } : {}),
-    // one that must not be repeated has one attempt, also where nobody knows how it ended
+    // a call that must not be repeated has one attempt, even if its outcome is unknown
     policy: replayable ? policy : Object.freeze({ ...policy, maxAttempts: 1 }),
   }
 }
 
-/** The key is a field of its own, and its header is made of it again. */
+/** Leaves out the key's header: the key is a field of its own, and the header is made of it again. */
 function withoutKey(headers: Record<string, string>, name: string, key: string | null): Record<string, string> {
   if (key === null) return headers
   const { [name]: _, ...rest } = headers
@@ -83,7 +81,7 @@ function initOf(init: RequestInit | undefined): NewTask['requestInit'] {
   return Object.fromEntries(names.flatMap((name) => (init?.[name] ? [[name, init[name]]] : [])))
 }
 
-/** null: there is none; undefined: it cannot be had. */
+/** The bytes of the body. null: there is none; undefined: it cannot be had. */
 async function bytesOf(transport: Transport): Promise<Uint8Array | null | undefined> {
   let body: BodyContent | undefined
   if (transport instanceof FetchTransport) body = (transport.sendable.init.body ?? null) as BodyContent
@@ -91,7 +89,7 @@ async function bytesOf(transport: Transport): Promise<Uint8Array | null | undefi
   return typeof body === 'string' ? new TextEncoder().encode(body) : body
 }
 
-/** What a task is measured by, from the call on. */
+/** The times of a task, from its call on. */
 export interface Timing {
   readonly now: number
   readonly createdAt: number
@@ -99,7 +97,7 @@ export interface Timing {
   readonly dueInMs: number
 }
 
-/** The least of budget, `expiresAt` and the key's lifetime, from now. */
+/** The first of three ends, from now: of the budget, of `expiresAt`, of the key's lifetime. */
 export function deadlineOf(
   call: Call,
   { now, createdAt, expiresAt }: Timing,
@@ -114,6 +112,7 @@ export function deadlineOf(
   return { deadlineInMs: Math.max(0, at - now), deadlineReason }
 }
 
+/** Makes the record of a new task. */
 export function recordOf(
   ids: Pick<NewTask, 'taskId' | 'fingerprint' | 'principal' | 'home'>,
   call: Call,
@@ -139,7 +138,7 @@ export function recordOf(
   }
 }
 
-/** The same as its store will have it. */
+/** The new task as its store will show it. */
 export function asStored(record: NewTask, now: number): StoredTask {
   const { body, dueInMs, deadlineInMs, ageMs = 0, deadlineReason = 'total_budget', marks = 0, ...rest } = record
   return {
@@ -156,7 +155,7 @@ export function asStored(record: NewTask, now: number): StoredTask {
   }
 }
 
-/** What sends a stored task. Its policy was checked when it was stored; a record that does not pass any more throws. */
+/** Makes the call that sends a stored task. Its policy was checked when it was stored; a record that does not pass any more throws. */
 export function callOf(record: StoredTask, body: Uint8Array | undefined, settings: Settings): Call {
   const { method, targetUrl: url, idempotencyKey: key, requestInit } = record
   const headers = new Headers(record.headers)
