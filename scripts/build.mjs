@@ -1,4 +1,4 @@
-// -> pkg/: the npm package, ready to publish.
+// Makes pkg/, the npm package, ready to publish.
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildWasmStep } from './build-wasm.mjs'
@@ -20,7 +20,7 @@ function manifest() {
   return `${JSON.stringify({ ...template, version: version() }, undefined, 2)}\n`
 }
 
-/** Everything the package is made of; the generated part of js/ carries the core. */
+/** The sources of the package; the generated part of js/ carries the core. */
 const sources = [
   at('js'),
   at('pkg-template'),
@@ -34,7 +34,7 @@ const sources = [
 ]
 
 async function makePackage(folder) {
-  // Imported here and not above: esbuild is there only after the set-up.
+  // Imported here and not above: esbuild is installed only after the set-up.
   const { bundle, metafile } = await import('./build/bundle.mjs')
   const { declarations } = await import('./build/types.mjs')
   const { edgeLight } = await import('./build/edge-light.mjs')
@@ -58,7 +58,7 @@ function buildPackage() {
     outputs: [join(pkg, 'package.json')],
   }
   return unlessFresh(stamp, async () => {
-    // Made beside it and moved at the end: a build that fails leaves the package as it was.
+    // Made beside pkg/ and moved at the end: a build that fails leaves the package as it was.
     const next = at('target', 'pkg')
     await makePackage(next)
     rmSync(pkg, { recursive: true, force: true })
@@ -66,7 +66,7 @@ function buildPackage() {
   })
 }
 
-/** The wasm core, then pkg/; each only if something it comes from has changed. */
+/** Builds the wasm core, then pkg/; each only if one of its sources has changed. */
 export async function build() {
   await buildWasmStep()
   await step('package', async () => ((await buildPackage()) ? undefined : 'unchanged'))

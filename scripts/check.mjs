@@ -1,5 +1,5 @@
-// `npm run check`: everything that can be judged without running the product. All checks run, each
-// with one line; what failed is shown at the end.
+// `npm run check`: everything that can be judged without running the product. All checks run, with one line each; failures
+// are shown in full at the end.
 import { build } from './build.mjs'
 import { checkDocuments } from './check/documents.mjs'
 import { checkLengths, checkLocks, checkMachinePaths } from './check/files.mjs'
@@ -33,7 +33,7 @@ async function clippyForWasm() {
   await run(words[0], [...words.slice(1), 'clippy', '--lib', ...asModules, '--', '-Dwarnings'], { cwd: root, env })
 }
 
-/** Everything of a publication but the upload, and no warning on the way. */
+/** Does everything of a publication but the upload; a warning on the way is a failure. */
 async function publishable() {
   const { output } = await run('cargo', ['publish', '--dry-run', '--allow-dirty'], { cwd: root })
   const warnings = output.split('\n').filter((line) => /^warning/.test(line) && !line.includes('due to dry run'))

@@ -1,4 +1,4 @@
-// `npm run format`: every file as `npm run check` wants it.
+// `npm run format`: formats every file as `npm run check` wants it.
 import { packageBin, root } from './lib/paths.mjs'
 import { main, run, step } from './lib/steps.mjs'
 import { setup } from './setup.mjs'

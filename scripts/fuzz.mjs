@@ -12,7 +12,7 @@ import { rustStep } from './setup/rust.mjs'
 const limits = ['-timeout=5', '-rss_limit_mb=512', '-max_len=65536']
 /** The core forbids unsafe code, so there is nothing for a sanitizer of addresses to find. */
 const build = ['--sanitizer', 'none']
-// cargo-fuzz takes any toolchain for a nightly; this makes the stable one answer to it.
+// cargo-fuzz assumes a nightly toolchain; this lets the stable one accept its flags.
 const env = { RUSTC_BOOTSTRAP: '1' }
 
 const fuzz = (command, args, options = {}) =>
@@ -40,7 +40,7 @@ async function tools() {
   return fuzzer.stdout.trim()
 }
 
-/** Inputs of a megabyte, each once: what takes time by the square of them takes more than five seconds. */
+/** Runs inputs of a megabyte, each once: quadratic time would take more than five seconds. */
 async function endure(target) {
   const { code, output } = await fuzz(
     'run',

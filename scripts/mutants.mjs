@@ -6,7 +6,7 @@ import { at, root } from './lib/paths.mjs'
 import { main, run, StepError, step } from './lib/steps.mjs'
 import { rustStep } from './setup/rust.mjs'
 
-/** Files, tests, and after how many seconds the tests of a mutant are taken to loop. */
+/** For each group its files, its tests, and the seconds after which the tests of a mutant count as a loop. */
 const groups = {
   backoff: {
     files: ['src/wait/backoff.rs', 'src/policy.rs', 'src/policy/*.rs', 'src/wait/schedule.rs'],
@@ -45,7 +45,7 @@ const groups = {
     seconds: 15,
   },
 }
-/** Cases of each property: a mutant that survives ten thousand of them mostly survives these, and is done sooner. */
+/** Cases of each property: most mutants that these do not catch survive ten thousand as well, and this is faster. */
 const env = { PROPTEST_CASES: process.env.PROPTEST_CASES ?? '128' }
 
 async function tool() {

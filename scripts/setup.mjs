@@ -1,6 +1,5 @@
-// Everything a fresh machine with Node and Rust lacks, step by step; run again, it finds
-// everything there and changes nothing. Every entry script calls `setup` first, so a fresh
-// clone needs no `npm install` before `npm run demo` or `npm test`.
+// Installs what a fresh machine with Node and Rust lacks, step by step; a second run finds everything there and changes
+// nothing. Every entry script calls `setup` first, so a fresh clone needs no `npm install` before `npm run demo` or `npm test`.
 // Only `node:` imports, here and in what it imports, and nothing newer than Node 20.
 import { chromiumStep } from './setup/chromium.mjs'
 import { consumersStep } from './setup/consumers.mjs'
@@ -14,8 +13,8 @@ import { webkitStep } from './setup/webkit.mjs'
 export { wasmCargo } from './setup/rust.mjs'
 
 /**
- * Node, npm packages, Rust, the wasm target; a Chromium, a Firefox, a WebKit, a Prometheus and large consumers only where they are asked for.
- * Where this Node is too old the script starts again under a newer one, and this never returns.
+ * Installs Node, npm packages, Rust and the wasm target; Chromium, Firefox, WebKit, Prometheus and large consumers on request only.
+ * If this Node is too old the script starts again under a newer one, and this call never returns.
  * @param {{ chromium?: boolean, firefox?: boolean, webkit?: boolean, prometheus?: boolean, consumers?: boolean }} [options]
  */
 export async function setup({

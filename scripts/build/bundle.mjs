@@ -1,10 +1,10 @@
-// js/ -> the modules of the package. One esbuild run with splitting for all entries, so that a
-// class is one class whichever entry it came through.
+// Bundles js/ into the modules of the package. One esbuild run with splitting makes all entries, so that a class is the same
+// class in each of them.
 import { build } from 'esbuild'
 import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
 
-/** Name in the package -> source. `*.workerd` is what the `workerd` condition picks. */
+/** Name in the package -> source. The `workerd` condition picks `*.workerd`. */
 export const entries = {
   index: 'js/index.ts',
   'index.workerd': 'js/index.workerd.ts',
@@ -24,7 +24,7 @@ export const entries = {
   cloudflare: 'js/cloudflare.ts',
 }
 
-/** What the bundler says about its output: which file imports which, and how. Read by the size check. */
+/** The bundler's report on its output: which file imports which, and how. The size check reads it. */
 export const metafile = at('target', 'pkg-meta.json')
 
 /** Workers take the modules as files beside the code, by a static import; all chunks lie in one folder. */
@@ -37,9 +37,9 @@ const wasmBesideTheCode = {
 }
 
 /**
- * Properties that only our own modules see. Shortened, they save a hundred bytes of what every page loads; a test holds
- * them apart from every name that users can see. What a chunk exports keeps its name, so none of them may be an export
- * that is reached by way of the module's object, as `import()` gives it.
+ * Properties that only our own modules see. Shortening them saves a hundred bytes of the entry; a test makes sure that none
+ * is a name that users can see. Exports of a chunk keep their names, so none of them may be read from the module object that
+ * `import()` gives.
  */
 export const inward =
   'addedCrossOrigin admission afterFailure allowed also answer beforeSending begin controller deliver draw durable each expected ' +
@@ -47,7 +47,7 @@ export const inward =
   'originMissing overlay plain redirectRefused replayable runner sendable sent settings starting stopped timeoutMs ' +
   'transport words'
 
-/** Gives what belongs in `metafile` once the package is whole. */
+/** @returns the content of `metafile`, to be written once the package is complete */
 export async function bundle(outdir) {
   const result = await build({
     absWorkingDir: at(),

@@ -1,11 +1,11 @@
-// Vercel's edge compiles WebAssembly ahead, as Workers do, but its bundlers want `?module` behind the name of the file. So the
-// Workers' entries are there once more, with what lies between them and the two modules; all else is shared. A runtime only
-// ever sees one of the two, so a class is still one class.
+// Vercel's edge compiles WebAssembly ahead, as Workers do, but its bundlers want `?module` behind the name of the file. So this
+// copies the Workers' entries and every file between them and the two modules; all others are shared. A runtime sees only one
+// of the two copies, so a class is still one class.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { StepError } from '../lib/steps.mjs'
 
-/** What the `edge-light` condition picks, and what it is made from. */
+/** File that the `edge-light` condition picks -> the file it is made from. */
 export const edgeEntries = { 'index.edge-light': 'index.workerd', 'core.edge-light': 'core.workerd' }
 
 const imports = /((?:from|import)\s*\(?\s*")\.\/([^"]+)(")/g

@@ -1,4 +1,4 @@
-// js/ -> the declarations of the package: what tsc emits, reduced to what the entries reach.
+// Makes the declarations of the package from js/: the output of tsc, reduced to the files that the entries reach.
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { at, generated, packageBin, root } from '../lib/paths.mjs'

@@ -1,4 +1,4 @@
-// Small rules about files: how long they may be, and what must not stand in them.
+// Small rules about files: their length, lock files, and texts that must not be in them.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -23,7 +23,7 @@ export function checkLengths() {
   throw new StepError(long.map(({ path, lines }) => `${path}: ${lines} lines; at ${maxLines} find the seam`).join('\n'))
 }
 
-/** Nothing published, and nothing committed, names a folder of the machine it was made on. */
+/** Refuses published and committed files that name a folder of the machine they were made on. */
 export function checkMachinePaths() {
   const faults = []
   for (const path of filesUnder([at('pkg')])) {
@@ -38,7 +38,7 @@ export function checkMachinePaths() {
   if (faults.length > 0) throw new StepError(faults.join('\n'))
 }
 
-/** One lock beside its manifest. */
+/** Compares one lock file with its manifest. */
 function checkLock(lockName, manifestName) {
   const lock = JSON.parse(readFileSync(at(lockName), 'utf8'))
   const hosts = Object.entries(lock.packages).filter(([, entry]) => entry.resolved !== undefined)
@@ -54,7 +54,7 @@ function checkLock(lockName, manifestName) {
   return lock
 }
 
-/** The locks say what, never from where, and hold all that the manifests ask for. */
+/** Lock files name versions but no registries, and hold all dependencies of their manifests. */
 export function checkLocks() {
   const lock = checkLock('package-lock.json', 'package.json')
   checkLock('tests/packaging/all/package-lock.json', 'tests/packaging/all/package.json')

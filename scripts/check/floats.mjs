@@ -1,6 +1,5 @@
-// No code that reads or prints floating-point numbers in the module: it costs up to 15 KB of gzip
-// each way, and one `{}` in one message brings it in unseen. Names tell: the functions keep theirs
-// in what cargo links, before the optimiser drops them.
+// Refuses code that reads or prints floating-point numbers in the modules: it costs up to 15 KB of gzip each way, and a `{}`
+// in a message is enough to link it. Function names tell; they are in the linked module, before the optimiser drops them.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -48,7 +47,7 @@ export function functionNames(bytes) {
 
 const floatFunctions = (bytes) => functionNames(bytes).filter((name) => unwanted.test(name))
 
-/** A module that does both, to see that the check would see it. */
+/** Compiles a module that does both, to show that the check can fail. */
 async function control() {
   const folder = mkdtempSync(join(tmpdir(), 'redrive-floats-'))
   try {

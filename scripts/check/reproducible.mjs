@@ -1,5 +1,5 @@
-// Whether the core that is published can be built again by somebody who doubts it: the same sources in another folder, from
-// nothing, must give the same bytes. It compiles everything once more, so it is asked for: `npm run check -- --reproducible`.
+// A user who doubts the published core must be able to build it again: the same sources in another folder, from scratch, must
+// give the same bytes. This compiles everything once more, so it runs on request only: `npm run check -- --reproducible`.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { filesUnder } from '../lib/inputs.mjs'
 import { at, generated, root } from '../lib/paths.mjs'
 import { run, StepError } from '../lib/steps.mjs'
 
-/** A copy of what is in the repository or about to be, with the npm packages beside it. */
+/** Copies the files that are in the repository or about to be, with the npm packages beside them. */
 function copyTo(folder) {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root })
   for (const name of listed.toString().split('\0').filter(Boolean)) {

@@ -1,5 +1,5 @@
-// What a page downloads, beside what we allow and what we aim at: bytes after gzip, measured as the sizes of other
-// libraries are, by bundling what a user imports from the package as published. What is loaded later is a row of its own.
+// The bytes that a page downloads, after gzip, beside their limits and aims. Measured as other libraries' sizes are, by
+// bundling a user's import of the package as published. Chunks that are loaded later are rows of their own.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -31,7 +31,7 @@ const rows = [
     limit: 121_000,
   },
   {
-    // all of a Worker's code; the two modules lie beside it
+    // all of a Worker's code; the two modules are files beside it
     what: 'a Worker, without its .wasm',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
@@ -41,7 +41,7 @@ const rows = [
 
 const gzipped = (bytes) => gzipSync(bytes, { level: 9 }).length
 
-/** What a page that writes `source` loads at once. */
+/** The bytes that a page with `source` loads at once. */
 async function bundled({ source, conditions = [] }) {
   const { outputFiles } = await build({
     stdin: { contents: source, resolveDir: at('pkg') },
@@ -67,8 +67,8 @@ async function bundled({ source, conditions = [] }) {
 }
 
 /**
- * The files that the entry loads later, without those it has loaded already: those with the core in them, the rest, and what
- * these load in turn for a queue of a page with a principal.
+ * The bytes of the files that the entry loads later: those with the core in them, the others, and those that these load in turn
+ * for a page's queue with a principal. Files that are loaded already do not count again.
  */
 function later() {
   const { outputs } = JSON.parse(readFileSync(metafile, 'utf8'))
@@ -102,7 +102,7 @@ function later() {
 const cell = (value) => (value === undefined ? '' : value.toLocaleString('en')).padStart(8)
 
 const MARKS = /(<!-- sizes -->\n)[\s\S]*(<!-- \/sizes -->)/
-/** Another compiler makes another module; what the README says may be off by so much. */
+/** Another compiler makes another module, so the README's figures may differ by this share. */
 const TOLERANCE = 0.03
 
 function readmeTable(measured) {

@@ -1,11 +1,10 @@
-// "Did anything change?" by content, so that a fresh clone, a switched branch and a touched
-// file all get the right answer; modification times give the wrong one for the first two.
+// Answers "did anything change?" by content. Modification times give the wrong answer for a fresh clone and a switched branch.
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { root } from './paths.mjs'
 
-/** Every file under `paths` (files or folders), sorted, without those `skip` names. */
+/** Every file under `paths` (files or folders), sorted, without those that `skip` accepts. */
 export function filesUnder(paths, skip = () => false) {
   const found = []
   const visit = (path) => {

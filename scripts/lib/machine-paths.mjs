@@ -1,5 +1,5 @@
-// A panic message or a debug section can carry folders of the machine that built the file. They
-// tell strangers about that machine, and they make two builds differ. This finds them.
+// Finds folders of the machine that built a file, as panic messages and debug sections carry them. They reveal that machine
+// to strangers, and make two builds differ.
 import { execFileSync } from 'node:child_process'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const telltales = () =>
     (path) => path.length > 3,
   )
 
-/** The machine paths found in `bytes`, each with what stands around it. */
+/** The machine paths found in `bytes`, each with the text around it. */
 export function machinePaths(bytes) {
   const text = Buffer.from(bytes).toString('latin1')
   return telltales().flatMap((path) => {

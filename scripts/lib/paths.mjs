@@ -1,4 +1,4 @@
-// Where things are, in one place. Only `node:` imports: this runs before any package is installed.
+// The places of folders and programs. Only `node:` imports: this runs before any package is installed.
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -9,9 +9,9 @@ export const at = (...parts) => join(root, ...parts)
 export const packageBin = (name, file) => at('node_modules', name, file)
 
 export const wasmTarget = 'wasm32-unknown-unknown'
-/** Apart from native builds: the fallback toolchain is another rustc, and the two would throw out each other's work. */
+/** Apart from native builds: the fallback toolchain is another rustc, and the two would delete each other's output. */
 export const wasmTargetDir = at('target', 'wasm')
 export const toolsTargetDir = at('target', 'tools')
 export const generated = at('js', 'core', 'generated')
-/** The two modules of the core: what every queue runs on, and what only content keys and canonical JSON need. */
+/** The two modules of the core: one that every queue runs on, one for content keys and canonical JSON. */
 export const wasmModules = ['queue', 'keys']

@@ -1,6 +1,5 @@
-// One line of progress per step, with its time: a set-up that is silent for a minute looks
-// hung, and one that prints everything hides the line that matters. What a step's programs
-// print is kept back and shown only if the step fails.
+// Prints one line of progress per step, with its time: a set-up that is silent for a minute looks hung, and one that prints
+// everything hides the line that matters. The output of a step's programs is shown only if the step fails.
 // Only `node:` imports here: this runs before any package is installed.
 import { spawn } from 'node:child_process'
 import { realpathSync } from 'node:fs'
@@ -23,7 +22,7 @@ export function duration(ms) {
 
 /**
  * Runs `work` and prints its line. `work` may return a few words for the line
- * (`already there`); whatever it throws ends the line with a cross and goes on up.
+ * (`already there`); an error ends the line with a cross and is thrown on.
  */
 export async function step(title, work) {
   const started = performance.now()
@@ -40,7 +39,7 @@ export async function step(title, work) {
 }
 
 /**
- * Runs a program to its end and gives what it printed.
+ * Runs a program to its end and returns its output.
  * @param {string} program
  * @param {readonly string[]} args
  * @param {{ cwd?: string, env?: Record<string, string | undefined>, limitMs?: number, allowFailure?: boolean }} [options]
@@ -85,7 +84,7 @@ export function run(program, args, options = {}) {
   })
 }
 
-/** The body of an entry script: prints a StepError as it is meant to be read, anything else with its stack. */
+/** Runs the body of an entry script: prints the message of a StepError, and other errors with their stack. */
 export async function main(work) {
   try {
     await work()
@@ -95,7 +94,7 @@ export async function main(work) {
   }
 }
 
-/** True where `moduleUrl` is the script node was started with, and not an import of it. */
+/** Whether `moduleUrl` is the script that node was started with, and not an import of it. */
 export function isEntry(moduleUrl) {
   return process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(moduleUrl)
 }

@@ -1,4 +1,4 @@
-// A Chromium for the tests that need a real browser.
+// Finds or installs a Chromium for the tests that need a real browser.
 import { existsSync } from 'node:fs'
 import { StepError, step } from '../lib/steps.mjs'
 import { installDebian, isDebianRoot } from './debian.mjs'

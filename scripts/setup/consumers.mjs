@@ -1,6 +1,6 @@
-// The runtimes and frameworks that only `npm run test:packaging -- --all` needs: half a gigabyte, so apart from the packages
-// that everybody installs. In the versions of their lock and without their install scripts: each binary is a package of its
-// platform. Not by `npm ci`: it refuses a lock in which some other platform's package is missing.
+// Installs the runtimes and frameworks that only `npm run test:packaging -- --all` needs: half a gigabyte, so apart from the
+// packages of the repository. In the versions of their lock and without install scripts: each binary is a package of its
+// platform. Not by `npm ci`, which refuses a lock without the packages of some other platform.
 import { cpSync, mkdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fingerprint, unlessFresh } from '../lib/inputs.mjs'

@@ -1,4 +1,4 @@
-// What Debian has, where this may install it.
+// Installs packages of Debian, as root on a Debian only.
 import { existsSync } from 'node:fs'
 import { root } from '../lib/paths.mjs'
 import { run } from '../lib/steps.mjs'

@@ -1,4 +1,4 @@
-// A Firefox for the tests that need a second real browser.
+// Finds or installs a Firefox for the tests that need a second real browser.
 import { existsSync } from 'node:fs'
 import { StepError, step } from '../lib/steps.mjs'
 import { installDebian, isDebianRoot } from './debian.mjs'

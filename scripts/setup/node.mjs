@@ -1,5 +1,5 @@
-// A Node that is new enough. npm carries Node itself as a package per platform; that one is
-// taken directly, and not the package `node`, which needs an install script to fetch it.
+// Gets a Node that is new enough. npm has Node itself as a package per platform; this installs that package directly, since
+// the package `node` needs an install script to fetch it.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -7,7 +7,7 @@ import { at } from '../lib/paths.mjs'
 import { StepError, step } from '../lib/steps.mjs'
 import { npm } from './npm.mjs'
 
-/** The package runs on 22.13; what builds, tests and measures it wants a little more. */
+/** The package runs on 22.13; its builds, tests and benchmarks need a later version. */
 const minimum = [22, 19]
 const fallback = '24.21.0'
 
@@ -40,7 +40,7 @@ async function install() {
 /** Starts this script again under a newer Node if this one is too old, and ends with its exit code. */
 export async function nodeStep() {
   if (isEnough(process.versions.node)) {
-    // programs that start `node` by its name get this one too
+    // so that programs which start `node` by its name get this one too
     const folder = dirname(process.execPath)
     if (process.env.PATH?.split(delimiter)[0] !== folder)
       process.env.PATH = `${folder}${delimiter}${process.env.PATH ?? ''}`

@@ -1,4 +1,4 @@
-// npm, as a script for the Node that runs us where we know it: `npm` by name is a `.cmd` on Windows.
+// Starts npm as a script of this Node where its path is known: `npm` by name is a `.cmd` on Windows.
 import { run } from '../lib/steps.mjs'
 
 export function npm(args, options) {

@@ -1,4 +1,4 @@
-// The npm packages of the lock file, no more and no less.
+// Installs the npm packages of the lock file, no more and no less.
 import { existsSync, readFileSync } from 'node:fs'
 import { at, root } from '../lib/paths.mjs'
 import { step } from '../lib/steps.mjs'
@@ -6,7 +6,7 @@ import { npm } from './npm.mjs'
 
 const readLock = (path) => JSON.parse(readFileSync(path, 'utf8')).packages
 
-/** Compares what npm says it installed with the lock: dates would be wrong after every checkout. */
+/** Compares npm's record of installed packages with the lock: dates would be wrong after every checkout. */
 function areInstalled() {
   const record = at('node_modules', '.package-lock.json')
   if (!existsSync(record)) return false

@@ -1,5 +1,5 @@
-// A Prometheus and its promtool, for the tests in which they judge our metrics and rules.
-// Debian's package is unpacked and not installed: installing it starts a server, which nobody asked for.
+// Gets a Prometheus and its promtool, for the tests in which they judge our metrics and rules.
+// Debian's package is unpacked and not installed: installing it would start a server.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ async function unpackDebian() {
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'))
   try {
     await run('apt-get', ['update', '-qq'])
-    // as root apt says that it cannot drop its rights in this folder, and goes on
+    // as root apt warns that it cannot drop its rights in this folder, and goes on
     await run('apt-get', ['download', '-qq', 'prometheus'], { cwd: folder })
     const [name] = readdirSync(folder).filter((file) => file.endsWith('.deb'))
     if (!name) throw new StepError('apt-get downloaded no package prometheus')

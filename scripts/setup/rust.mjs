@@ -1,11 +1,11 @@
-// Rust, and its std for WebAssembly.
+// Finds Rust, and a toolchain with the std for WebAssembly.
 import { existsSync, readdirSync } from 'node:fs'
 import { at, root, wasmTarget } from '../lib/paths.mjs'
 import { run, StepError, step } from '../lib/steps.mjs'
 
 const rustupLimitMs = 120_000
 
-/** Toolchains that may have the target, best first; the last two are what scripts/wasm-toolchain.sh makes. */
+/** Toolchains that may have the target, best first; scripts/wasm-toolchain.sh makes the last two. */
 const candidates = [['cargo'], ['cargo', '+debian-wasm'], ['/usr/bin/cargo']]
 
 async function hasTarget(cargo) {
@@ -22,7 +22,7 @@ async function find() {
 }
 
 let found
-/** The words of the cargo command that can build for WebAssembly; `setup` has made sure that there is one. */
+/** The words of the cargo command that can build for WebAssembly; `setup` has made sure that one exists. */
 export async function wasmCargo() {
   found ??= await find()
   if (!found) throw new StepError(`no toolchain here builds for ${wasmTarget}; run npm run build`)

@@ -1,5 +1,5 @@
-// A WebKit for the tests that need a third real browser: WebKitGTK's MiniBrowser, its WebDriver, and a screen for both that
-// nobody looks at, since it has no mode without one.
+// Finds or installs a WebKit for the tests that need a third real browser: WebKitGTK's MiniBrowser, its WebDriver, and a virtual
+// screen for both, since it has no headless mode.
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { StepError, step } from '../lib/steps.mjs'
