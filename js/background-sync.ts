@@ -41,7 +41,7 @@ interface SyncEvent extends Event {
   waitUntil(work: Promise<unknown>): void
 }
 
-/** What TypeScript's library does not know of a registration. */
+/** The part of a registration that TypeScript's library does not know. */
 interface Syncable {
   readonly sync: { register(tag: string): Promise<void> }
 }

@@ -1,4 +1,4 @@
-/** What both default entries export beside the class. */
+/** The exports that the default entries share, beside the class. */
 
 export {
   BodyNotReplayableError,

@@ -15,11 +15,11 @@ export * from './background-sync.ts'
 export * from './exports.ts'
 
 /**
- * Tries failed requests again: at the right time, under the same key, within limits. As in pages, but for three things:
+ * Tries failed requests again: at the right time, under the same key, within limits. It differs from a page's queue in three things:
  *
  * - `store: 'auto'` is IndexedDB whether or not a `principal` is given.
- * - Without `principal` the queue sends the tasks of whoever the pages have named last, and nothing while they have named
- *   nobody. With one it sends that one's, while the pages name the same. It never names anybody itself.
+ * - Without `principal` the queue sends the tasks of the principal that a page declared last, and nothing before one did. With
+ *   one it sends that one's tasks, while the pages declare the same. It never declares a principal itself.
  * - `preload` is 'never' by default: a service worker starts with each navigation, and mostly has nothing to send.
  */
 export class RetryQueue extends Queue {
@@ -40,7 +40,7 @@ export class RetryQueue extends Queue {
     this.#following = following
   }
 
-  /** As in pages; and then it is known what waits now, and for whom, whatever has not been heard yet. */
+  /** Resolves as a page's does, and only once the store was asked which tasks wait now, and for which principal. */
   override get ready(): Promise<void> {
     return this.#open()
   }

@@ -1,6 +1,6 @@
 /**
- * A trace of every attempt, and the queue in numbers, by OpenTelemetry. Lays itself around the one place that attempts go
- * through: a queue that nobody attached pays nothing. What fails in here costs the span, never the request.
+ * A span for every attempt, and the queue in numbers, by OpenTelemetry. It observes the queue: one that is not attached pays
+ * nothing. A failure in here costs the span, never the request.
  */
 
 import {
@@ -40,7 +40,7 @@ export interface OpenTelemetryOptions {
   /** Writes and reads the headers of a context. @default the global one; W3C Trace Context where none is registered */
   readonly propagator?: TextMapPropagator
   /**
-   * What a replay is to the call that it repeats. 'child': one more span of the call's trace, also after a restart. 'link': a
+   * The relation of a replay's span to the call that it repeats. 'child': one more span of the call's trace, also after a restart. 'link': a
    * trace of its own with a link to the call, for replays that come hours later. @default 'child'
    */
   readonly replay?: 'child' | 'link'
@@ -66,7 +66,7 @@ const RULES: Rules<OpenTelemetryOptions> = {
 const SCOPE = 'redrive'
 const MAX_ORIGINS = 100
 
-/** What is attached to a queue: attached once more, the latest takes over, or every attempt would have two spans. */
+/** Detaches what is attached to a queue. A second attachment takes over from the first, or every attempt would have two spans. */
 const attached = new WeakMap<RetryQueue, () => void>()
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What a queue does, for Prometheus: as text wherever there is no library for it, or in a register of prom-client. Both
- * print the same metrics. Nothing of prom-client is imported; its register is handed in.
+ * Metrics of a queue for Prometheus: as text where there is no library for it, or in a register of prom-client. Both print the
+ * same metrics. Nothing of prom-client is imported; the user passes its register.
  */
 
 import { check, fn, follow, int, kind, object, type Rules } from '../options/check.ts'
@@ -32,7 +32,7 @@ export interface MetricsRegister {
 }
 
 export interface RegisterOptions extends MetricsOptions {
-  /** Whose `metrics()` shows them: prom-client's own `register`, or a `Registry` of yours. */
+  /** The register whose `metrics()` shows them: prom-client's own `register`, or a `Registry` of yours. */
   readonly register: MetricsRegister
 }
 
@@ -156,7 +156,7 @@ const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceA
 
 const numeral = (value: number): string => String(value).replace('Infinity', '+Inf').replace('-+', '-')
 
-/** As prom-client asks its own metrics. */
+/** The form in which prom-client asks its own metrics. */
 function asMetric({ name, help, type, aggregator, samples }: Family) {
   const metric = {
     key: name,

@@ -20,7 +20,7 @@ export class RedriveError extends Error {
   }
 }
 
-/** What a task that is not there is answered with. */
+/** The answer to a question about a task that is not here. */
 export function notFound(taskId: string): RedriveError {
   return new RedriveError('TASK_NOT_FOUND', `there is no task '${taskId}' here, or it is past its retention`)
 }

@@ -11,7 +11,7 @@ import type {
   TaskStatus,
 } from './task.ts'
 
-/** Why something works less well than asked. */
+/** The reason why something works less well than asked. */
 export type DegradedCode =
   | 'core_unreachable'
   | 'wasm_refused'
@@ -31,8 +31,8 @@ export type DegradedCode =
 
 /**
  * Per task: `queued`, (`attempt`, `retry`)*, `attempt`, then one of `succeeded`, `exhausted`, `cancelled`, each before
- * the caller's promise settles. A caller's own first attempt has no events: a success makes no task, and a failure that
- * may pass shows as `queued`.
+ * the caller's promise settles. A caller's own first attempt has no events: a success makes no task, and a transient failure
+ * shows as `queued`.
  */
 export interface QueueEvents {
   queued: { task: RetryTask }
@@ -40,7 +40,7 @@ export interface QueueEvents {
   resumed: { task: RetryTask }
   attempt: { task: RetryTask; context: AttemptContext }
   retry: { task: RetryTask; delayMs: number; log: AttemptLog }
-  /** `response` is a clone, made only where somebody listens; null where the answer is no `Response` (Axios). */
+  /** `response` is a clone, made only for a queue that has a listener; null where the answer is no `Response` (Axios). */
   succeeded: { task: RetryTask; response: Response | null }
   exhausted: { task: RetryTask; reason: ExhaustedReason }
   cancelled: { task: RetryTask }

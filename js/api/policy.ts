@@ -62,7 +62,7 @@ export interface RetryPolicy {
   readonly retryNetworkErrors?: boolean
   /** Time to response headers; 0: none. The body is the caller's. @default 30_000 */
   readonly attemptTimeoutMs?: number
-  /** What one call is expected to take, for the budget check; a moving average when absent. */
+  /** The time that one call is expected to take, for the budget check; a moving average when absent. */
   readonly estimatedCallMs?: number
   /** A server delay longer than this ends the task, 'retry_after_too_long'. @default 86_400_000 */
   readonly maxServerDelayMs?: number

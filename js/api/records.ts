@@ -1,4 +1,4 @@
-/** A task as a store gets it, and as it shows it. */
+/** A task as a store is given it, and as the store shows it. */
 
 import type { RetryPolicy } from './policy.ts'
 import type { AttemptLog, ExhaustedReason, TaskStatus } from './task.ts'
@@ -32,12 +32,12 @@ export interface NewTask {
   readonly policy: RetryPolicy
   /** Least of budget, expiresAt, key lifetime; from the enqueue. Infinity: none. */
   readonly deadlineInMs: number
-  /** Which of them that is. @default 'total_budget' */
+  /** The one of them that is least. @default 'total_budget' */
   readonly deadlineReason?: DeadlineReason
-  /** How long ago the call was made. @default 0 */
+  /** The time since the call was made. @default 0 */
   readonly ageMs?: number
   readonly dueInMs: number
-  /** Of `dueInMs`, what the server asked for. @default 0 */
+  /** The part of `dueInMs` that the server asked for. @default 0 */
   readonly serverMs?: number
   /** Attempts begun so far; above 0, the first of them counts as made with the call. */
   readonly attemptNumber: number
@@ -53,7 +53,7 @@ export interface NewTask {
   /** The caller vouches: may be repeated without a key. */
   readonly idempotent?: boolean
   readonly schema: number
-  /** The answer to the attempt made with the call asked everybody to wait so long: holds the lane if it is stored. */
+  /** The wait that the answer to the call's own attempt asked of every caller: holds the lane if the task is stored. */
   readonly holdLaneForMs?: number
   /** The attempts made so far, where there are any. */
   readonly log?: readonly AttemptLog[]

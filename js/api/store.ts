@@ -1,5 +1,5 @@
 /**
- * The contract of a task store: who implements it keeps the tasks of a queue where they outlive the page or the process.
+ * The contract of a task store, which keeps the tasks of a queue where they outlive the page or the process.
  *
  * A stored task that waits is resident nowhere: **the store owns** its status, due time, attempts, order, dedupe, cancel,
  * deadline, its lane's hold, and the limits over all processes. The core owns verdict, delay and choice of lane. No value
@@ -47,7 +47,7 @@ export const NOTES_LENGTH = 50
 /** A clock that falls back by more is a step, and the store goes along with it; by less it stands still. */
 export const CLOCK_STEP_MS = 60_000
 
-/** What may be kept. The queue tells its store with `configure`. */
+/** Limits of what may be kept. The queue gives them to its store with `configure`. */
 export interface StoreTerms {
   /** Tasks pending or in flight. @default 10_000 */
   readonly capacity: number
@@ -63,12 +63,12 @@ export interface StoreTerms {
 
 /** Lane = principal + origin. Times are relative: the store has the only clock. */
 export interface TaskStore {
-  /** What a resolved `enqueue` survives. */
+  /** The faults that a resolved `enqueue` survives. */
   readonly durability: Durability
   /** Producers this store cannot hear are looked for this often; null: every producer can be heard. */
   readonly idleCheckMs: number | null
   /**
-   * How long a runner may be held up without anybody noticing, as a hidden tab is, whose timers come once a minute. Its
+   * The time that a runner may be held up unnoticed, as a hidden tab is, whose timers come once a minute. Its
    * leases last an attempt's time limit and this, are not renewed while the attempt keeps its limit, and one that ran out
    * settles nothing but a success. Absent: leases are short, and renewed at a third.
    */
@@ -163,7 +163,7 @@ export interface TaskStore {
     page: { readonly limit: number; readonly cursor?: string },
   ): Promise<{ readonly attempts: readonly AttemptLog[]; readonly cursor?: string }>
   /**
-   * What became of the task, for people who ask, in the order in which it came: `attempts`, and among them the last 50 of the
+   * The history of the task, for people who ask, in the order of events: `attempts`, and among them the last 50 of the
    * notes. A note is a log with neither status nor error, as `enqueue` or a settlement has given it; or what the store did
    * of its own: 'redriven' with each redrive; where a lease ran out or was taken back 'lost'; and where a task ended in
    * another way than the settlement's `log.kind` says, or without a settlement, 'cancelled', or 'exhausted' with
@@ -262,13 +262,13 @@ export interface Turn {
    *   success, and the lease is still held: it is CANCELLED from now on.
    * - 'repeated': this token was the last to settle this task, or a success for one that has succeeded.
    * - 'stale': another token has the task, or its lease was taken back, and this is no success. Nothing is changed. (A success is 'applied'
-   *   whoever has the task by now, also to a dead letter: S4.)
+   *   whichever token has the task by now, also to a dead letter: S4.)
    * - 'applied'. A lease that ran out and was not taken back yet is still held.
    *
    * Log and hold count with 'applied', and with 'cancelled' where the lease was held.
    */
   readonly settled: readonly ('applied' | 'repeated' | 'stale' | 'cancelled' | 'gone')[]
-  /** One for each `renew`: `forMs` from now, also where it ran out and was not taken back yet. 'cancelled': renewed, and its end was asked for: abort and settle. 'lost': another has it, or nobody. */
+  /** One for each `renew`: `forMs` from now, also where it ran out and was not taken back yet. 'cancelled': renewed, and its end was asked for: abort and settle. 'lost': another token has it, or none. */
   readonly renewed: readonly ('renewed' | 'lost' | 'cancelled')[]
   readonly claimed: readonly { readonly task: StoredTask; readonly lease: Lease }[]
   /** Ended in this step without a settlement, in the order of its parts: see `status` and `reason`. */
@@ -287,7 +287,7 @@ export interface Turn {
   readonly nextInMs: number | null
   /** Something is due that hold, bounds and homes would let go, and `total` or `perLane` keeps it back, whatever `limit` says. */
   readonly blockedByLimit: boolean
-  /** As `counts` would tell them after this step. Absent: the store has to be asked. */
+  /** The counters after this step, as `counts` gives them. Absent: the store has to be asked. */
   readonly counts?: Awaited<ReturnType<TaskStore['counts']>>
   /** Dead letters that retention deleted in this step. */
   readonly trimmed?: number
@@ -307,7 +307,7 @@ export interface LaneView {
 }
 
 /**
- * What to claim. Among due tasks, of lanes that are not held, in this order: higher `priority`, then the lane that was served longest
+ * A request for leases. Among due tasks, of lanes that are not held, in this order: higher `priority`, then the lane that was served longest
  * ago (never: first), then due first, then lane by name; within a lane higher `priority`, then due first, then enqueued first. A task
  * past its deadline ends instead, with its `deadlineReason`, one with all its policy's attempts counted 'max_attempts', and the next is looked
  * at; that is no serving. Served is a lane with each lease, those of `enqueue` too; a lane that has no task left, of whatever
@@ -337,7 +337,7 @@ export interface Lease {
   readonly forMs: number
 }
 
-/** What the core wants back with the next claim. */
+/** The core's own numbers of a task, given back with its next claim. */
 export interface Carry {
   /** Position in the window of spread waits, 0..2^32-1; -1: none yet. */
   readonly phase: number
@@ -348,7 +348,7 @@ export interface Carry {
 
 export interface Settlement {
   readonly lease: Lease
-  /** Of an attempt, or of one that was given back before it left. */
+  /** The log of an attempt, or of one that was given back before it left. */
   readonly log: AttemptLog
   /** The server asked everybody to wait so long. A hold is never shortened by another. */
   readonly holdLaneForMs?: number

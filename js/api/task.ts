@@ -8,7 +8,7 @@ export type RetryDecision = 'ENQUEUE' | 'FAIL_FAST' | 'CIRCUIT_OPEN'
 
 export type Durability = 'memory' | 'relaxed' | 'strict' | 'replicated'
 
-/** Which rule ended a task without success. */
+/** The rule that ended a task without success. */
 export type ExhaustedReason =
   | 'max_attempts'
   | 'total_budget'
@@ -22,18 +22,18 @@ export type ExhaustedReason =
   | 'vetoed'
   | 'body_missing'
 
-/** A request that failed for a passing reason, or was enqueued, and is kept until it ends. */
+/** A request that failed for a transient reason, or was enqueued, and is kept until it ends. */
 export interface RetryTask {
   /** UUIDv7. */
   readonly taskId: string
-  /** The same for every attempt. null: a method that is safe to repeat, sent without one. */
+  /** One key for all attempts. null: a method that is safe to repeat, sent without one. */
   readonly idempotencyKey: string | null
   /** Absolute. */
   readonly targetUrl: string
   readonly method: string
   /** Only names on the list of headers that may be stored, in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Names only, of what is on no list: sent from memory, never shown or stored. */
+  /** Names of headers that are on no list: sent from memory, their values never shown or stored. */
   readonly withheldHeaders: readonly string[]
   /** Absent: no body. */
   readonly bodyRef?: string
@@ -61,7 +61,7 @@ export interface AttemptLog {
   readonly errorMessage: string | null
   /** Why the next step was taken, in words: "503, Retry-After 120 s: next at 14:03:10". */
   readonly decision: string
-  /** What was decided, as `explain` calls it. Absent: a version wrote it that did not say. */
+  /** The decision, as `explain` calls it. Absent: written by a version that did not record it. */
   readonly kind?: DecisionKind
   /** The rest of it in numbers and codes: what is not in the fields above. */
   readonly data?: DecisionData
@@ -74,13 +74,13 @@ export interface Decision {
   readonly kind: DecisionKind
   /** "503, Retry-After 120 s; next in 121.4 s, at 14:03:10 (the curve alone: 4 s)" */
   readonly text: string
-  /** The same for programs. Absent: nothing but `kind` is known. */
+  /** The decision in numbers and codes. Absent: nothing but `kind` is known. */
   readonly data?: DecisionData
 }
 
 /**
- * What was decided: an attempt went out, waits for the next one, was given back (`released`, `parked`) or lost with its
- * process (`lost`), the task was put back from the dead letters or has ended. `waits` is no decision: what holds it now.
+ * The kinds of decision: an attempt went out, waits for the next one, was given back (`released`, `parked`) or lost with its
+ * process (`lost`), the task was put back from the dead letters or has ended. `waits` is no decision: it says what holds the task now.
  */
 export type DecisionKind =
   | 'queued'
@@ -106,11 +106,11 @@ export interface DecisionData {
   readonly errorMessage?: string
   /** From the end of the attempt to the next one. */
   readonly delayMs?: number
-  /** What the curve alone would have waited. */
+  /** The wait that the curve alone would have chosen. */
   readonly curveMs?: number
-  /** What the server asked for, as it said it. */
+  /** The wait that the server asked for, as it was given. */
   readonly serverDelayMs?: number
-  /** It asked in a way that nobody can read. */
+  /** The server asked for a wait in a form that cannot be read. */
   readonly serverDelayUnreadable?: true
   /** Added to what the server asked for, so that not all come at once. */
   readonly spreadMs?: number
@@ -133,8 +133,8 @@ export interface DecisionData {
 }
 
 /**
- * Why an attempt was given back. 'principal': somebody else is there by now. 'page_hidden': its page was put away. 'lease': its
- * store would not have let it end in time, or did not give its body.
+ * Why an attempt was given back. 'principal': the current principal is another one. 'page_hidden': its page was put away. 'lease':
+ * its lease would have run out before the attempt could end, or the store did not give its body.
  */
 export type ReleaseCause =
   | 'unauthorized'
@@ -147,7 +147,7 @@ export type ReleaseCause =
   | 'closing'
   | 'lease'
 
-/** What stands between a task and its next attempt, in the order in which it is looked at. */
+/** The gates between a task and its next attempt, in the order in which they are looked at. */
 export type Gate =
   | 'in-flight'
   | 'started'

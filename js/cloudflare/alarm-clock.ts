@@ -1,6 +1,6 @@
 /**
- * The queue's timers in a Durable Object. While an alarm runs they are timers; between alarms none runs, since one would
- * keep the object in memory and paid for, and would be lost with it: the soonest of them becomes the next alarm.
+ * The queue's timers in a Durable Object. They run while an alarm runs. Between alarms none does: a timer would keep the object in
+ * memory, and paid for, and would be lost with it. The soonest of them becomes the next alarm instead.
  */
 
 import { type Clock, systemClock } from '../platform/clock.ts'
@@ -35,13 +35,13 @@ export class AlarmClock implements Clock {
     return () => this.#drop(timer)
   }
 
-  /** An alarm runs: what was due meanwhile wakes now. */
+  /** Starts the timers: an alarm runs, and those that fell due meanwhile fire now. */
   start(): void {
     this.#isRunning = true
     for (const timer of this.#timers) this.#arm(timer)
   }
 
-  /** It is over. */
+  /** Stops the timers: the alarm is over. */
   stop(): void {
     this.#isRunning = false
     for (const timer of this.#timers) {

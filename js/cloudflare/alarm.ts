@@ -1,18 +1,18 @@
 /**
- * The alarm of a Durable Object: as long as there is something to do, one stands. It is set in the same event as what
- * makes it necessary, which the platform writes down as one.
+ * The alarm of a Durable Object: one stands as long as there is something to do. It is set in the same event as the write that
+ * makes it necessary, and the platform commits both as one.
  */
 
 import { type Clock, within } from '../platform/clock.ts'
 import type { AlarmStorage } from './object-state.ts'
 
-/** Should the object die while an alarm runs, the next one comes so soon. */
+/** The delay of the alarm that follows should the object die during a run. */
 const WATCH_MS = 5_000
 /** Storage that refuses an alarm is asked again, less and less often, for as long as an alarm may run. */
 const FIRST_AGAIN_MS = 100
 const LAST_AGAIN_MS = 30_000
 const PATIENCE_MS = 10 * 60_000
-/** Storage that does not answer has not done it. */
+/** Storage that takes longer counts as having failed. */
 const ANSWER_MS = 10_000
 const FOREVER = Number.POSITIVE_INFINITY
 
@@ -20,9 +20,9 @@ export class Alarm {
   readonly #storage: AlarmStorage
   readonly #clock: Clock
   readonly #failed: (error: unknown) => void
-  /** When it is to ring; Infinity: never. */
+  /** The instant at which the alarm is to ring; Infinity: never. */
   #at = FOREVER
-  /** Whether the storage has been told so, as far as is known. */
+  /** Whether the storage holds this alarm, as far as is known. */
   #isTold = true
   /** The last `need`, until the storage has answered it. */
   #asked: Promise<void> = Promise.resolve()
@@ -36,7 +36,7 @@ export class Alarm {
     this.#failed = failed
   }
 
-  /** One is to ring at `at`, or before. Nothing is waited for: what was written in this event goes to the disk with it. */
+  /** Sets an alarm at `at`, or leaves an earlier one. It returns at once: the platform commits the alarm with what was written in this event. */
   need(at: number | null): void {
     // while one runs, its end says when the next one comes, and its watch stands should there be no end
     if (at === null || this.isRunning || (this.#isTold && at >= this.#at)) return
@@ -45,26 +45,26 @@ export class Alarm {
   }
 
   /**
-   * Whatever is remembered: whether one stands, and one that was refused is set. Of each call, since nothing runs without an
-   * alarm. One that stands is left alone: who set it knew when. Rejects where it cannot be set.
+   * Asks the storage whether an alarm stands, whatever is remembered here, and sets one at `at` if none does. Each call of the
+   * object does so, since without an alarm nothing runs. Rejects where the alarm cannot be set.
    */
   async check(at: number | null): Promise<void> {
-    // what is still being set may yet be refused
+    // an alarm that is still being set may yet be refused
     await this.#asked
     if (at === null || this.isRunning || (this.#isTold && (await this.#storage.getAlarm()) !== null)) return
     this.#at = Math.min(this.#at, at)
     await this.#tell()
   }
 
-  /** It rings. */
+  /** Begins a run: the alarm rings. */
   async start(): Promise<void> {
     this.isRunning = true
     await this.#set(this.#clock.now() + WATCH_MS)
   }
 
   /**
-   * It has rung: the next one at `at`, or none; what is needed from now on counts again, also while the storage is asked. Rejects
-   * only if that refuses for ten minutes.
+   * Ends a run and sets the next alarm at `at`, or none. A `need` counts again from here on, also while the storage is asked.
+   * Rejects only if the storage refuses for ten minutes.
    */
   async end(at: number | null): Promise<void> {
     this.isRunning = false

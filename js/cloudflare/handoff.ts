@@ -42,7 +42,7 @@ interface Departure {
   readonly createdAt: number
 }
 
-/** What one call may cost its Worker. */
+/** The limits of one call in its Worker. */
 export interface CallTerms {
   /** The call may be handed over; else its last answer is the caller's. */
   readonly mayLeave: boolean

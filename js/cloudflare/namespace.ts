@@ -1,4 +1,4 @@
-/** Which object has a task, and whether what was bound is one that can. */
+/** Finds the Durable Object of a task, and checks that the binding is a namespace of such objects. */
 
 import type { NewTask } from '../api/store.ts'
 import { laneName } from '../api/store.ts'
@@ -10,18 +10,18 @@ export interface RedriveNamespace {
   get(id: never): object
 }
 
-/** What became of a task that an object was given. */
+/** An object's answer for one task that it was given. */
 export interface Taken {
   readonly taskId: string
   /** 'refused': nothing was stored, `code` and `message` say why. The others as `TaskStore.enqueue` has them. */
   readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'full' | 'refused'
-  /** Of a duplicate: the task that has the key has ended, and nothing more comes of it. */
+  /** With 'duplicate': the task that has the key has ended, so no further attempt will come. */
   readonly hasEnded?: boolean
   readonly code?: string
   readonly message?: string
 }
 
-/** What a Worker asks of an object. */
+/** The methods of an object that a Worker calls. */
 export interface RedriveStub {
   enqueue(tasks: readonly NewTask[]): Promise<readonly Taken[]>
   cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'>
@@ -38,7 +38,7 @@ export function objectName(principal: string | null, origin: string, shard?: num
   return shard === undefined ? name : `${name} #${shard}`
 }
 
-/** Tasks of one order, and those of one key, are in one object. */
+/** Chooses the shard of a task: tasks of one order, and those of one key, share an object. */
 export function shardOf({ orderKey, idempotencyKey, taskId }: NewTask, shards: number): number | undefined {
   if (shards === 1) return undefined
   let hash = 0
@@ -46,7 +46,7 @@ export function shardOf({ orderKey, idempotencyKey, taskId }: NewTask, shards: n
   return hash % shards
 }
 
-/** Throws where it cannot be such a namespace. */
+/** Throws a TypeError that shows the configuration where the value cannot be such a namespace. */
 export function checkNamespace(what: string, value: unknown): void {
   const { idFromName, get } = (value ?? {}) as Partial<Record<keyof RedriveNamespace, unknown>>
   if (typeof idFromName === 'function' && typeof get === 'function') return

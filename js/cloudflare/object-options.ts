@@ -1,11 +1,11 @@
-/** What an object may be told, beside what any queue may. */
+/** The options of a Durable Object, beside those of any queue. */
 
 import type { DegradedCode } from '../api/events.ts'
 import { check, fn, int, type Rules } from '../options/check.ts'
 import type { RetryBudgetOptions } from '../options/gate-options.ts'
 import { type RetryQueueOptions, resolveOptions } from '../options/queue-options.ts'
 
-/** Options of any queue that are an object's to set. */
+/** Options of any queue that an object may set. */
 const QUEUE_OPTIONS = [
   'credentials',
   'beforeAttempt',
@@ -34,7 +34,7 @@ export interface ObjectRun {
   readonly ended: number
   /** When the next alarm rings, in epoch ms; null: there is nothing to do. */
   readonly nextRunAt: number | null
-  /** What kept it from doing more. */
+  /** The failure that ended the run. */
   readonly error?: unknown
 }
 

@@ -1,4 +1,4 @@
-/** What of a Durable Object's state is used; the platform's own type fits. */
+/** The part of a Durable Object's state that is used here; the platform's own type fits it. */
 
 import type { ObjectStorage } from '../stores/durable-object.ts'
 

@@ -26,7 +26,7 @@ import type { ObjectState } from './object-state.ts'
 
 /** No more is claimed after so long; an alarm may take 15 minutes. */
 const RUN_MS = 5 * 60_000
-/** What is due and was not claimed, without anybody knowing until when, is looked at again. */
+/** The wait before another look at tasks that were due and not claimed, for a reason without a time of its own. */
 const LOOK_AGAIN_MS = 1_000
 const MOST_IDLE_RUNS = 3
 const LEAST_MS = 100
@@ -55,7 +55,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
   readonly #store: DurableObjectStore
   readonly #alarm: Alarm
   #made: Parts | undefined
-  /** Whose tasks the queue sends now. */
+  /** The principal whose tasks the queue sends now. */
   #principal: string | null = null
   #failedRuns = 0
   /** Runs in a row that did nothing although something was due. */
@@ -68,7 +68,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     this.#alarm = new Alarm(storage, systemClock, (error) =>
       this.#degraded(`its alarm could not be set (${errorText(error)}): the next call does`),
     )
-    // nobody is let in before the tables are there; what fails here is told by whatever is asked next
+    // calls wait until the tables are there; a failure shows again in the next call
     void ctx.blockConcurrencyWhile(async () => {
       try {
         this.#store.migrate()
@@ -226,7 +226,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
 
   #forget(): void {
     this.#idleRuns = 0
-    void this.#made?.queue.close({ drainMs: 0 }).catch(() => {}) // nobody waits for it
+    void this.#made?.queue.close({ drainMs: 0 }).catch(() => {}) // its callers have their answers
     this.#made = undefined
   }
 

@@ -1,4 +1,4 @@
-/** What of the platform's own module is used. Its users have it whole, from `wrangler types`. */
+/** The part of the platform's own module that is used here. Users have the whole of it from `wrangler types`. */
 declare module 'cloudflare:workers' {
   export class DurableObject<Env = unknown> {
     protected ctx: import('./object-state.ts').ObjectState

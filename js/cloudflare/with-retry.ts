@@ -12,7 +12,7 @@ export type RetryHandler = {
   readonly [name: string]: (event: never, env: never, ctx: never, fetch: WorkerFetch) => unknown
 }
 
-/** What the handlers expect to be bound. */
+/** The bindings that the handlers expect. */
 export type EnvOf<Handler> = Handler[keyof Handler] extends (event: never, env: infer Env, ...rest: never) => unknown
   ? Env
   : never
@@ -22,7 +22,7 @@ export interface WithRetryOptions<Env> extends Omit<WorkerFetchOptions, 'queue' 
   readonly queue?: (env: Env) => RedriveNamespace
 }
 
-/** The same handlers, as the platform calls them. */
+/** The handlers with the arguments that the platform passes. */
 export type WrappedHandler<Handler> = {
   readonly [Name in keyof Handler]: Handler[Name] extends (
     event: infer Event,

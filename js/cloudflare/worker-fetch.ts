@@ -25,7 +25,7 @@ import { checkWall, resolveWorkerOptions, type WorkerFetchOptions, type WorkerTe
 
 export interface WorkerFetch {
   /**
-   * fetch, made retryable. After a failure that may pass the last word is a 202 once a Durable Object has the task:
+   * fetch, made retryable. A transient failure ends in a 202 once a Durable Object has the task:
    * `redrive-task-id` and a body of `{ status: 'queued', taskId, traceId }`. With `redrive: { mode: 'await' }`, or
    * `sensitive`, nothing is handed over, and the last answer is the caller's.
    */

@@ -1,4 +1,4 @@
-/** What a Worker's fetch may be told, beside what any queue may, and how long it may take with it. */
+/** The options of a Worker's fetch, beside those of any queue, and the time that they may take together. */
 
 import type { DegradedCode } from '../api/events.ts'
 import { check, fn, follow, int, list, object, options as optionsOf, or, type Rules } from '../options/check.ts'
@@ -14,11 +14,11 @@ import {
 import { checkNamespace, type RedriveNamespace, SHARDS } from './namespace.ts'
 import { warn } from './object-options.ts'
 
-/** What a Worker has left when its client has gone, less what the hand-over may take. */
+/** The time that a Worker has left once its client has gone, less what the handoff may take. */
 const WALL_MS = 25_000
 const ATTEMPT_TIMEOUT_MS = 10_000
 
-/** Options of any queue that are a Worker's to set. */
+/** Options of any queue that a Worker may set. */
 const QUEUE_OPTIONS = [
   'policy',
   'policies',
@@ -35,9 +35,9 @@ const QUEUE_OPTIONS = [
 export interface WorkerFetchOptions extends Pick<RetryQueueOptions, (typeof QUEUE_OPTIONS)[number]> {
   /** `env.REDRIVE`: the binding of a Durable Object namespace whose class is `RedriveObject`, or extends it. */
   readonly queue: RedriveNamespace
-  /** What the handler was given. Each call is kept alive to its answer, also when the client has left. */
+  /** The handler's own `ctx`. Each call is kept alive to its answer, also when the client has left. */
   readonly ctx: { waitUntil(promise: Promise<unknown>): void }
-  /** Whose requests these are. Each has objects of its own, and what it hands over is sent as its own. @default null */
+  /** The user on whose behalf the requests are made. Each principal has objects of its own, and its tasks are sent as its own. @default null */
   readonly principal?: string | null
   /** Objects for each principal and origin, where one is not enough. 1..=256; changed, tasks stay where they are. @default 1 */
   readonly shards?: number
@@ -54,7 +54,7 @@ export interface WorkerFetchOptions extends Pick<RetryQueueOptions, (typeof QUEU
    * subrequests for a request. 1..=1_000. @default 40
    */
   readonly subrequests?: number
-  /** Methods whose calls are handed over; the last answer of others is the caller's: nobody would hear what a GET has brought. @default POST PUT PATCH DELETE */
+  /** Methods whose calls are handed over; the last answer of others is the caller's, since the answer to a GET would reach no one. @default POST PUT PATCH DELETE */
   readonly persistMethods?: readonly string[]
   /**
    * How much the retries of all requests of an isolate may add to the load of an origin, and with it the breaker's rules:

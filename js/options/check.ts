@@ -4,7 +4,7 @@
  */
 
 export interface Rule {
-  /** What `typeof` says of a value that may be right; 'any': the value alone decides. */
+  /** The `typeof` of a value that may be right; 'any': the value alone decides. */
   readonly type: string
   readonly expected: string
   readonly ok: (value: never) => boolean

@@ -1,16 +1,16 @@
-/** What the gates before a retry can be asked for, and the checks of it. Their defaults are in `gates.ts`, loaded later. */
+/** The options of the gates before a retry, and their checks. The defaults are the core's. */
 
 import { flag, fn, int, ms, num, oneOf, type Rules } from './check.ts'
 
-/** When a breaker opens, for how long, and what closes it. It knows of this process only, and nothing of it is stored. */
+/** When a breaker opens, for how long, and what closes it. A breaker knows of its own process only, and is never stored. */
 export interface BreakerOptions {
-  /** Opens after so many attempts in a row failed in a way that may pass. 1 or more. @default 5 */
+  /** Opens after so many attempts in a row failed for a transient reason. 1 or more. @default 5 */
   readonly consecutiveFailures?: number
   /** Opens where this share of the recent attempts failed, 0..=1; and at least `minimumAttempts` were made. @default 0.5 */
   readonly failureRatio?: number
   /** @default 20 */
   readonly minimumAttempts?: number
-  /** What is recent, for `failureRatio`. 1 or more. @default 10_000 */
+  /** The time that counts as recent, for `failureRatio`. 1 or more. @default 10_000 */
   readonly windowMs?: number
   /** How long it stays open the first time, times 0.75 to 1.25; doubled each time its probe fails. @default 5_000 */
   readonly openMs?: number
@@ -33,9 +33,9 @@ export interface BreakerOptions {
 export interface RetryBudgetOptions {
   /** The most tokens, and the first. 1..=1_000_000. @default 10; in browsers 1_000 */
   readonly capacity?: number
-  /** What a success brings back. @default 0.2 */
+  /** Tokens that a success brings back. @default 0.2 */
   readonly perSuccess?: number
-  /** What a second brings back. @default 0.1 */
+  /** Tokens that a second brings back. @default 0.1 */
   readonly perSecond?: number
 }
 

@@ -1,4 +1,4 @@
-/** What a queue may hold, run and keep, with its defaults: a page that never has a task to keep does not load them. */
+/** Limits of what a queue may hold, run and keep, with their defaults. A page that never has a task to keep does not load them. */
 
 import { DAY_MS } from '../platform/clock.ts'
 import { defined, type RetentionOptions, type Settings } from './queue-options.ts'

@@ -39,7 +39,7 @@ export interface ResolvedPolicy extends RetryPolicy {
   readonly keyTtlMs: number
 }
 
-/** What a policy that says nothing means; `maxDelayMs` and `stepMs` depend on the rest. */
+/** Defaults of a policy; those of `maxDelayMs` and `stepMs` depend on the strategy. */
 export const policyDefaults: ResolvedPolicy = {
   policyId: 'default',
   strategy: 'exponential',
@@ -55,10 +55,10 @@ export const policyDefaults: ResolvedPolicy = {
   keyTtlMs: DAY_MS,
 }
 
-/** The longest waits of those that have a limit unless told otherwise. */
+/** Default `maxDelayMs` of the strategies that have one. */
 const CAPS_MS: Partial<Record<BackoffStrategy, number>> = { exponential: 30_000, linear: 30_000, spread: 47_000 }
 
-/** In the core's order, which is how they cross to it. */
+/** Strategies in the core's order, by which they cross to it. */
 export const STRATEGIES: readonly BackoffStrategy[] = [
   'exponential',
   'linear',

@@ -49,11 +49,11 @@ export interface RetryQueueOptions {
   /** Methods whose tasks are stored, with a `TaskStore`; those of others stay in memory. @default POST PUT PATCH DELETE */
   readonly persistMethods?: readonly string[]
   /**
-   * What the queue itself has in flight: retries and enqueued tasks. A caller's own first attempt is never held back
-   * by it. 1..=10_000. @default 3
+   * Attempts that the queue itself may have in flight: retries and enqueued tasks. A caller's own first attempt is never held
+   * back by it. 1..=10_000. @default 3
    */
   readonly concurrency?: number
-  /** The same for each origin. 1..=10_000. @default = concurrency */
+  /** Attempts that the queue itself may have in flight to one origin. 1..=10_000. @default = concurrency */
   readonly concurrencyPerOrigin?: number
   /** Tasks waiting or in flight. 1..=1_000_000. @default 10_000 */
   readonly capacity?: number
@@ -74,7 +74,7 @@ export interface RetryQueueOptions {
   readonly breaker?: BreakerOptions | false
   /** One per origin: how much retries may add to the load; see docs/gates.md. @default `{}` */
   readonly retryBudget?: RetryBudgetOptions | false
-  /** What of a request may be shown, and stored: see docs/headers.md. */
+  /** Rules for what may be shown and stored of a request: see docs/headers.md. */
   readonly sanitize?: SanitizeOptions
   /** How unsafe methods get their idempotency key; false: they get none, and POST and PATCH are not retried. */
   readonly idempotency?: IdempotencyOptions | false

@@ -5,7 +5,7 @@
  * passed; after a backward step it goes on at the pace of the monotonic clock, so no task waits for the step again.
  */
 
-/** What tests replace. */
+/** Time and timers, which tests replace. */
 export interface Clock {
   /** Epoch milliseconds. */
   now(): number
@@ -49,7 +49,7 @@ export function within<T>(clock: Clock, ms: number, what: string, work: Promise<
   })
 }
 
-/** What fetch rejects with when a timeout signal fires. */
+/** The error that fetch rejects with when a timeout signal fires. */
 export function timeoutError(message: string): DOMException {
   return new DOMException(message, 'TimeoutError')
 }

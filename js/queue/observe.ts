@@ -8,7 +8,7 @@ import type { Call } from '../call/call.ts'
 import type { QueueContext } from '../runner/context.ts'
 import { internalsOf } from './internals.ts'
 
-/** What an adapter does about what it sees. None of it may throw, but `attempt`, which passes on what `next` throws. */
+/** The part of an adapter that a queue calls. None of its methods may throw, except that `attempt` passes on what `next` throws. */
 export interface Observer {
   /** Surrounds one attempt, the caller's own or a replay; calls `next` once, with the plan as it came or one of its own. */
   attempt?(call: Call, plan: AttemptPlan, next: (plan: AttemptPlan) => Promise<Finished>): Promise<Finished>

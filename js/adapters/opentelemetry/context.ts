@@ -1,6 +1,6 @@
 /**
- * To which trace a call belongs. A replay runs in a timer, where whatever is active belongs to somebody else, and may run in
- * another process: so the context is taken when the call is made, and stored with the task as headers.
+ * Remembers the trace of each call. A replay runs in a timer, where the active context belongs to another call, and may run in
+ * another process. So the context is taken when the call is made, and stored with the task as headers.
  */
 
 import { type Context, context, createContextKey, propagation, ROOT_CONTEXT, trace } from '@opentelemetry/api'
@@ -23,7 +23,7 @@ export class Contexts {
   readonly #headers: ContextHeaders
   /** In which each call was made: its span and baggage, and nothing else that may have been there. */
   readonly #ofCalls = new WeakMap<Call, Context>()
-  /** Of tasks that are stored without: their call is put together anew for each attempt. */
+  /** Contexts of tasks that are stored without one; their call is made anew for each attempt. */
   readonly #ofTasks = new Map<string, Context>()
 
   constructor(headers: ContextHeaders) {

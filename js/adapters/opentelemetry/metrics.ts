@@ -1,6 +1,6 @@
 /**
- * The queue in numbers: each attempt in a histogram by the semantic conventions, the rest read from `stats()` when somebody
- * collects. How many series there can be is bounded: an origin is given its own while there are few.
+ * The queue in numbers: each attempt in a histogram by the semantic conventions, the rest read from `stats()` at each
+ * collection. The number of series is bounded: an origin has its own while there are few.
  */
 
 import type { Attributes, BatchObservableResult, Histogram, Meter, Observable } from '@opentelemetry/api'

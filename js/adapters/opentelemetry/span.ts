@@ -1,6 +1,6 @@
 /**
- * What is said of an attempt, by the semantic conventions for HTTP clients (stable, 1.23 and later). No header, no key, no body,
- * and no word of an error, which may quote any of them (S12).
+ * Names and attributes of an attempt's span, by the semantic conventions for HTTP clients (stable, 1.23 and later). No header, key
+ * or body is among them, and no error's message, which may quote any of these (S12).
  */
 
 import type { Attributes } from '@opentelemetry/api'
@@ -10,7 +10,7 @@ import type { Sanitizer } from '../../core/sanitizer.ts'
 
 /** Any other is `_OTHER`: a method may be any word. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH', 'QUERY'])
-/** What a name of an error looks like. */
+/** The shape of an error's name. */
 const NAME = /^[A-Za-z_$][\w$.]{0,63}$/
 
 export interface Server {
@@ -29,7 +29,7 @@ export function serverOf(origin: string): Server {
   return { 'server.address': hostname.replace(/^\[|\]$/g, ''), 'server.port': Number(port) || standard }
 }
 
-/** What is known of a request before it is sent: samplers go by it. */
+/** Attributes that are known before the request is sent: samplers decide by them. */
 export function requestAttributes(call: Call, sanitizer: Sanitizer | undefined): Attributes {
   const method = methodOf(call)
   return {
@@ -41,7 +41,7 @@ export function requestAttributes(call: Call, sanitizer: Sanitizer | undefined):
   }
 }
 
-/** As the task shows it; without its query while there is no core that could look into it. */
+/** The URL as its task shows it; without its query while there is no core to sanitize it. */
 function shownUrl(url: string, sanitizer: Sanitizer | undefined): string {
   try {
     if (sanitizer) return sanitizer.url(url)

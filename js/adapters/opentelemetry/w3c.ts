@@ -39,7 +39,7 @@ export class ContextHeaders {
     }
   }
 
-  /** What a request with this context carries. */
+  /** The headers of a request with this context. */
   write(context: Context): Headers {
     const headers = new Headers()
     this.#propagator.inject(context, headers, setter)
@@ -48,7 +48,7 @@ export class ContextHeaders {
     return headers
   }
 
-  /** What is stored of this context. */
+  /** The headers that are stored of this context. */
   writeStored(context: Context): Headers {
     const headers = new Headers()
     const baggage = this.write(context).get('baggage')
@@ -66,7 +66,7 @@ export class ContextHeaders {
   }
 }
 
-/** undefined: no span, or one that nobody could name. */
+/** The span of a context; undefined: none, or one without a valid id. */
 export function spanContextOf(context: Context): SpanContext | undefined {
   const found = trace.getSpanContext(context)
   return found && isSpanContextValid(found) ? found : undefined

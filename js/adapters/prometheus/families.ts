@@ -1,4 +1,4 @@
-/** The metrics, whoever prints them: names, what they mean, and where their numbers come from. */
+/** The metrics, for both ways of printing them: names, meanings, and where their numbers come from. */
 
 import type { Sample } from './series.ts'
 import type { Watch } from './watch.ts'

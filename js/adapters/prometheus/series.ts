@@ -1,6 +1,6 @@
 /**
- * What Prometheus calls series: numbers under a name and labels. Whatever is asked of the queue, there are never more of
- * them than was said beforehand: a label is a column in somebody's database, and a thousand values of it cost a thousand.
+ * Series, as Prometheus calls them: numbers under a name and labels. Their number is bounded from the start, whatever the queue is
+ * asked to do: each value of a label costs the user's database a series.
  */
 
 export type Labels = Readonly<Record<string, string>>
@@ -32,7 +32,7 @@ export class Names {
   }
 }
 
-/** What only grows. Labels that are known are counted from nought, so that the first one already is an increase. */
+/** A number that only grows. Known labels start at 0, so that the first event already is an increase. */
 export class Counter {
   readonly #counts = new Map<string, { readonly labels: Labels; value: number }>()
 

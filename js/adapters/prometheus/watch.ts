@@ -1,7 +1,7 @@
 /**
- * What is counted of a queue, or of all of one name: where queues come and go, as in a Worker, the counts stay. It lays
- * itself around the place that makes attempts and hears how tasks end; all else is asked of `stats()` when somebody
- * looks. No URL and no key comes near it: of a call only its policy's name is read.
+ * The counts of a queue, or of all queues of one name: where queues come and go, as in a Worker, the counts stay. Attempts and
+ * ends are observed; all else is read from `stats()` at each scrape. Of a call it reads the policy's name alone, never its URL
+ * or key.
  */
 
 import type { OriginStats, QueueStats } from '../../api/stats.ts'
@@ -12,7 +12,7 @@ import { observe } from '../../queue/observe.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
 import { Counter, Histogram, type Labels, Names, OTHER } from './series.ts'
 
-/** How an attempt ended. */
+/** The ends of an attempt that are told apart. */
 export const ATTEMPT_OUTCOMES = [
   'success',
   'rate_limited',
