@@ -7,7 +7,7 @@ import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { accepted } from '../call/fetch-repeat.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
-import { ENDED, reasonOf } from '../core/codes.ts'
+import { ENDED } from '../core/codes.ts'
 import { NONE } from '../core/none.ts'
 import { UNSAFE_METHODS } from '../options/queue-options.ts'
 import { errorText } from '../platform/error-text.ts'
@@ -176,7 +176,7 @@ export class StorePlace implements Place {
   #giveUp(task: Task, ruling: Ruling): Promise<unknown> {
     return new Promise((resolve, reject) => {
       task.waiter = { resolve, reject }
-      this.#runner.giveUp(task, ruling, reasonOf(ruling.verdict))
+      this.#runner.giveUp(task, ruling)
     })
   }
 

@@ -2,15 +2,8 @@
 
 import type { RunnerStats } from '../api/stats.ts'
 import type { LaneView, TaskStore, Turn } from '../api/store.ts'
-import { discard } from '../call/answers.ts'
-import { accepted } from '../call/fetch-repeat.ts'
-import { VERDICT } from '../core/codes.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
-import { detachCaller } from '../tasks/callers.ts'
-import { showEntry } from '../tasks/history.ts'
-import type { Ruling } from '../tasks/ruling.ts'
-import type { Task } from '../tasks/task.ts'
 import { originOf, type StoredState } from './state.ts'
 
 type Counts = Awaited<ReturnType<TaskStore['counts']>>
@@ -31,20 +24,6 @@ export function reportTurn({ trimmed, unreadable }: Turn, { host, limits }: Runn
 /** Reports a record that the store shows and that no task can be made of. */
 export function reportUnreadable({ host, words }: Runner, taskId: string, error: unknown, what: string): void {
   host.degraded('unreadable_record', `task ${taskId} cannot be sent (${words(error)}): ${what}`, taskId)
-}
-
-/** Reports a task that waits again, and answers its caller if it has asked for `defer`. */
-export function tellGoesOn(runner: Runner, task: Task, { sent, verdict }: Ruling, delayMs: number): void {
-  const { events } = runner.host
-  if (task.call?.options.mode === 'defer' && task.waiter && sent) {
-    detachCaller(task)?.resolve(accepted(task.call.transport, task.taskId, runner.traceId(task.call)))
-    discard(task.last?.answer)
-  }
-  if (verdict === VERDICT.parked) events.emit('unauthorized', { task: runner.show(task) })
-  else if (sent && events.has('retry')) {
-    const log = showEntry(task.taskId, task.entries[task.entries.length - 1] as (typeof task.entries)[number])
-    events.emit('retry', { task: runner.show(task), delayMs, log })
-  }
 }
 
 /** The numbers that the store gave last, for `stats()`, which cannot wait for the store. */

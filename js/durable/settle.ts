@@ -1,18 +1,17 @@
 /** What becomes of a leased task once its attempt has ended: what the store says of it is told, never what the attempt alone has shown. */
 
-import type { Settlement, Turn } from '../api/store.ts'
+import type { Carry, Settlement, Turn } from '../api/store.ts'
 import { VERDICT } from '../core/codes.ts'
-import { type HistoryEntry, showEntry } from '../tasks/history.ts'
+import { type FollowUp, followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
+import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
-import { tellGoesOn } from './notices.ts'
-import { nextOf } from './settlement.ts'
 import type { Endings, StoredState } from './state.ts'
 import type { StoreLoop } from './store-loop.ts'
 import type { LeaseStarter } from './take-lease.ts'
 import type { WaitingCallers } from './waiting-callers.ts'
 
-type GoesOn = Extract<Settlement['next'], { readonly delayMs: number }>
+const PARKED_MS = 60_000
 
 export class Settler {
   readonly #state: StoredState
@@ -41,49 +40,44 @@ export class Settler {
       this.#loop.requestTurn()
       return
     }
-    const next = nextOf(ruling, lease)
+    const { runner } = this.#state
+    const dueAt = runner.host.now() + (ruling.why?.delayMs ?? 0)
+    const followUp = followUpOf(task, ruling, dueAt, () => runner.releaseCause(task, ruling))
+    const next = nextOf(ruling, followUp)
     this.#starter.noteCarry(task, next)
-    const due =
-      'delayMs' in next && !('park' in next && next.park) ? this.#state.runner.host.now() + next.delayMs : Number.NaN
-    const kind = kindOf(next, ruling)
-    const cause = kind === 'released' || kind === 'parked' ? this.#state.runner.releaseCause(task, ruling) : undefined
-    const entry = ruling.entry(kind, wordsOf(kind, next), kind === 'cancelled' ? Number.NaN : due, cause)
-    task.log(entry)
+    task.log(followUp.entry)
     const settlement: Settlement = {
       lease: { taskId: task.taskId, token: lease.token, forMs: lease.forMs },
-      log: showEntry(task.taskId, entry),
+      log: showEntry(task.taskId, followUp.entry),
       ...(ruling.holdMs > 0 ? { holdLaneForMs: ruling.holdMs } : {}),
       next,
     }
-    this.#loop.addEnding({
-      task,
-      settlement,
-      answered: (said) => this.#settled(task, ruling, settlement, said),
-    })
+    this.#loop.addEnding({ task, settlement, answered: (said) => this.#settled(task, ruling, followUp, said) })
   }
 
-  #settled(task: Task, ruling: Ruling, { next }: Settlement, said: Turn['settled'][number]): void {
+  #settled(task: Task, ruling: Ruling, followUp: FollowUp, said: Turn['settled'][number]): void {
     task.attemptNumber = ruling.attemptNumber
     if (said === 'stale') this.#lost(task)
     else if (said === 'gone') this.#endings.purged(task)
     else if (said === 'cancelled') this.#endings.end(task, 'CANCELLED')
-    else if (next.kind === 'succeeded') this.#endings.end(task, 'SUCCEEDED')
-    else if (next.kind === 'exhausted') this.#endings.end(task, 'EXHAUSTED', next.reason)
-    else this.#goOn(task, ruling, next)
+    else if (followUp.kind === 'succeeded') this.#endings.end(task, 'SUCCEEDED')
+    else if (followUp.kind === 'exhausted') this.#endings.end(task, 'EXHAUSTED', followUp.reason)
+    else this.#goOn(task, ruling, followUp)
   }
 
-  #goOn(task: Task, ruling: Ruling, next: GoesOn): void {
+  #goOn(task: Task, ruling: Ruling, followUp: FollowUp): void {
     const { runner } = this.#state
     const { host } = runner
-    const parked = next.kind === 'release' && next.park === true
-    if (next.kind === 'release' && next.refund) task.attemptNumber--
+    const { why } = ruling
+    if (why?.refunded) task.attemptNumber--
     task.lease = undefined
     this.#state.leased.delete(task.taskId)
     task.status = 'PENDING'
-    task.nextAttemptAt = parked ? null : host.now() + next.delayMs
+    task.nextAttemptAt = followUp.kind === 'parked' ? null : host.now() + (why?.delayMs ?? 0)
     if (task.record) task.record = { ...task.record, status: 'PENDING', attemptNumber: task.attemptNumber }
     this.#state.remember(task)
-    tellGoesOn(runner, task, ruling, next.delayMs)
+    if (ruling.sent) runner.answerDeferred(task)
+    reportFollowUp(followUp, ruling, host.events, () => runner.show(task))
     this.#callers.waitsAgain(task)
   }
 
@@ -98,16 +92,17 @@ export class Settler {
   }
 }
 
-function kindOf(next: Settlement['next'], { verdict }: Ruling): HistoryEntry['kind'] {
+/** What the store is told of a follow-up. */
+function nextOf({ why }: Ruling, { kind, reason }: FollowUp): Settlement['next'] {
+  if (kind === 'succeeded') return { kind }
+  if (reason) return { kind: 'exhausted', reason }
   // its end was asked for: the store ends it whatever it is told
-  if (verdict === VERDICT.cancelled) return 'cancelled'
-  if (next.kind !== 'release') return next.kind
-  if (next.park) return 'parked'
-  return next.refund ? 'released' : 'retry'
-}
-
-function wordsOf(kind: HistoryEntry['kind'], next: Settlement['next']): string {
-  if (next.kind === 'exhausted') return next.reason
-  if (kind === 'parked') return 'parked until resume()'
-  return kind === 'succeeded' || kind === 'cancelled' ? kind : 'next'
+  if (!why) return { kind: 'release', delayMs: 0, refund: false }
+  const { delayMs, serverMs, phase, previousDelayMs, marks, refunded: refund } = why
+  const carry: Carry = { phase, previousDelayMs, marks }
+  const park = kind === 'parked'
+  if (!refund && !park) return { kind: 'retry', delayMs, serverMs, carry }
+  // for a store that cannot park
+  const waitMs = park ? Math.max(delayMs, PARKED_MS) : delayMs
+  return { kind: 'release', delayMs: waitMs, refund, serverMs, carry, park }
 }

@@ -1,9 +1,9 @@
-/** What becomes of a task in memory once the core has ruled. */
+/** Has the runner do with a task in memory what the core has ruled. */
 
-import type { ExhaustedReason, ReleaseCause, TaskStatus } from '../api/task.ts'
-import { ENDED, reasonOf, VERDICT } from '../core/codes.ts'
+import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
+import { VERDICT } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
-import { showEntry } from '../tasks/history.ts'
+import { followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
@@ -12,7 +12,7 @@ import type { QueueContext } from './context.ts'
 export interface RulingActs {
   readonly core: CoreQueue
   readonly host: QueueContext
-  show(task: Task): ReturnType<Task['show']>
+  show(task: Task): RetryTask
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
   announce(task: Task): void
   emitQueued(task: Task): void
@@ -21,42 +21,28 @@ export interface RulingActs {
 }
 
 export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling): void {
-  const { verdict, attemptNumber, entry } = ruling
-  if (verdict === VERDICT.retry || verdict === VERDICT.parked) {
-    goOn(acts, task, ruling)
-  } else if (verdict === VERDICT.succeeded) {
-    task.log(entry('succeeded', 'succeeded'))
-    acts.end(task, 'SUCCEEDED')
-  } else if (verdict === VERDICT.cancelled) {
-    task.log(entry('cancelled', 'cancelled'))
-    acts.end(task, 'CANCELLED')
-  } else if (verdict >= ENDED) {
-    task.log(entry('exhausted', reasonOf(verdict)))
+  if (ruling.verdict === VERDICT.stale) return
+  const { core, host } = acts
+  const { why, attemptNumber } = ruling
+  const followUp = followUpOf(task, ruling, why ? core.dueAt(task.slot) : Number.NaN, () =>
+    acts.releaseCause(task, ruling),
+  )
+  const { kind, reason, entry } = followUp
+  task.log(entry)
+  if (kind === 'succeeded') acts.end(task, 'SUCCEEDED')
+  else if (kind === 'cancelled') acts.end(task, 'CANCELLED')
+  else if (kind === 'exhausted') {
     task.attemptNumber = attemptNumber
     if (!task.announced) acts.emitQueued(task)
-    acts.end(task, 'EXHAUSTED', reasonOf(verdict))
-  }
-}
-
-function goOn(acts: RulingActs, task: Task, ruling: Ruling): void {
-  const { verdict, why, sent, attemptNumber, entry } = ruling
-  const { core, host } = acts
-  const parked = verdict === VERDICT.parked
-  task.status = 'PENDING'
-  task.attemptNumber = core.attempts(task.slot)
-  task.nextAttemptAt = parked ? null : core.dueAt(task.slot)
-  task.unauthorized = !parked && why?.authorize === true
-  const given = task.attemptNumber < attemptNumber ? 'released' : 'retry'
-  const cause = why?.refunded ? acts.releaseCause(task, ruling) : undefined
-  const line = parked
-    ? entry('parked', 'parked until resume()', Number.NaN, cause ?? 'unauthorized')
-    : entry(given, 'next', task.nextAttemptAt as number, cause)
-  task.log(line)
-  if (host.handOver?.(task, ruling, () => acts.cancel(task, undefined))) return
-  if (!task.announced) acts.announce(task)
-  else if (parked) host.events.emit('unauthorized', { task: acts.show(task) })
-  else if (sent && host.events.has('retry')) {
-    const log = showEntry(task.taskId, line)
-    host.events.emit('retry', { task: acts.show(task), delayMs: why?.delayMs ?? 0, log })
+    acts.end(task, 'EXHAUSTED', reason)
+  } else {
+    const isParked = kind === 'parked'
+    task.status = 'PENDING'
+    task.attemptNumber = core.attempts(task.slot)
+    task.nextAttemptAt = isParked ? null : entry.nextAt
+    task.unauthorized = !isParked && why?.authorize === true
+    if (host.handOver?.(task, ruling, () => acts.cancel(task, undefined))) return
+    if (!task.announced) acts.announce(task)
+    else reportFollowUp(followUp, ruling, host.events, () => acts.show(task))
   }
 }

@@ -119,15 +119,21 @@ export class Runner {
     return this.lanes.maySend(principal, origin) && (!lease || lease.endsAt > this.host.now())
   }
 
-  /** The task is held now: says so, answers a deferring caller, listens to the signal of one who waits. */
+  /** Tells that the task is kept now: listeners, and its caller, who may have deferred it or may still abort it. */
   announce(task: Task): void {
     this.emitQueued(task)
-    if (task.call?.options.mode === 'defer' && task.waiter) {
-      detachCaller(task)?.resolve(accepted(task.call.transport, task.taskId, this.traceId(task.call)))
-      discard(task.last?.answer)
-    } else if (task.call?.signal && task.waiter) {
-      link(task, task.call.signal, (reason) => this.cancel(task, reason))
-    }
+    const { call, waiter } = task
+    if (this.answerDeferred(task) || !call?.signal || !waiter) return
+    link(task, call.signal, (reason) => this.cancel(task, reason))
+  }
+
+  /** Answers a caller who leaves all but a first attempt to the queue; whether there was one. */
+  answerDeferred(task: Task): boolean {
+    const { call } = task
+    if (call?.options.mode !== 'defer' || !task.waiter) return false
+    detachCaller(task)?.resolve(accepted(call.transport, task.taskId, this.traceId(call)))
+    discard(task.last?.answer)
+    return true
   }
 
   traceId(call: Call): string {
@@ -280,12 +286,9 @@ export class Runner {
   }
 
   /** A call that ended before anybody but this process knew of it. */
-  giveUp(task: Task, ruling: Ruling, reason: ExhaustedReason): void {
+  giveUp(task: Task, ruling: Ruling): void {
     this.registry.add(task)
-    task.log(ruling.entry('exhausted', reason))
-    task.attemptNumber = ruling.attemptNumber
-    this.emitQueued(task)
-    this.end(task, 'EXHAUSTED', reason)
+    applyRuling(this, task, ruling)
   }
 
   emitQueued(task: Task): void {

@@ -1,0 +1,59 @@
+/**
+ * Reads from a ruling what becomes of its task: the line for the log, and what listeners are told. One reading for tasks in
+ * memory and for those in a store; each side then acts on it in its own way.
+ */
+
+import type { Emitter } from '../api/emitter.ts'
+import type { QueueEvents } from '../api/events.ts'
+import type { ExhaustedReason, ReleaseCause, RetryTask } from '../api/task.ts'
+import { ENDED, reasonOf, VERDICT } from '../core/codes.ts'
+import { type HistoryEntry, showEntry } from './history.ts'
+import type { Ruling } from './ruling.ts'
+import type { Task } from './task.ts'
+
+export interface FollowUp {
+  /** `released`: due again, and the attempt does not count. `retry`: due again. `parked`: waits for `resume()`. */
+  readonly kind: 'succeeded' | 'cancelled' | 'exhausted' | 'parked' | 'released' | 'retry'
+  /** Why the task is given up; undefined: it is not. */
+  readonly reason: ExhaustedReason | undefined
+  readonly entry: HistoryEntry
+}
+
+/** `dueAt`: of the next attempt, if one follows by itself. `causeOf`: why the attempt was given back, if it was. */
+export function followUpOf(
+  { lease }: Pick<Task, 'lease'>,
+  ruling: Ruling,
+  dueAt: number,
+  causeOf: () => ReleaseCause,
+): FollowUp {
+  const kind = kindOf(ruling, lease?.parks === true)
+  const reason = kind === 'exhausted' ? (lease?.reason ?? reasonOf(ruling.verdict)) : undefined
+  const goesOn = kind === 'retry' || kind === 'released'
+  const words = reason ?? (kind === 'parked' ? 'parked until resume()' : goesOn ? 'next' : kind)
+  const cause = kind === 'parked' || ruling.why?.refunded ? causeOf() : undefined
+  return { kind, reason, entry: ruling.entry(kind, words, goesOn ? dueAt : Number.NaN, cause) }
+}
+
+/** `parks`: credentials are missing that nothing here supplies. */
+function kindOf({ verdict, why, attemptNumber }: Ruling, parks: boolean): FollowUp['kind'] {
+  if (verdict === VERDICT.succeeded) return 'succeeded'
+  if (verdict === VERDICT.cancelled) return 'cancelled'
+  if (verdict >= ENDED) return 'exhausted'
+  if (verdict === VERDICT.parked || (why && parks)) return 'parked'
+  // a call that was never sent has no attempt to take back
+  return why?.refunded && attemptNumber > 0 ? 'released' : 'retry'
+}
+
+/** Emits what listeners hear of a task that waits again. */
+export function reportFollowUp(
+  { entry }: FollowUp,
+  { verdict, why }: Ruling,
+  events: Emitter<QueueEvents>,
+  show: () => RetryTask,
+): void {
+  if (verdict === VERDICT.parked) events.emit('unauthorized', { task: show() })
+  else if (entry.sent && events.has('retry')) {
+    const task = show()
+    events.emit('retry', { task, delayMs: why?.delayMs ?? 0, log: showEntry(task.taskId, entry) })
+  }
+}
