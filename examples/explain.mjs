@@ -1,5 +1,5 @@
-// What explain() says of a task that lives through an outage and through the end of the process that was sending it: on
-// virtual time, in a real SQLite file. Needs `npm run build`.
+// Prints explain() of a task that lives through an outage and through the end of the process that was sending it: on virtual
+// time, in a real SQLite file. Needs `npm run build`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ const path = join(folder, 'tasks.db')
 const clock = fakeClock()
 const server = scriptedServer({ clock })
 
-/** A process of its own, as far as its queue can tell. Once it is dead its store hears nothing more of it. */
+/** A process of its own, as far as its queue can tell. Once it is dead, nothing of it reaches the store. */
 async function start() {
   const store = sqliteStore({ path, clock })
   const life = { isOver: false }

@@ -1,11 +1,11 @@
 /**
- * For looking at an example: the folder this is started in, and beside it an API that refuses every order twice, with 503,
- * before it takes it. `node ../serve.mjs [port]`
+ * Serves an example: the folder this is started in, and an API that refuses every order twice, with 503, before it takes it.
+ * `node ../serve.mjs [port]`
  */
 import { flakyServer } from '../tests/servers/http.mjs'
 
 const weights = { unavailable: 1, unavailable_retry_after: 0, too_many_requests: 0, reset_before: 0, reset_after: 0 }
-/** Slow enough to be seen. */
+/** Slow enough for a person to see the states. */
 const faults = { share: 1, maxFaults: 2, weights, latencyMs: [300, 500], slowShare: 0 }
 const port = Number(process.argv[2] ?? 8080)
 

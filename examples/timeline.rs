@@ -20,7 +20,7 @@ fn server(now: Millis) -> (u32, Option<&'static [u8]>) {
     }
 }
 
-/// Runs the task to its end and gives the statuses it met.
+/// Runs the task to its end and returns the statuses it met.
 pub fn main() {
     let limits = Limits { concurrency: 3, per_lane: 3, capacity: 100, capacity_bytes: 1 << 20 };
     let mut queue = Queue::new(limits, 7);

@@ -1,4 +1,4 @@
-/** Axios with interceptors of the app's own. They, and whoever called, see one call, however many attempts it takes. */
+/** Axios with the app's own interceptors. They, and the caller, see one call, however many attempts it takes. */
 import axios from 'axios'
 import { RetryQueue } from 'redrive'
 import { attachToAxios } from 'redrive/axios'

@@ -100,7 +100,7 @@ function takeOff(call) {
   call.state = 'flying'
 }
 
-/** Nothing was sent after all: the server has asked everybody for a pause. */
+/** Nothing was sent after all: the server has asked all clients for a pause. */
 function putOff(call) {
   if (call.bricks.at(-1) === 'flying') call.bricks.pop()
   Object.assign(call, { state: 'waiting', waitMs: 0 })

@@ -1,6 +1,6 @@
 /**
  * `npm run demo -- --kill`: the queue lives in a process of its own, with its tasks in a SQLite file, and is killed when half
- * of the orders have taken effect. What the next process finds in the file goes on.
+ * of the orders have taken effect. The next process goes on with the tasks in the file.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -72,7 +72,7 @@ async function untilDone(board, keeper) {
   }
 }
 
-/** The process that has the queue. */
+/** The process with the queue. */
 class Keeper {
   gone = false
   pauseEndsAt = 0
@@ -89,7 +89,7 @@ class Keeper {
     })
     const isReady = this.#ask('ready')
     this.#ready = isReady.then((found) => found ?? Promise.reject(new Error('the queue process did not start')))
-    // looked at by whoever waits for it; a kill may come first
+    // the callers that await it look at it; a kill may come first
     this.#ready.catch(() => {})
     this.#child.on('message', ({ event, payload, answer, value, pauseEndsAt }) => {
       if (event) told.tell(event, payload)

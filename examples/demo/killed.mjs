@@ -9,7 +9,7 @@ import { sqliteStore } from '../../pkg/sqlite.js'
 import { pauseLeftMs } from './board.js'
 import { order, queueOptions } from './calls.js'
 
-/** A queue asks for 30 s, after which others take up what a killed process had in flight; here nobody wants to wait so long. */
+/** A queue asks for 30 s, after which another process repeats what a killed one had in flight; too long for a demo. */
 const leaseMs = 2_000
 
 const { folder, url } = JSON.parse(process.argv[2])
@@ -21,7 +21,7 @@ const store = {
 const { pending: waiting, inFlight: leased } = await store.counts()
 const queue = new RetryQueue({ ...queueOptions, store, principal: 'shop' })
 
-// nobody is left to tell once the parent has gone
+// the parent is gone: there is no process left to tell
 const tell = (message) => process.connected && process.send(message)
 
 for (const event of ['queued', 'attempt', 'retry', 'succeeded', 'exhausted', 'cancelled']) {

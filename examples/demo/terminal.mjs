@@ -1,9 +1,9 @@
 /**
  * Draws a board in a terminal: a skyline, one column per call, one brick per attempt, redrawn in place. Where that is
- * not possible (no TTY, a dumb terminal) it says the same in a line now and then.
+ * not possible (no TTY, a dumb terminal) it prints a line now and then.
  */
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, magenta: 35, cyan: 36 }
-/** The shapes differ as much as the colours do: colour may be off, or not seen. One shape a brick wide, one half of it. */
+/** The shapes differ as much as the colours do: colour may be off, or invisible to the reader. One shape a brick wide, one half of it. */
 const shapes = {
   done: { wide: '▇▇', slim: '▇', style: 'green', label: 'done' },
   flying: { wide: '◖◗', slim: '◆', style: 'cyan', label: 'in flight' },

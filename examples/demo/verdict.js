@@ -2,7 +2,7 @@
  * Judges a run by the server's report alone: what a client says about itself proves nothing about the wire.
  */
 
-/** Below this the server was too kind for the run to mean anything. */
+/** With fewer failures than this the run proves nothing. */
 export const leastInjectedShare = 0.15
 
 export const faultLabels = {

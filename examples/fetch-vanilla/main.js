@@ -1,4 +1,4 @@
-/** fetch as everybody writes it. What the server refuses for now is sent again, and the caller gets the last answer. */
+/** Plain fetch calls. A request with a transient failure is sent again, and the caller gets the last answer. */
 import { RetryQueue } from 'redrive'
 import { wrapFetch } from 'redrive/fetch'
 

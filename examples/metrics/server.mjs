@@ -1,5 +1,5 @@
 /**
- * A server whose queue calls somebody else's, and which shows Prometheus how that goes.
+ * A server whose queue calls another server, with metrics of that for Prometheus.
  *
  *   node examples/metrics/server.mjs http://127.0.0.1:9000/api '{"capacity":500}'
  *
@@ -24,7 +24,7 @@ registerMetrics(queue, { register })
 const routes = {
   async 'POST /orders'(response) {
     const init = { method: 'POST', body: JSON.stringify({ ordered: true }), redrive: { mode: 'defer' } }
-    // deferred: what failed for now is the queue's from here on, and shows in the metrics
+    // deferred: after a transient failure the queue takes over, and the metrics show it
     const answer = await queue.fetch(upstream, init).catch(() => undefined)
     await answer?.arrayBuffer()
     response.writeHead(202).end()

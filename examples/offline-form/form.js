@@ -4,7 +4,7 @@ import { registerBackgroundSync } from 'redrive/background-sync'
 
 const queue = new RetryQueue({
   name: 'trail',
-  principal: null, // nobody's in particular. Where people log in: their id, and `setPrincipal` when somebody else does
+  principal: null, // no user in particular. Where users log in: their id, and `setPrincipal` when another user does
   policy: { maxAttempts: 20, totalBudgetMs: 7 * 24 * 3_600_000 },
 })
 const element = (id) => document.getElementById(id)
@@ -28,7 +28,7 @@ async function show() {
 
 function showReport({ taskId, status, reason = '', targetUrl, createdAt }) {
   const item = element(taskId) ?? element('report').content.firstElementChild.cloneNode(true)
-  Object.assign(item.dataset, { status, reason }) // which words and buttons that means is a matter of form.css
+  Object.assign(item.dataset, { status, reason }) // form.css has the words and buttons for these
   if (item.isConnected) return
   const written = new Date(createdAt).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })
   item.querySelector('.place').textContent = new URL(targetUrl).searchParams.get('place')

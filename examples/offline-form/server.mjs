@@ -1,6 +1,6 @@
 /**
- * What the form needs of a server: the page, the package as plain modules, and an API that takes a report once, however
- * often it is sent. A place without a letter in it is refused, so that a report can be seen to fail.
+ * The server of the form: the page, the package as plain modules, and an API that takes a report once, however often it is
+ * sent. It refuses a place without a letter in it, so that a failing report can be seen.
  */
 import { createServer } from 'node:http'
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,7 @@
 /**
  * `npm run trace`: one task's trace over three attempts and a restart. A service places an order with a server that fails twice;
- * after the second failure the service is killed, and the next process sends the third. Says so with an exit code if that is
- * not one trace.
+ * after the second failure the service is killed, and the next process makes the third attempt. The exit code is not 0 if
+ * these are not one trace.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -49,7 +49,7 @@ function start(process, words) {
   return service
 }
 
-/** Rejects if the process ends before it says so. */
+/** Rejects if the process ends before its message arrives. */
 function heard(name, from) {
   return new Promise((resolve, reject) => {
     from.on('message', ({ event }) => event === name && resolve())

@@ -1,6 +1,6 @@
 /**
  * A service with a queue on a SQLite file, traced by OpenTelemetry as any service is. Its spans go to the process that started
- * it, where others have a collector.
+ * it, in place of a collector.
  */
 import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
@@ -42,7 +42,7 @@ if (order) {
   })
 }
 
-/** What the tree shows of a span. */
+/** The parts of a span that the tree shows. */
 function told({ name, parentSpanContext, attributes, startTime, duration, spanContext, ...span }) {
   const { traceId, spanId } = spanContext.call(span)
   const ms = ([seconds, nanos]) => seconds * 1_000 + nanos / 1e6

@@ -1,6 +1,6 @@
 /** Spans and events as a tree of lines, by the time they began. */
 
-/** `spans`: with `process`, who told of them; `events`: `{ at, text }`. */
+/** @param spans each with the `process` that reported it; @param events `{ at, text }` */
 export function treeOf(spans, events) {
   const root = spans.find(({ parentId }) => parentId === null)
   const rows = [
@@ -19,7 +19,7 @@ function columnsOf({ spanId, parentId, name, attributes, durationMs, process }, 
   const status = attributes['http.response.status_code']
   const resent = attributes['http.request.resend_count']
   const what = [name, status, resent && `resend ${resent}`].filter(Boolean).join(' ')
-  // all attempts of a task are children of where its call was made
+  // all attempts of a task are children of the span that was active at its call
   const branch = parentId === root.spanId ? '└─ ' : parentId === null ? '' : '?  '
   return [branch + what, `span ${spanId}`, `process ${process}`, `${durationMs.toFixed(0).padStart(3)} ms`]
 }

@@ -27,7 +27,7 @@ export class Skyline {
     while (pile.children.length > wanted.length) pile.lastChild.remove()
   }
 
-  /** The picture in a sentence, for those who do not see it. */
+  /** The picture in a sentence, for screen readers. */
   describe(text) {
     this.#root.setAttribute('aria-label', text)
   }
