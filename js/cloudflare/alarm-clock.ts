@@ -3,7 +3,7 @@
  * memory, and paid for, and would be lost with it. The soonest of them becomes the next alarm instead.
  */
 
-import { type Clock, systemClock } from '../platform/clock.ts'
+import { type Clock, FOREVER, systemClock } from '../platform/clock.ts'
 
 interface Timer {
   readonly at: number
@@ -53,7 +53,7 @@ export class AlarmClock implements Clock {
   /** When the first of the timers is due; null: there is none. */
   nextAt(): number | null {
     const first = Math.min(...[...this.#timers].map(({ at }) => at))
-    return first === Number.POSITIVE_INFINITY ? null : first
+    return first === FOREVER ? null : first
   }
 
   #arm(timer: Timer): void {

@@ -3,7 +3,7 @@
  * makes it necessary, and the platform commits both as one.
  */
 
-import { type Clock, within } from '../platform/clock.ts'
+import { type Clock, FOREVER, within } from '../platform/clock.ts'
 import type { AlarmStorage } from './object-state.ts'
 
 /** The delay of the alarm that follows should the object die during a run. */
@@ -14,7 +14,6 @@ const LAST_AGAIN_MS = 30_000
 const PATIENCE_MS = 10 * 60_000
 /** Storage that takes longer counts as having failed. */
 const ANSWER_MS = 10_000
-const FOREVER = Number.POSITIVE_INFINITY
 
 export class Alarm {
   readonly #storage: AlarmStorage
