@@ -75,9 +75,33 @@ const badOpening = /^(What|Who|Whose|Of|As|It|They|The same)\b/
 const vague = /\b(somebody|nobody|whoever)\b/i
 
 /** Names that are still to be replaced. This list only shrinks. */
-const allowedNames = new Set(retired.map(({ name }) => name).concat('hold'))
+const allowedNames = new Set([
+  'askedBy',
+  'attendance',
+  'Channel',
+  'Guards',
+  'hold',
+  'Hub',
+  'letGo',
+  'orphans',
+  'pump',
+  'Pump',
+  'PumpLock',
+  'standing',
+  'stow',
+])
 /** Folders whose comments are still to be mended. This list only shrinks. */
-const allowedFolders = ['js/', 'src/']
+const allowedFolders = [
+  'js/adapters/',
+  'js/api/store.ts',
+  'js/call/',
+  'js/core/',
+  'js/durable/',
+  'js/runner/',
+  'js/stores/',
+  'js/tasks/',
+  'src/',
+]
 
 const isGenerated = (path) => path.startsWith('js/core/generated')
 const tokens = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
