@@ -1,9 +1,9 @@
-/** Keeps the order of a queue's own news: its caller and `queued` come before the attempts of a task, `resumed` only for others' tasks. */
+/** Keeps news in order: of its own tasks a queue tells `queued` before the first attempt, and `resumed` only of those that it has not seen. */
 
 /** Past this many the oldest task is forgotten, and would show as resumed once more. */
 const MAX_SEEN = 100_000
 
-/** Tasks that this queue has made or taken up already, so that only the others show as resumed. */
+/** Tasks that this queue has made or taken up already, so that only unknown ones show as resumed. */
 export class SeenTasks {
   readonly #ids = new Set<string>()
 

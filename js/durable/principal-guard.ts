@@ -6,6 +6,7 @@
  */
 
 import { FOREVER } from '../platform/clock.ts'
+import type { Task } from '../tasks/task.ts'
 import type { StoredState } from './state.ts'
 
 /** A store that cannot say which principal is there is asked again this much later. */
@@ -51,6 +52,14 @@ export class PrincipalGuard {
       runner.arm()
       return false
     }
+  }
+
+  /**
+   * Whether an attempt may still be sent: its hooks may have taken seconds since the claim, and the hint of another principal may
+   * be lost. While the store does not answer, a leased task may not, and one in memory may.
+   */
+  async confirm({ lease }: Task): Promise<boolean> {
+    return !this.#state.store.principals || (await this.check()) || !lease
   }
 
   /** Holds everything back until it is known which principal is there. */

@@ -66,7 +66,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     const { capacityBytes, retention } = runner.limits
     store.configure?.({ capacity, capacityBytes, retention }, (code, message) => {
       runner.host.degraded(code, message, code)
-      // whatever that is, callers may wait for what is not there any more
+      // callers may wait for tasks that are not there any more
       for (const task of this.state.watched()) this.callers.lookSoon(task)
     })
     // a queue that starts brings credentials anew
@@ -119,12 +119,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     this.loop.roomMade()
   }
 
-  /**
-   * Whether an attempt may still be sent: its hooks may have taken seconds since the claim, and the hint of another principal may
-   * be lost. While the store does not answer, a leased task may not, and one in memory may.
-   */
-  async confirm(task: Task): Promise<boolean> {
-    return !this.state.store.principals || (await this.guard.check()) || !task.lease
+  confirm(task: Task): Promise<boolean> {
+    return this.guard.confirm(task)
   }
 
   settle(task: Task, ruling: Ruling): void {
@@ -260,12 +256,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     const { runner } = this.state
     if (!turn) {
       this.state.failed(error)
-      // a caller is not kept waiting for a success that cannot be written down, nor past its time
-      const now = runner.host.now()
-      for (const task of this.loop.unanswered) {
-        const succeeded = task.last?.answer && task.last.status < 400
-        if (succeeded || this.callers.until(task) <= now) answer(task, () => error)
-      }
+      this.callers.answerUnsettled(this.loop.unanswered, error)
       if (failed === 1) runner.arm()
       return
     }

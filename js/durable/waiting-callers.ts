@@ -16,7 +16,7 @@ import type { Endings, StoredState } from './state.ts'
 
 /** All processes leave the task of a caller to its home; only a home that was frozen may find it ended. */
 const OWN_LOOK_MS = 10_000
-/** Tasks that are here for a part of their request that is not stored, and that no caller waits for, are looked at this often, some at a time. */
+/** Tasks without a caller, which are here for what of them is not stored, are looked at this often, some at a time. */
 const SWEEP_MS = 60_000
 const SWEEP_SIZE = 100
 
@@ -92,6 +92,15 @@ export class WaitingCallers {
   /** Ends the wait of a caller whose time ran out during an attempt that has not ended the task. */
   waitsAgain(task: Task): void {
     if (this.until(task) <= this.#state.runner.host.now()) this.#endWait(task)
+  }
+
+  /** Answers the callers of `tasks`, whose settlements the store does not take: those of a success, and those whose time is up. */
+  answerUnsettled(tasks: readonly Task[], error: unknown): void {
+    const now = this.#state.runner.host.now()
+    for (const task of tasks) {
+      const succeeded = task.last?.answer && task.last.status < 400
+      if (succeeded || this.until(task) <= now) answer(task, () => error)
+    }
   }
 
   stopWaiting(task: Task): void {
@@ -187,7 +196,7 @@ export class WaitingCallers {
     if (!wait) return
     // a timer holds 24.8 days at most and may wake early
     if (this.#state.runner.host.now() < wait.until) this.#waits.set(task, { ...wait, disarm: arm() })
-    // one that runs may end well, and is asked then whether there is time for another
+    // an attempt under way may end well; if not, `waitsAgain` asks whether there is time for another
     else if (!task.lease) this.#endWait(task)
   }
 
