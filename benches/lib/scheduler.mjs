@@ -36,7 +36,7 @@ export async function openScheduler(n, { clock, policy = NO_WAITS, gates } = {})
     settings,
     events: new Emitter(() => {}),
     now,
-    attempt: ({ transport }, plan) => attempt(transport, plan, settings.clock, now),
+    attempt: (_, plan) => attempt(plan, settings.clock, now),
     draw: hostDraw(),
     degraded: (code, message) => console.error(code, message),
     sent: () => {},

@@ -123,6 +123,9 @@ class PlainAnswer {
   deliver() {
     return this
   }
+  clone() {
+    return null
+  }
   discard() {}
 }
 

@@ -20,7 +20,7 @@ import {
 import type { AttemptPlan, Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { FetchTransport } from '../call/fetch-transport.ts'
-import type { Answer, AttemptInit, Transport } from '../call/transport.ts'
+import type { Transport } from '../call/transport.ts'
 import { check, int, list, object, oneOf, originIn, origin as originRule, type Rules } from '../options/check.ts'
 import { unsaid } from '../platform/error-text.ts'
 import { internalsOf } from '../queue/internals.ts'
@@ -182,8 +182,7 @@ class Tracing {
     this.#headers.write(trace.setSpan(made, span)).forEach((value, name) => {
       overlay.set(name, value)
     })
-    // the credentials of a replay are in the overlay: what sends it lays that over; a first attempt by fetch has none
-    return { ...plan, overlay, send: plan.send ?? sendFirst }
+    return { ...plan, overlay, transport: withOverlay(plan, overlay) }
   }
 
   #end(span: Span, call: Call, finished: Finished): void {
@@ -209,15 +208,15 @@ class Tracing {
   }
 }
 
-/** A caller's own first attempt, with the overlay that a transport by fetch leaves to replays. */
-function sendFirst(transport: Transport, attempt: AttemptInit): Promise<Answer> {
-  if (!(transport instanceof FetchTransport) || !attempt.overlay) return transport.send(attempt)
+/** The transport of an attempt that sends `overlay` too: a first attempt by fetch lays none over its headers, any other does. */
+function withOverlay({ transport }: AttemptPlan, overlay: Headers): Transport {
+  if (!(transport instanceof FetchTransport)) return transport
   const { sendable } = transport
   const headers = new Headers(sendable.init.headers)
   // of another trace than the one that is named now
   headers.delete('tracestate')
-  attempt.overlay.forEach((value, name) => {
+  overlay.forEach((value, name) => {
     headers.set(name, value)
   })
-  return new FetchTransport({ ...sendable, init: { ...sendable.init, headers } }).send(attempt)
+  return new FetchTransport({ ...sendable, init: { ...sendable.init, headers } })
 }

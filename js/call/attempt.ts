@@ -11,24 +11,25 @@ export const OUTCOME = {
   network: 1,
   timeout: 2,
   offline: 3,
-  // 4 to 6 never left: `unsent.ts`
+  // 4 to 6 never left: `not-sent.ts`
   /** No repeat will mend it: a redirect a replay must not follow, an error of the caller's own making. */
   final: 7,
 } as const
 
-export interface Finished {
+/** An ended attempt; of a task its answer is a `RepeatAnswer`. */
+export interface Finished<A extends Answer = Answer> {
   readonly outcome: number
   /** 0: no response. */
   readonly status: number
-  readonly answer: Answer | null
-  /** What fetch rejected with. */
+  readonly answer: A | null
+  /** The transport's own, where there is no answer. */
   readonly error: unknown
   /** On the steady clock. */
   readonly startedAt: number
   readonly durationMs: number
 }
 
-/** Whether the core is worth asking about a first attempt. What it says no to is the caller's at once, and starts nothing. */
+/** Whether to ask the core about a first attempt. One that cannot be tried again is its caller's at once, and starts nothing. */
 export function mayPass({ replayable, policy }: Call, { outcome, answer, status }: Finished): boolean {
   if (!replayable || outcome === OUTCOME.final || policy.maxAttempts === 1) return false
   return answer ? policy.retryableStatusCodes.includes(status) : policy.retryNetworkErrors
@@ -41,24 +42,19 @@ export function deliver(finished: Finished): unknown {
 }
 
 export interface AttemptPlan extends AttemptInit {
-  /** To response headers; 0: none. */
+  /** The call's own for a first attempt, `repeatableOf(call)` for a replay. */
+  readonly transport: Transport
+  /** Limit to response headers; 0: none. */
   readonly timeoutMs: number
   /** Aborts the attempt; the owner keeps it. */
   readonly controller: AbortController
-  /** How a replay is sent. @default as the transport sends a first attempt */
-  readonly send?: (transport: Transport, attempt: AttemptInit) => Promise<Answer>
-  /** Of which this is a replay. */
+  /** The task of a replay. */
   readonly task?: { readonly taskId: string; readonly attemptNumber: number; readonly createdAt: number }
-  /** Whether an error may not be tried again. @default any may; who keeps the call asks then */
-  readonly isFinal?: (transport: Transport, error: unknown) => boolean
+  /** Whether no repeat can mend an error. @default not asked: a first attempt's error is looked at when its call becomes a task */
+  readonly isFinal?: (error: unknown) => boolean
 }
 
-export async function attempt(
-  transport: Transport,
-  plan: AttemptPlan,
-  clock: Clock,
-  now: () => number,
-): Promise<Finished> {
+export async function attempt(plan: AttemptPlan, clock: Clock, now: () => number): Promise<Finished> {
   const startedAt = now()
   const { controller, timeoutMs } = plan
   const onTimeout = () => controller.abort(timeoutError(`no answer within attemptTimeoutMs, ${timeoutMs} ms`))
@@ -75,12 +71,12 @@ export async function attempt(
     }
   }
   try {
-    const answer = await (plan.send ? plan.send(transport, plan) : transport.send(plan))
+    const answer = await plan.transport.send(plan)
     return end(answer.redirectRefused ? OUTCOME.final : OUTCOME.response, answer, undefined)
   } catch (error) {
     const { reason } = controller.signal
     if (reason?.name === 'TimeoutError') return end(OUTCOME.timeout, null, reason)
-    if (plan.isFinal?.(transport, error)) return end(OUTCOME.final, null, error)
+    if (plan.isFinal?.(error)) return end(OUTCOME.final, null, error)
     return end(isOffline() ? OUTCOME.offline : OUTCOME.network, null, error)
   }
 }

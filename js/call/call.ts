@@ -3,7 +3,8 @@
 import type { ResolvedPolicy } from '../options/policy.ts'
 import type { Settings } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
-import type { Transport } from './transport.ts'
+import type { FetchTransport } from './fetch-transport.ts'
+import type { Repeatable } from './transport.ts'
 
 /** The part of a queue that reading a call needs. */
 export interface CallContext {
@@ -42,7 +43,8 @@ export interface Call {
   /** Limit of each attempt, to its response headers; 0: the transport has its own. */
   readonly timeoutMs: number
   readonly signal: AbortSignal | null
-  readonly transport: Transport
+  /** Sends it. Repeating it by fetch is left to a chunk that comes later; any other transport does it by itself. */
+  readonly transport: FetchTransport | Repeatable
   /** Sent once, as plain fetch would: the body is too large to keep, or its origin may not be given the key's header. */
   readonly plain: 'too-large' | 'origin-missing' | null
   /** Made of a stored task: headers that were not stored are missing. */

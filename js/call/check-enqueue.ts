@@ -3,14 +3,14 @@
 import { RedriveError } from '../api/errors.ts'
 import { assertNotAborted } from '../platform/abort.ts'
 import type { Call } from './call.ts'
-import { assertSendable } from './fetch-repeat.ts'
+import { assertSendable, repeatableOf } from './fetch-repeat.ts'
 
 /** `passesThrough`: the call is none of those that can be tried again. */
 export function assertEnqueueable(call: Call, passesThrough: boolean, maxBodyBytes: number): void {
   if (passesThrough) {
     throw new TypeError('enqueue: expected http(s), not no-cors, navigate, keepalive or `redrive: false`')
   }
-  const { method, origin, bytes, plain } = call
+  const { method, url, origin, bytes, plain } = call
   if (plain === 'too-large') {
     const message = `the body has ${bytes} bytes, more than maxBodyBytes ${maxBodyBytes}: raise it, or send it with fetch`
     throw new RedriveError('BODY_TOO_LARGE', message)
@@ -19,6 +19,6 @@ export function assertEnqueueable(call: Call, passesThrough: boolean, maxBodyByt
     const message = `${method} ${origin} needs a key: list the origin in idempotency.origins, or vouch with \`idempotent: true\``
     throw new RedriveError('KEY_ORIGIN_MISSING', message)
   }
-  assertSendable(call.transport)
+  assertSendable(url, repeatableOf(call).asFetch().init)
   assertNotAborted(call.signal)
 }

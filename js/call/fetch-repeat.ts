@@ -1,69 +1,127 @@
-/** Sends a request by fetch again: with fresh credentials, and held to the origin the caller named. */
+/**
+ * A request by fetch as a task repeats it: with fresh credentials, and held to the origin its caller named. It comes with
+ * the core, since a page whose calls succeed repeats none.
+ */
 
-import { discardBody } from './answers.ts'
+import type { Finished } from './attempt.ts'
+import type { Call } from './call.ts'
 import { FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
 import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from './redirects.ts'
-import type { Answer, AttemptInit, Transport } from './transport.ts'
+import type { Answer, AttemptInit, BodyContent, FetchForm, RepeatAnswer, Repeatable } from './transport.ts'
 
-/** Other transports know a replay by themselves. */
-export function replay(transport: Transport, attempt: AttemptInit): Promise<Answer> {
-  return transport instanceof FetchTransport ? replayFetch(transport.sendable, attempt) : transport.send(attempt)
+/** The request of a call as a task makes it. */
+export function repeatableOf({ transport }: Pick<Call, 'transport'>): Repeatable {
+  return transport instanceof FetchTransport ? new FetchRepeat(transport.sendable) : transport
 }
 
-/** Whether no repeat can mend this error: it is of the caller's own making. */
-export function isFinal(transport: Transport, error: unknown): boolean {
-  if (!(transport instanceof FetchTransport)) return transport.isFinal?.(error) ?? false
-  try {
-    assertSendable(transport)
-    return false
-  } catch {
-    return true
-  }
+/** An ended attempt, first or not, with its answer as a task reads it. */
+export function adopted(call: Call, finished: Finished): Finished<RepeatAnswer> {
+  const { answer } = finished
+  return { ...finished, answer: answer && repeatableOf(call).adopt(answer) }
 }
 
 /** Throws what fetch would reject with. It tells a wrong argument from a lost connection by nothing but this. */
-export function assertSendable(transport: Transport): void {
-  if (!(transport instanceof FetchTransport)) return
-  const { url, init } = transport.sendable
+export function assertSendable(url: string, init: RequestInit): void {
   // whether there is a body matters, what is in it does not
   new Request(url, { ...init, body: init.body == null ? null : '', signal: null })
 }
 
-/** What a deferred call is answered with: 202 Accepted. */
-export function accepted(transport: Transport, taskId: string, traceId: string): unknown {
-  if (!(transport instanceof FetchTransport)) return transport.accepted?.(taskId, traceId)
-  const headers = { 'content-type': 'application/json', 'redrive-task-id': taskId }
-  return new Response(JSON.stringify({ status: 'queued', taskId, traceId }), { status: 202, headers })
+class FetchRepeat implements Repeatable {
+  readonly #sendable: Sendable
+
+  constructor(sendable: Sendable) {
+    this.#sendable = sendable
+  }
+
+  async send({ overlay, signal }: AttemptInit): Promise<RepeatAnswer> {
+    const { fetch, url, init: own } = this.#sendable
+    let { headers } = own
+    if (overlay) {
+      headers = new Headers(headers)
+      overlay.forEach((value, name) => {
+        headers.set(name, value)
+      })
+    }
+    const init: SentInit = { ...own, headers, signal }
+    const follows = (init.redirect ?? 'follow') === 'follow'
+    if (!follows || mayLeave(own.method, own.headers, overlay)) return new FetchRepeatAnswer(await fetch(url, init))
+    return sendWithinOrigin(fetch, url, init)
+  }
+
+  isFinal(): boolean {
+    const { url, init } = this.#sendable
+    try {
+      assertSendable(url, init)
+      return false
+    } catch {
+      return true
+    }
+  }
+
+  putHeader(name: string, value: string): void {
+    this.#sendable.init.headers.set(name, value)
+  }
+
+  body(): BodyContent {
+    return (this.#sendable.init.body ?? null) as BodyContent
+  }
+
+  asFetch(): FetchForm {
+    return { init: this.#sendable.init, withheld: [], isWhole: true }
+  }
+
+  accepted(taskId: string, traceId: string): Response {
+    const headers = { 'content-type': 'application/json', 'redrive-task-id': taskId }
+    return new Response(JSON.stringify({ status: 'queued', taskId, traceId }), { status: 202, headers })
+  }
+
+  answered(response: Response): Response {
+    return response
+  }
+
+  adopt(answer: Answer): RepeatAnswer {
+    const { response, redirectRefused } = answer as FetchAnswer
+    return new FetchRepeatAnswer(response, redirectRefused)
+  }
 }
 
-async function replayFetch({ fetch, url, init: own }: Sendable, { overlay, signal }: AttemptInit): Promise<Answer> {
-  let { headers } = own
-  if (overlay) {
-    headers = new Headers(headers)
-    overlay.forEach((value, name) => {
-      headers.set(name, value)
-    })
+const SMALL_BODY_BYTES = 64 * 1024
+
+class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
+  header(name: string): string | null {
+    return this.response.headers.get(name)
   }
-  const init: SentInit = { ...own, headers, signal }
-  const follows = (init.redirect ?? 'follow') === 'follow'
-  if (!follows || mayLeave(own.method, own.headers, overlay)) return new FetchAnswer(await fetch(url, init))
-  return sendWithinOrigin(fetch, url, init)
+
+  clone(): Response {
+    return this.response.clone()
+  }
+
+  /** Reads a short body to its end, so that the connection can be used again, and cancels a long one. */
+  discard(): void {
+    const { body, bodyUsed, headers } = this.response
+    if (!body || bodyUsed) return
+    const length = Number(headers.get('content-length') ?? Number.NaN)
+    const done = length <= SMALL_BODY_BYTES ? this.response.arrayBuffer() : body.cancel()
+    // the answer was given up already: an error in the rest of it means nothing any more
+    done.catch(() => {})
+  }
 }
 
 /** Follows redirects by hand while they stay within the origin (S15). */
-async function sendWithinOrigin(fetch: typeof globalThis.fetch, first: string, own: SentInit): Promise<Answer> {
+async function sendWithinOrigin(fetch: typeof globalThis.fetch, first: string, own: SentInit): Promise<RepeatAnswer> {
   const { origin } = new URL(first)
   let init: SentInit = { ...own, redirect: 'manual' }
   let url = first
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
     const response = await fetch(url, init)
     // a browser's opaque redirect does not say where it leads
-    if (response.type === 'opaqueredirect') return new FetchAnswer(response, true)
-    const location = REDIRECT.has(response.status) ? response.headers.get('location') : null
-    if (location === null) return new FetchAnswer(response)
+    if (response.type === 'opaqueredirect') return new FetchRepeatAnswer(response, true)
+    const answer = new FetchRepeatAnswer(response)
+    const location = REDIRECT.has(response.status) ? answer.header('location') : null
+    if (location === null) return answer
     const next = new URL(location, url)
-    if (next.origin !== origin) return new FetchAnswer(response, true)
-    discardBody(response)
+    if (next.origin !== origin) return new FetchRepeatAnswer(response, true)
+    answer.discard()
     url = next.href
     init = afterRedirect(init, response.status)
   }

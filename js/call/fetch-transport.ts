@@ -1,10 +1,10 @@
-/** Sends one request by fetch, as often as asked. What only a replay needs is in `fetch-replay.ts`. */
+/** A caller's own first attempt by fetch, as every page loads it. Repeating it is left to `fetch-repeat.ts`. */
 
 import type { Answer, AttemptInit, Transport } from './transport.ts'
 
 export type SentInit = RequestInit & { readonly method: string; readonly headers: Headers }
 
-/** All that an attempt by fetch needs. */
+/** The arguments of fetch, and which fetch. */
 export interface Sendable {
   readonly fetch: typeof fetch
   readonly url: string
@@ -24,7 +24,6 @@ export class FetchTransport implements Transport {
   }
 }
 
-/** What only a task needs of it is in `answers.ts`, which no page loads for a first attempt. */
 export class FetchAnswer implements Answer {
   readonly response: Response
   readonly redirectRefused: boolean

@@ -1,9 +1,10 @@
 /**
- * One attempt, whatever sends it: fetch here, an Axios adapter in `adapters/axios.ts`.
- * A transport sends the same request again and again; an answer can be looked at, handed over once, or thrown away.
+ * The words for one attempt and its answer, whichever library sends it. `Transport` and `Answer` are all that a caller's
+ * own first attempt needs, and so all that every page loads. A task asks for more: `Repeatable` and `RepeatAnswer`, which
+ * for fetch come with the core (`fetch-repeat.ts`), and which the transport of any other library has by itself.
  */
 
-/** What an attempt adds to the request it repeats. */
+/** An attempt's own additions to the request it repeats. */
 export interface AttemptInit {
   /** Laid over the caller's headers; from `credentials()`. */
   readonly overlay: Headers | null
@@ -12,26 +13,13 @@ export interface AttemptInit {
   readonly isReplay: boolean
 }
 
+/** Sends one request, as often as asked. */
 export interface Transport {
   /** Rejects when there was no answer. */
   send(attempt: AttemptInit): Promise<Answer>
-  // What only a task needs; for fetch it is in `fetch-replay.ts`, which no page loads for a first attempt.
-  /** Whether no repeat can mend this error: it is of the caller's own making. */
-  isFinal?(error: unknown): boolean
-  /** Puts an idempotency key made late where it belongs. */
-  putHeader?(name: string, value: string): void
-  /** What it sends, for a key or fingerprint of it. */
-  body?(): BodyContent | Promise<BodyContent>
-  /** How fetch would send it, for a task that outlives its caller; `withheld`: headers it adds by itself. */
-  asFetch?(): { readonly init: RequestInit; readonly withheld: readonly string[] }
-  /** What a Response that was not sent for is to the caller; a Response where it is absent. */
-  answered?(response: Response): unknown
-  /** What a deferred call is answered with: 202 Accepted. */
-  accepted?(taskId: string, traceId: string): unknown
 }
 
-export type BodyContent = string | Uint8Array | null
-
+/** An answer, which is delivered once or thrown away. */
 export interface Answer {
   /** 200 for an opaque response: it counts as delivered. */
   readonly status: number
@@ -39,10 +27,45 @@ export interface Answer {
   readonly redirectRefused: boolean
   /** Gives the answer to the caller: returns it, or throws what the caller expects to be thrown, with `mark` on it. */
   deliver(mark: Mark | null): unknown
-  // What only a task needs; for fetch it is in `answers.ts`.
-  header?(name: string): string | null
-  /** Nobody will read it: lets go of the connection. */
-  discard?(): void
+}
+
+/** A request that a task can make again, had from `repeatableOf(call)`. */
+export interface Repeatable extends Transport {
+  /** Holds a replay to the recorded origin (S15). Rejects when there was no answer. */
+  send(attempt: AttemptInit): Promise<RepeatAnswer>
+  /** Whether no repeat can mend this error: it is of the caller's own making. */
+  isFinal(error: unknown): boolean
+  /** Puts an idempotency key that was made late where it belongs. */
+  putHeader(name: string, value: string): void
+  /** The body as it is sent, for a key or fingerprint of it and for a store. */
+  body(): BodyContent | Promise<BodyContent>
+  /** The same request by fetch, for a task that outlives its caller. */
+  asFetch(): FetchForm
+  /** Answers a deferred call: 202 Accepted. */
+  accepted(taskId: string, traceId: string): unknown
+  /** Answers a call with a Response that was not sent for. */
+  answered(response: Response): unknown
+  /** The answer of a first attempt, as an answer of this transport's replays. */
+  adopt(answer: Answer): RepeatAnswer
+}
+
+export type BodyContent = string | Uint8Array | null
+
+export interface FetchForm {
+  readonly init: RequestInit
+  /** Names of headers that the transport adds by itself and that must not be stored. */
+  readonly withheld: readonly string[]
+  /** Nothing is lost by it. A task of any other call is sent by its own transport for as long as this process lives. */
+  readonly isWhole: boolean
+}
+
+/** An answer that a task can look into before it is delivered. */
+export interface RepeatAnswer extends Answer {
+  header(name: string): string | null
+  /** A copy for listeners and for callers who joined the task; null where the answer is no Response. */
+  clone(): Response | null
+  /** Lets go of the connection of an answer that has no reader. */
+  discard(): void
 }
 
 /** Put on the result of a task that was given up: `response.redrive`, `error.redrive`. */

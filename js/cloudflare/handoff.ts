@@ -6,10 +6,10 @@
 import { IdempotencyConflictError, QueueFullError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
 import type { DegradedCode, EnqueueReceipt } from '../api/events.ts'
 import type { NewTask } from '../api/store.ts'
-import { discard } from '../call/answers.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import { accepted } from '../call/fetch-repeat.ts'
+import { repeatableOf } from '../call/fetch-repeat.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
 import { instantiateKeys } from '../core/keys-static.ts'
 import { contentOf, recordOf } from '../durable/record.ts'
 import { FOREVER, within } from '../platform/clock.ts'
@@ -141,17 +141,21 @@ export class Handoff {
   }
 
   /** Answers 202, or with the caller's last answer where the object cannot take the task. */
-  async #answer(departure: Departure, left: Partial<NewTask>, last: Finished | undefined): Promise<unknown> {
+  async #answer(
+    departure: Departure,
+    left: Partial<NewTask>,
+    last: Finished<RepeatAnswer> | undefined,
+  ): Promise<unknown> {
     const { call } = departure
     try {
       const { taskId, hasEnded } = await this.#store(await this.#recordOf(departure, left))
       // the key is that of a task that has ended: no further attempt will come
       if (hasEnded && last) return deliver(last)
-      discard(last?.answer)
-      return accepted(call.transport, taskId, traceIdOf(call.headers) ?? random128(this.#host.draw))
+      last?.answer?.discard()
+      return repeatableOf(call).accepted(taskId, traceIdOf(call.headers) ?? random128(this.#host.draw))
     } catch (error) {
       if (error instanceof IdempotencyConflictError) {
-        discard(last?.answer)
+        last?.answer?.discard()
         throw error
       }
       const code = error instanceof Unstorable ? error.degraded : codeOf(error)

@@ -8,6 +8,7 @@
 
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
+import { adopted } from '../call/fetch-repeat.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { instantiate } from '../core/static.ts'
 import type { Settings } from '../options/queue-options.ts'
@@ -68,7 +69,7 @@ export class SharedGates {
     try {
       const open = await this.#open()
       const now = open.now()
-      open.rulings.observeUntracked(finished, laneOf(open, call.origin), call.policy, now)
+      open.rulings.observeUntracked(adopted(call, finished), laneOf(open, call.origin), call.policy, now)
       // the core also reports changed circuits; a Worker has no listeners for them
       open.core.poll(now)
     } catch {

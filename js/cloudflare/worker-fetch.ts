@@ -8,7 +8,7 @@
 import { RedriveError, WasmUnavailableError } from '../api/errors.ts'
 import type { EnqueueReceipt } from '../api/events.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
-import { accepted } from '../call/fetch-repeat.ts'
+import { repeatableOf } from '../call/fetch-repeat.ts'
 import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
 import { MAX_MS } from '../options/check.ts'
 import type { RetryQueueOptions } from '../options/queue-options.ts'
@@ -115,7 +115,7 @@ class Calls {
       throw new RedriveError('TASK_ENDED', `the key is that of task ${receipt.taskId}, which has ended; ${remedy}`)
     }
     const traceId = traceIdOf(call.headers) ?? random128(internalsOf(open.queue).host.draw)
-    return accepted(call.transport, receipt.taskId, traceId) as Response
+    return repeatableOf(call).accepted(receipt.taskId, traceId) as Response
   }
 
   /** Whether a call may be handed over. Its caller then learns that it is queued, and nothing more. */

@@ -1,7 +1,6 @@
 /** What an answer asks of those who come back: the core reads the headers, here they are found. */
 
-import { headerOf } from '../call/answers.ts'
-import type { Answer } from '../call/transport.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
 import type { Engine } from './engine.ts'
 import { NONE } from './none.ts'
 
@@ -15,19 +14,19 @@ export interface Asked {
 const NOTHING: Asked = { serverDelayMs: Number.NaN, rateLimitMs: Number.NaN }
 
 /** `listed`: statuses that the policy takes for failures. */
-export function askedBy(engine: Engine, answer: Answer | null, listed: readonly number[], now: number): Asked {
+export function askedBy(engine: Engine, answer: RepeatAnswer | null, listed: readonly number[], now: number): Asked {
   if (!answer) return NOTHING
   const failed = answer.status >= 400 || listed.includes(answer.status)
   const serverDelayMs = failed ? serverDelay(engine, answer, now) : Number.NaN
-  const limit = headerOf(answer, 'ratelimit')
+  const limit = answer.header('ratelimit')
   return limit === null ? { ...NOTHING, serverDelayMs } : { serverDelayMs, rateLimitMs: rateLimit(engine, limit) }
 }
 
-function serverDelay({ glue, scratch }: Engine, answer: Answer, now: number): number {
-  const after = headerOf(answer, 'retry-after')
-  const afterMs = headerOf(answer, 'retry-after-ms')
+function serverDelay({ glue, scratch }: Engine, answer: RepeatAnswer, now: number): number {
+  const after = answer.header('retry-after')
+  const afterMs = answer.header('retry-after-ms')
   if (after === null && afterMs === null) return Number.NaN
-  const date = headerOf(answer, 'date')
+  const date = answer.header('date')
   const lengths = scratch.all([after ?? '', afterMs ?? '', date ?? ''])
   const length = (header: string | null, i: number) => (header === null ? NONE : (lengths[i] ?? 0))
   return glue.server_delay(length(after, 0), length(afterMs, 1), length(date, 2), now)

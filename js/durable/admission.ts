@@ -2,11 +2,11 @@
 
 import { IdempotencyConflictError, notFound, QueueFullError, RedriveError, StorageFullError } from '../api/errors.ts'
 import type { Enqueued, NewTask } from '../api/store.ts'
-import { discard } from '../call/answers.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import { accepted } from '../call/fetch-repeat.ts'
+import { repeatableOf } from '../call/fetch-repeat.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
 import { ENDED } from '../core/codes.ts'
 import { NONE } from '../core/none.ts'
 import { UNSAFE_METHODS } from '../options/queue-options.ts'
@@ -33,7 +33,7 @@ export interface Source {
   readonly dedupe: Dedupe
   newTask(call: Call, createdAt: number): Task
   /** The caller gets what the task gets. */
-  join(task: Task, call: Call, own: Finished, createdAt: number): Promise<unknown>
+  join(task: Task, call: Call, own: Finished<RepeatAnswer>, createdAt: number): Promise<unknown>
 }
 
 export class StorePlace implements Place {
@@ -116,7 +116,12 @@ export class StorePlace implements Place {
   }
 
   /** The caller's own first attempt failed in a way that may pass. undefined: it has to stay in memory. */
-  async adopt(call: Call, content: Content, finished: Finished, terms: Terms): Promise<EarlyAnswer | undefined> {
+  async adopt(
+    call: Call,
+    content: Content,
+    finished: Finished<RepeatAnswer>,
+    terms: Terms,
+  ): Promise<EarlyAnswer | undefined> {
     const task = this.#source.newTask(call, terms.createdAt)
     const ruling = this.#rule(task, call, finished, terms)
     const own = async () => deliver(finished)
@@ -128,7 +133,7 @@ export class StorePlace implements Place {
       return enqueued && { answer: this.#kept(enqueued, task, call, terms, finished, deferred) }
     } catch (error) {
       if (error instanceof IdempotencyConflictError) {
-        discard(finished.answer)
+        finished.answer?.discard()
         throw error
       }
       this.#sentUnstored(error, `${call.method} ${call.origin} was sent once and is not tried again`)
@@ -137,7 +142,12 @@ export class StorePlace implements Place {
   }
 
   /** Asks the core about an attempt that was made, or given back, before there was a task. undefined: it trapped. */
-  #rule(task: Task, call: Call, finished: Finished, { createdAt, expiresAt, waitUntil }: Terms): Ruling | undefined {
+  #rule(
+    task: Task,
+    call: Call,
+    finished: Finished<RepeatAnswer>,
+    { createdAt, expiresAt, waitUntil }: Terms,
+  ): Ruling | undefined {
     const { core, lanes, policies, host } = this.#runner
     return this.#runner.guard(() => {
       const lane = lanes.of(task.principal, call.origin)
@@ -185,7 +195,7 @@ export class StorePlace implements Place {
     task: Task,
     call: Call,
     terms: Terms,
-    own: Finished,
+    own: Finished<RepeatAnswer>,
     deferred: boolean,
   ): Promise<unknown> {
     if (enqueued.outcome === 'duplicate') {
@@ -202,8 +212,8 @@ export class StorePlace implements Place {
     }
     if (deferred) {
       this.#begin(task)
-      discard(own.answer)
-      return accepted(call.transport, task.taskId, this.#runner.traceId(call))
+      own.answer?.discard()
+      return repeatableOf(call).accepted(task.taskId, this.#runner.traceId(call))
     }
     return new Promise((resolve, reject) => {
       task.waiter = { resolve, reject }

@@ -7,10 +7,10 @@ import type { DegradedCode } from '../api/events.ts'
 import { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../api/store.ts'
 import type { RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
+import { repeatableOf } from '../call/fetch-repeat.ts'
 import { FetchTransport } from '../call/fetch-transport.ts'
 import { putKey } from '../call/key.ts'
 import { bare } from '../call/read-fetch.ts'
-import type { BodyContent, Transport } from '../call/transport.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import { type ResolvedPolicy, resolvePolicy } from '../options/policy.ts'
 import type { Settings } from '../options/queue-options.ts'
@@ -33,7 +33,7 @@ export interface Unstorable {
 
 /** Gives the parts of a call that may be stored, or why none may. */
 export async function contentOf(call: Call, sanitizer: Sanitizer, settings: Settings): Promise<Content | Unstorable> {
-  const { method, transport, policy, replayable, key } = call
+  const { method, policy, replayable, key } = call
   const what = `${method} ${bare(call.url)}`
   const { headers, withheld, unknown } = sanitizer.headers(call.headers)
   const keyHeader = (settings.idempotency?.header ?? 'Idempotency-Key').toLowerCase()
@@ -49,19 +49,16 @@ export async function contentOf(call: Call, sanitizer: Sanitizer, settings: Sett
     const message = `${what} stays in memory: its URL holds a secret; ${remedy}`
     return { code: 'url_secret', message, once: call.origin }
   }
-  const body = await bytesOf(transport)
-  if (body === undefined) {
-    const message = `${what} stays in memory: its body cannot be read before it is sent; give text or bytes`
-    return { code: 'storage_unavailable', message, once: call.origin }
-  }
-  const own = transport instanceof FetchTransport ? transport.sendable.init : transport.asFetch?.().init
-  const added = transport instanceof FetchTransport ? [] : (transport.asFetch?.().withheld ?? [])
+  const request = repeatableOf(call)
+  const sent = await request.body()
+  const body = typeof sent === 'string' ? new TextEncoder().encode(sent) : sent
+  const { init, withheld: added } = request.asFetch()
   return {
     method,
     targetUrl,
     headers: withoutKey(headers, keyHeader, key),
     withheldHeaders: [...new Set([...withheld, ...added])].sort(),
-    requestInit: initOf(own),
+    requestInit: initOf(init),
     ...(body ? { body } : {}),
     ...(call.options.idempotent ? { idempotent: true } : {}),
     // a call that must not be repeated has one attempt, even if its outcome is unknown
@@ -76,17 +73,9 @@ function withoutKey(headers: Record<string, string>, name: string, key: string |
   return rest
 }
 
-function initOf(init: RequestInit | undefined): NewTask['requestInit'] {
+function initOf(init: RequestInit): NewTask['requestInit'] {
   const names = ['credentials', 'mode', 'cache', 'redirect', 'referrerPolicy', 'integrity'] as const
-  return Object.fromEntries(names.flatMap((name) => (init?.[name] ? [[name, init[name]]] : [])))
-}
-
-/** The bytes of the body. null: there is none; undefined: it cannot be had. */
-async function bytesOf(transport: Transport): Promise<Uint8Array | null | undefined> {
-  let body: BodyContent | undefined
-  if (transport instanceof FetchTransport) body = (transport.sendable.init.body ?? null) as BodyContent
-  else body = transport.body ? await transport.body() : undefined
-  return typeof body === 'string' ? new TextEncoder().encode(body) : body
+  return Object.fromEntries(names.flatMap((name) => (init[name] ? [[name, init[name]]] : [])))
 }
 
 /** The times of a task, from its call on. */

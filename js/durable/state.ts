@@ -8,7 +8,7 @@
 import { StorageFullError } from '../api/errors.ts'
 import { laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
 import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
-import { FetchTransport } from '../call/fetch-transport.ts'
+import { repeatableOf } from '../call/fetch-repeat.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { Runner } from '../runner/runner.ts'
@@ -89,7 +89,7 @@ export class StoredState {
     const { call, record } = task
     const waits = task.waiter !== undefined || task.joined.length > 0 || task.outcome !== undefined
     const own = call !== null && !call.rebuilt
-    const needed = own && ((record?.withheldHeaders.length ?? 0) > 0 || !(call.transport instanceof FetchTransport))
+    const needed = own && ((record?.withheldHeaders.length ?? 0) > 0 || !repeatableOf(call).asFetch().isWhole)
     if (waits || needed) this.watch(task)
     else this.#watched.delete(task.taskId)
   }

@@ -68,7 +68,7 @@ export class RetryQueue implements AsyncDisposable {
       sent: () => {
         this.#attempts++
       },
-      attempt: ({ transport }, plan) => attempt(transport, plan, settings.clock, this.#host.now),
+      attempt: (_, plan) => attempt(plan, settings.clock, this.#host.now),
       idle: () => this.#checkIdle(),
     }
     this.deadLetters = {
@@ -252,6 +252,7 @@ export class RetryQueue implements AsyncDisposable {
     const controller = new AbortController()
     const timeoutMs = plain ? 0 : call.timeoutMs
     const plan = {
+      transport: call.transport,
       overlay: null,
       isReplay: false,
       controller,

@@ -2,11 +2,11 @@
 
 import { QueueFullError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
 import type { RetryTask } from '../api/task.ts'
-import { discard } from '../call/answers.ts'
 import { deliver, type Finished, OUTCOME } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import { accepted, isFinal } from '../call/fetch-repeat.ts'
+import { adopted, repeatableOf } from '../call/fetch-repeat.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
 import { CLASS } from '../core/codes.ts'
 import type { Keys } from '../core/keys.ts'
 import { NONE } from '../core/none.ts'
@@ -97,23 +97,25 @@ export class Admission {
   }
 
   /** An attempt that makes no task: its lane learns how its server does, and what that asks of everybody. */
-  observeUntracked({ origin, policy, principal }: Call, finished: Finished): void {
+  observeUntracked(call: Call, finished: Finished): void {
+    const { origin, policy, principal } = call
     const runner = this.#runner
     const lane = runner.lanes.find(principal, origin)
     if (lane === undefined || runner.stopped) return
-    runner.guard(() => runner.rulings.observeUntracked(finished, lane, policy, runner.host.now()))
+    runner.guard(() => runner.rulings.observeUntracked(adopted(call, finished), lane, policy, runner.host.now()))
     // a success may have opened a gate
     runner.stored?.roomMade()
     runner.tickSoon()
   }
 
   /** The caller's first attempt failed in a way that may pass. Settles as the caller is to be answered. */
-  async afterFailure(call: Call, finished: Finished, createdAt: number): Promise<unknown> {
+  async afterFailure(call: Call, first: Finished, createdAt: number): Promise<unknown> {
+    const finished = adopted(call, first)
     const { host } = this.#runner
     if (this.#gone.has(call.principal)) return deliver(finished)
     // one of an order waits for its turn, one in content mode for its key; this one went out while there was no core
     if (call.options.orderKey !== undefined || call.key === '') return deliver(finished)
-    if (!finished.answer && isFinal(call.transport, finished.error)) return deliver(finished)
+    if (!finished.answer && repeatableOf(call).isFinal(finished.error)) return deliver(finished)
     if (call.addedCrossOrigin && finished.outcome === OUTCOME.network) {
       const { method, origin } = call
       const remedy = "if its preflight refuses the key's header, take it out of idempotency.origins"
@@ -123,7 +125,7 @@ export class Admission {
     const outcome = finished.outcome === OUTCOME.offline ? OUTCOME.network : finished.outcome
     while (this.#mayBeKnown(call)) {
       const same = await this.dedupe.find(call).catch((conflict) => {
-        discard(finished.answer)
+        finished.answer?.discard()
         throw conflict
       })
       if (same && isLive(same)) return this.join(same, call, finished, createdAt)
@@ -206,12 +208,12 @@ export class Admission {
   }
 
   /** The caller gets what the task gets, and its own answer if that takes longer than it waits. */
-  join(task: Task, call: Call, own: Finished, createdAt: number): Promise<unknown> {
+  join(task: Task, call: Call, own: Finished<RepeatAnswer>, createdAt: number): Promise<unknown> {
     const { host } = this.#runner
     const { mode, waitMs = DEFAULT_WAIT_MS } = call.options
     if (mode === 'defer') {
-      discard(own.answer)
-      return Promise.resolve(accepted(call.transport, task.taskId, this.#runner.traceId(call)))
+      own.answer?.discard()
+      return Promise.resolve(repeatableOf(call).accepted(task.taskId, this.#runner.traceId(call)))
     }
     return new Promise((resolve, reject) => {
       const left = () => {
@@ -222,12 +224,12 @@ export class Admission {
       const joined = {
         resolve: (value: unknown) => {
           left()
-          discard(own.answer)
+          own.answer?.discard()
           resolve(value)
         },
         reject: (error: unknown) => {
           left()
-          discard(own.answer)
+          own.answer?.discard()
           reject(error)
         },
       }

@@ -2,7 +2,7 @@
 
 import { CircuitOpenError } from '../api/errors.ts'
 import type { Call } from '../call/call.ts'
-import { FetchTransport } from '../call/fetch-transport.ts'
+import { repeatableOf } from '../call/fetch-repeat.ts'
 import type { BreakerOptions } from '../options/gate-options.ts'
 import { orAbort } from '../platform/abort.ts'
 import { timeOf } from '../tasks/history.ts'
@@ -12,11 +12,11 @@ import type { QueueContext } from './context.ts'
 export async function circuitOpen(call: Call, opensAt: number, { settings, degraded }: QueueContext): Promise<unknown> {
   const { breaker } = settings
   const fallback = breaker ? breaker.fallback : undefined
-  const { method, origin, signal, transport } = call
+  const { method, origin, signal } = call
   let cause: unknown
   try {
     const given = fallback && (await orAbort(signal, askedOf(fallback, call)))
-    if (given) return transport.answered ? transport.answered(given) : given
+    if (given) return repeatableOf(call).answered(given)
   } catch (error) {
     if (signal?.aborted) throw error
     degraded('hook_threw', 'breaker.fallback threw: the call ended as it does without one', 'fallback')
@@ -27,11 +27,9 @@ export async function circuitOpen(call: Call, opensAt: number, { settings, degra
   throw new CircuitOpenError(`${method} ${origin} was not sent: its circuit is open${until}; ${remedy}`, cause)
 }
 
-async function askedOf(
-  fallback: NonNullable<BreakerOptions['fallback']>,
-  { transport, url, method, headers }: Call,
-): Promise<Response | undefined> {
-  const body = (await transport.body?.()) as BodyInit | null | undefined
-  const init = transport instanceof FetchTransport ? transport.sendable.init : { method, headers, body: body ?? null }
-  return fallback(new Request(url, init))
+async function askedOf(fallback: NonNullable<BreakerOptions['fallback']>, call: Call): Promise<Response | undefined> {
+  const { url, method, headers } = call
+  const request = repeatableOf(call)
+  const body = (await request.body()) as BodyInit | null
+  return fallback(new Request(url, { method, headers, body, ...request.asFetch().init }))
 }

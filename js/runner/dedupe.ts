@@ -5,9 +5,8 @@
 
 import { IdempotencyConflictError } from '../api/errors.ts'
 import type { Call } from '../call/call.ts'
-import { FetchTransport } from '../call/fetch-transport.ts'
+import { repeatableOf } from '../call/fetch-repeat.ts'
 import { putKey } from '../call/key.ts'
-import type { BodyContent, Transport } from '../call/transport.ts'
 import type { Keys } from '../core/keys.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { Registry } from '../tasks/registry.ts'
@@ -51,12 +50,9 @@ export class Dedupe {
     if (fresh) this.#remember(fingerprint, key, now)
     call.key = key
     call.fingerprint = fingerprint
-    const { transport } = call
+    const { header } = idempotency
     putKey(call.headers, key, idempotency)
-    if (!(transport instanceof FetchTransport)) {
-      const { header } = idempotency
-      transport.putHeader?.(header, call.headers.get(header) ?? key)
-    }
+    repeatableOf(call).putHeader(header, call.headers.get(header) ?? key)
   }
 
   /** The task that has this call's key, if there is one. Rejects with IdempotencyConflictError if it is of another request. */
@@ -135,9 +131,10 @@ export class Dedupe {
   }
 }
 
-async function materialOf({ method, url, headers, transport }: Call) {
+async function materialOf(call: Call) {
+  const { method, url, headers } = call
   const contentType = headers.get('content-type') ?? ''
-  return { method, url, contentType, body: withoutBoundary((await bodyOf(transport)) ?? '', contentType) }
+  return { method, url, contentType, body: withoutBoundary((await repeatableOf(call).body()) ?? '', contentType) }
 }
 
 /** Equal forms differ in the boundary that the platform draws for each. */
@@ -148,9 +145,4 @@ function withoutBoundary(body: string | Uint8Array, contentType: string): string
   let text = ''
   for (let at = 0; at < body.length; at += 8192) text += String.fromCharCode(...body.subarray(at, at + 8192))
   return Uint8Array.from(text.replaceAll(boundary, 'boundary'), (character) => character.charCodeAt(0))
-}
-
-function bodyOf(transport: Transport): BodyContent | Promise<BodyContent> {
-  if (!(transport instanceof FetchTransport)) return transport.body?.() ?? null
-  return (transport.sendable.init.body ?? null) as BodyContent
 }

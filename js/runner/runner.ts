@@ -7,10 +7,10 @@ import { QueueClosedError } from '../api/errors.ts'
 import type { TaskOutcome } from '../api/events.ts'
 import { emptyHeldStats, type RunnerStats } from '../api/stats.ts'
 import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
-import { discard } from '../call/answers.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import { accepted } from '../call/fetch-repeat.ts'
+import { repeatableOf } from '../call/fetch-repeat.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
 import { ENDED, reasonOf } from '../core/codes.ts'
 import { type Standing, standingOf } from '../core/decode.ts'
 import type { Engine } from '../core/engine.ts'
@@ -131,8 +131,8 @@ export class Runner {
   answerDeferred(task: Task): boolean {
     const { call } = task
     if (call?.options.mode !== 'defer' || !task.waiter) return false
-    detachCaller(task)?.resolve(accepted(call.transport, task.taskId, this.traceId(call)))
-    discard(task.last?.answer)
+    detachCaller(task)?.resolve(repeatableOf(call).accepted(task.taskId, this.traceId(call)))
+    task.last?.answer?.discard()
     return true
   }
 
@@ -182,9 +182,9 @@ export class Runner {
   }
 
   /** Tells the core how an attempt ended and does what it says. */
-  settle(task: Task, finished: Finished): void {
+  settle(task: Task, finished: Finished<RepeatAnswer>): void {
     if (this.#state === 'stopped' || task.slot < 0) {
-      discard(finished.answer)
+      finished.answer?.discard()
       return
     }
     this.guard(() => {
@@ -318,10 +318,10 @@ export class Runner {
   }
 
   /** Hears how an attempt of a task that has a slot ended. */
-  rule(task: Task, finished: Finished): Ruling {
+  rule(task: Task, finished: Finished<RepeatAnswer>): Ruling {
     if (finished.answer !== null || finished.error !== undefined) {
       // before the core is asked: should it trap, this is what the caller gets
-      discard(task.last?.answer)
+      task.last?.answer?.discard()
       task.last = finished
       task.lastStatus = finished.status
     }

@@ -4,10 +4,10 @@
  */
 
 import type { AttemptContext, RetryTask } from '../api/task.ts'
-import { discard } from '../call/answers.ts'
 import type { Finished } from '../call/attempt.ts'
-import { isFinal, replay } from '../call/fetch-repeat.ts'
+import { repeatableOf } from '../call/fetch-repeat.ts'
 import { notSent, UNSENT } from '../call/not-sent.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
 import { bothSignals } from '../platform/abort.ts'
 import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
@@ -22,7 +22,7 @@ export interface SenderPorts {
   /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
   maySend(task: Task): boolean
   show(task: Task): RetryTask
-  settle(task: Task, finished: Finished): void
+  settle(task: Task, finished: Finished<RepeatAnswer>): void
   /** What an error says, without secrets (S12). */
   readonly words: (error: unknown, about: Confidential) => string
 }
@@ -96,11 +96,16 @@ export class Sender {
     task.overlay = overlay
     const caller = task.waiter && !call.options.detach ? call.signal : null
     const signal = bothSignals(caller, controller.signal)
-    const plan = { overlay, isReplay: true, signal, controller, timeoutMs: call.timeoutMs, send: replay, isFinal, task }
-    host.attempt(call, plan).then((finished) => {
+    const { timeoutMs } = call
+    const transport = repeatableOf(call)
+    const isFinal = (error: unknown) => transport.isFinal(error)
+    const plan = { transport, overlay, isReplay: true, signal, controller, timeoutMs, isFinal, task }
+    // its answer is the transport's own
+    const attempt = host.attempt(call, plan) as Promise<Finished<RepeatAnswer>>
+    attempt.then((finished) => {
       // given back meanwhile: the task's next attempt, if it has one by now, is another
       if (task.controller === controller) this.#ports.settle(task, finished)
-      else discard(finished.answer)
+      else finished.answer?.discard()
     })
   }
 

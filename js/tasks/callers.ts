@@ -4,7 +4,6 @@ import type { Emitter } from '../api/emitter.ts'
 import { ExhaustedError, RedriveError } from '../api/errors.ts'
 import type { QueueEvents, TaskOutcome } from '../api/events.ts'
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
-import { cloneOf, discard } from '../call/answers.ts'
 import { mark } from '../call/transport.ts'
 import type { Task, Waiter } from './task.ts'
 
@@ -26,7 +25,7 @@ export function answer(task: Task, otherwise: () => unknown): void {
   // first, while the answer's body is still unread
   for (const other of others) answerJoined(task, other, otherwise)
   if (!waiter) {
-    discard(last?.answer)
+    last?.answer?.discard()
     return
   }
   const word = task.reason ? { taskId: task.taskId, reason: task.reason } : null
@@ -44,7 +43,7 @@ function answerJoined({ last, reason, taskId }: Task, waiter: Waiter, otherwise:
   const word = reason ? { taskId, reason } : null
   try {
     if (!last?.answer) waiter.reject(last ? last.error : otherwise())
-    else waiter.resolve(mark(cloneOf(last.answer) ?? last.answer.deliver(word), word))
+    else waiter.resolve(mark(last.answer.clone() ?? last.answer.deliver(word), word))
   } catch (thrown) {
     waiter.reject(thrown)
   }
@@ -89,7 +88,7 @@ export function reportEnd(task: Task, host: EndListeners, show: () => RetryTask)
   host.onEnd?.(task)
   if (status === 'SUCCEEDED') {
     if (!events.has('succeeded')) return
-    events.emit('succeeded', { task: show(), response: last?.answer ? cloneOf(last.answer) : null })
+    events.emit('succeeded', { task: show(), response: last?.answer?.clone() ?? null })
   } else if (status === 'EXHAUSTED') {
     if (events.has('exhausted')) events.emit('exhausted', { task: show(), reason: reason as ExhaustedReason })
   } else if (events.has('cancelled')) events.emit('cancelled', { task: show() })

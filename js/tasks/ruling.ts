@@ -3,6 +3,7 @@
 import type { RetryPolicy } from '../api/policy.ts'
 import type { ReleaseCause } from '../api/task.ts'
 import { type Finished, OUTCOME } from '../call/attempt.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
 import { VERDICT } from '../core/codes.ts'
 import { type Chosen, chosen } from '../core/decode.ts'
 import type { Engine } from '../core/engine.ts'
@@ -46,7 +47,7 @@ export class Rulings {
   }
 
   /** Tells the core how the attempt of `task`, which is in `lane`, has ended. */
-  rule(task: Task, lane: number, finished: Finished, now: number): Ruling {
+  rule(task: Task, lane: number, finished: Finished<RepeatAnswer>, now: number): Ruling {
     const core = this.#core
     const { outcome, status, durationMs, answer, error } = finished
     const sent = answer !== null || error !== undefined
@@ -80,7 +81,7 @@ export class Rulings {
   }
 
   /** The same of an attempt that makes no task: only its lane learns. */
-  observeUntracked(finished: Finished, lane: number, policy: RetryPolicy, now: number): void {
+  observeUntracked(finished: Finished<RepeatAnswer>, lane: number, policy: RetryPolicy, now: number): void {
     const { answer, outcome, status, startedAt, durationMs } = finished
     const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS, attemptTimeoutMs } = policy
     const failed = answer ? retryableStatusCodes.includes(status) : outcome !== OUTCOME.final

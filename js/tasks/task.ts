@@ -5,6 +5,7 @@ import type { StoredTask } from '../api/store.ts'
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import type { HistoryEntry } from './history.ts'
 
@@ -115,7 +116,7 @@ export class Task {
   /** Stops listening to the caller's signal. */
   unlink: (() => void) | undefined
   /** The last attempt, whose answer the caller gets if there is no better one. */
-  last: Finished | undefined
+  last: Finished<RepeatAnswer> | undefined
   entries: readonly HistoryEntry[] = NO_ENTRIES
   /** Of the last attempt; 0: it had no response. */
   lastStatus = 0

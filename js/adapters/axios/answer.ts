@@ -1,11 +1,11 @@
 /** An answer that axios has read. Whether it is good is asked of the caller's `validateStatus` once, at the end. */
 
 import type { AxiosResponse } from 'axios'
-import { type Answer, type Mark, mark } from '../../call/transport.ts'
+import { type Mark, mark, type RepeatAnswer } from '../../call/transport.ts'
 
 export type ValidateStatus = (status: number) => boolean
 
-export class AxiosAnswer implements Answer {
+export class AxiosAnswer implements RepeatAnswer {
   redirectRefused = false
   readonly #response: AxiosResponse
   readonly #error: unknown
@@ -32,6 +32,10 @@ export class AxiosAnswer implements Answer {
     // adapters give any case
     const value: unknown = typeof headers.get === 'function' ? headers.get(name) : headers[name]
     return typeof value === 'string' ? value : null
+  }
+
+  clone(): null {
+    return null
   }
 
   refuseRedirect(): this {

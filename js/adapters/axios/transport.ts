@@ -3,7 +3,7 @@
 import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
 import { RedriveError } from '../../api/errors.ts'
 import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from '../../call/redirects.ts'
-import type { Answer, AttemptInit, BodyContent, Transport } from '../../call/transport.ts'
+import type { Answer, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
 import { AxiosAnswer, type ValidateStatus } from './answer.ts'
 
 /** What axios rejects with when the network or the server is at fault. */
@@ -18,7 +18,7 @@ export interface Frozen {
   readonly data: unknown
 }
 
-export class AxiosTransport implements Transport {
+export class AxiosTransport implements Repeatable {
   readonly #axios: AxiosInstance
   readonly #config: InternalAxiosRequestConfig
   readonly #frozen: Frozen
@@ -32,7 +32,7 @@ export class AxiosTransport implements Transport {
     this.#retryable = retryable
   }
 
-  async send({ overlay, signal, isReplay }: AttemptInit): Promise<Answer> {
+  async send({ overlay, signal, isReplay }: AttemptInit): Promise<AxiosAnswer> {
     const { cancelToken: _, redrive: __, auth, ...config } = this.#config
     const headers = this.#frozen.headers.concat()
     overlay?.forEach((value, name) => {
@@ -57,10 +57,12 @@ export class AxiosTransport implements Transport {
     return data instanceof ArrayBuffer ? new Uint8Array(data) : null
   }
 
-  asFetch(): { readonly init: RequestInit; readonly withheld: readonly string[] } {
+  asFetch(): FetchForm {
     const { withCredentials, auth } = this.#config
     const user = auth || this.#frozen.url.username || this.#frozen.url.password
-    return { init: withCredentials ? { credentials: 'include' } : {}, withheld: user ? ['authorization'] : [] }
+    const init: RequestInit = withCredentials ? { credentials: 'include' } : {}
+    // adapters, agents and proxies cannot be stored
+    return { init, withheld: user ? ['authorization'] : [], isWhole: false }
   }
 
   isFinal(error: unknown): boolean {
@@ -82,6 +84,10 @@ export class AxiosTransport implements Transport {
     const { status, statusText } = response
     const headers = Object.fromEntries(response.headers)
     return { status, statusText, headers, data: await this.#read(response), config: this.#config }
+  }
+
+  adopt(answer: Answer): AxiosAnswer {
+    return answer as AxiosAnswer
   }
 
   #read(response: Response): Promise<unknown> {
@@ -121,7 +127,7 @@ export class AxiosTransport implements Transport {
    * Holds a replay to the recorded origin (S15). The http adapter tells of each hop before it is made; for the fetch
    * adapter they are made here, one by one. XMLHttpRequest follows unasked, which no script can help.
    */
-  async #sendWithinOrigin(first: InternalAxiosRequestConfig, overlay: Headers | null): Promise<Answer> {
+  async #sendWithinOrigin(first: InternalAxiosRequestConfig, overlay: Headers | null): Promise<AxiosAnswer> {
     const { maxRedirects = MAX_REDIRECTS, fetchOptions } = first
     const follows = maxRedirects > 0 && (fetchOptions?.redirect ?? 'follow') === 'follow'
     if (!follows || mayLeave(first.method ?? 'get', this.#frozen.plain, overlay)) return this.#once(first)
