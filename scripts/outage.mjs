@@ -8,29 +8,28 @@ import { at } from './lib/paths.mjs'
 import { main, StepError, step } from './lib/steps.mjs'
 import { setup } from './setup.mjs'
 
-const defaults = { clients: 4, slots: 10, service: 50, load: 0.7, before: 20, down: 30, after: 15, limit: 600 }
+/** An option, its name in run.mjs and what it is unless said otherwise. */
+const numbers = [
+  ['clients', 'clients', 4],
+  ['slots', 'slots', 10],
+  ['service', 'serviceMs', 50],
+  ['load', 'load', 0.7],
+  ['before', 'beforeS', 20],
+  ['down', 'downS', 30],
+  ['after', 'afterS', 15],
+  ['limit', 'limitS', 600],
+]
 
 function readOptions() {
-  const options = Object.fromEntries(
-    Object.entries(defaults).map(([name, value]) => [name, { type: 'string', default: String(value) }]),
-  )
-  const { values } = parseArgs({ options: { ...options, out: { type: 'string', default: at('docs', 'outage.svg') } } })
-  const number = (name) => {
-    const value = Number(values[name])
-    if (!(value > 0)) throw new StepError(`--${name}: expected a number above 0, got '${values[name]}'`)
-    return value
-  }
-  return {
-    out: values.out,
-    clients: number('clients'),
-    slots: number('slots'),
-    serviceMs: number('service'),
-    load: number('load'),
-    beforeS: number('before'),
-    downS: number('down'),
-    afterS: number('after'),
-    limitS: number('limit'),
-  }
+  const asked = numbers.map(([flag, , value]) => [flag, { type: 'string', default: String(value) }])
+  const out = { type: 'string', default: at('docs', 'outage.svg') }
+  const { values } = parseArgs({ options: { ...Object.fromEntries(asked), out } })
+  const read = numbers.map(([flag, name]) => {
+    const value = Number(values[flag])
+    if (!(value > 0)) throw new StepError(`--${flag}: expected a number above 0, got '${values[flag]}'`)
+    return [name, value]
+  })
+  return { out: values.out, ...Object.fromEntries(read) }
 }
 
 await main(async () => {

@@ -9,11 +9,7 @@ const DRAINED = { depth: 3, samples: 4 }
 /** Four a second: what has just been started is slow at first. */
 const WARM_STANDINGS = 12
 
-/**
- * @param {{ clients: number, slots: number, serviceMs: number, load: number, beforeS: number, downS: number, afterS: number, limitS: number }} options
- *   load: share of what the server can do; afterS: how long the load goes on once the backlog is gone; limitS: the longest
- *   wait for that
- */
+/** @param {import('./run.d.mts').OutageOptions} options */
 export async function outage(options) {
   const { clients, slots, serviceMs, load, beforeS, downS, afterS, limitS } = options
   const capacity = (slots * 1_000) / serviceMs

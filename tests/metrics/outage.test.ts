@@ -25,7 +25,7 @@ test('a server that was away for a second has done every call once, and it is dr
     ],
   })
   expect(picture).toContain(`${summary.calls} calls`)
-  const rows = picture.match(/<rect class="(closed|half|open)" x=[^>]*height="14"/g) ?? []
-  expect(rows.map((rect) => rect.split('"')[1])).toEqual(['closed', 'closed', 'open', 'closed', 'half'])
+  const rows = [...picture.matchAll(/<rect class="mark (closed|half|open)" x=[^>]*height="14"/g)]
+  expect(rows.map(([, state]) => state)).toEqual(['closed', 'closed', 'open', 'closed', 'half'])
   expect(picture).not.toMatch(/NaN|undefined|Infinity|width="-/)
 })
