@@ -7,7 +7,6 @@
 #![forbid(unsafe_code)]
 
 pub mod book;
-pub mod chart;
 pub mod checks;
 mod controls;
 pub mod crowd;

@@ -11,18 +11,19 @@ use sim::driver::Totals;
 use sim::event::Scenario;
 use sim::run::{Failure, record, run};
 use sim::shrink::shrink;
-use sim::storm;
+use sim::storm::grid::{self, Changes};
 use sim::world::world;
 
 const HELP: &str = "\
 sim core [--seeds N] [--events M] [--first S]   random worlds from seed S on; 2,000 of 1,000 events
          [--trace FILE]                         writes their calls and answers instead; 4 of 250 events
          [--replay FILE]                        one world, as a failure printed it
-sim spread [--crowds N] [--svg FILE]            how evenly the strategies spread a crowd
+sim spread [--crowds N]                         how evenly the strategies spread a crowd
 sim storm [--seeds N] [--only WORDS]            a server that is down for a minute, and its clients; 5 seeds each
-          [--part course|lost|budget|cap]       instead: three of them second by second, work that impatience loses, a
-                                                page's budget, the longest wait
-          [--svg FOLDER]                        draws the grid, or the course, as well
+          [--cap S] [--tokens N --refill S]     with this longest wait, with this budget where there is one,
+          [--arrivals minutely]                 with calls that come by the minute
+          [--part lost]                         instead: work that impatience loses
+          [--part course]                       instead: three of them second by second, as JSON
 ";
 
 fn main() -> ExitCode {
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.first().map(String::as_str) {
         Some("core") => core(number, flag),
-        Some("spread") => spread(number, flag),
+        Some("spread") => spread(number),
         Some("storm") => storms(number, flag),
         _ => {
             print!("{HELP}");
@@ -54,14 +55,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn spread(
-    number: impl Fn(&str, u64) -> Result<u64, String>,
-    flag: impl Fn(&str) -> Option<String>,
-) -> Outcome {
+fn spread(number: impl Fn(&str, u64) -> Result<u64, String>) -> Outcome {
     print!("{}", sim::spread::table(number("--crowds", 200)?));
-    if let Some(file) = flag("--svg") {
-        std::fs::write(&file, sim::chart::svg()).map_err(|error| format!("{file}: {error}"))?;
-    }
     Ok(true)
 }
 
@@ -70,30 +65,17 @@ fn storms(
     flag: impl Fn(&str) -> Option<String>,
 ) -> Outcome {
     let seeds = number("--seeds", 5)?;
-    let only = flag("--only").unwrap_or_default();
-    let part = flag("--part").unwrap_or_else(|| "grid".to_owned());
-    let write = |name: &str, svg: String| match flag("--svg") {
-        Some(folder) => {
-            let file = std::path::Path::new(&folder).join(name);
-            std::fs::write(&file, svg).map_err(|error| format!("{}: {error}", file.display()))
-        }
-        None => Ok(()),
+    let given = |name: &str| flag(name).map(|_| number(name, 0)).transpose().map(|n| n.map(|n| n as f64));
+    let changes = Changes {
+        cap_s: given("--cap")?,
+        minutely: flag("--arrivals").is_some_and(|word| word == "minutely"),
+        tokens: given("--tokens")?.zip(given("--refill")?),
     };
-    match part.as_str() {
-        "grid" => {
-            let grid = storm::grid::grid(seeds, &only);
-            print!("{}", storm::grid::tables(&grid));
-            write("storms.svg", storm::plot::svg(&grid))?;
-        }
-        "course" => {
-            let courses = storm::course::courses();
-            print!("{}", storm::course::summary(&courses));
-            write("storm.svg", storm::course::svg(&courses))?;
-        }
-        "lost" => print!("{}", storm::grid::lost_work(seeds)),
-        "budget" => print!("{}", storm::budget::table(seeds)),
-        "cap" => print!("{}", storm::cap::table(seeds)),
-        part => return Err(format!("--part: expected grid, course, lost, budget or cap, got '{part}'")),
+    match flag("--part").as_deref() {
+        None => print!("{}", grid::tables(&grid::grid(seeds, &flag("--only").unwrap_or_default(), &changes))),
+        Some("lost") => print!("{}", grid::lost_work(seeds)),
+        Some("course") => println!("{}", grid::courses()),
+        Some(part) => return Err(format!("--part: expected lost or course, got '{part}'")),
     }
     Ok(true)
 }

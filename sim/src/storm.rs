@@ -4,14 +4,9 @@
 //! network and chance are simulated. What is asked: how long until the backlog is gone, how much more than needed the
 //! server was asked meanwhile, what work was lost, and whether it stays down for good under its own clients' retries.
 
-pub mod budget;
-pub mod cap;
 pub mod client;
-pub mod course;
 pub mod grid;
 pub mod measure;
 pub mod model;
-pub mod plot;
 pub mod run;
 pub mod server;
-pub mod wheel;

@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
-use redrive::policy::PolicyOptions;
-use sim::storm::budget::retries_in_time;
+use redrive::gates::Gates;
+use redrive::policy::{Policy, PolicyOptions};
+use sim::storm::client::{Client, Step};
 use sim::storm::grid::variants;
 use sim::storm::measure::Second;
-use sim::storm::model::{BACK_MS, Backlog, CALLS_PER_SECOND, IDEAL_S, Outage, Setup};
+use sim::storm::model::{BACK_MS, Backlog, CALLS_PER_SECOND, IDEAL_S, Outage, Setup, gates, paged, patient};
 use sim::storm::run::{run, run_until};
 use sim::storm::server::{Fate, Server};
 
@@ -94,11 +95,47 @@ fn breakers_in_pages_would_keep_the_server_down() {
     assert!(answered < 0.1, "{answered}");
 }
 
+/// The fewest retries that one of `calls` calls of a page makes within the 30 s that a caller waits; they fail together and
+/// each time, and nothing else succeeds. The least of twenty seeds.
+fn retries_in_time(gates: Gates, calls: u64, policy: &PolicyOptions) -> u32 {
+    let retries = |seed| {
+        let setup = Setup::new(1, Backlog::Deep, Outage::Refusing).with(gates);
+        let mut client = Client::new(&setup, Policy::new(policy).unwrap(), seed);
+        let mut steps = Vec::new();
+        let mut retries = vec![0; calls as usize];
+        // The call of a task is told from the others by when it was made.
+        (0..calls).for_each(|call| assert!(client.failed(Fate::Refused, call, calls)));
+        let mut now = calls;
+        while now < 30_000 {
+            let wake = client.act(now, &mut steps);
+            if steps.is_empty() {
+                now = wake;
+            }
+            for step in steps.drain(..) {
+                if let Step::Send(slot) = step {
+                    retries[client.made(slot) as usize] += 1;
+                    client.retried(slot, Fate::Refused, now, now);
+                }
+            }
+        }
+        retries.into_iter().min().unwrap()
+    };
+    (1..=20).map(retries).min().unwrap()
+}
+
 #[test]
 fn a_full_bucket_pays_for_all_retries_of_a_lone_call() {
-    let policy = PolicyOptions::default();
-    let retries = |capacity| retries_in_time((capacity, 300.0, false), 1, &policy, 1);
-    assert_eq!([2.0, 3.0, 4.0, 10.0].map(retries), [2, 3, 4, 4]);
+    let default = PolicyOptions::default();
+    let ten = PolicyOptions { max_attempts: Some(10.0), ..patient(4000.0) };
+    // the table of docs/storms.md: of one call, of three, of a policy with ten attempts
+    for (tokens, seconds, expected) in
+        [(2.0, 300.0, [2, 0, 2]), (3.0, 300.0, [3, 0, 3]), (5.0, 300.0, [4, 1, 5]), (5.0, 150.0, [4, 1, 5])]
+    {
+        let gates = gates(None, Some((tokens, 0.2, 1.0 / seconds)));
+        let found = [(1, &default), (3, &default), (1, &ten)]
+            .map(|(calls, policy)| retries_in_time(gates, calls, policy));
+        assert_eq!(found, expected, "{tokens} tokens, one in {seconds} s");
+    }
     // and the ramp leaves it in time for them
-    assert_eq!(retries_in_time((100.0, 10.0, true), 1, &policy, 1), 4);
+    assert_eq!(retries_in_time(paged(Some((100.0, 0.2, 0.1))), 1, &default), 4);
 }

@@ -77,7 +77,7 @@ test('S1 written without a network, the browser closed, opened again without one
   const folder = mkdtempSync(join(tmpdir(), 'offline-form-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
   const { url, received, leave, comeBack } = await site()
-  const photo = here('../../docs/spread.svg')
+  const photo = here('../../docs/outage.svg')
 
   const before = await launchOn(folder)
   const page = await open(before, url)
@@ -100,7 +100,7 @@ test('S1 written without a network, the browser closed, opened again without one
   const bytes = readFileSync(photo).length
   const what = 'Two planks are missing.'
   expect(await received()).toEqual([
-    { place: 'Bridge below the ridge', what, photo: { name: 'spread.svg', bytes }, sent: 1 },
+    { place: 'Bridge below the ridge', what, photo: { name: 'outage.svg', bytes }, sent: 1 },
   ])
   expect(await again.locator('#summary').innerText()).toBe('1 of 1 delivered')
 })

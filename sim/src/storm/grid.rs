@@ -2,15 +2,16 @@
 
 use std::time::Instant;
 
+use redrive::budget::BudgetRules;
 use redrive::gates::Gates;
 use redrive::policy::PolicyOptions;
 
 use crate::storm::measure::Figures;
 use crate::storm::model::{
-    BROWSER_BUDGET, Backlog, EDGE_BUDGET, FEW_TOKENS, IDEAL_S, Outage, Setup, TIMEOUT_MS, breaker, gates,
-    paged, ramped,
+    Arrivals, BACK_MS, BROWSER_BUDGET, Backlog, EDGE_BUDGET, FEW_TOKENS, IDEAL_S, Outage, Setup, TIMEOUT_MS,
+    WARM_UP_MS, breaker, gates, paged, patient, ramped,
 };
-use crate::storm::run::run;
+use crate::storm::run::{Outcome, run, run_until};
 
 /// The crowds: some servers, and the tabs of many people.
 pub const CROWDS: [u32; 2] = [200, 20_000];
@@ -89,6 +90,29 @@ impl Several {
     }
 }
 
+/// What a run of the grid changes of every setup.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changes {
+    /// The longest wait of the policy, in seconds.
+    pub cap_s: Option<f64>,
+    /// Calls come by the minute.
+    pub minutely: bool,
+    /// A budget of so many tokens, and one more in so many seconds, where there is a budget.
+    pub tokens: Option<(f64, f64)>,
+}
+
+impl Changes {
+    fn of(&self, setup: Setup) -> Setup {
+        let arrivals = if self.minutely { Arrivals::Minutely } else { Arrivals::Even };
+        let policy = self.cap_s.map_or_else(|| setup.policy.clone(), |cap| patient(cap * 1000.0));
+        let per_success = 0.2;
+        let tokens = self.tokens.filter(|_| setup.gates.budget.is_some());
+        let budget = tokens.map(|(tokens, seconds)| BudgetRules::new(tokens, per_success, 1.0 / seconds));
+        let gates = Gates { budget: budget.or(setup.gates.budget), ..setup.gates };
+        Setup { arrivals, policy, gates, ..setup }
+    }
+}
+
 /// Tells how far a long work is, on standard error, at most every other second.
 pub struct Progress {
     began: Instant,
@@ -122,19 +146,22 @@ pub struct Field {
     pub outages: [Several; 2],
 }
 
-/// Runs the grid; `only` leaves out all rows that do not have it in their heading or name, as in `200`, `deep` or `edge`.
-pub fn grid(seeds: u64, only: &str) -> Vec<Field> {
+/// Runs the grid; `only` leaves out all rows that do not have its words in their heading and name, as in `200`, `deep` or
+/// `deep edge`.
+pub fn grid(seeds: u64, only: &str, changes: &Changes) -> Vec<Field> {
     let fields: Vec<(u32, Backlog, &str, Gates)> = CROWDS
         .into_iter()
         .flat_map(|clients| BACKLOGS.map(|backlog| (clients, backlog)))
         .flat_map(|(clients, backlog)| variants().into_iter().map(move |(n, g)| (clients, backlog, n, g)))
         .filter(|(clients, backlog, name, _)| {
-            heading(*clients, *backlog).contains(only) || name.contains(only)
+            let row = format!("{} {name}", heading(*clients, *backlog));
+            only.split(' ').all(|word| row.contains(word))
         })
         .collect();
     let mut progress = Progress::of(fields.len());
     let field = |(clients, backlog, name, gates)| {
-        let of = |outage| Several::of(&Setup::new(clients, backlog, outage).with(gates), seeds);
+        let setup = |outage| changes.of(Setup::new(clients, backlog, outage).with(gates));
+        let of = |outage| Several::of(&setup(outage), seeds);
         let outages = OUTAGES.map(of);
         progress.step(&format!("{}, {name}", heading(clients, backlog)));
         Field { clients, backlog, gates: name, outages }
@@ -195,4 +222,32 @@ pub fn lost_work(seeds: u64) -> String {
         progress.step(&format!("the default policy, {name}"));
     }
     text
+}
+
+/// The storms that the picture shows: a deep queue, a hanging outage, seed 1.
+const COURSES: [(&str, u32, usize); 3] = [
+    ("No gates, 200 servers as clients", 200, 0),
+    ("The gates of a server, 200 of them", 200, 4),
+    ("The gates of a page, 20,000 tabs", 20_000, 5),
+];
+/// Seconds of them, from the beginning of the warm-up.
+const SHOWN: u64 = 600;
+
+/// Requests and answered calls of each, second by second, as JSON for `scripts/plot/storm.mjs`.
+pub fn courses() -> String {
+    let course = |(title, clients, variant): (&str, u32, usize)| {
+        let setup = Setup::new(clients, Backlog::Deep, Outage::Hanging).with(variants()[variant].1);
+        let Outcome { figures, seconds } = run_until(&setup, 1, SHOWN * 1000);
+        serde_json::json!({
+            "title": title,
+            "collapsed": figures.collapsed,
+            "drainedS": figures.drained,
+            "amplification": figures.amplification,
+            "requests": seconds.iter().map(|second| second.requests).collect::<Vec<u32>>(),
+            "answered": seconds.iter().map(|second| second.answered).collect::<Vec<u32>>(),
+        })
+    };
+    let times = [WARM_UP_MS, BACK_MS].map(|ms| ms / 1000);
+    serde_json::json!({ "downAtS": times[0], "backAtS": times[1], "courses": COURSES.map(course) })
+        .to_string()
 }

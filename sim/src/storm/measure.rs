@@ -9,12 +9,8 @@ pub struct Second {
     pub calls: u32,
     /// Requests sent, first attempts and retries.
     pub requests: u32,
-    /// Retries among them.
-    pub retries: u32,
     /// Calls that got their answer.
     pub answered: u32,
-    /// Calls without an end, at the end of the second.
-    pub open: u64,
 }
 
 /// What a run comes to.
@@ -33,12 +29,6 @@ pub struct Figures {
     pub lost: u64,
     /// Calls made.
     pub calls: u64,
-    /// Retries sent.
-    pub retries: u64,
-    /// Most requests in one second, from the server's return on.
-    pub busiest: u32,
-    /// Answers of the last minute over the new calls that come in a minute.
-    pub goodput: f64,
     /// It had not drained when nobody waited any more, and answered less than came in.
     pub collapsed: bool,
 }
@@ -105,14 +95,13 @@ impl Counts {
     /// A second is over at `now`. Whether the run is too: some time after all is well, or when it has been hopeless for
     /// long.
     pub fn turn(&mut self, now: u64) -> bool {
-        let open = self.open;
-        self.second().open = open;
         self.seconds.push(Second::default());
         let well = self.drained_at.is_some_and(|at| now > at + 120_000) && self.last_at.is_some();
         let hopeless = now >= BACK_MS + HOPELESS_MS && self.open > 2 * FEW && self.goodput() < 0.02;
         well || hopeless
     }
 
+    /// Answers of the last minute over the new calls that come in a minute.
     fn goodput(&self) -> f64 {
         let done = self.seconds.len().saturating_sub(1);
         let last = &self.seconds[done.saturating_sub(60)..done];
@@ -131,7 +120,6 @@ impl Counts {
         let drained = self.drained_at.unwrap_or(end);
         let since = |at: u64| (at - BACK_MS) as f64 / 1000.0;
         let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
-        let goodput = self.goodput();
         Figures {
             drained: self.drained_at.map(since),
             last: self.last_at.map(since),
@@ -145,16 +133,7 @@ impl Counts {
             ),
             lost: self.lost,
             calls: sum(0, end, |second| second.calls),
-            retries: sum(0, end, |second| second.retries),
-            busiest: self
-                .seconds
-                .iter()
-                .skip(BACK_MS as usize / 1000)
-                .map(|second| second.requests)
-                .max()
-                .unwrap_or(0),
-            goodput,
-            collapsed: (self.drained_at.is_none() || self.open > FEW) && goodput < 0.95,
+            collapsed: (self.drained_at.is_none() || self.open > FEW) && self.goodput() < 0.95,
         }
     }
 }

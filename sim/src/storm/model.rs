@@ -106,7 +106,7 @@ impl Setup {
         }
     }
 
-    /// The same with these gates.
+    /// The same setup behind these gates.
     #[must_use]
     pub fn with(self, gates: Gates) -> Setup {
         Setup { gates, ..self }

@@ -1,5 +1,7 @@
 //! One storm from beginning to end. The same setup and seed give the same run, request for request.
 
+use std::collections::BTreeMap;
+
 use redrive::policy::Policy;
 use redrive::rng::SplitMix64;
 
@@ -7,7 +9,6 @@ use crate::storm::client::{Client, NEVER, Step};
 use crate::storm::measure::{Counts, Figures, Second};
 use crate::storm::model::{HORIZON_MS, Setup};
 use crate::storm::server::{Fate, Server};
-use crate::storm::wheel::Wheel;
 
 /// What a run leaves behind.
 #[derive(Debug)]
@@ -24,7 +25,7 @@ enum Event {
     First { client: u32, made: u64, fate: Fate },
     /// A retry has.
     Retry { client: u32, slot: u32, began: u64, fate: Fate },
-    /// A client's timer goes off.
+    /// A client's timer goes off, which was set for this instant.
     Timer { client: u32, at: u64 },
 }
 
@@ -34,7 +35,8 @@ struct Run<'a> {
     /// From its first failure on; until then a client has nothing to remember.
     clients: Vec<Option<Box<Client>>>,
     server: Server,
-    wheel: Wheel<Event>,
+    /// What happens when. At equal times, first in is first out.
+    agenda: BTreeMap<u64, Vec<Event>>,
     counts: Counts,
     dice: SplitMix64,
     steps: Vec<Step>,
@@ -56,12 +58,11 @@ fn go_on(setup: &Setup, seed: u64, end: u64, judged: bool) -> Outcome {
         policy: Policy::new(&setup.policy).expect("storms have sound policies"),
         clients: (0..setup.clients).map(|_| None).collect(),
         server: Server::new(setup),
-        wheel: Wheel::default(),
+        agenda: BTreeMap::new(),
         counts: Counts::default(),
         dice: SplitMix64::new(seed),
         steps: Vec::new(),
     };
-    let mut events = Vec::new();
     for now in 0..end {
         if now > 0 && now % 1000 == 0 && run.counts.turn(now) && judged {
             break;
@@ -69,14 +70,9 @@ fn go_on(setup: &Setup, seed: u64, end: u64, judged: bool) -> Outcome {
         for _ in 0..run.arrivals(now) {
             run.call(now);
         }
-        loop {
-            run.wheel.turn(now, &mut events);
-            if events.is_empty() {
-                break;
-            }
-            for event in &events {
-                run.happen(*event, now);
-            }
+        // What happens may bring about more for the same instant.
+        while let Some(events) = run.agenda.remove(&now) {
+            events.into_iter().for_each(|event| run.happen(event, now));
         }
     }
     Outcome { figures: run.counts.figures(), seconds: run.counts.seconds }
@@ -101,7 +97,11 @@ impl Run<'_> {
         let client = ((u64::from(self.dice.next_u32()) * u64::from(self.setup.clients)) >> 32) as u32;
         self.counts.call(now);
         let (fate, at) = self.send(now);
-        self.wheel.push(at, Event::First { client, made: now, fate });
+        self.put(at, Event::First { client, made: now, fate });
+    }
+
+    fn put(&mut self, at: u64, event: Event) {
+        self.agenda.entry(at).or_default().push(event);
     }
 
     fn send(&mut self, now: u64) -> (Fate, u64) {
@@ -133,12 +133,6 @@ impl Run<'_> {
                 }
                 self.act(client, now);
             }
-            Event::Timer { client, at } if at > now => {
-                // It lay beyond the wheel's reach.
-                if self.client(client).armed == at {
-                    self.wheel.push(at, event);
-                }
-            }
             Event::Timer { client, at } => {
                 let known = self.client(client);
                 if known.armed == at {
@@ -162,14 +156,13 @@ impl Run<'_> {
         let wake = known.act(now, &mut steps);
         if wake < known.armed {
             known.armed = wake;
-            self.wheel.push(wake, Event::Timer { client, at: wake });
+            self.put(wake, Event::Timer { client, at: wake });
         }
         for step in steps.drain(..) {
             match step {
                 Step::Send(slot) => {
                     let (fate, at) = self.send(now);
-                    self.counts.second().retries += 1;
-                    self.wheel.push(at, Event::Retry { client, slot, began: now, fate });
+                    self.put(at, Event::Retry { client, slot, began: now, fate });
                 }
                 Step::Lose(made) => self.counts.end(made, now, false),
             }
