@@ -66,11 +66,16 @@ fn storms(
 ) -> Outcome {
     let seeds = number("--seeds", 5)?;
     let given = |name: &str| flag(name).map(|_| number(name, 0)).transpose().map(|n| n.map(|n| n as f64));
-    let changes = Changes {
-        cap_s: given("--cap")?,
-        minutely: flag("--arrivals").is_some_and(|word| word == "minutely"),
-        tokens: given("--tokens")?.zip(given("--refill")?),
+    let tokens = match (given("--tokens")?, given("--refill")?) {
+        (Some(_), None) | (None, Some(_)) => return Err("--tokens and --refill go together".to_owned()),
+        (tokens, refill) => tokens.zip(refill),
     };
+    let minutely = match flag("--arrivals").as_deref() {
+        None => false,
+        Some("minutely") => true,
+        Some(word) => return Err(format!("--arrivals: expected minutely, got '{word}'")),
+    };
+    let changes = Changes { cap_s: given("--cap")?, minutely, tokens };
     match flag("--part").as_deref() {
         None => print!("{}", grid::tables(&grid::grid(seeds, &flag("--only").unwrap_or_default(), &changes))),
         Some("lost") => print!("{}", grid::lost_work(seeds)),
