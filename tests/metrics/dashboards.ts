@@ -25,7 +25,8 @@ export interface Dashboard {
 
 const text = (name: string) => readFileSync(join(dashboards, name), 'utf8')
 
-export const dashboard: Dashboard = JSON.parse(text('redrive.json'))
+export const dashboardFile = text('redrive.json')
+export const dashboard: Dashboard = JSON.parse(dashboardFile)
 export const rules = text('redrive.rules.yml')
 export const ruleTests = text('redrive.rules.test.yml')
 
