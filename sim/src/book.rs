@@ -1,75 +1,18 @@
 //! What the simulation itself knows of a queue: only what it put in and what came out.
 //!
-//! Instants are in the queue's own time ([`Line`]), kept here by its rules and not asked of the core.
+//! Instants are in the queue's own time ([`Line`]), kept by its rules and not asked of the core.
 
 use std::collections::{HashMap, VecDeque};
 
+use redrive::breaker::Circuit;
 use redrive::gates::Gates;
 
 use crate::event::{Bounds, Spec};
 use crate::gates::LaneGates;
+use crate::line::{Line, NEVER, sum};
 
-/// Never.
-pub const NEVER: u64 = 1 << 53;
 /// Most that a wait named by a server is spread by.
 pub const MOST_SPREAD: u64 = 5000;
-/// How far a clock may fall back before that counts as being set.
-const WOBBLE: u64 = 60_000;
-
-/// What a core did that it must not, and which invariant says so.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation {
-    /// Such as `S9`.
-    pub id: &'static str,
-    /// In words.
-    pub what: String,
-}
-
-/// Fails with a [`Violation`] unless a condition holds.
-#[macro_export]
-macro_rules! ensure {
-    ($holds:expr, $id:literal, $($what:tt)*) => {
-        if !$holds {
-            return Err($crate::book::Violation { id: $id, what: format!($($what)*) });
-        }
-    };
-}
-
-/// The sum of two times, never more than never.
-pub fn sum(at: u64, ms: u64) -> u64 {
-    at.saturating_add(ms).min(NEVER)
-}
-
-/// The queue's time: follows the wall clock forward, stands still on a wobble of up to a minute, and shifts on more.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Line {
-    /// The latest time.
-    pub now: u64,
-    shift: u64,
-}
-
-impl Line {
-    /// Hears what the wall clock says.
-    pub fn advance(&mut self, wall: u64) -> u64 {
-        let time = sum(wall, self.shift);
-        if sum(time, WOBBLE) < self.now {
-            self.shift = sum(self.shift, self.now - time);
-        }
-        self.now = self.now.max(time);
-        self.now
-    }
-
-    /// An instant of the wall clock in the queue's time.
-    pub fn inward(&self, wall: u64) -> u64 {
-        sum(wall, self.shift)
-    }
-
-    /// The other way round.
-    pub fn outward(&self, at: u64) -> u64 {
-        if at == NEVER { at } else { at.saturating_sub(self.shift) }
-    }
-}
-
 /// What a policy promises, defaults filled in.
 #[derive(Clone, Debug)]
 pub struct Promise {
@@ -205,6 +148,13 @@ pub struct Lane {
     pub leased: u32,
     /// Its gates.
     pub gates: LaneGates,
+}
+
+impl Lane {
+    /// A lane that nothing has happened in.
+    pub fn new(handle: u32, rules: Gates) -> Lane {
+        Lane { handle, gates: LaneGates::new(rules), ..Lane::default() }
+    }
 }
 
 /// Everything known of a queue.
@@ -386,5 +336,23 @@ impl Book {
         }
         let most = if lane.probing { self.bounds.per_lane.min(1) } else { self.bounds.per_lane };
         most.saturating_sub(lane.in_flight)
+    }
+
+    /// Whether breaker and budget surely let a task start.
+    pub fn gates_let(&self, task: &Task) -> bool {
+        let lane = &self.lanes[task.lane];
+        let now = self.line.now;
+        let probes = lane.gates.circuit == Circuit::HalfOpen && (lane.in_flight > 0 || lane.gates.mixed);
+        let is_shut = lane.gates.circuit == Circuit::Open || lane.gates.room(now) == 0 || probes;
+        !is_shut && (task.attempts == 0 || !lane.gates.is_broke(now))
+    }
+
+    /// Whether a task could surely start now.
+    pub fn could_start(&self, task: &Task) -> bool {
+        task.place == Place::Waiting
+            && self.leads(task)
+            && sum(self.ready_at(task), if task.vague { MOST_SPREAD } else { 0 }) <= self.line.now
+            && self.lets_start(task.lane)
+            && self.gates_let(task)
     }
 }

@@ -4,9 +4,11 @@ use redrive::breaker::Circuit;
 use redrive::task::Reason;
 use redrive::time::Millis;
 
-use crate::book::{Book, NEVER, Place, Violation};
+use crate::book::{Book, Place, Task};
 use crate::ensure;
+use crate::line::NEVER;
 use crate::port::Core;
+use crate::violation::Violation;
 
 /// Most tasks looked at one by one after an event; a longer list is gone through by turns.
 const LOOKED_AT: usize = 48;
@@ -72,7 +74,7 @@ pub fn start(book: &mut Book, slot: u32) -> Checked {
         "slot {slot} started beside another probe of its lane"
     );
     may_pass(book, task)?;
-    let above = |other: &&crate::book::Task| {
+    let above = |other: &&Task| {
         // Put off, perhaps, in this very poll: the queue is asked when that is over.
         let asked = other.attempts > 0 && book.lanes[other.lane].gates.rules.budget.is_some();
         !asked
@@ -89,14 +91,14 @@ pub fn start(book: &mut Book, slot: u32) -> Checked {
 }
 
 /// Breaker and budget: may an attempt of this task start?
-fn may_pass(book: &Book, task: &crate::book::Task) -> Checked {
+fn may_pass(book: &Book, task: &Task) -> Checked {
     let (now, slot, lane) = (book.line.now, task.slot, &book.lanes[task.lane]);
     let gates = &lane.gates;
     let open = gates.circuit == Circuit::Open || gates.told == Circuit::Open;
     ensure!(!open, "S8", "slot {slot} started with the breaker open");
     if gates.circuit == Circuit::HalfOpen {
         ensure!(gates.lapses <= now, "S8", "slot {slot} started beside a caller's probe");
-        let probe = |other: &&crate::book::Task| {
+        let probe = |other: &&Task| {
             other.lane == task.lane && other.place == Place::InFlight && other.started >= gates.surely_since()
         };
         let probes = book.tasks.iter().filter(probe).count();

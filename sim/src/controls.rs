@@ -2,11 +2,12 @@
 
 use redrive::queue::Cancelled;
 
-use crate::book::{Place, Violation};
+use crate::book::Place;
 use crate::driver::{Driver, keep};
 use crate::ensure;
 use crate::port::Core;
 use crate::tape;
+use crate::violation::Violation;
 
 impl<C: Core> Driver<C> {
     pub(crate) fn cancel(&mut self, pick: u32) -> Result<(), Violation> {

@@ -8,13 +8,15 @@ use redrive::slots::NONE;
 use redrive::task::{Flags, Outcome};
 use redrive::time::Millis;
 
-use crate::book::{Book, NEVER, Place, Task, Violation, sum};
+use crate::book::{Book, Place, Task};
 use crate::ensure;
 use crate::event::{Answer, Arrival, Event, Scenario};
-use crate::gates::GateSpec;
+use crate::gate_spec::GateSpec;
+use crate::line::{NEVER, sum};
 use crate::port::Core;
 use crate::tape::{self, Tape};
 pub use crate::totals::Totals;
+use crate::violation::Violation;
 use crate::{checks, verdicts};
 
 /// The wall clock is not set beyond this: far enough, and sums with it stay exact.

@@ -6,6 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::gate_spec::GateSpec;
+
 /// One world from its beginning: what the queue may hold, which policies there are, and all that happens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Scenario {
@@ -23,7 +25,7 @@ pub struct Scenario {
     pub clock: u64,
     /// What stands between due tasks and their attempts.
     #[serde(default)]
-    pub gates: Option<crate::gates::GateSpec>,
+    pub gates: Option<GateSpec>,
     /// What happens, in order.
     pub events: Vec<Event>,
 }

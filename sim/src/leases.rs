@@ -6,12 +6,14 @@ use redrive::queue::{Carry, Past};
 use redrive::slots::NONE;
 use redrive::time::Millis;
 
-use crate::book::{NEVER, Place, Task, Violation};
+use crate::book::{Place, Task};
 use crate::driver::Driver;
 use crate::ensure;
 use crate::event::Adoption;
+use crate::line::{NEVER, sum};
 use crate::port::Core;
 use crate::tape;
+use crate::violation::Violation;
 
 impl<C: Core> Driver<C> {
     pub(crate) fn adopt(&mut self, adoption: &Adoption) -> Result<(), Violation> {
@@ -103,7 +105,7 @@ impl<C: Core> Driver<C> {
         self.tape.call("hold", &[tape::instant(now), f64::from(handle), ms as f64], &[]);
         let lane = &mut self.book.lanes[at];
         if ms > 0 {
-            lane.held_until = lane.held_until.max(crate::book::sum(self.book.line.now, ms));
+            lane.held_until = lane.held_until.max(sum(self.book.line.now, ms));
         }
     }
 

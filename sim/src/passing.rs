@@ -1,18 +1,19 @@
 //! What the gates of a world hear, and what they make of it: in calls, and on the books.
 
 use redrive::breaker::Circuit;
-use redrive::gates::Gates;
 use redrive::queue::Verdict;
 use redrive::time::Millis;
 
-use crate::book::{Book, Lane, MOST_SPREAD, NEVER, Place, Task, Violation, sum};
+use crate::book::Place;
 use crate::driver::Driver;
 use crate::ensure;
 use crate::event::Answer;
 use crate::gates::LaneGates;
+use crate::line::{NEVER, sum};
 use crate::port::Core;
 use crate::range::range;
 use crate::tape;
+use crate::violation::Violation;
 
 /// An attempt that is about to end.
 pub(crate) struct Ends {
@@ -162,32 +163,5 @@ impl<C: Core> Driver<C> {
             self.totals.put_off += 1;
         }
         Ok(())
-    }
-}
-
-impl Book {
-    /// Whether breaker and budget surely let a task start.
-    pub fn gates_let(&self, task: &Task) -> bool {
-        let lane = &self.lanes[task.lane];
-        let now = self.line.now;
-        let probes = lane.gates.circuit == Circuit::HalfOpen && (lane.in_flight > 0 || lane.gates.mixed);
-        let is_shut = lane.gates.circuit == Circuit::Open || lane.gates.room(now) == 0 || probes;
-        !is_shut && (task.attempts == 0 || !lane.gates.is_broke(now))
-    }
-
-    /// Whether a task could surely start now.
-    pub fn could_start(&self, task: &Task) -> bool {
-        task.place == Place::Waiting
-            && self.leads(task)
-            && sum(self.ready_at(task), if task.vague { MOST_SPREAD } else { 0 }) <= self.line.now
-            && self.lets_start(task.lane)
-            && self.gates_let(task)
-    }
-}
-
-impl Lane {
-    /// A new one.
-    pub fn new(handle: u32, rules: Gates) -> Lane {
-        Lane { handle, gates: LaneGates::new(rules), ..Lane::default() }
     }
 }

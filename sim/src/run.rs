@@ -1,11 +1,11 @@
 //! One world from beginning to end, and whether it went as it must.
 
-use crate::book::Violation;
 use crate::driver::{Driver, Totals};
 use crate::ensure;
 use crate::event::Scenario;
 use crate::port::Core;
 use crate::tape::Tape;
+use crate::violation::Violation;
 
 /// Where and how a world went wrong.
 #[derive(Clone, Debug)]

@@ -4,10 +4,12 @@ use redrive::queue::{Carry, Verdict};
 use redrive::task::Reason;
 use redrive::time::Millis;
 
-use crate::book::{Book, Place, Promise, Task, Violation, sum};
+use crate::book::{Book, Place, Promise, Task};
 use crate::ensure;
 use crate::event::Answer;
+use crate::line::sum;
 use crate::range::{Range, range};
+use crate::violation::Violation;
 
 /// Most attempts given back.
 const MOST_REFUNDS: u32 = 20;

@@ -4,9 +4,10 @@
 //! credentials or lying at random, and the host polls eagerly, lazily or not at all. Uniform noise would hardly ever
 //! bring about a storm, and a storm is what a retry queue is for.
 
+use crate::dice::Dice;
 use crate::event::{Adoption, Answer, Arrival, Bounds, Event, Scenario};
-use crate::gates::GateSpec;
-use crate::policies::{Dice, policy};
+use crate::gate_spec::GateSpec;
+use crate::policies::policy;
 
 /// How a lane's server behaves for a while.
 #[derive(Clone, Copy)]

@@ -1,0 +1,72 @@
+//! The gates of a world, as data.
+
+use redrive::breaker::BreakerRules;
+use redrive::budget::BudgetRules;
+use redrive::gates::{Gates, OnStorm};
+use redrive::time::Millis;
+use serde::{Deserialize, Serialize};
+
+use crate::dice::Dice;
+
+/// The numbers that cross the boundary. Without the ramp, which books that do not know the draws cannot follow: it is
+/// watched in a storm, `sim storm`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct GateSpec {
+    /// As `CoreQueue.gates` takes them; no capacity: there is no budget.
+    pub breaker: [f64; 7],
+    /// Capacity, per success, per second.
+    pub budget: Option<[f64; 3]>,
+    /// Whether a retry storm is told of.
+    pub storm: u8,
+}
+
+impl GateSpec {
+    /// Gates at random: short openings and small budgets, since worlds are short. Shares of a token are whole
+    /// billionths, so the books can be exact.
+    pub fn draw(dice: &mut Dice) -> GateSpec {
+        let open = dice.pick(&[100.0, 1000.0, 5000.0]);
+        GateSpec {
+            breaker: [
+                if dice.chance(60) { dice.pick(&[1.0, 2.0, 5.0, 5.0]) } else { 0.0 },
+                dice.pick(&[0.5, 1.0, 0.25]),
+                dice.pick(&[5.0, 20.0]),
+                dice.pick(&[1000.0, 10_000.0]),
+                open,
+                open * dice.pick(&[1.0, 4.0, 12.0]),
+                dice.pick(&[1.0, 2.0, 5.0]),
+            ],
+            budget: dice.chance(80).then(|| {
+                [dice.pick(&[1.0, 3.0, 10.0]), dice.pick(&[0.25, 1.0]), dice.pick(&[0.25, 1.0, 5.0])]
+            }),
+            storm: dice.pick(&[0, 1]),
+        }
+    }
+
+    /// The numbers in a row.
+    pub fn row(&self) -> Vec<f64> {
+        let [capacity, success, second] = self.budget.unwrap_or([f64::NAN; 3]);
+        [&self.breaker[..], &[f64::from(self.storm), capacity, success, second, 0.0]].concat()
+    }
+
+    /// As the core takes them.
+    pub fn gates(&self) -> Gates {
+        let [failures, ratio, minimum, window, open, max_open, close] = self.breaker;
+        let breaker = BreakerRules {
+            consecutive_failures: failures as u32,
+            failures_per_million: (ratio * 1e6) as u32,
+            minimum_attempts: minimum as u32,
+            window: Millis::from_f64(window),
+            open: Millis::from_f64(open),
+            max_open: Millis::from_f64(max_open),
+            close_after: close as u32,
+        };
+        Gates {
+            breaker: (failures >= 1.0).then_some(breaker),
+            ramp: false,
+            budget: self
+                .budget
+                .map(|[capacity, success, second]| BudgetRules::new(capacity, success, second)),
+            on_storm: if self.storm == 0 { OnStorm::Nothing } else { OnStorm::Tell },
+        }
+    }
+}
