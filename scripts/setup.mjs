@@ -12,25 +12,42 @@ import { webkitStep } from './setup/webkit.mjs'
 
 export { wasmCargo } from './setup/rust.mjs'
 
+/** Programs that only some suites need, by the name under which a suite asks for them. */
+const programs = {
+  chromium: chromiumStep,
+  firefox: firefoxStep,
+  webkit: webkitStep,
+  prometheus: prometheusStep,
+  consumers: consumersStep,
+}
+
 /**
  * Installs Node, npm packages, Rust and the wasm target; Chromium, Firefox, WebKit, Prometheus and large consumers on request only.
  * If this Node is too old the script starts again under a newer one, and this call never returns.
- * @param {{ chromium?: boolean, firefox?: boolean, webkit?: boolean, prometheus?: boolean, consumers?: boolean }} [options]
+ * @param {{ [name in 'chromium' | 'firefox' | 'webkit' | 'prometheus' | 'consumers']?: boolean }} [wanted]
  */
-export async function setup({
-  chromium = false,
-  firefox = false,
-  webkit = false,
-  prometheus = false,
-  consumers = false,
-} = {}) {
+export async function setup(wanted = {}) {
+  const { tools } = await beginSetup()
+  await tools
+  for (const [name, install] of Object.entries(programs)) if (wanted[name]) await install()
+}
+
+/**
+ * Begins the same in parts that need not be waited for together: `rust`, `tools` (Rust and npm packages), and each of `names`,
+ * which are installed one after another, since a machine has one package manager.
+ * @param {readonly string[]} [names]
+ */
+export async function beginSetup(names = []) {
   await nodeStep()
-  await packagesStep()
-  await rustStep()
-  await wasmTargetStep()
-  if (chromium) await chromiumStep()
-  if (firefox) await firefoxStep()
-  if (webkit) await webkitStep()
-  if (prometheus) await prometheusStep()
-  if (consumers) await consumersStep()
+  const rust = rustStep().then(wasmTargetStep)
+  const packages = packagesStep()
+  const begun = { rust, tools: Promise.all([packages, rust]) }
+  let before = begun.tools
+  for (const name of names) {
+    before = before.catch(() => {}).then(programs[name])
+    begun[name] = before
+  }
+  // a failure is heard by whatever awaits the part
+  for (const each of Object.values(begun)) each.catch(() => {})
+  return begun
 }

@@ -1,8 +1,10 @@
 // Prints one line of progress per step, with its time: a set-up that is silent for a minute looks hung, and one that prints
 // everything hides the line that matters. The output of a step's programs is shown only if the step fails.
 // Only `node:` imports here: this runs before any package is installed.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { spawn } from 'node:child_process'
 import { realpathSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { root } from './paths.mjs'
 
@@ -20,21 +22,50 @@ export function duration(ms) {
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
 }
 
+/** Steps under way, in the order in which they began. */
+const running = new Set()
+const draw = () => {
+  if (live) process.stdout.write(`\r\x1b[2K${running.size > 0 ? `… ${[...running].join(', ')}` : ''}`)
+}
+
+/** Prints a line that is not a step's own, between those of steps. */
+export function tell(line) {
+  process.stdout.write(`${live ? '\r\x1b[2K' : ''}${line}\n`)
+  draw()
+}
+
 /**
- * Runs `work` and prints its line. `work` may return a few words for the line
+ * Runs `work` and prints its line when it has ended, whatever else is under way. `work` may return a few words for the line
  * (`already there`); an error ends the line with a cross and is thrown on.
  */
 export async function step(title, work) {
   const started = performance.now()
-  if (live) process.stdout.write(`… ${title}`)
-  const clear = live ? '\r\x1b[2K' : ''
+  const end = (mark, words = '') => {
+    running.delete(title)
+    tell(`${mark} ${title}${words} ${duration(performance.now() - started)}`)
+  }
+  running.add(title)
+  draw()
   try {
     const note = await work()
-    const words = typeof note === 'string' ? ` (${note})` : ''
-    process.stdout.write(`${clear}✓ ${title}${words} ${duration(performance.now() - started)}\n`)
+    end('✓', typeof note === 'string' ? ` (${note})` : '')
   } catch (error) {
-    process.stdout.write(`${clear}✗ ${title} ${duration(performance.now() - started)}\n`)
+    end('✗')
     throw error
+  }
+}
+
+const yielding = new AsyncLocalStorage()
+
+/** Programs that `work` runs leave the processor to all others: what computes for minutes, beside tests that live in real time. */
+export const yieldingToOthers = (work) => yielding.run(true, work)
+
+function giveWay({ pid }) {
+  if (pid === undefined) return
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // it has ended already
   }
 }
 
@@ -53,6 +84,7 @@ export function run(program, args, options = {}) {
       env: { ...process.env, ...options.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    if (yielding.getStore()) giveWay(child)
     const all = []
     const out = []
     child.stdout.on('data', (chunk) => {

@@ -5,8 +5,12 @@ import { run } from '../lib/steps.mjs'
 
 export const isDebianRoot = () => process.getuid?.() === 0 && existsSync('/etc/debian_version')
 
+let updated
+/** Once a run. */
+export const updateDebian = () => (updated ??= run('apt-get', ['update', '-qq'], { cwd: root }))
+
 export async function installDebian(...names) {
+  await updateDebian()
   const env = { DEBIAN_FRONTEND: 'noninteractive' }
-  await run('apt-get', ['update', '-qq'], { cwd: root, env })
   await run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...names], { cwd: root, env })
 }

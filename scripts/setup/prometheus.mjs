@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { at } from '../lib/paths.mjs'
 import { run, StepError, step } from '../lib/steps.mjs'
-import { isDebianRoot } from './debian.mjs'
+import { isDebianRoot, updateDebian } from './debian.mjs'
 
 const programs = ['prometheus', 'promtool']
 const unpacked = at('.tools', 'prometheus')
@@ -24,7 +24,7 @@ function find() {
 async function unpackDebian() {
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'))
   try {
-    await run('apt-get', ['update', '-qq'])
+    await updateDebian()
     // as root apt warns that it cannot drop its rights in this folder, and goes on
     await run('apt-get', ['download', '-qq', 'prometheus'], { cwd: folder })
     const [name] = readdirSync(folder).filter((file) => file.endsWith('.deb'))

@@ -1,12 +1,12 @@
 // The tarball in throw-away consumers. A run ends with a table, a line each; docs/packaging.md holds the one of a whole run,
 // and what is measured is held to it. `--all`: also those that are not npm packages of everybody's; `--write`: writes that file.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
 import { vitest } from './suites.mjs'
 
-const linesFile = at('target', 'packaging', 'lines.ndjson')
+const linesFile = at('target', 'test', 'packaging.ndjson')
 const page = at('docs', 'packaging.md')
 const MARKS = /(<!-- consumers -->\n)[\s\S]*(<!-- \/consumers -->)/
 /** Another compiler makes another module, another bundler another bundle. */
@@ -63,15 +63,20 @@ function write(lines) {
   )
 }
 
-/** @returns {Promise<import('./suites.mjs').Result>} */
-export async function packaging(args = []) {
+/**
+ * @param {readonly string[]} args
+ * @param {import('./suites.mjs').Scale} scale
+ * @returns {Promise<import('./suites.mjs').Result>}
+ */
+export async function packaging(args = [], scale = 'alone') {
   const rest = args.filter((word) => word !== '--all' && word !== '--write')
-  const all = args.includes('--all')
+  const all = scale === 'long' || args.includes('--all')
   if (args.includes('--write') && (!all || rest.length > 0)) {
     throw new StepError('--write writes the whole table: it needs --all, and nothing else')
   }
   if (all) process.env.PACKAGING = 'all'
-  const result = await vitest('packaging', rest)
+  rmSync(linesFile, { force: true })
+  const result = await vitest('packaging', rest, scale)
   const text = existsSync(linesFile) ? readFileSync(linesFile, 'utf8').trim() : ''
   const lines = text === '' ? [] : text.split('\n').map((line) => JSON.parse(line))
   lines.sort((one, other) => keyOf(cells(one)).localeCompare(keyOf(cells(other)), 'en'))

@@ -23,9 +23,27 @@ function result({ code, output, passed, failed, skipped, summary }) {
   }
 }
 
-/** @returns {Promise<Result>} */
-export async function cargoTests(args = []) {
-  const { code, output } = await run('cargo', ['test', '--no-fail-fast', ...args], { cwd: root, allowFailure: true })
+/**
+ * How much a suite does: `alone` what somebody has asked for, `short` its part of all, `long` whatever takes minutes.
+ * @typedef {'alone' | 'short' | 'long'} Scale
+ */
+
+/** Cases of each property in Rust, where PROPTEST_CASES does not say; and random commands of each store beside the reference. */
+const CASES = { alone: undefined, short: '2000', long: '20000' }
+const RUNS = { alone: undefined, short: undefined, long: '1000' }
+
+/**
+ * @param {readonly string[]} args
+ * @param {Scale} scale
+ * @returns {Promise<Result>}
+ */
+export async function cargoTests(args = [], scale = 'alone') {
+  const env = { PROPTEST_CASES: process.env.PROPTEST_CASES ?? CASES[scale] }
+  const { code, output } = await run('cargo', ['test', '--no-fail-fast', ...args], {
+    cwd: root,
+    env,
+    allowFailure: true,
+  })
   const lines = plain(output)
     .split('\n')
     .filter((line) => line.startsWith('test result:'))
@@ -40,15 +58,22 @@ export async function cargoTests(args = []) {
   })
 }
 
-/** @returns {Promise<Result>} */
-export async function vitest(project, args = []) {
+/**
+ * @param {string} project
+ * @param {readonly string[]} args
+ * @param {Scale} scale
+ * @returns {Promise<Result>}
+ */
+export async function vitest(project, args = [], scale = 'alone') {
   const report = at('target', 'test', `${project}.json`)
   mkdirSync(at('target', 'test'), { recursive: true })
   rmSync(report, { force: true }) // an old report must not speak for a run that died
   const options = ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   const program = packageBin('vitest', 'vitest.mjs')
+  const env = { REDRIVE_RUNS: process.env.REDRIVE_RUNS ?? RUNS[scale] }
   const { code, output } = await run(process.execPath, [program, ...options, ...args], {
     cwd: root,
+    env,
     allowFailure: true,
   })
   const counts = read(report)
@@ -71,39 +96,57 @@ const workersRuns = at('tests', 'faults', 'workers', 'run.ts')
 
 const others = { browser: browserRuns, workers: workersRuns }
 
+/** Another seed each night, so that the long runs see other faults; each says which it had. */
+const tonight = String(Math.floor(Date.now() / 86_400_000))
+
+/** Which runs are made where no arguments say. */
+const KILL_RUNS = {
+  short: [[processRuns], [browserRuns], [browserRuns, '--browser', 'firefox'], [workersRuns]],
+  long: [
+    [processRuns, '--tasks', '5000', '--kills', '300'],
+    [browserRuns, '--tasks', '2000', '--kills', '50', '--tabs', '8', '--minutes', '4'],
+    [browserRuns, '--browser', 'firefox', '--tasks', '400', '--kills', '12', '--tabs', '4', '--minutes', '2'],
+    [workersRuns, '--tasks', '1500', '--kills', '30'],
+  ].map((words) => [...words, '--seed', tonight]),
+}
+
 /**
  * Processes, browsers and Workers killed while they work. With arguments only one of them is run: browsers where the first
  * is `browser`, Workers where it is `workers`, which is left out.
+ * @param {readonly string[]} args
+ * @param {Scale} scale
  * @returns {Promise<Result>}
  */
-export async function killRuns(args = []) {
+export async function killRuns(args = [], scale = 'alone') {
   const [first, ...rest] = args
   const runs =
     first === undefined
-      ? [[processRuns], [browserRuns], [browserRuns, '--browser', 'firefox'], [workersRuns]]
+      ? KILL_RUNS[scale === 'long' ? 'long' : 'short']
       : [others[first] ? [others[first], ...rest] : [processRuns, ...args]]
   const results = []
-  for (const run of runs) results.push(await killRun(run))
+  for (const words of runs) results.push(await killRun(words, scale === 'alone'))
   const total = (key) => sum(results.map((each) => each[key]))
   return {
     passed: total('passed'),
     failed: total('failed'),
     skipped: 0,
     ok: results.every(({ ok }) => ok),
-    output: 'said above',
+    output: results.flatMap(({ ok, output }) => (ok ? [] : [output.trim()])).join('\n\n'),
     summary: results.flatMap(({ summary }) => summary),
   }
 }
 
-/** Minutes by hand, so what is said is shown as it is said. */
-async function killRun(words) {
-  const child = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+/** `live`: minutes by hand, so what is said is shown as it is said. */
+async function killRun(words, live) {
+  const child = spawn(process.execPath, words, { cwd: root, stdio: ['ignore', 'pipe', live ? 'inherit' : 'pipe'] })
   let output = ''
-  process.stdout.write('\n')
-  child.stdout.on('data', (chunk) => {
+  const hear = (chunk) => {
     output += chunk
-    process.stdout.write(chunk)
-  })
+    if (live) process.stdout.write(chunk)
+  }
+  if (live) process.stdout.write('\n')
+  child.stdout.on('data', hear)
+  child.stderr?.on('data', hear)
   const [code] = await once(child, 'close')
   const count = (mark) => output.split('\n').filter((line) => line.startsWith(mark)).length
   const summary = output.trimEnd().split('\n').slice(-1)

@@ -1,7 +1,7 @@
 // Packs pkg/ as `npm publish` would and unpacks it once: what the consumers get is the tarball and
 // not the folder it was made from.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -18,11 +18,25 @@ export const tarball = (): string => {
   return join(packing, name)
 }
 
-/** Vitest's hook, run once before the tests of this folder. */
+/** What pkg/ was built from, as the build left it; undefined where something else made the folder. */
+const built = (): string | undefined => read(join(root, 'target', 'pkg.stamp'))
+const stamp = join(packing, '.stamp')
+
+/**
+ * Vitest's hook, run once before the tests of a suite. Whoever finds the tarball of this very package leaves it: suites that
+ * run side by side share it, and none may take it away under another.
+ */
 export function setup(): void {
+  const print = built()
+  if (print !== undefined && read(stamp) === print) return
   rmSync(packing, { recursive: true, force: true })
   mkdirSync(packing, { recursive: true })
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
   execFileSync(npm, ['pack', join(root, 'pkg'), '--pack-destination', packing, '--loglevel=error'], { stdio: 'pipe' })
   execFileSync('tar', ['-xzf', tarball(), '-C', packing])
+  if (print !== undefined) writeFileSync(stamp, print)
+}
+
+function read(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined
 }

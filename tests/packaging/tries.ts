@@ -1,8 +1,8 @@
 // A consumer of the package is a test and one line of the table that a run ends with: what was run, and what it cost.
-import { appendFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'vitest'
-import { packing } from './pack.ts'
+import { root } from './pack.ts'
 import type { Weight } from './weigh.ts'
 
 /** What a consumer is, and what it cost once it works. */
@@ -17,14 +17,16 @@ export interface Line extends Weight {
 }
 
 /** Where the lines of a run are, a JSON object each. */
-export const linesFile: string = join(packing, 'lines.ndjson')
+export const linesFile: string = join(root, 'target', 'test', 'packaging.ndjson')
 
 /** A test that adds its line, also where it fails. `work` gives what was loaded, where that can be told. */
 export function tries(tool: string, what: string, work: () => Promise<Weight | undefined>): void {
   test(`${tool}: ${what}`, async ({ task }) => {
     const isAsked = task.file.filepath.includes('/packaging/all/')
-    const say = (line: Pick<Line, 'ok'> & Weight) =>
+    const say = (line: Pick<Line, 'ok'> & Weight) => {
+      mkdirSync(dirname(linesFile), { recursive: true })
       appendFileSync(linesFile, `${JSON.stringify({ tool, what, isAsked, ...line })}\n`)
+    }
     try {
       say({ ...(await work()), ok: true })
     } catch (error) {
