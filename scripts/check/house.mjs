@@ -4,6 +4,7 @@
 // since every commit changes some of them.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { at } from '../lib/paths.mjs'
+import { palette } from '../lib/plot.mjs'
 import { StepError } from '../lib/steps.mjs'
 import { typescriptGraph, typescriptOrder } from './typescript-modules.mjs'
 
@@ -42,11 +43,11 @@ export function houseOf(graph, order, linesOf) {
 }
 
 const style = `
-:root { --ink: #1d2733; --soft: #5b6b7b; --line: #c3ccd6; --back: #ffffff; --box: #1f5fa8; --cell: #1f5fa8; --wrong: #c2410c }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6ebf0; --soft: #9fb0c0; --line: #3c4854; --back: #12181e; --box: #6fb1f5; --cell: #6fb1f5; --wrong: #fb923c } }
-text { fill: var(--ink) } .soft { fill: var(--soft); font-size: 11px } .name { font-weight: 600; font-size: 13.5px } .n { text-anchor: middle; font-size: 11px }
-.back { fill: var(--back) } .box { fill: var(--box) } .wire { fill: none; stroke: var(--line) } .head { fill: var(--soft) }
-.cell { fill: var(--cell) } .a { fill-opacity: .12 } .b { fill-opacity: .22 } .c { fill-opacity: .36 } .wrong { fill: var(--wrong); fill-opacity: .5 }`
+    ${palette}
+    text { fill: var(--ink) } .soft { fill: var(--soft); font-size: 11px } .name { font-weight: 600; font-size: 13.5px }
+    .n { text-anchor: middle; font-size: 11px } .back { fill: var(--back) } .box { fill: var(--blue) }
+    .wire { fill: none; stroke: var(--line) } .head { fill: var(--soft) } .wrong { fill: var(--orange); fill-opacity: .5 }
+    .cell { fill: var(--blue) } .a { fill-opacity: .12 } .b { fill-opacity: .22 } .c { fill-opacity: .36 }`
 
 const strength = (count) => (count < 5 ? 'a' : count < 20 ? 'b' : 'c')
 

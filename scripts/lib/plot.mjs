@@ -25,9 +25,12 @@ const root = (ground) =>
     .map(([name, both]) => `--${name}: ${both[ground]}`)
     .join('; ')} }`
 
+/** The colours as custom properties, `--ink` and its like, for the ground that the reader prefers. */
+export const palette = `${root(0)}
+    @media (prefers-color-scheme: dark) { ${root(1)} }`
+
 const style = (series) => `
-    ${root(0)}
-    @media (prefers-color-scheme: dark) { ${root(1)} }
+    ${palette}
     ${Object.entries(series)
       .map(([name, colour]) => `.${name} { --c: var(--${colour}) }`)
       .join(' ')}
