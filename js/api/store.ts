@@ -198,21 +198,21 @@ export interface TaskStore {
    */
   readonly homes?: {
     /** `owner` is a home for the next `forMs`; 0: no longer. */
-    hold(owner: string, forMs: number): Promise<void>
+    holdHome(owner: string, forMs: number): Promise<void>
     /** By name. */
     live(): Promise<readonly string[]>
     /** A home lasts until it is let go or its owner dies, and either is heard as 'due': it is not held anew, and nobody looks. */
     readonly areHeard?: boolean
   }
-  /** Which of the runners that share the store claims what has no live home. Absent: each of them does. */
-  readonly pump?: Pump
+  /** Elects the one runner, of those that share the store, that claims what has no live home. Absent: each of them does. */
+  readonly leader?: Leader
   /** Whose requests are made now, wherever the store is used: one browser has one set of cookies. Absent: each runner knows by itself. */
   readonly principals?: Principals
   /**
-   * The page is frozen, or thrown away, at any moment from now on: lets go of locks and channels at once. Whatever is called
-   * next takes them up again.
+   * Lets go of locks and channels at once: the page is frozen, or thrown away, at any moment from now on. The next call, of
+   * whatever method, takes them up again.
    */
-  rest?(): void
+  suspend?(): void
   /** Lets go of files and connections; nothing is lost, and the next call opens them again. */
   close(): Promise<void>
 }
@@ -225,11 +225,12 @@ export interface Hint {
 
 export type Report = (code: DegradedCode, message: string) => void
 
-export interface Pump {
-  /** `granted` is called once it is this runner's, which may be at once; asking again while asking, or having it, changes nothing. */
+/** The election of one runner, of those that share a store and a principal. */
+export interface Leader {
+  /** Asks for the lead. `granted` is called once it is this runner's, which may be at once; asking again while asking, or leading, changes nothing. */
   want(principal: string | null, granted: () => void): void
-  /** Lets go of it, or asks no longer. */
-  release(): void
+  /** Gives up the lead, or asks no longer. */
+  resign(): void
 }
 
 export interface Principals {

@@ -28,7 +28,7 @@ export class Leadership {
   }
 
   get isLeader(): boolean {
-    return !this.#state.store.pump || this.#candidacy === 'leads'
+    return !this.#state.store.leader || this.#candidacy === 'leads'
   }
 
   /** Whether callers wait here. */
@@ -44,9 +44,9 @@ export class Leadership {
   /** Asks to lead, since something waits or may wait; asking once is enough. */
   seek(): void {
     const { store, runner } = this.#state
-    if (!store.pump || this.#candidacy !== 'none' || this.#isSuspended) return
+    if (!store.leader || this.#candidacy !== 'none' || this.#isSuspended) return
     this.#candidacy = 'asked'
-    store.pump.want(runner.host.principal, () => {
+    store.leader.want(runner.host.principal, () => {
       if (this.#candidacy !== 'asked') return
       this.#candidacy = 'leads'
       this.#granted()
@@ -57,7 +57,7 @@ export class Leadership {
   resign(): void {
     if (this.#candidacy === 'none') return
     this.#candidacy = 'none'
-    this.#state.store.pump?.release()
+    this.#state.store.leader?.resign()
   }
 
   /** Makes this process a home before its caller's task is stored. `wanted`: whether callers of this process wait, from now on. */
@@ -113,7 +113,7 @@ export class Leadership {
     this.#homeAt = wanted && !homes.areHeard ? now + HOME_MS : FOREVER
     this.#homeUntil = wanted ? (homes.areHeard ? FOREVER : this.#homeAt) : 0
     try {
-      await homes.hold(owner, wanted ? RENEWED_LEASE_MS : 0)
+      await homes.holdHome(owner, wanted ? RENEWED_LEASE_MS : 0)
     } catch (error) {
       this.#homeUntil = 0
       throw error

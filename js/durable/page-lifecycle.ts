@@ -49,7 +49,7 @@ export async function drain({ state, loop }: PageParts, reason: unknown): Promis
 export function watchPage(parts: PageParts): () => void {
   const { document } = globalThis
   const { store, failed, runner } = parts.state
-  if (!document || !store.rest) return () => {}
+  if (!document || !store.suspend) return () => {}
   const watching = new AbortController()
   const { signal } = watching
   const onPutAway = () => {
@@ -74,9 +74,9 @@ async function suspend({ state, loop }: PageParts): Promise<void> {
   giveBackAll(state, new DOMException('the page is put away', 'AbortError'))
   const settled = loop.settleEnded()
   // at once: a page that still holds a lock is not kept for the way back
-  store.rest?.()
+  store.suspend?.()
   await settled
-  if (loop.isSuspended) store.rest?.()
+  if (loop.isSuspended) store.suspend?.()
 }
 
 async function resumeFromSuspend({ state, loop, leadership, callers, guard }: PageParts): Promise<void> {

@@ -159,7 +159,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     this.#unsubscribe()
     // other processes go on with what waits
     this.leadership.suspend()
-    store.rest?.()
+    store.suspend?.()
     for (const task of this.state.all()) {
       task.controller?.abort(error)
       task.slot = -1
@@ -181,7 +181,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     const closed = new QueueClosedError(runner.host.settings.name)
     await drain(this, closed)
     this.stop(closed)
-    await store.homes?.hold(owner, 0).catch(failed)
+    await store.homes?.holdHome(owner, 0).catch(failed)
     await store.close().catch(failed)
   }
 

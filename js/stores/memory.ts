@@ -35,7 +35,7 @@ export class MemoryStore implements TaskStore {
   readonly durability = 'memory'
   readonly idleCheckMs = null
   readonly homes: NonNullable<TaskStore['homes']> = {
-    hold: async (owner, forMs) => this.#hold(owner, forMs),
+    holdHome: async (owner, forMs) => this.#holdHome(owner, forMs),
     live: async () => this.#live(),
   }
   readonly #clock: Clock
@@ -180,7 +180,7 @@ export class MemoryStore implements TaskStore {
     return row && isReadable(row.given) ? row : undefined
   }
 
-  #hold(owner: string, forMs: number): void {
+  #holdHome(owner: string, forMs: number): void {
     this.#step((now) => {
       if (forMs > 0) this.#rows.homes.set(owner, now + forMs)
       else this.#rows.homes.delete(owner)

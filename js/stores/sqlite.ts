@@ -58,7 +58,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
     turn: async (step) => file.write((tx) => runNow(turn(tx, step))),
     subscribe: (listener) => file.listen(listener),
     homes: {
-      hold: async (owner, forMs) => file.write((tx) => holdHome(tx, owner, forMs)),
+      holdHome: async (owner, forMs) => file.write((tx) => holdHome(tx, owner, forMs)),
       // asked before every turn, and most often there are none
       live: async () => (file.read(hasHomes) ? file.write(liveHomes) : []),
     },

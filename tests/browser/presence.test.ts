@@ -77,7 +77,10 @@ describe.each(Object.entries(deaths))('a tab that %s', (_, die) => {
     const [hints, grants] = await watching.evaluate(() => [tab.hints, tab.grants])
     for (const at of [...hints, ...grants]) expect(at - diesAt).toBeLessThan(1_000)
     expect(await watching.evaluate(() => tab.presence.liveHomes())).toEqual([])
-    expect(await watching.evaluate(() => tab.presence.orphans(async () => 7))).toEqual({ owners: ['dying'], upTo: 7 })
+    expect(await watching.evaluate(() => tab.presence.orphanedLeases(async () => 7))).toEqual({
+      owners: ['dying'],
+      upTo: 7,
+    })
     expect(await watching.evaluate(() => navigator.locks.query())).toMatchObject({ pending: [] })
   })
 })
@@ -86,7 +89,7 @@ test('a tab that others watch is live though its watchers are many', async () =>
   const pages = [await open(), await open(), await open()]
   await pages[0]?.evaluate(() => tab.presence.holdHome('first'))
   for (const page of pages) expect(await page.evaluate(() => tab.presence.liveHomes())).toEqual(['first'])
-  await pages[0]?.evaluate(() => tab.presence.letGoHome('first'))
+  await pages[0]?.evaluate(() => tab.presence.dropHome('first'))
   for (const page of pages.slice(1)) await page.waitForFunction(() => tab.hints.length === 1)
   for (const page of pages) expect(await page.evaluate(() => tab.presence.liveHomes())).toEqual([])
 })
@@ -99,7 +102,7 @@ describe('the pump', () => {
     await second.evaluate(() => tab.wantPump())
     await first.evaluate(() => tab.show('hidden'))
     await second.waitForFunction(() => tab.grants.length === 1)
-    await second.evaluate(() => tab.presence.pump?.release())
+    await second.evaluate(() => tab.presence.leader?.resign())
     await first.waitForFunction(() => tab.grants.length === 2)
   })
 

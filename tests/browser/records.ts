@@ -29,7 +29,7 @@ export function recordsOf(page: Page): Promise<readonly DumpedStore[]> {
       for (const store of open.objectStoreNames) {
         const kept = open.transaction(store).objectStore(store)
         const [keys, values] = await Promise.all([done(kept.getAllKeys()), done(kept.getAll())])
-        // noise that fills room: see js/stores/indexeddb/ballast.ts
+        // noise that fills room: see js/stores/indexeddb/quota-reserve.ts
         const shown = keys.flatMap((key, i) =>
           key === 'ballast' ? [] : [[readable(key), readable(values[i])] as const],
         )

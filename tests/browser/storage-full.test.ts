@@ -10,7 +10,7 @@ import { labOrigin, openLab } from './lab.ts'
 import { listenDuringTests } from './origins.ts'
 import { WITHIN_MS } from './storage-faults.ts'
 
-/** Few and large, of which each makes room as it leaves; many and small, of which none does: see js/stores/indexeddb/ballast.ts. */
+/** Few and large, of which each makes room as it leaves; many and small, of which none does: see js/stores/indexeddb/quota-reserve.ts. */
 const HELD = [
   [5, 200_000],
   [40, 2_000],

@@ -11,6 +11,6 @@ storeContract('indexeddb without locks', (terms) => indexedDbStore({ ...terms, n
 
 test('every runner claims, and homes have to be held anew', () => {
   const store = indexedDbStore({ name: 'lockless' })
-  expect(store.pump).toBeUndefined()
+  expect(store.leader).toBeUndefined()
   expect(store.homes?.areHeard).toBe(false)
 })

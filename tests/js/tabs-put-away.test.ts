@@ -127,7 +127,7 @@ test('L3 a queue that is closed while its store is opened takes up nothing, and 
       current: () => new Promise((resolve) => saying.push(resolve)),
       switchTo: async () => void taken.push('principal'),
     },
-    pump: { want: () => taken.push('pump'), release: () => {} },
+    leader: { want: () => taken.push('leader'), resign: () => {} },
     subscribe: () => {
       taken.push('hints')
       return () => {}
@@ -177,5 +177,5 @@ test('a page with nothing to give back asks nothing of its store when it is put 
   happens('pagehide')
   happens('freeze')
   await clock.advance(1_000)
-  expect(new Set(tab.calls.slice(before))).toEqual(new Set(['rest']))
+  expect(new Set(tab.calls.slice(before))).toEqual(new Set(['suspend']))
 })

@@ -105,7 +105,7 @@ export function browser(): Browser {
     isGone: () => boolean,
     late: () => Promise<void>,
   ): TaskStore => {
-    let pump: string | undefined
+    let lead: string | undefined
     const own: Partial<TaskStore> = {
       graceMs: 75_000,
       turn: async (step) => {
@@ -116,18 +116,18 @@ export function browser(): Browser {
         await late()
         return refused ? { ...turn, isForeign: true } : turn
       },
-      pump: {
+      leader: {
         want(whose, granted) {
-          pump = `pump ${whose}`
-          locks.request(pump, tab, granted)
+          lead = `leader ${whose}`
+          locks.request(lead, tab, granted)
         },
-        release() {
-          if (pump) locks.release(pump, tab)
+        resign() {
+          if (lead) locks.release(lead, tab)
         },
       },
       homes: {
         areHeard: true,
-        hold: async (owner, forMs) => {
+        holdHome: async (owner, forMs) => {
           if (forMs === 0) locks.release(HOME + owner, tab)
           else if (!locks.isHeld(HOME + owner, tab)) locks.request(HOME + owner, tab, () => {})
           if (forMs === 0) tell('due')
@@ -144,7 +144,7 @@ export function browser(): Browser {
           tell('principal')
         },
       },
-      rest: () => locks.releaseAll(tab),
+      suspend: () => locks.releaseAll(tab),
       subscribe(listener) {
         const hear = (hint: Hint) => {
           if (!isGone()) listener(hint)

@@ -6,7 +6,7 @@
 import type { Claim, Lease, Step, TaskStore, Turn } from '../../js/api/store.ts'
 import { Locks } from './locks.ts'
 import type { Page } from './page.ts'
-import { homeOf, pumpOf, TabLocks } from './tab-locks.ts'
+import { homeOf, leaderOf, TabLocks } from './tab-locks.ts'
 
 /** A hint, and whether it is sure to arrive: what a tab hears of its own store, or by a lock, is; a channel's may be lost. */
 export interface TabHint {
@@ -29,7 +29,7 @@ export class Browser {
   readonly #leases = new Map<number, Guarded>()
   #principal: string | null | undefined
 
-  readonly pumpOf: typeof pumpOf = pumpOf
+  readonly leaderOf: typeof leaderOf = leaderOf
   readonly homeOf: typeof homeOf = homeOf
 
   /** What every tab uses. */
@@ -42,7 +42,7 @@ export class Browser {
     const tab = new TabLocks(this.locks, page, () => this.#tell(tab, { kind: 'due', isSure: true }))
     this.#listeners.set(tab, new Set())
     const letGo = () => {
-      tab.rest()
+      tab.suspend()
       this.#listeners.delete(tab)
     }
     return { store: this.#storeOf(tab), letGo }
@@ -73,10 +73,10 @@ export class Browser {
         this.#listeners.get(tab)?.add(listener)
         return () => this.#listeners.get(tab)?.delete(listener)
       },
-      pump: tab,
+      leader: tab,
       homes: {
         areHeard: true,
-        hold: async (owner, forMs) => (forMs > 0 ? tab.holdHome(owner) : tab.letGoHome(owner)),
+        holdHome: async (owner, forMs) => (forMs > 0 ? tab.holdHome(owner) : tab.dropHome(owner)),
         live: async () => tab.liveHomes(),
       },
       principals: {
@@ -86,8 +86,8 @@ export class Browser {
           for (const each of this.#listeners.keys()) this.#tell(each, { kind: 'principal', isSure: each === tab })
         },
       },
-      rest: () => tab.rest(),
-      close: async () => tab.rest(),
+      suspend: () => tab.suspend(),
+      close: async () => tab.suspend(),
     }
   }
 

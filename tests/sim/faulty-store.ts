@@ -113,7 +113,7 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
     else overChannel(way, hints, arrive)
   }
 
-  const { homes, principals, pump, graceMs } = store
+  const { homes, principals, leader, graceMs } = store
   const looks = hints || graceMs !== undefined
   return {
     durability: store.durability,
@@ -146,7 +146,7 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
     ...(homes
       ? {
           homes: {
-            hold: (owner, forMs) => ask('homes.hold', () => homes.hold(owner, forMs)),
+            holdHome: (owner, forMs) => ask('homes.holdHome', () => homes.holdHome(owner, forMs)),
             live: () => ask('homes.live', () => homes.live()),
             areHeard: homes.areHeard === true,
           },
@@ -167,15 +167,15 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
           },
         }
       : {}),
-    ...(pump
+    ...(leader
       ? {
-          pump: {
-            want: (principal, granted) => gate.alive && pump.want(principal, () => gate.enter(granted)),
-            release: () => gate.alive && pump.release(),
+          leader: {
+            want: (principal, granted) => gate.alive && leader.want(principal, () => gate.enter(granted)),
+            resign: () => gate.alive && leader.resign(),
           },
         }
       : {}),
-    ...(store.rest ? { rest: () => gate.alive && store.rest?.() } : {}),
+    ...(store.suspend ? { suspend: () => gate.alive && store.suspend?.() } : {}),
     close: () => call('close', () => store.close()),
   }
 }

@@ -76,7 +76,7 @@ export class Handover {
   /** Who has the pump, or could have it, if it can send. */
   #pump(): Life | undefined {
     const { session = null } = this.#book
-    const holder = this.#tabs.locks.holder(this.#tabs.pumpOf(session))
+    const holder = this.#tabs.locks.holder(this.#tabs.leaderOf(session))
     const lives = this.#world.processes.flatMap(({ life }) => life ?? [])
     const able = this.#world.processes.flatMap((process) => (this.#isAble(process) ? (process.life ?? []) : []))
     const held = lives.find(({ page }) => page !== undefined && page === holder)
@@ -108,7 +108,7 @@ export class Handover {
     if (out.length >= total || out.filter((each) => each.lane === known.lane).length >= perLane) return false
     if (!this.#hasRoom(known, life)) return false
     // who has not pumped yet has not said
-    if (page !== this.#tabs.locks.holder(this.#tabs.pumpOf(known.principal))) return true
+    if (page !== this.#tabs.locks.holder(this.#tabs.leaderOf(known.principal))) return true
     return !health.isFull && health.claim !== null && !health.claim.bounds?.some(({ lane }) => lane === known.lane)
   }
 

@@ -25,7 +25,7 @@ export class Realm {
     this.#terms = terms
   }
 
-  pumpOf(principal: string | null): string {
+  leaderOf(principal: string | null): string {
     return `redrive/${WORLD}${principal === null ? '' : ` ${principal}`}`
   }
 

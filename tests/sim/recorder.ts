@@ -31,7 +31,7 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
       },
     )
   }
-  const { homes, principals, pump, graceMs } = store
+  const { homes, principals, leader, graceMs } = store
   /** Asked for, and not answered yet. */
   const unparking = new Set<Parameters<NonNullable<TaskStore['unpark']>>[0]>()
   return {
@@ -69,7 +69,7 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
     ...(homes
       ? {
           homes: {
-            hold: (home, forMs) => told(homes.hold(home, forMs)),
+            holdHome: (home, forMs) => told(homes.holdHome(home, forMs)),
             live: () => told(homes.live()),
             areHeard: homes.areHeard === true,
           },
@@ -87,8 +87,8 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
           },
         }
       : {}),
-    ...(pump ? { pump } : {}),
-    ...(store.rest ? { rest: () => rested(store, book, owner) } : {}),
+    ...(leader ? { leader } : {}),
+    ...(store.suspend ? { suspend: () => rested(store, book, owner) } : {}),
     close: () => store.close(),
   }
 }
@@ -100,6 +100,6 @@ function switched(book: Book, owner: string, principal: string | null): void {
 
 function rested(store: TaskStore, book: Book, owner: string): void {
   book.note(() => `${owner} lets go`)
-  store.rest?.()
+  store.suspend?.()
   book.loosen(owner)
 }

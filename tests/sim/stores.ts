@@ -25,7 +25,7 @@ export interface Tabs {
   readonly locks: Locks
   connect(page: Page): Connection
   /** Names of locks. */
-  pumpOf(principal: string | null): string
+  leaderOf(principal: string | null): string
   homeOf(owner: string): string
 }
 

@@ -1,6 +1,6 @@
-/** One tab's locks: whether it pumps, which homes it is, whether its leases are looked after, and whose end it hears of. */
+/** One tab's locks: whether it leads, which homes it is, whether its leases are looked after, and whose end it hears of. */
 
-import type { Pump } from '../../js/api/store.ts'
+import type { Leader } from '../../js/api/store.ts'
 import type { Held, Locks } from './locks.ts'
 import type { Page } from './page.ts'
 
@@ -13,7 +13,7 @@ interface Wanted {
 
 let tabs = 0
 
-export class TabLocks implements Pump {
+export class TabLocks implements Leader {
   readonly #locks: Locks
   readonly #page: Page
   readonly #hear: () => void
@@ -21,7 +21,7 @@ export class TabLocks implements Pump {
   readonly #homes = new Map<string, Held>()
   readonly #watches = new Map<string, Held>()
   #wanted: Wanted | undefined
-  #pump: Held | undefined
+  #lead: Held | undefined
   #guard: Held | undefined
   /** Leases that were given while the guard was held as it is now. */
   #tokens = new Set<number>()
@@ -35,18 +35,18 @@ export class TabLocks implements Pump {
   }
 
   want(principal: string | null, granted: () => void): void {
-    const name = pumpOf(principal)
+    const name = leaderOf(principal)
     if (this.#wanted?.name === name) return
-    this.release()
+    this.resign()
     this.#wanted = { name, granted }
     this.#ask()
     this.look()
   }
 
-  release(): void {
+  resign(): void {
     this.#wanted = undefined
-    this.#pump?.release()
-    this.#pump = undefined
+    this.#lead?.release()
+    this.#lead = undefined
   }
 
   holdHome(owner: string): void {
@@ -58,7 +58,7 @@ export class TabLocks implements Pump {
       )
   }
 
-  letGoHome(owner: string): void {
+  dropHome(owner: string): void {
     this.#homes.get(HOME + owner)?.release()
     this.#homes.delete(HOME + owner)
   }
@@ -90,20 +90,20 @@ export class TabLocks implements Pump {
   }
 
   /** Lets go of everything. */
-  rest(): void {
-    this.release()
-    this.letGoHomes()
-    this.letGoGuard()
+  suspend(): void {
+    this.resign()
+    this.dropHomes()
+    this.dropGuard()
     for (const watching of this.#watches.values()) watching.release()
     this.#watches.clear()
   }
 
-  letGoHomes(): void {
+  dropHomes(): void {
     for (const home of this.#homes.values()) home.release()
     this.#homes.clear()
   }
 
-  letGoGuard(): void {
+  dropGuard(): void {
     this.#guard?.release()
     this.#guard = undefined
     this.#tokens.clear()
@@ -123,19 +123,19 @@ export class TabLocks implements Pump {
   #ask(steal = false): void {
     const wanted = this.#wanted
     if (!wanted) return
-    const before = this.#pump
+    const before = this.#lead
     const terms = {
       steal,
-      // behind the one who has it now; whoever pumped is not told, and two that pump do no harm
-      lost: () => this.#pump === pump && this.#ask(),
+      // behind the one who has it now; the one that led is not told, and two leaders do no harm
+      lost: () => this.#lead === lead && this.#ask(),
     }
     const granted = () => {
-      if (this.#pump !== pump) return
+      if (this.#lead !== lead) return
       wanted.granted()
       this.giveWay()
     }
-    const pump = this.#locks.request(this.#page, wanted.name, granted, terms)
-    this.#pump = pump
+    const lead = this.#locks.request(this.#page, wanted.name, granted, terms)
+    this.#lead = lead
     before?.release()
   }
 
@@ -146,23 +146,23 @@ export class TabLocks implements Pump {
 
   /** Hidden, and one that is seen waits: behind whoever waits by now. Where all are hidden it rests with somebody. */
   giveWay(): void {
-    if (!this.#page.isHidden || !this.#wanted || !this.#pump?.isHeld) return
+    if (!this.#page.isHidden || !this.#wanted || !this.#lead?.isHeld) return
     if (this.#locks.waiting(this.#wanted.name).every((page) => (page as Page).isHidden)) return
-    this.#pump.release()
-    this.#pump = undefined
+    this.#lead.release()
+    this.#lead = undefined
     this.#ask()
   }
 
   /** Seen, and waiting for one that is hidden. */
   look(): void {
-    if (this.#page.isHidden || !this.#wanted || this.#pump?.isHeld) return
+    if (this.#page.isHidden || !this.#wanted || this.#lead?.isHeld) return
     const holder = this.#locks.holder(this.#wanted.name) as Page | undefined
     if (holder?.isHidden) this.#ask(true)
   }
 }
 
-export function pumpOf(principal: string | null): string {
-  return `pump ${principal}`
+export function leaderOf(principal: string | null): string {
+  return `leader ${principal}`
 }
 
 export function homeOf(owner: string): string {

@@ -5,9 +5,9 @@ import { Leadership } from '../../js/durable/leadership.ts'
 import { StoreLoop } from '../../js/durable/store-loop.ts'
 import { LeaseTerms } from '../../js/durable/turn-schedule.ts'
 import { Lanes } from '../../js/runner/lanes.ts'
-import { Guards } from '../../js/stores/indexeddb/guards.ts'
+import { LeaderLock } from '../../js/stores/indexeddb/leader-lock.ts'
+import { LeaseWatch } from '../../js/stores/indexeddb/lease-watch.ts'
 import { Presence } from '../../js/stores/indexeddb/presence.ts'
-import { PumpLock } from '../../js/stores/indexeddb/pump.ts'
 import { Browser } from './browser.ts'
 import { TabLocks } from './tab-locks.ts'
 import type { Breaking } from './world.ts'
@@ -41,15 +41,16 @@ const store = (change: (store: TaskStore) => Partial<TaskStore>): Breaking => ({
 })
 
 export const WRONG_TABS: readonly Wrong[] = [
-  { what: 'the pump is never let go', breaks: 'L3', breaking: does(TabLocks.prototype, 'release', nothing) },
+  { what: 'the lead is never given up', breaks: 'L3', breaking: does(TabLocks.prototype, 'resign', nothing) },
   {
     what: 'every other grant is lost',
     breaks: 'L3',
-    breaking: store(({ pump }) => {
+    breaking: store(({ leader }) => {
       let grants = 0
-      if (!pump) return {}
-      const want: typeof pump.want = (principal, granted) => pump.want(principal, () => ++grants % 2 === 0 && granted())
-      return { pump: { want, release: () => pump.release() } }
+      if (!leader) return {}
+      const want: typeof leader.want = (principal, granted) =>
+        leader.want(principal, () => ++grants % 2 === 0 && granted())
+      return { leader: { want, resign: () => leader.resign() } }
     }),
   },
   {
@@ -60,17 +61,17 @@ export const WRONG_TABS: readonly Wrong[] = [
   {
     what: 'a tab that is put away keeps its homes',
     breaks: 'L3',
-    breaking: does(TabLocks.prototype, 'letGoHomes', nothing),
+    breaking: does(TabLocks.prototype, 'dropHomes', nothing),
   },
-  { what: 'rest() lets go of nothing', breaks: 'L3', breaking: store(() => ({ rest: nothing })) },
+  { what: 'suspend() lets go of nothing', breaks: 'L3', breaking: store(() => ({ suspend: nothing })) },
   {
     what: 'the leases of a tab that dies stay in force',
     breaks: 'L3',
-    breaking: does(TabLocks.prototype, 'letGoGuard', nothing),
+    breaking: does(TabLocks.prototype, 'dropGuard', nothing),
   },
   { what: 'nobody hears of the end of a tab', breaks: 'L3', breaking: does(TabLocks.prototype, 'watch', nothing) },
   {
-    what: 'a hidden tab keeps the pump',
+    what: 'a hidden tab keeps the lead',
     breaks: 'L3',
     breaking: all(does(TabLocks.prototype, 'giveWay', nothing), does(TabLocks.prototype, 'look', nothing)),
   },
@@ -96,12 +97,12 @@ export const WRONG_TABS: readonly Wrong[] = [
 
 /** The same of the store itself and its locks. */
 export const WRONG_PAGES: readonly Wrong[] = [
-  { what: 'no lease is guarded', breaks: 'L3', breaking: does(Guards.prototype, 'take', async () => {}) },
-  { what: 'the locks are kept', breaks: 'L3', breaking: does(Presence.prototype, 'rest', nothing) },
-  { what: 'no tab ever pumps', breaks: 'L3', breaking: does(PumpLock.prototype, 'want', nothing) },
+  { what: 'no lease is guarded', breaks: 'L3', breaking: does(LeaseWatch.prototype, 'guard', async () => {}) },
+  { what: 'the locks are kept', breaks: 'L3', breaking: does(Presence.prototype, 'suspend', nothing) },
+  { what: 'no tab ever leads', breaks: 'L3', breaking: does(LeaderLock.prototype, 'want', nothing) },
   {
     what: 'nobody asks who has died',
     breaks: 'L3',
-    breaking: does(Presence.prototype, 'orphans', async () => undefined),
+    breaking: does(Presence.prototype, 'orphanedLeases', async () => undefined),
   },
 ]

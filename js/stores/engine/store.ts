@@ -1,6 +1,6 @@
 /** The methods of a store that are the same over every storage. */
 
-import type { StoreTerms, TaskStore } from '../../api/store.ts'
+import type { Report, StoreTerms, TaskStore } from '../../api/store.ts'
 import { cancel, flush, purge, redrive, unpark } from './control.ts'
 import type { Tx } from './port.ts'
 import type { Step } from './step.ts'
@@ -25,7 +25,7 @@ export interface Urgency {
 /** A kind of storage: what `storeOf` needs of it. `enqueue` and `turn` are its own, since it groups the one and prepares the other. */
 export interface Backend<D> {
   /** Takes over what may be kept from now on. */
-  configure(terms: StoreTerms): void
+  configure(terms: StoreTerms, report?: Report): void
   readonly reads: Reads<D>
   read<T>(question: (database: D) => Now<T>): Promise<T>
   /** Runs a step in one transaction, and tells what it has changed. */
@@ -41,8 +41,8 @@ export function storeOf<D>(
 ): Pick<Whole, Question | 'configure' | 'cancel' | 'redrive' | 'flush' | 'unpark' | 'purge'> {
   const { reads } = backend
   return {
-    configure(terms) {
-      backend.configure({ ...terms, retention: { ...terms.retention } })
+    configure(terms, report) {
+      backend.configure({ ...terms, retention: { ...terms.retention } }, report)
     },
     cancel: (taskId, as) => backend.write((tx) => cancel(tx, taskId, as), FREES),
     redrive: (taskIds, how) => backend.write((tx) => redrive(tx, taskIds, how), KEEPS),

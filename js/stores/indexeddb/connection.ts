@@ -26,8 +26,8 @@ export interface ConnectionOptions {
   readonly timer?: Clock
 }
 
-/** What a transaction does. It awaits nothing but requests of its own, and may run several times: see `Connection.write`. */
-export type Work<T> = (tx: IDBTransaction) => Promise<T>
+/** The work of a transaction. It awaits nothing but requests of its own, and may run several times: see `Connection.write`. */
+export type Work<T> = (tx: IDBTransaction) => T | Promise<T>
 
 export class Connection {
   readonly #options: ConnectionOptions

@@ -1,15 +1,14 @@
-/** One database: asked in transactions, one after another, and then what each has changed is told. */
+/** One database: asked in transactions, one after another; what each has changed is told when it is done. */
 
 import { StorageFullError } from '../../api/errors.ts'
 import type { Report, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { drop, stow } from './ballast.ts'
 import type { Connection } from './connection.ts'
-import { Guards } from './guards.ts'
-import type { Hub } from './hub.ts'
-import type { Orphans, Presence } from './presence.ts'
-import { readSnapshot, type Snapshot, Stale } from './snapshot.ts'
-import { readState, StoreClock } from './state.ts'
+import type { Hints } from './hints.ts'
+import { LeaseWatch } from './lease-watch.ts'
+import type { Presence } from './presence.ts'
+import { reserve, spend } from './quota-reserve.ts'
+import { readSnapshot, readState, type Snapshot, StaleSnapshot, StoreClock } from './state.ts'
 import { Transaction } from './transaction.ts'
 
 type Durability = 'strict' | 'relaxed'
@@ -18,7 +17,7 @@ type Work<T> = (tx: Transaction) => T | Promise<T>
 export interface DatabaseParts {
   readonly name: string
   readonly connection: Connection
-  readonly hub: Hub
+  readonly hints: Hints
   readonly presence: Presence
   readonly clock: Clock
   readonly terms: StoreTerms
@@ -29,9 +28,9 @@ export class Database {
   report: Report = () => {}
   readonly #parts: DatabaseParts
   readonly #clock: StoreClock
-  readonly #guards: Guards
+  readonly #leases: LeaseWatch
   #snapshot: Snapshot | undefined
-  #isStowed = false
+  #isReserved = false
   /** Hints that had been heard by then. */
   #changes = 0
   /** Which database this is: see `State`. */
@@ -42,60 +41,59 @@ export class Database {
   constructor(parts: DatabaseParts) {
     this.#parts = parts
     this.#clock = new StoreClock(parts.clock)
-    this.#guards = new Guards(parts.presence)
+    this.#leases = new LeaseWatch(parts.presence)
     this.terms = parts.terms
   }
 
-  read<T>(work: (tx: IDBTransaction) => Promise<T>): Promise<T> {
-    this.#parts.hub.wake()
+  read<T>(work: (tx: IDBTransaction) => T | Promise<T>): Promise<T> {
+    this.#parts.hints.resume()
     return this.#parts.connection.read(work)
   }
 
-  /** After those that were asked for before: what they leave behind is what this one begins with. */
+  /** Runs after the writes that were asked for before: what they leave behind is what this one begins with. */
   write<T>(durability: Durability, work: Work<T>): Promise<T> {
     return this.#next(() => this.#write(durability, work))
   }
 
-  /** As `write`, where `owners` may be given leases. */
+  /** `write`, where `owners` may be given leases. */
   writeLeases<T>(durability: Durability, owners: () => readonly string[], work: Work<T>): Promise<T> {
     return this.#next(() => this.#writeLeases(durability, owners, work))
   }
 
-  /** As `writeLeases`. `work` hears whose leases nobody looks after any more, and takes them back. */
-  takeBack<T>(
-    durability: Durability,
-    owners: () => readonly string[],
-    work: (tx: Transaction, orphans: Orphans | undefined) => T | Promise<T>,
-  ): Promise<T> {
+  /** `writeLeases` for a turn, which takes leases back whose tab is gone. */
+  writeTurn<T>(durability: Durability, owners: () => readonly string[], work: Work<T>): Promise<T> {
     return this.#next(async () => {
-      const orphans = await this.#guards.orphans(async () => (await this.read(readState)).lastToken)
+      const orphaned = await this.#leases.orphanedLeases(async () => (await this.read(readState)).lastToken)
       try {
-        return await this.#writeLeases(durability, owners, (tx) => work(tx, orphans))
+        return await this.#writeLeases(durability, owners, (tx) => {
+          tx.orphaned = orphaned
+          return work(tx)
+        })
       } catch (error) {
-        // nobody took them back
-        if (orphans) this.#guards.hearAgain(orphans)
+        // they were not taken back
+        if (orphaned) this.#leases.hearAgain(orphaned)
         throw error
       }
     })
   }
 
-  /** What has to be possible when the quota is full: ends and deletes what is held. See `ballast.ts`. */
+  /** Makes a write possible when the quota is full: one that ends or deletes what is held. See `quota-reserve.ts`. */
   async anyway<T>(write: () => Promise<T>): Promise<T> {
     try {
       return await write()
     } catch (error) {
       const { connection } = this.#parts
-      if (!(error instanceof StorageFullError) || !(await connection.write('relaxed', drop))) throw error
+      if (!(error instanceof StorageFullError) || !(await connection.write('relaxed', spend))) throw error
       return write()
     }
   }
 
-  /** Something is held from now on: room is kept to let it go. Once for each object: what was thrown overboard is replaced by a later page. */
-  stow(): void {
-    if (this.#isStowed) return
-    this.#isStowed = true
+  /** Keeps room to let go of what is held from now on. Once for each object: a reserve that was spent is replaced by a later page. */
+  reserve(): void {
+    if (this.#isReserved) return
+    this.#isReserved = true
     // where there is no room to keep there is none to be kept
-    this.#next(() => this.#parts.connection.write('relaxed', stow)).catch(() => {})
+    this.#next(() => this.#parts.connection.write('relaxed', reserve)).catch(() => {})
   }
 
   /** When nothing is being written any more: from then on it remembers nothing. */
@@ -106,24 +104,24 @@ export class Database {
 
   /** Whether a turn may find something to claim, as far as is remembered: also a lease that it takes back itself. */
   get mayBeClaimed(): boolean {
-    const state = this.#guess?.state
+    const state = this.#optimistic?.state
     return !state || state.pending + state.inFlight > 0
   }
 
-  /** What is remembered, unless it is known that somebody else has written since. */
-  get #guess(): Snapshot | undefined {
-    return this.#changes === this.#parts.hub.changes ? this.#snapshot : undefined
+  /** The snapshot that is remembered, unless another store object is known to have written since. */
+  get #optimistic(): Snapshot | undefined {
+    return this.#changes === this.#parts.hints.changes ? this.#snapshot : undefined
   }
 
   #next<T>(step: () => Promise<T>): Promise<T> {
-    this.#parts.hub.wake()
+    this.#parts.hints.resume()
     const written = this.#written.then(step)
-    this.#written = written.catch(() => {}) // whoever asked for it hears of it
+    this.#written = written.catch(() => {}) // the caller that asked for it hears of it
     return written
   }
 
   async #writeLeases<T>(durability: Durability, owners: () => readonly string[], work: Work<T>): Promise<T> {
-    const guard = () => this.#guards.take(owners())
+    const guard = () => this.#leases.guard(owners())
     this.#parts.connection.warm()
     await guard()
     return this.#write(durability, work, guard)
@@ -131,24 +129,24 @@ export class Database {
 
   /** `again`: comes first where what was remembered is not so. */
   async #write<T>(durability: Durability, work: Work<T>, again?: () => Promise<void>): Promise<T> {
-    const guess = this.#guess
+    const snapshot = this.#optimistic
     this.#snapshot = undefined
-    if (!guess) return this.#transact(durability, work)
+    if (!snapshot) return this.#transact(durability, work)
     try {
-      return await this.#transact(durability, work, guess)
+      return await this.#transact(durability, work, snapshot)
     } catch (error) {
-      if (!(error instanceof Stale)) throw error
+      if (!(error instanceof StaleSnapshot)) throw error
       await again?.()
       return this.#transact(durability, work)
     }
   }
 
-  async #transact<T>(durability: Durability, work: Work<T>, guess?: Snapshot): Promise<T> {
-    const surroundings = { clock: this.#clock, terms: this.terms, isGuarding: this.#guards.isGuarding }
-    const { connection, hub } = this.#parts
+  async #transact<T>(durability: Durability, work: Work<T>, snapshot?: Snapshot): Promise<T> {
+    const surroundings = { clock: this.#clock, terms: this.terms, isGuarding: this.#leases.isGuarding }
+    const { connection, hints } = this.#parts
     let thrown: unknown
     const run = async (idb: IDBTransaction): Promise<{ readonly result: T; readonly tx: Transaction }> => {
-      const tx = new Transaction(idb, surroundings, guess ?? (await readSnapshot(idb)), guess !== undefined)
+      const tx = new Transaction(idb, surroundings, snapshot ?? (await readSnapshot(idb)), snapshot !== undefined)
       try {
         const result = await work(tx)
         await tx.finish()
@@ -158,12 +156,12 @@ export class Database {
         throw error
       }
     }
-    // told before it is complete: a tab that dies in between would not tell. Whoever looks waits for this transaction
+    // told before it is complete: a tab that dies in between would not tell. A tab that looks waits for this transaction
     const { result, tx } = await connection
-      .write(durability, run, (done) => hub.post(done.tx.hints))
+      .write(durability, run, (done) => hints.post(done.tx.hints))
       .catch((error: unknown) => {
-        // whatever came of working on what may no longer be so says nothing; what the storage says does
-        throw guess && (error === thrown || isTaken(error)) ? new Stale() : error
+        // an error that came of an old snapshot says nothing; one of the storage does
+        throw snapshot && (error === thrown || isTaken(error)) ? new StaleSnapshot() : error
       })
     this.#done(tx)
     return result
@@ -174,9 +172,9 @@ export class Database {
     this.#snapshot = tx.snapshot()
     this.#clock.saw(now, state)
     this.#recognize(state.id)
-    this.#guards.follow(state)
-    this.#parts.hub.tellPage(hints)
-    this.#changes = this.#parts.hub.changes
+    this.#leases.follow(state)
+    this.#parts.hints.tellPage(hints)
+    this.#changes = this.#parts.hints.changes
     if (tx.asksToPersist) askToPersist()
   }
 
@@ -191,13 +189,13 @@ export class Database {
   }
 }
 
-/** What was taken to be new is here already: a task, a key, a state. */
+/** The optimistic insert collided: the task id, the key or the state version already exists. */
 function isTaken(error: unknown): boolean {
   const { cause } = error as { readonly cause?: { readonly name?: unknown } }
   return cause?.name === 'ConstraintError'
 }
 
-/** Not to be cleared when the disk gets full. */
+/** Asks the browser not to clear the database when the disk gets full. */
 function askToPersist(): void {
   const asked = Promise.resolve().then(() => globalThis.navigator?.storage?.persist?.())
   asked.catch(() => {}) // a browser that will not be asked keeps it or not

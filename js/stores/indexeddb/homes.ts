@@ -1,9 +1,10 @@
-/** Which runners have callers who wait: a lock says so, or, where there are none, a record that has to be renewed. */
+/** Homes, the processes whose caller waits: a lock says so, or, where there are no locks, a record that has to be renewed. */
 
 import type { TaskStore } from '../../api/store.ts'
+import { hint } from '../engine/change.ts'
 import type { Database } from './database.ts'
 import type { Presence } from './presence.ts'
-import { done } from './request.ts'
+import { done } from './transact.ts'
 import type { Transaction } from './transaction.ts'
 
 /** Owner -> until when, by the store's time. */
@@ -34,10 +35,10 @@ export function homesOf(database: Database, presence: Presence): NonNullable<Tas
     get areHeard() {
       return presence.isAvailable
     },
-    async hold(owner, forMs) {
+    async holdHome(owner, forMs) {
       if (!presence.isAvailable) await database.write('relaxed', (tx) => holdHome(tx, owner, forMs))
       else if (forMs > 0) await presence.holdHome(owner)
-      else presence.letGoHome(owner)
+      else presence.dropHome(owner)
     },
     async live() {
       if (presence.isAvailable) return presence.liveHomes()
@@ -45,4 +46,12 @@ export function homesOf(database: Database, presence: Presence): NonNullable<Tas
       return (await database.read(hasHomes)) ? database.write('relaxed', liveHomes) : []
     },
   }
+}
+
+/** Says whose requests are made now, in all tabs: a browser has one set of cookies. */
+export function switchTo(tx: Transaction, principal: string | null): void {
+  if (tx.state.principal === principal) return
+  tx.state.principal = principal
+  tx.touch()
+  hint(tx, 'principal')
 }

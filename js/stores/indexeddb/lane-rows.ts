@@ -5,8 +5,11 @@
  * of their own, so that a thousand of them are not written with every task.
  */
 
-import { isLeft, type Lane, moved, newLane, soonestDue, tidy, type Waiting } from './lanes.ts'
+import type { Lane as PlainLane } from '../engine/row.ts'
+import { isHeld } from '../engine/row.ts'
+import { beyond, type Name, within } from './keys.ts'
 import type { TaskRow } from './rows.ts'
+import { done } from './transact.ts'
 
 /** Written with the counters. */
 const TOGETHER = 16
@@ -98,4 +101,76 @@ export class LaneRows {
   #names(): string[] {
     return [...new Set([...this.#known.keys(), ...this.#held.keys()])]
   }
+}
+
+/** Tasks of one lane, home and rank that have a due time. */
+export interface Queue {
+  readonly home: Name
+  readonly rank: number
+  readonly tasks: number
+}
+
+/** A lane knows its queues, the home and rank of what waits in it: so the first of each is one step down an index. */
+export interface Lane extends PlainLane {
+  readonly principal: Name
+  /** It is a row of its own. */
+  readonly isApart: boolean
+  queues: readonly Queue[]
+}
+
+export function newLane(name: string, principal: Name, isApart: boolean): Lane {
+  const empty = { tasks: 0, pending: 0, inFlight: 0, heldUntil: null, served: 0, nextDue: null, queues: [] }
+  return { name, principal, isApart, ...empty }
+}
+
+/** Whether there is anything to tell of it. */
+export const isShown = (lane: Lane, now: number): boolean => lane.pending > 0 || lane.inFlight > 0 || isHeld(lane, now)
+
+/** A hold that is over is none, and who has no task was never served. */
+export function tidy(lane: Lane, now: number): void {
+  if (!isHeld(lane, now)) lane.heldUntil = null
+  if (lane.tasks === 0) lane.served = 0
+}
+
+/** Else it is forgotten. */
+export const isLeft = ({ tasks, heldUntil }: Lane): boolean => tasks > 0 || heldUntil !== null
+
+/** Where a task waits, as the index has it. */
+export type Waiting = Pick<TaskRow, 'home' | 'rank'> & { readonly dueAt: number }
+
+export const waitingOf = ({ home, rank, dueAt }: TaskRow): Waiting | undefined =>
+  dueAt === null ? undefined : { home, rank, dueAt }
+
+/** A task has come to wait, waits no longer, or waits for another time. Says whether `nextDue` has to be looked for. */
+export function moved(lane: Lane, from: Waiting | undefined, to: Waiting | undefined): boolean {
+  if (from && !to) enter(lane, from, -1)
+  else if (to && !from) enter(lane, to, 1)
+  if (to && (lane.nextDue === null || to.dueAt < lane.nextDue)) lane.nextDue = to.dueAt
+  if (lane.queues.length === 0) lane.nextDue = null
+  return from !== undefined && lane.nextDue !== null && from.dueAt <= lane.nextDue
+}
+
+function enter(lane: Lane, { home, rank }: Waiting, by: 1 | -1): void {
+  const isSame = (queue: Queue): boolean => queue.home === home && queue.rank === rank
+  const tasks = (lane.queues.find(isSame)?.tasks ?? 0) + by
+  const others = lane.queues.filter((queue) => !isSame(queue))
+  lane.queues = tasks > 0 ? [...others, { home, rank, tasks }] : others
+}
+
+/** The first due time after `after`, in all its queues; null: there is none. */
+export async function soonestDue(
+  tasks: IDBObjectStore,
+  { name, queues }: Lane,
+  after?: number,
+): Promise<number | null> {
+  const index = tasks.index('due')
+  const firsts = await Promise.all(
+    queues.map(async ({ home, rank }) => {
+      const queue = [name, home, rank]
+      const cursor = await done(index.openKeyCursor(after === undefined ? within(queue) : beyond(queue, after)))
+      return cursor ? ((cursor.key as readonly IDBValidKey[])[3] as number) : Number.POSITIVE_INFINITY
+    }),
+  )
+  const first = Math.min(...firsts)
+  return first === Number.POSITIVE_INFINITY ? null : first
 }

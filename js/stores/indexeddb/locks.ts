@@ -1,6 +1,6 @@
 /**
- * Web Locks, as far as they can be relied on: a lock is held inside the callback of one request and let go by its end; no
- * one polls. A lock manager that refuses, or does not answer, is as none.
+ * Web Locks, as far as they can be relied on: a lock is held inside the callback of one request and freed by its end;
+ * no tab polls. A lock manager that refuses, or does not answer, is as none.
  */
 
 import { systemClock, within } from '../../platform/clock.ts'
@@ -9,15 +9,15 @@ import { systemClock, within } from '../../platform/clock.ts'
 const ANSWER_MS = 1_000
 
 export interface LockTerms {
-  /** Takes it from its holder, who hears of it as the end of its own. */
+  /** Steals the lock from its holder, who hears of it as the end of its own. */
   readonly isStolen?: boolean
 }
 
 /** One lock: asked for from the start, then held, then over for good. */
 export class Lock {
-  /** Whether it was granted: false once it was let go before, or refused. */
+  /** Whether it was granted: false once it was dropped before, or refused. */
   readonly granted: Promise<boolean>
-  /** It is not held any more, or never will be; with the lock manager's error where that, or a thief, is why. */
+  /** Resolves once it is not held any more, or never will be; with the lock manager's error where that, or a thief, is why. */
   readonly ended: Promise<unknown>
   #isHeld = false
   #isOver = false
@@ -32,8 +32,8 @@ export class Lock {
     const released = new Promise<void>((resolve) => {
       this.#release = resolve
     })
-    const hold = (): Promise<void> | undefined => {
-      if (this.#isOver) return undefined // let go while the grant was on its way
+    const held = (): Promise<void> | undefined => {
+      if (this.#isOver) return undefined // dropped while the grant was on its way
       this.#isHeld = true
       grant(true)
       return released
@@ -45,21 +45,21 @@ export class Lock {
     }
     // there is no taking back of a theft
     const options = isStolen ? { steal: true } : { signal: this.#queued.signal }
-    this.ended = quietly(() => locks.request(name, options, hold)).then(() => over(), over)
+    this.ended = quietly(() => locks.request(name, options, held)).then(() => over(), over)
   }
 
   get isHeld(): boolean {
     return this.#isHeld
   }
 
-  letGo(): void {
+  drop(): void {
     this.#isHeld = false
     this.#isOver = true
     this.#release()
     this.#queued.abort()
   }
 
-  /** As `granted`, and false where the lock manager does not answer in time. */
+  /** `granted`, and false where the lock manager does not answer in time. */
   grantedInTime(): Promise<boolean> {
     return within(systemClock, ANSWER_MS, 'a lock', this.granted).catch(() => false)
   }
@@ -67,12 +67,12 @@ export class Lock {
 
 /** Names of locks, by how they are. */
 export interface Snapshot {
-  /** Exclusively: who watches a lock is not its holder. */
+  /** Held exclusively: a tab that watches a lock is not its holder. */
   readonly held: ReadonlySet<string>
   readonly queued: readonly string[]
 }
 
-/** undefined: nobody knows. */
+/** `undefined`: the lock manager does not answer. */
 export async function snapshot(locks: LockManager): Promise<Snapshot | undefined> {
   const asked = quietly(() => locks.query())
   const infos = await within(systemClock, ANSWER_MS, 'the lock manager', asked).catch(() => undefined)
@@ -82,7 +82,7 @@ export async function snapshot(locks: LockManager): Promise<Snapshot | undefined
 const exclusive = (infos: readonly LockInfo[] = []): string[] =>
   infos.flatMap(({ name, mode }) => (name !== undefined && mode === 'exclusive' ? [name] : []))
 
-/** Resolves once nobody holds the lock exclusively: with true, or with false where that will not be known. */
+/** Resolves once no tab holds the lock exclusively: with true, or with false where that will not be known. */
 export function watch(locks: LockManager, name: string, signal: AbortSignal): Promise<boolean> {
   // shared, so that those who watch do not wait for each other, nor look like holders
   return quietly(() => locks.request(name, { mode: 'shared', signal }, () => true)).catch(() => false)

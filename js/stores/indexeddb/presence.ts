@@ -1,43 +1,43 @@
 /**
- * Who is there: which tabs have callers who wait (homes), whose leases are looked after (guards), and who pumps. Each is a
- * Web Lock, which the browser lets go when its tab dies, however it dies; those who are concerned queue behind it and so
- * hear of it at once. Nobody asks again and again, and nothing has to be cleared away.
+ * Tells tabs of each other: which are homes (processes whose caller waits), whose leases are looked after (guards), and
+ * which one is the leader. Each is a Web Lock, which the browser frees when its tab dies, however it dies; the tabs that are
+ * concerned queue behind it and so hear of it at once. No tab polls, and nothing has to be cleared away.
  *
- * Where there are no locks, as in pages without TLS, `isAvailable` is false, nothing is ever held, and nobody is dead.
+ * Where there are no locks, as in pages without TLS, `isAvailable` is false, nothing is ever held, and no tab counts as dead.
  */
 
-import type { Pump } from '../../api/store.ts'
+import type { Leader } from '../../api/store.ts'
+import { LeaderLock, type Page } from './leader-lock.ts'
 import { Lock, snapshot, watch } from './locks.ts'
-import { type Page, PumpLock } from './pump.ts'
 
-/** Guarded leases that nobody looks after any more: those of `owners` with a token of at most `upTo`. */
-export interface Orphans {
+/** Guarded leases whose tab is gone: those of `owners` with a token of at most `upTo`. */
+export interface OrphanedLeases {
   readonly owners: readonly string[]
   readonly upTo: number
 }
 
-/** The page is going, or somebody has taken the lock: neither says anything about the next time. */
+/** Errors of a page that is going, or whose lock was stolen: neither says anything about the next time. */
 const PASSING = new Set(['AbortError', 'InvalidStateError'])
 
 export class Presence {
   /** undefined: there are no locks. */
-  readonly pump: Pump | undefined
+  readonly leader: Leader | undefined
   readonly #prefix: string
   readonly #hint: (kind: 'due') => void
   readonly #locks: LockManager | undefined
   #isRefused = false
-  /** Of this process, by name. */
+  /** Locks of this process, by name. */
   readonly #own = new Map<string, { readonly lock: Lock; readonly granted: Promise<boolean> }>()
-  /** Of others, by name. */
+  /** Locks of other processes that are waited for, by name. */
   readonly #watches = new Map<string, AbortController>()
-  /** Owners whose guard somebody has heard the end of, and nobody has asked about since. */
+  /** Owners whose guard was heard to end, and that no turn has asked about since. */
   #ended = new Set<string>()
   /** Owners that were found to be gone, and up to which token: should something of theirs stay, they are not heard of again and again. */
   #gone = new Map<string, number>()
-  /** Counts rests: what was under way before one takes up nothing. */
-  #rests = 0
+  /** Counts suspensions: what was under way before one takes no lock. */
+  #suspensions = 0
 
-  /** `hint`: somebody has gone, which is a reason to look. */
+  /** `hint`: a tab has gone, which is a reason to look. */
   constructor(
     storeName: string,
     hint: (kind: 'due') => void,
@@ -49,7 +49,7 @@ export class Presence {
     this.#prefix = `${name}/`
     this.#hint = hint
     this.#locks = locks
-    this.pump = locks && new PumpLock(locks, name, page)
+    this.leader = locks && new LeaderLock(locks, name, page)
   }
 
   /** Whether locks can be had: not where there are none, nor once the browser has refused one. */
@@ -59,16 +59,16 @@ export class Presence {
 
   /** Resolves with whether it is held; at once where it was held before. */
   holdHome(owner: string): Promise<boolean> {
-    return this.#hold(this.#home(owner))
+    return this.#take(this.#home(owner))
   }
 
-  letGoHome(owner: string): void {
-    this.#letGo(this.#home(owner))
+  dropHome(owner: string): void {
+    this.#drop(this.#home(owner))
   }
 
-  /** By name. The end of each that is another's will be heard. */
+  /** Live homes by name; the end of each that is another tab's will be heard. */
   async liveHomes(): Promise<readonly string[]> {
-    const isHere = this.attendance()
+    const isHere = this.suspensionGuard()
     const held = await this.#held()
     const homes = [...held].filter((name) => name.startsWith(this.#prefix) && !name.endsWith('!'))
     if (isHere()) for (const name of homes) this.#watch(name, () => {})
@@ -76,15 +76,15 @@ export class Presence {
   }
 
   /**
-   * This process looks after the leases of `owner` from now on, until it dies: resolves with whether the others can tell.
-   * They can tell of no lease whose token was given before that.
+   * Has this process look after the leases of `owner` until it dies; resolves with whether other tabs can tell. Only leases
+   * granted after this call are covered.
    */
   guard(owner: string): Promise<boolean> {
-    return this.#hold(this.#guard(owner))
+    return this.#take(this.#guard(owner))
   }
 
   unguard(owner: string): void {
-    this.#letGo(this.#guard(owner))
+    this.#drop(this.#guard(owner))
   }
 
   isGuarding(owner: string): boolean {
@@ -92,8 +92,8 @@ export class Presence {
   }
 
   /**
-   * These and no others have guarded leases, `lastToken` being the last given: the end of each guard that is another's will
-   * be heard, also where it is past.
+   * Listens to the guards of `owners`, all that have guarded leases, `lastToken` being the last that was given: the end of
+   * each guard that is another tab's will be heard, also where it is past.
    */
   watchGuards(owners: Iterable<string>, lastToken: number): void {
     const gone = new Map<string, number>()
@@ -106,19 +106,19 @@ export class Presence {
     this.#gone = gone
   }
 
-  /** Those whose guard nobody holds now; undefined: nobody knows. */
+  /** Owners whose guard no tab holds now; `undefined`: the lock manager does not answer. */
   async deadGuards(owners: readonly string[]): Promise<readonly string[] | undefined> {
     const locks = this.#locks && (await snapshot(this.#locks))
     return locks && owners.filter((owner) => !locks.held.has(this.#guard(owner)))
   }
 
   /**
-   * What the watches have heard of since this was last asked; undefined, and nothing is read, where that is nothing.
+   * Leases of tabs that were heard to end since this was last asked; `undefined`, and nothing is read, where there are none.
    *
    * `highestToken` reads the last token given. It is read before it is asked whose guard is gone, and an owner holds its
    * guard before it gets a token: so of an owner that has come back meanwhile, no new lease is taken for an orphan.
    */
-  async orphans(highestToken: () => Promise<number>): Promise<Orphans | undefined> {
+  async orphanedLeases(highestToken: () => Promise<number>): Promise<OrphanedLeases | undefined> {
     if (this.#ended.size === 0) return undefined
     const asked = [...this.#ended]
     const upTo = await highestToken()
@@ -129,25 +129,25 @@ export class Presence {
     return owners.length > 0 ? { owners, upTo } : undefined
   }
 
-  /** Of these nothing could be taken back: they are asked about again. */
-  hearAgain({ owners }: Orphans): void {
+  /** After a turn that could take nothing back: has these owners asked about again. */
+  hearAgain({ owners }: OrphanedLeases): void {
     for (const owner of owners) {
       this.#gone.delete(owner)
       this.#ended.add(owner)
     }
   }
 
-  /** What tells, whenever it is asked, whether nothing was let go since. */
-  attendance(): () => boolean {
-    const rests = this.#rests
-    return () => rests === this.#rests
+  /** A question to be asked later: whether nothing was suspended since. */
+  suspensionGuard(): () => boolean {
+    const suspensions = this.#suspensions
+    return () => suspensions === this.#suspensions
   }
 
-  /** Lets go of everything, at once. Each call that follows takes up again what it is about. */
-  rest(): void {
-    this.#rests++
-    this.pump?.release()
-    for (const { lock } of this.#own.values()) lock.letGo()
+  /** Drops every lock at once. Each call that follows takes up again what it is about. */
+  suspend(): void {
+    this.#suspensions++
+    this.leader?.resign()
+    for (const { lock } of this.#own.values()) lock.drop()
     this.#own.clear()
     for (const watching of this.#watches.values()) watching.abort()
     this.#watches.clear()
@@ -161,7 +161,7 @@ export class Presence {
     return `${this.#prefix}${owner}!`
   }
 
-  /** Names of locks that somebody holds; where nobody answers, of those that are known to be held. */
+  /** Names of locks that are held; where the lock manager does not answer, of those that are known to be. */
   async #held(): Promise<ReadonlySet<string>> {
     const locks = this.#locks && (await snapshot(this.#locks))
     if (locks) return locks.held
@@ -169,7 +169,7 @@ export class Presence {
     return new Set([...own.map(([name]) => name), ...this.#watches.keys()])
   }
 
-  #hold(name: string): Promise<boolean> {
+  #take(name: string): Promise<boolean> {
     const locks = this.#locks
     if (!locks) return Promise.resolve(false)
     const own = this.#own.get(name)
@@ -185,8 +185,8 @@ export class Presence {
     return granted
   }
 
-  #letGo(name: string): void {
-    this.#own.get(name)?.lock.letGo()
+  #drop(name: string): void {
+    this.#own.get(name)?.lock.drop()
     this.#own.delete(name)
   }
 

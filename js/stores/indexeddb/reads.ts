@@ -4,9 +4,9 @@ import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.
 import type { AttemptLog } from '../../api/task.ts'
 import { inOrder } from '../engine/rules.ts'
 import { nameOf, within } from './keys.ts'
-import { done } from './request.ts'
 import { storedTask, type TaskRow } from './rows.ts'
 import { readState } from './state.ts'
+import { done } from './transact.ts'
 
 /** Rows read at once where most may not fit. */
 const PIECE = 64

@@ -7,12 +7,13 @@
 
 import type { Clock } from '../../platform/clock.ts'
 import { hostDraw, random128 } from '../../platform/random.ts'
+import type { Counters } from '../engine/port.ts'
 import { timeOfStep } from '../engine/rules.ts'
 import { within } from './keys.ts'
-import type { Lane } from './lanes.ts'
-import { done } from './request.ts'
+import type { Lane } from './lane-rows.ts'
+import { done } from './transact.ts'
 
-export interface State {
+export interface State extends Counters {
   /** Made with the database: another one where the browser has cleared it. */
   readonly id: string
   /** Rises with every transaction that writes. */
@@ -20,17 +21,7 @@ export interface State {
   highWater: number
   /** The store's time less the wall clock's. */
   skewMs: number
-  lastSeq: number
-  lastToken: number
-  lastServed: number
-  pending: number
-  inFlight: number
-  succeeded: number
-  exhausted: number
-  cancelled: number
-  purged: number
-  bytes: number
-  /** Owner -> its guarded leases: see `guards.ts`. */
+  /** Owner -> its guarded leases: see `lease-watch.ts`. */
   guards: Record<string, number>
   /** Those that are no rows of their own. */
   lanes: readonly Lane[]
@@ -109,3 +100,23 @@ export class StoreClock {
 }
 
 const eraOf = ({ id, version }: State): string => `${id} ${version}`
+
+/**
+ * Counters and lanes as a store object remembers them from one transaction to the next. The next one works on them at once;
+ * where another tab has written since, the database refuses that (see `replaceState`), and it is done again with what is
+ * there now. So no tab waits for an answer before it writes.
+ */
+export interface Snapshot {
+  readonly state: State
+  /** All of them. */
+  readonly lanes: ReadonlyMap<string, Lane>
+}
+
+/** What was remembered does not do: another has written since, or there is more to be known. */
+export class StaleSnapshot extends Error {}
+
+export async function readSnapshot(tx: IDBTransaction): Promise<Snapshot> {
+  const apart: Promise<Lane[]> = done(tx.objectStore('lanes').getAll())
+  const state = await readState(tx)
+  return { state, lanes: new Map([...state.lanes, ...(await apart)].map((lane) => [lane.name, lane])) }
+}

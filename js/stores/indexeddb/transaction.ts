@@ -1,30 +1,27 @@
 /**
- * One transaction and what is changed in it. Rows and lanes are held here, changed in place, and written once each: before
- * an index is asked that they are in, and at the end. Nothing of it counts unless the transaction is complete.
- *
- * Writes are not waited for: requests are done in the order in which they were made, and one that fails aborts everything.
+ * One transaction, as the commands see it. What they will ask for is loaded in few requests that go out together; from then
+ * on it answers at once.
  */
 
-import type { Hint, StoreTerms } from '../../api/store.ts'
-import { orderName } from '../engine/rules.ts'
-import { shownName, within } from './keys.ts'
-import { LaneRows } from './lane-rows.ts'
-import { type Lane, type Waiting, waitingOf } from './lanes.ts'
-import type { StoreName } from './layout.ts'
-import { done } from './request.ts'
-import { hasBodyApart, isOurs, type TaskRow } from './rows.ts'
-import { type Snapshot, Stale } from './snapshot.ts'
-import { readState, replaceState, type State, type StoreClock } from './state.ts'
-
-interface HeldRow {
-  readonly row: TaskRow
-  /** Not in the database yet. */
-  isNew: boolean
-  /** As the index has it. */
-  was: Waiting | undefined
-  isDirty: boolean
-  isGone: boolean
-}
+import type { NewTask, StoredTask } from '../../api/records.ts'
+import { type Claim, type Hint, LOG_LENGTH, NOTES_LENGTH, type StoreTerms } from '../../api/store.ts'
+import type { AttemptLog } from '../../api/task.ts'
+import { advance } from '../engine/change.ts'
+import type { Moments, Outlived, Tx } from '../engine/port.ts'
+import { isHeld, type Place, readyAt } from '../engine/row.ts'
+import { wasSent } from '../engine/rules.ts'
+import type { Wait } from '../engine/step.ts'
+import { DueHeads } from './due-heads.ts'
+import { HeldRows } from './held-rows.ts'
+import { nameOf } from './keys.ts'
+import type { Lane } from './lane-rows.ts'
+import { loadMoments } from './moments.ts'
+import { Overdue } from './overdue.ts'
+import type { OrphanedLeases } from './presence.ts'
+import { hasBodyApart, isSmall, rowOf, storedTask, type TaskRow } from './rows.ts'
+import type { Snapshot, StoreClock } from './state.ts'
+import { Taken } from './taken.ts'
+import { eachOf, eachParked, eachWaiting } from './walk.ts'
 
 /** What a transaction takes from the store object that it is of. */
 export interface Surroundings {
@@ -34,236 +31,168 @@ export interface Surroundings {
   readonly isGuarding: (owner: string) => boolean
 }
 
-export class Transaction {
+type Work = (rows: readonly TaskRow[]) => void
+
+export class Transaction extends HeldRows implements Tx {
   readonly terms: StoreTerms
-  readonly isGuarding: (owner: string) => boolean
-  /** Counters; whoever changes one saves a row too, or says `touch`. */
-  readonly state: State
-  /** The store's time. */
-  readonly now: number
-  readonly lanes: LaneRows
   readonly hints: Hint[] = []
-  /** It works on what is remembered: what it stores without having looked may turn out to be here already. */
-  readonly isGuess: boolean
-  asksToPersist = false
-  /** Records put aside in this transaction. */
   unreadable = 0
-  readonly #idb: IDBTransaction
-  readonly #version: number
-  #isSure: boolean
-  readonly #rows = new Map<string, HeldRow>()
-  /** Of those that have ended: the next of each has its turn. */
-  readonly #orders = new Map<string, TaskRow>()
-  #wrote: boolean
+  asksToPersist = false
+  /** New tasks were looked up; where not, they were stored as if neither they nor their keys were here. */
+  hasLooked = true
+  /** Leases that a turn takes back before they are over. */
+  orphaned: OrphanedLeases | undefined
+  isHere: () => boolean = () => true
+  readonly #isGuarding: Surroundings['isGuarding']
+  readonly #taken: Taken
+  #overdue: Overdue | undefined
+  #moments: Moments | undefined
 
   constructor(
     idb: IDBTransaction,
     { clock, terms, isGuarding }: Surroundings,
-    { state, lanes }: Snapshot,
-    isGuess: boolean,
+    snapshot: Snapshot,
+    isOptimistic: boolean,
   ) {
-    this.#idb = idb
+    super(idb, clock, snapshot, isOptimistic)
     this.terms = terms
-    this.isGuarding = isGuarding
-    this.state = { ...state }
-    this.lanes = new LaneRows(idb, lanes)
-    this.isGuess = isGuess
-    this.#isSure = !isGuess
-    this.#version = state.version
-    this.now = clock.read(this.state)
-    this.#wrote = this.state.skewMs !== state.skewMs
+    this.#isGuarding = isGuarding
+    this.#taken = new Taken(this.store('tasks'))
   }
 
-  /** Whose requests are made now: those of nobody else may start. */
-  isCurrent(principal: string | null): boolean {
-    return this.state.principal === undefined || this.state.principal === principal
+  protected advance(next: TaskRow): void {
+    advance(this, next)
   }
 
-  /** `at`, by the wall clock. */
   shown(at: number): number {
     return at - this.state.skewMs
   }
 
-  store(name: StoreName): IDBObjectStore {
-    return this.#idb.objectStore(name)
+  show(row: TaskRow): StoredTask | undefined {
+    return storedTask(row, this.state.skewMs)
   }
 
-  /** Writes `value` under `key`, or deletes what is there. */
-  set(name: 'bodies' | 'attempts' | 'meta', key: IDBValidKey, value: unknown): void {
-    if (value === undefined) this.store(name).delete(key)
-    else this.store(name).put(value, key)
-    this.touch()
+  isCurrent(principal: string | null): boolean {
+    return this.state.principal === undefined || this.state.principal === principal
   }
 
-  /** The state has to be written. */
-  touch(): void {
-    this.#wrote = true
+  async loadOrders(taskIds: readonly string[]): Promise<void> {
+    await this.load(taskIds)
+    const rows = taskIds.flatMap((id) => this.row(id) ?? [])
+    await Promise.all(rows.map((row) => this.#taken.loadOrder(row)))
   }
 
-  async rows(taskIds: readonly string[]): Promise<(TaskRow | undefined)[]> {
-    const tasks = this.store('tasks')
-    const wanted = taskIds.filter((id) => !this.#rows.has(id))
-    this.hold(await Promise.all(wanted.map((id): Promise<TaskRow | undefined> => done(tasks.get(id)))))
-    return taskIds.map((id) => this.held(id))
+  /** An optimistic transaction stores new tasks unseen: the database refuses those that are here, or whose keys are. */
+  loadNew(tasks: readonly NewTask[]): Wait {
+    this.hasLooked = !this.isOptimistic || tasks.some(({ orderKey }) => orderKey !== undefined)
+    if (!this.hasLooked) return undefined
+    return Promise.all([this.load(tasks.map(({ taskId }) => taskId)), this.#taken.loadNew(tasks)])
   }
 
-  /** As an index has given them: what has been changed since is as it is now, what was deleted is left out. */
-  hold(found: readonly (TaskRow | undefined)[]): TaskRow[] {
-    return found.flatMap((row) => {
-      if (!row) return []
-      if (!this.#rows.has(row.taskId)) this.#holdRow(row, false)
-      return this.held(row.taskId) ?? []
-    })
+  keeperOf(task: NewTask): TaskRow | undefined {
+    return task.idempotencyKey === null ? undefined : this.#taken.keeperOf(task)
   }
 
-  /** One that has been read. */
-  held(taskId: string): TaskRow | undefined {
-    const held = this.#rows.get(taskId)
-    return held?.isGone ? undefined : held?.row
+  joinOrder(row: TaskRow): boolean {
+    return this.#taken.addToOrder(row)
   }
 
-  /** Those that have been changed, and not written since. */
-  changed(): TaskRow[] {
-    return [...this.#rows.values()].flatMap(({ row, isDirty, isGone }) => (isDirty && !isGone ? row : []))
+  rowOf(task: NewTask, place: Place): TaskRow {
+    return rowOf(task, place)
   }
 
-  insert(row: TaskRow): void {
-    this.#holdRow(row, true)
-    this.touch()
-  }
-
-  save(row: TaskRow): void {
-    const held = this.#rows.get(row.taskId)
-    if (held) held.isDirty = true
-    this.touch()
-  }
-
-  /** Deletes it; whoever calls has counted. */
-  drop(row: TaskRow): void {
-    const held = this.#rows.get(row.taskId)
-    if (held) held.isGone = true
-    if (isOurs(row)) this.lanes.move(row, held?.was, undefined)
-    this.store('tasks').delete(row.taskId)
-    if (hasBodyApart(row)) this.store('bodies').delete(row.taskId)
-    if (row.logged !== 0 || row.noted) this.store('attempts').delete(within([row.taskId]))
-    this.touch()
-  }
-
-  /** A record that cannot be read is left where it is, and out of everything that acts. */
-  putAside(row: TaskRow): void {
-    row.aside = true
-    row.dueAt = null
-    row.lateAt = null
-    this.save(row)
-    this.unreadable++
-  }
-
-  /** That of a row, to be changed; whoever saves no row of it says `saveLane`. */
-  lane(row: Pick<TaskRow, 'lane' | 'principal'>): Lane {
-    return this.lanes.of(row)
-  }
-
-  saveLane(lane: Lane): void {
-    this.lanes.save(lane)
-    this.touch()
-  }
-
-  /** The first task of this database is in it: once it is complete, the browser is asked to keep it. */
-  askToPersist(): void {
-    this.asksToPersist = !this.state.persistAsked
+  insert(row: TaskRow, body: Uint8Array | undefined): void {
+    // the browser is asked to keep the database once the first task is in it
+    this.asksToPersist ||= !this.state.persistAsked
     this.state.persistAsked = true
+    this.#taken.addKey(row)
+    this.add(row)
+    if (body && !isSmall(body)) this.set('bodies', row.taskId, body)
   }
 
-  hint(kind: Hint['kind'], taskId?: string): void {
-    if (kind !== 'due') this.hints.push(taskId === undefined ? { kind } : { kind, taskId })
-    else if (!this.hints.some((hint) => hint.kind === 'due')) this.hints.push({ kind })
+  strip(row: TaskRow): void {
+    if (row.status === 'CANCELLED') row.keptKey = null
+    row.headers = {}
+    if (hasBodyApart(row)) this.set('bodies', row.taskId, undefined)
+    row.body = null
+    row.bodyBytes = 0
   }
 
-  /** The next of its order has its turn, once everything else is done. */
-  passOn(row: TaskRow): void {
-    if (row.orderKey !== null) this.#orders.set(orderName(shownName(row.principal), row.orderKey), row)
+  setPolicy(row: TaskRow, policy: NewTask['policy']): void {
+    row.policy = policy
   }
 
-  /** Everything is written from here on: indexes may be asked. */
-  async flush(): Promise<void> {
-    await this.flushOrders()
-    this.flushRows()
-    await this.lanes.flush(this.now)
-  }
-
-  /** Of those that have ended the next of each order has its turn. */
-  async flushOrders(): Promise<void> {
-    if (this.#orders.size === 0) return
-    this.flushRows()
-    await this.#nextOfOrders()
-  }
-
-  /** Rows alone. */
-  flushRows(): void {
-    const tasks = this.store('tasks')
-    for (const held of this.#rows.values()) {
-      if (!held.isDirty || held.isGone) continue
-      const { row, isNew } = held
-      this.lanes.move(row, held.was, waitingOf(row))
-      if (isNew) tasks.add(row)
-      else tasks.put(row)
-      held.was = waitingOf(row)
-      held.isNew = false
-      held.isDirty = false
+  keepLog(row: TaskRow, log: AttemptLog): void {
+    const { taskId } = row
+    if (wasSent(log)) {
+      this.set('attempts', [taskId, ++row.logged], log)
+      if (row.logged > LOG_LENGTH) this.set('attempts', [taskId, row.logged - LOG_LENGTH], undefined)
+      return
     }
+    row.noted = (row.noted ?? 0) + 1
+    this.set('attempts', [taskId, -row.noted], { ...log, after: row.logged })
+    if (row.noted > NOTES_LENGTH) this.set('attempts', [taskId, NOTES_LENGTH - row.noted], undefined)
   }
 
-  /** In the middle of many rows: those that have been dealt with are written, and not held any more. */
-  letGoRows(): void {
-    this.flushRows()
-    this.#rows.clear()
-  }
-
-  /** Throws `Stale` where it works on what is no longer so: to be asked before much is done in vain. */
-  async verify(): Promise<void> {
-    if (this.#isSure) return
-    const { id, version } = await readState(this.#idb)
-    if (id !== this.state.id || version !== this.#version) throw new Stale()
-    this.#isSure = true
-  }
-
-  /** Writes the rest, and makes sure that it has worked on what is so. */
-  async finish(): Promise<void> {
-    await this.flush()
-    if (!this.#wrote) return this.verify()
-    this.state.highWater = this.now
-    this.state.version = this.#version + 1
-    this.state.lanes = this.lanes.together()
-    replaceState(this.store('meta'), this.state, this.#version)
-  }
-
-  /** Once it is complete: what the next one may begin with. */
-  snapshot(): Snapshot {
-    return { state: this.state, lanes: this.lanes.all() }
-  }
-
-  #holdRow(row: TaskRow, isNew: boolean): void {
-    const was = isNew ? undefined : waitingOf(row)
-    this.#rows.set(row.taskId, { row, isNew, was, isDirty: isNew, isGone: false })
-  }
-
-  /** After one of an order has ended: the first of those behind it gets its own due time, unless another is at the head. */
-  async #nextOfOrders(): Promise<void> {
-    const orders = [...this.#orders.values()]
-    this.#orders.clear()
-    const index = this.store('tasks').index('order')
-    const heads = await Promise.all(
-      orders.map(
-        async ({ principal, orderKey }): Promise<TaskRow | undefined> =>
-          done(index.get(within([principal, orderKey as string]))),
-      ),
-    )
-    for (const next of this.hold(heads)) {
-      if (next.behind !== 1 || next.aside) continue
-      next.behind = 0
-      if (next.parkedIn === null) next.dueAt = Math.max(next.turnAt, this.now)
-      this.save(next)
-      this.hint('due')
+  /** Counts guarded leases by owner. */
+  leaseChanged(row: TaskRow, by: 1 | -1): void {
+    const { owner } = row
+    if (owner === null) return
+    if (by > 0) row.guarded = this.#isGuarding(owner)
+    if (row.guarded) {
+      const { [owner]: known = 0, ...others } = this.state.guards
+      this.state.guards = known + by > 0 ? { ...others, [owner]: known + by } : others
     }
+    if (by < 0) row.guarded = false
+  }
+
+  loadTurn(taskIds: readonly string[], outlived: readonly Outlived[]): Wait {
+    this.#overdue = new Overdue(this, this.orphaned)
+    return Promise.all([this.#overdue.load(outlived), this.verify(), this.load(taskIds)])
+  }
+
+  oldest(kind: Outlived, most: number): TaskRow[] {
+    return this.#overdue?.oldest(kind, most) ?? []
+  }
+
+  endHolds(): void {
+    const { now } = this
+    for (const lane of this.lanes.filter((each) => each.heldUntil !== null && !isHeld(each, now))) this.saveLane(lane)
+  }
+
+  lapsed(alive: string): TaskRow[] {
+    return this.#overdue?.lapsed(alive) ?? []
+  }
+
+  late(): TaskRow[] {
+    return this.#overdue?.late() ?? []
+  }
+
+  readyLanes({ principal }: Claim): Lane[] {
+    return this.lanes.filter((lane) => lane.principal === nameOf(principal) && readyAt(lane) <= this.now)
+  }
+
+  heads(lane: Lane, owner: string, claim: Claim): DueHeads {
+    return new DueHeads(this, lane, owner, claim)
+  }
+
+  async loadMoments(claim: Claim | null): Promise<void> {
+    this.#moments = await loadMoments(this, claim)
+  }
+
+  moments(): Moments {
+    return this.#moments as Moments // it has been loaded
+  }
+
+  eachWaiting(lane: string | undefined, work: Work): Promise<void> {
+    return eachWaiting(this, lane, work)
+  }
+
+  eachParked(filter: Parameters<Tx['eachParked']>[0], work: Work): Promise<void> {
+    return eachParked(this, filter, work)
+  }
+
+  eachOf(filter: Parameters<Tx['eachOf']>[0], work: Work): Promise<void> {
+    return eachOf(this, filter, work)
   }
 }

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { Connection, type Work } from '../../../js/stores/indexeddb/connection.ts'
 import { everyName } from '../../../js/stores/indexeddb/keys.ts'
-import { done } from '../../../js/stores/indexeddb/request.ts'
+import { done } from '../../../js/stores/indexeddb/transact.ts'
 
 let opened = 0
 

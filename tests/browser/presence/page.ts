@@ -1,19 +1,20 @@
 /** What the pages of presence.test.ts are made of: one tab's presence, its channel and its connection to a database. */
-import { Channel } from '../../../js/stores/indexeddb/channel.ts'
+
 import { Connection } from '../../../js/stores/indexeddb/connection.ts'
+import { TabHints } from '../../../js/stores/indexeddb/hints.ts'
 import { Presence } from '../../../js/stores/indexeddb/presence.ts'
-import { done } from '../../../js/stores/indexeddb/request.ts'
+import { done } from '../../../js/stores/indexeddb/transact.ts'
 
 const hints: number[] = []
 const grants: number[] = []
 const presence = new Presence('default', () => hints.push(Date.now()))
-const channel = new Channel('default')
+const channel = new TabHints('default')
 const layout = { version: 1, upgrade: (database: IDBDatabase) => void database.createObjectStore('notes') }
 
 export interface Tab {
   readonly presence: Presence
   readonly connection: Connection
-  readonly channel: Channel
+  readonly channel: TabHints
   readonly done: typeof done
   /** When somebody was heard to be gone, and when the pump was granted: epoch milliseconds. */
   readonly hints: readonly number[]
@@ -34,15 +35,15 @@ globalThis.tab = {
   done,
   hints,
   grants,
-  wantPump: () => presence.pump?.want(null, () => grants.push(Date.now())),
+  wantPump: () => presence.leader?.want(null, () => grants.push(Date.now())),
   show(visibility) {
     Object.defineProperty(document, 'visibilityState', { value: visibility, configurable: true })
     document.dispatchEvent(new Event('visibilitychange'))
   },
   restOnPagehide() {
     addEventListener('pagehide', () => {
-      presence.rest()
-      channel.rest()
+      presence.suspend()
+      channel.suspend()
     })
   },
 }

@@ -3,7 +3,7 @@ import { IDBFactory } from 'fake-indexeddb'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { RedriveError } from '../../../js/api/errors.ts'
 import { Connection } from '../../../js/stores/indexeddb/connection.ts'
-import { done } from '../../../js/stores/indexeddb/request.ts'
+import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { closesSilently, error, failedOpen, fails, get, notes, put, setup, stubborn } from './faulty.ts'
 
 describe('a browser that does not let the database be opened', () => {

@@ -2,7 +2,7 @@
 import { forceCloseDatabase } from 'fake-indexeddb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { type RedriveError, StorageFullError } from '../../../js/api/errors.ts'
-import { done } from '../../../js/stores/indexeddb/request.ts'
+import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { eventually } from '../eventually.ts'
 import { earlyFailure, engineAborts, error, failingRequest, fails, get, notes, put, setup } from './faulty.ts'
 

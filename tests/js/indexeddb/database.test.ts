@@ -1,7 +1,7 @@
 /** What is in the database, and what is asked of it. */
 import { expect, test, vi } from 'vitest'
 import { RECORD_SCHEMA, type TaskStore } from '../../../js/api/store.ts'
-import { done } from '../../../js/stores/indexeddb/request.ts'
+import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { indexedDbStore } from '../../../js/stores/indexeddb.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
 import { claimOf, idOf, NOT_RETRYABLE, newTask, retryIn, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'

@@ -2,7 +2,7 @@
 import { IDBFactory } from 'fake-indexeddb'
 import { expect, onTestFinished, vi } from 'vitest'
 import { Connection, type Layout, type Work } from '../../../js/stores/indexeddb/connection.ts'
-import { done } from '../../../js/stores/indexeddb/request.ts'
+import { done } from '../../../js/stores/indexeddb/transact.ts'
 
 export const notes: Layout = { version: 1, upgrade: (database) => void database.createObjectStore('notes') }
 

@@ -2,7 +2,7 @@
 import 'fake-indexeddb/auto'
 import { onTestFinished, vi } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
-import { done } from '../../../js/stores/indexeddb/request.ts'
+import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { type IndexedDbStoreOptions, indexedDbStore } from '../../../js/stores/indexeddb.ts'
 
 let names = 0

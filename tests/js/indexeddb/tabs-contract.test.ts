@@ -20,7 +20,7 @@ function alternating(...tabs: readonly TaskStore[]): TaskStore {
   const step = async <T>(work: (tab: TaskStore) => Promise<T>): Promise<T> => {
     const tab = next()
     const result = await work(tab)
-    await tab.homes?.hold('whoever keeps the time', 1)
+    await tab.homes?.holdHome('whoever keeps the time', 1)
     return result
   }
   return {

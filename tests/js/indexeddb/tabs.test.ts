@@ -168,7 +168,7 @@ describe('leases of a tab that dies', () => {
     await resting.enqueue([newTask(1)])
     const { claimed } = await resting.turn({ ...step, owner: 'resting' })
     await other.turn({ ...step, owner: 'other' })
-    resting.rest?.()
+    resting.suspend?.()
     const renew = claimed.map(({ lease }) => lease)
     expect((await resting.turn({ ...step, owner: 'resting', renew })).renewed).toEqual(['renewed'])
     await idle()

@@ -161,7 +161,7 @@ const homes = command(
     const { store, reference } = world
     // those that are heard are not bound to the store's clock
     if (!store.homes || store.homes.areHeard || !reference.homes) return
-    await world.step(async ({ homes }) => homes?.hold(owner, forMs))
+    await world.step(async ({ homes }) => homes?.holdHome(owner, forMs))
     await world.step(async ({ homes }) => homes?.live())
   },
 )

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { becomes, claimOf, idOf, idsOf, LEASE_MS, newTask, type Open, SUCCEEDED, settlementOf, setup } from './kit.ts'
 
-/** What only some stores have: one principal for all, a pump, a rest before the page is put away. */
+/** What only some stores have: one principal for all, a leader, a rest before the page is put away. */
 export function tabRules(open: Open): void {
   test('S16 nobody has said whose requests are made, until somebody does', async () => {
     const { store } = await setup(open)
@@ -52,43 +52,43 @@ export function tabRules(open: Open): void {
     expect(heard).toEqual(['principal'])
   })
 
-  test('L3 the pump is granted to who wants it, once, and to the next when it is let go', async () => {
+  test('L3 the leader is granted to who wants it, once, and to the next when it is let go', async () => {
     const { store } = await setup(open)
-    const { pump } = store
-    if (!pump) return
+    const { leader } = store
+    if (!leader) return
     let granted = 0
     const count = (): void => {
       granted++
     }
-    pump.want('ann', count)
-    pump.want('ann', count)
+    leader.want('ann', count)
+    leader.want('ann', count)
     await becomes(() => granted, 1)
-    pump.want('bob', count)
+    leader.want('bob', count)
     await becomes(() => granted, 2)
-    pump.release()
-    pump.release()
-    pump.want('bob', count)
+    leader.resign()
+    leader.resign()
+    leader.want('bob', count)
     await becomes(() => granted, 3)
-    pump.release()
+    leader.resign()
   })
 
   test('whatever is called after a rest works as before', async () => {
     const { store, add, claim, turn, settle } = await setup(open)
-    if (!store.rest) return
+    if (!store.suspend) return
     let heard = 0
     store.subscribe?.(() => {
       heard++
     })
-    await store.homes?.hold('tab', 60_000)
-    store.rest()
-    store.rest()
+    await store.homes?.holdHome('tab', 60_000)
+    store.suspend()
+    store.suspend()
     if (store.homes?.areHeard) await becomes(() => store.homes?.live(), [])
-    await store.homes?.hold('tab', 60_000)
+    await store.homes?.holdHome('tab', 60_000)
     expect((await store.homes?.live()) ?? ['tab']).toEqual(['tab'])
     await add({}, {})
     const [first, second] = await claim({ limit: 2 })
     if (!first || !second) throw new Error('two are due')
-    store.rest()
+    store.suspend()
     expect(await settle(first.lease, SUCCEEDED)).toBe('applied')
     expect((await turn({ renew: [second.lease] })).renewed).toEqual(['renewed'])
     expect(heard).toBeGreaterThan(0)

@@ -131,7 +131,7 @@ export function timeRules(open: Open): void {
     if (!held || !other) throw new Error('two are due')
     await settle(other.lease, retryIn(2_000, { serverMs: 2_000 }), { holdLaneForMs: 3_000 })
     const homes = store.homes?.areHeard ? undefined : store.homes
-    await homes?.hold('tab', 500)
+    await homes?.holdHome('tab', 500)
     pass(-(CLOCK_STEP_MS + 1))
     expect(await turn({ claim: claimOf() })).toMatchObject({ now: clock.now(), claimed: [], nextInMs: 1_000 })
     expect((await get(idOf(1))).deadlineAt).toBe(clock.now() + 40_000)
@@ -180,12 +180,12 @@ export function timeRules(open: Open): void {
     const { store, pass } = await setup(open)
     const { homes } = store
     if (!homes || homes.areHeard) return
-    await homes.hold('b', 1_000)
-    await homes.hold('a', 2_000)
+    await homes.holdHome('b', 1_000)
+    await homes.holdHome('a', 2_000)
     expect(await homes.live()).toEqual(['a', 'b'])
     pass(1_000)
     expect(await homes.live()).toEqual(['a'])
-    await homes.hold('a', 0)
+    await homes.holdHome('a', 0)
     expect(await homes.live()).toEqual([])
   })
 
@@ -193,12 +193,12 @@ export function timeRules(open: Open): void {
     const { store, pass } = await setup(open)
     const { homes } = store
     if (!homes?.areHeard) return
-    await homes.hold('b', 1_000)
-    await homes.hold('a', 1_000)
-    await homes.hold('a', 1_000)
+    await homes.holdHome('b', 1_000)
+    await homes.holdHome('a', 1_000)
+    await homes.holdHome('a', 1_000)
     pass(2_000)
     expect(await homes.live()).toEqual(['a', 'b'])
-    await homes.hold('a', 0)
+    await homes.holdHome('a', 0)
     await becomes(() => homes.live(), ['b'])
   })
 

@@ -4,11 +4,13 @@
  */
 
 import type { Claim } from '../../api/store.ts'
+import type { Heads } from '../engine/port.ts'
+import type { Wait } from '../engine/step.ts'
+import type { HeldRows } from './held-rows.ts'
 import { nameOf } from './keys.ts'
-import type { Lane, Queue } from './lanes.ts'
-import { done } from './request.ts'
+import type { Lane, Queue } from './lane-rows.ts'
 import type { TaskRow } from './rows.ts'
-import type { Transaction } from './transaction.ts'
+import { done } from './transact.ts'
 
 /** Most that is read ahead at once: rows are up to some kilobytes each. */
 const MOST_AHEAD = 128
@@ -22,14 +24,14 @@ interface Ahead {
   isOver: boolean
 }
 
-export class Heads {
-  readonly #tx: Transaction
+export class DueHeads implements Heads {
+  readonly #tx: HeldRows
   readonly #lane: Lane
   readonly #queues: readonly Ahead[]
   #ahead = 1
 
   /** Only queues that the claim may take from. */
-  constructor(tx: Transaction, lane: Lane, owner: string, { skipHomes, ownHomeOnly = false }: Claim) {
+  constructor(tx: HeldRows, lane: Lane, owner: string, { skipHomes, ownHomeOnly = false }: Claim) {
     this.#tx = tx
     this.#lane = lane
     const skipped = new Set(skipHomes)
@@ -44,16 +46,15 @@ export class Heads {
   }
 
   /** Reads `count` ahead of each queue, and from now on as many whenever one runs out. */
-  async read(count: number): Promise<void> {
+  read(count: number): Wait {
     this.#ahead = Math.min(Math.max(1, count), MOST_AHEAD)
-    await Promise.all(this.#queues.map((ahead) => this.#fill(ahead)))
+    return Promise.all(this.#queues.map((ahead) => this.#fill(ahead)))
   }
 
-  /** The first has been dealt with. */
-  async next(): Promise<void> {
+  next(): Wait {
     const best = this.#best()
     best?.rows.shift()
-    if (best) await this.#fill(best)
+    return best && best.rows.length === 0 ? this.#fill(best) : undefined
   }
 
   #best(): Ahead | undefined {
@@ -70,7 +71,7 @@ export class Heads {
     const end = found.at(-1)
     ahead.isOver = found.length < this.#ahead
     if (end) ahead.last = [...from, end.dueAt as number, end.seq] // it is in the index, so it has a due time
-    ahead.rows = this.#tx.hold(found)
+    ahead.rows = this.#tx.found(found)
   }
 }
 

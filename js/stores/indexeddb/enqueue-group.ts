@@ -3,8 +3,11 @@
  * for the disk. No timer: the first of them waits for nothing. Where a group fails each is done alone, so one fails alone.
  */
 
-import type { Enqueued, NewTask } from '../../api/store.ts'
-import type { Batch, EnqueueLease } from './enqueue.ts'
+import type { Enqueued } from '../../api/store.ts'
+import { type Batch, enqueue } from '../engine/enqueue.ts'
+import { runLater } from '../engine/step.ts'
+import { StaleSnapshot } from './state.ts'
+import type { Transaction } from './transaction.ts'
 
 interface Waiting extends Batch {
   readonly resolve: (outcomes: readonly Enqueued[]) => void
@@ -22,7 +25,7 @@ export class EnqueueGroup {
     this.#write = write
   }
 
-  add(tasks: readonly NewTask[], lease: EnqueueLease | undefined): Promise<readonly Enqueued[]> {
+  add(tasks: Batch['tasks'], lease: Batch['lease']): Promise<readonly Enqueued[]> {
     // the caller may use its buffer anew while this waits
     const own = tasks.map((task) => (task.body ? { ...task, body: task.body.slice() } : task))
     return new Promise((resolve, reject) => {
@@ -58,4 +61,12 @@ export class EnqueueGroup {
       one.reject(error)
     }
   }
+}
+
+/** What would not be stored the database cannot refuse: a transaction that has not looked is then done again, and looks. */
+export async function enqueueAll(tx: Transaction, batches: readonly Batch[]): Promise<Enqueued[][]> {
+  const outcomes = await runLater(enqueue(tx, batches))
+  const isStored = outcomes.flat().every(({ outcome }) => outcome === 'stored')
+  if (!tx.hasLooked && !isStored) throw new StaleSnapshot()
+  return outcomes
 }

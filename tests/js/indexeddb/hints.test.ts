@@ -1,23 +1,23 @@
 /** Hints between the tabs of a store, and what else may come over their channel. */
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { Hint } from '../../../js/api/store.ts'
-import { Channel } from '../../../js/stores/indexeddb/channel.ts'
+import { TabHints } from '../../../js/stores/indexeddb/hints.ts'
 
 let names = 0
 afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-function setup(): { name: string; open: () => Channel; raw: BroadcastChannel } {
+function setup(): { name: string; open: () => TabHints; raw: BroadcastChannel } {
   const name = `test ${names++}`
-  const channels: Channel[] = []
+  const channels: TabHints[] = []
   const raw = new BroadcastChannel(`redrive/${name}`)
   onTestFinished(() => {
     raw.close()
-    for (const channel of channels) channel.rest()
+    for (const channel of channels) channel.suspend()
   })
-  const open = (): Channel => {
-    const channel = new Channel(name)
+  const open = (): TabHints => {
+    const channel = new TabHints(name)
     channels.push(channel)
     return channel
   }
@@ -25,7 +25,7 @@ function setup(): { name: string; open: () => Channel; raw: BroadcastChannel } {
 }
 
 /** Hears until `last` has come, which tells that nothing else will. */
-function heard(channel: Channel, last = 'last'): { hints: Hint[]; until: () => Promise<void> } {
+function heard(channel: TabHints, last = 'last'): { hints: Hint[]; until: () => Promise<void> } {
   const hints: Hint[] = []
   channel.listen((hint) => hints.push(hint))
   return { hints, until: () => vi.waitFor(() => expect(hints.at(-1)?.taskId).toBe(last)) }
@@ -104,7 +104,7 @@ test('rests with nothing open, and its listeners hear again after the next call'
   const { open } = setup()
   const [a, b] = [open(), open()]
   const { hints, until } = heard(b)
-  b.rest()
+  b.suspend()
   a.post([{ kind: 'due', taskId: 'missed' }])
   const { until: atA } = heard(a)
   b.post([{ kind: 'settled', taskId: 'last' }])
@@ -133,18 +133,18 @@ test('wake() opens it again where somebody listens, and only there', async () =>
   const { name, open } = setup()
   made.mockClear()
   const channel = open()
-  channel.wake()
-  channel.rest()
+  channel.resume()
+  channel.suspend()
   expect(made).not.toHaveBeenCalled()
   const end = channel.listen(() => {})
-  channel.wake()
+  channel.resume()
   expect(made.mock.calls).toEqual([[`redrive/${name}`]])
-  channel.rest()
-  channel.wake()
+  channel.suspend()
+  channel.resume()
   expect(made).toHaveBeenCalledTimes(2)
   expect(closed).toHaveBeenCalledTimes(1)
   end() // the last one closes it
-  channel.wake()
+  channel.resume()
   expect([made.mock.calls.length, closed.mock.calls.length]).toEqual([2, 2])
 })
 
@@ -156,11 +156,11 @@ test('S18 without BroadcastChannel, or where it is forbidden, nothing is heard a
   }
   for (const channelClass of [undefined, Forbidden]) {
     vi.stubGlobal('BroadcastChannel', channelClass)
-    const channel = new Channel('none')
+    const channel = new TabHints('none')
     channel.listen(() => {})()
     channel.post([{ kind: 'due' }])
-    channel.wake()
-    channel.rest()
+    channel.resume()
+    channel.suspend()
   }
 })
 

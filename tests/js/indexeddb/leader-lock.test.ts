@@ -1,6 +1,6 @@
 /** Tabs that share one pump, and who has it when some of them are hidden. */
 import { describe, expect, test, vi } from 'vitest'
-import { PumpLock } from '../../../js/stores/indexeddb/pump.ts'
+import { LeaderLock } from '../../../js/stores/indexeddb/leader-lock.ts'
 import { FakeBrowser, type FakeTab, idle } from './fake-locks.ts'
 import { withoutTimers } from './tabs.ts'
 
@@ -8,7 +8,7 @@ withoutTimers()
 
 interface Tab {
   readonly tab: FakeTab
-  readonly pump: PumpLock
+  readonly pump: LeaderLock
   readonly granted: ReturnType<typeof vi.fn<() => void>>
   /** Has it by the lock manager's reckoning. */
   readonly has: () => boolean
@@ -19,7 +19,7 @@ function setup(count = 3): { browser: FakeBrowser; tabs: readonly Tab[] } {
   const tabs = Array.from({ length: count }, (): Tab => {
     const tab = browser.tab()
     const has = () => browser.held.some((held) => held.tab === tab && held.name === 'p')
-    return { tab, has, pump: new PumpLock(tab, 'p', tab as unknown as Document), granted: vi.fn<() => void>() }
+    return { tab, has, pump: new LeaderLock(tab, 'p', tab as unknown as Document), granted: vi.fn<() => void>() }
   })
   return { browser, tabs }
 }
@@ -42,7 +42,7 @@ test('one has it; when it lets go or dies the next has it at once', async () => 
   const { tabs } = setup()
   await want(tabs)
   expect(tabs.map(({ granted }) => granted.mock.calls.length)).toEqual([1, 0, 0])
-  tabs[0]?.pump.release()
+  tabs[0]?.pump.resign()
   await idle()
   expect(tabs.map(({ granted }) => granted.mock.calls.length)).toEqual([1, 1, 0])
   tabs[1]?.tab.die()
@@ -53,17 +53,17 @@ test('one has it; when it lets go or dies the next has it at once', async () => 
 test('wanting it again changes nothing, nor does letting go of what one has not', async () => {
   const { browser, tabs } = setup(2)
   const [a, b] = tabs as [Tab, Tab]
-  b.pump.release()
+  b.pump.resign()
   await want([a, a, b, b])
   expect(a.granted).toHaveBeenCalledTimes(1)
   expect(names(browser, 'queued')).toEqual(['p'])
-  b.pump.release()
-  a.pump.release()
+  b.pump.resign()
+  a.pump.resign()
   await idle()
   expect([names(browser, 'held'), names(browser, 'queued')]).toEqual([[], []])
   expect(b.granted).not.toHaveBeenCalled()
   await want([b])
-  b.pump.release()
+  b.pump.resign()
   await want([b])
   expect(b.granted).toHaveBeenCalledTimes(2)
 })
@@ -112,7 +112,7 @@ test('one that is hidden gives way to one that queues, and queues behind it', as
   await idle()
   expect(whoHas(tabs)).toEqual([1])
   expect(b.granted).toHaveBeenCalledTimes(1)
-  b.pump.release()
+  b.pump.resign()
   await idle()
   expect(whoHas(tabs)).toEqual([0])
   expect(a.granted).toHaveBeenCalledTimes(2)
@@ -127,7 +127,7 @@ test('it gives way each time that it is hidden anew', async () => {
     await idle()
     expect(whoHas(tabs)).toEqual([1])
     a.tab.show('visible')
-    b.pump.release()
+    b.pump.resign()
     await want([b])
     expect(whoHas(tabs)).toEqual([0])
   }
@@ -187,8 +187,8 @@ test.each([false, true])('who is visible takes it from one that is hidden; froze
   await idle()
   expect(names(browser, 'held')).toEqual(['p'])
   expect(names(browser, 'queued')).toEqual(['p', 'p'])
-  b.pump.release()
-  c.pump.release()
+  b.pump.resign()
+  c.pump.resign()
   await idle()
   expect(whoHas(tabs)).toEqual([0])
   expect(names(browser, 'held').sort()).toEqual(['p', 'p?hidden'])
@@ -201,13 +201,13 @@ test('who does not want it any more takes nothing, nor who has it by then', asyn
   a.tab.show('hidden')
   await idle()
   b.pump.want(null, b.granted)
-  b.pump.release()
+  b.pump.resign()
   await idle()
   expect(names(browser, 'held')).toEqual(['p', 'p?hidden'])
   const query = c.tab.query.bind(c.tab)
   c.tab.query = async () => {
     const answer = await query()
-    a.pump.release()
+    a.pump.resign()
     await idle()
     return answer
   }
@@ -261,11 +261,11 @@ test('who waits leaves no mark behind', async () => {
   const [a, b, c] = tabs as [Tab, Tab, Tab]
   await want(tabs)
   b.tab.show('hidden')
-  c.pump.release()
+  c.pump.resign()
   await idle()
   expect([browser.names('held'), browser.names('queued')]).toEqual([['p'], ['p']])
   b.tab.show('visible')
-  a.pump.release()
+  a.pump.resign()
   await idle()
   expect([browser.names('held'), browser.names('queued')]).toEqual([['p'], []])
 })
@@ -289,7 +289,7 @@ test('who has let go listens to its page no more', async () => {
   const [a] = tabs as [Tab]
   await want(tabs)
   const stopped = vi.spyOn(a.tab, 'removeEventListener')
-  a.pump.release()
+  a.pump.resign()
   await idle()
   expect(stopped).toHaveBeenCalled()
   a.tab.show('hidden')

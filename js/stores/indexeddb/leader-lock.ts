@@ -1,28 +1,28 @@
 /**
- * The pump as a lock: one tab has it, others queue. A tab that is hidden wakes once a minute, or is frozen, so it does not
- * keep the pump from one that is looked at. Two marks, locks as well, say who is concerned: a tab that waits and is visible
- * has, or queues for, the one, and to it a hidden tab gives way; a tab that pumps hidden holds the other, by which a visible
- * one knows that it may take the pump away. Each sets its own mark before it looks for the other's.
+ * Leadership as a lock: one tab holds it, others queue. A tab that is hidden wakes once a minute, or is frozen, so it does
+ * not keep the lead from one that is looked at. Two marks, locks as well, say who is concerned: a tab that waits and is
+ * visible has, or queues for, the one, and to it a hidden leader gives way; a leader that is hidden holds the other, by which
+ * a visible tab knows that it may take the lead. Each sets its own mark before it looks for the other's.
  *
- * Who has lost the pump like that is not told, and is granted it anew when its turn comes: two that pump do no harm.
+ * A tab that has lost the lead like that is not told, and is granted it anew when its turn comes: two leaders do no harm.
  */
 
-import type { Pump } from '../../api/store.ts'
+import type { Leader } from '../../api/store.ts'
 import { Lock, snapshot } from './locks.ts'
 
-/** What of a document matters here; a worker has none. */
+/** The part of a document that matters here; a worker has none. */
 export type Page = Pick<Document, 'visibilityState' | 'addEventListener' | 'removeEventListener'>
 
 interface Wanted {
   readonly name: string
-  /** Of who has it and is hidden. */
+  /** The mark of a leader that is hidden. */
   readonly hidden: string
-  /** Of those who wait and are not. */
+  /** The mark of tabs that wait and are visible. */
   readonly visible: string
   readonly granted: () => void
 }
 
-export class PumpLock implements Pump {
+export class LeaderLock implements Leader {
   readonly #locks: LockManager
   readonly #name: string
   readonly #page: Page | undefined
@@ -42,17 +42,17 @@ export class PumpLock implements Pump {
     const suffix = principal === null ? '' : ` ${principal}`
     const name = this.#name + suffix
     if (this.#wanted?.name === name) return
-    this.release()
+    this.resign()
     this.#wanted = { name, hidden: `${this.#name}?hidden${suffix}`, visible: `${this.#name}?visible${suffix}`, granted }
     this.#page?.addEventListener('visibilitychange', this.#turned)
     this.#ask()
     void this.#look()
   }
 
-  release(): void {
+  resign(): void {
     this.#page?.removeEventListener('visibilitychange', this.#turned)
     this.#wanted = undefined
-    this.#letGo()
+    this.#drop()
   }
 
   get #isHidden(): boolean {
@@ -65,15 +65,15 @@ export class PumpLock implements Pump {
     else if (this.#lock?.isHeld) void this.#giveWay()
   }
 
-  #letGo(): void {
-    this.#lock?.letGo()
+  #drop(): void {
+    this.#lock?.drop()
     this.#lock = undefined
     this.#unmark()
   }
 
   #unmark(): void {
-    this.#hidden?.letGo()
-    this.#visible?.letGo()
+    this.#hidden?.drop()
+    this.#visible?.drop()
     this.#hidden = undefined
     this.#visible = undefined
   }
@@ -85,7 +85,7 @@ export class PumpLock implements Pump {
     const before = this.#lock
     const lock = new Lock(this.#locks, wanted.name, { isStolen })
     this.#lock = lock
-    before?.letGo()
+    before?.drop()
     void lock.granted.then(() => {
       if (this.#lock !== lock) return
       this.#unmark()
@@ -95,12 +95,12 @@ export class PumpLock implements Pump {
     })
     void Promise.all([lock.granted, lock.ended]).then(([wasHeld]) => {
       if (this.#lock !== lock || !wasHeld) return
-      this.#letGo()
+      this.#drop()
       this.#ask() // it was taken away: behind the one who has it now
     })
   }
 
-  /** Visible and waiting: whoever is hidden need not be waited for. */
+  /** A visible tab that waits need not wait for a hidden leader. */
   async #look(): Promise<void> {
     const lock = this.#lock
     const wanted = this.#wanted
@@ -108,16 +108,16 @@ export class PumpLock implements Pump {
     this.#visible ??= new Lock(this.#locks, wanted.visible)
     const locks = await snapshot(this.#locks)
     if (this.#lock !== lock || lock.isHeld) return
-    // nobody answers: as if there were no locks
+    // the lock manager does not answer: as if there were no locks
     if (!locks) return wanted.granted()
     if (this.#isHidden || !locks.held.has(wanted.hidden)) return
     this.#ask(true)
     // the mark is another's, who may be frozen and cannot take it back
     const mark = new Lock(this.#locks, wanted.hidden, { isStolen: true })
-    void mark.granted.then(() => mark.letGo())
+    void mark.granted.then(() => mark.drop())
   }
 
-  /** Hidden and holding it: behind whoever queues by now, should one of those be visible. Who waits later finds the mark. */
+  /** A hidden leader queues again behind the tabs that wait, should one of them be visible. A tab that waits later finds the mark. */
   async #giveWay(): Promise<void> {
     const lock = this.#lock
     const wanted = this.#wanted
@@ -127,7 +127,7 @@ export class PumpLock implements Pump {
     if (!(await mark.granted)) return
     const locks = await snapshot(this.#locks)
     if (this.#hidden !== mark || !locks?.held.has(wanted.visible)) return
-    this.#letGo()
+    this.#drop()
     this.#ask()
   }
 }

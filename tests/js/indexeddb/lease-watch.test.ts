@@ -27,7 +27,7 @@ describe('guards', () => {
     a.presence.watchGuards(['b'], 7)
     await idle()
     const highestToken = vi.fn(async () => 7)
-    expect(await a.presence.orphans(highestToken)).toBeUndefined()
+    expect(await a.presence.orphanedLeases(highestToken)).toBeUndefined()
     expect(highestToken).not.toHaveBeenCalled()
     expect(a.tab.queries).toBe(0)
   })
@@ -42,11 +42,11 @@ describe('guards', () => {
       await idle()
       if (how === 'dies') b.tab.die()
       else if (how === 'unguards') b.presence.unguard('b')
-      else b.presence.rest()
+      else b.presence.suspend()
       await idle()
       expect(a.hint.mock.calls).toEqual([['due']])
-      expect(await a.presence.orphans(async () => 7)).toEqual({ owners: ['b'], upTo: 7 })
-      expect(await a.presence.orphans(async () => 8)).toBeUndefined()
+      expect(await a.presence.orphanedLeases(async () => 7)).toEqual({ owners: ['b'], upTo: 7 })
+      expect(await a.presence.orphanedLeases(async () => 8)).toBeUndefined()
     },
   )
 
@@ -57,7 +57,7 @@ describe('guards', () => {
       await idle()
     }
     expect(a.hint).toHaveBeenCalledTimes(1)
-    expect(await a.presence.orphans(async () => 7)).toEqual({ owners: ['long gone'], upTo: 7 })
+    expect(await a.presence.orphanedLeases(async () => 7)).toEqual({ owners: ['long gone'], upTo: 7 })
   })
 
   test('S3 an owner that is back before the question has no orphans, and is watched anew', async () => {
@@ -65,20 +65,20 @@ describe('guards', () => {
     await b.presence.guard('b')
     a.presence.watchGuards(['b'], 7)
     await idle()
-    b.presence.rest()
+    b.presence.suspend()
     await idle()
     const highestToken = async () => {
       await b.presence.guard('b')
       return 7
     }
-    expect(await a.presence.orphans(highestToken)).toBeUndefined()
+    expect(await a.presence.orphanedLeases(highestToken)).toBeUndefined()
     a.presence.watchGuards(['b'], 7)
     await idle()
     expect(a.hint).toHaveBeenCalledTimes(1)
     b.tab.die()
     await idle()
     expect(a.hint).toHaveBeenCalledTimes(2)
-    expect(await a.presence.orphans(async () => 9)).toEqual({ owners: ['b'], upTo: 9 })
+    expect(await a.presence.orphanedLeases(async () => 9)).toEqual({ owners: ['b'], upTo: 9 })
   })
 
   test('S3 the last token is read before it is asked who is gone', async () => {
@@ -86,7 +86,7 @@ describe('guards', () => {
     a.presence.watchGuards(['b'], 7)
     await idle()
     const queries: number[] = []
-    await a.presence.orphans(async () => queries.push(a.tab.queries))
+    await a.presence.orphanedLeases(async () => queries.push(a.tab.queries))
     expect(queries).toEqual([0])
     expect(a.tab.queries).toBe(1)
   })
@@ -95,7 +95,7 @@ describe('guards', () => {
     const { a, b } = setup()
     a.presence.watchGuards(['b'], 7)
     await idle()
-    await a.presence.orphans(async () => 7)
+    await a.presence.orphanedLeases(async () => 7)
     for (let turns = 0; turns < 5; turns++) {
       a.presence.watchGuards(['b'], 7)
       await idle()
@@ -121,29 +121,29 @@ describe('guards', () => {
       b.tab.die()
       return 7
     }
-    expect(await a.presence.orphans(highestToken)).toEqual({ owners: ['b'], upTo: 7 })
+    expect(await a.presence.orphanedLeases(highestToken)).toEqual({ owners: ['b'], upTo: 7 })
     a.presence.watchGuards(['b'], 8)
     await idle()
     expect(a.hint).toHaveBeenCalledTimes(2)
-    expect(await a.presence.orphans(async () => 8)).toEqual({ owners: ['b'], upTo: 8 })
+    expect(await a.presence.orphanedLeases(async () => 8)).toEqual({ owners: ['b'], upTo: 8 })
   })
 
   test('an owner of which nothing was left is watched like any other when there is something again', async () => {
     const { a } = setup()
     a.presence.watchGuards(['b'], 7)
     await idle()
-    await a.presence.orphans(async () => 7)
+    await a.presence.orphanedLeases(async () => 7)
     a.presence.watchGuards([], 7)
     a.presence.watchGuards(['b'], 7)
     await idle()
-    expect(await a.presence.orphans(async () => 9)).toEqual({ owners: ['b'], upTo: 9 })
+    expect(await a.presence.orphanedLeases(async () => 9)).toEqual({ owners: ['b'], upTo: 9 })
   })
 
   test('an end is not forgotten where the store cannot be read', async () => {
     const { a } = setup()
     a.presence.watchGuards(['b'], 7)
     await idle()
-    await expect(a.presence.orphans(() => Promise.reject(new TypeError('no store')))).rejects.toThrow('no store')
-    expect(await a.presence.orphans(async () => 7)).toEqual({ owners: ['b'], upTo: 7 })
+    await expect(a.presence.orphanedLeases(() => Promise.reject(new TypeError('no store')))).rejects.toThrow('no store')
+    expect(await a.presence.orphanedLeases(async () => 7)).toEqual({ owners: ['b'], upTo: 7 })
   })
 })

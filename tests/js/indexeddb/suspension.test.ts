@@ -36,7 +36,7 @@ test('L3 a lease of a tab that has let go is taken up at once, and under a highe
   const hints: Hint[] = []
   two.subscribe?.((hint) => hints.push(hint))
   expect((await turn(two, 'two')).claimed).toEqual([])
-  one.rest?.()
+  one.suspend?.()
   await vi.waitFor(() => expect(hints).toContainEqual({ kind: 'due' }))
   const taken = (await turn(two, 'two')).claimed
   expect(taken[0]).toMatchObject({ task: { attemptNumber: 2 }, lease: { token: 2 } })
@@ -47,7 +47,7 @@ test('L3 what a browser that was killed had in flight is taken up by the next on
   const killed = open()
   await killed.enqueue([newTask(1), newTask(2)])
   expect((await turn(killed, 'killed')).claimed).toHaveLength(2)
-  killed.rest?.()
+  killed.suspend?.()
   const next = open()
   const heard = new Promise<Hint>((resolve) => next.subscribe?.(resolve))
   expect((await turn(next, 'next')).claimed).toEqual([])
@@ -64,7 +64,7 @@ test('L3 so is one that was itself taken up from a tab that has let go', async (
     const next = tabs[i + 1]
     // it looks, and learns who has it
     if (next) expect((await turn(next.store, next.owner)).claimed).toEqual([])
-    store.rest?.()
+    store.suspend?.()
   }
 })
 
@@ -77,7 +77,7 @@ test('L3 and one whose lease had run out before', async () => {
   expect((await turn(two, 'two')).claimed).toEqual([])
   await clock.advance(105_001)
   expect((await turn(two, 'two')).claimed).toHaveLength(1)
-  two.rest?.()
+  two.suspend?.()
   await vi.waitFor(async () => expect(idsOf((await turn(three, 'three')).claimed)).toHaveLength(1))
 })
 
@@ -88,7 +88,7 @@ test('S3 a tab that was away and is back loses no lease that it got since', asyn
   await turn(one, 'one')
   const heard = new Promise<Hint>((resolve) => two.subscribe?.(resolve))
   await turn(two, 'two')
-  one.rest?.()
+  one.suspend?.()
   await heard
   // back before anybody has looked: its old lease is as good as ever
   await one.enqueue([newTask(2)])
@@ -104,7 +104,7 @@ test('L3 a page that is put away before its turn has come is given nothing, and 
   const [one, two] = [open(), open()]
   await one.enqueue([newTask(1)])
   const asked = turn(one, 'one')
-  one.rest?.()
+  one.suspend?.()
   expect((await asked).claimed).toEqual([])
   expect(await locks()).toEqual([])
   expect((await turn(two, 'two')).claimed).toHaveLength(1)
@@ -121,7 +121,7 @@ test('L3 whenever a page is put away while it claims, what it was given is taken
     await one.enqueue([newTask(1)])
     const asked = turn(one, 'one')
     for (let tasks = 0; tasks < moment; tasks++) await new Promise(setImmediate)
-    one.rest?.()
+    one.suspend?.()
     given += (await asked).claimed.length
     await vi.waitFor(async () => expect((await turn(two, 'two')).claimed).toHaveLength(1))
   }

@@ -1,0 +1,203 @@
+/**
+ * The rows and lanes of one transaction: read once, changed in place, and written once each, before an index is asked that
+ * they are in, and at the end. Nothing of it counts unless the transaction is complete.
+ *
+ * Writes are not waited for: requests are done in the order in which they were made, and one that fails aborts everything.
+ */
+
+import { isOurs } from '../engine/row.ts'
+import { orderName } from '../engine/rules.ts'
+import { shownName, within } from './keys.ts'
+import { type Lane, LaneRows, type Waiting, waitingOf } from './lane-rows.ts'
+import type { StoreName } from './layout.ts'
+import { hasBodyApart, lateAtOf, type TaskRow } from './rows.ts'
+import { readState, replaceState, type Snapshot, StaleSnapshot, type State, type StoreClock } from './state.ts'
+import { done } from './transact.ts'
+
+interface HeldRow {
+  readonly row: TaskRow
+  /** Not in the database yet. */
+  isNew: boolean
+  /** Where it waits, as the index has it. */
+  was: Waiting | undefined
+  isDirty: boolean
+  isGone: boolean
+}
+
+export abstract class HeldRows {
+  readonly state: State
+  /** The store's time. */
+  readonly now: number
+  readonly lanes: LaneRows
+  /** It works on a snapshot that is remembered, and may not be so any more. */
+  readonly isOptimistic: boolean
+  readonly #idb: IDBTransaction
+  readonly #version: number
+  #isSure: boolean
+  readonly #rows = new Map<string, HeldRow>()
+  /** Tasks that have ended: the next of each order has its turn. */
+  readonly #orders = new Map<string, TaskRow>()
+  #wrote: boolean
+
+  constructor(idb: IDBTransaction, clock: StoreClock, { state, lanes }: Snapshot, isOptimistic: boolean) {
+    this.#idb = idb
+    this.state = { ...state }
+    this.lanes = new LaneRows(idb, lanes)
+    this.isOptimistic = isOptimistic
+    this.#isSure = !isOptimistic
+    this.#version = state.version
+    this.now = clock.read(this.state)
+    this.#wrote = this.state.skewMs !== state.skewMs
+  }
+
+  /** Gives the first of an order its turn. */
+  protected abstract advance(next: TaskRow): void
+
+  store(name: StoreName): IDBObjectStore {
+    return this.#idb.objectStore(name)
+  }
+
+  /** Writes `value` under `key`, or deletes what is there. */
+  set(name: 'bodies' | 'attempts' | 'meta', key: IDBValidKey, value: unknown): void {
+    if (value === undefined) this.store(name).delete(key)
+    else this.store(name).put(value, key)
+    this.touch()
+  }
+
+  /** The state has to be written. */
+  touch(): void {
+    this.#wrote = true
+  }
+
+  async load(taskIds: readonly string[]): Promise<void> {
+    const tasks = this.store('tasks')
+    const wanted = taskIds.filter((id) => !this.#rows.has(id))
+    this.found(await Promise.all(wanted.map((id): Promise<TaskRow | undefined> => done(tasks.get(id)))))
+  }
+
+  row(taskId: string): TaskRow | undefined {
+    const held = this.#rows.get(taskId)
+    return held?.isGone ? undefined : held?.row
+  }
+
+  /** Rows as an index has given them: one that has been changed since is as it is now, one that was deleted is left out. */
+  found(given: readonly (TaskRow | undefined)[]): TaskRow[] {
+    return given.flatMap((row) => {
+      if (!row) return []
+      if (!this.#rows.has(row.taskId)) this.#holdRow(row, false)
+      return this.row(row.taskId) ?? []
+    })
+  }
+
+  /** Rows that have been changed, and not written since. */
+  changed(): TaskRow[] {
+    return [...this.#rows.values()].flatMap(({ row, isDirty, isGone }) => (isDirty && !isGone ? row : []))
+  }
+
+  protected add(row: TaskRow): void {
+    this.#holdRow(row, true)
+    this.touch()
+  }
+
+  save(row: TaskRow): void {
+    const held = this.#rows.get(row.taskId)
+    if (held) held.isDirty = true
+    this.touch()
+  }
+
+  erase(row: TaskRow): void {
+    const held = this.#rows.get(row.taskId)
+    if (held) held.isGone = true
+    if (isOurs(row)) this.lanes.move(row, held?.was, undefined)
+    this.store('tasks').delete(row.taskId)
+    if (hasBodyApart(row)) this.store('bodies').delete(row.taskId)
+    if (row.logged !== 0 || row.noted) this.store('attempts').delete(within([row.taskId]))
+    this.touch()
+  }
+
+  /** Once everything else is done. */
+  passOn(row: TaskRow): void {
+    if (row.orderKey !== null) this.#orders.set(orderName(shownName(row.principal), row.orderKey), row)
+  }
+
+  lane(row: Pick<TaskRow, 'lane' | 'principal'>): Lane {
+    return this.lanes.of(row)
+  }
+
+  saveLane(lane: Lane): void {
+    this.lanes.save(lane)
+    this.touch()
+  }
+
+  async flush(): Promise<void> {
+    await this.flushOrders()
+    this.flushRows()
+    await this.lanes.flush(this.now)
+  }
+
+  /** Gives the next of each order its turn whose head has ended. */
+  async flushOrders(): Promise<void> {
+    if (this.#orders.size === 0) return
+    this.flushRows()
+    const orders = [...this.#orders.values()]
+    this.#orders.clear()
+    const index = this.store('tasks').index('order')
+    const heads = await Promise.all(
+      orders.map(
+        async ({ principal, orderKey }): Promise<TaskRow | undefined> =>
+          done(index.get(within([principal, orderKey as string]))),
+      ),
+    )
+    for (const next of this.found(heads)) this.advance(next)
+  }
+
+  /** Writes rows alone. */
+  flushRows(): void {
+    const tasks = this.store('tasks')
+    for (const held of this.#rows.values()) {
+      if (!held.isDirty || held.isGone) continue
+      const { row, isNew } = held
+      row.lateAt = lateAtOf(row)
+      this.lanes.move(row, held.was, waitingOf(row))
+      if (isNew) tasks.add(row)
+      else tasks.put(row)
+      held.was = waitingOf(row)
+      held.isNew = false
+      held.isDirty = false
+    }
+  }
+
+  /** Writes the rows that have been dealt with, and keeps them no longer: for the middle of many. */
+  forgetRows(): void {
+    this.flushRows()
+    this.#rows.clear()
+  }
+
+  /** Throws `StaleSnapshot` where the snapshot is not so any more: to be asked before much is done in vain. */
+  async verify(): Promise<void> {
+    if (this.#isSure) return
+    const { id, version } = await readState(this.#idb)
+    if (id !== this.state.id || version !== this.#version) throw new StaleSnapshot()
+    this.#isSure = true
+  }
+
+  /** Writes the rest, and makes sure that the snapshot was so. */
+  async finish(): Promise<void> {
+    await this.flush()
+    if (!this.#wrote) return this.verify()
+    this.state.highWater = this.now
+    this.state.version = this.#version + 1
+    this.state.lanes = this.lanes.together()
+    replaceState(this.store('meta'), this.state, this.#version)
+  }
+
+  /** What the next transaction may begin with, once this one is complete. */
+  snapshot(): Snapshot {
+    return { state: this.state, lanes: this.lanes.all() }
+  }
+
+  #holdRow(row: TaskRow, isNew: boolean): void {
+    const was = isNew ? undefined : waitingOf(row)
+    this.#rows.set(row.taskId, { row, isNew, was, isDirty: isNew, isGone: false })
+  }
+}
