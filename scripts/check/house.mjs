@@ -110,7 +110,7 @@ export function structureOf(svg) {
   return { folders: all('folder'), arrows: all('arrow').sort() }
 }
 
-/** What the picture `svg` shows and the house has not, or the other way round; empty: it is up to date. */
+/** The folders and arrows that the picture `svg` lacks, or shows without need; empty: it is up to date. */
 export function stale(svg, house) {
   const [shown, real] = [structureOf(svg), structureOf(draw(house))]
   const gone = shown.arrows.filter((arrow) => !real.arrows.includes(arrow))

@@ -100,6 +100,7 @@ const allowedFolders = [
   'js/runner/',
   'js/stores/',
   'js/tasks/',
+  'scripts/',
   'src/',
 ]
 
@@ -158,9 +159,16 @@ function lineComments(text, pattern, isDoc) {
   return found
 }
 
-/** @returns {string[]} one line for each comment of the file at `path` that has not the form we keep */
+/** The prose of a document, without what it quotes from a program. */
+const proseOf = (text) => {
+  const quoted = text.replace(/^```[\s\S]*?^```/gm, (block) => block.replace(/[^\n]/g, ''))
+  return quoted.split('\n').map((words, index) => ({ line: index + 1, words, isDoc: false }))
+}
+
+/** @returns {string[]} one line for each comment, or line of a document, at `path` that has not the form we keep */
 export function vagueComments(path, text) {
-  return commentsOf(path, text).flatMap(({ line, words, isDoc }) => {
+  const texts = path.endsWith('.md') ? proseOf(text) : commentsOf(path, text)
+  return texts.flatMap(({ line, words, isDoc }) => {
     const opening = isDoc ? badOpening.exec(words)?.[0] : undefined
     const word = vague.exec(words)?.[0]
     return [
@@ -170,13 +178,16 @@ export function vagueComments(path, text) {
   })
 }
 
+/** README.md is to follow: its prose is another matter. */
+const judged = ['js', 'src', 'scripts', 'docs', 'ARCHITECTURE.md', 'CONTRIBUTING.md']
+
 /** Every fault of the files under `folders`. */
 function faultsUnder(folders) {
   const faults = { names: [], comments: [] }
   for (const file of filesUnder(
     folders.map((folder) => at(folder)),
     isGenerated,
-  ).filter((name) => /\.(ts|rs)$/.test(name))) {
+  ).filter((name) => /\.(ts|rs|mjs|md)$/.test(name))) {
     const path = relative(root, file).replaceAll('\\', '/')
     const text = readFileSync(file, 'utf8')
     if (path.endsWith('.ts')) faults.names.push(...retiredNames(path, text))
@@ -186,7 +197,7 @@ function faultsUnder(folders) {
 }
 
 export function checkRetired() {
-  const { names, comments } = faultsUnder(['js', 'src'])
+  const { names, comments } = faultsUnder(judged)
   const faults = [
     ...names.filter(({ name }) => !allowedNames.has(name)).map(({ words }) => words),
     ...comments.filter((line) => !allowedFolders.some((folder) => line.startsWith(folder))),
@@ -196,7 +207,7 @@ export function checkRetired() {
 
 if (isEntry(import.meta.url)) {
   await main(async () => {
-    const { names, comments } = faultsUnder(process.argv.length > 2 ? process.argv.slice(2) : ['js', 'src'])
+    const { names, comments } = faultsUnder(process.argv.length > 2 ? process.argv.slice(2) : judged)
     const lines = [...names.map(({ words }) => words), ...comments]
     process.stdout.write(`${[...lines, `${names.length} names, ${comments.length} comments`].join('\n')}\n`)
   })

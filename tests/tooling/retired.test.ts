@@ -58,3 +58,8 @@ test('doc comments of Rust are judged once, as a whole', () => {
     expect.stringContaining("src/example.rs:7: 'whoever'"),
   ])
 })
+
+test('documents name the actor, but for what they quote from a program', () => {
+  const text = '# Tabs\n\nA tab sends what nobody waits for.\n\n```\nlost: nobody knows how it ended\n```\n'
+  expect(comments(text, 'docs/example.md')).toEqual(["docs/example.md:3: 'nobody': name the actor"])
+})
