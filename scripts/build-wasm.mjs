@@ -1,7 +1,9 @@
 // Rust -> js/core/generated/, for each of the core's two modules: the optimised module, the glue that
-// calls it, and the module again as text for the entries that must not fetch a file of their own.
+// calls it, and the module again as text for the entries that must not fetch a file of their own. Beside
+// them codes.ts: the numbers of the core's enums.
 //
 //   cargo (release, simd128)  ->  xtask (wasm-bindgen)  ->  wasm-opt  ->  gzip, base64
+//   xtask (the core, natively)  ->  codes.ts
 //
 // Ends by loading and calling what it made: an optimiser that is too old for the module's
 // features exits with 0 and writes a file that no engine loads.
@@ -44,11 +46,17 @@ const features = [
   'mutable-globals',
 ].map((name) => `--enable-${name}`)
 
-const outputs = wasmModules.flatMap((name) =>
-  ['glue.js', 'glue.d.ts', `${name}.wasm`, `${name}.wasm.d.ts`, 'base64.js', 'base64.d.ts'].map((file) =>
-    join(generated, name, file),
+/** The numbers that Rust and TypeScript share. */
+const codes = join(generated, 'codes.ts')
+
+const outputs = [
+  codes,
+  ...wasmModules.flatMap((name) =>
+    ['glue.js', 'glue.d.ts', `${name}.wasm`, `${name}.wasm.d.ts`, 'base64.js', 'base64.d.ts'].map((file) =>
+      join(generated, name, file),
+    ),
   ),
-)
+]
 
 /** What cargo links, with its symbol names: the checks for float code and for what each part weighs read these. */
 export const linkedWasm = (name) => join(wasmTargetDir, `${name}.linked.wasm`)
@@ -83,19 +91,18 @@ async function compile(cargo, sysrootPath) {
   }
 }
 
-/** The glue generator, an ordinary program of this machine's; nobody debugs it, so it is built without that. */
+/** The generator of glue and codes, an ordinary program of this machine's, built without what only a debugger reads. */
 const buildGenerator = () =>
   run('cargo', ['build', '--package', 'xtask'], {
     cwd: root,
     env: { CARGO_TARGET_DIR: toolsTargetDir, CARGO_PROFILE_DEV_DEBUG: '0' },
   })
 
+const xtask = (...args) =>
+  run(join(toolsTargetDir, 'debug', process.platform === 'win32' ? 'xtask.exe' : 'xtask'), args)
+
 async function bind(name, directory) {
-  await run(join(toolsTargetDir, 'debug', process.platform === 'win32' ? 'xtask.exe' : 'xtask'), [
-    linkedWasm(name),
-    directory,
-    name,
-  ])
+  await xtask('glue', linkedWasm(name), directory, name)
   if (existsSync(join(directory, 'snippets'))) {
     throw new StepError(
       'a dependency brought a JavaScript snippet along; js/core/ loads one glue file and nothing beside it',
@@ -178,6 +185,7 @@ export async function buildWasm() {
     await Promise.all([compile(cargo, sysroot(rustc)), buildGenerator()])
     rmSync(generated, { recursive: true, force: true })
     for (const name of wasmModules) await make(name, print)
+    await xtask('codes', codes)
   })
 }
 

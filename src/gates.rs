@@ -8,6 +8,7 @@ mod ramp;
 mod recent;
 mod storm;
 
+use crate::numbered::numbered;
 use crate::rng::SplitMix64;
 use crate::time::Millis;
 use breaker::{Breaker, BreakerRules, Change, Circuit, Heard};
@@ -29,16 +30,18 @@ pub struct Gates {
     pub on_storm: OnStorm,
 }
 
-/// What a retry storm does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnStorm {
-    /// Nothing; nobody looks for one.
-    #[default]
-    Nothing,
-    /// The host is told.
-    Tell,
-    /// The host is told, and the breaker opens, where there is one.
-    Open,
+numbered! {
+    /// What a retry storm does.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum OnStorm {
+        /// Nothing; nobody looks for one.
+        #[default]
+        Nothing = 0,
+        /// The host is told.
+        Tell = 1,
+        /// The host is told, and the breaker opens, where there is one.
+        Open = 2,
+    }
 }
 
 /// What the gates of a lane hear of an attempt that has ended.

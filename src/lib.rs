@@ -66,9 +66,12 @@
 //! # }
 //! ```
 
+#[doc(hidden)]
+pub mod codes;
 pub mod error;
 pub mod gates;
 mod http;
+mod numbered;
 pub mod outcome;
 pub mod policy;
 pub mod queue;

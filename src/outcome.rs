@@ -4,6 +4,8 @@
 //! Every number here crosses the boundary to JavaScript and lies in stores, so none is ever reused.
 #![forbid(unsafe_code)]
 
+use crate::numbered::numbered;
+
 /// What is known of a request, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
@@ -19,6 +21,11 @@ impl Flags {
     /// Flags from their bits: 1 replayable, 2 keyed, 4 credentialed. Others are dropped.
     pub const fn from_bits(bits: u32) -> Flags {
         Flags((bits & 7) as u8)
+    }
+
+    /// The bits, which cross the boundary.
+    pub const fn bits(self) -> u32 {
+        self.0 as u32
     }
 
     /// Whether all of `other` are set.
@@ -51,82 +58,67 @@ impl Flags {
     }
 }
 
-/// How one attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// A response arrived.
-    Response,
-    /// None did.
-    NetworkError,
-    /// None did in time.
-    TimedOut,
-    /// None did, and the host is offline: the attempt is given back.
-    Offline,
-    /// No credentials were to be had, so nothing was sent: the attempt is given back.
-    CredentialsFailed,
-    /// The host decided against sending it.
-    Vetoed,
-    /// Nothing was sent because of a pause or a shutdown: the attempt is given back.
-    Released,
-    /// The response was a redirect that a replay must not follow.
-    RedirectRefused,
-}
-
-impl Outcome {
-    /// The outcome of a code, `0..=7` in the order above; anything else is a network error.
-    pub const fn from_code(code: u32) -> Outcome {
-        match code {
-            0 => Outcome::Response,
-            2 => Outcome::TimedOut,
-            3 => Outcome::Offline,
-            4 => Outcome::CredentialsFailed,
-            5 => Outcome::Vetoed,
-            6 => Outcome::Released,
-            7 => Outcome::RedirectRefused,
-            _ => Outcome::NetworkError,
-        }
+numbered! {
+    /// How one attempt ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Outcome {
+        /// A response arrived.
+        Response = 0,
+        /// None did.
+        NetworkError = 1,
+        /// None did in time.
+        TimedOut = 2,
+        /// None did, and the host is offline: the attempt is given back.
+        Offline = 3,
+        /// No credentials were to be had, so nothing was sent: the attempt is given back.
+        CredentialsFailed = 4,
+        /// The host decided against sending it.
+        Vetoed = 5,
+        /// Nothing was sent because of a pause or a shutdown: the attempt is given back.
+        Released = 6,
+        /// The response was a redirect that a replay must not follow.
+        RedirectRefused = 7,
     }
 }
 
 impl Outcome {
+    /// The outcome of a number; one that is none counts as a network error.
+    pub fn from_code(code: u32) -> Outcome {
+        Outcome::ALL.get(code as usize).copied().unwrap_or(Outcome::NetworkError)
+    }
+
     /// Whether the server saw nothing of it, as far as is known.
     pub(crate) const fn is_unsent(self) -> bool {
         matches!(self, Outcome::Offline | Outcome::CredentialsFailed | Outcome::Vetoed | Outcome::Released)
     }
 }
 
-/// Why a task ended without success. The numbers cross the boundary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Reason {
-    /// All attempts were made.
-    MaxAttempts = 0,
-    /// The next attempt could not have ended inside the budget.
-    TotalBudget = 1,
-    /// The next attempt would have started later than the caller waits.
-    WaitExceeded = 2,
-    /// The failure does not go away, or repeating the request might do harm.
-    NotRetryable = 3,
-    /// The server may have forgotten the key by the next attempt.
-    KeyExpired = 4,
-    /// The server knows the key from another request.
-    KeyConflict = 5,
-    /// The next attempt would have started after the task's `expiresAt`.
-    Expired = 6,
-    /// The server asked for a longer wait than the policy allows.
-    RetryAfterTooLong = 7,
-    /// A lease ran out with nothing left to permit another attempt. Given by stores only.
-    OutcomeUnknown = 8,
-    /// The host decided against it.
-    Vetoed = 9,
-    /// The stored body is gone. Given by stores only.
-    BodyMissing = 10,
-}
-
-impl Reason {
-    /// The number of the reason, `0..=10`.
-    pub const fn code(self) -> u32 {
-        self as u32
+numbered! {
+    /// Why a task ended without success. The numbers cross the boundary.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Reason {
+        /// All attempts were made.
+        MaxAttempts = 0,
+        /// The next attempt could not have ended inside the budget.
+        TotalBudget = 1,
+        /// The next attempt would have started later than the caller waits.
+        WaitExceeded = 2,
+        /// The failure does not go away, or repeating the request might do harm.
+        NotRetryable = 3,
+        /// The server may have forgotten the key by the next attempt.
+        KeyExpired = 4,
+        /// The server knows the key from another request.
+        KeyConflict = 5,
+        /// The next attempt would have started after the task's `expiresAt`.
+        Expired = 6,
+        /// The server asked for a longer wait than the policy allows.
+        RetryAfterTooLong = 7,
+        /// A lease ran out with nothing left to permit another attempt. Given by stores only.
+        OutcomeUnknown = 8,
+        /// The host decided against it.
+        Vetoed = 9,
+        /// The stored body is gone. Given by stores only.
+        BodyMissing = 10,
     }
 }
 

@@ -15,7 +15,7 @@ mod statuses;
 mod strategy;
 mod window;
 
-pub use fields::FIELD_COUNT;
+pub use fields::{FIELD_COUNT, Field, JitterCode, StrategyCode};
 pub use statuses::StatusSet;
 pub use strategy::{Jitter, Share, Strategy};
 pub use window::{WHOLE, Window};

@@ -3,7 +3,7 @@
 //! Events go in as calls with a time, decisions come out as values; nothing happens in between.
 //! [`Queue::admit`] takes a task, [`Queue::poll`] says what to start and what has ended,
 //! [`Queue::settle`] hears how an attempt ended, and [`Queue::wake_at`] when to ask again.
-//! [`Queue::standing`] says what a task waits for.
+//! [`Queue::gate_status`] says what a task waits for.
 //!
 //! The gates before a start, in this order: its turn in its order, deadline, attempts, the lane's hold, breaker, retry
 //! budget, limits. What the queue starts never passes its limits; a caller's own first attempt
@@ -28,7 +28,7 @@ mod task;
 
 pub use admit::{Admission, Cancelled};
 pub use adopt::{Carry, Past};
-pub use gate_status::{Gate, Standing};
+pub use gate_status::{Gate, GateStatus};
 pub use poll::{Action, BATCH};
 pub use report::{LaneStats, Stats};
 pub use settle::{Ended, Verdict, Wait};

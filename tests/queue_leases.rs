@@ -20,11 +20,11 @@ fn credentialed(admission: &mut Admission) {
 fn s7_a_leased_attempt_runs_at_once_and_takes_the_place_of_one_of_the_queues_own() {
     let mut rig = setup_with(Limits { concurrency: 2, per_lane: 1, ..limits() }, json!({}));
     let leased = rig.adopt();
-    assert_eq!(rig.queue.standing(leased).unwrap().gate, Gate::InFlight);
+    assert_eq!(rig.queue.gate_status(leased).unwrap().gate, Gate::InFlight);
     assert_eq!(rig.queue.attempts(leased), 2, "as its store has counted them");
     let own = rig.add();
     assert_eq!(rig.starts(), NOTHING, "its lane is full");
-    assert_eq!(rig.queue.standing(own).unwrap().gate, Gate::LaneLimit);
+    assert_eq!(rig.queue.gate_status(own).unwrap().gate, Gate::LaneLimit);
     rig.answer(leased, 200);
     assert_eq!(rig.starts(), [own]);
 }
@@ -81,7 +81,7 @@ fn s3_whatever_the_verdict_the_slot_is_free_and_nothing_waits_for_it() {
         let slot = rig.adopt_with(&past, credentialed);
         assert_eq!(rig.queue.settle(rig.time(), slot, &ended), verdict);
         assert_eq!(rig.queue.settle(rig.time(), slot, &ended), Verdict::Stale, "S14: {verdict:?}");
-        assert_eq!((rig.queue.standing(slot), rig.queue.lane_of(slot)), (None, None));
+        assert_eq!((rig.queue.gate_status(slot), rig.queue.lane_of(slot)), (None, None));
         assert_eq!(rig.queue.wake_at(), Millis::MAX, "{verdict:?}: its store wakes it");
         rig.wait(86_400_000);
         assert_eq!(rig.poll(), []);
@@ -152,7 +152,7 @@ fn a_callers_own_first_attempt_given_to_a_store_is_not_counted_and_not_asked_for
     };
     let slot = rig.adopt_with(&first, started);
     assert_eq!((rig.queue.in_flight(), rig.queue.depth()), (0, 0));
-    assert_eq!(rig.queue.standing(slot).unwrap().gate, Gate::Started);
+    assert_eq!(rig.queue.gate_status(slot).unwrap().gate, Gate::Started);
     assert_eq!(rig.answer(slot, 401), Verdict::Exhausted(Reason::NotRetryable));
     rig.wait(500);
     let slot = rig.adopt_with(&first, started);

@@ -95,7 +95,7 @@ fn s19_a_parked_head_keeps_its_place() {
         assert_eq!(rig.starts(), [first]);
         rig.answer(first, 401);
     }
-    assert_eq!(rig.queue.standing(first).unwrap().gate, Gate::Parked);
+    assert_eq!(rig.queue.gate_status(first).unwrap().gate, Gate::Parked);
     rig.wait(60_000);
     assert_eq!(rig.starts(), NOTHING);
     rig.queue.resume(rig.time(), None);
@@ -292,7 +292,7 @@ fn s5_a_task_keeps_its_handle_over_all_attempts_and_nobody_else_gets_it() {
         assert_ne!(other, task);
         assert_eq!(rig.queue.cancel(task), Cancelled::Gone);
         assert_eq!(rig.answer(task, 200), Verdict::Stale);
-        assert_eq!(rig.queue.standing(task), None);
+        assert_eq!(rig.queue.gate_status(task), None);
         rig.queue.cancel(other);
     }
 }

@@ -294,7 +294,7 @@ impl Story {
             assert_eq!(lane.depth as usize, self.held.values().filter(|held| held.lane == at).count(), "S2");
         }
         for (&slot, held) in &self.held {
-            let standing = self.queue.standing(slot).expect("S2: a task that is held stands somewhere");
+            let standing = self.queue.gate_status(slot).expect("S2: a task that is held stands somewhere");
             assert_eq!(held.running, matches!(standing.gate, Gate::InFlight | Gate::Started));
             let before = |other: &&Held| other.order == held.order && other.number < held.number;
             let ahead = held.order.map_or(0, |_| self.held.values().filter(before).count());

@@ -1,20 +1,19 @@
 /** Makes one attempt and says how it ended, in the core's terms. What comes next the core decides, where it is asked. */
 
+import {
+  OUTCOME_REDIRECT_REFUSED as OUTCOME_FINAL,
+  OUTCOME_NETWORK_ERROR,
+  OUTCOME_OFFLINE,
+  OUTCOME_RESPONSE,
+  OUTCOME_TIMED_OUT,
+} from '../core/generated/codes.ts'
 import { type Clock, timeoutError } from '../platform/clock.ts'
 import { isOffline } from '../platform/page.ts'
 import type { Call } from './call.ts'
 import type { Answer, AttemptInit, Transport } from './transport.ts'
 
-/** The core's numbering of how an attempt can end. */
-export const OUTCOME = {
-  response: 0,
-  network: 1,
-  timeout: 2,
-  offline: 3,
-  // 4 to 6 never left: `not-sent.ts`
-  /** No repeat will mend it: a redirect a replay must not follow, an error of the caller's own making. */
-  final: 7,
-} as const
+/** No repeat will mend it: a redirect a replay must not follow, an error of the caller's own making. */
+export { OUTCOME_REDIRECT_REFUSED as OUTCOME_FINAL } from '../core/generated/codes.ts'
 
 /** An ended attempt; of a task its answer is a `RepeatAnswer`. */
 export interface Finished<A extends Answer = Answer> {
@@ -31,7 +30,7 @@ export interface Finished<A extends Answer = Answer> {
 
 /** Whether to ask the core about a first attempt. One that cannot be tried again is its caller's at once, and starts nothing. */
 export function mayPass({ replayable, policy }: Call, { outcome, answer, status }: Finished): boolean {
-  if (!replayable || outcome === OUTCOME.final || policy.maxAttempts === 1) return false
+  if (!replayable || outcome === OUTCOME_FINAL || policy.maxAttempts === 1) return false
   return answer ? policy.retryableStatusCodes.includes(status) : policy.retryNetworkErrors
 }
 
@@ -72,11 +71,11 @@ export async function attempt(plan: AttemptPlan, clock: Clock, now: () => number
   }
   try {
     const answer = await plan.transport.send(plan)
-    return end(answer.redirectRefused ? OUTCOME.final : OUTCOME.response, answer, undefined)
+    return end(answer.redirectRefused ? OUTCOME_FINAL : OUTCOME_RESPONSE, answer, undefined)
   } catch (error) {
     const { reason } = controller.signal
-    if (reason?.name === 'TimeoutError') return end(OUTCOME.timeout, null, reason)
-    if (plan.isFinal?.(error)) return end(OUTCOME.final, null, error)
-    return end(isOffline() ? OUTCOME.offline : OUTCOME.network, null, error)
+    if (reason?.name === 'TimeoutError') return end(OUTCOME_TIMED_OUT, null, reason)
+    if (plan.isFinal?.(error)) return end(OUTCOME_FINAL, null, error)
+    return end(isOffline() ? OUTCOME_OFFLINE : OUTCOME_NETWORK_ERROR, null, error)
   }
 }

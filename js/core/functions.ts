@@ -22,9 +22,9 @@ import {
 import { policyDefaults, resolvePolicy } from '../options/policy.ts'
 import { SANITIZE_RULES, type SanitizeOptions, token } from '../options/queue-options.ts'
 import { systemClock } from '../platform/clock.ts'
+import { CIRCUITS, NONE, RETRY_DECISIONS } from './codes.ts'
 import type { Engine } from './engine.ts'
 import type { Keys } from './keys.ts'
-import { NONE } from './none.ts'
 import { policyFields } from './policy-row.ts'
 import { type Sanitized, Sanitizer } from './sanitizer.ts'
 
@@ -114,8 +114,6 @@ export interface BackoffContext {
   readonly random?: number
 }
 
-const CIRCUITS: readonly CircuitState[] = ['CLOSED', 'OPEN', 'HALF_OPEN']
-const DECISIONS: readonly RetryDecision[] = ['ENQUEUE', 'FAIL_FAST', 'CIRCUIT_OPEN']
 const U32: Rule = int(0, 2 ** 32 - 1)
 const TIME: Rule = num(-MAX_MS, MAX_MS)
 const UNIT: Rule = num(0, 1 - 2 ** -53)
@@ -152,7 +150,7 @@ export function makeCore(engine: Engine, keys: Keys): Core {
       follow('retryableStatusCodes', codes, list(int(100, 599)))
       const circuit = CIRCUITS.indexOf(circuitState)
       const decision = keys.evaluateRetryStatus(statusCode, circuit, retryCount, maxRetries, codes)
-      return DECISIONS[decision] ?? 'FAIL_FAST'
+      return RETRY_DECISIONS[decision] ?? 'FAIL_FAST'
     },
     calculateBackoffDelay(policy, attempt, context = {}) {
       follow('attempt', attempt, int(1, 2 ** 32 - 1))

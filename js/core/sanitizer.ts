@@ -2,11 +2,9 @@
 
 import type { SanitizeOptions } from '../options/queue-options.ts'
 import { errorText, unsaid } from '../platform/error-text.ts'
+import { HEADER_DROPPED, HEADER_KEPT, HEADER_REFUSED, HEADER_UNKNOWN } from './codes.ts'
 import type { Engine } from './engine.ts'
 import type { HeaderRules } from './generated/queue/glue.js'
-
-/** The core's classes of headers. */
-const CLASS = { kept: 0, withheld: 1, unknown: 2, dropped: 3, refused: 4 } as const
 
 export interface Sanitized {
   readonly headers: Record<string, string>
@@ -48,7 +46,7 @@ export class Sanitizer {
     const classes = scratch.answer(count).slice()
     // one that is empty, holds a line break, or becomes a token only when it is lowered is not one name to the core
     const odd = count !== names.length || /[^\n!-~]/.test(all)
-    const refused = odd ? names.findIndex((name) => !/^[!-~]+$/.test(name)) : classes.indexOf(CLASS.refused)
+    const refused = odd ? names.findIndex((name) => !/^[!-~]+$/.test(name)) : classes.indexOf(HEADER_REFUSED)
     if (refused >= 0) {
       throw new TypeError(`headers: expected names that are RFC 9110 tokens; number ${refused + 1} is not one`)
     }
@@ -56,7 +54,7 @@ export class Sanitizer {
       const name = names[values.findIndex((value) => UNSENDABLE.test(value))]
       throw new TypeError(`headers: the value of '${name}' holds CR, LF, NUL or a character that is no byte`)
     }
-    const kept = values.filter((_, i) => classes[i] === CLASS.kept)
+    const kept = values.filter((_, i) => classes[i] === HEADER_KEPT)
     const secret = scratch.answer(glue.secret_values(scratch.text(kept.join('\n'))))
     const headers = new Map<string, string>()
     const withheld = new Set<string>()
@@ -66,11 +64,11 @@ export class Sanitizer {
       const name = (names[i] as string).toLowerCase()
       const found = classes[i]
       const value = values[i] as string
-      if (found === CLASS.kept && secret[looked++] !== 1) {
+      if (found === HEADER_KEPT && secret[looked++] !== 1) {
         const half = headers.get(name)
         headers.set(name, half === undefined ? value : `${half}, ${value}`)
-      } else if (found === CLASS.unknown) unknown.add(name)
-      else if (found !== CLASS.dropped) withheld.add(name)
+      } else if (found === HEADER_UNKNOWN) unknown.add(name)
+      else if (found !== HEADER_DROPPED) withheld.add(name)
     }
     // the half of a header is another header
     for (const name of withheld) headers.delete(name)

@@ -1,8 +1,8 @@
 /** What an answer asks of those who come back: the core reads the headers, here they are found. */
 
 import type { RepeatAnswer } from '../call/transport.ts'
+import { NONE } from './codes.ts'
 import type { Engine } from './engine.ts'
-import { NONE } from './none.ts'
 
 export interface Asked {
   /** From now; NaN: nothing; -1: something that cannot be read. */

@@ -5,10 +5,10 @@ import type { Enqueued, NewTask } from '../api/store.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
-import { notSent, UNSENT } from '../call/not-sent.ts'
+import { notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { ENDED } from '../core/codes.ts'
-import { NONE } from '../core/none.ts'
+import { ENDED, NONE, OUTCOME_RELEASED } from '../core/codes.ts'
+import { adopt, UNTRIED } from '../core/queue-calls.ts'
 import { UNSAFE_METHODS } from '../options/queue-options.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { Dedupe } from '../runner/dedupe.ts'
@@ -83,7 +83,7 @@ export class StorePlace implements Place {
   /** A call that must not be sent at once: its caller gets what the task gets. `held`: a server has asked to wait. undefined: it has to stay in memory. */
   async hold(call: Call, content: Content, terms: Terms, held: boolean): Promise<EarlyAnswer | undefined> {
     const task = this.#source.newTask(call, terms.createdAt)
-    const own = notSent(UNSENT.released, this.#runner.host.now())
+    const own = notSent(OUTCOME_RELEASED, this.#runner.host.now())
     if (held) {
       // the core knows at once whether that is too long for the caller
       const ruling = this.#rule(task, call, own, terms)
@@ -100,7 +100,7 @@ export class StorePlace implements Place {
     const task = this.#source.newTask(call, terms.createdAt)
     try {
       const enqueued = await unlessAway(this.#store(task, call, content, terms, undefined, true))
-      const own = notSent(UNSENT.released, this.#runner.host.now())
+      const own = notSent(OUTCOME_RELEASED, this.#runner.host.now())
       return enqueued && { answer: this.#kept(enqueued, task, call, terms, own, false) }
     } catch (error) {
       if (!(error instanceof StorageFullError) && (error as RedriveError).code !== 'STORAGE_UNAVAILABLE') throw error
@@ -155,24 +155,19 @@ export class StorePlace implements Place {
       const now = host.now()
       const flags = flagsOf(call, host)
       const slot = policies.with(call.policy, (policy) =>
-        core.adopt(
+        adopt(core, {
           now,
           lane,
           policy,
           priority,
-          call.bytes,
+          bytes: call.bytes,
           flags,
           createdAt,
           expiresAt,
           waitUntil,
-          FOREVER,
-          1,
-          0,
-          -1,
-          0,
-          0,
-          true,
-        ),
+          started: true,
+          ...UNTRIED,
+        }),
       )
       if (slot === NONE) return undefined
       task.slot = slot
@@ -202,7 +197,7 @@ export class StorePlace implements Place {
       const record = await this.#durable.state.store.get(enqueued.taskId)
       // there is no answer to wait for any more, and a call that was sent has one of its own
       const over = record && record.status !== 'PENDING' && record.status !== 'IN_FLIGHT'
-      const sent = own.outcome !== UNSENT.released
+      const sent = own.outcome !== OUTCOME_RELEASED
       if (sent && (!record || over)) return deliver(own)
       if (!record) throw notFound(enqueued.taskId)
       const same = this.#durable.state.taskOf(record)

@@ -5,7 +5,8 @@
  * So it lets go of them at once, and other tabs go on with its tasks.
  */
 
-import { notSent, UNSENT } from '../call/not-sent.ts'
+import { notSent } from '../call/not-sent.ts'
+import { OUTCOME_RELEASED } from '../core/codes.ts'
 import type { Leadership } from './leadership.ts'
 import type { PrincipalGuard } from './principal-guard.ts'
 import type { StoredState } from './state.ts'
@@ -31,7 +32,7 @@ function giveBackAll({ leased, runner }: StoredState, reason: unknown): void {
     const isMade = lease?.isSent && call?.replayable === false
     if (isMade) lease.reason = 'outcome_unknown'
     controller?.abort(reason)
-    if (!isMade && task.slot >= 0) runner.settle(task, notSent(UNSENT.released, runner.host.now()))
+    if (!isMade && task.slot >= 0) runner.settle(task, notSent(OUTCOME_RELEASED, runner.host.now()))
   }
 }
 

@@ -1,7 +1,7 @@
 /** What becomes of a leased task once its attempt has ended: what the store says of it is told, never what the attempt alone has shown. */
 
 import type { Carry, Settlement, Turn } from '../api/store.ts'
-import { VERDICT } from '../core/codes.ts'
+import { VERDICT_SUCCEEDED } from '../core/codes.ts'
 import { type FollowUp, followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
@@ -34,7 +34,7 @@ export class Settler {
     task.slot = -1
     if (!lease) return
     const isLost = lease.lost || this.#loop.terms.isOver(lease, this.#state.runner.host.now())
-    if (isLost && ruling.verdict !== VERDICT.succeeded) {
+    if (isLost && ruling.verdict !== VERDICT_SUCCEEDED) {
       // fenced off: whoever has it now decides, and if nobody has, it is to be taken back
       this.#lost(task)
       this.#loop.requestTurn()

@@ -10,7 +10,8 @@ import { QueueClosedError } from '../api/errors.ts'
 import type { RunnerStats } from '../api/stats.ts'
 import { type Hint, type Lease, laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
 import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
-import { notSent, UNSENT } from '../call/not-sent.ts'
+import { notSent } from '../call/not-sent.ts'
+import { OUTCOME_RELEASED } from '../core/codes.ts'
 import { assertNotAborted } from '../platform/abort.ts'
 import { within } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
@@ -203,7 +204,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     if (task.slot < 0) return
     // an attempt of it goes on: whatever it comes to, its place in the core is free
     const { controller } = task
-    runner.guard(() => runner.rule(task, notSent(UNSENT.released, runner.host.now())))
+    runner.guard(() => runner.rule(task, notSent(OUTCOME_RELEASED, runner.host.now())))
     task.slot = -1
     controller?.abort()
   }

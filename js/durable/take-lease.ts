@@ -6,8 +6,9 @@
 
 import type { Carry, Lease, Settlement, StoredTask } from '../api/store.ts'
 import type { Call } from '../call/call.ts'
-import { notSent, UNSENT } from '../call/not-sent.ts'
-import { NONE } from '../core/none.ts'
+import { notSent } from '../call/not-sent.ts'
+import { MARK_UNAUTHORIZED, NONE, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
+import { adopt } from '../core/queue-calls.ts'
 import { DAY_MS, FOREVER } from '../platform/clock.ts'
 import { flagsOf } from '../runner/flags.ts'
 import type { Task } from '../tasks/task.ts'
@@ -20,8 +21,6 @@ import type { WaitingCallers } from './waiting-callers.ts'
 
 /** A lease that came too early is asked for again after this long. */
 const AGAIN_MS = 1_000
-/** The bit of `marks` that says that the last attempt met a 401. */
-const UNAUTHORIZED = 1
 
 export class LeaseStarter {
   readonly #state: StoredState
@@ -76,28 +75,28 @@ export class LeaseStarter {
     // the core watches a deadline as what it is, so that it names it
     const createdAt = deadlineReason === 'total_budget' && deadlineAt < FOREVER ? deadlineAt - totalBudgetMs : now
     const expiresAt = deadlineReason === 'expired' ? deadlineAt : FOREVER
-    const firstAt = deadlineReason === 'key_expired' && idempotencyKey !== null ? deadlineAt - keyTtlMs : FOREVER
+    const firstAttemptAt = deadlineReason === 'key_expired' && idempotencyKey !== null ? deadlineAt - keyTtlMs : FOREVER
     const { phase, previousDelayMs, marks = 0 } = this.#carried(record)
-    task.unauthorized = (marks & UNAUTHORIZED) !== 0
+    task.unauthorized = (marks & MARK_UNAUTHORIZED) !== 0
     return runner.policies.with(call.policy, (policy) =>
-      core.adopt(
+      adopt(core, {
         now,
-        lanes.of(record.principal, task.origin),
+        lane: lanes.of(record.principal, task.origin),
         policy,
-        record.priority,
-        record.bodyBytes,
-        flagsOf(call, host),
+        priority: record.priority,
+        bytes: record.bodyBytes,
+        flags: flagsOf(call, host),
         createdAt,
         expiresAt,
-        this.#callers.until(task),
-        firstAt,
-        record.attemptNumber,
-        record.refunds,
+        waitUntil: this.#callers.until(task),
+        firstAttemptAt,
+        attempts: record.attemptNumber,
+        refunds: record.refunds,
         phase,
         previousDelayMs,
         marks,
-        false,
-      ),
+        started: false,
+      }),
     )
   }
 
@@ -128,10 +127,10 @@ export class LeaseStarter {
         return
       }
       if (task.lease) task.lease.reason = 'body_missing'
-      runner.settle(task, notSent(UNSENT.vetoed, host.now()))
+      runner.settle(task, notSent(OUTCOME_VETOED, host.now()))
     } catch (error) {
       failed(error)
-      runner.settle(task, notSent(UNSENT.released, host.now()))
+      runner.settle(task, notSent(OUTCOME_RELEASED, host.now()))
     }
   }
 

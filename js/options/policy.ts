@@ -6,6 +6,7 @@
  */
 
 import type { BackoffStrategy, JitterType, RetryPolicy } from '../api/policy.ts'
+import { JITTERS, STRATEGIES } from '../core/generated/codes.ts'
 import { DAY_MS } from '../platform/clock.ts'
 import {
   check,
@@ -57,28 +58,6 @@ export const policyDefaults: ResolvedPolicy = {
 
 /** Default `maxDelayMs` of the strategies that have one. */
 const CAPS_MS: Partial<Record<BackoffStrategy, number>> = { exponential: 30_000, linear: 30_000, spread: 47_000 }
-
-/** Strategies in the core's order, by which they cross to it. */
-export const STRATEGIES: readonly BackoffStrategy[] = [
-  'exponential',
-  'linear',
-  'fixed',
-  'polynomial',
-  'sidekiq',
-  'buckets',
-  'padded_exponential',
-  'spread',
-  'table',
-]
-export const JITTERS: readonly JitterType[] = [
-  'NONE',
-  'FULL',
-  'EQUAL',
-  'DECORRELATED',
-  'ADDITIVE',
-  'PROPORTIONAL',
-  'DECORRELATED_CLAMPED',
-]
 
 const RULES: Rules<RetryPolicy> = {
   policyId: text,

@@ -2,14 +2,14 @@
 
 import { QueueFullError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
 import type { RetryTask } from '../api/task.ts'
-import { deliver, type Finished, OUTCOME } from '../call/attempt.ts'
+import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { adopted, repeatableOf } from '../call/fetch-repeat.ts'
-import { notSent, UNSENT } from '../call/not-sent.ts'
+import { notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { CLASS } from '../core/codes.ts'
+import { CLASS_RETRY, NONE, OUTCOME_NETWORK_ERROR, OUTCOME_OFFLINE, OUTCOME_RELEASED } from '../core/codes.ts'
 import type { Keys } from '../core/keys.ts'
-import { NONE } from '../core/none.ts'
+import { admit } from '../core/queue-calls.ts'
 import { uuid7Maker } from '../platform/random.ts'
 import { Task } from '../tasks/task.ts'
 import { circuitOpen } from './circuit-open.ts'
@@ -72,7 +72,7 @@ export class Admission {
     while (this.#mayBeKnown(call)) {
       const same = await this.dedupe.find(call)
       if (early && same && isLive(same)) {
-        return { answer: this.join(same, call, notSent(UNSENT.released, createdAt), createdAt) }
+        return { answer: this.join(same, call, notSent(OUTCOME_RELEASED, createdAt), createdAt) }
       }
       if (same) break
     }
@@ -116,13 +116,13 @@ export class Admission {
     // one of an order waits for its turn, one in content mode for its key; this one went out while there was no core
     if (call.options.orderKey !== undefined || call.key === '') return deliver(finished)
     if (!finished.answer && repeatableOf(call).isFinal(finished.error)) return deliver(finished)
-    if (call.addedCrossOrigin && finished.outcome === OUTCOME.network) {
+    if (call.addedCrossOrigin && finished.outcome === OUTCOME_NETWORK_ERROR) {
       const { method, origin } = call
       const remedy = "if its preflight refuses the key's header, take it out of idempotency.origins"
       host.degraded('maybe_cors', `${method} ${origin} failed without an answer; ${remedy}`, origin)
     }
     // being offline is no fault of the server, but it is as passing a failure as any
-    const outcome = finished.outcome === OUTCOME.offline ? OUTCOME.network : finished.outcome
+    const outcome = finished.outcome === OUTCOME_OFFLINE ? OUTCOME_NETWORK_ERROR : finished.outcome
     while (this.#mayBeKnown(call)) {
       const same = await this.dedupe.find(call).catch((conflict) => {
         finished.answer?.discard()
@@ -137,7 +137,7 @@ export class Admission {
     const meaning = this.#runner.guard(() =>
       policies.with(call.policy, (policy) => core.classify(policy, outcome, finished.status, flags)),
     )
-    if (meaning !== CLASS.retry) {
+    if (meaning !== CLASS_RETRY) {
       this.observeUntracked(call, finished)
       return deliver(finished)
     }
@@ -174,7 +174,7 @@ export class Admission {
       task.waiter = { resolve, reject }
       if (ordered) this.#announce(task)
       // an attempt given back unsent
-      else this.#runner.settle(task, notSent(UNSENT.released, host.now()))
+      else this.#runner.settle(task, notSent(OUTCOME_RELEASED, host.now()))
     })
     return { answer }
   }
@@ -243,7 +243,7 @@ export class Admission {
         // a timer holds 24.8 days at most and may wake early
         if (host.now() < createdAt + waitMs) return wait()
         left()
-        const late = own.outcome === UNSENT.released ? new RedriveError('WAIT_EXCEEDED', tooLate(task, waitMs)) : null
+        const late = own.outcome === OUTCOME_RELEASED ? new RedriveError('WAIT_EXCEEDED', tooLate(task, waitMs)) : null
         if (late) reject(late)
         else new Promise((give) => give(deliver(own))).then(resolve, reject)
       }
@@ -326,7 +326,8 @@ export class Admission {
       const flags = flagsOf(call, this.#runner.host)
       const order = orderKey === undefined ? NONE : orders.of(call.principal, orderKey)
       const now = host.now()
-      return core.admit(now, lane, policy, priority, call.bytes, flags, createdAt, expiresAt, waitUntil, order, started)
+      const terms = { createdAt, expiresAt, waitUntil, started }
+      return admit(core, { now, lane, policy, priority, bytes: call.bytes, flags, order, ...terms })
     })
   }
 

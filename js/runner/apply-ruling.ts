@@ -1,8 +1,7 @@
 /** Has the runner do with a task in memory what the core has ruled. */
 
 import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
-import { VERDICT } from '../core/codes.ts'
-import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { VERDICT_STALE } from '../core/codes.ts'
 import { followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
@@ -10,7 +9,6 @@ import type { QueueContext } from './context.ts'
 
 /** What a ruling has the runner do. */
 export interface RulingActs {
-  readonly core: CoreQueue
   readonly host: QueueContext
   show(task: Task): RetryTask
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
@@ -21,12 +19,10 @@ export interface RulingActs {
 }
 
 export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling): void {
-  if (ruling.verdict === VERDICT.stale) return
-  const { core, host } = acts
+  if (ruling.verdict === VERDICT_STALE) return
+  const { host } = acts
   const { why, attemptNumber } = ruling
-  const followUp = followUpOf(task, ruling, why ? core.dueAt(task.slot) : Number.NaN, () =>
-    acts.releaseCause(task, ruling),
-  )
+  const followUp = followUpOf(task, ruling, why?.dueAt ?? Number.NaN, () => acts.releaseCause(task, ruling))
   const { kind, reason, entry } = followUp
   task.log(entry)
   if (kind === 'succeeded') acts.end(task, 'SUCCEEDED')
@@ -38,7 +34,7 @@ export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling): void 
   } else {
     const isParked = kind === 'parked'
     task.status = 'PENDING'
-    task.attemptNumber = core.attempts(task.slot)
+    task.attemptNumber = why?.attempts ?? 0
     task.nextAttemptAt = isParked ? null : entry.nextAt
     task.unauthorized = !isParked && why?.authorize === true
     if (host.handOver?.(task, ruling, () => acts.cancel(task, undefined))) return

@@ -3,33 +3,16 @@
  * news of it are to people. Every decision is the core's.
  */
 
-import type { CircuitState } from '../api/task.ts'
-import { ENDED, STORM } from '../core/codes.ts'
+import { CIRCUIT_OPEN, CIRCUITS, ENDED, ON_STORM_OPEN, ON_STORM_TELL, STORM } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { BreakerOptions, RetryBudgetOptions } from '../options/gate-options.ts'
-import { defined, type Settings } from '../options/queue-options.ts'
+import type { Settings } from '../options/queue-options.ts'
 import { Alerts } from './alerts.ts'
 import type { QueueContext } from './context.ts'
 import type { Lanes } from './lanes.ts'
 
-const BREAKER: Required<Omit<BreakerOptions, 'whenOpen' | 'fallback'>> = {
-  consecutiveFailures: 5,
-  failureRatio: 0.5,
-  minimumAttempts: 20,
-  windowMs: 10_000,
-  openMs: 5_000,
-  maxOpenMs: 60_000,
-  closeAfter: 5,
-  openOnStorm: false,
-}
-
-const BUDGET: Required<RetryBudgetOptions> = { capacity: 10, perSuccess: 0.2, perSecond: 0.1 }
-
 /** Of a page, whose ramp sees to a crowd whatever this is: docs/storms.md. */
-const TAB_BUDGET: Required<RetryBudgetOptions> = { ...BUDGET, capacity: 1_000 }
-
-/** By the core's numbers, in its news and in its stats. */
-export const CIRCUITS: readonly CircuitState[] = ['CLOSED', 'OPEN', 'HALF_OPEN']
+const PAGE_CAPACITY = 1_000
 
 /** What it needs of the runner. */
 interface GatePorts {
@@ -68,7 +51,7 @@ export class Gates {
     if (!this.#failsWhenOpen) return undefined
     const { core } = this.#ports
     return this.#ask(origin, (lane, now) => {
-      const isOpen = CIRCUITS[core.circuit(lane, now)] === 'OPEN'
+      const isOpen = core.circuit(lane, now) === CIRCUIT_OPEN
       const passes = !isOpen && (waits || core.admits(now, lane))
       return passes ? undefined : core.shutUntil(lane, now)
     })
@@ -103,19 +86,20 @@ function failsWhenOpen({ breaker }: Settings): boolean {
   return !!breaker && (breaker.whenOpen ?? (breaker.fallback ? 'fail' : 'hold')) === 'fail'
 }
 
-/** As the core's `gates` takes them. */
+/** As the core's `gates` takes them; NaN where its own default counts. */
 export function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
   const isPage = globalThis.location !== undefined
+  const rules: BreakerOptions = breaker || {}
   // thousands of tabs that each probe for themselves are no probe
-  const rules = { ...BREAKER, ...defined(breaker || {}) }
   const failures = (breaker ?? !isPage) === false ? 0 : rules.consecutiveFailures
   const { minimumAttempts, failureRatio, windowMs, openMs, maxOpenMs, closeAfter, openOnStorm } = rules
-  const budget = { ...(isPage ? TAB_BUDGET : BUDGET), ...defined(retryBudget || {}) }
-  const capacity = retryBudget === false ? Number.NaN : budget.capacity
+  const budget: RetryBudgetOptions = retryBudget || {}
+  const capacity = retryBudget === false ? 0 : (budget.capacity ?? (isPage ? PAGE_CAPACITY : undefined))
   // a storm is always told of
-  const storm = openOnStorm ? 2 : 1
+  const storm = openOnStorm ? ON_STORM_OPEN : ON_STORM_TELL
   const circuit = [failures, failureRatio, minimumAttempts, windowMs, openMs, maxOpenMs, closeAfter, storm]
   // a lane comes back as fast as goes well: after an opening, and in pages after failures in a row
   const ramp = breaker === false ? 0 : 1
-  return Float64Array.from([...circuit, capacity, budget.perSuccess, budget.perSecond, ramp])
+  const numbers = [...circuit, capacity, budget.perSuccess, budget.perSecond, ramp]
+  return Float64Array.from(numbers, (number) => number ?? Number.NaN)
 }

@@ -1,7 +1,7 @@
 /** Asks the user's `credentials` and `beforeAttempt` before a retry, inside a time limit that keeps a lease useful. */
 
 import type { AttemptContext, RetryTask } from '../api/task.ts'
-import { UNSENT } from '../call/not-sent.ts'
+import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_VETOED } from '../core/codes.ts'
 import { within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
 import type { QueueContext } from './context.ts'
@@ -30,13 +30,14 @@ export async function askHooks(
     } catch (error) {
       const message = `credentials() failed (${words(error, overlay)}): the attempt was given back and is tried again later`
       host.degraded('credentials_failed', message, 'credentials')
-      return { overlay: null, outcome: UNSENT.credentials }
+      return { overlay: null, outcome: OUTCOME_CREDENTIALS_FAILED }
     }
   }
   if (beforeAttempt) {
     try {
       const given = new Promise<boolean>((resolve) => resolve(beforeAttempt(task, context)))
-      if ((await within(clock, HOOK_MS, 'beforeAttempt()', given)) === false) return { overlay, outcome: UNSENT.vetoed }
+      if ((await within(clock, HOOK_MS, 'beforeAttempt()', given)) === false)
+        return { overlay, outcome: OUTCOME_VETOED }
     } catch (error) {
       host.degraded(
         'hook_threw',

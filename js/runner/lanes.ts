@@ -4,8 +4,8 @@
  */
 
 import { laneName } from '../api/store.ts'
+import { NONE } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
-import { NONE } from '../core/none.ts'
 import type { QueueContext } from './context.ts'
 
 /** A page talks to few origins, a crawler to many: past this, lanes that hold nothing are let go. */

@@ -11,11 +11,10 @@ import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { ENDED, reasonOf } from '../core/codes.ts'
-import { type Standing, standingOf } from '../core/decode.ts'
+import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf } from '../core/codes.ts'
+import { type GateStatus, gateOfLane, gateStatusOf } from '../core/decode.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
-import { NONE } from '../core/none.ts'
 import { Sanitizer } from '../core/sanitizer.ts'
 import { type Limits, limitsOf } from '../options/limits.ts'
 import { errorText } from '../platform/error-text.ts'
@@ -39,7 +38,6 @@ import type { StoredSide } from './stored.ts'
 import { makeWakeTimer, type WakeTimer } from './wake-timer.ts'
 
 /** The core's batch: pairs of slot and action. */
-const BATCH = 256
 
 export class Runner {
   readonly core: CoreQueue
@@ -141,8 +139,13 @@ export class Runner {
   }
 
   /** What the task waits for right now. */
-  gateStatus(task: Task): Standing | undefined {
-    return task.slot < 0 ? undefined : this.guard(() => standingOf(this.#engine, this.core, task.slot))
+  gateStatus(task: Task): GateStatus | undefined {
+    return task.slot < 0 ? undefined : this.guard(() => gateStatusOf(this.#engine, this.core, task.slot))
+  }
+
+  /** What a due task of a store waits for in its lane at `now`. */
+  gateOfLane(principal: string | null, origin: string, now: number): GateStatus | undefined {
+    return this.guard(() => gateOfLane(this.#engine, this.core, this.lanes.of(principal, origin), now))
   }
 
   /** Starts what may start, ends what ran out of time, arms the timer. */
@@ -214,7 +217,7 @@ export class Runner {
   /** One in memory. */
   cancel(task: Task, reason: unknown): 'cancelled' | 'requested' | 'gone' {
     if (task.slot < 0) return 'gone'
-    const requested = this.guard(() => this.core.cancel(task.slot)) === 2
+    const requested = this.guard(() => this.core.cancel(task.slot)) === CANCEL_REQUESTED
     // the core trapped: the task has ended already
     if (task.slot < 0) return 'gone'
     // the caller learns at once, even while the attempt in flight still ends
@@ -326,7 +329,7 @@ export class Runner {
       task.lastStatus = finished.status
     }
     task.controller = undefined
-    return this.rulings.rule(task, this.lanes.of(task.principal, task.origin), finished, this.host.now())
+    return this.rulings.rule(task, finished, this.host.now())
   }
 
   /** Why the attempt that `ruling` is about was given back. */

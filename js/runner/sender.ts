@@ -6,8 +6,9 @@
 import type { AttemptContext, RetryTask } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
-import { notSent, UNSENT } from '../call/not-sent.ts'
+import { notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
+import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_RELEASED } from '../core/codes.ts'
 import { bothSignals } from '../platform/abort.ts'
 import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
@@ -79,7 +80,7 @@ export class Sender {
         `${task.what}: nobody supplies ${missing.join(', ')}; ${remedy}`,
         task.origin,
       )
-      this.#ports.settle(task, notSent(UNSENT.credentials, host.now()))
+      this.#ports.settle(task, notSent(OUTCOME_CREDENTIALS_FAILED, host.now()))
       return
     }
     const may = this.#ports.maySend(task)
@@ -110,6 +111,6 @@ export class Sender {
   }
 
   #giveBack(task: Task): void {
-    this.#ports.settle(task, notSent(UNSENT.released, this.#ports.host.now()))
+    this.#ports.settle(task, notSent(OUTCOME_RELEASED, this.#ports.host.now()))
   }
 }

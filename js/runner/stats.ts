@@ -2,7 +2,7 @@
 
 import type { OriginStats, QueueStats } from '../api/stats.ts'
 import type { CircuitState } from '../api/task.ts'
-import { CIRCUITS } from './gates.ts'
+import { CIRCUITS } from '../core/codes.ts'
 import type { Lanes } from './lanes.ts'
 
 /** What the core's `stats()` gives, in lists: names cost the core more than the numbers. */

@@ -12,16 +12,16 @@ import type {
   ReleaseCause,
   TaskStatus,
 } from '../api/task.ts'
-import type { Standing } from '../core/decode.ts'
+import type { GateStatus } from '../core/decode.ts'
 import { serverWait, showEntry, timeOf } from './history.ts'
 import type { Task } from './task.ts'
 
-/** `standing`: what it waits for at `now`; undefined: it has ended. */
-export function explain(task: Task, standing: Standing | undefined, now: number): readonly Decision[] {
+/** `gateStatus`: what it waits for at `now`; undefined: it has ended. */
+export function explain(task: Task, gateStatus: GateStatus | undefined, now: number): readonly Decision[] {
   const history = task.entries.map((entry) => showEntry(task.taskId, entry))
   const { what, policyId, key, createdAt, status, reason, endedAt } = task
   const decisions = decisionsOf({ what, policyId, hasKey: key !== null, createdAt, status, reason, endedAt }, history)
-  if (standing) decisions.push(waits(standing, task.attemptNumber, now))
+  if (gateStatus) decisions.push(waits(gateStatus, task.attemptNumber, now))
   return decisions
 }
 
@@ -147,18 +147,18 @@ function next({ data = {}, decision }: AttemptLog): string {
 }
 
 /** What holds a task at `now`. */
-export function waits(standing: Standing, attemptNumber: number, now: number): Decision {
-  const { gate, until, ahead } = standing
+export function waits(gateStatus: GateStatus, attemptNumber: number, now: number): Decision {
+  const { gate, until, ahead } = gateStatus
   const data: DecisionData = {
     gate,
     ...(Number.isFinite(until) ? { until } : {}),
     ...(ahead > 0 ? { ahead } : {}),
     ...(gate === 'in-flight' && attemptNumber > 0 ? { attemptNumber } : {}),
   }
-  return { at: now, kind: 'waits', text: wordsOf(standing), data }
+  return { at: now, kind: 'waits', text: wordsOf(gateStatus), data }
 }
 
-export function wordsOf({ gate, until, ahead }: Standing): string {
+export function wordsOf({ gate, until, ahead }: GateStatus): string {
   const at = Number.isFinite(until) ? ` until ${timeOf(until)}` : ''
   switch (gate) {
     case 'in-flight':

@@ -6,7 +6,7 @@
 import type { Emitter } from '../api/emitter.ts'
 import type { QueueEvents } from '../api/events.ts'
 import type { ExhaustedReason, ReleaseCause, RetryTask } from '../api/task.ts'
-import { ENDED, reasonOf, VERDICT } from '../core/codes.ts'
+import { ENDED, reasonOf, VERDICT_CANCELLED, VERDICT_PARKED, VERDICT_SUCCEEDED } from '../core/codes.ts'
 import { type HistoryEntry, showEntry } from './history.ts'
 import type { Ruling } from './ruling.ts'
 import type { Task } from './task.ts'
@@ -36,10 +36,10 @@ export function followUpOf(
 
 /** `parks`: credentials are missing that nothing here supplies. */
 function kindOf({ verdict, why, attemptNumber }: Ruling, parks: boolean): FollowUp['kind'] {
-  if (verdict === VERDICT.succeeded) return 'succeeded'
-  if (verdict === VERDICT.cancelled) return 'cancelled'
+  if (verdict === VERDICT_SUCCEEDED) return 'succeeded'
+  if (verdict === VERDICT_CANCELLED) return 'cancelled'
   if (verdict >= ENDED) return 'exhausted'
-  if (verdict === VERDICT.parked || (why && parks)) return 'parked'
+  if (verdict === VERDICT_PARKED || (why && parks)) return 'parked'
   // a call that was never sent has no attempt to take back
   return why?.refunded && attemptNumber > 0 ? 'released' : 'retry'
 }
@@ -51,7 +51,7 @@ export function reportFollowUp(
   events: Emitter<QueueEvents>,
   show: () => RetryTask,
 ): void {
-  if (verdict === VERDICT.parked) events.emit('unauthorized', { task: show() })
+  if (verdict === VERDICT_PARKED) events.emit('unauthorized', { task: show() })
   else if (entry.sent && events.has('retry')) {
     const task = show()
     events.emit('retry', { task, delayMs: why?.delayMs ?? 0, log: showEntry(task.taskId, entry) })

@@ -1,8 +1,7 @@
 /** Names the cause of an attempt that was given back: the core only knows that it was. */
 
 import type { ReleaseCause } from '../api/task.ts'
-import { OUTCOME } from '../call/attempt.ts'
-import { UNSENT } from '../call/not-sent.ts'
+import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_OFFLINE, OUTCOME_RELEASED } from '../core/codes.ts'
 import type { Task } from './task.ts'
 
 /** The state of the queue at the time of asking. */
@@ -19,9 +18,9 @@ export interface ReleaseFacts {
 
 /** Asked when the attempt was given back, since what stops a queue may be over soon. */
 export function releaseCause(outcome: number, { lease }: Pick<Task, 'lease'>, facts: ReleaseFacts): ReleaseCause {
-  if (outcome === OUTCOME.offline) return 'offline'
-  if (outcome === UNSENT.credentials) return lease?.parks ? 'credentials_missing' : 'credentials_failed'
-  if (outcome !== UNSENT.released) return 'unauthorized'
+  if (outcome === OUTCOME_OFFLINE) return 'offline'
+  if (outcome === OUTCOME_CREDENTIALS_FAILED) return lease?.parks ? 'credentials_missing' : 'credentials_failed'
+  if (outcome !== OUTCOME_RELEASED) return 'unauthorized'
   if (facts.isStopped) return 'closing'
   if (facts.isSuspended) return 'page_hidden'
   if (facts.isForeign) return 'principal'

@@ -2,19 +2,23 @@
 
 import type { RetryPolicy } from '../api/policy.ts'
 import type { ReleaseCause } from '../api/task.ts'
-import { type Finished, OUTCOME } from '../call/attempt.ts'
+import { type Finished, OUTCOME_FINAL } from '../call/attempt.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { VERDICT } from '../core/codes.ts'
-import { type Chosen, chosen } from '../core/decode.ts'
+import {
+  HEARD_FAILED,
+  HEARD_HEALTHY,
+  HEARD_SUCCESS,
+  OUTCOME_OFFLINE,
+  VERDICT_PARKED,
+  VERDICT_RETRY,
+} from '../core/codes.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { type Settled, settle } from '../core/queue-calls.ts'
 import { askedBy } from '../core/server-delay.ts'
 import { type HistoryEntry, lineOf } from './history.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
-
-/** How the core hears of an attempt that makes no task. */
-const HEARD = { success: 0, healthy: 1, failed: 2 } as const
 
 const FOREVER = Number.POSITIVE_INFINITY
 const DAY_MS = 86_400_000
@@ -22,7 +26,7 @@ const DAY_MS = 86_400_000
 export interface Ruling {
   readonly verdict: number
   /** The numbers behind it, where another attempt is to follow. */
-  readonly why: Chosen | undefined
+  readonly why: Settled | undefined
   /** It left: an answer or a lost connection. */
   readonly sent: boolean
   /** How it ended, by the core's numbers. */
@@ -46,20 +50,19 @@ export class Rulings {
     this.#words = words
   }
 
-  /** Tells the core how the attempt of `task`, which is in `lane`, has ended. */
-  rule(task: Task, lane: number, finished: Finished<RepeatAnswer>, now: number): Ruling {
-    const core = this.#core
+  /** Tells the core how the attempt of `task`, has ended. */
+  rule(task: Task, finished: Finished<RepeatAnswer>, now: number): Ruling {
     const { outcome, status, durationMs, answer, error } = finished
     const sent = answer !== null || error !== undefined
     const asked = askedBy(this.#engine, answer, task.call?.policy.retryableStatusCodes ?? [], now)
-    const { serverDelayMs } = asked
+    const { serverDelayMs, rateLimitMs } = asked
     const unusable = serverDelayMs < 0
     const delayMs = unusable ? Number.NaN : serverDelayMs
-    const heldBefore = core.heldUntil(lane, now)
-    const verdict = core.settle(now, task.slot, outcome, status, delayMs, durationMs, asked.rateLimitMs, unusable)
-    const heldAfter = core.heldUntil(lane, now)
-    const follows = verdict === VERDICT.retry || verdict === VERDICT.parked
-    const why = follows ? chosen(this.#engine, core) : undefined
+    const { slot } = task
+    const ended = { now, slot, outcome, status, serverDelayMs: delayMs, durationMs, rateLimitMs, unusable }
+    const settled = settle(this.#engine, this.#core, ended)
+    const { verdict, holdMs } = settled
+    const why = verdict === VERDICT_RETRY || verdict === VERDICT_PARKED ? settled : undefined
     const attemptNumber = task.attemptNumber || (sent ? 1 : 0)
     const about = { call: task.call, overlay: task.overlay }
     const entry: Ruling['entry'] = (kind, next, nextAt = Number.NaN, cause) => {
@@ -77,18 +80,18 @@ export class Rulings {
         nextAt,
       })
     }
-    return { verdict, why, sent, outcome, attemptNumber, holdMs: heldAfter > heldBefore ? heldAfter - now : 0, entry }
+    return { verdict, why, sent, outcome, attemptNumber, holdMs, entry }
   }
 
   /** The same of an attempt that makes no task: only its lane learns. */
   observeUntracked(finished: Finished<RepeatAnswer>, lane: number, policy: RetryPolicy, now: number): void {
     const { answer, outcome, status, startedAt, durationMs } = finished
     const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS, attemptTimeoutMs } = policy
-    const failed = answer ? retryableStatusCodes.includes(status) : outcome !== OUTCOME.final
+    const failed = answer ? retryableStatusCodes.includes(status) : outcome !== OUTCOME_FINAL
     // a redirect that is not followed, an error of the caller's own making, being offline: no word of the server
-    const speaks = answer ? !answer.redirectRefused : failed && outcome !== OUTCOME.offline
+    const speaks = answer ? !answer.redirectRefused : failed && outcome !== OUTCOME_OFFLINE
     if (speaks) {
-      const kind = failed ? HEARD.failed : status < 400 ? HEARD.success : HEARD.healthy
+      const kind = failed ? HEARD_FAILED : status < 400 ? HEARD_SUCCESS : HEARD_HEALTHY
       this.#core.hear(now, lane, startedAt, kind, durationMs * 2 > (attemptTimeoutMs || FOREVER))
     }
     if (!answer) return

@@ -8,11 +8,12 @@ import { at } from '../lib/paths.mjs'
 
 /** Files of the root and folders. What stands in one line does not import one another, the first line's files apart. */
 const order = [
-  ['time', 'rng', 'error', 'outcome', 'slots'],
+  ['time', 'rng', 'error', 'numbered', 'outcome', 'slots'],
   ['policy'],
   ['gates'],
   ['wait', 'http', 'request'],
   ['queue'],
+  ['codes'],
   ['wasm'],
 ]
 

@@ -238,10 +238,10 @@ fn handles<C: Core>(book: &Book, core: &mut C, turn: usize) -> Checked {
         let vague = task.vague || book.lanes[task.lane].gates.circuit != Circuit::Closed;
         let agrees = if vague { waits == said.is_some() && said >= due } else { said == due };
         ensure!(agrees, "S9", "slot {slot} is due at {said:?}, not at {due:?}");
-        ensure!(core.standing(slot).is_some(), "S5", "slot {slot} stands nowhere");
+        ensure!(core.gate_status(slot).is_some(), "S5", "slot {slot} stands nowhere");
     }
     for slot in book.gone.iter().rev().take(8) {
-        let stale = core.standing(*slot).is_none() && core.lane_of(*slot).is_none();
+        let stale = core.gate_status(*slot).is_none() && core.lane_of(*slot).is_none();
         ensure!(stale, "S5", "slot {slot} is gone and still means something");
     }
     Ok(())

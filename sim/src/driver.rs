@@ -97,7 +97,7 @@ impl<C: Core> Driver<C> {
             Event::Hear { lane, ago, kind } => self.hear(*lane, *ago, *kind)?,
             Event::Ask { lane } => self.ask(*lane)?,
         }
-        self.note_standing();
+        self.note_gate_status();
         if self.checked {
             checks::after_event(&self.book, &mut self.core, self.turn)?;
             self.check_room()?;
@@ -263,7 +263,14 @@ impl<C: Core> Driver<C> {
         };
         let lane = self.core.lane_of(slot).unwrap_or(NONE);
         let ends = self.about_to_end(slot)?;
+        let held = self.core.held_until(lane, now);
         let (verdict, carry) = self.core.settle_and_carry(now, slot, &ended);
+        let holds = self.core.held_until(lane, now).filter(|until| Some(*until) > held);
+        let after = tape::After {
+            hold_ms: holds.map_or(0, |until| until.minus(now).get()),
+            attempts: self.core.attempts(slot),
+            due_at: self.core.due_at(slot),
+        };
         let numbers = [
             tape::instant(now),
             f64::from(slot),
@@ -274,7 +281,7 @@ impl<C: Core> Driver<C> {
             tape::optional(answer.limit),
             f64::from(u8::from(answer.unusable)),
         ];
-        let answers = tape::verdict(verdict, carry, self.core.held_until(lane, now));
+        let answers = tape::verdict(verdict, carry, &after);
         self.tape.call("settle", &numbers, &answers);
         if !matches!(verdict, Verdict::Retry { .. } | Verdict::Parked | Verdict::Stale) {
             self.totals.ends[answers[0] as usize] += 1;
@@ -350,7 +357,7 @@ impl<C: Core> Driver<C> {
     }
 
     /// Puts on the tape when the queue wants to be woken, what it holds, and where one of its tasks stands.
-    fn note_standing(&mut self) {
+    fn note_gate_status(&mut self) {
         self.wake_at();
         let held = [self.core.depth(), self.core.in_flight()].map(f64::from);
         self.tape.call("depth", &[], &held[..1]);
@@ -365,12 +372,12 @@ impl<C: Core> Driver<C> {
         self.tape.call("dueAt", &[f64::from(slot)], &[due]);
         let attempts = self.core.attempts(slot);
         self.tape.call("attempts", &[f64::from(slot)], &[f64::from(attempts)]);
-        let standing = self.core.standing(slot).map(|standing| {
-            let gate = f64::from(standing.gate.code());
-            [gate, tape::instant(standing.until), f64::from(standing.ahead)]
+        let status = self.core.gate_status(slot).map(|status| {
+            let gate = f64::from(status.gate.code());
+            [gate, tape::instant(status.until), f64::from(status.ahead)]
         });
-        let answers = standing.unwrap_or([f64::from(NONE); 3]);
-        self.tape.call("standing", &[f64::from(slot)], &answers);
+        let answers = status.unwrap_or([f64::from(NONE); 3]);
+        self.tape.call("gateStatus", &[f64::from(slot)], &answers);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::dice::Dice;
 /// watched in a storm, `sim storm`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GateSpec {
-    /// As `CoreQueue.gates` takes them; no capacity: there is no budget.
+    /// As `CoreQueue.gates` takes them; a capacity of 0: there is no budget.
     pub breaker: [f64; 7],
     /// Capacity, per success, per second.
     pub budget: Option<[f64; 3]>,
@@ -44,7 +44,7 @@ impl GateSpec {
 
     /// The numbers in a row.
     pub fn row(&self) -> Vec<f64> {
-        let [capacity, success, second] = self.budget.unwrap_or([f64::NAN; 3]);
+        let [capacity, success, second] = self.budget.unwrap_or([0.0; 3]);
         [&self.breaker[..], &[f64::from(self.storm), capacity, success, second, 0.0]].concat()
     }
 

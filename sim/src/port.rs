@@ -4,7 +4,7 @@ use redrive::breaker::Circuit;
 use redrive::gates::Gates;
 use redrive::policy::Policy;
 use redrive::queue::{
-    Action, Admission, Cancelled, Carry, Ended, Limits, Past, Queue, Standing, Stats, Verdict,
+    Action, Admission, Cancelled, Carry, Ended, GateStatus, Limits, Past, Queue, Stats, Verdict,
 };
 use redrive::time::Millis;
 
@@ -88,7 +88,7 @@ port! {
     /// Until when a lane is held.
     fn held_until(&mut self, lane: u32, now: Millis) -> Option<Millis>;
     /// What a task waits for.
-    fn standing(&mut self, slot: u32) -> Option<Standing>;
+    fn gate_status(&mut self, slot: u32) -> Option<GateStatus>;
     /// Tasks held.
     fn depth(&mut self) -> u32;
     /// Attempts that run.

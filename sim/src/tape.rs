@@ -87,36 +87,43 @@ pub fn cancelled(cancelled: Cancelled) -> f64 {
     }
 }
 
-/// A verdict and the eleven numbers behind it.
-pub fn verdict(verdict: Verdict, carry: Carry, held_until: Option<Millis>) -> [f64; 12] {
-    let mut numbers = [0.0; 12];
-    numbers[7] = carry.phase.map_or(-1.0, f64::from);
-    numbers[8] = carry.previous_delay.get() as f64;
-    numbers[9] = f64::from(carry.marks);
-    numbers[10] = f64::from(u8::from(carry.refunded));
-    numbers[11] = carry.server_wait.get() as f64;
-    numbers[5] = held_until.map_or(0.0, instant);
+/// What a `settle` leaves besides its verdict.
+pub struct After {
+    /// For how long the answer holds the lane beyond what held it before.
+    pub hold_ms: u64,
+    /// Attempts made.
+    pub attempts: u32,
+    /// When the task may start again.
+    pub due_at: Option<Millis>,
+}
+
+/// A verdict and the twelve numbers behind it.
+pub fn verdict(verdict: Verdict, carry: Carry, after: &After) -> [f64; 13] {
+    let mut numbers = [0.0; 13];
+    numbers[5] = carry.phase.map_or(-1.0, f64::from);
+    numbers[6] = carry.previous_delay.get() as f64;
+    numbers[7] = f64::from(carry.marks);
+    numbers[8] = f64::from(u8::from(carry.refunded));
+    numbers[9] = carry.server_wait.get() as f64;
+    numbers[10] = after.hold_ms as f64;
+    numbers[11] = f64::from(after.attempts);
+    numbers[12] = after.due_at.map_or(f64::NAN, instant);
     numbers[0] = match verdict {
         Verdict::Succeeded => 0.0,
         Verdict::Retry { delay, wait, authorize } => {
             numbers[1] = delay.get() as f64;
             numbers[2] = wait.curve.get() as f64;
-            numbers[3] = optional(wait.server.map(Millis::get));
-            numbers[4] = wait.spread.get() as f64;
-            numbers[6] = f64::from(u8::from(authorize));
+            numbers[3] = wait.spread.get() as f64;
+            numbers[4] = f64::from(u8::from(authorize));
             1.0
         }
         Verdict::Cancelled => 2.0,
         Verdict::Parked => {
-            numbers[1] = numbers[11];
+            numbers[1] = numbers[9];
             3.0
         }
         Verdict::Stale => 4.0,
         Verdict::Exhausted(reason) => f64::from(reason.code() + REASONS),
     };
-    // Where it is no retry the boundary says that the server asked for nothing.
-    if numbers[0] != 1.0 {
-        numbers[3] = f64::NAN;
-    }
     numbers
 }

@@ -10,20 +10,22 @@
 #![forbid(unsafe_code)]
 
 use super::recent::Recent;
+use crate::numbered::numbered;
 use crate::rng::SplitMix64;
 use crate::time::Millis;
 
-/// The state of a circuit breaker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u32)]
-pub enum Circuit {
-    /// Calls go through.
-    #[default]
-    Closed = 0,
-    /// Calls are held back.
-    Open = 1,
-    /// One call goes through to see.
-    HalfOpen = 2,
+numbered! {
+    /// The state of a circuit breaker.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Circuit {
+        /// Calls go through.
+        #[default]
+        Closed = 0,
+        /// Calls are held back.
+        Open = 1,
+        /// One call goes through to see.
+        HalfOpen = 2,
+    }
 }
 
 /// When a breaker opens, for how long, and what closes it.
@@ -43,6 +45,25 @@ pub struct BreakerRules {
     pub max_open: Millis,
     /// How many healthy answers in a row close it.
     pub close_after: u32,
+}
+
+impl BreakerRules {
+    /// The rules of a breaker that nothing else was said about.
+    pub const DEFAULT: BreakerRules = BreakerRules {
+        consecutive_failures: 5,
+        failures_per_million: 500_000,
+        minimum_attempts: 20,
+        window: Millis::new(10_000),
+        open: Millis::new(5000),
+        max_open: Millis::new(60_000),
+        close_after: 5,
+    };
+}
+
+impl Default for BreakerRules {
+    fn default() -> BreakerRules {
+        BreakerRules::DEFAULT
+    }
 }
 
 /// From one state to another.

@@ -24,7 +24,25 @@ pub struct BudgetRules {
     pub per_second: u64,
 }
 
+impl Default for BudgetRules {
+    /// The budget of a server or Worker that nothing else was said about.
+    fn default() -> BudgetRules {
+        BudgetRules { capacity: 10 * TOKEN, per_success: TOKEN / 5, per_second: TOKEN / 10 }
+    }
+}
+
 impl BudgetRules {
+    /// The same with numbers of tokens in place of some of it; NaN leaves what is there.
+    #[must_use]
+    pub fn with(self, capacity: f64, per_success: f64, per_second: f64) -> BudgetRules {
+        let or = |tokens: f64, default: u64| if tokens.is_nan() { default } else { billionths(tokens) };
+        BudgetRules {
+            capacity: or(capacity, self.capacity).max(TOKEN),
+            per_success: or(per_success, self.per_success),
+            per_second: or(per_second, self.per_second),
+        }
+    }
+
     /// From numbers of tokens, at most a million each; what is no number counts as 0. The capacity is at least one
     /// token: with less no retry could ever start.
     pub fn new(capacity: f64, per_success: f64, per_second: f64) -> BudgetRules {

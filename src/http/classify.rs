@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 use crate::gates::breaker::Circuit;
+use crate::numbered::numbered;
 use crate::outcome::{Flags, Outcome, Reason};
 use crate::policy::Policy;
 
@@ -56,15 +57,17 @@ fn response(policy: &Policy, status: u32, flags: Flags) -> Class {
     }
 }
 
-/// The answer of [`evaluate_retry_status`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RetryDecision {
-    /// Queue it for another attempt.
-    Enqueue,
-    /// Give the failure to the caller.
-    FailFast,
-    /// The circuit is open: send nothing.
-    CircuitOpen,
+numbered! {
+    /// The answer of [`evaluate_retry_status`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum RetryDecision {
+        /// Queue it for another attempt.
+        Enqueue = 0,
+        /// Give the failure to the caller.
+        FailFast = 1,
+        /// The circuit is open: send nothing.
+        CircuitOpen = 2,
+    }
 }
 
 /// The retry service's decision from a bare status: an open circuit comes first, then a listed

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 use super::curve::{Curve, Growth};
-use super::fields::{FIELD_COUNT, Field, Row};
+use super::fields::{FIELD_COUNT, Field, JitterCode, NUMBERS, Row, StrategyCode};
 use super::{Jitter, LONGEST_MS, Policy, PolicyOptions, Share, StatusSet, Strategy};
 use crate::error::PolicyError;
 use crate::time::Millis;
@@ -54,14 +54,14 @@ impl Range {
 const DURATION: Range = Range::whole("a whole number of milliseconds, 0..=8640000000000000", 0.0, LONGEST_MS);
 
 /// The options in the order of their fields, and what each has to be.
-static RULES: [(&str, Range); Field::NUMBERS] = [
-    ("strategy", Range::whole("a known strategy", 0.0, 8.0)),
+static RULES: [(&str, Range); NUMBERS] = [
+    ("strategy", Range::whole("a known strategy", 0.0, (StrategyCode::ALL.len() - 1) as f64)),
     ("maxAttempts", Range::whole("a whole number, 1..=100", 1.0, 100.0)),
     ("initialDelayMs", DURATION),
     ("multiplier", Range::any(MULTIPLIER, 1.0, 100.0)),
     ("maxDelayMs", DURATION),
     ("totalBudgetMs", DURATION),
-    ("jitterType", Range::whole("a known jitter", 0.0, 6.0)),
+    ("jitterType", Range::whole("a known jitter", 0.0, (JitterCode::ALL.len() - 1) as f64)),
     ("jitterRatio", Range::any("a number, 0..=1", 0.0, 1.0)),
     ("freshJitter", Range::any("a number, 0..=0.5", 0.0, 0.5)),
     ("stepMs", DURATION),
@@ -94,9 +94,9 @@ impl Policy {
     /// As [`Policy::new`], and a list shorter than its length says.
     pub fn from_fields(fields: &[f64]) -> Result<Policy, PolicyError> {
         let mut lists = fields.get(FIELD_COUNT..).unwrap_or(&[]);
-        let delays = take_list("delaysMs", &mut lists, fields.get(Field::NUMBERS))?;
-        let statuses = take_list("retryableStatusCodes", &mut lists, fields.get(Field::NUMBERS + 1))?;
-        let numbers = fields.get(..Field::NUMBERS).unwrap_or(fields);
+        let delays = take_list("delaysMs", &mut lists, fields.get(NUMBERS))?;
+        let statuses = take_list("retryableStatusCodes", &mut lists, fields.get(NUMBERS + 1))?;
+        let numbers = fields.get(..NUMBERS).unwrap_or(fields);
         Policy::from_row(&Row { numbers, delays: delays.unwrap_or(&[]), statuses })
     }
 
@@ -106,7 +106,7 @@ impl Policy {
     /// # Errors
     /// The first option that cannot be used.
     pub fn new(options: &PolicyOptions) -> Result<Policy, PolicyError> {
-        let mut numbers = [f64::NAN; Field::NUMBERS];
+        let mut numbers = [f64::NAN; NUMBERS];
         for (field, (number, given)) in numbers.iter_mut().zip(options.numbers()).enumerate() {
             match given {
                 // In a row that would be nothing given.
@@ -171,39 +171,48 @@ impl Row<'_> {
     /// The strategy with its numbers; a curve's cap follows. Looks at the options of the other
     /// strategies too.
     fn strategy(&self) -> Result<Strategy, PolicyError> {
-        let code = self.or(Field::Strategy, 0.0) as u8;
+        let code = self.or(Field::Strategy, 0.0) as usize;
+        let code = StrategyCode::ALL.get(code).copied().unwrap_or(StrategyCode::Exponential);
         let multiplier = self.or(Field::Multiplier, 2.0);
         if multiplier > 1.0 && multiplier < 1.01 {
             return Err(wrong(Field::Multiplier as usize, multiplier));
         }
-        self.check_delays(code == 8)?;
+        self.check_delays(code == StrategyCode::Table)?;
         let base = self.ms(Field::InitialDelayMs, 500);
         let curved = |growth| Curve { growth, base, cap: Millis::MAX };
         let growth = match code {
-            1 => Growth::Linear { step: self.ms(Field::StepMs, base.get()) },
-            2 => Growth::Fixed,
+            StrategyCode::Linear => Growth::Linear { step: self.ms(Field::StepMs, base.get()) },
+            StrategyCode::Fixed => Growth::Fixed,
             _ => Growth::Exponential { multiplier },
         };
         Ok(match code {
-            3 => self.polynomial()?,
-            4 => Strategy::Sidekiq,
-            5 => Strategy::Buckets,
-            6 => Strategy::PaddedExponential,
-            7 => Strategy::Spread(curved(growth), Share::new(self.or(Field::FreshJitter, 0.1))),
-            8 => Strategy::Table(self.delays.iter().map(|&delay| Millis::from_f64(delay)).collect()),
+            StrategyCode::Polynomial => self.polynomial()?,
+            StrategyCode::Sidekiq => Strategy::Sidekiq,
+            StrategyCode::Buckets => Strategy::Buckets,
+            StrategyCode::PaddedExponential => Strategy::PaddedExponential,
+            StrategyCode::Spread => {
+                Strategy::Spread(curved(growth), Share::new(self.or(Field::FreshJitter, 0.1)))
+            }
+            StrategyCode::Table => {
+                Strategy::Table(self.delays.iter().map(|&delay| Millis::from_f64(delay)).collect())
+            }
             _ => Strategy::Curved(curved(growth), self.jitter()),
         })
     }
 
     fn jitter(&self) -> Jitter {
-        match self.or(Field::JitterType, 1.0) as u8 {
-            0 => Jitter::None,
-            1 => Jitter::Full,
-            2 => Jitter::Equal,
-            3 => Jitter::Decorrelated,
-            4 => Jitter::Additive,
-            5 => Jitter::Proportional(Share::new(self.or(Field::JitterRatio, 0.2))),
-            _ => Jitter::DecorrelatedClamped,
+        match JitterCode::ALL
+            .get(self.or(Field::JitterType, 1.0) as usize)
+            .copied()
+            .unwrap_or(JitterCode::Full)
+        {
+            JitterCode::None => Jitter::None,
+            JitterCode::Full => Jitter::Full,
+            JitterCode::Equal => Jitter::Equal,
+            JitterCode::Decorrelated => Jitter::Decorrelated,
+            JitterCode::Additive => Jitter::Additive,
+            JitterCode::Proportional => Jitter::Proportional(Share::new(self.or(Field::JitterRatio, 0.2))),
+            JitterCode::DecorrelatedClamped => Jitter::DecorrelatedClamped,
         }
     }
 

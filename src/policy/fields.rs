@@ -3,38 +3,72 @@
 #![forbid(unsafe_code)]
 
 use super::PolicyOptions;
+use crate::numbered::numbered;
 use crate::time::Millis;
 
 /// How many numbers come before the two lists.
-pub const FIELD_COUNT: usize = 20;
+pub const FIELD_COUNT: usize = NUMBERS + 2;
 
-/// The places of the numbers in a row.
-#[derive(Clone, Copy)]
-pub(super) enum Field {
-    Strategy,
-    MaxAttempts,
-    InitialDelayMs,
-    Multiplier,
-    MaxDelayMs,
-    TotalBudgetMs,
-    JitterType,
-    JitterRatio,
-    FreshJitter,
-    StepMs,
-    BaseMs,
-    Exponent,
-    JitterMs,
-    RetryNetworkErrors,
-    AttemptTimeoutMs,
-    EstimatedCallMs,
-    MaxServerDelayMs,
-    KeyTtlMs,
+numbered! {
+    /// The places of the numbers in a row. The lengths of the two lists follow them.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[allow(missing_docs)] // each is the option of its name
+    pub enum Field {
+        Strategy = 0,
+        MaxAttempts = 1,
+        InitialDelayMs = 2,
+        Multiplier = 3,
+        MaxDelayMs = 4,
+        TotalBudgetMs = 5,
+        JitterType = 6,
+        JitterRatio = 7,
+        FreshJitter = 8,
+        StepMs = 9,
+        BaseMs = 10,
+        Exponent = 11,
+        JitterMs = 12,
+        RetryNetworkErrors = 13,
+        AttemptTimeoutMs = 14,
+        EstimatedCallMs = 15,
+        MaxServerDelayMs = 16,
+        KeyTtlMs = 17,
+    }
 }
 
-impl Field {
-    /// How many there are. The lengths of the two lists follow.
-    pub const NUMBERS: usize = 18;
+numbered! {
+    /// The strategies by their numbers in a row; with the numbers each of them takes they are a [`super::Strategy`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[allow(missing_docs)] // each is the strategy of its name
+    pub enum StrategyCode {
+        Exponential = 0,
+        Linear = 1,
+        Fixed = 2,
+        Polynomial = 3,
+        Sidekiq = 4,
+        Buckets = 5,
+        PaddedExponential = 6,
+        Spread = 7,
+        Table = 8,
+    }
 }
+
+numbered! {
+    /// The jitters by their numbers in a row; with its share a proportional one is a [`super::Jitter`].
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[allow(missing_docs)] // each is the jitter of its name
+    pub enum JitterCode {
+        None = 0,
+        Full = 1,
+        Equal = 2,
+        Decorrelated = 3,
+        Additive = 4,
+        Proportional = 5,
+        DecorrelatedClamped = 6,
+    }
+}
+
+/// How many numbers come before the lengths of the two lists.
+pub(super) const NUMBERS: usize = Field::ALL.len();
 
 /// A row that has not been checked; NaN for what was not given.
 pub(super) struct Row<'a> {
@@ -68,7 +102,7 @@ impl Row<'_> {
 
 impl PolicyOptions {
     /// The numbers in the order of their fields.
-    pub(super) fn numbers(&self) -> [Option<f64>; Field::NUMBERS] {
+    pub(super) fn numbers(&self) -> [Option<f64>; NUMBERS] {
         [
             self.strategy,
             self.max_attempts,

@@ -5,6 +5,7 @@ use super::lanes::Lane;
 use super::task::{Refunds, State, Task};
 use super::{Interned, Queue};
 use crate::http::classify::{self, Class};
+use crate::numbered::numbered;
 use crate::outcome::{Flags, Outcome, Reason};
 use crate::policy::Policy;
 use crate::slots::{NONE, index_of};
@@ -36,15 +37,17 @@ pub struct Admission {
     pub started: bool,
 }
 
-/// What [`Queue::cancel`] did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cancelled {
-    /// There is no such task.
-    Gone,
-    /// It waited, and is no more.
-    Done,
-    /// An attempt runs: a success still counts, anything else cancels it.
-    Requested,
+numbered! {
+    /// What [`Queue::cancel`] did.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Cancelled {
+        /// There is no such task.
+        Gone = 0,
+        /// It waited, and is no more.
+        Done = 1,
+        /// An attempt runs: a success still counts, anything else cancels it.
+        Requested = 2,
+    }
 }
 
 impl Queue {

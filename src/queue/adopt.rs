@@ -31,7 +31,8 @@ pub struct Carry {
 }
 
 impl Carry {
-    const UNAUTHORIZED: u32 = 1;
+    /// The bit of [`Carry::marks`] that says: the last attempt met a 401.
+    pub const UNAUTHORIZED: u32 = 1;
     const UNAUTHORIZED_REFUNDS: u32 = 1;
 
     /// Of a task whose attempt was judged at `now`; before, `refunds` of its attempts had been given back.

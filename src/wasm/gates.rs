@@ -2,7 +2,8 @@
 
 use wasm_bindgen::prelude::*;
 
-use super::queue::CoreQueue;
+use super::queue::{CoreQueue, given};
+use crate::codes::HeardCode;
 use crate::gates::breaker::BreakerRules;
 use crate::gates::budget::BudgetRules;
 use crate::gates::{Gates, OnStorm};
@@ -10,10 +11,11 @@ use crate::time::Millis;
 
 #[wasm_bindgen]
 impl CoreQueue {
-    /// Sets what stands between due tasks and their attempts, before the first lane is open. Twelve numbers: the
-    /// breaker's consecutiveFailures (0: there is none), failureRatio, minimumAttempts, windowMs, openMs, maxOpenMs,
-    /// closeAfter, what a retry storm does (0 nothing, 1 tell, 2 also open), the budget's capacity (NaN: there is none),
-    /// perSuccess, perSecond, and whether a lane that failed comes back slowly (0 or 1).
+    /// Sets what stands between due tasks and their attempts, before the first lane is open. Twelve numbers, NaN for
+    /// each that the core has a default for: the breaker's consecutiveFailures (0: there is none), failureRatio,
+    /// minimumAttempts, windowMs, openMs, maxOpenMs, closeAfter; what a retry storm does, by the numbers of [`OnStorm`];
+    /// the budget's capacity (0: there is none), perSuccess, perSecond; and whether a lane that failed comes back slowly
+    /// (0 or 1).
     pub fn gates(&mut self, numbers: &[f64]) {
         let &[
             failures,
@@ -32,24 +34,23 @@ impl CoreQueue {
         else {
             return;
         };
+        let default = BreakerRules::DEFAULT;
+        let whole = |number: f64, default: u32| if number.is_nan() { default } else { number as u32 };
+        let ms = |number: f64, default: Millis| given(number).unwrap_or(default);
         let breaker = BreakerRules {
-            consecutive_failures: failures as u32,
-            failures_per_million: (ratio * 1e6) as u32,
-            minimum_attempts: minimum as u32,
-            window: Millis::from_f64(window),
-            open: Millis::from_f64(open),
-            max_open: Millis::from_f64(max_open),
-            close_after: close as u32,
+            consecutive_failures: whole(failures, default.consecutive_failures),
+            failures_per_million: whole(ratio * 1e6, default.failures_per_million),
+            minimum_attempts: whole(minimum, default.minimum_attempts),
+            window: ms(window, default.window),
+            open: ms(open, default.open),
+            max_open: ms(max_open, default.max_open),
+            close_after: whole(close, default.close_after),
         };
         self.queue.set_gates(Gates {
-            breaker: (failures >= 1.0).then_some(breaker),
+            breaker: (breaker.consecutive_failures > 0).then_some(breaker),
             ramp: ramp > 0.0,
-            budget: (!capacity.is_nan()).then(|| BudgetRules::new(capacity, success, second)),
-            on_storm: match storm as u32 {
-                0 => OnStorm::Nothing,
-                1 => OnStorm::Tell,
-                _ => OnStorm::Open,
-            },
+            budget: (capacity != 0.0).then(|| BudgetRules::default().with(capacity, success, second)),
+            on_storm: OnStorm::ALL.get(storm as usize).copied().unwrap_or_default(),
         });
     }
 
@@ -65,15 +66,16 @@ impl CoreQueue {
         self.queue.pays(Millis::from_f64(now), lane)
     }
 
-    /// The state of a lane's breaker: 0 closed, 1 open, 2 half-open.
+    /// The state of a lane's breaker, by the numbers of [`crate::gates::breaker::Circuit`].
     pub fn circuit(&self, lane: u32, now: f64) -> u32 {
-        self.queue.circuit(lane, Millis::from_f64(now)) as u32
+        self.queue.circuit(lane, Millis::from_f64(now)).code()
     }
 
-    /// Hears of a caller's own attempt that made no task: when it began, and how it ended: 0 a success, 1 another
-    /// answer of a server that works, 2 a failure. `slow`: the answer took more than half of its timeout.
+    /// Hears of a caller's own attempt that made no task: when it began, and how it ended, by the numbers of
+    /// [`HeardCode`]. `slow`: the answer took more than half of its timeout.
     pub fn hear(&mut self, now: f64, lane: u32, began: f64, kind: u32, slow: bool) {
         let (now, began) = (Millis::from_f64(now), Millis::from_f64(began));
-        self.queue.hear(now, lane, began, Some(kind < 2), kind == 0, slow);
+        let healthy = kind != HeardCode::Failed.code();
+        self.queue.hear(now, lane, began, Some(healthy), kind == HeardCode::Success.code(), slow);
     }
 }

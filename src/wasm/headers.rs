@@ -28,7 +28,7 @@ impl HeaderRules {
     }
 
     /// Writes the class of each of the names, joined by `\n`, over them, a byte each, and says how
-    /// many: 0 kept, 1 withheld, 2 unknown, 3 dropped, 4 refused.
+    /// many, by the numbers of [`crate::request::headers::Class`].
     pub fn classify(&self, length: usize) -> usize {
         with_text(length, |text| answer(text, |name| classify_name(&self.rules, name) as u8))
     }

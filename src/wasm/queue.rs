@@ -4,23 +4,12 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::errors::{no_entropy, policy_error};
-use crate::gates::breaker::Circuit;
-use crate::http::classify::Class;
+use crate::codes::{self, Aftermath, Ruled};
 use crate::outcome::{Flags, Outcome};
 use crate::policy::Policy;
-use crate::queue::{Action, Admission, BATCH, Cancelled, Ended, Limits, Queue, Verdict, Wait};
+use crate::queue::{Action, Admission, BATCH, Ended, GateStatus, Limits, Queue};
 use crate::slots::NONE;
 use crate::time::Millis;
-
-/// Where the codes of reasons begin, in actions and verdicts.
-const REASONS: u32 = 16;
-
-/// The bit of a storm's code, in actions; the others are how many tasks failed at first for each success.
-const STORM: u32 = 1 << 31;
-
-/// How many numbers a decision has: delay, curve, server, spread, heldUntil, authorize, phase,
-/// previousDelay, marks, refunded, serverWait.
-const DECISION: usize = 11;
 
 /// A queue. Handles (slot, lane, policy) are u32; 4294967295 is none. Times are epoch ms.
 #[wasm_bindgen]
@@ -29,7 +18,7 @@ pub struct CoreQueue {
     actions: Vec<Action>,
     /// The actions as JavaScript reads them: pairs of slot and action. Never moves.
     pairs: Vec<u32>,
-    /// The numbers behind the last `settle` or `standing`. Never moves.
+    /// The numbers behind the last `settle`, `gateStatus` or `gateOfLane`. Never moves.
     decision: Vec<f64>,
 }
 
@@ -53,7 +42,7 @@ impl CoreQueue {
             queue: Queue::new(limits, seed),
             actions: Vec::with_capacity(BATCH),
             pairs: vec![0; BATCH.saturating_mul(2)],
-            decision: vec![0.0; DECISION],
+            decision: vec![0.0; Ruled::ALL.len()],
         })
     }
 
@@ -101,14 +90,10 @@ impl CoreQueue {
         self.queue.held_until(lane, Millis::from_f64(now)).map_or(0.0, Millis::to_f64)
     }
 
-    /// What one finished call means: 0 success, 1 retry, else 2 + reason.
+    /// What one finished call means, by the numbers of [`codes::class`].
     pub fn classify(&self, policy: u32, outcome: u32, status: u32, flags: u32) -> u32 {
         let outcome = Outcome::from_code(outcome);
-        match self.queue.classify(policy, outcome, status, Flags::from_bits(flags)) {
-            Class::Success => 0,
-            Class::Retry => 1,
-            Class::Fail(reason) => reason.code().saturating_add(2),
-        }
+        codes::class(self.queue.classify(policy, outcome, status, Flags::from_bits(flags)))
     }
 
     /// Takes a task; none if the queue is full. Infinity: no such limit. `order` none: it waits for
@@ -143,14 +128,9 @@ impl CoreQueue {
         self.queue.admit(Millis::from_f64(now), &admission).unwrap_or(NONE)
     }
 
-    /// Hears how an attempt ended: 0 succeeded, 1 retry, 2 cancelled, 3 parked, 4 stale,
-    /// 16 + reason exhausted. `serverDelayMs`, `durationMs` and `rateLimitMs` are NaN where there
-    /// is none. `unusable`: a Retry-After was there and could not be read. At `decisionPtr` then
-    /// stand delay, curve, server (NaN: none), spread, until when the lane is held (0: it is
-    /// not), whether fresh credentials are asked for; and what the task takes along: phase (-1: none
-    /// yet), previousDelay, marks, whether the attempt was given back, and how much of the wait is the
-    /// server's, spread included. Unless it said retry, all but heldUntil are as if nothing was asked;
-    /// where it said parked, what is taken along is there, and delay is the server's part of it.
+    /// Hears how an attempt ended and gives the verdict, by the numbers of [`codes::verdict`]. `serverDelayMs`,
+    /// `durationMs` and `rateLimitMs` are NaN where there is none. `unusable`: a Retry-After was there and could not be
+    /// read. At `decisionPtr` lie the numbers of [`Ruled`] then.
     pub fn settle(
         &mut self,
         now: f64,
@@ -172,54 +152,37 @@ impl CoreQueue {
         };
         let now = Millis::from_f64(now);
         let lane = self.queue.lane_of(slot).unwrap_or(NONE);
+        let held_until = self.queue.held_until(lane, now);
         let (verdict, carry) = self.queue.settle_and_carry(now, slot, &ended);
-        let held_until = self.queue.held_until(lane, now).map_or(0.0, Millis::to_f64);
-        let (mut wait, mut due_in, mut asks) = (Wait::default(), Millis::ZERO, false);
-        match verdict {
-            Verdict::Retry { delay, wait: parts, authorize } => {
-                (due_in, wait, asks) = (delay, parts, authorize)
-            }
-            Verdict::Parked => due_in = carry.server_wait,
-            _ => {}
-        }
-        self.decide(&[
-            due_in.get() as f64,
-            wait.curve.get() as f64,
-            wait.server.map_or(f64::NAN, |server| server.get() as f64),
-            wait.spread.get() as f64,
-            held_until,
-            f64::from(u8::from(asks)),
-            carry.phase.map_or(-1.0, f64::from),
-            carry.previous_delay.get() as f64,
-            f64::from(carry.marks),
-            f64::from(u8::from(carry.refunded)),
-            carry.server_wait.get() as f64,
-        ]);
-        match verdict {
-            Verdict::Succeeded => 0,
-            Verdict::Retry { .. } => 1,
-            Verdict::Cancelled => 2,
-            Verdict::Parked => 3,
-            Verdict::Stale => 4,
-            Verdict::Exhausted(reason) => reason.code().saturating_add(REASONS),
-        }
+        let holds = self.queue.held_until(lane, now).filter(|until| Some(*until) > held_until);
+        let after = Aftermath {
+            hold: holds.map_or(Millis::ZERO, |until| until.minus(now)),
+            attempts: self.queue.attempts(slot),
+            due_at: self.queue.due_at(slot),
+        };
+        self.decide(&codes::ruled(&verdict, &carry, &after));
+        codes::verdict(&verdict)
     }
 
-    /// Where the eleven numbers of the last `settle` lie in the wasm's memory, in bytes; the
-    /// first three are those of the last `standing` after one.
+    /// Where the numbers behind the last answer lie in the wasm's memory, in bytes.
     #[wasm_bindgen(js_name = decisionPtr)]
     pub fn decision_ptr(&self) -> u32 {
         self.decision.as_ptr() as u32
     }
 
-    /// What a task waits for, as the code of its gate; none if it is gone. At `decisionPtr` then
-    /// stand that code, until when (Infinity: not known) and how many of its order come first.
-    pub fn standing(&mut self, slot: u32) -> u32 {
-        let Some(standing) = self.queue.standing(slot) else { return NONE };
-        let gate = standing.gate.code();
-        let (until, ahead) = (standing.until.to_f64(), f64::from(standing.ahead));
-        self.decide(&[f64::from(gate), until, ahead]);
-        gate
+    /// What a task waits for: whether it is there. At `decisionPtr` lie the numbers of [`Gated`] then.
+    #[wasm_bindgen(js_name = gateStatus)]
+    pub fn gate_status(&mut self, slot: u32) -> bool {
+        let status = self.queue.gate_status(slot);
+        self.note_gate(status.as_ref())
+    }
+
+    /// What a due task of a store waits for in a lane; none: in whichever. At `decisionPtr` lie the numbers of
+    /// [`Gated`] then.
+    #[wasm_bindgen(js_name = gateOfLane)]
+    pub fn gate_of_lane(&mut self, lane: u32, now: f64) {
+        let status = self.queue.gate_of_lane(lane, Millis::from_f64(now));
+        self.note_gate(Some(&status));
     }
 
     /// When a task that waits may start; NaN if it does not wait for time or turn.
@@ -233,18 +196,12 @@ impl CoreQueue {
         self.queue.attempts(slot)
     }
 
-    /// What to do now: the number of pairs at `actionsPtr`, slot and action (0 start, 16 + reason ended); or lane and
-    /// news: 1 + 3 * from + to its breaker's states (0 closed, 1 open, 2 half-open), 2^31 + tasks for each success a
-    /// retry storm. While it is 256, call again.
+    /// What to do now: the number of pairs at `actionsPtr`, by the numbers of [`codes::action`]. While it is 256, call
+    /// again.
     pub fn poll(&mut self, now: f64) -> u32 {
         self.queue.poll(Millis::from_f64(now), &mut self.actions);
         for (pair, action) in self.pairs.chunks_exact_mut(2).zip(&self.actions) {
-            pair.copy_from_slice(&match *action {
-                Action::Start(slot) => [slot, 0],
-                Action::End(slot, reason) => [slot, reason.code().saturating_add(REASONS)],
-                Action::Circuit(lane, (from, to)) => [lane, circuit_code(from, to)],
-                Action::Storm(lane, tasks) => [lane, STORM | tasks],
-            });
+            pair.copy_from_slice(&codes::action(action));
         }
         self.actions.len() as u32
     }
@@ -261,13 +218,9 @@ impl CoreQueue {
         self.queue.wake_at().to_f64()
     }
 
-    /// 0 gone, 1 cancelled and its slot free, 2 requested of an attempt in flight.
+    /// Ends a task, or asks for its end, by the numbers of [`crate::queue::Cancelled`].
     pub fn cancel(&mut self, slot: u32) -> u32 {
-        match self.queue.cancel(slot) {
-            Cancelled::Gone => 0,
-            Cancelled::Done => 1,
-            Cancelled::Requested => 2,
-        }
+        self.queue.cancel(slot).code()
     }
 
     /// Starts nothing more in a lane; none: anywhere.
@@ -317,7 +270,7 @@ impl CoreQueue {
                     Some(f64::from(lane.depth)),
                     Some(f64::from(lane.in_flight)),
                     held,
-                    Some(f64::from(lane.circuit as u32)),
+                    Some(f64::from(lane.circuit.code())),
                     Some(lane.tokens),
                 ]
             })
@@ -331,6 +284,16 @@ impl CoreQueue {
 }
 
 impl CoreQueue {
+    /// Leaves a gate's numbers where JavaScript reads them: whether there is one. In one copy: 100 bytes.
+    #[inline(never)]
+    fn note_gate(&mut self, status: Option<&GateStatus>) -> bool {
+        if let Some(status) = status {
+            self.decide(&codes::gated(status));
+        }
+        status.is_some()
+    }
+
+    /// Leaves numbers where JavaScript reads them.
     fn decide(&mut self, numbers: &[f64]) {
         for (place, number) in self.decision.iter_mut().zip(numbers) {
             *place = *number;
@@ -338,12 +301,7 @@ impl CoreQueue {
     }
 }
 
-/// 1 to 9.
-const fn circuit_code(from: Circuit, to: Circuit) -> u32 {
-    (from as u32).wrapping_mul(3).wrapping_add(to as u32).wrapping_add(1)
-}
-
-fn given(ms: f64) -> Option<Millis> {
+pub(super) fn given(ms: f64) -> Option<Millis> {
     (!ms.is_nan()).then(|| Millis::from_f64(ms))
 }
 

@@ -11,15 +11,7 @@ use serde_json::Value;
 use crate::rig::{Rig, setup_with};
 
 /// The breaker that the package has by default.
-pub const BREAKER: BreakerRules = BreakerRules {
-    consecutive_failures: 5,
-    failures_per_million: 500_000,
-    minimum_attempts: 20,
-    window: Millis::new(10_000),
-    open: Millis::new(5000),
-    max_open: Millis::new(60_000),
-    close_after: 5,
-};
+pub const BREAKER: BreakerRules = BreakerRules::DEFAULT;
 
 /// Longer than the breaker stays open the first time, chance included.
 pub const OPEN_AT_MOST: u64 = 6250;
@@ -81,11 +73,11 @@ impl Rig {
     }
 
     pub fn gate(&self, slot: u32) -> Gate {
-        self.queue.standing(slot).unwrap().gate
+        self.queue.gate_status(slot).unwrap().gate
     }
 
     pub fn until(&self, slot: u32) -> Millis {
-        self.queue.standing(slot).unwrap().until
+        self.queue.gate_status(slot).unwrap().until
     }
 
     /// Goes to when the queue wants to be woken.

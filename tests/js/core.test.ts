@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { RetryPolicy } from '../../js/api/policy.ts'
+import { JITTERS, STRATEGIES } from '../../js/core/codes.ts'
 import { instantiate } from '../../js/core/inline.ts'
 import { policyFields } from '../../js/core/policy-row.ts'
 import { loadCore } from '../../js/core.ts'
 import { check } from '../../js/options/check.ts'
-import { JITTERS, resolvePolicy, STRATEGIES } from '../../js/options/policy.ts'
+import { resolvePolicy } from '../../js/options/policy.ts'
 import { SANITIZE_RULES } from '../../js/options/queue-options.ts'
 
 const core = await loadCore()

@@ -1,37 +1,45 @@
 /** What a task takes along from one lease to the next, across the boundary. */
 
 import { expect, test } from 'vitest'
-import { FLAG, VERDICT } from '../../js/core/codes.ts'
-import { chosen, standingOf } from '../../js/core/decode.ts'
+import {
+  FLAG_CREDENTIALED,
+  FLAG_KEYED,
+  FLAG_REPLAYABLE,
+  NONE,
+  OUTCOME_RELEASED,
+  OUTCOME_RESPONSE,
+  VERDICT_PARKED,
+  VERDICT_RETRY,
+} from '../../js/core/codes.ts'
+import { gateStatusOf } from '../../js/core/decode.ts'
 import { instantiate } from '../../js/core/inline.ts'
-import { NONE } from '../../js/core/none.ts'
+import { adopt as adoptBy, settle as settleBy, UNTRIED } from '../../js/core/queue-calls.ts'
 
 const engine = await instantiate()
 const START = 1_700_000_000_000
-const OUTCOME = { response: 0, released: 6 }
 
 /** A queue with one lane and the default policy, and what adopting and settling come down to here. */
 function setup() {
   const core = new engine.glue.CoreQueue(3, 3, 10, 1000, 7n)
   const policy = core.policy(new Float64Array(20).fill(Number.NaN))
   const lane = core.lane()
-  const flags = FLAG.replayable | FLAG.hasKey | FLAG.hasResolver
-  const adopt = ({ attempts = 2, refunds = 0, phase = -1, previousDelayMs = 0, marks = 0 } = {}) => {
-    const times = [START, Infinity, Infinity, Infinity] as const
-    const past = [attempts, refunds, phase, previousDelayMs, marks] as const
-    return core.adopt(START, lane, policy, 0, 10, flags, ...times, ...past, false)
+  const flags = FLAG_REPLAYABLE | FLAG_KEYED | FLAG_CREDENTIALED
+  const never = { createdAt: START, expiresAt: Infinity, waitUntil: Infinity }
+  const leased = { now: START, lane, policy, priority: 0, bytes: 10, flags, ...never, started: false }
+  const adopt = (past: Partial<typeof UNTRIED> = {}) => adoptBy(core, { ...leased, ...UNTRIED, attempts: 2, ...past })
+  const settle = (slot: number, outcome: number, status: number, serverDelayMs = Number.NaN) => {
+    const none = { durationMs: Number.NaN, rateLimitMs: Number.NaN, unusable: false }
+    return settleBy(engine, core, { now: START, slot, outcome, status, serverDelayMs, ...none })
   }
-  const settle = (slot: number, outcome: number, status: number, serverMs = Number.NaN) =>
-    core.settle(START, slot, outcome, status, serverMs, Number.NaN, Number.NaN, false)
   return { core, lane, adopt, settle }
 }
 
 test('S9 a retry says how much of its delay is the server’s, and what the core wants back', () => {
   const { core, adopt, settle } = setup()
   const slot = adopt({ phase: 2 ** 31, previousDelayMs: 700, marks: 2 })
-  expect(settle(slot, OUTCOME.response, 502, 40_000)).toBe(VERDICT.retry)
-  const { curveMs, ...rest } = chosen(engine, core)
+  const { curveMs, ...rest } = settle(slot, OUTCOME_RESPONSE, 502, 40_000)
   expect(rest).toEqual({
+    verdict: VERDICT_RETRY,
     delayMs: 42_000,
     spreadMs: 2_000,
     authorize: false,
@@ -40,25 +48,34 @@ test('S9 a retry says how much of its delay is the server’s, and what the core
     marks: 2,
     refunded: false,
     serverMs: 42_000,
+    holdMs: 0,
+    attempts: 0,
+    dueAt: Number.NaN,
   })
   core.free()
 })
 
 test('an attempt given back before any failure has neither phase nor wait of a server', () => {
   const { core, adopt, settle } = setup()
-  expect(settle(adopt(), OUTCOME.released, 0)).toBe(VERDICT.retry)
-  expect(chosen(engine, core)).toMatchObject({ delayMs: 0, phase: -1, marks: 0, refunded: true, serverMs: 0 })
+  const settled = settle(adopt(), OUTCOME_RELEASED, 0)
+  expect(settled).toMatchObject({
+    verdict: VERDICT_RETRY,
+    delayMs: 0,
+    phase: -1,
+    marks: 0,
+    refunded: true,
+    serverMs: 0,
+  })
   core.free()
 })
 
 test('S8 the second 401 parks, with the marks of both', () => {
   const { core, adopt, settle } = setup()
-  expect(settle(adopt(), OUTCOME.response, 401)).toBe(VERDICT.retry)
-  const { authorize, marks } = chosen(engine, core)
-  expect([authorize, marks]).toEqual([true, 0b011])
-  expect(settle(adopt({ refunds: 1, marks, phase: 0 }), OUTCOME.response, 401, 6_000)).toBe(VERDICT.parked)
+  const { verdict, authorize, marks } = settle(adopt(), OUTCOME_RESPONSE, 401)
+  expect([verdict, authorize, marks]).toEqual([VERDICT_RETRY, true, 0b011])
+  const second = settle(adopt({ refunds: 1, marks, phase: 0 }), OUTCOME_RESPONSE, 401, 6_000)
   const parked = { delayMs: 6_000, authorize: false, marks: 0b101, refunded: true, serverMs: 6_000, phase: 0 }
-  expect(chosen(engine, core)).toMatchObject(parked)
+  expect(second).toMatchObject({ verdict: VERDICT_PARKED, ...parked })
   core.free()
 })
 
@@ -66,7 +83,7 @@ test('S7 a leased task counts in flight and not in the depth, and leaves a place
   const { core, lane, adopt, settle } = setup()
   const slot = adopt()
   expect([core.inFlight(), core.depth(), core.room(START, lane), core.vacancies()]).toEqual([1, 0, 2, 2])
-  settle(slot, OUTCOME.response, 200)
+  settle(slot, OUTCOME_RESPONSE, 200)
   expect([core.inFlight(), core.depth(), core.room(START, lane), core.vacancies()]).toEqual([0, 0, 3, 3])
   core.free()
 })
@@ -84,6 +101,21 @@ test('S9 a hold of a lane leaves no room there until it ends; no number is no ho
   core.free()
 })
 
+test('an answer holds its lane for what it adds to the hold, and tells when the task may start', () => {
+  const { core, lane } = setup()
+  const policy = core.policy(new Float64Array(20).fill(Number.NaN))
+  const admit = () => core.admit(START, lane, policy, 0, 1, FLAG_REPLAYABLE, START, Infinity, Infinity, NONE, true)
+  const end = (slot: number, serverDelayMs: number) => {
+    const ended = { now: START, slot, outcome: OUTCOME_RESPONSE, status: 503, serverDelayMs }
+    return settleBy(engine, core, { ...ended, durationMs: 5, rateLimitMs: Number.NaN, unusable: false })
+  }
+  const first = end(admit(), 20_000)
+  expect(first).toMatchObject({ verdict: VERDICT_RETRY, holdMs: 20_000, attempts: 1, dueAt: START + first.delayMs })
+  expect(end(admit(), 10_000).holdMs).toBe(0)
+  expect(end(admit(), 30_000).holdMs).toBe(30_000)
+  core.free()
+})
+
 test('a lane that is not there takes no lease', () => {
   const { core } = setup()
   const [never, none] = [Infinity, 0]
@@ -94,20 +126,20 @@ test('a lane that is not there takes no lease', () => {
 
 test('the gates of a breaker have their names: open until when, then the one attempt that tries', () => {
   const { core, lane } = setup()
-  core.gates(new Float64Array([1, 0.5, 20, 60_000, 60_000, 60_000, 1, 0, Number.NaN, 0, 0, 0]))
+  core.gates(new Float64Array([1, 0.5, 20, 60_000, 60_000, 60_000, 1, 0, 0, 0, 0, 0]))
   const policy = core.policy(new Float64Array(20).fill(Number.NaN))
-  const flags = FLAG.replayable | FLAG.hasKey
+  const flags = FLAG_REPLAYABLE | FLAG_KEYED
   const admit = (now: number) => core.admit(now, lane, policy, 0, 10, flags, now, Infinity, Infinity, NONE, false)
   const failed = admit(START)
   core.poll(START)
-  core.settle(START, failed, OUTCOME.response, 503, Number.NaN, 5, Number.NaN, false)
+  core.settle(START, failed, OUTCOME_RESPONSE, 503, Number.NaN, 5, Number.NaN, false)
   const held = admit(START)
-  const open = standingOf(engine, core, held)
+  const open = gateStatusOf(engine, core, held)
   expect(open).toMatchObject({ gate: 'circuit-open', ahead: 0 })
   expect(open?.until).toBeGreaterThanOrEqual(START + 45_000)
   expect(open?.until).toBeLessThan(START + 75_000)
   core.poll(open?.until ?? 0)
-  const gates = [failed, held].map((slot) => standingOf(engine, core, slot)?.gate)
+  const gates = [failed, held].map((slot) => gateStatusOf(engine, core, slot)?.gate)
   expect(gates.sort()).toEqual(['circuit-probing', 'in-flight'])
   core.free()
 })

@@ -27,7 +27,7 @@ function runnerOf(queue: RetryQueue): Runner {
   return runner as Runner
 }
 
-/** A breaker that opens at `failures` for a minute; `tokens`: of the retry budget, NaN for none. */
+/** A breaker that opens at `failures` for a minute; `tokens`: of the retry budget, 0 for none. */
 function gates({ queue }: { readonly queue: RetryQueue }, failures: number, tokens: number): void {
   const numbers = [failures, 0.5, 20, 60_000, 60_000, 60_000, 1, 0, tokens, 0.1, 0.01, 0]
   runnerOf(queue).core.gates(new Float64Array(numbers))
@@ -48,7 +48,7 @@ test('held with its origin by what a server asked of another', async () => {
 test('an open breaker: of what is due, and of what has a wait of its own before', async () => {
   const scene = world()
   const first = await scene.open()
-  gates(first, 1, Number.NaN)
+  gates(first, 1, 0)
   scene.server.reply(503)
   const failed = await enqueued(first, scene)
   const other = await enqueued(first, scene)
@@ -67,7 +67,7 @@ test('an open breaker: of what is due, and of what has a wait of its own before'
 test('a half-open breaker lets one attempt through', async () => {
   const scene = world()
   const first = await scene.open({ policy: { attemptTimeoutMs: 3_600_000 } })
-  gates(first, 1, Number.NaN)
+  gates(first, 1, 0)
   scene.server.reply(503)
   await enqueued(first, scene)
   await enqueued(first, scene)
@@ -94,6 +94,24 @@ test('a retry budget that is spent', async () => {
   expect(waiting?.data).toMatchObject({ gate: 'retry-budget' })
   expect(waiting?.data?.until).toBeGreaterThan(scene.clock.now())
   expect(waiting?.text).toMatch(/^its origin's retry budget, which is spent: put off until 00:/)
+})
+
+test('the one attempt after being offline', async () => {
+  const scene = world()
+  const first = await scene.open({ concurrencyPerOrigin: 3, policy: { attemptTimeoutMs: 1_000 } })
+  scene.server.hang()
+  await enqueued(first, scene)
+  const { core } = runnerOf(first.queue)
+  core.setOnline(scene.clock.now(), false)
+  await scene.clock.advance(1_000)
+  core.setOnline(scene.clock.now(), true)
+  scene.server.hang()
+  await enqueued(first, scene)
+  const second = await enqueued(first, scene)
+  expect(lastOf(await first.queue.explain(second))).toMatchObject({
+    text: 'the one attempt that tries out its origin after being offline',
+    data: { gate: 'probing' },
+  })
 })
 
 test.for([

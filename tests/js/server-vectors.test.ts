@@ -1,8 +1,8 @@
 /** What servers say in headers, every row through the wasm. */
 
 import { expect, test } from 'vitest'
+import { NONE } from '../../js/core/codes.ts'
 import { instantiate } from '../../js/core/inline.ts'
-import { NONE } from '../../js/core/none.ts'
 import { loadCore } from '../../js/core.ts'
 import { vectors } from './vectors.ts'
 

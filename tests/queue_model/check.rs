@@ -1,6 +1,6 @@
 //! What both queues must agree on after any step.
 
-use redrive::queue::Standing;
+use redrive::queue::GateStatus;
 use redrive::time::Millis;
 
 use crate::Pair;
@@ -30,7 +30,7 @@ impl Pair {
             let here = self.naive.held().filter(|task| task.lane == lane).count();
             assert_eq!(row.depth as usize, here, "S2");
         }
-        self.check_standing();
+        self.check_gate_status();
         self.check_room();
         for task in &self.naive.tasks {
             assert_eq!(self.queue.attempts(task.slot), task.attempts);
@@ -50,17 +50,17 @@ impl Pair {
     }
 
     /// What each task waits for, and that of an order only the first does not wait for the others.
-    fn check_standing(&self) {
+    fn check_gate_status(&self) {
         let now = self.timeline.now().get();
         for (at, task) in self.naive.tasks.iter().enumerate() {
             let behind = task.state == State::Behind;
             assert_eq!(behind, self.naive.ahead(at) > 0, "S19: {task:?}");
-            let expected = self.naive.standing(at, now);
+            let expected = self.naive.gate_status(at, now);
             let until = self.timeline.outward(expected.until);
-            assert_eq!(self.queue.standing(task.slot), Some(Standing { until, ..expected }), "{task:?}");
+            assert_eq!(self.queue.gate_status(task.slot), Some(GateStatus { until, ..expected }), "{task:?}");
         }
         for &slot in self.slots.iter().rev().take(40) {
-            assert_eq!(self.queue.standing(slot).is_some(), self.naive.find(slot).is_some(), "S5: {slot}");
+            assert_eq!(self.queue.gate_status(slot).is_some(), self.naive.find(slot).is_some(), "S5: {slot}");
         }
     }
 }

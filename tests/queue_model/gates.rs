@@ -1,17 +1,17 @@
 //! What a task of the naive queue waits for: every gate asked, the first that holds named; and when one opens next.
 
-use redrive::queue::{Gate, Standing};
+use redrive::queue::{Gate, GateStatus};
 use redrive::time::Millis;
 
 use crate::naive::{Naive, State};
 
 impl Naive {
     /// The first thing that keeps a task from running.
-    pub fn standing(&self, at: usize, now: u64) -> Standing {
+    pub fn gate_status(&self, at: usize, now: u64) -> GateStatus {
         let task = &self.tasks[at];
         let lane = &self.lanes[task.lane];
         let here = self.in_flight(Some(task.lane));
-        let known = |gate, until| Standing { gate, until: Millis::new(until), ahead: 0 };
+        let known = |gate, until| GateStatus { gate, until: Millis::new(until), ahead: 0 };
         let gates = [
             (task.state == State::InFlight, Gate::InFlight),
             (task.state == State::Started, Gate::Started),
@@ -30,8 +30,10 @@ impl Naive {
         match gates.into_iter().find(|(holds, _)| *holds).unwrap().1 {
             Gate::Due => known(Gate::Due, task.due),
             Gate::LaneHeld => known(Gate::LaneHeld, lane.held_until),
-            Gate::Behind => Standing { gate: Gate::Behind, until: Millis::MAX, ahead: self.ahead(at) as u32 },
-            gate => Standing { gate, until: Millis::MAX, ahead: 0 },
+            Gate::Behind => {
+                GateStatus { gate: Gate::Behind, until: Millis::MAX, ahead: self.ahead(at) as u32 }
+            }
+            gate => GateStatus { gate, until: Millis::MAX, ahead: 0 },
         }
     }
 

@@ -1,27 +1,36 @@
-//! Writes the JavaScript glue of the wasm core.
+//! Writes what TypeScript needs of the core: the JavaScript glue of a wasm module, and the numbers they share.
 //!
-//! The generator is a dependency and not a program from the PATH, so that Cargo.lock
+//! The generator of the glue is a dependency and not a program from the PATH, so that Cargo.lock
 //! pins it to the `wasm-bindgen` the core was compiled with: the two talk a private
 //! format that changes with every release. Prints nothing unless it fails.
 
-use std::{env, path::PathBuf};
+mod codes;
 
-use anyhow::{Context, Result};
+use std::{env, fs, path::Path, path::PathBuf};
+
+use anyhow::{Context, Result, bail};
 use wasm_bindgen_cli_support::Bindgen;
 
 fn main() -> Result<()> {
-    let mut args = env::args_os().skip(1).map(PathBuf::from);
-    let usage = "usage: xtask <input.wasm> <output directory> <name>";
-    let input = args.next().context(usage)?;
-    let output = args.next().context(usage)?;
-    let name = args.next().context(usage)?;
+    let args: Vec<PathBuf> = env::args_os().skip(1).map(PathBuf::from).collect();
+    match args.as_slice() {
+        [task, input, output, name] if task.as_os_str() == "glue" => {
+            glue(input, output, &name.to_string_lossy())
+        }
+        [task, output] if task.as_os_str() == "codes" => {
+            fs::write(output, codes::module()).with_context(|| format!("cannot write {}", output.display()))
+        }
+        _ => bail!("usage: xtask glue <input.wasm> <output directory> <name> | xtask codes <output.ts>"),
+    }
+}
 
+fn glue(input: &Path, output: &Path, name: &str) -> Result<()> {
     // `bundler` writes the glue and the module apart, without a loader: ours is in js/core/.
     Bindgen::new()
-        .input_path(&input)
-        .out_name(&name.to_string_lossy())
+        .input_path(input)
+        .out_name(name)
         .bundler(true)?
         .typescript(true)
-        .generate(&output)
+        .generate(output)
         .with_context(|| format!("no glue for {}", input.display()))
 }

@@ -4,8 +4,9 @@
  */
 
 import type { Attributes } from '@opentelemetry/api'
-import { type Finished, OUTCOME } from '../../call/attempt.ts'
+import type { Finished } from '../../call/attempt.ts'
 import type { Call } from '../../call/call.ts'
+import { OUTCOME_TIMED_OUT } from '../../core/codes.ts'
 import type { Sanitizer } from '../../core/sanitizer.ts'
 
 /** Any other is `_OTHER`: a method may be any word. */
@@ -64,7 +65,7 @@ export function answerAttributes(finished: Finished): Attributes {
 /** undefined: it is no error. */
 export function errorType({ outcome, status, answer, error }: Finished): string | undefined {
   if (answer) return status >= 400 ? String(status) : undefined
-  if (outcome === OUTCOME.timeout) return 'timeout'
+  if (outcome === OUTCOME_TIMED_OUT) return 'timeout'
   return nameOfError(error)
 }
 

@@ -6,7 +6,8 @@
 
 import type { OriginStats, QueueStats } from '../../api/stats.ts'
 import type { CircuitState, TaskStatus } from '../../api/task.ts'
-import { type AttemptPlan, type Finished, OUTCOME } from '../../call/attempt.ts'
+import { type AttemptPlan, type Finished, OUTCOME_FINAL } from '../../call/attempt.ts'
+import { OUTCOME_OFFLINE, OUTCOME_RESPONSE, OUTCOME_TIMED_OUT } from '../../core/codes.ts'
 import { internalsOf } from '../../queue/internals.ts'
 import { observe } from '../../queue/observe.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
@@ -162,14 +163,14 @@ function worseOf(one: OriginRow | undefined, other: OriginRow): OriginRow {
 }
 
 function outcomeOf({ outcome, status }: Finished, { signal }: AttemptPlan): AttemptOutcome {
-  if (outcome === OUTCOME.response) {
+  if (outcome === OUTCOME_RESPONSE) {
     if (status < 400) return 'success'
     if (status === 429) return 'rate_limited'
     return status < 500 ? 'client_error' : 'server_error'
   }
   // before the signal is looked at: a timeout aborts it too
-  if (outcome === OUTCOME.timeout) return 'timeout'
+  if (outcome === OUTCOME_TIMED_OUT) return 'timeout'
   if (signal.aborted) return 'cancelled'
-  if (outcome === OUTCOME.offline) return 'offline'
-  return outcome === OUTCOME.final ? 'refused' : 'network_error'
+  if (outcome === OUTCOME_OFFLINE) return 'offline'
+  return outcome === OUTCOME_FINAL ? 'refused' : 'network_error'
 }

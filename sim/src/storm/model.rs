@@ -4,7 +4,6 @@ use redrive::breaker::BreakerRules;
 use redrive::budget::BudgetRules;
 use redrive::gates::Gates;
 use redrive::policy::PolicyOptions;
-use redrive::time::Millis;
 
 /// One request takes the server so long, in µs: it does 1,000 a second.
 pub const SERVICE_US: u64 = 1000;
@@ -127,20 +126,13 @@ pub fn patient(cap: f64) -> PolicyOptions {
 
 /// The breaker as it comes.
 pub const fn breaker() -> BreakerRules {
-    BreakerRules {
-        consecutive_failures: 5,
-        failures_per_million: 500_000,
-        minimum_attempts: 20,
-        window: Millis::new(10_000),
-        open: Millis::new(5000),
-        max_open: Millis::new(60_000),
-        close_after: 5,
-    }
+    BreakerRules::DEFAULT
 }
 
-/// Gates of these two.
+/// Gates of these two; NaN in the budget: as it comes.
 pub fn gates(breaker: Option<BreakerRules>, budget: Option<(f64, f64, f64)>) -> Gates {
-    let budget = budget.map(|(capacity, success, second)| BudgetRules::new(capacity, success, second));
+    let budget =
+        budget.map(|(capacity, success, second)| BudgetRules::default().with(capacity, success, second));
     Gates { breaker, budget, ..Gates::default() }
 }
 
@@ -155,8 +147,8 @@ pub fn ramped(budget: Option<(f64, f64, f64)>) -> Gates {
 }
 
 /// The budget of a server or Worker: capacity, per success, per second.
-pub const EDGE_BUDGET: (f64, f64, f64) = (10.0, 0.2, 0.1);
+pub const EDGE_BUDGET: (f64, f64, f64) = (f64::NAN, f64::NAN, f64::NAN);
 /// What a page would have to do with, if there were no ramp.
 pub const FEW_TOKENS: (f64, f64, f64) = (5.0, 0.2, 1.0 / 150.0);
 /// The budget of a page.
-pub const BROWSER_BUDGET: (f64, f64, f64) = (1000.0, 0.2, 0.1);
+pub const BROWSER_BUDGET: (f64, f64, f64) = (1000.0, f64::NAN, f64::NAN);

@@ -6,7 +6,7 @@ use redrive::breaker::Circuit;
 use redrive::gates::Gates;
 use redrive::policy::Policy;
 use redrive::queue::{
-    Action, Admission, Cancelled, Carry, Ended, Limits, Past, Queue, Standing, Stats, Verdict, Wait,
+    Action, Admission, Cancelled, Carry, Ended, GateStatus, Limits, Past, Queue, Stats, Verdict, Wait,
 };
 use redrive::slots::NONE;
 use redrive::task::{Outcome, Reason};
@@ -358,8 +358,8 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
     fn held_until(&mut self, lane: u32, now: Millis) -> Option<Millis> {
         self.inner.held_until(lane, now)
     }
-    fn standing(&mut self, slot: u32) -> Option<Standing> {
-        self.inner.standing(slot)
+    fn gate_status(&mut self, slot: u32) -> Option<GateStatus> {
+        self.inner.gate_status(slot)
     }
     fn depth(&mut self) -> u32 {
         self.inner.depth()

@@ -6,24 +6,26 @@
 //! length, and its text is stored once, without pointers.
 #![forbid(unsafe_code)]
 
+use crate::numbered::numbered;
 use Class::{Dropped, Kept, Unknown, Withheld};
 
-/// What becomes of a header.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Class {
-    /// Stored: on the allow-list or named by `persistHeaders`.
-    Kept = 0,
-    /// A credential, or named by `denyHeaders`: only the name is stored. Somebody must supply the
-    /// value again before the task is sent from the store.
-    Withheld = 1,
-    /// On neither list: not stored, and the request might mean something else without it.
-    Unknown = 2,
-    /// Belongs to one connection or is set by whoever sends (hop-by-hop, `host`, `sec-*`): the next
-    /// attempt gets its own. Neither list changes that.
-    Dropped = 3,
-    /// Not a header name at all.
-    Refused = 4,
+numbered! {
+    /// What becomes of a header.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Class {
+        /// Stored: on the allow-list or named by `persistHeaders`.
+        Kept = 0,
+        /// A credential, or named by `denyHeaders`: only the name is stored. Somebody must supply the
+        /// value again before the task is sent from the store.
+        Withheld = 1,
+        /// On neither list: not stored, and the request might mean something else without it.
+        Unknown = 2,
+        /// Belongs to one connection or is set by whoever sends (hop-by-hop, `host`, `sec-*`): the next
+        /// attempt gets its own. Neither list changes that.
+        Dropped = 3,
+        /// Not a header name at all.
+        Refused = 4,
+    }
 }
 
 /// No listed name or prefix is longer, in bytes.

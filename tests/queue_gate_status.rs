@@ -5,18 +5,18 @@ mod common;
 #[path = "common/rig.rs"]
 mod rig;
 
-use redrive::queue::{Gate, Limits, Standing};
+use redrive::queue::{Gate, GateStatus, Limits};
 use redrive::task::{Flags, Outcome};
 use redrive::time::Millis;
 use rig::{NOTHING, Rig, limits, setup, setup_with};
 use serde_json::json;
 
 fn gate(rig: &Rig, slot: u32) -> Gate {
-    rig.queue.standing(slot).unwrap().gate
+    rig.queue.gate_status(slot).unwrap().gate
 }
 
 fn until(rig: &Rig, slot: u32) -> Millis {
-    rig.queue.standing(slot).unwrap().until
+    rig.queue.gate_status(slot).unwrap().until
 }
 
 #[test]
@@ -108,14 +108,14 @@ fn s19_those_behind_are_told_how_many_come_first() {
     let mut rig = setup(json!({}));
     let order = rig.queue.open_order();
     let tasks: Vec<u32> = (0..1500).map(|_| rig.admit(|admission| admission.order = order)).collect();
-    let behind = |ahead| Some(Standing { gate: Gate::Behind, until: Millis::MAX, ahead });
+    let behind = |ahead| Some(GateStatus { gate: Gate::Behind, until: Millis::MAX, ahead });
     assert_eq!(gate(&rig, tasks[0]), Gate::Ready);
-    assert_eq!(rig.queue.standing(tasks[1]), behind(1));
-    assert_eq!(rig.queue.standing(tasks[999]), behind(999));
-    assert_eq!(rig.queue.standing(tasks[1000]), behind(1000));
-    assert_eq!(rig.queue.standing(tasks[1499]), behind(1000), "counted no further");
+    assert_eq!(rig.queue.gate_status(tasks[1]), behind(1));
+    assert_eq!(rig.queue.gate_status(tasks[999]), behind(999));
+    assert_eq!(rig.queue.gate_status(tasks[1000]), behind(1000));
+    assert_eq!(rig.queue.gate_status(tasks[1499]), behind(1000), "counted no further");
     rig.queue.cancel(tasks[500]);
-    assert_eq!(rig.queue.standing(tasks[999]), behind(998));
+    assert_eq!(rig.queue.gate_status(tasks[999]), behind(998));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn what_is_gone_stands_nowhere() {
     let mut rig = setup(json!({}));
     let slot = rig.add();
     rig.queue.cancel(slot);
-    assert_eq!(rig.queue.standing(slot), None);
+    assert_eq!(rig.queue.gate_status(slot), None);
 }
 
 #[test]
