@@ -3,12 +3,14 @@
 import { notFound, RedriveError } from '../api/errors.ts'
 import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/events.ts'
 import type { StoredTask, TaskStore } from '../api/store.ts'
-import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
+import type { AttemptLog, Decision, Gate, RetryTask } from '../api/task.ts'
+import type { GateStatus } from '../core/decode.ts'
+import { FOREVER } from '../platform/clock.ts'
 import type { StoredManager } from '../runner/stored.ts'
 import { whenEnded } from '../tasks/callers.ts'
-import { explainStored } from './explain.ts'
+import { decisionsOf, waits, wordsOf } from '../tasks/explain.ts'
 import { showRecord } from './record.ts'
-import { cancelled, type StoredState } from './state.ts'
+import { cancelled, originOf, type StoredState } from './state.ts'
 import type { StoredTasks } from './stored-tasks.ts'
 
 const PAGE = 100
@@ -157,3 +159,58 @@ export class StoredTaskManager implements StoredManager {
     return showRecord(record, this.#state.runner.sanitizer)
   }
 }
+
+/** The decisions about a stored task: its history, then what it waits for now. Gates of other processes are not asked. */
+function explainStored(
+  task: RetryTask,
+  record: StoredTask,
+  history: readonly AttemptLog[],
+  tasks: StoredTasks,
+): readonly Decision[] {
+  const now = tasks.state.runner.host.now()
+  const last = history[history.length - 1]
+  const decisions = decisionsOf(
+    {
+      ...task,
+      what: `${task.method} ${task.targetUrl.split(/[?#]/, 1)[0]}`,
+      hasKey: task.idempotencyKey !== null,
+      endedAt: last ? last.startedAt + last.durationMs : task.createdAt,
+    },
+    history,
+  )
+  if (task.status === 'PENDING' || task.status === 'IN_FLIGHT') {
+    const status = gateStatusOf(record, tasks, now)
+    const waiting = waits(status, record.attemptNumber, now)
+    decisions.push({ ...waiting, text: textOf(status, record, tasks) })
+  }
+  return decisions
+}
+
+/** The gate that a task waits at: first what its record says, then its lane. */
+function gateStatusOf(record: StoredTask, tasks: StoredTasks, now: number): GateStatus {
+  const { status, parked, dueAt, principal } = record
+  if (status === 'IN_FLIGHT') return at('in-flight')
+  if (parked) return at('parked')
+  if (dueAt === null) return at('behind')
+  if (tasks.guard.isForeign || principal !== tasks.state.runner.host.principal) return at('principal')
+  if (dueAt > now) return at('due', dueAt)
+  return laneStatus(record, tasks, now)
+}
+
+/** The gate that keeps a due task from an attempt at `now`, as far as this process knows its lane. */
+function laneStatus({ principal, lane }: StoredTask, { state }: StoredTasks, now: number): GateStatus {
+  return state.runner.gateOfLane(principal, originOf(lane), now) ?? at('ready')
+}
+
+function textOf(status: GateStatus, record: StoredTask, tasks: StoredTasks): string {
+  const { gate, until } = status
+  if (gate === 'in-flight') return `${wordsOf(status)}, here or in another process`
+  if (gate === 'parked') return 'resume() or setPrincipal(): its credentials are missing or were refused'
+  if (gate !== 'due') return wordsOf(status)
+  // that the wait is over helps nothing where something keeps its origin for longer
+  const then = laneStatus(record, tasks, until)
+  const isShut = then.until > until && then.until < FOREVER
+  return isShut ? `${wordsOf(status)}, and then ${wordsOf(then)}` : wordsOf(status)
+}
+
+const at = (gate: Gate, until: number = FOREVER): GateStatus => ({ gate, until, ahead: 0 })

@@ -11,6 +11,7 @@ import { FOREVER } from '../platform/clock.ts'
 import { afterIdle } from '../runner/wake-timer.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Leadership } from './leadership.ts'
+import type { PrincipalGuard } from './principal-guard.ts'
 import { originOf, type StoredState } from './state.ts'
 import { LeaseTerms, TurnSchedule } from './turn-schedule.ts'
 
@@ -38,8 +39,6 @@ export interface TurnListener {
   renewed(task: Task, answer: Turn['renewed'][number]): void
   /** Called when a turn is over. `failed`: how many in a row could not be made. */
   turned(failed: number, error: unknown, turn: Turn | undefined): void
-  /** Requests are another principal's now: nothing may be claimed. */
-  readonly isForeign: boolean
 }
 
 export class StoreLoop {
@@ -49,6 +48,7 @@ export class StoreLoop {
   readonly #schedule: TurnSchedule
   readonly #state: StoredState
   readonly #leadership: Leadership
+  readonly #guard: PrincipalGuard
   readonly #listener: TurnListener
   #endings: Ending[] = []
   /** Tasks stored since the turn under way was asked for. */
@@ -69,10 +69,11 @@ export class StoreLoop {
   #renewsAll = false
   #disarmIdle: () => void = () => {}
 
-  constructor(state: StoredState, leadership: Leadership, listener: TurnListener) {
+  constructor(state: StoredState, leadership: Leadership, guard: PrincipalGuard, listener: TurnListener) {
     const { store, runner } = state
     this.#state = state
     this.#leadership = leadership
+    this.#guard = guard
     this.#listener = listener
     this.#schedule = new TurnSchedule(runner)
     this.terms = new LeaseTerms(store.graceMs, runner.host.settings.policies.values())
@@ -200,8 +201,7 @@ export class StoreLoop {
 
   /** Whether a turn could claim something here: without leading, that is only what callers of this process wait for. */
   get #mayClaim(): boolean {
-    if (this.#isSuspended) return false
-    return this.#leadership.isLeader || this.#leadership.isHome
+    return !this.#isSuspended && (this.#leadership.isLeader || this.#leadership.isHome)
   }
 
   async #turn(): Promise<void> {
@@ -281,7 +281,7 @@ export class StoreLoop {
   #claim(skipHomes: readonly string[]): Claim | null {
     const { runner } = this.#state
     const { core, lanes, limits, host } = runner
-    if (runner.stopped || this.#stopped || this.#isSuspended || this.#listener.isForeign) return null
+    if (runner.stopped || this.#stopped || this.#isSuspended || this.#guard.isForeign) return null
     const now = host.now()
     if (!this.#schedule.mayClaim(now)) return null
     const { concurrency: total, concurrencyPerOrigin: perLane } = limits

@@ -52,9 +52,9 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
       this.loop.requestTurn()
       runner.tickSoon()
     })
-    this.loop = new StoreLoop(this.state, this.leadership, this)
-    this.callers = new WaitingCallers(this.state, this, this.leadership)
     this.guard = new PrincipalGuard(this.state)
+    this.loop = new StoreLoop(this.state, this.leadership, this.guard, this)
+    this.callers = new WaitingCallers(this.state, this, this.leadership)
     this.counts = new StoreCounts(this.state)
     this.#starter = new LeaseStarter(this.state, this.loop, this.callers)
     this.#settler = new Settler(this.state, this, this.loop, this.callers, this.#starter)
@@ -63,9 +63,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   /** Opens the store and takes up what is there. Rejects where it cannot be opened. */
   async begin(): Promise<void> {
     const { store, runner } = this.state
-    const { capacity } = runner.host.settings
     const { capacityBytes, retention } = runner.limits
-    store.configure?.({ capacity, capacityBytes, retention }, (code, message) => {
+    store.configure?.({ capacity: runner.host.settings.capacity, capacityBytes, retention }, (code, message) => {
       runner.host.degraded(code, message, code)
       // callers may wait for tasks that are not there any more
       for (const task of this.state.watched()) this.callers.lookSoon(task)
@@ -262,16 +261,12 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
       return
     }
     this.isAway = false
-    if (turn.isForeign && !this.isForeign) this.#suspectPrincipal()
+    if (turn.isForeign && !this.guard.isForeign) this.#suspectPrincipal()
     reportTurn(turn, runner)
     this.counts.learn(turn)
     if (this.#depthBefore > 0 && this.depth === 0) runner.reportIdle()
     this.#depthBefore = this.depth
     runner.drained()
-  }
-
-  get isForeign(): boolean {
-    return this.guard.isForeign
   }
 
   // what admission and the manager ask
