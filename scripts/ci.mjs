@@ -1,4 +1,4 @@
-// What `.ci/run` does: every check, and every suite in its short form, side by side where one need not wait for the other. Both
+// Runs `.ci/run`: every check, and every suite in its short form, side by side where one need not wait for the other. Both
 // parts run to their end whatever fails, so one report says all that is wrong; the runners' own summaries end it.
 import { checkBuilt, checkRust, reportChecks } from './check/all.mjs'
 import { duration, main, tell, yieldingToOthers } from './lib/steps.mjs'

@@ -1,2 +1,2 @@
-/** What the `edge-light` condition picks, and what it is made from. */
+/** File that the `edge-light` condition picks -> the file it is made from. */
 export declare const edgeEntries: Readonly<Record<string, string>>

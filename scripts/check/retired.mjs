@@ -86,7 +86,6 @@ const allowedFolders = [
   'js/runner/',
   'js/stores/',
   'js/tasks/',
-  'scripts/',
   'src/',
 ]
 

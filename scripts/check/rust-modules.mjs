@@ -48,7 +48,7 @@ function pathsOf(tree) {
   return leaves.map((path) => [...lead, ...path.filter((name) => name !== 'self')])
 }
 
-/** What one file says: its modules, the names it hands on from them, and every path it names. */
+/** Reads one file: its modules, the names it hands on from them, and every path it names. */
 function read(text) {
   const code = codeOf(text)
   const children = new Map(

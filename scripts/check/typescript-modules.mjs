@@ -20,7 +20,7 @@ export const typescriptOrder = [
   ['entries'],
 ]
 
-/** What reaches a page, a Worker or a server alike: nothing of Node's, no package at run time. */
+/** Entries for pages, Workers and servers alike: they need nothing of Node's and no package at run time. */
 const portable = [
   'index',
   'index.workerd',
@@ -38,7 +38,7 @@ const portable = [
   'service-worker',
 ]
 
-/** The package, or the platform's module, that an adapter is for, where its code is needed and not its types alone. Nobody else may import it. */
+/** The package, or the platform's module, that an adapter is for, where its code is needed and not its types alone. No other module may import it. */
 const peers = [
   { name: '@opentelemetry/api', of: 'adapters/opentelemetry' },
   { name: 'cloudflare:workers', of: 'cloudflare/object' },

@@ -72,7 +72,7 @@ export function chart({ samples, circuits, capacity, downAt, upAt, drainedAt, op
   })
 }
 
-/** What came in over the second before each sample. */
+/** The arrivals over the second before each sample. */
 function ratesOf(samples) {
   return samples.map(({ at }, i) => {
     // the first second has none before it: it is shown as a whole

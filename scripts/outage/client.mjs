@@ -20,7 +20,7 @@ async function call() {
   await response?.arrayBuffer()
 }
 
-/** As many as should have been made by now: a timer that comes late owes the difference. */
+/** Makes all calls that are due by now: a timer that fires late makes up for the difference. */
 const pace = setInterval(() => {
   const owed = ((performance.now() - startedAt) / 1_000) * perSecond
   while (loading && calls < owed) void call()

@@ -70,13 +70,13 @@ export async function runSuites(names, given) {
   const lane = async (next) => {
     for (let name = next(); name !== undefined; name = next()) results.push(await runSuite(name, given))
   }
-  // whoever has computed to the end helps the others, from their end
+  // the lane of busy suites, once it is done, takes waiting ones from the end of their list
   await Promise.all([lane(() => busy.shift() ?? waiting.pop()), lane(() => waiting.shift())])
   const order = Object.keys(suites)
   return results.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name))
 }
 
-/** What failed, then each runner's own summary, then one line; false where something failed or a suite was empty. */
+/** Prints failures, each runner's own summary and one line; returns false if a suite failed or was empty. */
 export function reportSuites(results) {
   for (const { name, ok, output } of results) if (!ok) tell(`\n--- ${name}\n${output.trimEnd()}`)
   for (const { name, summary } of results) tell(`\n${name}\n${summary.join('\n')}`)

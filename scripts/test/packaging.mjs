@@ -25,18 +25,18 @@ const cells = ({ tool, what, before, after, wasmFiles, isAsked, ok }) => [
 const row = (words) => `| ${words.join(' | ')} |`
 const head = ['consumer', 'what was run', 'before', 'after', '`.wasm` files', 'run', '']
 
-/** What is the same on every machine of a line: its versions are not. */
+/** The name of a tool without its version, so equal on every machine. */
 const nameOf = (tool) => tool.replace(/ \d[\w.-]*/g, '')
 const keyOf = ([tool = '', what = '']) => `${nameOf(tool)}: ${what}`
 
-/** Cells of the table that the file holds, by what they are of. */
+/** The rows of the table in the file, by tool and run. */
 function recorded() {
   const [, , table = ''] = /(<!-- consumers -->\n)([\s\S]*)<!-- \/consumers -->/.exec(readFileSync(page, 'utf8')) ?? []
   const rows = table.split('\n').filter((line) => line.startsWith('| '))
   return new Map(rows.map((line) => line.slice(2, -2).split(' | ')).map((words) => [keyOf(words), words]))
 }
 
-/** What to say where the file and these lines differ. */
+/** The complaint where the file and these lines differ; undefined where they agree. */
 function differences(lines) {
   const held = recorded()
   const bytes = (text = '') => Number(text.replaceAll(',', ''))

@@ -24,7 +24,7 @@ function result({ code, output, passed, failed, skipped, summary }) {
 }
 
 /**
- * How much a suite does: `alone` what somebody has asked for, `short` its part of all, `long` whatever takes minutes.
+ * How much a suite does: `alone` as its arguments ask, `short` its part of all suites, `long` runs of minutes.
  * @typedef {'alone' | 'short' | 'long'} Scale
  */
 
