@@ -11,7 +11,7 @@ import type { ExhaustedReason } from '../api/task.ts'
 import { checkTask, type TaskOptions } from '../options/task-options.ts'
 import { internalsOf } from '../queue/internals.ts'
 import type { RetryQueue } from '../queue/queue.ts'
-import { httpUrl, readAxios } from './axios/read-config.ts'
+import { callerSignal, httpUrl, readAxios } from './axios/read-config.ts'
 import { sendOnce } from './axios/transport.ts'
 
 interface GivenUp {
@@ -58,8 +58,13 @@ export function attachToAxios(instance: AxiosInstance, queue: RetryQueue, defaul
       // asked here and not of the interceptor: those after it may still have changed the config
       const url = ready.redrive === false ? null : httpUrl(ready, attempts)
       if (!url) return sendOnce(attempts, ready)
-      const { call, release } = await readAxios(ready, url, attempts, host, defaults)
-      return run(call).finally(release) as Promise<AxiosResponse>
+      const { signal, release } = callerSignal(ready)
+      try {
+        const call = await readAxios(ready, url, signal, attempts, host, defaults)
+        return (await run(call)) as AxiosResponse
+      } finally {
+        release()
+      }
     }
     originals.set(wrapped, original)
     config.adapter = wrapped

@@ -58,24 +58,17 @@ export async function attempt(plan: AttemptPlan, clock: Clock, now: () => number
   const { controller, timeoutMs } = plan
   const onTimeout = () => controller.abort(timeoutError(`no answer within attemptTimeoutMs, ${timeoutMs} ms`))
   const disarm = timeoutMs > 0 ? clock.after(timeoutMs, onTimeout) : undefined
-  const end = (outcome: number, answer: Answer | null, error: unknown): Finished => {
+  const end = (outcome: number, error: unknown, answer: Answer | null = null): Finished => {
     disarm?.()
-    return {
-      outcome,
-      status: answer?.status ?? 0,
-      answer,
-      error,
-      startedAt,
-      durationMs: now() - startedAt,
-    }
+    return { outcome, status: answer?.status ?? 0, answer, error, startedAt, durationMs: now() - startedAt }
   }
   try {
     const answer = await plan.transport.send(plan)
-    return end(answer.redirectRefused ? OUTCOME_FINAL : OUTCOME_RESPONSE, answer, undefined)
+    return end(answer.redirectRefused ? OUTCOME_FINAL : OUTCOME_RESPONSE, undefined, answer)
   } catch (error) {
     const { reason } = controller.signal
-    if (reason?.name === 'TimeoutError') return end(OUTCOME_TIMED_OUT, null, reason)
-    if (plan.isFinal?.(error)) return end(OUTCOME_FINAL, null, error)
-    return end(isOffline() ? OUTCOME_OFFLINE : OUTCOME_NETWORK_ERROR, null, error)
+    if (reason?.name === 'TimeoutError') return end(OUTCOME_TIMED_OUT, reason)
+    if (plan.isFinal?.(error)) return end(OUTCOME_FINAL, error)
+    return end(isOffline() ? OUTCOME_OFFLINE : OUTCOME_NETWORK_ERROR, error)
   }
 }

@@ -4,6 +4,7 @@ import type { ResolvedPolicy } from '../options/policy.ts'
 import type { Settings } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import type { FetchTransport } from './fetch-transport.ts'
+import { readKey } from './key.ts'
 import type { Repeatable } from './transport.ts'
 
 /** The part of a queue that reading a call needs. */
@@ -49,4 +50,31 @@ export interface Call {
   readonly plain: 'too-large' | 'origin-missing' | null
   /** Made of a stored task: headers that were not stored are missing. */
   readonly rebuilt?: boolean
+}
+
+/** The parts of a call that an adapter reads of a request at once. */
+export type CallRequest = Pick<
+  Call,
+  'method' | 'url' | 'origin' | 'headers' | 'options' | 'policy' | 'signal' | 'timeoutMs'
+>
+
+/** The parts of a call that are known once its body has been read. */
+export type CallContent = Pick<Call, 'hasBody' | 'bytes' | 'transport'>
+
+/**
+ * Makes a call of a request that an adapter has read. Principal and key are those of this moment, and the key is in
+ * `request.headers` on return; the function returned completes the call once its body has been read.
+ */
+export function makeCall(
+  { settings, principal, makeKey }: CallContext,
+  request: CallRequest,
+): (content: CallContent) => Call {
+  const keyed = readKey(request, settings.idempotency, makeKey)
+  return (content) => ({
+    ...request,
+    ...content,
+    ...keyed,
+    principal,
+    plain: content.bytes > settings.maxBodyBytes ? 'too-large' : keyed.plain,
+  })
 }

@@ -80,14 +80,20 @@ class FetchRepeat implements Repeatable {
   }
 
   adopt(answer: Answer): RepeatAnswer {
-    const { response, redirectRefused } = answer as FetchAnswer
-    return new FetchRepeatAnswer(response, redirectRefused)
+    return new FetchRepeatAnswer((answer as FetchAnswer).response, answer.redirectRefused)
   }
 }
 
 const SMALL_BODY_BYTES = 64 * 1024
 
 class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
+  override readonly redirectRefused: boolean
+
+  constructor(response: Response, redirectRefused = false) {
+    super(response)
+    this.redirectRefused = redirectRefused
+  }
+
   header(name: string): string | null {
     return this.response.headers.get(name)
   }

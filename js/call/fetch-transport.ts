@@ -26,11 +26,10 @@ export class FetchTransport implements Transport {
 
 export class FetchAnswer implements Answer {
   readonly response: Response
-  readonly redirectRefused: boolean
+  readonly redirectRefused: boolean = false
 
-  constructor(response: Response, redirectRefused = false) {
+  constructor(response: Response) {
     this.response = response
-    this.redirectRefused = redirectRefused
   }
 
   get status(): number {

@@ -16,8 +16,8 @@ export interface KeyReading {
   readonly made: boolean
   readonly replayable: boolean
   readonly addedCrossOrigin: boolean
-  /** An unsafe call to an origin that may not be given the header, and nobody vouches for it. */
-  readonly originMissing: boolean
+  /** An unsafe call to an origin that may not be given the header, without its caller vouching for it. */
+  readonly plain: 'origin-missing' | null
 }
 
 /** The caller's option wins over a header already there, which wins over a made key. Puts the header in place. */
@@ -38,9 +38,9 @@ export function readKey(
   const added = key !== null && key !== present
   if (added && key) putKey(headers, key, settings)
   const vouched = options.idempotent === true
-  const originMissing = key === null && wantsKey && !vouched
-  const replayable = key !== null || vouched || (!originMissing && IDEMPOTENT.has(method))
-  return { key, made, replayable, addedCrossOrigin: added && crossOrigin, originMissing }
+  const plain = key === null && wantsKey && !vouched ? 'origin-missing' : null
+  const replayable = key !== null || vouched || (!plain && IDEMPOTENT.has(method))
+  return { key, made, replayable, addedCrossOrigin: added && crossOrigin, plain }
 }
 
 /** As the header has it. */

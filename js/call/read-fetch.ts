@@ -4,10 +4,9 @@
  */
 
 import { BodyNotReplayableError } from '../api/errors.ts'
-import { checkTask, type TaskOptions, taskPolicy } from '../options/task-options.ts'
-import type { Call, CallContext } from './call.ts'
+import { type TaskOptions, taskPolicy } from '../options/task-options.ts'
+import { type Call, type CallContext, makeCall } from './call.ts'
 import { FetchTransport } from './fetch-transport.ts'
-import { readKey } from './key.ts'
 
 export type RedriveInit = RequestInit & { redrive?: TaskOptions | false }
 
@@ -25,11 +24,6 @@ export function passesThrough(input: RequestInfo | URL, init: RedriveInit | unde
 
 const HTTP = /^https?:/i
 
-/** Where relative URLs start; undefined outside pages and workers. */
-function baseUrl(): string | undefined {
-  return globalThis.document?.baseURI ?? globalThis.location?.href
-}
-
 export function absolute(url: string): string {
   return parse(url).href
 }
@@ -39,7 +33,8 @@ export const bare = (url: string): string => url.replace(/.*@.*|[?#].*/s, '…')
 
 function parse(url: string): URL {
   try {
-    return new URL(url, baseUrl())
+    // outside pages and workers there is nothing that a relative URL could start from
+    return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href)
   } catch {
     // as fetch does
     throw new TypeError(`expected a URL (absolute outside a page), got '${bare(url)}'`)
@@ -50,44 +45,38 @@ function parse(url: string): URL {
 export function readFetch(
   input: RequestInfo | URL,
   init: RedriveInit | undefined,
-  { settings, principal, makeKey }: CallContext,
+  context: CallContext,
 ): Call | Promise<Call> {
+  const { fetch, policies } = context.settings
   const options = (init?.redrive || {}) as TaskOptions
-  checkTask(options)
-  const policy = taskPolicy(settings.policies, options)
+  const policy = taskPolicy(policies, options)
   const url = parse(input instanceof Request ? input.url : String(input))
-  if (url.username || url.password) {
-    throw new TypeError(`expected a URL without a password for ${url.host}`)
-  }
+  if (url.username || url.password) throw new TypeError(`expected a URL without a password for ${url.host}`)
   // asked first: a Request made of it would hide it
   if (isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}${url.pathname}`)
   const request = input instanceof Request ? new Request(input, init) : null
-  const { method: sendMethod = 'GET', headers: given, signal } = request ?? init ?? {}
-  const method = sendMethod.toUpperCase()
+  const { method = 'GET', headers: given, signal = null } = request ?? init ?? {}
   const headers = new Headers(given)
-  const keyed = readKey({ method, origin: url.origin, headers, options }, settings.idempotency, makeKey)
+  const complete = makeCall(context, {
+    method: method.toUpperCase(),
+    url: url.href,
+    origin: url.origin,
+    headers,
+    options,
+    policy,
+    timeoutMs: policy.attemptTimeoutMs,
+    signal,
+  })
 
   // with what cannot change between attempts, and the content type that fetch would give it
   const finish = (body: string | Uint8Array<ArrayBuffer> | null, bytes: number, contentType: string | null): Call => {
     if (contentType && !headers.has('content-type')) headers.set('content-type', contentType)
-    const base = request ? requestInit(request) : init
-    const sent = { ...base, method: sendMethod, headers, body }
-    return {
-      method,
-      url: url.href,
-      origin: url.origin,
-      principal,
-      headers,
+    const sent = { ...(request ? requestInit(request) : init), method, headers, body }
+    return complete({
       hasBody: body !== null,
       bytes,
-      ...keyed,
-      options,
-      policy,
-      timeoutMs: policy.attemptTimeoutMs,
-      signal: signal ?? null,
-      transport: new FetchTransport({ fetch: settings.fetch, url: url.href, init: sent }),
-      plain: bytes > settings.maxBodyBytes ? 'too-large' : keyed.originMissing ? 'origin-missing' : null,
-    }
+      transport: new FetchTransport({ fetch, url: url.href, init: sent }),
+    })
   }
 
   const body = init?.body ?? null

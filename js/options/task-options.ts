@@ -53,13 +53,14 @@ const TASK_RULES: Rules<TaskOptions> = {
   expiresAt: ms(),
 }
 
-/** Checks what one call asks for. */
+/** Checks the options of one call, or an adapter's defaults for them. */
 export function checkTask(given: TaskOptions): void {
   check('redrive', given, TASK_RULES)
 }
 
-/** The policy of one call. */
+/** Checks the options of one call and gives the policy they come to. */
 export function taskPolicy(policies: ReadonlyMap<string, ResolvedPolicy>, given: TaskOptions): ResolvedPolicy {
+  checkTask(given)
   const id = given.policyId ?? 'default'
   const base = policies.get(id)
   if (!base) follow('redrive.policyId', id, oneOf('string', ...policies.keys()))

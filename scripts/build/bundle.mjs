@@ -44,7 +44,7 @@ const wasmBesideTheCode = {
 export const inward =
   'addedCrossOrigin admission afterFailure allowed also answer beforeSending begin controller deliver draw durable each expected ' +
   'failure final finished hasBody inside isFinal isReplay keyed made makeKey network observeUntracked offline opened ' +
-  'originMissing overlay plain redirectRefused replayable runner sendable sent settings starting stopped timeoutMs ' +
+  'overlay plain redirectRefused replayable runner sendable sent settings starting stopped timeoutMs ' +
   'transport words'
 
 /** @returns the content of `metafile`, to be written once the package is complete */

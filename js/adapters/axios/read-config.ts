@@ -1,14 +1,16 @@
-/** Reads an axios config, as its adapter gets it, into the call the queue repeats. */
+/**
+ * Reads an axios config, as its adapter gets it, into the call the queue repeats. Headers and data are frozen: what axios
+ * or its user does to the config later does not change what a retry sends.
+ */
 
 import type { AxiosInstance, AxiosRequestConfig, InternalAxiosRequestConfig } from 'axios'
-import type { Call, CallContext } from '../../call/call.ts'
-import { readKey } from '../../call/key.ts'
-import { absolute } from '../../call/read-fetch.ts'
-import { checkTask, type TaskOptions, taskPolicy } from '../../options/task-options.ts'
-import { freezeData } from './body.ts'
+import { BodyNotReplayableError } from '../../api/errors.ts'
+import { type Call, type CallContext, makeCall } from '../../call/call.ts'
+import { absolute, isStream } from '../../call/read-fetch.ts'
+import { type TaskOptions, taskPolicy } from '../../options/task-options.ts'
 import { AxiosTransport } from './transport.ts'
 
-/** What axios takes out of a header's value before it sends it. */
+/** Characters that axios takes out of a header's value before it sends it. */
 const NOT_BYTES = /[^\t\x20-\x7e\x80-\xff]+/g
 const NO_METHOD: ReadonlySet<string> = new Set()
 
@@ -25,65 +27,45 @@ export function httpUrl(config: InternalAxiosRequestConfig, axios: AxiosInstance
   }
 }
 
-export interface Reading {
-  readonly call: Call
-  /** Stops listening to the caller's signal. */
-  release(): void
-}
-
+/** `signal` is the caller's, from `callerSignal`. */
 export async function readAxios(
   config: InternalAxiosRequestConfig,
   url: URL,
+  signal: AbortSignal | null,
   axios: AxiosInstance,
-  { settings, principal, makeKey }: CallContext,
+  context: CallContext,
   defaults: TaskOptions,
-): Promise<Reading> {
+): Promise<Call> {
+  const { settings } = context
   const options: TaskOptions = { ...defaults, ...(config.redrive || undefined) }
-  checkTask(options)
   const policy = taskPolicy(settings.policies, options)
   const method = (config.method ?? 'get').toUpperCase()
-  const { idempotency } = settings
-  const { header } = idempotency
-  // how axios is told never to send a header
-  const refused = config.headers.get(header) === false
+  const { origin, pathname } = url
+  const { header } = settings.idempotency
   const plain = plainHeaders(config)
-  const keyed = readKey(
-    { method, origin: url.origin, headers: plain, options },
-    refused ? { ...idempotency, keyed: NO_METHOD } : idempotency,
-    makeKey,
-  )
-  // in the caller's config too: sent again after a refusal, it is the same intent
-  if (keyed.key) config.headers.set(header, plain.get(header), true)
 
-  const body = await freezeData(config.data, `${method} ${url.origin}${url.pathname}`)
+  const request = { method, url: withoutUser(url), origin, headers: plain, options, policy, signal, timeoutMs: 0 }
+  // false is how axios is told never to send a header
+  const complete = makeCall(config.headers.get(header) === false ? withoutKeys(context) : context, request)
+  const key = plain.get(header)
+  // in the caller's config too: sent again after a refusal, it is the same intent
+  if (key) config.headers.set(header, key, true)
+
+  const { value: data, bytes, contentType } = await freezeData(config.data, `${method} ${origin}${pathname}`)
   const headers = config.headers.concat()
-  if (body.contentType) {
-    headers.set('Content-Type', body.contentType)
-    plain.set('content-type', body.contentType)
+  if (contentType) {
+    headers.set('Content-Type', contentType)
+    plain.set('content-type', contentType)
   }
-  const { signal, release } = callerSignal(config)
-  const call: Call = {
-    method,
-    url: withoutUser(url),
-    origin: url.origin,
-    principal,
-    headers: plain,
-    hasBody: body.bytes > 0,
-    bytes: body.bytes,
-    ...keyed,
-    options,
-    policy,
-    timeoutMs: 0,
-    signal,
-    transport: new AxiosTransport(
-      axios,
-      config,
-      { url, plain, headers, data: body.value },
-      policy.retryableStatusCodes,
-    ),
-    plain: body.bytes > settings.maxBodyBytes ? 'too-large' : keyed.originMissing ? 'origin-missing' : null,
-  }
-  return { call, release }
+  const frozen = { url, plain, headers, data }
+  const transport = new AxiosTransport(axios, config, frozen, policy.retryableStatusCodes)
+  return complete({ hasBody: bytes > 0, bytes, transport })
+}
+
+/** The context of a call that is to be given no key. */
+function withoutKeys({ settings, principal, makeKey }: CallContext): CallContext {
+  const idempotency = { ...settings.idempotency, keyed: NO_METHOD }
+  return { settings: { ...settings, idempotency }, principal, makeKey }
 }
 
 /** Axios makes a header of user name and password; a task, which is shown and logged, must not hold them. */
@@ -104,8 +86,8 @@ function plainHeaders({ headers }: InternalAxiosRequestConfig): Headers {
   return plain
 }
 
-/** `signal`, which need not be a real one, and the older `cancelToken` as one signal. */
-function callerSignal({ signal, cancelToken }: InternalAxiosRequestConfig): {
+/** `signal`, which need not be a real one, and the older `cancelToken` as one signal; `release` stops listening to both. */
+export function callerSignal({ signal, cancelToken }: InternalAxiosRequestConfig): {
   readonly signal: AbortSignal | null
   release(): void
 } {
@@ -124,4 +106,65 @@ function callerSignal({ signal, cancelToken }: InternalAxiosRequestConfig): {
       signal?.removeEventListener?.('abort', onSignal)
     },
   }
+}
+
+/** The data of a call, after its transforms, as something that is the same on every attempt. */
+interface FrozenData {
+  readonly value: unknown
+  readonly bytes: number
+  /** Set where the bytes are worth nothing without it: a multipart boundary. */
+  readonly contentType: string | null
+}
+
+/** The `form-data` package, which axios uses in Node for plain objects sent as multipart. */
+interface NodeFormData {
+  hasKnownLength(): boolean
+  getLengthSync(): number
+  getBuffer(): Uint8Array
+  getHeaders(): Record<string, string>
+}
+
+async function freezeData(data: unknown, what: string): Promise<FrozenData> {
+  if (typeof data === 'string') return frozen(data, new TextEncoder().encode(data).byteLength)
+  if (typeof data !== 'object' || data === null) return frozen(data, 0)
+  if (data instanceof ArrayBuffer) return frozen(data.slice(0), data.byteLength)
+  if (ArrayBuffer.isView(data)) return copied(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
+  // still a Blob: each of axios' adapters has its own idea of the content type of one
+  if (data instanceof Blob) return frozen(new Blob([await data.arrayBuffer()], { type: data.type }), data.size)
+  if (data instanceof FormData) {
+    const response = new Response(data)
+    const bytes = await response.arrayBuffer()
+    return frozen(bytes, bytes.byteLength, response.headers.get('content-type'))
+  }
+  if (isNodeFormData(data)) return copied(formBytes(data, what), data.getHeaders()['content-type'])
+  if (isStream(data) || 'pipe' in data) throw new BodyNotReplayableError(what)
+  // nothing that can be sent: axios will say so
+  return frozen(data, 0)
+}
+
+function frozen(value: unknown, bytes: number, contentType: string | null = null): FrozenData {
+  return { value, bytes, contentType }
+}
+
+/** A copy as an ArrayBuffer, which all three of axios' adapters take. */
+function copied(bytes: Uint8Array, contentType?: string): FrozenData {
+  const value = new Uint8Array(bytes).buffer
+  return frozen(value, value.byteLength, contentType)
+}
+
+function isNodeFormData(data: object): data is NodeFormData {
+  return 'getBuffer' in data && 'getHeaders' in data && 'hasKnownLength' in data
+}
+
+/** All of the form or nothing: it may hold streams, some of which it claims to know the length of. */
+function formBytes(form: NodeFormData, what: string): Uint8Array {
+  try {
+    if (form.hasKnownLength()) {
+      const bytes = form.getBuffer()
+      if (bytes.byteLength === form.getLengthSync()) return bytes
+    }
+  } catch {
+    // getBuffer() meets the stream
+  }
+  throw new BodyNotReplayableError(what)
 }
