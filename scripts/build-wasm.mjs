@@ -35,7 +35,7 @@ import {
 import { isEntry, main, run, StepError, step } from './lib/steps.mjs'
 import { setup, wasmCargo } from './setup.mjs'
 
-/** The features that the linked module uses; wasm-opt would read them from a section, but that may be missing. */
+/** What the linked module uses; wasm-opt would take the section's word for it, but the section may be missing. */
 const features = [
   'simd',
   'bulk-memory',
@@ -58,10 +58,10 @@ const outputs = [
   ),
 ]
 
-/** The module as cargo links it, with its symbol names, which the check for float code and `npm run bench -- parts` read. */
+/** What cargo links, with its symbol names: the checks for float code and for what each part weighs read these. */
 export const linkedWasm = (name) => join(wasmTargetDir, `${name}.linked.wasm`)
 
-/** Every page that retries loads the queue's module, so it is small (docs/adr/0011); a call that needs the other waits for it. */
+/** Every page that retries loads the queue's module, so it is small (docs/adr/0011); whoever loads the other waits for it. */
 const speed = { queue: {}, keys: { CARGO_PROFILE_RELEASE_OPT_LEVEL: '3' } }
 
 async function compile(cargo, sysrootPath) {

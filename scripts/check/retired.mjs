@@ -86,6 +86,7 @@ const allowedFolders = [
   'js/runner/',
   'js/stores/',
   'js/tasks/',
+  'scripts/build-wasm.mjs',
   'src/',
 ]
 
