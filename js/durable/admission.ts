@@ -4,48 +4,41 @@ import { IdempotencyConflictError, notFound, QueueFullError, RedriveError, Stora
 import type { Enqueued, NewTask } from '../api/store.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import { repeatableOf } from '../call/fetch-repeat.ts'
-import { notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { ENDED, NONE, OUTCOME_RELEASED } from '../core/codes.ts'
+import { ENDED, NONE, OUTCOME_NETWORK_ERROR, OUTCOME_OFFLINE, OUTCOME_RELEASED } from '../core/codes.ts'
 import { adopt, UNTRIED } from '../core/queue-calls.ts'
 import { UNSAFE_METHODS } from '../options/queue-options.ts'
 import { errorText } from '../platform/error-text.ts'
-import type { Dedupe } from '../runner/dedupe.ts'
+import { type Admission, queueFull } from '../runner/admission.ts'
+import { keyConflict } from '../runner/dedupe.ts'
 import { flagsOf } from '../runner/flags.ts'
+import { joinTask } from '../runner/join.ts'
 import type { Runner } from '../runner/runner.ts'
-import type { EarlyAnswer, Kept, Place, Terms } from '../runner/stored.ts'
+import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/stored.ts'
+
 import { detachCaller, link } from '../tasks/callers.ts'
+import { followUpOf } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { asStored, type Content, contentOf, recordOf } from './record.ts'
 import type { StoredTasks } from './stored-tasks.ts'
 
-const FOREVER = Number.POSITIVE_INFINITY
 /** A store that does not answer is asked again: what it may have done already counts once. */
 const TRIES_AFTER_MS = [50, 250]
 /** Codes of a store that cannot be had. */
 const AWAY: ReadonlySet<string> = new Set(['STORAGE_UNAVAILABLE', 'STORAGE_NEWER'])
 
-/** What it needs of those who take calls in. */
-export interface Source {
-  readonly dedupe: Dedupe
-  newTask(call: Call, createdAt: number): Task
-  /** The caller gets what the task gets. */
-  join(task: Task, call: Call, own: Finished<RepeatAnswer>, createdAt: number): Promise<unknown>
-}
-
-export class StorePlace implements Place {
+export class StorePlace implements StoredPlace {
   readonly #durable: StoredTasks
   readonly #runner: Runner
-  readonly #source: Source
+  readonly #admission: Admission
   readonly #methods: ReadonlySet<string>
 
-  constructor(durable: StoredTasks, source: Source) {
+  constructor(durable: StoredTasks, admission: Admission) {
     this.#durable = durable
     this.#runner = durable.state.runner
-    this.#source = source
+    this.#admission = admission
     const { persistMethods = UNSAFE_METHODS } = this.#runner.host.settings
     this.#methods = new Set(persistMethods.map((method) => method.toUpperCase()))
   }
@@ -54,8 +47,50 @@ export class StorePlace implements Place {
     return options.sensitive !== true && this.#methods.has(method)
   }
 
+  async enqueue(call: Call, terms: Terms): Promise<Kept | undefined> {
+    const content = await this.#contentOf(call)
+    if (!content) return undefined
+    const { durability } = this.#durable.state.store
+    const task = this.#admission.newTask(call, terms.createdAt)
+    const enqueued = await this.#store(task, call, content, terms)
+    if (!enqueued) return undefined
+    const { taskId, outcome } = enqueued
+    const deduplicated = outcome === 'duplicate'
+    if (!deduplicated) this.#begin(task)
+    return { taskId, key: call.key, durability, deduplicated }
+  }
+
+  async take(arrival: Arrival): Promise<EarlyAnswer | undefined> {
+    const { call, own, terms, asks } = arrival
+    const content = await this.#contentOf(call)
+    if (!content) return undefined
+    const isSent = own.outcome !== OUTCOME_RELEASED
+    const task = this.#admission.newTask(call, terms.createdAt)
+    const ruling = asks ? this.#ask(task, call, own, terms) : undefined
+    if (ruling && ruling.verdict >= ENDED) return { answer: this.#giveUp(task, ruling) }
+    const answerOwn = async () => deliver(own)
+    // the core trapped
+    if (isSent && !ruling) return { answer: answerOwn() }
+    // one that waits for its turn is as good as deferred; any other deferring caller gets the first attempt's answer
+    const isDeferred = call.options.mode === 'defer' && (isSent || call.options.orderKey !== undefined)
+    try {
+      const enqueued = await this.#store(task, call, content, terms, isSent ? ruling : undefined, !isDeferred)
+      if (!enqueued) return undefined
+      const isNew = enqueued.outcome === 'stored'
+      return { answer: isNew ? this.#answer(task, call, terms, isDeferred) : this.#join(enqueued.taskId, arrival) }
+    } catch (error) {
+      if (!isTolerable(error, arrival)) throw error
+      const what = `${call.method} ${call.origin}`
+      this.#reportUnstored(
+        error,
+        isSent ? `${what} was sent once and is not tried again` : `${what} is sent without being stored`,
+      )
+      return isSent ? { answer: answerOwn() } : undefined
+    }
+  }
+
   /** What of the call may be stored; undefined: it stays in memory, and `degraded` has said why. */
-  async contentOf(call: Call): Promise<Content | undefined> {
+  async #contentOf(call: Call): Promise<Content | undefined> {
     const { host, sanitizer } = this.#runner
     if (this.#durable.isAway) return undefined
     host.onTask?.(call)
@@ -65,90 +100,22 @@ export class StorePlace implements Place {
     return undefined
   }
 
-  /** undefined: it has to stay in memory. */
-  async enqueue(call: Call, createdAt: number): Promise<Kept | undefined> {
-    const content = await this.contentOf(call)
-    if (!content) return undefined
-    const { durability } = this.#durable.state.store
-    const task = this.#source.newTask(call, createdAt)
-    const terms = { createdAt, expiresAt: call.options.expiresAt ?? FOREVER, waitUntil: FOREVER }
-    const enqueued = await unlessAway(this.#store(task, call, content, terms))
-    if (!enqueued) return undefined
-    const { taskId, outcome } = enqueued
-    if (outcome === 'duplicate') return { taskId, key: call.key, durability, deduplicated: true }
-    this.#begin(task)
-    return { taskId, key: call.key, durability, deduplicated: false }
-  }
-
-  /** A call that must not be sent at once: its caller gets what the task gets. `held`: a server has asked to wait. undefined: it has to stay in memory. */
-  async hold(call: Call, content: Content, terms: Terms, held: boolean): Promise<EarlyAnswer | undefined> {
-    const task = this.#source.newTask(call, terms.createdAt)
-    const own = notSent(OUTCOME_RELEASED, this.#runner.host.now())
-    if (held) {
-      // the core knows at once whether that is too long for the caller
-      const ruling = this.#rule(task, call, own, terms)
-      if (ruling && ruling.verdict >= ENDED) return { answer: this.#giveUp(task, ruling) }
-    }
-    const { mode, orderKey } = call.options
-    const deferred = mode === 'defer' && orderKey !== undefined
-    const enqueued = await unlessAway(this.#store(task, call, content, terms, undefined, !deferred))
-    return enqueued && { answer: this.#kept(enqueued, task, call, terms, own, deferred) }
-  }
-
-  /** A call that is to be stored before it is sent. undefined: the store fails, and the caller gets what fetch gives (S18). */
-  async first(call: Call, content: Content, terms: Terms): Promise<EarlyAnswer | undefined> {
-    const task = this.#source.newTask(call, terms.createdAt)
-    try {
-      const enqueued = await unlessAway(this.#store(task, call, content, terms, undefined, true))
-      const own = notSent(OUTCOME_RELEASED, this.#runner.host.now())
-      return enqueued && { answer: this.#kept(enqueued, task, call, terms, own, false) }
-    } catch (error) {
-      if (!(error instanceof StorageFullError) && (error as RedriveError).code !== 'STORAGE_UNAVAILABLE') throw error
-      this.#sentUnstored(error, `${call.method} ${call.origin} is sent without being stored`)
-      return undefined
-    }
-  }
-
-  #sentUnstored(error: unknown, what: string): void {
+  #reportUnstored(error: unknown, what: string): void {
     const full = error instanceof QueueFullError || error instanceof StorageFullError
     const [code, once] = full ? (['storage_full', 'full'] as const) : (['storage_unavailable', 'store'] as const)
     this.#runner.host.degraded(code, `${what}: ${errorText(error)}`, once)
   }
 
-  /** The caller's own first attempt failed in a way that may pass. undefined: it has to stay in memory. */
-  async adopt(
-    call: Call,
-    content: Content,
-    finished: Finished<RepeatAnswer>,
-    terms: Terms,
-  ): Promise<EarlyAnswer | undefined> {
-    const task = this.#source.newTask(call, terms.createdAt)
-    const ruling = this.#rule(task, call, finished, terms)
-    const own = async () => deliver(finished)
-    if (!ruling) return { answer: own() }
-    if (ruling.verdict >= ENDED) return { answer: this.#giveUp(task, ruling) }
-    const deferred = call.options.mode === 'defer'
-    try {
-      const enqueued = await unlessAway(this.#store(task, call, content, terms, ruling, !deferred))
-      return enqueued && { answer: this.#kept(enqueued, task, call, terms, finished, deferred) }
-    } catch (error) {
-      if (error instanceof IdempotencyConflictError) {
-        finished.answer?.discard()
-        throw error
-      }
-      this.#sentUnstored(error, `${call.method} ${call.origin} was sent once and is not tried again`)
-      return { answer: own() }
-    }
-  }
-
   /** Asks the core about an attempt that was made, or given back, before there was a task. undefined: it trapped. */
-  #rule(
+  #ask(
     task: Task,
     call: Call,
-    finished: Finished<RepeatAnswer>,
+    own: Finished<RepeatAnswer>,
     { createdAt, expiresAt, waitUntil }: Terms,
   ): Ruling | undefined {
     const { core, lanes, policies, host } = this.#runner
+    // being offline is no fault of the server, but it is as passing a failure as any
+    const outcome = own.outcome === OUTCOME_OFFLINE ? OUTCOME_NETWORK_ERROR : own.outcome
     return this.#runner.guard(() => {
       const lane = lanes.of(task.principal, call.origin)
       const { priority = 0 } = call.options
@@ -171,13 +138,13 @@ export class StorePlace implements Place {
       )
       if (slot === NONE) return undefined
       task.slot = slot
-      const ruling = this.#runner.rule(task, finished)
+      const ruling = this.#runner.rule(task, { ...own, outcome })
       task.slot = -1
       return ruling
     })
   }
 
-  /** It ended before it was ever stored: a dead letter of this process. */
+  /** Ends a call before it was ever stored: a dead letter of this process. */
   #giveUp(task: Task, ruling: Ruling): Promise<unknown> {
     return new Promise((resolve, reject) => {
       task.waiter = { resolve, reject }
@@ -185,37 +152,28 @@ export class StorePlace implements Place {
     })
   }
 
-  async #kept(
-    enqueued: Enqueued,
-    task: Task,
-    call: Call,
-    terms: Terms,
-    own: Finished<RepeatAnswer>,
-    deferred: boolean,
-  ): Promise<unknown> {
-    if (enqueued.outcome === 'duplicate') {
-      const record = await this.#durable.state.store.get(enqueued.taskId)
-      // there is no answer to wait for any more, and a call that was sent has one of its own
-      const over = record && record.status !== 'PENDING' && record.status !== 'IN_FLIGHT'
-      const sent = own.outcome !== OUTCOME_RELEASED
-      if (sent && (!record || over)) return deliver(own)
-      if (!record) throw notFound(enqueued.taskId)
-      const same = this.#durable.state.taskOf(record)
-      const joined = this.#source.join(same, call, own, terms.createdAt)
-      this.#durable.callers.follow(same)
-      return joined
-    }
-    if (deferred) {
-      this.#begin(task)
-      own.answer?.discard()
-      return repeatableOf(call).accepted(task.taskId, this.#runner.traceId(call))
-    }
+  #answer(task: Task, call: Call, { waitUntil }: Terms, isDeferred: boolean): Promise<unknown> {
     return new Promise((resolve, reject) => {
       task.waiter = { resolve, reject }
-      this.#durable.callers.begin(task, terms.waitUntil)
+      if (isDeferred) this.#runner.answerDeferred(task)
+      else this.#durable.callers.begin(task, waitUntil)
       this.#begin(task)
-      if (call.signal) link(task, call.signal, (reason) => this.#abort(task, reason))
+      if (task.waiter && call.signal) link(task, call.signal, (reason) => this.#abort(task, reason))
     })
+  }
+
+  /** The store has a task of the same request: its answer is the caller's. */
+  async #join(taskId: string, { call, own, terms }: Arrival): Promise<unknown> {
+    const { state, callers } = this.#durable
+    const record = await state.store.get(taskId)
+    // there is no answer to wait for any more, and a call that was sent has one of its own
+    const isOver = !record || (record.status !== 'PENDING' && record.status !== 'IN_FLIGHT')
+    if (isOver && own.outcome !== OUTCOME_RELEASED) return deliver(own)
+    if (!record) throw notFound(taskId)
+    const same = state.taskOf(record)
+    const joined = joinTask(this.#runner, same, call, own, terms.createdAt)
+    callers.follow(same)
+    return joined
   }
 
   #begin(task: Task): void {
@@ -229,7 +187,7 @@ export class StorePlace implements Place {
     this.#durable.cancel(task.taskId, reason).catch((error) => this.#durable.state.failed(error))
   }
 
-  /** 'stored' or 'duplicate'; anything else throws, and nothing was kept. */
+  /** undefined: the store cannot be had, by its own word, and tasks stay in memory until it can. Any other failure throws. */
   async #store(
     task: Task,
     call: Call,
@@ -237,9 +195,9 @@ export class StorePlace implements Place {
     terms: Terms,
     ruling?: Ruling,
     waits = false,
-  ): Promise<Enqueued> {
+  ): Promise<Enqueued | undefined> {
     const { host } = this.#runner
-    const fingerprint = (await this.#source.dedupe.fingerprint(call)) ?? `unknown ${task.taskId}`
+    const fingerprint = (await this.#admission.dedupe.fingerprint(call)) ?? `unknown ${task.taskId}`
     const { principal, taskId } = task
     const { owner } = this.#durable.state
     const now = host.now()
@@ -251,7 +209,9 @@ export class StorePlace implements Place {
     let stored = false
     try {
       const enqueued = await (waits ? this.#durable.callers.enter(() => this.#try(record)) : this.#try(record))
-      this.#assertTaken(enqueued, call)
+      if (!enqueued) return undefined
+      if (enqueued.outcome === 'conflict') throw keyConflict(call, `task ${enqueued.taskId}`)
+      if (enqueued.outcome === 'full') throw queueFull(this.#runner)
       stored = enqueued.outcome === 'stored'
       task.setRecord(asStored(record, now))
       task.nextAttemptAt = now + record.dueInMs
@@ -263,36 +223,24 @@ export class StorePlace implements Place {
     }
   }
 
-  #away({ taskId }: NewTask, error: unknown): Away {
+  #away({ taskId }: NewTask, error: unknown): void {
     const message = `the store cannot be had (${errorText(error)}): new tasks stay in memory, and end with the page, until it can`
     this.#durable.away(message)
-    // should the task be in it all the same
-    this.#durable.state.store.cancel(taskId).catch((again) => this.#durable.state.failed(again))
-    return new Away(message)
+    this.#unstore(taskId)
   }
 
-  #assertTaken(enqueued: Enqueued, call: Call): void {
-    const { host, limits } = this.#runner
-    const what = `${call.method} ${call.origin}`
-    if (enqueued.outcome === 'conflict') {
-      const remedy = 'use a new key for a new request; this one is not kept'
-      throw new IdempotencyConflictError(
-        `${what}: its idempotency key belongs to another request, task ${enqueued.taskId}; ${remedy}`,
-      )
-    }
-    if (enqueued.outcome === 'full') {
-      const held = `${host.settings.capacity} tasks or ${limits.capacityBytes} bytes of bodies`
-      throw new QueueFullError(`the queue holds ${held} already; raise capacity or capacityBytes, or wait for 'idle'`)
-    }
+  /** The task may be in the store all the same: its caller was not told so, so it must not run. */
+  #unstore(taskId: string): void {
+    const { store, failed } = this.#durable.state
+    store.cancel(taskId).catch(failed)
   }
 
   /** What the first attempt leaves, if there was one. */
   #attempted(task: Task, ruling: Ruling | undefined): Partial<NewTask> {
     const why = ruling?.why
     if (!ruling || !why) return {}
-    const cause = why.refunded ? this.#runner.releaseCause(task, ruling) : undefined
     const nextAt = this.#runner.host.now() + why.delayMs
-    const entry = ruling.entry(why.refunded ? 'released' : 'retry', 'next', nextAt, cause)
+    const { entry } = followUpOf(task, ruling, nextAt, () => this.#runner.releaseCause(task, ruling))
     task.log(entry)
     const { serverMs, phase, previousDelayMs, marks } = why
     return {
@@ -306,7 +254,7 @@ export class StorePlace implements Place {
     }
   }
 
-  async #try(record: NewTask): Promise<Enqueued> {
+  async #try(record: NewTask): Promise<Enqueued | undefined> {
     const { clock } = this.#runner.host.settings
     for (let tries = 0; ; tries++) {
       try {
@@ -319,10 +267,12 @@ export class StorePlace implements Place {
         const afterMs = TRIES_AFTER_MS[tries]
         if (error instanceof StorageFullError) throw error
         // it has tried again by itself, or a later version has it now
-        if (AWAY.has((error as RedriveError).code)) throw this.#away(record, error)
+        if (AWAY.has((error as RedriveError).code)) {
+          this.#away(record, error)
+          return undefined
+        }
         if (afterMs === undefined) {
-          // it may be there all the same: nobody is told so, so it must not run
-          this.#durable.state.store.cancel(record.taskId).catch((again) => this.#durable.state.failed(again))
+          this.#unstore(record.taskId)
           const remedy = 'nothing was queued; try again when the store answers'
           throw new RedriveError('STORAGE_UNAVAILABLE', `the store fails (${errorText(error)}): ${remedy}`, {
             cause: error,
@@ -334,12 +284,9 @@ export class StorePlace implements Place {
   }
 }
 
-/** The store cannot be had, by its own word: tasks stay in memory until it can. */
-class Away extends Error {}
-
-function unlessAway<T>(storing: Promise<T>): Promise<T | undefined> {
-  return storing.catch((error) => {
-    if (error instanceof Away) return undefined
-    throw error
-  })
+/** Whether a call that cannot be stored ends as plain fetch would: it was sent, or it is sent now (S18). */
+function isTolerable(error: unknown, { own, mustWait }: Arrival): boolean {
+  if (own.outcome !== OUTCOME_RELEASED) return !(error instanceof IdempotencyConflictError)
+  const isStoreFault = error instanceof StorageFullError || (error as RedriveError).code === 'STORAGE_UNAVAILABLE'
+  return !mustWait && isStoreFault
 }

@@ -64,11 +64,7 @@ export class Dedupe {
       // it may have ended and gone, or another come, while the two were compared
       if (this.#registry.withKey(task.principal, task.key ?? '', this.#host.now()) !== task) continue
       if (same) return task
-      const what = `${call.method} ${call.origin}`
-      const remedy = 'use a new key for a new request; this one is not kept'
-      throw new IdempotencyConflictError(
-        `${what}: its idempotency key belongs to another request, ${task.what}; ${remedy}`,
-      )
+      throw keyConflict(call, task.what)
     }
   }
 
@@ -129,6 +125,14 @@ export class Dedupe {
       return
     }
   }
+}
+
+/** Refuses a call whose key belongs to `other`. */
+export function keyConflict({ method, origin }: Call, other: string): IdempotencyConflictError {
+  const remedy = 'use a new key for a new request; this one is not kept'
+  return new IdempotencyConflictError(
+    `${method} ${origin}: its idempotency key belongs to another request, ${other}; ${remedy}`,
+  )
 }
 
 async function materialOf(call: Call) {

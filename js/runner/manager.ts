@@ -15,7 +15,7 @@ import { Admission } from './admission.ts'
 import { DeadLetterManager } from './dead-letters.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
-import type { PageStoreModule, Place, StoredManager } from './stored.ts'
+import type { PageStoreModule, StoredManager, StoredPlace } from './stored.ts'
 
 const LIST_RULES: Rules<ListFilter> = {
   ...PAGE_RULES,
@@ -33,7 +33,7 @@ export interface StoreModule {
     pages: () => Promise<PageStoreModule>,
     runner: Runner,
     admission: Admission,
-    opened: (manager: StoredManager, place: Place) => void,
+    opened: (manager: StoredManager, place: StoredPlace) => void,
   ): Promise<void>
 }
 

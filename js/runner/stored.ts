@@ -9,6 +9,7 @@ import type { TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, Durability, RetryTask } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
@@ -67,20 +68,30 @@ export interface EarlyAnswer {
   readonly answer: Promise<unknown>
 }
 
-/** Where calls become stored tasks. What resolves with undefined has to stay in memory, and `degraded` has said why. */
+/** A call that comes to be kept while its caller waits. */
+export interface Arrival {
+  readonly call: Call
+  /** The caller's own attempt, made or given back unsent. */
+  readonly own: Finished<RepeatAnswer>
+  readonly terms: Terms
+  /** The core is asked about that attempt first: the task may be over. */
+  readonly asks: boolean
+  /** False: it is stored to be on the safe side, and sent all the same where that fails (S18). */
+  readonly mustWait: boolean
+}
+
+/** Where calls become tasks. What gives undefined is left to the next place, or ends as plain fetch would; `degraded` has said why. */
 export interface Place {
+  /** A call whose caller waits. */
+  take(arrival: Arrival): Promise<EarlyAnswer | undefined> | EarlyAnswer | undefined
+  /** A call that nobody waits for. */
+  enqueue(call: Call, terms: Terms): Promise<Kept | undefined> | Kept | undefined
+}
+
+/** Where calls become stored tasks. */
+export interface StoredPlace extends Place {
   /** Whether calls like this one are stored. */
   takes(call: Call): boolean
-  /** What of the call may be stored. */
-  contentOf(call: Call): Promise<object | undefined>
-  /** A call that nobody waits for. */
-  enqueue(call: Call, createdAt: number): Promise<Kept | undefined>
-  /** A call that must not be sent at once. `held`: a server has asked to wait. */
-  hold(call: Call, content: object, terms: Terms, held: boolean): Promise<EarlyAnswer | undefined>
-  /** A call that is stored before it is sent. */
-  first(call: Call, content: object, terms: Terms): Promise<EarlyAnswer | undefined>
-  /** A call whose first attempt failed in a way that may pass. */
-  adopt(call: Call, content: object, finished: Finished, terms: Terms): Promise<EarlyAnswer | undefined>
 }
 
 /** Answers questions about tasks in a store, and carries out orders to them. */

@@ -1,0 +1,63 @@
+/** Callers who ask for what a task does already. Each gets that task's answer, or its own if that takes longer than it waits. */
+
+import { RedriveError } from '../api/errors.ts'
+import { deliver, type Finished } from '../call/attempt.ts'
+import type { Call } from '../call/call.ts'
+import { repeatableOf } from '../call/fetch-repeat.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
+import { OUTCOME_RELEASED } from '../core/codes.ts'
+import type { Task } from '../tasks/task.ts'
+import type { Runner } from './runner.ts'
+
+/** How long a caller waits who has not said so. */
+export const DEFAULT_WAIT_MS = 30_000
+
+/** `own`: the caller's own attempt, made or given back unsent. */
+export function joinTask(
+  runner: Runner,
+  task: Task,
+  call: Call,
+  own: Finished<RepeatAnswer>,
+  createdAt: number,
+): Promise<unknown> {
+  const { now, settings } = runner.host
+  const { mode, waitMs = DEFAULT_WAIT_MS } = call.options
+  const { signal } = call
+  if (mode === 'defer') {
+    own.answer?.discard()
+    return Promise.resolve(repeatableOf(call).accepted(task.taskId, runner.traceId(call)))
+  }
+  return new Promise((resolve, reject) => {
+    let disarm = () => {}
+    const leave = () => {
+      disarm()
+      signal?.removeEventListener('abort', onAbort)
+      task.joined = task.joined.filter((waiter) => waiter !== joined)
+    }
+    const settledBy = (settle: (value: unknown) => void) => (value: unknown) => {
+      leave()
+      own.answer?.discard()
+      settle(value)
+    }
+    const joined = { resolve: settledBy(resolve), reject: settledBy(reject) }
+    const onAbort = () => joined.reject(signal?.reason)
+    const wait = () => {
+      const leftMs = createdAt + waitMs - now()
+      disarm = settings.clock.after(Math.max(0, leftMs), giveUp)
+    }
+    const giveUp = () => {
+      // a timer holds 24.8 days at most and may wake early
+      if (now() < createdAt + waitMs) return wait()
+      leave()
+      if (own.outcome === OUTCOME_RELEASED) {
+        const words = `${task.what} is under way as task ${task.taskId}, longer than waitMs ${waitMs}`
+        reject(new RedriveError('WAIT_EXCEEDED', words))
+      } else new Promise((give) => give(deliver(own))).then(resolve, reject)
+    }
+    task.joined = [...task.joined, joined]
+    wait()
+    signal?.addEventListener('abort', onAbort, { once: true })
+    // while the two requests were compared
+    if (signal?.aborted) onAbort()
+  })
+}
