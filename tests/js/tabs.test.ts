@@ -6,7 +6,7 @@ import { browser } from './tabs-setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 
-test('one tab pumps: the others do not so much as look', async () => {
+test('one tab leads: the others do not so much as look', async () => {
   const { open, clock, server } = browser()
   const [first, second, third] = [await open(), await open(), await open()]
   const release = server.hang()
@@ -20,7 +20,7 @@ test('one tab pumps: the others do not so much as look', async () => {
   expect(looks()).toEqual(before)
   release(200)
   await clock.advance(1)
-  // once nothing is left each has the pump in its turn, and finds nothing
+  // once nothing is left each leads in its turn, and finds nothing
   expect(looks()).toEqual(before.map((count) => count + 1))
 })
 
@@ -39,7 +39,7 @@ test.each(['closed', 'crashed'])('L3 waiting work of a tab that was %s goes on i
   expect(await second.queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
 })
 
-test('what a caller waits for is sent by its own tab, whoever pumps', async () => {
+test('what a caller waits for is sent by its own tab, whichever tab leads', async () => {
   const { open, clock, server } = browser()
   const [first, second] = [await open(), await open()]
   server.reply(503).reply(200).reply(200, {}, 'yours')
@@ -51,7 +51,7 @@ test('what a caller waits for is sent by its own tab, whoever pumps', async () =
   expect(first.events.of('succeeded')).toHaveLength(1)
 })
 
-test('a caller whose tab crashes: its task goes on in the tab that pumps within a second', async () => {
+test('a caller whose tab crashes: its task goes on in the leader within a second', async () => {
   const { open, clock, server } = browser()
   const [, second] = [await open(), await open()]
   server.reply(503, { 'retry-after': '3' })
@@ -78,7 +78,7 @@ test('an empty queue: no timers, no locks, nothing asked of the store', async ()
   expect(tabs.map((tab) => tab.calls.length)).toEqual(calls)
 })
 
-test('idle() of a tab that does not pump resolves when the last task is done elsewhere', async () => {
+test('idle() of a tab that does not lead resolves when the last task is done elsewhere', async () => {
   const { open, clock, server } = browser()
   const [first, second] = [await open(), await open()]
   server.reply(503, { 'retry-after': '5' })
@@ -143,7 +143,7 @@ test('an attempt without a time limit is renewed before its lease ends', async (
   expect(await store.get(taskId)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
 })
 
-test('all that waits is cancelled by another tab: the one that pumps lets go, though it is paused', async () => {
+test('all that waits is cancelled by another tab: the leader resigns, though it is paused', async () => {
   const { open, clock, locks } = browser()
   const [first, second] = [await open(), await open()]
   first.queue.pause()

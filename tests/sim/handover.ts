@@ -1,6 +1,6 @@
 /**
  * L3: what waits in a browser's store, and may be sent, is claimed within a second by a tab that can, whoever is gone. What
- * may be sent is the book's to say; who can is said here, and generously: a tab that holds the pump and was told something
+ * may be sent is the book's to say; who can is said here, and generously: a tab that leads and was told something
  * wrong, or nothing, is another matter than one that sleeps over its work.
  */
 
@@ -46,22 +46,22 @@ export class Handover {
   /** After each event. */
   check(): void {
     const { elapsed } = this.#book.time
-    const pump = this.#pump()
+    const leader = this.#leader()
     for (const known of this.#book.tasks.values()) {
-      if (!pump || !this.#mayStart(known, pump)) {
+      if (!leader || !this.#mayStart(known, leader)) {
         this.#over(known, elapsed)
         continue
       }
       const lane = this.#book.lane(known.lane)
-      const as = `${pump.queue.name} ${known.status} ${known.token} ${known.dueAt} ${known.seq} ${lane.heldUntil}`
+      const as = `${leader.queue.name} ${known.status} ${known.token} ${known.dueAt} ${known.seq} ${lane.heldUntil}`
       const before = this.#waits.get(known.taskId)
       const since = Math.max(elapsed, known.dueElapsed, lane.untilElapsed)
       const wait = before?.as === as ? before : { as, since, boundMs: BOUND_MS }
-      if (pump?.health.gap) wait.boundMs = BOUND_MS + SPREAD_MS
+      if (leader?.health.gap) wait.boundMs = BOUND_MS + SPREAD_MS
       this.#waits.set(known.taskId, wait)
       const lateMs = elapsed - wait.since
       if (lateMs <= wait.boundMs) continue
-      const what = `${known.taskId} ${known.intent} waits ${lateMs} ms longer than it has to; ${pump?.queue.name} could send it`
+      const what = `${known.taskId} ${known.intent} waits ${lateMs} ms longer than it has to; ${leader?.queue.name} could send it`
       this.#book.fail('L3', what)
     }
   }
@@ -73,8 +73,8 @@ export class Handover {
     this.longestMs = Math.max(this.longestMs, elapsed - wait.since)
   }
 
-  /** Who has the pump, or could have it, if it can send. */
-  #pump(): Life | undefined {
+  /** The queue that leads, or could lead, if it can send. */
+  #leader(): Life | undefined {
     const { session = null } = this.#book
     const holder = this.#tabs.locks.holder(this.#tabs.leaderOf(session))
     const lives = this.#world.processes.flatMap(({ life }) => life ?? [])
@@ -107,7 +107,7 @@ export class Handover {
     const { total, perLane } = book.limits
     if (out.length >= total || out.filter((each) => each.lane === known.lane).length >= perLane) return false
     if (!this.#hasRoom(known, life)) return false
-    // who has not pumped yet has not said
+    // a tab that has not led yet has not said
     if (page !== this.#tabs.locks.holder(this.#tabs.leaderOf(known.principal))) return true
     return !health.isFull && health.claim !== null && !health.claim.bounds?.some(({ lane }) => lane === known.lane)
   }
