@@ -18,7 +18,7 @@ import { enqueue } from './engine/enqueue.ts'
 import { runNow } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
 import { turn } from './engine/turn.ts'
-import * as reads from './sql/reads.ts'
+import { reads } from './sql/reads.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
 export type { ObjectStorage } from './durable-object/database.ts'

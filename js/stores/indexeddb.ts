@@ -18,7 +18,7 @@ import { hintsOf } from './indexeddb/hints.ts'
 import { homesOf, switchTo } from './indexeddb/homes.ts'
 import { LAYOUT, STORES } from './indexeddb/layout.ts'
 import { Presence } from './indexeddb/presence.ts'
-import * as reads from './indexeddb/reads.ts'
+import { currentPrincipal, reads } from './indexeddb/reads.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
 export interface IndexedDbStoreOptions extends TermsOptions {
@@ -76,7 +76,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
     homes: homesOf(database, presence),
     ...(presence.leader && { leader: presence.leader }),
     principals: {
-      current: () => database.read(reads.principal),
+      current: () => database.read(currentPrincipal),
       switchTo: (principal) => database.write('strict', (tx) => switchTo(tx, principal)),
     },
     suspend() {

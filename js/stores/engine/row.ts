@@ -107,6 +107,11 @@ export function newRow(task: NewTask, { seq, now, shownNow }: Place): Row {
 /** The counters that `counts` and each turn tell. */
 export type Counts = Awaited<ReturnType<TaskStore['counts']>>
 
+/** The counters that a store tells, of those it keeps. */
+export function countsOf({ pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }: Counts): Counts {
+  return { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }
+}
+
 /** The counter of each status. */
 export const COUNTER: Readonly<Record<TaskStatus, Exclude<keyof Counts, 'purged' | 'bytes'>>> = {
   PENDING: 'pending',

@@ -3,7 +3,7 @@
 import type { Turn, Step as Work } from '../../api/store.ts'
 import { claimDue, NOTHING } from './claim.ts'
 import type { Tx } from './port.ts'
-import type { Counts } from './row.ts'
+import { countsOf } from './row.ts'
 import { renew, settle } from './settle.ts'
 import type { Step } from './step.ts'
 import { endOverdue, outlivedOf, retain } from './sweep.ts'
@@ -35,9 +35,4 @@ export function* turn(tx: Tx, { owner, settle: ends, renew: leases, claim }: Wor
     ...(isForeign && { isForeign }),
     ...(tx.unreadable > 0 && { unreadable: tx.unreadable }),
   }
-}
-
-/** The counters that a store tells, of those it keeps. */
-export function countsOf({ pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }: Counts): Counts {
-  return { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }
 }

@@ -5,14 +5,19 @@
  * Writes are not waited for: requests are done in the order in which they were made, and one that fails aborts everything.
  */
 
+import type { Tx } from '../engine/port.ts'
 import { isOurs } from '../engine/row.ts'
-import { orderName } from '../engine/rules.ts'
-import { shownName, within } from './keys.ts'
+import { everyName, nameOf, ownName, within } from './keys.ts'
 import { type Lane, LaneRows, type Waiting, waitingOf } from './lane-rows.ts'
 import type { StoreName } from './layout.ts'
 import { hasBodyApart, lateAtOf, type TaskRow } from './rows.ts'
 import { readState, replaceState, type Snapshot, StaleSnapshot, type State, type StoreClock } from './state.ts'
 import { done } from './transact.ts'
+
+/** Rows read at once where they are without bound. */
+const PIECE = 256
+
+type Work = (rows: readonly TaskRow[]) => void
 
 interface HeldRow {
   readonly row: TaskRow
@@ -117,7 +122,7 @@ export abstract class HeldRows {
 
   /** Once everything else is done. */
   passOn(row: TaskRow): void {
-    if (row.orderKey !== null) this.#orders.set(orderName(shownName(row.principal), row.orderKey), row)
+    if (row.orderKey !== null) this.#orders.set(ownName(row.principal, row.orderKey), row)
   }
 
   lane(row: Pick<TaskRow, 'lane' | 'principal'>): Lane {
@@ -167,12 +172,6 @@ export abstract class HeldRows {
     }
   }
 
-  /** Writes the rows that have been dealt with, and keeps them no longer: for the middle of many. */
-  forgetRows(): void {
-    this.flushRows()
-    this.#rows.clear()
-  }
-
   /** Throws `StaleSnapshot` where the snapshot is not so any more: to be asked before much is done in vain. */
   async verify(): Promise<void> {
     if (this.#isSure) return
@@ -196,8 +195,60 @@ export abstract class HeldRows {
     return { state: this.state, lanes: this.lanes.all() }
   }
 
+  /** Each lane that has tasks waiting, queue by queue. */
+  eachWaiting(lane: string | undefined, work: Work): Promise<void> {
+    return this.#walk(
+      this.store('tasks').index('due'),
+      ({ lane: name, home, rank, dueAt, seq }) => [name, home, rank, dueAt as number, seq],
+      work,
+      lane,
+    )
+  }
+
+  async eachParked({ principal, lane }: Parameters<Tx['eachParked']>[0], work: Work): Promise<void> {
+    const index = this.store('tasks').index('parked')
+    const found: TaskRow[] = await done(index.getAll(lane ?? everyName()))
+    const fits = (row: TaskRow): boolean => principal === undefined || row.principal === nameOf(principal)
+    work(this.found(found.filter((row) => row.parkedIn !== null && !row.aside && fits(row))))
+  }
+
+  async eachOf({ taskId, principal, status }: Parameters<Tx['eachOf']>[0], work: Work): Promise<void> {
+    const fits = (row: TaskRow): boolean =>
+      (principal === undefined || row.principal === nameOf(principal)) &&
+      (status === undefined || row.status === status)
+    const workOn = (rows: readonly TaskRow[]): void => work(rows.filter(fits))
+    if (taskId === undefined) return this.#walk(this.store('tasks'), (row) => row.taskId, workOn)
+    await this.load([taskId])
+    const row = this.row(taskId)
+    workOn(row ? [row] : [])
+  }
+
+  /** Walks along an index, or the tasks themselves, by rising key; with `first`, along the keys that begin with it. */
+  async #walk(
+    source: IDBObjectStore | IDBIndex,
+    keyOf: (row: TaskRow) => IDBValidKey,
+    work: Work,
+    first?: string,
+  ): Promise<void> {
+    for (let from: IDBValidKey | undefined; ; ) {
+      const found: TaskRow[] = await done(source.getAll(after(from, first), PIECE))
+      const last = found.at(-1)
+      if (last) from = keyOf(last)
+      work(this.found(found))
+      // those that have been dealt with are written, and kept no longer
+      this.flushRows()
+      this.#rows.clear()
+      if (found.length < PIECE) return
+    }
+  }
+
   #holdRow(row: TaskRow, isNew: boolean): void {
     const was = isNew ? undefined : waitingOf(row)
     this.#rows.set(row.taskId, { row, isNew, was, isDirty: isNew, isGone: false })
   }
+}
+
+const after = (from: IDBValidKey | undefined, first: string | undefined): IDBKeyRange | null => {
+  if (first !== undefined) return IDBKeyRange.bound(from ?? [first], [first, []], from !== undefined)
+  return from === undefined ? null : IDBKeyRange.lowerBound(from, true)
 }

@@ -1,11 +1,13 @@
 /**
  * Hints, which are reasons to look and never more: nothing depends on one arriving. Store objects of one page hear each
- * other at once, those of other tabs over a BroadcastChannel, which does not hear itself.
+ * other at once; those of other tabs over a BroadcastChannel, which carries ids and a reason, and does not hear itself.
  */
 
 import type { Hint } from '../../api/store.ts'
 
 type Listener = (hint: Hint) => void
+
+const KINDS: ReadonlySet<unknown> = new Set<Hint['kind']>(['due', 'settled', 'cancelled', 'principal'])
 
 const byName = new Map<string, Hints>()
 
@@ -19,27 +21,28 @@ export function hintsOf(name: string): Hints {
 export class Hints {
   /** Rises with each hint: another number than after its own transaction tells a store object that another has written. */
   changes = 0
+  readonly #name: string
   readonly #listeners = new Set<Listener>()
-  readonly #tabs: TabHints
-  #stop = (): void => {}
+  #channel: BroadcastChannel | undefined
 
-  constructor(name: string) {
-    this.#tabs = new TabHints(name)
+  constructor(storeName: string) {
+    this.#name = `redrive/${storeName}`
   }
 
+  /** Returns what ends it. */
   listen(listener: Listener): () => void {
-    if (this.#listeners.size === 0) this.#stop = this.#tabs.listen((hint) => this.tellPage([hint]))
     const own: Listener = (hint) => listener(hint) // twice the same function is two listeners
     this.#listeners.add(own)
+    this.resume()
     return () => {
       this.#listeners.delete(own)
-      if (this.#listeners.size === 0) this.#stop()
+      this.leave()
     }
   }
 
   /** Gives hints to other tabs. */
   post(hints: readonly Hint[]): void {
-    this.#tabs.post(hints)
+    if (hints.length > 0) this.#open()?.postMessage(hints.map(bare))
   }
 
   /** Gives hints to this page, to each listener by itself: one that throws does not keep the others from hearing. */
@@ -48,77 +51,37 @@ export class Hints {
     for (const hint of hints) for (const listener of this.#listeners) queueMicrotask(() => listener(hint))
   }
 
+  /** Hears other tabs again after it was suspended, if there are listeners. */
   resume(): void {
-    this.#tabs.resume()
+    if (this.#listeners.size > 0) this.#open()
   }
 
   /** For a store object that is closed: without listeners nothing is kept open. */
   leave(): void {
-    if (this.#listeners.size === 0) this.#tabs.suspend()
-  }
-
-  suspend(): void {
-    this.#tabs.suspend()
-  }
-}
-
-const KINDS: ReadonlySet<unknown> = new Set<Hint['kind']>(['due', 'settled', 'cancelled', 'principal'])
-
-/** Hints between the tabs of a store: ids only, and a reason. */
-export class TabHints {
-  readonly #name: string
-  readonly #listeners = new Set<(hint: Hint) => void>()
-  #open: BroadcastChannel | undefined
-
-  constructor(storeName: string) {
-    this.#name = `redrive/${storeName}`
-  }
-
-  post(hints: readonly Hint[]): void {
-    if (hints.length > 0) this.#channel()?.postMessage(hints.map(shown))
-  }
-
-  /** Has `listener` hear what other tabs post; returns what ends that. */
-  listen(listener: (hint: Hint) => void): () => void {
-    const own = (hint: Hint): void => listener(hint) // twice the same function is two listeners
-    this.#listeners.add(own)
-    this.resume()
-    return () => {
-      this.#listeners.delete(own)
-      if (this.#listeners.size === 0) this.suspend()
-    }
-  }
-
-  /** Hears again after it was suspended, if there are listeners. */
-  resume(): void {
-    if (this.#listeners.size > 0) this.#channel()
+    if (this.#listeners.size === 0) this.suspend()
   }
 
   /** Hears and holds nothing, until the next call of any other kind. */
   suspend(): void {
-    this.#open?.close()
-    this.#open = undefined
+    this.#channel?.close()
+    this.#channel = undefined
   }
 
-  #channel(): BroadcastChannel | undefined {
-    if (this.#open) return this.#open
+  #open(): BroadcastChannel | undefined {
+    if (this.#channel) return this.#channel
     try {
-      this.#open = new BroadcastChannel(this.#name)
+      this.#channel = new BroadcastChannel(this.#name)
     } catch {
       return undefined // there are none here, or storage is forbidden; hints are only hints
     }
-    this.#open.onmessage = ({ data }) => this.#onMessage(data)
+    // later versions may say more, and other code of the site anything
+    this.#channel.onmessage = ({ data }) => {
+      if (Array.isArray(data)) this.tellPage(data.filter(isHint).map(bare))
+    }
     // Node would wait for it to be closed
-    const { unref } = this.#open as { unref?(): void }
-    unref?.call(this.#open)
-    return this.#open
-  }
-
-  /** Takes what it knows: later versions may say more, and other code of the site anything. */
-  #onMessage(data: unknown): void {
-    if (!Array.isArray(data)) return
-    const hints = data.filter(isHint).map(shown)
-    for (const hint of hints) for (const listener of this.#listeners) queueMicrotask(() => listener(hint))
+    const { unref } = this.#channel as { unref?(): void }
+    unref?.call(this.#channel)
+    return this.#channel
   }
 }
 
@@ -129,4 +92,4 @@ function isHint(value: unknown): value is Hint {
 }
 
 /** A hint with nothing but its own fields. */
-const shown = ({ kind, taskId }: Hint): Hint => (taskId === undefined ? { kind } : { kind, taskId })
+const bare = ({ kind, taskId }: Hint): Hint => (taskId === undefined ? { kind } : { kind, taskId })

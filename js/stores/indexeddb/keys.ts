@@ -9,6 +9,9 @@ export type Name = string | typeof NOBODY
 export const nameOf = (name: string | null): Name => name ?? NOBODY
 export const shownName = (name: Name): string | null => (name === NOBODY ? null : name)
 
+/** A name for what is a principal's own: one key, or one order, of two principals is two. */
+export const ownName = (principal: Name, name: string | null): string => JSON.stringify([principal, name])
+
 /** Keys that begin with `parts`; where `to` is given, those that go on with what is no more than it. */
 export function within(parts: readonly IDBValidKey[], to?: IDBValidKey): IDBKeyRange {
   // an array comes after everything else

@@ -2,7 +2,9 @@
 
 import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
+import { type Counts, countsOf } from '../engine/row.ts'
 import { inOrder } from '../engine/rules.ts'
+import type { Reads } from '../engine/store.ts'
 import { nameOf, within } from './keys.ts'
 import { storedTask, type TaskRow } from './rows.ts'
 import { readState } from './state.ts'
@@ -14,18 +16,18 @@ const PIECE = 64
 const rowOf = (tx: IDBTransaction, taskId: string): Promise<TaskRow | undefined> =>
   done(tx.objectStore('tasks').get(taskId))
 
-export async function get(tx: IDBTransaction, taskId: string): Promise<StoredTask | undefined> {
+async function get(tx: IDBTransaction, taskId: string): Promise<StoredTask | undefined> {
   const [row, { skewMs }] = await Promise.all([rowOf(tx, taskId), readState(tx)])
   return row && storedTask(row, skewMs)
 }
 
-export async function body(tx: IDBTransaction, taskId: string): Promise<Uint8Array | undefined> {
+async function body(tx: IDBTransaction, taskId: string): Promise<Uint8Array | undefined> {
   const row = await rowOf(tx, taskId)
   if (!row || !(row.schema <= RECORD_SCHEMA)) return undefined
   return row.body ?? (done(tx.objectStore('bodies').get(taskId)) as Promise<Uint8Array | undefined>)
 }
 
-export async function find(
+async function find(
   tx: IDBTransaction,
   idempotencyKey: string,
   principal?: string | null,
@@ -40,7 +42,7 @@ export async function find(
   )
 }
 
-export async function list(
+async function list(
   tx: IDBTransaction,
   { status, principal, origin, limit, cursor }: Parameters<TaskStore['list']>[0],
 ): Promise<Awaited<ReturnType<TaskStore['list']>>> {
@@ -72,7 +74,7 @@ export async function list(
   return { tasks: page, ...(last !== undefined && { cursor: last }) }
 }
 
-export async function attempts(
+async function attempts(
   tx: IDBTransaction,
   taskId: string,
   { limit, cursor }: Parameters<TaskStore['attempts']>[1],
@@ -90,7 +92,7 @@ export async function attempts(
   return { attempts: logs.slice(0, most), ...(last !== undefined && { cursor: String(last) }) }
 }
 
-export async function history(tx: IDBTransaction, taskId: string): Promise<readonly AttemptLog[]> {
+async function history(tx: IDBTransaction, taskId: string): Promise<readonly AttemptLog[]> {
   const range = within([taskId])
   const store = tx.objectStore('attempts')
   const [row, keys, logs] = await Promise.all([
@@ -110,11 +112,13 @@ export async function history(tx: IDBTransaction, taskId: string): Promise<reado
   )
 }
 
-export async function counts(tx: IDBTransaction): Promise<Awaited<ReturnType<TaskStore['counts']>>> {
-  const { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes } = await readState(tx)
-  return { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }
+async function counts(tx: IDBTransaction): Promise<Counts> {
+  return countsOf(await readState(tx))
 }
 
-export async function principal(tx: IDBTransaction): Promise<string | null | undefined> {
+export const reads: Reads<IDBTransaction> = { body, find, get, list, attempts, history, counts }
+
+/** Whose requests are made now; `undefined`: no queue has said yet. */
+export async function currentPrincipal(tx: IDBTransaction): Promise<string | null | undefined> {
   return (await readState(tx)).principal
 }

@@ -4,24 +4,24 @@
  */
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
-import { type Claim, type Hint, LOG_LENGTH, NOTES_LENGTH, type StoreTerms } from '../../api/store.ts'
+import { type Claim, type Hint, LOG_LENGTH, NOTES_LENGTH, type StoreTerms, SWEEP } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { advance } from '../engine/change.ts'
+import { boundsOf } from '../engine/claim.ts'
 import type { Moments, Outlived, Tx } from '../engine/port.ts'
-import { isHeld, type Place, readyAt } from '../engine/row.ts'
+import { COUNTER, isHeld, type Place, readyAt } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
 import type { Wait } from '../engine/step.ts'
 import { DueHeads } from './due-heads.ts'
 import { HeldRows } from './held-rows.ts'
-import { nameOf } from './keys.ts'
-import type { Lane } from './lane-rows.ts'
-import { loadMoments } from './moments.ts'
-import { Overdue } from './overdue.ts'
+import { everyTime, nameOf, ownName, within } from './keys.ts'
+import { isShown, type Lane, soonestDue } from './lane-rows.ts'
 import type { OrphanedLeases } from './presence.ts'
-import { hasBodyApart, isSmall, rowOf, storedTask, type TaskRow } from './rows.ts'
+import { hasBodyApart, isSmall, lateAtOf, rowOf, storedTask, type TaskRow } from './rows.ts'
 import type { Snapshot, StoreClock } from './state.ts'
-import { Taken } from './taken.ts'
-import { eachOf, eachParked, eachWaiting } from './walk.ts'
+import { done } from './transact.ts'
+
+const FOREVER = Number.POSITIVE_INFINITY
 
 /** What a transaction takes from the store object that it is of. */
 export interface Surroundings {
@@ -30,8 +30,6 @@ export interface Surroundings {
   /** Whether the leases of this owner are looked after here. */
   readonly isGuarding: (owner: string) => boolean
 }
-
-type Work = (rows: readonly TaskRow[]) => void
 
 export class Transaction extends HeldRows implements Tx {
   readonly terms: StoreTerms
@@ -44,8 +42,13 @@ export class Transaction extends HeldRows implements Tx {
   orphaned: OrphanedLeases | undefined
   isHere: () => boolean = () => true
   readonly #isGuarding: Surroundings['isGuarding']
-  readonly #taken: Taken
-  #overdue: Overdue | undefined
+  /** Tasks by the key that they keep. */
+  readonly #keepers = new Map<string, TaskRow>()
+  /** Orders that have a task which is pending or in flight. */
+  readonly #live = new Set<string>()
+  readonly #ended = new Map<Outlived, readonly TaskRow[]>()
+  #leased: readonly TaskRow[] = []
+  #expired: readonly TaskRow[] = []
   #moments: Moments | undefined
 
   constructor(
@@ -57,7 +60,6 @@ export class Transaction extends HeldRows implements Tx {
     super(idb, clock, snapshot, isOptimistic)
     this.terms = terms
     this.#isGuarding = isGuarding
-    this.#taken = new Taken(this.store('tasks'))
   }
 
   protected advance(next: TaskRow): void {
@@ -78,23 +80,50 @@ export class Transaction extends HeldRows implements Tx {
 
   async loadOrders(taskIds: readonly string[]): Promise<void> {
     await this.load(taskIds)
-    const rows = taskIds.flatMap((id) => this.row(id) ?? [])
-    await Promise.all(rows.map((row) => this.#taken.loadOrder(row)))
+    await Promise.all(taskIds.map((id) => this.#loadOrder(this.row(id))))
+  }
+
+  async #loadOrder(row: Pick<TaskRow, 'principal' | 'orderKey'> | undefined): Promise<void> {
+    if (!row || row.orderKey === null) return
+    const { principal, orderKey } = row
+    const live = await done(
+      this.store('tasks')
+        .index('order')
+        .getKey(within([principal, orderKey])),
+    )
+    if (live !== undefined) this.#live.add(ownName(principal, orderKey))
   }
 
   /** An optimistic transaction stores new tasks unseen: the database refuses those that are here, or whose keys are. */
   loadNew(tasks: readonly NewTask[]): Wait {
     this.hasLooked = !this.isOptimistic || tasks.some(({ orderKey }) => orderKey !== undefined)
     if (!this.hasLooked) return undefined
-    return Promise.all([this.load(tasks.map(({ taskId }) => taskId)), this.#taken.loadNew(tasks)])
+    return Promise.all([
+      this.load(tasks.map(({ taskId }) => taskId)),
+      ...tasks.map((task) => this.#loadKeeper(task)),
+      ...tasks.map(({ principal, orderKey = null }) => this.#loadOrder({ principal: nameOf(principal), orderKey })),
+    ])
   }
 
-  keeperOf(task: NewTask): TaskRow | undefined {
-    return task.idempotencyKey === null ? undefined : this.#taken.keeperOf(task)
+  async #loadKeeper({ idempotencyKey: key, principal }: NewTask): Promise<void> {
+    const keepers = this.store('tasks').index('key')
+    const row: TaskRow | undefined = key === null ? undefined : await done(keepers.get([key, nameOf(principal)]))
+    if (row) this.#addKeeper(row)
   }
 
-  joinOrder(row: TaskRow): boolean {
-    return this.#taken.addToOrder(row)
+  #addKeeper(row: TaskRow): void {
+    this.#keepers.set(ownName(row.principal, row.keptKey), row)
+  }
+
+  keeperOf({ idempotencyKey, principal }: NewTask): TaskRow | undefined {
+    return idempotencyKey === null ? undefined : this.#keepers.get(ownName(nameOf(principal), idempotencyKey))
+  }
+
+  joinOrder({ principal, orderKey }: TaskRow): boolean {
+    const order = ownName(principal, orderKey)
+    const isLive = this.#live.has(order)
+    this.#live.add(order)
+    return isLive
   }
 
   rowOf(task: NewTask, place: Place): TaskRow {
@@ -105,7 +134,7 @@ export class Transaction extends HeldRows implements Tx {
     // the browser is asked to keep the database once the first task is in it
     this.asksToPersist ||= !this.state.persistAsked
     this.state.persistAsked = true
-    this.#taken.addKey(row)
+    this.#addKeeper(row)
     this.add(row)
     if (body && !isSmall(body)) this.set('bodies', row.taskId, body)
   }
@@ -146,13 +175,38 @@ export class Transaction extends HeldRows implements Tx {
     if (by < 0) row.guarded = false
   }
 
-  loadTurn(taskIds: readonly string[], outlived: readonly Outlived[]): Wait {
-    this.#overdue = new Overdue(this, this.orphaned)
-    return Promise.all([this.#overdue.load(outlived), this.verify(), this.load(taskIds)])
+  /** Asks the indexes before the turn has changed anything, all in one go; what they gave is looked at again as it is by then. */
+  async loadTurn(taskIds: readonly string[], outlived: readonly Outlived[]): Promise<void> {
+    const { state, now } = this
+    const tasks = this.store('tasks')
+    const leases = everyTime(this.orphaned ? undefined : now)
+    const [leased, expired]: [TaskRow[], TaskRow[], ...unknown[]] = await Promise.all([
+      state.inFlight === 0 ? [] : done(tasks.index('lease').getAll(leases)),
+      state.pending === 0 ? [] : done(tasks.index('late').getAll(IDBKeyRange.upperBound([now]), SWEEP)),
+      ...outlived.map((kind) => this.#loadEnded(kind)),
+      this.verify(),
+      this.load(taskIds),
+    ])
+    this.#leased = leased
+    this.#expired = expired
+  }
+
+  async #loadEnded(kind: Outlived): Promise<void> {
+    const { statuses, before, surplus } = kind
+    const rows = await Promise.all(
+      statuses.map((status): TaskRow[] | Promise<TaskRow[]> => {
+        if (this.state[COUNTER[status]] === 0) return []
+        const range = surplus > 0 ? within([status]) : within([status], before)
+        return done(this.store('tasks').index('ended').getAll(range, SWEEP))
+      }),
+    )
+    this.#ended.set(kind, rows.flat().sort(byEnd))
   }
 
   oldest(kind: Outlived, most: number): TaskRow[] {
-    return this.#overdue?.oldest(kind, most) ?? []
+    const rows = this.#ended.get(kind) ?? []
+    const aged = rows.filter(({ endedAt }) => endedAt !== null && endedAt < kind.before).length
+    return this.found(rows.slice(0, Math.min(most, Math.max(aged, kind.surplus))))
   }
 
   endHolds(): void {
@@ -161,11 +215,29 @@ export class Transaction extends HeldRows implements Tx {
   }
 
   lapsed(alive: string): TaskRow[] {
-    return this.#overdue?.lapsed(alive) ?? []
+    const { now, orphaned } = this
+    const isOrphaned = ({ owner, guarded, token }: TaskRow): boolean =>
+      orphaned !== undefined &&
+      guarded &&
+      owner !== alive &&
+      token <= orphaned.upTo &&
+      orphaned.owners.includes(owner ?? '')
+    return this.#orChanged(this.#leased)
+      .filter((row) => row.leaseUntil !== null && (row.leaseUntil <= now || isOrphaned(row)))
+      .sort((a, b) => a.token - b.token)
   }
 
   late(): TaskRow[] {
-    return this.#overdue?.late() ?? []
+    const { now } = this
+    return this.#orChanged(this.#expired)
+      .filter((row) => (lateAtOf(row) ?? now) < now)
+      .sort((a, b) => a.deadlineAt - b.deadlineAt || a.seq - b.seq)
+      .slice(0, SWEEP)
+  }
+
+  /** Rows that were found, and those that have been changed since, each as it is now. */
+  #orChanged(rows: readonly TaskRow[]): TaskRow[] {
+    return [...new Set([...this.found(rows), ...this.changed()])]
   }
 
   readyLanes({ principal }: Claim): Lane[] {
@@ -176,23 +248,40 @@ export class Transaction extends HeldRows implements Tx {
     return new DueHeads(this, lane, owner, claim)
   }
 
+  /** What comes next is asked for in one go with the writing of what is not written yet. */
   async loadMoments(claim: Claim | null): Promise<void> {
-    this.#moments = await loadMoments(this, claim)
+    const { now, state } = this
+    const mostOf = claim && boundsOf(claim)
+    const isOpen = (lane: Lane): boolean =>
+      !mostOf || (lane.principal === nameOf(claim.principal) && mostOf(lane.name) > 0)
+    const lanes = this.lanes.filter((lane) => isShown(lane, now) && isOpen(lane))
+    const tasks = this.store('tasks')
+    await this.flushOrders()
+    this.flushRows()
+    // what is not known of a lane yet can only be later
+    const [, lease, deadline, ...coming] = await Promise.all([
+      this.flush(),
+      state.inFlight === 0 ? undefined : firstOf(tasks.index('lease')),
+      state.pending === 0 ? undefined : firstOf(tasks.index('late')),
+      ...lanes.map((lane) => (claim && readyAt(lane) <= now ? soonestDue(tasks, lane, now) : null)),
+    ])
+    // what is due now and was not claimed is kept back by something else
+    const ready = lanes.map((lane, i) => (claim && readyAt(lane) <= now ? (coming[i] ?? FOREVER) : readyAt(lane)))
+    this.#moments = {
+      lanes,
+      leaseAt: (lease as number | undefined) ?? FOREVER,
+      deadlineAt: (deadline as readonly number[] | undefined)?.[0] ?? FOREVER,
+      readyAt: Math.min(...ready),
+    }
   }
 
   moments(): Moments {
     return this.#moments as Moments // it has been loaded
   }
+}
 
-  eachWaiting(lane: string | undefined, work: Work): Promise<void> {
-    return eachWaiting(this, lane, work)
-  }
+const byEnd = (a: TaskRow, b: TaskRow): number => (a.endedAt ?? 0) - (b.endedAt ?? 0) || a.seq - b.seq
 
-  eachParked(filter: Parameters<Tx['eachParked']>[0], work: Work): Promise<void> {
-    return eachParked(this, filter, work)
-  }
-
-  eachOf(filter: Parameters<Tx['eachOf']>[0], work: Work): Promise<void> {
-    return eachOf(this, filter, work)
-  }
+async function firstOf(index: IDBIndex): Promise<IDBValidKey | undefined> {
+  return (await done(index.openKeyCursor()))?.key
 }

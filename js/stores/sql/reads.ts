@@ -3,23 +3,24 @@
 import { LOG_LENGTH, NOTES_LENGTH, RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { inOrder } from '../engine/rules.ts'
+import type { Reads } from '../engine/store.ts'
 import type { Database, Value } from './database.ts'
 import { allFound, rowById, rowFound, storedTask } from './rows.ts'
 
 const READABLE = `recordSchema <= ${RECORD_SCHEMA}`
 const ROW = `SELECT row FROM tasks WHERE id = ? AND ${READABLE}`
 
-export function get(database: Database, taskId: string): StoredTask | undefined {
+function get(database: Database, taskId: string): StoredTask | undefined {
   const row = rowById(database, taskId)
   return row && storedTask(row)
 }
 
-export function body(database: Database, taskId: string): Uint8Array | undefined {
+function body(database: Database, taskId: string): Uint8Array | undefined {
   const found = database.one<{ row: number }>(ROW, taskId)
   return found && database.bodyOf(found.row)
 }
 
-export function find(database: Database, idempotencyKey: string, principal?: string | null): StoredTask | undefined {
+function find(database: Database, idempotencyKey: string, principal?: string | null): StoredTask | undefined {
   const { sql, values } = where(
     { 'idempotencyKey = ?': idempotencyKey, 'principal IS ?': principal },
     `status <> 'CANCELLED' AND ${READABLE}`,
@@ -28,7 +29,7 @@ export function find(database: Database, idempotencyKey: string, principal?: str
   return row && storedTask(row)
 }
 
-export function list(
+function list(
   database: Database,
   { status, principal, origin, limit, cursor }: Parameters<TaskStore['list']>[0],
 ): Awaited<ReturnType<TaskStore['list']>> {
@@ -44,7 +45,7 @@ export function list(
   return { tasks, ...(last !== undefined && { cursor: last }) }
 }
 
-export function attempts(
+function attempts(
   database: Database,
   taskId: string,
   { limit, cursor }: Parameters<TaskStore['attempts']>[1],
@@ -62,7 +63,7 @@ export function attempts(
   return { attempts: logs, ...(last !== undefined && { cursor: String(last) }) }
 }
 
-export function history(database: Database, taskId: string): readonly AttemptLog[] {
+function history(database: Database, taskId: string): readonly AttemptLog[] {
   const rows = database.all<{ n: number; log: string }>(
     `SELECT n, log FROM attempts WHERE task = (${ROW}) ORDER BY n LIMIT ?`,
     taskId,
@@ -80,13 +81,15 @@ export function history(database: Database, taskId: string): readonly AttemptLog
   )
 }
 
-export function counts(database: Database): Awaited<ReturnType<TaskStore['counts']>> {
+function counts(database: Database): Awaited<ReturnType<TaskStore['counts']>> {
   const row = database.one<Awaited<ReturnType<TaskStore['counts']>>>(
     'SELECT pending, inFlight, succeeded, exhausted, cancelled, purged, bytes FROM state WHERE id = 1',
   )
   if (!row) throw new Error('the row of counters is gone')
   return { ...row }
 }
+
+export const reads: Reads<Database> = { body, find, get, list, attempts, history, counts }
 
 /** The conditions of a filter: those that are given, joined by AND. */
 export interface Where {

@@ -1,20 +1,20 @@
 /** What the pages of presence.test.ts are made of: one tab's presence, its channel and its connection to a database. */
 
 import { Connection } from '../../../js/stores/indexeddb/connection.ts'
-import { TabHints } from '../../../js/stores/indexeddb/hints.ts'
+import { Hints } from '../../../js/stores/indexeddb/hints.ts'
 import { Presence } from '../../../js/stores/indexeddb/presence.ts'
 import { done } from '../../../js/stores/indexeddb/transact.ts'
 
 const hints: number[] = []
 const grants: number[] = []
 const presence = new Presence('default', () => hints.push(Date.now()))
-const channel = new TabHints('default')
+const channel = new Hints('default')
 const layout = { version: 1, upgrade: (database: IDBDatabase) => void database.createObjectStore('notes') }
 
 export interface Tab {
   readonly presence: Presence
   readonly connection: Connection
-  readonly channel: TabHints
+  readonly channel: Hints
   readonly done: typeof done
   /** When somebody was heard to be gone, and when the pump was granted: epoch milliseconds. */
   readonly hints: readonly number[]

@@ -1,23 +1,23 @@
 /** Hints between the tabs of a store, and what else may come over their channel. */
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import type { Hint } from '../../../js/api/store.ts'
-import { TabHints } from '../../../js/stores/indexeddb/hints.ts'
+import { Hints } from '../../../js/stores/indexeddb/hints.ts'
 
 let names = 0
 afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-function setup(): { name: string; open: () => TabHints; raw: BroadcastChannel } {
+function setup(): { name: string; open: () => Hints; raw: BroadcastChannel } {
   const name = `test ${names++}`
-  const channels: TabHints[] = []
+  const channels: Hints[] = []
   const raw = new BroadcastChannel(`redrive/${name}`)
   onTestFinished(() => {
     raw.close()
     for (const channel of channels) channel.suspend()
   })
-  const open = (): TabHints => {
-    const channel = new TabHints(name)
+  const open = (): Hints => {
+    const channel = new Hints(name)
     channels.push(channel)
     return channel
   }
@@ -25,7 +25,7 @@ function setup(): { name: string; open: () => TabHints; raw: BroadcastChannel } 
 }
 
 /** Hears until `last` has come, which tells that nothing else will. */
-function heard(channel: TabHints, last = 'last'): { hints: Hint[]; until: () => Promise<void> } {
+function heard(channel: Hints, last = 'last'): { hints: Hint[]; until: () => Promise<void> } {
   const hints: Hint[] = []
   channel.listen((hint) => hints.push(hint))
   return { hints, until: () => vi.waitFor(() => expect(hints.at(-1)?.taskId).toBe(last)) }
@@ -156,7 +156,7 @@ test('S18 without BroadcastChannel, or where it is forbidden, nothing is heard a
   }
   for (const channelClass of [undefined, Forbidden]) {
     vi.stubGlobal('BroadcastChannel', channelClass)
-    const channel = new TabHints('none')
+    const channel = new Hints('none')
     channel.listen(() => {})()
     channel.post([{ kind: 'due' }])
     channel.resume()
