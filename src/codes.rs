@@ -1,4 +1,4 @@
-//! What crosses the boundary to JavaScript: the numbers of the queue's answers, and where each number of a longer answer
+//! The numbers of the queue's answers as they cross the boundary to JavaScript, and where each number of a longer answer
 //! lies.
 //!
 //! The enums of single concepts carry their numbers themselves. Here is how answers that hold more than a variant are
@@ -69,7 +69,7 @@ numbered! {
         DelayMs = 0,
         /// The part of the curve.
         CurveMs = 1,
-        /// What comes on top of a server's delay, so that its clients do not come back together.
+        /// The time added to a server's delay, so that its clients do not come back together.
         SpreadMs = 2,
         /// Whether fresh credentials are to be asked for: 0 or 1.
         Authorize = 3,
@@ -105,7 +105,7 @@ numbered! {
     }
 }
 
-/// What `settle` tells besides the verdict and what a task takes along.
+/// The facts that `settle` tells besides the verdict and the carry.
 #[derive(Clone, Copy, Debug)]
 pub struct Aftermath {
     /// For how long the answer holds the lane beyond what held it before.
@@ -153,7 +153,7 @@ pub fn ruled(verdict: &Verdict, carry: &Carry, after: &Aftermath) -> [f64; Ruled
     ]
 }
 
-/// What a task waits for, each number at its place in [`Gated`].
+/// The gate that holds a task, each number at its place in [`Gated`].
 pub fn gated(status: &GateStatus) -> [f64; Gated::ALL.len()] {
     [f64::from(status.gate.code()), status.until.to_f64(), f64::from(status.ahead)]
 }

@@ -1,7 +1,7 @@
-//! What the core says about a value it cannot take.
+//! The core's errors about values it cannot take.
 //!
-//! A case says which option, what was expected and what came; texts are made of them by whoever
-//! prints. The wasm prints none: the host checks options before they cross, with messages of its
+//! A case says which option, what was expected and what came; the caller that prints makes a text
+//! of it. The wasm prints none: the host checks options before they cross, with messages of its
 //! own, and formatting would cost the module 2 KB, that of floats another 9 KB.
 #![forbid(unsafe_code)]
 
@@ -16,23 +16,23 @@ pub enum PolicyError {
     Number {
         /// The option's public name, such as `maxAttempts`.
         option: &'static str,
-        /// What it has to be, such as `a whole number, 1..=100`.
+        /// The values it takes, such as `a whole number, 1..=100`.
         expected: &'static str,
-        /// What it was.
+        /// The value that was given.
         got: f64,
     },
     /// An option that others ask for.
     Missing {
         /// Its public name.
         option: &'static str,
-        /// What it has to be.
+        /// The values it takes.
         expected: &'static str,
     },
     /// The server may forget the key while the retries still go on.
     KeyTooShort {
         /// `keyTtlMs`.
         key_ttl: Millis,
-        /// What the retries may take.
+        /// The longest that the retries may take.
         longest: Millis,
         /// `totalBudgetMs`; at most `keyTtlMs` would do, too.
         total_budget: Millis,

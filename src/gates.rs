@@ -1,5 +1,5 @@
-//! What stands between a task that is due and its attempt, beyond its own deadline and the limits: one lane's breaker,
-//! ramp, retry budget and eye for storms, and the rules that all lanes share.
+//! The gates between a due task and its attempt, beyond its own deadline and the limits: one lane's breaker, ramp, retry
+//! budget and storm detector, and the rules that all lanes share.
 #![forbid(unsafe_code)]
 
 pub mod breaker;
@@ -26,15 +26,15 @@ pub struct Gates {
     pub ramp: bool,
     /// `None`: retries cost nothing.
     pub budget: Option<BudgetRules>,
-    /// What a retry storm does.
+    /// The consequence of a retry storm.
     pub on_storm: OnStorm,
 }
 
 numbered! {
-    /// What a retry storm does.
+    /// The consequence of a retry storm.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum OnStorm {
-        /// Nothing; nobody looks for one.
+        /// Nothing; storms are not looked for.
         #[default]
         Nothing = 0,
         /// The host is told.
@@ -44,20 +44,20 @@ numbered! {
     }
 }
 
-/// What the gates of a lane hear of an attempt that has ended.
+/// The facts about an ended attempt that the gates of its lane hear.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
-    /// What the breaker hears.
+    /// The part of it that the breaker hears.
     pub heard: Heard,
     /// The attempt was a success, which is more than a healthy answer.
     pub succeeded: bool,
-    /// It had paid for itself.
+    /// The attempt had paid a token.
     pub paid: bool,
-    /// It was not sent in the end.
+    /// The attempt was never sent.
     pub unsent: bool,
     /// The answer took more than half of the attempt's timeout.
     pub slow: bool,
-    /// It was the first of a task, and failed.
+    /// The attempt was the first of a task, and failed.
     pub first_failure: bool,
 }
 
@@ -75,7 +75,7 @@ pub(crate) struct LaneGates {
     storm: Storm,
 }
 
-/// What a lane has to tell the host.
+/// News of a lane for the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
     Circuit(Change),
@@ -170,7 +170,7 @@ impl LaneGates {
         (storm, change)
     }
 
-    /// What a retry costs; nothing while the breaker is half-open: a probe that had to pay could leave it so for ever.
+    /// The budget that a retry draws on; none while the breaker is half-open: a probe that had to pay could leave it so for ever.
     fn price<'rules>(&self, rules: &'rules Gates, now: Millis) -> Option<&'rules BudgetRules> {
         rules.budget.as_ref().filter(|_| self.breaker.circuit(now) != Circuit::HalfOpen)
     }

@@ -6,16 +6,16 @@
 
 use crate::numbered::numbered;
 
-/// What is known of a request, as bits.
+/// Facts about a request, as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
 impl Flags {
     /// Repeating it does no harm: a safe or idempotent method, a key, or the caller vouches.
     pub const REPLAYABLE: Flags = Flags(1);
-    /// It carries an idempotency key.
+    /// The request carries an idempotency key.
     pub const KEYED: Flags = Flags(2);
-    /// Somebody can be asked for fresh credentials.
+    /// The host can be asked for fresh credentials.
     pub const CREDENTIALED: Flags = Flags(4);
 
     /// Flags from their bits: 1 replayable, 2 keyed, 4 credentialed. Others are dropped.
@@ -46,7 +46,7 @@ impl Flags {
     pub(crate) const UNAUTHORIZED: Flags = Flags(16);
     /// Its end was asked for while an attempt ran.
     pub(crate) const CANCEL_REQUESTED: Flags = Flags(32);
-    /// It is a store's, and here for one attempt only.
+    /// The task is a store's, and here for one attempt only.
     pub(crate) const LEASED: Flags = Flags(64);
 
     /// While it waits: for the retry budget. While an attempt runs: it has paid for it.

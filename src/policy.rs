@@ -1,8 +1,8 @@
 //! When to try again and when to stop: the numbers, checked once.
 //!
-//! [`PolicyOptions`] is what somebody wrote; [`Policy`] is what the core works with, and it can
-//! only be had from [`Policy::new`] and [`Policy::from_fields`], which check everything. So nothing further in has to ask
-//! whether a cap is finite or a status code real.
+//! [`PolicyOptions`] is a policy as its user wrote it; [`Policy`] is what the core works with. It can only be had from
+//! [`Policy::new`] and [`Policy::from_fields`], which check everything, so the code behind them need not ask whether a
+//! cap is finite or a status code real.
 #![forbid(unsafe_code)]
 
 use crate::time::Millis;
@@ -24,7 +24,7 @@ pub use window::{WHOLE, Window};
 /// It lies below 2^53, so sums with it are still exact.
 pub const LONGEST_MS: f64 = 8_640_000_000_000_000.0;
 
-/// A policy as somebody wrote it. `None` means the default; durations are milliseconds.
+/// A policy as its user wrote it. `None` means the default; durations are milliseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyOptions {
     /// 0 exponential, 1 linear, 2 fixed, 3 polynomial, 4 sidekiq, 5 buckets, 6 padded exponential,
@@ -51,24 +51,24 @@ pub struct PolicyOptions {
     pub fresh_jitter: Option<f64>,
     /// Growth of the linear curve. Default `initial_delay_ms`.
     pub step_ms: Option<f64>,
-    /// Of polynomial: what every wait has at least. All three of `base_ms`, `exponent` and
+    /// The least wait of polynomial. All three of `base_ms`, `exponent` and
     /// `jitter_ms`, or none of them: then they are Zizq's 15,000, 4 and 30,000.
     pub base_ms: Option<f64>,
-    /// Of polynomial, `0..=8`: the wait has `n^exponent` seconds.
+    /// The exponent of polynomial, `0..=8`: the wait has `n^exponent` seconds.
     pub exponent: Option<f64>,
-    /// Of polynomial: the wait has `n` times anything up to this.
+    /// The chance of polynomial: the wait has `n` times anything up to this.
     pub jitter_ms: Option<f64>,
     /// Whether a call without a response is tried again: 0 or 1. Default 1.
     pub retry_network_errors: Option<f64>,
     /// Time to response headers; 0 is none. Default 30,000. The host applies it.
     pub attempt_timeout_ms: Option<f64>,
-    /// What one call is expected to take, for the budget; a moving average when absent.
+    /// The time that one call is expected to take, for the budget; a moving average when absent.
     pub estimated_call_ms: Option<f64>,
     /// A server's delay longer than this ends the task. Default one day.
     pub max_server_delay_ms: Option<f64>,
     /// How long the server remembers a key, from the first attempt. Default one day.
     pub key_ttl_ms: Option<f64>,
-    /// Of table, `1..=1000` of them: the wait before each retry; the last one repeats.
+    /// The waits of table, `1..=1000` of them: one before each retry; the last one repeats.
     pub delays_ms: Option<Vec<f64>>,
     /// Status codes worth another attempt, each `100..=599`. Default 429, 502, 503, 504.
     pub retryable_status_codes: Option<Vec<f64>>,
@@ -100,7 +100,7 @@ impl Policy {
         self.cap
     }
 
-    /// What counts as the wait before the first retry: the base of the curve, from which
+    /// The wait that counts as the one before the first retry: the base of the curve, from which
     /// decorrelated jitter sets out. No other strategy looks at it.
     pub const fn first_previous(&self) -> Millis {
         match &self.strategy {
@@ -109,7 +109,7 @@ impl Policy {
         }
     }
 
-    /// What chance may choose from before retry `n`, spread's fresh jitter apart.
+    /// The range that chance chooses from before retry `n`, spread's fresh jitter apart.
     pub fn window(&self, n: u32, previous: Option<Millis>) -> Window {
         Window::new(&self.strategy, self.cap, n, previous)
     }
@@ -134,7 +134,7 @@ impl Policy {
         self.attempt_timeout
     }
 
-    /// What one call is said to take, if it was said.
+    /// The time that one call is said to take, if it was said.
     pub const fn estimated_call(&self) -> Option<Millis> {
         self.estimated_call
     }
@@ -157,7 +157,7 @@ impl Policy {
     /// The sum of the longest waits this policy can choose by itself, over all its retries.
     ///
     /// Each is the closed end of its window, `u = 1`, which a draw misses by less than a
-    /// millisecond or two: the bound somebody would work out by hand.
+    /// millisecond or two: the bound one would work out by hand.
     pub fn longest_schedule(&self) -> Millis {
         let mut sum = Millis::ZERO;
         let mut previous = self.first_previous();

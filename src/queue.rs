@@ -44,12 +44,12 @@ use lanes::{Lane, Lanes};
 use orders::Orders;
 use task::{State, Task};
 
-/// What a queue may hold and run.
+/// The most that a queue holds and runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Attempts of the queue at a time, over all lanes; at least 1.
     pub concurrency: u32,
-    /// The same within one lane; at least 1.
+    /// Attempts of the queue at a time within one lane; at least 1.
     pub per_lane: u32,
     /// Tasks waiting or in flight.
     pub capacity: u32,
@@ -222,8 +222,7 @@ impl Queue {
         }
     }
 
-    /// What an attempt of this task is expected to take: what the policy says, else what its
-    /// lane has seen.
+    /// The time that an attempt of this task is expected to take: the policy's, else the average of its lane.
     fn estimate(&self, task: &Task, policy: &Policy) -> Millis {
         let average = || self.lanes.at(task.lane).map_or(Millis::ZERO, Lane::average);
         policy.estimated_call().unwrap_or_else(average)

@@ -1,7 +1,7 @@
 //! Things by number: a slab whose handles know when they are stale.
 //!
 //! A handle is an index and a generation in one u32, so that it crosses the boundary as a plain
-//! number and a handle kept too long finds nothing instead of somebody else's task. Freed slots
+//! number and a handle kept too long finds nothing instead of another task. Freed slots
 //! are reused oldest first and only when some hundreds are free: a generation has ten bits, and
 //! a handle would have to be kept over a quarter of a million releases to be taken for another.
 #![forbid(unsafe_code)]

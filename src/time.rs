@@ -34,7 +34,7 @@ impl Millis {
         self.0
     }
 
-    /// The same number as f64, exactly; never becomes infinity.
+    /// The number as f64, exactly; never becomes infinity.
     pub fn to_f64(self) -> f64 {
         if self == Millis::MAX { f64::INFINITY } else { self.0 as f64 }
     }
@@ -58,7 +58,7 @@ const WOBBLE: Millis = Millis(60_000);
 /// The queue's own time: follows the host's clock forward and never goes back.
 ///
 /// A fall of up to a minute makes time stand still until the clock has caught up. A longer
-/// fall is somebody setting the clock: every instant the queue holds is shifted with it, so
+/// fall is a clock that was set: every instant the queue holds is shifted with it, so
 /// that a wait of 2 s does not become a wait of 2 s and an hour. A jump forward counts as
 /// time that has passed, because a machine that slept looks just like that.
 #[derive(Clone, Copy, Debug, Default)]

@@ -37,7 +37,7 @@ pub struct BreakerRules {
     pub failures_per_million: u32,
     /// But only of at least so many.
     pub minimum_attempts: u32,
-    /// What is recent.
+    /// The time for which an ended attempt counts as recent.
     pub window: Millis,
     /// How long it stays open the first time; doubled each time a probe fails.
     pub open: Millis,
@@ -129,7 +129,7 @@ impl Breaker {
         }
     }
 
-    /// Whether what it knows is too old to matter, so that it may be forgotten: of a server that nobody has called
+    /// Whether its knowledge is too old to matter, so that it may be forgotten: of a server that has not been called
     /// for the length of the window, or for the longest opening after the last one was over.
     pub fn is_quiet(&self, rules: &BreakerRules, now: Millis) -> bool {
         let more = if self.circuit == Circuit::Closed { Millis::ZERO } else { rules.max_open };

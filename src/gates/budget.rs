@@ -13,7 +13,7 @@ use crate::time::Millis;
 /// A token, in the unit that budgets are kept in.
 const TOKEN: u64 = 1_000_000_000;
 
-/// What a budget holds and how it fills, in billionths of a token.
+/// The size of a budget and how it fills, in billionths of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetRules {
     /// The most it holds, and holds at first; a retry costs 1,000,000,000.
@@ -32,7 +32,7 @@ impl Default for BudgetRules {
 }
 
 impl BudgetRules {
-    /// The same with numbers of tokens in place of some of it; NaN leaves what is there.
+    /// Replaces parts of the rules by numbers of tokens; NaN leaves a part as it is.
     #[must_use]
     pub fn with(self, capacity: f64, per_success: f64, per_second: f64) -> BudgetRules {
         let or = |tokens: f64, default: u64| if tokens.is_nan() { default } else { billionths(tokens) };
@@ -62,7 +62,7 @@ fn billionths(tokens: f64) -> u64 {
 /// One lane's retry budget; full at first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RetryBudget {
-    /// What it lacks to be full, at `at`.
+    /// The amount it lacks to be full, at `at`.
     spent: u64,
     at: Millis,
 }

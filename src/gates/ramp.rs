@@ -2,7 +2,7 @@
 //! have told the same.
 //!
 //! A breaker that closes lets everything through that waited behind it, and a crowd of clients that all do so knock
-//! the server over again. Nobody of them knows how many they are. So from the first opening on a lane runs as many
+//! the server over again. None of them knows how many they are. So from the first opening on a lane runs as many
 //! attempts at a time as have gone well lately, from four on; below one, one at a time with a pause between, so
 //! that clients without number can still slow down until the server keeps up. An answer that takes longer than half of
 //! its timeout is a reason to slow down as well: a server with a long queue answers everything, too late.
@@ -15,13 +15,13 @@ use crate::time::Millis;
 
 /// One attempt at a time.
 const ONE: u32 = 1 << 16;
-/// As many as most limits allow, or fewer: what narrows it are the failures that follow.
+/// The window at first: as wide as most limits or narrower; the failures that follow narrow it further.
 const BEGIN: u32 = ONE * 4;
 /// A pause of 256 s, give or take a quarter.
 const LEAST: u32 = ONE / 256;
 /// Callers' own failures alone slow it down to a pause of 32 s: no longer than a circuit may be open.
 const LEAST_BY_CALLERS: u32 = ONE / 32;
-/// What fails at the same moment is one failure.
+/// Failures within this time count as one.
 const AT_ONCE: Millis = Millis::new(200);
 
 /// One lane's ramp; not under way at first.

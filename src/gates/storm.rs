@@ -7,14 +7,14 @@
 use super::recent::Recent;
 use crate::time::Millis;
 
-/// What is lately.
+/// The time for which the counts are kept.
 const WINDOW: Millis = Millis::new(10_000);
 /// So many tasks are the fewest to speak of.
 const FEWEST: u32 = 20;
 /// More tasks than this for each success are a storm.
 pub const TASKS_PER_SUCCESS: u32 = 10;
 
-/// What one lane's tasks came to lately.
+/// Counts of how one lane's tasks fared lately.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Storm {
     /// Successes, and tasks whose first attempt failed.
@@ -24,8 +24,8 @@ pub(crate) struct Storm {
 }
 
 impl Storm {
-    /// The first attempt of a task failed, or any succeeded. How many failed so for each success, if that is a storm
-    /// nobody was told of lately.
+    /// The first attempt of a task failed, or any succeeded. Returns how many failed so for each success, if that is a storm
+    /// that has not been told of lately.
     pub fn hear(&mut self, now: Millis, succeeded: bool) -> Option<u32> {
         self.recent.add(WINDOW, now, succeeded);
         let (successes, failed) = self.recent.counts();
@@ -42,7 +42,7 @@ impl Storm {
 mod tests {
     use super::*;
 
-    /// What it says to so many successes, then so many failures, at one moment.
+    /// The storms told of after so many successes, then so many failures, at one moment.
     fn told(successes: u32, failures: u32) -> Vec<u32> {
         let mut storm = Storm::default();
         let ends = std::iter::repeat_n(true, successes as usize)

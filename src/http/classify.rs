@@ -1,4 +1,4 @@
-//! What the end of one call means: done, worth another attempt, or not.
+//! The meaning of an ended call: done, worth another attempt, or not.
 //!
 //! Only the outcome, the status and what is known of the request count here; how many attempts
 //! are left and how long they may take is the queue's business. A request that may have had an
@@ -10,7 +10,7 @@ use crate::numbered::numbered;
 use crate::outcome::{Flags, Outcome, Reason};
 use crate::policy::Policy;
 
-/// What one finished call means.
+/// The meaning of one finished call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Delivered.

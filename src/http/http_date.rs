@@ -100,7 +100,7 @@ impl Fields {
         is_sound.then(|| self.in_year(self.year))
     }
 
-    /// The same day and time of `year`.
+    /// This day and time in `year`.
     #[inline(never)]
     fn in_year(&self, year: i32) -> i64 {
         let minutes = self.hour.wrapping_mul(60).wrapping_add(self.minute);

@@ -1,4 +1,4 @@
-//! What is left of a server's quota, from the `RateLimit` header.
+//! The rest of a server's quota, from the `RateLimit` header.
 //!
 //! A server that says how much it will still take spares itself the refusals. The field is that
 //! of draft-ietf-httpapi-ratelimit-headers (07 and later): a List of Strings with parameters, as
@@ -14,13 +14,13 @@ use crate::time::Millis;
 /// The service limit that binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimit {
-    /// What may still be used, in units of the quota, mostly requests.
+    /// The units of the quota, mostly requests, that may still be used.
     pub remaining: u64,
     /// For how long from the response on no more than that may be used; `None`: not said.
     pub reset: Option<Millis>,
 }
 
-/// What the value of a `RateLimit` header says, or `None` if it is malformed or empty.
+/// Reads the value of a `RateLimit` header; `None` if it is malformed or empty.
 ///
 /// Each item names a policy, by a String: a Token is as malformed as any other type (the draft
 /// asks for a String, and a structured field of another type has to be ignored). Its parameters

@@ -1,4 +1,4 @@
-//! What a server asked for in `Retry-After` or `retry-after-ms`: a wait, or nothing usable.
+//! The wait a server asked for in `Retry-After` or `retry-after-ms`, if it is usable.
 //!
 //! Takes `1*DIGIT` seconds and the three HTTP dates, to the letter of RFC 9110, and refuses the
 //! rest rather than guess: `parseInt` reads `12abc` as 12 and a date as nothing. What is refused
@@ -12,7 +12,7 @@
 use super::http_date::parse_http_date;
 use crate::time::Millis;
 
-/// What the headers of a response ask for.
+/// The request that a response's headers make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// No header that names a wait was there.

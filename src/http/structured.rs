@@ -1,7 +1,7 @@
 //! The Items of a structured field, one after another.
 //!
-//! Structured Fields (RFC 9651) exist so that a header is read in one way only: whoever reads
-//! them follows the parsing algorithms of its section 4.2, and drops the whole field at the
+//! Structured Fields (RFC 9651) exist so that a header is read in one way only: a reader
+//! follows the parsing algorithms of its section 4.2, and drops the whole field at the
 //! first fault. This reads what a List of Items needs and hands on Integers and whether a value
 //! is a String; the other types are checked to the letter and their values dropped. Inner Lists
 //! and Dictionaries are not read. Each byte is looked at once, and nothing is allocated.
@@ -44,7 +44,7 @@ impl<'a> Scanner<'a> {
         Some(item)
     }
 
-    /// What stands between two members of a List: whether there is another (RFC 9651, 4.2.1).
+    /// Reads the separator between two members of a List: whether there is another (RFC 9651, 4.2.1).
     pub(crate) fn goes_on(&mut self) -> Option<bool> {
         self.run(BLANK);
         if self.rest.is_empty() {
@@ -198,7 +198,7 @@ impl<'a> Scanner<'a> {
 }
 
 const DIGIT: u8 = 1;
-/// Of a Token after its first byte.
+/// The bytes of a Token after its first.
 const TOKEN: u8 = 2;
 const KEY: u8 = 4;
 const BASE64: u8 = 8;
@@ -207,7 +207,7 @@ const PADDING: u8 = 16;
 const BLANK: u8 = 32;
 const SPACE: u8 = 64;
 
-/// Of each byte the classes it is in: a table is a third of the code that would ask.
+/// The classes that each byte is in: a table is a third of the code that would ask.
 static CLASSES: [u8; 128] = classes();
 
 /// At compile time only.

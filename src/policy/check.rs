@@ -15,7 +15,7 @@ use crate::time::Millis;
 const DAY: u64 = 86_400_000;
 /// Longest wait of exponential and linear unless said otherwise.
 const DEFAULT_CAP: u64 = 30_000;
-/// Of spread: 47 s shares no small ratio with a minute, so waits on the cap do not fall into
+/// Longest wait of spread: 47 s shares no small ratio with a minute, so waits on the cap do not fall into
 /// step with what happens every minute anyway.
 const SPREAD_CAP: u64 = 47_000;
 /// How long a call may take to answer unless said otherwise.
@@ -23,7 +23,7 @@ const TIMEOUT: u64 = 30_000;
 /// More waits than any policy can use (99 retries), and a bound for what a policy weighs.
 const MOST_DELAYS: usize = 1000;
 
-/// What a number has to be.
+/// The numbers that an option takes.
 struct Range {
     expected: &'static str,
     least: f64,
@@ -216,8 +216,8 @@ impl Row<'_> {
         }
     }
 
-    /// All three or none: two of them and a default for the third would be a curve that nobody
-    /// chose.
+    /// All three or none: two of them and a default for the third would be a curve that the user
+    /// has not chosen.
     fn polynomial(&self) -> Result<Strategy, PolicyError> {
         let three = [Field::BaseMs, Field::Exponent, Field::JitterMs];
         let missing = three.into_iter().find(|field| !self.has(*field));

@@ -12,12 +12,12 @@ use crate::time::Millis;
 pub enum Growth {
     /// `base * multiplier^(n-1)`; the multiplier is 1 or at least 1.01.
     Exponential {
-        /// What each wait is multiplied by.
+        /// The factor from one wait to the next.
         multiplier: f64,
     },
     /// `base + step * (n-1)`.
     Linear {
-        /// What is added for each retry.
+        /// The time added for each retry.
         step: Millis,
     },
     /// `base`, always.

@@ -14,7 +14,7 @@ const DEFAULT_CODES: [f64; 4] = [429.0, 502.0, 503.0, 504.0];
 const FIRST: u32 = 100;
 
 impl PartialEq for StatusSet {
-    /// As derived, but that becomes a comparison of bytes in order, 1.8 KB in the wasm.
+    /// Written by hand: the derived one becomes a comparison of bytes in order, 1.8 KB in the wasm.
     fn eq(&self, other: &StatusSet) -> bool {
         self.bits.iter().zip(&other.bits).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
     }

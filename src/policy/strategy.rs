@@ -11,7 +11,7 @@ pub enum Strategy {
     Curved(Curve, Jitter),
     /// `base + n^exponent seconds + n * u * jitter`. Source: Zizq, whose figures are 15 s, 4, 30 s.
     Polynomial {
-        /// What every wait has at least.
+        /// The least wait.
         base: Millis,
         /// `0..=8`, a fraction allowed.
         exponent: f64,

@@ -1,4 +1,4 @@
-//! What comes into a queue and what is taken out of it by hand: policies, lanes, tasks.
+//! Policies, lanes, orders and tasks: how they come into a queue, and how they are taken out by hand.
 #![forbid(unsafe_code)]
 
 use super::lanes::Lane;
@@ -22,7 +22,7 @@ pub struct Admission {
     pub priority: i32,
     /// Size of its body.
     pub bytes: u64,
-    /// What is known of the request.
+    /// Facts about the request.
     pub flags: Flags,
     /// When the caller asked for it: the budget counts from here.
     pub created_at: Millis,
@@ -31,19 +31,19 @@ pub struct Admission {
     /// How long the caller waits for the next attempt to start.
     pub wait_until: Millis,
     /// Handle of its order: it starts when all tasks admitted to it before have ended. [`NONE`]
-    /// if it waits for nobody.
+    /// if it is in none.
     pub order: u32,
     /// The caller's own first attempt has just ended, and [`Queue::settle`] follows at once.
     pub started: bool,
 }
 
 numbered! {
-    /// What [`Queue::cancel`] did.
+    /// The effect of [`Queue::cancel`].
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Cancelled {
         /// There is no such task.
         Gone = 0,
-        /// It waited, and is no more.
+        /// The task waited, and is no more.
         Done = 1,
         /// An attempt runs: a success still counts, anything else cancels it.
         Requested = 2,
@@ -84,7 +84,7 @@ impl Queue {
         idle && self.lanes.notices.is_empty() && self.lanes.slots.remove(lane).is_some()
     }
 
-    /// What one finished call would mean for a task under `policy`; a stale handle takes nothing
+    /// The meaning of one finished call for a task under `policy`; a stale handle takes nothing
     /// for a failure worth another attempt.
     pub fn classify(&self, policy: u32, outcome: Outcome, status: u32, flags: Flags) -> Class {
         match self.policies.get(policy) {
@@ -107,8 +107,8 @@ impl Queue {
     /// Takes a task and gives its handle. `None`: the queue is full, or the lane, policy or order
     /// is not there; nothing was kept and nothing else was dropped for it.
     ///
-    /// Nor is a task taken into an order with its first attempt made: whoever made it did not
-    /// wait for the others, and what then became of it could not be said in order.
+    /// Nor is a task taken into an order with its first attempt made: the caller did not
+    /// wait for the others, so its outcome could not be told in order.
     pub fn admit(&mut self, now: Millis, admission: &Admission) -> Option<u32> {
         let now = self.timeline.advance(now);
         let bytes = self.bytes.saturating_add(admission.bytes);

@@ -14,7 +14,7 @@ use crate::outcome::Flags;
 use crate::slots::{NONE, index_of};
 use crate::time::Millis;
 
-/// What the core wants back with the next lease of a task, and what its store has to know.
+/// The numbers that the core wants back with the next lease of a task, and those that its store has to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carry {
     /// Position in the window of spread waits; `None` as long as none was needed.
@@ -35,7 +35,7 @@ impl Carry {
     pub const UNAUTHORIZED: u32 = 1;
     const UNAUTHORIZED_REFUNDS: u32 = 1;
 
-    /// Of a task whose attempt was judged at `now`; before, `refunds` of its attempts had been given back.
+    /// The carry of a task whose attempt was judged at `now`; before, `refunds` of its attempts had been given back.
     pub(super) fn of(task: &Task, now: Millis, refunds: u8) -> Carry {
         let unauthorized = u32::from(task.flags.contains(Flags::UNAUTHORIZED));
         Carry {
@@ -57,7 +57,7 @@ impl Carry {
     }
 }
 
-/// What has become of a task before this lease.
+/// The history of a task before this lease.
 #[derive(Clone, Copy, Debug)]
 pub struct Past {
     /// When the server may have seen the key first; [`Millis::MAX`] if that is not known, or never.

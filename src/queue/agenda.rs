@@ -1,4 +1,4 @@
-//! What is due when: a hierarchical timing wheel with removal by index.
+//! The agenda of due times: a hierarchical timing wheel with removal by index.
 //!
 //! Nine levels of 64 buckets cover 2^54 ms. An entry lies at the level of the highest group of
 //! six bits in which its time differs from the wheel's, so it is touched at most once a level

@@ -1,4 +1,4 @@
-//! What people and the host do to a queue, or tell it: pause, resume, flush, hold, gates, going offline.
+//! Orders and news of the host: pause, resume, flush, hold, gates, going offline.
 #![forbid(unsafe_code)]
 
 use super::Queue;
@@ -98,7 +98,7 @@ impl Queue {
         self.lanes.refresh(index, now);
     }
 
-    /// What stands between tasks that are due and their attempts. Before the first lane is open.
+    /// Sets the gates between due tasks and their attempts, before the first lane is open.
     pub fn set_gates(&mut self, gates: Gates) {
         self.lanes.rules = gates;
     }

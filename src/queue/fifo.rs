@@ -7,7 +7,7 @@
 
 use crate::slots::NONE;
 
-/// Who stands before and behind, for every index that can be in a queue. An index may be in
+/// The neighbours before and behind, for every index that can be in a queue. An index may be in
 /// one queue of a table at a time.
 #[derive(Debug, Default)]
 pub struct Links {
@@ -63,7 +63,7 @@ impl Default for Chain {
 }
 
 impl Chain {
-    /// Who is first; [`NONE`] if nobody is in.
+    /// The first index; [`NONE`] if the queue is empty.
     pub const fn first(&self) -> u32 {
         self.first
     }
@@ -106,7 +106,7 @@ impl Chain {
 /// First in, first out within a priority; higher priorities first.
 ///
 /// Priorities are few in practice, so they are a sorted list, the highest last where it is
-/// cheapest to reach. A priority that nobody has takes no room.
+/// cheapest to reach. A priority that no task has takes no room.
 #[derive(Debug, Default)]
 pub struct Fifo {
     ranks: Vec<Rank>,

@@ -1,4 +1,4 @@
-//! What a task waits for. Nothing here decides anything.
+//! The gate that a task waits at. Nothing here decides anything.
 #![forbid(unsafe_code)]
 
 use super::Queue;
@@ -15,7 +15,7 @@ use crate::time::Millis;
 const COUNTED: u32 = 1000;
 
 numbered! {
-    /// What holds a task, in the order in which it is asked for. The numbers cross the boundary.
+    /// The gates that hold a task, numbered as they cross the boundary.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Gate {
         /// Nothing: an attempt of the queue runs.
@@ -38,9 +38,9 @@ numbered! {
         Offline = 8,
         /// After being offline its lane makes one attempt at a time, and one runs.
         Probing = 9,
-        /// As many attempts run in its lane as may.
+        /// The limit of its lane is reached.
         LaneLimit = 10,
-        /// As many attempts run as may.
+        /// The limit over all lanes is reached.
         Limit = 11,
         /// Nothing but others that come before it: the next poll may start it.
         Ready = 12,
@@ -67,7 +67,7 @@ pub struct GateStatus {
 }
 
 impl Queue {
-    /// What a task waits for at the latest time the queue has heard of; `None` if it is gone.
+    /// The gate that holds a task at the latest time the queue has heard of; `None` if it is gone.
     pub fn gate_status(&self, slot: u32) -> Option<GateStatus> {
         let task = self.tasks.get(slot)?;
         let at = |gate| GateStatus { gate, until: Millis::MAX, ahead: 0 };
@@ -94,8 +94,8 @@ impl Queue {
         })
     }
 
-    /// What a due task of a store waits for in a lane at `now`, its retry budget included, since the store is not asked
-    /// for tasks that could not pay. There is no such lane: what all lanes wait for.
+    /// The gate that holds a due task of a store in a lane at `now`. The retry budget is one of them, since the store is
+    /// not asked for tasks that could not pay. Without such a lane: the gate that all lanes share.
     pub fn gate_of_lane(&self, lane: u32, now: Millis) -> GateStatus {
         let now = self.at(now);
         self.lane_status(self.lanes.slots.get(lane), now, true)

@@ -50,7 +50,7 @@ impl Lane {
         });
     }
 
-    /// What a call is expected to take; nothing is known at first.
+    /// The time that a call is expected to take; zero at first.
     pub fn average(&self) -> Millis {
         Millis::new(self.average_x8.unwrap_or(0) / 8)
     }
@@ -94,7 +94,7 @@ pub(crate) struct Lanes {
     /// When lanes that keep something back may start it, by hold or breaker.
     holds: Agenda,
     pub rules: Gates,
-    /// What the host has not been told yet, by the index of the lane.
+    /// News that the host has not been told yet, by the index of the lane.
     pub notices: Vec<(u32, Notice)>,
 }
 

@@ -64,7 +64,7 @@ impl Orders {
         }
     }
 
-    /// Hears that `task`, which stands behind nobody any more, has ended. If it was the head,
+    /// Hears that `task`, which stands behind no other any more, has ended. If it was the head,
     /// the next one is, and is given: it still stands behind, and has to step out.
     pub fn succeed(&mut self, order: u32, task: u32) -> Option<u32> {
         let order = self.slots.at_mut(order).filter(|order| order.head == task)?;

@@ -1,4 +1,4 @@
-//! What to do now: which tasks to start, and which have ended without another attempt.
+//! The actions due now: tasks to start, and tasks that have ended without another attempt.
 #![forbid(unsafe_code)]
 
 use super::Queue;
@@ -59,7 +59,7 @@ impl Queue {
         }
     }
 
-    /// What the lanes have to tell.
+    /// Adds the news of the lanes.
     fn tell(&mut self, actions: &mut Vec<Action>) {
         let room = BATCH.saturating_sub(actions.len()).min(self.lanes.notices.len());
         for (index, notice) in self.lanes.notices.drain(..room) {

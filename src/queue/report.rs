@@ -1,4 +1,4 @@
-//! What a queue says about itself. Nothing here decides anything.
+//! A queue's state in numbers. Nothing here decides anything.
 #![forbid(unsafe_code)]
 
 use super::Queue;
@@ -37,7 +37,7 @@ pub struct LaneStats {
     pub held_until_at: Option<Millis>,
     /// The state of its breaker.
     pub circuit: Circuit,
-    /// What is left of its retry budget; infinity where there is none.
+    /// The tokens left in its retry budget; infinity where there is none.
     pub tokens: f64,
 }
 

@@ -24,13 +24,13 @@ pub struct Ended {
     pub outcome: Outcome,
     /// The response's status; counts only where there is a response.
     pub status: u32,
-    /// What the server asked to wait, from now: `Retry-After`, which wins over a rate limit.
+    /// The wait that the server asked for, from now: `Retry-After`, which wins over a rate limit.
     pub server_delay: Option<Millis>,
     /// In how long the server's rate limit begins anew, where nothing is left of it.
     pub rate_limit: Option<Millis>,
     /// A `Retry-After` was there and could not be read: it is counted, and the curve decides.
     pub unusable: bool,
-    /// What the call took, up to the response's headers.
+    /// The time that the call took, up to the response's headers.
     pub duration: Option<Millis>,
 }
 
@@ -41,7 +41,7 @@ impl Ended {
     }
 }
 
-/// What becomes of the task.
+/// The decision on a task whose attempt has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Delivered; the slot is free.
@@ -50,12 +50,12 @@ pub enum Verdict {
     Retry {
         /// In how long, unless its lane is held longer.
         delay: Millis,
-        /// What that is made of.
+        /// The parts of the delay.
         wait: Wait,
         /// Whether fresh credentials are to be asked for.
         authorize: bool,
     },
-    /// It was cancelled meanwhile; the slot is free.
+    /// The task was cancelled meanwhile; the slot is free.
     Cancelled,
     /// Its credentials were refused twice: it waits for a resume, or, leased, for its store to hear of one.
     Parked,
@@ -65,14 +65,14 @@ pub enum Verdict {
     Exhausted(Reason),
 }
 
-/// What a delay is made of: `max(curve, server) + spread`.
+/// The parts of a delay, which is `max(curve, server) + spread`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wait {
-    /// What the curve gave; 0 if nothing failed.
+    /// The curve's part; 0 if nothing failed.
     pub curve: Millis,
-    /// What the server asked for.
+    /// The server's part.
     pub server: Option<Millis>,
-    /// What comes on top of it, so that those told the same do not come back together.
+    /// The time added to it, so that clients told the same do not come back together.
     pub spread: Millis,
 }
 
@@ -131,7 +131,7 @@ impl Queue {
         (verdict, carry)
     }
 
-    /// What the lane learns, whatever becomes of the task.
+    /// Tells the lane of the attempt, whatever becomes of the task.
     fn learn(&mut self, index: u32, now: Millis, ended: &Ended) {
         let Some(task) = self.tasks.at(index) else { return };
         let Some(interned) = self.policies.at(task.policy) else { return };
@@ -176,7 +176,7 @@ impl Queue {
             Outcome::Response => {
                 Some(!self.policies.at(task.policy)?.policy.retryable().contains(ended.status))
             }
-            // Nobody knows whether a lost connection was the network's fault, the server's, or cut by hand.
+            // A lost connection may be the network's fault, the server's, or cut by hand: it says nothing.
             _ if self.offline || task.flags.contains(Flags::CANCEL_REQUESTED) => None,
             outcome => (!outcome.is_unsent()).then_some(false),
         }
@@ -238,7 +238,7 @@ impl Queue {
         self.after(index, now, wait, false)
     }
 
-    /// A 401: fresh credentials once, and after the second in a row somebody has to log in.
+    /// A 401: fresh credentials once, and after the second in a row the user has to log in.
     fn reauthorize(&mut self, index: u32, now: Millis, server: Option<Millis>) -> Verdict {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let parked = task.flags.contains(Flags::UNAUTHORIZED);
@@ -316,7 +316,7 @@ fn give_phase(task: &mut Task, lanes: &mut Lanes, start: u32) {
     }
 }
 
-/// What a task waits beyond the server's delay, so that those told the same do not come back
+/// The time that a task waits beyond the server's delay, so that clients told the same do not come back
 /// together: a tenth of it, at least 1 s and at most 5 s, times the task's phase.
 fn spread(server: Millis, phase: u32) -> Millis {
     let window = (server.get() / 10).clamp(1000, 5000);

@@ -74,7 +74,7 @@ pub(crate) struct Task {
     pub first_attempt_at: Millis,
     pub expires_at: Millis,
     pub wait_until: Millis,
-    /// What a server's delay forbids to undercut, even a flush; while an attempt runs, its start.
+    /// The instant that a server's delay forbids to undercut, even by a flush; while an attempt runs, its start.
     pub not_before: Millis,
     /// The last wait of the curve; its base before the first.
     pub previous_delay: Millis,
@@ -88,7 +88,7 @@ pub(crate) struct Task {
     pub priority: i32,
     /// Position in the window of spread waits, once it is [`Flags::PHASED`].
     pub phase: u32,
-    /// What the host said of the request, and what the queue notes beside it.
+    /// The host's facts about the request, and the queue's own notes beside them.
     pub flags: Flags,
     /// Attempts made and not given back, at most 100.
     pub attempts: u8,

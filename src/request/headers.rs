@@ -1,7 +1,7 @@
 //! Which request headers may be kept with a task.
 //!
 //! What is stored outlives the page and is read by more people than the request ever was, so a
-//! credential must not be in it. An allow-list decides: a name that nobody vouched for is not kept.
+//! credential must not be in it. An allow-list decides: a name on no list is not kept.
 //! Above it stands a deny-list that no option lifts, since `persistHeaders: ['x-*']` is quickly
 //! written. Values are sniffed as well: a token in a harmless header is still a token.
 //!
@@ -39,7 +39,7 @@ pub fn classify_name(rules: &Rules, name: &[u8]) -> Class {
     }
 }
 
-/// What our own lists say of a token.
+/// The class of a token by the built-in lists.
 fn built_in(name: &[u8]) -> Class {
     let mut buffer = [0; names::LONGEST];
     for (lower, &byte) in buffer.iter_mut().zip(name) {

@@ -62,7 +62,7 @@ pub fn canonicalize_exact(text: &[u8], numbers: &mut dyn Numbers) -> Result<Vec<
     Walk::new(text, numbers, true).run()
 }
 
-/// What a closing bracket has to match.
+/// The opening that a closing bracket has to match.
 #[derive(Clone, Copy)]
 enum Container {
     Array,

@@ -36,7 +36,7 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::fmt;
 
-/// What of a request a key is made of.
+/// The parts of a request that a key is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     /// A token (RFC 9110, 5.6.2) in any case.
@@ -87,7 +87,7 @@ pub fn content_key(
     Ok(fields.digest())
 }
 
-/// What a request is recognized by, whatever its key: 64 lower-case hexadecimal digits. Two
+/// The text that a request is recognized by, whatever its key: 64 lower-case hexadecimal digits. Two
 /// requests under one key with two fingerprints are a conflict.
 ///
 /// # Errors

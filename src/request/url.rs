@@ -87,7 +87,7 @@ fn push_authority(authority: &[u8], default_port: u32, out: &mut Vec<u8>) -> Opt
     Some(())
 }
 
-/// What comes before the first byte that is meant, and the rest from it on.
+/// Divides a text before the first byte that is meant.
 fn cut(text: &[u8], is_meant: impl FnMut(u8) -> bool) -> (&[u8], &[u8]) {
     let at = text.iter().copied().position(is_meant).unwrap_or(text.len());
     text.split_at_checked(at).unwrap_or((text, &[]))

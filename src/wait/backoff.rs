@@ -22,7 +22,7 @@
 use crate::policy::{Policy, Share, Strategy};
 use crate::time::Millis;
 
-/// What chance, and the task's own past, put in.
+/// The parts that chance and the task's own past put in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Draw {
     /// One uniform draw for this wait. With spread it is the fresh jitter alone, and `1 << 31`

@@ -1,6 +1,6 @@
-//! What a policy's waits come to, before anybody has waited: the least, the mean and the most.
+//! The waits of a policy before any of them is waited: the least, the mean and the most.
 //!
-//! Somebody who chooses a policy wants to know when the last retry comes and how long that is on
+//! A user who chooses a policy wants to know when the last retry comes and how long that is on
 //! average. The ends are the waits really reached. The means belong to the formulas as they are
 //! written, without the rounding down, so that full jitter of 500 ms means 250 ms.
 #![forbid(unsafe_code)]

@@ -32,7 +32,7 @@ pub fn calculate_backoff_delay(
     Ok(delay(&policy(fields)?, attempt, draw).get() as f64)
 }
 
-/// Of each retry, from the first: lower, mean and upper wait, and the sums of the mean and of the upper
+/// Five numbers for each retry, from the first: lower, mean and upper wait, and the sums of the mean and of the upper
 /// ones, in ms. Throws as above.
 #[wasm_bindgen]
 pub fn backoff_schedule(fields: &[f64]) -> Result<Vec<f64>, JsError> {
@@ -52,7 +52,7 @@ pub fn random_u32() -> Result<u32, JsError> {
     getrandom::u32().map_err(no_entropy)
 }
 
-/// What a response asks to wait from `now`, in ms, at most 2^53; -1: something unusable; NaN: nothing.
+/// The wait that a response asks for from `now`, in ms, at most 2^53; -1: something unusable; NaN: nothing.
 /// The headers Retry-After, retry-after-ms and Date lie one behind the other, of these lengths,
 /// 4294967295 for one that is not there.
 #[wasm_bindgen]
@@ -80,8 +80,8 @@ pub fn server_delay(
     }
 }
 
-/// What a `RateLimit` header says: what is left, and in how many ms there is more (NaN: not said);
-/// nothing if it is malformed.
+/// The two numbers of a `RateLimit` header: how much is left, and in how many ms there is more (NaN: not said). Empty
+/// if it is malformed.
 #[wasm_bindgen]
 pub fn parse_rate_limit(length: usize) -> Vec<f64> {
     match with_text(length, |text| ratelimit::parse_rate_limit(text)) {

@@ -59,7 +59,7 @@ pub fn content_key(lengths: &[u32]) -> usize {
     answer_with(key.as_ref().map_or(&[], |key| key.as_bytes()))
 }
 
-/// The same of method, URL, content type and body.
+/// The fingerprint of method, URL, content type and body.
 #[wasm_bindgen]
 pub fn fingerprint(lengths: &[u32]) -> usize {
     let key = with_text(total(lengths), |text| {

@@ -14,7 +14,7 @@ pub fn parse_duration(length: usize) -> f64 {
     with_text(length, |text| duration::parse_duration(text)).map_or(f64::NAN, |ms| ms.get() as f64)
 }
 
-/// What the retry service decides, by the numbers of [`crate::http::classify::RetryDecision`]. `circuit`: by those of
+/// The retry service's decision, by the numbers of [`crate::http::classify::RetryDecision`]. `circuit`: by those of
 /// [`Circuit`].
 #[wasm_bindgen]
 pub fn evaluate_retry_status(

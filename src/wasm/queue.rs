@@ -90,14 +90,14 @@ impl CoreQueue {
         self.queue.held_until(lane, Millis::from_f64(now)).map_or(0.0, Millis::to_f64)
     }
 
-    /// What one finished call means, by the numbers of [`codes::class`].
+    /// The meaning of one finished call, by the numbers of [`codes::class`].
     pub fn classify(&self, policy: u32, outcome: u32, status: u32, flags: u32) -> u32 {
         let outcome = Outcome::from_code(outcome);
         codes::class(self.queue.classify(policy, outcome, status, Flags::from_bits(flags)))
     }
 
-    /// Takes a task; none if the queue is full. Infinity: no such limit. `order` none: it waits for
-    /// nobody. `started`: the caller's own first attempt has just ended, and `settle` follows at
+    /// Takes a task; none if the queue is full. Infinity: no such limit. `order` none: it is in no
+    /// order. `started`: the caller's own first attempt has just ended, and `settle` follows at
     /// once; not with an order.
     pub fn admit(
         &mut self,
@@ -170,15 +170,15 @@ impl CoreQueue {
         self.decision.as_ptr() as u32
     }
 
-    /// What a task waits for: whether it is there. At `decisionPtr` lie the numbers of [`Gated`] then.
+    /// Finds the gate that holds a task: whether the task is there. At `decisionPtr` lie the numbers of [`Gated`] then.
     #[wasm_bindgen(js_name = gateStatus)]
     pub fn gate_status(&mut self, slot: u32) -> bool {
         let status = self.queue.gate_status(slot);
         self.note_gate(status.as_ref())
     }
 
-    /// What a due task of a store waits for in a lane; none: in whichever. At `decisionPtr` lie the numbers of
-    /// [`Gated`] then.
+    /// Finds the gate that holds a due task of a store in a lane; none: the gate that all lanes share. At `decisionPtr`
+    /// lie the numbers of [`Gated`] then.
     #[wasm_bindgen(js_name = gateOfLane)]
     pub fn gate_of_lane(&mut self, lane: u32, now: f64) {
         let status = self.queue.gate_of_lane(lane, Millis::from_f64(now));
@@ -196,7 +196,7 @@ impl CoreQueue {
         self.queue.attempts(slot)
     }
 
-    /// What to do now: the number of pairs at `actionsPtr`, by the numbers of [`codes::action`]. While it is 256, call
+    /// Says what to do now: the number of pairs at `actionsPtr`, by the numbers of [`codes::action`]. While it is 256, call
     /// again.
     pub fn poll(&mut self, now: f64) -> u32 {
         self.queue.poll(Millis::from_f64(now), &mut self.actions);

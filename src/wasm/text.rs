@@ -29,7 +29,7 @@ pub fn scratch(size: usize) -> usize {
     })
 }
 
-/// What `use_bytes` makes of the first `length` bytes of the buffer, which it may write over.
+/// Returns what `use_bytes` makes of the first `length` bytes of the buffer, which it may write over.
 pub fn with_text<T>(length: usize, use_bytes: impl FnOnce(&mut [u8]) -> T) -> T {
     BUFFER.with_borrow_mut(|buffer| {
         let length = length.min(buffer.len());

@@ -1,7 +1,7 @@
 //! The browser's one wake-up timer per queue.
 //!
 //! Browsers fire at once when asked for more than 2^31-1 ms, so the delay is clamped;
-//! a wake-up is a hint and whoever is woken asks the queue what is due.
+//! a wake-up is a hint, and the runner asks the queue what is due.
 
 use gloo_timers::callback::Timeout;
 use js_sys::Function;

@@ -10,7 +10,7 @@ pub(crate) struct Decoded<'a> {
 }
 
 impl<'a> Decoded<'a> {
-    /// As they stand.
+    /// The bytes as they stand.
     pub fn plain(text: &'a [u8]) -> Decoded<'a> {
         Decoded { rest: text, form: false }
     }

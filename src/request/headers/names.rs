@@ -10,17 +10,17 @@ use crate::numbered::numbered;
 use Class::{Dropped, Kept, Unknown, Withheld};
 
 numbered! {
-    /// What becomes of a header.
+    /// The treatment of a header.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Class {
         /// Stored: on the allow-list or named by `persistHeaders`.
         Kept = 0,
-        /// A credential, or named by `denyHeaders`: only the name is stored. Somebody must supply the
+        /// A credential, or named by `denyHeaders`: only the name is stored. The host must supply the
         /// value again before the task is sent from the store.
         Withheld = 1,
         /// On neither list: not stored, and the request might mean something else without it.
         Unknown = 2,
-        /// Belongs to one connection or is set by whoever sends (hop-by-hop, `host`, `sec-*`): the next
+        /// Belongs to one connection or is set by the sender (hop-by-hop, `host`, `sec-*`): the next
         /// attempt gets its own. Neither list changes that.
         Dropped = 3,
         /// Not a header name at all.
@@ -131,7 +131,7 @@ const PREFIXES: &[(Class, &str)] = &[
     (Withheld, "x-ms-client-principal"),
 ];
 
-/// What the list says of a whole lower-case name.
+/// The class of a whole lower-case name by the list.
 pub(super) fn listed(name: &[u8]) -> Option<Class> {
     let length = name.len();
     let &(text, first) = STARTS.get(length)?;
@@ -143,7 +143,7 @@ pub(super) fn listed(name: &[u8]) -> Option<Class> {
     CLASSES.get(usize::from(first).saturating_add(place)).copied()
 }
 
-/// What the beginning of a lower-case name says; `Unknown` if nothing.
+/// The class of a lower-case name by its beginning; `Unknown` if no prefix fits.
 pub(super) fn by_prefix(name: &[u8]) -> Class {
     let begins = |prefix: &[u8]| prefix.first() == name.first() && name.starts_with(prefix);
     let found = PREFIXES.iter().find(|(_, prefix)| begins(prefix.as_bytes()));

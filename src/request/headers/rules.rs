@@ -1,4 +1,4 @@
-//! What a user adds to the lists: names to keep, names to withhold.
+//! The user's additions to the lists: names to keep, names to withhold.
 //!
 //! Checked once, when the queue is made, so that a slip of the pen is an error there and not a
 //! header that silently stays in the store.

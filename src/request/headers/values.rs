@@ -1,6 +1,6 @@
 //! Whether a value looks like a secret, whatever its header is called.
 //!
-//! A name cannot tell that somebody put a token into `baggage` or `x-request-id`. Secrets are known
+//! A name cannot tell that an application put a token into `baggage` or `x-request-id`. Secrets are known
 //! by the forms that their issuers gave them for this very purpose. A secret without a form, such
 //! as a password, is not found: the names have to catch it.
 //!
@@ -36,7 +36,7 @@ pub(super) fn have_form(value: &[u8]) -> bool {
     jwt.end()
 }
 
-/// What a token is made of after its prefix.
+/// The characters of a token after its prefix.
 #[derive(Clone, Copy)]
 enum Of {
     Capitals,
@@ -45,7 +45,7 @@ enum Of {
     Url,
 }
 
-/// What begins with this byte: prefix, shortest rest, and what the rest is made of. Lengths are the
+/// The vendors' tokens that begin with this byte: prefix, shortest rest, and the characters of the rest. Lengths are the
 /// documented ones less a few, since issuers change them; AWS' is exact, as four capitals are soon
 /// found in a word.
 fn vendors(first: u8) -> &'static [(&'static [u8], usize, Of)] {

@@ -1,6 +1,6 @@
 //! Words that make a name one of a secret.
 //!
-//! Nobody can list every vendor's header, but most say what they carry. The words are looked for
+//! No list has every vendor's header, but most names say what they carry. The words are looked for
 //! byte by byte in a window of the last sixteen: nothing is stored, so a name may come decoded on
 //! the fly and be of any length.
 //!

@@ -7,11 +7,11 @@ use std::fmt;
 pub struct JsonError {
     /// The place, in bytes from the start of the text.
     pub at: usize,
-    /// What is wrong there.
+    /// The fault at that place.
     pub kind: JsonErrorKind,
 }
 
-/// What can be wrong with a text.
+/// The faults of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonErrorKind {
     /// A byte that is no part of UTF-8, encoded surrogates included (RFC 8259, 8.1).
@@ -43,7 +43,7 @@ pub enum JsonErrorKind {
 }
 
 impl JsonErrorKind {
-    /// What is wrong, in a few words.
+    /// The fault in a few words.
     pub const fn text(self) -> &'static str {
         match self {
             JsonErrorKind::NotUtf8 => "not UTF-8",

@@ -3,7 +3,7 @@
 use super::error::{JsonError, JsonErrorKind};
 use super::scanner::Scanner;
 
-/// Who prints numbers.
+/// A printer of numbers.
 pub trait Numbers {
     /// Ends `out` with the double nearest to `token`, as ECMAScript's `Number::toString` prints it
     /// (RFC 8785, 3.2.2.3): `1e+21`, `0.000001`, `0` for `-0`. The token is a number of JSON in
@@ -58,7 +58,7 @@ pub(super) fn number(
     Ok(())
 }
 
-/// What of a number without an exponent is printed, if that is all there is to printing it: without
+/// The part of a number without an exponent that is printed, where printing comes to no more: without
 /// zeros at the end of its fraction of so many digits, and without a point if none is left.
 fn plain(token: &[u8], fraction: usize, leading_zero: bool) -> Option<&[u8]> {
     let (whole, digits) = token.split_at_checked(token.len().saturating_sub(fraction))?;

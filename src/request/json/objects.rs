@@ -81,7 +81,7 @@ pub(super) struct Objects {
     sorted: Vec<Member>,
 }
 
-/// What is still to be written.
+/// The rest that is still to be written.
 enum Rest {
     /// A stretch of the draft, in which objects may have to be moved.
     Span(usize, usize),

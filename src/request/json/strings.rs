@@ -99,7 +99,7 @@ fn push_symbol(symbol: char, out: &mut Vec<u8>) {
     out.extend_from_slice(&[b'\\', letter]);
 }
 
-/// What member names are sorted by: numbers in the order of UTF-16 code units (RFC 8785, 3.2.3).
+/// The sort keys of member names: numbers in the order of UTF-16 code units (RFC 8785, 3.2.3).
 ///
 /// Takes a string as this module writes it, from behind its opening quote. Bytes of UTF-8 are in
 /// the order of code points already. UTF-16 differs from that in one thing: U+E000 to U+FFFF, whose
