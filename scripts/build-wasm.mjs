@@ -35,7 +35,7 @@ import {
 import { isEntry, main, run, StepError, step } from './lib/steps.mjs'
 import { setup, wasmCargo } from './setup.mjs'
 
-/** What the linked module uses; wasm-opt would take the section's word for it, but the section may be missing. */
+/** The features that the linked module uses; wasm-opt would take the section's word for it, but the section may be missing. */
 const features = [
   'simd',
   'bulk-memory',
@@ -58,10 +58,10 @@ const outputs = [
   ),
 ]
 
-/** What cargo links, with its symbol names: the checks for float code and for what each part weighs read these. */
+/** The module that cargo links, with its symbol names: the checks for float code and for what each part weighs read these. */
 export const linkedWasm = (name) => join(wasmTargetDir, `${name}.linked.wasm`)
 
-/** Every page that retries loads the queue's module, so it is small (docs/adr/0011); whoever loads the other waits for it. */
+/** Every page that retries loads the queue's module, so it is small (docs/adr/0011); calls that need the other one wait for it. */
 const speed = { queue: {}, keys: { CARGO_PROFILE_RELEASE_OPT_LEVEL: '3' } }
 
 async function compile(cargo, sysrootPath) {

@@ -1,4 +1,4 @@
-/** What a task waits for, read from where the core leaves it. */
+/** The gate that holds a task, read from where the core leaves it. */
 
 import type { Gate } from '../api/task.ts'
 import { GATED_AHEAD, GATED_COUNT, GATED_GATE, GATED_UNTIL, GATES } from './codes.ts'

@@ -56,7 +56,7 @@ export interface Core {
    */
   parseRetryAfter(header: string, now: number): number | null
   /**
-   * What a `RateLimit` field says (draft-ietf-httpapi-ratelimit-headers): of several limits the one with the least
+   * The numbers of a `RateLimit` field (draft-ietf-httpapi-ratelimit-headers): of several limits the one with the least
    * remaining; null: malformed. `now`, epoch ms, is for forms that name an instant; today's all name a duration.
    */
   parseRateLimit(header: string, now?: number): { readonly remaining: number; readonly resetMs: number | null } | null
@@ -224,7 +224,7 @@ function httpUrl(url: string): string {
   throw new TypeError(`request.url: expected an absolute http(s) URL, got '${bare(url)}'`)
 }
 
-/** What fetch takes for headers, as it takes it: a record, or pairs. */
+/** Headers as fetch takes them: a record, or pairs. */
 function pairs(headers: HeadersInit): [string, string][] {
   follow('headers', headers, object)
   const given: unknown[] = Symbol.iterator in headers ? [...(headers as Iterable<unknown>)] : Object.entries(headers)

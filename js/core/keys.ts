@@ -4,7 +4,7 @@ import type * as Glue from './generated/keys/glue.js'
 import { bindGlue } from './instance.ts'
 import { Scratch } from './scratch.ts'
 
-/** What a key is made of. */
+/** The parts of a request that a key is made of. */
 export interface KeyMaterial {
   readonly method: string
   /** Absolute, http(s). */
@@ -14,7 +14,7 @@ export interface KeyMaterial {
 }
 
 const decoder = new TextDecoder()
-/** What TextEncoder would silently replace. */
+/** Lone surrogates, which TextEncoder would silently replace. */
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
 export class Keys {
@@ -34,7 +34,7 @@ export class Keys {
     return this.#hex(this.#glue.content_key(lengths), url)
   }
 
-  /** The same without scope and nonce: whether two requests are one. */
+  /** A key without scope and nonce: whether two requests are one. */
   fingerprint({ method, url, contentType, body }: KeyMaterial): string {
     const lengths = this.#scratch.all([method, url, contentType, body])
     return this.#hex(this.#glue.fingerprint(lengths), url)

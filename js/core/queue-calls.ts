@@ -48,7 +48,7 @@ export function admit(core: CoreQueue, task: Admission): number {
   return core.admit(now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, started)
 }
 
-/** What the last ruling had a task take along. */
+/** The core's notes that a task takes along from one lease to the next. */
 export interface Carried {
   /** Position in the window of spread waits; -1: none yet. */
   readonly phase: number
@@ -65,7 +65,7 @@ export interface Adoption extends Admitted, Carried {
   readonly refunds: number
 }
 
-/** What a task has behind it whose first attempt this is. */
+/** The past of a task whose first attempt this is. */
 export const UNTRIED: Pick<Adoption, keyof Carried | 'firstAttemptAt' | 'attempts' | 'refunds'> = {
   firstAttemptAt: Number.POSITIVE_INFINITY,
   attempts: 1,
@@ -105,7 +105,7 @@ export interface Settled extends Carried {
   readonly verdict: number
   /** Until the next attempt; after VERDICT_PARKED the server's part of it. */
   readonly delayMs: number
-  /** What the curve alone would have waited. */
+  /** The wait of the curve alone. */
   readonly curveMs: number
   /** Part of what a server asked for is our own: its clients should not all come at once. */
   readonly spreadMs: number
@@ -123,7 +123,7 @@ export interface Settled extends Carried {
   readonly dueAt: number
 }
 
-/** Tells the core how an attempt ended: what it decides, and what is asked for after every attempt. */
+/** Tells the core how an attempt ended, and reads its ruling with the numbers behind it. */
 export function settle({ memory }: Pick<Engine, 'memory'>, core: CoreQueue, ended: EndedAttempt): Settled {
   const { now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable } = ended
   const verdict = core.settle(now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable)

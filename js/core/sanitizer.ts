@@ -1,4 +1,4 @@
-/** What of a request may be shown, and one day stored. The core has the lists; here values are picked by its answers. */
+/** Picks the parts of a request that may be shown, and one day stored. The core has the lists and says which. */
 
 import type { SanitizeOptions } from '../options/queue-options.ts'
 import { errorText, unsaid } from '../platform/error-text.ts'
@@ -15,7 +15,7 @@ export interface Sanitized {
 }
 
 const REDACTED = 'REDACTED'
-/** They would end the header (RFC 9110, 5.5). */
+/** Characters that would end the header (RFC 9110, 5.5), or are no byte. */
 const UNSENDABLE = /[\r\n\0\u0100-\uffff]/
 
 export class Sanitizer {
@@ -115,7 +115,7 @@ export class Sanitizer {
     }
   }
 
-  /** What of a URL is a secret, as it stands there and decoded. */
+  /** The secrets in a URL, as they stand there and decoded. */
   secretsIn(url: string): readonly string[] {
     if (this.#keepsUrls) return []
     const { scratch, glue } = this.#engine
@@ -129,7 +129,7 @@ export class Sanitizer {
     return secrets
   }
 
-  /** What an error says, as it may be logged: transports quote URLs, and hooks what they were given. */
+  /** The text of an error as it may be logged: transports quote URLs, and hooks their arguments. */
   message(error: unknown, secrets: readonly string[] = []): string {
     const { scratch, glue } = this.#engine
     const text = errorText(error).replace(/\bhttps?:\/\/[^\s"'<>`]+/gi, (url) => this.url(url))

@@ -43,7 +43,7 @@ export class Scratch {
     return lengths
   }
 
-  /** What the core wrote over the first `length` bytes. A view: read it before the next call. */
+  /** The first `length` bytes, which the core has written over. A view: read it before the next call. */
   answer(length: number): Uint8Array {
     // the memory may have grown meanwhile
     return new Uint8Array(this.#memory.buffer, this.#at, length)

@@ -1,20 +1,25 @@
-/** What an answer asks of those who come back: the core reads the headers, here they are found. */
+/** Reads Retry-After, retry-after-ms, Date and RateLimit from an answer and has the core turn them into delays. */
 
 import type { RepeatAnswer } from '../call/transport.ts'
 import { NONE } from './codes.ts'
 import type { Engine } from './engine.ts'
 
-export interface Asked {
+export interface ServerDelay {
   /** From now; NaN: nothing; -1: something that cannot be read. */
   readonly serverDelayMs: number
   /** Until requests are left again, from now; NaN: some are left, or nothing was said. */
   readonly rateLimitMs: number
 }
 
-const NOTHING: Asked = { serverDelayMs: Number.NaN, rateLimitMs: Number.NaN }
+const NOTHING: ServerDelay = { serverDelayMs: Number.NaN, rateLimitMs: Number.NaN }
 
 /** `listed`: statuses that the policy takes for failures. */
-export function askedBy(engine: Engine, answer: RepeatAnswer | null, listed: readonly number[], now: number): Asked {
+export function serverDelayOf(
+  engine: Engine,
+  answer: RepeatAnswer | null,
+  listed: readonly number[],
+  now: number,
+): ServerDelay {
   if (!answer) return NOTHING
   const failed = answer.status >= 400 || listed.includes(answer.status)
   const serverDelayMs = failed ? serverDelay(engine, answer, now) : Number.NaN

@@ -72,12 +72,6 @@ export class Lanes {
     return this.#isForeign
   }
 
-  /** Which pause an origin is under. */
-  pausedBy(origin: string): 'lane-paused' | 'paused' | undefined {
-    if (this.#paused.has(origin)) return 'lane-paused'
-    return this.#allPaused ? 'paused' : undefined
-  }
-
   pause(origin: string | undefined): void {
     if (origin === undefined) {
       this.#allPaused = true

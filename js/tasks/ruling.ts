@@ -15,7 +15,7 @@ import {
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { type Settled, settle } from '../core/queue-calls.ts'
-import { askedBy } from '../core/server-delay.ts'
+import { serverDelayOf } from '../core/server-delay.ts'
 import { type HistoryEntry, lineOf } from './history.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
@@ -54,7 +54,7 @@ export class Rulings {
   rule(task: Task, finished: Finished<RepeatAnswer>, now: number): Ruling {
     const { outcome, status, durationMs, answer, error } = finished
     const sent = answer !== null || error !== undefined
-    const asked = askedBy(this.#engine, answer, task.call?.policy.retryableStatusCodes ?? [], now)
+    const asked = serverDelayOf(this.#engine, answer, task.call?.policy.retryableStatusCodes ?? [], now)
     const { serverDelayMs, rateLimitMs } = asked
     const unusable = serverDelayMs < 0
     const delayMs = unusable ? Number.NaN : serverDelayMs
@@ -95,7 +95,7 @@ export class Rulings {
       this.#core.hear(now, lane, startedAt, kind, durationMs * 2 > (attemptTimeoutMs || FOREVER))
     }
     if (!answer) return
-    const { serverDelayMs, rateLimitMs } = askedBy(this.#engine, answer, retryableStatusCodes, now)
+    const { serverDelayMs, rateLimitMs } = serverDelayOf(this.#engine, answer, retryableStatusCodes, now)
     const speaksForAll = status === 429 || status === 503
     const holdMs = speaksForAll && serverDelayMs >= 0 ? serverDelayMs : rateLimitMs
     // longer than a task would wait for, it is ignored

@@ -1,5 +1,6 @@
 // Which of 20 headers may be kept and shown. All give the same answer for these headers; only the core's rules also refuse
 // what HTTP does not allow, take the caller's own patterns, know names they have no entry for, and look into values.
+import { HEADER_DROPPED, HEADER_KEPT, HEADER_UNKNOWN, HEADER_WITHHELD } from '../../../js/core/codes.ts'
 import { instantiate } from '../../../js/core/inline.ts'
 import { Sanitizer } from '../../../js/core/sanitizer.ts'
 
@@ -32,8 +33,6 @@ const given = Object.entries(lists)
   .sort(([a], [b]) => a - b)
   .map(([, header]) => header)
 
-const CLASS = { kept: 0, withheld: 1, unknown: 2, dropped: 3 }
-
 function sort(classOf) {
   const headers = {}
   const withheld = []
@@ -41,9 +40,9 @@ function sort(classOf) {
   for (const [given_, value] of given) {
     const name = given_.toLowerCase()
     const found = classOf(name, given_)
-    if (found === CLASS.kept) headers[name] = value
-    else if (found === CLASS.unknown) unknown.push(name)
-    else if (found === CLASS.withheld) withheld.push(name)
+    if (found === HEADER_KEPT) headers[name] = value
+    else if (found === HEADER_UNKNOWN) unknown.push(name)
+    else if (found === HEADER_WITHHELD) withheld.push(name)
   }
   return { headers, withheld, unknown }
 }
@@ -60,12 +59,12 @@ export async function groups() {
   const unknown = new Set(answer.unknown)
   const bySets = (name) =>
     kept.has(name)
-      ? CLASS.kept
+      ? HEADER_KEPT
       : withheld.has(name)
-        ? CLASS.withheld
+        ? HEADER_WITHHELD
         : unknown.has(name)
-          ? CLASS.unknown
-          : CLASS.dropped
+          ? HEADER_UNKNOWN
+          : HEADER_DROPPED
   const memo = new Map()
   const byMemo = (name, as) => {
     let found = memo.get(as)
