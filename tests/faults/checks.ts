@@ -16,6 +16,8 @@ export interface Row {
   readonly taskId: string
   readonly status: string
   readonly attemptNumber: number
+  /** Why it was given up. */
+  readonly reason?: string
 }
 
 export type Counts = Readonly<
@@ -96,11 +98,11 @@ export function countsAgree(
   }
 }
 
-export const leftOver = ({ pending, inFlight }: Counts, drained: boolean): Check => ({
+export const leftOver = (left: number, drained: boolean): Check => ({
   label: 'left over at the end',
-  found: String(pending + inFlight),
+  found: String(left),
   wanted: '0',
-  ok: drained && pending + inFlight === 0,
+  ok: drained && left === 0,
   offenders: [],
 })
 

@@ -4,9 +4,9 @@ import type { FlakyServer } from '../servers/start.mjs'
 import { builtPackage, storeFile } from './built.ts'
 import type { Row } from './checks.ts'
 import type { Crew } from './crew.ts'
-import { type Evidence, leaseOf } from './judge.ts'
 import { readLeases } from './log.ts'
 import { CONCURRENCY, type Options } from './options.ts'
+import { leaseOf, type ProcessFacts } from './processes.ts'
 import type { Producer } from './producer.ts'
 
 /** What has happened. */
@@ -24,14 +24,14 @@ export type Figure = readonly [label: string, value: number | string, remark: st
 export async function gather(
   { crew, producer, drained, folder, tookMs }: Story,
   server: FlakyServer,
-): Promise<{ readonly evidence: Evidence; readonly figures: readonly Figure[] }> {
+): Promise<{ readonly facts: ProcessFacts; readonly figures: readonly Figure[] }> {
   const { acknowledged, unknown, refusals, soft } = producer
   const { visits = [], perIntent, injected, outcomes, inFlight } = await server.report({ visits: true })
   const held = await readStore(folder, acknowledged)
   const leases = readLeases(folder)
   const effects = new Map(perIntent.map((each) => [each.intent, each.effects]))
   const { deaths } = crew
-  const evidence = {
+  const facts = {
     ...held,
     acknowledged,
     unknown,
@@ -78,13 +78,13 @@ export async function gather(
     ],
     ['seconds', (tookMs / 1000).toFixed(1), ''],
   ]
-  return { evidence, figures }
+  return { facts, figures }
 }
 
 async function readStore(
   folder: string,
   acknowledged: ReadonlyMap<string, string>,
-): Promise<Pick<Evidence, 'found' | 'rows' | 'counts'>> {
+): Promise<Pick<ProcessFacts, 'found' | 'rows' | 'counts'>> {
   const { sqliteStore } = await builtPackage()
   const store = sqliteStore({ path: storeFile(folder) })
   const found = new Map<string, Row>()

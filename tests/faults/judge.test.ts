@@ -5,8 +5,9 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Visit } from '../servers/start.mjs'
-import { type Evidence, judge } from './judge.ts'
+import { judge } from './judge.ts'
 import type { LeaseSpan } from './log.ts'
+import { ofProcesses, type ProcessFacts } from './processes.ts'
 
 const LIMIT = 1
 
@@ -42,7 +43,7 @@ const leases = (...list: readonly LeaseSpan[]) => new Map(list.map((each) => [ea
 const row = { taskId: 't1', status: 'SUCCEEDED', attemptNumber: 1 }
 
 /** One task, delivered at once. */
-const fine: Evidence = {
+const fine: ProcessFacts = {
   acknowledged: new Map([['one', 't1']]),
   soft: [],
   degraded: [],
@@ -59,13 +60,13 @@ const fine: Evidence = {
   limit: LIMIT,
 }
 
-const broken = (given: Partial<Evidence>) =>
-  judge({ ...fine, ...given })
+const broken = (given: Partial<ProcessFacts>) =>
+  judge(ofProcesses({ ...fine, ...given }))
     .filter(({ ok }) => !ok)
     .map(({ label }) => label)
 
 describe('what it notices', () => {
-  const faults: readonly (readonly [label: string, evidence: Partial<Evidence>])[] = [
+  const faults: readonly (readonly [label: string, evidence: Partial<ProcessFacts>])[] = [
     ['refused', { refusals: ['one: full'] }],
     ['kept in memory without a word', { soft: ['two'] }],
     ['lost', { effects: new Map([['one', 0]]) }],
@@ -79,9 +80,9 @@ describe('what it notices', () => {
       { visits: [visit(1, 50), visit(1, 600, { intent: 'two' }), visit(1, 1_100, { intent: 'two', key: 'x' })] },
     ],
     ['leases at once', { leases: leases(lease(1, 0), lease(2, 400, { taskId: 't2' })) }],
-    ['requests at once, under a lease', { visits: [visit(1, 50), visit(1, 100, { intent: 'two' })] }],
+    ['requests at once', { visits: [visit(1, 50), visit(1, 100, { intent: 'two' })] }],
     ['tasks leased to two at once', { leases: leases(lease(1, 0), lease(2, 400)) }],
-    ['tasks sent twice at once, under a lease', { visits: [visit(1, 50), visit(1, 100)] }],
+    ['tasks sent again before the attempt was over', { visits: [visit(1, 50), visit(1, 100)] }],
     ['Retry-After undercut', { visits: [visit(1, 50, { retryAfterMs: 1_000 }), visit(1, 1_000)] }],
     ['counts() beside the rows', { counts: { ...fine.counts, succeeded: 2 } }],
     ['accepted beside the rows', { rows: [row, row] }],

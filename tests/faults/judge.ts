@@ -1,6 +1,6 @@
 /**
- * Judges a run by what the server saw, what the file holds, and the leases that the processes wrote down; not by what a queue
- * says about itself.
+ * Judges a run, whatever was killed in it, by what the server saw, what the store holds, and what was written down by those who
+ * did the work; not by what a queue says about itself. Each kind of run brings its evidence in this form, and what only it knows.
  */
 
 import type { Visit } from '../servers/start.mjs'
@@ -20,113 +20,110 @@ import {
   type Row,
   TICK_MS,
 } from './checks.ts'
-import type { LeaseSpan } from './log.ts'
 
 export interface Evidence {
-  /** Intent -> task, as acknowledged. */
+  /** Intent -> its task, as acknowledged. */
   readonly acknowledged: ReadonlyMap<string, string>
-  /** Intents that were accepted in memory only, since the store could not be opened. */
-  readonly soft: readonly string[]
-  /** What the processes said works less well than it should. */
-  readonly degraded: readonly string[]
-  readonly refusals: readonly string[]
-  /** Intents of which nobody knows whether they were taken. */
-  readonly unknown: readonly string[]
-  /** What `get` gives for each acknowledged task. */
+  /** Intents that the server has answered at once, so that there is no task of them. */
+  readonly done?: readonly string[]
+  /** What the store holds of each acknowledged intent. */
   readonly found: ReadonlyMap<string, Row>
-  /** What `list` gives. */
-  readonly rows: readonly Row[]
-  readonly counts: Counts
+  /** Tasks that the queue shows as its dead letters: given up, and not lost. */
+  readonly deadLetters?: readonly string[]
+  /** In the order in which they came. */
   readonly visits: readonly Visit[]
   readonly effects: ReadonlyMap<string, number>
-  readonly leases: ReadonlyMap<number, LeaseSpan>
-  /** Processes that ended by themselves. */
-  readonly deaths: readonly string[]
+  readonly attempts: Attempts
+  /** What the store counts, beside its rows. */
+  readonly store: { readonly counts: Counts; readonly rows: readonly Row[] } | undefined
+  /** Tasks that are not at their end. */
+  readonly left: number
   readonly drained: boolean
-  readonly limit: number
+  /** Offenders, by what must not be: of each law that is broken by being mentioned here. */
+  readonly never: Readonly<Record<string, readonly string[]>>
+  /** What this kind of run is held to besides. */
+  readonly own: readonly Check[]
+}
+
+/** What is known of attempts beyond what the server saw of them. */
+export interface Attempts {
+  /** The moment from which on another attempt may be made: its maker could do nothing about it any more. */
+  overAt(visit: Visit): number
+  /** Whether `next` had to know of the pause that this one was told: a maker who dies with the answer tells it to none. */
+  hasTold?(visit: Visit, next: Visit): boolean
+  /** How many may be open at once, and which of them count. */
+  readonly limit?: { readonly most: number; readonly counts: (visit: Visit) => boolean }
 }
 
 export function judge(evidence: Evidence): readonly Check[] {
-  const { acknowledged, found, counts, rows, visits, effects, limit } = evidence
-  const intents = [...acknowledged.keys()]
+  const { acknowledged, done = [], found, visits, effects, store } = evidence
+  const shown = new Set(evidence.deadLetters)
+  const isDead = (row: Row | undefined) => row?.status === 'EXHAUSTED' && shown.has(row.taskId)
+  const tasks = [...acknowledged.keys()]
+  const delivered = [...tasks.filter((intent) => !isDead(found.get(intent))), ...done]
   const keys = keysOf(visits)
-  const everyone = [...new Set([...intents, ...keys.keys()])]
-  const wasSaid = evidence.degraded.some((message) => message.startsWith('storage_unavailable'))
-  const stored = visits.filter(({ intent }) => !evidence.soft.includes(intent))
-  const leasesAtOnce = mostAtOnce([...evidence.leases.values()].map((lease) => [lease.from, endOf(lease)]))
-  const sentAtOnce = mostAtOnce(stored.map((visit) => [visit.startedAt + GRAIN_MS, heldUntil(visit, evidence)]))
-
+  const sent = [...tasks, ...done].filter((intent) => keys.has(intent) || delivered.includes(intent))
+  const everyone = [...new Set([...tasks, ...done, ...keys.keys()])]
+  const isEnded = (intent: string) => {
+    const row = found.get(intent)
+    return isDead(row) || (row?.status === 'SUCCEEDED' && (effects.get(intent) ?? 0) > 0)
+  }
   return [
-    none('refused', evidence.refusals),
-    none('kept in memory without a word', wasSaid ? [] : evidence.soft),
+    ...Object.entries(evidence.never).map(([label, offenders]) => none(label, offenders)),
     none(
       'lost',
-      intents.filter((intent) => found.get(intent)?.status !== 'SUCCEEDED' || !effects.get(intent)),
-      (intent) => `${intent} is ${found.get(intent)?.status ?? 'not there'}, ${effects.get(intent) ?? 0} effects`,
+      tasks.filter((intent) => !isEnded(intent)),
+      (intent) => {
+        const { status = 'not there', reason = '' } = found.get(intent) ?? {}
+        return `${intent} is ${status} ${reason}, ${effects.get(intent) ?? 0} effects`
+      },
     ),
     none(
       'found under another id',
-      intents.filter((intent) => found.has(intent) && found.get(intent)?.taskId !== acknowledged.get(intent)),
+      tasks.filter((intent) => found.has(intent) && found.get(intent)?.taskId !== acknowledged.get(intent)),
     ),
-    one('effects per intent', intents, everyone, (intent) => effects.get(intent) ?? 0),
-    one('keys per intent', intents, everyone, (intent) => keys.get(intent)?.size ?? 0),
-    atMost('leases at once', leasesAtOnce, limit),
-    atMost('requests at once, under a lease', sentAtOnce, limit),
-    none('tasks leased to two at once', leasedTwice(evidence)),
-    none('tasks sent twice at once, under a lease', sentTwice(evidence)),
-    none('Retry-After undercut', undercut(evidence)),
-    countsAgree(counts, rows),
-    {
-      label: 'accepted beside the rows',
-      found: `${intents.length} to ${intents.length + evidence.unknown.length}, ${rows.length}`,
-      wanted: 'within',
-      ok: rows.length >= intents.length && rows.length <= intents.length + evidence.unknown.length,
-      offenders: [],
-    },
-    none('processes that ended by themselves', evidence.deaths),
-    leftOver(counts, evidence.drained),
+    one('effects per intent', delivered, everyone, (intent) => effects.get(intent) ?? 0),
+    one('keys per intent', sent, everyone, (intent) => keys.get(intent)?.size ?? 0),
+    none('tasks sent again before the attempt was over', sentTwice(evidence)),
+    ...atOnce(evidence),
+    ...undercut(evidence),
+    ...(store ? [countsAgree(store.counts, store.rows)] : []),
+    ...evidence.own,
+    leftOver(evidence.left, evidence.drained),
   ]
 }
 
-/** When a lease was over, at the earliest. */
-const endOf = ({ until, settlingAt, endedAt }: LeaseSpan): number => Math.min(until, settlingAt, endedAt)
+/** What may be accepted in memory only: nothing, unless it was said that the store cannot be opened. */
+export const withoutAWord = (soft: readonly string[], degraded: readonly string[]): readonly string[] =>
+  degraded.some((message) => message.startsWith('storage_unavailable')) ? [] : soft
 
-/** The lease a request went out under: its process says so with it. */
-export function leaseOf({ by }: Visit, leases: Evidence['leases']): LeaseSpan | undefined {
-  return by === null ? undefined : leases.get(Number(by.split(' ')[1]))
+function atOnce({ visits, attempts: { limit, overAt } }: Evidence): readonly Check[] {
+  if (!limit) return []
+  const open = visits.filter(limit.counts).map((visit) => {
+    return [visit.startedAt + GRAIN_MS, overAt(visit) - GRAIN_MS] as const
+  })
+  return [atMost('requests at once', mostAtOnce(open), limit.most)]
 }
 
-/** How long a request was open, as far as its lease went. One without a lease counts whole. */
-function heldUntil(visit: Visit, { leases }: Evidence): number {
-  const { until = FOREVER, endedAt = FOREVER } = leaseOf(visit, leases) ?? {}
-  return Math.min(visit.endedAt ?? FOREVER, until, endedAt) - GRAIN_MS
-}
-
-function leasedTwice({ leases }: Evidence): string[] {
-  const spans = [...leases.values()].sort((a, b) => a.token - b.token)
-  return pairs(spans, ({ taskId }) => taskId)
-    .filter(([before, after]) => after.from < endOf(before))
+function sentTwice({ visits, attempts: { overAt } }: Evidence): string[] {
+  return pairs(visits, ({ intent }) => intent)
+    .filter(([before, after]) => after.startedAt + GRAIN_MS < overAt(before))
     .map(([before, after]) => {
-      const early = Math.round(endOf(before) - after.from)
-      return `${after.taskId}: token ${before.token} of ${before.life} had ${early} ms left when ${after.life} got ${after.token}`
+      const early = Math.round(overAt(before) - after.startedAt)
+      return `${after.intent}: ${after.by} came ${early} ms before ${before.by} was over`
     })
 }
 
-function sentTwice({ visits, leases }: Evidence): string[] {
-  return pairs(visits, ({ intent }) => intent)
-    .filter(([before, after]) => {
-      const { until = FOREVER, endedAt = FOREVER } = leaseOf(before, leases) ?? {}
-      return after.startedAt + GRAIN_MS < Math.min(before.endedAt ?? FOREVER, until, endedAt)
-    })
-    .map(([before, after]) => `${after.intent}: ${before.by} was not over when ${after.by} was sent`)
-}
-
-/** Only where the store has taken note: a process that dies with the answer in its hands tells nobody. */
-function undercut({ visits, leases }: Evidence): string[] {
-  return pairs(visits, ({ intent }) => intent)
-    .filter(([before, after]) => {
-      if (before.retryAfterMs === null || leaseOf(before, leases)?.answer !== 'applied') return false
-      return after.startedAt < (before.endedAt ?? FOREVER) + before.retryAfterMs - TICK_MS
-    })
-    .map(([before, after]) => `${after.intent}: ${after.by} came before the pause that ${before.by} was told`)
+function undercut({ visits, attempts: { hasTold } }: Evidence): readonly Check[] {
+  if (!hasTold) return []
+  const early = pairs(visits, ({ intent }) => intent).filter(([before, after]) => {
+    const until = (before.endedAt ?? FOREVER) + (before.retryAfterMs ?? 0)
+    return before.retryAfterMs !== null && after.startedAt < until - TICK_MS && hasTold(before, after)
+  })
+  return [
+    none(
+      'Retry-After undercut',
+      early.map(([before, after]) => `${after.intent}: ${after.by} came before the pause that ${before.by} was told`),
+    ),
+  ]
 }

@@ -6,14 +6,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type FaultOptions, type FlakyServer, startFlaky } from '../servers/start.mjs'
+import { type FaultOptions, startFlaky } from '../servers/start.mjs'
 import { builtPackage, storeFile } from './built.ts'
 import { Crew } from './crew.ts'
-import { gather, type Story } from './evidence.ts'
+import { gather } from './evidence.ts'
 import { judge } from './judge.ts'
 import { chance, FREEZE_MS, help, LEASE_MS, type Options, PROCESSES, readOptions } from './options.ts'
+import { ofProcesses } from './processes.ts'
 import { Producer } from './producer.ts'
-import { report } from './report.ts'
+import { conclude, drain, main, type Say, speaker, TELL_MS, wait } from './runner.ts'
 import { MOMENTS, type Moment } from './watched-store.ts'
 
 /** An answer that takes longer than a lease makes its renewal count; one that asks for a pause holds up all, so there are few. */
@@ -34,28 +35,26 @@ const AIM_MS = 1_500
 const LOOK_MS = 25
 /** Nothing has changed for so long: it will not. */
 const STALLED_MS = 30_000
-const TELL_MS = 5_000
 
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
-async function main(): Promise<void> {
-  const options = readOptions(process.argv.slice(2))
-  if (!options) return void process.stdout.write(help)
+async function run(options: Options): Promise<void> {
   const startedAt = Date.now()
+  const say = speaker()
   const folder = mkdtempSync(join(tmpdir(), 'redrive-faults-'))
   const { tasks, kills, seed, breaks } = options
-  say(startedAt, `seed ${seed}: ${tasks} tasks, ${PROCESSES} processes, ${kills} kills`)
+  say(`seed ${seed}: ${tasks} tasks, ${PROCESSES} processes, ${kills} kills`)
   const server = await startFlaky({ faults: { ...FAULTS, seed }, honoursKeys: breaks !== 'no-key' })
   const producer = new Producer(tasks, join(folder, 'acknowledged'))
   const crew = new Crew({ url: server.url, folder, seed, breaks }, producer)
   try {
     for (let place = 0; place < PROCESSES; place++) crew.start(place)
-    await strike(options, crew, producer, startedAt)
+    await strike(options, crew, producer, say)
     await crew.leaveOne()
-    const drained = await drain(crew, producer, folder, startedAt)
+    const drained = await leftAlone(crew, producer, folder, say)
     await crew.close()
     producer.close()
-    await conclude({ options, crew, producer, drained, folder, tookMs: Date.now() - startedAt }, server)
+    const story = { options, crew, producer, drained, folder, tookMs: Date.now() - startedAt }
+    const { facts, figures } = await gather(story, server)
+    conclude(figures, judge(ofProcesses(facts)))
   } finally {
     await crew.end()
     await server.close()
@@ -65,16 +64,11 @@ async function main(): Promise<void> {
 }
 
 /** Tasks come in as the blows fall, so that there is work under each of them however fast the machine is. */
-async function strike(
-  { tasks, kills, seed }: Options,
-  crew: Crew,
-  producer: Producer,
-  startedAt: number,
-): Promise<void> {
+async function strike({ tasks, kills, seed }: Options, crew: Crew, producer: Producer, say: Say): Promise<void> {
   const random = chance(seed)
   const between = () => LEAST_MS + random() * (MOST_MS - LEAST_MS)
   let nextAt = Date.now() + between()
-  let toldAt = startedAt
+  let toldAt = Date.now()
   while (crew.kills < kills) {
     // the first tenth comes at once
     producer.give(0.1 + (0.9 * crew.kills) / kills, (order) => crew.give(order))
@@ -91,49 +85,29 @@ async function strike(
     if (now >= toldAt + TELL_MS) {
       toldAt = now
       const acknowledged = `${producer.acknowledged.size} of ${tasks} tasks acknowledged`
-      say(startedAt, `${acknowledged}, ${crew.kills} of ${kills} kills, ${crew.freezes} freezes`)
+      say(`${acknowledged}, ${crew.kills} of ${kills} kills, ${crew.freezes} freezes`)
     }
   }
 }
 
 /** One healthy process, and time: true once nothing is left. */
-async function drain(crew: Crew, producer: Producer, folder: string, startedAt: number): Promise<boolean> {
+async function leftAlone(crew: Crew, producer: Producer, folder: string, say: Say): Promise<boolean> {
   const { sqliteStore } = await builtPackage()
   const store = sqliteStore({ path: storeFile(folder) })
-  let last = ''
-  let movedAt = Date.now()
-  let toldAt = 0
-  try {
-    while (Date.now() < movedAt + STALLED_MS) {
-      producer.give(1, (order) => crew.give(order))
-      await wait(LOOK_MS)
-      const { pending, inFlight, succeeded } = await store.counts()
-      if (producer.done && pending + inFlight === 0) return true
-      const state = [producer.acknowledged.size, pending, inFlight, succeeded].join()
-      if (state !== last) movedAt = Date.now()
-      last = state
-      if (Date.now() < toldAt + TELL_MS) continue
-      toldAt = Date.now()
-      say(startedAt, `one process left alone: ${succeeded} succeeded, ${pending + inFlight} to go`)
+  const look = async () => {
+    producer.give(1, (order) => crew.give(order))
+    const { pending, inFlight, succeeded } = await store.counts()
+    return {
+      isDone: producer.done && pending + inFlight === 0,
+      state: [producer.acknowledged.size, pending, inFlight, succeeded],
+      words: `one process left alone: ${succeeded} succeeded, ${pending + inFlight} to go`,
     }
-    return false
+  }
+  try {
+    return await drain(look, { stalledMs: STALLED_MS, say, lookMs: LOOK_MS })
   } finally {
     await store.close()
   }
 }
 
-async function conclude(story: Story, server: FlakyServer): Promise<void> {
-  const { evidence, figures } = await gather(story, server)
-  const checks = judge(evidence)
-  process.stdout.write(`${report(figures, checks)}\n`)
-  if (checks.some(({ ok }) => !ok)) process.exitCode = 1
-}
-
-function say(startedAt: number, text: string): void {
-  process.stdout.write(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${text}\n`)
-}
-
-await main().catch((error) => {
-  process.stderr.write(`faults: ${error instanceof RangeError ? error.message : error.stack}\n`)
-  process.exit(1)
-})
+await main('faults', { help, read: readOptions }, run)

@@ -4,8 +4,8 @@ import type { FlakyServer } from '../../servers/start.mjs'
 import type { Counts } from '../checks.ts'
 import type { Figure } from '../evidence.ts'
 import type { Producer } from '../producer.ts'
+import type { BrowserFacts, StoredRow } from './documents.ts'
 import type { Fleet } from './fleet.ts'
-import type { Evidence, StoredRow } from './judge.ts'
 import { isFirst } from './lives.ts'
 import { CONCURRENCY } from './options.ts'
 import type { Calls } from './orders.ts'
@@ -31,13 +31,13 @@ export interface Story {
 export async function gather(
   { fleet, producer, calls, drained, startedAt, figures: own }: Story,
   server: FlakyServer,
-): Promise<{ readonly evidence: Evidence; readonly figures: readonly Figure[] }> {
+): Promise<{ readonly facts: BrowserFacts; readonly figures: readonly Figure[] }> {
   const { visits = [], perIntent, injected, outcomes } = await server.report({ visits: true })
   const look = await lookInto<Look>(fleet, true)
   const acknowledged = new Map([...producer.acknowledged, ...calls.acknowledged])
   const soft = [...producer.soft, ...calls.soft]
   const { lives, deaths, uncaught, degraded } = fleet
-  const evidence: Evidence = {
+  const facts: BrowserFacts = {
     ...look,
     acknowledged,
     soft,
@@ -74,7 +74,7 @@ export async function gather(
     ['degraded', [...degraded.values()].reduce((sum, count) => sum + count, 0), [...degraded.keys()].join('; ')],
     ['seconds', ((Date.now() - startedAt) / 1000).toFixed(1), ''],
   ]
-  return { evidence, figures }
+  return { facts, figures }
 }
 
 /** What the store holds, as one page of those that are there sees it. */

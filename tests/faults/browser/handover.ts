@@ -7,11 +7,11 @@ import { decide, faultConfig } from '../../servers/faults.mjs'
 import type { FaultOptions, Visit } from '../../servers/start.mjs'
 import { atMost, type Check } from '../checks.ts'
 import type { Figure } from '../evidence.ts'
+import { wait, within } from '../runner.ts'
 import type { Fleet, Place } from './fleet.ts'
 import { lifeOf } from './lives.ts'
 import type { Calls, Order } from './orders.ts'
 import type { Told } from './told.ts'
-import { wait, within } from './until.ts'
 
 /** Who is gone: the tab that pumps, or the one whose caller waits. */
 export type Holder = 'pump' | 'home'

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest'
 import type { Visit } from '../../servers/start.mjs'
-import { type Evidence, judge } from './judge.ts'
+import { judge } from '../judge.ts'
+import { type BrowserFacts, ofBrowsers } from './documents.ts'
 import { comeBack, goAway, type Life } from './lives.ts'
 
 const LIMIT = 1
@@ -41,7 +42,7 @@ const row = { intent: 'one', taskId: 't1', status: 'SUCCEEDED', attemptNumber: 1
 const dead = { ...row, status: 'EXHAUSTED', reason: 'outcome_unknown' }
 
 /** One task, delivered at once. */
-const fine: Evidence = {
+const fine: BrowserFacts = {
   acknowledged: new Map([['one', 't1']]),
   soft: [],
   degraded: [],
@@ -61,14 +62,14 @@ const fine: Evidence = {
 }
 const exhausted = { ...fine.counts, succeeded: 0, exhausted: 1 }
 
-const broken = (given: Partial<Evidence>) =>
-  judge({ ...fine, ...given })
+const broken = (given: Partial<BrowserFacts>) =>
+  judge(ofBrowsers({ ...fine, ...given }))
     .filter(({ ok }) => !ok)
     .map(({ label }) => label)
 
 describe('what it notices', () => {
   const again = 'tasks sent again before the attempt was over'
-  const faults: readonly (readonly [label: string, evidence: Partial<Evidence>])[] = [
+  const faults: readonly (readonly [label: string, evidence: Partial<BrowserFacts>])[] = [
     ['refused', { refusals: ['one: full'] }],
     ['kept in memory without a word', { soft: ['two'] }],
     ['lost', { effects: new Map([['one', 0]]) }],
@@ -81,7 +82,7 @@ describe('what it notices', () => {
     ['effects per intent', { rows: [dead], deadLetters: ['t1'], counts: exhausted, effects: new Map([['one', 2]]) }],
     ['keys per intent', { visits: [visit('a t1 1', 50), visit('a t1 2', 600, { key: 'other' })] }],
     ['keys per intent', { visits: [visit('a t1 1', 50, { key: null }), visit('a t1 2', 600)] }],
-    ['requests of the queue at once', { visits: [visit('a t1 1', 50), visit('b t2 1', 100, { intent: 'two' })] }],
+    ['requests at once', { visits: [visit('a t1 1', 50), visit('b t2 1', 100, { intent: 'two' })] }],
     [again, { visits: [visit('a t1 1', 50), visit('b t1 2', 100)] }],
     [again, { visits: [visit('a t1 1', 50), visit('b t1 2', 100)], lives: lives({ a: [[300, GONE]], b: [] }) }],
     [again, { visits: [visit('a t1 1', 50), visit('b t1 2', 100)], lives: lives({ a: [[10, 40]], b: [] }) }],

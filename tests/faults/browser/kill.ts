@@ -2,11 +2,11 @@
 
 import { chance } from '../options.ts'
 import { Producer } from '../producer.ts'
+import { wait } from '../runner.ts'
 import type { Story } from './evidence.ts'
-import { drain, feed } from './feed.ts'
+import { feed, leftAlone } from './feed.ts'
 import { Fleet, type FleetOptions } from './fleet.ts'
 import { Calls, hear, leaveUnanswered } from './orders.ts'
-import { wait } from './until.ts'
 
 export interface KillOptions extends FleetOptions {
   readonly tasks: number
@@ -73,7 +73,7 @@ export async function killRun(options: KillOptions): Promise<Story> {
       say(`${fleet.kills} of ${kills} kills (${moment}), ${done}, ${calls.settled} calls settled`)
     }
     await fleet.start()
-    const drained = await drain(fleet, producer, calls, say)
+    const drained = await leftAlone(fleet, producer, calls, say)
     feeding.abort()
     await fed
     const figures = [

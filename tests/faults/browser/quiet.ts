@@ -1,8 +1,8 @@
 /** A queue with nothing to do does nothing: no timer, no lock held or asked for, no transaction, in any of its tabs. */
 
 import { type Check, none } from '../checks.ts'
+import { wait, within } from '../runner.ts'
 import type { Fleet } from './fleet.ts'
-import { wait, within } from './until.ts'
 
 /** What `rest` of pages/tab.js gives. */
 interface Rest {

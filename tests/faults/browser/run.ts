@@ -9,11 +9,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type FaultOptions, type FlakyServer, startFlaky } from '../../servers/start.mjs'
 import type { Check } from '../checks.ts'
-import { report } from '../report.ts'
+import { judge } from '../judge.ts'
+import { conclude, main, speaker } from '../runner.ts'
 import type { Start } from './browser.ts'
+import { ofBrowsers } from './documents.ts'
 import { gather, type Story } from './evidence.ts'
 import type { FleetOptions } from './fleet.ts'
-import { judge } from './judge.ts'
 import { killRun } from './kill.ts'
 import { CONCURRENCY, help, type Options, readOptions } from './options.ts'
 import { tabRun } from './tabs.ts'
@@ -40,9 +41,9 @@ const QUEUE = {
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
-async function main(): Promise<void> {
-  const options = readOptions(process.argv.slice(2))
-  if (!options) return void process.stdout.write(help)
+const say = speaker()
+
+async function run(options: Options): Promise<void> {
   const { browser, seed, killing, tabbing, breaks } = options
   const start: Start =
     browser === 'chromium' ? (await import('./chromium.ts')).startChromium : (await import('./firefox.ts')).startFirefox
@@ -71,7 +72,6 @@ async function main(): Promise<void> {
   }
   const verdict = broken.length === 0 ? 'all of it holds' : `broken: ${broken.map(({ label }) => label).join(', ')}`
   process.stdout.write(`${browser}, ${said.join(', ')}, seed ${seed}${breaks ? `, ${breaks}` : ''}: ${verdict}\n`)
-  if (broken.length > 0) process.exitCode = 1
 }
 
 /** One run on a server and a profile of its own; what of it is broken. */
@@ -93,11 +93,9 @@ async function inTurn(
   try {
     const story = await run(given, folder)
     try {
-      const { evidence, figures } = await gather(story, server)
+      const { facts, figures } = await gather(story, server)
       await story.fleet.end()
-      const checks = [...judge(evidence), ...(story.checks ?? [])]
-      process.stdout.write(`${report(figures, checks)}\n`)
-      return checks.filter(({ ok }) => !ok)
+      return conclude(figures, [...judge(ofBrowsers(facts)), ...(story.checks ?? [])])
     } finally {
       await story.fleet.stop()
     }
@@ -107,13 +105,4 @@ async function inTurn(
   }
 }
 
-const startedAt = Date.now()
-
-function say(text: string): void {
-  process.stdout.write(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${text}\n`)
-}
-
-await main().catch((error) => {
-  process.stderr.write(`browser faults: ${error instanceof RangeError ? error.message : error.stack}\n`)
-  process.exit(1)
-})
+await main('browser faults', { help, read: readOptions }, run)

@@ -4,13 +4,13 @@ import type { FaultOptions } from '../../servers/start.mjs'
 import type { Check } from '../checks.ts'
 import { chance } from '../options.ts'
 import { Producer } from '../producer.ts'
+import { wait } from '../runner.ts'
 import type { Story } from './evidence.ts'
-import { drain, feed } from './feed.ts'
+import { feed, leftAlone } from './feed.ts'
 import { Fleet, type FleetOptions, type Place } from './fleet.ts'
 import { Handovers } from './handover.ts'
 import { Calls, hear, leaveUnanswered } from './orders.ts'
 import { judgeQuiet } from './quiet.ts'
-import { wait } from './until.ts'
 
 export interface TabOptions extends FleetOptions {
   readonly seconds: number
@@ -56,7 +56,7 @@ export async function tabRun(options: TabOptions): Promise<Story & { readonly ch
     const fed = feed(fleet, producer, calls, share, feeding.signal)
     const acts = await upset(options, fleet, handovers, startedAt)
     say('all tabs are left alone')
-    const drained = await drain(fleet, producer, calls, say)
+    const drained = await leftAlone(fleet, producer, calls, say)
     feeding.abort()
     await fed
     const quiet = await judgeQuiet(fleet)

@@ -6,10 +6,11 @@
 import { setup } from '../../packaging/pack.ts'
 import { type FaultOptions, type FlakyServer, startFlaky } from '../../servers/start.mjs'
 import { Edge, type EdgeObject } from '../../workers/harness/edge.ts'
+import { judge } from '../judge.ts'
 import { chance } from '../options.ts'
-import { report } from '../report.ts'
+import { conclude, drain, main, type Say, speaker, wait } from '../runner.ts'
 import { Callers } from './callers.ts'
-import { judge } from './judge.ts'
+import { ofWorkers } from './objects.ts'
 import { help, type Options, PRINCIPALS, readOptions, SHARDS } from './options.ts'
 
 const FAULTS: FaultOptions = {
@@ -27,15 +28,11 @@ const ABORTS_A_KILL = 2
 const LOOK_MS = 25
 /** Longer than a lease, and whatever alarm comes after it. */
 const STALLED_MS = 90_000
-const TELL_MS = 5_000
 
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-
-async function main(): Promise<void> {
-  const options = readOptions(process.argv.slice(2))
-  if (!options) return void process.stdout.write(help)
+async function run(options: Options): Promise<void> {
   const startedAt = Date.now()
-  say(startedAt, `seed ${options.seed}: ${options.tasks} calls, ${options.kills} kills`)
+  const say = speaker()
+  say(`seed ${options.seed}: ${options.tasks} calls, ${options.kills} kills`)
   setup()
   const server = await startFlaky({
     faults: { ...FAULTS, seed: options.seed },
@@ -47,9 +44,9 @@ async function main(): Promise<void> {
     const objects = PRINCIPALS.flatMap((principal) =>
       Array.from({ length: SHARDS }, (_, shard) => edge.object({ origin: server.url, principal, shard })),
     )
-    await strike(options, edge, callers, objects, startedAt)
-    const drained = await drain(callers, objects, startedAt)
-    await conclude(options, callers, objects, drained, server, Date.now() - startedAt)
+    await strike(options, edge, callers, objects, say)
+    const drained = await leftAlone(callers, objects, say)
+    await verdict(options, callers, objects, drained, server, Date.now() - startedAt)
   } finally {
     await server.close()
   }
@@ -61,7 +58,7 @@ async function strike(
   edge: Edge,
   callers: Callers,
   objects: readonly EdgeObject[],
-  startedAt: number,
+  say: Say,
 ): Promise<void> {
   const random = chance(seed)
   const blows = kills * (1 + ABORTS_A_KILL)
@@ -78,29 +75,19 @@ async function strike(
     callers.call((blow + 1.2) / blows)
     await edge.kill()
     await edge.start()
-    say(startedAt, `${(blow + 1) / (1 + ABORTS_A_KILL)} of ${kills} kills, ${callers.accepted.size} accepted`)
+    say(`${(blow + 1) / (1 + ABORTS_A_KILL)} of ${kills} kills, ${callers.accepted.size} accepted`)
   }
 }
 
-/** Time, and nobody who calls: alarms do the rest. True once nothing is left. */
-async function drain(callers: Callers, objects: readonly EdgeObject[], startedAt: number): Promise<boolean> {
+/** Time, and no more calls: alarms do the rest. True once nothing is left. */
+async function leftAlone(callers: Callers, objects: readonly EdgeObject[], say: Say): Promise<boolean> {
   callers.call(1)
   await callers.answered()
-  let last = -1
-  let movedAt = Date.now()
-  let toldAt = Date.now()
-  while (Date.now() < movedAt + STALLED_MS) {
+  const look = async () => {
     const depth = await depthOf(objects)
-    if (depth === 0) return true
-    if (depth !== last) movedAt = Date.now()
-    last = depth
-    if (Date.now() > toldAt + TELL_MS) {
-      toldAt = Date.now()
-      say(startedAt, `left alone: ${depth} of ${callers.accepted.size} to go`)
-    }
-    await wait(LOOK_MS * 10)
+    return { isDone: depth === 0, state: [depth], words: `left alone: ${depth} of ${callers.accepted.size} to go` }
   }
-  return false
+  return await drain(look, { stalledMs: STALLED_MS, say, lookMs: LOOK_MS * 10 })
 }
 
 async function depthOf(objects: readonly EdgeObject[]): Promise<number> {
@@ -109,7 +96,7 @@ async function depthOf(objects: readonly EdgeObject[]): Promise<number> {
   return depth
 }
 
-async function conclude(
+async function verdict(
   options: Options,
   { accepted, done, refused, unknown }: Callers,
   objects: readonly EdgeObject[],
@@ -124,7 +111,7 @@ async function conclude(
     for (const alarm of (await object.look()).alarms) if (alarm.threw !== null) threw.push(alarm.threw)
   }
   const seen = await server.report({ visits: true })
-  const checks = judge({ accepted, done, held, depth: await depthOf(objects), drained, threw, report: seen })
+  const facts = { accepted, done, held, depth: await depthOf(objects), drained, threw, report: seen }
   const figures: readonly (readonly [string, number | string, string])[] = [
     ['calls', options.tasks, ''],
     ['answered by the API at once', done.length, ''],
@@ -137,15 +124,7 @@ async function conclude(
     ['work done, answer lost', seen.injected.byKind.reset_after ?? 0, ''],
     ['seconds', (tookMs / 1000).toFixed(1), ''],
   ]
-  process.stdout.write(`${report(figures, checks)}\n`)
-  if (checks.some(({ ok }) => !ok)) process.exitCode = 1
+  conclude(figures, judge(ofWorkers(facts)))
 }
 
-function say(startedAt: number, text: string): void {
-  process.stdout.write(`${((Date.now() - startedAt) / 1000).toFixed(1).padStart(6)} s  ${text}\n`)
-}
-
-await main().catch((error) => {
-  process.stderr.write(`faults: ${error instanceof RangeError ? error.message : error.stack}\n`)
-  process.exit(1)
-})
+await main('faults', { help, read: readOptions }, run)

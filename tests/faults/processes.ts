@@ -1,0 +1,90 @@
+/** What processes on one file leave behind: an attempt counts as over when its lease was, whatever the server still has open of it. */
+
+import type { Visit } from '../servers/start.mjs'
+import { atMost, type Check, type Counts, FOREVER, mostAtOnce, none, pairs, type Row } from './checks.ts'
+import { type Evidence, withoutAWord } from './judge.ts'
+import type { LeaseSpan } from './log.ts'
+
+export interface ProcessFacts {
+  /** Intent -> task, as acknowledged. */
+  readonly acknowledged: ReadonlyMap<string, string>
+  /** Intents that were accepted in memory only, since the store could not be opened. */
+  readonly soft: readonly string[]
+  /** What the processes said works less well than it should. */
+  readonly degraded: readonly string[]
+  readonly refusals: readonly string[]
+  /** Intents of which it is not known whether they were taken. */
+  readonly unknown: readonly string[]
+  /** What `get` gives for each acknowledged task. */
+  readonly found: ReadonlyMap<string, Row>
+  /** What `list` gives. */
+  readonly rows: readonly Row[]
+  readonly counts: Counts
+  readonly visits: readonly Visit[]
+  readonly effects: ReadonlyMap<string, number>
+  readonly leases: ReadonlyMap<number, LeaseSpan>
+  /** Processes that ended by themselves. */
+  readonly deaths: readonly string[]
+  readonly drained: boolean
+  readonly limit: number
+}
+
+export function ofProcesses(facts: ProcessFacts): Evidence {
+  const { acknowledged, found, visits, effects, leases, counts, rows, soft, drained, limit } = facts
+  const leasesAtOnce = mostAtOnce([...leases.values()].map((lease) => [lease.from, endOf(lease)]))
+  return {
+    acknowledged,
+    found,
+    visits,
+    effects,
+    drained,
+    store: { counts, rows },
+    left: counts.pending + counts.inFlight,
+    attempts: {
+      // one without a lease counts whole
+      overAt(visit) {
+        const { until = FOREVER, endedAt = FOREVER } = leaseOf(visit, leases) ?? {}
+        return Math.min(visit.endedAt ?? FOREVER, until, endedAt)
+      },
+      hasTold: (visit) => leaseOf(visit, leases)?.answer === 'applied',
+      limit: { most: limit, counts: ({ intent }) => !soft.includes(intent) },
+    },
+    never: {
+      refused: facts.refusals,
+      'kept in memory without a word': withoutAWord(soft, facts.degraded),
+      'processes that ended by themselves': facts.deaths,
+    },
+    own: [
+      atMost('leases at once', leasesAtOnce, limit),
+      none('tasks leased to two at once', leasedTwice(leases)),
+      besideTheRows(acknowledged.size, facts.unknown.length, rows.length),
+    ],
+  }
+}
+
+/** The lease a request went out under: its process says so with it. */
+export function leaseOf({ by }: Visit, leases: ProcessFacts['leases']): LeaseSpan | undefined {
+  return by === null ? undefined : leases.get(Number(by.split(' ')[1]))
+}
+
+/** When a lease was over, at the earliest. */
+const endOf = ({ until, settlingAt, endedAt }: LeaseSpan): number => Math.min(until, settlingAt, endedAt)
+
+function leasedTwice(leases: ProcessFacts['leases']): string[] {
+  const spans = [...leases.values()].sort((a, b) => a.token - b.token)
+  return pairs(spans, ({ taskId }) => taskId)
+    .filter(([before, after]) => after.from < endOf(before))
+    .map(([before, after]) => {
+      const early = Math.round(endOf(before) - after.from)
+      return `${after.taskId}: token ${before.token} of ${before.life} had ${early} ms left when ${after.life} got ${after.token}`
+    })
+}
+
+/** An order that was not answered may be there or not; no other row may. */
+const besideTheRows = (accepted: number, unknown: number, rows: number): Check => ({
+  label: 'accepted beside the rows',
+  found: `${accepted} to ${accepted + unknown}, ${rows}`,
+  wanted: 'within',
+  ok: rows >= accepted && rows <= accepted + unknown,
+  offenders: [],
+})
