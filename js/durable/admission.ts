@@ -11,7 +11,7 @@ import { UNSAFE_METHODS } from '../options/queue-options.ts'
 import { errorText } from '../platform/error-text.ts'
 import { type Admission, queueFull } from '../runner/admission.ts'
 import { keyConflict } from '../runner/dedupe.ts'
-import { flagsOf } from '../runner/flags.ts'
+import { flagsOf } from '../runner/handles.ts'
 import { joinTask } from '../runner/join.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/stored.ts'
@@ -155,7 +155,7 @@ export class StorePlace implements StoredPlace {
   #answer(task: Task, call: Call, { waitUntil }: Terms, isDeferred: boolean): Promise<unknown> {
     return new Promise((resolve, reject) => {
       task.waiter = { resolve, reject }
-      if (isDeferred) this.#runner.answerDeferred(task)
+      if (isDeferred) this.#runner.announcer.answerDeferred(task)
       else this.#durable.callers.begin(task, waitUntil)
       this.#begin(task)
       if (task.waiter && call.signal) link(task, call.signal, (reason) => this.#abort(task, reason))
@@ -177,7 +177,7 @@ export class StorePlace implements StoredPlace {
   }
 
   #begin(task: Task): void {
-    this.#runner.emitQueued(task)
+    this.#runner.announcer.queued(task)
     this.#durable.registerStored(task)
   }
 

@@ -76,7 +76,7 @@ export class Settler {
     task.nextAttemptAt = followUp.kind === 'parked' ? null : host.now() + (why?.delayMs ?? 0)
     if (task.record) task.record = { ...task.record, status: 'PENDING', attemptNumber: task.attemptNumber }
     this.#state.remember(task)
-    if (ruling.sent) runner.answerDeferred(task)
+    if (ruling.sent) runner.announcer.answerDeferred(task)
     reportFollowUp(followUp, ruling, host.events, () => runner.show(task))
     this.#callers.waitsAgain(task)
   }

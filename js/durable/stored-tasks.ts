@@ -191,7 +191,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     this.leave(task)
     this.state.seen.delete(task.taskId)
     this.#starter.forgetCarry(task.taskId)
-    this.state.runner.reportEnd(task, status, reason)
+    this.state.runner.announcer.ended(task, status, reason)
     task.strip()
   }
 
@@ -264,7 +264,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     if (turn.isForeign && !this.guard.isForeign) this.#suspectPrincipal()
     reportTurn(turn, runner)
     this.counts.learn(turn)
-    if (this.#depthBefore > 0 && this.depth === 0) runner.reportIdle()
+    if (this.#depthBefore > 0 && this.depth === 0) runner.announcer.idle()
     this.#depthBefore = this.depth
     runner.drained()
   }

@@ -10,10 +10,10 @@ import type { QueueContext } from './context.ts'
 /** What a ruling has the runner do. */
 export interface RulingActs {
   readonly host: QueueContext
+  readonly announcer: { queued(task: Task): void }
   show(task: Task): RetryTask
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
   announce(task: Task): void
-  emitQueued(task: Task): void
   cancel(task: Task, reason: unknown): unknown
   releaseCause(task: Task, ruling: Ruling): ReleaseCause
 }
@@ -29,7 +29,7 @@ export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling): void 
   else if (kind === 'cancelled') acts.end(task, 'CANCELLED')
   else if (kind === 'exhausted') {
     task.attemptNumber = attemptNumber
-    if (!task.announced) acts.emitQueued(task)
+    if (!task.announced) acts.announcer.queued(task)
     acts.end(task, 'EXHAUSTED', reason)
   } else {
     const isParked = kind === 'parked'

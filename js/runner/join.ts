@@ -25,7 +25,7 @@ export function joinTask(
   const { signal } = call
   if (mode === 'defer') {
     own.answer?.discard()
-    return Promise.resolve(repeatableOf(call).accepted(task.taskId, runner.traceId(call)))
+    return Promise.resolve(repeatableOf(call).accepted(task.taskId, runner.announcer.traceId(call)))
   }
   return new Promise((resolve, reject) => {
     let disarm = () => {}

@@ -8,8 +8,6 @@ import type { TaskOutcome } from '../api/events.ts'
 import { emptyHeldStats, type RunnerStats } from '../api/stats.ts'
 import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
-import type { Call } from '../call/call.ts'
-import { repeatableOf } from '../call/fetch-repeat.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf } from '../core/codes.ts'
 import { type GateStatus, gateOfLane, gateStatusOf } from '../core/decode.ts'
@@ -19,25 +17,22 @@ import { Sanitizer } from '../core/sanitizer.ts'
 import { type Limits, limitsOf } from '../options/limits.ts'
 import { errorText } from '../platform/error-text.ts'
 import { isOffline } from '../platform/page.ts'
-import { random128 } from '../platform/random.ts'
-import { answer, count, detachCaller, link, outcomeOf, reportEnd, whenEnded } from '../tasks/callers.ts'
+import { detachCaller, link, outcomeOf, whenEnded } from '../tasks/callers.ts'
 import { Registry } from '../tasks/registry.ts'
 import { releaseCause } from '../tasks/release-cause.ts'
 import { type Ruling, Rulings } from '../tasks/ruling.ts'
 import { type Confidential, secretsOf } from '../tasks/secrets.ts'
-import { type Task, traceIdOf } from '../tasks/task.ts'
+import type { Task } from '../tasks/task.ts'
+import { Announcer } from './announcer.ts'
 import { applyRuling } from './apply-ruling.ts'
 import type { QueueContext } from './context.ts'
 import { Gates } from './gates.ts'
+import { Orders, Policies } from './handles.ts'
 import { Lanes } from './lanes.ts'
-import { Orders } from './orders.ts'
-import { Policies } from './policies.ts'
 import { Sender } from './sender.ts'
 import { type CoreStats, report } from './stats.ts'
 import type { StoredSide } from './stored.ts'
 import { makeWakeTimer, type WakeTimer } from './wake-timer.ts'
-
-/** The core's batch: pairs of slot and action. */
 
 export class Runner {
   readonly core: CoreQueue
@@ -50,7 +45,7 @@ export class Runner {
   readonly sanitizer: Sanitizer
   readonly rulings: Rulings
   readonly gates: Gates
-  readonly totals = { succeeded: 0, exhausted: 0, cancelled: 0 }
+  readonly announcer: Announcer
   /** Keeps tasks in a store; undefined: the queue has none, or it could not be opened. */
   stored: StoredSide | undefined
   readonly #engine: Engine
@@ -79,6 +74,7 @@ export class Runner {
     this.orders = new Orders(this.core)
     this.policies = new Policies(this.core, host)
     this.sanitizer = host.sanitizer = new Sanitizer(engine, sanitize)
+    this.announcer = new Announcer(this)
     this.rulings = new Rulings(engine, this.core, this.words)
     this.#sender = new Sender(this)
     this.registry = new Registry(retention, (count) => {
@@ -108,7 +104,7 @@ export class Runner {
   }
 
   show(task: Task): RetryTask {
-    return task.show(this.sanitizer)
+    return this.announcer.show(task)
   }
 
   maySend(task: Task): boolean {
@@ -119,23 +115,10 @@ export class Runner {
 
   /** Tells that the task is kept now: listeners, and its caller, who may have deferred it or may still abort it. */
   announce(task: Task): void {
-    this.emitQueued(task)
+    this.announcer.queued(task)
     const { call, waiter } = task
-    if (this.answerDeferred(task) || !call?.signal || !waiter) return
+    if (this.announcer.answerDeferred(task) || !call?.signal || !waiter) return
     link(task, call.signal, (reason) => this.cancel(task, reason))
-  }
-
-  /** Answers a caller who leaves all but a first attempt to the queue; whether there was one. */
-  answerDeferred(task: Task): boolean {
-    const { call } = task
-    if (call?.options.mode !== 'defer' || !task.waiter) return false
-    detachCaller(task)?.resolve(repeatableOf(call).accepted(task.taskId, this.traceId(call)))
-    task.last?.answer?.discard()
-    return true
-  }
-
-  traceId(call: Call): string {
-    return traceIdOf(call.headers) ?? random128(this.host.draw)
   }
 
   /** What the task waits for right now. */
@@ -259,7 +242,7 @@ export class Runner {
   }
 
   stats(): RunnerStats {
-    const counted = { deadLetters: this.registry.deadLetters, ...this.totals }
+    const counted = { deadLetters: this.registry.deadLetters, ...this.announcer.totals }
     const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes))
     const here = { ...(held ?? emptyHeldStats), ...counted }
     return this.stored?.stats(here) ?? here
@@ -294,21 +277,14 @@ export class Runner {
     applyRuling(this, task, ruling)
   }
 
-  emitQueued(task: Task): void {
-    task.announced = true
-    this.gates.alerts.depth(this.depth)
-    if (this.host.events.has('queued')) this.host.events.emit('queued', { task: this.show(task) })
-  }
-
   #act(slot: number, action: number): void {
     if (this.gates.report(slot, action)) return
     const task = this.#tasks.get(slot)
     if (!task) return
-    if (action >= ENDED) this.end(task, 'EXHAUSTED', reasonOf(action))
-    else this.#run(task)
-  }
-
-  #run(task: Task): void {
+    if (action >= ENDED) {
+      this.end(task, 'EXHAUSTED', reasonOf(action))
+      return
+    }
     task.attemptNumber = this.core.attempts(task.slot)
     this.start(task)
   }
@@ -348,32 +324,9 @@ export class Runner {
     this.#tasks.delete(task.slot)
     task.slot = -1
     this.registry.end(task, status === 'EXHAUSTED', this.host.now())
-    this.reportEnd(task, status, reason)
+    this.announcer.ended(task, status, reason)
     if (status !== 'EXHAUSTED') task.strip()
-    this.reportIdle()
-  }
-
-  /** The task is terminal: says so, and settles everybody who waits for it. */
-  reportEnd(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
-    task.status = status
-    task.reason = reason
-    task.nextAttemptAt = null
-    count(this.totals, status)
-    if (status === 'EXHAUSTED') this.gates.alerts.deadLetter()
-    reportEnd(task, this.host, () => this.show(task))
-    // shown only to those who ask: most tasks end without anybody looking
-    const outcome = () => outcomeOf(task, this.show(task))
-    answer(task, () => outcome().error)
-    task.outcome?.resolve(outcome())
-    task.outcome = undefined
-    task.last = undefined
-  }
-
-  /** Tells that nothing waits any more, if so. */
-  reportIdle(): void {
-    if (this.depth > 0) return
-    this.host.events.emit('idle', {})
-    this.host.idle()
+    this.announcer.idle()
   }
 
   #setOnline(online: boolean): void {

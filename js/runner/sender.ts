@@ -8,17 +8,21 @@ import type { Finished } from '../call/attempt.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_RELEASED } from '../core/codes.ts'
+import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import { bothSignals } from '../platform/abort.ts'
+import { within } from '../platform/clock.ts'
+import { unsaid } from '../platform/error-text.ts'
 import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
-import { askHooks } from './hooks.ts'
 
-/** What it needs of the runner. */
+/** Longest time a hook may take: a lease has to last beyond it. */
+const HOOK_MS = 5_000
+
+/** The part of the runner that sending needs. */
 export interface SenderPorts {
   readonly host: QueueContext
-  /** Of tasks that a store keeps. */
+  /** Confirms attempts of stored tasks. */
   readonly stored: { confirm(task: Task): Promise<boolean> } | undefined
   /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
   maySend(task: Task): boolean
@@ -68,7 +72,7 @@ export class Sender {
   #send(task: Task, controller: AbortController, overlay: Headers | null, context: AttemptContext | null): void {
     const { host } = this.#ports
     const { call } = task
-    // given back, cancelled or left to others while the hooks were asked: should it run again, this is not that attempt
+    // given back, cancelled or lost while the hooks were asked: should it run again, this is not that attempt
     if (!call || task.controller !== controller) return
     const missing = task.missing(overlay)
     if (missing.length > 0) {
@@ -112,5 +116,60 @@ export class Sender {
 
   #giveBack(task: Task): void {
     this.#ports.settle(task, notSent(OUTCOME_RELEASED, this.#ports.host.now()))
+  }
+}
+
+/** Answers of the user's hooks; `outcome` is set when the attempt must not be sent. */
+interface Asked {
+  readonly overlay: Headers | null
+  readonly outcome?: number
+}
+
+/** Asks `credentials` and `beforeAttempt`. `words`: what an error says, without secrets. */
+async function askHooks(
+  host: QueueContext,
+  task: RetryTask,
+  context: AttemptContext,
+  words: (error: unknown, overlay: Headers | null) => string,
+): Promise<Asked> {
+  const { credentials, beforeAttempt, clock } = host.settings
+  let overlay: Headers | null = null
+  if (credentials) {
+    try {
+      const given = new Promise<HeadersInit>((resolve) => resolve(credentials(task, context))).catch(withoutWords)
+      overlay = readHeaders(await within(clock, HOOK_MS, 'credentials()', given))
+    } catch (error) {
+      const message = `credentials() failed (${words(error, overlay)}): the attempt was given back and is tried again later`
+      host.degraded('credentials_failed', message, 'credentials')
+      return { overlay: null, outcome: OUTCOME_CREDENTIALS_FAILED }
+    }
+  }
+  if (beforeAttempt) {
+    try {
+      const given = new Promise<boolean>((resolve) => resolve(beforeAttempt(task, context)))
+      if ((await within(clock, HOOK_MS, 'beforeAttempt()', given)) === false)
+        return { overlay, outcome: OUTCOME_VETOED }
+    } catch (error) {
+      host.degraded(
+        'hook_threw',
+        `beforeAttempt() failed (${words(error, overlay)}): the attempt was made`,
+        'beforeAttempt',
+      )
+    }
+  }
+  return { overlay }
+}
+
+/** Hides the words of an error of `credentials()`: they may quote a credential that cannot be found in them. */
+function withoutWords(error: unknown): never {
+  throw new Error(unsaid(error))
+}
+
+function readHeaders(given: HeadersInit): Headers {
+  try {
+    return new Headers(given)
+  } catch {
+    // the platform's message quotes the value, which is a credential (S12)
+    throw new TypeError('what it returned is no valid headers')
   }
 }

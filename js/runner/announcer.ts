@@ -1,0 +1,80 @@
+/** Tells listeners and callers what becomes of tasks, in memory and in a store alike, and counts how they end. */
+
+import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
+import type { Call } from '../call/call.ts'
+import { repeatableOf } from '../call/fetch-repeat.ts'
+import type { Sanitizer } from '../core/sanitizer.ts'
+import { random128 } from '../platform/random.ts'
+import { answer, count, detachCaller, outcomeOf, reportEnd } from '../tasks/callers.ts'
+import { type Task, traceIdOf } from '../tasks/task.ts'
+import type { Alerts } from './alerts.ts'
+import type { QueueContext } from './context.ts'
+
+/** The part of the runner that announcing needs. */
+interface AnnouncerPorts {
+  readonly host: QueueContext
+  readonly sanitizer: Sanitizer
+  readonly gates: { readonly alerts: Alerts }
+  /** Tasks waiting or in flight. */
+  readonly depth: number
+}
+
+export class Announcer {
+  readonly totals = { succeeded: 0, exhausted: 0, cancelled: 0 }
+  readonly #ports: AnnouncerPorts
+
+  constructor(ports: AnnouncerPorts) {
+    this.#ports = ports
+  }
+
+  show(task: Task): RetryTask {
+    return task.show(this.#ports.sanitizer)
+  }
+
+  /** The call has become a task. */
+  queued(task: Task): void {
+    const { host, gates, depth } = this.#ports
+    task.announced = true
+    gates.alerts.depth(depth)
+    if (host.events.has('queued')) host.events.emit('queued', { task: this.show(task) })
+  }
+
+  /** Answers a caller who leaves all but a first attempt to the queue; false: there is none. */
+  answerDeferred(task: Task): boolean {
+    const { call } = task
+    if (call?.options.mode !== 'defer' || !task.waiter) return false
+    detachCaller(task)?.resolve(repeatableOf(call).accepted(task.taskId, this.traceId(call)))
+    task.last?.answer?.discard()
+    return true
+  }
+
+  /** The trace that a call is part of, or begins. */
+  traceId(call: Call): string {
+    return traceIdOf(call.headers) ?? random128(this.#ports.host.draw)
+  }
+
+  /** The task is terminal: settles everyone who waits for it. */
+  ended(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
+    const { host, gates } = this.#ports
+    task.status = status
+    task.reason = reason
+    task.nextAttemptAt = null
+    count(this.totals, status)
+    if (status === 'EXHAUSTED') gates.alerts.deadLetter()
+    reportEnd(task, host, () => this.show(task))
+    // shown only to those who ask: most tasks end without a caller or a listener that looks
+    const outcome = () => outcomeOf(task, this.show(task))
+    answer(task, () => outcome().error)
+    task.outcome?.resolve(outcome())
+    task.outcome = undefined
+    task.last = undefined
+  }
+
+  /** Tells that no task waits any more, if so. */
+  idle(): void {
+    const { host, depth } = this.#ports
+    if (depth > 0) return
+    host.events.emit('idle', {})
+    host.idle()
+  }
+}

@@ -1,0 +1,83 @@
+/** Translates what the queue knows by name into what the core knows by number: orders, policies, a request's flags. */
+
+import type { Call } from '../call/call.ts'
+import { FLAG_CREDENTIALED, FLAG_KEYED, FLAG_REPLAYABLE } from '../core/codes.ts'
+import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { policyFields } from '../core/policy-row.ts'
+import type { ResolvedPolicy } from '../options/policy.ts'
+import type { QueueContext } from './context.ts'
+
+/** Past this many, orders that have no task left are let go. */
+const SWEEP_AT = 256
+
+/** Numbers of orders, by their keys. The core keeps the tasks of an order in line. */
+export class Orders {
+  readonly #core: CoreQueue
+  /** By principal, then by key: no task waits for another user's, which may wait for that user. */
+  readonly #byKey = new Map<string | null, Map<string, number>>()
+  #size = 0
+  #sweepAt = SWEEP_AT
+
+  constructor(core: CoreQueue) {
+    this.#core = core
+  }
+
+  of(principal: string | null, key: string): number {
+    const known = this.#byKey.get(principal)?.get(key)
+    if (known !== undefined) return known
+    if (this.#size >= this.#sweepAt) this.#sweep()
+    const order = this.#core.openOrder()
+    const own = this.#byKey.get(principal) ?? new Map<string, number>()
+    this.#byKey.set(principal, own.set(key, order))
+    this.#size++
+    return order
+  }
+
+  #sweep(): void {
+    for (const [principal, own] of this.#byKey) {
+      for (const [key, order] of own) {
+        if (this.#core.dropOrder(order) && own.delete(key)) this.#size--
+      }
+      if (own.size === 0) this.#byKey.delete(principal)
+    }
+    // when most are in use, look again only after as many more
+    this.#sweepAt = Math.max(SWEEP_AT, this.#size * 2)
+  }
+}
+
+/** Handles of policies. Those of the queue's options stay with the core; a call's own goes with its last task. */
+export class Policies {
+  readonly #core: CoreQueue
+  readonly #host: QueueContext
+  readonly #pinned = new Map<ResolvedPolicy, number>()
+
+  constructor(core: CoreQueue, host: QueueContext) {
+    this.#core = core
+    this.#host = host
+  }
+
+  with<T>(policy: ResolvedPolicy, use: (handle: number) => T): T {
+    const pinned = this.#pinned.get(policy)
+    if (pinned !== undefined) return use(pinned)
+    const handle = this.#core.policy(policyFields(policy))
+    if (this.#host.settings.policies.get(policy.policyId) === policy) {
+      this.#pinned.set(policy, handle)
+      return use(handle)
+    }
+    try {
+      return use(handle)
+    } finally {
+      // a task that was admitted holds its own reference
+      this.#core.releasePolicy(handle)
+    }
+  }
+}
+
+/** The flags of a request. */
+export function flagsOf({ replayable, key }: Call, { settings }: QueueContext): number {
+  return (
+    (replayable ? FLAG_REPLAYABLE : 0) |
+    (key === null ? 0 : FLAG_KEYED) |
+    (settings.credentials ? FLAG_CREDENTIALED : 0)
+  )
+}
