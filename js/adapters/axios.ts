@@ -30,7 +30,7 @@ declare module 'axios' {
 
 /** The queues attached to an instance: the latest takes the calls, or retries would multiply. */
 const attached = new WeakMap<AxiosInstance, symbol[]>()
-/** What a config had for an adapter before this one: a config that never got as far may be sent again. */
+/** The adapter that a config had before ours: a config whose call never reached the adapter may be sent again. */
 const originals = new WeakMap<object, InternalAxiosRequestConfig['adapter']>()
 
 /**
@@ -52,10 +52,10 @@ export function attachToAxios(instance: AxiosInstance, queue: RetryQueue, defaul
     const { adapter } = config
     const original = typeof adapter === 'function' && originals.has(adapter) ? originals.get(adapter) : adapter
     const wrapped: AxiosAdapter = async (ready) => {
-      // whoever gets this config back, in a response or an error, may send it again: as a call of its own
+      // the caller gets this config back, in a response or an error, and may send it again: as a call of its own
       if (original === undefined) delete ready.adapter
       else ready.adapter = original
-      // asked here and not of the interceptor: those after it may still have changed the config
+      // read here and not in the interceptor: interceptors after it may have changed the config
       const url = ready.redrive === false ? null : httpUrl(ready, attempts)
       if (!url) return sendOnce(attempts, ready)
       const { signal, release } = callerSignal(ready)
@@ -80,10 +80,10 @@ export function attachToAxios(instance: AxiosInstance, queue: RetryQueue, defaul
   }
 }
 
-/** Without interceptors or defaults: the call's config is whole, and what the caller took out of it stays out. */
+/** An instance without interceptors or defaults: the call's config is whole, and what the caller took out of it stays out. */
 function bareSibling(instance: AxiosInstance): AxiosInstance {
   const bare = instance.create()
-  // the object itself is what its requests read
+  // emptied, not replaced: its requests read this very object
   for (const name of Object.keys(bare.defaults)) delete bare.defaults[name as keyof typeof bare.defaults]
   return bare
 }

@@ -37,13 +37,13 @@ export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): ()
   }
   globalThis.fetch = installed
   return () => {
-    // somebody may have wrapped it since: theirs stays, and reaches the original through this one
+    // a later wrapper stays in place, and reaches the original through this one
     active = false
     if (globalThis.fetch === installed) globalThis.fetch = original
   }
 }
 
-/** What lays the defaults under a call. Wrong ones are told of here, not by the first call. */
+/** Makes the function that lays the defaults under a call. Wrong defaults throw here, not at the first call. */
 function completer({ match, ...defaults }: FetchOptions) {
   checkTask(defaults)
   return (input: RequestInfo | URL, init: RedriveInit | undefined): RedriveInit | undefined => {

@@ -1,4 +1,4 @@
-/** Makes one attempt and says how it ended, in the core's terms. What comes next the core decides, where it is asked. */
+/** Makes one attempt and says how it ended, in the core's terms. The core decides what follows. */
 
 import {
   OUTCOME_REDIRECT_REFUSED as OUTCOME_FINAL,
@@ -12,29 +12,29 @@ import { isOffline } from '../platform/page.ts'
 import type { Call } from './call.ts'
 import type { Answer, AttemptInit, Transport } from './transport.ts'
 
-/** No repeat will mend it: a redirect a replay must not follow, an error of the caller's own making. */
+/** The end that no repeat can mend: a redirect that a replay must not follow, an error of the caller's own making. */
 export { OUTCOME_REDIRECT_REFUSED as OUTCOME_FINAL } from '../core/generated/codes.ts'
 
-/** An ended attempt; of a task its answer is a `RepeatAnswer`. */
+/** An ended attempt. A task's has a `RepeatAnswer`. */
 export interface Finished<A extends Answer = Answer> {
   readonly outcome: number
-  /** 0: no response. */
+  /** 0: there was no response. */
   readonly status: number
   readonly answer: A | null
-  /** The transport's own, where there is no answer. */
+  /** The transport's own rejection, where there is no answer. */
   readonly error: unknown
   /** On the steady clock. */
   readonly startedAt: number
   readonly durationMs: number
 }
 
-/** Whether to ask the core about a first attempt. One that cannot be tried again is its caller's at once, and starts nothing. */
+/** Whether to ask the core about a first attempt. An end that no retry can follow is given to the caller at once and loads nothing. */
 export function mayPass({ replayable, policy }: Call, { outcome, answer, status }: Finished): boolean {
   if (!replayable || outcome === OUTCOME_FINAL || policy.maxAttempts === 1) return false
   return answer ? policy.retryableStatusCodes.includes(status) : policy.retryNetworkErrors
 }
 
-/** Gives an ended attempt to its caller: returns the answer, or throws what fetch threw. */
+/** Gives an ended attempt to its caller: returns the answer, or throws the transport's error. */
 export function deliver(finished: Finished): unknown {
   if (finished.answer) return finished.answer.deliver(null)
   throw finished.error
@@ -45,14 +45,15 @@ export interface AttemptPlan extends AttemptInit {
   readonly transport: Transport
   /** Limit to response headers; 0: none. */
   readonly timeoutMs: number
-  /** Aborts the attempt; the owner keeps it. */
+  /** Aborts the attempt: at its time limit, or when its task is cancelled or given back. */
   readonly controller: AbortController
   /** The task of a replay. */
   readonly task?: { readonly taskId: string; readonly attemptNumber: number; readonly createdAt: number }
-  /** Whether no repeat can mend an error. @default not asked: a first attempt's error is looked at when its call becomes a task */
+  /** Whether no repeat can mend an error. A first attempt goes without: its error is examined when its call becomes a task. */
   readonly isFinal?: (error: unknown) => boolean
 }
 
+/** Sends once and waits for response headers. Never rejects. */
 export async function attempt(plan: AttemptPlan, clock: Clock, now: () => number): Promise<Finished> {
   const startedAt = now()
   const { controller, timeoutMs } = plan

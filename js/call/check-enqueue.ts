@@ -1,11 +1,13 @@
-/** Whether a call can be queued unsent. One that cannot is refused with what to do. */
+/**
+ * Refuses calls that cannot be queued unsent, with what to do about it. In the core's chunk: `fetch` never asks.
+ */
 
 import { RedriveError } from '../api/errors.ts'
 import { assertNotAborted } from '../platform/abort.ts'
 import type { Call } from './call.ts'
 import { assertSendable, repeatableOf } from './fetch-repeat.ts'
 
-/** `passesThrough`: the call is none of those that can be tried again. */
+/** Throws unless the call can be queued. `passesThrough`: it is of a kind that the queue never touches. */
 export function assertEnqueueable(call: Call, passesThrough: boolean, maxBodyBytes: number): void {
   if (passesThrough) {
     throw new TypeError('enqueue: expected http(s), not no-cors, navigate, keepalive or `redrive: false`')

@@ -14,18 +14,19 @@ export function repeatableOf({ transport }: Pick<Call, 'transport'>): Repeatable
   return transport instanceof FetchTransport ? new FetchRepeat(transport.sendable) : transport
 }
 
-/** An ended attempt, first or not, with its answer as a task reads it. */
+/** An ended attempt with its answer as a task reads it; a first attempt's has to be adopted. */
 export function adopted(call: Call, finished: Finished): Finished<RepeatAnswer> {
   const { answer } = finished
   return { ...finished, answer: answer && repeatableOf(call).adopt(answer) }
 }
 
-/** Throws what fetch would reject with. It tells a wrong argument from a lost connection by nothing but this. */
+/** Throws where an argument of fetch is wrong. fetch gives a TypeError for that and for a lost connection; only this tells them apart. */
 export function assertSendable(url: string, init: RequestInit): void {
-  // whether there is a body matters, what is in it does not
+  // whether there is a body matters, its content does not
   new Request(url, { ...init, body: init.body == null ? null : '', signal: null })
 }
 
+/** Repeats the request that a `FetchTransport` has sent first. */
 class FetchRepeat implements Repeatable {
   readonly #sendable: Sendable
 

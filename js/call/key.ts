@@ -1,26 +1,28 @@
 /**
- * Which key a call carries. RFC draft-ietf-httpapi-idempotency-key-header: one key per intent, the same on every
+ * The idempotency key of a call. RFC draft-ietf-httpapi-idempotency-key-header: one key per intent, the same on every
  * attempt, so that a server that honours it does the work once.
  */
 
 import type { IdempotencySettings } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 
-/** Methods a server treats alike however often they come (RFC 9110, section 9.2.2). */
+/** Methods whose requests have the same effect once or several times (RFC 9110, section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 export interface KeyReading {
   /** '': to be made of the request's content, once that is at hand. */
   readonly key: string | null
-  /** The queue's own, so nobody else has it. */
+  /** Drawn by the queue for this call alone. */
   readonly made: boolean
+  /** Safe or idempotent method, or a key, or the caller vouches. */
   readonly replayable: boolean
+  /** The queue puts the header on a cross-origin request, which then needs a preflight. */
   readonly addedCrossOrigin: boolean
   /** An unsafe call to an origin that may not be given the header, without its caller vouching for it. */
   readonly plain: 'origin-missing' | null
 }
 
-/** The caller's option wins over a header already there, which wins over a made key. Puts the header in place. */
+/** Decides on the key and puts its header in place. The caller's option wins over a header already there, which wins over a made key. */
 export function readKey(
   call: { readonly method: string; readonly origin: string; readonly headers: Headers; readonly options: TaskOptions },
   settings: IdempotencySettings,
@@ -43,12 +45,12 @@ export function readKey(
   return { key, made, replayable, addedCrossOrigin: added && crossOrigin, plain }
 }
 
-/** As the header has it. */
+/** Writes a key into its header, in the form the server is said to expect. */
 export function putKey(headers: Headers, key: string, { header, format }: IdempotencySettings): void {
   headers.set(header, format === 'sf-string' ? `"${key.replace(/["\\]/g, '\\$&')}"` : key)
 }
 
-/** Only pages and their workers have an origin of their own. */
+/** Whether a request leaves the page's origin; only pages and their workers have one. */
 function isCrossOrigin(origin: string): boolean {
   return globalThis.location !== undefined && globalThis.location.origin !== origin
 }

@@ -1,7 +1,8 @@
-/** Attempts that never left: nothing of them reached the server, and most are given back. */
+/** Attempts that never left: nothing of them reached the server, and most are given back. Only tasks have them: this comes with the core. */
 
 import type { Finished } from './attempt.ts'
 
+/** An attempt that ended, with one of the core's outcomes, before it was sent. */
 export function notSent(outcome: number, now: number): Finished<never> {
   return { outcome, status: 0, answer: null, error: undefined, startedAt: now, durationMs: 0 }
 }

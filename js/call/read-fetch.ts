@@ -1,6 +1,6 @@
 /**
  * Reads the arguments of fetch once, so that every attempt sends the same request: absolute URL, own copy of the
- * headers, body as bytes. What cannot be repeated is refused here, before anything is sent or kept.
+ * headers, body as bytes. A body that cannot be repeated is refused here, before anything is sent or kept.
  */
 
 import { BodyNotReplayableError } from '../api/errors.ts'
@@ -10,7 +10,7 @@ import { FetchTransport } from './fetch-transport.ts'
 
 export type RedriveInit = RequestInit & { redrive?: TaskOptions | false }
 
-/** Requests the queue never touches: no trace, no key, no retry. */
+/** Whether the queue leaves a request alone: no trace, no key, no retry. */
 export function passesThrough(input: RequestInfo | URL, init: RedriveInit | undefined): boolean {
   if (init?.redrive === false) return true
   const request = input instanceof Request ? input : undefined
@@ -18,17 +18,18 @@ export function passesThrough(input: RequestInfo | URL, init: RedriveInit | unde
   if (mode === 'no-cors' || mode === 'navigate') return true
   if (init?.keepalive ?? request?.keepalive) return true
   const url = request?.url ?? String(input)
-  // most are absolute as they stand, and parsing costs more than all the rest here
+  // most are absolute already, and parsing costs more than the rest of this function
   return !HTTP.test(url) && !HTTP.test(absolute(url))
 }
 
 const HTTP = /^https?:/i
 
+/** The URL resolved as fetch would. Throws a TypeError without the secrets that the platform's message would quote. */
 export function absolute(url: string): string {
   return parse(url).href
 }
 
-/** For messages: query and user info may hold a secret. */
+/** A URL for messages, without query and user info, which may hold a secret. */
 export const bare = (url: string): string => url.replace(/.*@.*|[?#].*/s, '…')
 
 function parse(url: string): URL {
@@ -41,7 +42,7 @@ function parse(url: string): URL {
   }
 }
 
-/** Synchronous unless a body must be read, so that a call without one is sent at once. */
+/** Reads a call. Synchronous unless a body must be read, so that a call without one is sent at once. */
 export function readFetch(
   input: RequestInfo | URL,
   init: RedriveInit | undefined,
@@ -52,7 +53,7 @@ export function readFetch(
   const policy = taskPolicy(policies, options)
   const url = parse(input instanceof Request ? input.url : String(input))
   if (url.username || url.password) throw new TypeError(`expected a URL without a password for ${url.host}`)
-  // asked first: a Request made of it would hide it
+  // checked first: a Request made of it would hide the stream
   if (isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}${url.pathname}`)
   const request = input instanceof Request ? new Request(input, init) : null
   const { method = 'GET', headers: given, signal = null } = request ?? init ?? {}
@@ -68,7 +69,7 @@ export function readFetch(
     signal,
   })
 
-  // with what cannot change between attempts, and the content type that fetch would give it
+  // the content type is the one that fetch would give the body
   const finish = (body: string | Uint8Array<ArrayBuffer> | null, bytes: number, contentType: string | null): Call => {
     if (contentType && !headers.has('content-type')) headers.set('content-type', contentType)
     const sent = { ...(request ? requestInit(request) : init), method, headers, body }
@@ -80,7 +81,7 @@ export function readFetch(
   }
 
   const body = init?.body ?? null
-  // text is what most bodies are: sent at once, without waiting for bytes
+  // most bodies are text: sent at once, without waiting for bytes
   if (!request && typeof body === 'string') {
     return finish(body, encoder.encode(body).byteLength, 'text/plain;charset=UTF-8')
   }
@@ -97,7 +98,7 @@ export function readFetch(
 
 const encoder = new TextEncoder()
 
-/** A web stream, or the async iterable that Node's fetch takes as well. */
+/** Whether a body is a web stream, or an async iterable, which Node's fetch takes too. */
 export function isStream(body: unknown): boolean {
   return typeof body === 'object' && body !== null && ('getReader' in body || Symbol.asyncIterator in body)
 }

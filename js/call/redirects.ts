@@ -1,8 +1,11 @@
-/** What redirects may do to a replay: within the recorded origin anything, beyond it nothing that gives something away (S15). */
+/**
+ * The rules for redirects of a replay: within the recorded origin it follows any, beyond it none that would give something
+ * away (S15). Each transport follows them by its own means; Axios brings these rules along, and nothing else of a replay.
+ */
 
 export const MAX_REDIRECTS = 20 // the fetch standard's
 export const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-/** What goes with the body. */
+/** Headers that are dropped together with the body. */
 export const BODY_HEADERS: readonly string[] = [
   'content-encoding',
   'content-language',
@@ -10,12 +13,12 @@ export const BODY_HEADERS: readonly string[] = [
   'content-type',
 ]
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
-/** What a request may carry to another origin without giving anything away. */
+/** Headers that a request may carry to another origin without giving anything away. */
 const HARMLESS = /^(accept|accept-.*|content-.*|prefer|range|if-.*|x-request(ed-with|-id)|user-agent)$/
 
 /**
- * Browsers hide where a redirect leads, so refusing every one would break calls that plain fetch completes; a safe
- * request without a credential gives nothing away by following. Elsewhere each hop can be looked at.
+ * Whether a replay may follow redirects unseen. Browsers hide where one leads, so refusing all would break calls that plain
+ * fetch completes; a safe request without a credential gives nothing away by following. Elsewhere each hop can be checked.
  */
 export function mayLeave(method: string, headers: Headers, overlay: Headers | null): boolean {
   if (globalThis.location === undefined || overlay || !SAFE.has(method.toUpperCase())) return false
@@ -26,7 +29,7 @@ export function mayLeave(method: string, headers: Headers, overlay: Headers | nu
   return harmless
 }
 
-/** The fetch standard, "HTTP-redirect fetch": 303 turns all but GET and HEAD into GET, 301 and 302 only POST. */
+/** Whether the next hop is a GET. The fetch standard, "HTTP-redirect fetch": 303 turns all but GET and HEAD into GET, 301 and 302 only POST. */
 export function becomesGet(status: number, method: string): boolean {
   return status === 303 ? method !== 'GET' && method !== 'HEAD' : status <= 302 && method === 'POST'
 }

@@ -39,7 +39,7 @@ export interface Repeatable extends Transport {
   putHeader(name: string, value: string): void
   /** The body as it is sent, for a key or fingerprint of it and for a store. */
   body(): BodyContent | Promise<BodyContent>
-  /** The same request by fetch, for a task that outlives its caller. */
+  /** Describes the request as one by fetch, for a task that outlives its caller. */
   asFetch(): FetchForm
   /** Answers a deferred call: 202 Accepted. */
   accepted(taskId: string, traceId: string): unknown
@@ -55,7 +55,7 @@ export interface FetchForm {
   readonly init: RequestInit
   /** Names of headers that the transport adds by itself and that must not be stored. */
   readonly withheld: readonly string[]
-  /** Nothing is lost by it. A task of any other call is sent by its own transport for as long as this process lives. */
+  /** Nothing is lost by it. Otherwise the call's own transport sends the task for as long as this process lives. */
   readonly isWhole: boolean
 }
 

@@ -1,4 +1,4 @@
-/** An answer that axios has read. Whether it is good is asked of the caller's `validateStatus` once, at the end. */
+/** An answer that axios has read. The caller's `validateStatus` is asked about it once, at the end. */
 
 import type { AxiosResponse } from 'axios'
 import { type Mark, mark, type RepeatAnswer } from '../../call/transport.ts'
@@ -11,14 +11,14 @@ export class AxiosAnswer implements RepeatAnswer {
   readonly #error: unknown
   readonly #validate: ValidateStatus | undefined
 
-  /** `error`: what axios would reject with; without it the answer is good. `validate`: still to be asked. */
+  /** `error`: axios would reject with it; without one the answer is good. `validate`: the caller's rule, still to be asked. */
   constructor(response: AxiosResponse, error: unknown, validate?: ValidateStatus) {
     this.#response = response
     this.#error = error
     this.#validate = validate
   }
 
-  /** Nothing can be known of it. */
+  /** A browser shows nothing of it. */
   get isOpaque(): boolean {
     return this.#response.status === 0
   }
@@ -29,7 +29,7 @@ export class AxiosAnswer implements RepeatAnswer {
 
   header(name: string): string | null {
     const { headers } = this.#response
-    // adapters give any case
+    // adapters give names in any case
     const value: unknown = typeof headers.get === 'function' ? headers.get(name) : headers[name]
     return typeof value === 'string' ? value : null
   }
@@ -48,11 +48,11 @@ export class AxiosAnswer implements RepeatAnswer {
     throw mark(this.#error, redrive)
   }
 
-  /** The body is read already, or it is a stream that nobody will read. */
+  /** Ends a stream that has no reader; any other body is read already. */
   discard(): void {
     const { data }: { data: unknown } = this.#response
     const body = data instanceof Response ? data.body : data
-    // the answer was given up already: an error in what is left of it concerns nobody
+    // the answer was given up already: an error in the rest of it means nothing any more
     if (body instanceof ReadableStream) body.cancel().catch(() => {})
     else if (typeof body === 'object' && body !== null && 'destroy' in body && typeof body.destroy === 'function') {
       body.destroy()

@@ -1,4 +1,4 @@
-/** One attempt by axios: a fresh config to the original adapter, nothing of the outer call run again. */
+/** Attempts by axios: each gives a fresh config to the original adapter, and runs nothing of the outer call again. */
 
 import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
 import { RedriveError } from '../../api/errors.ts'
@@ -6,10 +6,10 @@ import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from '../
 import type { Answer, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
 import { AxiosAnswer, type ValidateStatus } from './answer.ts'
 
-/** What axios rejects with when the network or the server is at fault. */
+/** Codes of axios' errors where the network or the server is at fault. */
 const PASSING = /^(ERR_NETWORK|ECONNABORTED|ETIMEDOUT|E(CONN|PIPE|AI_|HOST|NET)\w*|ENOTFOUND|UND_ERR_\w+)$/
 
-/** What is the same on every attempt. */
+/** The parts that are the same on every attempt. */
 export interface Frozen {
   readonly url: URL
   /** The headers again, as the platform has them. */
@@ -72,14 +72,14 @@ export class AxiosTransport implements Repeatable {
     return !brokeOff && !PASSING.test(code ?? '')
   }
 
-  /** As an adapter would give it: transformResponse is still to come. */
+  /** The form in which an adapter gives an answer: transformResponse is still to come. */
   accepted(taskId: string, traceId: string): Partial<AxiosResponse> {
     const headers = { 'content-type': 'application/json', 'redrive-task-id': taskId }
     const data = JSON.stringify({ status: 'queued', taskId, traceId })
     return { status: 202, statusText: 'Accepted', headers, data, config: this.#config }
   }
 
-  /** As an adapter would give it; `validateStatus` is not asked of what nobody sent. */
+  /** The form in which an adapter gives an answer; `validateStatus` is not asked about one that no server sent. */
   async answered(response: Response): Promise<Partial<AxiosResponse>> {
     const { status, statusText } = response
     const headers = Object.fromEntries(response.headers)
@@ -109,7 +109,7 @@ export class AxiosTransport implements Repeatable {
     let later = false
     const ask: ValidateStatus = (status) => {
       asked = true
-      // may not be the last answer: the caller's rule, to be asked once, has to wait for that
+      // a retry may follow: the caller's rule is asked once, about the last answer
       later = status >= 300 || this.#retryable.includes(status)
       return !later && (!validateStatus || validateStatus(status))
     }
@@ -117,7 +117,7 @@ export class AxiosTransport implements Repeatable {
       return new AxiosAnswer(await sendOnce(this.#axios, { ...config, validateStatus: ask }, this.#config), undefined)
     } catch (error) {
       const { response } = error as AxiosError
-      // a success that broke off, which is none
+      // a success whose body broke off is none
       if (!response || (!asked && response.status < 400)) throw error
       return new AxiosAnswer(response, error, later ? (validateStatus ?? (() => true)) : undefined)
     }
