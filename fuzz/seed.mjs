@@ -66,8 +66,8 @@ const policy = (options, attempt = 1, draw = 0) => {
   return Buffer.concat([u32(attempt), u32(draw), u32(draw), number(1000), ...row, ...counts, ...entries])
 }
 
-/** Some stories for fuzz/src/queue.rs, from a fixed generator. */
-const stories = () => {
+/** Bytes that spell worlds of the simulation (sim/src/world.rs), from a fixed generator. */
+const worlds = () => {
   let state = 1
   const byte = () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
@@ -95,7 +95,7 @@ const seeds = {
     ...rows('schedule').map((row) => policy(row.options)),
     ...rows('backoff-own').map((row) => policy(row.options, row.attempt, row.u32)),
   ],
-  queue: stories(),
+  queue: worlds(),
 }
 
 /** A megabyte of the same, where time that grows with the square of it would show. */

@@ -1,7 +1,7 @@
 //! Every input that the fuzzers found worth keeping, held to the fuzzers' own assertions by any compiler.
 //!
 //! The assertions are in `fuzz/src/`, the inputs in `fuzz/corpus/`, a packed file a target (`fuzz/corpus.mjs` has the
-//! format). New ones come from `npm run fuzz`.
+//! format). New ones come from `npm run fuzz`. The queue's are worlds of the simulation: `sim/tests/core.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 #[path = "../fuzz/src/lib.rs"]
@@ -9,23 +9,11 @@ mod fuzz;
 
 use std::path::Path;
 
-/// The inputs of a target's file: four bytes of length, little-endian, and so many bytes, again and again.
-fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target).with_extension("bin");
-    let bytes = std::fs::read(file).unwrap();
-    let (mut rest, mut inputs) = (bytes.as_slice(), Vec::new());
-    while let Some((length, after)) = rest.split_first_chunk() {
-        let (input, after) = after.split_at(u32::from_le_bytes(*length) as usize);
-        inputs.push(input.to_vec());
-        rest = after;
-    }
-    assert!(rest.is_empty(), "{target}: the last length is cut off");
-    inputs
-}
-
 /// Runs one target over its corpus. An input that fails is named.
 fn over_the_corpus(target: &str, check: fn(&[u8])) {
-    let inputs = corpus(target);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target).with_extension("bin");
+    let packed = std::fs::read(file).unwrap();
+    let inputs = fuzz::corpus::decode(&packed);
     assert!(inputs.len() >= 20, "{target}: only {} inputs", inputs.len());
     for (number, input) in inputs.iter().enumerate() {
         if std::panic::catch_unwind(|| check(input)).is_err() {
@@ -62,9 +50,4 @@ fn s12_what_is_denied_is_kept_in_no_case_of_letters() {
 #[test]
 fn s10_any_row_of_numbers_gives_no_policy_or_waits_in_their_range() {
     over_the_corpus("policy", fuzz::policy::check);
-}
-
-#[test]
-fn s2_any_story_leaves_a_queue_that_adds_up() {
-    over_the_corpus("queue", fuzz::queue::check);
 }

@@ -11,11 +11,11 @@
     clippy::arithmetic_side_effects
 )]
 
+pub mod corpus;
 pub mod headers;
 mod input;
 pub mod json;
 pub mod policy;
-pub mod queue;
 pub mod ratelimit;
 pub mod retry_after;
 pub mod url;

@@ -222,6 +222,11 @@ impl Book {
         self.tasks.binary_search_by_key(id, |task| task.id).ok()
     }
 
+    /// Whether a handle has been given to a task before, which may have ended.
+    pub fn knows(&self, slot: u32) -> bool {
+        self.ids.contains_key(&slot) || self.gone.contains(&slot)
+    }
+
     /// Whether none of its order comes before it.
     pub fn leads(&self, task: &Task) -> bool {
         task.order.is_none_or(|order| self.orders[order].front() == Some(&task.id))
@@ -320,6 +325,11 @@ impl Book {
         let lane = &self.lanes[lane];
         let most = if lane.probing { 1 } else { self.bounds.per_lane };
         !lane.paused && lane.in_flight < most && self.vacancies() > 0
+    }
+
+    /// Whether there is a gate in any lane.
+    pub fn is_gated(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.gates.rules != Gates::default())
     }
 
     /// How many more attempts may start over all lanes.

@@ -1,6 +1,7 @@
 //! What must hold of every start, every end, after every poll and after every event.
 
 use redrive::breaker::Circuit;
+use redrive::queue::Gate;
 use redrive::task::Reason;
 use redrive::time::Millis;
 
@@ -238,7 +239,14 @@ fn handles<C: Core>(book: &Book, core: &mut C, turn: usize) -> Checked {
         let vague = task.vague || book.lanes[task.lane].gates.circuit != Circuit::Closed;
         let agrees = if vague { waits == said.is_some() && said >= due } else { said == due };
         ensure!(agrees, "S9", "slot {slot} is due at {said:?}, not at {due:?}");
-        ensure!(core.gate_status(slot).is_some(), "S5", "slot {slot} stands nowhere");
+        let Some(status) = core.gate_status(slot) else {
+            return Err(Violation { id: "S5", what: format!("slot {slot} stands nowhere") });
+        };
+        let runs = matches!(task.place, Place::InFlight | Place::Started);
+        let said = matches!(status.gate, Gate::InFlight | Gate::Started);
+        ensure!(said == runs, "S3", "slot {slot} runs: {runs}, and stands at {status:?}");
+        let behind = status.gate == Gate::Behind;
+        ensure!(behind != book.leads(task), "S19", "slot {slot} stands at {status:?}, behind: {behind}");
     }
     for slot in book.gone.iter().rev().take(8) {
         let stale = core.gate_status(*slot).is_none() && core.lane_of(*slot).is_none();

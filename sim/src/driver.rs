@@ -113,7 +113,7 @@ impl<C: Core> Driver<C> {
         let book = &self.book;
         let last = book.tasks.iter().map(|task| sum(book.ready_at(task), if task.vague { 5000 } else { 0 }));
         let last = last.max().unwrap_or(0).max(book.line.now);
-        let gated = book.lanes.iter().any(|lane| lane.gates.rules != Gates::default());
+        let gated = book.is_gated();
         let mut rounds = 64 + if gated { 400 } else { 20 } * book.tasks.len();
         let delivered =
             Answer { outcome: 0, status: 200, server: None, limit: None, unusable: false, took: Some(1) };
@@ -175,7 +175,7 @@ impl<C: Core> Driver<C> {
             self.totals.refused += u64::from(full);
             return Ok(());
         };
-        ensure!(book.find(slot).is_none(), "S5", "slot {slot} was given to a second task");
+        ensure!(!book.knows(slot), "S5", "slot {slot} was given to a second task");
         self.totals.tasks += 1;
         let line = book.line;
         let created = line.inward(admission.created_at.get());
@@ -340,7 +340,13 @@ impl<C: Core> Driver<C> {
             }
         }
         self.note_put_off()?;
-        if self.checked { checks::after_poll(&self.book) } else { Ok(()) }
+        if !self.checked {
+            return Ok(());
+        }
+        checks::after_poll(&self.book)?;
+        let (wake, gated) = (self.core.wake_at().get(), self.book.is_gated());
+        ensure!(gated || wake > self.wall, "L1", "all is done, and the queue wants to be woken at {wake}");
+        Ok(())
     }
 
     fn wake_at(&mut self) -> u64 {

@@ -51,7 +51,7 @@ impl<C: Core> Driver<C> {
             return Err(Violation { id: "S1", what: "what a store has leased was refused".to_owned() });
         };
         let book = &self.book;
-        ensure!(book.find(slot).is_none(), "S5", "slot {slot} was given to a second task");
+        ensure!(!book.knows(slot), "S5", "slot {slot} was given to a second task");
         self.totals.leases += 1;
         let line = book.line;
         let created = line.inward(admission.created_at.get());

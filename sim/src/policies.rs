@@ -15,7 +15,8 @@ pub fn policy(dice: &mut Dice) -> Spec {
         let presets = [presets::zizq(), presets::sidekiq(), presets::aws(), presets::grpc(), presets::svix()];
         return from_options(&presets[dice.below(5) as usize]);
     }
-    loop {
+    // Dice that are used up fall alike for ever.
+    while !dice.is_spent() {
         let mut spec = draw(dice);
         if sound(&spec) {
             return spec;
@@ -26,6 +27,7 @@ pub fn policy(dice: &mut Dice) -> Spec {
             return spec;
         }
     }
+    Spec::default()
 }
 
 fn draw(dice: &mut Dice) -> Spec {

@@ -6,6 +6,7 @@ use crate::event::Scenario;
 use crate::port::Core;
 use crate::tape::Tape;
 use crate::violation::Violation;
+use crate::world::spelled;
 
 /// Where and how a world went wrong.
 #[derive(Clone, Debug)]
@@ -28,6 +29,12 @@ pub fn run<C: Core>(world: &Scenario) -> Result<Totals, Failure> {
     };
     same().map_err(|violation| Failure { events: world.events.len(), violation })?;
     Ok(first.totals)
+}
+
+/// Runs the world that any bytes spell, cut at 400 events: what the fuzzer asks (`fuzz/targets/queue.rs`), and
+/// `tests/core.rs` of what it has kept.
+pub fn run_spelled<C: Core>(bytes: &[u8]) -> Result<Totals, Failure> {
+    run::<C>(&spelled(bytes, 400))
 }
 
 /// Runs a world and checks only what the core does, not what it says of itself.

@@ -35,7 +35,19 @@ const QUIET: Weather = [2, 20, 1, 2, 20, 1, 50, 1, 0, 2, 0, 0, 0, 1, 1, 1, 1];
 
 /// The world of a seed, `events` long.
 pub fn world(seed: u64, events: usize) -> Scenario {
-    let mut dice = Dice::new(seed ^ 0x0005_EED0_F0D4_1115);
+    // Gates have dice of their own: worlds without them stay as they are.
+    let gates = seed.is_multiple_of(2).then(|| Dice::new(seed ^ 0x6A7E_5000_0000_0006));
+    drawn(Dice::new(seed ^ 0x0005_EED0_F0D4_1115), gates, events)
+}
+
+/// The world that a fuzzer's bytes spell, at most `events` long. What its gates hear is spelled from the other end.
+pub fn spelled(bytes: &[u8], events: usize) -> Scenario {
+    let gates = bytes.last().is_some_and(|byte| byte % 2 == 1);
+    let gates = gates.then(|| Dice::spelled(bytes.iter().rev().skip(1).copied()));
+    drawn(Dice::spelled(bytes.iter().copied()), gates, events)
+}
+
+fn drawn(mut dice: Dice, mut gates: Option<Dice>, events: usize) -> Scenario {
     let capacity = dice.pick(&[1, 3, 10, 20, 40, 40, 40, 80, 600]);
     let limits = Bounds {
         concurrency: dice.pick(&[1, 2, 3, 5, 8, 50, 1000]),
@@ -54,15 +66,15 @@ pub fn world(seed: u64, events: usize) -> Scenario {
         orders: 3,
         policies,
         clock,
-        gates: None,
+        gates: gates.as_mut().map(GateSpec::draw),
         events: Vec::new(),
     };
-    // Dice of their own: worlds without gates stay as they are.
-    let mut more = Dice::new(seed ^ 0x6A7E_5000_0000_0006);
-    world.gates = seed.is_multiple_of(2).then(|| GateSpec::draw(&mut more));
     let mut moods = [Mood::Well; 8];
     let mut weather = ORDINARY;
     for turn in 0..events {
+        if dice.is_spent() {
+            break;
+        }
         if turn % 50 == 0 {
             weather = dice.pick(&[ORDINARY, ORDINARY, STALLED, EAGER, RESTLESS, QUIET]);
         }
@@ -71,8 +83,10 @@ pub fn world(seed: u64, events: usize) -> Scenario {
             moods[dice.below(8) as usize] = dice.pick(&all);
         }
         world.events.push(event(&mut dice, &weather, &moods, lanes, capacity));
-        if world.gates.is_some() && more.chance(15) {
-            world.events.push(gate_event(&mut more, &moods, lanes));
+        if let Some(gates) = &mut gates
+            && gates.chance(15)
+        {
+            world.events.push(gate_event(gates, &moods, lanes));
         }
     }
     world

@@ -5,8 +5,11 @@
 use redrive::queue::Queue;
 use sim::driver::Totals;
 use sim::event::Scenario;
-use sim::run::run;
+use sim::run::{run, run_spelled};
 use sim::world::world;
+
+#[path = "../../fuzz/src/corpus.rs"]
+mod corpus;
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -42,6 +45,22 @@ fn worlds_that_failed_once_do_not_fail_again() {
         let world: Scenario = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
         assert!(run::<Queue>(&world).is_ok(), "{}: {:?}", file.display(), run::<Queue>(&world));
     }
+}
+
+#[test]
+fn s2_all_of_that_holds_in_the_worlds_that_the_fuzzer_kept() {
+    let packed = include_bytes!("../../fuzz/corpus/queue.bin");
+    let inputs = corpus::decode(packed);
+    assert!(inputs.len() >= 20, "only {} inputs", inputs.len());
+    let mut totals = Totals::default();
+    for (number, input) in inputs.iter().enumerate() {
+        match run_spelled::<Queue>(input) {
+            Ok(more) => totals.add(&more),
+            Err(failure) => panic!("input {number}, b\"{}\": {failure:?}", input.escape_ascii()),
+        }
+    }
+    assert!(totals.tasks > 1000 && totals.starts > 300 && totals.leases > 20, "{totals:?}");
+    assert!(totals.openings > 5, "{totals:?}");
 }
 
 #[test]
