@@ -193,20 +193,20 @@ export interface TaskStore {
    */
   subscribe?(listener: (hint: Hint) => void): () => void
   /**
-   * Runners whose callers wait. While a home is live, others leave its tasks to it (`skipHomes`): a response can be
-   * given only where its caller is. Absent: nobody else uses the store.
+   * Homes: the runners whose callers wait. While a home is live, others leave its tasks to it (`skipHomes`): a response can
+   * be given only where its caller is. Absent: no other runner uses the store.
    */
   readonly homes?: {
     /** `owner` is a home for the next `forMs`; 0: no longer. */
     holdHome(owner: string, forMs: number): Promise<void>
     /** By name. */
     live(): Promise<readonly string[]>
-    /** A home lasts until it is let go or its owner dies, and either is heard as 'due': it is not held anew, and nobody looks. */
+    /** A home lasts until it is given up or its owner dies, and either is heard as 'due': it is not held anew, nor looked for. */
     readonly areHeard?: boolean
   }
   /** Elects the one runner, of those that share the store, that claims what has no live home. Absent: each of them does. */
   readonly leader?: Leader
-  /** Whose requests are made now, wherever the store is used: one browser has one set of cookies. Absent: each runner knows by itself. */
+  /** The principal that requests are made for now, wherever the store is used: one browser has one set of cookies. Absent: each runner knows by itself. */
   readonly principals?: Principals
   /**
    * Lets go of locks and channels at once: the page is frozen, or thrown away, at any moment from now on. The next call, of
@@ -234,7 +234,7 @@ export interface Leader {
 }
 
 export interface Principals {
-  /** undefined: nobody has said yet. */
+  /** `undefined`: no queue has said yet. */
   current(): Promise<string | null | undefined>
   /** A claim of any other principal gets nothing from now on. */
   switchTo(principal: string | null): Promise<void>

@@ -1,6 +1,6 @@
 /**
- * Tasks in the SQLite of a Durable Object. There is one such object at a time, wherever it runs, so its store shares the
- * tasks with nobody.
+ * Tasks in the SQLite of a Durable Object. There is one such object at a time, wherever it runs, so its store has
+ * the tasks to itself.
  *
  * Each method does all its writing before it first waits: what is written together with it (an alarm, say) survives
  * together. An `enqueue` that resolved is where the object's storage is replicated; what is only bookkeeping is not waited
@@ -42,14 +42,14 @@ export interface DurableObjectStore extends TaskStore {
   /**
    * When a turn would find something to do, in epoch milliseconds: the soonest of due work, ends of leases, deadlines and
    * ends of retention. In the past: now. null: nothing is to be done. Work that limits keep back counts as due, but for that of
-   * the lanes in `shut`, which somebody else keeps an eye on.
+   * the lanes in `shut`, which the caller keeps an eye on.
    */
   nextAt(shut?: Iterable<string>): number | null
   /** Principals with tasks that are due now, or whose lease is over: whom to claim for; 'any': all that have tasks. @default 'due' */
   owners(which?: 'due' | 'any'): readonly (string | null)[]
   /**
-   * Ends every lease: for an object that begins, since whoever held them is gone with the one before it.
-   * Their tasks go on with the next turn; an answer that is on its way to the old one is heard by nobody, as after a crash.
+   * Ends every lease: for an object that begins, since their holder is gone with the one before it.
+   * Their tasks go on with the next turn; an answer that is on its way to the old one is lost, as after a crash.
    */
   lapse(): void
   /** Why `enqueue` would reject, of code 'RECORD_TOO_LARGE': its texts fit no row. undefined: they do. */

@@ -22,7 +22,7 @@ import { currentPrincipal, reads } from './indexeddb/reads.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
 export interface IndexedDbStoreOptions extends TermsOptions {
-  /** Of the queue: its tasks are in the database `redrive-<name>`. @default 'default' */
+  /** The queue's name: its tasks are in the database `redrive-<name>`. @default 'default' */
   readonly name?: string
 }
 

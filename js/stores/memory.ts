@@ -14,19 +14,17 @@ import { check } from '../options/check.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isReadable, timeOfStep } from './engine/rules.ts'
 import { claimDue } from './memory/claim.ts'
+import { flush, redriveOne, unpark } from './memory/control.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
-import { flush, redriveOne, unpark } from './memory/orders.ts'
-import { attemptsOf, findYoungest, historyOf, matches, page } from './memory/reads.ts'
+import { attemptsOf, findYoungest, historyOf, matches, page, show } from './memory/reads.ts'
 import { type Hint, isLive, Rows } from './memory/rows.ts'
-import { renew, settle } from './memory/settle.ts'
-import { show } from './memory/show.ts'
-import { endLate, type Found, retain, takeBack } from './memory/sweep.ts'
+import { endLate, type Found, renew, retain, settle, takeBack } from './memory/settle.ts'
 import { view } from './memory/view.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
 export type MemoryStoreOptions = TermsOptions
 
-/** Tasks in this object, for tests and for whoever serves several queues of one process. */
+/** Tasks in this object, for tests and for several queues of one process. */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
   return new MemoryStore(options)
 }
@@ -92,7 +90,7 @@ export class MemoryStore implements TaskStore {
       const row = this.#rows.get(taskId)
       if (!row || !isLive(row) || !isReadable(row.given)) return 'gone'
       if (row.status === 'PENDING') {
-        this.#rows.endUntold(row, as === undefined ? 'CANCELLED' : 'EXHAUSTED', as, now)
+        this.#rows.endUnasked(row, as === undefined ? 'CANCELLED' : 'EXHAUSTED', as, now)
         return 'cancelled'
       }
       row.cancelRequested = true

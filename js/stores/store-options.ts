@@ -1,6 +1,6 @@
 /**
- * What a store may be told when it is made, checked at once. Rules and defaults are those of a queue (a test holds them
- * to that); taken from `options.ts` and `limits.ts`, they would cost every page the seam between two chunks.
+ * Options that stores share, checked when a store is made. Rules and defaults are those of a queue (a test holds them to
+ * that); taken from js/options/, they would cost every page the seam between two chunks.
  */
 
 import type { StoreTerms } from '../api/store.ts'
@@ -34,7 +34,7 @@ const RETENTION_RULES: Rules<RetentionOptions> = {
 
 const DAY_MS = 86_400_000
 
-/** `what` names the options in messages; whoever calls has checked them with `TERMS_RULES`. */
+/** `what` names the options in messages; the caller has checked them with `TERMS_RULES`. */
 export function resolveTerms(what: string, given: TermsOptions): { readonly clock: Clock; readonly terms: StoreTerms } {
   const { clock = systemClock, capacity = 10_000, capacityBytes = 50 * 2 ** 20, retention = {} } = given
   for (const part of ['now', 'monotonic', 'after'] as const) follow(`${what}.clock.${part}`, clock[part], fn)

@@ -23,7 +23,7 @@ export interface ObjectStorage {
   sync(): Promise<void>
 }
 
-/** What a row may weigh, and a value in it: "2 MB" (https://developers.cloudflare.com/durable-objects/platform/limits/). */
+/** The most that a row may weigh, or a value in it: "2 MB" (https://developers.cloudflare.com/durable-objects/platform/limits/). */
 export const ROW_BYTES = 2_000_000
 
 /** A row has its numbers, too. */

@@ -1,4 +1,4 @@
-/** What a Durable Object's storage says, as an error of ours, and what to do about it. */
+/** Turns what a Durable Object's storage throws into an error of ours, which says what to do about it. */
 
 import { RedriveError, StorageFullError } from '../../api/errors.ts'
 import { errorText } from '../../platform/error-text.ts'

@@ -1,4 +1,4 @@
-/** What an object's alarm is set by: when there is something to do, and for whom. Questions, which change nothing. */
+/** Says when an object's alarm has something to do, and for which principals. Changes nothing. */
 
 import type { StoreTerms } from '../../api/store.ts'
 import { MAX_MS } from '../../options/check.ts'

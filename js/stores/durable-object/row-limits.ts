@@ -9,7 +9,7 @@ import { ROW_BYTES } from './database.ts'
 /** For a row's numbers and words of fixed length, with room to spare. */
 const REST_BYTES = 1_000
 
-/** What `enqueue` would reject with; undefined: it fits. */
+/** The error that `enqueue` would reject with; `undefined`: the record fits. */
 export function tooLarge(task: NewTask): RedriveError | undefined {
   const urlBytes = bytesOf(task.targetUrl)
   const headerBytes = bytesOf(JSON.stringify(task.headers))

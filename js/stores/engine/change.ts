@@ -99,7 +99,7 @@ export function note(tx: Tx, row: Row, kind: DecisionKind, reason?: ExhaustedRea
 }
 
 /** Keeps a record that cannot be read where it is, and out of everything that acts (S20). */
-export function putAside(tx: Tx, row: Row): void {
+export function markUnreadable(tx: Tx, row: Row): void {
   row.aside = true
   row.dueAt = null
   tx.save(row)

@@ -5,7 +5,7 @@
 
 import type { StoredTask } from '../../api/records.ts'
 import { type Claim, SWEEP, type Turn } from '../../api/store.ts'
-import { endUnasked, putAside, startLease } from './change.ts'
+import { endUnasked, markUnreadable, startLease } from './change.ts'
 import type { Heads, Tx } from './port.ts'
 import type { Lane } from './row.ts'
 import { refusal } from './rules.ts'
@@ -45,7 +45,7 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
     const task = tx.show(row)
     const reason = task && refusal(row, task.policy, tx.now)
     if (!task || reason) spoilt++
-    if (!task) putAside(tx, row)
+    if (!task) markUnreadable(tx, row)
     else if (reason) {
       endUnasked(tx, row, reason)
       collect(tx, ended, row)

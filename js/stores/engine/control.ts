@@ -1,4 +1,4 @@
-/** What users ask for: cancel, redrive, flush, unpark, purge. */
+/** Commands that users give: cancel, redrive, flush, unpark, purge. */
 
 import type { TaskStore } from '../../api/store.ts'
 import type { ExhaustedReason } from '../../api/task.ts'

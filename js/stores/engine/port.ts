@@ -3,7 +3,7 @@
  * a storage brings one transaction in these words, and its own way to answer questions that change nothing.
  *
  * Methods whose answer is a `Wait` may have to ask the database, and are yielded (see `step.ts`). All others answer at once:
- * from what was loaded before, or from a database that never keeps anybody waiting. Rows and lanes are changed in place;
+ * from what was loaded before, or from a database that never makes a command wait. Rows and lanes are changed in place;
  * `save` and `saveLane` say that they were. Two questions for one task give one row, or the row as it was saved last.
  */
 
@@ -115,7 +115,7 @@ export interface Heads {
   next(): Wait
 }
 
-/** What comes next in a store; Infinity: nothing does. */
+/** The next moments of a store; Infinity: there is none. */
 export interface Moments {
   /** At least those lanes of the claim that a turn shows. */
   readonly lanes: readonly Lane[]

@@ -1,5 +1,5 @@
 /**
- * What every store has to decide alike about a task, as pure functions of what it knows: no clock, no row, no storage.
+ * Decisions about a task that every store has to make alike, as pure functions: no clock, no row, no storage.
  *
  * The core gives the verdict on an attempt. These are the few that fall when no core is asked: a lease has run out, a
  * deadline has passed, a dead letter goes back.
@@ -17,7 +17,7 @@ import {
 } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 
-// A resolved policy says all of these. Where one does not, they are policy.ts's, which no store should have to load.
+// Defaults of js/options/policy.ts, which no store should have to load; a resolved policy says all of these.
 const ATTEMPTS = 5
 const DAY_MS = 86_400_000
 
@@ -55,7 +55,7 @@ export function refusal(
   return isSpent({ attemptNumber: task.attemptNumber, policy }) ? 'max_attempts' : undefined
 }
 
-/** Whether an attempt of which nobody knows the outcome may be made once more. */
+/** Whether an attempt whose outcome is unknown may be made once more. */
 export function mayRepeat(task: Pick<NewTask, 'idempotencyKey' | 'idempotent' | 'method'>): boolean {
   return task.idempotencyKey !== null || task.idempotent === true || IDEMPOTENT.has(task.method)
 }
@@ -84,7 +84,7 @@ export function redriveDeadline(
   const ends: readonly Deadline[] = [
     { deadlineAt: now + totalBudgetMs, deadlineReason: 'total_budget' },
     { deadlineAt: keyEndsAt, deadlineReason: 'key_expired' },
-    // whoever said that it is worth nothing afterwards meant it
+    // a caller that said it is worth nothing afterwards meant it
     { deadlineAt: (task.deadlineReason === 'expired' && task.deadlineAt) || FOREVER, deadlineReason: 'expired' },
   ]
   return ends.reduce((least, end) => (end.deadlineAt < least.deadlineAt ? end : least))
@@ -131,7 +131,7 @@ export function wasSent(log: AttemptLog): boolean {
   return log.responseStatus !== null || log.errorMessage !== null
 }
 
-/** What a store decides of a task without being told, as a line of its history. `at`: on the clock that is shown. */
+/** A decision that a store has made by itself, as a line of the task's history. `at`: on the clock that is shown. */
 export function noteOf(
   taskId: string,
   attemptNumber: number,

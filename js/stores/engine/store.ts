@@ -14,7 +14,7 @@ export type Reads<D> = {
   readonly [Name in Question]: (database: D, ...given: Parameters<Whole[Name]>) => Now<Awaited<ReturnType<Whole[Name]>>>
 }
 
-/** What a command is to its storage. */
+/** The demands of a command on its storage. */
 export interface Urgency {
   /** Survives a power cut once it has resolved, in a storage that can be told so. */
   readonly isDurable?: boolean

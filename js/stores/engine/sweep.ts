@@ -1,13 +1,13 @@
-/** What time alone brings: retention, leases that ran out, deadlines. Each is bounded by `SWEEP`. */
+/** The work of time alone: retention, leases that ran out, deadlines. Each is bounded by `SWEEP`. */
 
 import type { StoredTask } from '../../api/records.ts'
 import { SWEEP } from '../../api/store.ts'
-import { endUnasked, erase, note, putAside, putBack } from './change.ts'
+import { endUnasked, erase, markUnreadable, note, putBack } from './change.ts'
 import type { Outlived, Tx } from './port.ts'
 import type { Row } from './row.ts'
 import { isLate, isSpent, mayRepeat } from './rules.ts'
 
-/** What retention lets go of: first what has succeeded or was cancelled, then dead letters. */
+/** Tasks that retention deletes: first those that have succeeded or were cancelled, then dead letters. */
 export function outlivedOf({ now, state, terms }: Tx): readonly [others: Outlived, letters: Outlived] {
   const { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } = terms.retention
   const { succeeded, cancelled, exhausted } = state
@@ -38,7 +38,7 @@ export function endOverdue(tx: Tx, alive: string): StoredTask[] {
   }
   for (const row of tx.late()) {
     if (tx.show(row)) endUnasked(tx, row, row.deadlineReason)
-    else putAside(tx, row)
+    else markUnreadable(tx, row)
     collect(tx, ended, row)
   }
   return ended
@@ -49,7 +49,7 @@ function takeBack(tx: Tx, row: Row): void {
   const task = tx.show(row)
   if (!task) {
     putBack(tx, row, null)
-    putAside(tx, row)
+    markUnreadable(tx, row)
   } else if (row.cancelAsked) endUnasked(tx, row)
   else if (isSpent(task) || isLate(row, tx.now) || !mayRepeat(task)) endUnasked(tx, row, 'outcome_unknown')
   else {

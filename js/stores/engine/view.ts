@@ -1,4 +1,4 @@
-/** What a turn tells besides its work: the lanes that come first, and when to ask again. */
+/** The view that a turn ends with: the lanes that come first, and when to ask again. */
 
 import { type Claim, LANES_SHOWN, type LaneView, type Turn } from '../../api/store.ts'
 import type { Tx } from './port.ts'

@@ -1,7 +1,7 @@
 /**
  * The connection to one database. Browsers take it away when they please: another tab wants a newer layout, the user
- * clears the site's data, the storage process ends. Whoever asks here is told of none of that: the database is opened
- * again, and what was being done is done again from its start, because nothing of it can have been half done.
+ * clears the site's data, the storage process ends. A caller here is told of none of that: the database is opened
+ * again, and its work is done again from its start, because nothing of it can have been half done.
  */
 
 import { type Clock, systemClock } from '../../platform/clock.ts'
@@ -15,14 +15,14 @@ export type { Layout } from './open.ts'
 const MOST_RUNS = 3
 
 export interface ConnectionOptions {
-  /** Of the database. */
+  /** The database's. */
   readonly name: string
   readonly layout: Layout
   /** Every transaction is over all of them. */
   readonly stores: readonly string[]
   /** @default globalThis.indexedDB, looked up at each open */
   readonly factory?: IDBFactory
-  /** What bounds the waiting: real time, whatever the queue's own clock says. @default systemClock */
+  /** Bounds the waiting by real time, whatever the queue's own clock says. @default systemClock */
   readonly timer?: Clock
 }
 
@@ -33,9 +33,9 @@ export class Connection {
   readonly #options: ConnectionOptions
   readonly #timer: Clock
   #database: IDBDatabase | undefined
-  /** While there is none: who waits for it; or why there is none, as long as the browser owes its answer. */
+  /** While there is no database: the wait for it, or why there is none, as long as the browser owes its answer. */
   #waiting: Promise<IDBDatabase> | undefined
-  /** What the browser owes an answer to. */
+  /** The open that the browser has not answered yet. */
   #opening: Opening | undefined
   #writing = 0
 
@@ -68,19 +68,19 @@ export class Connection {
     }
   }
 
-  /** The same in a readonly transaction. */
+  /** Runs `work` in one readonly transaction, as `write` does in a readwrite one. */
   read<T>(work: Work<T>): Promise<T> {
     return this.#run('readonly', 'relaxed', work)
   }
 
-  /** Opens it, for who is going to use it in a moment. */
+  /** Opens it for a call that comes in a moment. */
   warm(): void {
-    if (!this.#database) this.#open().catch(() => {}) // whoever uses it hears of it
+    if (!this.#database) this.#open().catch(() => {}) // the call that uses it hears of it
   }
 
   /** Nothing is lost: what is under way ends, and the next call opens it again. */
   close(): void {
-    this.#waiting = undefined // an answer that nobody waits for is closed when it comes
+    this.#waiting = undefined // an answer that is not waited for is closed when it comes
     this.#database?.close()
     this.#database = undefined
   }

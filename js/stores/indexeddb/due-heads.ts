@@ -40,7 +40,6 @@ export class DueHeads implements Heads {
     this.#queues = lane.queues.filter(isOurs).map((queue) => ({ queue, rows: [], last: undefined, isOver: false }))
   }
 
-  /** What comes next of this lane; undefined: nothing that is due. */
   get first(): TaskRow | undefined {
     return this.#best()?.rows[0]
   }
@@ -75,7 +74,7 @@ export class DueHeads implements Heads {
   }
 }
 
-/** Of one lane: higher priority, then due first, then enqueued first. */
+/** The order of one lane: higher priority, then due first, then enqueued first. */
 function sooner(best: Ahead | undefined, other: Ahead): Ahead {
   const [a, b] = [best?.rows[0], other.rows[0]]
   if (!best || !a || !b) return best ?? other

@@ -63,7 +63,7 @@ export class EnqueueGroup {
   }
 }
 
-/** What would not be stored the database cannot refuse: a transaction that has not looked is then done again, and looks. */
+/** Enqueues without looking first where it may. The database cannot refuse a task that would not be stored: then all is done again, with a look. */
 export async function enqueueAll(tx: Transaction, batches: readonly Batch[]): Promise<Enqueued[][]> {
   const outcomes = await runLater(enqueue(tx, batches))
   const isStored = outcomes.flat().every(({ outcome }) => outcome === 'stored')

@@ -1,4 +1,4 @@
-/** What IndexedDB says, as an error of ours: which database, and what to do about it. */
+/** Turns what IndexedDB throws into an error of ours, which names the database and says what to do about it. */
 
 import { RedriveError, StorageFullError } from '../../api/errors.ts'
 
@@ -10,7 +10,7 @@ export class Lost extends Error {
   }
 }
 
-/** As engines name it when the storage process ends, data is cleared, the disk fails or the connection is closed. */
+/** The names that engines give when the storage process ends, data is cleared, the disk fails or the connection is closed. */
 const LOST = new Set(['AbortError', 'InvalidStateError', 'UnknownError'])
 
 /** By name, since no class will do: a full quota has one of its own in newer engines only. */

@@ -34,7 +34,7 @@ export abstract class HeldRows {
   /** The store's time. */
   readonly now: number
   readonly lanes: LaneRows
-  /** It works on a snapshot that is remembered, and may not be so any more. */
+  /** The snapshot it works on is remembered, and may be stale. */
   readonly isOptimistic: boolean
   readonly #idb: IDBTransaction
   readonly #version: number
@@ -190,7 +190,7 @@ export abstract class HeldRows {
     replaceState(this.store('meta'), this.state, this.#version)
   }
 
-  /** What the next transaction may begin with, once this one is complete. */
+  /** Counters and lanes for the next transaction to begin with, once this one is complete. */
   snapshot(): Snapshot {
     return { state: this.state, lanes: this.lanes.all() }
   }

@@ -26,7 +26,7 @@ export const everyName = (): IDBKeyRange => IDBKeyRange.lowerBound('')
 export const everyTime = (upTo: number = Number.POSITIVE_INFINITY): IDBKeyRange =>
   IDBKeyRange.bound(Number.NEGATIVE_INFINITY, upTo)
 
-/** Of the keys that begin with `parts`, those that go on with more than `from`. */
+/** Keys that begin with `parts` and go on with more than `from`. */
 export function beyond(parts: readonly IDBValidKey[], from: IDBValidKey): IDBKeyRange {
   return IDBKeyRange.bound([...parts, from, []], [...parts, []])
 }

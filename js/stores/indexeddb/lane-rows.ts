@@ -31,17 +31,17 @@ export class LaneRows {
     this.#known = known
   }
 
-  /** That of a row, to be changed. */
+  /** The lane of a row, to be changed. */
   of(row: Pick<TaskRow, 'lane' | 'principal'>): Lane {
-    return this.#hold(row).lane
+    return this.#changing(row).lane
   }
 
-  /** It has been changed. */
+  /** Notes that a lane has been changed. */
   save(lane: Lane): void {
-    this.#hold({ lane: lane.name, principal: lane.principal }).isDirty = true
+    this.#changing({ lane: lane.name, principal: lane.principal }).isDirty = true
   }
 
-  /** Those that fit, to be changed. */
+  /** Lanes that fit, to be changed. */
   filter(fits: (lane: Lane) => boolean): Lane[] {
     return this.#names().flatMap((name) => {
       const lane = this.#held.get(name)?.lane ?? this.#known.get(name)
@@ -51,7 +51,7 @@ export class LaneRows {
 
   /** A task of it has come to wait, waits no longer, or waits for another time. */
   move(row: TaskRow, from: Waiting | undefined, to: Waiting | undefined): void {
-    const held = this.#hold(row)
+    const held = this.#changing(row)
     held.isDirty = true
     if (moved(held.lane, from, to)) held.isUnsure = true
   }
@@ -79,7 +79,7 @@ export class LaneRows {
     return [...this.all().values()].filter(({ isApart }) => !isApart)
   }
 
-  /** As they have been flushed. */
+  /** All lanes, as they have been flushed. */
   all(): Map<string, Lane> {
     const lanes = new Map(this.#known)
     for (const [name, { lane }] of this.#held) {
@@ -89,7 +89,7 @@ export class LaneRows {
     return lanes
   }
 
-  #hold({ lane: name, principal }: Pick<TaskRow, 'lane' | 'principal'>): Held {
+  #changing({ lane: name, principal }: Pick<TaskRow, 'lane' | 'principal'>): Held {
     const known = this.#held.get(name)
     if (known) return known
     const lane = this.#known.get(name) ?? newLane(name, principal, this.#names().length >= TOGETHER)
@@ -113,7 +113,7 @@ export interface Queue {
 /** A lane knows its queues, the home and rank of what waits in it: so the first of each is one step down an index. */
 export interface Lane extends PlainLane {
   readonly principal: Name
-  /** It is a row of its own. */
+  /** Whether it is a row of its own. */
   readonly isApart: boolean
   queues: readonly Queue[]
 }

@@ -1,6 +1,6 @@
 /**
  * The layout of the database. A higher version than ours is never opened (S20): the browser refuses it. What is added
- * without a higher version, fields and rows of `meta`, is carried along by whoever does not know it.
+ * without a higher version, fields and rows of `meta`, is carried along by a version that does not know it.
  *
  * `attempts` holds the whole history of a task, by id and number: those that were sent count up from 1, all else counts down
  * from -1 and says after which of them it came. So a version that knows attempts only passes it by.
@@ -16,12 +16,12 @@ export const STORES = ['tasks', 'bodies', 'attempts', 'lanes', 'meta'] as const
 export type StoreName = (typeof STORES)[number]
 
 const INDEXES = {
-  /** What a claim may take: pending, with a due time. One queue for each lane, home and priority. */
+  /** Tasks that a claim may take: pending, with a due time. One queue for each lane, home and priority. */
   due: ['lane', 'home', 'rank', 'dueAt', 'seq'],
   lease: 'leaseUntil',
-  /** What a deadline may end. */
+  /** Tasks that a deadline may end. */
   late: ['lateAt', 'seq'],
-  /** What is pending or in flight of an order, its head first. */
+  /** Tasks of an order that are pending or in flight, its head first. */
   order: ['principal', 'orderKey', 'behind', 'seq'],
   parked: 'parkedIn',
   /** Unique. */

@@ -1,6 +1,6 @@
 /**
  * One open of the database. It cannot be taken back, and a second one would only wait behind it: so it is kept until it
- * answers, however late, and whoever waits for it waits within bounds.
+ * answers, however late, and the wait for it is bounded.
  */
 
 import { type Clock, within } from '../../platform/clock.ts'
@@ -9,7 +9,7 @@ import { Lost, translated, unavailable } from './failures.ts'
 /** Longest wait for an open, in real milliseconds. */
 const OPEN_MS = 3_000
 
-/** What the database is made of. */
+/** The make of a database. */
 export interface Layout {
   readonly version: number
   /** Makes of version `from`, 0 for none, the present one. A throw leaves the database as it was. */
@@ -25,7 +25,7 @@ export class Opening {
   constructor(factory: IDBFactory | undefined, name: string, layout: Layout) {
     this.#name = name
     this.opened = this.#open(factory, layout)
-    this.opened.catch(() => {}) // nobody may be waiting any more
+    this.opened.catch(() => {}) // no call may be waiting any more
   }
 
   /** Rejects with a RedriveError where it takes longer than 3 s. */

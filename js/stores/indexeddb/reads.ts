@@ -118,7 +118,7 @@ async function counts(tx: IDBTransaction): Promise<Counts> {
 
 export const reads: Reads<IDBTransaction> = { body, find, get, list, attempts, history, counts }
 
-/** Whose requests are made now; `undefined`: no queue has said yet. */
+/** The principal that requests are made for now; `undefined`: no queue has said yet. */
 export async function currentPrincipal(tx: IDBTransaction): Promise<string | null | undefined> {
   return (await readState(tx)).principal
 }

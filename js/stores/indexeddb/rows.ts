@@ -26,8 +26,8 @@ export interface TaskRow extends Row, Pick<NewTask, 'withheldHeaders' | 'request
 }
 
 /**
- * What a request to the database costs, whatever it carries, is more than what it costs to carry some kilobytes with the
- * row at each change. Larger bodies are only touched when they are sent.
+ * The most that a row carries of a body. A request to the database costs more, whatever it carries, than some kilobytes that
+ * are written with the row at each change. Larger bodies are only touched when they are sent.
  */
 const SMALL_BYTES = 4_096
 

@@ -25,13 +25,13 @@ export interface State extends Counters {
   guards: Record<string, number>
   /** Those that are no rows of their own. */
   lanes: readonly Lane[]
-  /** Whose requests are made now; absent: nobody has said yet. */
+  /** The principal that requests are made for now; absent: no queue has said yet. */
   principal?: string | null
   /** The browser has been asked to keep this database. */
   persistAsked: boolean
 }
 
-/** Of all records in `meta`, only the state has it. */
+/** A property that only the state has, of all records in `meta`. */
 const ONLY = 'only'
 
 const FIRST: Omit<State, 'id'> = {
@@ -65,7 +65,7 @@ export function readState(tx: IDBTransaction): Promise<State> {
 
 /**
  * Replaces version `from`, and makes the whole transaction fail where that is not what is there: its key is its version, so
- * only that very version is deleted, and a unique index holds no two of them. Nobody has to wait for an answer before.
+ * only that very version is deleted, and a unique index holds no two of them. No answer has to be waited for before.
  */
 export function replaceState(meta: IDBObjectStore, state: State, from: number): void {
   meta.delete(['state', from])
@@ -73,8 +73,8 @@ export function replaceState(meta: IDBObjectStore, state: State, from: number): 
 }
 
 /**
- * What this store object has seen of the time counts beside what the database says, since a transaction that writes
- * nothing does not write the time either; but not where another has written since: it may have been by another time.
+ * The store's time. The latest that this store object has seen counts beside what the database says, since a transaction
+ * that writes nothing does not write the time either; but not where another has written since: its clock may be another.
  */
 export class StoreClock {
   readonly #clock: Clock
@@ -112,7 +112,7 @@ export interface Snapshot {
   readonly lanes: ReadonlyMap<string, Lane>
 }
 
-/** What was remembered does not do: another has written since, or there is more to be known. */
+/** The snapshot is stale: another tab has written since, or a task may be here already. */
 export class StaleSnapshot extends Error {}
 
 export async function readSnapshot(tx: IDBTransaction): Promise<Snapshot> {

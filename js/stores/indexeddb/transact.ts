@@ -73,9 +73,9 @@ async function run<T>(
 }
 
 /**
- * The engine need not wait to see that nothing more is asked for, which saves a fifth of a short transaction. Only where a
- * request that fails afterwards still undoes everything: Firefox (153) completes what is left. It, and whoever has not been
- * looked at, ends the transaction by itself.
+ * Tells the engine that nothing more is asked for, which saves a fifth of a short transaction. Only where a request that
+ * fails afterwards still undoes everything: Firefox (153) completes what is left. It, and every engine that has not been
+ * tried, ends the transaction by itself.
  */
 function commit(tx: IDBTransaction): void {
   if (!/Chrom(?:e|ium)\//.test(globalThis.navigator?.userAgent)) return
@@ -147,8 +147,8 @@ const failures = new WeakSet<object>()
 const answers = new WeakMap<IDBTransaction, number>()
 
 /**
- * The result of one request; rejects with its error. Whoever does not await it loses nothing: its error aborts the
- * transaction, and that is heard.
+ * The result of one request; rejects with its error. Not to await it loses nothing: its error aborts the transaction,
+ * and that is heard.
  */
 export function done<T>(request: IDBRequest<T>): Promise<T> {
   const answer = new Promise<T>((resolve, reject) => {
@@ -163,7 +163,7 @@ export function done<T>(request: IDBRequest<T>): Promise<T> {
       reject(error)
     }
   })
-  answer.catch(() => {}) // as above: nobody has to await it
+  answer.catch(() => {}) // as above: it need not be awaited
   return answer
 }
 

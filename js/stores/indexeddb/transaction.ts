@@ -23,7 +23,7 @@ import { done } from './transact.ts'
 
 const FOREVER = Number.POSITIVE_INFINITY
 
-/** What a transaction takes from the store object that it is of. */
+/** Parts of the store object that its transactions use. */
 export interface Surroundings {
   readonly clock: StoreClock
   readonly terms: StoreTerms
@@ -248,7 +248,7 @@ export class Transaction extends HeldRows implements Tx {
     return new DueHeads(this, lane, owner, claim)
   }
 
-  /** What comes next is asked for in one go with the writing of what is not written yet. */
+  /** Asks in one go with the writing of what is not written yet. */
   async loadMoments(claim: Claim | null): Promise<void> {
     const { now, state } = this
     const mostOf = claim && boundsOf(claim)

@@ -2,9 +2,9 @@
 
 import { type Claim, SWEEP, type Turn } from '../../api/store.ts'
 import { isReadable, refusal } from '../engine/rules.ts'
+import { show } from './reads.ts'
 import type { Lane, Row, Rows } from './rows.ts'
-import { show } from './show.ts'
-import { type Found, putAside } from './sweep.ts'
+import { type Found, markUnreadable } from './settle.ts'
 
 export interface Claimed {
   readonly claimed: Turn['claimed']
@@ -42,9 +42,9 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
     const row = firstOf(rows.of('PENDING'), (each) => isWanted(each) && hasRoom(each))
     if (!row) break
     const reason = refusal(row, row.policy, now)
-    if (!isReadable(row.given)) putAside(row, found)
+    if (!isReadable(row.given)) markUnreadable(row, found)
     else if (reason) {
-      rows.endUntold(row, 'EXHAUSTED', reason, now)
+      rows.endUnasked(row, 'EXHAUSTED', reason, now)
       found.ended.push(show(row))
     } else {
       rows.start(row, owner, claim.leaseMs, now)

@@ -2,8 +2,8 @@
 
 import type { Enqueued, Lease, NewTask, StoreTerms } from '../../api/store.ts'
 import { isReadable, refusal } from '../engine/rules.ts'
+import { copyOf, keep } from './reads.ts'
 import { keepLog, type Row, type Rows } from './rows.ts'
-import { copyOf, keep } from './show.ts'
 
 export interface LeaseWish {
   readonly owner: string
@@ -81,7 +81,7 @@ function rowOf(rows: Rows, task: NewTask, now: number): Row {
     previousDelayMs: task.previousDelayMs,
     marks: task.marks ?? 0,
     parked: false,
-    aside: false,
+    unreadable: false,
     firstAttemptAt: attemptNumber > 0 ? createdAt : null,
     endedAt: 0,
     token: 0,

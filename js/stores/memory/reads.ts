@@ -1,10 +1,9 @@
-/** Looking at rows, a page at a time. */
+/** Rows as they leave the store, and pages of them. All that leaves or enters is a copy, so that no caller holds a part of a row. */
 
-import type { TaskStore } from '../../api/store.ts'
+import type { NewTask, StoredTask, TaskStore } from '../../api/store.ts'
 import type { AttemptLog, TaskStatus } from '../../api/task.ts'
 import { inOrder, isReadable } from '../engine/rules.ts'
-import type { Row, Rows } from './rows.ts'
-import { copyOf, show } from './show.ts'
+import { bodyBytes, type Row, type Rows } from './rows.ts'
 
 interface Filter {
   readonly taskId?: string
@@ -61,4 +60,51 @@ export function attemptsOf(
 export function historyOf(row: Row | undefined): readonly AttemptLog[] {
   if (!row) return []
   return inOrder(row.logged - row.log.length + 1, row.log, row.notes).map(copyOf)
+}
+
+/** A copy of plain data. (`structuredClone` is younger than the browsers this must run in.) */
+export function copyOf<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(copyOf) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, copyOf(part)])) as T
+}
+
+export function show(row: Row): StoredTask {
+  const { given } = row
+  return {
+    taskId: row.taskId,
+    idempotencyKey: given.idempotencyKey,
+    fingerprint: given.fingerprint,
+    method: given.method,
+    targetUrl: given.targetUrl,
+    headers: copyOf(row.headers),
+    withheldHeaders: [...given.withheldHeaders],
+    requestInit: { ...given.requestInit },
+    lane: given.lane,
+    principal: given.principal,
+    policy: copyOf(row.policy),
+    attemptNumber: row.attemptNumber,
+    phase: row.phase,
+    previousDelayMs: row.previousDelayMs,
+    marks: row.marks,
+    priority: given.priority,
+    ...(given.orderKey === undefined ? {} : { orderKey: given.orderKey }),
+    home: given.home,
+    ...(given.idempotent === undefined ? {} : { idempotent: given.idempotent }),
+    schema: given.schema,
+    status: row.status,
+    ...(row.reason === undefined ? {} : { reason: row.reason }),
+    createdAt: row.createdAt,
+    dueAt: row.dueAt,
+    deadlineAt: row.deadlineAt,
+    deadlineReason: row.deadlineReason,
+    refunds: row.refunds,
+    parked: row.parked,
+    bodyBytes: bodyBytes(row),
+  }
+}
+
+/** A row's own copy of what it was given; the body is kept beside it. */
+export function keep({ body: _, log: __, ...task }: NewTask): NewTask {
+  return copyOf(task)
 }

@@ -2,7 +2,7 @@
  * The tasks of a `MemoryStore` as rows, with the counters, orders and lanes that follow from them.
  *
  * The one place where a row changes its status: so the counters cannot forget one, and the next of an order gets its turn
- * whoever ended the one before. Knows no clock; a step hands `now` in.
+ * however the one before has ended. Knows no clock; a step hands `now` in.
  */
 
 import { type DeadlineReason, LOG_LENGTH, type NewTask, NOTES_LENGTH } from '../../api/store.ts'
@@ -36,12 +36,12 @@ export interface Row {
   marks: number
   parked: boolean
   /** Found unreadable, and left alone since. */
-  aside: boolean
+  unreadable: boolean
   firstAttemptAt: number | null
   endedAt: number
   /** The last that was given. */
   token: number
-  /** Who holds the lease, while in flight. */
+  /** The holder of the lease, while in flight. */
   owner: string | null
   leaseEndsAt: number
   cancelRequested: boolean
@@ -51,14 +51,14 @@ export interface Row {
   log: AttemptLog[]
   /** How many there ever were. */
   logged: number
-  /** What else became of it, the youngest, oldest first. */
+  /** Other lines of its history, the youngest, oldest first. */
   notes: Note[]
 }
 
 export interface Lane {
   readonly name: string
   readonly principal: string | null
-  /** Of whatever status: without any, the lane is forgotten once its hold is over. */
+  /** Tasks of whatever status: without any, the lane is forgotten once its hold is over. */
   rows: number
   pending: number
   inFlight: number
@@ -103,7 +103,7 @@ export class Rows {
   > = { pending: 0, inFlight: 0, succeeded: 0, exhausted: 0, cancelled: 0, purged: 0, bytes: 0 }
   readonly lanes: Map<string, Lane> = new Map()
   readonly homes: Map<string, number> = new Map()
-  /** What listeners hear when the step is done. */
+  /** Told to listeners when the step is done. */
   hints: Hint[] = []
   readonly #all = new Map<string, Row>()
   readonly #byStatus: Readonly<Record<TaskStatus, Set<Row>>> = {
@@ -132,7 +132,7 @@ export class Rows {
     return this.#byStatus[status]
   }
 
-  /** Who keeps this key. */
+  /** The task that keeps this key. */
   withKey(principal: string | null, key: string): Row | undefined {
     return this.#keys.get(JSON.stringify([principal, key]))
   }
@@ -232,7 +232,7 @@ export class Rows {
   }
 
   /** Ends it without a settlement that says so. */
-  endUntold(row: Row, status: 'EXHAUSTED' | 'CANCELLED', reason: ExhaustedReason | undefined, now: number): void {
+  endUnasked(row: Row, status: 'EXHAUSTED' | 'CANCELLED', reason: ExhaustedReason | undefined, now: number): void {
     note(row, status === 'CANCELLED' ? 'cancelled' : 'exhausted', now, reason)
     this.end(row, status, reason, now)
   }
@@ -273,7 +273,7 @@ export class Rows {
     if (order.size > 1) row.dueAt = null
   }
 
-  /** It has left those pending or in flight: the next of its order has its turn. */
+  /** Gives the next of its order its turn, once it is neither pending nor in flight. */
   #stepOut(row: Row, now: number): void {
     this.hints.push({ kind: 'settled', taskId: row.taskId })
     const { principal, orderKey } = row.given
@@ -284,7 +284,7 @@ export class Rows {
     order?.delete(row)
     const [next] = order ?? []
     if (!next) this.#orders.delete(name)
-    if (!next || first !== row || next.aside) return
+    if (!next || first !== row || next.unreadable) return
     next.dueAt = Math.max(next.wantedAt, now)
     this.hints.push({ kind: 'due' })
   }

@@ -1,9 +1,9 @@
-/** What becomes of tasks whose attempts have ended, or go on. */
+/** Tasks whose attempts have ended or go on, and what time alone does to tasks: retention, leases that ran out, deadlines. */
 
-import type { Lease, Settlement, Turn } from '../../api/store.ts'
-import { goOn, isReadable, settledAlready } from '../engine/rules.ts'
-import { keepLog, type Rows } from './rows.ts'
-import { copyOf } from './show.ts'
+import { type Lease, type Settlement, type StoredTask, type StoreTerms, SWEEP, type Turn } from '../../api/store.ts'
+import { goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '../engine/rules.ts'
+import { copyOf, show } from './reads.ts'
+import { keepLog, note, type Row, type Rows } from './rows.ts'
 
 export function settle(rows: Rows, settlement: Settlement, now: number): Turn['settled'][number] {
   const { lease, next } = settlement
@@ -22,7 +22,7 @@ export function settle(rows: Rows, settlement: Settlement, now: number): Turn['s
   }
   if (row.cancelRequested) {
     if (settlement.log.kind === 'cancelled') rows.end(row, 'CANCELLED', undefined, now)
-    else rows.endUntold(row, 'CANCELLED', undefined, now)
+    else rows.endUnasked(row, 'CANCELLED', undefined, now)
     return 'cancelled'
   }
   if (next.kind === 'exhausted') {
@@ -40,4 +40,79 @@ export function renew(rows: Rows, lease: Lease, now: number): Turn['renewed'][nu
   if (row?.status !== 'IN_FLIGHT' || row.token !== lease.token) return 'lost'
   row.leaseEndsAt = now + lease.forMs
   return row.cancelRequested ? 'cancelled' : 'renewed'
+}
+
+/** Tasks that a turn has ended, and records that it has put aside. */
+export interface Found {
+  readonly ended: StoredTask[]
+  unreadable: number
+}
+
+/** Deletes what is past its retention; says how many of it were dead letters. */
+export function retain(rows: Rows, { retention }: StoreTerms, now: number): number {
+  const { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } = retention
+  for (const lane of rows.lanes.values()) rows.forgetLane(lane, now)
+  const terminal = [rows.of('SUCCEEDED'), rows.of('CANCELLED')]
+  const deleted = trim(rows, terminal, now - terminalMs, maxTerminal, SWEEP, now)
+  return trim(rows, [rows.of('EXHAUSTED')], now - deadLetterMs, maxDeadLetters, SWEEP - deleted, now)
+}
+
+/** Deletes those that ended before `before`, and the oldest of those beyond `most`. */
+function trim(
+  rows: Rows,
+  kinds: readonly ReadonlySet<Row>[],
+  before: number,
+  most: number,
+  room: number,
+  now: number,
+): number {
+  const size = kinds.reduce((sum, kind) => sum + kind.size, 0)
+  // time only moves on between two endings, so the first of each is its oldest
+  const isDue = size > most || kinds.some((kind) => [...first(kind)].some(({ endedAt }) => endedAt < before))
+  if (!isDue) return 0
+  const oldestFirst = kinds.flatMap((kind) => [...kind]).sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
+  const doomed = oldestFirst.filter(({ endedAt }, i) => endedAt < before || i < size - most).slice(0, room)
+  for (const row of doomed) rows.remove(row, now)
+  return doomed.length
+}
+
+function first(kind: ReadonlySet<Row>): readonly Row[] {
+  for (const row of kind) return [row]
+  return []
+}
+
+/** Takes back leases that ran out, in the order in which they were given: the attempt counts, and its outcome is unknown. */
+export function takeBack(rows: Rows, found: Found, now: number): void {
+  const lapsed = [...rows.of('IN_FLIGHT')].filter(({ leaseEndsAt }) => leaseEndsAt <= now)
+  for (const row of lapsed.sort((a, b) => a.token - b.token)) {
+    if (row.cancelRequested) rows.endUnasked(row, 'CANCELLED', undefined, now)
+    else if (isSpent(row) || isLate(row, now) || !mayRepeat(row.given))
+      rows.endUnasked(row, 'EXHAUSTED', 'outcome_unknown', now)
+    else {
+      note(row, 'lost', now)
+      rows.wait(row, now, now)
+      continue
+    }
+    found.ended.push(show(row))
+  }
+}
+
+/** Ends pending tasks whose deadline has passed. */
+export function endLate(rows: Rows, found: Found, now: number): void {
+  const late: Row[] = []
+  for (const row of rows.of('PENDING')) if (!row.unreadable && isLate(row, now)) late.push(row)
+  late.sort((a, b) => a.deadlineAt - b.deadlineAt || a.seq - b.seq)
+  for (const row of late.slice(0, SWEEP)) {
+    if (isReadable(row.given)) {
+      rows.endUnasked(row, 'EXHAUSTED', row.deadlineReason, now)
+      found.ended.push(show(row))
+    } else markUnreadable(row, found)
+  }
+}
+
+/** Keeps a record that this version cannot read out of everything that acts (S20). */
+export function markUnreadable(row: Row, found: Found): void {
+  row.unreadable = true
+  row.dueAt = null
+  found.unreadable++
 }

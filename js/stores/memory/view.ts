@@ -1,4 +1,4 @@
-/** What a turn says of the state it leaves behind: the lanes, and when to ask again. */
+/** The state that a turn leaves behind: the lanes, and when to ask again. */
 
 import { type Claim, LANES_SHOWN, type LaneView } from '../../api/store.ts'
 import { lateAt } from '../engine/rules.ts'
@@ -26,13 +26,13 @@ export function view(rows: Rows, claim: Claim | null, claimed: Claimed, now: num
     if (!(mostOf(lane) > 0)) continue
     const { first, coming } = due.get(lane) ?? NOTHING
     const held = lane.heldUntil > now
-    // what is due and still here, unheld, only limits, bounds or homes keep back: unless nobody asked for it
+    // what is due and still here, unheld, only limits, bounds or homes keep back: unless there was no claim
     nextAt = Math.min(nextAt, held ? Math.max(first, lane.heldUntil) : claim ? coming : first)
     if (lane.pending + lane.inFlight === 0 && !held) continue
     lanes.push(viewOf(lane, first, now))
   }
   for (const { leaseEndsAt } of rows.of('IN_FLIGHT')) nextAt = Math.min(nextAt, leaseEndsAt)
-  for (const row of rows.of('PENDING')) if (!row.aside) nextAt = Math.min(nextAt, lateAt(row))
+  for (const row of rows.of('PENDING')) if (!row.unreadable) nextAt = Math.min(nextAt, lateAt(row))
   return { lanes: lanes.sort(soonestFirst).slice(0, LANES_SHOWN), nextInMs: inMs(nextAt, now) }
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the steps ask of an SQLite: Node's own, or that of a Durable Object. All of it is synchronous, and whoever makes
- * one has begun a transaction before a step writes.
+ * The interface to an SQLite: Node's own, or that of a Durable Object. All of it is synchronous; a transaction has been begun
+ * before a command writes.
  *
  * Parameters are bare `?`: Node 22 miscounts those that have a number.
  */

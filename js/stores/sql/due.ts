@@ -1,4 +1,4 @@
-/** What is due, and what comes next: the lanes and tasks that a claim looks at, and the moments that a turn tells. */
+/** Due tasks, and the next moments: the lanes and tasks that a claim looks at, and the moments that a turn tells. */
 
 import type { Claim } from '../../api/store.ts'
 import { LANES_SHOWN } from '../../api/store.ts'
@@ -47,7 +47,7 @@ export class DueHeads implements Heads {
     this.next()
   }
 
-  /** What was claimed has no due time any more. */
+  /** Looks again: a task that was claimed has no due time any more. */
   next(): undefined {
     const [ours, ...values] = this.#ours
     this.first = undefined

@@ -7,7 +7,7 @@ import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import type { Row } from '../engine/row.ts'
 import type { Database, Value } from './database.ts'
 
-/** What the commands leave alone is kept as the text it is. */
+/** A row; the texts that commands leave alone are not parsed. */
 export interface TaskRow extends Row {
   /** The key of the table. */
   readonly row: number
@@ -34,7 +34,7 @@ interface Columns
   readonly reason: ExhaustedReason | null
 }
 
-/** What is never looked for, only read whole. */
+/** The part of a record that is never looked for, only read whole. */
 interface RecordText {
   readonly withheldHeaders: readonly string[]
   readonly requestInit: NewTask['requestInit']

@@ -9,14 +9,14 @@
 
 const LIVE = "status IN ('PENDING', 'IN_FLIGHT')"
 /**
- * What a claim may look at. A query must say the same words to use a partial index, and names it: SQLite would rather take
+ * Tasks that a claim may look at. A query must say the same words to use a partial index, and names it: SQLite would rather take
  * the index by status, which holds every task that waits, and a query that cannot use what it names fails at once.
  */
 export const WAITING = "status = 'PENDING' AND dueAt IS NOT NULL AND aside = 0"
-/** What retention may delete: dead letters (1), or what has succeeded or was cancelled (0). */
+/** Tasks that retention may delete: dead letters (1), or what has succeeded or was cancelled (0). */
 export const ENDED =
   "FROM tasks INDEXED BY tasks_ended WHERE (status = 'EXHAUSTED') = ? AND endedAt IS NOT NULL AND aside = 0"
-/** What a deadline may end. */
+/** Tasks that a deadline may end. */
 export const EXPIRING = "status = 'PENDING' AND deadlineAt IS NOT NULL AND aside = 0"
 
 /**

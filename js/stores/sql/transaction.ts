@@ -2,7 +2,7 @@
  * One transaction, as the commands see it. Rows are written as they are saved. Counters and lanes are held until `flush`
  * writes them, once each; nothing is remembered beyond the transaction, since other processes write the same file.
  *
- * SQLite keeps nobody waiting: nothing has to be loaded ahead, and each question is asked when its answer is needed.
+ * SQLite answers at once: nothing has to be loaded ahead, and each question is asked when its answer is needed.
  */
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
@@ -181,11 +181,11 @@ export class Transaction implements Tx {
   leaseChanged(): void {}
 
   lane({ lane: name, principal }: Pick<TaskRow, 'lane' | 'principal'>): LaneRow {
-    return this.#hold(name, principal).lane
+    return this.#changing(name, principal).lane
   }
 
   saveLane({ name, principal }: LaneRow): void {
-    this.#hold(name, principal).isDirty = true
+    this.#changing(name, principal).isDirty = true
   }
 
   /** Those that ended before `before`, or the `surplus` that ended first. */
@@ -231,7 +231,7 @@ export class Transaction implements Tx {
 
   readyLanes(claim: Claim): LaneRow[] {
     const ready = readyLanes(this.database, this.now, claim)
-    return ready.map(({ name, principal }) => this.#hold(name, principal).lane)
+    return ready.map(({ name, principal }) => this.#changing(name, principal).lane)
   }
 
   heads({ name }: LaneRow, owner: string, claim: Claim): DueHeads {
@@ -293,10 +293,10 @@ export class Transaction implements Tx {
 
   #saved({ lane, principal }: TaskRow): void {
     this.#wrote = true
-    this.#hold(lane, principal).isDirty = true
+    this.#changing(lane, principal).isDirty = true
   }
 
-  #hold(name: string, principal: string | null): HeldLane {
+  #changing(name: string, principal: string | null): HeldLane {
     let held = this.#lanes.get(name)
     if (!held) {
       held = { lane: readLane(this.database, name, principal), isDirty: false }

@@ -1,4 +1,4 @@
-/** What SQLite says, as an error of ours: which file, and what to do about it. */
+/** Turns what SQLite throws into an error of ours, which names the file and says what to do about it. */
 
 import { RedriveError, StorageFullError } from '../../api/errors.ts'
 

@@ -52,7 +52,7 @@ function look(path: string): void {
     lookAt(path, true)
   } catch (error) {
     if (!isReadOnly(error)) throw error
-    // killed while the file was made, somebody left a journal: who may only read cannot undo what it undoes
+    // a process that was killed while it made the file has left a journal: a reader cannot undo what that undoes
     lookAt(path, false)
   }
 }

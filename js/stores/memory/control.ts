@@ -1,9 +1,9 @@
-/** What people and queues order of tasks that wait or were given up: redrive, flush, unpark. */
+/** Orders of people and queues for tasks that wait or were given up: redrive, flush, unpark. */
 
 import type { RetryPolicy } from '../../api/policy.ts'
 import { isReadable, redriveDeadline } from '../engine/rules.ts'
+import { copyOf } from './reads.ts'
 import { note, type Row, type Rows } from './rows.ts'
-import { copyOf } from './show.ts'
 
 export function redriveOne(
   rows: Rows,
