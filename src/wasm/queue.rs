@@ -19,7 +19,7 @@ pub struct CoreQueue {
     /// The actions as JavaScript reads them: pairs of slot and action. Never moves.
     pairs: Vec<u32>,
     /// The numbers behind the last `settle`, `gateStatus` or `gateOfLane`. Never moves.
-    decision: Vec<f64>,
+    decision: Box<[f64; Ruled::ALL.len()]>,
 }
 
 #[wasm_bindgen]
@@ -42,7 +42,7 @@ impl CoreQueue {
             queue: Queue::new(limits, seed),
             actions: Vec::with_capacity(BATCH),
             pairs: vec![0; BATCH.saturating_mul(2)],
-            decision: vec![0.0; Ruled::ALL.len()],
+            decision: Box::new([0.0; Ruled::ALL.len()]),
         })
     }
 
@@ -152,15 +152,16 @@ impl CoreQueue {
         };
         let now = Millis::from_f64(now);
         let lane = self.queue.lane_of(slot).unwrap_or(NONE);
-        let held_until = self.queue.held_until(lane, now);
+        let held_until = |queue: &Queue| queue.held_until(lane, now).unwrap_or(Millis::ZERO);
+        let held_before = held_until(&self.queue);
         let (verdict, carry) = self.queue.settle_and_carry(now, slot, &ended);
-        let holds = self.queue.held_until(lane, now).filter(|until| Some(*until) > held_until);
+        let held = held_until(&self.queue);
         let after = Aftermath {
-            hold: holds.map_or(Millis::ZERO, |until| until.minus(now)),
+            hold: if held > held_before { held.minus(now) } else { Millis::ZERO },
             attempts: self.queue.attempts(slot),
             due_at: self.queue.due_at(slot),
         };
-        self.decide(&codes::ruled(&verdict, &carry, &after));
+        *self.decision = codes::ruled(&verdict, &carry, &after);
         codes::verdict(&verdict)
     }
 
@@ -284,20 +285,13 @@ impl CoreQueue {
 }
 
 impl CoreQueue {
-    /// Leaves a gate's numbers where JavaScript reads them: whether there is one. In one copy: 100 bytes.
+    /// Leaves a gate's numbers where JavaScript reads them, and says whether there is a gate.
     #[inline(never)]
     fn note_gate(&mut self, status: Option<&GateStatus>) -> bool {
-        if let Some(status) = status {
-            self.decide(&codes::gated(status));
+        if let (Some(status), Some(place)) = (status, self.decision.first_chunk_mut()) {
+            *place = codes::gated(status);
         }
         status.is_some()
-    }
-
-    /// Leaves numbers where JavaScript reads them.
-    fn decide(&mut self, numbers: &[f64]) {
-        for (place, number) in self.decision.iter_mut().zip(numbers) {
-            *place = *number;
-        }
     }
 }
 
