@@ -69,7 +69,8 @@ const contestants = {
     const policy = { initialDelayMs: hour, maxDelayMs: hour, jitterType: 'EQUAL' }
     const { runner, admission, engine, callOf } = await openScheduler(n, { policy })
     const before = engine.memory.buffer.byteLength
-    const call = { ...callOf({ send: () => never }), options: { waitMs: 24 * hour, detach: true } }
+    const transport = { send: () => never, adopt: (first) => first }
+    const call = { ...callOf(transport), options: { waitMs: 24 * hour, detach: true } }
     const failed = answer(503)
     for (let i = 0; i < n; i++) {
       const startedAt = runner.host.now()
