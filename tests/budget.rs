@@ -130,6 +130,16 @@ proptest! {
 }
 
 #[test]
+fn a_part_that_is_no_number_keeps_the_default() {
+    let none = f64::NAN;
+    let default = BudgetRules::default();
+    assert_eq!(default, BudgetRules::new(10.0, 0.2, 0.1));
+    assert_eq!(default.with(none, none, none), default);
+    assert_eq!(default.with(1000.0, none, none), BudgetRules::new(1000.0, 0.2, 0.1));
+    assert_eq!(default.with(0.0, 1.0, none), BudgetRules::new(1.0, 1.0, 0.1));
+}
+
+#[test]
 fn numbers_of_tokens_from_outside_are_bounded() {
     let rules = |capacity, per_success, per_second| {
         let rules = BudgetRules::new(capacity, per_success, per_second);
@@ -274,7 +284,7 @@ fn beside_the_throttle_of_grpc_it_adds_as_little_load_and_loses_fewer_calls() {
     // Alike: ten tokens, a fifth back for a success. The throttle knows no time.
     let throttle = under_the_throttle();
     let without_time = under_the_budget(&BudgetRules::new(10.0, 0.2, 0.0));
-    let as_shipped = under_the_budget(&BudgetRules::new(10.0, 0.2, 0.1));
+    let as_shipped = under_the_budget(&BudgetRules::default());
     println!("1,000 calls, 200 of them to a server that is down; retries while well, down, well again; lost");
     println!("gRPC A6, 10 tokens, 0.2         {throttle:?}");
     println!("budget, 10, 0.2, 0 a second     {without_time:?}");

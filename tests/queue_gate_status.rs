@@ -1,18 +1,27 @@
-//! What a task waits for: the first gate that holds it.
+//! The first gate that holds a task; a due task of a store is told the same of its lane, and of the retry budget.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod common;
 #[path = "common/rig.rs"]
 mod rig;
 
+use redrive::budget::BudgetRules;
+use redrive::gates::Gates;
 use redrive::queue::{Gate, GateStatus, Limits};
+use redrive::slots::NONE;
 use redrive::task::{Flags, Outcome};
 use redrive::time::Millis;
 use rig::{NOTHING, Rig, limits, setup, setup_with};
 use serde_json::json;
 
+/// The gate of a task. Where it is one of its lane's, the lane says so itself.
 fn gate(rig: &Rig, slot: u32) -> Gate {
-    rig.queue.gate_status(slot).unwrap().gate
+    let status = rig.queue.gate_status(slot).unwrap();
+    let own = [Gate::InFlight, Gate::Started, Gate::Parked, Gate::Behind, Gate::Due];
+    if !own.contains(&status.gate) {
+        assert_eq!(rig.queue.gate_of_lane(rig.queue.lane_of(slot).unwrap(), rig.time()), status);
+    }
+    status.gate
 }
 
 fn until(rig: &Rig, slot: u32) -> Millis {
@@ -155,4 +164,39 @@ fn the_codes_of_gates_stay() {
         Gate::Ready,
     ];
     assert_eq!(gates.map(Gate::code), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+}
+
+#[test]
+fn a_lane_that_is_not_there_is_held_by_what_holds_all() {
+    let mut rig = setup_with(Limits { concurrency: 1, ..limits() }, json!({}));
+    let gate = |rig: &Rig| rig.queue.gate_of_lane(NONE, rig.time()).gate;
+    assert_eq!(gate(&rig), Gate::Ready);
+    rig.add();
+    rig.starts();
+    assert_eq!(gate(&rig), Gate::Limit);
+    rig.queue.set_online(rig.time(), false);
+    assert_eq!(gate(&rig), Gate::Offline);
+    rig.queue.pause(None);
+    assert_eq!(gate(&rig), Gate::Paused);
+}
+
+#[test]
+fn a_lane_asked_of_a_time_to_come_tells_what_will_hold_it_then() {
+    let mut rig = setup(json!({}));
+    rig.queue.hold(rig.time(), rig.lane, Millis::new(10_000));
+    let at = |ms| rig.queue.gate_of_lane(rig.lane, Rig::at(ms));
+    assert_eq!((at(9999).gate, at(9999).until), (Gate::LaneHeld, Rig::at(10_000)));
+    assert_eq!((at(10_000).gate, at(10_000).until), (Gate::Ready, Millis::MAX));
+}
+
+#[test]
+fn a_store_is_told_of_an_empty_budget_before_a_task_comes_that_could_not_pay() {
+    let mut rig = setup(json!({}));
+    let budget = Some(BudgetRules::new(1.0, 0.0, 0.1));
+    rig.queue.set_gates(Gates { budget, ..Gates::default() });
+    assert_eq!(rig.queue.gate_of_lane(rig.lane, rig.time()).gate, Gate::Ready);
+    assert!(rig.queue.pays(rig.time(), rig.lane));
+    let status = rig.queue.gate_of_lane(rig.lane, rig.time());
+    assert_eq!((status.gate, status.until), (Gate::RetryBudget, Rig::at(10_000)));
+    assert_eq!(rig.queue.gate_of_lane(rig.lane, Rig::at(10_000)).gate, Gate::Ready);
 }
