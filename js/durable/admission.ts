@@ -1,4 +1,4 @@
-/** How a call comes into the store: enqueued, before it is sent, or after its first attempt failed. */
+/** Turns calls into stored tasks: enqueued, before they are sent, or after their first attempt failed. */
 
 import { IdempotencyConflictError, notFound, QueueFullError, RedriveError, StorageFullError } from '../api/errors.ts'
 import type { Enqueued, NewTask } from '../api/store.ts'
@@ -26,7 +26,7 @@ import type { StoredTasks } from './stored-tasks.ts'
 
 /** A store that does not answer is asked again: what it may have done already counts once. */
 const TRIES_AFTER_MS = [50, 250]
-/** Codes of a store that cannot be had. */
+/** Codes of a store that says itself that it cannot be used. */
 const AWAY: ReadonlySet<string> = new Set(['STORAGE_UNAVAILABLE', 'STORAGE_NEWER'])
 
 export class StorePlace implements StoredPlace {
@@ -89,7 +89,7 @@ export class StorePlace implements StoredPlace {
     }
   }
 
-  /** What of the call may be stored; undefined: it stays in memory, and `degraded` has said why. */
+  /** The storable content of a call; undefined: it stays in memory, and `degraded` has said why. */
   async #contentOf(call: Call): Promise<Content | undefined> {
     const { host, sanitizer } = this.#runner
     if (this.#durable.isAway) return undefined
@@ -162,7 +162,7 @@ export class StorePlace implements StoredPlace {
     })
   }
 
-  /** The store has a task of the same request: its answer is the caller's. */
+  /** Waits for a stored task of the same request: its answer is the caller's. */
   async #join(taskId: string, { call, own, terms }: Arrival): Promise<unknown> {
     const { state, callers } = this.#durable
     const record = await state.store.get(taskId)
@@ -181,7 +181,7 @@ export class StorePlace implements StoredPlace {
     this.#durable.registerStored(task)
   }
 
-  /** The caller has aborted: it learns at once, the task ends where it is. */
+  /** Ends the waiting of a caller who has aborted; the task is cancelled where it is. */
   #abort(task: Task, reason: unknown): void {
     detachCaller(task)?.reject(reason)
     this.#durable.cancel(task.taskId, reason).catch((error) => this.#durable.state.failed(error))
@@ -229,13 +229,13 @@ export class StorePlace implements StoredPlace {
     this.#unstore(taskId)
   }
 
-  /** The task may be in the store all the same: its caller was not told so, so it must not run. */
+  /** Cancels a task that may be in the store all the same: its caller was not told so, so it must not run. */
   #unstore(taskId: string): void {
     const { store, failed } = this.#durable.state
     store.cancel(taskId).catch(failed)
   }
 
-  /** What the first attempt leaves, if there was one. */
+  /** The fields that a first attempt leaves in the record; none if there was no attempt. */
   #attempted(task: Task, ruling: Ruling | undefined): Partial<NewTask> {
     const why = ruling?.why
     if (!ruling || !why) return {}

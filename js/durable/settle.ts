@@ -1,4 +1,4 @@
-/** What becomes of a leased task once its attempt has ended: what the store says of it is told, never what the attempt alone has shown. */
+/** Settles leased tasks: an ended attempt becomes a settlement, and callers hear what the store answers, never what the attempt alone has shown. */
 
 import type { Carry, Settlement, Turn } from '../api/store.ts'
 import { VERDICT_SUCCEEDED } from '../core/codes.ts'
@@ -35,7 +35,7 @@ export class Settler {
     if (!lease) return
     const isLost = lease.lost || this.#loop.terms.isOver(lease, this.#state.runner.host.now())
     if (isLost && ruling.verdict !== VERDICT_SUCCEEDED) {
-      // fenced off: whoever has it now decides, and if nobody has, it is to be taken back
+      // fenced off: the process that has it now decides, and if none has, the store is to take it back
       this.#lost(task)
       this.#loop.requestTurn()
       return
@@ -81,7 +81,7 @@ export class Settler {
     this.#callers.waitsAgain(task)
   }
 
-  /** Others have it now. */
+  /** Lets go of a task that another process has by now. */
   #lost(task: Task): void {
     task.lease = undefined
     this.#state.leased.delete(task.taskId)
@@ -92,7 +92,7 @@ export class Settler {
   }
 }
 
-/** What the store is told of a follow-up. */
+/** A follow-up as the store is told of it. */
 function nextOf({ why }: Ruling, { kind, reason }: FollowUp): Settlement['next'] {
   if (kind === 'succeeded') return { kind }
   if (reason) return { kind: 'exhausted', reason }

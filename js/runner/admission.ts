@@ -33,7 +33,7 @@ export class Admission {
   readonly #runner: Runner
   readonly #memory: MemoryPlace
   readonly #nextTaskId: (now: number) => string
-  /** Principals that left and had everything of theirs deleted: calls of theirs that still run leave nothing either. */
+  /** Principals who left and had all their tasks deleted: calls of theirs that still run leave nothing either. */
   readonly #gone = new Set<string | null>()
 
   constructor(runner: Runner, loadKeys: () => Promise<Keys>) {
@@ -43,7 +43,7 @@ export class Admission {
     this.#nextTaskId = uuid7Maker(runner.host.draw)
   }
 
-  /** Another principal is there; `purged`: with the one that has left all that was theirs. */
+  /** Another principal is signed in; `purged`: all that belonged to the one who left was deleted. */
   switched(from: string | null, to: string | null, purged: boolean): void {
     if (purged) this.#gone.add(from)
     this.#gone.delete(to)
@@ -57,8 +57,8 @@ export class Admission {
   }
 
   /**
-   * What the caller's first attempt has to wait for; undefined: nothing. Resolves with the answer of a call that became
-   * a task at once: its origin asked everybody to wait, it is one of an order, or it came too late to be sent.
+   * Looks at a call before its caller's first attempt. undefined: send it at once. Resolves with the answer of a call that became
+   * a task instead: its lane is held, it is one of an order, or it came too late to be sent; with undefined: send it now.
    */
   beforeSending(call: Call, createdAt: number): Promise<EarlyAnswer | undefined> | undefined {
     const { stopped, host, gates } = this.#runner
@@ -88,7 +88,7 @@ export class Admission {
     return this.#take({ call, own, terms: termsOf(call, createdAt), asks, mustWait })
   }
 
-  /** The caller's first attempt failed in a way that may pass. Settles as the caller is to be answered. */
+  /** Takes over after a first attempt that failed in a way that may pass. Settles as the caller is to be answered. */
   async afterFailure(call: Call, first: Finished, createdAt: number): Promise<unknown> {
     const finished = adopted(call, first)
     if (this.#gone.has(call.principal)) return deliver(finished)
@@ -130,7 +130,7 @@ export class Admission {
     return this.#runner.guard(() => policies.with(call.policy, classify)) === CLASS_RETRY
   }
 
-  /** An attempt that makes no task: its lane learns how its server does, and what that asks of everybody. */
+  /** Tells a lane of an attempt that makes no task: how its server does, and how long that asks all callers to wait. */
   observeUntracked(call: Call, finished: Finished): void {
     const { origin, policy, principal } = call
     const runner = this.#runner
@@ -160,7 +160,7 @@ export class Admission {
     return this.#memory.redrive(task, acceptDuplicateRisk)
   }
 
-  /** Makes the call a task: in the store if that takes it, else in memory. undefined: neither can, and the call ends as plain fetch would. */
+  /** Makes the call a task: in the store if that takes it, else in memory. undefined: neither can; the call ends as plain fetch would. */
   async #take(arrival: Arrival): Promise<EarlyAnswer | undefined> {
     const stored = this.#isStored(arrival.call) ? await this.place?.take(arrival) : undefined
     return stored ?? (arrival.mustWait ? this.#memory.take(arrival) : undefined)
@@ -170,7 +170,10 @@ export class Admission {
     return this.place?.takes(call) === true
   }
 
-  /** Gives the call its key. Then `joined`, if there is a task that it is one with and that gives something; else `admit`, at once: no other call of the same key comes between. */
+  /**
+   * Gives the call its key, then looks for a task of the same request: `joined` may answer for that. Otherwise `admit` runs at
+   * once, so that no other call of the same key comes between.
+   */
   async #unlessKnown<T>(call: Call, joined: (same: Task) => T, admit: () => T | Promise<T>): Promise<T> {
     if (call.key === '') await this.dedupe.giveKey(call)
     while (this.#mayBeKnown(call)) {
@@ -182,7 +185,7 @@ export class Admission {
     return admit()
   }
 
-  /** Whether there may be a task that the call is one with. Answered at once, so that an admission can follow at once. */
+  /** Whether there may be a task of the same request. Answered at once, so that an admission can follow at once. */
   #mayBeKnown({ key, made, fingerprint, principal }: Call): boolean {
     const unique = key === null || (made && fingerprint === undefined)
     return !unique && this.#runner.registry.withKey(principal, key, this.#runner.host.now()) !== undefined
@@ -204,7 +207,7 @@ class MemoryPlace implements Place {
     this.#admission = admission
   }
 
-  /** undefined: the core trapped, or the queue is full and the call was sent once already. */
+  /** Admits a call whose caller waits. undefined: the core trapped, or the queue is full and the call was sent once already. */
   take({ call, own, terms, asks }: Arrival): EarlyAnswer | undefined {
     const { host } = this.#runner
     const admitted = this.#runner.guard(() => ({ task: this.#admit(call, terms, asks) }))
@@ -298,7 +301,7 @@ class MemoryPlace implements Place {
   }
 }
 
-/** Rejects what does not fit. */
+/** The refusal of a task that the queue has no room for. */
 export function queueFull({ host, limits }: Runner): QueueFullError {
   const held = `${host.settings.capacity} tasks or ${limits.capacityBytes} bytes of bodies`
   return new QueueFullError(`the queue holds ${held} already; raise capacity or capacityBytes, or wait for 'idle'`)

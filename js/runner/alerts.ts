@@ -1,20 +1,21 @@
-/** What is worth paging for: tells once when it begins, not each time that it still is so. */
+/** Emits `alert` for what is worth paging for: once when it begins, and not again while it lasts. */
 
 import type { QueueContext } from './context.ts'
 
-/** Of the capacity. */
+/** Share of the capacity from which the queue counts as deep. */
 const DEEP = 0.8
-/** Under it the next time counts anew: a depth that sways about a limit is one alert. */
+/** Share under which the next alert is allowed: a depth that sways about a limit is one alert. */
 const CALM = 0.6
+/** Dead letters in a minute that are not worth an alert yet. */
 const DEAD_LETTERS = 5
 const MINUTE_MS = 60_000
-/** The core's rule: it tells of more. */
+/** Tasks per success from which the core reports a retry storm. */
 const TASKS_PER_SUCCESS = 10
 
 export class Alerts {
   readonly #host: QueueContext
   #isDeep = false
-  /** When the last few dead letters came; oldest first. */
+  /** Times of the last few dead letters, oldest first. */
   #diedAt: number[] = []
   #quietUntil = 0
 
@@ -22,7 +23,7 @@ export class Alerts {
     this.#host = host
   }
 
-  /** So many tasks wait or run. */
+  /** Hears how many tasks wait or run. */
   depth(depth: number): void {
     const { settings, events } = this.#host
     const share = depth / settings.capacity
@@ -32,7 +33,7 @@ export class Alerts {
     events.emit('alert', { kind: 'queue_depth', value: depth, threshold: settings.capacity * DEEP })
   }
 
-  /** One more task was given up. */
+  /** Hears that one more task was given up. */
   deadLetter(): void {
     const now = this.#host.now()
     this.#diedAt = this.#diedAt.filter((at) => at > now - MINUTE_MS)
@@ -46,7 +47,7 @@ export class Alerts {
     this.#host.events.emit('alert', { kind: 'dead_letter_rate', value, threshold: DEAD_LETTERS })
   }
 
-  /** At one origin the first attempts of so many tasks failed for each success. */
+  /** Hears of a retry storm: at one origin the first attempts of so many tasks failed for each success. */
   storm(tasksPerSuccess: number): void {
     this.#host.events.emit('alert', { kind: 'retry_storm', value: tasksPerSuccess, threshold: TASKS_PER_SUCCESS })
   }

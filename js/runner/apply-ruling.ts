@@ -7,7 +7,7 @@ import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
 
-/** What a ruling has the runner do. */
+/** The part of the runner that rulings need. */
 export interface RulingActs {
   readonly host: QueueContext
   readonly announcer: { queued(task: Task): void }

@@ -1,4 +1,4 @@
-/** What becomes of a call that an open circuit turns away: what its `fallback` gives, else an error. Nothing is sent. */
+/** Ends a call that an open circuit turns away: with what its `fallback` gives, else with an error. Nothing is sent. */
 
 import { CircuitOpenError } from '../api/errors.ts'
 import type { Call } from '../call/call.ts'
@@ -8,7 +8,7 @@ import { orAbort } from '../platform/abort.ts'
 import { timeOf } from '../tasks/history.ts'
 import type { QueueContext } from './context.ts'
 
-/** `opensAt`: as far as that is known. */
+/** `opensAt`: when the circuit lets a call through again; 0 or Infinity: not known. */
 export async function circuitOpen(call: Call, opensAt: number, { settings, degraded }: QueueContext): Promise<unknown> {
   const { breaker } = settings
   const fallback = breaker ? breaker.fallback : undefined

@@ -1,4 +1,4 @@
-/** What those who read calls, and the runner, need of their queue, and nothing more. */
+/** The queue as its parts see it: its options, its clock, its events, and what adapters may hook into. */
 
 import type { Emitter } from '../api/emitter.ts'
 import type { DegradedCode, QueueEvents } from '../api/events.ts'
@@ -19,11 +19,11 @@ export interface QueueContext {
   readonly draw: Draw
   /** An intent key: 128 random bits, since a key made from the request would merge two intended orders. */
   readonly makeKey: () => string
-  /** Whose requests are made and sent now. */
+  /** The principal whose requests are made and sent now. */
   principal: string | null
   /** Emits `degraded`; `once` names what it is about, where one report is enough. */
   degraded(code: DegradedCode, message: string, once?: string): void
-  /** One more request went out. */
+  /** Counts one more request that went out. */
   sent(): void
   /** Makes an attempt of a call, the caller's own or a replay. Adapters that watch attempts lay theirs around it. */
   attempt(call: Call, plan: AttemptPlan): Promise<Finished>
@@ -32,12 +32,12 @@ export interface QueueContext {
    * task has its id. Of some calls that then become none as well. Set by adapters that trace.
    */
   onTask?(call: Call, taskId?: string): void
-  /** What may be shown of a request; undefined until the core is here. */
+  /** Removes from a request what must not be shown; undefined until the core is here. */
   sanitizer?: Sanitizer
   /** Hears of a task that has ended, before the listeners and its caller do. Set by adapters that measure. */
   onEnd?(task: { readonly status: TaskStatus; readonly createdAt: number }): void
   /** Asked of a task in memory that is to be tried again, or parked, before its wait begins: true if it has left the queue, by `leave`, which may be called later, too. Set where tasks are handed over. */
   handOver?(task: Task, ruling: Ruling, leave: () => void): boolean
-  /** No task is left; the queue may have to tell somebody. */
+  /** No task is left: callers of the queue's `idle()` may be waiting for that. */
   idle(): void
 }

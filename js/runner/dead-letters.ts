@@ -1,4 +1,4 @@
-/** Orders to the dead letters: the tasks that were given up. */
+/** Lists, redrives, purges and exports dead letters: the tasks that were given up, in memory and in the store. */
 
 import { notFound, RedriveError } from '../api/errors.ts'
 import type { DeadLetters, PageOptions, RedriveAllOptions, TaskPage } from '../api/events.ts'
@@ -18,7 +18,7 @@ const REDRIVE_RULES: Rules<RedriveAllOptions> = {
   onProgress: fn,
 }
 
-/** Ids of one go, where nobody asked for a rate. */
+/** Ids that a store is asked about at once where no rate was asked for. */
 const AT_ONCE = 100
 
 export class DeadLetterManager implements DeadLetters {
@@ -63,7 +63,7 @@ export class DeadLetterManager implements DeadLetters {
       done++
       onProgress?.(done, total)
     }
-    // a store is asked about many at once where nobody counts the seconds
+    // without a rate a store is asked about many at once
     const size = perSecond === undefined ? AT_ONCE : 1
     for (let from = 0; from < ids.length; from += size) {
       if (done > 0 && perSecond !== undefined) await this.#pause(1_000 / perSecond, signal, runner.closing)
@@ -109,7 +109,7 @@ export class DeadLetterManager implements DeadLetters {
     }
   }
 
-  /** Shorter where one of the signals says that nobody waits for the rest. */
+  /** Waits so long, or until one of the signals is aborted. */
   #pause(ms: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {

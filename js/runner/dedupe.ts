@@ -1,6 +1,6 @@
 /**
- * Whether a call is one that the queue has already. By its key, and for the same key by a fingerprint of the request:
- * the same request is one task, another request under the same key is a mistake that no server should see (S6).
+ * Finds the task that a call repeats. It goes by the key, and for the same key by a fingerprint of the request: the same
+ * request is one task, another request under the same key is a mistake that no server should see (S6).
  */
 
 import { IdempotencyConflictError } from '../api/errors.ts'
@@ -8,12 +8,12 @@ import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { putKey } from '../call/key.ts'
 import type { Keys } from '../core/keys.ts'
+import { DAY_MS } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { Registry } from '../tasks/registry.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
 
-const DAY_MS = 86_400_000
 /** Content keys remembered, beside those of tasks: the oldest goes first. */
 const MAX_RECENT = 10_000
 
@@ -68,7 +68,7 @@ export class Dedupe {
     }
   }
 
-  /** For when the task has ended and let go of its request: nobody waits for it. */
+  /** Notes the call's fingerprint for when the task has ended and let go of its request. Nothing waits for that. */
   remember(task: Task, call: Call): void {
     const known = this.fingerprint(call).then(() => {
       task.fingerprint = call.fingerprint
@@ -77,12 +77,12 @@ export class Dedupe {
     known.catch(() => {})
   }
 
-  /** Every stored task has a fingerprint, and no chunk can be fetched once the network is gone. */
+  /** Loads the module of keys ahead of time: every stored task has a fingerprint, and offline no chunk can be fetched. */
   async load(): Promise<void> {
     await this.#keys()
   }
 
-  /** What tells the call from others under its key; undefined: the module that makes it is not to be had. */
+  /** A digest that tells the call from others under its key; undefined: the module that makes it cannot be loaded. */
   async fingerprint(call: Call): Promise<string | undefined> {
     if (call.fingerprint === undefined) {
       const keys = await this.#keys()

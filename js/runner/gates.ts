@@ -1,6 +1,6 @@
 /**
- * What stands between due tasks and their attempts: how the core is told of it, which calls it keeps back, and what its
- * news of it are to people. Every decision is the core's.
+ * The gates between due tasks and their attempts: circuit breaker, retry budget, ramp, lane holds. Here they are configured,
+ * asked about new calls, and their news become events. Every decision is the core's.
  */
 
 import { CIRCUIT_OPEN, CIRCUITS, ENDED, ON_STORM_OPEN, ON_STORM_TELL, STORM } from '../core/codes.ts'
@@ -11,10 +11,10 @@ import { Alerts } from './alerts.ts'
 import type { QueueContext } from './context.ts'
 import type { Lanes } from './lanes.ts'
 
-/** Of a page, whose ramp sees to a crowd whatever this is: docs/storms.md. */
+/** Retry budget of a page, whose ramp sees to a crowd whatever this is: docs/storms.md. */
 const PAGE_CAPACITY = 1_000
 
-/** What it needs of the runner. */
+/** The part of the runner that gates need. */
 interface GatePorts {
   readonly core: CoreQueue
   readonly lanes: Lanes
@@ -38,7 +38,7 @@ export class Gates {
     core.gates(gateNumbers(host.settings))
   }
 
-  /** Until when calls to this origin have to wait, since it asked everybody to; 0: they need not. */
+  /** Time until which calls to this origin have to wait because its server has asked for it; 0: they need not. */
   heldUntil(origin: string): number {
     return this.#ask(origin, (lane, now) => this.#ports.core.heldUntil(lane, now)) ?? 0
   }
@@ -57,7 +57,7 @@ export class Gates {
     })
   }
 
-  /** An action of the core that is none of a task's: whether it was one. */
+  /** Reports an action of the core that is about a gate; false: it is about a task. */
   report(lane: number, action: number): boolean {
     if (action >= STORM) this.alerts.storm(action - STORM)
     else if (action > 0 && action < ENDED) this.#reportCircuit(lane, action - 1)
@@ -86,7 +86,7 @@ function failsWhenOpen({ breaker }: Settings): boolean {
   return !!breaker && (breaker.whenOpen ?? (breaker.fallback ? 'fail' : 'hold')) === 'fail'
 }
 
-/** As the core's `gates` takes them; NaN where its own default counts. */
+/** The options as numbers for the core; NaN where its own default counts. */
 export function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
   const isPage = globalThis.location !== undefined
   const rules: BreakerOptions = breaker || {}

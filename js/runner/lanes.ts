@@ -1,6 +1,6 @@
 /**
- * Lanes by name. The core knows a lane by number; a lane is one principal's requests to one origin. Here is also which
- * of them may not start anything: those that were paused, and those of a principal that is not there.
+ * Lanes by name. A lane is one principal's requests to one origin; the core knows it by number. Here is also decided which lanes
+ * stand still: those that were paused, and those of a principal who is not signed in.
  */
 
 import { laneName } from '../api/store.ts'
@@ -42,12 +42,12 @@ export class Lanes {
     return handle
   }
 
-  /** undefined: nothing was ever queued for it. */
+  /** The lane's number; undefined: nothing was queued for it so far. */
   find(principal: string | null, origin: string): number | undefined {
     return this.#byName.get(laneName(principal, origin))?.handle
   }
 
-  /** The same by its whole name. */
+  /** The number of a lane, by its whole name. */
   named(name: string): number | undefined {
     return this.#byName.get(name)?.handle
   }
@@ -62,12 +62,12 @@ export class Lanes {
     return this.#byName
   }
 
-  /** Neither paused nor of another principal. */
+  /** Whether a lane is neither paused nor of another principal. */
   maySend(principal: string | null, origin: string): boolean {
     return !this.#allPaused && this.#mayStart(principal, origin)
   }
 
-  /** Another tab's user is there. */
+  /** Another user is signed in, in another tab: all lanes stand still. */
   get isForeign(): boolean {
     return this.#isForeign
   }
@@ -82,7 +82,7 @@ export class Lanes {
     for (const lane of this.#byName.values()) if (lane.origin === origin) this.#core.pause(lane.handle)
   }
 
-  /** Those of an origin, or all; but for those of another principal. */
+  /** Lets the lanes of an origin go on, or all; those of another principal still stand. */
   resume(now: number, origin: string | undefined): void {
     if (origin === undefined) {
       this.#allPaused = false
@@ -92,12 +92,12 @@ export class Lanes {
     for (const lane of this.#byName.values()) this.#refresh(lane, now, origin)
   }
 
-  /** Another principal is there now: lanes of others stand still, its own go on. */
+  /** Follows a change of principal: lanes of others stand still, its own go on. */
   switchPrincipal(now: number): void {
     for (const lane of this.#byName.values()) this.#refresh(lane, now, lane.origin)
   }
 
-  /** `isForeign`: another tab's user is there, whose cookies everything would be sent with. All lanes stand still until not. */
+  /** Stops all lanes while another tab's user is signed in, with whose cookies every request would be sent. */
   standBack(now: number, isForeign: boolean): void {
     this.#isForeign = isForeign
     this.switchPrincipal(now)

@@ -1,4 +1,4 @@
-/** Questions about tasks, and orders to them: what `get`, `list`, `enqueue` and their like do once there is a runner. */
+/** Answers `get`, `list`, `enqueue` and their like once there is a runner: in memory first, then in the store. */
 
 import { notFound } from '../api/errors.ts'
 import type { EnqueueReceipt, ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/events.ts'
@@ -43,7 +43,7 @@ export class TaskManager {
   readonly deadLetters: DeadLetterManager
   readonly #loadStore: () => Promise<StoreModule>
   readonly #loadPages: () => Promise<PageStoreModule>
-  /** The last one that was told. */
+  /** The principal before the next change. */
   #principal: string | null
   /** Answers questions about stored tasks; undefined until the store is open. */
   #stored: StoredManager | undefined
@@ -81,7 +81,7 @@ export class TaskManager {
     }
   }
 
-  /** `passesThrough`: the call is none of those that can be tried again. */
+  /** Queues a call. `passesThrough`: it is none of those that can be tried again. */
   async enqueue(call: Call, createdAt: number, passesThrough: boolean): Promise<EnqueueReceipt> {
     assertEnqueueable(call, passesThrough, this.runner.host.settings.maxBodyBytes)
     const { taskId, key, durability, deduplicated } = await this.admission.enqueue(call, createdAt)
@@ -134,7 +134,7 @@ export class TaskManager {
     return this.#stored?.cancel(taskId) ?? 'gone'
   }
 
-  /** `host.principal` is another one by now. */
+  /** Follows a change of principal; `host.principal` is the new one already. */
   async setPrincipal(principal: string | null, purge: boolean): Promise<void> {
     const { runner } = this
     const before = this.#principal

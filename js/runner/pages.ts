@@ -1,4 +1,4 @@
-/** Long lists, a page at a time. */
+/** Pages of long lists, and how those of memory and of the store become one. */
 
 import type { PageOptions, TaskPage } from '../api/events.ts'
 import { int, type Rules, text } from '../options/check.ts'
@@ -13,7 +13,7 @@ export function showPage(runner: Runner, { items, cursor }: Page<Task>): TaskPag
   return cursor === undefined ? { tasks } : { tasks, cursor }
 }
 
-/** One page of two that are each in the order of ids. */
+/** Merges two pages that are each in the order of ids. */
 export function mergePages(a: TaskPage, b: TaskPage, { limit = 100 }: PageOptions): TaskPage {
   const all = [...a.tasks, ...b.tasks].sort((x, y) => (x.taskId < y.taskId ? -1 : 1))
   const tasks = all.slice(0, limit)

@@ -30,7 +30,7 @@ import { Gates } from './gates.ts'
 import { Orders, Policies } from './handles.ts'
 import { Lanes } from './lanes.ts'
 import { Sender } from './sender.ts'
-import { type CoreStats, report } from './stats.ts'
+import { type CoreStats, heldStats } from './stats.ts'
 import type { StoredSide } from './stored.ts'
 import { makeWakeTimer, type WakeTimer } from './wake-timer.ts'
 
@@ -51,7 +51,7 @@ export class Runner {
   readonly #engine: Engine
   readonly #timer: WakeTimer
   readonly #sender: Sender
-  /** What an error says, without secrets (S12). */
+  /** The words of an error, without secrets (S12). */
   readonly words = (error: unknown, about?: Confidential): string =>
     this.guard(() => this.sanitizer.message(error, about && secretsOf(about, this.sanitizer))) ?? 'an error'
   readonly #tasks = new Map<number, Task>()
@@ -97,7 +97,7 @@ export class Runner {
     return this.#closing.signal
   }
 
-  /** The core has this task now, under `slot`. */
+  /** Notes the slot under which the core has a task. */
   trackSlot(task: Task, slot: number): void {
     task.slot = slot
     this.#tasks.set(slot, task)
@@ -121,12 +121,12 @@ export class Runner {
     link(task, call.signal, (reason) => this.cancel(task, reason))
   }
 
-  /** What the task waits for right now. */
+  /** The gate that a task waits at right now. */
   gateStatus(task: Task): GateStatus | undefined {
     return task.slot < 0 ? undefined : this.guard(() => gateStatusOf(this.#engine, this.core, task.slot))
   }
 
-  /** What a due task of a store waits for in its lane at `now`. */
+  /** The gate at which a due task of a store would wait in its lane at `now`. */
   gateOfLane(principal: string | null, origin: string, now: number): GateStatus | undefined {
     return this.guard(() => gateOfLane(this.#engine, this.core, this.lanes.of(principal, origin), now))
   }
@@ -150,14 +150,14 @@ export class Runner {
     })
   }
 
-  /** The next moment that matters, here or in the store. */
+  /** Arms the timer for the next moment that matters, here or in the store. */
   arm(): void {
     if (this.#state === 'stopped') return
     const wakeAt = this.guard(() => this.core.wakeAt()) ?? Number.POSITIVE_INFINITY
     this.#timer.arm(Math.min(wakeAt, this.stored?.wakeAt ?? wakeAt), this.host.now())
   }
 
-  /** Many at once cost one look. */
+  /** Ticks once the code that runs now has ended: many calls cost one tick. */
   tickSoon(): void {
     if (this.#tickQueued) return
     this.#tickQueued = true
@@ -187,17 +187,17 @@ export class Runner {
     this.drained()
   }
 
-  /** Tells who waits for the attempts in flight that there are none any more. */
+  /** Lets `close` go on once no attempt is in flight any more. */
   drained(): void {
     if (this.#drained && !this.guard(() => this.core.inFlight()) && !this.stored?.settling) this.#drained()
   }
 
-  /** Those in memory. */
+  /** Tasks in memory. */
   tasksOf(principal: string | null): readonly Task[] {
     return [...this.#tasks.values()].filter((task) => task.principal === principal)
   }
 
-  /** One in memory. */
+  /** Cancels a task in memory. */
   cancel(task: Task, reason: unknown): 'cancelled' | 'requested' | 'gone' {
     if (task.slot < 0) return 'gone'
     const requested = this.guard(() => this.core.cancel(task.slot)) === CANCEL_REQUESTED
@@ -220,7 +220,7 @@ export class Runner {
     return whenEnded(task)
   }
 
-  /** Tasks waiting or in flight, as far as is known here. */
+  /** Tasks waiting or in flight, as far as this process knows. */
   get depth(): number {
     return this.#tasks.size + (this.stored?.depth ?? 0)
   }
@@ -243,7 +243,7 @@ export class Runner {
 
   stats(): RunnerStats {
     const counted = { deadLetters: this.registry.deadLetters, ...this.announcer.totals }
-    const held = this.guard(() => report(this.core.stats() as CoreStats, this.lanes))
+    const held = this.guard(() => heldStats(this.core.stats() as CoreStats, this.lanes))
     const here = { ...(held ?? emptyHeldStats), ...counted }
     return this.stored?.stats(here) ?? here
   }
@@ -271,7 +271,7 @@ export class Runner {
     this.core.free()
   }
 
-  /** A call that ended before anybody but this process knew of it. */
+  /** Ends a call that the core has given up before it was a task anywhere. */
   giveUp(task: Task, ruling: Ruling): void {
     this.registry.add(task)
     applyRuling(this, task, ruling)
@@ -296,7 +296,7 @@ export class Runner {
     this.#sender.start(task)
   }
 
-  /** Hears how an attempt of a task that has a slot ended. */
+  /** Has the core rule on an attempt of a task that has a slot. */
   rule(task: Task, finished: Finished<RepeatAnswer>): Ruling {
     if (finished.answer !== null || finished.error !== undefined) {
       // before the core is asked: should it trap, this is what the caller gets
@@ -308,7 +308,7 @@ export class Runner {
     return this.rulings.rule(task, finished, this.host.now())
   }
 
-  /** Why the attempt that `ruling` is about was given back. */
+  /** The reason why the attempt that `ruling` is about was given back. */
   releaseCause(task: Task, { outcome }: Ruling): ReleaseCause {
     const { host, lanes, stored, stopped } = this
     return releaseCause(outcome, task, {
@@ -319,7 +319,7 @@ export class Runner {
     })
   }
 
-  /** One in memory is terminal. */
+  /** Ends a task in memory. */
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
     this.#tasks.delete(task.slot)
     task.slot = -1
@@ -336,7 +336,7 @@ export class Runner {
     this.tick()
   }
 
-  /** A core that traps is dead: every caller gets what there is, and later calls are plain (S18). undefined: it is. */
+  /** Calls the core. One that traps is dead: every caller gets what there is, later calls are plain (S18), and this gives undefined. */
   guard<T>(work: () => T): T | undefined {
     if (this.#state === 'stopped') return undefined
     try {

@@ -1,6 +1,6 @@
 /**
- * Makes an attempt of a task: asks the user's hooks, looks once more whether it may go, sends it, and says how it ended.
- * What must not be sent is given back.
+ * Makes an attempt of a task: asks the user's hooks within a time limit that keeps a lease useful, looks once more whether it may
+ * go, sends it, and reports how it ended. An attempt that must not be sent is given back.
  */
 
 import type { AttemptContext, RetryTask } from '../api/task.ts'
@@ -28,7 +28,7 @@ export interface SenderPorts {
   maySend(task: Task): boolean
   show(task: Task): RetryTask
   settle(task: Task, finished: Finished<RepeatAnswer>): void
-  /** What an error says, without secrets (S12). */
+  /** The words of an error, without secrets (S12). */
   readonly words: (error: unknown, about: Confidential) => string
 }
 

@@ -1,11 +1,12 @@
-/** The core's numbers and the runner's totals as people read them. */
+/** Turns the core's numbers into the public form of `stats()`. */
 
-import type { OriginStats, QueueStats } from '../api/stats.ts'
+import type { HeldStats, OriginStats } from '../api/stats.ts'
 import type { CircuitState } from '../api/task.ts'
 import { CIRCUITS } from '../core/codes.ts'
+import { FOREVER } from '../platform/clock.ts'
 import type { Lanes } from './lanes.ts'
 
-/** What the core's `stats()` gives, in lists: names cost the core more than the numbers. */
+/** Numbers of the core's `stats()`, in lists: names would cost the core more. */
 export type CoreStats = readonly [
   depth: number,
   inFlight: number,
@@ -21,19 +22,12 @@ export type CoreStats = readonly [
   ])[],
 ]
 
-/** All of the stats but what the queue itself counts. */
-export type RunnerStats = Omit<QueueStats, 'capacity' | 'firstAttemptSucceeded' | 'attempts'>
-
-export type Held = Pick<QueueStats, 'depth' | 'inFlight' | 'nextAttemptAt' | 'unusableRetryAfter' | 'origins'>
-
-const FOREVER = Number.POSITIVE_INFINITY
-
 function worse(one: CircuitState = 'CLOSED', other: CircuitState = 'CLOSED'): CircuitState {
   const found = (['OPEN', 'HALF_OPEN'] as const).find((state) => one === state || other === state)
   return found ?? 'CLOSED'
 }
 
-export function report(core: CoreStats, lanes: Lanes): Held {
+export function heldStats(core: CoreStats, lanes: Lanes): HeldStats {
   const [depth, inFlight, nextAttemptAt, unusableRetryAfter, rows] = core
   const byLane = new Map(rows.map(([lane, ...row]) => [lane, row]))
   const origins: Record<string, OriginStats> = {}
@@ -43,7 +37,7 @@ export function report(core: CoreStats, lanes: Lanes): Held {
     origins[origin] = {
       depth: depth + (other?.depth ?? 0),
       inFlight: inFlight + (other?.inFlight ?? 0),
-      // of several principals at one origin the one that is worst off
+      // where several principals have a lane to one origin, the lane that is worst off
       circuit: worse(CIRCUITS[circuit], other?.circuit),
       heldUntilAt: Math.max(heldUntilAt ?? 0, other?.heldUntilAt ?? 0) || null,
       retryBudget: Math.min(tokens, other?.retryBudget ?? FOREVER),

@@ -1,6 +1,6 @@
 /**
- * The port to the side that keeps tasks in a store. The runner, and whoever manages its tasks, know no more of that side than
- * this; `durable/` implements it, as a chunk of its own that only durable queues load.
+ * The port to the side that keeps tasks in a store. The runner, its admission and its managers know no more of that side
+ * than this; `durable/` implements it, as a chunk of its own that only durable queues load.
  */
 
 import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/events.ts'
@@ -14,7 +14,7 @@ import type { Clock } from '../platform/clock.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 
-/** What the runner asks of the side that keeps tasks in a store. Without one the runner works alone. */
+/** The side that keeps tasks in a store. Without one the runner works alone. */
 export interface StoredSide {
   /** When the store has something to do next; Infinity: nothing that time alone would bring. */
   readonly wakeAt: number
@@ -44,7 +44,7 @@ export interface StoredSide {
   stats(here: RunnerStats): RunnerStats
   /** Answers every caller with what there is, or else `error`. Nothing can be decided here any more. */
   stop(error: unknown): void
-  /** Gives back what runs, then stops. Never rejects, and keeps nobody waiting for a store that hangs (L5). */
+  /** Gives back what runs, then stops. Never rejects, and waits for a store that hangs 2 s at most (L5). */
   close(): Promise<void>
 }
 
@@ -74,21 +74,21 @@ export interface Arrival {
   /** The caller's own attempt, made or given back unsent. */
   readonly own: Finished<RepeatAnswer>
   readonly terms: Terms
-  /** The core is asked about that attempt first: the task may be over. */
+  /** The core is asked about that attempt first: the call may be over already. */
   readonly asks: boolean
   /** False: it is stored to be on the safe side, and sent all the same where that fails (S18). */
   readonly mustWait: boolean
 }
 
-/** Where calls become tasks. What gives undefined is left to the next place, or ends as plain fetch would; `degraded` has said why. */
+/** Turns calls into tasks. A call for which it gives undefined is left to the next place, or ends as plain fetch would. */
 export interface Place {
-  /** A call whose caller waits. */
+  /** Takes a call whose caller waits. */
   take(arrival: Arrival): Promise<EarlyAnswer | undefined> | EarlyAnswer | undefined
-  /** A call that nobody waits for. */
+  /** Takes a call that no caller waits for. */
   enqueue(call: Call, terms: Terms): Promise<Kept | undefined> | Kept | undefined
 }
 
-/** Where calls become stored tasks. */
+/** The place in the store; where it gives undefined, `degraded` has said why. */
 export interface StoredPlace extends Place {
   /** Whether calls like this one are stored. */
   takes(call: Call): boolean

@@ -10,13 +10,13 @@ export interface WakeTimer {
   free(trapped: boolean): void
 }
 
-/** In browsers the core's own (gloo-timers); elsewhere, and in tests, the clock's. */
+/** The timer to use: in browsers the core's own (gloo-timers); elsewhere, and in tests, the clock's. */
 export function makeWakeTimer(engine: Engine, clock: Clock, wake: () => void): WakeTimer {
   const inBrowser = clock === systemClock && globalThis.location !== undefined
   return inBrowser ? new CoreTimer(engine, wake) : new ClockTimer(clock, wake)
 }
 
-/** For a look that nothing depends on: it does not keep a process alive. */
+/** Calls `wake` later, for a look that nothing depends on: it does not keep a process alive. */
 export function afterIdle(clock: Clock, delayMs: number, wake: () => void): () => void {
   if (clock !== systemClock) return clock.after(delayMs, wake)
   const timer: unknown = setTimeout(wake, delayMs)

@@ -1,4 +1,4 @@
-/** What the people who wait for a task get, and when they stop waiting. Each promise settles once (S22). */
+/** Callers who wait for a task: what they get, and when they stop waiting. Each promise settles once (S22). */
 
 import type { Emitter } from '../api/emitter.ts'
 import { ExhaustedError, RedriveError } from '../api/errors.ts'
@@ -7,7 +7,7 @@ import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import { mark } from '../call/transport.ts'
 import type { Task, Waiter } from './task.ts'
 
-/** The caller stops waiting, whatever for; who settles its promise is given it. */
+/** Detaches the caller from its task, and gives it to the code that settles its promise. */
 export function detachCaller(task: Task): Waiter | undefined {
   const { waiter } = task
   task.waiter = undefined
@@ -16,11 +16,11 @@ export function detachCaller(task: Task): Waiter | undefined {
   return waiter
 }
 
-/** Gives the caller the last answer, else its own last error, else `otherwise()`; with nobody waiting, lets go of the answer. */
+/** Gives the caller the last answer, else its own last error, else `otherwise()`; without a caller, lets go of the answer. */
 export function answer(task: Task, otherwise: () => unknown): void {
   const { last, joined } = task
   task.joined = []
-  // where nobody waits for the task itself, one who joined gets its answer
+  // where no caller waits for the task itself, one who joined gets its answer
   const [waiter, ...others] = [detachCaller(task) ?? [], ...joined].flat()
   // first, while the answer's body is still unread
   for (const other of others) answerJoined(task, other, otherwise)
@@ -38,7 +38,7 @@ export function answer(task: Task, otherwise: () => unknown): void {
   }
 }
 
-/** Somebody who asked for the same: the same answer, a copy where it can be read only once. */
+/** Gives a caller who joined the same answer, as a copy where it can be read only once. */
 function answerJoined({ last, reason, taskId }: Task, waiter: Waiter, otherwise: () => unknown): void {
   const word = reason ? { taskId, reason } : null
   try {
@@ -49,7 +49,7 @@ function answerJoined({ last, reason, taskId }: Task, waiter: Waiter, otherwise:
   }
 }
 
-/** An abort ends the waiting at once, and the task with it unless the caller detached it. */
+/** Listens to the caller's signal: an abort ends the waiting at once, and the task with it unless the caller detached it. */
 export function link(task: Task, signal: AbortSignal, cancel: (reason: unknown) => void): void {
   const onAbort = () => {
     if (task.call?.options.detach) detachCaller(task)?.reject(signal.reason)
@@ -75,13 +75,13 @@ export function whenEnded(task: Task): Promise<TaskOutcome> {
   return task.outcome.promise
 }
 
-/** Who hears of a task's end beside those who wait for it. */
+/** The listeners and adapters that hear of a task's end. */
 interface EndListeners {
   readonly events: Emitter<QueueEvents>
   onEnd?(task: { readonly status: TaskStatus; readonly createdAt: number }): void
 }
 
-/** Tells those who listen that the task has ended. */
+/** Tells listeners that the task has ended. */
 export function reportEnd(task: Task, host: EndListeners, show: () => RetryTask): void {
   const { status, reason, last } = task
   const { events } = host
@@ -106,7 +106,7 @@ export function count(totals: Totals, status: TaskStatus): void {
   else totals.cancelled++
 }
 
-/** How a terminal task ended. */
+/** The outcome of a terminal task. */
 export function outcomeOf(task: Task, shown: RetryTask): TaskOutcome {
   const responseStatus = task.lastStatus || null
   if (task.status === 'SUCCEEDED') return { task: shown, responseStatus }

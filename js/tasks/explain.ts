@@ -16,7 +16,7 @@ import type { GateStatus } from '../core/decode.ts'
 import { serverWait, showEntry, timeOf } from './history.ts'
 import type { Task } from './task.ts'
 
-/** `gateStatus`: what it waits for at `now`; undefined: it has ended. */
+/** The decisions about a task in memory. `gateStatus`: the gate it waits at; undefined: it has ended. */
 export function explain(task: Task, gateStatus: GateStatus | undefined, now: number): readonly Decision[] {
   const history = task.entries.map((entry) => showEntry(task.taskId, entry))
   const { what, policyId, key, createdAt, status, reason, endedAt } = task
@@ -25,7 +25,7 @@ export function explain(task: Task, gateStatus: GateStatus | undefined, now: num
   return decisions
 }
 
-/** What is told of a task besides its history. */
+/** A task as far as its decisions are told. */
 export interface DescribedTask {
   /** Method and target, without the query. */
   readonly what: string
@@ -34,11 +34,11 @@ export interface DescribedTask {
   readonly createdAt: number
   readonly status: TaskStatus
   readonly reason?: ExhaustedReason | undefined
-  /** Of no meaning before it has ended. */
+  /** Without a meaning before the task has ended. */
   readonly endedAt: number
 }
 
-/** From the call to what was decided last. `history`: of the last 100 attempts and what was decided between them, oldest first. */
+/** All decisions, from the call to the last one. `history`: the last 100 attempts and what was decided between them, oldest first. */
 export function decisionsOf(task: DescribedTask, history: readonly AttemptLog[]): Decision[] {
   const { what, policyId, hasKey, createdAt, status, reason, endedAt } = task
   const text = `${what}, policy '${policyId}'${hasKey ? ', with a key' : ''}`
@@ -70,12 +70,12 @@ const ENDS: Partial<Record<TaskStatus, DecisionKind>> = {
   CANCELLED: 'cancelled',
 }
 
-/** What was given back before it left has neither. */
+/** Whether an attempt left: one that was given back before has neither. */
 function wasSent({ responseStatus, errorMessage }: AttemptLog): boolean {
   return responseStatus !== null || errorMessage !== null
 }
 
-/** Of an attempt, though it may not have left. */
+/** Kinds that are about one attempt, though it may not have left. */
 const NUMBERED: ReadonlySet<DecisionKind> = new Set(['released', 'parked', 'lost'])
 
 function dataOf(log: AttemptLog): DecisionData {
@@ -112,7 +112,7 @@ function parkedFor({ data }: AttemptLog): string {
     : 'parked until resume() or setPrincipal()'
 }
 
-/** Why an attempt never left. */
+/** Words for why an attempt never left. */
 const UNSENT: ReadonlyMap<ReleaseCause, string> = new Map([
   ['unauthorized', 'its credentials were refused'],
   ['credentials_failed', 'credentials() failed'],
@@ -133,7 +133,7 @@ function happened(log: AttemptLog): string {
   return log.errorMessage ?? `not sent${why ? `, ${why}` : ''}`
 }
 
-/** Of what has ended: nothing where it ended without an attempt. */
+/** Words about the last attempt of an ended task; none where it ended without one. */
 function ended(log: AttemptLog): string {
   const isVetoed = log.data?.reason === 'vetoed' || log.data?.reason === 'body_missing'
   return wasSent(log) || isVetoed ? `${happened(log)}; ` : ''
@@ -146,7 +146,7 @@ function next({ data = {}, decision }: AttemptLog): string {
   return serverDelayMs === undefined || curveMs === undefined ? wait : `${wait} (the curve alone: ${curveMs / 1000} s)`
 }
 
-/** What holds a task at `now`. */
+/** The decision that a task waits, and at which gate. */
 export function waits(gateStatus: GateStatus, attemptNumber: number, now: number): Decision {
   const { gate, until, ahead } = gateStatus
   const data: DecisionData = {

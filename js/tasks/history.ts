@@ -1,13 +1,13 @@
-/** What happened to a task, line by line; words are made when somebody reads it. */
+/** The history of a task, line by line; its words are made when it is read. */
 
 import type { AttemptLog, DecisionData, DecisionKind, ExhaustedReason, ReleaseCause } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 
-/** One attempt, or one that was not sent in the end. */
+/** One attempt, or one that was not sent after all. */
 export interface HistoryEntry {
   /** An answer or a lost connection; false: given back before it left. */
   readonly sent: boolean
-  /** What was made of it. */
+  /** The decision that followed. */
   readonly kind: Exclude<DecisionKind, 'queued' | 'attempt' | 'waits'>
   readonly attemptNumber: number
   readonly startedAt: number
@@ -18,21 +18,21 @@ export interface HistoryEntry {
   readonly serverDelayMs: number
   /** The curve's wait in ms; NaN: none was chosen. */
   readonly curveMs: number
-  /** Added to the server's. */
+  /** Wait of our own on top of the server's. */
   readonly spreadMs: number
-  /** Whether it counts; undefined: none is to follow. */
+  /** Whether the attempt counts; undefined: none is to follow. */
   readonly counted: boolean | undefined
-  /** The next one follows a 401. */
+  /** The next attempt follows a 401. */
   readonly authorize: boolean
-  /** Why it was given back, if it was. */
+  /** The reason why it was given back, if it was. */
   readonly cause: ReleaseCause | undefined
-  /** What follows; where the task was given up, the reason. */
+  /** Words for what follows; where the task was given up, the reason. */
   readonly next: string
-  /** When the next attempt is due; NaN: there is none. */
+  /** Time at which the next attempt is due; NaN: there is none. */
   readonly nextAt: number
 }
 
-/** What an attempt was, with what was made of it. */
+/** The line about an attempt and the decision that followed. */
 export function lineOf(
   { startedAt, durationMs, status, answer, error }: Finished,
   words: (error: unknown) => string,
@@ -50,7 +50,7 @@ export function showEntry(taskId: string, entry: HistoryEntry): AttemptLog {
   return { ...shown, decision, kind, data }
 }
 
-/** What of a line is in none of the fields of an `AttemptLog`. */
+/** Data of a line that has no field of its own in an `AttemptLog`. */
 function dataOf(entry: HistoryEntry): DecisionData {
   const { kind, startedAt, durationMs, serverDelayMs, curveMs, spreadMs, counted, authorize, cause, next, nextAt } =
     entry
@@ -79,12 +79,12 @@ export function serverWait(ms: number): string {
   return ms < 0 ? ', Retry-After unreadable' : `, Retry-After ${ms / 1000} s`
 }
 
-/** UTC. */
+/** Time of day, in UTC. */
 export const timeOf = (at: number): string => new Date(at).toISOString().slice(11, 19)
 
 const MAX_SHOWN = 100
 
-/** The attempts that were sent, from `cursor` on, an index; oldest first. */
+/** One page of the attempts that were sent, oldest first. `cursor`: an index. */
 export function showEntries(
   { taskId, entries }: { readonly taskId: string; readonly entries: readonly HistoryEntry[] },
   { limit = 100, cursor = '0' }: { readonly limit?: number; readonly cursor?: string },

@@ -1,4 +1,4 @@
-/** Every task that can be asked for by id: waiting, running, ended and not yet past its retention. */
+/** Tasks in memory that can be asked for by id: waiting, running, or ended and not yet past their retention. */
 
 import type { RetentionOptions } from '../options/queue-options.ts'
 import type { Task } from './task.ts'
@@ -77,7 +77,7 @@ export class Registry {
     this.#byKey.set(principal, own.set(key, task))
   }
 
-  /** Waiting, running, or ended and not past its retention. One that was cancelled does not keep its key. */
+  /** The task that has a key: waiting, running, or ended and not past its retention. One that was cancelled does not keep its key. */
   withKey(principal: string | null, key: string, now: number): Task | undefined {
     this.#expire(now)
     const task = this.#byKey.get(principal)?.get(key)
@@ -89,7 +89,7 @@ export class Registry {
     return this.#all.get(taskId)
   }
 
-  /** The task is terminal now; `dead`: it is kept as a dead letter. */
+  /** Notes that a task has ended; `dead`: it is kept as a dead letter. */
   end(task: Task, dead: boolean, now: number): void {
     task.endedAt = now
     ;(dead ? this.#dead : this.#ended).add(task)
@@ -100,7 +100,7 @@ export class Registry {
     if (trimmed > 0) this.#onTrim(trimmed)
   }
 
-  /** It goes back into the queue. */
+  /** Takes a task off the dead letters: it goes back into the queue. */
   revive(task: Task): void {
     this.#dead.delete(task)
   }

@@ -16,7 +16,7 @@ export interface ReleaseFacts {
   readonly maySend: boolean
 }
 
-/** Asked when the attempt was given back, since what stops a queue may be over soon. */
+/** Has to be asked when the attempt is given back, since what stops a queue may be over soon. */
 export function releaseCause(outcome: number, { lease }: Pick<Task, 'lease'>, facts: ReleaseFacts): ReleaseCause {
   if (outcome === OUTCOME_OFFLINE) return 'offline'
   if (outcome === OUTCOME_CREDENTIALS_FAILED) return lease?.parks ? 'credentials_missing' : 'credentials_failed'

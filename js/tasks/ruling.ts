@@ -1,4 +1,4 @@
-/** What the core says of an ended attempt, with the line about it for the task's log. */
+/** Asks the core what an ended attempt means: for its task, and for its lane. */
 
 import type { RetryPolicy } from '../api/policy.ts'
 import type { ReleaseCause } from '../api/task.ts'
@@ -16,32 +16,30 @@ import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { type Settled, settle } from '../core/queue-calls.ts'
 import { serverDelayOf } from '../core/server-delay.ts'
+import { DAY_MS, FOREVER } from '../platform/clock.ts'
 import { type HistoryEntry, lineOf } from './history.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
-
-const FOREVER = Number.POSITIVE_INFINITY
-const DAY_MS = 86_400_000
 
 export interface Ruling {
   readonly verdict: number
   /** The numbers behind it, where another attempt is to follow. */
   readonly why: Settled | undefined
-  /** It left: an answer or a lost connection. */
+  /** The attempt left: there is an answer, or a connection was lost. */
   readonly sent: boolean
-  /** How it ended, by the core's numbers. */
+  /** End of the attempt, by the core's numbers: `OUTCOME_*`. */
   readonly outcome: number
   readonly attemptNumber: number
-  /** What the server asked everybody to wait, beyond what it had asked before; 0: nothing. */
+  /** Time for which the server holds the lane, beyond what it had asked before; 0: none. */
   readonly holdMs: number
-  /** The line in the log; `nextAt` NaN: nothing follows. */
+  /** Makes the line for the log; `nextAt` NaN: no attempt follows. */
   readonly entry: (kind: HistoryEntry['kind'], next: string, nextAt?: number, cause?: ReleaseCause) => HistoryEntry
 }
 
 export class Rulings {
   readonly #engine: Engine
   readonly #core: CoreQueue
-  /** What an error says, without secrets. */
+  /** The words of an error, without secrets. */
   readonly #words: (error: unknown, about: Confidential) => string
 
   constructor(engine: Engine, core: CoreQueue, words: (error: unknown, about: Confidential) => string) {
@@ -50,7 +48,7 @@ export class Rulings {
     this.#words = words
   }
 
-  /** Tells the core how the attempt of `task`, has ended. */
+  /** Tells the core how an attempt of `task` has ended. */
   rule(task: Task, finished: Finished<RepeatAnswer>, now: number): Ruling {
     const { outcome, status, durationMs, answer, error } = finished
     const sent = answer !== null || error !== undefined
@@ -83,7 +81,7 @@ export class Rulings {
     return { verdict, why, sent, outcome, attemptNumber, holdMs, entry }
   }
 
-  /** The same of an attempt that makes no task: only its lane learns. */
+  /** Tells a lane how an attempt has ended that makes no task. */
   observeUntracked(finished: Finished<RepeatAnswer>, lane: number, policy: RetryPolicy, now: number): void {
     const { answer, outcome, status, startedAt, durationMs } = finished
     const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS, attemptTimeoutMs } = policy

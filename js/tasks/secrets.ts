@@ -1,6 +1,6 @@
 /**
- * What must not be found in any text about a request (S12). A token without a form cannot be told from other words, but in the
- * words about this request it can: it is known which values of it are secrets.
+ * Secrets of a request, which no text about it may contain (S12). A token without a form cannot be told from other words, but in
+ * texts about this request it can: it is known which values of it are secrets.
  */
 
 import type { Call } from '../call/call.ts'

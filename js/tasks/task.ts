@@ -1,4 +1,4 @@
-/** A task as this process holds it, and as it is shown to others. */
+/** A task as this process holds it, and the form in which it is shown. */
 
 import type { TaskOutcome } from '../api/events.ts'
 import type { StoredTask } from '../api/store.ts'
@@ -9,7 +9,7 @@ import type { RepeatAnswer } from '../call/transport.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import type { HistoryEntry } from './history.ts'
 
-/** Whoever waits for the answer. */
+/** A caller who waits for the answer. */
 export interface Waiter {
   resolve(value: unknown): void
   reject(error: unknown): void
@@ -20,31 +20,31 @@ const MAX_ENTRIES = 120
 const NO_ENTRIES: readonly HistoryEntry[] = []
 const NOBODY: readonly Waiter[] = []
 
-/** What the core says may be seen of a request; shared by everybody the task is shown to. */
+/** The parts of a request that may be seen, as the core says; made once for all to whom the task is shown. */
 interface Shown {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly withheld: readonly string[]
 }
 
-/** What a store's lease lets this process do, and until when. */
+/** A store's lease, as the process that has it keeps it. */
 export interface HeldLease {
   readonly token: number
   readonly forMs: number
-  /** On the queue's clock, counted from before the claim. */
+  /** End of the lease on the queue's clock, counted from before the claim. */
   endsAt: number
   renewAt: number
   /** The request has left: the server may have it. */
   isSent?: boolean
-  /** Given back, it waits for somebody to bring what is missing. */
+  /** Given back, the task waits for its missing credentials. */
   parks?: boolean
-  /** Why it ends, where the core is not asked. */
+  /** The reason why the task ends, where the core is not asked. */
   reason?: ExhaustedReason
-  /** Another has it by now: only a success is worth telling. */
+  /** Another process may have the task by now: only a success is worth telling. */
   lost?: boolean
 }
 
-/** A line about something else than an attempt. */
+/** A line that is not about an attempt. */
 function unsent(kind: HistoryEntry['kind'], attemptNumber: number, at: number, next: string): HistoryEntry {
   return {
     sent: false,
@@ -103,12 +103,12 @@ export class Task {
   /** The next attempt follows a 401. */
   unauthorized = false
   cancelRequested = false
-  /** As its store has it; undefined: it lives in memory. */
+  /** The task as its store has it; undefined: it lives in memory. */
   record: StoredTask | undefined
-  /** The store's leave to make an attempt. */
+  /** The lease under which an attempt may be made. */
   lease: HeldLease | undefined
   controller: AbortController | undefined
-  /** What `credentials()` gave for the last attempt. */
+  /** Headers that `credentials()` gave for the last attempt. */
   overlay: Headers | null = null
   waiter: Waiter | undefined
   /** Callers of the same request under the same key, who get the same answer. */
@@ -118,7 +118,7 @@ export class Task {
   /** The last attempt, whose answer the caller gets if there is no better one. */
   last: Finished<RepeatAnswer> | undefined
   entries: readonly HistoryEntry[] = NO_ENTRIES
-  /** Of the last attempt; 0: it had no response. */
+  /** Status of the last attempt; 0: it had no response. */
   lastStatus = 0
   /** Callers of `result()`. */
   outcome: { readonly promise: Promise<TaskOutcome>; readonly resolve: (outcome: TaskOutcome) => void } | undefined
@@ -169,7 +169,7 @@ export class Task {
     return shown
   }
 
-  /** Back from the dead letters: key and history stay, attempts are counted anew. */
+  /** Brings the task back from the dead letters: key and history stay, attempts are counted anew. */
   revive(now: number): void {
     const { attemptNumber, reason = '' } = this
     // it was given up while it waited, which no attempt has told
@@ -182,13 +182,13 @@ export class Task {
     this.cancelRequested = false
   }
 
-  /** Names of headers that are not stored and that nobody supplies: the request would go out without them. */
+  /** Names of headers that are not stored and not supplied: the request would go out without them. */
   missing(overlay: Headers | null): readonly string[] {
     if (!this.call?.rebuilt || !this.record) return []
     return this.record.withheldHeaders.filter((name) => !overlay?.has(name))
   }
 
-  /** As its store has it now. */
+  /** Takes over the task as its store has it now. */
   setRecord(record: StoredTask): void {
     this.record = record
     this.#shown = undefined
