@@ -1,13 +1,10 @@
 /** What explain() says as data: of a task in memory, and the same of one that a store keeps. */
 
-import { expect, onTestFinished, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Decision, RetryQueueOptions } from '../../js/index.ts'
 import { world } from './durable-setup.ts'
-import { type Fakes, ORDERS, setup } from './setup.ts'
-
-const POST = { method: 'POST', body: 'tea' } as const
-
-type Stage = Pick<Fakes, 'queue' | 'server' | 'clock'>
+import { dataOf, enqueued, goOffline, lastOf, lines, type Stage } from './explain-setup.ts'
+import { ORDERS, setup } from './setup.ts'
 
 /** Both kinds of queue. */
 const KINDS: readonly (readonly [kind: string, open: (options?: RetryQueueOptions) => Promise<Stage>])[] = [
@@ -21,14 +18,6 @@ const KINDS: readonly (readonly [kind: string, open: (options?: RetryQueueOption
     },
   ],
 ]
-
-async function enqueued({ queue, clock }: Stage, more: object = {}): Promise<string> {
-  const { taskId } = await queue.enqueue(ORDERS, { ...POST, redrive: more })
-  await clock.settle()
-  return taskId
-}
-
-const dataOf = (decisions: readonly Decision[]) => decisions.map(({ kind, data }) => ({ kind, ...data }))
 
 /** What is not known is not there, and what is there can be sent anywhere. */
 function expectPlain(decisions: readonly Decision[]): void {
@@ -97,7 +86,7 @@ test.for(KINDS)('a lost connection, and the reason for giving up: %s', async ([,
     { kind: 'attempt', attemptNumber: 2 },
     { kind: 'exhausted', attemptNumber: 2, responseStatus: 503, reason: 'max_attempts' },
   ])
-  expect(decisions.at(-1)?.text).toBe('503; given up: max_attempts')
+  expect(lastOf(decisions)?.text).toBe('503; given up: max_attempts')
 })
 
 test.for(KINDS)('S8 a refused credential is not counted, and the next attempt knows of it: %s', async ([, open]) => {
@@ -132,8 +121,7 @@ test.for(KINDS)('credentials() failed: nothing was sent, and nothing is counted:
 
 test.for(KINDS)('an attempt that failed for want of a network is not counted: %s', async ([, open]) => {
   const stage = await open()
-  vi.stubGlobal('navigator', { onLine: false })
-  onTestFinished(() => void vi.unstubAllGlobals())
+  goOffline()
   stage.server.fail(new TypeError('fetch failed'))
   const taskId = await enqueued(stage)
   const decisions = await stage.queue.explain(taskId)
@@ -177,7 +165,7 @@ test.for(KINDS)(
     await clock.settle()
     const decisions = await queue.explain(taskId)
     expectPlain(decisions)
-    expect(decisions.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+    expect(lines(decisions)).toEqual([
       `queued: POST ${ORDERS}, policy 'default', with a key`,
       'attempt: attempt 1 was sent',
       'retry: 503, Retry-After unreadable; next in 1 s, at 00:00:01',

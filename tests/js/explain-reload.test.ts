@@ -8,20 +8,9 @@ import { RetryQueue } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { type Process, type World, withMethods, world } from './durable-setup.ts'
-import { closeNow, ORDERS, PLAIN_CURVE } from './setup.ts'
+import { dataOf, enqueued, lastOf, lines, POST } from './explain-setup.ts'
+import { closeNow, PLAIN_CURVE } from './setup.ts'
 import { freshPath } from './sqlite/setup.ts'
-
-const POST = { method: 'POST', body: 'tea' } as const
-
-const lines = (decisions: readonly Decision[]) => decisions.map(({ kind, text }) => `${kind}: ${text}`)
-const lastOf = (decisions: readonly Decision[]) => decisions.at(-1)
-const dataOf = (decisions: readonly Decision[]) => decisions.map(({ kind, data }) => ({ kind, ...data }))
-
-async function enqueued({ queue }: Process, { clock }: World, init: object = POST): Promise<string> {
-  const { taskId } = await queue.enqueue(ORDERS, init)
-  await clock.settle()
-  return taskId
-}
 
 /** What the next process says of it, which starts nothing itself. */
 async function afterReload(scene: World, before: Process, taskId: string): Promise<readonly Decision[]> {
@@ -35,7 +24,7 @@ test('numbers and words of an attempt are the same after a reload', async () => 
   const scene = world()
   const first = await scene.open()
   scene.server.reply(503, { 'retry-after': '120' })
-  const taskId = await enqueued(first, scene)
+  const taskId = await enqueued({ ...scene, ...first })
   const before = await first.queue.explain(taskId)
   expect(before).toHaveLength(4)
   const after = await afterReload(scene, first, taskId)
@@ -47,7 +36,7 @@ test('S1 a queue that closes gives its attempt back, and says so', async () => {
   const scene = world()
   const first = await scene.open()
   scene.server.hang()
-  const taskId = await enqueued(first, scene)
+  const taskId = await enqueued({ ...scene, ...first })
   const decisions = await afterReload(scene, first, taskId)
   expect(decisions[1]).toMatchObject({
     kind: 'released',
@@ -64,7 +53,7 @@ test('a pause while the credentials were asked for', async () => {
       return {}
     },
   })
-  const taskId = await enqueued(first, scene)
+  const taskId = await enqueued({ ...scene, ...first })
   expect(dataOf(await afterReload(scene, first, taskId))[1]).toMatchObject({ kind: 'released', cause: 'paused' })
 })
 
@@ -72,7 +61,7 @@ test('S12 credentials that nobody supplies park the task, whoever asks why', asy
   const scene = world()
   const first = await scene.open({ credentials: () => ({ authorization: 'Bearer hush' }) })
   first.queue.pause()
-  const taskId = await enqueued(first, scene, { ...POST, headers: { authorization: 'Bearer hush' } })
+  const taskId = await enqueued({ ...scene, ...first }, { ...POST, headers: { authorization: 'Bearer hush' } })
   await scene.close(first)
   const second = await scene.open()
   await scene.clock.advance(1_000)
@@ -90,7 +79,7 @@ test('credentials() that failed, and 401 twice', async () => {
   const first = await scene.open({
     credentials: () => (fails ? Promise.reject(new Error('no')) : { authorization: 'Bearer x' }),
   })
-  const taskId = await enqueued(first, scene)
+  const taskId = await enqueued({ ...scene, ...first })
   fails = false
   scene.server.reply(401).reply(401)
   await scene.clock.advance(60_000)
@@ -112,7 +101,7 @@ test('L2 a process that died leaves its attempt to others, and nobody knows how 
   const scene = world()
   const dead = await scene.open()
   scene.server.hang()
-  const taskId = await enqueued(dead, scene)
+  const taskId = await enqueued({ ...scene, ...dead })
   // what it holds runs out, and it renews nothing any more
   scene.clock.step(120_000)
   await scene.store.turn({ owner: 'another', settle: [], renew: [], claim: null })
@@ -130,8 +119,8 @@ test('given up while it waited, cancelled while it waited: when, and not when it
   scene.server.reply(503).reply(503)
   const expires = { ...POST, redrive: { expiresAt: scene.clock.now() + 30_000 } }
   const start = scene.clock.now()
-  const late = await enqueued(first, scene, expires)
-  const unwanted = await enqueued(first, scene)
+  const late = await enqueued({ ...scene, ...first }, expires)
+  const unwanted = await enqueued({ ...scene, ...first })
   first.queue.pause()
   await scene.clock.advance(10_000)
   await first.queue.cancel(unwanted)
@@ -148,7 +137,7 @@ test('S13 put back from the dead letters by another process', async () => {
   const scene = world()
   const first = await scene.open({ policy: { maxAttempts: 1 } })
   scene.server.reply(503)
-  const taskId = await enqueued(first, scene)
+  const taskId = await enqueued({ ...scene, ...first })
   await scene.close(first)
   const second = await scene.open()
   second.queue.pause()
@@ -165,7 +154,7 @@ test('cancelled in flight: its attempt is told once', async () => {
   const scene = world()
   const first = await scene.open()
   scene.server.hang()
-  const taskId = await enqueued(first, scene)
+  const taskId = await enqueued({ ...scene, ...first })
   await first.queue.cancel(taskId)
   await scene.clock.settle()
   expect((await afterReload(scene, first, taskId)).map(({ kind }) => kind)).toEqual(['queued', 'attempt', 'cancelled'])
@@ -175,7 +164,7 @@ test('a store that keeps attempts only is told as far as they go, with their num
   const scene = world((store) => withMethods(store, { history: undefined as never }))
   const first = await scene.open()
   scene.server.reply(503)
-  const taskId = await enqueued(first, scene)
+  const taskId = await enqueued({ ...scene, ...first })
   expect(dataOf(await first.queue.explain(taskId))).toMatchObject([
     { kind: 'queued' },
     { kind: 'attempt' },
@@ -191,7 +180,7 @@ test('S20 what a version wrote that knew no data is told in its own words', asyn
   })
   const first = await scene.open()
   scene.server.reply(503)
-  const taskId = await enqueued(first, scene)
+  const taskId = await enqueued({ ...scene, ...first })
   expect(lines(await first.queue.explain(taskId)).slice(2)).toEqual([
     'retry: 503: next at 00:00:01',
     'waits: its own wait until 00:00:01',
@@ -205,7 +194,7 @@ test('S20 what a later version calls by a name of its own is told in its own wor
   })
   const first = await scene.open()
   scene.server.reply(503)
-  const taskId = await enqueued(first, scene)
+  const taskId = await enqueued({ ...scene, ...first })
   expect(lines(await first.queue.explain(taskId))[2]).toBe('moved: moved to a friend')
 })
 

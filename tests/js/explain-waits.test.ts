@@ -1,21 +1,16 @@
 /** What holds a task now: the gates of its origin, and of a stored one whatever this process knows. */
 
-import { expect, onTestFinished, test, vi } from 'vitest'
-import type { Decision, RetryQueue } from '../../js/index.ts'
+import { expect, test, vi } from 'vitest'
+import type { Decision, RetryQueue, RetryQueueOptions } from '../../js/index.ts'
 import { Runner } from '../../js/runner/runner.ts'
 import { type Process, type World, world } from './durable-setup.ts'
+import { enqueued, goOffline, lastOf, POST, type Stage } from './explain-setup.ts'
 import { ORDERS, setup } from './setup.ts'
 
-const POST = { method: 'POST', body: 'tea' } as const
 const ORIGIN = new URL(ORDERS).origin
 
-const lastOf = (decisions: readonly Decision[]) => decisions.at(-1)
-
-async function enqueued({ queue }: Process, { clock }: World, init: object = POST): Promise<string> {
-  const { taskId } = await queue.enqueue(ORDERS, init)
-  await clock.settle()
-  return taskId
-}
+/** A process on a store, and what is around it. */
+type Scene = World & Process
 
 /** The queue's runner, as whoever tells the core of gates has it. */
 function runnerOf(queue: RetryQueue): Runner {
@@ -33,16 +28,132 @@ function gates({ queue }: { readonly queue: RetryQueue }, failures: number, toke
   runnerOf(queue).core.gates(new Float64Array(numbers))
 }
 
-test('held with its origin by what a server asked of another', async () => {
+interface Case {
+  readonly options?: RetryQueueOptions
+  /** Which task is asked about; after what has happened. */
+  readonly task: (scene: Scene) => Promise<string>
+  /** All of it. */
+  readonly data: object
+  readonly text: string | RegExp
+}
+
+const ordered = { ...POST, redrive: { orderKey: 'a' } }
+const paused =
+  (scope?: { readonly origin: string }) =>
+  (scene: Scene): Promise<string> => {
+    scene.queue.pause(scope)
+    return enqueued(scene)
+  }
+
+const cases: Readonly<Record<string, Case>> = {
+  'held with its origin by what a server asked of another': {
+    task: async (scene) => {
+      scene.server.reply(503, { 'retry-after': '120' })
+      await enqueued(scene)
+      return enqueued(scene)
+    },
+    data: { gate: 'lane-held', until: expect.any(Number) },
+    text: /^its origin, which asked everybody to wait until 00:02:0\d$/,
+  },
+  'a pause of its origin': {
+    task: paused({ origin: ORIGIN }),
+    data: { gate: 'lane-paused' },
+    text: 'resume() of its origin',
+  },
+  'a pause of everything': { task: paused(), data: { gate: 'paused' }, text: 'resume()' },
+  'the limit of its origin': {
+    options: { concurrency: 2, concurrencyPerOrigin: 1 },
+    task: async (scene) => {
+      scene.server.hang()
+      await enqueued(scene)
+      return enqueued(scene)
+    },
+    data: { gate: 'lane-limit' },
+    text: /./,
+  },
+  'the limit of all': {
+    options: { concurrency: 2, concurrencyPerOrigin: 1 },
+    task: async (scene) => {
+      scene.server.hang()
+      scene.server.hang()
+      for (const url of [ORDERS, 'https://other.test/']) await enqueued(scene, POST, url)
+      return enqueued(scene, POST, 'https://third.test/')
+    },
+    data: { gate: 'limit' },
+    text: /./,
+  },
+  'an attempt of its own': {
+    task: (scene) => {
+      scene.server.hang()
+      return enqueued(scene)
+    },
+    data: { gate: 'in-flight', attemptNumber: 1 },
+    text: 'nothing: an attempt is under way, here or in another process',
+  },
+  'S16 somebody else is there': {
+    options: { principal: 'ann' },
+    task: async (scene) => {
+      const taskId = await paused()(scene)
+      await scene.queue.setPrincipal('ben')
+      return taskId
+    },
+    data: { gate: 'principal' },
+    text: 'its principal: somebody else is there',
+  },
+  'S19 behind others of its order': {
+    task: async (scene) => {
+      scene.server.hang()
+      await enqueued(scene, ordered)
+      return enqueued(scene, ordered)
+    },
+    data: { gate: 'behind' },
+    text: 'its turn: others of its orderKey come first',
+  },
+}
+
+const sceneOf = async (options?: RetryQueueOptions): Promise<Scene> => {
   const scene = world()
-  const { server, clock } = scene
-  const first = await scene.open()
-  server.reply(503, { 'retry-after': '120' })
-  await enqueued(first, scene)
-  const waiting = lastOf(await first.queue.explain(await enqueued(first, scene)))
-  expect(waiting?.data).toMatchObject({ gate: 'lane-held' })
-  expect(waiting?.data?.until).toBeGreaterThanOrEqual(clock.now() + 120_000)
-  expect(waiting?.text).toMatch(/^its origin, which asked everybody to wait until 00:02:0\d$/)
+  return { ...scene, ...(await scene.open(options)) }
+}
+const waitOf = async ({ queue }: Pick<Stage, 'queue'>, taskId: string): Promise<Decision | undefined> =>
+  lastOf(await queue.explain(taskId))
+
+test.each(Object.entries(cases))('%s', async (_, { options, task, data, text }) => {
+  const scene = await sceneOf(options)
+  const waiting = await waitOf(scene, await task(scene))
+  const words = text instanceof RegExp ? expect.stringMatching(text) : text
+  expect(waiting).toEqual({ at: expect.any(Number), kind: 'waits', text: words, data })
+})
+
+test('S9 an origin that is held says until when', async () => {
+  const scene = await sceneOf()
+  scene.server.reply(503, { 'retry-after': '120' })
+  await enqueued(scene)
+  const waiting = await waitOf(scene, await enqueued(scene))
+  expect(waiting?.data?.until).toBeGreaterThanOrEqual(scene.clock.now() + 120_000)
+})
+
+test('offline, said by a process that did not see it come', async () => {
+  const scene = await sceneOf()
+  const taskId = await paused()(scene)
+  goOffline()
+  const second = await scene.open()
+  expect(await waitOf(second, taskId)).toMatchObject({ text: 'the network', data: { gate: 'offline' } })
+})
+
+test.each<readonly [string, () => Promise<Stage>]>([
+  ['in a store', sceneOf],
+  ['in memory', setup],
+])('a retry budget that is spent: %s', async (_, open) => {
+  const stage = await open()
+  gates(stage, 0, 1)
+  stage.server.reply(503).reply(503)
+  const taskId = await enqueued(stage)
+  await stage.clock.advance(10_000)
+  const waiting = await waitOf(stage, taskId)
+  expect(waiting?.data).toMatchObject({ gate: 'retry-budget' })
+  expect(waiting?.data?.until).toBeGreaterThan(stage.clock.now())
+  expect(waiting?.text).toMatch(/^its origin's retry budget, which is spent: put off until 00:/)
 })
 
 test('an open breaker: of what is due, and of what has a wait of its own before', async () => {
@@ -50,8 +161,8 @@ test('an open breaker: of what is due, and of what has a wait of its own before'
   const first = await scene.open()
   gates(first, 1, 0)
   scene.server.reply(503)
-  const failed = await enqueued(first, scene)
-  const other = await enqueued(first, scene)
+  const failed = await enqueued({ ...scene, ...first })
+  const other = await enqueued({ ...scene, ...first })
   const own = lastOf(await first.queue.explain(failed))
   expect(own?.data).toEqual({ gate: 'due', until: scene.clock.now() + 1_000 })
   expect(own?.text).toMatch(
@@ -69,8 +180,8 @@ test('a half-open breaker lets one attempt through', async () => {
   const first = await scene.open({ policy: { attemptTimeoutMs: 3_600_000 } })
   gates(first, 1, 0)
   scene.server.reply(503)
-  await enqueued(first, scene)
-  await enqueued(first, scene)
+  await enqueued({ ...scene, ...first })
+  await enqueued({ ...scene, ...first })
   scene.server.hang()
   await scene.clock.advance(75_000)
   first.queue.resume()
@@ -81,111 +192,4 @@ test('a half-open breaker lets one attempt through', async () => {
   expect(states.map((decisions) => lastOf(decisions)?.text)).toContain(
     'the attempt that tries out its origin: the circuit breaker is half-open',
   )
-})
-
-test('a retry budget that is spent', async () => {
-  const scene = world()
-  const first = await scene.open()
-  gates(first, 0, 1)
-  scene.server.reply(503).reply(503)
-  const taskId = await enqueued(first, scene)
-  await scene.clock.advance(10_000)
-  const waiting = lastOf(await first.queue.explain(taskId))
-  expect(waiting?.data).toMatchObject({ gate: 'retry-budget' })
-  expect(waiting?.data?.until).toBeGreaterThan(scene.clock.now())
-  expect(waiting?.text).toMatch(/^its origin's retry budget, which is spent: put off until 00:/)
-})
-
-test('the one attempt after being offline', async () => {
-  const scene = world()
-  const first = await scene.open({ concurrencyPerOrigin: 3, policy: { attemptTimeoutMs: 1_000 } })
-  scene.server.hang()
-  await enqueued(first, scene)
-  const { core } = runnerOf(first.queue)
-  core.setOnline(scene.clock.now(), false)
-  await scene.clock.advance(1_000)
-  core.setOnline(scene.clock.now(), true)
-  scene.server.hang()
-  await enqueued(first, scene)
-  const second = await enqueued(first, scene)
-  expect(lastOf(await first.queue.explain(second))).toMatchObject({
-    text: 'the one attempt that tries out its origin after being offline',
-    data: { gate: 'probing' },
-  })
-})
-
-test.for([
-  ['lane-paused', 'resume() of its origin', { origin: ORIGIN }],
-  ['paused', 'resume()', undefined],
-] as const)('a pause: %s', async ([gate, text, scope]) => {
-  const scene = world()
-  const first = await scene.open()
-  first.queue.pause(scope)
-  const taskId = await enqueued(first, scene)
-  expect(lastOf(await first.queue.explain(taskId))).toMatchObject({ kind: 'waits', text, data: { gate } })
-})
-
-test('limits, and what starts next', async () => {
-  const scene = world()
-  const first = await scene.open({ concurrency: 2, concurrencyPerOrigin: 1 })
-  scene.server.hang()
-  scene.server.hang()
-  await enqueued(first, scene)
-  const second = await enqueued(first, scene)
-  expect(lastOf(await first.queue.explain(second))?.data).toEqual({ gate: 'lane-limit' })
-  const elsewhere = await first.queue.enqueue('https://other.test/', POST)
-  const third = await first.queue.enqueue('https://third.test/', POST)
-  await scene.clock.settle()
-  expect(lastOf(await first.queue.explain(elsewhere.taskId))).toMatchObject({
-    text: 'nothing: an attempt is under way, here or in another process',
-    data: { gate: 'in-flight', attemptNumber: 1 },
-  })
-  expect(lastOf(await first.queue.explain(third.taskId))?.data).toEqual({ gate: 'limit' })
-})
-
-test('S16 somebody else is there', async () => {
-  const scene = world()
-  const first = await scene.open({ principal: 'ann' })
-  first.queue.pause()
-  const taskId = await enqueued(first, scene)
-  await first.queue.setPrincipal('ben')
-  expect(lastOf(await first.queue.explain(taskId))).toMatchObject({
-    text: 'its principal: somebody else is there',
-    data: { gate: 'principal' },
-  })
-})
-
-test('S19 behind others of its order', async () => {
-  const scene = world()
-  const first = await scene.open()
-  scene.server.hang()
-  const ordered = { ...POST, redrive: { orderKey: 'a' } }
-  await enqueued(first, scene, ordered)
-  const second = await enqueued(first, scene, ordered)
-  expect(lastOf(await first.queue.explain(second))).toMatchObject({
-    text: 'its turn: others of its orderKey come first',
-    data: { gate: 'behind' },
-  })
-})
-
-test('offline', async () => {
-  const scene = world()
-  const first = await scene.open()
-  first.queue.pause()
-  const taskId = await enqueued(first, scene)
-  vi.stubGlobal('navigator', { onLine: false })
-  onTestFinished(() => void vi.unstubAllGlobals())
-  const second = await scene.open()
-  expect(lastOf(await second.queue.explain(taskId))).toMatchObject({ text: 'the network', data: { gate: 'offline' } })
-})
-
-test('in memory, a retry budget that is spent', async () => {
-  const { queue, server, clock } = await setup()
-  gates({ queue }, 0, 1)
-  server.reply(503).reply(503)
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  await clock.advance(10_000)
-  const waiting = lastOf(await queue.explain(taskId))
-  expect(waiting?.data).toMatchObject({ gate: 'retry-budget' })
-  expect(waiting?.text).toMatch(/^its origin's retry budget, which is spent: put off until 00:/)
 })

@@ -1,0 +1,36 @@
+/** What the tests of explain() share: a task, and its decisions as lines, as data, or the last alone. */
+
+import { expect, onTestFinished, vi } from 'vitest'
+import type { Decision } from '../../js/index.ts'
+import { type Fakes, ORDERS } from './setup.ts'
+
+/** A queue in memory, or a process on a store. */
+export type Stage = Pick<Fakes, 'queue' | 'server' | 'clock'>
+
+export const POST = { method: 'POST', body: 'tea' } as const
+
+export async function enqueued(
+  { queue, clock }: Pick<Stage, 'queue' | 'clock'>,
+  init: object = POST,
+  url: string = ORDERS,
+): Promise<string> {
+  const { taskId } = await queue.enqueue(url, init)
+  await clock.settle()
+  return taskId
+}
+
+export const lines = (decisions: readonly Decision[]): string[] => decisions.map(({ kind, text }) => `${kind}: ${text}`)
+export const dataOf = (decisions: readonly Decision[]): object[] =>
+  decisions.map(({ kind, data }) => ({ kind, ...data }))
+export const lastOf = (decisions: readonly Decision[]): Decision | undefined => decisions.at(-1)
+
+/** Each line is this text, or matches this pattern; and there are no others. */
+export function expectLines(found: readonly string[], wanted: readonly (string | RegExp)[]): void {
+  expect(found).toEqual(wanted.map((line) => (line instanceof RegExp ? expect.stringMatching(line) : line)))
+}
+
+/** Until the test is over. */
+export function goOffline(): void {
+  vi.stubGlobal('navigator', { onLine: false })
+  onTestFinished(() => void vi.unstubAllGlobals())
+}
