@@ -151,7 +151,7 @@ export class StoredTaskManager implements StoredManager {
       // also where the answer was lost: what a claim has brought is due, whichever process made it so
       for (const taskId of taskIds) pending.end(taskId, true)
       await this.#tasks.counts.recount()
-      this.#tasks.changed()
+      this.#tasks.workOffered()
     }
   }
 

@@ -131,18 +131,18 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     const { store, runner, failed } = this.state
     const { principal } = runner.host
     const which = origin === undefined ? { principal } : { lane: laneName(principal, origin) }
-    store.unpark?.(which).then(() => this.changed(), failed)
+    store.unpark?.(which).then(() => this.workOffered(), failed)
   }
 
   async flush(): Promise<number> {
     const flushed = await this.state.store.flush()
-    this.changed()
+    this.workOffered()
     return flushed
   }
 
   async switchPrincipal(): Promise<void> {
     await this.#declarePrincipal()
-    this.changed()
+    this.workOffered()
     this.state.runner.tick()
     // only then it is known what waits for the new one: `idle` and `stats` go by it
     await this.loop.run()
@@ -297,12 +297,12 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
       // also where nothing may start: it may have been the last
       this.loop.requestTurn()
     }
-    this.changed()
+    this.workOffered()
     return said
   }
 
   /** Takes note that something in the store may be due now. */
-  changed(): void {
+  workOffered(): void {
     this.leadership.seek()
     this.loop.workOffered()
     this.state.runner.tickSoon()
@@ -322,7 +322,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     const { runner } = this.state
     if (runner.stopped) return
     const task = taskId === undefined ? undefined : this.state.find(taskId)
-    if (kind === 'due') this.changed()
+    if (kind === 'due') this.workOffered()
     else if (kind === 'principal') this.#suspectPrincipal()
     else if (kind === 'cancelled') {
       if (task?.lease && !task.cancelRequested) this.abort(task, cancelled())
@@ -337,7 +337,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   /** Sends nothing until it is known which principal is there: another tab may have said that it is another one. */
   #suspectPrincipal(): void {
     this.guard.suspect()
-    void this.guard.check().then((isOwn) => isOwn && this.changed())
+    void this.guard.check().then((isOwn) => isOwn && this.workOffered())
   }
 
   /** Tells the store which principal is there now; what was parked for want of its credentials goes on. */
