@@ -4,7 +4,7 @@
  */
 
 import type { DegradedCode } from '../api/events.ts'
-import { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../api/store.ts'
+import { laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../api/store.ts'
 import type { RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
@@ -14,8 +14,8 @@ import { bare } from '../call/read-fetch.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import { type ResolvedPolicy, resolvePolicy } from '../options/policy.ts'
 import type { Settings } from '../options/queue-options.ts'
-import { DAY_MS, FOREVER } from '../platform/clock.ts'
-import { mayRepeat } from '../stores/engine/rules.ts'
+import { FOREVER } from '../platform/clock.ts'
+import { type Deadline, deadlineOf, mayRepeat } from '../stores/engine/rules.ts'
 
 /** The parts of a call that may be stored. */
 export type Content = Pick<
@@ -86,19 +86,14 @@ export interface Timing {
   readonly dueInMs: number
 }
 
-/** The first of three ends, from now: of the budget, of `expiresAt`, of the key's lifetime. */
-export function deadlineOf(
-  call: Call,
+/** When the task has to have ended, from now, and why. */
+function deadlineInMsOf(
+  { policy, key }: Call,
   { now, createdAt, expiresAt }: Timing,
-): { readonly deadlineInMs: number; readonly deadlineReason: DeadlineReason } {
-  const { totalBudgetMs = DAY_MS, keyTtlMs = DAY_MS } = call.policy
-  const ends: readonly [number, DeadlineReason][] = [
-    [createdAt + totalBudgetMs, 'total_budget'],
-    [expiresAt, 'expired'],
-    [call.key === null ? FOREVER : createdAt + keyTtlMs, 'key_expired'],
-  ]
-  const [at, deadlineReason] = ends.reduce((least, end) => (end[0] < least[0] ? end : least))
-  return { deadlineInMs: Math.max(0, at - now), deadlineReason }
+): Pick<NewTask, 'deadlineInMs'> & Pick<Deadline, 'deadlineReason'> {
+  const keyAt = key === null ? FOREVER : createdAt
+  const { deadlineAt, deadlineReason } = deadlineOf(policy, { budgetAt: createdAt, keyAt, expiresAt })
+  return { deadlineInMs: Math.max(0, deadlineAt - now), deadlineReason }
 }
 
 /** Makes the record of a new task. */
@@ -112,7 +107,7 @@ export function recordOf(
   return {
     ...ids,
     ...content,
-    ...deadlineOf(call, timing),
+    ...deadlineInMsOf(call, timing),
     idempotencyKey: call.key,
     lane: laneName(ids.principal, call.origin),
     policy,

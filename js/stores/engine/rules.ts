@@ -16,12 +16,11 @@ import {
   type Turn,
 } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
+import { DAY_MS, FOREVER } from '../../platform/clock.ts'
 
-// Defaults of js/options/policy.ts, which no store should have to load; a resolved policy says all of these.
+/** The default of js/options/policy.ts, which no store should have to load; a resolved policy says it. */
 const ATTEMPTS = 5
-const DAY_MS = 86_400_000
 
-const FOREVER = Number.POSITIVE_INFINITY
 /** RFC 9110, 9.2.2: doing it twice is doing it once. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
@@ -65,6 +64,19 @@ export interface Deadline {
   readonly deadlineReason: DeadlineReason
 }
 
+/** The first of three ends: of the budget, of `expiresAt`, of the key's lifetime. Infinity: no such end, or start. */
+export function deadlineOf(
+  { totalBudgetMs = DAY_MS, keyTtlMs = DAY_MS }: RetryPolicy,
+  starts: { readonly budgetAt: number; readonly keyAt: number; readonly expiresAt: number },
+): Deadline {
+  const ends: readonly Deadline[] = [
+    { deadlineAt: starts.budgetAt + totalBudgetMs, deadlineReason: 'total_budget' },
+    { deadlineAt: starts.expiresAt, deadlineReason: 'expired' },
+    { deadlineAt: starts.keyAt + keyTtlMs, deadlineReason: 'key_expired' },
+  ]
+  return ends.reduce((least, end) => (end.deadlineAt < least.deadlineAt ? end : least))
+}
+
 /** Until when a dead letter that goes back at `now` may be tried, under the policy it goes back with; null: its key has expired. */
 export function redriveDeadline(
   task: {
@@ -77,17 +89,13 @@ export function redriveDeadline(
   acceptDuplicateRisk: boolean,
   now: number,
 ): Deadline | null {
-  const { totalBudgetMs = DAY_MS, keyTtlMs = DAY_MS } = policy
-  const keyed = task.idempotencyKey !== null && task.firstAttemptAt !== null && !acceptDuplicateRisk
-  const keyEndsAt = keyed ? Number(task.firstAttemptAt) + keyTtlMs : FOREVER
-  if (keyEndsAt < now) return null
-  const ends: readonly Deadline[] = [
-    { deadlineAt: now + totalBudgetMs, deadlineReason: 'total_budget' },
-    { deadlineAt: keyEndsAt, deadlineReason: 'key_expired' },
-    // a caller that said it is worth nothing afterwards meant it
-    { deadlineAt: (task.deadlineReason === 'expired' && task.deadlineAt) || FOREVER, deadlineReason: 'expired' },
-  ]
-  return ends.reduce((least, end) => (end.deadlineAt < least.deadlineAt ? end : least))
+  const { keyTtlMs = DAY_MS } = policy
+  const isKeyed = task.idempotencyKey !== null && !acceptDuplicateRisk
+  const keyAt = isKeyed ? (task.firstAttemptAt ?? FOREVER) : FOREVER
+  if (keyAt + keyTtlMs < now) return null
+  // a caller that said it is worth nothing afterwards meant it
+  const expiresAt = (task.deadlineReason === 'expired' && task.deadlineAt) || FOREVER
+  return deadlineOf(policy, { budgetAt: now, keyAt, expiresAt })
 }
 
 /**

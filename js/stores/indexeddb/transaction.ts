@@ -6,6 +6,7 @@
 import type { NewTask, StoredTask } from '../../api/records.ts'
 import { type Claim, type Hint, LOG_LENGTH, NOTES_LENGTH, type StoreTerms, SWEEP } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
+import { FOREVER } from '../../platform/clock.ts'
 import { advance } from '../engine/change.ts'
 import { boundsOf } from '../engine/claim.ts'
 import type { Moments, Outlived, Tx } from '../engine/port.ts'
@@ -20,8 +21,6 @@ import type { OrphanedLeases } from './presence.ts'
 import { hasBodyApart, isSmall, lateAtOf, rowOf, storedTask, type TaskRow } from './rows.ts'
 import type { Snapshot, StoreClock } from './state.ts'
 import { done } from './transact.ts'
-
-const FOREVER = Number.POSITIVE_INFINITY
 
 /** Parts of the store object that its transactions use. */
 export interface Surroundings {

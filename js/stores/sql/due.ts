@@ -2,6 +2,7 @@
 
 import type { Claim } from '../../api/store.ts'
 import { LANES_SHOWN } from '../../api/store.ts'
+import { FOREVER } from '../../platform/clock.ts'
 import { boundsOf } from '../engine/claim.ts'
 import type { Heads, Moments } from '../engine/port.ts'
 import { lateAt } from '../engine/rules.ts'
@@ -9,8 +10,6 @@ import type { Database, Value } from './database.ts'
 import type { LaneRow } from './lane-rows.ts'
 import { rowFound, type TaskRow } from './rows.ts'
 import { ENDED, EXPIRING, WAITING } from './tables.ts'
-
-const FOREVER = Number.POSITIVE_INFINITY
 
 /** Lanes of a claim whose first task may start by `now`; limits of lanes are not looked at. */
 export function readyLanes(database: Database, now: number, { lanes, principal }: Claim): LaneRow[] {
