@@ -52,6 +52,9 @@ caught! {
     s17_room_for_one_more: HAS_ROOM_FOR_ONE_MORE is caught by "S17";
     s19_an_order_ignored: IGNORES_ORDERS is caught by "S19" | "S9";
     s21_dice_of_its_own: THROWS_ITS_OWN_DICE is caught by "S21";
+    s3_an_attempt_shown_as_waiting: SHOWS_ATTEMPTS_AS_WAITING is caught by "S3";
+    s19_an_order_not_shown: SHOWS_NO_ORDER is caught by "S19";
+    l1_a_queue_that_does_not_rest: NEVER_RESTS is caught by "L1";
     l1_a_queue_that_does_not_wake: NEVER_WAKES is caught by "L1";
     l1_a_queue_that_wakes_late: WAKES_LATE is caught by "L1";
     l4_a_held_lane_holds_all: HOLDS_ALL is caught by "L4";

@@ -6,7 +6,7 @@ use redrive::breaker::Circuit;
 use redrive::gates::Gates;
 use redrive::policy::Policy;
 use redrive::queue::{
-    Action, Admission, Cancelled, Carry, Ended, GateStatus, Limits, Past, Queue, Stats, Verdict, Wait,
+    Action, Admission, Cancelled, Carry, Ended, Gate, GateStatus, Limits, Past, Queue, Stats, Verdict, Wait,
 };
 use redrive::slots::NONE;
 use redrive::task::{Outcome, Reason};
@@ -68,6 +68,9 @@ faults!(
     MINTS_TOKENS,
     ASKS_STORES_FOR_MORE,
     FORGETS_BREAKERS,
+    NEVER_RESTS,
+    SHOWS_ATTEMPTS_AS_WAITING,
+    SHOWS_NO_ORDER,
 );
 use fault::*;
 
@@ -264,6 +267,7 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
     fn wake_at(&mut self) -> Millis {
         match FAULT {
             NEVER_WAKES => Millis::MAX,
+            NEVER_RESTS => Millis::ZERO,
             WAKES_LATE => self.inner.wake_at().plus(Millis::new(1)),
             _ => self.inner.wake_at(),
         }
@@ -359,7 +363,12 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
         self.inner.held_until(lane, now)
     }
     fn gate_status(&mut self, slot: u32) -> Option<GateStatus> {
-        self.inner.gate_status(slot)
+        let status = self.inner.gate_status(slot)?;
+        let gate = match (FAULT, status.gate) {
+            (SHOWS_ATTEMPTS_AS_WAITING, Gate::InFlight) | (SHOWS_NO_ORDER, Gate::Behind) => Gate::Due,
+            (_, gate) => gate,
+        };
+        Some(GateStatus { gate, ..status })
     }
     fn depth(&mut self) -> u32 {
         self.inner.depth()
