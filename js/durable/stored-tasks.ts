@@ -260,10 +260,10 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
       if (failed === 1) runner.arm()
       return
     }
+    this.counts.learn(turn)
     this.isAway = false
     if (turn.isForeign && !this.guard.isForeign) this.#suspectPrincipal()
     reportTurn(turn, runner)
-    this.counts.learn(turn)
     if (this.#depthBefore > 0 && this.depth === 0) runner.announcer.idle()
     this.#depthBefore = this.depth
     runner.drained()
