@@ -199,7 +199,7 @@ function gateStatusOf(record: StoredTask, tasks: StoredTasks, now: number): Gate
 
 /** The gate that keeps a due task from an attempt at `now`, as far as this process knows its lane. */
 function laneStatus({ principal, lane }: StoredTask, { state }: StoredTasks, now: number): GateStatus {
-  return state.runner.gateOfLane(principal, originOf(lane), now) ?? at('ready')
+  return state.runner.gates.statusOfLane(principal, originOf(lane), now) ?? at('ready')
 }
 
 function textOf(status: GateStatus, record: StoredTask, tasks: StoredTasks): string {

@@ -4,9 +4,12 @@
  */
 
 import { CIRCUIT_OPEN, CIRCUITS, ENDED, ON_STORM_OPEN, ON_STORM_TELL, STORM } from '../core/codes.ts'
+import { type GateStatus, gateOfLane, gateStatusOf } from '../core/decode.ts'
+import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { BreakerOptions, RetryBudgetOptions } from '../options/gate-options.ts'
 import type { Settings } from '../options/queue-options.ts'
+import type { Task } from '../tasks/task.ts'
 import { Alerts } from './alerts.ts'
 import type { QueueContext } from './context.ts'
 import type { Lanes } from './lanes.ts'
@@ -26,12 +29,14 @@ interface GatePorts {
 
 export class Gates {
   readonly alerts: Alerts
+  readonly #engine: Engine
   readonly #ports: GatePorts
   /** New calls end at once while the circuit of their origin is open. */
   readonly #failsWhenOpen: boolean
 
-  constructor(ports: GatePorts) {
+  constructor(engine: Engine, ports: GatePorts) {
     const { core, host } = ports
+    this.#engine = engine
     this.#ports = ports
     this.alerts = new Alerts(host)
     this.#failsWhenOpen = failsWhenOpen(host.settings)
@@ -55,6 +60,18 @@ export class Gates {
       const passes = !isOpen && (waits || core.admits(now, lane))
       return passes ? undefined : core.shutUntil(lane, now)
     })
+  }
+
+  /** The gate at which a task waits right now; undefined: it has ended. */
+  statusOf({ slot }: Task): GateStatus | undefined {
+    const { core } = this.#ports
+    return slot < 0 ? undefined : this.#ports.guard(() => gateStatusOf(this.#engine, core, slot))
+  }
+
+  /** The gate at which a due task of a store would wait in its lane at `now`. */
+  statusOfLane(principal: string | null, origin: string, now: number): GateStatus | undefined {
+    const { core, lanes } = this.#ports
+    return this.#ports.guard(() => gateOfLane(this.#engine, core, lanes.of(principal, origin), now))
   }
 
   /** Reports an action of the core that is about a gate; false: it is about a task. */

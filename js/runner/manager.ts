@@ -105,7 +105,7 @@ export class TaskManager {
 
   async explain(taskId: string): Promise<readonly Decision[]> {
     const task = this.#find(taskId)
-    if (task) return explain(task, this.runner.gateStatus(task), this.runner.host.now())
+    if (task) return explain(task, this.runner.gates.statusOf(task), this.runner.host.now())
     return this.#stored?.explain(taskId) ?? []
   }
 

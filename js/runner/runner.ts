@@ -10,7 +10,6 @@ import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../ap
 import type { Finished } from '../call/attempt.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf } from '../core/codes.ts'
-import { type GateStatus, gateOfLane, gateStatusOf } from '../core/decode.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { Sanitizer } from '../core/sanitizer.ts'
@@ -70,7 +69,7 @@ export class Runner {
     this.#engine = engine
     this.core = new engine.glue.CoreQueue(concurrency, concurrencyPerOrigin, capacity, capacityBytes, seed)
     this.lanes = new Lanes(this.core, host)
-    this.gates = new Gates(this)
+    this.gates = new Gates(engine, this)
     this.orders = new Orders(this.core)
     this.policies = new Policies(this.core, host)
     this.sanitizer = host.sanitizer = new Sanitizer(engine, sanitize)
@@ -119,16 +118,6 @@ export class Runner {
     const { call, waiter } = task
     if (this.announcer.answerDeferred(task) || !call?.signal || !waiter) return
     link(task, call.signal, (reason) => this.cancel(task, reason))
-  }
-
-  /** The gate that a task waits at right now. */
-  gateStatus(task: Task): GateStatus | undefined {
-    return task.slot < 0 ? undefined : this.guard(() => gateStatusOf(this.#engine, this.core, task.slot))
-  }
-
-  /** The gate at which a due task of a store would wait in its lane at `now`. */
-  gateOfLane(principal: string | null, origin: string, now: number): GateStatus | undefined {
-    return this.guard(() => gateOfLane(this.#engine, this.core, this.lanes.of(principal, origin), now))
   }
 
   /** Starts what may start, ends what ran out of time, arms the timer. */
@@ -215,6 +204,7 @@ export class Runner {
     return 'cancelled'
   }
 
+  /** Resolves when a task in memory is terminal. */
   result(task: Task): Promise<TaskOutcome> {
     if (task.slot < 0) return Promise.resolve(outcomeOf(task, this.show(task)))
     return whenEnded(task)

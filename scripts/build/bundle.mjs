@@ -42,10 +42,11 @@ const wasmBesideTheCode = {
  * `import()` gives.
  */
 export const inward =
-  'addedCrossOrigin admission afterFailure allowed also answer beforeSending begin controller deliver draw durable each expected ' +
-  'failure final finished hasBody inside isFinal isReplay keyed made makeKey network observeUntracked offline opened ' +
-  'overlay plain redirectRefused replayable runner sendable sent settings starting stopped timeoutMs ' +
-  'transport words'
+  'addedCrossOrigin admission afterFailure allowed also announcer answer answerDeferred beforeSending begin ' +
+  'cancelRequested controller deliver draw durable each expected failure final finished giveUp hasBody inside ' +
+  'isClaiming isFinal isReplay isSuspended keyed lastStatus made makeKey mustWait network observeUntracked offline ' +
+  'opened overlay plain redirectRefused releaseCause replayable roomMade rulings runner sendable sent settings ' +
+  'starting statusOf statusOfLane stopped tickSoon timeoutMs trackSlot transport words'
 
 /** @returns the content of `metafile`, to be written once the package is complete */
 export async function bundle(outdir) {
