@@ -43,7 +43,7 @@ const wasmBesideTheCode = {
  */
 export const inward =
   'addedCrossOrigin admission afterFailure allowed also announcer answer answerDeferred beforeSending begin ' +
-  'cancelRequested controller deliver draw durable each expected failure final finished giveUp hasBody inside ' +
+  'controller deliver draw durable each expected failure final finished giveUp hasBody inside ' +
   'isClaiming isFinal isReplay isSuspended keyed lastStatus made makeKey mustWait network observeUntracked offline ' +
   'opened overlay plain redirectRefused releaseCause replayable roomMade rulings runner sendable sent settings ' +
   'starting statusOf statusOfLane stopped tickSoon timeoutMs trackSlot transport words'
