@@ -13,6 +13,7 @@ export {
   WasmUnavailableError,
 } from './api/errors.ts'
 export type * from './api/events.ts'
+export type * from './api/methods.ts'
 export type { BackoffStrategy, JitterType, RetryPolicy } from './api/policy.ts'
 export type { OriginStats, QueueStats } from './api/stats.ts'
 export type {

@@ -4,7 +4,8 @@
  */
 
 import { IdempotencyConflictError, QueueFullError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
-import type { DegradedCode, EnqueueReceipt } from '../api/events.ts'
+import type { DegradedCode } from '../api/events.ts'
+import type { EnqueueReceipt } from '../api/methods.ts'
 import type { NewTask } from '../api/store.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'

@@ -5,7 +5,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { RedriveError } from '../api/errors.ts'
-import type { ListFilter, PageOptions, TaskPage } from '../api/events.ts'
+import type { ListFilter, PageOptions, TaskPage } from '../api/methods.ts'
 import type { QueueStats } from '../api/stats.ts'
 import type { NewTask, TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'

@@ -6,7 +6,7 @@
  */
 
 import { RedriveError, WasmUnavailableError } from '../api/errors.ts'
-import type { EnqueueReceipt } from '../api/events.ts'
+import type { EnqueueReceipt } from '../api/methods.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'

@@ -7,8 +7,8 @@
  */
 
 import { FOREVER } from '../platform/clock.ts'
+import { HOME_MS, RENEWED_LEASE_MS } from './lease-terms.ts'
 import type { StoredState } from './state.ts'
-import { HOME_MS, RENEWED_LEASE_MS } from './turn-schedule.ts'
 
 export class Leadership {
   readonly #state: StoredState

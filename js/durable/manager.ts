@@ -1,7 +1,7 @@
 /** Answers questions about stored tasks, and carries out orders to them. */
 
 import { notFound, RedriveError } from '../api/errors.ts'
-import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/events.ts'
+import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, Gate, RetryTask } from '../api/task.ts'
 import type { GateStatus } from '../core/decode.ts'

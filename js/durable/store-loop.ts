@@ -11,9 +11,10 @@ import { FOREVER } from '../platform/clock.ts'
 import { afterIdle } from '../runner/wake-timer.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Leadership } from './leadership.ts'
+import { LeaseTerms } from './lease-terms.ts'
 import type { PrincipalGuard } from './principal-guard.ts'
 import { originOf, type StoredState } from './state.ts'
-import { LeaseTerms, TurnSchedule } from './turn-schedule.ts'
+import { TurnSchedule } from './turn-schedule.ts'
 
 /** Most claims of one turn. */
 const BATCH = 64

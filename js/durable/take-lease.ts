@@ -12,11 +12,11 @@ import { adopt } from '../core/queue-calls.ts'
 import { DAY_MS, FOREVER } from '../platform/clock.ts'
 import { flagsOf } from '../runner/handles.ts'
 import type { Task } from '../tasks/task.ts'
+import { RENEWED_LEASE_MS } from './lease-terms.ts'
 import { reportUnreadable } from './notices.ts'
 import { callOf } from './record.ts'
 import type { StoredState } from './state.ts'
 import type { StoreLoop } from './store-loop.ts'
-import { RENEWED_LEASE_MS } from './turn-schedule.ts'
 import type { WaitingCallers } from './waiting-callers.ts'
 
 /** A lease that came too early is asked for again after this long. */

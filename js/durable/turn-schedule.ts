@@ -1,21 +1,14 @@
 /**
- * Decides when the store is asked for a turn, and how long the leases of a turn last.
+ * Decides when the store is asked for a turn.
  *
  * The next turn comes at the moment that the store has named. Where something keeps due work back whose end no hint tells, it
  * comes now and then. All of it is arithmetic on what the last turn has shown: nothing here asks the store or arms a timer.
  */
 
 import type { Claim, Turn } from '../api/store.ts'
-import type { ResolvedPolicy } from '../options/policy.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
-
-/** A lease that is renewed while its attempt runs: asked of stores without a grace. */
-export const RENEWED_LEASE_MS = 30_000
-/** The part of a grace that passes before a renewal: each hook has 5 s, and the store its time. */
-const HOOKS_MS = 15_000
-/** Interval at which a process says again that it is a home, and looks after homes whose end no hint tells. */
-export const HOME_MS: number = RENEWED_LEASE_MS / 3
+import { RENEWED_LEASE_MS } from './lease-terms.ts'
 
 /** Due work that limits alone keep back is looked at again after this long, then less and less often. */
 const RETRY_BLOCKED_MS = 1_000
@@ -124,33 +117,5 @@ export class TurnSchedule {
     }
     const stillMs = now - this.#movedAt
     return stillMs < FROZEN_CLOCK_MS ? 0 : now + Math.min(stillMs, RETRY_BLOCKED_MS)
-  }
-}
-
-/**
- * How long leases last.
- *
- * Where timers are kept (a server), leases are short and renewed: a process that dies is soon noticed. Where a runner may be
- * held up for a minute without knowing (`graceMs`: a hidden tab), a lease lasts as long as an attempt may and the grace,
- * so that it needs no renewal; only an attempt without a time limit, or with a longer one of its own, is renewed.
- */
-export class LeaseTerms {
-  readonly leaseMs: number
-  readonly #graceMs: number | undefined
-
-  constructor(graceMs: number | undefined, policies: Iterable<ResolvedPolicy>) {
-    this.#graceMs = graceMs
-    const limits = [...policies].map(({ attemptTimeoutMs }) => attemptTimeoutMs)
-    this.leaseMs = graceMs === undefined ? RENEWED_LEASE_MS : Math.max(...limits) + graceMs
-  }
-
-  /** The age at which a lease is renewed that the store has given for `forMs`, which may be less than it was asked for. */
-  renewAfterMs(forMs: number): number {
-    return this.#graceMs === undefined ? forMs / 3 : Math.max(forMs / 3, forMs - this.#graceMs + HOOKS_MS)
-  }
-
-  /** Whether a lease has ended for this runner, which cannot know who has the task now: it settles nothing but a success. */
-  isOver({ endsAt }: { readonly endsAt: number }, now: number): boolean {
-    return this.#graceMs !== undefined && endsAt <= now
   }
 }

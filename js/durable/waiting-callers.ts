@@ -6,7 +6,7 @@
  */
 
 import { RedriveError, SettledElsewhereError } from '../api/errors.ts'
-import type { TaskOutcome } from '../api/events.ts'
+import type { TaskOutcome } from '../api/methods.ts'
 import type { StoredTask } from '../api/store.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { answer, detachCaller, outcomeOf } from '../tasks/callers.ts'

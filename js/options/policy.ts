@@ -137,7 +137,7 @@ function longestSchedule(policy: ResolvedPolicy): number {
       ADDITIVE: value + initialDelayMs,
       PROPORTIONAL: value * (1 + jitterRatio),
     }
-    const jittered = jitterType[0] === 'D' ? Math.max(initialDelayMs, 3 * last) : waits[jitterType]
+    const jittered = jitterType.startsWith('DECORRELATED') ? Math.max(initialDelayMs, 3 * last) : waits[jitterType]
     last = cut(waits[strategy] ?? jittered ?? value)
     sum += last + (strategy === 'spread' ? Math.floor(last * (policy.freshJitter ?? 0.1) + 1e-6) : 0)
     value = next

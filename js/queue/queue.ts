@@ -5,15 +5,8 @@
 
 import { Emitter, reporter } from '../api/emitter.ts'
 import { notFound, QueueClosedError, WasmUnavailableError } from '../api/errors.ts'
-import type {
-  DeadLetters,
-  EnqueueReceipt,
-  ListFilter,
-  PageOptions,
-  QueueEvents,
-  TaskOutcome,
-  TaskPage,
-} from '../api/events.ts'
+import type { QueueEvents } from '../api/events.ts'
+import type { DeadLetters, EnqueueReceipt, ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import type { QueueStats } from '../api/stats.ts'
 import { emptyStats } from '../api/stats.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'

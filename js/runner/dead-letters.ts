@@ -1,7 +1,7 @@
 /** Lists, redrives, purges and exports dead letters: the tasks that were given up, in memory and in the store. */
 
 import { notFound, RedriveError } from '../api/errors.ts'
-import type { DeadLetters, PageOptions, RedriveAllOptions, TaskPage } from '../api/events.ts'
+import type { DeadLetters, PageOptions, RedriveAllOptions, TaskPage } from '../api/methods.ts'
 import type { AttemptLog, RetryTask } from '../api/task.ts'
 import { check, flag, fn, object, type Rules } from '../options/check.ts'
 import { showEntries } from '../tasks/history.ts'

@@ -1,7 +1,7 @@
 /** Answers `get`, `list`, `enqueue` and their like once there is a runner: in memory first, then in the store. */
 
 import { notFound } from '../api/errors.ts'
-import type { EnqueueReceipt, ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/events.ts'
+import type { EnqueueReceipt, ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'

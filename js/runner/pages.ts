@@ -1,6 +1,6 @@
 /** Pages of long lists, and how those of memory and of the store become one. */
 
-import type { PageOptions, TaskPage } from '../api/events.ts'
+import type { PageOptions, TaskPage } from '../api/methods.ts'
 import { int, type Rules, text } from '../options/check.ts'
 import type { Page } from '../tasks/registry.ts'
 import type { Task } from '../tasks/task.ts'

@@ -4,7 +4,7 @@
  */
 
 import { QueueClosedError } from '../api/errors.ts'
-import type { TaskOutcome } from '../api/events.ts'
+import type { TaskOutcome } from '../api/methods.ts'
 import { emptyHeldStats, type RunnerStats } from '../api/stats.ts'
 import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'

@@ -3,7 +3,7 @@
  * than this; `durable/` implements it, as a chunk of its own that only durable queues load.
  */
 
-import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/events.ts'
+import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import type { RunnerStats } from '../api/stats.ts'
 import type { TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, Durability, RetryTask } from '../api/task.ts'

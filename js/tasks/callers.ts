@@ -2,7 +2,8 @@
 
 import type { Emitter } from '../api/emitter.ts'
 import { ExhaustedError, RedriveError } from '../api/errors.ts'
-import type { QueueEvents, TaskOutcome } from '../api/events.ts'
+import type { QueueEvents } from '../api/events.ts'
+import type { TaskOutcome } from '../api/methods.ts'
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import { mark } from '../call/transport.ts'
 import type { Task, Waiter } from './task.ts'

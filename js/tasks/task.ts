@@ -1,6 +1,6 @@
 /** A task as this process holds it, and the form in which it is shown. */
 
-import type { TaskOutcome } from '../api/events.ts'
+import type { TaskOutcome } from '../api/methods.ts'
 import type { StoredTask } from '../api/store.ts'
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'

@@ -3,26 +3,7 @@
 import { build } from 'esbuild'
 import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
-
-/** Name in the package -> source. The `workerd` condition picks `*.workerd`. */
-export const entries = {
-  index: 'js/index.ts',
-  'index.workerd': 'js/index.workerd.ts',
-  core: 'js/core.ts',
-  'core.workerd': 'js/core.workerd.ts',
-  fetch: 'js/adapters/fetch.ts',
-  axios: 'js/adapters/axios.ts',
-  prometheus: 'js/adapters/prometheus.ts',
-  opentelemetry: 'js/adapters/opentelemetry.ts',
-  testing: 'js/testing.ts',
-  memory: 'js/stores/memory.ts',
-  indexeddb: 'js/stores/indexeddb.ts',
-  sqlite: 'js/stores/sqlite.ts',
-  node: 'js/node.ts',
-  'background-sync': 'js/background-sync.ts',
-  'service-worker': 'js/service-worker.ts',
-  cloudflare: 'js/cloudflare.ts',
-}
+import { entries } from './entries.mjs'
 
 /** The bundler's report on its output: which file imports which, and how. The size check reads it. */
 export const metafile = at('target', 'pkg-meta.json')

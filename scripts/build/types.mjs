@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { dirname, join, relative } from 'node:path'
 import { at, generated, packageBin, root } from '../lib/paths.mjs'
 import { run, StepError } from '../lib/steps.mjs'
-import { entries } from './bundle.mjs'
+import { entries } from './entries.mjs'
 
 const relativeSpecifier = /((?:from|import)\s*\(?\s*['"])(\.{1,2}\/[^'"]+)(['"])/g
 

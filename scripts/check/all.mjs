@@ -4,7 +4,7 @@ import { at, packageBin, root, wasmTarget, wasmTargetDir } from '../lib/paths.mj
 import { run, StepError, step, tell } from '../lib/steps.mjs'
 import { wasmCargo } from '../setup.mjs'
 import { checkDocuments } from './documents.mjs'
-import { checkLengths, checkLocks, checkMachinePaths } from './files.mjs'
+import { checkLengths, checkLocks, checkMachinePaths, checkRoot } from './files.mjs'
 import { checkFloats } from './floats.mjs'
 import { checkHouse } from './house.mjs'
 import { checkLayers } from './layers.mjs'
@@ -71,6 +71,7 @@ const ofTheBuilt = [
   ['documents name what is there', checkDocuments],
   ['retired names', checkRetired],
   ['file lengths', checkLengths],
+  ['files of the root', checkRoot],
   ['lock files', checkLocks],
   ['no float code in the wasm', checkFloats],
   ['no machine paths', checkMachinePaths],

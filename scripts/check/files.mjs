@@ -23,6 +23,16 @@ export function checkLengths() {
   throw new StepError(long.map(({ path, lines }) => `${path}: ${lines} lines; at ${maxLines} find the seam`).join('\n'))
 }
 
+/** Refuses code, and files without an ending, in the root of the repository: a stray redirect of a shell leaves such. */
+export function checkRoot() {
+  const listed = execFileSync('git', ['ls-files', '-z'], { cwd: root }).toString().split('\0')
+  const stray = listed.filter((name) => name !== '' && !name.includes('/') && !belongsInRoot(name))
+  if (stray.length > 0) throw new StepError(`not files of the root: ${stray.join(', ')}`)
+}
+
+const belongsInRoot = (name) =>
+  /^(\.\w+|LICENSE-\w+|vitest\.config\.ts)$/.test(name) || /\.(md|toml|json|lock)$/.test(name)
+
 /** Refuses published and committed files that name a folder of the machine they were made on. */
 export function checkMachinePaths() {
   const faults = []

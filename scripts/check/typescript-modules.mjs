@@ -1,6 +1,7 @@
 // The imports of js/, as they are written: which file names which, and whether for its types alone.
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
+import { entries, nodeOnly } from '../build/entries.mjs'
 import { filesUnder } from '../lib/inputs.mjs'
 import { at } from '../lib/paths.mjs'
 
@@ -20,23 +21,10 @@ export const typescriptOrder = [
   ['entries'],
 ]
 
-/** Entries for pages, Workers and servers alike: they need nothing of Node's and no package at run time. */
-const portable = [
-  'index',
-  'index.workerd',
-  'core',
-  'core.workerd',
-  'adapters/fetch',
-  'adapters/axios',
-  'adapters/prometheus',
-  'adapters/opentelemetry',
-  'stores/memory',
-  'stores/indexeddb',
-  'stores/durable-object',
-  'background-sync',
-  'cloudflare',
-  'service-worker',
-]
+/** Entries for pages, Workers and servers alike, and the folders' faces that these export: they need nothing of Node's and no package at run time. */
+const portable = Object.entries(entries)
+  .filter(([name]) => !nodeOnly.includes(name) && name !== 'testing')
+  .map(([, source]) => source.replace(/^js\/|\.ts$/g, ''))
 
 /** The package, or the platform's module, that an adapter is for, where its code is needed and not its types alone. No other module may import it. */
 const peers = [

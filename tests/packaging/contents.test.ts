@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
-import { entries } from '../../scripts/build/bundle.mjs'
 import { edgeEntries } from '../../scripts/build/edge-light.mjs'
+import { entries } from '../../scripts/build/entries.mjs'
 import { root, tarball, unpacked } from './pack.ts'
 
 const text = (name: string) => readFileSync(join(unpacked, name), 'utf8')

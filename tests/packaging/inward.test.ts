@@ -16,6 +16,7 @@ const PUBLIC = [
   'queue/queue',
   'api/task',
   'api/events',
+  'api/methods',
   'api/stats',
   'api/policy',
   'options/queue-options',

@@ -1,6 +1,6 @@
 /** The end of a world is a good one: faults are over, processes run, the server answers, everybody is visited. What holds then is liveness. */
 
-import { RENEWED_LEASE_MS } from '../../js/durable/turn-schedule.ts'
+import { RENEWED_LEASE_MS } from '../../js/durable/lease-terms.ts'
 import { close, resume, switchTo } from './acts.ts'
 import { compare } from './compare.ts'
 import type { Life, Process } from './process.ts'

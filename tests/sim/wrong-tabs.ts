@@ -2,8 +2,8 @@
 
 import type { TaskStore } from '../../js/api/store.ts'
 import { Leadership } from '../../js/durable/leadership.ts'
+import { LeaseTerms } from '../../js/durable/lease-terms.ts'
 import { StoreLoop } from '../../js/durable/store-loop.ts'
-import { LeaseTerms } from '../../js/durable/turn-schedule.ts'
 import { Lanes } from '../../js/runner/lanes.ts'
 import { LeaderLock } from '../../js/stores/indexeddb/leader-lock.ts'
 import { LeaseWatch } from '../../js/stores/indexeddb/lease-watch.ts'

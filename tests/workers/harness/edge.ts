@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare'
-import type { EnqueueReceipt } from '../../../js/api/events.ts'
+import type { EnqueueReceipt } from '../../../js/api/methods.ts'
 import type { AttemptLog, Decision, RetryTask } from '../../../js/api/task.ts'
 import { children } from './children.ts'
 import { workerOf } from './project.ts'

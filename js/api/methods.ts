@@ -1,0 +1,61 @@
+/** The methods of a queue, as far as they take or give more than a task: receipts, outcomes, pages, dead letters. */
+
+import type { RedriveError } from './errors.ts'
+import type { Durability, RetryTask, TaskStatus } from './task.ts'
+
+export interface EnqueueReceipt {
+  readonly taskId: string
+  readonly idempotencyKey: string | null
+  readonly durability: Durability
+  readonly deduplicated: boolean
+}
+
+export interface TaskOutcome {
+  readonly task: RetryTask
+  readonly responseStatus: number | null
+  /** Absent with SUCCEEDED. */
+  readonly error?: RedriveError
+}
+
+export interface PageOptions {
+  /** 1..=1000. @default 100 */
+  readonly limit?: number
+  /** From the page before. */
+  readonly cursor?: string
+}
+
+export interface ListFilter extends PageOptions {
+  readonly status?: TaskStatus
+  readonly origin?: string
+}
+
+export interface TaskPage {
+  readonly tasks: readonly RetryTask[]
+  /** Absent on the last page. */
+  readonly cursor?: string
+}
+
+export interface RedriveAllOptions {
+  /** At most this many go back per second. @default all at once; the queue's limits hold anyway */
+  readonly perSecond?: number
+  readonly acceptDuplicateRisk?: boolean
+  /** Stops between two tasks; those already put back stay. */
+  readonly signal?: AbortSignal
+  readonly onProgress?: (done: number, total: number) => void
+}
+
+/** Tasks that were given up, kept until they are redriven, purged, or past their retention. */
+export interface DeadLetters {
+  list(options?: PageOptions): Promise<TaskPage>
+  /** Puts it back with its key and history, attempts counted anew. Past keyTtlMs it needs acceptDuplicateRisk. */
+  redrive(taskId: string, options?: { readonly acceptDuplicateRisk?: boolean }): Promise<RetryTask>
+  /** Resolves with how many went back; those past keyTtlMs stay unless acceptDuplicateRisk. */
+  redriveAll(options?: RedriveAllOptions): Promise<number>
+  /** Deletes one, or all; resolves with how many. */
+  purge(taskId?: string): Promise<number>
+  /**
+   * All dead letters with their attempts as JSON text: ids, URLs as shown, methods, sanitized headers, reasons, attempt
+   * logs; never a body or a credential.
+   */
+  export(): Promise<string>
+}

@@ -1,0 +1,37 @@
+/**
+ * How long leases last, and when they are renewed.
+ *
+ * Where timers are kept (a server), leases are short and renewed, so that the end of a process is soon noticed. Where a runner may be
+ * held up for a minute without knowing (`graceMs`: a hidden tab), a lease lasts as long as an attempt may, plus the grace,
+ * and needs no renewal; only an attempt without a time limit, or with a longer one of its own, is renewed.
+ */
+
+import type { ResolvedPolicy } from '../options/policy.ts'
+
+/** A lease that is renewed while its attempt runs: asked of stores without a grace. */
+export const RENEWED_LEASE_MS = 30_000
+/** The part of a grace that passes before a renewal: each hook has 5 s, and the store its time. */
+const HOOKS_MS = 15_000
+/** Interval at which a process says again that it is a home, and looks after homes whose end no hint tells. */
+export const HOME_MS: number = RENEWED_LEASE_MS / 3
+
+export class LeaseTerms {
+  readonly leaseMs: number
+  readonly #graceMs: number | undefined
+
+  constructor(graceMs: number | undefined, policies: Iterable<ResolvedPolicy>) {
+    this.#graceMs = graceMs
+    const limits = [...policies].map(({ attemptTimeoutMs }) => attemptTimeoutMs)
+    this.leaseMs = graceMs === undefined ? RENEWED_LEASE_MS : Math.max(...limits) + graceMs
+  }
+
+  /** The age at which a lease is renewed that the store has given for `forMs`, which may be less than it was asked for. */
+  renewAfterMs(forMs: number): number {
+    return this.#graceMs === undefined ? forMs / 3 : Math.max(forMs / 3, forMs - this.#graceMs + HOOKS_MS)
+  }
+
+  /** Whether a lease has ended for this runner, which cannot know who has the task now: it settles nothing but a success. */
+  isOver({ endsAt }: { readonly endsAt: number }, now: number): boolean {
+    return this.#graceMs !== undefined && endsAt <= now
+  }
+}

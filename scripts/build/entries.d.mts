@@ -1,0 +1,2 @@
+/** Name in the package -> source. */
+export declare const entries: Readonly<Record<string, string>>

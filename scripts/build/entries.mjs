@@ -1,0 +1,26 @@
+// The entries of the package, once: the bundle, the declarations and the check of what runs everywhere are made from this list.
+// A new one needs a line here, an export in pkg-template/package.json, and, if it is for Node alone, its place in `nodeOnly`
+// and in the two tsconfig.build files.
+
+/** Name in the package -> source. The `workerd` condition picks `*.workerd`. */
+export const entries = {
+  index: 'js/index.ts',
+  'index.workerd': 'js/index.workerd.ts',
+  core: 'js/core.ts',
+  'core.workerd': 'js/core.workerd.ts',
+  fetch: 'js/adapters/fetch.ts',
+  axios: 'js/adapters/axios.ts',
+  prometheus: 'js/adapters/prometheus.ts',
+  opentelemetry: 'js/adapters/opentelemetry.ts',
+  testing: 'js/testing.ts',
+  memory: 'js/stores/memory.ts',
+  indexeddb: 'js/stores/indexeddb.ts',
+  sqlite: 'js/stores/sqlite.ts',
+  node: 'js/node.ts',
+  'background-sync': 'js/background-sync.ts',
+  'service-worker': 'js/service-worker.ts',
+  cloudflare: 'js/cloudflare.ts',
+}
+
+/** Entries that may use Node's modules. All others run in pages, Workers and servers alike. */
+export const nodeOnly = ['node', 'sqlite']
