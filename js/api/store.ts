@@ -138,10 +138,16 @@ export interface TaskStore {
     },
   ): Promise<readonly ('redriven' | 'key_expired' | 'gone')[]>
 
-  /** Makes what waits for its own curve due now, in a lane or in all; what a server asked for (`serverMs`), holds, orders and parking still hold: it is due then at what the server asked for. Says how many are due earlier now. */
+  /**
+   * Makes tasks that wait for their own curve due now, in one lane or in all. A wait that a server asked for (`serverMs`) is kept,
+   * and so are holds, orders and parking. Resolves with the number of tasks that are due earlier than before.
+   */
   flush(lane?: string): Promise<number>
 
-  /** Makes parked tasks due now, those that fit all that is given, no earlier than a server asked. Says how many. Absent: a parked task is due in its `delayMs`. */
+  /**
+   * Makes the parked tasks that fit the filter due now, but no earlier than a server asked. Resolves with their number. Absent: a
+   * parked task is due after its `delayMs`.
+   */
   unpark?(filter: { readonly principal?: string | null; readonly lane?: string }): Promise<number>
 
   /** Claims never read bodies. undefined: there is none. */
@@ -269,24 +275,28 @@ export interface Turn {
    * Log and hold count with 'applied', and with 'cancelled' where the lease was held.
    */
   readonly settled: readonly ('applied' | 'repeated' | 'stale' | 'cancelled' | 'gone')[]
-  /** One for each `renew`: `forMs` from now, also where it ran out and was not taken back yet. 'cancelled': renewed, and its end was asked for: abort and settle. 'lost': another token has it, or none. */
+  /**
+   * One for each `renew`: the lease ends `forMs` from now, also one that had run out and was not taken back yet. 'cancelled': it is
+   * renewed, and the task's end was asked for: abort and settle. 'lost': another token has the task, or none.
+   */
   readonly renewed: readonly ('renewed' | 'lost' | 'cancelled')[]
   readonly claimed: readonly { readonly task: StoredTask; readonly lease: Lease }[]
   /** Ended in this step without a settlement, in the order of its parts: see `status` and `reason`. */
   readonly ended: readonly StoredTask[]
   /**
-   * The 64 that come first: by `nextInMs` (null last), then by name. Of the claim's principal, without those bounded to 0 (where
-   * `lanes` is a list: without those that are not on it), and of these what has a task pending or in flight, or is held.
+   * Lanes of the claim's principal that have a task pending or in flight, or are held; at most `LANES_SHOWN`, by `nextInMs` (null
+   * last), then by name. Lanes that the claim bounds to 0 are left out, and where its `lanes` is a list all that are not on it.
    */
   readonly lanes: readonly LaneView[]
   /**
-   * When to ask again: the least, from now, of the next due time of a lane of the claim that is not bounded to 0 (or the end of
-   * its hold, if later), the end of any lease, and the first instant past the deadline of any pending task; 0 where more was due
-   * than `limit`. What is due now and only limits, bounds or homes keep back has no say; what is due later has,
-   * whatever its home. null: no such moment. Without a claim all lanes count, and what is due now too: 0.
+   * The time until the next moment that calls for a turn; null: there is none. It is the first of: the next due time of a lane of
+   * the claim that is not bounded to 0 (or the end of its hold, if later), the end of any lease, and the first instant past the
+   * deadline of any pending task. It is 0 where more tasks were due than `limit`. A task that is due now does not count if only
+   * limits, bounds or homes keep it back; a task that is due later counts, whatever its home. Without a claim all lanes
+   * count, and a task that is due now gives 0.
    */
   readonly nextInMs: number | null
-  /** Something is due that hold, bounds and homes would let go, and `total` or `perLane` keeps it back, whatever `limit` says. */
+  /** A task is due that holds, bounds and homes would let start, and `total` or `perLane` keeps it back, whatever `limit` says. */
   readonly blockedByLimit: boolean
   /** The counters after this step, as `counts` gives them. Absent: the store has to be asked. */
   readonly counts?: Awaited<ReturnType<TaskStore['counts']>>

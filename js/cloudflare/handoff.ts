@@ -232,7 +232,7 @@ const answerOf = async (last: Finished): Promise<unknown> => deliver(last)
 const enqueued = async (stub: RedriveStub, record: NewTask): Promise<readonly Taken[]> => stub.enqueue([record])
 
 async function cancelled(stub: RedriveStub, taskId: string): Promise<void> {
-  // the cause that kept it from being stored mostly keeps it from being cancelled
+  // a failed cancel is ignored: the object is as unreachable as it was for `enqueue`
   await Promise.resolve(stub.cancel(taskId)).catch(() => {})
 }
 

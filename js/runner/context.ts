@@ -28,15 +28,18 @@ export interface QueueContext {
   /** Makes an attempt of a call, the caller's own or a replay. Adapters that watch attempts lay theirs around it. */
   attempt(call: Call, plan: AttemptPlan): Promise<Finished>
   /**
-   * Hears of a call that is about to become a task: before it is read what of its headers may be stored, and again when the
-   * task has its id. Of some calls that then become none as well. Set by adapters that trace.
+   * Hears of a call that is about to become a task: once before its headers are sanitized for the store, and again when the task
+   * has its id. Some of these calls become no task after all. Set by adapters that trace.
    */
   onTask?(call: Call, taskId?: string): void
   /** Removes from a request what must not be shown; undefined until the core is here. */
   sanitizer?: Sanitizer
   /** Hears of a task that has ended, before the listeners and its caller do. Set by adapters that measure. */
   onEnd?(task: { readonly status: TaskStatus; readonly createdAt: number }): void
-  /** Asked of a task in memory that is to be tried again, or parked, before its wait begins: true if it has left the queue, by `leave`, which may be called later, too. Set where tasks are handed over. */
+  /**
+   * Asked about a task in memory before it waits for its next attempt, or is parked. To take the task out of the queue it calls
+   * `leave`, now or later, and returns whether it has done so by now. Set where tasks are handed over, in a Worker.
+   */
   handOver?(task: Task, ruling: Ruling, leave: () => void): boolean
   /** No task is left: callers of the queue's `idle()` may be waiting for that. */
   idle(): void

@@ -1,12 +1,12 @@
 /**
- * Options that stores share, checked when a store is made. Rules and defaults are those of a queue (a test holds them to
- * that); taken from js/options/, they would cost every page the seam between two chunks.
+ * Options that stores share, checked when a store is made. The defaults are those of a queue, and a test holds them to that:
+ * imported from the queue's own tables, they would cost every page the seam between two chunks.
  */
 
 import type { StoreTerms } from '../api/store.ts'
 import { check, fn, follow, int, ms, object, type Rules } from '../options/check.ts'
 import type { RetentionOptions } from '../options/queue-options.ts'
-import { type Clock, systemClock } from '../platform/clock.ts'
+import { type Clock, DAY_MS, systemClock } from '../platform/clock.ts'
 
 export interface TermsOptions {
   /** For tests: see `redrive/testing`. */
@@ -31,8 +31,6 @@ const RETENTION_RULES: Rules<RetentionOptions> = {
   deadLetterMs: ms(),
   maxDeadLetters: int(0, 1e6),
 }
-
-const DAY_MS = 86_400_000
 
 /** `what` names the options in messages; the caller has checked them with `TERMS_RULES`. */
 export function resolveTerms(what: string, given: TermsOptions): { readonly clock: Clock; readonly terms: StoreTerms } {
