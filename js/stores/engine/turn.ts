@@ -20,7 +20,7 @@ export function* turn(tx: Tx, { owner, settle: ends, renew: leases, claim }: Wor
   yield tx.flush()
   const isForeign = claim !== null && !tx.isCurrent(claim.principal)
   const taken = claim && !isForeign ? yield* claimDue(tx, owner, claim) : NOTHING
-  const { lanes, nextInMs } = yield* view(tx, claim)
+  const { lanes, nextInMs } = yield* view(tx, claim, taken.more)
   return {
     now: tx.shown(tx.now),
     settled,
@@ -28,7 +28,7 @@ export function* turn(tx: Tx, { owner, settle: ends, renew: leases, claim }: Wor
     claimed: taken.claimed,
     ended: [...ended, ...taken.ended],
     lanes,
-    nextInMs: taken.more ? 0 : nextInMs,
+    nextInMs,
     blockedByLimit: taken.blockedByLimit,
     counts: countsOf(tx.state),
     ...(trimmed > 0 && { trimmed }),

@@ -6,16 +6,16 @@ import { type Lane, readyAt } from './row.ts'
 import { lateAt } from './rules.ts'
 import type { Step } from './step.ts'
 
-export function* view(tx: Tx, claim: Claim | null): Step<Pick<Turn, 'lanes' | 'nextInMs'>> {
+/** `more`: the claim has left tasks that it could take at once. */
+export function* view(tx: Tx, claim: Claim | null, more: boolean): Step<Pick<Turn, 'lanes' | 'nextInMs'>> {
   yield tx.loadMoments(claim)
-  const { lanes, ...moments } = tx.moments(claim)
-  const next = Math.min(moments.leaseAt, lateAt(moments), moments.readyAt)
+  const moments = tx.moments(claim)
   return {
-    lanes: lanes
+    lanes: moments.lanes
       .map((lane) => viewOf(lane, tx.now))
       .sort(soonestFirst)
       .slice(0, LANES_SHOWN),
-    nextInMs: inMs(next, tx.now),
+    nextInMs: more ? 0 : inMs(Math.min(moments.leaseAt, lateAt(moments), moments.readyAt), tx.now),
   }
 }
 

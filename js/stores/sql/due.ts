@@ -82,12 +82,19 @@ function oursOf(owner: string, { skipHomes, ownHomeOnly }: Claim): [string, ...s
   return ['AND (home IS NULL OR home NOT IN (SELECT value FROM json_each(?)))', homes]
 }
 
+/** Each of its parts is looked for when it is asked for. */
 export function momentsOf(database: Database, now: number, claim: Claim | null): Moments {
   return {
     lanes: lanesShown(database, now, claim),
-    leaseAt: firstLease(database),
-    deadlineAt: firstDeadline(database),
-    readyAt: claim ? nextReady(database, now, claim) : (soonestReady(database) ?? FOREVER),
+    get leaseAt() {
+      return firstLease(database)
+    },
+    get deadlineAt() {
+      return firstDeadline(database)
+    },
+    get readyAt() {
+      return claim ? nextReady(database, now, claim) : (soonestReady(database) ?? FOREVER)
+    },
   }
 }
 
