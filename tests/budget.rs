@@ -130,6 +130,22 @@ proptest! {
 }
 
 #[test]
+fn l6_it_names_the_same_moment_whenever_it_is_asked() {
+    let rules = BudgetRules { capacity: 6_151_323_519, per_success: 0, per_second: 3_333_333 };
+    let mut budget = RetryBudget::default();
+    while budget.take(&rules, Millis::new(START)) {}
+    let emptied_at = budget.pays_at(&rules, Millis::new(START));
+    assert!(budget.take(&rules, emptied_at));
+    let pays_at = budget.pays_at(&rules, emptied_at);
+    for passed in (1..1000).chain([99_999, 299_000]) {
+        let asked_at = emptied_at.plus(Millis::new(passed));
+        assert_eq!(budget.pays_at(&rules, asked_at), pays_at, "asked after {passed} ms");
+        assert_eq!(budget.whole(&rules, asked_at), 0, "it pays before {pays_at:?}");
+    }
+    assert_eq!(budget.whole(&rules, pays_at), 1);
+}
+
+#[test]
 fn a_part_that_is_no_number_keeps_the_default() {
     let none = f64::NAN;
     let default = BudgetRules::default();

@@ -85,14 +85,15 @@ impl RetryBudget {
 
     /// When it pays for a retry, if nothing succeeds before; `now` if it does already, [`Millis::MAX`]: never.
     pub fn pays_at(&self, rules: &BudgetRules, now: Millis) -> Millis {
-        let lacks = TOKEN.saturating_sub(self.left(rules, now));
+        // From `at`, where nothing is rounded yet: from a later moment it would be rounded twice, and come a millisecond late.
+        let lacks = TOKEN.saturating_sub(rules.capacity.saturating_sub(self.spent));
         if lacks == 0 {
             return now;
         }
         if rules.per_second == 0 {
             return Millis::MAX;
         }
-        now.plus(Millis::new(lacks.saturating_mul(1000).div_ceil(rules.per_second)))
+        self.at.plus(Millis::new(lacks.saturating_mul(1000).div_ceil(rules.per_second))).max(now)
     }
 
     /// Takes what a retry costs, or says that there is not enough.
