@@ -5,7 +5,7 @@ import type { Enqueued, NewTask } from '../api/store.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { ENDED, NONE, OUTCOME_NETWORK_ERROR, OUTCOME_OFFLINE, OUTCOME_RELEASED } from '../core/codes.ts'
+import { ENDED, NONE, OUTCOME_RELEASED } from '../core/codes.ts'
 import { adopt, UNTRIED } from '../core/queue-calls.ts'
 import { UNSAFE_METHODS } from '../options/queue-options.ts'
 import { errorText } from '../platform/error-text.ts'
@@ -19,7 +19,7 @@ import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/s
 import { detachCaller, link } from '../tasks/callers.ts'
 import { followUpOf } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
-import type { Ruling } from '../tasks/ruling.ts'
+import { type Ruling, untrackedOutcome } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import { asStored, type Content, contentOf, recordOf } from './record.ts'
 import type { StoredTasks } from './stored-tasks.ts'
@@ -114,8 +114,7 @@ export class StorePlace implements StoredPlace {
     { createdAt, expiresAt, waitUntil }: Terms,
   ): Ruling | undefined {
     const { core, lanes, policies, host } = this.#runner
-    // being offline is no fault of the server, but it is as passing a failure as any
-    const outcome = own.outcome === OUTCOME_OFFLINE ? OUTCOME_NETWORK_ERROR : own.outcome
+    const outcome = untrackedOutcome(own)
     return this.#runner.guard(() => {
       const lane = lanes.of(task.principal, call.origin)
       const { priority = 0 } = call.options

@@ -11,11 +11,12 @@ import type { Call } from '../call/call.ts'
 import { adopted, repeatableOf } from '../call/fetch-repeat.ts'
 import { notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { CLASS_RETRY, NONE, OUTCOME_NETWORK_ERROR, OUTCOME_OFFLINE, OUTCOME_RELEASED } from '../core/codes.ts'
+import { CLASS_RETRY, NONE, OUTCOME_NETWORK_ERROR, OUTCOME_RELEASED } from '../core/codes.ts'
 import type { Keys } from '../core/keys.ts'
 import { admit } from '../core/queue-calls.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { uuid7Maker } from '../platform/random.ts'
+import { untrackedOutcome } from '../tasks/ruling.ts'
 import { Task } from '../tasks/task.ts'
 import { circuitOpen } from './circuit-open.ts'
 import { Dedupe } from './dedupe.ts'
@@ -122,11 +123,10 @@ export class Admission {
     return isLive(same) ? { answer: joinTask(this.#runner, same, call, own, createdAt) } : undefined
   }
 
-  #isTransient(call: Call, { outcome, status }: Finished): boolean {
+  #isTransient(call: Call, finished: Finished): boolean {
     const { core, policies, host } = this.#runner
-    // being offline is no fault of the server, but it is as passing a failure as any
-    const kind = outcome === OUTCOME_OFFLINE ? OUTCOME_NETWORK_ERROR : outcome
-    const classify = (policy: number) => core.classify(policy, kind, status, flagsOf(call, host))
+    const outcome = untrackedOutcome(finished)
+    const classify = (policy: number) => core.classify(policy, outcome, finished.status, flagsOf(call, host))
     return this.#runner.guard(() => policies.with(call.policy, classify)) === CLASS_RETRY
   }
 

@@ -8,6 +8,7 @@ import {
   HEARD_FAILED,
   HEARD_HEALTHY,
   HEARD_SUCCESS,
+  OUTCOME_NETWORK_ERROR,
   OUTCOME_OFFLINE,
   VERDICT_PARKED,
   VERDICT_RETRY,
@@ -35,6 +36,10 @@ export interface Ruling {
   /** Makes the line for the log; `nextAt` NaN: no attempt follows. */
   readonly entry: (kind: HistoryEntry['kind'], next: string, nextAt?: number, cause?: ReleaseCause) => HistoryEntry
 }
+
+/** The outcome of an attempt that was made before there was a task: being offline is then just as transient as a lost connection. */
+export const untrackedOutcome = ({ outcome }: Finished): number =>
+  outcome === OUTCOME_OFFLINE ? OUTCOME_NETWORK_ERROR : outcome
 
 export class Rulings {
   readonly #engine: Engine
