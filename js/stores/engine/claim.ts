@@ -40,7 +40,7 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
   for (let spoilt = 0; claimed.length < claim.limit && tx.state.inFlight < claim.total && spoilt < SWEEP; ) {
     if (!tx.isHere()) break
     const first = candidates.filter(open).reduce<Candidate | undefined>(earlier, undefined)
-    const row = first?.heads.first
+    const row = first?.heads.row()
     if (!first || !row) break
     const task = tx.show(row)
     const reason = task && refusal(row, task.policy, tx.now)

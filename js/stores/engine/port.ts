@@ -107,8 +107,10 @@ export interface Outlived {
 
 /** The due tasks of one lane that a claim may take, in the order in which it takes them. */
 export interface Heads {
-  /** The next one; `undefined`: none is due. */
-  readonly first: Row | undefined
+  /** Where the next one stands, which is all that the choice among lanes needs; `undefined`: none is due. */
+  readonly first: Pick<Row, 'rank' | 'dueAt'> | undefined
+  /** The next one itself. */
+  row(): Row | undefined
   /** Loads the first `count`. */
   read(count: number): Wait
   /** Goes on to the next, after `first` has been dealt with. */

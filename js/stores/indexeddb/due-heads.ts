@@ -44,6 +44,10 @@ export class DueHeads implements Heads {
     return this.#best()?.rows[0]
   }
 
+  row(): TaskRow | undefined {
+    return this.first
+  }
+
   /** Reads `count` ahead of each queue, and from now on as many whenever one runs out. */
   read(count: number): Wait {
     this.#ahead = Math.min(Math.max(1, count), MOST_AHEAD)

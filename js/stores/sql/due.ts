@@ -27,9 +27,16 @@ function listedLanes(database: Database, lanes: Exclude<Claim['lanes'], 'any'>, 
   )
 }
 
-/** The due tasks of a lane: a few steps down an index for each priority in it. */
+/** The first due task of a lane, as the index has it. */
+interface Head {
+  readonly row: number
+  readonly rank: number
+  readonly dueAt: number
+}
+
+/** The due tasks of a lane: a few steps down an index for each priority in it. Only a task that is claimed is read whole. */
 export class DueHeads implements Heads {
-  first: TaskRow | undefined
+  first: Head | undefined
   readonly #database: Database
   readonly #now: number
   readonly #lane: string
@@ -46,15 +53,18 @@ export class DueHeads implements Heads {
     this.next()
   }
 
+  row(): TaskRow | undefined {
+    return this.first && rowFound(this.#database, 'SELECT * FROM tasks WHERE row = ?', this.first.row)
+  }
+
   /** Looks again: a task that was claimed has no due time any more. */
   next(): undefined {
     const [ours, ...values] = this.#ours
     this.first = undefined
     let priority = this.#highestPriority(FOREVER)
     while (priority !== undefined && !this.first) {
-      this.first = rowFound(
-        this.#database,
-        `SELECT * FROM tasks INDEXED BY tasks_due WHERE lane = ? AND ${WAITING} AND priority = ? AND dueAt <= ? ${ours}
+      this.first = this.#database.one<Head>(
+        `SELECT row, 0 - priority AS rank, dueAt FROM tasks INDEXED BY tasks_due WHERE lane = ? AND ${WAITING} AND priority = ? AND dueAt <= ? ${ours}
           ORDER BY dueAt, seq LIMIT 1`,
         this.#lane,
         priority,

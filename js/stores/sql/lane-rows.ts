@@ -15,9 +15,20 @@ export interface LaneRow extends Lane {
 
 /** A new one is `principal`'s. */
 export function readLane(database: Database, name: string, principal: string | null): LaneRow {
-  const empty = { tasks: 0, pending: 0, inFlight: 0, heldUntil: 0, served: 0, nextDue: null, readyAt: null }
   const row = database.one<LaneRow>('SELECT * FROM lanes WHERE name = ?', name)
-  return row ? { ...row } : { name, principal, ...empty }
+  // spelled out, since a row of SQLite is slow to spread
+  const { tasks = 0, pending = 0, inFlight = 0, heldUntil = 0, served = 0, nextDue = null, readyAt = null } = row ?? {}
+  return {
+    name,
+    principal: row ? row.principal : principal,
+    tasks,
+    pending,
+    inFlight,
+    heldUntil,
+    served,
+    nextDue,
+    readyAt,
+  }
 }
 
 /** Finds `nextDue` and `readyAt`. A lane that is over by `now` is deleted. */
