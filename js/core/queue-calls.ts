@@ -1,6 +1,6 @@
 /**
- * Calls of the core's queue that take many numbers, by name. No other file knows in which order they cross, and none of
- * them decides anything.
+ * `admit`, `adopt` and `settle` of the core's queue with named arguments: the order in which their numbers cross is known here
+ * alone. Nothing is decided here.
  */
 
 import {

@@ -1,4 +1,4 @@
-/** What Workers and their objects leave behind. A request is over when the server says so: whoever dies with it closes it. */
+/** What Workers and their objects leave behind. A request is over when the server says so: the process that dies with it closes it. */
 
 import type { FlakyReport } from '../../servers/start.mjs'
 import type { Check } from '../checks.ts'
