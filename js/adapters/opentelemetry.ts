@@ -21,7 +21,7 @@ import type { AttemptPlan, Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { FetchTransport } from '../call/fetch-transport.ts'
 import type { Transport } from '../call/transport.ts'
-import { check, int, list, object, oneOf, originIn, origin as originRule, type Rules } from '../options/check.ts'
+import { check, int, list, object, oneOf, origin as originRule, type Rules } from '../options/check.ts'
 import { unsaid } from '../platform/error-text.ts'
 import { internalsOf } from '../queue/internals.ts'
 import { observe } from '../queue/observe.ts'
@@ -45,7 +45,8 @@ export interface OpenTelemetryOptions {
    */
   readonly replay?: 'child' | 'link'
   /**
-   * Origins whose requests carry the context (`traceparent`, `tracestate`, `baggage`), and no others. A page needs its server's
+   * Origins whose requests carry the context (`traceparent`, `tracestate`, `baggage`), and no others, each exactly as
+   * `new URL(url).origin` has it. A page needs its server's
    * leave to send them to another origin: without `Access-Control-Allow-Headers: traceparent` the browser refuses the whole
    * request. Where they may not go they are not stored either, so a replay after a reload begins a trace.
    * @default in pages and their workers the own origin; elsewhere all
@@ -102,7 +103,7 @@ class Tracing {
   readonly #metrics: Metrics
   readonly #links: boolean
   /** undefined: every origin. */
-  readonly #propagateTo: ReadonlySet<string | undefined> | undefined
+  readonly #propagateTo: ReadonlySet<string> | undefined
 
   constructor(queue: RetryQueue, host: QueueContext, options: OpenTelemetryOptions) {
     const { tracerProvider = trace, meterProvider = metrics, maxOrigins = MAX_ORIGINS } = options
@@ -114,7 +115,7 @@ class Tracing {
     this.#contexts = new Contexts(this.#headers)
     this.#metrics = new Metrics(queue, meterProvider.getMeter(SCOPE), maxOrigins)
     this.#links = options.replay === 'link'
-    this.#propagateTo = origins && new Set(origins.map(originIn))
+    this.#propagateTo = origins && new Set(origins)
   }
 
   async attempt(call: Call, plan: AttemptPlan, next: (plan: AttemptPlan) => Promise<Finished>): Promise<Finished> {

@@ -26,6 +26,7 @@ export interface PageOptions {
 
 export interface ListFilter extends PageOptions {
   readonly status?: TaskStatus
+  /** Exactly as `new URL(url).origin` has it. */
   readonly origin?: string
 }
 

@@ -14,6 +14,8 @@ export interface Rule {
   readonly inside?: Rules<object>
   /** Right whatever the rest says. */
   readonly also?: unknown
+  /** How the message tells a value of the right type that is wrong; what may be secret in it is left out. */
+  readonly got?: (value: never) => string
 }
 
 export type Rules<T> = { readonly [K in keyof T]-?: Rule }
@@ -70,12 +72,13 @@ export function check<T extends object>(what: string, value: T, rules: Rules<T>)
 
 /** `shown`: what the message says came, where that is not the value that was looked at. */
 export function follow(name: string, value: unknown, rule: Rule, shown: unknown = value): void {
-  const { type, expected, ok, each, inside, also } = rule
+  const { type, expected, ok, each, inside, also, got = () => show(shown) } = rule
   if (also !== undefined && value === also) return
   const right = type === 'any' || typeof value === type
   if (!right || !ok(value as never)) {
     const kindIsRight = right && value !== null && !each
-    throw new (kindIsRight ? RangeError : TypeError)(`${name}: expected ${expected}, got ${show(shown)}`)
+    const came = right ? got(value as never) : show(shown)
+    throw new (kindIsRight ? RangeError : TypeError)(`${name}: expected ${expected}, got ${came}`)
   }
   if (inside) check(name, value as object, inside)
   if (each) {
@@ -91,7 +94,28 @@ export function show(value: unknown): string {
   return typeof value === 'function' ? fn.expected : String(value)
 }
 
-export const origin: Rule = { ...text, expected: 'an http(s) origin', ok: (url) => !!originIn(url) }
+/**
+ * The one reader of origins: exactly what `new URL(x).origin` gives back for an http(s) URL, as requests are compared with it.
+ * Whatever else a URL parser would make one of is refused, and so is a host that no one can have.
+ */
+export const origin: Rule = {
+  ...text,
+  expected: "an exact origin such as 'https://api.test'",
+  ok: (given: string) => given === meantBy(given),
+  // a URL given by mistake may hold secrets: user and password before the host, and all that comes after it
+  got: (given: string) => {
+    const shown = show(given.replace(/^.*@/s, '…@').replace(/[?#].*/s, '…'))
+    if (given.includes('*')) return `${shown}: there is no wildcard`
+    if (/[,; ]/.test(given.trim())) return `${shown}: one origin per entry`
+    const meant = meantBy(given)
+    return meant ? `${shown}: '${meant}' was meant` : shown
+  },
+}
+
+function meantBy(given: string): string | undefined {
+  const found = originIn(given)
+  return found && /^https?:..[\w.[][\w.:\]-]*$/.test(found) ? found : undefined
+}
 
 /** The origin of an http(s) URL; undefined otherwise. (`URL.canParse` is younger than the engines meant.) */
 export function originIn(url: unknown): string | undefined {
@@ -108,5 +132,5 @@ export function originOf(what: string, scope: { readonly origin: string } | unde
   if (scope === undefined) return undefined
   follow(what, scope, object)
   follow(`${what}.origin`, scope.origin, origin)
-  return originIn(scope.origin)
+  return scope.origin
 }

@@ -17,7 +17,6 @@ import {
   options,
   or,
   origin,
-  originIn,
   pattern,
   type Rule,
   type Rules,
@@ -129,8 +128,9 @@ export interface IdempotencyOptions {
   /** Methods that get a key. @default POST PATCH PUT DELETE */
   readonly methods?: readonly string[]
   /**
-   * Cross-origin targets that may get the header: it forces a CORS preflight, and the server must allow it. An unsafe
-   * call to any other origin is plain fetch, and `degraded` 'key_origin_missing' says so once per origin.
+   * Cross-origin targets that may get the header, each exactly as `new URL(url).origin` has it, without wildcards: it forces
+   * a CORS preflight, and the server must allow it. An unsafe call to any other origin is plain fetch, and `degraded`
+   * 'key_origin_missing' says so once per origin.
    * @default none in browsers, all elsewhere
    */
   readonly origins?: readonly string[]
@@ -241,7 +241,7 @@ export interface IdempotencySettings extends IdempotencyOptions {
   /** Methods that get a key, in upper case; none where `idempotency` is false. */
   readonly keyed: ReadonlySet<string>
   /** null: every origin. */
-  readonly allowed: ReadonlySet<string | undefined> | null
+  readonly allowed: ReadonlySet<string> | null
 }
 
 export function resolveOptions(given: RetryQueueOptions): Settings {
@@ -295,6 +295,6 @@ function resolveIdempotency(given: IdempotencyOptions): IdempotencySettings {
     ...given,
     header,
     keyed: new Set(methods.map((method) => method.toUpperCase())),
-    allowed: origins || globalThis.location ? new Set((origins ?? []).map(originIn)) : null,
+    allowed: origins || globalThis.location ? new Set(origins) : null,
   }
 }

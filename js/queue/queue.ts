@@ -136,7 +136,10 @@ export class RetryQueue implements AsyncDisposable {
     return this.#ask((manager) => manager.cancel(taskId), 'gone')
   }
 
-  /** Starts no more attempts, of everything or of one origin; what is in flight ends. First attempts are the caller's. */
+  /**
+   * Starts no more attempts, of everything or of one origin, exactly as `new URL(url).origin` has it; what is in flight ends.
+   * First attempts are the caller's.
+   */
   pause(scope?: { readonly origin: string }): void {
     this.#assertOpen()
     this.#core.pause(originOf('pause', scope))

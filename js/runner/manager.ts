@@ -6,7 +6,7 @@ import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
 import type { Keys } from '../core/keys.ts'
-import { check, oneOf, origin, originIn, type Rules } from '../options/check.ts'
+import { check, oneOf, origin, type Rules } from '../options/check.ts'
 import { errorText } from '../platform/error-text.ts'
 import { explain } from '../tasks/explain.ts'
 import { showEntries } from '../tasks/history.ts'
@@ -111,8 +111,7 @@ export class TaskManager {
 
   async list(filter: ListFilter = {}): Promise<TaskPage> {
     check('list', filter, LIST_RULES)
-    const { status } = filter
-    const origin = filter.origin && originIn(filter.origin)
+    const { status, origin } = filter
     const fits = (task: Task) =>
       (status === undefined || task.status === status) && (origin === undefined || task.origin === origin)
     const here = showPage(this.runner, this.runner.registry.page(fits, filter, this.runner.host.now()))

@@ -71,10 +71,10 @@ const cases: Readonly<Record<string, Case>> = {
   'paused, everything': { before: ({ queue }) => queue.pause(), says: ['waits: resume()'] },
   'paused, its origin': {
     before: ({ queue }) => {
-      queue.pause({ origin: ORDERS })
+      queue.pause({ origin: 'https://api.test' })
       // takes back every pause
       queue.resume()
-      queue.pause({ origin: ORDERS })
+      queue.pause({ origin: 'https://api.test' })
     },
     says: ['waits: resume() of its origin'],
   },

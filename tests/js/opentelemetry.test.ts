@@ -245,7 +245,10 @@ test('a propagator that throws costs the headers, not the request', async () => 
 
 test.each([
   [{ replay: 'sibling' }, "attachOpenTelemetry.replay: expected 'child' or 'link', got 'sibling'"],
-  [{ propagateTo: ['api.test'] }, "attachOpenTelemetry.propagateTo[0]: expected an http(s) origin, got 'api.test'"],
+  [
+    { propagateTo: ['api.test'] },
+    "attachOpenTelemetry.propagateTo[0]: expected an exact origin such as 'https://api.test', got 'api.test'",
+  ],
   [{ maxOrigins: 0 }, 'attachOpenTelemetry.maxOrigins: expected a whole number from 1 to 10000, got 0'],
   [{ tracer: {} }, 'attachOpenTelemetry.tracer: no such option'],
 ])('%j is refused', async (options, message) => {
