@@ -62,7 +62,8 @@ type FindRegistration = () => object | undefined | Promise<object>
  * registerBackgroundSync(queue)
  *
  * // in the service worker, with `RetryQueue` from 'redrive/service-worker'
- * const queue = new RetryQueue({ name: 'reports', credentials: async () => ({ authorization: await freshToken() }) })
+ * const credentials = { self: async () => ({ authorization: await freshToken() }) }
+ * const queue = new RetryQueue({ name: 'reports', credentials })
  * registerBackgroundSync(queue)
  * ```
  *

@@ -1,5 +1,6 @@
 /** The exports that the default entries share, beside the class. */
 
+export type * from './api/credentials.ts'
 export {
   BodyNotReplayableError,
   CircuitOpenError,

@@ -6,7 +6,7 @@
 
 /** An attempt's own additions to the request it repeats. */
 export interface AttemptInit {
-  /** Laid over the caller's headers; from `credentials()`. */
+  /** Laid over the caller's headers; from `credentials`. */
   readonly overlay: Headers | null
   readonly signal: AbortSignal
   /** Not the caller's own first attempt: it may go to the recorded origin only. */

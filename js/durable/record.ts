@@ -39,7 +39,7 @@ export async function contentOf(call: Call, sanitizer: Sanitizer, settings: Sett
   const keyHeader = (settings.idempotency?.header ?? 'Idempotency-Key').toLowerCase()
   const lost = unknown.filter((name) => name !== keyHeader)
   if (lost.length > 0) {
-    const remedy = 'list it in sanitize.persistHeaders, or in denyHeaders and give it by credentials()'
+    const remedy = 'list it in sanitize.persistHeaders, or in denyHeaders and give it by credentials'
     const message = `${what} stays in memory: ${lost.join(', ')} is on no list of headers that may be stored; ${remedy}`
     return { code: 'headers_withheld', message, once: lost.join() }
   }

@@ -1,5 +1,6 @@
 /** The options of a queue, their defaults and their checks, all made at construction, before anything runs. */
 
+import type { Credentials } from '../api/credentials.ts'
 import type { RetryPolicy } from '../api/policy.ts'
 import type { TaskStore } from '../api/store.ts'
 import type { AttemptContext, RetryTask } from '../api/task.ts'
@@ -22,6 +23,7 @@ import {
   type Rules,
   text,
 } from './check.ts'
+import { CREDENTIALS, type CredentialsByOrigin, credentialsByOrigin } from './credentials.ts'
 import { BREAKER_RULES, type BreakerOptions, BUDGET_RULES, type RetryBudgetOptions } from './gate-options.ts'
 import { policyDefaults, type ResolvedPolicy, resolvePolicy } from './policy.ts'
 
@@ -78,10 +80,15 @@ export interface RetryQueueOptions {
   /** How unsafe methods get their idempotency key; false: they get none, and POST and PATCH are not retried. */
   readonly idempotency?: IdempotencyOptions | false
   /**
-   * Asked before every retry, 5 s at most; overlays the caller's headers. What it returns is never stored or logged.
-   * When it throws, the attempt is given back and tried again later (`degraded` 'credentials_failed').
+   * What may not be stored, by origin: `{ 'https://api.example.com': (request) => ({ authorization: '...' }) }`. A key is an
+   * origin as `new URL(...).origin` writes it, or, in a page or service worker, `self` for its own; it is read at
+   * construction. The entry of the target's origin is asked before every retry and every attempt of an enqueued task, 5 s at
+   * most, and its headers are laid over those of the request; they are never stored or logged. Without an entry a task gets no
+   * credential: it is sent with what may be stored of its headers, or is parked where some are missing (`degraded`
+   * 'credentials_missing'), and a 401 ends it. When it throws, the attempt is given back and tried again later (`degraded`
+   * 'credentials_failed'). @default none
    */
-  readonly credentials?: (task: RetryTask, context: AttemptContext) => HeadersInit | Promise<HeadersInit>
+  readonly credentials?: Credentials
   /**
    * Last look before a retry, 5 s at most: false ends the task as 'vetoed'. When it throws or takes longer, the attempt
    * is made, and `degraded` 'hook_threw' says so.
@@ -206,7 +213,7 @@ const QUEUE_RULES: Rules<RetryQueueOptions> = {
   retention: options(RETENTION_RULES),
   idempotency: or(false, options(IDEMPOTENCY_RULES)),
   sanitize: options(SANITIZE_RULES),
-  credentials: fn,
+  credentials: CREDENTIALS,
   beforeAttempt: fn,
   preload: oneOf('string', 'idle', 'eager', 'never'),
   wasm: { type: 'any', expected: '', ok: () => true },
@@ -223,12 +230,13 @@ function isStore(given: TaskStore | null): boolean {
 export const UNSAFE_METHODS: readonly string[] = ['POST', 'PUT', 'PATCH', 'DELETE']
 
 /** The options of a queue, checked; what only tasks are measured by gets its defaults in `limits.ts`. */
-export interface Settings extends Omit<RetryQueueOptions, 'policy' | 'policies' | 'idempotency'> {
+export interface Settings extends Omit<RetryQueueOptions, 'policy' | 'policies' | 'idempotency' | 'credentials'> {
   readonly name: string
   readonly capacity: number
   readonly maxBodyBytes: number
   readonly policies: ReadonlyMap<string, ResolvedPolicy>
   readonly idempotency: IdempotencySettings
+  readonly credentials: CredentialsByOrigin
   readonly preload: 'idle' | 'eager' | 'never'
   readonly fetch: typeof fetch
   readonly clock: Clock
@@ -263,6 +271,7 @@ export function resolveOptions(given: RetryQueueOptions): Settings {
     ...defined(given),
     policies: resolvePolicies(given),
     idempotency: resolveIdempotency(idempotency || { methods: [] }),
+    credentials: credentialsByOrigin(given.credentials),
     durable:
       typeof given.store === 'object' ||
       (given.store !== 'memory' && given.principal !== undefined && globalThis.location !== undefined),

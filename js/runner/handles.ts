@@ -6,6 +6,7 @@ import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { policyFields } from '../core/policy-row.ts'
 import type { ResolvedPolicy } from '../options/policy.ts'
 import type { QueueContext } from './context.ts'
+import { giverFor } from './credentials.ts'
 
 /** Past this many, orders that have no task left are let go. */
 const SWEEP_AT = 256
@@ -74,10 +75,11 @@ export class Policies {
 }
 
 /** The flags of a request. */
-export function flagsOf({ replayable, key }: Call, { settings }: QueueContext): number {
+export function flagsOf(call: Call, { settings }: QueueContext): number {
+  const { replayable, key } = call
   return (
     (replayable ? FLAG_REPLAYABLE : 0) |
     (key === null ? 0 : FLAG_KEYED) |
-    (settings.credentials ? FLAG_CREDENTIALED : 0)
+    (giverFor(settings, call) ? FLAG_CREDENTIALED : 0)
   )
 }

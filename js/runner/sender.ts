@@ -11,13 +11,10 @@ import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import { bothSignals } from '../platform/abort.ts'
 import { within } from '../platform/clock.ts'
-import { unsaid } from '../platform/error-text.ts'
 import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
-
-/** Longest time a hook may take: a lease has to last beyond it. */
-const HOOK_MS = 5_000
+import { askFor, giverFor, HOOK_MS, remedyFor } from './credentials.ts'
 
 /** The part of the runner that sending needs. */
 export interface SenderPorts {
@@ -41,9 +38,11 @@ export class Sender {
 
   start(task: Task): void {
     const { settings, events } = this.#ports.host
+    const { call } = task
     const controller = new AbortController()
     task.controller = controller
-    const asks = settings.credentials !== undefined || settings.beforeAttempt !== undefined
+    const give = call ? giverFor(settings, call) : undefined
+    const asks = give !== undefined || settings.beforeAttempt !== undefined
     if (!asks && !events.has('attempt')) {
       this.#send(task, controller, null, null)
       return
@@ -61,7 +60,7 @@ export class Sender {
     }
     const { call } = task
     const about = (error: unknown, overlay: Headers | null) => words(error, { call, overlay })
-    const { overlay, outcome } = await askHooks(host, this.#ports.show(task), context, about)
+    const { overlay, outcome } = await askHooks(host, task, this.#ports.show(task), context, about)
     const isSure = (await this.#ports.stored?.confirm(task)) ?? true
     if (task.controller !== controller) return // given back meanwhile, and perhaps begun anew
     if (!isSure) this.#giveBack(task)
@@ -78,12 +77,9 @@ export class Sender {
     if (missing.length > 0) {
       // no credentials will come by themselves: parked
       if (task.lease) task.lease.parks = true
-      const remedy = 'credentials() has to give them; it waits for resume() or setPrincipal()'
-      host.degraded(
-        'credentials_missing',
-        `${task.what}: nobody supplies ${missing.join(', ')}; ${remedy}`,
-        task.origin,
-      )
+      const remedy = `${remedyFor(host.settings, call)}; it waits for resume() or setPrincipal()`
+      const message = `${task.what}: ${missing.join(', ')} is missing; ${remedy}`
+      host.degraded('credentials_missing', message, task.origin)
       this.#ports.settle(task, notSent(OUTCOME_CREDENTIALS_FAILED, host.now()))
       return
     }
@@ -128,25 +124,28 @@ interface Asked {
 /** Asks `credentials` and `beforeAttempt`. `words`: what an error says, without secrets. */
 async function askHooks(
   host: QueueContext,
-  task: RetryTask,
+  task: Task,
+  shown: RetryTask,
   context: AttemptContext,
   words: (error: unknown, overlay: Headers | null) => string,
 ): Promise<Asked> {
-  const { credentials, beforeAttempt, clock } = host.settings
+  const { settings } = host
+  const { beforeAttempt, clock } = settings
+  const { call } = task
+  const give = call ? giverFor(settings, call) : undefined
   let overlay: Headers | null = null
-  if (credentials) {
+  if (call && give) {
     try {
-      const given = new Promise<HeadersInit>((resolve) => resolve(credentials(task, context))).catch(withoutWords)
-      overlay = readHeaders(await within(clock, HOOK_MS, 'credentials()', given))
+      overlay = await askFor(give, task, call, shown, context, settings)
     } catch (error) {
-      const message = `credentials() failed (${words(error, overlay)}): the attempt was given back and is tried again later`
-      host.degraded('credentials_failed', message, 'credentials')
+      const failed = `credentials of ${task.origin} failed (${words(error, overlay)})`
+      host.degraded('credentials_failed', `${failed}: the attempt was given back and is tried again later`, task.origin)
       return { overlay: null, outcome: OUTCOME_CREDENTIALS_FAILED }
     }
   }
   if (beforeAttempt) {
     try {
-      const given = new Promise<boolean>((resolve) => resolve(beforeAttempt(task, context)))
+      const given = new Promise<boolean>((resolve) => resolve(beforeAttempt(shown, context)))
       if ((await within(clock, HOOK_MS, 'beforeAttempt()', given)) === false)
         return { overlay, outcome: OUTCOME_VETOED }
     } catch (error) {
@@ -158,18 +157,4 @@ async function askHooks(
     }
   }
   return { overlay }
-}
-
-/** Hides the words of an error of `credentials()`: they may quote a credential that cannot be found in them. */
-function withoutWords(error: unknown): never {
-  throw new Error(unsaid(error))
-}
-
-function readHeaders(given: HeadersInit): Headers {
-  try {
-    return new Headers(given)
-  } catch {
-    // the platform's message quotes the value, which is a credential (S12)
-    throw new TypeError('what it returned is no valid headers')
-  }
 }

@@ -115,7 +115,7 @@ function parkedFor({ data }: AttemptLog): string {
 /** Words for why an attempt never left. */
 const UNSENT: ReadonlyMap<ReleaseCause, string> = new Map([
   ['unauthorized', 'its credentials were refused'],
-  ['credentials_failed', 'credentials() failed'],
+  ['credentials_failed', 'credentials failed'],
   ['credentials_missing', 'nobody supplies its credentials'],
   ['offline', 'there is no network'],
   ['paused', 'paused meanwhile'],

@@ -108,7 +108,7 @@ export class Task {
   /** The lease under which an attempt may be made. */
   lease: HeldLease | undefined
   controller: AbortController | undefined
-  /** Headers that `credentials()` gave for the last attempt. */
+  /** Headers that `credentials` gave for the last attempt. */
   overlay: Headers | null = null
   waiter: Waiter | undefined
   /** Callers of the same request under the same key, who get the same answer. */

@@ -160,7 +160,7 @@ test('S16 ben logs in in another tab: the tab that ann left open sends nothing o
 })
 
 test.for(['its own tab', 'another tab'] as const)(
-  'S16 the user changes in %s while credentials() is asked: the attempt is given back unsent',
+  'S16 the user changes in %s while credentials are asked for: the attempt is given back unsent',
   async (where) => {
     const context = await device()
     const tab = await openLab(context, origin)
@@ -170,7 +170,7 @@ test.for(['its own tab', 'another tab'] as const)(
         new Promise<Record<string, string>>((resolve) => {
           globalThis.release = () => resolve({ 'x-api-key': 'of ann' })
         })
-      await lab.open({ principal: 'ann', credentials }).ready
+      await lab.open({ principal: 'ann', credentials: { self: credentials } }).ready
     })
     await order(tab, 'ann')
     await tab.waitForFunction(() => globalThis.release !== undefined)

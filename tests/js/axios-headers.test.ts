@@ -1,5 +1,7 @@
+import axios from 'axios'
 import { describe, expect, test } from 'vitest'
-import { ADAPTERS, failure, keysOf, setup } from './axios-setup.ts'
+import { attachToAxios } from '../../js/adapters/axios.ts'
+import { ADAPTERS, failure, keysOf, setup, startServer } from './axios-setup.ts'
 
 describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) => {
   test('one key a call, on every attempt of it', async () => {
@@ -91,10 +93,10 @@ describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) =>
     expect(server.hits).toBe(2)
   })
 
-  test('credentials() is laid over every retry, over `auth` too, and never shown to the caller', async () => {
+  test('credentials are laid over every retry, over `auth` too, and never shown to the caller', async () => {
     let count = 0
-    const credentials = () => ({ authorization: `Bearer ${++count}`, 'x-tenant': 't' })
-    const { server, api } = await setup(adapter, { credentials })
+    const give = () => ({ authorization: `Bearer ${++count}`, 'x-tenant': 't' })
+    const { server, api } = await setup(adapter, { give })
     server.reply(503).reply(503).reply(503)
     const error = await failure(
       api.get('/', { auth: { username: 'a', password: 'b' }, headers: { 'X-Tenant': 'own' } }),
@@ -109,7 +111,7 @@ describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) =>
   test('a 401 on the first attempt is given as it is; on a retry credentials are asked for again', async () => {
     const asked: boolean[] = []
     const { server, api } = await setup(adapter, {
-      credentials: (_, { unauthorized }) => {
+      give: ({ unauthorized }) => {
         asked.push(unauthorized)
         return { authorization: unauthorized ? 'fresh' : 'stale' }
       },
@@ -125,6 +127,26 @@ describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) =>
     expect(asked).toEqual([false, true])
     expect(statuses).toEqual([200])
     expect(server.requests.at(-1)?.headers.authorization).toBe('fresh')
+  })
+
+  test('S12 another origin gets none of it, by an absolute URL or another baseURL', async () => {
+    const other = await startServer()
+    const { queue, server } = await setup(adapter, { give: () => ({ authorization: 'Bearer of-the-api' }) })
+    const api = axios.create({ adapter, baseURL: server.url, withCredentials: true })
+    attachToAxios(api, queue)
+    for (const config of [{}, { baseURL: other.url }]) {
+      other.reply(503).reply(200)
+      await api.get(`${config.baseURL ? '' : other.url}/hook`, config)
+    }
+    server.reply(503).reply(200)
+    await api.get('/own')
+    expect(other.requests.map(({ headers }) => headers.authorization)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ])
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([undefined, 'Bearer of-the-api'])
   })
 
   test('a 401 on a retry that nobody can mend is the last answer', async () => {

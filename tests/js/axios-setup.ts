@@ -3,7 +3,7 @@
 import axios, { type AxiosError, type AxiosInstance, type CreateAxiosDefaults } from 'axios'
 import { expect, onTestFinished } from 'vitest'
 import { attachToAxios } from '../../js/adapters/axios.ts'
-import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { type GiveCredentials, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import type { TaskOptions } from '../../js/options/task-options.ts'
 import { AxiosServer } from './axios-server.ts'
 import { NO_GATES } from './setup.ts'
@@ -23,14 +23,16 @@ export interface Setup {
   readonly detach: () => void
 }
 
+/** `give`: of the option `credentials`, the entry of the server's origin. */
 export async function setup(
   adapter: AdapterName,
-  options: RetryQueueOptions = {},
+  options: RetryQueueOptions & { readonly give?: GiveCredentials } = {},
   config: CreateAxiosDefaults = {},
   defaults?: TaskOptions,
 ): Promise<Setup> {
+  const { give, ...rest } = options
   const server = await startServer()
-  const queue = await openQueue(options)
+  const queue = await openQueue({ ...rest, ...(give ? { credentials: { [server.url]: give } } : {}) })
   const api = axios.create({ adapter, baseURL: server.url, ...config })
   return { server, queue, api, detach: attachToAxios(api, queue, defaults) }
 }

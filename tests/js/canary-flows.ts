@@ -45,13 +45,16 @@ export const flows: Record<string, Flow> = {
   },
 
   'before-send': async (s) => {
-    const queue = await s.queue({ persist: 'before-send', credentials: credentialsOf(s, 'before-send, again') })
+    const queue = await s.queue({
+      persist: 'before-send',
+      credentials: s.everywhere(credentialsOf(s, 'before-send, again')),
+    })
     await queue.fetch(s.url('flaky'), s.unsent('before-send'))
     await s.close(queue)
   },
 
   'dead letter, export, redrive': async (s) => {
-    const queue = await s.queue({ credentials: credentialsOf(s, 'dead letter') })
+    const queue = await s.queue({ credentials: s.everywhere(credentialsOf(s, 'dead letter')) })
     await queue.fetch(s.url('down'), s.init('dead letter'))
     const taskId = await s.enqueue(queue, s.url('down'), s.unsent('enqueued dead letter'))
     await s.outcome(queue, taskId)
@@ -114,7 +117,7 @@ export const flows: Record<string, Flow> = {
     const taskId = await s.enqueue(first, s.url('flaky'), s.unsent('before a restart'))
     const parks = await s.enqueue(first, s.url('refused'), s.unsent('refused for good'))
     await s.close(first)
-    const second = await s.queue({ credentials: credentialsOf(s, 'restart') })
+    const second = await s.queue({ credentials: s.everywhere(credentialsOf(s, 'restart')) })
     await s.outcome(second, taskId)
     await s.status(second, parks, 'PENDING', 0)
     await s.close(second)
@@ -145,7 +148,7 @@ export const flows: Record<string, Flow> = {
     first.pause()
     const taskId = await s.enqueue(first, s.url('ok', s.secrets('stripped before a restart', true)), s.unsent('strip'))
     await s.close(first)
-    const second = await s.queue({ sanitize, credentials: credentialsOf(s, 'strip') })
+    const second = await s.queue({ sanitize, credentials: s.everywhere(credentialsOf(s, 'strip')) })
     await s.outcome(second, taskId)
     await s.close(second)
   },
@@ -190,10 +193,10 @@ export const flows: Record<string, Flow> = {
       let given = ''
       const queue = await s.queue({
         fetch: failsFirst((headers) => `cannot send ${headers.get(BY_NAME)}`),
-        credentials: (task) => {
+        credentials: s.everywhere((request) => {
           given = s.canaries.make('credentials() quoted', shape)
-          return { ...credentialsOf(s, 'quoted', false)(task), [BY_NAME]: given }
-        },
+          return { ...credentialsOf(s, 'quoted', false)(request), [BY_NAME]: given }
+        }),
         beforeAttempt: () => {
           throw new Error(`rejected: ${given}`)
         },
@@ -207,12 +210,12 @@ export const flows: Record<string, Flow> = {
     for (const shape of SHAPES) {
       let failed = false
       const queue = await s.queue({
-        credentials: (task) => {
-          if (failed) return credentialsOf(s, 'after an error')(task)
+        credentials: s.everywhere((request) => {
+          if (failed) return credentialsOf(s, 'after an error')(request)
           failed = true
           const fresh = s.canaries.make('error of credentials()', shape)
           throw new Error(`the vault does not know ${fresh}`, { cause: new Error(fresh) })
-        },
+        }),
       })
       await s.outcome(queue, await s.enqueue(queue, s.url('ok'), s.unsent(`hooks, ${shape}`)))
       await s.close(queue)
@@ -220,7 +223,9 @@ export const flows: Record<string, Flow> = {
   },
 
   'credentials() gives what cannot be sent': async (s) => {
-    const queue = await s.queue({ credentials: () => ({ 'x-broken': `${s.canaries.make('unsendable', 'hex')}\nx` }) })
+    const queue = await s.queue({
+      credentials: s.everywhere(() => ({ 'x-broken': `${s.canaries.make('unsendable', 'hex')}\nx` })),
+    })
     await s.outcome(queue, await s.enqueue(queue, s.url('ok'), s.unsent('unsendable')))
     await s.refused(
       Promise.resolve().then(() => new RetryQueue({ credentials: s.canaries.make('option', 'hex') as never })),

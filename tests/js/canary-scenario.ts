@@ -6,7 +6,7 @@
 
 import axios from 'axios'
 import { attachToAxios } from '../../js/adapters/axios.ts'
-import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { type Credentials, type GiveCredentials, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
 import { Canaries, type Shape } from './canaries.ts'
 import { DENIED, LOOKED_INTO } from './canary-slots.ts'
 import { EVENT_NAMES } from './event-names.ts'
@@ -28,6 +28,8 @@ export interface Told {
   readonly where: string
   readonly text: string
 }
+
+const HOSTS = ['127.0.0.1', '127.0.0.2', '127.0.0.3'] as const
 
 export abstract class Scenario {
   readonly canaries: Canaries = new Canaries()
@@ -85,7 +87,7 @@ export abstract class Scenario {
     this.told.push({ where, text })
   }
 
-  /** The same of a request whose secrets need not arrive: it is not sent, or `credentials()` gives others. */
+  /** The same of a request whose secrets need not arrive: it is not sent, or `credentials` gives others. */
   unsent(flow: string): ReturnType<Scenario['init']> {
     return this.init(flow, (slot, shape) => this.canaries.make(slot, shape))
   }
@@ -106,9 +108,15 @@ export abstract class Scenario {
     return { method: 'POST', body: JSON.stringify({ said: MARKERS.body, flow }), headers }
   }
 
+  /** The option `credentials` with an entry for each origin of the server. */
+  everywhere(give: GiveCredentials): Credentials {
+    return Object.fromEntries(HOSTS.map((host) => [`http://${host}:${this.port}`, give]))
+  }
+
   /** What holds or fills its lane has an origin of its own. */
   url(kind: string, rest = ''): string {
-    const host = kind === 'later' ? '127.0.0.2' : kind === 'hang' ? '127.0.0.3' : '127.0.0.1'
+    const [first, second, third] = HOSTS
+    const host = kind === 'later' ? second : kind === 'hang' ? third : first
     return `http://${host}:${this.port}/${kind}/${MARKERS.path}-${++this.#calls}${rest}`
   }
 

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import type { AttemptContext, RetryTask } from '../../js/index.ts'
-import { always, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+import type { CredentialsRequest } from '../../js/index.ts'
+import { always, forApi, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
 
 const authOf = (requests: readonly { headers: Headers }[]) =>
   requests.map(({ headers }) => headers.get('authorization'))
 
 test('credentials are asked before every retry, laid over the caller’s headers, and not before attempt 1', async () => {
   let asked = 0
-  const { queue, server, clock } = await setup({ credentials: () => ({ authorization: `Bearer ${++asked}` }) })
+  const { queue, server, clock } = await setup({ credentials: forApi(() => ({ authorization: `Bearer ${++asked}` })) })
   always(server, 503, 2)
   const headers = { authorization: 'Bearer caller', 'x-own': 'a' }
   const answer = queue.fetch(ORDERS, { headers })
@@ -18,14 +18,16 @@ test('credentials are asked before every retry, laid over the caller’s headers
 })
 
 test('an enqueued task asks before its first attempt, too', async () => {
-  const { queue, server, clock } = await setup({ credentials: async () => [['authorization', 'Bearer x']] })
+  const { queue, server, clock } = await setup({ credentials: forApi(async () => [['authorization', 'Bearer x']]) })
   await queue.enqueue(ORDERS)
   await clock.settle()
   expect(authOf(server.requests)).toEqual(['Bearer x'])
 })
 
 test('S12 what credentials returned is in no task, log or event', async () => {
-  const { queue, server, clock, events } = await setup({ credentials: () => ({ authorization: 'Bearer hush' }) })
+  const { queue, server, clock, events } = await setup({
+    credentials: forApi(() => ({ authorization: 'Bearer hush' })),
+  })
   server.reply(503).reply(401).reply(404)
   const { taskId } = await queue.enqueue(ORDERS)
   await clock.advance(10_000)
@@ -41,7 +43,9 @@ test('S12 what credentials returned is in no task, log or event', async () => {
 })
 
 test('S12 a credential that is no valid header value is not quoted', async () => {
-  const { queue, server, clock, events } = await setup({ credentials: () => ({ authorization: 'Bearer hush\nhush' }) })
+  const { queue, server, clock, events } = await setup({
+    credentials: forApi(() => ({ authorization: 'Bearer hush\nhush' })),
+  })
   await queue.enqueue(ORDERS)
   await clock.advance(2_000)
   expect(server.hits).toBe(0)
@@ -52,21 +56,20 @@ test('S12 a credential that is no valid header value is not quoted', async () =>
 })
 
 test('credentials hear which attempt it is', async () => {
-  const heard: [RetryTask, AttemptContext][] = []
+  const heard: CredentialsRequest[] = []
   const { queue, server, clock } = await setup({
-    credentials: (task, context) => {
-      heard.push([task, context])
+    credentials: forApi((request) => {
+      heard.push(request)
       return {}
-    },
+    }),
   })
   server.reply(503)
   await queue.enqueue(ORDERS)
   await clock.advance(1_000)
-  expect(heard.map(([task, context]) => [task.attemptNumber, context.attemptNumber, context.unauthorized])).toEqual([
-    [1, 1, false],
-    [2, 2, false],
+  expect(heard.map(({ attemptNumber, unauthorized }) => [attemptNumber, unauthorized])).toEqual([
+    [1, false],
+    [2, false],
   ])
-  expect(heard[0]?.[1].signal).toBeInstanceOf(AbortSignal)
 })
 
 test.each<[what: string, credentials: () => HeadersInit | Promise<HeadersInit>]>([
@@ -81,7 +84,7 @@ test.each<[what: string, credentials: () => HeadersInit | Promise<HeadersInit>]>
 ])('when it %s the attempt is given back, nothing is sent, and degraded says so once', async (_what, failing) => {
   let works = false
   const { queue, server, clock, events } = await setup({
-    credentials: () => (works ? {} : failing()),
+    credentials: forApi(() => (works ? {} : failing())),
     policy: { maxAttempts: 2 },
   })
   const { taskId } = await queue.enqueue(ORDERS)
@@ -95,7 +98,7 @@ test.each<[what: string, credentials: () => HeadersInit | Promise<HeadersInit>]>
 })
 
 test('L1 credentials that always fail end the task in the end', async () => {
-  const { queue, clock } = await setup({ credentials: () => Promise.reject(new Error('never')) })
+  const { queue, clock } = await setup({ credentials: forApi(() => Promise.reject(new Error('never'))) })
   const { taskId } = await queue.enqueue(ORDERS)
   await clock.advance(86_400_000)
   expect(await queue.get(taskId)).toMatchObject({ status: 'EXHAUSTED' })
@@ -103,7 +106,7 @@ test('L1 credentials that always fail end the task in the end', async () => {
 })
 
 test('credentials that take longer than 5 s have failed', async () => {
-  const { queue, server, clock, events } = await setup({ credentials: () => new Promise(() => {}) })
+  const { queue, server, clock, events } = await setup({ credentials: forApi(() => new Promise(() => {})) })
   await queue.enqueue(ORDERS)
   await clock.advance(4_999)
   expect(events.of('degraded')).toEqual([])
@@ -157,7 +160,7 @@ test.each<[what: string, beforeAttempt: () => boolean | Promise<boolean>, messag
 
 test('a 401 to a caller’s first attempt is the caller’s, resolver or not', async () => {
   let asked = 0
-  const { queue, server } = await setup({ credentials: () => ({ 'x-asked': String(++asked) }) })
+  const { queue, server } = await setup({ credentials: forApi(() => ({ 'x-asked': String(++asked) })) })
   server.reply(401)
   expect((await queue.fetch(ORDERS)).status).toBe(401)
   expect(asked).toBe(0)
@@ -167,10 +170,10 @@ test('a 401 to a replay asks again once, at once, saying so, and costs no attemp
   const asked: boolean[] = []
   const { queue, server, clock } = await setup({
     policy: { maxAttempts: 2 },
-    credentials: (_task, { unauthorized }) => {
+    credentials: forApi(({ unauthorized }) => {
       asked.push(unauthorized)
       return { authorization: unauthorized ? 'fresh' : 'stale' }
-    },
+    }),
   })
   server.reply(503).reply(401).reply(200)
   const answer = queue.fetch(ORDERS)
@@ -182,7 +185,7 @@ test('a 401 to a replay asks again once, at once, saying so, and costs no attemp
 })
 
 test('a second 401 parks the task, says so, and resume lets it try again', async () => {
-  const { queue, server, clock, events } = await setup({ credentials: () => ({}) })
+  const { queue, server, clock, events } = await setup({ credentials: forApi(() => ({})) })
   always(server, 401, 2)
   const { taskId } = await queue.enqueue(ORDERS)
   await clock.advance(600_000)
@@ -195,7 +198,7 @@ test('a second 401 parks the task, says so, and resume lets it try again', async
 })
 
 test('resume of another origin leaves it parked', async () => {
-  const { queue, server, clock } = await setup({ credentials: () => ({}) })
+  const { queue, server, clock } = await setup({ credentials: forApi(() => ({})) })
   always(server, 401, 2)
   await queue.enqueue(ORDERS)
   await clock.settle()
@@ -208,7 +211,7 @@ test('resume of another origin leaves it parked', async () => {
 })
 
 test('L1 a caller does not wait for a login longer than waitMs: it gets the 401', async () => {
-  const { queue, server, clock } = await setup({ credentials: () => ({}) })
+  const { queue, server, clock } = await setup({ credentials: forApi(() => ({})) })
   server.reply(503).reply(401).reply(401)
   const answer = watch(queue.fetch(ORDERS, { redrive: { waitMs: 10_000 } }))
   await clock.advance(10_001)
@@ -227,7 +230,9 @@ test('without a resolver a 401 to a replay is final', async () => {
 
 test('cancelled while its credentials are asked for: nothing is sent', async () => {
   let give: (headers: HeadersInit) => void = () => {}
-  const { queue, server, clock } = await setup({ credentials: () => new Promise((resolve) => (give = resolve)) })
+  const { queue, server, clock } = await setup({
+    credentials: forApi(() => new Promise((resolve) => (give = resolve))),
+  })
   const { taskId } = await queue.enqueue(ORDERS)
   await clock.settle()
   expect(await queue.cancel(taskId)).toBe('requested')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { SettledElsewhereError } from '../../js/index.ts'
 import { world } from './durable-setup.ts'
-import { markOf, ORDERS, watch } from './setup.ts'
+import { forApi, markOf, ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 
@@ -249,10 +249,10 @@ test('S8 401 twice parks the task until setPrincipal or resume', async () => {
   const { open, server, clock, store } = world()
   const asked: boolean[] = []
   const { queue, events } = await open({
-    credentials: (_, { unauthorized }) => {
+    credentials: forApi(({ unauthorized }) => {
       asked.push(unauthorized)
       return { authorization: 'Bearer x' }
-    },
+    }),
   })
   server.reply(401).reply(401).reply(200)
   const { taskId } = await queue.enqueue(ORDERS, POST)

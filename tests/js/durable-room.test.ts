@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { withMethods, world } from './durable-setup.ts'
-import { ORDERS, watch } from './setup.ts'
+import { forApi, ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 
@@ -46,7 +46,7 @@ test('S7 a task that time has ended in the middle of an attempt gives its place 
     new Promise<HeadersInit>((resolve) => {
       answer = resolve
     })
-  const { queue, events } = await open({ concurrency: 1, policy: { maxAttempts: 1 }, credentials: asked })
+  const { queue, events } = await open({ concurrency: 1, policy: { maxAttempts: 1 }, credentials: forApi(asked) })
   const { taskId } = await queue.enqueue(ORDERS, POST)
   await clock.advance(2_000)
   const next = await queue.enqueue(`${ORDERS}/2`, POST)

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { world } from './durable-setup.ts'
-import { ORDERS, watch } from './setup.ts'
+import { forApi, ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 
@@ -105,7 +105,7 @@ test('S16 another principal sends nothing of the first; once that is back, it is
   expect(server.hits).toBe(1)
 })
 
-test('S12 a header that may not be stored is sent while its caller lives, and asked of credentials() afterwards', async () => {
+test('S12 a header that may not be stored is sent while its caller lives, and asked of credentials afterwards', async () => {
   const { open, close, server, clock, store } = world()
   const first = await open()
   server.reply(503)
@@ -125,7 +125,7 @@ test('S12 a header that may not be stored is sent while its caller lives, and as
   expect(without.events.of('degraded')).toMatchObject([{ code: 'credentials_missing' }])
   await close(without)
 
-  await open({ credentials: () => ({ authorization: 'Bearer fresh' }) })
+  await open({ credentials: forApi(() => ({ authorization: 'Bearer fresh' })) })
   await clock.advance(1_000)
   expect(server.hits).toBe(2)
   expect(server.requests[1]?.headers.get('authorization')).toBe('Bearer fresh')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { Decision, RetryQueueOptions } from '../../js/index.ts'
 import { world } from './durable-setup.ts'
 import { dataOf, enqueued, goOffline, lastOf, lines, type Stage } from './explain-setup.ts'
-import { ORDERS, setup } from './setup.ts'
+import { forApi, ORDERS, setup } from './setup.ts'
 
 /** Both kinds of queue. */
 const KINDS: readonly (readonly [kind: string, open: (options?: RetryQueueOptions) => Promise<Stage>])[] = [
@@ -90,7 +90,7 @@ test.for(KINDS)('a lost connection, and the reason for giving up: %s', async ([,
 })
 
 test.for(KINDS)('S8 a refused credential is not counted, and the next attempt knows of it: %s', async ([, open]) => {
-  const stage = await open({ credentials: () => ({ authorization: 'Bearer x' }) })
+  const stage = await open({ credentials: forApi(() => ({ authorization: 'Bearer x' })) })
   const { queue, server, clock } = stage
   server.reply(401).reply(401)
   const taskId = await enqueued(stage)
@@ -110,13 +110,13 @@ test.for(KINDS)('S8 a refused credential is not counted, and the next attempt kn
   expect(decisions[4]?.text).toBe('401; its credentials were refused twice: parked until resume()')
 })
 
-test.for(KINDS)('credentials() failed: nothing was sent, and nothing is counted: %s', async ([, open]) => {
-  const stage = await open({ credentials: () => Promise.reject(new Error('no')) })
+test.for(KINDS)('credentials failed: nothing was sent, and nothing is counted: %s', async ([, open]) => {
+  const stage = await open({ credentials: forApi(() => Promise.reject(new Error('no'))) })
   const taskId = await enqueued(stage)
   const decisions = await stage.queue.explain(taskId)
   expectPlain(decisions)
   expect(dataOf(decisions)[1]).toMatchObject({ kind: 'released', cause: 'credentials_failed', counted: false })
-  expect(decisions[1]?.text).toMatch(/^not sent, credentials\(\) failed; given back, not counted; next in /)
+  expect(decisions[1]?.text).toMatch(/^not sent, credentials failed; given back, not counted; next in /)
 })
 
 test.for(KINDS)('an attempt that failed for want of a network is not counted: %s', async ([, open]) => {

@@ -9,7 +9,7 @@ import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { type Process, type World, withMethods, world } from './durable-setup.ts'
 import { dataOf, enqueued, lastOf, lines, POST } from './explain-setup.ts'
-import { closeNow, PLAIN_CURVE } from './setup.ts'
+import { closeNow, forApi, PLAIN_CURVE } from './setup.ts'
 import { freshPath } from './sqlite/setup.ts'
 
 /** What the next process says of it, which starts nothing itself. */
@@ -48,10 +48,10 @@ test('S1 a queue that closes gives its attempt back, and says so', async () => {
 test('a pause while the credentials were asked for', async () => {
   const scene = world()
   const first = await scene.open({
-    credentials: () => {
+    credentials: forApi(() => {
       first.queue.pause()
       return {}
-    },
+    }),
   })
   const taskId = await enqueued({ ...scene, ...first })
   expect(dataOf(await afterReload(scene, first, taskId))[1]).toMatchObject({ kind: 'released', cause: 'paused' })
@@ -59,7 +59,7 @@ test('a pause while the credentials were asked for', async () => {
 
 test('S12 credentials that nobody supplies park the task, whoever asks why', async () => {
   const scene = world()
-  const first = await scene.open({ credentials: () => ({ authorization: 'Bearer hush' }) })
+  const first = await scene.open({ credentials: forApi(() => ({ authorization: 'Bearer hush' })) })
   first.queue.pause()
   const taskId = await enqueued({ ...scene, ...first }, { ...POST, headers: { authorization: 'Bearer hush' } })
   await scene.close(first)
@@ -73,11 +73,11 @@ test('S12 credentials that nobody supplies park the task, whoever asks why', asy
   expect(JSON.stringify(decisions)).not.toContain('hush')
 })
 
-test('credentials() that failed, and 401 twice', async () => {
+test('credentials that failed, and 401 twice', async () => {
   const scene = world()
   let fails = true
   const first = await scene.open({
-    credentials: () => (fails ? Promise.reject(new Error('no')) : { authorization: 'Bearer x' }),
+    credentials: forApi(() => (fails ? Promise.reject(new Error('no')) : { authorization: 'Bearer x' })),
   })
   const taskId = await enqueued({ ...scene, ...first })
   fails = false

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { Decision, RetryQueueOptions } from '../../js/index.ts'
 import { enqueued, expectLines, goOffline, lines } from './explain-setup.ts'
-import { type Fakes, ORDERS, setup, watch } from './setup.ts'
+import { type Fakes, forApi, ORDERS, setup, watch } from './setup.ts'
 
 /** Filler that must be in no text. */
 const SECRETS = ['hush-query', 'hush-header', 'hush-body', 'hush-key']
@@ -100,7 +100,7 @@ const cases: Readonly<Record<string, Case>> = {
     says: ['waits: concurrencyPerOrigin: as many attempts run at its origin as may'],
   },
   'parked by a 401': {
-    options: { credentials: () => ({ authorization: 'Bearer hush-header' }) },
+    options: { credentials: forApi(() => ({ authorization: 'Bearer hush-header' })) },
     before: ({ server }) => server.reply(401).reply(401),
     after: later(10_000),
     says: [
@@ -117,8 +117,8 @@ const cases: Readonly<Record<string, Case>> = {
     says: [SENT, AGAIN, 'waits: nothing: an attempt is under way'],
   },
   'given back unsent, its credentials having failed': {
-    options: { credentials: () => Promise.reject(new Error('hush-header')) },
-    says: ['released: not sent, credentials() failed; given back, not counted; next in 1 s, at 00:00:01', /^waits: /],
+    options: { credentials: forApi(() => Promise.reject(new Error('hush-header'))) },
+    says: ['released: not sent, credentials failed; given back, not counted; next in 1 s, at 00:00:01', /^waits: /],
   },
   delivered: {
     before: ({ server }) => server.reply(503).fail(new TypeError('fetch failed')),

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { NewTask, Settlement, StoredTask, TaskStore } from '../../js/api/store.ts'
 import type { MemoryStore } from '../../js/stores/memory.ts'
 import { world } from './durable-setup.ts'
-import { ORDERS, watch } from './setup.ts'
+import { forApi, ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 
@@ -75,7 +75,7 @@ test('a failed call is tried again, and what is left is taken up by the next pro
 
 test('S8 a refused credential does not burn attempts where the store cannot park', async () => {
   const { open, server, clock } = world(foreign)
-  const { queue } = await open({ credentials: () => ({ authorization: 'Bearer x' }) })
+  const { queue } = await open({ credentials: forApi(() => ({ authorization: 'Bearer x' })) })
   for (let i = 0; i < 9; i++) server.reply(401)
   await queue.enqueue(ORDERS, POST)
   await clock.advance(50_000)

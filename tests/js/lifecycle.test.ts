@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { QueueClosedError, RetryQueue } from '../../js/index.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { always, ORDERS, setup, watch } from './setup.ts'
+import { always, forApi, ORDERS, setup, watch } from './setup.ts'
 
 test('close lets what is in flight end, and starts nothing more', async () => {
   const { queue, server, clock, events } = await setup({ concurrency: 1 })
@@ -111,7 +111,9 @@ test('a caller’s first attempt outlives close, and is not tried again', async 
 
 test('an attempt whose credentials are still asked for is not sent after close', async () => {
   let give: (headers: HeadersInit) => void = () => {}
-  const { queue, server, clock } = await setup({ credentials: () => new Promise((resolve) => (give = resolve)) })
+  const { queue, server, clock } = await setup({
+    credentials: forApi(() => new Promise((resolve) => (give = resolve))),
+  })
   await queue.enqueue(ORDERS)
   await clock.settle()
   const closed = watch(queue.close())

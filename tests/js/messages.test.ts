@@ -1,7 +1,7 @@
 /** S12: what errors of other people say, where the queue passes it on. */
 
 import { expect, test } from 'vitest'
-import { ORDERS, setup } from './setup.ts'
+import { forApi, ORDERS, setup } from './setup.ts'
 
 const SECRET_URL = `${ORDERS}?api_key=SEKRIT`
 
@@ -55,8 +55,8 @@ test.each([
       },
     },
   ],
-])('S12 %s whose error quotes what credentials() gave', async (_, options) => {
-  const { queue, clock, events } = await setup({ ...options, credentials: () => ({ 'x-pin': QUOTED }) })
+])('S12 %s whose error quotes what credentials gave', async (_, options) => {
+  const { queue, clock, events } = await setup({ ...options, credentials: forApi(() => ({ 'x-pin': QUOTED })) })
   const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
   await clock.advance(60_000)
   const { attempts } = await queue.attempts(taskId)
@@ -79,8 +79,10 @@ test('S12 a listener that fails with a secret in its words', async () => {
   expect(JSON.stringify(events.of('degraded'))).not.toContain('SEKRIT')
 })
 
-test('S12 credentials() that fails with a secret without a form in its words', async () => {
-  const { queue, clock, events } = await setup({ credentials: () => Promise.reject(new Error(`expired: ${QUOTED}`)) })
+test('S12 credentials that fail with a secret without a form in its words', async () => {
+  const { queue, clock, events } = await setup({
+    credentials: forApi(() => Promise.reject(new Error(`expired: ${QUOTED}`))),
+  })
   await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
   await clock.advance(1_000)
   expect(events.of('degraded')).toMatchObject([
@@ -89,11 +91,11 @@ test('S12 credentials() that fails with a secret without a form in its words', a
   expect(JSON.stringify(events.of('degraded'))).not.toContain(QUOTED)
 })
 
-test('S12 credentials() that fails with the token in its words', async () => {
+test('S12 credentials that fail with the token in its words', async () => {
   const { queue, server, clock, events } = await setup({
-    credentials: () => {
+    credentials: forApi(() => {
       throw new Error('expired: Bearer SEKRITSEKRITSEKRIT')
-    },
+    }),
   })
   server.reply(503)
   await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })

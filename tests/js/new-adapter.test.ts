@@ -10,7 +10,7 @@ import type { AttemptInit, FetchForm, RepeatAnswer, Repeatable } from '../../js/
 import type { RetryQueue } from '../../js/index.ts'
 import { type TaskOptions, taskPolicy } from '../../js/options/task-options.ts'
 import { internalsOf } from '../../js/queue/internals.ts'
-import { setup, watch } from './setup.ts'
+import { forApi, setup, watch } from './setup.ts'
 
 // the library
 
@@ -201,7 +201,7 @@ test('a server’s Retry-After is read from the client’s answer', async () => 
 })
 
 test('credentials are laid over the headers of a retry', async () => {
-  const { queue, clock } = await setup({ credentials: async () => ({ authorization: 'Bearer new' }) })
+  const { queue, clock } = await setup({ credentials: forApi(async () => ({ authorization: 'Bearer new' })) })
   const { client, requests } = scripted(answer(503), answer(200))
   watch(wrapClient(queue, client)({ ...ORDER, headers: { authorization: 'Bearer old' } }))
   await clock.advance(1_000)

@@ -16,7 +16,7 @@ import { attachToAxios } from '../../js/adapters/axios.ts'
 import type { OpenTelemetryOptions } from '../../js/adapters/opentelemetry.ts'
 import type { RetryQueue } from '../../js/index.ts'
 import { ADAPTERS, openQueue, startServer } from './axios-setup.ts'
-import { ORDERS, setup } from './setup.ts'
+import { forApi, ORDERS, setup } from './setup.ts'
 import { attach, parentsOf, registerGlobals, type Telemetry, traceparentOf, tracesOf } from './telemetry.ts'
 
 beforeAll(registerGlobals)
@@ -184,8 +184,8 @@ describe('on the wire', () => {
     expect(headers('baggage')).toEqual(['tenant=acme', 'tenant=acme'])
   })
 
-  test('credentials() and the context are both laid over a replay', async () => {
-    const { queue, server, clock } = await setup({ credentials: () => ({ authorization: 'fresh' }) })
+  test('credentials and the context are both laid over a replay', async () => {
+    const { queue, server, clock } = await setup({ credentials: forApi(() => ({ authorization: 'fresh' })) })
     const telemetry = attach(queue)
     server.reply(503)
     const answer = queue.fetch(ORDERS, { ...POST, headers: { authorization: 'stale' } })

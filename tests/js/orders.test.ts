@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { TaskOptions } from '../../js/index.ts'
 import { setup as axiosSetup, eventually } from './axios-setup.ts'
-import { type Fakes, markOf, setup, watch } from './setup.ts'
+import { type Fakes, forApi, markOf, setup, watch } from './setup.ts'
 
 const at = (path: string) => `https://api.test/${path}`
 const ordered = (orderKey: string, more: TaskOptions = {}) => ({ method: 'POST', redrive: { orderKey, ...more } })
@@ -224,7 +224,10 @@ test('S19 aborted before its turn: never sent', async () => {
 
 test('a first attempt given back by its credentials keeps its place', async () => {
   let works = false
-  const fakes = await setup({ concurrency: 10, credentials: () => (works ? {} : Promise.reject(new Error('none'))) })
+  const fakes = await setup({
+    concurrency: 10,
+    credentials: forApi(() => (works ? {} : Promise.reject(new Error('none')))),
+  })
   const { queue, clock } = fakes
   await queue.enqueue(at('1'), A)
   await queue.enqueue(at('2'), A)

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { DAY_MS, device, LONG_MS } from './principals-setup.ts'
-import { ORDERS, watch } from './setup.ts'
+import { forApi, ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'of ann' } as const
 
@@ -57,7 +57,7 @@ test.each(HOOKS)('S16 a switch while %s is asked: the attempt is given back unse
   const { open, server, clock } = device()
   const answers: ((answer: never) => void)[] = []
   const asked = () => new Promise<never>((resolve) => answers.push(resolve))
-  const { queue } = await open({ [hook]: asked })
+  const { queue } = await open({ [hook]: hook === 'credentials' ? forApi(asked) : asked })
   const { taskId } = await queue.enqueue(ORDERS, POST)
   await clock.settle()
   expect(answers).toHaveLength(1)
@@ -313,7 +313,7 @@ const AGAIN = [
 
 test.each(AGAIN)('S8 a task that met 401 twice is parked until %s', async (_, goOn) => {
   const { open, server, clock } = device()
-  const { queue, events } = await open({ credentials: () => ({ authorization: 'Bearer of-ann' }) })
+  const { queue, events } = await open({ credentials: forApi(() => ({ authorization: 'Bearer of-ann' })) })
   server.reply(401).reply(401)
   const { taskId } = await queue.enqueue(ORDERS, POST)
   await clock.advance(LONG_MS)
@@ -332,7 +332,7 @@ test.each(AGAIN)('S8 a task whose credentials nobody supplies is parked until %s
   const { taskId } = await first.queue.enqueue(ORDERS, { ...POST, headers: { authorization: 'Bearer of-ann' } })
   await close(first.queue)
   let headers: Record<string, string> = {}
-  const { queue, events } = await open({ credentials: () => headers })
+  const { queue, events } = await open({ credentials: forApi(() => headers) })
   await clock.advance(LONG_MS)
   expect(server.hits).toBe(0)
   expect(events.of('degraded')).toMatchObject([{ code: 'credentials_missing' }])
@@ -345,7 +345,7 @@ test.each(AGAIN)('S8 a task whose credentials nobody supplies is parked until %s
 
 test('S16 the return of one user lets nothing go that another has parked', async () => {
   const { open, server, clock, store } = device()
-  const { queue } = await open({ credentials: () => ({ authorization: 'Bearer of-ann' }) })
+  const { queue } = await open({ credentials: forApi(() => ({ authorization: 'Bearer of-ann' })) })
   server.reply(401).reply(401)
   const { taskId } = await queue.enqueue(ORDERS, POST)
   await clock.advance(LONG_MS)

@@ -102,7 +102,9 @@ test.each([301, 302, 303, 307, 308])(
   async (status) => {
     const init = { method: 'POST', body: 'secret', headers: { authorization: 'Bearer caller' } }
     const credentials = () => ({ authorization: 'Bearer fresh' })
-    const { response } = await replay(`/go/${status}?fail&to=${away.url}/there`, init, { credentials })
+    const { response } = await replay(`/go/${status}?fail&to=${away.url}/there`, init, {
+      credentials: { [home.url]: credentials },
+    })
     expect(response.status).toBe(status)
     expect(markOf(response)).toMatchObject({ reason: 'not_retryable' })
     expect(away.hits).toEqual([])

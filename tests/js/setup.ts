@@ -1,14 +1,24 @@
 /** One queue on virtual time, a server that does as it is told, and a record of what the queue said. */
 
 import { onTestFinished } from 'vitest'
-import { type QueueEvents, RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import {
+  type Credentials,
+  type GiveCredentials,
+  type QueueEvents,
+  RetryQueue,
+  type RetryQueueOptions,
+} from '../../js/index.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../js/testing.ts'
 import { EVENT_NAMES, type EventName } from './event-names.ts'
 
-export const ORDERS = 'https://api.test/orders'
+export const API = 'https://api.test'
+export const ORDERS = `${API}/orders`
 
 /** Waits without chance: 1 s, 2 s, 4 s, 8 s. */
 export const PLAIN_CURVE = { jitterType: 'NONE', initialDelayMs: 1_000 } as const
+
+/** The option `credentials` with one entry, that of the origin of `ORDERS`. */
+export const forApi = (give: GiveCredentials): Credentials => ({ [API]: give })
 
 /** What is tested is not the gates: they have tests of their own. */
 export const NO_GATES = { breaker: false, retryBudget: false } as const

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { type World, withMethods, world } from './durable-setup.ts'
-import { markOf, ORDERS, watch } from './setup.ts'
+import { forApi, markOf, ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 const MINUTE_MS = 60_000
@@ -61,7 +61,7 @@ test('a lease that was lost while its attempt cannot end is not renewed over and
     asked++
     return new Promise<HeadersInit>(() => {})
   }
-  const { queue } = await open({ credentials })
+  const { queue } = await open({ credentials: forApi(credentials) })
   const { taskId } = await queue.enqueue(ORDERS, POST)
   await clock.advance(0)
   expect(asked).toBe(1)
@@ -127,7 +127,7 @@ test('S1 a task that no enqueue has said is stored is not sent by this process',
 test('a caller whose time runs out during an attempt that parks its task gets the last answer', async () => {
   const { open, server, clock, store } = setup()
   const credentials = () => ({ authorization: 'Bearer stale' })
-  const { queue } = await open({ credentials })
+  const { queue } = await open({ credentials: forApi(credentials) })
   server.reply(503).reply(401)
   const respond = server.hang()
   const answer = watch(queue.fetch(ORDERS, { ...POST, redrive: { waitMs: 5_000 } }))

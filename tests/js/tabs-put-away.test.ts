@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { withMethods } from './durable-setup.ts'
-import { ORDERS, watch } from './setup.ts'
+import { forApi, ORDERS, watch } from './setup.ts'
 import { browser, page } from './tabs-setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -61,7 +61,7 @@ test('S3 hooks that answer for an attempt which was given back meanwhile send no
   const { happens } = page()
   const given: ((headers: Record<string, string>) => void)[] = []
   const credentials = () => new Promise<Record<string, string>>((resolve) => given.push(resolve))
-  const tab = await open({ credentials })
+  const tab = await open({ credentials: forApi(credentials) })
   const { taskId } = await tab.queue.enqueue(ORDERS, { ...POST, headers: { authorization: 'old' } })
   await clock.settle()
   happens('freeze')
@@ -105,7 +105,7 @@ test('S8 what must not be repeated and had not left yet goes on', async () => {
   const { happens } = page()
   const given: (() => void)[] = []
   const credentials = () => new Promise<HeadersInit>((resolve) => given.push(() => resolve({})))
-  const tab = await open({ idempotency: false, credentials })
+  const tab = await open({ idempotency: false, credentials: forApi(credentials) })
   const { taskId } = await tab.queue.enqueue(ORDERS, POST)
   await clock.settle()
   happens('freeze')

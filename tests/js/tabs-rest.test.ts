@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { RedriveError, SettledElsewhereError } from '../../js/api/errors.ts'
 import type { TaskStore } from '../../js/api/store.ts'
 import { world } from './durable-setup.ts'
-import { ORDERS, watch } from './setup.ts'
+import { forApi, ORDERS, watch } from './setup.ts'
 import { browser, page } from './tabs-setup.ts'
 import { trappingAt } from './trapping.ts'
 
@@ -39,7 +39,7 @@ test.each(['before the page is back', 'after it'])(
   async (when) => {
     const { open, clock, server, store } = browser()
     const { happens } = page()
-    const tab = await open({ credentials: async () => ({}) })
+    const tab = await open({ credentials: forApi(async () => ({})) })
     const answer = tab.holdUp()
     const { taskId } = await tab.queue.enqueue(ORDERS, POST)
     await clock.settle()
@@ -61,7 +61,7 @@ test('an attempt that was about to be sent when the page was put away says nothi
   const { happens } = page()
   const given: (() => void)[] = []
   const credentials = () => new Promise<HeadersInit>((resolve) => given.push(() => resolve({})))
-  const tab = await open({ credentials })
+  const tab = await open({ credentials: forApi(credentials) })
   server.fail()
   const answer = watch(tab.queue.fetch(ORDERS, POST))
   await clock.advance(1_100)
@@ -182,7 +182,7 @@ test('S16 a switch in another tab between claim and send: given back unsent', as
     await given
     return { authorization: 'A' }
   }
-  const one = await open({ principal: 'A', credentials })
+  const one = await open({ principal: 'A', credentials: forApi(credentials) })
   const { taskId } = await one.queue.enqueue(ORDERS, POST)
   await asked
   const two = await open({ principal: 'A' })

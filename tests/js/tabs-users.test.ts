@@ -1,16 +1,16 @@
 /** S16 over several tabs: whatever waits in one, in the store or in its memory, waits while another tab's user is there. */
 
 import { expect, test } from 'vitest'
-import { ORDERS, watch } from './setup.ts'
+import { forApi, ORDERS, watch } from './setup.ts'
 import { browser } from './tabs-setup.ts'
 
 const POST = { method: 'POST', body: 'of A' } as const
 
-test('S16 a switch in another tab while credentials() is asked, of which nothing is heard: given back unsent', async () => {
+test('S16 a switch in another tab while credentials are asked for, of which nothing is heard: given back unsent', async () => {
   const { open, clock, server } = browser()
   const given: ((headers: Record<string, string>) => void)[] = []
   const credentials = () => new Promise<Record<string, string>>((resolve) => given.push(resolve))
-  const one = await open({ principal: 'A', credentials, isDeaf: true })
+  const one = await open({ principal: 'A', credentials: forApi(credentials), isDeaf: true })
   const { taskId } = await one.queue.enqueue(ORDERS, POST)
   await clock.settle()
   expect(given).toHaveLength(1)

@@ -4,7 +4,7 @@ import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
-import { ORDERS, watch } from './setup.ts'
+import { forApi, ORDERS, watch } from './setup.ts'
 import { storeChunks } from './store-chunks.ts'
 
 test('S18 S22 a core that traps while it reads what a hook threw still answers the caller', async () => {
@@ -21,7 +21,7 @@ test('S18 S22 a core that traps while it reads what a hook threw still answers t
     throw new Error('no token')
   }
   const load = async () => ({ prepare: assemble(trapped, instantiateKeys, ...storeChunks) })
-  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, credentials }, load)
+  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, credentials: forApi(credentials) }, load)
   await queue.ready
   server.reply(503)
   const answer = watch(queue.fetch(ORDERS))

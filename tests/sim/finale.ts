@@ -4,7 +4,7 @@ import { RENEWED_LEASE_MS } from '../../js/durable/lease-terms.ts'
 import { close, resume, switchTo } from './acts.ts'
 import { compare } from './compare.ts'
 import type { Life, Process } from './process.ts'
-import { PRINCIPALS } from './scenario.ts'
+import { PRINCIPALS, SERVED } from './scenario.ts'
 import { back, setNetwork } from './tab-acts.ts'
 import type { World } from './world.ts'
 
@@ -126,7 +126,7 @@ async function apart(world: World): Promise<void> {
   for (const n of [1, 2, 3]) enqueue(`held ${n}`, 'https://b.test')
   await world.until(time.elapsed + SLACK_MS)
   // one that nobody has asked to wait
-  enqueue('served', 'https://d.test')
+  enqueue('served', SERVED)
   await world.rest()
   const served = () =>
     [...book.tasks.values()].some(({ intent, status }) => intent === 'served' && status === 'SUCCEEDED')

@@ -1,13 +1,13 @@
 /** A process of the world, or a tab: one queue at a time, with its own clock, its own way to the store and to the server. */
 
 import type { RetryPolicy } from '../../js/api/policy.ts'
-import { RetryQueue } from '../../js/index.ts'
+import { type Credentials, type GiveCredentials, RetryQueue } from '../../js/index.ts'
 import type { Book } from './book.ts'
 import { faultyStore, overChannel, type Way } from './faulty-store.ts'
 import { Gate } from './gate.ts'
 import { Health } from './health.ts'
 import { Page } from './page.ts'
-import type { ProcessSpec } from './scenario.ts'
+import { ORIGINS, type ProcessSpec, SERVED } from './scenario.ts'
 import { Sends } from './sends.ts'
 import type { Server } from './server.ts'
 import { type Connection, KEEP_MS } from './stores.ts'
@@ -23,6 +23,10 @@ const POLICIES: readonly RetryPolicy[] = [
   { policyId: 'short', maxAttempts: 8, initialDelayMs: 1_000, totalBudgetMs: 45_000, attemptTimeoutMs: 8_000 },
   { policyId: 'table', maxAttempts: 4, strategy: 'table', delaysMs: [0, 3_000, 20_000], attemptTimeoutMs: 60_000 },
 ]
+
+/** The option `credentials` with an entry for each origin of the world. */
+const everywhere = (give: GiveCredentials): Credentials =>
+  Object.fromEntries([...ORIGINS, SERVED].map((origin) => [origin, give]))
 
 /** What a process is made in. */
 export interface Surroundings {
@@ -150,12 +154,14 @@ export class Process {
         policies: POLICIES,
         retention: { terminalMs: KEEP_MS, deadLetterMs: KEEP_MS },
         // now and then they take their time
-        credentials: ({ principal, taskId, attemptNumber }) =>
-          new Promise((resolve) => {
-            const give = () => resolve({ authorization: `Bearer ${principal}` })
-            const slow = hash(`${taskId} ${attemptNumber}`) % SLOW_EVERY === 0
-            time.after(slow ? SLOW_MS : 0, () => gate.enter(give))
-          }),
+        credentials: everywhere(
+          ({ principal, taskId, attemptNumber }) =>
+            new Promise((resolve) => {
+              const give = () => resolve({ authorization: `Bearer ${principal}` })
+              const slow = hash(`${taskId} ${attemptNumber}`) % SLOW_EVERY === 0
+              time.after(slow ? SLOW_MS : 0, () => gate.enter(give))
+            }),
+        ),
         fetch: breaking.fetch?.(send) ?? send,
         preload: 'never',
         clock: breaking.clock?.(clock) ?? clock,

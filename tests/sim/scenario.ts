@@ -29,6 +29,8 @@ export interface ProcessSpec {
 export type Principal = 'ann' | 'ben'
 export const PRINCIPALS: readonly Principal[] = ['ann', 'ben']
 export const ORIGINS: readonly string[] = ['https://a.test', 'https://b.test', 'https://c.test']
+/** One that only the finale uses, and that always works. */
+export const SERVED = 'https://d.test'
 
 export interface CallSpec {
   /** What the caller wants done once. */

@@ -3,8 +3,10 @@ import { objectName, RedriveObject, withRetry } from 'redrive/cloudflare'
 
 /** Keeps the orders that the API could not take yet, and sends them when it can. */
 export class Outbox extends RedriveObject {
-  // asked before each attempt: a secret is never stored with an order
-  options = { credentials: () => ({ authorization: `Bearer ${this.env.API_TOKEN}` }) }
+  // asked before each attempt to the API, and to nothing else: a secret is never stored with an order
+  options = {
+    credentials: { [new URL(this.env.API).origin]: () => ({ authorization: `Bearer ${this.env.API_TOKEN}` }) },
+  }
 }
 
 export default withRetry({

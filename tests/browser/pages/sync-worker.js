@@ -38,9 +38,11 @@ const queue = new RetryQueue({
   name: 'sync',
   ...JSON.parse(query.get('options') ?? '{}'),
   ...(token && {
-    async credentials() {
-      await fetch('/gate')
-      return { authorization: `Bearer ${token}` }
+    credentials: {
+      async self() {
+        await fetch('/gate')
+        return { authorization: `Bearer ${token}` }
+      },
     },
   }),
 })

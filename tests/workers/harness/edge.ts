@@ -20,7 +20,7 @@ export interface EdgeOptions {
   readonly object?: Readonly<Record<string, unknown>>
   /** Options of `withRetry`. */
   readonly worker?: Readonly<Record<string, unknown>>
-  /** What `credentials` of the object gives as Authorization; null: it has none. */
+  /** What the object's `credentials` give its own origin as Authorization; null: it has none. */
   readonly token?: string | null
   /** More of what it gives. */
   readonly credentials?: Readonly<Record<string, string>>
@@ -229,7 +229,7 @@ export class Edge implements AsyncDisposable {
     return JSON.parse(text)
   }
 
-  /** Calls in one request to the Worker, through one `workerFetch`; `options.token` is what its `credentials` give. */
+  /** Calls in one request to the Worker, through one `workerFetch`; `options.token` is what its `credentials` give the origins of the calls. */
   calls(calls: readonly Call[], options: Readonly<Record<string, unknown>> = {}, queue = 'REDRIVE'): Promise<Answers> {
     return this.post('/call', { calls, options, queue })
   }

@@ -17,11 +17,15 @@ export class Outbox extends RedriveObject {
 
   options = {
     ...this.env.OBJECT,
-    ...(this.env.TOKEN === undefined
-      ? {}
-      : { credentials: () => ({ authorization: this.env.TOKEN, ...this.env.CREDENTIALS }) }),
+    ...(this.env.TOKEN === undefined ? {} : { credentials: this.#forItsOrigin() }),
     onRun: (run) => storyOf(this.ctx).runs.push({ ...run, error: run.error && String(run.error) }),
     onDegraded: (report) => storyOf(this.ctx).degraded.push(report),
+  }
+
+  /** The origin that the object is for is the first word of its name. */
+  #forItsOrigin() {
+    const [origin] = this.ctx.id.name.split(' ')
+    return { [origin]: () => ({ authorization: this.env.TOKEN, ...this.env.CREDENTIALS }) }
   }
 
   async alarm(info) {
@@ -97,7 +101,9 @@ async function answer(work) {
 
 /** All of `calls` through one fetch, each with its answer or its error. */
 async function call({ calls, options: { token, ...options } = {}, queue = 'REDRIVE' }, env, ctx) {
-  const credentials = token === undefined ? {} : { credentials: () => ({ authorization: token }) }
+  const give = () => ({ authorization: token })
+  const origins = calls.map(({ url }) => [new URL(url).origin, give])
+  const credentials = token === undefined ? {} : { credentials: Object.fromEntries(origins) }
   const degraded = []
   const onDegraded = (report) => degraded.push(report)
   let kept = 0

@@ -23,7 +23,7 @@ const queue = new RetryQueue({
   ...(breaks === 'no-store' ? { store: 'memory' } : {}),
   ...(breaks === 'no-limit' ? { concurrency: 50 } : {}),
   // which document made an attempt, and of which task: the server writes it down
-  credentials: ({ taskId }, { attemptNumber }) => ({ 'x-attempt': `${life} ${taskId} ${attemptNumber}` }),
+  credentials: { self: ({ taskId, attemptNumber }) => ({ 'x-attempt': `${life} ${taskId} ${attemptNumber}` }) },
   fetch: (input, init) => {
     const headers = new Headers(init?.headers)
     if (!headers.has('x-attempt')) headers.set('x-attempt', `${life} first`)

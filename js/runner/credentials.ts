@@ -1,0 +1,61 @@
+/**
+ * Asks for the credentials of an attempt. Which entry is asked is decided by the URL that is about to be sent to, and by
+ * nothing that was noted of it earlier: a row that was changed in its store must not take another origin's token along (S12).
+ */
+
+import type { CredentialsRequest, GiveCredentials } from '../api/credentials.ts'
+import type { AttemptContext, RetryTask } from '../api/task.ts'
+import type { Call } from '../call/call.ts'
+import type { Settings } from '../options/queue-options.ts'
+import { within } from '../platform/clock.ts'
+import { unsaid } from '../platform/error-text.ts'
+import type { Task } from '../tasks/task.ts'
+
+/** Longest time a hook may take: a lease has to last beyond it. */
+export const HOOK_MS = 5_000
+
+/** Where a call goes. */
+export function originOf({ url }: Pick<Call, 'url'>): string {
+  return new URL(url).origin
+}
+
+/** What gives credentials for a call; undefined: nothing does. */
+export function giverFor({ credentials }: Settings, call: Pick<Call, 'url'>): GiveCredentials | undefined {
+  // most queues have none, and need not parse the URL again
+  return credentials.size > 0 ? credentials.get(originOf(call)) : undefined
+}
+
+/** Asks. Rejects, with an error whose words hold no credential, where none is given in time or it is no valid headers. */
+export async function askFor(
+  give: GiveCredentials,
+  { taskId, method, principal }: Task,
+  call: Call,
+  { targetUrl: url, withheldHeaders }: RetryTask,
+  context: AttemptContext,
+  { clock }: Settings,
+): Promise<Headers> {
+  const origin = originOf(call)
+  const request: CredentialsRequest = { origin, url, method, taskId, principal, withheldHeaders, ...context }
+  const given = new Promise<HeadersInit>((resolve) => resolve(give(request))).catch(withoutWords)
+  return readHeaders(await within(clock, HOOK_MS, 'credentials', given))
+}
+
+/** The remedy where a task's missing headers are supplied by nothing. */
+export function remedyFor(settings: Settings, call: Pick<Call, 'url'>): string {
+  const entry = `credentials['${originOf(call)}']`
+  return giverFor(settings, call) ? `${entry} has to give them` : `${entry} has to be there and give them`
+}
+
+/** Hides the words of an error of a user's hook: they may quote a credential that cannot be found in them. */
+function withoutWords(error: unknown): never {
+  throw new Error(unsaid(error))
+}
+
+function readHeaders(given: HeadersInit): Headers {
+  try {
+    return new Headers(given)
+  } catch {
+    // the platform's message quotes the value, which is a credential (S12)
+    throw new TypeError('what it returned is no valid headers')
+  }
+}

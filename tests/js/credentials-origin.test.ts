@@ -1,0 +1,244 @@
+/** A credential belongs to an origin: no other is sent it, and its resolver is not even asked on behalf of another. */
+
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, expect, test, vi } from 'vitest'
+import type { Credentials, CredentialsRequest } from '../../js/index.ts'
+import { RetryQueue } from '../../js/index.ts'
+import { openSqlite } from './credentials-setup.ts'
+import { API, always, forApi, markOf, ORDERS, setup, watch } from './setup.ts'
+
+const HOOK = 'https://hooks.customer.test/in'
+const POST = { method: 'POST', body: '{}' } as const
+const bearer = () => ({ authorization: 'Bearer of-the-api' })
+const authOf = (requests: readonly { headers: Headers }[]) =>
+  requests.map(({ headers }) => headers.get('authorization'))
+
+afterEach(() => {
+  vi.unstubAllGlobals()
+})
+
+test('S12 a task of another origin gets no credential, and nobody is asked for one', async () => {
+  const asked: string[] = []
+  const { queue, server, clock, events } = await setup({
+    credentials: forApi(({ url }) => {
+      asked.push(url)
+      return bearer()
+    }),
+  })
+  always(server, 503, 2)
+  await queue.enqueue(HOOK, POST)
+  const answer = queue.fetch(`${HOOK}?second`)
+  await queue.enqueue(ORDERS, POST)
+  await clock.advance(30_000)
+  await answer
+  const sent = server.requests.map(({ url, headers }) => [new URL(url).origin, headers.get('authorization')])
+  expect(sent.filter(([origin]) => origin !== API).every(([, value]) => value === null)).toBe(true)
+  expect(sent.filter(([origin]) => origin === API).map(([, value]) => value)).toContain('Bearer of-the-api')
+  expect(new Set(asked)).toEqual(new Set([ORDERS]))
+  expect(events.of('degraded')).toEqual([])
+})
+
+test.each([
+  ['another port', 'https://api.test:8443/orders'],
+  ['another scheme', 'http://api.test/orders'],
+  ['a subdomain', 'https://evil.api.test/orders'],
+  ['a longer name', 'https://api.test.evil.test/orders'],
+  ['the origin in the query', 'https://evil.test/?https://api.test'],
+  ['the origin in the path', 'https://evil.test/https://api.test/orders'],
+])('S12 %s is another origin', async (_, url) => {
+  const { queue, server, clock } = await setup({ credentials: forApi(bearer) })
+  await queue.enqueue(url, POST)
+  await clock.settle()
+  expect(authOf(server.requests)).toEqual([null])
+})
+
+test.each([
+  ['capitals', 'HTTPS://API.TEST/orders'],
+  ['the port that the scheme has anyway', 'https://api.test:443/orders'],
+  ['dots in the path', 'https://api.test/a/../orders'],
+])('the same origin is the same, written with %s', async (_, url) => {
+  const { queue, server, clock } = await setup({ credentials: forApi(bearer) })
+  await queue.enqueue(url, POST)
+  await clock.settle()
+  expect(authOf(server.requests)).toEqual(['Bearer of-the-api'])
+})
+
+test('each origin asks its own', async () => {
+  const credentials: Credentials = {
+    [API]: () => ({ authorization: 'Bearer one' }),
+    'https://hooks.customer.test': async () => [['x-signature', 'two']],
+  }
+  const { queue, server, clock } = await setup({ credentials })
+  await queue.enqueue(ORDERS, POST)
+  await queue.enqueue(HOOK, POST)
+  await clock.settle()
+  const sent = server.requests.map(({ headers }) => [headers.get('authorization'), headers.get('x-signature')])
+  expect(sent).toEqual([
+    ['Bearer one', null],
+    [null, 'two'],
+  ])
+})
+
+test('what a resolver is told: where to, which task, which attempt, and no secret of the URL', async () => {
+  const heard: CredentialsRequest[] = []
+  const { queue, clock } = await setup({
+    principal: 'ann',
+    store: 'memory',
+    credentials: forApi((request) => {
+      heard.push(request)
+      return {}
+    }),
+  })
+  const headers = { authorization: 'Bearer hush' }
+  const { taskId } = await queue.enqueue(`${ORDERS}?access_token=hush&page=2`, { ...POST, headers })
+  await clock.settle()
+  const { signal, ...rest } = heard[0] as CredentialsRequest
+  expect(rest).toEqual({
+    origin: API,
+    url: expect.stringMatching(/^https:\/\/api\.test\/orders\?access_token=REDACTED&page=2$/),
+    method: 'POST',
+    taskId,
+    principal: 'ann',
+    withheldHeaders: ['authorization'],
+    attemptNumber: 1,
+    unauthorized: false,
+  })
+  expect(signal).toBeInstanceOf(AbortSignal)
+})
+
+const refused: readonly (readonly [what: string, credentials: unknown, says: RegExp])[] = [
+  ['a bare function', bearer, /'https:\/\/api\.example\.com': \(request\) =>/],
+  ['a text', 'Bearer x', /'https:\/\/api\.example\.com': \(request\) =>/],
+  ['null', null, /expected/],
+  ['an array', [bearer], /expected/],
+  ['a wildcard', { 'https://*.example.com': bearer }, /origin/],
+  ['every origin', { '*': bearer }, /origin/],
+  ['a path', { 'https://api.test/': bearer }, /origin/],
+  ['a longer path', { 'https://api.test/v1': bearer }, /origin/],
+  ['a query', { 'https://api.test?x': bearer }, /origin/],
+  ['capitals', { 'https://API.test': bearer }, /origin/],
+  ['the default port', { 'https://api.test:443': bearer }, /origin/],
+  ['several', { 'https://a.test,https://b.test': bearer }, /origin/],
+  ['no slashes', { 'https:api.test': bearer }, /origin/],
+  ['a user', { 'https://api.test@evil.test': bearer }, /origin/],
+  ['a backslash', { 'https://api.test\\@evil.test': bearer }, /origin/],
+  ['a host alone', { 'api.test': bearer }, /origin/],
+  ['an opaque origin', { null: bearer }, /origin/],
+  ['a file', { 'file://': bearer }, /origin/],
+  ['a name of every object', { constructor: bearer }, /origin/],
+  ['the prototype', JSON.parse('{"__proto__": 1}'), /origin/],
+  ['self where there is no page', { self: bearer }, /page/],
+  ['no function', { [API]: { authorization: 'Bearer x' } }, /expected a function/],
+]
+
+test.each(refused)(
+  'S12 options.credentials: %s is refused, and the text shows what to write',
+  (_, credentials, says) => {
+    let thrown: unknown
+    try {
+      new RetryQueue({ credentials: credentials as never })
+    } catch (error) {
+      thrown = error
+    }
+    expect(`${(thrown as Error | undefined)?.name}`).toMatch(/^(Type|Range)Error$/)
+    const { message } = thrown as Error
+    expect(message).toMatch(/^options\.credentials/)
+    expect(message).toMatch(says)
+  },
+)
+
+test('S12 a resolver is not found through a prototype, nor put in afterwards', async () => {
+  const credentials: Record<string, () => HeadersInit> = Object.create({ [API]: bearer })
+  const { queue, server, clock } = await setup({ credentials })
+  credentials[API] = bearer
+  await queue.enqueue(ORDERS, POST)
+  await clock.settle()
+  expect(authOf(server.requests)).toEqual([null])
+})
+
+test('self is the origin of the page, and of nothing else', async () => {
+  vi.stubGlobal('location', new URL('https://shop.test/cart'))
+  const { queue, server, clock } = await setup({ store: 'memory', credentials: { self: bearer } })
+  await queue.enqueue('/api/orders')
+  await queue.enqueue(ORDERS)
+  await clock.settle()
+  expect(server.requests.map(({ url, headers }) => [url, headers.get('authorization')])).toEqual([
+    ['https://shop.test/api/orders', 'Bearer of-the-api'],
+    [ORDERS, null],
+  ])
+})
+
+test('S12 self of a page without an origin of its own is refused', () => {
+  vi.stubGlobal('location', { href: 'about:srcdoc', origin: 'null' })
+  expect(() => new RetryQueue({ credentials: { self: bearer } })).toThrow(/options\.credentials.*null/)
+})
+
+test('a 401 to a retry of an origin without an entry is final', async () => {
+  const { queue, server, clock } = await setup({ credentials: forApi(bearer) })
+  server.reply(503).reply(401)
+  const answer = watch(queue.fetch(HOOK, { method: 'PUT' }))
+  await clock.advance(2_000)
+  expect(answer.value?.status).toBe(401)
+  expect(markOf(answer.value)).toMatchObject({ reason: 'not_retryable' })
+  expect(server.hits).toBe(2)
+})
+
+test('S12 a stored task whose credential nobody has an entry for is parked, and degraded names its origin once', async () => {
+  const { open, server, clock } = openSqlite()
+  const first = await open()
+  first.queue.pause()
+  const headers = { authorization: 'Bearer of-the-hook' }
+  const { taskId } = await first.queue.enqueue(HOOK, { ...POST, headers })
+  await first.queue.enqueue(HOOK, { ...POST, headers })
+  await first.close()
+  const { queue, events } = await open({ credentials: forApi(bearer) })
+  await clock.advance(60_000)
+  expect(server.hits).toBe(0)
+  expect(await queue.get(taskId)).toMatchObject({ status: 'PENDING', nextAttemptAt: null })
+  expect(events.of('degraded')).toMatchObject([
+    { code: 'credentials_missing', message: expect.stringContaining('https://hooks.customer.test') },
+  ])
+  queue.resume()
+  await clock.advance(60_000)
+  expect(server.hits).toBe(0)
+})
+
+test('S12 a row whose target was changed takes no credential along, wherever the change was made', async () => {
+  for (const change of [
+    "UPDATE tasks SET record = json_set(record, '$.targetUrl', 'https://evil.test/orders')",
+    `UPDATE tasks SET record = json_set(record, '$.targetUrl', 'https://evil.test/orders', '$.lane', 'https://evil.test ann')`,
+    `UPDATE tasks SET record = json_set(record, '$.origin', 'https://evil.test', '$.url', 'https://evil.test')`,
+  ]) {
+    const { open, server, clock, path } = openSqlite()
+    const first = await open()
+    first.queue.pause()
+    await first.queue.enqueue(ORDERS, { ...POST, headers: { authorization: 'Bearer of-the-caller' } })
+    await first.close()
+    const db = new DatabaseSync(path)
+    db.exec(change)
+    db.close()
+    await open({ credentials: forApi(bearer) })
+    await clock.advance(60_000)
+    const elsewhere = server.requests.filter(({ url }) => !url.startsWith(`${API}/`))
+    expect(
+      authOf(elsewhere).filter((value) => value !== null),
+      change,
+    ).toEqual([])
+  }
+})
+
+test('S12 a redriven dead letter asks the entry of its own origin', async () => {
+  const { open, server, clock } = openSqlite()
+  const { queue } = await open({ credentials: forApi(bearer), policy: { maxAttempts: 1 } })
+  always(server, 503, 2)
+  const [api, hook] = [await queue.enqueue(ORDERS, POST), await queue.enqueue(HOOK, POST)]
+  await clock.advance(1_000)
+  for (const { taskId } of [api, hook]) await queue.deadLetters.redrive(taskId)
+  await clock.advance(60_000)
+  expect(server.requests.map(({ url, headers }) => [url, headers.get('authorization')])).toEqual([
+    [ORDERS, 'Bearer of-the-api'],
+    [HOOK, null],
+    [ORDERS, 'Bearer of-the-api'],
+    [HOOK, null],
+  ])
+})
