@@ -4,7 +4,7 @@
  */
 
 import type { Credentials, GiveCredentials } from '../api/credentials.ts'
-import { fn, follow, object, originIn, type Rule, text } from './check.ts'
+import { fn, follow, object, origin, type Rule } from './check.ts'
 
 export type CredentialsByOrigin = ReadonlyMap<string, GiveCredentials>
 
@@ -14,18 +14,14 @@ export const CREDENTIALS: Rule = {
   ok: (given) => given !== null && !Array.isArray(given),
 }
 
-const KEY: Rule = {
-  ...text,
-  expected: "origins as keys, such as 'https://api.example.com', or self in a page",
-  ok: (key: string) => originIn(key) === key && !key.includes('*'),
-}
+const KEY: Rule = { ...origin, expected: `${origin.expected} as a key, or 'self' in a page` }
 
 export function credentialsByOrigin(given: Credentials = {}): CredentialsByOrigin {
-  const own = Object.entries(given).map(([key, give]): [string, GiveCredentials] => {
-    const origin = (key === 'self' && globalThis.location?.origin) || key
-    follow('options.credentials', origin, KEY)
+  const entries = Object.entries(given).map(([key, give]): [string, GiveCredentials] => {
+    const own = (key === 'self' && globalThis.location?.origin) || key
+    follow('options.credentials', own, KEY)
     follow(`options.credentials['${key}']`, give, fn)
-    return [origin, give]
+    return [own, give]
   })
-  return new Map(own)
+  return new Map(entries)
 }

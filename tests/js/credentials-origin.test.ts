@@ -120,7 +120,8 @@ const refused: readonly (readonly [what: string, credentials: unknown, says: Reg
   ['the default port', { 'https://api.test:443': bearer }, /origin/],
   ['several', { 'https://a.test,https://b.test': bearer }, /origin/],
   ['no slashes', { 'https:api.test': bearer }, /origin/],
-  ['a user', { 'https://api.test@evil.test': bearer }, /origin/],
+  ['a user', { 'https://hush@api.test': bearer }, /'…@api\.test'/],
+  ['a query with a secret', { 'https://api.test/?token=hush': bearer }, /'https:\/\/api\.test' was meant/],
   ['a backslash', { 'https://api.test\\@evil.test': bearer }, /origin/],
   ['a host alone', { 'api.test': bearer }, /origin/],
   ['an opaque origin', { null: bearer }, /origin/],
@@ -144,6 +145,7 @@ test.each(refused)(
     const { message } = thrown as Error
     expect(message).toMatch(/^options\.credentials/)
     expect(message).toMatch(says)
+    expect(message).not.toContain('hush')
   },
 )
 
