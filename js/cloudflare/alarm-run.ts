@@ -3,7 +3,15 @@
  * as many tasks as the run has attempts left, so that every alarm ends within the platform's limits.
  */
 
-import type { Hint, Step, TaskStore, Turn } from '../api/store.ts'
+import {
+  type Hint,
+  type Settlement,
+  type Step,
+  type StoredTask,
+  SWEEP,
+  type TaskStore,
+  type Turn,
+} from '../api/store.ts'
 import type { Clock } from '../platform/clock.ts'
 
 /** A store that fails so often in a row ends the run. */
@@ -20,9 +28,13 @@ export interface Work {
   readonly error?: unknown
 }
 
+/** Why a task must not be sent from here; undefined: it may. */
+type Refuses = (task: StoredTask) => string | undefined
+
 export class AlarmRun {
   /** The store, as the queue sees it. */
   readonly store: TaskStore
+  readonly #refuses: Refuses
   readonly #store: TaskStore
   readonly #clock: Clock
   readonly #listeners = new Set<(hint: Hint) => void>()
@@ -42,7 +54,8 @@ export class AlarmRun {
   #isAsked = false
   #unsubscribe: () => void = () => {}
 
-  constructor(store: TaskStore, clock: Clock) {
+  constructor(store: TaskStore, clock: Clock, refuses: Refuses = () => undefined) {
+    this.#refuses = refuses
     this.#store = store
     this.#clock = clock
     const own: Partial<TaskStore> = {
@@ -104,7 +117,7 @@ export class AlarmRun {
     const claim = step.claim && this.#left > 0 ? { ...step.claim, limit: Math.min(step.claim.limit, this.#left) } : null
     this.#turning++
     try {
-      const turn = await this.#store.turn({ ...step, claim })
+      const turn = await this.#own(await this.#store.turn({ ...step, claim }), step.owner)
       this.#failed = 0
       this.#error = undefined
       this.#count(step, turn)
@@ -118,6 +131,39 @@ export class AlarmRun {
       this.#turning--
       this.#look()
     }
+  }
+
+  /** Parks what is due of principals that the object is not for; what is left the next run does. */
+  async putAside(principals: readonly (string | null)[]): Promise<void> {
+    const most = { limit: SWEEP, leaseMs: OPEN_MS, total: Number.POSITIVE_INFINITY, perLane: Number.POSITIVE_INFINITY }
+    const owner = 'put aside'
+    for (const principal of principals) {
+      const claim = { ...most, lanes: 'any', principal, skipHomes: [] } as const
+      await this.#own(await this.#store.turn({ owner, settle: [], renew: [], claim }), owner)
+    }
+  }
+
+  /** The turn without what is not to be sent from here, which waits parked from now on: its row was changed. */
+  async #own(turn: Turn, owner: string): Promise<Turn> {
+    const settle: Settlement[] = []
+    const claimed = turn.claimed.filter(({ task, lease }) => {
+      const why = this.#refuses(task)
+      if (why === undefined) return true
+      const { taskId } = task
+      const none = { attemptNumber: 0, durationMs: 0, responseStatus: null, errorMessage: null }
+      const log = {
+        taskId,
+        ...none,
+        startedAt: turn.now,
+        decision: `not sent: ${why}; parked`,
+        kind: 'parked',
+      } as const
+      settle.push({ lease, log, next: { kind: 'release', delayMs: 0, refund: true, park: true } })
+      return false
+    })
+    if (settle.length === 0) return turn
+    const { counts } = await this.#store.turn({ owner, settle, renew: [], claim: null })
+    return { ...turn, claimed, ...(counts ? { counts } : {}) }
   }
 
   #count({ settle, renew }: Step, { settled, renewed, claimed, ended }: Turn): void {

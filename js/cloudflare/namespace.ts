@@ -1,8 +1,8 @@
 /** Finds the Durable Object of a task, and checks that the binding is a namespace of such objects. */
 
 import type { NewTask } from '../api/store.ts'
-import { laneName } from '../api/store.ts'
-import { int, type Rule, show } from '../options/check.ts'
+import { follow, int, origin as ORIGIN, type Rule, show } from '../options/check.ts'
+import { PRINCIPAL } from '../options/queue-options.ts'
 
 /** A Durable Object namespace whose class is `RedriveObject`, or extends it. */
 export interface RedriveNamespace {
@@ -28,14 +28,51 @@ export interface RedriveStub {
 }
 
 export const SHARDS: Rule = int(1, 256)
+const SHARD: Rule = int(0, 255)
+
+/** Whom an object keeps tasks for. */
+export interface ObjectOwner {
+  readonly principal: string | null
+  readonly origin: string
+  readonly shard: number | undefined
+}
 
 /**
  * The name of the object that keeps the tasks of a principal for an origin: `https://api.example`, with a principal
- * `https://api.example user-7`, with a shard `https://api.example #3`. `principal` @default null
+ * `https://api.example user-7`, with a shard `https://api.example #3`. The principal is percent-encoded, so that no two owners
+ * have the same name. Throws a TypeError or RangeError where `origin` is not what `new URL(...).origin` writes, `principal` is
+ * no well-formed text, or `shard` is not 0..=255.
  */
 export function objectName(principal: string | null, origin: string, shard?: number): string {
-  const name = laneName(principal, origin)
-  return shard === undefined ? name : `${name} #${shard}`
+  follow('objectName: principal', principal, PRINCIPAL)
+  follow('objectName: origin', origin, ORIGIN)
+  if (shard !== undefined) follow('objectName: shard', shard, SHARD)
+  const parts = [origin]
+  if (principal !== null) parts.push(encoded(principal))
+  if (shard !== undefined) parts.push(`#${shard}`)
+  return parts.join(' ')
+}
+
+/** What `objectName` has made a name of; undefined: it has not made this one. */
+export function readObjectName(name: string): ObjectOwner | undefined {
+  const [origin = '', ...rest] = name.split(' ')
+  const last = rest.at(-1)
+  const shard = last?.startsWith('#') ? Number(rest.pop()?.slice(1)) : undefined
+  const [principal] = rest
+  try {
+    const owner = { principal: principal === undefined ? null : decodeURIComponent(principal), origin, shard }
+    return objectName(owner.principal, origin, shard) === name ? owner : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function encoded(principal: string): string {
+  try {
+    return encodeURIComponent(principal)
+  } catch {
+    throw new RangeError('objectName: principal: expected well-formed text, got half of a surrogate pair')
+  }
 }
 
 /** Chooses the shard of a task: tasks of one order, and those of one key, share an object. */

@@ -9,6 +9,8 @@ export interface AlarmStorage {
 }
 
 export interface ObjectState {
+  /** Without a `name` where the object was not made by one, or by a platform that does not tell. */
+  readonly id: { readonly name?: string | undefined }
   readonly storage: ObjectStorage & AlarmStorage
   blockConcurrencyWhile<T>(work: () => Promise<T>): Promise<T>
 }

@@ -7,7 +7,7 @@ import { DurableObject } from 'cloudflare:workers'
 import { RedriveError } from '../api/errors.ts'
 import type { ListFilter, PageOptions, TaskPage } from '../api/methods.ts'
 import type { QueueStats } from '../api/stats.ts'
-import type { NewTask, TaskStore } from '../api/store.ts'
+import type { NewTask, StoredTask, TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import { check, flag, oneOf, or, text } from '../options/check.ts'
 import { limitsOf } from '../options/limits.ts'
@@ -20,6 +20,7 @@ import { type DurableObjectStore, durableObjectStore } from '../stores/durable-o
 import { Alarm } from './alarm.ts'
 import { AlarmClock } from './alarm-clock.ts'
 import { AlarmRun, type Work } from './alarm-run.ts'
+import { MadeFor } from './made-for.ts'
 import type { Taken } from './namespace.ts'
 import { type ObjectSettings, type RedriveObjectOptions, resolveObjectOptions, warn } from './object-options.ts'
 import type { ObjectState } from './object-state.ts'
@@ -53,6 +54,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
   /** Overridden where the defaults do not do, which is where tasks need credentials: they are never stored. Read at the first call. */
   options: RedriveObjectOptions = {}
   readonly #store: DurableObjectStore
+  readonly #madeFor: MadeFor
   readonly #alarm: Alarm
   #made: Parts | undefined
   /** The principal whose tasks the queue sends now. */
@@ -63,7 +65,8 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
 
   constructor(ctx: ObjectState, env: Env) {
     super(ctx, env)
-    const { storage } = ctx
+    const { storage, id } = ctx
+    this.#madeFor = new MadeFor(id.name, storage)
     this.#store = durableObjectStore({ storage, wrote: () => this.#alarm.need(this.#dueAt()) })
     this.#alarm = new Alarm(storage, systemClock, (error) =>
       this.#degraded(`its alarm could not be set (${errorText(error)}): the next call does`),
@@ -166,7 +169,10 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     clock.start()
     const overAt = systemClock.now() + RUN_MS
     try {
-      const owners = this.#store.owners()
+      const { owner } = this.#madeFor
+      const due = this.#store.owners()
+      if (owner) await run.putAside(due.filter((principal) => principal !== owner.principal))
+      const owners = owner ? [owner.principal] : due
       for (const principal of owners.length > 0 ? owners : [this.#principal]) {
         const left = settings.attemptsPerRun - total.attempts
         const forMs = Math.max(0, overAt - systemClock.now())
@@ -238,6 +244,9 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
       return { taskId, outcome: 'refused', code: 'BODY_TOO_LARGE', message }
     }
     try {
+      const why = this.#madeFor.takes(task)
+      if (why !== undefined)
+        return { taskId, outcome: 'refused', code: 'WRONG_OBJECT', message: `${why}; nothing was stored` }
       const [taken] = await this.#store.enqueue([task])
       if (!taken) throw new TypeError('the store gave no answer for the task')
       if (taken.outcome !== 'duplicate') return taken
@@ -258,6 +267,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
       this.#forget()
       throw new RedriveError('STORAGE_UNAVAILABLE', 'the object could not read its tasks: ask again')
     }
+    await this.#becomes(this.#madeFor.owner?.principal ?? this.#principal, queue)
     const answer = await question(queue)
     await this.#alarm.check(this.#dueAt())
     return answer
@@ -274,10 +284,11 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     this.#store.lapse()
     // and what was parked for want of credentials may have them by now
     void this.#store.unpark?.({}).catch((error) => this.#degraded(`parked tasks stay parked (${errorText(error)})`))
-    const [principal = null] = this.#store.owners('any')
+    const { owner } = this.#madeFor
+    const [principal = null] = owner ? [owner.principal] : this.#store.owners('any')
     this.#principal = principal
     const clock = new AlarmClock()
-    const run = new AlarmRun(this.#store, systemClock)
+    const run = new AlarmRun(this.#store, systemClock, (task) => this.#refuses(task))
     const own = { ...settings.queue, clock, principal, store: run.store } as const
     const queue = new RetryQueue({ ...own, preload: 'never' }, async () => engine)
     queue.on('degraded', settings.onDegraded)
@@ -295,6 +306,12 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
       // a report that cannot be given must not keep an alarm from being set
       warn(report)
     }
+  }
+
+  #refuses(task: StoredTask): string | undefined {
+    const why = this.#madeFor.refuses(task)
+    if (why !== undefined) this.#degraded(`task ${task.taskId} was changed in its row (${why}): it is parked, not sent`)
+    return why
   }
 
   #tell(run: Parameters<ObjectSettings['onRun']>[0]): void {

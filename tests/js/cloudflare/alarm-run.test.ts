@@ -13,15 +13,16 @@ import { closeNow, NO_GATES, ORDERS, PLAIN_CURVE } from '../setup.ts'
 interface Setup {
   readonly options?: RetryQueueOptions
   readonly wrap?: (store: TaskStore) => TaskStore
+  readonly refuses?: ConstructorParameters<typeof AlarmRun>[2]
 }
 
 /** A queue whose timers run only during alarms, on a store that others put tasks into. */
-async function setup({ options = {}, wrap = (store) => store }: Setup = {}) {
+async function setup({ options = {}, wrap = (store) => store, refuses }: Setup = {}) {
   const clock = fakeClock()
   const store = memoryStore({ clock })
   const server = scriptedServer({ clock })
   const alarmClock = new AlarmClock(clock)
-  const run = new AlarmRun(wrap(store), clock)
+  const run = new AlarmRun(wrap(store), clock, refuses)
   const shared = { fetch: server.fetch, principal: null, ...NO_GATES, seed: 7n, ...options }
   const policy = { ...PLAIN_CURVE, ...options.policy }
   const queue = new RetryQueue({ ...shared, policy, clock: alarmClock, store: run.store, preload: 'never' })
@@ -163,4 +164,33 @@ test('L6 lanes that a breaker keeps shut are known by name for as long as it is 
     await work(10)
   }
   expect(run.shut).toEqual([])
+})
+
+test('S16 what is not to be sent from here is parked, and the rest goes out', async () => {
+  const { clock, server, producer, work, store } = await setup({
+    refuses: ({ targetUrl }) => (targetUrl.startsWith('https://evil.test/') ? 'not of this object' : undefined),
+  })
+  const { taskId } = await producer.enqueue('https://evil.test/orders', post)
+  for (let n = 0; n < 5; n++) await producer.enqueue(`${ORDERS}/${n}`, post)
+  expect(await work(10)).toEqual({ attempts: 5, ended: 5, isUsedUp: false })
+  await clock.advance(60_000)
+  expect(await work(10)).toEqual({ attempts: 0, ended: 0, isUsedUp: false })
+  expect(server.requests.every(({ url }) => url.startsWith(ORDERS))).toBe(true)
+  expect(await store.get(taskId)).toMatchObject({ status: 'PENDING', parked: true, attemptNumber: 0 })
+  expect((await store.history?.(taskId))?.at(-1)).toMatchObject({
+    kind: 'parked',
+    decision: expect.stringMatching(/not of this object/),
+  })
+})
+
+test('S16 tasks of a principal whom the object is not for are put aside without being claimed by the queue', async () => {
+  const { server, run, producer, work, store } = await setup({
+    refuses: ({ principal }) => (principal === null ? undefined : 'not of this object'),
+  })
+  await producer.setPrincipal('ben')
+  const { taskId } = await producer.enqueue(ORDERS, post)
+  await run.putAside(['ben'])
+  expect(await store.get(taskId)).toMatchObject({ status: 'PENDING', parked: true, attemptNumber: 0 })
+  expect(await work(10)).toEqual({ attempts: 0, ended: 0, isUsedUp: false })
+  expect(server.hits).toBe(0)
 })
