@@ -29,8 +29,8 @@ export function absolute(url: string): string {
   return parse(url).href
 }
 
-/** A URL for messages, without query and user info, which may hold a secret. */
-export const bare = (url: string): string => url.replace(/.*@.*|[?#].*/s, '…')
+/** A URL for messages, cut, and without query and user info, which may hold a secret. Whatever comes in is looked at once. */
+export const bare = (url: string): string => (url.includes('@') ? '…' : url.slice(0, 256).replace(/[?#].*/s, '…'))
 
 function parse(url: string): URL {
   try {

@@ -1,5 +1,6 @@
 /** The core's second module: SHA-256 keys of requests, canonical JSON, and what only `redrive/core` asks. */
 
+import { bare } from '../call/read-fetch.ts'
 import type * as Glue from './generated/keys/glue.js'
 import { bindGlue } from './instance.ts'
 import { Scratch } from './scratch.ts'
@@ -79,7 +80,7 @@ export class Keys {
   }
 
   #hex(length: number, url: string): string {
-    if (length === 0) throw new TypeError(`expected an absolute http(s) URL, got '${url.split(/[?#]/, 1)[0]}'`)
+    if (length === 0) throw new TypeError(`expected an absolute http(s) URL, got '${bare(url)}'`)
     return this.#answer(length)
   }
 

@@ -15,6 +15,8 @@ export interface Sanitized {
 }
 
 const REDACTED = 'REDACTED'
+/** Characters of an error's text. */
+const SHOWN = 1_000
 /** Characters that would end the header (RFC 9110, 5.5), or are no byte. */
 const UNSENDABLE = /[\r\n\0\u0100-\uffff]/
 
@@ -129,13 +131,18 @@ export class Sanitizer {
     return secrets
   }
 
-  /** The text of an error as it may be logged: transports quote URLs, and hooks their arguments. */
+  /** The text of an error as it may be logged, cut: transports quote URLs, hooks their arguments, and servers what they like. */
   message(error: unknown, secrets: readonly string[] = []): string {
     const { scratch, glue } = this.#engine
-    const text = errorText(error).replace(/\bhttps?:\/\/[^\s"'<>`]+/gi, (url) => this.url(url))
+    // twice what is shown, so that a secret that begins in it is found as a whole
+    const all = errorText(error).slice(0, 2 * SHOWN)
+    const text = all.replace(/\bhttps?:\/\/[^\s"'<>`]+/gi, (url) => this.url(url))
     const count = glue.secret_values(scratch.text(text.replace(/\s+/g, ' ')))
-    const tells = scratch.answer(count).includes(1) || secrets.some((secret) => text.includes(secret))
-    return tells ? unsaid(error) : text
+    const tells = scratch.answer(count).includes(1) || secrets.some((secret) => text.includes(secret.slice(0, SHOWN)))
+    if (text.length <= SHOWN) return tells ? unsaid(error) : text
+    // half of a word may be half of a secret
+    const end = text.lastIndexOf(' ', SHOWN)
+    return tells || end <= 0 ? unsaid(error) : `${text.slice(0, end)} …`
   }
 
   free(): void {

@@ -7,6 +7,6 @@ export function errorText(error: unknown): string {
 
 /** Words for an error whose own message may hold a secret. */
 export function unsaid(error: unknown): string {
-  const name = error instanceof Error ? error.name : typeof error
+  const name = error instanceof Error ? String(error.name).slice(0, 64) : typeof error
   return `${name}, whose message may hold a secret and is not shown`
 }

@@ -70,6 +70,10 @@ const ofTheBuilt = [
   ['picture of the house', checkHouse],
   ['documents name what is there', checkDocuments],
   ['retired names', checkRetired],
+  [
+    'regular expressions on hostile text',
+    async () => (await import('./regexps.mjs')).checkRegexps(), // needs a parser of TypeScript, so the set-up first
+  ],
   ['file lengths', checkLengths],
   ['files of the root', checkRoot],
   ['lock files', checkLocks],

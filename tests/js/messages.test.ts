@@ -29,6 +29,21 @@ test('a message without a secret is passed on as it is', async () => {
   expect(attempts[0]?.errorMessage).toBe(`request to ${ORDERS} failed, reason: ECONNREFUSED`)
 })
 
+test.each<[what: string, words: string, shown: RegExp]>([
+  ['of words is cut between two', 'never mind '.repeat(9_000), /^(never mind )+… \(.*\)$|^(never mind )+…$/],
+  ['without a space is not shown', 'x'.repeat(100_000), /not shown/],
+  ['with a token across the cut is not shown', `${'no '.repeat(330)}Bearer ${'SEKRIT'.repeat(9)}`, /not shown/],
+  ['with a URL across the cut loses its secret', `${'no '.repeat(325)} ${SECRET_URL} at last`, /^[^S]*$/],
+])('S12 a long message %s', async (_, words, shown) => {
+  const { queue, server, clock } = await setup()
+  server.fail(new Error(words)).reply(200)
+  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
+  await clock.advance(5_000)
+  const message = (await queue.attempts(taskId)).attempts[0]?.errorMessage ?? ''
+  expect(message).toMatch(shown)
+  expect(message.length).toBeLessThan(1_050)
+})
+
 const QUOTED = 'f81d4fae7dec11d0a76500a0c91e6bf6'
 
 test.each([
