@@ -6,7 +6,7 @@ import { policyDefaults, resolvePolicy } from '../js/options/policy.ts'
 import { takeTurns } from './lib/measure.mjs'
 
 const { glue, memory, scratch } = await instantiate()
-const queue = new glue.CoreQueue(3, 3, 100, 1e6, 1n)
+const queue = new glue.CoreQueue(3, 3, 100, 1e6, 60_000, 1n)
 const lane = queue.lane()
 const now = 1_790_000_000_000
 const policy = queue.policy(policyFields(resolvePolicy({}, policyDefaults)))

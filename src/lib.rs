@@ -29,7 +29,8 @@
 //! use redrive::time::Millis;
 //!
 //! # fn main() -> Result<(), redrive::error::PolicyError> {
-//! let limits = Limits { concurrency: 3, per_lane: 3, capacity: 10_000, capacity_bytes: 1 << 20 };
+//! let max_lane_hold = Millis::new(60_000);
+//! let limits = Limits { concurrency: 3, per_lane: 3, capacity: 10_000, capacity_bytes: 1 << 20, max_lane_hold };
 //! let mut queue = Queue::new(limits, 1);
 //! let policy = queue.intern(Policy::new(&PolicyOptions::default())?);
 //! let lane = queue.open_lane();

@@ -19,6 +19,7 @@ pub mod agenda;
 mod control;
 mod fifo;
 mod gate_status;
+mod hold;
 mod lanes;
 mod orders;
 mod poll;
@@ -55,6 +56,8 @@ pub struct Limits {
     pub capacity: u32,
     /// Their bodies in bytes.
     pub capacity_bytes: u64,
+    /// The longest that tasks wait for what the server of their lane has told another.
+    pub max_lane_hold: Millis,
 }
 
 /// A policy and how many tasks and hosts use it.
@@ -104,7 +107,7 @@ impl Queue {
             phase_start: rng.next_u32(),
             rng,
             policies: Slots::default(),
-            lanes: Lanes::new(limits.per_lane.max(1)),
+            lanes: Lanes::new(limits.per_lane.max(1), limits.max_lane_hold),
             orders: Orders::default(),
             tasks: Slots::default(),
             links: Links::default(),
@@ -153,6 +156,7 @@ impl Queue {
             }
             State::InFlight => {
                 lane.in_flight = lane.in_flight.saturating_add(1);
+                lane.hold.had_chance();
                 self.in_flight = self.in_flight.saturating_add(1);
             }
             State::Started => lane.started = lane.started.saturating_add(1),

@@ -31,7 +31,7 @@ fn s7_a_leased_attempt_runs_at_once_and_takes_the_place_of_one_of_the_queues_own
 
 #[test]
 fn s7_what_a_store_has_leased_is_not_refused_by_the_limits_here() {
-    let narrow = Limits { concurrency: 1, per_lane: 1, capacity: 1, capacity_bytes: 10 };
+    let narrow = Limits { concurrency: 1, per_lane: 1, capacity: 1, capacity_bytes: 10, ..limits() };
     let mut rig = setup_with(narrow, json!({}));
     let own = rig.admit(|admission| admission.bytes = 10);
     rig.starts();

@@ -16,6 +16,7 @@ const QUEUE_OPTIONS = [
   'capacity',
   'capacityBytes',
   'maxBodyBytes',
+  'maxLaneHoldMs',
   'retention',
   'breaker',
   'retryBudget',

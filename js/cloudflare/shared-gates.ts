@@ -11,6 +11,7 @@ import type { Call } from '../call/call.ts'
 import { adopted } from '../call/fetch-repeat.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { instantiate } from '../core/static.ts'
+import { limitsOf } from '../options/limits.ts'
 import type { Settings } from '../options/queue-options.ts'
 import { steady } from '../platform/clock.ts'
 import { internalsOf } from '../queue/internals.ts'
@@ -36,6 +37,7 @@ const byRules = new Map<string, Gates>()
 export class SharedGates {
   readonly #settings: Settings
   readonly #numbers: Float64Array
+  readonly #maxLaneHoldMs: number
   readonly #rules: string
 
   /** Observes every attempt of `queue`. */
@@ -43,7 +45,8 @@ export class SharedGates {
     const { host } = internalsOf(queue)
     this.#settings = host.settings
     this.#numbers = gateNumbers({ ...host.settings, ...gates })
-    this.#rules = this.#numbers.join()
+    this.#maxLaneHoldMs = limitsOf(host.settings).maxLaneHoldMs
+    this.#rules = [...this.#numbers, this.#maxLaneHoldMs].join()
     observe(queue, {
       attempt: async (call, plan, next) => {
         const finished = await next(plan)
@@ -84,7 +87,7 @@ export class SharedGates {
     known?.core.free()
     byRules.delete(this.#rules)
     if (byRules.size >= MOST_RULES) forget()
-    const core = new engine.glue.CoreQueue(1, 1, 1, 0, this.#settings.seed)
+    const core = new engine.glue.CoreQueue(1, 1, 1, 0, this.#maxLaneHoldMs, this.#settings.seed)
     core.gates(this.#numbers)
     const rulings = new Rulings(engine, core, () => '')
     const gates = { core, rulings, lanes: new Map(), now: steady(this.#settings.clock) }

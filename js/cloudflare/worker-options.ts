@@ -25,6 +25,7 @@ const QUEUE_OPTIONS = [
   'idempotency',
   'sanitize',
   'maxBodyBytes',
+  'maxLaneHoldMs',
   'credentials',
   'beforeAttempt',
   'fetch',

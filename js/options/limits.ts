@@ -14,14 +14,17 @@ export interface Limits {
   readonly concurrency: number
   readonly concurrencyPerOrigin: number
   readonly capacityBytes: number
+  readonly maxLaneHoldMs: number
   readonly retention: Required<RetentionOptions>
 }
 
-export function limitsOf({ concurrency = 3, concurrencyPerOrigin, capacityBytes, retention = {} }: Settings): Limits {
+export function limitsOf(settings: Settings): Limits {
+  const { concurrency = 3, concurrencyPerOrigin, capacityBytes, maxLaneHoldMs, retention = {} } = settings
   return {
     concurrency,
     concurrencyPerOrigin: concurrencyPerOrigin ?? concurrency,
     capacityBytes: capacityBytes ?? 50 * 2 ** 20,
+    maxLaneHoldMs: maxLaneHoldMs ?? 60_000,
     retention: { ...RETENTION, ...defined(retention) },
   }
 }

@@ -7,6 +7,7 @@ import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import {
   check,
+  flag,
   fn,
   follow,
   int,
@@ -56,6 +57,14 @@ export interface RetryQueueOptions {
   readonly concurrency?: number
   /** Attempts that the queue itself may have in flight to one origin. 1..=10_000. @default = concurrency */
   readonly concurrencyPerOrigin?: number
+  /**
+   * Longest time for which a server's answer to one request (`Retry-After` of a 429 or 503, a `RateLimit` with nothing left)
+   * holds back the retries and enqueued tasks of others to that origin, counted from the first such answer; they then have
+   * their turn before the next. The request that was answered waits in full. 0: it holds nobody else. @default 60_000
+   */
+  readonly maxLaneHoldMs?: number
+  /** Callers' own first attempts wait with them, as tasks. Otherwise they are sent, as they are without a queue. @default false */
+  readonly holdFirstAttempts?: boolean
   /** Tasks waiting or in flight. 1..=1_000_000. @default 10_000 */
   readonly capacity?: number
   /** Their bodies, in bytes. @default 50 MiB */
@@ -205,6 +214,8 @@ const QUEUE_RULES: Rules<RetryQueueOptions> = {
   retryBudget: or(false, options(BUDGET_RULES)),
   concurrency: int(1, 1e4),
   concurrencyPerOrigin: int(1, 1e4),
+  maxLaneHoldMs: ms(),
+  holdFirstAttempts: flag,
   capacity: int(1, 1e6),
   capacityBytes: bytes,
   maxBodyBytes: bytes,

@@ -75,10 +75,12 @@ export class Admission {
     )
   }
 
-  /** Whether the call may not be sent now, wherever it is kept: it is ordered, expired, or its lane is held. */
+  /** Whether the call may not be sent now, wherever it is kept: it is ordered, expired, or held back as was asked for. */
   #mustWait({ options, origin }: Call, createdAt: number): boolean {
     const { orderKey, expiresAt = FOREVER } = options
-    return orderKey !== undefined || expiresAt < createdAt || this.#runner.gates.heldUntil(origin) > createdAt
+    const { gates, host } = this.#runner
+    if (orderKey !== undefined || expiresAt < createdAt) return true
+    return host.settings.holdFirstAttempts === true && gates.heldUntil(origin) > createdAt
   }
 
   #takeUnsent(call: Call, createdAt: number): Promise<EarlyAnswer | undefined> {

@@ -64,10 +64,11 @@ export class Runner {
   constructor(engine: Engine, host: QueueContext) {
     const { capacity, seed, clock, sanitize = {} } = host.settings
     this.limits = limitsOf(host.settings)
-    const { concurrency, concurrencyPerOrigin, capacityBytes, retention } = this.limits
+    const { concurrency, concurrencyPerOrigin, capacityBytes, maxLaneHoldMs, retention } = this.limits
     this.host = host
     this.#engine = engine
-    this.core = new engine.glue.CoreQueue(concurrency, concurrencyPerOrigin, capacity, capacityBytes, seed)
+    const most = [concurrency, concurrencyPerOrigin, capacity, capacityBytes, maxLaneHoldMs] as const
+    this.core = new engine.glue.CoreQueue(...most, seed)
     this.lanes = new Lanes(this.core, host)
     this.gates = new Gates(engine, this)
     this.orders = new Orders(this.core)

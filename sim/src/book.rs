@@ -132,6 +132,10 @@ pub struct Lane {
     pub handle: u32,
     /// Until when the server wants nothing.
     pub held_until: u64,
+    /// When the present or last hold began.
+    pub held_since: u64,
+    /// No attempt has started since.
+    pub owes_chance: bool,
     /// Whether people want nothing.
     pub paused: bool,
     /// An attempt failed while the host was offline.
@@ -154,6 +158,21 @@ impl Lane {
     /// A lane that nothing has happened in.
     pub fn new(handle: u32, rules: Gates) -> Lane {
         Lane { handle, gates: LaneGates::new(rules), ..Lane::default() }
+    }
+
+    /// The server wants nothing for `ms`: at most for `most` on end, and who waited then has a second to start.
+    pub fn hold(&mut self, now: u64, ms: u64, most: u64) {
+        if ms == 0 {
+            return;
+        }
+        if self.held_until <= now {
+            if self.owes_chance && now < self.held_until + 1000 {
+                return;
+            }
+            self.held_since = now;
+            self.owes_chance = true;
+        }
+        self.held_until = self.held_until.max(sum(now, ms).min(sum(self.held_since, most)));
     }
 }
 
@@ -286,6 +305,7 @@ impl Book {
         let task = &mut self.tasks[at];
         task.place = Place::InFlight;
         self.lanes[task.lane].in_flight += 1;
+        self.lanes[task.lane].owes_chance = false;
         self.running.push(task.slot);
     }
 

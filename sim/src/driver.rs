@@ -43,12 +43,18 @@ impl<C: Core> Driver<C> {
     pub fn new(world: &Scenario, mut tape: Tape, checked: bool) -> Driver<C> {
         let bounds = world.limits;
         let (concurrency, per_lane, capacity) = (bounds.concurrency, bounds.per_lane, bounds.capacity);
-        let limits = Limits { concurrency, per_lane, capacity, capacity_bytes: bounds.capacity_bytes };
+        let (capacity_bytes, max_lane_hold) = (bounds.capacity_bytes, Millis::new(bounds.max_lane_hold_ms));
+        let limits = Limits { concurrency, per_lane, capacity, capacity_bytes, max_lane_hold };
         let mut core = C::create(limits, world.seed);
         let numbers = [concurrency, per_lane, capacity].map(f64::from);
         // A seed crosses as its two halves: a number holds only 53 bits.
         let halves = [(world.seed >> 32) as f64, (world.seed & 0xFFFF_FFFF) as f64];
-        tape.call("new", &[&numbers[..], &[bounds.capacity_bytes as f64], &halves].concat(), &[]);
+        tape.call(
+            "new",
+            &[&numbers[..], &[bounds.capacity_bytes as f64, bounds.max_lane_hold_ms as f64], &halves]
+                .concat(),
+            &[],
+        );
         let rules = world.gates.as_ref().map_or_else(Gates::default, GateSpec::gates);
         if let Some(spec) = &world.gates {
             core.set_gates(rules);

@@ -41,6 +41,8 @@ pub struct Bounds {
     pub capacity: u32,
     /// Bytes of their bodies.
     pub capacity_bytes: u64,
+    /// The longest that tasks wait for what another was told.
+    pub max_lane_hold_ms: u64,
 }
 
 /// A policy as its options, `null` where the default counts.

@@ -10,7 +10,7 @@ use crate::book::{Place, Task};
 use crate::driver::Driver;
 use crate::ensure;
 use crate::event::Adoption;
-use crate::line::{NEVER, sum};
+use crate::line::NEVER;
 use crate::port::Core;
 use crate::tape;
 use crate::violation::Violation;
@@ -103,10 +103,8 @@ impl<C: Core> Driver<C> {
         let handle = self.book.lanes[at].handle;
         self.core.hold(now, handle, Millis::new(ms));
         self.tape.call("hold", &[tape::instant(now), f64::from(handle), ms as f64], &[]);
-        let lane = &mut self.book.lanes[at];
-        if ms > 0 {
-            lane.held_until = lane.held_until.max(sum(self.book.line.now, ms));
-        }
+        let (now, most) = (self.book.line.now, self.book.bounds.max_lane_hold_ms);
+        self.book.lanes[at].hold(now, ms, most);
     }
 
     /// Puts on the tape how much a store would be asked for.

@@ -161,6 +161,7 @@ fn learn(book: &mut Book, at: usize, answer: &Answer) {
     let task = &book.tasks[at];
     let most = book.promises[task.policy].max_server;
     let (now, offline) = (book.line.now, book.offline);
+    let longest = book.bounds.max_lane_hold_ms;
     let lane = &mut book.lanes[task.lane];
     let answered = matches!(answer.outcome, 0 | 7);
     if answered {
@@ -174,10 +175,7 @@ fn learn(book: &mut Book, at: usize, answer: &Answer) {
     let server = answer.server.filter(|ms| speaks_for_all && *ms <= most);
     let limit = answer.limit.filter(|ms| answered && *ms <= most);
     if let Some(ms) = server.or(limit) {
-        // no time is no hold
-        if ms > 0 {
-            lane.held_until = lane.held_until.max(sum(now, ms));
-        }
+        lane.hold(now, ms, longest);
     }
 }
 

@@ -54,6 +54,7 @@ fn drawn(mut dice: Dice, mut gates: Option<Dice>, events: usize) -> Scenario {
         per_lane: dice.pick(&[1, 2, 3, 6, 1000]),
         capacity,
         capacity_bytes: dice.pick(&[500, 20_000, 1 << 40]),
+        max_lane_hold_ms: dice.pick(&[60_000, 60_000, 0, 2_000, 86_400_000]),
     };
     let lanes = dice.within(1, 8) as u8;
     let policies = (0..dice.within(1, 6)).map(|_| policy(&mut dice)).collect();

@@ -85,16 +85,12 @@ impl Queue {
         flushed
     }
 
-    /// Holds a lane for `wait` from now, no shorter than it is held already: what was learned elsewhere,
-    /// by a store or by a call that made no task. No time holds nothing.
+    /// Holds a lane for `wait` from now, no shorter than it is held already and no longer than the limits allow: what
+    /// was learned elsewhere, by a store or by a call that made no task. No time holds nothing.
     pub fn hold(&mut self, now: Millis, lane: u32, wait: Millis) {
         let now = self.timeline.advance(now);
         let Some(index) = self.live_lane(lane) else { return };
-        if let Some(lane) = self.lanes.at_mut(index)
-            && wait > Millis::ZERO
-        {
-            lane.held_until = lane.held_until.max(now.plus(wait));
-        }
+        self.lanes.hold(index, now, wait);
         self.lanes.refresh(index, now);
     }
 

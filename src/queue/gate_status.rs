@@ -107,7 +107,7 @@ impl Queue {
         let budget = |lane: &Lane| lane.gates.pays_at(&self.lanes.rules, now);
         let pays_at = lane.filter(|_| pays).map_or(Millis::ZERO, budget);
         let (gate, until) = match lane {
-            Some(lane) if lane.held_until > now => (Gate::LaneHeld, lane.held_until),
+            Some(lane) if lane.hold.until > now => (Gate::LaneHeld, lane.hold.until),
             Some(lane) if lane.paused => (Gate::LanePaused, Millis::MAX),
             _ if self.paused => (Gate::Paused, Millis::MAX),
             _ if self.offline => (Gate::Offline, Millis::MAX),

@@ -7,6 +7,7 @@
 
 use super::agenda::Agenda;
 use super::fifo::{Fifo, Links};
+use super::hold::Hold;
 use crate::gates::{Ending, Gates, LaneGates, Notice};
 use crate::rng::SplitMix64;
 use crate::slots::Slots;
@@ -23,7 +24,7 @@ pub(crate) struct Lane {
     pub started: u32,
     /// How many of those two are of tasks that a store has leased.
     pub leased: u32,
-    pub held_until: Millis,
+    pub hold: Hold,
     pub paused: bool,
     /// Failed while the host was offline.
     pub failed_offline: bool,
@@ -65,12 +66,12 @@ impl Lane {
     /// Whether it may be forgotten.
     pub fn is_idle(&self, rules: &Gates, now: Millis) -> bool {
         let tasks = self.waiting > 0 || self.in_flight > 0 || self.started > 0;
-        !tasks && !self.paused && self.held_until <= now && self.gates.is_quiet(rules, now)
+        !tasks && !self.paused && self.hold.until <= now && self.gates.is_quiet(rules, now)
     }
 
     /// How many more attempts of the queue may start, as far as the lane has a say.
     pub fn room(&self, now: Millis, limit: u32) -> u32 {
-        if self.paused || self.held_until > now || self.gates.ramp.shut_until() > now {
+        if self.paused || self.hold.until > now || self.gates.ramp.shut_until() > now {
             return 0;
         }
         let limit = if self.probing { 1 } else { limit.min(self.gates.limit(now)) };
@@ -80,7 +81,7 @@ impl Lane {
     /// Until when its hold, its breaker or its ramp lets nothing start; in the past, or zero: they do.
     #[inline(never)]
     pub fn shut_until(&self, now: Millis) -> Millis {
-        self.held_until.max(self.gates.shut_until(now))
+        self.hold.until.max(self.gates.shut_until(now))
     }
 }
 
@@ -89,6 +90,7 @@ impl Lane {
 pub(crate) struct Lanes {
     pub slots: Slots<Lane>,
     limit: u32,
+    longest_hold: Millis,
     line: Fifo,
     links: Links,
     /// When lanes that keep something back may start it, by hold or breaker.
@@ -99,10 +101,11 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    pub fn new(limit: u32) -> Lanes {
+    pub fn new(limit: u32, longest_hold: Millis) -> Lanes {
         Lanes {
             slots: Slots::default(),
             limit,
+            longest_hold,
             line: Fifo::default(),
             links: Links::default(),
             holds: Agenda::default(),
@@ -124,6 +127,13 @@ impl Lanes {
     /// The lane at an index, to change; [`Lanes::refresh`] must follow if it may matter who starts.
     pub fn at_mut(&mut self, index: u32) -> Option<&mut Lane> {
         self.slots.at_mut(index)
+    }
+
+    /// Holds a lane for `wait`, as its server asked; [`Lanes::refresh`] must follow.
+    pub fn hold(&mut self, index: u32, now: Millis, wait: Millis) {
+        if let Some(lane) = self.slots.at_mut(index) {
+            lane.hold.extend(now, wait, self.longest_hold);
+        }
     }
 
     /// Puts the lane in line, takes it out or moves it, as its state now asks for.

@@ -88,7 +88,7 @@ impl Queue {
 
     /// Until when a lane is held at `now`.
     pub fn held_until(&self, lane: u32, now: Millis) -> Option<Millis> {
-        let held_until = self.lanes.slots.get(lane)?.held_until;
+        let held_until = self.lanes.slots.get(lane)?.hold.until;
         let held = held_until > self.at(now);
         held.then(|| self.timeline.outward(held_until))
     }
@@ -124,13 +124,13 @@ impl Queue {
         let next = self.next_due_at();
         let lanes = (0..self.lanes.slots.end()).filter_map(|index| {
             let lane: &Lane = self.lanes.at(index)?;
-            let held = lane.held_until > self.timeline.now();
+            let held = lane.hold.until > self.timeline.now();
             let all = lane.waiting.saturating_add(lane.in_flight).saturating_add(lane.started);
             Some(LaneStats {
                 lane: self.lanes.slots.handle(index),
                 depth: all.saturating_sub(lane.leased),
                 in_flight: lane.in_flight,
-                held_until_at: held.then(|| self.timeline.outward(lane.held_until)),
+                held_until_at: held.then(|| self.timeline.outward(lane.hold.until)),
                 circuit: lane.gates.breaker.circuit(self.timeline.now()),
                 tokens: lane.gates.tokens(&self.lanes.rules, self.timeline.now()),
             })

@@ -154,9 +154,8 @@ impl Queue {
         let answered = matches!(ended.outcome, Outcome::Response | Outcome::RedirectRefused);
         let rate_limit = ended.rate_limit.filter(|_| answered).filter(usable);
         let asked = ended.server_delay.filter(|_| refused).filter(usable).or(rate_limit);
-        // No time is no hold: it would make those who are due look due only now.
-        if let Some(delay) = asked.filter(|delay| *delay > Millis::ZERO) {
-            lane.held_until = lane.held_until.max(now.plus(delay));
+        if let Some(delay) = asked {
+            self.lanes.hold(task.lane, now, delay);
         }
     }
 
@@ -298,7 +297,7 @@ impl Queue {
     fn after(&self, index: u32, now: Millis, wait: Wait, authorize: bool) -> Verdict {
         let delay = wait.delay();
         let held = self.tasks.at(index).and_then(|task| self.lanes.at(task.lane));
-        let start = now.plus(delay).max(held.map_or(Millis::ZERO, |lane| lane.held_until));
+        let start = now.plus(delay).max(held.map_or(Millis::ZERO, |lane| lane.hold.until));
         match self.refusal(index, start) {
             Some(reason) => Verdict::Exhausted(reason),
             None => Verdict::Retry { delay, wait, authorize },

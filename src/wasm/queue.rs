@@ -31,13 +31,16 @@ impl CoreQueue {
         #[wasm_bindgen(js_name = perLane)] per_lane: u32,
         capacity: u32,
         #[wasm_bindgen(js_name = capacityBytes)] capacity_bytes: f64,
+        #[wasm_bindgen(js_name = maxLaneHoldMs)] max_lane_hold_ms: f64,
         seed: Option<u64>,
     ) -> Result<CoreQueue, JsError> {
         let seed = match seed {
             Some(seed) => seed,
             None => getrandom::u64().map_err(no_entropy)?,
         };
-        let limits = Limits { concurrency, per_lane, capacity, capacity_bytes: capacity_bytes as u64 };
+        let max_lane_hold = Millis::from_f64(max_lane_hold_ms);
+        let limits =
+            Limits { concurrency, per_lane, capacity, capacity_bytes: capacity_bytes as u64, max_lane_hold };
         Ok(CoreQueue {
             queue: Queue::new(limits, seed),
             actions: Vec::with_capacity(BATCH),

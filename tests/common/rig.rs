@@ -22,7 +22,8 @@ pub struct Rig {
 
 /// Limits that do not matter to the story.
 pub fn limits() -> Limits {
-    Limits { concurrency: 3, per_lane: 3, capacity: 10_000, capacity_bytes: 1 << 20 }
+    let max_lane_hold = Millis::new(60_000);
+    Limits { concurrency: 3, per_lane: 3, capacity: 10_000, capacity_bytes: 1 << 20, max_lane_hold }
 }
 
 /// A queue with one lane and one policy: `policy` over fixed waits of 1 s without jitter.

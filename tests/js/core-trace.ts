@@ -17,9 +17,9 @@ export function* replay({ glue, memory }: Engine, lines: Iterable<string>): Gene
     const [name = '', ...words] = call.split(' ')
     const numbers = words.map(Number)
     if (name === 'new') {
-      const [concurrency = 0, perLane = 0, capacity = 0, bytes = 0, high = 0, low = 0] = numbers
+      const [concurrency = 0, perLane = 0, capacity = 0, bytes = 0, hold = 0, high = 0, low = 0] = numbers
       queue?.free()
-      queue = new glue.CoreQueue(concurrency, perLane, capacity, bytes, (BigInt(high) << 32n) | BigInt(low))
+      queue = new glue.CoreQueue(concurrency, perLane, capacity, bytes, hold, (BigInt(high) << 32n) | BigInt(low))
       yield `${call} =`
       continue
     }

@@ -77,7 +77,7 @@ test('S10 every delay lies in its curve’s closed range, whatever the policy, a
 
 test('what the options accept the core accepts: no call is refused after its first attempt', async () => {
   const { glue } = await instantiate()
-  const queue = new glue.CoreQueue(1, 1, 1, 1, 1n)
+  const queue = new glue.CoreQueue(1, 1, 1, 1, 0, 1n)
   const days = fc.integer({ min: 0, max: 400 * 86_400_000 })
   const any = fc.oneof(days, fc.constantFrom(0, 1, 8.64e15))
   fc.assert(

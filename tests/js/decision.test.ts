@@ -20,7 +20,7 @@ const START = 1_700_000_000_000
 
 /** A queue with one lane and the default policy, and what adopting and settling come down to here. */
 function setup() {
-  const core = new engine.glue.CoreQueue(3, 3, 10, 1000, 7n)
+  const core = new engine.glue.CoreQueue(3, 3, 10, 1000, 60_000, 7n)
   const policy = core.policy(new Float64Array(20).fill(Number.NaN))
   const lane = core.lane()
   const flags = FLAG_REPLAYABLE | FLAG_KEYED | FLAG_CREDENTIALED

@@ -26,7 +26,7 @@ const { glue } = await instantiate()
 const core = await loadCore()
 
 function makeQueue() {
-  const queue = new glue.CoreQueue(1, 1, 10, 100, 1n)
+  const queue = new glue.CoreQueue(1, 1, 10, 100, 0, 1n)
   onTestFinished(() => queue.free())
   return queue
 }
@@ -123,7 +123,7 @@ test('S21 a seed gives the draws of its row: they are the waits of full jitter o
   const { memory } = await instantiate()
   const wide = { strategy: 'fixed', initialDelayMs: 2 ** 32, totalBudgetMs: 2 ** 40, keyTtlMs: 2 ** 40 } as const
   for (const { seed, outputs } of vectors<{ seed: string; outputs: readonly string[] }>('splitmix64')) {
-    const queue = new glue.CoreQueue(1, 1, 10, 100, BigInt(`0x${seed}`))
+    const queue = new glue.CoreQueue(1, 1, 10, 100, 0, BigInt(`0x${seed}`))
     onTestFinished(() => queue.free())
     const policy = queue.policy(policyFields(resolvePolicy(wide)))
     const lane = queue.lane()

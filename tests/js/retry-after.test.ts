@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ExhaustedError } from '../../js/index.ts'
 import { always, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
 
@@ -103,16 +103,90 @@ test('longer than maxServerDelayMs: the task ends at once and the lane is not he
   expect((await queue.fetch(ORDERS)).status).toBe(200)
 })
 
-test.each([429, 503])('a %i with it holds the first attempts of other calls to that origin', async (status) => {
+test.each([429, 503])('S9 a %i with it holds other retries and enqueued tasks of that origin', async (status) => {
   const { queue, server, clock } = await setup()
-  server.reply(status, { 'retry-after': '10' })
+  server.reply(502).reply(status, { 'retry-after': '10' })
+  const retried = watch(queue.fetch(`${A}retried`))
+  await clock.settle()
   await queue.fetch(A, DEFER)
-  const other = queue.fetch(`${A}other`, { method: 'POST', body: 'x' })
+  await queue.enqueue(`${A}enqueued`)
   await clock.advance(9_999)
-  expect(server.hits).toBe(1)
+  expect(server.hits).toBe(2)
   await clock.advance(2_000)
-  expect((await other).status).toBe(200)
-  expect(server.requests.map(({ url }) => url)).toContain(`${A}other`)
+  expect(retried.value?.status).toBe(200)
+  expect(server.requests.map(({ url }) => url)).toContain(`${A}enqueued`)
+})
+
+describe('a caller’s own first attempt', () => {
+  const HELD: readonly (readonly [what: string, status: number, headers: Record<string, string>])[] = [
+    ['503 with a Retry-After of a day', 503, { 'retry-after': '86399' }],
+    ['429 with one of a minute', 429, { 'retry-after': '60' }],
+    ['200 with a RateLimit that has nothing left for a day', 200, { ratelimit: '"day";r=0;t=86400' }],
+  ]
+
+  test.each(HELD)('is sent at once after a %s', async (_what, status, headers) => {
+    const { queue, server, clock } = await setup()
+    server.reply(status, headers)
+    await queue.enqueue(A)
+    await clock.settle()
+    const calls = [queue.fetch(`${A}get`), queue.fetch(`${A}post`, { method: 'POST', body: 'x' }), queue.fetch(A, DEFER)]
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(server.hits).toBe(4)
+    expect(queue.stats().origins[new URL(A).origin]?.heldUntilAt).not.toBeNull()
+  })
+
+  test('waits as a task with holdFirstAttempts, no longer than maxLaneHoldMs', async () => {
+    const { queue, server, clock } = await setup({ holdFirstAttempts: true, maxLaneHoldMs: 10_000 })
+    server.reply(503, { 'retry-after': '3600' })
+    await queue.fetch(A, DEFER)
+    const other = watch(queue.fetch(`${A}other`))
+    await clock.advance(9_999)
+    expect([server.hits, other.state]).toEqual([1, 'pending'])
+    await clock.advance(1)
+    expect(other.value?.status).toBe(200)
+  })
+})
+
+describe('what one answer asks of others', () => {
+  test('S9 the task that was answered waits in full, others maxLaneHoldMs: a minute', async () => {
+    const { queue, server, clock } = await setup()
+    server.reply(503, { 'retry-after': '3600' })
+    await queue.enqueue(`${A}answered`)
+    await clock.settle()
+    await queue.enqueue(`${A}other`)
+    await clock.advance(59_999)
+    expect(server.hits).toBe(1)
+    await clock.advance(1)
+    expect(server.requests.map(({ url }) => url)).toEqual([`${A}answered`, `${A}other`])
+    await clock.advance(3_540_000 - 1)
+    expect(server.hits).toBe(2)
+    await clock.advance(5_001)
+    expect(server.requests.at(-1)?.url).toBe(`${A}answered`)
+  })
+
+  test('maxLaneHoldMs 0: nothing', async () => {
+    const { queue, server, clock } = await setup({ maxLaneHoldMs: 0 })
+    server.reply(503, { 'retry-after': '60' })
+    await queue.enqueue(`${A}answered`)
+    await clock.settle()
+    await queue.enqueue(`${A}other`)
+    await clock.settle()
+    expect(server.requests.at(-1)?.url).toBe(`${A}other`)
+  })
+
+  test('L1 an origin that goes on saying so with each success holds a task no longer', async () => {
+    const { queue, server, clock } = await setup()
+    const spent = { ratelimit: '"day";r=0;t=86400' }
+    for (let n = 0; n < 200; n++) server.reply(200, spent)
+    server.reply(503, spent)
+    await queue.fetch(A, DEFER)
+    const { taskId } = await queue.enqueue(`${A}enqueued`)
+    for (let seconds = 0; seconds < 61; seconds++) {
+      await queue.fetch(`${A}polled`)
+      await clock.advance(1_000)
+    }
+    expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+  })
 })
 
 test.each([502, 504])('a %i with it delays its own task alone', async (status) => {
@@ -146,8 +220,8 @@ test('L4 another origin is not delayed', async () => {
   expect(server.requests.map(({ url }) => url)).toEqual([A, B, B])
 })
 
-test('a call held longer than its waitMs is given up at once, unsent: there is no answer to give', async () => {
-  const { queue, server, clock } = await setup()
+test('held back as was asked for, and longer than its waitMs: given up at once, since there is no answer to give', async () => {
+  const { queue, server, clock } = await setup({ holdFirstAttempts: true })
   server.reply(503, { 'retry-after': '60' })
   await queue.fetch(A, DEFER)
   const answer = watch(queue.fetch(A, { redrive: { waitMs: 30_000 } }))
@@ -159,7 +233,7 @@ test('a call held longer than its waitMs is given up at once, unsent: there is n
 })
 
 test('a held call that fails when it is its turn is tried again like any other', async () => {
-  const { queue, server, clock, events } = await setup()
+  const { queue, server, clock, events } = await setup({ holdFirstAttempts: true })
   server.reply(503, { 'retry-after': '5' })
   await queue.fetch(A, DEFER)
   const answer = queue.fetch(`${A}other`)

@@ -109,7 +109,7 @@ impl Pair {
         };
         self.queue.hold(Millis::new(self.clock), row.handle, Millis::new(ms));
         if ms > 0 {
-            row.held_until = row.held_until.max(now + ms);
+            row.hold(now, ms, self.naive.limits.max_lane_hold.get());
         }
     }
 

@@ -289,12 +289,14 @@ impl Pair {
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
-    (1_u32..6, 1_u32..4, 5_u32..50, 1000_u64..5000).prop_map(
-        |(concurrency, per_lane, capacity, capacity_bytes)| Limits {
+    let longest = prop::sample::select(vec![0, 500, 3_000, 60_000, 86_400_000]).prop_map(Millis::new);
+    (1_u32..6, 1_u32..4, 5_u32..50, 1000_u64..5000, longest).prop_map(
+        |(concurrency, per_lane, capacity, capacity_bytes, max_lane_hold)| Limits {
             concurrency,
             per_lane,
             capacity,
             capacity_bytes,
+            max_lane_hold,
         },
     )
 }

@@ -56,10 +56,31 @@ pub struct Task {
 pub struct Lane {
     pub handle: u32,
     pub held_until: u64,
+    /// When the present or last hold began.
+    pub held_since: u64,
+    /// No attempt has started since.
+    pub owes_chance: bool,
     pub paused: bool,
     pub probing: bool,
     pub failed_offline: bool,
     pub first_failures: u32,
+}
+
+impl Lane {
+    /// The server wants nothing for `ms`: at most for `most` on end, and who waited then has a second to start.
+    pub fn hold(&mut self, now: u64, ms: u64, most: u64) {
+        if ms == 0 {
+            return;
+        }
+        if self.held_until <= now {
+            if self.owes_chance && now < self.held_until + 1000 {
+                return;
+            }
+            self.held_since = now;
+            self.owes_chance = true;
+        }
+        self.held_until = self.held_until.max((now + ms).min(self.held_since + most));
+    }
 }
 
 pub struct Naive {
@@ -83,6 +104,9 @@ pub struct Naive {
 
 impl Naive {
     pub fn change(&mut self, at: usize, state: State) {
+        if state == State::InFlight {
+            self.lanes[self.tasks[at].lane].owes_chance = false;
+        }
         self.changes += 1;
         self.tasks[at].state = state;
         self.tasks[at].changed = self.changes;
@@ -275,7 +299,7 @@ impl Naive {
             hold = asked.map_or(hold, Millis::get);
         }
         if hold > 0 {
-            lane.held_until = lane.held_until.max(now + hold);
+            lane.hold(now, hold, self.limits.max_lane_hold.get());
         }
     }
 

@@ -78,7 +78,7 @@ async function core(n, concurrency) {
   }
   const fill = () => {
     queue?.free()
-    queue = new glue.CoreQueue(concurrency, concurrency, n, Number.MAX_SAFE_INTEGER, 1n)
+    queue = new glue.CoreQueue(concurrency, concurrency, n, Number.MAX_SAFE_INTEGER, 60_000, 1n)
     const lane = queue.lane()
     const policy = queue.policy(fields)
     now = START

@@ -60,6 +60,7 @@ impl Client {
             per_lane: setup.concurrency,
             capacity: u32::MAX,
             capacity_bytes: u64::MAX,
+            max_lane_hold: instant(60_000),
         };
         let mut queue = Queue::new(limits, seed);
         queue.set_gates(setup.gates);

@@ -1,0 +1,102 @@
+//! How long a server's word holds those whom it did not answer.
+//!
+//! The task that was answered waits as long as it was told. The other tasks of its lane wait with it, but
+//! only up to a limit: one answer, from one path of a host or from a server that is not well, must not
+//! silence the whole host for a day. The limit counts from the beginning of a hold however often it is
+//! renewed, and those who waited get their chance before the next one: callers' own first attempts, which
+//! no hold keeps back, may go on hearing that nothing is left.
+#![forbid(unsafe_code)]
+
+use crate::time::Millis;
+
+/// The time after a hold in which none begins unless the lane has started something: a turn of a store needs that long.
+const CHANCE: Millis = Millis::new(1_000);
+
+/// The hold of a lane.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Hold {
+    /// In the past: there is none.
+    pub until: Millis,
+    /// The end that no renewal passes.
+    latest: Millis,
+    /// The lane has started nothing since it began.
+    owes_chance: bool,
+}
+
+impl Hold {
+    /// Holds for `wait`, at most for `most` from its beginning, and no shorter than it holds already. No time holds nothing.
+    pub fn extend(&mut self, now: Millis, wait: Millis, most: Millis) {
+        if wait == Millis::ZERO {
+            return;
+        }
+        if self.until <= now {
+            if self.owes_chance && now < self.until.plus(CHANCE) {
+                return;
+            }
+            self.latest = now.plus(most);
+            self.owes_chance = true;
+        }
+        self.until = self.until.max(now.plus(wait).min(self.latest));
+    }
+
+    /// The lane has started an attempt of the queue's own.
+    pub const fn had_chance(&mut self) {
+        self.owes_chance = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: Millis = Millis::new(60_000);
+    const DAY: Millis = Millis::new(86_400_000);
+
+    fn at(ms: u64) -> Millis {
+        Millis::new(1_000_000 + ms)
+    }
+
+    #[test]
+    fn a_wait_is_cut_to_the_limit_and_a_shorter_one_shortens_nothing() {
+        for (waits, until) in [
+            (&[20_000][..], 20_000),
+            (&[20_000, 5_000], 20_000),
+            (&[5_000, 20_000], 20_000),
+            (&[86_400_000], 60_000),
+            (&[0], 0),
+        ] {
+            let mut hold = Hold::default();
+            for wait in waits {
+                hold.extend(at(0), Millis::new(*wait), MOST);
+            }
+            assert_eq!(hold.until.max(at(0)), at(until), "{waits:?}");
+        }
+    }
+
+    #[test]
+    fn l1_renewed_again_and_again_it_ends_at_the_limit_and_leaves_a_chance() {
+        let mut hold = Hold::default();
+        for ms in (0..60_900).step_by(100) {
+            hold.extend(at(ms), DAY, MOST);
+            assert_eq!(hold.until, at(60_000), "at {ms}");
+        }
+        hold.extend(at(61_000), DAY, MOST);
+        assert_eq!(hold.until, at(121_000), "nothing wanted the chance");
+    }
+
+    #[test]
+    fn who_had_a_chance_may_be_held_again_at_once() {
+        let mut hold = Hold::default();
+        hold.extend(at(0), DAY, MOST);
+        hold.had_chance();
+        hold.extend(at(60_000), DAY, MOST);
+        assert_eq!(hold.until, at(120_000));
+    }
+
+    #[test]
+    fn without_a_limit_worth_a_millisecond_there_are_no_holds() {
+        let mut hold = Hold::default();
+        hold.extend(at(0), DAY, Millis::ZERO);
+        assert!(hold.until <= at(0));
+    }
+}
