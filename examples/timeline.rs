@@ -23,7 +23,8 @@ fn server(now: Millis) -> (u32, Option<&'static [u8]>) {
 /// Runs the task to its end and returns the statuses it met.
 pub fn main() {
     let max_lane_hold = Millis::new(60_000);
-    let limits = Limits { concurrency: 3, per_lane: 3, capacity: 100, capacity_bytes: 1 << 20, max_lane_hold };
+    let limits =
+        Limits { concurrency: 3, per_lane: 3, capacity: 100, capacity_bytes: 1 << 20, max_lane_hold };
     let mut queue = Queue::new(limits, 7);
     let policy = Policy::new(&PolicyOptions { max_attempts: Some(8.0), ..PolicyOptions::default() });
     let policy = queue.intern(policy.expect("the options are sound"));

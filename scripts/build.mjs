@@ -25,6 +25,7 @@ const sources = [
   at('js'),
   at('pkg-template'),
   at('Cargo.toml'),
+  at('Cargo.lock'),
   at('package-lock.json'),
   at('tsconfig.json'),
   at('tsconfig.build.json'),
@@ -38,14 +39,18 @@ async function makePackage(folder) {
   const { bundle, metafile } = await import('./build/bundle.mjs')
   const { declarations } = await import('./build/types.mjs')
   const { edgeLight } = await import('./build/edge-light.mjs')
+  const { tidySourceMaps } = await import('./build/source-maps.mjs')
+  const { notices } = await import('./build/notices.mjs')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   const meta = await bundle(folder)
+  tidySourceMaps(folder)
   edgeLight(folder)
   await declarations(folder)
   cpSync(join(generated, 'queue', 'queue.wasm'), join(folder, 'redrive.wasm'))
   cpSync(join(generated, 'keys', 'keys.wasm'), join(folder, 'redrive-keys.wasm'))
   for (const name of papers) cpSync(at(name), join(folder, name))
+  writeFileSync(join(folder, 'THIRD_PARTY_NOTICES'), await notices())
   writeFileSync(join(folder, 'package.json'), manifest())
   writeFileSync(metafile, JSON.stringify(meta)) // last: the size check reads it beside pkg/
 }

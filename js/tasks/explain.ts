@@ -175,7 +175,7 @@ export function wordsOf({ gate, until, ahead }: GateStatus): string {
     case 'due':
       return `its own wait${at}`
     case 'lane-held':
-      return `its origin, which asked everybody to wait${at}`
+      return `its origin, held by what its server told another${at}`
     case 'lane-paused':
       return 'resume() of its origin'
     case 'paused':

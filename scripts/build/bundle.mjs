@@ -44,6 +44,10 @@ export async function bundle(outdir) {
     minify: true,
     mangleProps: new RegExp(`^(${inward.replaceAll(' ', '|')})$`),
     legalComments: 'none',
+    // with the sources inside: a debugger shows them, and the package has no other copy
+    sourcemap: 'linked',
+    sourcesContent: true,
+    sourceRoot: 'redrive:///',
     chunkNames: '[name]-[hash]',
     metafile: true,
     logLevel: 'silent',

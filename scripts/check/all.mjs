@@ -8,6 +8,7 @@ import { checkLengths, checkLocks, checkMachinePaths, checkRoot } from './files.
 import { checkFloats } from './floats.mjs'
 import { checkHouse } from './house.mjs'
 import { checkLayers } from './layers.mjs'
+import { checkLicences } from './licences.mjs'
 import { checkReproducible } from './reproducible.mjs'
 import { checkRetired } from './retired.mjs'
 
@@ -79,6 +80,7 @@ const ofTheBuilt = [
   ['lock files', checkLocks],
   ['no float code in the wasm', checkFloats],
   ['no machine paths', checkMachinePaths],
+  ['licences of what is linked', checkLicences],
   [
     'sizes',
     async () => {

@@ -87,7 +87,7 @@ test('after success: nothing happens to the answer', async () => {
 })
 
 test('while its origin is held: rejected at once, nothing is sent', async () => {
-  const { queue, server, clock } = await setup()
+  const { queue, server, clock } = await setup({ holdFirstAttempts: true })
   server.reply(503, { 'retry-after': '10' })
   await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
   const controller = new AbortController()

@@ -137,8 +137,8 @@ describe.each(ADAPTERS)('attaching, with the %s adapter', (adapter) => {
     })
   })
 
-  test('Retry-After holds the calls that come after', async () => {
-    const { server, queue, api } = await setup(adapter)
+  test('S9 Retry-After holds the calls that come after, where that is asked for', async () => {
+    const { server, queue, api } = await setup(adapter, { holdFirstAttempts: true })
     server.reply(429, { 'retry-after': '2' })
     const first = api.get('/a')
     await eventually(() => queue.stats().depth).toBe(1)

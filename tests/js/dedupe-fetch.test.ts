@@ -122,7 +122,7 @@ test('a success of its own attempt is its answer, and the task goes on', async (
 })
 
 test('while its origin is held it is not sent at all and gets what the task gets', async () => {
-  const { queue, server, clock } = await setup()
+  const { queue, server, clock } = await setup({ holdFirstAttempts: true })
   server.reply(503, { 'retry-after': '10' }).reply(200, {}, 'done')
   const first = watch(queue.fetch(ORDERS, post()))
   await clock.settle()
@@ -133,7 +133,7 @@ test('while its origin is held it is not sent at all and gets what the task gets
 })
 
 test('not sent, and longer than its waitMs: an error says so, typed', async () => {
-  const { queue, server, clock } = await setup()
+  const { queue, server, clock } = await setup({ holdFirstAttempts: true })
   server.reply(503, { 'retry-after': '10' })
   const first = watch(queue.fetch(ORDERS, post()))
   await clock.settle()

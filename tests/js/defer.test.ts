@@ -64,7 +64,7 @@ test('a deferred task that runs out of attempts is a dead letter and nobody’s 
 })
 
 test('an origin that asked to wait gets deferred calls later: 202 without an attempt', async () => {
-  const { queue, server, clock } = await setup()
+  const { queue, server, clock } = await setup({ holdFirstAttempts: true })
   server.reply(503, { 'retry-after': '10' })
   await queue.fetch(ORDERS, DEFER)
   const response = watch(queue.fetch(ORDERS, DEFER))

@@ -229,15 +229,16 @@ test('S9 Retry-After of a first failure holds the lane for every process', async
   expect(answer.value?.status).toBe(200)
 })
 
-test('S9 a first attempt in another process, which has had no task of that origin, waits for what the server asked', async () => {
+test('S9 a first attempt that is to be held waits in another process, too, which has had no task of that origin', async () => {
   const { open, server, clock } = world()
-  const a = await open()
-  const b = await open()
+  const options = { holdFirstAttempts: true }
+  const a = await open(options)
+  const b = await open(options)
   server.reply(429, { 'retry-after': '20' })
   const redrive = { mode: 'defer' } as const
   await a.queue.fetch(ORDERS, { ...POST, redrive })
   await clock.settle()
-  const c = await open()
+  const c = await open(options)
   const [inB, inC] = [b, c].map(({ queue }) => watch(queue.fetch(ORDERS, POST)))
   await clock.advance(19_999)
   expect(server.hits).toBe(1)

@@ -76,7 +76,7 @@ test('S22 or their own last error', async () => {
 })
 
 test('S22 callers held back unsent learn that the queue closed', async () => {
-  const { queue, server, clock } = await setup()
+  const { queue, server, clock } = await setup({ holdFirstAttempts: true })
   server.reply(503, { 'retry-after': '10' })
   await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
   const answer = watch(queue.fetch(ORDERS))

@@ -129,7 +129,11 @@ describe('a caller’s own first attempt', () => {
     server.reply(status, headers)
     await queue.enqueue(A)
     await clock.settle()
-    const calls = [queue.fetch(`${A}get`), queue.fetch(`${A}post`, { method: 'POST', body: 'x' }), queue.fetch(A, DEFER)]
+    const calls = [
+      queue.fetch(`${A}get`),
+      queue.fetch(`${A}post`, { method: 'POST', body: 'x' }),
+      queue.fetch(A, DEFER),
+    ]
     expect((await Promise.all(calls)).map(({ status }) => status)).toEqual([200, 200, 200])
     expect(server.hits).toBe(4)
     expect(queue.stats().origins[new URL(A).origin]?.heldUntilAt).not.toBeNull()

@@ -128,7 +128,7 @@ test.each(METHODS)(
   'S18 a core that traps in %s: callers have their last answer, later calls are plain',
   async (method) => {
     const { load, trap } = trappingAt(method)
-    const { queue, server, clock, events } = setup(load)
+    const { queue, server, clock, events } = setup(load, { holdFirstAttempts: method === 'heldUntil' })
     await queue.ready
     always(server, 503, 20)
     const waiting = watch(queue.fetch(ORDERS))

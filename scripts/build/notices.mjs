@@ -1,0 +1,107 @@
+// What the licences of others ask for: their texts beside the code that came out of theirs. The crates are those that cargo
+// links into the two modules, so a new one cannot be forgotten; Rust's own std is in every module and in no list of cargo's.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { at, root, wasmModules, wasmTarget } from '../lib/paths.mjs'
+import { run, StepError } from '../lib/steps.mjs'
+import { wasmCargo } from '../setup/rust.mjs'
+
+/** Licences that what is linked may have, each enough by itself; the first that is offered is taken. */
+export const allowed = ['MIT', 'Apache-2.0', 'Apache-2.0 WITH LLVM-exception', 'BSD-3-Clause', 'Zlib', 'Unicode-3.0']
+
+/** How crates name the file of each. */
+const files = {
+  MIT: /^LICENSE[-_.]MIT(\.(md|txt))?$|^MIT-LICENSE|^license-mit/i,
+  'Unicode-3.0': /^LICENSE[-_.]UNICODE/i,
+  'Apache-2.0': /^LICENSE[-_.]APACHE(-2\.0)?(\.(md|txt))?$/i,
+}
+const anyLicence = /^(LICEN[CS]E|COPYING)(\.(md|txt))?$/i
+
+/**
+ * The licences under which code may be used whose manifest says `expression` (SPDX): one of those joined by OR, all of those
+ * joined by AND. undefined: none that is allowed.
+ */
+export function chosen(expression) {
+  const alternatives = expression
+    .replaceAll('/', ' OR ') // as manifests wrote it before SPDX
+    .replace(/^\((.*)\)$/, '$1')
+    .split(/\s+OR\s+(?![^(]*\))/)
+  const usable = alternatives.map((each) => {
+    const parts = each.split(/\s+AND\s+/).map((part) => part.replace(/^\((.*)\)$/, '$1').trim())
+    const licences = parts.map((part) => (part.includes(' OR ') ? chosen(part)?.[0] : part))
+    return licences.every((licence) => allowed.includes(licence)) ? licences : undefined
+  })
+  return usable.filter(Boolean).sort((a, b) => allowed.indexOf(a[0]) - allowed.indexOf(b[0]))[0]
+}
+
+/** The crates linked into the modules: normal dependencies, without macros, which leave nothing of their own. */
+export async function linkedCrates() {
+  const cargo = await wasmCargo()
+  const features = wasmModules.map((name) => `${name}-module`).join()
+  const words = [
+    'metadata',
+    '--format-version',
+    '1',
+    '--locked',
+    '--filter-platform',
+    wasmTarget,
+    '--features',
+    features,
+  ]
+  const { stdout } = await run(cargo[0], [...cargo.slice(1), ...words], { cwd: root })
+  return linkedIn(JSON.parse(stdout))
+}
+
+export function linkedIn({ packages, resolve }) {
+  const byId = new Map(packages.map((each) => [each.id, each]))
+  const nodes = new Map(resolve.nodes.map((node) => [node.id, node]))
+  const isMacro = ({ targets }) => targets.some(({ kind }) => kind.includes('proc-macro'))
+  const own = packages.find(({ name, source }) => name === 'redrive' && source === null)
+  const seen = new Set([own.id])
+  for (const id of seen) {
+    for (const { pkg, dep_kinds: kinds } of nodes.get(id).deps) {
+      if (kinds.some(({ kind }) => kind === null) && !isMacro(byId.get(pkg))) seen.add(pkg)
+    }
+  }
+  seen.delete(own.id)
+  return [...seen].map((id) => byId.get(id)).sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** The texts that go with a crate under these licences. */
+function textsOf({ name, version, authors, manifest_path: manifest }, licences) {
+  const folder = dirname(manifest)
+  const there = existsSync(folder) ? readdirSync(folder) : []
+  return licences.map((licence) => {
+    const file = there.find((each) => files[licence]?.test(each)) ?? there.find((each) => anyLicence.test(each))
+    if (!file && licence === 'MIT') return mitOf(authors.length > 0 ? authors : [`the authors of ${name}`])
+    if (!file) throw new StepError(`${name} ${version}: no text of its licence ${licence} in its crate`)
+    return readFileSync(join(folder, file), 'utf8').trim()
+  })
+}
+
+/** Some crates are published without the text: it is the same for all but the names. */
+const mitOf = (holders) =>
+  readFileSync(at('LICENSE-MIT'), 'utf8')
+    .trim()
+    .replace(/^Copyright.*$/m, `Copyright (c) ${holders.join(', ')}`)
+
+/** Groups crates of one text, since most of them share it. */
+export async function notices() {
+  const groups = new Map()
+  for (const crate of await linkedCrates()) {
+    const licences = crate.license && chosen(crate.license)
+    if (!licences)
+      throw new StepError(
+        `${crate.name} ${crate.version}: its licence '${crate.license}' is not one of ${allowed.join(', ')}`,
+      )
+    const text = textsOf(crate, licences).join('\n\n')
+    const group = groups.get(text) ?? { licence: licences.join(' AND '), crates: [] }
+    group.crates.push(`${crate.name} ${crate.version}`)
+    groups.set(text, group)
+  }
+  const rust =
+    'The standard library of Rust (https://github.com/rust-lang/rust), MIT OR Apache-2.0, is part of each module.'
+  const parts = [...groups].map(([text, { licence, crates }]) => `${crates.join('\n')}\n\n${licence}\n\n${text}`)
+  const head = `redrive.wasm, redrive-keys.wasm and the code that carries them contain code of the crates below.\nThe package contains no other code than its own.\n\n${rust}\nIts text of Apache-2.0 is that of LICENSE-APACHE.`
+  return `${[head, ...parts].join(`\n\n${'-'.repeat(78)}\n\n`)}\n`
+}
