@@ -361,7 +361,7 @@ export interface Settlement {
   readonly lease: Lease
   /** The log of an attempt, or of one that was given back before it left. */
   readonly log: AttemptLog
-  /** What a server's answer asks of the other tasks of the lane, already cut to `maxLaneHoldMs`. A hold is never shortened by another. */
+  /** Time for which the server's answer holds the other tasks of the lane, already cut to `maxLaneHoldMs`. A hold is never shortened by another. */
   readonly holdLaneForMs?: number
   readonly next:
     | { readonly kind: 'succeeded' }

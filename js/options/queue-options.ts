@@ -60,7 +60,7 @@ export interface RetryQueueOptions {
   /**
    * Longest time for which a server's answer to one request (`Retry-After` of a 429 or 503, a `RateLimit` with nothing left)
    * holds back the retries and enqueued tasks of others to that origin, counted from the first such answer; they then have
-   * their turn before the next. The request that was answered waits in full. 0: it holds nobody else. @default 60_000
+   * their turn before the next. The request that was answered waits in full. 0: it holds no other. @default 60_000
    */
   readonly maxLaneHoldMs?: number
   /** Callers' own first attempts wait with them, as tasks. Otherwise they are sent, as they are without a queue. @default false */

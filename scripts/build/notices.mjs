@@ -1,4 +1,4 @@
-// What the licences of others ask for: their texts beside the code that came out of theirs. The crates are those that cargo
+// The licences of others ask that their texts lie beside the code that came out of theirs. The crates are those that cargo
 // links into the two modules, so a new one cannot be forgotten; Rust's own std is in every module and in no list of cargo's.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Names sources as the repository does, and leaves out the modules in base64, which nobody reads and are half of the bytes. */
+/** Names sources as the repository does, and leaves out the modules in base64, which are no text and half of the bytes. */
 export function tidySourceMaps(folder) {
   for (const name of readdirSync(folder).filter((each) => each.endsWith('.js.map'))) {
     const path = join(folder, name)

@@ -1,5 +1,5 @@
 // Finds Rust, and a toolchain with the std for WebAssembly.
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { at, root, wasmTarget } from '../lib/paths.mjs'
 import { run, StepError, step } from '../lib/steps.mjs'
 
@@ -31,10 +31,23 @@ export async function wasmCargo() {
 
 export const rustStep = () =>
   step('Rust', async () => {
-    const answer = await run('cargo', ['--version'], { cwd: root }).catch((cause) => {
+    const ask = () => run('cargo', ['--version'], { cwd: root, allowFailure: true })
+    let answer = await ask().catch((cause) => {
       throw new StepError('Rust is missing: install it with rustup (https://rustup.rs) and run this again.', { cause })
     })
-    return answer.stdout.trim()
+    if (answer.code === 0) return answer.stdout.trim()
+    // rustup is there, and not the toolchain that rust-toolchain.toml names
+    const pinned = /^channel = "(.*)"/m.exec(readFileSync(at('rust-toolchain.toml'), 'utf8'))?.[1]
+    const failure = answer.output.trim()
+    await run('rustup', ['toolchain', 'install'], { cwd: root, limitMs: rustupLimitMs }).catch(() => {})
+    answer = await ask()
+    if (answer.code === 0) return answer.stdout.trim()
+    process.env.RUSTUP_TOOLCHAIN = 'stable'
+    answer = await ask()
+    if (answer.code === 0) return `${answer.stdout.trim()} instead of ${pinned}, which cannot be installed here`
+    throw new StepError(
+      `Rust ${pinned} is missing and could not be installed: rustup toolchain install ${pinned}.\n${failure}`,
+    )
   })
 
 export const wasmTargetStep = () =>

@@ -1,7 +1,7 @@
 // The workflow that publishes, as far as it can be tried without publishing: what npm needs for provenance, and its steps
 // that do nothing outside this machine.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -16,38 +16,87 @@ interface Step {
   readonly with?: Readonly<Record<string, unknown>>
   readonly env?: Readonly<Record<string, string>>
 }
-const workflow = parse(readFileSync(join(root, '.github', 'workflows', 'publish.yml'), 'utf8'))
-const { publish } = workflow.jobs
-const steps: readonly Step[] = publish.steps
-const named = (name: string): Step => {
+interface Job {
+  readonly steps: readonly Step[]
+  readonly container: { readonly image: string }
+  readonly permissions?: Readonly<Record<string, string>>
+  readonly needs?: readonly string[]
+  readonly environment?: string
+  readonly env?: Readonly<Record<string, string>>
+  readonly 'runs-on': string
+}
+const folder = join(root, '.github', 'workflows')
+const workflows = readdirSync(folder).map((name) => parse(readFileSync(join(folder, name), 'utf8'), { merge: true }))
+const workflow = parse(readFileSync(join(folder, 'publish.yml'), 'utf8'))
+const jobs: Readonly<Record<'test' | 'fuzz' | 'publish', Job>> = workflow.jobs
+const named = (name: string, { steps }: Job = jobs.test): Step => {
   const found = steps.filter((step) => step.name === name)
   expect(found, `steps named ${name}`).toHaveLength(1)
   return found[0] as Step
 }
 const version = /^version = "(.*)"/m.exec(readFileSync(join(root, 'Cargo.toml'), 'utf8'))?.[1]
 
-test('it runs on a version tag only, with no right but to read and to say who it is', () => {
+test('it runs on a version tag only, and by itself may do nothing', () => {
   expect(workflow.on).toEqual({ push: { tags: ['v*'] } })
-  expect(workflow.permissions).toEqual({ contents: 'read' })
-  expect(publish.permissions).toEqual({ contents: 'read', 'id-token': 'write' })
+  expect(workflow.permissions).toEqual({})
 })
 
-test('it publishes pkg/ with provenance, last, after everything was checked and tested', () => {
+test('only the job that publishes may say who it is, and it installs and builds nothing', () => {
+  const { publish, ...others } = jobs
+  expect(publish.permissions).toEqual({ 'id-token': 'write' })
   expect(publish['runs-on']).toMatch(/^ubuntu-/) // npm wants a runner of GitHub's own
-  expect(steps.at(-1)).toBe(named('publish'))
-  expect(named('publish')).toMatchObject({
-    'working-directory': 'pkg',
-    run: 'npm publish --provenance --access public',
-  })
-  expect(steps.indexOf(named('test'))).toBeLessThan(steps.indexOf(named('publish')))
+  expect(publish.environment).toBe('npm')
+  for (const { permissions, environment } of Object.values(others)) {
+    expect([permissions, environment]).toEqual([{ contents: 'read' }, undefined])
+  }
+  const said = JSON.stringify(publish.steps)
+  expect(said).not.toMatch(/checkout|npm (ci|install|i|run|exec)|npx|cargo|rustup|curl|apt/)
+  expect(JSON.stringify(others)).not.toContain('secrets.')
+})
+
+test('it publishes the very tarball that was tested, with provenance, once all was checked, tested and fuzzed', () => {
+  const { test, fuzz, publish } = jobs
+  expect(publish.needs).toEqual(['test', 'fuzz'])
+  const order = ['tag', 'test', 'name', 'pack'].map((name) => test.steps.indexOf(named(name)))
+  expect(order).toEqual(order.toSorted((a, b) => a - b))
   expect(named('test').run).toBe('bash .ci/run')
   expect(existsSync(join(root, '.ci', 'run'))).toBe(true)
-  const setup = steps.find(({ uses }) => uses?.startsWith('actions/setup-node@'))
-  expect(setup?.with?.['registry-url']).toBe('https://registry.npmjs.org')
+  expect(named('fuzz', fuzz).run).toContain('npm run fuzz')
+  expect(publish.steps.at(-1)).toBe(named('publish', publish))
+  expect(named('publish', publish).run).toContain(
+    'npm publish ./redrive.tgz --provenance --access public --ignore-scripts',
+  )
+  expect(named('same', publish).env?.SHA256).toMatch(/^\$\{\{ needs\.test\.outputs\.sha256 \}\}$/)
+})
+
+test('actions and images are named by their content: a tag can be moved', () => {
+  const all = workflows.flatMap(({ jobs }) => Object.values(jobs as Record<string, Job>))
+  expect(all.length).toBeGreaterThan(4)
+  const actions = all.flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []))
+  expect(actions.length).toBeGreaterThan(4)
+  for (const action of actions) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/)
+  for (const { container } of all) expect(container.image).toMatch(/^node:[\w.-]+@sha256:[0-9a-f]{64}$/)
+})
+
+test('the tarball that is packed is the one whose sum is told', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'redrive-pack-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  cpSync(unpacked, folder, { recursive: true })
+  const GITHUB_OUTPUT = join(folder, 'output')
+  const env = { ...process.env, GITHUB_OUTPUT }
+  execFileSync('bash', ['-e', '-c', named('pack').run ?? ''], { cwd: folder, env, stdio: 'pipe' })
+  const SHA256 = /^sha256=([0-9a-f]{64})$/m.exec(readFileSync(GITHUB_OUTPUT, 'utf8'))?.[1]
+  const check = (sum = '') =>
+    spawnSync('bash', ['-e', '-c', named('same', jobs.publish).run ?? ''], {
+      cwd: folder,
+      env: { ...env, SHA256: sum },
+    })
+  expect(check(SHA256).status).toBe(0)
+  expect(check('0'.repeat(64)).status).not.toBe(0)
 })
 
 test('Firefox starts there: it refuses to run as root in the home of another', () => {
-  expect(publish.env).toEqual({ HOME: '/root' })
+  expect(jobs.test.env).toEqual({ HOME: '/root' })
 })
 
 test.for([

@@ -12,11 +12,13 @@ mod check;
 mod common;
 mod controls;
 mod gates;
+mod lane;
 mod leases;
 mod naive;
 mod story;
 
-use naive::{Lane, Naive, State, Task};
+use lane::Lane;
+use naive::{Naive, State, Task};
 use proptest::prelude::*;
 use redrive::queue::{Action, Admission, BATCH, Ended, Limits, Queue, Verdict};
 use redrive::rng::SplitMix64;
