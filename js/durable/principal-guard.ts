@@ -24,7 +24,7 @@ export class PrincipalGuard {
 
   /** Whether another principal is there, or it is not known yet which: nothing is sent then. */
   get isForeign(): boolean {
-    return this.#isForeign
+    return this.#isForeign || this.#state.runner.host.switching !== undefined
   }
 
   /** Tells every process of the store that `host.principal` is there now. */
@@ -45,7 +45,7 @@ export class PrincipalGuard {
     try {
       const current = await store.principals?.current()
       this.#set(current !== undefined && current !== runner.host.principal)
-      return !this.#isForeign
+      return !this.isForeign
     } catch (error) {
       failed(error)
       if (this.#isForeign) this.askAt = runner.host.now() + ASK_AGAIN_MS

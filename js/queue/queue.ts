@@ -4,20 +4,28 @@
  */
 
 import { Emitter, reporter } from '../api/emitter.ts'
-import { notFound, QueueClosedError, WasmUnavailableError } from '../api/errors.ts'
+import { notFound, QueueClosedError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
 import type { QueueEvents } from '../api/events.ts'
-import type { DeadLetters, EnqueueReceipt, ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
+import type {
+  DeadLetters,
+  EnqueueReceipt,
+  ListFilter,
+  PageOptions,
+  SwitchOptions,
+  TaskOutcome,
+  TaskPage,
+} from '../api/methods.ts'
 import type { QueueStats } from '../api/stats.ts'
 import { emptyStats } from '../api/stats.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import { attempt, deliver, mayPass } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
-import { check, flag, fn, follow, ms, originOf } from '../options/check.ts'
+import { check, flag, fn, follow, ms, originOf, type Rules } from '../options/check.ts'
 import { PRINCIPAL, type RetryQueueOptions, resolveOptions } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { assertNotAborted, bothSignals, orAbort } from '../platform/abort.ts'
-import { steady } from '../platform/clock.ts'
+import { steady, within } from '../platform/clock.ts'
 import { hostDraw, random128, seededDraw } from '../platform/random.ts'
 import type { QueueContext } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
@@ -26,7 +34,9 @@ import { expose } from './internals.ts'
 
 const DRAIN_MS = 5_000
 const CLOSE_RULES = { drainMs: ms() }
-const PRINCIPAL_RULES = { purge: flag }
+const PRINCIPAL_RULES: Rules<SwitchOptions> = { purge: flag, during: fn }
+/** The default of `waitMs`. */
+const WAIT_MS = 30_000
 const NO_TASKS: TaskPage = { tasks: [] }
 
 export class RetryQueue implements AsyncDisposable {
@@ -162,15 +172,58 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /**
-   * Says whose requests are made from now on. Tasks of the principal before wait until theirs is back; `purge: true`
-   * deletes them. Calls made after this one have the new principal, even before it resolves.
+   * Says whose requests are made from now on. Tasks of the principal before wait until theirs is back. Calls made after this
+   * one have the new principal, even before it resolves; one made before whose body was still being read rejects with
+   * `PRINCIPAL_CHANGED`, unsent. Cookies that change before this is called go out with the retries of the principal before: log
+   * in with `during`.
    */
-  async setPrincipal(principal: string | null, options: { readonly purge?: boolean } = {}): Promise<void> {
+  async setPrincipal(principal: string | null, options: SwitchOptions = {}): Promise<void> {
     this.#assertOpen()
     follow('setPrincipal', principal, PRINCIPAL)
     check('setPrincipal', options, PRINCIPAL_RULES)
-    this.#host.principal = principal
-    return this.#ask((manager) => manager.setPrincipal(principal, options.purge === true), undefined)
+    const host = this.#host
+    const { purge = false, during } = options
+    if (during && host.switching) {
+      throw new RedriveError(
+        'PRINCIPAL_CHANGING',
+        'setPrincipal: another one with `during` is under way; await it first',
+      )
+    }
+    const before = host.principal
+    host.principal = principal
+    if (during) await this.#hold(before, principal, during)
+    await this.#follow(before, purge)
+  }
+
+  /** Sends nothing before `during` has resolved. Where it rejects, the principal is the one before. */
+  async #hold(before: string | null, principal: string | null, during: () => unknown): Promise<void> {
+    const host = this.#host
+    let resolve = () => {}
+    host.switching = new Promise<void>((done) => {
+      resolve = done
+    })
+    const end = () => {
+      host.switching = undefined
+      resolve()
+    }
+    try {
+      // other tabs of the store have to hear of it first; that it fails is heard of when the login is over
+      await this.#follow(before, false).catch(() => {})
+      await during()
+    } catch (error) {
+      // unless another call has named a third one
+      if (host.principal === principal) host.principal = before
+      end()
+      await this.#follow(principal, false).catch(() => {})
+      throw error
+    } finally {
+      end()
+    }
+  }
+
+  #follow(before: string | null, purge: boolean): Promise<void> {
+    const { principal } = this.#host
+    return this.#ask((manager) => manager.setPrincipal(before, principal, purge), undefined)
   }
 
   /** Resolves when no call runs and no task waits, in memory or, of this principal, in the store. */
@@ -243,6 +296,15 @@ export class RetryQueue implements AsyncDisposable {
       const asked = opened?.admission.beforeSending(call, createdAt)
       const early = asked && (await asked)
       if (early) return early.answer
+    }
+    const host = this.#host
+    while (host.switching) {
+      const what = 'setPrincipal({ during }), in which a call needs redrive: false,'
+      await orAbort(signal, within(settings.clock, options.waitMs ?? WAIT_MS, what, host.switching))
+    }
+    if (call.principal !== host.principal) {
+      const remedy = 'it was not sent; make it anew'
+      throw new RedriveError('PRINCIPAL_CHANGED', `${method} ${origin} was made for another principal: ${remedy}`)
     }
     this.#attempts++
     const controller = new AbortController()

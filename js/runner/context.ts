@@ -21,6 +21,8 @@ export interface QueueContext {
   readonly makeKey: () => string
   /** The principal whose requests are made and sent now. */
   principal: string | null
+  /** Set while a principal logs in: nothing is sent before it has resolved. */
+  switching?: Promise<unknown> | undefined
   /** Emits `degraded`; `once` names what it is about, where one report is enough. */
   degraded(code: DegradedCode, message: string, once?: string): void
   /** Counts one more request that went out. */

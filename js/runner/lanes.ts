@@ -67,9 +67,9 @@ export class Lanes {
     return !this.#allPaused && this.#mayStart(principal, origin)
   }
 
-  /** Another user is signed in, in another tab: all lanes stand still. */
+  /** Another user is signed in, in another tab, or one is logging in here: all lanes stand still. */
   get isForeign(): boolean {
-    return this.#isForeign
+    return this.#isForeign || this.#host.switching !== undefined
   }
 
   pause(origin: string | undefined): void {
@@ -109,7 +109,7 @@ export class Lanes {
   }
 
   #mayStart(principal: string | null, origin: string): boolean {
-    return !this.#isForeign && principal === this.#host.principal && !this.#paused.has(origin)
+    return !this.isForeign && principal === this.#host.principal && !this.#paused.has(origin)
   }
 
   #sweep(): void {

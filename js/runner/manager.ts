@@ -43,8 +43,6 @@ export class TaskManager {
   readonly deadLetters: DeadLetterManager
   readonly #loadStore: () => Promise<StoreModule>
   readonly #loadPages: () => Promise<PageStoreModule>
-  /** The principal before the next change. */
-  #principal: string | null
   /** Answers questions about stored tasks; undefined until the store is open. */
   #stored: StoredManager | undefined
 
@@ -59,7 +57,6 @@ export class TaskManager {
     this.deadLetters = new DeadLetterManager(runner, this.admission)
     this.#loadStore = loadStore
     this.#loadPages = loadPages
-    this.#principal = runner.host.settings.principal ?? null
   }
 
   /** Opens the store, where the queue has one, and takes up what is there. */
@@ -134,10 +131,8 @@ export class TaskManager {
   }
 
   /** Follows a change of principal; `host.principal` is the new one already. */
-  async setPrincipal(principal: string | null, purge: boolean): Promise<void> {
+  async setPrincipal(before: string | null, principal: string | null, purge: boolean): Promise<void> {
     const { runner } = this
-    const before = this.#principal
-    this.#principal = principal
     runner.guard(() => runner.lanes.switchPrincipal(runner.host.now()))
     this.admission.switched(before, principal, purge)
     if (purge && before !== principal) {

@@ -1,0 +1,270 @@
+/** A browser has one set of cookies. While they change hands nothing is sent, and no call goes out in the name of another. */
+
+import { expect, test } from 'vitest'
+import { device, LONG_MS } from './principals-setup.ts'
+import { closeNow, ORDERS, setup, watch } from './setup.ts'
+
+const POST = { method: 'POST', body: 'of ann' } as const
+
+/** A login that ends when it is told to. */
+function login() {
+  let end: (error?: Error) => void = () => {}
+  let begun = 0
+  const during = () =>
+    new Promise<void>((resolve, reject) => {
+      begun++
+      end = (error) => (error ? reject(error) : resolve())
+    })
+  return { during, begun: () => begun, end: (error?: Error) => end(error) }
+}
+
+/** A body that is read when it is told to be, as a Blob on a slow disk. */
+function slowBody() {
+  let give: () => void = () => {}
+  const body = new Blob(['of ann'])
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  const read = Response.prototype.arrayBuffer
+  const slow = async function (this: Response) {
+    await given
+    return read.call(this)
+  }
+  return { body, slow, give: () => give() }
+}
+
+test.each([
+  ['stored', {}],
+  ['in memory', { sensitive: true }],
+])('S16 nothing is sent while the login is under way, of neither principal: %s', async (_, redrive) => {
+  const { open, server, clock } = device()
+  const { queue } = await open()
+  server.reply(503)
+  const waiting = watch(queue.fetch(ORDERS, { ...POST, redrive: { ...redrive, waitMs: 86_400_000 } }))
+  await clock.settle()
+  const { during, begun, end } = login()
+  const switched = watch(queue.setPrincipal('ben', { during }))
+  await clock.settle()
+  expect(begun()).toBe(1)
+  await queue.enqueue(ORDERS, { method: 'POST', body: 'of ben', redrive })
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(1)
+  expect(switched.state).toBe('pending')
+  end()
+  await clock.advance(LONG_MS)
+  expect(switched.state).toBe('resolved')
+  expect(server.requests.map(({ body }) => body)).toEqual(['of ann', 'of ben'])
+  expect(waiting.state).toBe('pending')
+  await queue.setPrincipal('ann')
+  await clock.advance(LONG_MS)
+  expect(waiting.value?.status).toBe(200)
+})
+
+test('S16 a call made meanwhile is the new principal’s, and goes out once the login has ended', async () => {
+  const { open, server, clock } = device()
+  const { queue } = await open()
+  const { during, end } = login()
+  void queue.setPrincipal('ben', { during })
+  await clock.settle()
+  const calls = [watch(queue.fetch(ORDERS)), watch(queue.fetch(ORDERS, { method: 'POST', body: 'of ben' }))]
+  await clock.advance(5_000)
+  expect(server.hits).toBe(0)
+  end()
+  await clock.settle()
+  expect(server.hits).toBe(2)
+  expect(calls.map(({ value }) => value?.status)).toEqual([200, 200])
+})
+
+test('where the login fails the principal stays, its tasks go on, and the error is passed on', async () => {
+  const { open, server, clock } = device()
+  const { queue } = await open()
+  server.reply(503)
+  const waiting = watch(queue.fetch(ORDERS, { ...POST, redrive: { waitMs: 86_400_000 } }))
+  await clock.settle()
+  const { during, end } = login()
+  const switched = watch(queue.setPrincipal('ben', { during, purge: true }))
+  await clock.settle()
+  const asBen = watch(queue.fetch(ORDERS, { method: 'POST', body: 'of ben' }))
+  await clock.advance(20_000)
+  expect(server.hits).toBe(1)
+  const wrong = new Error('wrong password')
+  end(wrong)
+  await clock.advance(LONG_MS)
+  expect(switched.error).toBe(wrong)
+  expect(asBen.error).toMatchObject({ code: 'PRINCIPAL_CHANGED' })
+  expect(server.requests.map(({ body }) => body)).toEqual(['of ann', 'of ann'])
+  expect(waiting.value?.status).toBe(200)
+  expect(await queue.enqueue(ORDERS, POST)).toBeDefined()
+  expect((await queue.list()).tasks.map(({ principal }) => principal)).toContain('ann')
+})
+
+test('S16 another tab of the store sends nothing either: it has been told before the login begins', async () => {
+  const { memoryStore } = await import('../../js/stores/memory.ts')
+  const { clock } = device()
+  const store = memoryStore({ clock })
+  let current: string | null | undefined
+  const told: (string | null)[] = []
+  const shared = Object.assign(store, {
+    principals: {
+      current: async () => current,
+      switchTo: async (to: string | null) => {
+        told.push(to)
+        current = to
+      },
+    },
+  })
+  const { queue } = await setup({ clock, store: shared, principal: 'ann' })
+  let seen: string | null | undefined
+  await queue.setPrincipal('ben', {
+    during: async () => {
+      seen = current
+    },
+  })
+  expect(seen).toBe('ben')
+  await queue.setPrincipal('cid', { during: () => Promise.reject(new Error('no')) }).catch(() => {})
+  expect(told).toEqual(['ann', 'ben', 'cid', 'ben'])
+  await closeNow(queue, clock)
+})
+
+test('purge deletes what the one who left has queued, after the login', async () => {
+  const { open, clock, store } = device()
+  const { queue } = await open()
+  queue.pause()
+  await queue.enqueue(ORDERS, POST)
+  const { during, end } = login()
+  const switched = queue.setPrincipal('ben', { during, purge: true })
+  await clock.settle()
+  expect(await store.counts()).toMatchObject({ pending: 1 })
+  end()
+  await switched
+  expect(await store.counts()).toMatchObject({ pending: 0, purged: 1 })
+})
+
+test('one login at a time; a call without one may name a third principal meanwhile, and still nothing is sent', async () => {
+  const { queue, server, clock } = await setup({ principal: 'ann', store: 'memory' })
+  const [first, second] = [login(), login()]
+  const switched = watch(queue.setPrincipal('ben', { during: first.during }))
+  await clock.settle()
+  await expect(queue.setPrincipal('cid', { during: second.during })).rejects.toMatchObject({
+    code: 'PRINCIPAL_CHANGING',
+  })
+  expect(second.begun()).toBe(0)
+  await queue.setPrincipal(null)
+  const call = watch(queue.fetch(ORDERS))
+  await clock.settle()
+  expect(server.hits).toBe(0)
+  first.end(new Error('left'))
+  await clock.settle()
+  expect(switched.state).toBe('rejected')
+  expect(call.value?.status).toBe(200)
+  const { taskId } = await queue.enqueue(ORDERS)
+  expect(await queue.get(taskId)).toMatchObject({ principal: null })
+})
+
+test('the requests of the login itself go by plain fetch, or with redrive: false', async () => {
+  const { queue, server, clock } = await setup({ principal: 'ann', store: 'memory' })
+  const switched = watch(
+    queue.setPrincipal('ben', {
+      during: async () => {
+        await queue.fetch('https://api.test/login', { method: 'POST', redrive: false })
+      },
+    }),
+  )
+  await clock.settle()
+  expect(switched.state).toBe('resolved')
+  expect(server.hits).toBe(1)
+})
+
+test('S22 a login that waits for a call of the queue does not wait for ever: the call ends, and says how to make it', async () => {
+  const { queue, clock } = await setup({ principal: 'ann', store: 'memory' })
+  const switched = watch(
+    queue.setPrincipal('ben', { during: () => queue.fetch('https://api.test/login').then(() => {}) }),
+  )
+  await clock.advance(29_999)
+  expect(switched.state).toBe('pending')
+  await clock.advance(1)
+  expect(switched.state).toBe('rejected')
+  expect(String(switched.error)).toContain('redrive: false')
+  const call = watch(queue.fetch(ORDERS))
+  await clock.settle()
+  expect(call.value?.status).toBe(200)
+})
+
+test('an abort ends the waiting of a held call', async () => {
+  const { queue, server, clock } = await setup({ principal: 'ann', store: 'memory' })
+  void queue.setPrincipal('ben', { during: login().during })
+  const controller = new AbortController()
+  const call = watch(queue.fetch(ORDERS, { signal: controller.signal }))
+  await clock.settle()
+  controller.abort(new Error('left'))
+  await clock.settle()
+  expect(call.error).toMatchObject({ message: 'left' })
+  expect(server.hits).toBe(0)
+})
+
+test('S18 without a core the login takes place all the same', async () => {
+  const { RetryQueue } = await import('../../js/queue/queue.ts')
+  const { server, clock } = await setup()
+  const queue = new RetryQueue({ clock, fetch: server.fetch, principal: 'ann', preload: 'never' }, () =>
+    Promise.reject(new Error('blocked')),
+  )
+  const { during, begun, end } = login()
+  const switched = watch(queue.setPrincipal('ben', { during }))
+  await clock.settle()
+  const call = watch(queue.fetch(ORDERS))
+  await clock.settle()
+  expect([begun(), server.hits]).toEqual([1, 0])
+  end()
+  await clock.settle()
+  expect([switched.state, call.value?.status]).toEqual(['resolved', 200])
+})
+
+test('a `during` that is no function is refused, and the principal stays', async () => {
+  const { queue, server, clock } = await setup({ principal: 'ann', store: 'memory' })
+  await expect(queue.setPrincipal('ben', { during: 'login' } as never)).rejects.toThrow(
+    /setPrincipal\.during.*function/,
+  )
+  const { taskId } = await queue.enqueue(ORDERS)
+  expect(await queue.get(taskId)).toMatchObject({ principal: 'ann' })
+  await clock.settle()
+  expect(server.hits).toBe(1)
+})
+
+test.each([
+  ['POST', { method: 'POST' }],
+  ['a POST too large to be kept', { method: 'POST' }],
+])('S16 a call whose body is still being read at the switch is not sent as the next user: %s', async (what, init) => {
+  const { queue, server, clock } = await setup({
+    principal: 'ann',
+    store: 'memory',
+    ...(what === 'POST' ? {} : { maxBodyBytes: 1 }),
+  })
+  const { body, slow, give } = slowBody()
+  const { arrayBuffer } = Response.prototype
+  Response.prototype.arrayBuffer = slow
+  try {
+    const call = watch(queue.fetch(ORDERS, { ...init, body }))
+    await queue.setPrincipal('ben')
+    give()
+    await clock.settle()
+    await new Promise((resolve) => setImmediate(resolve))
+    await clock.settle()
+    expect(server.hits).toBe(0)
+    expect(call.error).toMatchObject({ name: 'RedriveError', code: 'PRINCIPAL_CHANGED' })
+    expect(String(call.error)).not.toContain('ann')
+  } finally {
+    Response.prototype.arrayBuffer = arrayBuffer
+  }
+})
+
+test('S16 it is sent where the principal is back by then', async () => {
+  const { queue, server, clock } = await setup({ principal: 'ann', store: 'memory' })
+  const call = watch(queue.fetch(ORDERS, { method: 'POST', body: new Blob(['of ann']) }))
+  void queue.setPrincipal('ben')
+  void queue.setPrincipal('ann')
+  await clock.settle()
+  await new Promise((resolve) => setImmediate(resolve))
+  await clock.settle()
+  expect(server.hits).toBe(1)
+  expect(call.value?.status).toBe(200)
+})
