@@ -1,13 +1,13 @@
 /**
- * Claiming what is due. Only lanes that are ready are looked at, and of each only the first tasks: a held lane with fifty
- * thousand due tasks costs nothing.
+ * Claiming what is due. Lanes are looked at in the order in which they are served, and no more of them than tasks may be
+ * claimed; of each only the first tasks. Ten thousand lanes that wait, are held or have no room cost nothing.
  */
 
 import type { StoredTask } from '../../api/records.ts'
 import { type Claim, SWEEP, type Turn } from '../../api/store.ts'
 import { endUnasked, markUnreadable, startLease } from './change.ts'
-import type { Heads, Tx } from './port.ts'
-import type { Lane } from './row.ts'
+import type { Heads, Ready, Tx } from './port.ts'
+import { inTurn, type Lane, type LanePlace } from './row.ts'
 import { refusal } from './rules.ts'
 import { type Step, together } from './step.ts'
 import { collect } from './sweep.ts'
@@ -22,6 +22,9 @@ export interface Claimed {
 
 export const NOTHING: Claimed = { claimed: [], ended: [], blockedByLimit: false, more: false }
 
+/** Lanes without room that are looked at at once: whether any of them keeps back what is due. */
+const FEW = 8
+
 /** A lane that may be claimed from. */
 interface Candidate {
   readonly lane: Lane
@@ -35,11 +38,11 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
   const claimed: Turn['claimed'][number][] = []
   const ended: StoredTask[] = []
   const taken = new Map<string, number>()
-  let candidates = yield* candidatesOf(tx, owner, claim, taken)
-  const open = ({ heads, left, lane }: Candidate): boolean => !!heads.first && left > 0 && lane.inFlight < claim.perLane
+  let line = new Line(tx, owner, claim, taken)
+  yield* line.start()
   for (let spoilt = 0; claimed.length < claim.limit && tx.state.inFlight < claim.total && spoilt < SWEEP; ) {
     if (!tx.isHere()) break
-    const first = candidates.filter(open).reduce<Candidate | undefined>(earlier, undefined)
+    const first = yield* line.first()
     const row = first?.heads.row()
     if (!first || !row) break
     const task = tx.show(row)
@@ -57,30 +60,97 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
     }
     if (row.endedAt !== null && row.orderKey !== null) {
       yield tx.flush() // the next of its order, in whatever lane, may be due now
-      candidates = yield* candidatesOf(tx, owner, claim, taken)
+      line = new Line(tx, owner, claim, taken)
+      yield* line.start()
     } else yield first.heads.next()
   }
-  const waiting = candidates.filter(({ heads, left }) => heads.first && left > 0)
-  const isFull = tx.state.inFlight >= claim.total
-  return {
-    claimed,
-    ended,
-    blockedByLimit: waiting.some(({ lane }) => isFull || lane.inFlight >= claim.perLane),
-    more: !isFull && waiting.some(({ lane }) => lane.inFlight < claim.perLane),
-  }
+  return { claimed, ended, ...(yield* line.rest()) }
 }
 
-function* candidatesOf(tx: Tx, owner: string, claim: Claim, taken: ReadonlyMap<string, number>): Step<Candidate[]> {
-  const mostOf = boundsOf(claim)
-  const candidates = tx.readyLanes(claim).flatMap((lane) => {
-    const left = mostOf(lane.name) - (taken.get(lane.name) ?? 0)
-    return left > 0 ? [{ lane, left, heads: tx.heads(lane, owner, claim) }] : []
-  })
-  const each = Math.ceil(claim.limit / Math.max(1, candidates.length))
-  yield together(
-    candidates.map(({ heads, left, lane }) => heads.read(1 + Math.min(each, left, claim.perLane - lane.inFlight))),
-  )
-  return candidates
+/** Lanes that may be claimed from, of which as many are known as have to be. */
+class Line {
+  readonly #tx: Tx
+  readonly #owner: string
+  readonly #claim: Claim
+  readonly #taken: ReadonlyMap<string, number>
+  readonly #mostOf: (lane: string) => number
+  readonly #candidates = new Map<string, Candidate>()
+  #asked = 0
+  /** The place of the last that is known; those behind it come no earlier. `undefined`: all are known. */
+  #last: LanePlace | undefined
+
+  constructor(tx: Tx, owner: string, claim: Claim, taken: ReadonlyMap<string, number>) {
+    this.#tx = tx
+    this.#owner = owner
+    this.#claim = claim
+    this.#taken = taken
+    this.#mostOf = boundsOf(claim)
+  }
+
+  *start(): Step<void> {
+    yield this.#tx.lookAtLanes(this.#claim)
+    // each is served once before any is served twice: one more than may be claimed tells whether there is more
+    yield* this.#know(Math.min(this.#claim.limit, SWEEP) + 1)
+  }
+
+  /** The lane whose turn it is. */
+  *first(): Step<Candidate | undefined> {
+    for (;;) {
+      let first: Candidate | undefined
+      for (const each of this.#waiting()) {
+        if (this.#hasRoom(each) && (!first || inTurn(placeOf(each), placeOf(first)) < 0)) first = each
+      }
+      if (!this.#last || (first && inTurn(placeOf(first), this.#last) <= 0)) return first
+      yield* this.#know(2 * this.#asked)
+    }
+  }
+
+  /** What was due and was not claimed. */
+  *rest(): Step<Pick<Claimed, 'blockedByLimit' | 'more'>> {
+    const isFull = this.#tx.state.inFlight >= this.#claim.total
+    const isOpen = (): boolean => this.#waiting().some((lane) => isFull || this.#hasRoom(lane))
+    while (this.#last && !isOpen()) yield* this.#know(2 * this.#asked)
+    const blocked = isFull ? isOpen() : this.#waiting().some((lane) => !this.#hasRoom(lane))
+    return { blockedByLimit: blocked || (yield* this.#isAnyFull()), more: !isFull && isOpen() }
+  }
+
+  /** Whether a lane without room has something due that the claim could take. */
+  *#isAnyFull(): Step<boolean> {
+    for (let count = FEW; ; count *= 2) {
+      const ready = this.#tx.readyLanes(this.#owner, this.#claim, true, count)
+      const found = this.#newOf(ready)
+      yield together(found.map(({ heads }) => heads.read(1)))
+      if (found.some(({ heads }) => heads.first)) return true
+      if (ready.length < count) return false
+    }
+  }
+
+  *#know(count: number): Step<void> {
+    const { limit, perLane } = this.#claim
+    const ready = this.#tx.readyLanes(this.#owner, this.#claim, false, count)
+    this.#asked = count
+    const last = ready.length < count ? undefined : ready.at(-1)
+    this.#last = last && { name: last.lane.name, served: last.lane.served, rank: last.rank, dueAt: last.dueAt }
+    const found = this.#newOf(ready)
+    for (const each of found) this.#candidates.set(each.lane.name, each)
+    const each = Math.ceil(limit / Math.max(1, found.length))
+    yield together(found.map(({ heads, left, lane }) => heads.read(1 + Math.min(each, left, perLane - lane.inFlight))))
+  }
+
+  /** Those that are no candidates yet. */
+  #newOf(ready: readonly Ready[]): Candidate[] {
+    return ready.flatMap(({ lane }) => {
+      const left = this.#mostOf(lane.name) - (this.#taken.get(lane.name) ?? 0)
+      if (left <= 0 || this.#candidates.has(lane.name)) return []
+      return [{ lane, left, heads: this.#tx.heads(lane, this.#owner, this.#claim) }]
+    })
+  }
+
+  #waiting(): Candidate[] {
+    return [...this.#candidates.values()].filter(({ heads, left }) => heads.first && left > 0)
+  }
+
+  readonly #hasRoom = ({ lane }: Candidate): boolean => lane.inFlight < this.#claim.perLane
 }
 
 /** Most that may be claimed from a lane, by name; lanes that are not named are unbounded with 'any', and out of it otherwise. */
@@ -90,10 +160,9 @@ export function boundsOf({ lanes, bounds = [] }: Claim): (lane: string) => numbe
   return (lane) => named.get(lane) ?? otherwise
 }
 
-/** Higher priority, then the lane served longest ago, then due first, then by name. */
-function earlier(best: Candidate | undefined, other: Candidate): Candidate {
-  const [a, b] = [best?.heads.first, other.heads.first]
-  if (!best || !a || !b) return best ?? other
-  const order = a.rank - b.rank || best.lane.served - other.lane.served || (a.dueAt ?? 0) - (b.dueAt ?? 0)
-  return order > 0 || (order === 0 && other.lane.name < best.lane.name) ? other : best
-}
+const placeOf = ({ lane: { name, served }, heads: { first } }: Candidate): LanePlace => ({
+  name,
+  served,
+  rank: first?.rank ?? 0,
+  dueAt: first?.dueAt ?? 0,
+})

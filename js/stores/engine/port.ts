@@ -83,8 +83,13 @@ export interface Tx {
 
   /** Writes what has changed, so that due tasks can be asked for. */
   flush(): Wait
-  /** Lanes of the claim's principal whose first task may start now. */
-  readyLanes(claim: Claim): readonly Lane[]
+  /** Finds the claim's lanes whose first task has come due since a claim has last looked: before `readyLanes`, and after `flush`. */
+  lookAtLanes(claim: Claim): Wait
+  /**
+   * The first `count` of the claim's lanes that may start a task, in the order of claims, as far as is known without reading a
+   * task. Fewer: there are no others. `isFull`: those that have no room beneath `perLane`, in any order, instead of those that have.
+   */
+  readyLanes(owner: string, claim: Claim, isFull: boolean, count: number): readonly Ready[]
   heads(lane: Lane, owner: string, claim: Claim): Heads
   /** Writes what has changed, and loads `moments`. */
   loadMoments(claim: Claim | null): Wait
@@ -103,6 +108,12 @@ export interface Outlived {
   readonly statuses: readonly TaskStatus[]
   readonly before: number
   readonly surplus: number
+}
+
+/** A lane that may start a task. Its first task has no lower rank than this, and is due no earlier. */
+export interface Ready extends Pick<Row, 'rank'> {
+  readonly lane: Lane
+  readonly dueAt: number
 }
 
 /** The due tasks of one lane that a claim may take, in the order in which it takes them. */

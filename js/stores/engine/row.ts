@@ -148,3 +148,14 @@ export const isHeld = ({ heldUntil }: Lane, now: number): boolean => heldUntil !
 /** When its first task may start; Infinity: none has a due time. */
 export const readyAt = ({ nextDue, heldUntil }: Lane): number =>
   nextDue === null ? Number.POSITIVE_INFINITY : Math.max(nextDue, heldUntil ?? nextDue)
+
+/** Where a lane stands among those that may start a task. */
+export interface LanePlace extends Pick<Lane, 'name' | 'served'> {
+  /** Of its first due task. */
+  readonly rank: number
+  readonly dueAt: number
+}
+
+/** Higher priority, then the lane served longest ago, then due first, then by name. */
+export const inTurn = (a: LanePlace, b: LanePlace): number =>
+  a.rank - b.rank || a.served - b.served || a.dueAt - b.dueAt || (a.name < b.name ? -1 : Number(a.name > b.name))

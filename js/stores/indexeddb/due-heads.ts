@@ -31,13 +31,12 @@ export class DueHeads implements Heads {
   #ahead = 1
 
   /** Only queues that the claim may take from. */
-  constructor(tx: HeldRows, lane: Lane, owner: string, { skipHomes, ownHomeOnly = false }: Claim) {
+  constructor(tx: HeldRows, lane: Lane, owner: string, claim: Claim) {
     this.#tx = tx
     this.#lane = lane
-    const skipped = new Set(skipHomes)
-    const isOurs = ({ home }: Queue): boolean =>
-      home === nameOf(owner) || (!ownHomeOnly && (home === nameOf(null) || !skipped.has(String(home))))
-    this.#queues = lane.queues.filter(isOurs).map((queue) => ({ queue, rows: [], last: undefined, isOver: false }))
+    this.#queues = lane.queues
+      .filter(takes(owner, claim))
+      .map((queue) => ({ queue, rows: [], last: undefined, isOver: false }))
   }
 
   get first(): TaskRow | undefined {
@@ -76,6 +75,12 @@ export class DueHeads implements Heads {
     if (end) ahead.last = [...from, end.dueAt as number, end.seq] // it is in the index, so it has a due time
     ahead.rows = this.#tx.found(found)
   }
+}
+
+/** Whether a claim may take tasks of a queue. */
+export function takes(owner: string, { skipHomes, ownHomeOnly = false }: Claim): (queue: Queue) => boolean {
+  const skipped = new Set(skipHomes)
+  return ({ home }) => home === nameOf(owner) || (!ownHomeOnly && (home === nameOf(null) || !skipped.has(String(home))))
 }
 
 /** The order of one lane: higher priority, then due first, then enqueued first. */

@@ -113,7 +113,7 @@ export abstract class HeldRows {
   erase(row: TaskRow): void {
     const held = this.#rows.get(row.taskId)
     if (held) held.isGone = true
-    if (isOurs(row)) this.lanes.move(row, held?.was, undefined)
+    if (isOurs(row)) this.lanes.move(row, this.now, held?.was, undefined)
     this.store('tasks').delete(row.taskId)
     if (hasBodyApart(row)) this.store('bodies').delete(row.taskId)
     if (row.logged !== 0 || row.noted) this.store('attempts').delete(within([row.taskId]))
@@ -163,7 +163,7 @@ export abstract class HeldRows {
       if (!held.isDirty || held.isGone) continue
       const { row, isNew } = held
       row.lateAt = lateAtOf(row)
-      this.lanes.move(row, held.was, waitingOf(row))
+      this.lanes.move(row, this.now, held.was, waitingOf(row))
       if (isNew) tasks.add(row)
       else tasks.put(row)
       held.was = waitingOf(row)

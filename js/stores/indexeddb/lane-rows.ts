@@ -6,7 +6,7 @@
  */
 
 import type { Lane as PlainLane } from '../engine/row.ts'
-import { isHeld } from '../engine/row.ts'
+import { isHeld, type LanePlace, readyAt } from '../engine/row.ts'
 import { beyond, type Name, within } from './keys.ts'
 import type { TaskRow } from './rows.ts'
 import { done } from './transact.ts'
@@ -17,16 +17,18 @@ const TOGETHER = 16
 interface Held {
   readonly lane: Lane
   isDirty: boolean
-  /** `nextDue` has left, and what comes next has to be looked for. */
+  /** `nextDue` or `comingAt` has left, and what comes next has to be looked for. */
   isUnsure: boolean
 }
 
 export class LaneRows {
   readonly #idb: IDBTransaction
-  readonly #known: ReadonlyMap<string, Lane>
+  readonly #known: Map<string, Lane>
   readonly #held = new Map<string, Held>()
+  /** Of those held, new ones. */
+  #added = 0
 
-  constructor(idb: IDBTransaction, known: ReadonlyMap<string, Lane>) {
+  constructor(idb: IDBTransaction, known: Map<string, Lane>) {
     this.#idb = idb
     this.#known = known
   }
@@ -41,19 +43,17 @@ export class LaneRows {
     this.#changing({ lane: lane.name, principal: lane.principal }).isDirty = true
   }
 
-  /** Lanes that fit, to be changed. */
-  filter(fits: (lane: Lane) => boolean): Lane[] {
-    return this.#names().flatMap((name) => {
-      const lane = this.#held.get(name)?.lane ?? this.#known.get(name)
-      return lane && fits(lane) ? this.of({ lane: name, principal: lane.principal }) : []
-    })
+  /** All that have a task or a hold, as they are now: to be looked at. There may be ten thousand. */
+  *each(): Iterable<Lane> {
+    for (const lane of this.#known.values()) if (!this.#held.has(lane.name)) yield lane
+    for (const { lane } of this.#held.values()) yield lane
   }
 
   /** A task of it has come to wait, waits no longer, or waits for another time. */
-  move(row: TaskRow, from: Waiting | undefined, to: Waiting | undefined): void {
+  move(row: TaskRow, now: number, from: Waiting | undefined, to: Waiting | undefined): void {
     const held = this.#changing(row)
     held.isDirty = true
-    if (moved(held.lane, from, to)) held.isUnsure = true
+    if (moved(held.lane, now, from, to)) held.isUnsure = true
   }
 
   /** Writes those that are rows of their own; of the others, `together` says what has to be written. */
@@ -62,8 +62,10 @@ export class LaneRows {
     const unsure = dirty.filter(({ isUnsure }) => isUnsure)
     await Promise.all(
       unsure.map(async (held) => {
-        held.lane.nextDue = await soonestDue(this.#idb.objectStore('tasks'), held.lane)
         held.isUnsure = false
+        const tasks = this.#idb.objectStore('tasks')
+        const [nextDue, comingAt] = await Promise.all([soonestDue(tasks, held.lane), soonestDue(tasks, held.lane, now)])
+        Object.assign(held.lane, { nextDue, comingAt })
       }),
     )
     for (const held of dirty) {
@@ -75,31 +77,37 @@ export class LaneRows {
     }
   }
 
-  together(): Lane[] {
-    return [...this.all().values()].filter(({ isApart }) => !isApart)
+  /** Finds the first due time of a lane past `now`. */
+  async lookAgain({ name, principal }: Lane, now: number): Promise<number | null> {
+    const held = this.#changing({ lane: name, principal })
+    const at = await soonestDue(this.#idb.objectStore('tasks'), held.lane, now)
+    held.lane.comingAt = at
+    return at
   }
 
-  /** All lanes, as they have been flushed. */
+  /** Those that are written with the counters. */
+  together(): Lane[] {
+    return [...this.each()].filter((lane) => !lane.isApart && isLeft(lane))
+  }
+
+  /** All lanes, as they have been flushed: once this transaction is complete. */
   all(): Map<string, Lane> {
-    const lanes = new Map(this.#known)
     for (const [name, { lane }] of this.#held) {
-      if (isLeft(lane)) lanes.set(name, lane)
-      else lanes.delete(name)
+      if (isLeft(lane)) this.#known.set(name, lane)
+      else this.#known.delete(name)
     }
-    return lanes
+    return this.#known
   }
 
   #changing({ lane: name, principal }: Pick<TaskRow, 'lane' | 'principal'>): Held {
     const known = this.#held.get(name)
     if (known) return known
-    const lane = this.#known.get(name) ?? newLane(name, principal, this.#names().length >= TOGETHER)
+    const old = this.#known.get(name)
+    if (!old) this.#added++
+    const lane = old ?? newLane(name, principal, this.#known.size + this.#added > TOGETHER)
     const held = { lane: { ...lane }, isDirty: false, isUnsure: false }
     this.#held.set(name, held)
     return held
-  }
-
-  #names(): string[] {
-    return [...new Set([...this.#known.keys(), ...this.#held.keys()])]
   }
 }
 
@@ -116,11 +124,32 @@ export interface Lane extends PlainLane {
   /** Whether it is a row of its own. */
   readonly isApart: boolean
   queues: readonly Queue[]
+  /** Its first due time past the one at which it was last looked for; `null`: there was none. Absent in rows of older versions: not known. */
+  comingAt?: number | null
+}
+
+/** When a claim next finds something in it that it has not found at `now`. What is due is kept back by something else. */
+export function comesAt(lane: Lane, now: number): number {
+  return readyAt(lane) > now ? readyAt(lane) : (lane.comingAt ?? Number.POSITIVE_INFINITY)
+}
+
+/** Whether `comingAt` has to be looked for. */
+export const isPast = (lane: Lane, now: number): boolean =>
+  readyAt(lane) <= now && (lane.comingAt === undefined || (lane.comingAt !== null && lane.comingAt <= now))
+
+/** The lane's place in line, by the queues that fit: no task of them comes earlier. `undefined`: none may start at `now`. */
+export function placeOf(lane: Lane, now: number, fits: (queue: Queue) => boolean): LanePlace | undefined {
+  if (!(readyAt(lane) <= now)) return undefined
+  let rank = Number.POSITIVE_INFINITY
+  for (const queue of lane.queues) if (queue.rank < rank && fits(queue)) rank = queue.rank
+  const { name, served, nextDue } = lane
+  return rank === Number.POSITIVE_INFINITY ? undefined : { name, served, rank, dueAt: nextDue ?? 0 }
 }
 
 export function newLane(name: string, principal: Name, isApart: boolean): Lane {
   const empty = { tasks: 0, pending: 0, inFlight: 0, heldUntil: null, served: 0, nextDue: null, queues: [] }
-  return { name, principal, isApart, ...empty }
+  const comingAt = null
+  return { name, principal, isApart, ...empty, comingAt }
 }
 
 /** Whether there is anything to tell of it. */
@@ -141,13 +170,18 @@ export type Waiting = Pick<TaskRow, 'home' | 'rank'> & { readonly dueAt: number 
 export const waitingOf = ({ home, rank, dueAt }: TaskRow): Waiting | undefined =>
   dueAt === null ? undefined : { home, rank, dueAt }
 
-/** A task has come to wait, waits no longer, or waits for another time. Says whether `nextDue` has to be looked for. */
-export function moved(lane: Lane, from: Waiting | undefined, to: Waiting | undefined): boolean {
+/** A task has come to wait, waits no longer, or waits for another time. Says whether `nextDue` and `comingAt` have to be looked for. */
+export function moved(lane: Lane, now: number, from: Waiting | undefined, to: Waiting | undefined): boolean {
   if (from && !to) enter(lane, from, -1)
   else if (to && !from) enter(lane, to, 1)
   if (to && (lane.nextDue === null || to.dueAt < lane.nextDue)) lane.nextDue = to.dueAt
-  if (lane.queues.length === 0) lane.nextDue = null
-  return from !== undefined && lane.nextDue !== null && from.dueAt <= lane.nextDue
+  if (to && to.dueAt > now && (lane.comingAt === null || to.dueAt < (lane.comingAt ?? 0))) lane.comingAt = to.dueAt
+  if (lane.queues.length === 0) {
+    lane.nextDue = null
+    lane.comingAt = null
+  }
+  if (!from || lane.nextDue === null) return false
+  return from.dueAt <= lane.nextDue || from.dueAt === lane.comingAt
 }
 
 function enter(lane: Lane, { home, rank }: Waiting, by: 1 | -1): void {

@@ -109,7 +109,7 @@ const eraOf = ({ id, version }: State): string => `${id} ${version}`
 export interface Snapshot {
   readonly state: State
   /** All of them. */
-  readonly lanes: ReadonlyMap<string, Lane>
+  readonly lanes: Map<string, Lane>
 }
 
 /** The snapshot is stale: another tab has written since, or a task may be here already. */

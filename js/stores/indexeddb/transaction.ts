@@ -4,19 +4,28 @@
  */
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
-import { type Claim, type Hint, LOG_LENGTH, NOTES_LENGTH, type StoreTerms, SWEEP } from '../../api/store.ts'
+import {
+  type Claim,
+  type Hint,
+  LANES_SHOWN,
+  LOG_LENGTH,
+  NOTES_LENGTH,
+  type StoreTerms,
+  SWEEP,
+} from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import { advance } from '../engine/change.ts'
 import { boundsOf } from '../engine/claim.ts'
-import type { Moments, Outlived, Tx } from '../engine/port.ts'
-import { COUNTER, isHeld, type Place, readyAt } from '../engine/row.ts'
+import { First } from '../engine/first.ts'
+import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
+import { COUNTER, inTurn, isHeld, type LanePlace, type Place, readyAt } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
 import type { Wait } from '../engine/step.ts'
-import { DueHeads } from './due-heads.ts'
+import { DueHeads, takes } from './due-heads.ts'
 import { HeldRows } from './held-rows.ts'
 import { everyTime, nameOf, ownName, within } from './keys.ts'
-import { isShown, type Lane, soonestDue } from './lane-rows.ts'
+import { comesAt, isPast, isShown, type Lane, placeOf } from './lane-rows.ts'
 import type { OrphanedLeases } from './presence.ts'
 import { hasBodyApart, isSmall, lateAtOf, rowOf, storedTask, type TaskRow } from './rows.ts'
 import type { Snapshot, StoreClock } from './state.ts'
@@ -210,7 +219,7 @@ export class Transaction extends HeldRows implements Tx {
 
   endHolds(): void {
     const { now } = this
-    for (const lane of this.lanes.filter((each) => each.heldUntil !== null && !isHeld(each, now))) this.saveLane(lane)
+    for (const lane of [...this.lanes.each()]) if (lane.heldUntil !== null && !isHeld(lane, now)) this.saveLane(lane)
   }
 
   lapsed(alive: string): TaskRow[] {
@@ -239,8 +248,21 @@ export class Transaction extends HeldRows implements Tx {
     return [...new Set([...this.found(rows), ...this.changed()])]
   }
 
-  readyLanes({ principal }: Claim): Lane[] {
-    return this.lanes.filter((lane) => lane.principal === nameOf(principal) && readyAt(lane) <= this.now)
+  lookAtLanes(): undefined {}
+
+  /** Looks at every lane, which are all in memory, and keeps the first. */
+  readyLanes(owner: string, claim: Claim, isFull: boolean, count: number): Ready[] {
+    const principal = nameOf(claim.principal)
+    const mostOf = boundsOf(claim)
+    const fits = takes(owner, claim)
+    const first = new First<LanePlace>(count, inTurn)
+    for (const lane of this.lanes.each()) {
+      if (lane.principal !== principal || lane.inFlight >= claim.perLane !== isFull || !(mostOf(lane.name) > 0))
+        continue
+      const place = placeOf(lane, this.now, fits)
+      if (place) first.add(place)
+    }
+    return first.all().map(({ name, rank, dueAt }) => ({ lane: this.lanes.of({ lane: name, principal }), rank, dueAt }))
   }
 
   heads(lane: Lane, owner: string, claim: Claim): DueHeads {
@@ -250,33 +272,43 @@ export class Transaction extends HeldRows implements Tx {
   /** Asks in one go with the writing of what is not written yet. */
   async loadMoments(claim: Claim | null): Promise<void> {
     const { now, state } = this
-    const mostOf = claim && boundsOf(claim)
-    const isOpen = (lane: Lane): boolean =>
-      !mostOf || (lane.principal === nameOf(claim.principal) && mostOf(lane.name) > 0)
-    const lanes = this.lanes.filter((lane) => isShown(lane, now) && isOpen(lane))
     const tasks = this.store('tasks')
     await this.flushOrders()
     this.flushRows()
-    // what is not known of a lane yet can only be later
-    const [, lease, deadline, ...coming] = await Promise.all([
+    const [, lease, deadline] = await Promise.all([
       this.flush(),
       state.inFlight === 0 ? undefined : firstOf(tasks.index('lease')),
       state.pending === 0 ? undefined : firstOf(tasks.index('late')),
-      ...lanes.map((lane) => (claim && readyAt(lane) <= now ? soonestDue(tasks, lane, now) : null)),
     ])
-    // what is due now and was not claimed is kept back by something else
-    const ready = lanes.map((lane, i) => (claim && readyAt(lane) <= now ? (coming[i] ?? FOREVER) : readyAt(lane)))
+    const shown = new First<Lane>(LANES_SHOWN, (a, b) => soonerReady(a, b, now))
+    const past: Lane[] = []
+    let next = FOREVER
+    const mostOf = claim && boundsOf(claim)
+    for (const lane of this.lanes.each()) {
+      if (mostOf && (lane.principal !== nameOf(claim.principal) || !(mostOf(lane.name) > 0))) continue
+      if (isShown(lane, now)) shown.add(lane)
+      if (claim && isPast(lane, now)) past.push(lane)
+      else next = Math.min(next, claim ? comesAt(lane, now) : readyAt(lane))
+    }
+    // of those not looked at the next turn sees to more
+    const found = await Promise.all(past.slice(0, SWEEP).map((lane) => this.lanes.lookAgain(lane, now)))
     this.#moments = {
-      lanes,
+      lanes: shown.all(),
       leaseAt: (lease as number | undefined) ?? FOREVER,
       deadlineAt: (deadline as readonly number[] | undefined)?.[0] ?? FOREVER,
-      readyAt: Math.min(...ready),
+      readyAt: past.length > SWEEP ? now : Math.min(next, ...found.map((at) => at ?? FOREVER)),
     }
   }
 
   moments(): Moments {
     return this.#moments as Moments // it has been loaded
   }
+}
+
+/** The order in which lanes are shown. */
+function soonerReady(a: Lane, b: Lane, now: number): number {
+  const [first, second] = [Math.max(now, readyAt(a)), Math.max(now, readyAt(b))]
+  return first === second ? (a.name < b.name ? -1 : 1) : first - second
 }
 
 const byEnd = (a: TaskRow, b: TaskRow): number => (a.endedAt ?? 0) - (b.endedAt ?? 0) || a.seq - b.seq

@@ -1,23 +1,50 @@
 /** Due tasks, and the next moments: the lanes and tasks that a claim looks at, and the moments that a turn tells. */
 
 import type { Claim } from '../../api/store.ts'
-import { LANES_SHOWN } from '../../api/store.ts'
+import { LANES_SHOWN, SWEEP } from '../../api/store.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import { boundsOf } from '../engine/claim.ts'
 import type { Heads, Moments } from '../engine/port.ts'
+import { inTurn, type LanePlace } from '../engine/row.ts'
 import { lateAt } from '../engine/rules.ts'
 import type { Database, Value } from './database.ts'
-import type { LaneRow } from './lane-rows.ts'
+import { type LaneRow, writeLane } from './lane-rows.ts'
+import { firstPlaces, type Head, headsOf, notShut, shutIn, takesHome } from './line.ts'
 import { rowFound, type TaskRow } from './rows.ts'
-import { ENDED, EXPIRING, WAITING } from './tables.ts'
+import { ENDED, EXPIRING, UNDUE } from './tables.ts'
 
-/** Lanes of a claim whose first task may start by `now`; limits of lanes are not looked at. */
-export function readyLanes(database: Database, now: number, { lanes, principal }: Claim): LaneRow[] {
-  if (lanes === 'any') {
-    const ready = 'SELECT * FROM lanes WHERE principal IS ? AND readyAt <= ? ORDER BY name'
-    return database.all<LaneRow>(ready, principal, now)
-  }
-  return listedLanes(database, lanes, principal).filter(({ readyAt }) => readyAt !== null && readyAt <= now)
+/** As `Tx` has it. Of a list each lane is looked at. */
+export function readyLanes(
+  database: Database,
+  now: number,
+  owner: string,
+  claim: Claim,
+  isFull: boolean,
+  count: number,
+): readonly LanePlace[] {
+  const { lanes, principal, perLane } = claim
+  if (lanes === 'any') return firstPlaces(database, owner, claim, isFull, count)
+  const places = listedLanes(database, lanes, principal).flatMap(({ name, served, inFlight, readyAt }) => {
+    if (readyAt === null || readyAt > now || inFlight >= perLane !== isFull) return []
+    const { first } = new DueHeads(database, now, name, owner, claim)
+    return first ? [{ name, served, rank: first.rank, dueAt: first.dueAt }] : []
+  })
+  return places.sort(inTurn).slice(0, count)
+}
+
+/** Looks again at lanes of the claim whose moment has come, at most `SWEEP`, the soonest first; says whether there were any. */
+export function lookAtLanes(database: Database, now: number, { lanes, principal }: Claim): boolean {
+  const due =
+    lanes === 'any'
+      ? database.all<LaneRow>(
+          'SELECT * FROM lanes INDEXED BY lanes_look WHERE principal IS ? AND lookAt <= ? ORDER BY lookAt LIMIT ?',
+          principal,
+          now,
+          SWEEP,
+        )
+      : listedLanes(database, lanes, principal).filter(({ lookAt }) => lookAt !== null && lookAt <= now)
+  for (const lane of due) writeLane(database, now, lane)
+  return due.length > 0
 }
 
 function listedLanes(database: Database, lanes: Exclude<Claim['lanes'], 'any'>, principal: string | null): LaneRow[] {
@@ -27,31 +54,23 @@ function listedLanes(database: Database, lanes: Exclude<Claim['lanes'], 'any'>, 
   )
 }
 
-/** The first due task of a lane, as the index has it. */
-interface Head {
-  readonly row: number
-  readonly rank: number
-  readonly dueAt: number
-}
-
-/** The due tasks of a lane: a few steps down an index for each priority in it. Only a task that is claimed is read whole. */
+/** The due tasks of a lane: a few steps down an index for each home in it. Only a task that is claimed is read whole. */
 export class DueHeads implements Heads {
   first: Head | undefined
   readonly #database: Database
   readonly #now: number
   readonly #lane: string
-  readonly #ours: readonly [condition: string, ...values: string[]]
+  readonly #takes: (home: string | null) => boolean
 
   constructor(database: Database, now: number, lane: string, owner: string, claim: Claim) {
     this.#database = database
     this.#now = now
     this.#lane = lane
-    this.#ours = oursOf(owner, claim)
-  }
-
-  read(): undefined {
+    this.#takes = takesHome(owner, claim)
     this.next()
   }
+
+  read(): undefined {}
 
   row(): TaskRow | undefined {
     return this.first && rowFound(this.#database, 'SELECT * FROM tasks WHERE row = ?', this.first.row)
@@ -59,38 +78,15 @@ export class DueHeads implements Heads {
 
   /** Looks again: a task that was claimed has no due time any more. */
   next(): undefined {
-    const [ours, ...values] = this.#ours
-    this.first = undefined
-    let priority = this.#highestPriority(FOREVER)
-    while (priority !== undefined && !this.first) {
-      this.first = this.#database.one<Head>(
-        `SELECT row, 0 - priority AS rank, dueAt FROM tasks INDEXED BY tasks_due WHERE lane = ? AND ${WAITING} AND priority = ? AND dueAt <= ? ${ours}
-          ORDER BY dueAt, seq LIMIT 1`,
-        this.#lane,
-        priority,
-        this.#now,
-        ...values,
-      )
-      if (!this.first) priority = this.#highestPriority(priority)
-    }
-  }
-
-  #highestPriority(below: number): number | undefined {
-    return this.#database.one<{ priority: number }>(
-      `SELECT priority FROM tasks INDEXED BY tasks_due WHERE lane = ? AND ${WAITING} AND priority < ? ORDER BY priority DESC LIMIT 1`,
-      this.#lane,
-      below,
-    )?.priority
+    const ours = headsOf(this.#database, this.#now, this.#lane).filter(({ home }) => this.#takes(home))
+    this.first = ours.reduce<Head | undefined>(
+      (best, other) => (best && sooner(best, other) < 0 ? best : other),
+      undefined,
+    )
   }
 }
 
-/** A condition on `home`, and its value where it has one. */
-function oursOf(owner: string, { skipHomes, ownHomeOnly }: Claim): [string, ...string[]] {
-  if (ownHomeOnly) return ['AND home = ?', owner]
-  if (skipHomes.length === 0) return ['']
-  const homes = JSON.stringify(skipHomes.filter((home) => home !== owner))
-  return ['AND (home IS NULL OR home NOT IN (SELECT value FROM json_each(?)))', homes]
-}
+const sooner = (a: Head, b: Head): number => a.rank - b.rank || a.dueAt - b.dueAt || a.seq - b.seq
 
 /** Each of its parts is looked for when it is asked for. */
 export function momentsOf(database: Database, now: number, claim: Claim | null): Moments {
@@ -103,7 +99,7 @@ export function momentsOf(database: Database, now: number, claim: Claim | null):
       return firstDeadline(database)
     },
     get readyAt() {
-      return claim ? nextReady(database, now, claim) : (soonestReady(database) ?? FOREVER)
+      return claim ? nextReady(database, claim) : (soonestReady(database) ?? FOREVER)
     },
   }
 }
@@ -116,24 +112,20 @@ function lanesShown(database: Database, now: number, claim: Claim | null): reado
   if (claim && claim.lanes !== 'any') {
     return listedLanes(database, claim.lanes, claim.principal).filter((lane) => isOpen(lane) && isShown(lane))
   }
-  const shut = claim?.bounds?.length ?? 0
   const shown: LaneRow[] = []
-  // each value by a `?` of its own: Node 22 miscounts those that have a number
-  // those ready by now are equally soon, so they come by name: the index has them by time
-  for (const [ready, order] of [
-    ['readyAt <= ?', 'name'],
-    ['readyAt > ?', 'readyAt, name'],
-    ['readyAt IS NULL', 'name'],
+  // where nothing is ready both are the same moment
+  const [coming, at] = claim ? ['lanes_look', 'lookAt'] : ['lanes_next', 'readyAt']
+  const whose = claim ? `principal IS ? AND ${notShut('name')}` : '1'
+  const values = claim ? [claim.principal, shutIn(claim)] : []
+  // those ready by now are equally soon, so they come by name
+  for (const [from, order, ...more] of [
+    ['lanes INDEXED BY lanes_ready WHERE isReady = 1', 'name'],
+    [`lanes INDEXED BY ${coming} WHERE isReady = 0 AND ${at} IS NOT NULL`, `${at}, name`],
+    [`lanes INDEXED BY lanes_undue WHERE ${UNDUE} AND (pending > 0 OR inFlight > 0 OR heldUntil > ?)`, 'name', now],
   ] as const) {
-    const rows = database.all<LaneRow>(
-      `SELECT * FROM lanes WHERE ${claim ? 'principal IS ?' : '? IS NULL'} AND ${ready}
-        AND (pending > 0 OR inFlight > 0 OR heldUntil > ?) ORDER BY ${order} LIMIT ?`,
-      claim?.principal ?? null,
-      ...(ready.endsWith('?') ? [now] : []),
-      now,
-      LANES_SHOWN + shut,
-    )
-    shown.push(...rows.filter(isOpen))
+    const most = LANES_SHOWN - shown.length
+    const sql = `SELECT * FROM ${from} AND ${whose} ORDER BY ${order} LIMIT ?`
+    shown.push(...database.all<LaneRow>(sql, ...more, ...values, most))
     if (shown.length >= LANES_SHOWN) break
   }
   return shown
@@ -155,7 +147,7 @@ const firstDeadline = (database: Database): number =>
 export const soonestReady = (database: Database, except: Iterable<string> = []): number | null =>
   least(
     database,
-    'SELECT readyAt AS at FROM lanes WHERE readyAt IS NOT NULL AND name NOT IN (SELECT value FROM json_each(?))',
+    `SELECT readyAt AS at FROM lanes INDEXED BY lanes_next WHERE readyAt IS NOT NULL AND ${notShut('name')}`,
     JSON.stringify([...except]),
   )
 
@@ -167,33 +159,13 @@ const least = (database: Database, sql: string, ...values: readonly Value[]): nu
   database.one<{ at: number }>(`${sql} ORDER BY at LIMIT 1`, ...values)?.at ?? null
 
 /** When the claim would next find something: what is due now and was not claimed is kept back by something else. */
-function nextReady(database: Database, now: number, claim: Claim): number {
-  let best = FOREVER
-  for (const { name, readyAt, heldUntil } of openLanes(database, now, claim)) {
-    if (readyAt === null || readyAt >= best) continue
-    best = Math.min(best, heldUntil > now || readyAt > now ? readyAt : nextDue(database, now, name))
+function nextReady(database: Database, claim: Claim): number {
+  const { lanes, principal } = claim
+  if (lanes !== 'any') {
+    const mostOf = boundsOf(claim)
+    const open = listedLanes(database, lanes, principal).filter(({ name }) => mostOf(name) > 0)
+    return Math.min(...open.map(({ lookAt }) => lookAt ?? FOREVER))
   }
-  return best
-}
-
-function openLanes(database: Database, now: number, claim: Claim): readonly LaneRow[] {
-  const mostOf = boundsOf(claim)
-  const { lanes, principal, bounds = [] } = claim
-  const all = (): readonly LaneRow[] => {
-    const ready = 'SELECT * FROM lanes WHERE principal IS ? AND readyAt'
-    // of those still to come the first will do
-    const coming = database.all<LaneRow>(`${ready} > ? ORDER BY readyAt LIMIT ?`, principal, now, bounds.length + 1)
-    return [...database.all<LaneRow>(`${ready} <= ?`, principal, now), ...coming]
-  }
-  return (lanes === 'any' ? all() : listedLanes(database, lanes, principal)).filter(({ name }) => mostOf(name) > 0)
-}
-
-function nextDue(database: Database, now: number, lane: string): number {
-  return (
-    database.one<{ at: number | null }>(
-      `SELECT min(dueAt) AS at FROM tasks INDEXED BY tasks_soonest WHERE lane = ? AND ${WAITING} AND dueAt > ?`,
-      lane,
-      now,
-    )?.at ?? FOREVER
-  )
+  const next = `SELECT lookAt AS at FROM lanes INDEXED BY lanes_look WHERE principal IS ? AND lookAt IS NOT NULL AND ${notShut('name')}`
+  return least(database, next, principal, shutIn(claim)) ?? FOREVER
 }

@@ -2,22 +2,33 @@
 
 import type { Lane } from '../engine/row.ts'
 import type { Database } from './database.ts'
+import { enterLine, headsOf, leaveLine } from './line.ts'
 import { WAITING } from './tables.ts'
 
-/** The columns. `heldUntil` in the past: not held. */
+/** The columns. */
 export interface LaneRow extends Lane {
   readonly principal: string | null
-  /** In the past: not held. */
+  /** 0, or in the past: not held. */
   heldUntil: number
   /** The later of `nextDue` and the end of the hold; null as `nextDue`. */
   readonly readyAt: number | null
+  /** Whether `readyAt` had come when the row was written. */
+  readonly isReady: 0 | 1
+  /** When time alone changes its places in line: its hold ends, or its next task comes due. `null`: it never does. */
+  readonly lookAt: number | null
 }
+
+const CHANGING = ['tasks', 'pending', 'inFlight', 'heldUntil', 'served', 'nextDue', 'readyAt', 'isReady', 'lookAt']
+/** Only indexes whose columns have changed are written. */
+const WRITE = `INSERT INTO lanes (name, principal, ${CHANGING.join(', ')}) VALUES (?, ?, ${CHANGING.map(() => '?').join(', ')})
+  ON CONFLICT (name) DO UPDATE SET ${CHANGING.map((name) => `${name} = excluded.${name}`).join(', ')}`
 
 /** A new one is `principal`'s. */
 export function readLane(database: Database, name: string, principal: string | null): LaneRow {
   const row = database.one<LaneRow>('SELECT * FROM lanes WHERE name = ?', name)
   // spelled out, since a row of SQLite is slow to spread
-  const { tasks = 0, pending = 0, inFlight = 0, heldUntil = 0, served = 0, nextDue = null, readyAt = null } = row ?? {}
+  const { tasks = 0, pending = 0, inFlight = 0, heldUntil = 0, served = 0 } = row ?? {}
+  const { nextDue = null, readyAt = null, isReady = 0, lookAt = null } = row ?? {}
   return {
     name,
     principal: row ? row.principal : principal,
@@ -28,38 +39,37 @@ export function readLane(database: Database, name: string, principal: string | n
     served,
     nextDue,
     readyAt,
+    isReady,
+    lookAt,
   }
 }
 
-/** Finds `nextDue` and `readyAt`. A lane that is over by `now` is deleted. */
+/** Writes the lane as it is at `now`, with its places in line. One that is over is deleted. */
 export function writeLane(database: Database, now: number, lane: LaneRow): void {
-  const { name, principal, tasks, pending, inFlight, heldUntil } = lane
+  const { name, principal, tasks, pending, inFlight } = lane
+  const heldUntil = lane.heldUntil > now ? lane.heldUntil : 0
   const served = tasks === 0 ? 0 : lane.served
-  if (tasks === 0 && heldUntil <= now) {
+  if (lane.isReady === 1) leaveLine(database, name)
+  if (tasks === 0 && heldUntil === 0) {
     database.run('DELETE FROM lanes WHERE name = ?', name)
     return
   }
-  const nextDue = soonestDue(database, name)
+  const nextDue = pending === 0 ? null : soonestDue(database, name)
   const readyAt = nextDue === null ? null : Math.max(nextDue, heldUntil)
-  database.run(
-    'INSERT OR REPLACE INTO lanes (name, principal, tasks, pending, inFlight, heldUntil, served, nextDue, readyAt) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    name,
-    principal,
-    tasks,
-    pending,
-    inFlight,
-    heldUntil,
-    served,
-    nextDue,
-    readyAt,
-  )
+  const isReady = readyAt !== null && readyAt <= now ? 1 : 0
+  const lookAt = isReady === 1 ? soonestDue(database, name, now) : readyAt
+  database.run(WRITE, name, principal, tasks, pending, inFlight, heldUntil, served, nextDue, readyAt, isReady, lookAt)
+  if (isReady === 1) enterLine(database, { name, principal, inFlight, served }, headsOf(database, now, name))
 }
 
-function soonestDue(database: Database, lane: string): number | null {
+/** When the first of its tasks is due; of those that are due after `after`. `null`: there is none. */
+function soonestDue(database: Database, lane: string, after?: number): number | null {
+  const later = after === undefined ? '' : 'AND dueAt > ?'
   return (
     database.one<{ dueAt: number | null }>(
-      `SELECT min(dueAt) AS dueAt FROM tasks INDEXED BY tasks_soonest WHERE lane = ? AND ${WAITING}`,
+      `SELECT min(dueAt) AS dueAt FROM tasks INDEXED BY tasks_soonest WHERE lane = ? AND ${WAITING} ${later}`,
       lane,
+      ...(after === undefined ? [] : [after]),
     )?.dueAt ?? null
   )
 }

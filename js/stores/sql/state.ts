@@ -66,7 +66,8 @@ export class StoreClock {
 
 const INSTANTS = {
   tasks: ['dueAt', 'turnAt', 'serverAt', 'deadlineAt', 'firstAttemptAt', 'leaseUntil', 'endedAt'],
-  lanes: ['heldUntil', 'nextDue', 'readyAt'],
+  lanes: ['heldUntil', 'nextDue', 'readyAt', 'lookAt'],
+  line: ['dueAt'],
   homes: ['until'],
 } as const
 

@@ -19,6 +19,9 @@ export const ENDED =
 /** Tasks that a deadline may end. */
 export const EXPIRING = "status = 'PENDING' AND deadlineAt IS NOT NULL AND aside = 0"
 
+/** Lanes of which no task has a due time, and which have something to show. */
+export const UNDUE = 'readyAt IS NULL AND (pending > 0 OR inFlight > 0 OR heldUntil > 0)'
+
 /**
  * Layout 1, of a file and of an object. Never changed once published: stores in the field were made by it, and what comes
  * later is a migration of each.
@@ -110,4 +113,33 @@ CREATE TABLE state (
   bytes INTEGER NOT NULL
 ) STRICT;
 INSERT INTO state VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+`
+
+/** Layout 2: the lanes that may start a task are found in the order in which they are served. See `line.ts`. */
+export const LINE: string = `
+DROP INDEX tasks_due;
+CREATE INDEX tasks_due ON tasks (lane, home, priority DESC, dueAt, seq) WHERE ${WAITING};
+
+DROP INDEX lanes_empty;
+DROP INDEX lanes_soonest;
+ALTER TABLE lanes ADD COLUMN isReady INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE lanes ADD COLUMN lookAt REAL;
+UPDATE lanes SET lookAt = readyAt;
+CREATE INDEX lanes_ready ON lanes (principal, name) WHERE isReady = 1;
+CREATE INDEX lanes_undue ON lanes (principal, name) WHERE ${UNDUE};
+CREATE INDEX lanes_look ON lanes (principal, lookAt) WHERE lookAt IS NOT NULL;
+CREATE INDEX lanes_next ON lanes (readyAt) WHERE readyAt IS NOT NULL;
+CREATE INDEX lanes_held ON lanes (heldUntil) WHERE heldUntil > 0;
+
+CREATE TABLE line (
+  lane TEXT NOT NULL,
+  home TEXT NOT NULL,
+  principal TEXT,
+  inFlight INTEGER NOT NULL,
+  rank REAL NOT NULL,
+  served INTEGER NOT NULL,
+  dueAt REAL NOT NULL,
+  PRIMARY KEY (lane, home)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX line_first ON line (principal, home, inFlight, rank, served, dueAt, lane);
 `

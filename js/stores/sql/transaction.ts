@@ -17,11 +17,11 @@ import {
 } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { advance } from '../engine/change.ts'
-import type { Moments, Outlived, Tx } from '../engine/port.ts'
+import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
 import { newRow, type Place } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
 import type { Database, Value } from './database.ts'
-import { DueHeads, momentsOf, readyLanes } from './due.ts'
+import { DueHeads, lookAtLanes, momentsOf, readyLanes } from './due.ts'
 import { type LaneRow, readLane, writeLane } from './lane-rows.ts'
 import { where } from './reads.ts'
 import {
@@ -198,7 +198,11 @@ export class Transaction implements Tx {
   }
 
   endHolds(): void {
-    this.run('DELETE FROM lanes WHERE tasks = 0 AND heldUntil <= ?', this.now)
+    const over = 'FROM lanes INDEXED BY lanes_held WHERE heldUntil > 0 AND heldUntil <= ? LIMIT ?'
+    for (const { name } of this.database.all<{ name: string }>(`SELECT name ${over}`, this.now, SWEEP)) {
+      this.run('DELETE FROM lanes WHERE name = ? AND tasks = 0', name)
+      this.run('UPDATE lanes SET heldUntil = 0 WHERE name = ?', name)
+    }
   }
 
   lapsed(): TaskRow[] {
@@ -229,9 +233,17 @@ export class Transaction implements Tx {
     writeState(this.database, this.#state)
   }
 
-  readyLanes(claim: Claim): LaneRow[] {
-    const ready = readyLanes(this.database, this.now, claim)
-    return ready.map(({ name, principal }) => this.#changing(name, principal).lane)
+  lookAtLanes(claim: Claim): undefined {
+    // places in line are as of now: no process may see an earlier time
+    if (lookAtLanes(this.database, this.now, claim)) this.#wrote = true
+  }
+
+  readyLanes(owner: string, claim: Claim, isFull: boolean, count: number): readonly Ready[] {
+    return readyLanes(this.database, this.now, owner, claim, isFull, count).map(({ name, rank, dueAt }) => ({
+      lane: this.#changing(name, claim.principal).lane,
+      rank,
+      dueAt,
+    }))
   }
 
   heads({ name }: LaneRow, owner: string, claim: Claim): DueHeads {

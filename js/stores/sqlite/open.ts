@@ -5,7 +5,7 @@
  */
 
 import { existsSync, statSync } from 'node:fs'
-import { TABLES } from '../sql/tables.ts'
+import { LINE, TABLES } from '../sql/tables.ts'
 import { Connection } from './connection.ts'
 import { isBusy, isReadOnly, newer, translated, unavailable } from './errors.ts'
 
@@ -19,7 +19,7 @@ PRAGMA application_id = ${APPLICATION_ID};
 `
 
 /** The i-th brings layout i to layout i + 1. Never changed once published: files in the field were made by them. */
-export const MIGRATIONS: readonly string[] = [FIRST]
+export const MIGRATIONS: readonly string[] = [FIRST, LINE]
 
 export const LAYOUT: number = MIGRATIONS.length
 

@@ -1,0 +1,138 @@
+/**
+ * The line of lanes that may start a task, in the order in which they are served.
+ *
+ * A claim wants the first few, and there may be ten thousand: so each place in line is a row, in an index of that very order. A
+ * lane that is held, or of which nothing is due, has none. Time alone changes that: `lookAt` of a lane is when, and a
+ * claim looks first at those whose moment has come.
+ *
+ * A lane has a place for each home of its due tasks, since a claim may leave those of other homes alone.
+ */
+
+import type { Claim } from '../../api/store.ts'
+import { inTurn, type Lane, type LanePlace } from '../engine/row.ts'
+import type { Database, Value } from './database.ts'
+import { WAITING } from './tables.ts'
+
+/** The first due task of one home in a lane, as the index has it. */
+export interface Head {
+  readonly row: number
+  readonly home: string | null
+  readonly rank: number
+  readonly dueAt: number
+  readonly seq: number
+}
+
+/** The first due task of each home in a lane: a step down an index for each priority that has nothing due, and one for the task. */
+export function headsOf(database: Database, now: number, lane: string): Head[] {
+  const heads: Head[] = []
+  const first = (where: string, ...values: readonly Value[]): Head | undefined =>
+    database.one<Head>(
+      `SELECT row, home, 0 - priority AS rank, dueAt, seq FROM tasks INDEXED BY tasks_due
+        WHERE lane = ? AND ${WAITING} ${where} ORDER BY home, priority DESC, dueAt, seq LIMIT 1`,
+      lane,
+      ...values,
+    )
+  for (let head = first(''); head; head = first('AND home > ?', head.home ?? '')) {
+    const { home } = head
+    let due: Head | undefined = head
+    while (due && due.dueAt > now) due = first('AND home IS ? AND priority < ?', home, 0 - due.rank)
+    if (due) heads.push(due)
+  }
+  return heads
+}
+
+/** Gives a lane that has no place in line one for each head. */
+export function enterLine(
+  database: Database,
+  {
+    name,
+    principal,
+    inFlight,
+    served,
+  }: Pick<Lane, 'name' | 'inFlight' | 'served'> & { readonly principal: string | null },
+  heads: readonly Head[],
+): void {
+  for (const { home, rank, dueAt } of heads) {
+    database.run(
+      'INSERT INTO line (lane, home, principal, inFlight, rank, served, dueAt) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      name,
+      home ?? '',
+      principal,
+      inFlight,
+      rank,
+      served,
+      dueAt,
+    )
+  }
+}
+
+export function leaveLine(database: Database, name: string): void {
+  database.run('DELETE FROM line WHERE lane = ?', name)
+}
+
+/** Whether a claim may take tasks of this home. */
+export function takesHome(owner: string, { skipHomes, ownHomeOnly }: Claim): (home: string | null) => boolean {
+  const skipped = new Set<string | null>(skipHomes)
+  return (home) => home === owner || (!ownHomeOnly && !skipped.has(home))
+}
+
+/** The first `count` places of lanes that the claim may take from and that have room beneath `perLane`; `isFull`: any that have none. */
+export function firstPlaces(
+  database: Database,
+  owner: string,
+  claim: Claim,
+  isFull: boolean,
+  count: number,
+): readonly LanePlace[] {
+  const perLane = Math.min(claim.perLane, Number.MAX_SAFE_INTEGER)
+  // lanes with attempts in flight are no more than there are attempts, and are sorted; the others lie in the index in order
+  const ranges: readonly (readonly [condition: string, order: string, ...values: number[]])[] = isFull
+    ? [['inFlight >= ?', 'inFlight', perLane]]
+    : [
+        ['inFlight = 0', IN_TURN],
+        ['inFlight > 0 AND inFlight < ?', IN_TURN, perLane],
+      ]
+  const first = new Map<string, LanePlace>()
+  const places = homesInLine(database, owner, claim).flatMap((home) =>
+    ranges.flatMap(([condition, order, ...values]) =>
+      database.all<LanePlace>(
+        `SELECT lane AS name, served, rank, dueAt FROM line INDEXED BY line_first
+          WHERE principal IS ? AND home = ? AND ${condition} AND ${notShut('lane')} ORDER BY ${order} LIMIT ?`,
+        claim.principal,
+        home,
+        ...values,
+        shutIn(claim),
+        count,
+      ),
+    ),
+  )
+  for (const place of places.sort(inTurn)) if (!first.has(place.name)) first.set(place.name, place)
+  return [...first.values()].slice(0, count)
+}
+
+const IN_TURN = 'rank, served, dueAt, lane'
+
+/** Homes in line that the claim may take from; '': none. */
+function homesInLine(database: Database, owner: string, claim: Claim): string[] {
+  if (claim.ownHomeOnly) return [owner]
+  const takes = takesHome(owner, claim)
+  const homes: string[] = []
+  const next = (where: string, ...values: readonly string[]): string | undefined =>
+    database.one<{ home: string }>(
+      `SELECT home FROM line INDEXED BY line_first WHERE principal IS ? ${where} ORDER BY home LIMIT 1`,
+      claim.principal,
+      ...values,
+    )?.home
+  for (let home = next(''); home !== undefined; home = next('AND home > ?', home)) {
+    if (takes(home === '' ? null : home)) homes.push(home)
+  }
+  return homes
+}
+
+/** A condition on a column with the name of a lane; its value is `shutIn`. */
+export const notShut = (column: string): string => `${column} NOT IN (SELECT value FROM json_each(?))`
+
+/** Lanes that the claim bounds to 0. */
+export function shutIn({ bounds = [] }: Claim): string {
+  return JSON.stringify(bounds.flatMap(({ lane, max }) => (max > 0 ? [] : lane)))
+}

@@ -1,0 +1,128 @@
+// L4: what a turn asks of its storage does not grow with the lanes that it does nothing for. Counts, no times: `npm run
+// bench -- lanes` has those.
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { Claim, NewTask, TaskStore } from '../../js/api/store.ts'
+import { type FakeClock, fakeClock } from '../../js/testing/clock.ts'
+import { asked as askedOfIndexedDb, freshName, openStore as openIndexedDb } from './indexeddb/setup.ts'
+import { asked as askedOfSqlite } from './sqlite/asked.ts'
+import { freshPath, openStore as openSqlite } from './sqlite/setup.ts'
+import { claimOf, newTask, SUCCEEDED, settlementOf, type Wanted } from './store-contract/kit.ts'
+
+const HOUR_MS = 3_600_000
+/** More than a turn shows. */
+const [FEW, MANY] = [80, 400]
+
+const stores = {
+  SQLite: {
+    open: (clock: FakeClock): TaskStore => openSqlite(freshPath(), { clock }),
+    asked: askedOfSqlite,
+  },
+  IndexedDB: {
+    open: (clock: FakeClock): TaskStore => openIndexedDb(freshName(), { clock }),
+    asked: askedOfIndexedDb,
+  },
+}
+
+interface Case {
+  /** The task of the i-th of many lanes. */
+  readonly make?: (i: number) => Wanted
+  readonly claim?: (names: readonly string[]) => Partial<Claim>
+  /** What else has been done to them. */
+  readonly before?: (store: TaskStore, clock: FakeClock) => Promise<void>
+}
+
+/** Many lanes, most of which a claim does nothing for, beside one that is ready. */
+const cases: Readonly<Record<string, Case>> = {
+  'all of them ready': {},
+  'ready, and with tasks to come': {
+    make: (i) => ({ priority: i % 3 }),
+    before: (store) => fill(store, 2 * MANY, FEW, () => ({ dueInMs: HOUR_MS })),
+  },
+  'due later': { make: () => ({ dueInMs: HOUR_MS }) },
+  'held by their servers': { make: () => ({ holdLaneForMs: HOUR_MS }) },
+  'shut by this process': { claim: (names) => ({ bounds: names.map((lane) => ({ lane, max: 0 })) }) },
+  'at their limit by another process': {
+    claim: () => ({ perLane: 1 }),
+    before: async (store) => {
+      await turn(store, claimOf({ limit: 2 * MANY }))
+      await fill(store, 2 * MANY, MANY, () => ({}))
+    },
+  },
+  "of another process's callers": { make: () => ({ home: 'other' }), claim: () => ({ skipHomes: ['other'] }) },
+  "of others' callers, for one that does not lead": {
+    make: () => ({ home: 'other' }),
+    claim: () => ({ ownHomeOnly: true }),
+  },
+  'of another principal each': { make: (i) => ({ principal: `user ${i}`, origin: 'https://api.test' }) },
+  'with nothing but tasks that have ended': {
+    before: async (store) => {
+      const { claimed } = await turn(store, claimOf({ limit: 2 * MANY }))
+      await store.turn({
+        owner: 'one',
+        settle: claimed.map(({ lease }) => settlementOf(lease, SUCCEEDED)),
+        renew: [],
+        claim: null,
+      })
+    },
+  },
+  'with dead letters': {
+    before: async (store) => {
+      const { claimed } = await turn(store, claimOf({ limit: 2 * MANY }))
+      const next = { kind: 'exhausted', reason: 'not_retryable' } as const
+      await store.turn({
+        owner: 'one',
+        settle: claimed.map(({ lease }) => settlementOf(lease, next)),
+        renew: [],
+        claim: null,
+      })
+    },
+  },
+}
+
+const nameOf = (i: number): string => `https://${i}.test`
+const turn = (store: TaskStore, claim: Claim | null) => store.turn({ owner: 'one', settle: [], renew: [], claim })
+
+async function fill(store: TaskStore, from: number, count: number, make: (i: number) => Wanted): Promise<void> {
+  const tasks = Array.from({ length: count }, (_, i): NewTask => newTask(from + i, { origin: nameOf(i), ...make(i) }))
+  await store.enqueue(tasks)
+}
+
+/** What a turn asks for that claims two tasks, and settles two. */
+async function askedWith(name: keyof typeof stores, count: number, { make = () => ({}), claim, before }: Case) {
+  const clock = fakeClock()
+  const { open, asked } = stores[name]
+  const store = open(clock)
+  onTestFinished(() => store.close())
+  await fill(store, 0, count, make)
+  await before?.(store, clock)
+  await store.enqueue(
+    Array.from({ length: 6 }, (_, i) => newTask(10_000 + i, { origin: `https://ready-${i}.test`, home: 'one' })),
+  )
+  const names = Array.from({ length: count }, (_, i) => nameOf(i))
+  const wanted = claimOf({ limit: 2, total: 10_000, ...claim?.(names) })
+  // what has come due since is found once
+  await store.turn({ owner: 'one', settle: [], renew: [], claim: { ...wanted, limit: 0 } })
+  let { claimed } = await turn(store, wanted)
+  const settle = claimed.map(({ lease }) => settlementOf(lease, SUCCEEDED))
+  const counts = await asked(async () => {
+    const done = await store.turn({ owner: 'one', settle, renew: [], claim: wanted })
+    claimed = done.claimed
+  })
+  expect(claimed).toHaveLength(2)
+  return counts
+}
+
+for (const name of ['SQLite', 'IndexedDB'] as const) {
+  describe(name, () => {
+    for (const [lanes, given] of Object.entries(cases)) {
+      test(`L4 a turn asks for as much beside ${MANY} lanes as beside ${FEW}: ${lanes}`, async () => {
+        const few = await askedWith(name, FEW, given)
+        const many = await askedWith(name, MANY, given)
+        for (const [what, count] of Object.entries(many)) {
+          // an index may be walked a few steps more
+          expect(count, what).toBeLessThanOrEqual((few[what as keyof typeof few] as number) + 8)
+        }
+      })
+    }
+  })
+}
