@@ -31,7 +31,10 @@ export interface QueueEvents {
   resumed: { task: RetryTask }
   attempt: { task: RetryTask; context: AttemptContext }
   retry: { task: RetryTask; delayMs: number; log: AttemptLog }
-  /** `response` is a clone, made only for a queue that has a listener; null where the answer is no `Response` (Axios). */
+  /**
+   * `response` is a clone, made only for a queue that has a listener; null where the answer is no `Response` (Axios). Begin to read
+   * its body at once, before anything is awaited: one that no listener reads is let go of when they have returned.
+   */
   succeeded: { task: RetryTask; response: Response | null }
   exhausted: { task: RetryTask; reason: ExhaustedReason }
   cancelled: { task: RetryTask }

@@ -3,8 +3,10 @@
  * the core, since a page whose calls succeed repeats none.
  */
 
+import { systemClock } from '../platform/clock.ts'
 import type { Finished } from './attempt.ts'
 import type { Call } from './call.ts'
+import { bodyLetGo, cancel, KEPT_BYTES, type Rest, type RestTerms, readRest, UNREAD_BYTES } from './discard.ts'
 import { FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
 import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from './redirects.ts'
 import type { Answer, AttemptInit, BodyContent, FetchForm, RepeatAnswer, Repeatable } from './transport.ts'
@@ -34,7 +36,7 @@ class FetchRepeat implements Repeatable {
     this.#sendable = sendable
   }
 
-  async send({ overlay, signal }: AttemptInit): Promise<RepeatAnswer> {
+  async send({ overlay, signal, clock = systemClock }: AttemptInit): Promise<RepeatAnswer> {
     const { fetch, url, init: own } = this.#sendable
     let { headers } = own
     if (overlay) {
@@ -46,7 +48,7 @@ class FetchRepeat implements Repeatable {
     const init: SentInit = { ...own, headers, signal }
     const follows = (init.redirect ?? 'follow') === 'follow'
     if (!follows || mayLeave(own.method, own.headers, overlay)) return new FetchRepeatAnswer(await fetch(url, init))
-    return sendWithinOrigin(fetch, url, init)
+    return sendWithinOrigin(fetch, url, init, { clock, signal })
   }
 
   isFinal(): boolean {
@@ -85,10 +87,12 @@ class FetchRepeat implements Repeatable {
   }
 }
 
-const SMALL_BODY_BYTES = 64 * 1024
-
 class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
   override readonly redirectRefused: boolean
+  #rest: Rest | undefined
+  #resting: Promise<void> | undefined
+  /** `whole`: all of it is here. `given`: it is its caller's. `gone`: it was let go of. */
+  #body: 'open' | 'whole' | 'given' | 'gone' = 'open'
 
   constructor(response: Response, redirectRefused = false) {
     super(response)
@@ -99,23 +103,71 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
     return this.response.headers.get(name)
   }
 
-  clone(): Response {
-    return this.response.clone()
+  override deliver(): Response {
+    if (this.#body === 'gone') return withoutBody(this.response)
+    this.#body = 'given'
+    this.#rest?.stop()
+    return this.response
   }
 
-  /** Reads a short body to its end, so that the connection can be used again, and cancels a long one. */
+  clone(): Response {
+    return this.#body === 'gone' ? withoutBody(this.response) : this.response.clone()
+  }
+
+  rest(isKept: boolean, terms: RestTerms): Promise<void> | undefined {
+    const { response } = this
+    if (this.#resting || this.#body !== 'open') return this.#resting
+    const { body, bodyUsed } = response
+    if (!body || bodyUsed || body.locked) return undefined
+    try {
+      // the response itself stays unread, and has what is read of its clone
+      const reader = (isKept ? response.clone().body : body)?.getReader()
+      if (!reader) return undefined
+      if (!isKept) this.#body = 'gone'
+      this.#rest = readRest(reader, isKept ? KEPT_BYTES : UNREAD_BYTES, terms)
+    } catch {
+      // a `fetch` of the user's own may give a body of any kind
+      return undefined
+    }
+    this.#resting = this.#rest.isWhole.then((isWhole) => {
+      if (isWhole && this.#body === 'open') this.#body = 'whole'
+    })
+    return this.#resting
+  }
+
   discard(): void {
-    const { body, bodyUsed, headers } = this.response
-    if (!body || bodyUsed) return
-    const length = Number(headers.get('content-length') ?? Number.NaN)
-    const done = length <= SMALL_BODY_BYTES ? this.response.arrayBuffer() : body.cancel()
-    // the answer was given up already: an error in the rest of it means nothing any more
-    done.catch(() => {})
+    const { body } = this.response
+    if (this.#body !== 'open' || !body) return
+    this.#body = 'gone'
+    this.#rest?.stop()
+    if ('cancel' in body) void cancel(body)
+    else (body as { destroy?(): void }).destroy?.()
+  }
+}
+
+/** The response in all but its body, which was let go of. */
+function withoutBody(response: Response): Response {
+  const { status, statusText, headers, url, type, redirected } = response
+  try {
+    const body = new ReadableStream({ start: (controller) => controller.error(bodyLetGo()) })
+    return Object.defineProperties(new Response(body, { status, statusText, headers }), {
+      url: { value: url },
+      type: { value: type },
+      redirected: { value: redirected },
+    })
+  } catch {
+    // of a status that no Response can be made with
+    return response
   }
 }
 
 /** Follows redirects by hand while they stay within the origin (S15). */
-async function sendWithinOrigin(fetch: typeof globalThis.fetch, first: string, own: SentInit): Promise<RepeatAnswer> {
+async function sendWithinOrigin(
+  fetch: typeof globalThis.fetch,
+  first: string,
+  own: SentInit,
+  terms: RestTerms,
+): Promise<RepeatAnswer> {
   const { origin } = new URL(first)
   let init: SentInit = { ...own, redirect: 'manual' }
   let url = first
@@ -128,7 +180,8 @@ async function sendWithinOrigin(fetch: typeof globalThis.fetch, first: string, o
     if (location === null) return answer
     const next = new URL(location, url)
     if (next.origin !== origin) return new FetchRepeatAnswer(response, true)
-    answer.discard()
+    // first: two hops at once would be two connections
+    await answer.rest(false, terms)
     url = next.href
     init = afterRedirect(init, response.status)
   }

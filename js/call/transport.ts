@@ -4,6 +4,9 @@
  * for fetch come with the core (`fetch-repeat.ts`), and which the transport of any other library has by itself.
  */
 
+import type { Clock } from '../platform/clock.ts'
+import type { RestTerms } from './discard.ts'
+
 /** An attempt's own additions to the request it repeats. */
 export interface AttemptInit {
   /** Laid over the caller's headers; from `credentials`. */
@@ -11,6 +14,8 @@ export interface AttemptInit {
   readonly signal: AbortSignal
   /** Not the caller's own first attempt: it may go to the recorded origin only. */
   readonly isReplay: boolean
+  /** The queue's clock; a replay's. */
+  readonly clock?: Clock
 }
 
 /** Sends one request, as often as asked. */
@@ -64,7 +69,13 @@ export interface RepeatAnswer extends Answer {
   header(name: string): string | null
   /** A copy for listeners and for callers who joined the task; null where the answer is no Response. */
   clone(): Response | null
-  /** Lets go of the connection of an answer that has no reader. */
+  /**
+   * Reads a little of what is left of the body, so that its connection can be used again. The attempt takes its place in the queue
+   * until that is done. `isKept`: what was read can still be delivered; otherwise what is not read is cancelled. undefined: there is
+   * nothing to read. Never rejects; asked again, it gives the same promise.
+   */
+  rest(isKept: boolean, terms: RestTerms): Promise<void> | undefined
+  /** Ends the connection of an answer that has no reader, at once, if its body has not been read to its end. */
   discard(): void
 }
 

@@ -156,6 +156,7 @@ export class StorePlace implements StoredPlace {
       task.waiter = { resolve, reject }
       if (isDeferred) this.#runner.announcer.answerDeferred(task)
       else this.#durable.callers.begin(task, waitUntil)
+      this.#runner.putAside(task)
       this.#begin(task)
       if (task.waiter && call.signal) link(task, call.signal, (reason) => this.#abort(task, reason))
     })

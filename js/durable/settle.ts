@@ -77,6 +77,7 @@ export class Settler {
     if (task.record) task.record = { ...task.record, status: 'PENDING', attemptNumber: task.attemptNumber }
     this.#state.remember(task)
     if (ruling.sent) runner.announcer.answerDeferred(task)
+    runner.putAside(task)
     reportFollowUp(followUp, ruling, host.events, () => runner.show(task))
     this.#callers.waitsAgain(task)
   }
@@ -87,6 +88,7 @@ export class Settler {
     this.#state.leased.delete(task.taskId)
     task.status = 'PENDING'
     this.#state.remember(task)
+    this.#state.runner.putAside(task)
     if (this.#state.find(task.taskId)) this.#callers.lookSoon(task)
     this.#callers.waitsAgain(task)
   }

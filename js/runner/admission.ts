@@ -115,7 +115,7 @@ export class Admission {
         return undefined
       },
     ).catch((error) => {
-      finished.answer?.discard()
+      finished.answer?.rest(false, this.#runner.restTerms)
       throw error
     })
     return taken ? taken.answer : deliver(finished)

@@ -44,7 +44,6 @@ export class Announcer {
     const { call } = task
     if (call?.options.mode !== 'defer' || !task.waiter) return false
     detachCaller(task)?.resolve(repeatableOf(call).accepted(task.taskId, this.traceId(call)))
-    task.last?.answer?.discard()
     return true
   }
 

@@ -14,6 +14,7 @@ export interface RulingActs {
   show(task: Task): RetryTask
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
   announce(task: Task): void
+  putAside(task: Task): void
   cancel(task: Task, reason: unknown): unknown
   releaseCause(task: Task, ruling: Ruling): ReleaseCause
 }
@@ -40,5 +41,6 @@ export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling): void 
     if (host.handOver?.(task, ruling, () => acts.cancel(task, undefined))) return
     if (!task.announced) acts.announce(task)
     else reportFollowUp(followUp, ruling, host.events, () => acts.show(task))
+    acts.putAside(task)
   }
 }

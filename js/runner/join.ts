@@ -3,6 +3,7 @@
 import { RedriveError } from '../api/errors.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
+import { putAside } from '../call/discard.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_RELEASED } from '../core/codes.ts'
@@ -24,7 +25,7 @@ export function joinTask(
   const { mode, waitMs = DEFAULT_WAIT_MS } = call.options
   const { signal } = call
   if (mode === 'defer') {
-    own.answer?.discard()
+    own.answer?.rest(false, runner.restTerms)
     return Promise.resolve(repeatableOf(call).accepted(task.taskId, runner.announcer.traceId(call)))
   }
   return new Promise((resolve, reject) => {
@@ -55,6 +56,7 @@ export function joinTask(
       } else new Promise((give) => give(deliver(own))).then(resolve, reject)
     }
     task.joined = [...task.joined, joined]
+    if (own.answer) putAside(own.answer, runner.restTerms)
     wait()
     signal?.addEventListener('abort', onAbort, { once: true })
     // while the two requests were compared

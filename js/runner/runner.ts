@@ -8,6 +8,7 @@ import type { TaskOutcome } from '../api/methods.ts'
 import { emptyHeldStats, type RunnerStats } from '../api/stats.ts'
 import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
+import { putAside, type RestTerms } from '../call/discard.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf } from '../core/codes.ts'
 import type { Engine } from '../core/engine.ts'
@@ -95,6 +96,18 @@ export class Runner {
   /** Aborted when no new work is begun here any more. */
   get closing(): AbortSignal {
     return this.#closing.signal
+  }
+
+  /** The terms on which answers are let go of. */
+  get restTerms(): RestTerms {
+    return { clock: this.host.settings.clock, signal: this.closing }
+  }
+
+  /** Takes the last answer of a task that waits again off its connection; without a caller there is none to keep it for. */
+  putAside({ last, waiter, joined }: Task): void {
+    if (!last?.answer) return
+    if (waiter || joined.length > 0) putAside(last.answer, this.restTerms)
+    else last.answer.rest(false, this.restTerms)
   }
 
   /** Notes the slot under which the core has a task. */

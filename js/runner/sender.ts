@@ -5,6 +5,8 @@
 
 import type { AttemptContext, RetryTask } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
+import type { Call } from '../call/call.ts'
+import type { RestTerms } from '../call/discard.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
@@ -21,6 +23,7 @@ export interface SenderPorts {
   readonly host: QueueContext
   /** Confirms attempts of stored tasks. */
   readonly stored: { confirm(task: Task): Promise<boolean> } | undefined
+  readonly restTerms: RestTerms
   /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
   maySend(task: Task): boolean
   show(task: Task): RetryTask
@@ -100,14 +103,34 @@ export class Sender {
     const { timeoutMs } = call
     const transport = repeatableOf(call)
     const isFinal = (error: unknown) => transport.isFinal(error)
-    const plan = { transport, overlay, isReplay: true, signal, controller, timeoutMs, isFinal, task }
+    const { clock } = host.settings
+    const plan = { transport, overlay, isReplay: true, signal, controller, timeoutMs, isFinal, task, clock }
     // its answer is the transport's own
     const attempt = host.attempt(call, plan) as Promise<Finished<RepeatAnswer>>
     attempt.then((finished) => {
-      // given back meanwhile: the task's next attempt, if it has one by now, is another
-      if (task.controller === controller) this.#ports.settle(task, finished)
-      else finished.answer?.discard()
+      const settle = () => {
+        // given back meanwhile: the task's next attempt, if it has one by now, is another
+        if (task.controller === controller) this.#ports.settle(task, finished)
+        else finished.answer?.discard()
+      }
+      const resting = task.controller === controller ? this.#rest(task, finished, call.policy) : undefined
+      if (resting) void resting.then(settle)
+      else settle()
     })
+  }
+
+  /** Reads a little of an answer that its task may go on from, or that no caller takes: its connection counts as in flight until then. */
+  #rest(
+    { waiter, joined }: Task,
+    { answer, status }: Finished<RepeatAnswer>,
+    { retryableStatusCodes }: Call['policy'],
+  ): Promise<void> | undefined {
+    const isTaken = waiter !== undefined || joined.length > 0
+    const isGood = status < 400 && !retryableStatusCodes.includes(status)
+    // its caller reads it
+    if (isGood && isTaken) return undefined
+    const { host, restTerms } = this.#ports
+    return answer?.rest(isTaken || (isGood && host.events.has('succeeded')), restTerms)
   }
 
   #giveBack(task: Task): void {

@@ -5,6 +5,7 @@ import { ExhaustedError, RedriveError } from '../api/errors.ts'
 import type { QueueEvents } from '../api/events.ts'
 import type { TaskOutcome } from '../api/methods.ts'
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
+import { cancel } from '../call/discard.ts'
 import { mark } from '../call/transport.ts'
 import type { Task, Waiter } from './task.ts'
 
@@ -89,7 +90,10 @@ export function reportEnd(task: Task, host: EndListeners, show: () => RetryTask)
   host.onEnd?.(task)
   if (status === 'SUCCEEDED') {
     if (!events.has('succeeded')) return
-    events.emit('succeeded', { task: show(), response: last?.answer?.clone() ?? null })
+    const response = last?.answer?.clone() ?? null
+    events.emit('succeeded', { task: show(), response })
+    // a copy that no listener reads would keep all that the caller reads, or the connection open
+    if (response?.body && !response.bodyUsed && !response.body.locked) void cancel(response.body)
   } else if (status === 'EXHAUSTED') {
     if (events.has('exhausted')) events.emit('exhausted', { task: show(), reason: reason as ExhaustedReason })
   } else if (events.has('cancelled')) events.emit('cancelled', { task: show() })

@@ -68,6 +68,8 @@ class ClientAnswer implements RepeatAnswer {
   }
 
   /** The library has read the answer to its end. */
+  rest(): undefined {}
+
   discard(): void {}
 }
 

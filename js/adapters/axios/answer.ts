@@ -48,6 +48,10 @@ export class AxiosAnswer implements RepeatAnswer {
     throw mark(this.#error, redrive)
   }
 
+  rest(): undefined {
+    return undefined
+  }
+
   /** Ends a stream that has no reader; any other body is read already. */
   discard(): void {
     const { data }: { data: unknown } = this.#response

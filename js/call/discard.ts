@@ -1,0 +1,90 @@
+/**
+ * How the body of an answer is let go of that no caller reads, or that its caller may get only later.
+ *
+ * A connection can be used again only once the body on it has been read, so a little is read of what is left. How much that
+ * is, and how long it may take, is bounded here: `content-length` is the length before the body is unpacked, and a server may send
+ * headers and then nothing more. What is not read by then is cancelled, which ends the connection.
+ */
+
+import { RedriveError } from '../api/errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { RepeatAnswer } from './transport.ts'
+
+/** Bytes that are read, unpacked, of a body that no caller gets. */
+export const UNREAD_BYTES: number = 16 * 1024
+/** Bytes that are kept, unpacked, of a body whose caller may still get it. */
+export const KEPT_BYTES: number = 64 * 1024
+/** Longest time that either takes. */
+export const REST_MS = 250
+/** A chunk counts as so many bytes at least: a stream of empty ones would never come to an end. */
+const CHUNK_BYTES = 16
+
+type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' | 'cancel'>
+
+export interface RestTerms {
+  readonly clock: Clock
+  /** Aborted when nothing is waited for any more: the queue closes, or the attempt is over. */
+  readonly signal: AbortSignal
+}
+
+/** A body that is being read to its end. */
+export interface Rest {
+  /** Whether that was all of it; if not, it has been cancelled. Never rejects. */
+  readonly isWhole: Promise<boolean>
+  /** Reads no further, and cancels it. */
+  stop(): void
+}
+
+/** Reads on, `most` bytes and `REST_MS` at most. A stream that does not answer, or does not let itself be cancelled, holds nothing up. */
+export function readRest(reader: Reader, most: number, { clock, signal }: RestTerms): Rest {
+  let end = (_: boolean): void => {}
+  const stop = () => end(false)
+  const isWhole = new Promise<boolean>((resolve) => {
+    const disarm = clock.after(REST_MS, stop)
+    signal.addEventListener('abort', stop)
+    end = (isWhole) => {
+      end = () => {}
+      disarm()
+      signal.removeEventListener('abort', stop)
+      if (!isWhole) void cancel(reader)
+      resolve(isWhole)
+    }
+  })
+  const read = async (): Promise<void> => {
+    for (let left = most; left >= 0; ) {
+      const { done, value } = await reader.read()
+      if (done) return end(true)
+      left -= Math.max(value?.byteLength || 0, CHUNK_BYTES)
+    }
+    stop()
+  }
+  if (signal.aborted) stop()
+  // broken off: nothing more is to come, and the connection is gone
+  else read().catch(() => end(true))
+  return { isWhole, stop }
+}
+
+/** Cancels a stream. Neither its refusal nor its silence is of any concern: the answer was given up already. */
+export async function cancel(stream: Pick<ReadableStream, 'cancel'>): Promise<void> {
+  try {
+    await stream.cancel()
+  } catch {
+    // locked, or broken off
+  }
+}
+
+/**
+ * Takes the answer of a task that goes on, or of a call that waits for one, off its connection: what is here of it by then is kept for
+ * its caller. At the close of a queue it is left as it is, since its caller gets it now.
+ */
+export function putAside(answer: RepeatAnswer, terms: RestTerms): void {
+  answer.rest(true, terms)?.then(() => {
+    if (!terms.signal.aborted) answer.discard()
+  })
+}
+
+/** The error of a body that was let go of. */
+export function bodyLetGo(): RedriveError {
+  const why = `while its call waited for another attempt, longer than ${REST_MS} ms or more than ${KEPT_BYTES} bytes of it were to come`
+  return new RedriveError('BODY_LET_GO', `the body of this answer was let go: ${why}; status and headers are whole`)
+}
