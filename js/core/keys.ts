@@ -1,6 +1,13 @@
-/** The core's second module: SHA-256 keys of requests, canonical JSON, and what only `redrive/core` asks. */
+/**
+ * The core's second module: SHA-256 keys of requests, canonical JSON, and what only `redrive/core` asks.
+ *
+ * One instance serves every queue of the page. One that traps is dropped, since nothing of it is safe to call again, and another
+ * is made: what was asked of it fails typed, and what comes next is answered.
+ */
 
 import { bare } from '../call/read-fetch.ts'
+import { RedriveError } from '../api/errors.ts'
+import { errorText } from '../platform/error-text.ts'
 import type * as Glue from './generated/keys/glue.js'
 import { bindGlue } from './instance.ts'
 import { Scratch } from './scratch.ts'
@@ -20,30 +27,41 @@ const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\ud
 
 export class Keys {
   readonly #glue: typeof Glue
-  readonly #scratch: Scratch
-  readonly #memory: WebAssembly.Memory
+  readonly #module: WebAssembly.Module
+  #bound: Bound | undefined
+  #starting: Promise<void> | undefined
 
-  constructor(glue: typeof Glue, memory: WebAssembly.Memory) {
+  constructor(glue: typeof Glue, module: WebAssembly.Module) {
     this.#glue = glue
-    this.#memory = memory
-    this.#scratch = new Scratch(memory, glue.scratch)
+    this.#module = module
+  }
+
+  /** Resolves when there is an instance to ask; until then every question throws `CORE_TRAPPED`. Rejects where none can be made. */
+  get ready(): Promise<void> {
+    this.#starting ??= this.#start().catch((error) => {
+      this.#starting = undefined
+      throw error
+    })
+    return this.#starting
   }
 
   /** 64 hex digits. */
   contentKey({ method, url, contentType, body }: KeyMaterial, scope: string, nonce: string): string {
-    const lengths = this.#scratch.all([method, url, contentType, scope, nonce, body])
-    return this.#hex(this.#glue.content_key(lengths), url)
+    const parts = [method, url, contentType, scope, nonce, body]
+    return this.#hex(({ scratch }) => this.#glue.content_key(scratch.all(parts)), url)
   }
 
   /** A key without scope and nonce: whether two requests are one. */
   fingerprint({ method, url, contentType, body }: KeyMaterial): string {
-    const lengths = this.#scratch.all([method, url, contentType, body])
-    return this.#hex(this.#glue.fingerprint(lengths), url)
+    const parts = [method, url, contentType, body]
+    return this.#hex(({ scratch }) => this.#glue.fingerprint(scratch.all(parts)), url)
   }
 
   /** RFC 8785. */
   canonicalJson(text: string): string {
-    return this.#answer(this.#canonical(text))
+    const wellFormed = (text as { isWellFormed?(): boolean }).isWellFormed?.() ?? !LONE.test(text)
+    if (!wellFormed) throw new SyntaxError('text: a surrogate stands alone in it')
+    return this.#answer(({ scratch }) => this.#glue.canonical_json(scratch.text(text)))
   }
 
   /** 0 ENQUEUE, 1 FAIL_FAST, 2 CIRCUIT_OPEN. `circuit`: 0 closed, 1 open, 2 half-open. */
@@ -54,42 +72,70 @@ export class Keys {
     maxRetries: number,
     codes: readonly number[],
   ): number {
-    return this.#glue.evaluate_retry_status(status, circuit, retryCount, maxRetries, Uint16Array.from(codes))
+    const list = Uint16Array.from(codes)
+    return this.#ask(() => this.#glue.evaluate_retry_status(status, circuit, retryCount, maxRetries, list))
   }
 
   /** `12.5s` in ms; NaN if it is no duration. */
   parseDuration(text: string): number {
-    return this.#glue.parse_duration(this.#scratch.text(text))
+    return this.#ask(({ scratch }) => this.#glue.parse_duration(scratch.text(text)))
   }
 
   /** SHA-256 in hex: for the standard's published examples. */
   sha256(bytes: Uint8Array): string {
-    const [length = 0] = this.#scratch.all([bytes])
-    return this.#answer(this.#glue.sha256(length))
+    return this.#answer(({ scratch }) => this.#glue.sha256(scratch.all([bytes])[0] ?? 0))
   }
 
-  #canonical(text: string): number {
-    const wellFormed = (text as { isWellFormed?(): boolean }).isWellFormed?.() ?? !LONE.test(text)
-    if (!wellFormed) throw new SyntaxError('text: a surrogate stands alone in it')
+  #hex(question: Question<number>, url: string): string {
+    const hex = this.#answer(question)
+    if (hex === '') throw new TypeError(`expected an absolute http(s) URL, got '${bare(url)}'`)
+    return hex
+  }
+
+  /** The text that the module leaves behind, by its length. */
+  #answer(question: Question<number>): string {
+    return this.#ask((bound) => {
+      const length = question(bound)
+      return decoder.decode(new Uint8Array(bound.memory.buffer, this.#glue.answer_at(), length))
+    })
+  }
+
+  #ask<T>(question: Question<T>): T {
+    const bound = this.#bound
+    if (!bound) throw trapped('it is being made anew')
     try {
-      return this.#glue.canonical_json(this.#scratch.text(text))
+      return question(bound)
     } catch (error) {
-      const [what, at] = (error as Error).message.split('|')
-      throw new SyntaxError(`text: ${what}, at byte ${at}`)
+      // the module's own words, given and not trapped
+      const word = /^(.*)\|(\d+)$/s.exec((error as Error).message)
+      if (word) throw new SyntaxError(`text: ${word[1]}, at byte ${word[2]}`)
+      this.#bound = this.#starting = undefined
+      // the glue keeps views of this memory: they end with its buffer
+      bound.memory.grow(0)
+      // who asks next hears of a failure
+      this.ready.catch(() => {})
+      throw trapped(errorText(error), error)
     }
   }
 
-  #hex(length: number, url: string): string {
-    if (length === 0) throw new TypeError(`expected an absolute http(s) URL, got '${bare(url)}'`)
-    return this.#answer(length)
-  }
-
-  #answer(length: number): string {
-    return decoder.decode(new Uint8Array(this.#memory.buffer, this.#glue.answer_at(), length))
+  async #start(): Promise<void> {
+    const { memory } = (await bindGlue(this.#glue, this.#module, 'keys')) as { readonly memory: WebAssembly.Memory }
+    this.#bound = { memory, scratch: new Scratch(memory, this.#glue.scratch) }
   }
 }
 
+interface Bound {
+  readonly memory: WebAssembly.Memory
+  readonly scratch: Scratch
+}
+
+type Question<T> = (bound: Bound) => T
+
+const trapped = (why: string, cause?: unknown): RedriveError =>
+  new RedriveError('CORE_TRAPPED', `the module of keys stopped (${why}): a new instance is made; ask again`, { cause })
+
 export async function bindKeys(glue: typeof Glue, module: WebAssembly.Module): Promise<Keys> {
-  const { memory } = (await bindGlue(glue, module, 'keys')) as { readonly memory: WebAssembly.Memory }
-  return new Keys(glue, memory)
+  const keys = new Keys(glue, module)
+  await keys.ready
+  return keys
 }

@@ -3,12 +3,12 @@
  * request is one task, another request under the same key is a mistake that no server should see (S6).
  */
 
-import { IdempotencyConflictError } from '../api/errors.ts'
+import { IdempotencyConflictError, type RedriveError } from '../api/errors.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { putKey } from '../call/key.ts'
 import type { Keys } from '../core/keys.ts'
-import { DAY_MS } from '../platform/clock.ts'
+import { DAY_MS, systemClock, within } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { Registry } from '../tasks/registry.ts'
 import type { Task } from '../tasks/task.ts'
@@ -17,10 +17,14 @@ import type { QueueContext } from './context.ts'
 /** Content keys remembered, beside those of tasks: the oldest goes first. */
 const MAX_RECENT = 10_000
 
+/** A call waits no longer for the module. Real time, whatever the clock. */
+const LOAD_MS = 10_000
+
 export class Dedupe {
   readonly #host: QueueContext
   readonly #registry: Pick<Registry, 'withKey'>
   readonly #loadKeys: () => Promise<Keys>
+  #keys: Keys | undefined
   /** Content keys by fingerprint. */
   readonly #recent = new Map<string, { readonly key: string; readonly at: number }>()
 
@@ -34,20 +38,23 @@ export class Dedupe {
   async giveKey(call: Call): Promise<void> {
     const { idempotency } = this.#host.settings
     const { windowMs = DAY_MS, scope = '' } = idempotency
-    const keys = await this.#keys()
-    if (!keys) {
+    const material = await materialOf(call)
+    const made = await this.#ask((keys) => {
+      const now = this.#host.now()
+      const fingerprint = keys.fingerprint(material)
+      const last = this.#recent.get(fingerprint)
+      // the window begins with the first of them; between processes, which share no memory, at its multiples
+      const fresh = last === undefined || now - last.at >= windowMs
+      const key = fresh ? keys.contentKey(material, scope, String(Math.floor(now / windowMs))) : last.key
+      if (fresh) this.#remember(fingerprint, key, now)
+      return { key, fingerprint }
+    })
+    if (!made) {
       call.key = null
       call.replayable = false
       return
     }
-    const now = this.#host.now()
-    const material = await materialOf(call)
-    const fingerprint = keys.fingerprint(material)
-    const last = this.#recent.get(fingerprint)
-    // the window begins with the first of them; between processes, which share no memory, at its multiples
-    const fresh = last === undefined || now - last.at >= windowMs
-    const key = fresh ? keys.contentKey(material, scope, String(Math.floor(now / windowMs))) : last.key
-    if (fresh) this.#remember(fingerprint, key, now)
+    const { key, fingerprint } = made
     call.key = key
     call.fingerprint = fingerprint
     const { header } = idempotency
@@ -79,14 +86,15 @@ export class Dedupe {
 
   /** Loads the module of keys ahead of time: every stored task has a fingerprint, and offline no chunk can be fetched. */
   async load(): Promise<void> {
-    await this.#keys()
+    await this.#ask(() => {})
   }
 
   /** A digest that tells the call from others under its key; undefined: the module that makes it cannot be loaded. */
   async fingerprint(call: Call): Promise<string | undefined> {
     if (call.fingerprint === undefined) {
-      const keys = await this.#keys()
-      if (keys) call.fingerprint = keys.fingerprint(await materialOf(call))
+      const material = await materialOf(call)
+      const fingerprint = await this.#ask((keys) => keys.fingerprint(material))
+      if (fingerprint !== undefined) call.fingerprint = fingerprint
     }
     return call.fingerprint
   }
@@ -106,14 +114,29 @@ export class Dedupe {
     return task.fingerprint === call.fingerprint
   }
 
-  async #keys(): Promise<Keys | undefined> {
+  /** Asks the module of keys; undefined: it cannot be had, or it trapped over this very question. */
+  async #ask<T>(question: (keys: Keys) => T): Promise<T | undefined> {
+    let keys: Keys
     try {
-      return await this.#loadKeys()
+      this.#keys ??= await within(systemClock, LOAD_MS, 'loading it', this.#loadKeys())
+      keys = this.#keys
+      await keys.ready
     } catch (error) {
-      const message = `the module of keys could not be loaded (${errorText(error)}): calls are told apart by method and URL; with mode 'content' they are sent once, without a key`
-      this.#host.degraded('core_unreachable', message, 'keys')
+      this.#without('could not be loaded', error)
       return undefined
     }
+    try {
+      return question(keys)
+    } catch (error) {
+      if ((error as RedriveError).code !== 'CORE_TRAPPED') throw error
+      this.#without('trapped', error)
+      return undefined
+    }
+  }
+
+  #without(what: string, error: unknown): void {
+    const message = `the module of keys ${what} (${errorText(error)}): a call is told apart by method and URL; with mode 'content' it is sent once, without a key`
+    this.#host.degraded('core_unreachable', message, `keys ${what}`)
   }
 
   #remember(fingerprint: string, key: string, at: number): void {
