@@ -33,7 +33,7 @@ export interface QueueEvents {
   retry: { task: RetryTask; delayMs: number; log: AttemptLog }
   /**
    * `response` is a clone, made only for a queue that has a listener; null where the answer is no `Response` (Axios). Begin to read
-   * its body at once, before anything is awaited: one that no listener reads is let go of when they have returned.
+   * its body before anything is awaited: of one that no listener reads 64 KiB are kept that came within 250 ms, or nothing if it is longer.
    */
   succeeded: { task: RetryTask; response: Response | null }
   exhausted: { task: RetryTask; reason: ExhaustedReason }

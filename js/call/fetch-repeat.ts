@@ -89,6 +89,7 @@ class FetchRepeat implements Repeatable {
 
 class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
   override readonly redirectRefused: boolean
+  #copy: Response | undefined
   #rest: Rest | undefined
   #resting: Promise<void> | undefined
   /** `whole`: all of it is here. `given`: it is its caller's. `gone`: it was let go of. */
@@ -111,7 +112,9 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
   }
 
   clone(): Response {
-    return this.#body === 'gone' ? withoutBody(this.response) : this.response.clone()
+    if (this.#body === 'gone') return withoutBody(this.response)
+    this.#copy = this.response.clone()
+    return this.#copy
   }
 
   rest(isKept: boolean, terms: RestTerms): Promise<void> | undefined {
@@ -140,9 +143,17 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
     if (this.#body !== 'open' || !body) return
     this.#body = 'gone'
     this.#rest?.stop()
+    // a copy of it that no listener reads
+    if (this.#copy?.body) void cancel(this.#copy.body)
     if ('cancel' in body) void cancel(body)
     else (body as { destroy?(): void }).destroy?.()
   }
+}
+
+/** Lets go of a listener's copy, as of an answer that is kept, unless it is read. */
+export function letGoUnread(response: Response, terms: RestTerms): void {
+  const copy = new FetchRepeatAnswer(response)
+  copy.rest(true, terms)?.then(() => copy.discard())
 }
 
 /** The response in all but its body, which was let go of. */

@@ -2,6 +2,7 @@
 
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
+import type { RestTerms } from '../call/discard.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import { random128 } from '../platform/random.ts'
@@ -15,6 +16,7 @@ interface AnnouncerPorts {
   readonly host: QueueContext
   readonly sanitizer: Sanitizer
   readonly gates: { readonly alerts: Alerts }
+  readonly restTerms: RestTerms
   /** Tasks waiting or in flight. */
   readonly depth: number
 }
@@ -54,13 +56,13 @@ export class Announcer {
 
   /** The task is terminal: settles everyone who waits for it. */
   ended(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
-    const { host, gates } = this.#ports
+    const { host, gates, restTerms } = this.#ports
     task.status = status
     task.reason = reason
     task.nextAttemptAt = null
     count(this.totals, status)
     if (status === 'EXHAUSTED') gates.alerts.deadLetter()
-    reportEnd(task, host, () => this.show(task))
+    reportEnd(task, host, () => this.show(task), restTerms)
     // shown only to those who ask: most tasks end without a caller or a listener that looks
     const outcome = () => outcomeOf(task, this.show(task))
     answer(task, () => outcome().error)

@@ -5,7 +5,8 @@ import { ExhaustedError, RedriveError } from '../api/errors.ts'
 import type { QueueEvents } from '../api/events.ts'
 import type { TaskOutcome } from '../api/methods.ts'
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
-import { cancel } from '../call/discard.ts'
+import type { RestTerms } from '../call/discard.ts'
+import { letGoUnread } from '../call/fetch-repeat.ts'
 import { mark } from '../call/transport.ts'
 import type { Task, Waiter } from './task.ts'
 
@@ -84,7 +85,7 @@ interface EndListeners {
 }
 
 /** Tells listeners that the task has ended. */
-export function reportEnd(task: Task, host: EndListeners, show: () => RetryTask): void {
+export function reportEnd(task: Task, host: EndListeners, show: () => RetryTask, terms: RestTerms): void {
   const { status, reason, last } = task
   const { events } = host
   host.onEnd?.(task)
@@ -92,8 +93,8 @@ export function reportEnd(task: Task, host: EndListeners, show: () => RetryTask)
     if (!events.has('succeeded')) return
     const response = last?.answer?.clone() ?? null
     events.emit('succeeded', { task: show(), response })
-    // a copy that no listener reads would keep all that the caller reads, or the connection open
-    if (response?.body && !response.bodyUsed && !response.body.locked) void cancel(response.body)
+    // unread, it would keep all that the caller reads; without a caller it goes with the answer itself
+    if (response && (task.waiter || task.joined.length > 0)) letGoUnread(response, terms)
   } else if (status === 'EXHAUSTED') {
     if (events.has('exhausted')) events.emit('exhausted', { task: show(), reason: reason as ExhaustedReason })
   } else if (events.has('cancelled')) events.emit('cancelled', { task: show() })
