@@ -5,8 +5,8 @@
  * is made: what was asked of it fails typed, and what comes next is answered.
  */
 
-import { bare } from '../call/read-fetch.ts'
 import { RedriveError } from '../api/errors.ts'
+import { bare } from '../call/read-fetch.ts'
 import { errorText } from '../platform/error-text.ts'
 import type * as Glue from './generated/keys/glue.js'
 import { bindGlue } from './instance.ts'

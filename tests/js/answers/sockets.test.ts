@@ -21,7 +21,7 @@ test.each([
   ['a body that hangs, of a 401', hangs(401)],
 ])('S7 %s takes a place of `concurrency` until it is let go', async (_, listener) => {
   const server = await serve(listener)
-  const queue = makeQueue({ credentials: () => ({}) })
+  const queue = makeQueue({ credentials: { [server.url]: () => ({}) } })
   for (let i = 0; i < 12; i++) await queue.enqueue(`${server.url}/${i}`)
   await eventually(() => server.hits).toBeGreaterThanOrEqual(12)
   expect(server.mostAnswers).toBeLessThanOrEqual(3)
