@@ -8,7 +8,6 @@
 
 import { RedriveError } from '../api/errors.ts'
 import type { Clock } from '../platform/clock.ts'
-import type { RepeatAnswer } from './transport.ts'
 
 /** Bytes that are read, unpacked, of a body that no caller gets. */
 export const UNREAD_BYTES: number = 16 * 1024
@@ -25,6 +24,18 @@ export interface RestTerms {
   readonly clock: Clock
   /** Aborted when nothing is waited for any more: the queue closes, or the attempt is over. */
   readonly signal: AbortSignal
+}
+
+/** An answer whose body may not have been read. */
+export interface WithBody {
+  /**
+   * Reads a little of what is left of the body, so that its connection can be used again. The attempt takes its place in the queue
+   * until that is done. `isKept`: what was read can still be delivered; otherwise what is not read is cancelled. undefined: there is
+   * nothing to read. Never rejects; asked again, it gives the same promise.
+   */
+  rest(isKept: boolean, terms: RestTerms): Promise<void> | undefined
+  /** Ends the connection of an answer that has no reader, at once, if its body has not been read to its end. */
+  discard(): void
 }
 
 /** A body that is being read to its end. */
@@ -77,7 +88,7 @@ export async function cancel(stream: Pick<ReadableStream, 'cancel'>): Promise<vo
  * Takes the answer of a task that goes on, or of a call that waits for one, off its connection: what is here of it by then is kept for
  * its caller. At the close of a queue it is left as it is, since its caller gets it now.
  */
-export function putAside(answer: RepeatAnswer, terms: RestTerms): void {
+export function putAside(answer: WithBody, terms: RestTerms): void {
   answer.rest(true, terms)?.then(() => {
     if (!terms.signal.aborted) answer.discard()
   })

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from '../platform/clock.ts'
-import type { RestTerms } from './discard.ts'
+import type { WithBody } from './discard.ts'
 
 /** An attempt's own additions to the request it repeats. */
 export interface AttemptInit {
@@ -65,18 +65,10 @@ export interface FetchForm {
 }
 
 /** An answer that a task can look into before it is delivered. */
-export interface RepeatAnswer extends Answer {
+export interface RepeatAnswer extends Answer, WithBody {
   header(name: string): string | null
   /** A copy for listeners and for callers who joined the task; null where the answer is no Response. */
   clone(): Response | null
-  /**
-   * Reads a little of what is left of the body, so that its connection can be used again. The attempt takes its place in the queue
-   * until that is done. `isKept`: what was read can still be delivered; otherwise what is not read is cancelled. undefined: there is
-   * nothing to read. Never rejects; asked again, it gives the same promise.
-   */
-  rest(isKept: boolean, terms: RestTerms): Promise<void> | undefined
-  /** Ends the connection of an answer that has no reader, at once, if its body has not been read to its end. */
-  discard(): void
 }
 
 /** Put on the result of a task that was given up: `response.redrive`, `error.redrive`. */
