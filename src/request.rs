@@ -4,5 +4,6 @@
 pub mod headers;
 pub mod json;
 pub mod key;
+mod mac;
 pub mod url;
 pub mod url_secrets;

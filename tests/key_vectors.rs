@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use common::vectors;
 use redrive::json::{JsonErrorKind, NativeNumbers, canonicalize, canonicalize_exact};
-use redrive::key::{KeyError, Request, content_key, fingerprint, sha256_hex};
+use redrive::key::{KeyError, KeyScope, Request, content_key, fingerprint, hmac_sha256_hex, sha256_hex};
 use redrive::url::normalize;
 use serde_json::Value;
 
@@ -99,7 +99,10 @@ fn every_request_has_the_key_and_fingerprint_of_its_row() {
             body: &body,
         };
         let text = |name: &str| row[name].as_str().unwrap_or("").as_bytes();
-        let key = content_key(&request, text("scope"), text("nonce"), &mut NativeNumbers);
+        let principal = row["principal"].as_str().map(str::as_bytes);
+        let scope =
+            KeyScope { principal, scope: text("scope"), nonce: text("nonce"), secret: text("scopeKey") };
+        let key = content_key(&request, &scope, &mut NativeNumbers);
         let print = fingerprint(&request, &mut NativeNumbers);
         if let Some(what) = row["error"].as_str() {
             let error = if what == "url" { KeyError::Url } else { KeyError::Method };
@@ -138,4 +141,14 @@ fn every_message_has_the_digest_that_nist_gives() {
         assert_eq!(Some(sha256_hex(&message).as_str()), row["digest"].as_str(), "{row}");
     }
     assert_eq!(rows.len(), 70);
+}
+
+#[test]
+fn every_message_has_the_code_that_rfc_4231_gives() {
+    let rows = vectors("hmac.json");
+    for row in &rows {
+        let (secret, message) = (bytes(row, "key"), bytes(row, "msg"));
+        assert_eq!(Some(hmac_sha256_hex(&secret, &message).as_str()), row["mac"].as_str(), "{row}");
+    }
+    assert_eq!(rows.len(), 11);
 }

@@ -88,5 +88,12 @@ export function resolveObjectOptions(given: RedriveObjectOptions): ObjectSetting
   const rest = Object.fromEntries(all.filter(isQueues)) as QueueOptions
   const retryBudget = rest.retryBudget === false ? (false as const) : { ...BUDGET, ...rest.retryBudget }
   const queue = { ...rest, retryBudget }
-  return { queue, attemptsPerRun, onRun, onDegraded, maxBodyBytes: resolveOptions(queue).maxBodyBytes }
+  // whose tasks it keeps is known later, and these have their keys
+  const { maxBodyBytes } = resolveOptions({ ...queue, principal: '' })
+  return { queue: withIntent(queue), attemptsPerRun, onRun, onDegraded, maxBodyBytes }
+}
+
+/** Without content keys, which a Worker's calls have: an object may be given the same options. */
+function withIntent(queue: QueueOptions): QueueOptions {
+  return queue.idempotency ? { ...queue, idempotency: { ...queue.idempotency, mode: 'intent' } } : queue
 }

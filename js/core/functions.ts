@@ -20,7 +20,7 @@ import {
   text,
 } from '../options/check.ts'
 import { policyDefaults, resolvePolicy } from '../options/policy.ts'
-import { SANITIZE_RULES, type SanitizeOptions, token } from '../options/queue-options.ts'
+import { PRINCIPAL, SANITIZE_RULES, type SanitizeOptions, SCOPE_KEY, token } from '../options/queue-options.ts'
 import { systemClock } from '../platform/clock.ts'
 import { CIRCUITS, NONE, RETRY_DECISIONS } from './codes.ts'
 import type { Engine } from './engine.ts'
@@ -62,8 +62,8 @@ export interface Core {
   parseRateLimit(header: string, now?: number): { readonly remaining: number; readonly resetMs: number | null } | null
   /**
    * SHA-256 over the length-prefixed method, normalized URL (origin and query included), content-type class, canonical
-   * body, scope and nonce: 64 hex digits. A body of a JSON type counts as its canonical form where that loses nothing,
-   * any other byte by byte; an object is sent as JSON would be.
+   * body, principal, scope and nonce, with a `scopeKey` HMAC-SHA-256 under it: 64 hex digits. A body of a JSON type counts
+   * as its canonical form where that loses nothing, any other byte by byte; an object is sent as JSON would be.
    */
   generateIdempotencyKey(request: KeyedRequest): string
   /**
@@ -96,10 +96,14 @@ export interface KeyedRequest {
   readonly body?: unknown
   /** @default what fetch would send with such a body; 'application/json' with an object */
   readonly contentType?: string
-  /** Tenant or user: equal requests of two scopes have two keys. */
+  /** The user: equal requests of two have two keys. null: none, who is another than `''`. @default null */
+  readonly principal?: string | null
+  /** A tenant, an installation: equal requests of two scopes have two keys. @default '' */
   readonly scope?: string
   /** Anything that tells two intended repetitions apart, such as the number of a time window. */
   readonly nonce?: string
+  /** A secret of 16 characters or bytes at least: see `IdempotencyOptions`. */
+  readonly scopeKey?: string | Uint8Array
 }
 
 export interface BackoffContext {
@@ -129,8 +133,10 @@ const KEY_RULES: Rules<KeyedRequest> = {
   url: text,
   body: { type: 'any', expected: '', ok: () => true },
   contentType: text,
+  principal: PRINCIPAL,
   scope: text,
   nonce: text,
+  scopeKey: SCOPE_KEY,
 }
 
 export function makeCore(engine: Engine, keys: Keys): Core {
@@ -182,13 +188,14 @@ export function makeCore(engine: Engine, keys: Keys): Core {
     },
     generateIdempotencyKey(request) {
       check('request', request, KEY_RULES)
-      const { method, url, scope = '', nonce = '' } = request
+      const { method, url, principal = null, scope = '', nonce = '', scopeKey } = request
       // neither may be absent
       follow('request.method', method, token)
       follow('request.url', url, text)
       const body = keyBody(request.body)
       const contentType = request.contentType ?? body.contentType
-      return keys.contentKey({ method, url: httpUrl(url), contentType, body: body.content }, scope, nonce)
+      const material = { method, url: httpUrl(url), contentType, body: body.content }
+      return keys.contentKey(material, { principal, scope, nonce, scopeKey })
     },
     sanitizeHeaders(headers, options = {}) {
       check('options', options, SANITIZE_RULES)

@@ -21,6 +21,16 @@ export interface KeyMaterial {
   readonly body: string | Uint8Array
 }
 
+/** What sets equal requests apart that are not meant as one. */
+export interface KeyScope {
+  /** null: no user, who is another than one without a name. */
+  readonly principal: string | null
+  readonly scope: string
+  readonly nonce: string
+  /** With one the key is an HMAC, which nobody can make without it. */
+  readonly scopeKey: string | Uint8Array | undefined
+}
+
 const decoder = new TextDecoder()
 /** Lone surrogates, which TextEncoder would silently replace. */
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
@@ -46,12 +56,15 @@ export class Keys {
   }
 
   /** 64 hex digits. */
-  contentKey({ method, url, contentType, body }: KeyMaterial, scope: string, nonce: string): string {
-    const parts = [method, url, contentType, scope, nonce, body]
-    return this.#hex(({ scratch }) => this.#glue.content_key(scratch.all(parts)), url)
+  contentKey(
+    { method, url, contentType, body }: KeyMaterial,
+    { principal, scope, nonce, scopeKey = '' }: KeyScope,
+  ): string {
+    const parts = [method, url, contentType, principal ?? '', scope, nonce, scopeKey, body]
+    return this.#hex(({ scratch }) => this.#glue.content_key(scratch.all(parts), principal !== null), url)
   }
 
-  /** A key without scope and nonce: whether two requests are one. */
+  /** A key without a scope: whether two requests are one. */
   fingerprint({ method, url, contentType, body }: KeyMaterial): string {
     const parts = [method, url, contentType, body]
     return this.#hex(({ scratch }) => this.#glue.fingerprint(scratch.all(parts)), url)

@@ -128,15 +128,21 @@ export interface RetentionOptions {
 
 export interface IdempotencyOptions {
   /**
-   * 'intent': one random 128-bit key per call. 'content': SHA-256 of the request (`generateIdempotencyKey` of
-   * `redrive/core`), so that equal requests share a key within `windowMs`; an order placed twice on purpose is then one
-   * order. @default 'intent'
+   * 'intent': one random 128-bit key per call. 'content': SHA-256 of the request and its principal (`generateIdempotencyKey`
+   * of `redrive/core`), so that equal requests of one user share a key within `windowMs`; an order placed twice on purpose is
+   * then one order. Without a principal it asks for a `scope`; a call made while no user is signed in has a random key, then.
+   * @default 'intent'
    */
   readonly mode?: 'intent' | 'content'
   /** 'content': how long equal requests share a key, from the first of them. 1 or more. @default 86_400_000, one day */
   readonly windowMs?: number
-  /** 'content': mixed into the key, so that equal requests of two tenants or users have two keys. @default '' */
+  /** 'content': mixed into the key beside the principal, so that equal requests of two tenants or installations have two keys. */
   readonly scope?: string
+  /**
+   * 'content': a secret that the key is an HMAC-SHA-256 under, so that no one else can try out what was in a body that is easily
+   * guessed, such as a PIN. 16 or more characters or bytes, the same wherever the key is to be. Never stored, shown or sent.
+   */
+  readonly scopeKey?: string | Uint8Array
   /** @default 'Idempotency-Key' */
   readonly header?: string
   /** 'sf-string' puts the key in double quotes (RFC 8941 string). @default 'bare' */
@@ -190,10 +196,19 @@ export const SANITIZE_RULES: Rules<SanitizeOptions> = {
   urlSecrets: oneOf('string', 'memory', 'strip', 'keep'),
 }
 
+/** What is wrong with a secret is told by its length alone. */
+export const SCOPE_KEY: Rule = {
+  type: 'any',
+  expected: 'a secret of 16 characters or bytes or more',
+  ok: (given: unknown) => (typeof given === 'string' || given instanceof Uint8Array) && given.length >= 16,
+  got: (given: { readonly length?: number } | null) => `${typeof given} of length ${given?.length}`,
+}
+
 const IDEMPOTENCY_RULES: Rules<IdempotencyOptions> = {
   mode: oneOf('string', 'intent', 'content'),
   windowMs: ms(1),
   scope: text,
+  scopeKey: SCOPE_KEY,
   header: token,
   format: oneOf('string', 'bare', 'sf-string'),
   methods: list(token),
@@ -281,7 +296,7 @@ export function resolveOptions(given: RetryQueueOptions): Settings {
     fetch: globalFetch?.bind(globalThis),
     ...defined(given),
     policies: resolvePolicies(given),
-    idempotency: resolveIdempotency(idempotency || { methods: [] }),
+    idempotency: resolveIdempotency(idempotency || { methods: [] }, given.principal),
     credentials: credentialsByOrigin(given.credentials),
     durable:
       typeof given.store === 'object' ||
@@ -309,8 +324,12 @@ function resolvePolicies({ policy, policies = [] }: RetryQueueOptions): Map<stri
   return resolved
 }
 
-function resolveIdempotency(given: IdempotencyOptions): IdempotencySettings {
+function resolveIdempotency(given: IdempotencyOptions, principal: string | null | undefined): IdempotencySettings {
   const { header = 'Idempotency-Key', methods = UNSAFE_METHODS, origins } = given
+  const needed = "one, or a principal, with mode 'content': equal calls of two users would be one"
+  if (given.mode === 'content' && principal == null) {
+    follow('options.idempotency.scope', given.scope, { ...text, expected: needed })
+  }
   return {
     ...given,
     header,

@@ -25,7 +25,7 @@ export class Dedupe {
   readonly #registry: Pick<Registry, 'withKey'>
   readonly #loadKeys: () => Promise<Keys>
   #keys: Keys | undefined
-  /** Content keys by fingerprint. */
+  /** Content keys by fingerprint and principal. */
   readonly #recent = new Map<string, { readonly key: string; readonly at: number }>()
 
   constructor(host: QueueContext, registry: Pick<Registry, 'withKey'>, loadKeys: () => Promise<Keys>) {
@@ -37,29 +37,38 @@ export class Dedupe {
   /** Gives a call in content mode its key. Without the module that makes it, the call goes out without one, once. */
   async giveKey(call: Call): Promise<void> {
     const { idempotency } = this.#host.settings
-    const { windowMs = DAY_MS, scope = '' } = idempotency
-    const material = await materialOf(call)
-    const made = await this.#ask((keys) => {
-      const now = this.#host.now()
-      const fingerprint = keys.fingerprint(material)
-      const last = this.#recent.get(fingerprint)
-      // the window begins with the first of them; between processes, which share no memory, at its multiples
-      const fresh = last === undefined || now - last.at >= windowMs
-      const key = fresh ? keys.contentKey(material, scope, String(Math.floor(now / windowMs))) : last.key
-      if (fresh) this.#remember(fingerprint, key, now)
-      return { key, fingerprint }
-    })
-    if (!made) {
+    const key = await this.#keyOf(call)
+    if (key === undefined) {
       call.key = null
       call.replayable = false
       return
     }
-    const { key, fingerprint } = made
     call.key = key
-    call.fingerprint = fingerprint
     const { header } = idempotency
     putKey(call.headers, key, idempotency)
     repeatableOf(call).putHeader(header, call.headers.get(header) ?? key)
+  }
+
+  async #keyOf(call: Call): Promise<string | undefined> {
+    const { windowMs = DAY_MS, scope, scopeKey } = this.#host.settings.idempotency
+    const { principal } = call
+    // while no one is signed in nothing tells two users apart
+    if (principal === null && scope === undefined) return this.#host.makeKey()
+    const material = await materialOf(call)
+    return this.#ask((keys) => {
+      const now = this.#host.now()
+      const fingerprint = keys.fingerprint(material)
+      call.fingerprint = fingerprint
+      // a fingerprint has one length, so that no two of these are one
+      const whose = principal === null ? fingerprint : `${fingerprint} ${principal}`
+      const last = this.#recent.get(whose)
+      // the window begins with the first of them; between processes, which share no memory, at its multiples
+      if (last !== undefined && now - last.at < windowMs) return last.key
+      const nonce = String(Math.floor(now / windowMs))
+      const key = keys.contentKey(material, { principal, scope: scope ?? '', nonce, scopeKey })
+      this.#remember(whose, key, now)
+      return key
+    })
   }
 
   /** The task that has this call's key, if there is one. Rejects with IdempotencyConflictError if it is of another request. */
@@ -139,9 +148,9 @@ export class Dedupe {
     this.#host.degraded('core_unreachable', message, `keys ${what}`)
   }
 
-  #remember(fingerprint: string, key: string, at: number): void {
-    this.#recent.delete(fingerprint)
-    this.#recent.set(fingerprint, { key, at })
+  #remember(whose: string, key: string, at: number): void {
+    this.#recent.delete(whose)
+    this.#recent.set(whose, { key, at })
     if (this.#recent.size <= MAX_RECENT) return
     for (const oldest of this.#recent.keys()) {
       this.#recent.delete(oldest)

@@ -2,12 +2,13 @@
 //!
 //! A random key is lost when a page is closed before it is stored; a key made of the request is
 //! found again. That merges two orders that are alike on purpose too, so it is never the default,
-//! and `scope` and `nonce` set apart what the request cannot.
+//! and a [`KeyScope`] sets apart what the request cannot: two users above all.
 //!
 //! # What is hashed
 //!
-//! SHA-256 (FIPS 180-4) over these fields, each as its length in bytes, a 64-bit integer with the
-//! highest byte first, and then the bytes. No two lists of fields give the same bytes.
+//! SHA-256 (FIPS 180-4), for a key with a secret HMAC-SHA-256 (RFC 2104) under that secret, over
+//! these fields, each as its length in bytes, a 64-bit integer with the highest byte first, and then
+//! the bytes. No two lists of fields give the same bytes.
 //!
 //! | | content key | fingerprint |
 //! |---|---|---|
@@ -17,8 +18,9 @@
 //! | 4 class | of the content type, see below | the same |
 //! | 5 form | `canonical` or `raw` | the same |
 //! | 6 body | in that form | the same |
-//! | 7 scope | a tenant or user; empty if there is none | not hashed |
-//! | 8 nonce | what tells equal requests apart; empty if there is none | not hashed |
+//! | 7 principal | `=` and the user; empty if there is none | not hashed |
+//! | 8 scope | a tenant or the like; empty if there is none | not hashed |
+//! | 9 nonce | what tells equal requests apart; empty if there is none | not hashed |
 //!
 //! The class is the content type without parameters, without whitespace around it and in
 //! lower-case; `text/json` and all of `*/*+json` count as `application/json`; without a content
@@ -31,8 +33,8 @@
 #![forbid(unsafe_code)]
 
 use super::json::{Numbers, canonicalize_exact};
+use super::mac::Mac;
 use super::url::normalize;
-use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -47,6 +49,20 @@ pub struct Request<'a> {
     pub content_type: Option<&'a [u8]>,
     /// The body as it is sent; empty if there is none.
     pub body: &'a [u8],
+}
+
+/// What sets equal requests apart that are not meant as one.
+#[derive(Clone, Copy, Default)]
+pub struct KeyScope<'a> {
+    /// The user on whose behalf the request is made. None: there is none, who is another than
+    /// one without a name.
+    pub principal: Option<&'a [u8]>,
+    /// A tenant, an installation; empty if there is none.
+    pub scope: &'a [u8],
+    /// Anything else that tells equal requests apart, such as a window of time; empty if there is none.
+    pub nonce: &'a [u8],
+    /// A secret without which nobody can make the key of a body that is easily guessed; empty if there is none.
+    pub secret: &'a [u8],
 }
 
 /// A request that no key can be made of.
@@ -76,15 +92,18 @@ impl std::error::Error for KeyError {}
 /// If the method or the URL is none; see [`KeyError`].
 pub fn content_key(
     request: &Request<'_>,
-    scope: &[u8],
-    nonce: &[u8],
+    scope: &KeyScope<'_>,
     numbers: &mut dyn Numbers,
 ) -> Result<String, KeyError> {
-    let mut fields = Fields::new(b"redrive key 1");
+    let mut fields = Fields::new(scope.secret, b"redrive key 1");
     fields.request(request, numbers)?;
-    fields.push(scope);
-    fields.push(nonce);
-    Ok(fields.digest())
+    match scope.principal {
+        Some(principal) => fields.push_both(b"=", principal),
+        None => fields.push(&[]),
+    }
+    fields.push(scope.scope);
+    fields.push(scope.nonce);
+    Ok(fields.0.hex())
 }
 
 /// The text that a request is recognized by, whatever its key: 64 lower-case hexadecimal digits. Two
@@ -94,29 +113,43 @@ pub fn content_key(
 ///
 /// If the method or the URL is none; see [`KeyError`].
 pub fn fingerprint(request: &Request<'_>, numbers: &mut dyn Numbers) -> Result<String, KeyError> {
-    let mut fields = Fields::new(b"redrive fingerprint 1");
+    let mut fields = Fields::new(&[], b"redrive fingerprint 1");
     fields.request(request, numbers)?;
-    Ok(fields.digest())
+    Ok(fields.0.hex())
 }
 
 /// SHA-256 of bytes: 64 lower-case hexadecimal digits.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex::encode(Sha256::digest(bytes))
+    hmac_sha256_hex(&[], bytes)
+}
+
+/// HMAC-SHA-256 of bytes under a secret, SHA-256 if that is empty: 64 lower-case hexadecimal digits.
+pub fn hmac_sha256_hex(secret: &[u8], bytes: &[u8]) -> String {
+    let mut mac = Mac::new(secret);
+    mac.update(bytes);
+    mac.hex()
 }
 
 /// Fields as they are hashed.
-struct Fields(Sha256);
+struct Fields(Mac);
 
 impl Fields {
-    fn new(tag: &[u8]) -> Fields {
-        let mut fields = Fields(Sha256::new());
+    fn new(secret: &[u8], tag: &[u8]) -> Fields {
+        let mut fields = Fields(Mac::new(secret));
         fields.push(tag);
         fields
     }
 
     fn push(&mut self, field: &[u8]) {
-        self.0.update((field.len() as u64).to_be_bytes());
-        self.0.update(field);
+        self.push_both(&[], field);
+    }
+
+    /// One field of two parts.
+    fn push_both(&mut self, start: &[u8], rest: &[u8]) {
+        let length = (start.len() as u64).saturating_add(rest.len() as u64);
+        self.0.update(&length.to_be_bytes());
+        self.0.update(start);
+        self.0.update(rest);
     }
 
     fn request(&mut self, request: &Request<'_>, numbers: &mut dyn Numbers) -> Result<(), KeyError> {
@@ -133,10 +166,6 @@ impl Fields {
         self.push(if canonical.is_some() { b"canonical" } else { b"raw" });
         self.push(canonical.as_deref().unwrap_or(request.body));
         Ok(())
-    }
-
-    fn digest(self) -> String {
-        hex::encode(self.0.finalize())
     }
 }
 

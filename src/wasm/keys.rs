@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use super::text::{answer_with, with_text};
 use crate::request::json::{Numbers, canonicalize};
-use crate::request::key::{self, Request};
+use crate::request::key::{self, KeyScope, Request};
 use crate::request::url::push_number;
 
 /// ECMAScript's own form of a number is what RFC 8785 asks for, so the host writes it.
@@ -47,14 +47,18 @@ fn total(lengths: &[u32]) -> usize {
     lengths.iter().fold(0, |sum, length| sum.saturating_add(*length as usize))
 }
 
-/// The content key of method, URL, content type, scope, nonce and body, of these lengths, in hex:
-/// its length, 0 if the URL is not absolute http(s) or the method no token.
+/// The content key of method, URL, content type, principal, scope, nonce, secret and body, of these
+/// lengths, in hex: its length, 0 if the URL is not absolute http(s) or the method no token.
 #[wasm_bindgen]
-pub fn content_key(lengths: &[u32]) -> usize {
+pub fn content_key(lengths: &[u32], has_principal: bool) -> usize {
     let key = with_text(total(lengths), |text| {
-        let [method, url, content_type, scope, nonce, body] = parts(text, lengths);
+        let [method, url, content_type, principal, scope, nonce, secret, body] = parts(text, lengths);
         let request = Request { method, url, content_type: Some(content_type), body };
-        key::content_key(&request, scope, nonce, &mut HostNumbers)
+        let scope = KeyScope { principal: has_principal.then_some(principal), scope, nonce, secret };
+        let key = key::content_key(&request, &scope, &mut HostNumbers);
+        // The buffer is kept, and the secret should not be.
+        text.fill(0);
+        key
     });
     answer_with(key.as_ref().map_or(&[], |key| key.as_bytes()))
 }

@@ -1,4 +1,4 @@
-/** Keys made of the request's content: equal calls within a window are one intent. */
+/** Keys made of the request's content: equal calls of one user within a window are one intent. */
 
 import { expect, onTestFinished, test } from 'vitest'
 import { instantiate } from '../../js/core/inline.ts'
@@ -17,7 +17,10 @@ const core = await loadCore()
 const JSON_TYPE = { 'content-type': 'application/json' }
 const post = (body: string) => ({ method: 'POST', headers: JSON_TYPE, body })
 const TEA = post('{"item":"tea","qty":2}')
-const content = (more: IdempotencyOptions = {}) => ({ idempotency: { mode: 'content', ...more } as const })
+const content = (more: IdempotencyOptions = {}) => ({
+  principal: 'ann',
+  idempotency: { mode: 'content', ...more } as const,
+})
 const HEX = /^[\da-f]{64}$/
 
 /** The keys of the requests that were sent. */
@@ -33,6 +36,7 @@ test('the key is generateIdempotencyKey of the request, its nonce the number of 
     method: 'POST',
     url: ORDERS,
     body: { qty: 2, item: 'tea' },
+    principal: 'ann',
     scope: 'tenant-1',
     nonce,
   })
@@ -44,9 +48,8 @@ test('the window is a day unless told otherwise', async () => {
   await queue.fetch(ORDERS, TEA)
   const nonce = String(Math.floor(clock.now() / 86_400_000))
   const { body } = TEA
-  expect(sent(server)).toEqual([
-    core.generateIdempotencyKey({ method: 'POST', url: ORDERS, body, contentType: 'application/json', nonce }),
-  ])
+  const request = { method: 'POST', url: ORDERS, body, contentType: 'application/json', nonce }
+  expect(sent(server)).toEqual([core.generateIdempotencyKey({ ...request, principal: 'ann' })])
 })
 
 test('S5 every attempt carries it, the first included', async () => {

@@ -1,5 +1,8 @@
 /** Canonical JSON, URLs, keys and SHA-256, every row through the wasm. */
 
+import { hmac } from '@noble/hashes/hmac.js'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex } from '@noble/hashes/utils.js'
 import { expect, test } from 'vitest'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import { loadCore } from '../../js/core.ts'
@@ -22,8 +25,12 @@ interface KeyRow {
   readonly contentType?: string
   readonly body?: string
   readonly bodyHex?: string
+  readonly principal?: string | null
   readonly scope?: string
   readonly nonce?: string
+  readonly scopeKey?: string
+  /** What is hashed behind the tag. */
+  readonly fields?: readonly string[]
   readonly key?: string
   readonly fingerprint?: string
   readonly error?: 'url' | 'method'
@@ -87,30 +94,68 @@ const bodyOf = ({ body = '', bodyHex }: KeyRow) => (bodyHex === undefined ? body
 
 test('every request has the key and fingerprint of its row', () => {
   for (const row of rows) {
-    const { name, method, url, contentType = '', scope = '', nonce = '', error } = row
+    const { name, method, url, contentType = '', principal = null, scope = '', nonce = '', scopeKey, error } = row
     const material = { method, url, contentType, body: bodyOf(row) }
+    const within = { principal, scope, nonce, scopeKey }
     if (error) {
-      expect(() => keys.contentKey(material, scope, nonce), name).toThrow(TypeError)
+      expect(() => keys.contentKey(material, within), name).toThrow(TypeError)
       expect(() => keys.fingerprint(material), name).toThrow(TypeError)
       continue
     }
-    const got = [keys.contentKey(material, scope, nonce), keys.fingerprint(material)]
+    const got = [keys.contentKey(material, within), keys.fingerprint(material)]
     expect([name, ...got]).toEqual([name, row.key, row.fingerprint])
   }
 })
 
 test('generateIdempotencyKey gives the same keys, and names the argument that is wrong', () => {
   for (const row of rows) {
-    const { name, method, url, contentType = '', scope, nonce, error } = row
-    const body = bodyOf(row)
+    const { name, method, url, contentType = '', error } = row
+    const given = (['principal', 'scope', 'nonce', 'scopeKey'] as const).filter((part) => row[part] !== undefined)
+    const within = Object.fromEntries(given.map((part) => [part, row[part]]))
     // a method of one's own has the letters it was given; those of HTTP are upper case on the wire
-    const request = { method, url, body, contentType, ...(scope === undefined ? {} : { scope }) }
-    const call = () => core.generateIdempotencyKey(nonce === undefined ? request : { ...request, nonce })
+    const call = () => core.generateIdempotencyKey({ method, url, body: bodyOf(row), contentType, ...within })
     if (error) {
       expect(call, name).toThrow(new RegExp(`^request\\.${error}: expected `))
       expect(call, name).not.toThrow(/qty/)
     } else expect([name, call()]).toEqual([name, row.key])
   }
+})
+
+/** Each field as its length and its bytes. */
+function framed({ bodyHex }: KeyRow, fields: readonly string[]): Uint8Array {
+  const parts = fields.flatMap((field, i) => {
+    const bytes = bodyHex !== undefined && i === 5 ? unhex(field) : utf8(field)
+    const length = new DataView(new ArrayBuffer(8))
+    length.setBigUint64(0, BigInt(bytes.length))
+    return [...new Uint8Array(length.buffer), ...bytes]
+  })
+  return new Uint8Array(parts)
+}
+
+const utf8 = (text: string) => new TextEncoder().encode(text)
+
+test('another implementation makes the same keys of the fields of a row', () => {
+  let withSecret = 0
+  for (const row of rows) {
+    const { name, fields, scopeKey } = row
+    if (!fields) continue
+    const hashed = framed(row, ['redrive key 1', ...fields])
+    const key = scopeKey ? hmac(sha256, utf8(scopeKey), hashed) : sha256(hashed)
+    const fingerprint = sha256(framed(row, ['redrive fingerprint 1', ...fields.slice(0, 5)]))
+    expect([name, bytesToHex(key), bytesToHex(fingerprint)]).toEqual([name, row.key, row.fingerprint])
+    withSecret += scopeKey ? 1 : 0
+  }
+  expect(withSecret).toBeGreaterThan(5)
+})
+
+test('a secret in bytes makes the key of its text', () => {
+  const request = { method: 'POST', url: 'https://api.test/', body: '1234' }
+  const scopeKey = 'schlüsselschlüssel'
+  const [text, bytes] = [scopeKey, utf8(scopeKey)].map((each) =>
+    core.generateIdempotencyKey({ ...request, scopeKey: each }),
+  )
+  expect(text).toBe(bytes)
+  expect(text).not.toBe(core.generateIdempotencyKey(request))
 })
 
 test('rows of one group have one key, rows of two groups have two', () => {

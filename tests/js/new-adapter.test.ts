@@ -186,7 +186,7 @@ test('every attempt carries the same idempotency key', async () => {
 })
 
 test('a key made of the content is put where the client sends it', async () => {
-  const { queue } = await setup({ idempotency: { mode: 'content' } })
+  const { queue } = await setup({ idempotency: { mode: 'content', scope: 'all' } })
   const { client, requests } = scripted(answer(200))
   await wrapClient(queue, client)(ORDER)
   expect(requests[0]?.headers['idempotency-key']).toMatch(/\S/)

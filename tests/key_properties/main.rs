@@ -10,7 +10,7 @@ use common::cases;
 use json::{Scribe, json, naive, number, text};
 use proptest::prelude::*;
 use redrive::json::{JsonErrorKind, NativeNumbers, Numbers, canonicalize, canonicalize_exact};
-use redrive::key::{Request, content_key, fingerprint};
+use redrive::key::{KeyScope, Request, content_key, fingerprint};
 use redrive::url::normalize;
 
 fn canonical(text: &[u8]) -> Vec<u8> {
@@ -124,7 +124,8 @@ proptest! {
         let _ = canonicalize(&bytes, &mut NativeNumbers);
         let _ = normalize(&bytes);
         let request = Request { method: b"POST", url: b"https://a/", content_type: Some(b"application/json"), body: &bytes };
-        let key = content_key(&request, &scope, &bytes, &mut NativeNumbers);
+        let scope = KeyScope { principal: Some(&scope), scope: &scope, nonce: &bytes, secret: &bytes };
+        let key = content_key(&request, &scope, &mut NativeNumbers);
         prop_assert_eq!(key.unwrap().len(), 64, "no body makes a key fail");
     }
 
@@ -182,7 +183,10 @@ proptest! {
         let method: &[u8] = if may(7) { b"post" } else { b"POST" };
         let same = Request { method, url: same_url.as_bytes(), content_type: Some(content_type), body: same_body.as_bytes() };
 
-        let key = |request: &Request, scope: &str, nonce: &str| content_key(request, scope.as_bytes(), nonce.as_bytes(), &mut NativeNumbers).unwrap();
+        let key = |request: &Request, scope: &str, nonce: &str| {
+            let scope = KeyScope { scope: scope.as_bytes(), nonce: nonce.as_bytes(), ..KeyScope::default() };
+            content_key(request, &scope, &mut NativeNumbers).unwrap()
+        };
         let print = |request: &Request| fingerprint(request, &mut NativeNumbers).unwrap();
         let own = key(&request, &scope, &nonce);
         prop_assert_eq!(&own, &key(&same, &scope, &nonce), "{} {}", url, same_url);
@@ -202,6 +206,40 @@ proptest! {
         prop_assert_ne!(&own, &key(&request, &format!("{scope}x"), &nonce));
         prop_assert_ne!(&own, &key(&request, &scope, &format!("{nonce}x")));
         prop_assert_ne!(own, key(&request, &format!("{scope}{nonce}x"), ""));
+    }
+}
+
+/// Short texts of few letters, so that parts that run into each other are met often.
+fn part() -> impl Strategy<Value = String> {
+    "[=ab\\x00]{0,3}"
+}
+
+fn whose() -> impl Strategy<Value = (Option<String>, String, String, String)> {
+    (proptest::option::of(part()), part(), part(), "|[ab]{16}")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    #[test]
+    fn s16_two_users_scopes_or_secrets_never_share_a_key(one in whose(), other in whose(), bodies: (bool, bool)) {
+        let key = |(principal, scope, nonce, secret): &(Option<String>, String, String, String), has_body: bool| {
+            let request = Request {
+                method: b"POST",
+                url: b"https://api.test/orders",
+                content_type: None,
+                body: if has_body { b"=a" } else { b"" },
+            };
+            let scope = KeyScope {
+                principal: principal.as_ref().map(String::as_bytes),
+                scope: scope.as_bytes(),
+                nonce: nonce.as_bytes(),
+                secret: secret.as_bytes(),
+            };
+            content_key(&request, &scope, &mut NativeNumbers).unwrap()
+        };
+        let alike = (&one, bodies.0) == (&other, bodies.1);
+        prop_assert_eq!(key(&one, bodies.0) == key(&other, bodies.1), alike, "{:?} {:?}", one, other);
     }
 }
 

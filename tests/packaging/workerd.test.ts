@@ -40,7 +40,7 @@ export default {
   async fetch(request) {
     const api = new URL(request.url).searchParams.get('api')
     const queue = new RetryQueue({
-      idempotency: { mode: 'content' },
+      idempotency: { mode: 'content', scope: 'all' },
       policy: { initialDelayMs: 1, jitterType: 'NONE' },
     })
     const degraded = []

@@ -62,7 +62,7 @@ export async function groups(env) {
       same: true,
       rounds: 31,
       contestants: {
-        'redrive, contentKey': () => keys.contentKey(material, '', ''),
+        'redrive, contentKey': () => keys.contentKey(material, { principal: null, scope: '', nonce: '' }),
         ...Object.fromEntries(
           Object.entries(others).map(([who, hash]) => [`parse, canonicalize, ${who}`, () => hash(framed())]),
         ),

@@ -40,13 +40,13 @@ export async function groups(env) {
       const contentType = TYPES[kind]
       const material = { method: METHOD, url: URL, contentType, body }
       const request = { ...material, scope: SCOPE, nonce: NONCE }
-      const fields = ['redrive key 1', METHOD, URL, contentType, 'raw', body, SCOPE, NONCE]
+      const fields = ['redrive key 1', METHOD, URL, contentType, 'raw', body, '', SCOPE, NONCE]
       all.push({
         name: `${kind} ${size}`,
         same: true,
         rounds: size < 1_000_000 ? 15 : 7,
         contestants: {
-          'redrive, contentKey': () => keys.contentKey(material, SCOPE, NONCE),
+          'redrive, contentKey': () => keys.contentKey(material, { principal: null, scope: SCOPE, nonce: NONCE }),
           'redrive, generateIdempotencyKey': () => core.generateIdempotencyKey(request),
           ...Object.fromEntries(Object.entries(others).map(([name, hash]) => [name, () => hash(framing.of(fields))])),
           'hash-wasm, reused, with new URL': () => others['hash-wasm, reused'](framing.of(normalized(fields))),
