@@ -7,8 +7,6 @@
 
 use std::fmt;
 
-use crate::time::Millis;
-
 /// A policy option that cannot be used. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PolicyError {
@@ -28,15 +26,6 @@ pub enum PolicyError {
         /// The values it takes.
         expected: &'static str,
     },
-    /// The server may forget the key while the retries still go on.
-    KeyTooShort {
-        /// `keyTtlMs`.
-        key_ttl: Millis,
-        /// The longest that the retries may take.
-        longest: Millis,
-        /// `totalBudgetMs`; at most `keyTtlMs` would do, too.
-        total_budget: Millis,
-    },
 }
 
 impl PolicyError {
@@ -44,7 +33,6 @@ impl PolicyError {
     pub const fn option(&self) -> &'static str {
         match self {
             PolicyError::Number { option, .. } | PolicyError::Missing { option, .. } => option,
-            PolicyError::KeyTooShort { .. } => "keyTtlMs",
         }
     }
 }
@@ -57,14 +45,6 @@ impl fmt::Display for PolicyError {
                 write!(f, "{option}: expected {expected}, got {}", plain(*got))
             }
             PolicyError::Missing { expected, .. } => write!(f, "{option}: expected {expected}, got nothing"),
-            PolicyError::KeyTooShort { key_ttl, longest, total_budget } => {
-                let (key_ttl, longest, budget) = (key_ttl.get(), longest.get(), total_budget.get());
-                write!(
-                    f,
-                    "{option}: expected at least the {longest} ms the retries may take, or a totalBudgetMs"
-                )?;
-                write!(f, " (now {budget}) of at most keyTtlMs, got {key_ttl}")
-            }
         }
     }
 }

@@ -171,21 +171,6 @@ fn policies_resolve_or_are_refused_as_the_rows_say() {
 }
 
 #[test]
-fn a_schedule_that_outlives_its_key_names_both() {
-    let error = Policy::new(&PolicyOptions {
-        jitter_type: Some(0.0),
-        max_attempts: Some(3.0),
-        key_ttl_ms: Some(1499.0),
-        ..PolicyOptions::default()
-    })
-    .unwrap_err();
-    assert_eq!(error.option(), "keyTtlMs");
-    for part in ["1500", "totalBudgetMs", "86400000", "1499"] {
-        assert!(error.to_string().contains(part), "{error}");
-    }
-}
-
-#[test]
 fn a_curve_half_given_says_what_is_missing() {
     let three = PolicyOptions { strategy: Some(3.0), exponent: Some(2.0), ..Default::default() };
     let error = Policy::new(&three).unwrap_err();

@@ -66,6 +66,6 @@ export interface RetryPolicy {
   readonly estimatedCallMs?: number
   /** A server delay longer than this ends the task, 'retry_after_too_long'. @default 86_400_000 */
   readonly maxServerDelayMs?: number
-  /** How long the server remembers a key, from the first attempt. A schedule that passes it is refused with a RangeError naming both. @default 86_400_000 */
+  /** How long the server remembers a key, from the first attempt: no attempt starts later, and the task ends 'key_expired'. @default 86_400_000 */
   readonly keyTtlMs?: number
 }

@@ -8,22 +8,7 @@
 import type { BackoffStrategy, JitterType, RetryPolicy } from '../api/policy.ts'
 import { JITTERS, STRATEGIES } from '../core/generated/codes.ts'
 import { DAY_MS } from '../platform/clock.ts'
-import {
-  check,
-  flag,
-  follow,
-  int,
-  list,
-  MAX_MS,
-  ms,
-  num,
-  object,
-  oneOf,
-  or,
-  type Rule,
-  type Rules,
-  text,
-} from './check.ts'
+import { check, flag, follow, int, list, ms, num, object, oneOf, or, type Rule, type Rules, text } from './check.ts'
 
 /** A policy with every default filled in and every check passed. */
 export interface ResolvedPolicy extends RetryPolicy {
@@ -40,7 +25,7 @@ export interface ResolvedPolicy extends RetryPolicy {
   readonly keyTtlMs: number
 }
 
-/** Defaults of a policy; those of `maxDelayMs` and `stepMs` depend on the strategy. */
+/** Defaults of a policy; those of `maxDelayMs` and `stepMs` depend on the strategy, and are the core's. */
 export const policyDefaults: ResolvedPolicy = {
   policyId: 'default',
   strategy: 'exponential',
@@ -55,9 +40,6 @@ export const policyDefaults: ResolvedPolicy = {
   maxServerDelayMs: DAY_MS,
   keyTtlMs: DAY_MS,
 }
-
-/** Default `maxDelayMs` of the strategies that have one. */
-const CAPS_MS: Partial<Record<BackoffStrategy, number>> = { exponential: 30_000, linear: 30_000, spread: 47_000 }
 
 const RULES: Rules<RetryPolicy> = {
   policyId: text,
@@ -103,44 +85,10 @@ export function resolvePolicy(
 const TABLE: Rule = { ...object, expected: '1 to 1000 delays', ok: ({ length }) => length > 0 && length <= 1_000 }
 
 function checkTogether(what: string, policy: ResolvedPolicy): void {
-  const { strategy, delaysMs, baseMs, exponent, jitterMs, totalBudgetMs } = policy
+  const { strategy, delaysMs, baseMs, exponent, jitterMs } = policy
   const need = (name: keyof RetryPolicy, rule: Rule) => follow(`${what}.${name}`, policy[name], rule)
   if (strategy === 'table' || delaysMs?.length) need('delaysMs', TABLE)
   if (strategy === 'polynomial' && (baseMs ?? exponent ?? jitterMs) !== undefined) {
     for (const name of ['baseMs', 'exponent', 'jitterMs'] as const) need(name, RULES[name])
   }
-  const scheduleMs = Math.min(totalBudgetMs, longestSchedule(policy))
-  const asked = `${scheduleMs} or more, as long as the schedule takes (totalBudgetMs: ${totalBudgetMs})`
-  need('keyTtlMs', { ...RULES.keyTtlMs, expected: asked, ok: (keptMs) => keptMs >= scheduleMs })
-}
-
-/** The sum of the longest waits the policy can choose by itself: each at its upper end, cut at the cap, rounded down. */
-function longestSchedule(policy: ResolvedPolicy): number {
-  const { strategy, jitterType, initialDelayMs, multiplier, delaysMs = [], jitterRatio = 0.2 } = policy
-  const capMs = policy.maxDelayMs ?? CAPS_MS[strategy] ?? MAX_MS
-  // a product like 1000 * 1.15 falls short of the decimal it stands for
-  const cut = (ms: number) => Math.floor(Math.min(capMs, ms) + 1e-6)
-  const seconds = (n: number, power: number) => n ** power * 1000
-  let sum = 0
-  let last = initialDelayMs
-  let value = cut(last)
-  for (let n = 1; n < policy.maxAttempts; n++) {
-    const grown = strategy === 'linear' ? value + (policy.stepMs ?? initialDelayMs) : value * multiplier
-    const next = strategy === 'fixed' ? value : Math.min(capMs, grown)
-    const waits: Readonly<Record<string, number>> = {
-      polynomial: (policy.baseMs ?? 15_000) + seconds(n, policy.exponent ?? 4) + n * (policy.jitterMs ?? 30_000),
-      sidekiq: 15_000 + seconds(n - 1, 4) + n * 30_000,
-      buckets: seconds(n + 1, 3),
-      padded_exponential: 180_000 + 30_000 * 2 ** n,
-      spread: n > 1 ? next : value + next,
-      table: delaysMs[Math.min(n, delaysMs.length) - 1] ?? 0,
-      ADDITIVE: value + initialDelayMs,
-      PROPORTIONAL: value * (1 + jitterRatio),
-    }
-    const jittered = jitterType.startsWith('DECORRELATED') ? Math.max(initialDelayMs, 3 * last) : waits[jitterType]
-    last = cut(waits[strategy] ?? jittered ?? value)
-    sum += last + (strategy === 'spread' ? Math.floor(last * (policy.freshJitter ?? 0.1) + 1e-6) : 0)
-    value = next
-  }
-  return sum
 }

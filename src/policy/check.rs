@@ -151,19 +151,7 @@ impl Policy {
         if let Strategy::Curved(curve, _) | Strategy::Spread(curve, _) = &mut policy.strategy {
             curve.cap = policy.cap;
         }
-        policy.check_key_outlives_schedule()?;
         Ok(policy)
-    }
-
-    /// A retry that the server no longer recognizes as one would be a second effect. Only a
-    /// schedule that both may and can outlive the key is refused: a shorter budget ends the
-    /// task in time, and so does a shorter schedule.
-    fn check_key_outlives_schedule(&self) -> Result<(), PolicyError> {
-        let longest = self.longest_schedule();
-        if self.total_budget <= self.key_ttl || longest <= self.key_ttl {
-            return Ok(());
-        }
-        Err(PolicyError::KeyTooShort { key_ttl: self.key_ttl, longest, total_budget: self.total_budget })
     }
 }
 

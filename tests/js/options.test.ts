@@ -134,13 +134,6 @@ test.each(wrong)('%s: %o is refused at construction', (option, options, error, g
   if (!got.startsWith('no such')) expect(message).toMatch(/expected|not available/)
 })
 
-test('a policy whose retries would outlive its key is refused, naming both', () => {
-  const policy = { maxAttempts: 100, initialDelayMs: 3_600_000, maxDelayMs: 3_600_000, totalBudgetMs: 300_000_000 }
-  expect(() => new RetryQueue({ policy })).toThrow(
-    /keyTtlMs: expected 300000000 or more.*totalBudgetMs: 300000000.*got 86400000$/,
-  )
-})
-
 test('undefined counts as absent', () => {
   expect(
     new RetryQueue({ name: undefined, policy: undefined, retention: undefined, seed: undefined } as never).name,
