@@ -15,22 +15,31 @@ type Sent = Pick<RequestInit, 'method'> & { readonly body?: string; readonly hea
 interface Counted extends Origin {
   /** Method and path of everything but files. */
   readonly hits: string[]
+  /** The idempotency key of each. */
+  readonly keys: unknown[]
 }
 
-/** `/go?to=<url>` answers 503 to its first hit and 302 to all others; `/there` is what it may lead to. */
+/**
+ * `/go?to=<url>` answers 503 to its first hit and 302 to all others, `/moved?to=<url>` 307 to all; `/there` is what they may lead
+ * to, and `/open` the same with every header allowed.
+ */
 function makeOrigin(): Counted {
   const hits: string[] = []
+  const keys: unknown[] = []
   const serveFile = staticFiles({ '/pkg/': here('../../pkg'), '/pages/': here('pages') })
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '', 'http://origin')
     if (await serveFile(url, response)) return
     hits.push(`${request.method} ${url.pathname}`)
+    keys.push(request.headers['idempotency-key'])
     response.setHeader('access-control-allow-origin', '*')
-    if (url.pathname === '/there') response.end('arrived')
+    if (url.pathname === '/open') response.setHeader('access-control-allow-headers', '*')
+    if (request.method === 'OPTIONS' || url.pathname === '/there' || url.pathname === '/open') response.end('arrived')
+    else if (url.pathname === '/moved') response.writeHead(307, { location: url.searchParams.get('to') ?? '' }).end()
     else if (hits.length === 1) response.writeHead(503).end('busy')
     else response.writeHead(302, { location: url.searchParams.get('to') ?? '' }).end()
   })
-  return { server, hits, url: '' }
+  return { server, hits, keys, url: '' }
 }
 
 const home = makeOrigin()
@@ -42,8 +51,7 @@ beforeAll(async () => {
   browser = await launch()
 })
 beforeEach(() => {
-  home.hits.length = 0
-  away.hits.length = 0
+  for (const { hits, keys } of [home, away]) hits.length = keys.length = 0
 })
 afterAll(async () => {
   await browser?.close()
@@ -101,4 +109,30 @@ test.each<[what: string, init: Sent, to: () => Origin]>([
   const { method = 'GET' } = init
   expect(home.hits).toEqual([`${method} /go`, `${method} /go`])
   expect(away.hits).toEqual([])
+})
+
+/** A first attempt of a POST that is answered 307; what its caller got, or the name of the error. */
+async function moved(to: string): Promise<string> {
+  await using tab = await open(browser, home, 'fetch', { options })
+  return await tab.page.evaluate(
+    (path) =>
+      app.queue.fetch(path, { method: 'POST', body: 'x' }).then(
+        async (response) => (response.type === 'opaqueredirect' ? response.type : response.text()),
+        ({ name }: Error) => name,
+      ),
+    `/moved?to=${encodeURIComponent(to)}`,
+  )
+}
+
+test('a first attempt that is redirected to another origin takes its made key along where that origin allows the header', async () => {
+  expect(await moved(`${away.url}/open`)).toBe('arrived')
+  expect(away.hits).toEqual(['OPTIONS /open', 'POST /open'])
+  expect(home.keys[0]).toMatch(/^[\da-f]{32}$/)
+  expect(away.keys[1]).toBe(home.keys[0])
+})
+
+test('where that origin does not, nothing but a preflight reaches it, and the key stays', async () => {
+  expect(await moved(`${away.url}/there`)).toBe('opaqueredirect')
+  expect(away.hits.filter((hit) => !hit.startsWith('OPTIONS'))).toEqual([])
+  expect(away.keys.filter((key) => key !== undefined)).toEqual([])
 })

@@ -74,6 +74,23 @@ test('a first attempt follows redirects as fetch does, to another origin too', a
   expect(away.hits).toHaveLength(1)
 })
 
+test('a first attempt that is redirected to another origin takes its made key along, as Node does, and no credential', async () => {
+  const { queue } = await setup({ fetch: globalThis.fetch })
+  const init = { method: 'POST', body: 'x', headers: { authorization: 'Bearer caller', cookie: 'a=b' } }
+  await queue.fetch(`${home.url}/go/307?to=${away.url}/there`, init)
+  const [sent, arrived] = [home.hits[0], away.hits[0]]
+  expect(sent?.headers['idempotency-key']).toMatch(/^[\da-f]{32}$/)
+  expect(arrived?.headers['idempotency-key']).toBe(sent?.headers['idempotency-key'])
+  expect(arrived?.headers).not.toHaveProperty('authorization')
+  expect(arrived?.headers).not.toHaveProperty('cookie')
+})
+
+test('S15 a replay never takes its key to another origin', async () => {
+  await replay(`/go/307?fail&to=${away.url}/there`, { method: 'POST', body: 'x' })
+  expect(home.hits.map(({ headers }) => headers['idempotency-key'])).toHaveLength(2)
+  expect(away.hits).toEqual([])
+})
+
 test('a replay follows a redirect within its origin', async () => {
   const { response } = await replay('/go/302?fail&to=/there')
   expect(await response.text()).toBe('arrived')

@@ -88,6 +88,15 @@ test('S15 a retry follows a redirect within its origin, and none to another: cre
   expect(elsewhere.seen, 'not asked at all, though the call says follow').toEqual([])
 })
 
+test('a first attempt that is redirected to another origin takes its made key along, as workerd does', async () => {
+  origin.answers = { '/moved': [[307, { location: `${elsewhere.url}/there` }]] }
+  const answer = await edge.call(`${origin.url}/moved`, post, { policy: quick })
+  expect(answer.status).toBe(200)
+  const key = origin.seen.find(({ path }) => path === '/moved')?.key
+  expect(key).toBeDefined()
+  expect(elsewhere.seen.map((seen) => seen.key)).toEqual([key])
+})
+
 test('after a 401 the object is asked again, and the attempt is not counted', async () => {
   origin.answers = { '/expired': [[503], [401], [200]] }
   const object = edge.object({ origin: origin.url })
