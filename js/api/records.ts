@@ -86,3 +86,9 @@ export interface StoredTask
 export function laneName(principal: string | null, origin: string): string {
   return principal === null ? origin : `${origin} ${principal}`
 }
+
+/** Whose lane it is, by its name. */
+export function principalIn(lane: string): string | null {
+  const at = lane.indexOf(' ')
+  return at < 0 ? null : lane.slice(at + 1)
+}

@@ -25,6 +25,8 @@ export interface QueueStats {
   /** Every request sent, first attempts included. */
   readonly attempts: number
   readonly nextAttemptAt: number | null
+  /** Stored tasks that cannot be read, and were put aside: see `unreadable_record`. Absent: none. */
+  readonly unreadable?: number
   /** Answers whose Retry-After could not be read; the curve's wait was taken instead. */
   readonly unusableRetryAfter: number
   readonly origins: Readonly<Record<string, OriginStats>>

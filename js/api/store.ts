@@ -185,7 +185,17 @@ export interface TaskStore {
     readonly cancelled: number
     readonly purged: number
     readonly bytes: number
+    /** Those of them that were put aside, since they cannot be read. Absent: none. Those of a turn never tell it. */
+    readonly unreadable?: number
   }>
+  /**
+   * Records that were put aside, since they cannot be read, as they lie there: for tools that mend or move them. `fields` is
+   * in the store's own words and without bodies; other code may have written anything there. Absent: the store cannot show them.
+   */
+  unreadable?(page: {
+    readonly limit: number
+    readonly cursor?: string
+  }): Promise<{ readonly records: readonly UnreadableRecord[]; readonly cursor?: string }>
   /** Deletes what fits all that is given, whatever its status: everything if nothing is. The next of an order gets its turn. Holds of lanes stay. Says how many. */
   purge(filter: {
     readonly taskId?: string
@@ -221,6 +231,12 @@ export interface TaskStore {
   suspend?(): void
   /** Lets go of files and connections; nothing is lost, and the next call opens them again. */
   close(): Promise<void>
+}
+
+/** A record that cannot be read. `taskId`: '' where its id is no text. */
+export interface UnreadableRecord {
+  readonly taskId: string
+  readonly fields: Readonly<Record<string, unknown>>
 }
 
 /** A reason to look. */

@@ -48,7 +48,7 @@ export function objectName(principal: string | null, origin: string, shard?: num
   follow('objectName: origin', origin, ORIGIN)
   if (shard !== undefined) follow('objectName: shard', shard, SHARD)
   const parts = [origin]
-  if (principal !== null) parts.push(encoded(principal))
+  if (principal !== null) parts.push(encodeURIComponent(principal))
   if (shard !== undefined) parts.push(`#${shard}`)
   return parts.join(' ')
 }
@@ -64,14 +64,6 @@ export function readObjectName(name: string): ObjectOwner | undefined {
     return objectName(owner.principal, origin, shard) === name ? owner : undefined
   } catch {
     return undefined
-  }
-}
-
-function encoded(principal: string): string {
-  try {
-    return encodeURIComponent(principal)
-  } catch {
-    throw new RangeError('objectName: principal: expected well-formed text, got half of a surrogate pair')
   }
 }
 

@@ -7,6 +7,7 @@ import {
   check,
   follow,
   int,
+  kind,
   list,
   MAX_MS,
   ms,
@@ -121,8 +122,10 @@ export interface BackoffContext {
 const U32: Rule = int(0, 2 ** 32 - 1)
 const TIME: Rule = num(-MAX_MS, MAX_MS)
 const UNIT: Rule = num(0, 1 - 2 ** -53)
+/** Text of others, which is read whatever it is. */
+const anyText: Rule = kind('string')
 const CONTEXT_RULES: Rules<BackoffContext> = {
-  retryAfter: or(null, text),
+  retryAfter: or(null, anyText),
   now: TIME,
   previousDelayMs: ms(),
   phase: UNIT,
@@ -130,9 +133,9 @@ const CONTEXT_RULES: Rules<BackoffContext> = {
 }
 const KEY_RULES: Rules<KeyedRequest> = {
   method: token,
-  url: text,
+  url: anyText,
   body: { type: 'any', expected: '', ok: () => true },
-  contentType: text,
+  contentType: anyText,
   principal: PRINCIPAL,
   scope: text,
   nonce: text,
@@ -142,7 +145,7 @@ const KEY_RULES: Rules<KeyedRequest> = {
 export function makeCore(engine: Engine, keys: Keys): Core {
   const { glue, scratch } = engine
   const parseRetryAfter = (header: string, now: number): number | null => {
-    follow('header', header, text)
+    follow('header', header, anyText)
     follow('now', now, TIME)
     const delay = glue.server_delay(scratch.text(header), NONE, NONE, now)
     return delay >= 0 ? delay : null
@@ -181,7 +184,7 @@ export function makeCore(engine: Engine, keys: Keys): Core {
     },
     parseRetryAfter,
     parseRateLimit(header, now = 0) {
-      follow('header', header, text)
+      follow('header', header, anyText)
       follow('now', now, TIME)
       const [remaining, resetMs = Number.NaN] = glue.parse_rate_limit(scratch.text(header))
       return remaining === undefined ? null : { remaining, resetMs: Number.isNaN(resetMs) ? null : resetMs }
@@ -191,7 +194,7 @@ export function makeCore(engine: Engine, keys: Keys): Core {
       const { method, url, principal = null, scope = '', nonce = '', scopeKey } = request
       // neither may be absent
       follow('request.method', method, token)
-      follow('request.url', url, text)
+      follow('request.url', url, anyText)
       const body = keyBody(request.body)
       const contentType = request.contentType ?? body.contentType
       const material = { method, url: httpUrl(url), contentType, body: body.content }
@@ -207,11 +210,11 @@ export function makeCore(engine: Engine, keys: Keys): Core {
       }
     },
     canonicalJson(json) {
-      follow('text', json, text)
+      follow('text', json, anyText)
       return keys.canonicalJson(json)
     },
     parseDuration(duration) {
-      follow('text', duration, text)
+      follow('text', duration, anyText)
       const parsed = keys.parseDuration(duration)
       if (Number.isNaN(parsed)) {
         throw new RangeError(`text: expected a duration such as 250ms, 12.5s, 3m, 1h or 2d, got ${show(duration)}`)

@@ -6,7 +6,8 @@ import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, Gate, RetryTask } from '../api/task.ts'
 import type { GateStatus } from '../core/decode.ts'
 import { FOREVER } from '../platform/clock.ts'
-import type { StoredManager } from '../runner/stored.ts'
+import type { Aside, StoredManager } from '../runner/stored.ts'
+import { isSoundTask, soundLog } from '../stores/engine/sound.ts'
 import { whenEnded } from '../tasks/callers.ts'
 import { decisionsOf, waits, wordsOf } from '../tasks/explain.ts'
 import { showRecord } from './record.ts'
@@ -28,7 +29,7 @@ export class StoredTaskManager implements StoredManager {
   }
 
   async get(taskId: string): Promise<RetryTask | undefined> {
-    const record = await this.#store.get(taskId)
+    const record = await this.#record(taskId)
     return record && this.#show(record)
   }
 
@@ -36,25 +37,26 @@ export class StoredTaskManager implements StoredManager {
     taskId: string,
     { limit = PAGE, cursor }: PageOptions,
   ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
-    return this.#store.attempts(taskId, { limit, ...(cursor === undefined ? {} : { cursor }) })
+    const page = await this.#store.attempts(taskId, { limit, ...(cursor === undefined ? {} : { cursor }) })
+    return { ...page, attempts: page.attempts.filter(soundLog) }
   }
 
   async explain(taskId: string): Promise<readonly Decision[]> {
-    const record = await this.#store.get(taskId)
+    const record = await this.#record(taskId)
     if (!record) return []
     const history = await this.#store.history?.(taskId)
-    const known = history ?? (await this.#store.attempts(taskId, { limit: PAGE })).attempts
+    const known = (history ?? (await this.#store.attempts(taskId, { limit: PAGE })).attempts).filter(soundLog)
     return explainStored(this.#show(record), record, known, this.#tasks)
   }
 
   async list(filter: Pick<ListFilter, 'status' | 'origin'>, { limit = PAGE, cursor }: PageOptions): Promise<TaskPage> {
     const page = await this.#store.list({ ...filter, limit, ...(cursor === undefined ? {} : { cursor }) })
-    const tasks = page.tasks.map((record) => this.#show(record))
+    const tasks = page.tasks.filter(isSoundTask).map((record) => this.#show(record))
     return page.cursor === undefined ? { tasks } : { tasks, cursor: page.cursor }
   }
 
   async result(taskId: string): Promise<TaskOutcome> {
-    const record = await this.#store.get(taskId)
+    const record = await this.#record(taskId)
     if (!record) throw notFound(taskId)
     if (!isLive(record)) return this.#tasks.callers.outcome(record)
     const task = this.#state.taskOf(record)
@@ -92,7 +94,7 @@ export class StoredTaskManager implements StoredManager {
   async *dead(): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }> {
     for await (const record of this.#deadRecords()) {
       const { attempts } = await this.#store.attempts(record.taskId, { limit: PAGE })
-      yield { ...this.#show(record), attempts }
+      yield { ...this.#show(record), attempts: attempts.filter(soundLog) }
     }
   }
 
@@ -110,6 +112,22 @@ export class StoredTaskManager implements StoredManager {
     return purged
   }
 
+  /** What the store has put aside: its words and numbers, of which no text can hold a secret. */
+  async *unreadable(): AsyncIterable<Aside> {
+    for (let cursor: string | undefined; ; ) {
+      const page = await this.#store.unreadable?.({ limit: PAGE, ...(cursor ? { cursor } : {}) })
+      for (const { taskId, fields } of page?.records ?? []) yield { taskId, fields: withoutTexts(fields) }
+      if (page?.cursor === undefined) return
+      cursor = page.cursor
+    }
+  }
+
+  /** The task, if it can be read. */
+  async #record(taskId: string): Promise<StoredTask | undefined> {
+    const record = await this.#store.get(taskId)
+    return record && isSoundTask(record) ? record : undefined
+  }
+
   /** Ends the tasks of a principal here, after the store has purged them. */
   #forget(principal: string | null): void {
     for (const task of this.#state.all()) {
@@ -124,7 +142,7 @@ export class StoredTaskManager implements StoredManager {
   async *#deadRecords(): AsyncIterable<StoredTask> {
     for (let cursor: string | undefined; ; ) {
       const page = await this.#store.list({ status: 'EXHAUSTED', limit: PAGE, ...(cursor ? { cursor } : {}) })
-      yield* page.tasks
+      yield* page.tasks.filter(isSoundTask)
       if (page.cursor === undefined) return
       cursor = page.cursor
     }
@@ -159,6 +177,9 @@ export class StoredTaskManager implements StoredManager {
     return showRecord(record, this.#state.runner.sanitizer)
   }
 }
+
+const withoutTexts = (fields: Aside['fields']): Aside['fields'] =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => typeof value === 'number' || value === null))
 
 /** The decisions about a stored task: its history, then what it waits for now. Gates of other processes are not asked. */
 function explainStored(

@@ -37,10 +37,17 @@ export class StoreCounts {
   }
 
   /** Takes over the numbers of a turn. A store whose turns do not tell its counters is asked for them. */
-  learn({ lanes, counts }: Turn): void {
+  learn({ lanes, counts, unreadable }: Turn): void {
     this.#lanes = lanes
-    if (counts) this.#counts = counts
-    else void this.recount()
+    const isKnown = this.#counts !== undefined && !unreadable
+    if (counts) this.#counts = { ...counts, ...this.#unreadable }
+    // a turn does not tell how many were put aside before it
+    if (!counts || !isKnown) void this.recount()
+  }
+
+  get #unreadable(): Pick<Counts, 'unreadable'> {
+    const { unreadable } = this.#counts ?? {}
+    return unreadable ? { unreadable } : {}
   }
 
   async recount(): Promise<void> {
@@ -66,6 +73,7 @@ export class StoreCounts {
       depth: here.depth + pending + inFlight,
       deadLetters: here.deadLetters + exhausted,
       nextAttemptAt: nextAttemptAt === FOREVER ? null : nextAttemptAt,
+      ...this.#unreadable,
       origins,
     }
   }

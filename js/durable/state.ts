@@ -12,6 +12,7 @@ import { repeatableOf } from '../call/fetch-repeat.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { Runner } from '../runner/runner.ts'
+import { isSoundTask } from '../stores/engine/sound.ts'
 import { Task } from '../tasks/task.ts'
 import { PendingWrites, SeenTasks } from './pending-writes.ts'
 import { callOf } from './record.ts'
@@ -51,8 +52,12 @@ export class StoredState {
     return this.#watched.get(taskId) ?? this.leased.get(taskId)
   }
 
-  /** The task of a record: the one that is here, else one made of the record. Throws where none can be made. */
+  /**
+   * The task of a record: the one that is here, else one made of the record. Throws where none can be made: whatever a store
+   * shows is read as strictly here as our own stores read what they hold.
+   */
   taskOf(record: StoredTask): Task {
+    assertSound(record)
     const { host } = this.runner
     const task =
       this.find(record.taskId) ??
@@ -122,6 +127,10 @@ export class StoredState {
     if (error instanceof StorageFullError) this.runner.host.degraded('storage_full', message, 'full')
     else this.runner.host.degraded('storage_unavailable', message, 'store')
   }
+}
+
+function assertSound(record: StoredTask): void {
+  if (!isSoundTask(record)) throw new TypeError('its record is damaged, or was written by another version')
 }
 
 /** The origin of a lane, which its name begins with. */

@@ -227,7 +227,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   // what a turn brings
 
   claimed(record: StoredTask, lease: Lease, endsAt: number, turn: Turn, isOurs: () => boolean): void {
-    this.state.pending.claimed(record.taskId, () => {
+    // by the lease: what a record says of itself is looked at when it is taken up
+    this.state.pending.claimed(lease.taskId, () => {
       if (isOurs()) this.#starter.startLease(record, lease, endsAt, turn.now)
       else this.#starter.giveBack(lease, 'the page was put away: given back', { delayMs: 0, park: false })
     })
@@ -239,7 +240,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
       task = this.state.taskOf(record)
     } catch (error) {
       // written by another version, or by hand: no caller waits for it here, and it is a dead letter all the same
-      reportUnreadable(this.state.runner, record.taskId, error, `it was ended, ${record.reason}`)
+      reportUnreadable(this.state.runner, String(record?.taskId), error, `it was ended, ${String(record?.reason)}`)
       return
     }
     this.end(task, record.status, record.reason)

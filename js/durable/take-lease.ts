@@ -11,6 +11,7 @@ import { MARK_UNAUTHORIZED, NONE, OUTCOME_RELEASED, OUTCOME_VETOED } from '../co
 import { adopt } from '../core/queue-calls.ts'
 import { DAY_MS, FOREVER } from '../platform/clock.ts'
 import { flagsOf } from '../runner/handles.ts'
+import { soundBody } from '../stores/engine/sound.ts'
 import type { Task } from '../tasks/task.ts'
 import { RENEWED_LEASE_MS } from './lease-terms.ts'
 import { reportUnreadable } from './notices.ts'
@@ -39,16 +40,17 @@ export class LeaseStarter {
   startLease(record: StoredTask, lease: Lease, endsAt: number, storeNow: number): void {
     const { runner, leased, seen } = this.#state
     const { host } = runner
-    if (leased.has(record.taskId)) {
+    if (leased.has(lease.taskId)) {
       // lost while this process was away, and an attempt under the old lease has not ended yet: two must not be taken for one
       this.giveBack(lease, 'still under way under an older lease: given back', { delayMs: AGAIN_MS, park: false })
       return
     }
     let task: Task
     try {
+      if (record?.taskId !== lease.taskId) throw new TypeError('its lease is that of another task')
       task = this.#state.taskOf(record)
     } catch (error) {
-      this.#parkUnreadable(record, lease, error)
+      this.#parkUnreadable(lease, error)
       return
     }
     const { token, forMs } = lease
@@ -118,7 +120,7 @@ export class LeaseStarter {
     const { runner, store, failed } = this.#state
     const { host } = runner
     try {
-      const body = await store.body(record.taskId)
+      const body = soundBody(await store.body(record.taskId), record.bodyBytes)
       // the core gave up, or the queue closed, meanwhile
       if (task.slot < 0) return
       if (body) {
@@ -135,8 +137,8 @@ export class LeaseStarter {
   }
 
   /** Parks a record that another version, or a hand, has written: no process asks for it again until its principal starts anew. */
-  #parkUnreadable({ taskId }: StoredTask, lease: Lease, error: unknown): void {
-    reportUnreadable(this.#state.runner, taskId, error, 'it is parked')
+  #parkUnreadable(lease: Lease, error: unknown): void {
+    reportUnreadable(this.#state.runner, lease.taskId, error, 'it is parked')
     this.giveBack(lease, 'unreadable: parked', { delayMs: RENEWED_LEASE_MS, park: true })
   }
 

@@ -36,7 +36,12 @@ export const kind = (type: string, expected = `a ${type}`): Rule => ({
   expected,
   ok: (value) => value !== null,
 })
-export const text: Rule = kind('string')
+/**
+ * Text that is the same wherever it is kept: a lone surrogate becomes another character in UTF-8, which would make one name of
+ * two, and NUL ends a text in some databases.
+ */
+export const isWellFormed = (value: string): boolean => !/[\0\p{Surrogate}]/u.test(value)
+export const text: Rule = { ...kind('string'), expected: 'a well-formed string', ok: isWellFormed }
 export const flag: Rule = kind('boolean')
 export const fn: Rule = kind('function')
 export const object: Rule = kind('object', 'an object')

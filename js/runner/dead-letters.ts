@@ -9,7 +9,7 @@ import type { Task } from '../tasks/task.ts'
 import type { Admission } from './admission.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
-import type { StoredManager } from './stored.ts'
+import type { Aside, StoredManager } from './stored.ts'
 
 const REDRIVE_RULES: Rules<RedriveAllOptions> = {
   perSecond: { type: 'number', expected: 'a number above 0', ok: (rate) => rate > 0 },
@@ -90,7 +90,10 @@ export class DeadLetterManager implements DeadLetters {
     for await (const task of this.stored?.dead() ?? []) tasks.push(task)
     tasks.sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
     const exportedAt = new Date(this.#now()).toISOString()
-    return JSON.stringify({ format: 'redrive dead letters 1', queue: name, exportedAt, tasks }, null, 2)
+    const unreadable: Aside[] = []
+    for await (const record of this.stored?.unreadable() ?? []) unreadable.push(record)
+    const aside = unreadable.length > 0 ? { unreadable } : {}
+    return JSON.stringify({ format: 'redrive dead letters 1', queue: name, exportedAt, tasks, ...aside }, null, 2)
   }
 
   #now(): number {

@@ -5,7 +5,7 @@
 
 import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import type { RunnerStats } from '../api/stats.ts'
-import type { TaskStore } from '../api/store.ts'
+import type { TaskStore, UnreadableRecord } from '../api/store.ts'
 import type { AttemptLog, Decision, Durability, RetryTask } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
@@ -54,6 +54,9 @@ export interface Terms {
   readonly expiresAt: number
   readonly waitUntil: number
 }
+
+/** A record that cannot be read, as far as it may be shown. */
+export type Aside = UnreadableRecord
 
 /** A call that has become a task. */
 export interface Kept {
@@ -110,6 +113,8 @@ export interface StoredManager {
   redriveSome(taskIds: readonly string[], acceptDuplicateRisk: boolean): Promise<number>
   deadIds(): Promise<readonly string[]>
   dead(): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }>
+  /** Records that cannot be read, without any text of theirs. */
+  unreadable(): AsyncIterable<Aside>
   /** Deletes one dead letter, or all. */
   purgeDead(taskId: string | undefined): Promise<number>
   /** Deletes everything of a principal; what is in flight is aborted. */

@@ -15,9 +15,10 @@ import { nextAt, owners } from './durable-object/next-alarm.ts'
 import { tooLarge } from './durable-object/row-limits.ts'
 import { lapse, ObjectTasks } from './durable-object/transaction.ts'
 import { enqueue } from './engine/enqueue.ts'
+import { assertNames } from './engine/sound.ts'
 import { runNow } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
-import { turn } from './engine/turn.ts'
+import { turn, withMended } from './engine/turn.ts'
 import { reads } from './sql/reads.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
@@ -71,6 +72,7 @@ export function durableObjectStore(options: DurableObjectStoreOptions): DurableO
     durability: 'replicated',
     idleCheckMs: null,
     async enqueue(tasks, lease) {
+      assertNames(tasks)
       for (const task of tasks) {
         const refused = tooLarge(task)
         if (refused) throw refused
@@ -79,7 +81,10 @@ export function durableObjectStore(options: DurableObjectStoreOptions): DurableO
       await held.sync()
       return outcomes
     },
-    turn: async (step) => held.write((tx) => runNow(turn(tx, step))),
+    turn: async (step) => {
+      const made = held.write((tx) => runNow(turn(tx, step)))
+      return withMended(made, held.takeMended())
+    },
     subscribe: (listener) => held.listen(listener),
     migrate: () => held.read(() => {}),
     nextAt: (shut = []) => held.read((database) => nextAt(database, held.clock, held.terms, shut)),

@@ -8,9 +8,10 @@
 
 import type { Step, TaskStore } from '../api/store.ts'
 import { check, pattern, type Rules } from '../options/check.ts'
+import { assertNames } from './engine/sound.ts'
 import { runLater } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
-import { turn } from './engine/turn.ts'
+import { turn, withMended } from './engine/turn.ts'
 import { Connection } from './indexeddb/connection.ts'
 import { Database } from './indexeddb/database.ts'
 import { EnqueueGroup, enqueueAll } from './indexeddb/enqueue-group.ts'
@@ -28,7 +29,7 @@ export interface IndexedDbStoreOptions extends TermsOptions {
 
 const RULES: Rules<IndexedDbStoreOptions> = {
   ...TERMS_RULES,
-  name: pattern('a name', /./s),
+  name: pattern('a name', /^[^\0\p{Surrogate}]+$/u),
 }
 
 /** Whether the owner of a step may be given leases. A step that only gives them back takes no lock: its page may be being put away. */
@@ -60,17 +61,21 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
     durability: 'strict',
     idleCheckMs: null,
     graceMs: 75_000,
-    enqueue: (tasks, lease) => group.add(tasks, lease),
-    turn(step) {
+    async enqueue(tasks, lease) {
+      assertNames(tasks)
+      return group.add(tasks, lease)
+    },
+    async turn(step) {
       // a page that is put away meanwhile may never run again: it is given nothing that it could not give back
       const isHere = presence.suspensionGuard()
       const owners = (): string[] => (isHere() && needsGuard(step, database.mayBeClaimed) ? [step.owner] : [])
-      return database.anyway(() =>
+      const made = await database.anyway(() =>
         database.writeTurn('relaxed', owners, (tx) => {
           tx.isHere = isHere
           return runLater(turn(tx, step))
         }),
       )
+      return withMended(made, database.takeMended())
     },
     subscribe: (listener) => hints.listen(listener),
     homes: homesOf(database, presence),

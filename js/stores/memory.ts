@@ -13,6 +13,7 @@ import type { AttemptLog, ExhaustedReason } from '../api/task.ts'
 import { check } from '../options/check.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isReadable, timeOfStep } from './engine/rules.ts'
+import { assertNames } from './engine/sound.ts'
 import { claimDue } from './memory/claim.ts'
 import { flush, redriveOne, unpark } from './memory/control.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
@@ -21,6 +22,8 @@ import { type Hint, isLive, Rows } from './memory/rows.ts'
 import { endLate, type Found, renew, retain, settle, takeBack } from './memory/settle.ts'
 import { view } from './memory/view.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
+
+type Aside = Awaited<ReturnType<Required<TaskStore>['unreadable']>>
 
 export type MemoryStoreOptions = TermsOptions
 
@@ -54,6 +57,7 @@ export class MemoryStore implements TaskStore {
   }
 
   async enqueue(tasks: readonly NewTask[], lease?: LeaseWish): Promise<readonly Enqueued[]> {
+    assertNames(tasks)
     return this.#step((now) => tasks.map((task) => enqueueOne(this.#rows, task, this.#terms, lease, now)))
   }
 
@@ -154,8 +158,18 @@ export class MemoryStore implements TaskStore {
     return historyOf(this.#readable(taskId))
   }
 
+  async unreadable({ limit, cursor = '' }: { readonly limit: number; readonly cursor?: string }): Promise<Aside> {
+    const found = [...this.#rows.all()].filter((row) => row.unreadable && row.taskId > cursor)
+    found.sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
+    const page = found.slice(0, Math.max(1, limit))
+    const last = found.length > page.length ? page.at(-1)?.taskId : undefined
+    const records = page.map((row) => ({ taskId: row.taskId, fields: { ...show(row) } }))
+    return { records, ...(last !== undefined && { cursor: last }) }
+  }
+
   async counts(): ReturnType<TaskStore['counts']> {
-    return { ...this.#rows.counts }
+    const unreadable = [...this.#rows.all()].filter((row) => row.unreadable).length
+    return { ...this.#rows.counts, ...(unreadable > 0 && { unreadable }) }
   }
 
   async purge(filter: Parameters<TaskStore['purge']>[0]): Promise<number> {

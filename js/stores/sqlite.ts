@@ -11,9 +11,10 @@ import type { TaskStore } from '../api/store.ts'
 import { check, follow, int, pattern, type Rules } from '../options/check.ts'
 import type { RetentionOptions } from '../options/queue-options.ts'
 import type { Clock } from '../platform/clock.ts'
+import { assertNames } from './engine/sound.ts'
 import { runNow } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
-import { turn } from './engine/turn.ts'
+import { turn, withMended } from './engine/turn.ts'
 import type { Database } from './sql/database.ts'
 import { reads } from './sql/reads.ts'
 import { StoreFile } from './sqlite/file.ts'
@@ -38,7 +39,7 @@ export interface SqliteStoreOptions {
 const RULES: Rules<SqliteStoreOptions> = {
   ...TERMS_RULES,
   // such a store would be empty again after each `close`
-  path: pattern("the path of a file (for tasks in memory: 'redrive/memory')", /^(?!:memory:$)[^\0]+$/),
+  path: pattern("the path of a file (for tasks in memory: 'redrive/memory')", /^(?!:memory:$)[^\0\p{Surrogate}]+$/u),
   idleCheckMs: int(10, 3_600_000),
 }
 
@@ -54,8 +55,14 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
     ...storeOf(backendOf(file)),
     durability: 'strict',
     idleCheckMs,
-    enqueue: (tasks, lease) => group.add(tasks, lease),
-    turn: async (step) => file.write((tx) => runNow(turn(tx, step))),
+    async enqueue(tasks, lease) {
+      assertNames(tasks)
+      return group.add(tasks, lease)
+    },
+    turn: async (step) => {
+      const made = file.write((tx) => runNow(turn(tx, step)))
+      return withMended(made, file.takeMended())
+    },
     subscribe: (listener) => file.listen(listener),
     homes: {
       holdHome: async (owner, forMs) => file.write((tx) => holdHome(tx, owner, forMs)),

@@ -2,6 +2,7 @@
 
 import type { AttemptLog, DecisionData, DecisionKind, ExhaustedReason, ReleaseCause } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
+import { MAX_MS } from '../options/check.ts'
 
 /** One attempt, or one that was not sent after all. */
 export interface HistoryEntry {
@@ -79,8 +80,8 @@ export function serverWait(ms: number): string {
   return ms < 0 ? ', Retry-After unreadable' : `, Retry-After ${ms / 1000} s`
 }
 
-/** Time of day, in UTC. */
-export const timeOf = (at: number): string => new Date(at).toISOString().slice(11, 19)
+/** Time of day, in UTC; '' beyond the days that there are. */
+export const timeOf = (at: number): string => (Math.abs(at) <= MAX_MS ? new Date(at).toISOString().slice(11, 19) : '')
 
 const MAX_SHOWN = 100
 

@@ -94,8 +94,8 @@ test.each(unsendable)('%s, which no repeat would mend, is refused by enqueue as 
 })
 
 test.each<[what: string, principal: unknown, options: unknown, says: RegExp]>([
-  ['no principal', undefined, {}, /^setPrincipal: expected null or a string, got undefined$/],
-  ['a number', 7, {}, /^setPrincipal: expected null or a string, got 7$/],
+  ['no principal', undefined, {}, /^setPrincipal: expected null or a well-formed string, got undefined$/],
+  ['a number', 7, {}, /^setPrincipal: expected null or a well-formed string, got 7$/],
   ['options that are no object', 'anna', true, /^setPrincipal: expected an object, got true$/],
   ['an unknown option', 'anna', { delete: true }, /^setPrincipal\.delete: no such option/],
   ['purge as text', 'anna', { purge: 'yes' }, /^setPrincipal\.purge: expected a boolean, got 'yes'$/],

@@ -69,7 +69,7 @@ export class ObjectDatabase implements Database {
     let part = 0
     for (let from = 0; from < bytes.length || part === 0; from += PART_BYTES) {
       const cut = bytes.subarray(from, from + PART_BYTES)
-      this.#exec('INSERT INTO bodies (task, part, bytes) VALUES (?, ?, ?)', [task, part++, cut])
+      this.#exec('INSERT OR REPLACE INTO bodies (task, part, bytes) VALUES (?, ?, ?)', [task, part++, cut])
     }
   }
 
@@ -78,7 +78,8 @@ export class ObjectDatabase implements Database {
       'SELECT bytes FROM bodies WHERE task = ? ORDER BY part',
       task,
     )
-    if (parts.length === 0) return undefined
+    // other code may have written anything in the place of bytes
+    if (parts.length === 0 || !parts.every(({ bytes }) => isBuffer(bytes))) return undefined
     const whole = new Uint8Array(parts.reduce((sum, { bytes }) => sum + bytes.byteLength, 0))
     let at = 0
     for (const { bytes } of parts) {
@@ -97,3 +98,5 @@ export class ObjectDatabase implements Database {
     }
   }
 }
+
+const isBuffer = (value: unknown): boolean => Object.prototype.toString.call(value) === '[object ArrayBuffer]'

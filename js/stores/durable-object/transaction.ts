@@ -2,6 +2,7 @@
 
 import type { Hint, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
+import { mend, needsMending } from '../sql/mend.ts'
 import { StoreClock } from '../sql/state.ts'
 import { Transaction } from '../sql/transaction.ts'
 import { ObjectDatabase, type ObjectStorage } from './database.ts'
@@ -12,14 +13,17 @@ type Listener = (hint: Hint) => void
 
 export class ObjectTasks {
   readonly clock: StoreClock
+  readonly #wallClock: Clock
   terms: StoreTerms
   readonly #storage: ObjectStorage
   readonly #database: ObjectDatabase
   readonly #wrote: () => void
   readonly #listeners = new Set<Listener>()
   #isUp = false
+  #mended = 0
 
   constructor(storage: ObjectStorage, clock: Clock, terms: StoreTerms, wrote: () => void) {
+    this.#wallClock = clock
     this.clock = new StoreClock(clock)
     this.terms = terms
     this.#storage = storage
@@ -29,7 +33,11 @@ export class ObjectTasks {
 
   /** Makes or brings up the tables, if that is not done. */
   open(): void {
-    if (!this.#isUp) bringUp(this.#database)
+    if (!this.#isUp) {
+      bringUp(this.#database)
+      const now = this.#wallClock.now()
+      if (needsMending(this.#database, now)) this.#mended += this.#database.apart(() => mend(this.#database, now))
+    }
     this.#isUp = true
   }
 
@@ -57,6 +65,13 @@ export class ObjectTasks {
     if (tx.wrote) this.#wrote()
     for (const hint of tx.hints) for (const listener of this.#listeners) queueMicrotask(() => listener(hint))
     return result
+  }
+
+  /** How many tasks were put aside when the tables were looked at; from then on 0. */
+  takeMended(): number {
+    const mended = this.#mended
+    this.#mended = 0
+    return mended
   }
 
   /** Until everything written so far survives the object. */

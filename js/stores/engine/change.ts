@@ -8,13 +8,19 @@ import { noteOf } from './rules.ts'
 
 /** Counts `by` tasks like this one more, or fewer. */
 function count(tx: Tx, row: Row, by: 1 | -1): void {
-  tx.state[COUNTER[row.status]] += by
+  const { state } = tx
+  const counter = COUNTER[row.status]
+  state[counter] = atLeast0(state[counter] + by)
   if (!isLive(row)) return
-  tx.state.bytes += by * row.bodyBytes
+  state.bytes = atLeast0(state.bytes + by * row.bodyBytes)
   const lane = tx.lane(row)
-  lane[row.status === 'PENDING' ? 'pending' : 'inFlight'] += by
+  const waits = row.status === 'PENDING' ? 'pending' : 'inFlight'
+  lane[waits] = atLeast0(lane[waits] + by)
   tx.saveLane(lane)
 }
+
+/** A row that other code has changed was counted as what it was before. */
+const atLeast0 = (count: number): number => Math.max(0, count)
 
 /** The caller sets what else changes with the status, and saves the row. */
 export function become(tx: Tx, row: Row, status: TaskStatus): void {
@@ -100,6 +106,11 @@ export function note(tx: Tx, row: Row, kind: DecisionKind, reason?: ExhaustedRea
 
 /** Keeps a record that cannot be read where it is, and out of everything that acts (S20). */
 export function markUnreadable(tx: Tx, row: Row): void {
+  if (row.status === 'IN_FLIGHT') {
+    become(tx, row, 'PENDING')
+    dropLease(tx, row)
+    hint(tx, 'settled', row.taskId)
+  }
   row.aside = true
   row.dueAt = null
   tx.save(row)
@@ -114,7 +125,7 @@ export function erase(tx: Tx, row: Row): void {
     dropLease(tx, row)
     tx.state.purged++
     const lane = tx.lane(row)
-    lane.tasks--
+    lane.tasks = atLeast0(lane.tasks - 1)
     tx.saveLane(lane)
   }
   tx.erase(row)
@@ -125,7 +136,7 @@ export function erase(tx: Tx, row: Row): void {
 
 /** Gives the first task of an order its own due time, if others were before it until now. */
 export function advance(tx: Tx, next: Row): void {
-  if (next.behind !== 1 || next.aside) return
+  if (next.behind !== 1 || next.aside || next.isBroken) return
   next.behind = 0
   if (next.parkedIn === null) next.dueAt = Math.max(next.turnAt, tx.now)
   tx.save(next)

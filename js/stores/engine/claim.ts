@@ -46,6 +46,11 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
     const row = first?.heads.row()
     if (!first || !row) break
     const task = tx.show(row)
+    if (task && task.principal !== claim.principal) {
+      // its lane says whose it is, and the lane's row says something else (S16)
+      first.left = 0
+      continue
+    }
     const reason = task && refusal(row, task.policy, tx.now)
     if (!task || reason) spoilt++
     if (!task) markUnreadable(tx, row)

@@ -67,7 +67,9 @@ function revive(tx: Tx, row: Row, { deadlineAt, deadlineReason }: Deadline, at: 
 export function* flush(tx: Tx, lane?: string): Step<number> {
   let changed = 0
   yield tx.eachWaiting(lane, (rows) => {
-    const later = rows.filter((row) => (row.dueAt ?? 0) > Math.max(tx.now, row.serverAt) && isReadable(row))
+    const later = rows.filter(
+      (row) => (row.dueAt ?? 0) > Math.max(tx.now, row.serverAt) && isReadable(row) && !row.isBroken,
+    )
     changed += makeDue(tx, later)
   })
   return changed
@@ -76,7 +78,8 @@ export function* flush(tx: Tx, lane?: string): Step<number> {
 export function* unpark(tx: Tx, filter: Parameters<Tx['eachParked']>[0]): Step<number> {
   let changed = 0
   yield tx.eachParked(filter, (rows) => {
-    changed += makeDue(tx, rows)
+    const sound = rows.filter(({ isBroken }) => !isBroken)
+    changed += makeDue(tx, sound)
   })
   return changed
 }

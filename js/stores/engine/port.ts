@@ -13,7 +13,7 @@ import type { AttemptLog, TaskStatus } from '../../api/task.ts'
 import type { Counts, Lane, Place, Row } from './row.ts'
 import type { Wait } from './step.ts'
 
-export interface Counters extends Record<keyof Counts, number> {
+export interface Counters extends Record<Exclude<keyof Counts, 'unreadable'>, number> {
   lastSeq: number
   lastToken: number
   lastServed: number

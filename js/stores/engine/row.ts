@@ -52,6 +52,10 @@ export interface Row
   bodyBytes: number
   /** The record cannot be read, and is left alone (S20). */
   aside: boolean
+  /** Stands for a row that is not sound (see `sound.ts`), and is never stored: of that row only what `markUnreadable` changes is. */
+  readonly isBroken?: true
+  /** Such a row was never counted: its status or its lane is none. */
+  readonly isStray?: boolean
 }
 
 /** Where a new task stands: see `newRow`. */
@@ -112,8 +116,12 @@ export function countsOf({ pending, inFlight, succeeded, exhausted, cancelled, p
   return { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }
 }
 
+/** The same with the number of tasks that were put aside. */
+export const countsWith = (counts: Counts, unreadable: number): Counts =>
+  unreadable > 0 ? { ...countsOf(counts), unreadable } : countsOf(counts)
+
 /** The counter of each status. */
-export const COUNTER: Readonly<Record<TaskStatus, Exclude<keyof Counts, 'purged' | 'bytes'>>> = {
+export const COUNTER: Readonly<Record<TaskStatus, Exclude<keyof Counts, 'purged' | 'bytes' | 'unreadable'>>> = {
   PENDING: 'pending',
   IN_FLIGHT: 'inFlight',
   SUCCEEDED: 'succeeded',
@@ -126,7 +134,8 @@ export const isLive = ({ status }: Pick<Row, 'status'>): boolean => status === '
 const STATUSES: ReadonlySet<unknown> = new Set(Object.keys(COUNTER))
 
 /** Whether the row was ever counted: a row that other code has put into the store was not. */
-export const isOurs = ({ status, lane }: Row): boolean => STATUSES.has(status) && typeof lane === 'string'
+export const isOurs = ({ status, lane, isStray }: Row): boolean =>
+  !isStray && STATUSES.has(status) && typeof lane === 'string'
 
 /** A lane inside a transaction, changed in place. */
 export interface Lane {

@@ -10,7 +10,7 @@ import { goOn, isReadable, settledAlready } from './rules.ts'
 export function settle(tx: Tx, settlement: Settlement): Turn['settled'][number] {
   const { lease, log, next, holdLaneForMs = 0 } = settlement
   const row = tx.row(lease.taskId)
-  if (!row || !isOurs(row) || row.aside || !isReadable(row)) return 'gone'
+  if (!row || !isOurs(row) || row.aside || row.isBroken || !isReadable(row)) return 'gone'
   const already = settledAlready(row, settlement)
   if (already) return already
   const isCancelled = row.cancelAsked && next.kind !== 'succeeded'
@@ -44,7 +44,7 @@ function waitAgain(tx: Tx, row: Row, next: Again): void {
 /** The task has been loaded. */
 export function renew(tx: Tx, lease: Lease): Turn['renewed'][number] {
   const row = tx.row(lease.taskId)
-  if (row?.status !== 'IN_FLIGHT' || row.token !== lease.token) return 'lost'
+  if (row?.status !== 'IN_FLIGHT' || row.isBroken || row.token !== lease.token) return 'lost'
   row.leaseUntil = tx.now + lease.forMs
   tx.save(row)
   return row.cancelAsked ? 'cancelled' : 'renewed'

@@ -5,7 +5,7 @@ import { cancel, flush, purge, redrive, unpark } from './control.ts'
 import type { Tx } from './port.ts'
 import type { Step } from './step.ts'
 
-type Question = 'body' | 'find' | 'get' | 'list' | 'attempts' | 'history' | 'counts'
+type Question = 'body' | 'find' | 'get' | 'list' | 'attempts' | 'history' | 'counts' | 'unreadable'
 type Whole = Required<TaskStore>
 type Now<T> = T | Promise<T>
 
@@ -56,5 +56,6 @@ export function storeOf<D>(
     attempts: (taskId, page) => backend.read((database) => reads.attempts(database, taskId, page)),
     history: (taskId) => backend.read((database) => reads.history(database, taskId)),
     counts: () => backend.read((database) => reads.counts(database)),
+    unreadable: (page) => backend.read((database) => reads.unreadable(database, page)),
   }
 }

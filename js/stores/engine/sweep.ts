@@ -25,8 +25,11 @@ export function outlivedOf({ now, state, terms }: Tx): readonly [others: Outlive
 export function retain(tx: Tx, [others, letters]: ReturnType<typeof outlivedOf>): number {
   const ended = tx.oldest(others, SWEEP)
   const dead = tx.oldest(letters, SWEEP - ended.length)
-  for (const row of [...ended, ...dead]) erase(tx, row)
-  return dead.length
+  for (const row of [...ended, ...dead]) {
+    if (row.isBroken) markUnreadable(tx, row)
+    else erase(tx, row)
+  }
+  return dead.filter(({ isBroken }) => !isBroken).length
 }
 
 /** Takes back leases that are over, then ends what is past its deadline; says what has ended. `alive`: the owner of the turn. */
@@ -47,10 +50,8 @@ export function endOverdue(tx: Tx, alive: string): StoredTask[] {
 /** Puts a task back whose lease is over, or ends it when nothing permits another attempt. */
 function takeBack(tx: Tx, row: Row): void {
   const task = tx.show(row)
-  if (!task) {
-    putBack(tx, row, null)
-    markUnreadable(tx, row)
-  } else if (row.cancelAsked) endUnasked(tx, row)
+  if (!task) markUnreadable(tx, row)
+  else if (row.cancelAsked) endUnasked(tx, row)
   else if (isSpent(task) || isLate(row, tx.now) || !mayRepeat(task)) endUnasked(tx, row, 'outcome_unknown')
   else {
     note(tx, row, 'lost')

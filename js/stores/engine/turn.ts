@@ -9,6 +9,10 @@ import type { Step } from './step.ts'
 import { endOverdue, outlivedOf, retain } from './sweep.ts'
 import { view } from './view.ts'
 
+/** A turn that also tells what was put aside when the store was opened. */
+export const withMended = (turn: Turn, mended: number): Turn =>
+  mended > 0 ? { ...turn, unreadable: (turn.unreadable ?? 0) + mended } : turn
+
 export function* turn(tx: Tx, { owner, settle: ends, renew: leases, claim }: Work): Step<Turn> {
   const outlived = outlivedOf(tx)
   yield tx.loadTurn([...ends.map(({ lease }) => lease.taskId), ...leases.map(({ taskId }) => taskId)], outlived)

@@ -6,6 +6,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Connection } from './connection.ts'
 import type { Hints } from './hints.ts'
 import { LeaseWatch } from './lease-watch.ts'
+import { mended, needsMending } from './mend.ts'
 import type { Presence } from './presence.ts'
 import { reserve, spend } from './quota-reserve.ts'
 import { readSnapshot, readState, type Snapshot, StaleSnapshot, StoreClock } from './state.ts'
@@ -31,6 +32,10 @@ export class Database {
   readonly #leases: LeaseWatch
   #snapshot: Snapshot | undefined
   #isReserved = false
+  /** Tasks that were put aside then, and were not told yet. */
+  #mended = 0
+  /** Counters and lanes have been looked at. */
+  #isLookedAt = false
   /** Hints that had been heard by then. */
   #changes = 0
   /** Which database this is: see `State`. */
@@ -75,6 +80,13 @@ export class Database {
         throw error
       }
     })
+  }
+
+  /** How many tasks were put aside when counters and lanes were looked at; from then on 0. */
+  takeMended(): number {
+    const mended = this.#mended
+    this.#mended = 0
+    return mended
   }
 
   /** Makes a write possible when the quota is full: one that ends or deletes what is held. See `quota-reserve.ts`. */
@@ -146,7 +158,10 @@ export class Database {
     const { connection, hints } = this.#parts
     let thrown: unknown
     const run = async (idb: IDBTransaction): Promise<{ readonly result: T; readonly tx: Transaction }> => {
-      const tx = new Transaction(idb, surroundings, snapshot ?? (await readSnapshot(idb)), snapshot !== undefined)
+      const { unreadable, ...begin } = snapshot ? { ...snapshot, unreadable: 0 } : await this.#look(idb)
+      const tx = new Transaction(idb, surroundings, begin, snapshot !== undefined)
+      if (unreadable > 0) tx.touch()
+      tx.mended = unreadable
       try {
         const result = await work(tx)
         await tx.finish()
@@ -167,7 +182,17 @@ export class Database {
     return result
   }
 
+  /** Reads what there is; the first time it is put right, if other code has changed it. */
+  async #look(idb: IDBTransaction): Promise<Snapshot & { readonly unreadable: number }> {
+    const snapshot = await readSnapshot(idb)
+    const now = this.#parts.clock.now()
+    const isWrong = !this.#isLookedAt && (await needsMending(idb, snapshot, now))
+    return isWrong ? mended(idb, snapshot, now) : { ...snapshot, unreadable: 0 }
+  }
+
   #done(tx: Transaction): void {
+    this.#isLookedAt = true
+    this.#mended += tx.mended
     const { state, now, hints } = tx
     this.#snapshot = tx.snapshot()
     this.#clock.saw(now, state)

@@ -10,7 +10,7 @@ import { isOurs } from '../engine/row.ts'
 import { everyName, nameOf, ownName, within } from './keys.ts'
 import { type Lane, LaneRows, type Waiting, waitingOf } from './lane-rows.ts'
 import type { StoreName } from './layout.ts'
-import { hasBodyApart, lateAtOf, type TaskRow } from './rows.ts'
+import { hasBodyApart, lateAtOf, putAside, type TaskRow, usable } from './rows.ts'
 import { readState, replaceState, type Snapshot, StaleSnapshot, type State, type StoreClock } from './state.ts'
 import { done } from './transact.ts'
 
@@ -21,6 +21,8 @@ type Work = (rows: readonly TaskRow[]) => void
 
 interface HeldRow {
   readonly row: TaskRow
+  /** What is in the database, where `row` stands for it. */
+  readonly found: TaskRow
   /** Not in the database yet. */
   isNew: boolean
   /** Where it waits, as the index has it. */
@@ -42,6 +44,11 @@ export abstract class HeldRows {
   readonly #rows = new Map<string, HeldRow>()
   /** Tasks that have ended: the next of each order has its turn. */
   readonly #orders = new Map<string, TaskRow>()
+  /** Records that were put aside in it. */
+  unreadable = 0
+  /** Others that were put aside before it began. */
+  mended = 0
+  #erasedAside = 0
   #wrote: boolean
 
   constructor(idb: IDBTransaction, clock: StoreClock, { state, lanes }: Snapshot, isOptimistic: boolean) {
@@ -113,10 +120,11 @@ export abstract class HeldRows {
   erase(row: TaskRow): void {
     const held = this.#rows.get(row.taskId)
     if (held) held.isGone = true
+    if (row.aside) this.#erasedAside++
     if (isOurs(row)) this.lanes.move(row, this.now, held?.was, undefined)
-    this.store('tasks').delete(row.taskId)
-    if (hasBodyApart(row)) this.store('bodies').delete(row.taskId)
-    if (row.logged !== 0 || row.noted) this.store('attempts').delete(within([row.taskId]))
+    this.store('tasks').delete(held?.found.taskId ?? row.taskId)
+    if (row.isBroken || hasBodyApart(row)) this.store('bodies').delete(row.taskId)
+    if (row.isBroken || row.logged !== 0 || row.noted) this.store('attempts').delete(within([row.taskId]))
     this.touch()
   }
 
@@ -165,7 +173,7 @@ export abstract class HeldRows {
       row.lateAt = lateAtOf(row)
       this.lanes.move(row, this.now, held.was, waitingOf(row))
       if (isNew) tasks.add(row)
-      else tasks.put(row)
+      else tasks.put(row.isBroken ? putAside(held.found, row) : row)
       held.was = waitingOf(row)
       held.isNew = false
       held.isDirty = false
@@ -184,6 +192,8 @@ export abstract class HeldRows {
   async finish(): Promise<void> {
     await this.flush()
     if (!this.#wrote) return this.verify()
+    const aside = (this.state.unreadable ?? 0) + this.unreadable - this.#erasedAside
+    if (aside !== (this.state.unreadable ?? 0)) this.state.unreadable = Math.max(0, aside)
     this.state.highWater = this.now
     this.state.version = this.#version + 1
     this.state.lanes = this.lanes.together()
@@ -242,9 +252,10 @@ export abstract class HeldRows {
     }
   }
 
-  #holdRow(row: TaskRow, isNew: boolean): void {
-    const was = isNew ? undefined : waitingOf(row)
-    this.#rows.set(row.taskId, { row, isNew, was, isDirty: isNew, isGone: false })
+  #holdRow(found: TaskRow, isNew: boolean): void {
+    const was = isNew ? undefined : waitingOf(found)
+    const row = isNew ? found : usable(found)
+    this.#rows.set(found.taskId, { row, found, isNew, was, isDirty: isNew, isGone: false })
   }
 }
 

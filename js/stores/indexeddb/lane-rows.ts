@@ -11,8 +11,8 @@ import { beyond, type Name, within } from './keys.ts'
 import type { TaskRow } from './rows.ts'
 import { done } from './transact.ts'
 
-/** Written with the counters. */
-const TOGETHER = 16
+/** Lanes that are written with the counters. */
+export const TOGETHER = 16
 
 interface Held {
   readonly lane: Lane
@@ -202,7 +202,9 @@ export async function soonestDue(
     queues.map(async ({ home, rank }) => {
       const queue = [name, home, rank]
       const cursor = await done(index.openKeyCursor(after === undefined ? within(queue) : beyond(queue, after)))
-      return cursor ? ((cursor.key as readonly IDBValidKey[])[3] as number) : Number.POSITIVE_INFINITY
+      const at = (cursor?.key as readonly IDBValidKey[] | undefined)?.[3]
+      // a row that is not sound may have anything there
+      return typeof at === 'number' ? at : Number.POSITIVE_INFINITY
     }),
   )
   const first = Math.min(...firsts)

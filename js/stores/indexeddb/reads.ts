@@ -2,11 +2,12 @@
 
 import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
-import { type Counts, countsOf } from '../engine/row.ts'
+import { type Counts, countsWith } from '../engine/row.ts'
 import { inOrder } from '../engine/rules.ts'
+import { soundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
 import { nameOf, within } from './keys.ts'
-import { storedTask, type TaskRow } from './rows.ts'
+import { storedTask, type TaskRow, usable } from './rows.ts'
 import { readState } from './state.ts'
 import { done } from './transact.ts'
 
@@ -18,13 +19,13 @@ const rowOf = (tx: IDBTransaction, taskId: string): Promise<TaskRow | undefined>
 
 async function get(tx: IDBTransaction, taskId: string): Promise<StoredTask | undefined> {
   const [row, { skewMs }] = await Promise.all([rowOf(tx, taskId), readState(tx)])
-  return row && storedTask(row, skewMs)
+  return row && storedTask(usable(row), skewMs)
 }
 
 async function body(tx: IDBTransaction, taskId: string): Promise<Uint8Array | undefined> {
   const row = await rowOf(tx, taskId)
   if (!row || !(row.schema <= RECORD_SCHEMA)) return undefined
-  return row.body ?? (done(tx.objectStore('bodies').get(taskId)) as Promise<Uint8Array | undefined>)
+  return soundBody(row.body ?? (await done(tx.objectStore('bodies').get(taskId))), row.bodyBytes)
 }
 
 async function find(
@@ -35,7 +36,7 @@ async function find(
   const parts = principal === undefined ? [idempotencyKey] : [idempotencyKey, nameOf(principal)]
   const rows: Promise<TaskRow[]> = done(tx.objectStore('tasks').index('key').getAll(within(parts)))
   const [found, { skewMs }] = await Promise.all([rows, readState(tx)])
-  const tasks = found.map((row) => storedTask(row, skewMs)).filter((task) => task !== undefined)
+  const tasks = found.map((row) => storedTask(usable(row), skewMs)).filter((task) => task !== undefined)
   return tasks.reduce<StoredTask | undefined>(
     (best, task) => (best && best.taskId > task.taskId ? best : task),
     undefined,
@@ -63,7 +64,7 @@ async function list(
     for (const row of rows) {
       const fits = principal === undefined || row.principal === nameOf(principal)
       if (!fits || (origin !== undefined && row.origin !== origin)) continue
-      const task = storedTask(row, skewMs)
+      const task = storedTask(usable(row), skewMs)
       if (task) found.push(task)
     }
     if (rows.length < piece) break
@@ -89,7 +90,8 @@ async function attempts(
   ])
   if (!row || !(row.schema <= RECORD_SCHEMA)) return { attempts: [] }
   const last = logs.length > most ? (keys[most - 1] as readonly IDBValidKey[])[1] : undefined
-  return { attempts: logs.slice(0, most), ...(last !== undefined && { cursor: String(last) }) }
+  const page = logs.slice(0, most).flatMap((log) => soundLog(log) ?? [])
+  return { attempts: page, ...(last !== undefined && { cursor: String(last) }) }
 }
 
 async function history(tx: IDBTransaction, taskId: string): Promise<readonly AttemptLog[]> {
@@ -103,8 +105,8 @@ async function history(tx: IDBTransaction, taskId: string): Promise<readonly Att
   if (!row || !(row.schema <= RECORD_SCHEMA)) return []
   // notes count down from -1: they come first, the youngest before all others
   const noted = keys.filter((key) => ((key as readonly IDBValidKey[])[1] as number) < 0).length
-  const notes = logs.slice(0, noted).reverse()
-  const attempts = logs.slice(noted)
+  const notes = logs.slice(0, noted).filter(soundLog).reverse()
+  const attempts = logs.slice(noted).filter(soundLog)
   return inOrder(
     row.logged - attempts.length + 1,
     attempts,
@@ -113,10 +115,31 @@ async function history(tx: IDBTransaction, taskId: string): Promise<readonly Att
 }
 
 async function counts(tx: IDBTransaction): Promise<Counts> {
-  return countsOf(await readState(tx))
+  const state = await readState(tx)
+  return countsWith(state, state.unreadable ?? 0)
 }
 
-export const reads: Reads<IDBTransaction> = { body, find, get, list, attempts, history, counts }
+/** There is no index of them: they are looked for among all. */
+async function unreadable(
+  tx: IDBTransaction,
+  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
+): Promise<Awaited<ReturnType<Required<TaskStore>['unreadable']>>> {
+  const most = Math.max(1, limit)
+  const found: TaskRow[] = []
+  for (let from: IDBValidKey | undefined = cursor; found.length <= most; ) {
+    const range = from === undefined ? null : IDBKeyRange.lowerBound(from, true)
+    const rows: TaskRow[] = await done(tx.objectStore('tasks').getAll(range, PIECE))
+    found.push(...rows.filter(({ aside, taskId }) => aside === true && typeof taskId === 'string'))
+    if (rows.length < PIECE) break
+    from = rows.at(-1)?.taskId
+  }
+  const page = found.slice(0, most)
+  const last = found.length > most ? page.at(-1)?.taskId : undefined
+  const records = page.map(({ body: _, ...fields }) => ({ taskId: fields.taskId, fields }))
+  return { records, ...(last !== undefined && { cursor: last }) }
+}
+
+export const reads: Reads<IDBTransaction> = { body, find, get, list, attempts, history, counts, unreadable }
 
 /** The principal that requests are made for now; `undefined`: no queue has said yet. */
 export async function currentPrincipal(tx: IDBTransaction): Promise<string | null | undefined> {

@@ -2,7 +2,8 @@
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
 import { RECORD_SCHEMA } from '../../api/records.ts'
-import { isOurs, newRow, type Place, type Row } from '../engine/row.ts'
+import { newRow, type Place, type Row } from '../engine/row.ts'
+import { isSoundRow, isSoundTask, neutral } from '../engine/sound.ts'
 import { type Name, nameOf, shownName } from './keys.ts'
 
 /** A property that is null is in no index. Instants are the store's own: see `state.ts`. */
@@ -55,15 +56,30 @@ export function rowOf(task: NewTask, place: Place): TaskRow {
   }
 }
 
+/**
+ * A row as commands may use it: as it was found, if it is sound, else a stand-in, from which `putAside` takes what is changed.
+ * A stand-in has no body and no line of a history, but `erase` goes by the row that was found.
+ */
+export function usable(found: TaskRow): TaskRow {
+  return isSound(found) ? found : neutral(found)
+}
+
+const isSound = (row: TaskRow): boolean => isSoundRow(row) && isCount(row.logged) && isCount(row.noted ?? 0)
+const isCount = (value: number): boolean => Number.isInteger(value) && value >= 0
+
+/** The row that was found, out of every index by which a task is looked for to act on it. */
+export function putAside(found: TaskRow, { status, aside }: TaskRow): TaskRow {
+  return { ...found, status, aside, dueAt: null, lateAt: null, leaseUntil: null, owner: null, parkedIn: null }
+}
+
 /** The deadline of a task that it may end, for the index of deadlines. */
 export const lateAtOf = ({ status, aside, deadlineAt }: TaskRow): number | null =>
   status === 'PENDING' && !aside && deadlineAt !== Number.POSITIVE_INFINITY ? deadlineAt : null
 
 /** `undefined`: it cannot be read, being broken or of a later version. `skewMs`: see `state.ts`. */
 export function storedTask(row: TaskRow, skewMs: number): StoredTask | undefined {
-  if (!(row.schema <= RECORD_SCHEMA) || !isOurs(row) || !Array.isArray(row.withheldHeaders)) return undefined
-  if (!isObject(row.headers) || !isObject(row.policy) || !isObject(row.requestInit)) return undefined
-  return {
+  if (row.isBroken || !(row.schema <= RECORD_SCHEMA)) return undefined
+  const task: StoredTask = {
     taskId: row.taskId,
     idempotencyKey: row.idempotencyKey,
     fingerprint: row.fingerprint,
@@ -94,6 +110,5 @@ export function storedTask(row: TaskRow, skewMs: number): StoredTask | undefined
     parked: row.parkedIn !== null,
     bodyBytes: row.bodyBytes,
   }
+  return isSoundTask(task) ? task : undefined
 }
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null

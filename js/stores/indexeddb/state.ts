@@ -29,6 +29,8 @@ export interface State extends Counters {
   principal?: string | null
   /** The browser has been asked to keep this database. */
   persistAsked: boolean
+  /** Tasks that were put aside. Absent: none was. */
+  unreadable?: number
 }
 
 /** A property that only the state has, of all records in `meta`. */
@@ -53,10 +55,13 @@ const FIRST: Omit<State, 'id'> = {
   persistAsked: false,
 }
 
+/** Of a database that is new. */
+export const firstState = (): State => ({ ...FIRST, id: random128(hostDraw()), [ONLY]: 1 }) as State
+
 /** Written when the database is made, so there always is one. */
 export function createState(meta: IDBObjectStore): void {
   meta.createIndex(ONLY, ONLY, { unique: true })
-  meta.add({ ...FIRST, id: random128(hostDraw()), [ONLY]: 1 }, ['state', FIRST.version])
+  meta.add(firstState(), ['state', FIRST.version])
 }
 
 export function readState(tx: IDBTransaction): Promise<State> {
@@ -118,5 +123,7 @@ export class StaleSnapshot extends Error {}
 export async function readSnapshot(tx: IDBTransaction): Promise<Snapshot> {
   const apart: Promise<Lane[]> = done(tx.objectStore('lanes').getAll())
   const state = await readState(tx)
-  return { state, lanes: new Map([...state.lanes, ...(await apart)].map((lane) => [lane.name, lane])) }
+  // what is no lane is seen when the database is first looked at
+  const together = Array.isArray(state?.lanes) ? state.lanes : []
+  return { state, lanes: new Map([...together, ...(await apart)].map((lane) => [lane?.name, lane])) }
 }

@@ -42,7 +42,6 @@ export interface Surroundings {
 export class Transaction extends HeldRows implements Tx {
   readonly terms: StoreTerms
   readonly hints: Hint[] = []
-  unreadable = 0
   asksToPersist = false
   /** New tasks were looked up; where not, they were stored as if neither they nor their keys were here. */
   hasLooked = true

@@ -7,6 +7,10 @@
 
 export type Value = string | number | null
 
+/** The instant in a column; null: there is none, or a row of other code has something else there. */
+export const instantIn = (value: unknown): number | null =>
+  typeof value === 'number' && !Number.isNaN(value) ? value : null
+
 export interface Database {
   one<T>(sql: string, ...values: readonly Value[]): T | undefined
   all<T>(sql: string, ...values: readonly Value[]): T[]

@@ -7,7 +7,7 @@ import { boundsOf } from '../engine/claim.ts'
 import type { Heads, Moments } from '../engine/port.ts'
 import { inTurn, type LanePlace } from '../engine/row.ts'
 import { lateAt } from '../engine/rules.ts'
-import type { Database, Value } from './database.ts'
+import { type Database, instantIn, type Value } from './database.ts'
 import { type LaneRow, writeLane } from './lane-rows.ts'
 import { firstPlaces, type Head, headsOf, notShut, shutIn, takesHome } from './line.ts'
 import { rowFound, type TaskRow } from './rows.ts'
@@ -153,10 +153,10 @@ export const soonestReady = (database: Database, except: Iterable<string> = []):
 
 /** When the first of a kind ended; null: there is none. */
 export const firstEnded = (database: Database, deadLetters: 0 | 1): number | null =>
-  database.one<{ endedAt: number }>(`SELECT endedAt ${ENDED} ORDER BY endedAt LIMIT 1`, deadLetters)?.endedAt ?? null
+  least(database, `SELECT endedAt AS at ${ENDED}`, deadLetters)
 
 const least = (database: Database, sql: string, ...values: readonly Value[]): number | null =>
-  database.one<{ at: number }>(`${sql} ORDER BY at LIMIT 1`, ...values)?.at ?? null
+  instantIn(database.one<{ at: number }>(`${sql} ORDER BY at LIMIT 1`, ...values)?.at)
 
 /** When the claim would next find something: what is due now and was not claimed is kept back by something else. */
 function nextReady(database: Database, claim: Claim): number {

@@ -1,7 +1,7 @@
 /** Lane rows: what a turn must know of thousands of tasks without reading one of them. */
 
 import type { Lane } from '../engine/row.ts'
-import type { Database } from './database.ts'
+import { type Database, instantIn } from './database.ts'
 import { enterLine, headsOf, leaveLine } from './line.ts'
 import { WAITING } from './tables.ts'
 
@@ -65,11 +65,10 @@ export function writeLane(database: Database, now: number, lane: LaneRow): void 
 /** When the first of its tasks is due; of those that are due after `after`. `null`: there is none. */
 function soonestDue(database: Database, lane: string, after?: number): number | null {
   const later = after === undefined ? '' : 'AND dueAt > ?'
-  return (
-    database.one<{ dueAt: number | null }>(
-      `SELECT min(dueAt) AS dueAt FROM tasks INDEXED BY tasks_soonest WHERE lane = ? AND ${WAITING} ${later}`,
-      lane,
-      ...(after === undefined ? [] : [after]),
-    )?.dueAt ?? null
+  const first = database.one<{ dueAt: number | null }>(
+    `SELECT min(dueAt) AS dueAt FROM tasks INDEXED BY tasks_soonest WHERE lane = ? AND ${WAITING} ${later}`,
+    lane,
+    ...(after === undefined ? [] : [after]),
   )
+  return instantIn(first?.dueAt)
 }

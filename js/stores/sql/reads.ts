@@ -2,10 +2,14 @@
 
 import { LOG_LENGTH, NOTES_LENGTH, RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
+import { countsWith } from '../engine/row.ts'
 import { inOrder } from '../engine/rules.ts'
+import { soundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
 import type { Database, Value } from './database.ts'
-import { allFound, rowById, rowFound, storedTask } from './rows.ts'
+import { allFound, parsed, rowById, storedTask } from './rows.ts'
+import { readState } from './state.ts'
+import { NUMBERED } from './tables.ts'
 
 const READABLE = `recordSchema <= ${RECORD_SCHEMA}`
 const ROW = `SELECT row FROM tasks WHERE id = ? AND ${READABLE}`
@@ -16,8 +20,11 @@ function get(database: Database, taskId: string): StoredTask | undefined {
 }
 
 function body(database: Database, taskId: string): Uint8Array | undefined {
-  const found = database.one<{ row: number }>(ROW, taskId)
-  return found && database.bodyOf(found.row)
+  const found = database.one<{ row: number; bodyBytes: number }>(
+    `SELECT row, bodyBytes FROM tasks WHERE id = ? AND ${READABLE}`,
+    taskId,
+  )
+  return found && soundBody(database.bodyOf(found.row), found.bodyBytes)
 }
 
 function find(database: Database, idempotencyKey: string, principal?: string | null): StoredTask | undefined {
@@ -25,8 +32,11 @@ function find(database: Database, idempotencyKey: string, principal?: string | n
     { 'idempotencyKey = ?': idempotencyKey, 'principal IS ?': principal },
     `status <> 'CANCELLED' AND ${READABLE}`,
   )
-  const row = rowFound(database, `SELECT * FROM tasks ${sql} ORDER BY id DESC LIMIT 1`, ...values)
-  return row && storedTask(row)
+  for (const row of allFound(database, `SELECT * FROM tasks ${sql} ORDER BY id DESC`, ...values)) {
+    const task = storedTask(row)
+    if (task) return task
+  }
+  return undefined
 }
 
 function list(
@@ -35,7 +45,8 @@ function list(
 ): Awaited<ReturnType<TaskStore['list']>> {
   const { sql, values } = where(
     { 'status = ?': status, 'principal IS ?': principal, 'origin = ?': origin, 'id > ?': cursor },
-    READABLE,
+    // nothing comes after an id that is no text: a page would end with it for ever
+    `${READABLE} AND typeof(id) = 'text'`,
   )
   const most = Math.max(1, limit)
   const rows = allFound(database, `SELECT * FROM tasks ${sql} ORDER BY id LIMIT ?`, ...values, most + 1)
@@ -52,44 +63,63 @@ function attempts(
 ): Awaited<ReturnType<TaskStore['attempts']>> {
   const most = Math.max(1, limit)
   const rows = database.all<{ n: number; log: string }>(
-    `SELECT n, log FROM attempts WHERE task = (${ROW}) AND n > ? ORDER BY n LIMIT ?`,
+    `SELECT n, log FROM attempts WHERE task = (${ROW}) AND ${NUMBERED} AND n > ? ORDER BY n LIMIT ?`,
     taskId,
     Number(cursor ?? 0),
     most + 1,
   )
   const page = rows.slice(0, most)
   const last = rows.length > most ? page.at(-1)?.n : undefined
-  const logs = page.map(({ log }) => JSON.parse(log) as AttemptLog)
+  const logs = page.flatMap(({ log }) => soundLog(parsed(log)) ?? [])
   return { attempts: logs, ...(last !== undefined && { cursor: String(last) }) }
 }
 
+type Noted = AttemptLog & { readonly after?: number }
+
 function history(database: Database, taskId: string): readonly AttemptLog[] {
   const rows = database.all<{ n: number; log: string }>(
-    `SELECT n, log FROM attempts WHERE task = (${ROW}) ORDER BY n LIMIT ?`,
+    `SELECT n, log FROM attempts WHERE task = (${ROW}) AND ${NUMBERED} ORDER BY n LIMIT ?`,
     taskId,
     LOG_LENGTH + NOTES_LENGTH,
   )
-  const attempts = rows.filter(({ n }) => n > 0)
-  const notes = rows.filter(({ n }) => n <= 0).reverse()
+  const lines = rows.flatMap(({ n, log: text }) => {
+    const log = soundLog(parsed(text)) as Noted | undefined
+    return log ? [{ n, log }] : []
+  })
+  const attempts = lines.filter(({ n }) => n > 0)
+  const notes = lines.filter(({ n }) => n <= 0).reverse()
   return inOrder(
     attempts[0]?.n ?? 1,
-    attempts.map(({ log }) => JSON.parse(log) as AttemptLog),
-    notes.map(({ log: text }) => {
-      const { after = 0, ...log } = JSON.parse(text) as AttemptLog & { readonly after?: number }
-      return { after, log }
-    }),
+    attempts.map(({ log }) => log),
+    notes.map(({ log: { after = 0, ...log } }) => ({ after, log })),
   )
 }
 
 function counts(database: Database): Awaited<ReturnType<TaskStore['counts']>> {
-  const row = database.one<Awaited<ReturnType<TaskStore['counts']>>>(
-    'SELECT pending, inFlight, succeeded, exhausted, cancelled, purged, bytes FROM state WHERE id = 1',
-  )
-  if (!row) throw new Error('the row of counters is gone')
-  return { ...row }
+  const aside = database.one<{ readonly n: number }>('SELECT count(*) AS n FROM tasks WHERE aside = 1')
+  return countsWith(readState(database), aside?.n ?? 0)
 }
 
-export const reads: Reads<Database> = { body, find, get, list, attempts, history, counts }
+type Page = Awaited<ReturnType<Required<TaskStore>['unreadable']>>
+
+/** By row, since anything may be in the place of an id. */
+function unreadable(database: Database, { limit, cursor }: { readonly limit: number; readonly cursor?: string }): Page {
+  const most = Math.max(1, limit)
+  const rows = database.all<Readonly<Record<string, unknown>>>(
+    `SELECT * FROM tasks WHERE aside = 1 AND row > ? AND row <= ${Number.MAX_SAFE_INTEGER} ORDER BY row LIMIT ?`,
+    Number(cursor ?? 0),
+    most + 1,
+  )
+  const page = rows.slice(0, most)
+  const last = rows.length > most ? page.at(-1)?.row : undefined
+  const records = page.map((fields) => ({
+    taskId: typeof fields.id === 'string' ? fields.id : '',
+    fields: { ...fields },
+  }))
+  return { records, ...(last !== undefined && { cursor: String(last) }) }
+}
+
+export const reads: Reads<Database> = { body, find, get, list, attempts, history, counts, unreadable }
 
 /** The conditions of a filter: those that are given, joined by AND. */
 export interface Where {

@@ -1,11 +1,11 @@
 /** A task as a row of the table, as the commands see it, and as it leaves the store. */
 
-import type { RetryPolicy } from '../../api/policy.ts'
 import type { DeadlineReason, NewTask, StoredTask } from '../../api/records.ts'
 import { RECORD_SCHEMA } from '../../api/records.ts'
 import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import type { Row } from '../engine/row.ts'
+import { areSoundParts, isSoundRequest, isSoundRow, neutral, type Parts } from '../engine/sound.ts'
 import type { Database, Value } from './database.ts'
 
 /** A row; the texts that commands leave alone are not parsed. */
@@ -33,14 +33,6 @@ interface Columns
   readonly deadlineReason: DeadlineReason
   readonly status: TaskStatus
   readonly reason: ExhaustedReason | null
-}
-
-/** The part of a record that is never looked for, only read whole. */
-interface RecordText {
-  readonly withheldHeaders: readonly string[]
-  readonly requestInit: NewTask['requestInit']
-  readonly policy: RetryPolicy
-  readonly idempotent?: boolean
 }
 
 type Written = Readonly<Partial<Record<keyof Columns, (row: TaskRow) => Value>>>
@@ -98,6 +90,8 @@ const INSERT = `INSERT INTO tasks (${names.join(', ')}) VALUES (${names.map(() =
 const UPDATE = `UPDATE tasks SET ${Object.keys(CHANGING)
   .map((name) => `${name} = ?`)
   .join(', ')} WHERE row = ?`
+const PUT_ASIDE =
+  'UPDATE tasks SET status = ?, aside = ?, dueAt = NULL, leaseUntil = NULL, owner = NULL, parked = 0 WHERE row = ?'
 const INSERTED = Object.values(COLUMNS)
 const UPDATED = Object.values(CHANGING)
 
@@ -106,12 +100,14 @@ export function insertRow(database: Database, row: TaskRow): void {
 }
 
 export function updateRow(database: Database, row: TaskRow): void {
-  database.run(UPDATE, ...UPDATED.map((read) => read(row)), row.row)
+  // everything else stays as it was found
+  if (row.isBroken) database.run(PUT_ASIDE, row.status, row.aside ? 1 : 0, row.row)
+  else database.run(UPDATE, ...UPDATED.map((read) => read(row)), row.row)
 }
 
 /** Spelled out: rows are made by the thousand, and copies by `...` cost several times as much. */
 function rowOf(columns: Columns): TaskRow {
-  return {
+  const row: TaskRow = {
     row: columns.row,
     taskId: columns.id,
     seq: columns.seq,
@@ -153,6 +149,7 @@ function rowOf(columns: Columns): TaskRow {
     bodyBytes: columns.bodyBytes,
     aside: columns.aside === 1,
   }
+  return isSoundRow(row) ? row : neutral(row)
 }
 
 /** The row that a query for all columns finds. */
@@ -165,6 +162,15 @@ export function rowFound(database: Database, sql: string, ...values: readonly Va
 export const allFound = (database: Database, sql: string, ...values: readonly Value[]): TaskRow[] =>
   database.all<Columns>(sql, ...values).map(rowOf)
 
+/** At most `most` tasks by rising row, those above `after`. */
+export const tasksFrom = (database: Database, after: number, most: number): TaskRow[] =>
+  allFound(
+    database,
+    `SELECT * FROM tasks WHERE row > ? AND row <= ${Number.MAX_SAFE_INTEGER} ORDER BY row LIMIT ?`,
+    after,
+    most,
+  )
+
 /** Looks for the rows first: most often there are none, and to name forty columns costs more than to look. */
 export function rowsFound(database: Database, from: string, ...values: readonly Value[]): TaskRow[] {
   const found = database.all<{ row: number }>(`SELECT row ${from}`, ...values)
@@ -174,25 +180,26 @@ export function rowsFound(database: Database, from: string, ...values: readonly 
 export const rowById = (database: Database, taskId: string): TaskRow | undefined =>
   rowFound(database, 'SELECT * FROM tasks WHERE id = ?', taskId)
 
-export function recordOf({ withheldHeaders, requestInit, policy, idempotent }: RecordText): string {
+export function recordOf({ withheldHeaders, requestInit, policy, idempotent }: Parts): string {
   return JSON.stringify({ withheldHeaders, requestInit, policy, ...(idempotent !== undefined && { idempotent }) })
 }
 
-/** undefined: it cannot be read, being broken or of a later version. */
+/** undefined: it cannot be read, being broken or of a later version: the command puts it aside, which is how it is told (S20). */
 export function storedTask(row: TaskRow): StoredTask | undefined {
-  if (row.schema > RECORD_SCHEMA) return undefined
-  const headers = parsed<Readonly<Record<string, string>>>(row.headers)
-  const record = parsed<RecordText>(row.record)
-  if (!headers || !record || !Array.isArray(record.withheldHeaders)) return undefined
-  if (!isObject(record.policy) || !isObject(record.requestInit)) return undefined
-  return {
+  if (row.isBroken || row.schema > RECORD_SCHEMA) return undefined
+  const parts = partsIn(row.record)
+  if (!parts) return undefined
+  const task: StoredTask = {
     taskId: row.taskId,
     idempotencyKey: row.idempotencyKey,
     fingerprint: row.fingerprint,
     method: row.method,
     targetUrl: row.targetUrl,
-    headers,
-    ...record,
+    headers: parsed(row.headers) as NewTask['headers'],
+    withheldHeaders: parts.withheldHeaders,
+    requestInit: parts.requestInit,
+    policy: parts.policy,
+    ...(parts.idempotent !== undefined && { idempotent: parts.idempotent }),
     lane: row.lane,
     principal: row.principal,
     attemptNumber: row.attemptNumber,
@@ -213,16 +220,37 @@ export function storedTask(row: TaskRow): StoredTask | undefined {
     parked: row.parkedIn !== null,
     bodyBytes: row.bodyBytes,
   }
+  return isSoundRequest(task) ? task : undefined
 }
 
-/** undefined where it is no JSON object: the command puts the record aside, which is how it is told (S20). */
-function parsed<T extends object>(text: string): T | undefined {
+/** Texts of records that were read last, each with its parts: most tasks of a queue have the same policy, and the same text. */
+const known = new Map<string, Parts | undefined>()
+const MOST_KNOWN = 64
+const LONGEST_KNOWN = 4_096
+
+/** The parts that are known of a record; what else its text says has no say. Frozen, since tasks share them. */
+function partsIn(text: string): Parts | undefined {
+  if (known.has(text)) return known.get(text)
+  const { withheldHeaders, requestInit, policy, idempotent } = (parsed(text) ?? {}) as Parts
+  const read: Parts = { withheldHeaders, requestInit, policy, ...(idempotent !== undefined && { idempotent }) }
+  const parts = areSoundParts(read) ? frozen(read) : undefined
+  if (typeof text !== 'string' || text.length > LONGEST_KNOWN) return parts
+  if (known.size >= MOST_KNOWN) known.clear()
+  known.set(text, parts)
+  return parts
+}
+
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  for (const part of Object.values(value)) frozen(part)
+  return Object.freeze(value)
+}
+
+/** undefined where it is no JSON text. */
+export function parsed(text: unknown): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? (value as T) : undefined
+    return typeof text === 'string' ? JSON.parse(text) : undefined
   } catch {
     return undefined
   }
 }
-
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null

@@ -16,6 +16,8 @@ export const WAITING = "status = 'PENDING' AND dueAt IS NOT NULL AND aside = 0"
 /** Tasks that retention may delete: dead letters (1), or what has succeeded or was cancelled (0). */
 export const ENDED =
   "FROM tasks INDEXED BY tasks_ended WHERE (status = 'EXHAUSTED') = ? AND endedAt IS NOT NULL AND aside = 0"
+/** Lines of a history whose number is one: other code may have written anything there. */
+export const NUMBERED = "typeof(n) = 'integer' AND n BETWEEN -1000000000 AND 1000000000"
 /** Tasks that a deadline may end. */
 export const EXPIRING = "status = 'PENDING' AND deadlineAt IS NOT NULL AND aside = 0"
 
@@ -77,6 +79,7 @@ CREATE INDEX tasks_orders ON tasks (principal, orderKey, behind, seq) WHERE orde
 CREATE INDEX tasks_parked ON tasks (lane) WHERE parked = 1;
 CREATE INDEX tasks_keys ON tasks (idempotencyKey, principal) WHERE idempotencyKey IS NOT NULL AND status <> 'CANCELLED';
 CREATE INDEX tasks_by_status ON tasks (status, id);
+CREATE INDEX tasks_aside ON tasks (id) WHERE aside = 1;
 CREATE INDEX tasks_ended ON tasks (status = 'EXHAUSTED', endedAt, seq) WHERE endedAt IS NOT NULL AND aside = 0;
 
 CREATE TABLE attempts (task INTEGER NOT NULL, n INTEGER NOT NULL, log TEXT NOT NULL, PRIMARY KEY (task, n)) STRICT, WITHOUT ROWID;

@@ -36,7 +36,7 @@ import {
   updateRow,
 } from './rows.ts'
 import { readState, type State, type StoreClock, shiftInstants, writeState } from './state.ts'
-import { ENDED, EXPIRING } from './tables.ts'
+import { ENDED, EXPIRING, NUMBERED } from './tables.ts'
 
 const IN_ORDER = "FROM tasks WHERE principal IS ? AND orderKey = ? AND status IN ('PENDING', 'IN_FLIGHT')"
 
@@ -163,7 +163,8 @@ export class Transaction implements Tx {
 
   keepLog({ row }: TaskRow, log: AttemptLog): void {
     const numberOf = (which: string): number =>
-      this.database.one<{ n: number | null }>(`SELECT ${which} AS n FROM attempts WHERE task = ?`, row)?.n ?? 0
+      this.database.one<{ n: number | null }>(`SELECT ${which} AS n FROM attempts WHERE task = ? AND ${NUMBERED}`, row)
+        ?.n ?? 0
     const keep = (n: number, line: object): void => {
       this.run('INSERT INTO attempts (task, n, log) VALUES (?, ?, ?)', row, n, JSON.stringify(line))
     }

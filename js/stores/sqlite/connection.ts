@@ -12,11 +12,11 @@ export class Connection implements Database {
   }
 
   one<T>(sql: string, ...values: readonly SQLInputValue[]): T | undefined {
-    return this.#statement(sql).get(...values) as T | undefined
+    return this.#asked(sql, (statement) => statement.get(...values)) as T | undefined
   }
 
   all<T>(sql: string, ...values: readonly SQLInputValue[]): T[] {
-    return this.#statement(sql).all(...values) as T[]
+    return this.#asked(sql, (statement) => statement.all(...values)) as T[]
   }
 
   /** How many rows changed. */
@@ -37,7 +37,7 @@ export class Connection implements Database {
   }
 
   keepBody(task: number, bytes: Uint8Array): void {
-    this.run('INSERT INTO bodies (task, bytes) VALUES (?, ?)', task, bytes)
+    this.run('INSERT OR REPLACE INTO bodies (task, bytes) VALUES (?, ?)', task, bytes)
   }
 
   bodyOf(task: number): Uint8Array | undefined {
@@ -59,6 +59,23 @@ export class Connection implements Database {
     this.#connection.close()
   }
 
+  /** Node throws where a whole number is beyond what a double holds exactly: one such row is not to hide the others. */
+  #asked(sql: string, ask: (statement: StatementSync) => unknown): unknown {
+    const statement = this.#statement(sql)
+    try {
+      return ask(statement)
+    } catch (error) {
+      if ((error as { readonly code?: unknown }).code !== 'ERR_OUT_OF_RANGE') throw error
+    }
+    statement.setReadBigInts(true)
+    try {
+      const answer = ask(statement)
+      return Array.isArray(answer) ? answer.map(withNumbers) : withNumbers(answer)
+    } finally {
+      statement.setReadBigInts(false)
+    }
+  }
+
   #statement(sql: string): StatementSync {
     let statement = this.#statements.get(sql)
     if (!statement) {
@@ -67,4 +84,16 @@ export class Connection implements Database {
     }
     return statement
   }
+}
+
+/** The columns of a row; a number that no double holds exactly is NaN, which is in no range. */
+function withNumbers(row: unknown): unknown {
+  const columns = Object.entries(row as Readonly<Record<string, unknown>>)
+  const numbers = columns.map(([name, value]) => [name, typeof value === 'bigint' ? exactly(value) : value])
+  return Object.fromEntries(numbers)
+}
+
+const exactly = (value: bigint): number => {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : Number.NaN
 }

@@ -7,6 +7,7 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Hint, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
+import { mend, needsMending } from '../sql/mend.ts'
 import { StoreClock } from '../sql/state.ts'
 import { Transaction } from '../sql/transaction.ts'
 import type { Connection } from './connection.ts'
@@ -18,11 +19,14 @@ type Listener = (hint: Hint) => void
 export class StoreFile {
   readonly path: string
   terms: StoreTerms
+  readonly #wallClock: Clock
   readonly #clock: StoreClock
   #database: Connection | undefined
+  #mended = 0
 
   constructor(path: string, clock: Clock, terms: StoreTerms) {
     this.path = fileName(path)
+    this.#wallClock = clock
     this.#clock = new StoreClock(clock)
     this.terms = terms
   }
@@ -54,6 +58,13 @@ export class StoreFile {
     return listen(this.path, listener)
   }
 
+  /** How many tasks were put aside when the tables were looked at; from then on 0. */
+  takeMended(): number {
+    const mended = this.#mended
+    this.#mended = 0
+    return mended
+  }
+
   close(): void {
     this.#database?.close()
     this.#database = undefined
@@ -75,8 +86,29 @@ export class StoreFile {
     }
   }
 
+  /** What other code has left behind is put right before anything goes by it. */
+  #looked(database: Connection): Connection {
+    try {
+      const now = this.#wallClock.now()
+      if (!needsMending(database, now)) return database
+      database.run('BEGIN IMMEDIATE')
+      try {
+        // another process may have been in the middle of a change, or first
+        if (needsMending(database, now)) this.#mended += mend(database, now)
+        database.run('COMMIT')
+      } catch (error) {
+        rollBack(database)
+        throw error
+      }
+      return database
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  }
+
   #open(): Connection {
-    this.#database ??= openDatabase(this.path)
+    this.#database ??= this.#looked(openDatabase(this.path))
     return this.#database
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { RECORD_SCHEMA } from '../../../js/api/store.ts'
+import { type NewTask, RECORD_SCHEMA } from '../../../js/api/store.ts'
 import {
   claimOf,
   idOf,
@@ -8,6 +8,7 @@ import {
   NOT_RETRYABLE,
   newTask,
   type Open,
+  ORIGIN,
   OTHER,
   retryIn,
   SUCCEEDED,
@@ -239,6 +240,22 @@ export function enqueueRules(open: Open): void {
     expect((await store.list({ status: 'PENDING', limit: 10 })).tasks).toEqual([])
     expect(await claim()).toEqual([])
     expect(await store.purge({ taskId: idOf(1) })).toBe(1)
+  })
+
+  test.for<[name: string, task: Partial<NewTask>]>([
+    ['principal', { principal: 'a\ud800', lane: `${ORIGIN} a\ud800` }],
+    ['orderKey', { orderKey: '\udc00' }],
+    ['taskId', { taskId: 'a\ud800b' }],
+    ['idempotencyKey', { idempotencyKey: 'a\u0000' }],
+    ['home', { home: '\ud800' }],
+  ])('S16 S19 a %s that some databases keep as another is refused, and nothing is stored', async ([, wrong]) => {
+    const { store } = await setup(open)
+    await expect(store.enqueue([newTask(1), newTask(2, wrong)])).rejects.toThrow(
+      /^task\.\w+: expected a well-formed string/,
+    )
+    expect(await store.counts()).toMatchObject({ pending: 0 })
+    const [pair] = await store.enqueue([newTask(3, { orderKey: '\ud83d\ude00' })])
+    expect([pair?.outcome, (await store.get(idOf(3)))?.orderKey]).toEqual(['stored', '\ud83d\ude00'])
   })
 
   test('S19 S20 one that was put aside behind others stays so when its turn comes, and keeps those behind it', async () => {

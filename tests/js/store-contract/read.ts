@@ -3,6 +3,11 @@ import { LOG_LENGTH } from '../../../js/api/store.ts'
 import { idOf, logOf, type Open, OTHER, releaseIn, retryIn, SUCCEEDED, setup, UNSENT } from './kit.ts'
 
 /** What can be looked up, and what outlives a close. */
+/** No policy allows more attempts than are logged: some are made before the enqueue. */
+const PATIENT = { policyId: 'default', maxAttempts: 100 } as const
+const BEFORE = 60
+const logsUpTo = (last: number) => Array.from({ length: last }, (_, i) => logOf(idOf(1), { attemptNumber: i + 1 }))
+
 export function readRules(open: Open): void {
   test('what is not here is undefined', async () => {
     const { store } = await setup(open)
@@ -84,9 +89,9 @@ export function readRules(open: Open): void {
   test('attempts are logged in order, the last hundred, and not what never left', async () => {
     const { add, lease, settle, store } = await setup(open)
     const total = LOG_LENGTH + 5
-    await add({ policy: { policyId: 'default', maxAttempts: total + 2 } })
+    await add({ policy: PATIENT, log: logsUpTo(BEFORE) })
     await settle(await lease(), releaseIn(0), { log: UNSENT })
-    for (let attemptNumber = 1; attemptNumber <= total; attemptNumber++) {
+    for (let attemptNumber = BEFORE + 1; attemptNumber <= total; attemptNumber++) {
       await settle(await lease(), retryIn(0), { log: { attemptNumber } })
     }
     const seen: number[] = []
@@ -100,9 +105,9 @@ export function readRules(open: Open): void {
 
   test('a page of attempts goes on where the last one ended, though older ones have fallen out', async () => {
     const { add, lease, settle, store } = await setup(open)
-    await add({ policy: { policyId: 'default', maxAttempts: LOG_LENGTH + 10 } })
+    await add({ policy: PATIENT, log: logsUpTo(BEFORE) })
     const attempt = async (attemptNumber: number) => settle(await lease(), retryIn(0), { log: { attemptNumber } })
-    for (let n = 1; n <= LOG_LENGTH; n++) await attempt(n)
+    for (let n = BEFORE + 1; n <= LOG_LENGTH; n++) await attempt(n)
     const { cursor } = await store.attempts(idOf(1), { limit: 50 })
     if (cursor === undefined) throw new Error('there are more')
     for (let n = LOG_LENGTH + 1; n <= LOG_LENGTH + 3; n++) await attempt(n)

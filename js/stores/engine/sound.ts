@@ -1,0 +1,256 @@
+/**
+ * The strict reading of what a storage holds. Other code, another version or an attacker may have written there: a row counts
+ * only if every field that is known here is of its kind and in its range, and if its target is what its lane and principal
+ * say. What does not pass is never sent: it is put aside alone, and kept as it was found (S20).
+ *
+ * Nothing here throws, whatever it is given: one row must not end the work on the others.
+ */
+
+import type { NewTask, StoredTask } from '../../api/records.ts'
+import { laneName, RECORD_SCHEMA } from '../../api/records.ts'
+import type { AttemptLog } from '../../api/task.ts'
+import { REASONS } from '../../core/generated/codes.ts'
+import { follow, isWellFormed, MAX_MS, text } from '../../options/check.ts'
+import { resolvePolicy } from '../../options/policy.ts'
+import { isOurs, type Row } from './row.ts'
+
+/** The parts of a request that are only read whole. */
+export type Parts = Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent'>
+
+const U32 = 2 ** 32 - 1
+/** Instants reach this far from 1970 either way: the clock's own end, and two durations on top of it. */
+const FAR = 4 * MAX_MS
+
+const STATUSES: ReadonlySet<unknown> = new Set(['PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'])
+const ENDS: ReadonlySet<unknown> = new Set(REASONS)
+const DEADLINES: ReadonlySet<unknown> = new Set(['total_budget', 'expired', 'key_expired'])
+
+/** What a request that is sent again may say. `no-cors` and `navigate` are never stored. */
+const INIT: ReadonlyMap<string, ReadonlySet<unknown>> = new Map(
+  Object.entries({
+    credentials: ['omit', 'same-origin', 'include'],
+    mode: ['cors', 'same-origin'],
+    cache: ['default', 'no-store', 'reload', 'no-cache', 'force-cache', 'only-if-cached'],
+    redirect: ['follow', 'error', 'manual'],
+    referrerPolicy: [
+      ...['', 'no-referrer', 'no-referrer-when-downgrade', 'same-origin', 'origin', 'strict-origin'],
+      ...['origin-when-cross-origin', 'strict-origin-when-cross-origin', 'unsafe-url'],
+    ],
+  }).map(([name, words]) => [name, new Set(words)]),
+)
+
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
+/** As `Headers` takes it. */
+const HEADER_VALUE = /^[^\0\r\n\u0100-\uffff]*$/
+/** Methods that fetch refuses. */
+const FORBIDDEN = /^(?:CONNECT|TRACE|TRACK)$/i
+
+const isInt = (value: unknown, from: number, to: number): boolean =>
+  Number.isInteger(value) && (value as number) >= from && (value as number) <= to
+const isInstant = (value: unknown): boolean => typeof value === 'number' && value >= -FAR && value <= FAR
+const isName = (value: unknown): boolean => typeof value === 'string' && isWellFormed(value)
+const orNull = (value: unknown, isRight: (value: unknown) => boolean): boolean => value === null || isRight(value)
+const orAbsent = (value: unknown, isRight: (value: unknown) => boolean): boolean =>
+  value === undefined || isRight(value)
+const isFlag = (value: unknown): boolean => typeof value === 'boolean'
+
+/** An object that is nothing but its properties, of whatever realm. */
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  Object.prototype.toString.call(value) === '[object Object]'
+
+/** Whether commands can go by the row: its numbers, its words, and what they say together. Its request is not looked at. */
+export function isSoundRow(row: Row): boolean {
+  return (
+    isName(row.taskId) &&
+    row.taskId !== '' &&
+    isName(row.lane) &&
+    isName(row.origin) &&
+    STATUSES.has(row.status) &&
+    isInt(row.seq, 0, Number.MAX_SAFE_INTEGER - 1) &&
+    orNull(row.idempotencyKey, isName) &&
+    typeof row.fingerprint === 'string' &&
+    orNull(row.orderKey, isName) &&
+    (row.behind === null || row.behind === 0 || row.behind === 1) &&
+    Number.isFinite(row.rank) &&
+    orNull(row.dueAt, isInstant) &&
+    isInstant(row.turnAt) &&
+    (isInstant(row.serverAt) || row.serverAt === Number.NEGATIVE_INFINITY) &&
+    (isInstant(row.deadlineAt) || row.deadlineAt === Number.POSITIVE_INFINITY) &&
+    DEADLINES.has(row.deadlineReason) &&
+    isInt(row.attemptNumber, 0, U32) &&
+    orNull(row.firstAttemptAt, isInstant) &&
+    isInt(row.refunds, 0, U32) &&
+    isInt(row.bodyBytes, 0, U32) &&
+    orNull(row.parkedIn, isName) &&
+    isFlag(row.cancelAsked) &&
+    isFlag(row.aside) &&
+    orNull(row.owner, isName) &&
+    isInt(row.token, 0, Number.MAX_SAFE_INTEGER - 1) &&
+    orNull(row.settledToken, (token) => isInt(token, 0, Number.MAX_SAFE_INTEGER)) &&
+    orNull(row.endedAt, isInstant) &&
+    (row.status === 'IN_FLIGHT' ? isInstant(row.leaseUntil) && row.owner !== null : orNull(row.leaseUntil, isInstant))
+  )
+}
+
+/**
+ * A row that commands may count and move without harm, in place of one that is not sound. It is never shown, and of what is
+ * stored nothing is changed but what keeps it out of everything that acts.
+ */
+export function neutral<R extends Row>(row: R): R {
+  return {
+    ...row,
+    taskId: typeof row.taskId === 'string' ? row.taskId : '',
+    lane: typeof row.lane === 'string' ? row.lane : '',
+    status: STATUSES.has(row.status) ? row.status : 'PENDING',
+    seq: 0,
+    fingerprint: typeof row.fingerprint === 'string' ? row.fingerprint : '',
+    orderKey: typeof row.orderKey === 'string' ? row.orderKey : null,
+    behind: row.behind === 1 ? 1 : null,
+    rank: 0,
+    dueAt: null,
+    turnAt: 0,
+    serverAt: 0,
+    deadlineAt: Number.POSITIVE_INFINITY,
+    attemptNumber: 0,
+    refunds: 0,
+    parkedIn: null,
+    cancelAsked: false,
+    aside: row.aside === true,
+    owner: null,
+    token: 0,
+    settledToken: null,
+    leaseUntil: null,
+    endedAt: null,
+    bodyBytes: 0,
+    isBroken: true,
+    isStray: !isOurs(row),
+  }
+}
+
+/** Whether a task may be sent, and shown, as what a store says it is. Fields that a store need not tell may be absent. */
+export function isSoundTask(task: StoredTask): boolean {
+  return isPlain(task) && isSoundRequest(task) && areSoundParts(task)
+}
+
+/** `isSoundTask` but for what `areSoundParts` looks at. */
+export function isSoundRequest(task: StoredTask): boolean {
+  return (
+    isInt(task.schema, 1, RECORD_SCHEMA) &&
+    STATUSES.has(task.status) &&
+    orAbsent(task.reason, (reason) => ENDS.has(reason)) &&
+    isName(task.taskId) &&
+    task.taskId !== '' &&
+    orNull(task.idempotencyKey, (key) => isName(key) && HEADER_VALUE.test(key as string)) &&
+    typeof task.fingerprint === 'string' &&
+    orNull(task.principal, isName) &&
+    orNull(task.home, isName) &&
+    orAbsent(task.orderKey, isName) &&
+    isInt(task.attemptNumber, 0, U32) &&
+    isInt(task.refunds, 0, U32) &&
+    isInt(task.phase, -1, U32) &&
+    typeof task.previousDelayMs === 'number' &&
+    task.previousDelayMs >= 0 &&
+    task.previousDelayMs <= FAR &&
+    orAbsent(task.marks, (marks) => isInt(marks, 0, U32)) &&
+    isInt(task.priority, -(2 ** 31), 2 ** 31 - 1) &&
+    isInstant(task.createdAt) &&
+    orNull(task.dueAt, isInstant) &&
+    orAbsent(task.deadlineAt, (at) => isInstant(at) || at === Number.POSITIVE_INFINITY) &&
+    orAbsent(task.deadlineReason, (reason) => DEADLINES.has(reason)) &&
+    orAbsent(task.parked, isFlag) &&
+    isInt(task.bodyBytes, 0, U32) &&
+    isToken(task.method) &&
+    !FORBIDDEN.test(task.method) &&
+    areHeaders(task.headers) &&
+    isTarget(task)
+  )
+}
+
+const isToken = (value: unknown): boolean => typeof value === 'string' && TOKEN.test(value)
+
+function areHeaders(headers: unknown): boolean {
+  if (!isPlain(headers)) return false
+  for (const [name, value] of Object.entries(headers)) {
+    if (!TOKEN.test(name) || typeof value !== 'string' || !HEADER_VALUE.test(value)) return false
+  }
+  return true
+}
+
+/** Whether a task goes where its lane says, for whom it says (S15, S16). */
+function isTarget({ targetUrl, lane, principal }: StoredTask): boolean {
+  if (typeof targetUrl !== 'string') return false
+  try {
+    const { origin, username, password } = new URL(targetUrl)
+    return /^https?:/.test(origin) && username === '' && password === '' && lane === laneName(principal, origin)
+  } catch {
+    return false
+  }
+}
+
+export function areSoundParts({ withheldHeaders, requestInit, policy, idempotent }: Parts): boolean {
+  return (
+    Array.isArray(withheldHeaders) &&
+    // not `every`, which leaves out the holes of an array
+    [...withheldHeaders].every(isToken) &&
+    isInit(requestInit) &&
+    orAbsent(idempotent, isFlag) &&
+    isPolicy(policy)
+  )
+}
+
+/** An unknown word is refused: a later version that stored it meant something that would be lost here. */
+function isInit(init: unknown): boolean {
+  if (!isPlain(init)) return false
+  return Object.entries(init).every(([name, value]) =>
+    name === 'integrity' ? typeof value === 'string' : INIT.get(name)?.has(value) === true,
+  )
+}
+
+/** Those that cannot change any more: most tasks of a queue share one. */
+const soundPolicies = new WeakSet<object>()
+
+function isPolicy(policy: unknown): boolean {
+  if (!isPlain(policy)) return false
+  if (soundPolicies.has(policy)) return true
+  try {
+    resolvePolicy(policy)
+    if (Object.isFrozen(policy)) soundPolicies.add(policy)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const NUMBERS = ['attemptNumber', 'startedAt', 'durationMs'] as const
+
+const NAMES = ['taskId', 'lane', 'principal', 'orderKey', 'idempotencyKey', 'fingerprint', 'home'] as const
+
+/** Refuses names that a database would keep as others: two users, two orders or two tasks would be one. */
+export function assertNames(tasks: readonly NewTask[]): void {
+  for (const task of tasks)
+    for (const name of NAMES) if (typeof task[name] === 'string') follow(`task.${name}`, task[name], text)
+}
+
+/** A line of a history, if it is one: kept whole, with fields that are not known here. */
+export function soundLog(line: unknown): AttemptLog | undefined {
+  if (!isPlain(line)) return undefined
+  const log = line as unknown as AttemptLog
+  const isRight =
+    NUMBERS.every((name) => Number.isFinite(log[name])) &&
+    typeof log.taskId === 'string' &&
+    orNull(log.responseStatus, (status) => isInt(status, 0, 999)) &&
+    orNull(log.errorMessage, (message) => typeof message === 'string') &&
+    typeof log.decision === 'string' &&
+    orAbsent(log.kind, (kind) => typeof kind === 'string') &&
+    orAbsent(log.data, (data) => isPlain(data) && Object.values(data).every(isScalar))
+  return isRight ? log : undefined
+}
+
+const isScalar = (value: unknown): boolean =>
+  ['string', 'boolean'].includes(typeof value) || Number.isFinite(value) || value === null
+
+/** The body of a task, if it is as long as the task says: another's is not sent in its place. */
+export function soundBody(bytes: unknown, bodyBytes: unknown): Uint8Array | undefined {
+  const isBytes = Object.prototype.toString.call(bytes) === '[object Uint8Array]'
+  return isBytes && (bytes as Uint8Array).byteLength === bodyBytes ? (bytes as Uint8Array) : undefined
+}
