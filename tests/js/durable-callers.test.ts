@@ -229,6 +229,26 @@ test('S9 Retry-After of a first failure holds the lane for every process', async
   expect(answer.value?.status).toBe(200)
 })
 
+test('S9 one answer holds the tasks of other processes for maxLaneHoldMs, and its own task in full', async () => {
+  const { open, server, clock } = world()
+  const a = await open()
+  const b = await open()
+  server.reply(503, { 'retry-after': '3600' })
+  await a.queue.enqueue(`${ORDERS}/answered`, POST)
+  await clock.settle()
+  await b.queue.enqueue(`${ORDERS}/other`, POST)
+  const own = watch(b.queue.fetch(`${ORDERS}/own`, POST))
+  await clock.advance(59_999)
+  expect(own.value?.status).toBe(200)
+  expect(server.requests.map(({ url }) => url)).toEqual([`${ORDERS}/answered`, `${ORDERS}/own`])
+  await clock.advance(2_001)
+  expect(server.requests.at(-1)?.url).toBe(`${ORDERS}/other`)
+  await clock.advance(3_530_000)
+  expect(server.hits).toBe(3)
+  await clock.advance(20_000)
+  expect(server.requests.at(-1)?.url).toBe(`${ORDERS}/answered`)
+})
+
 test('S9 a first attempt that is to be held waits in another process, too, which has had no task of that origin', async () => {
   const { open, server, clock } = world()
   const options = { holdFirstAttempts: true }
