@@ -53,7 +53,7 @@ describe.concurrent('each by itself', () => {
     ['what is sensitive', { sensitive: true }],
     ["what its caller waits for with mode 'await'", { mode: 'await' }],
   ])(
-    'S12 a call that is held back before its first attempt is not stored, whatever is used up: %s',
+    'S12 beside a call whose server asked to wait another is sent at once and not stored, whatever is used up: %s',
     async (_, redrive) => {
       const origin = await listening({ '/open': [[200, {}, 4_500]], '/limited': [[429, { 'retry-after': '2' }]] })
       const calls = [
