@@ -267,6 +267,16 @@ fn many_last_chances_end_over_several_polls() {
 }
 
 #[test]
+fn a_lane_that_is_nothing_but_paused_is_dropped_since_its_host_remembers_that() {
+    let mut rig = setup(json!({}));
+    let slot = rig.add();
+    rig.queue.pause(Some(rig.lane));
+    assert!(!rig.queue.drop_lane(rig.lane), "something waits");
+    rig.queue.cancel(slot);
+    assert!(rig.queue.drop_lane(rig.lane));
+}
+
+#[test]
 fn a_lane_is_dropped_only_when_nothing_is_left_of_it() {
     let mut rig = setup(json!({}));
     let slot = rig.add();
@@ -278,9 +288,6 @@ fn a_lane_is_dropped_only_when_nothing_is_left_of_it() {
     assert!(!rig.queue.drop_lane(rig.lane), "it is held");
     rig.wait(5000);
     rig.poll();
-    rig.queue.pause(Some(rig.lane));
-    assert!(!rig.queue.drop_lane(rig.lane), "it is paused");
-    rig.queue.resume(rig.time(), Some(rig.lane));
     let slot = rig.admit(|admission| admission.started = true);
     assert!(!rig.queue.drop_lane(rig.lane), "a caller's own attempt is to be settled");
     rig.answer(slot, 200);

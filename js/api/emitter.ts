@@ -40,6 +40,9 @@ export class Emitter<Events extends object> {
   }
 }
 
+/** Reports that are remembered: of the oldest it is told once more. */
+const MOST_REPORTED = 1_000
+
 /** Emits `degraded`; `once` names what it is about, where one report is enough. */
 export function reporter(events: Emitter<QueueEvents>): (code: DegradedCode, message: string, once?: string) => void {
   const reported = new Set<string>()
@@ -47,6 +50,8 @@ export function reporter(events: Emitter<QueueEvents>): (code: DegradedCode, mes
     const report = `${code} ${once}`
     if (once !== undefined && reported.has(report)) return
     reported.add(report)
+    const [oldest] = reported
+    if (reported.size > MOST_REPORTED) reported.delete(oldest as string)
     events.emit('degraded', { code, message })
   }
 }

@@ -29,14 +29,20 @@ export interface QueueStats {
   readonly unreadable?: number
   /** Answers whose Retry-After could not be read; the curve's wait was taken instead. */
   readonly unusableRetryAfter: number
+  /** At most 1,000: those with tasks, a hold or a circuit that is not closed come first. Origins with nothing to remember are forgotten. */
   readonly origins: Readonly<Record<string, OriginStats>>
+  /** Origins that `origins` has no room for. Absent: none. */
+  readonly moreOrigins?: number
 }
 
 /** The stats without those that the queue counts by itself. */
 export type RunnerStats = Omit<QueueStats, 'capacity' | 'firstAttemptSucceeded' | 'attempts'>
 
 /** The stats that the core knows: tasks that wait or run, by origin. */
-export type HeldStats = Pick<QueueStats, 'depth' | 'inFlight' | 'nextAttemptAt' | 'unusableRetryAfter' | 'origins'>
+export type HeldStats = Pick<
+  QueueStats,
+  'depth' | 'inFlight' | 'nextAttemptAt' | 'unusableRetryAfter' | 'origins' | 'moreOrigins'
+>
 
 /** Before there is a core. */
 export const emptyHeldStats: HeldStats = {

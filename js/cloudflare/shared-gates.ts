@@ -19,7 +19,10 @@ import { observe } from '../queue/observe.ts'
 import { gateNumbers } from '../runner/gates.ts'
 import { Rulings } from '../tasks/ruling.ts'
 
-/** Beyond so many origins all gates are forgotten: a Worker that calls whatever it is told must not grow. */
+/**
+ * A Worker that calls whatever it is told must not grow. Past so many origins those go whose gates have nothing to remember; where
+ * all have, new origins are let through without gates: what holds an origin is not forgotten for another's sake (S9).
+ */
 const MOST_ORIGINS = 1_000
 /** Beyond so many sets of rules all gates are forgotten: a Worker's options may differ from request to request. */
 const MOST_RULES = 16
@@ -61,6 +64,7 @@ export class SharedGates {
     const gates = byRules.get(this.#rules)
     if (!gates) return true
     const lane = laneOf(gates, origin)
+    if (lane === undefined) return true
     const now = gates.now()
     return nextAt >= gates.core.heldUntil(lane, now) && gates.core.pays(now, lane)
   }
@@ -72,7 +76,9 @@ export class SharedGates {
     try {
       const open = await this.#open()
       const now = open.now()
-      open.rulings.observeUntracked(adopted(call, finished), laneOf(open, call.origin), call.policy, now)
+      const lane = laneOf(open, call.origin)
+      if (lane === undefined) return
+      open.rulings.observeUntracked(adopted(call, finished), lane, call.policy, now)
       // the core also reports changed circuits; a Worker has no listeners for them
       open.core.poll(now)
     } catch {
@@ -83,9 +89,7 @@ export class SharedGates {
   async #open(): Promise<Gates> {
     const engine = await instantiate()
     const known = byRules.get(this.#rules)
-    if (known && known.lanes.size < MOST_ORIGINS) return known
-    known?.core.free()
-    byRules.delete(this.#rules)
+    if (known) return known
     if (byRules.size >= MOST_RULES) forget()
     const core = new engine.glue.CoreQueue(1, 1, 1, 0, this.#maxLaneHoldMs, this.#settings.seed)
     core.gates(this.#numbers)
@@ -101,10 +105,23 @@ function forget(): void {
   byRules.clear()
 }
 
-function laneOf({ core, lanes }: Gates, origin: string): number {
+/** `undefined`: there is no room for another. */
+function laneOf({ core, lanes }: Gates, origin: string): number | undefined {
   const known = lanes.get(origin)
   if (known !== undefined) return known
+  if (lanes.size >= MOST_ORIGINS) letGo(core, lanes)
+  if (lanes.size >= MOST_ORIGINS) return undefined
   const lane = core.lane()
   lanes.set(origin, lane)
   return lane
+}
+
+/** Looks at the lanes that were looked at longest ago, a few at a time. */
+function letGo(core: CoreQueue, lanes: Map<string, number>): void {
+  let looks = 16
+  for (const [origin, lane] of lanes) {
+    if (looks-- === 0) return
+    lanes.delete(origin)
+    if (!core.dropLane(lane)) lanes.set(origin, lane)
+  }
 }

@@ -290,11 +290,7 @@ export class StoreLoop {
       runner.guard(() => {
         const limit = Math.min(core.vacancies(), BATCH)
         if (limit === 0) return null
-        const bounds: { readonly lane: string; readonly max: number }[] = []
-        for (const [lane, { handle }] of lanes.entries()) {
-          const max = core.room(now, handle)
-          if (max < perLane) bounds.push({ lane, max })
-        }
+        const bounds = lanes.bounds(now, perLane)
         const { principal } = host
         const { leaseMs } = this.terms
         const homes = this.#leadership.isLeader ? {} : { ownHomeOnly: true }

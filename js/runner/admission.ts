@@ -25,6 +25,9 @@ import { DEFAULT_WAIT_MS, joinTask } from './join.ts'
 import type { Runner } from './runner.ts'
 import type { Arrival, EarlyAnswer, Kept, Place, StoredPlace, Terms } from './stored.ts'
 
+/** Principals who left that are remembered, the last: calls of earlier ones have ended long ago. */
+const MOST_GONE = 1_000
+
 const isLive = ({ status }: Task) => status === 'PENDING' || status === 'IN_FLIGHT'
 
 export class Admission {
@@ -48,6 +51,8 @@ export class Admission {
   switched(from: string | null, to: string | null, purged: boolean): void {
     if (purged) this.#gone.add(from)
     this.#gone.delete(to)
+    const [oldest] = this.#gone
+    if (this.#gone.size > MOST_GONE && oldest !== undefined) this.#gone.delete(oldest)
   }
 
   newTask(call: Call, createdAt: number): Task {

@@ -9,9 +9,10 @@ import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { QueueContext } from './context.ts'
 
 /** A page talks to few origins, a crawler to many: past this, lanes that hold nothing are let go. */
-const SWEEP_AT = 256
+const KEPT = 256
 
 interface Lane {
+  readonly name: string
   readonly principal: string | null
   readonly origin: string
   readonly handle: number
@@ -21,10 +22,12 @@ export class Lanes {
   readonly #core: CoreQueue
   readonly #host: QueueContext
   readonly #byName = new Map<string, Lane>()
+  readonly #byHandle = new Map<number, Lane>()
+  /** Lanes that may have less room than the limit: their number was asked for since they were last seen to have all of it. */
+  readonly #short = new Set<Lane>()
   readonly #paused = new Set<string>()
   #allPaused = false
   #isForeign = false
-  #sweepAt = SWEEP_AT
 
   constructor(core: CoreQueue, host: QueueContext) {
     this.#core = core
@@ -33,33 +36,62 @@ export class Lanes {
 
   of(principal: string | null, origin: string): number {
     const name = laneName(principal, origin)
-    const known = this.#byName.get(name)
-    if (known) return known.handle
-    if (this.#byName.size >= this.#sweepAt) this.#sweep()
+    const known = this.named(name)
+    if (known !== undefined) return known
+    if (this.#byName.size >= KEPT) this.#letGo()
     const handle = this.#core.lane()
-    this.#byName.set(name, { principal, origin, handle })
+    const lane = { name, principal, origin, handle }
+    this.#byName.set(name, lane)
+    this.#byHandle.set(handle, lane)
+    this.#short.add(lane)
     if (!this.#mayStart(principal, origin)) this.#core.pause(handle)
     return handle
   }
 
   /** The lane's number; undefined: nothing was queued for it so far. */
   find(principal: string | null, origin: string): number | undefined {
-    return this.#byName.get(laneName(principal, origin))?.handle
+    return this.named(laneName(principal, origin))
   }
 
   /** The number of a lane, by its whole name. */
   named(name: string): number | undefined {
-    return this.#byName.get(name)?.handle
+    const lane = this.#byName.get(name)
+    if (lane) this.#short.add(lane) // whoever asks may be about to change its room
+    return lane?.handle
   }
 
   /** The origin of a lane that the core names. */
   originOf(handle: number): string | undefined {
-    for (const lane of this.#byName.values()) if (lane.handle === handle) return lane.origin
-    return undefined
+    return this.#byHandle.get(handle)?.origin
   }
 
-  entries(): Iterable<[name: string, lane: Lane]> {
-    return this.#byName
+  /**
+   * Lanes of the principal that have less room at `now` than `perLane`, and how much. Those of which nothing was asked since they
+   * had all of it are not looked at: there may be ten thousand.
+   */
+  bounds(now: number, perLane: number): { readonly lane: string; readonly max: number }[] {
+    const bounds: { readonly lane: string; readonly max: number }[] = []
+    for (const lane of this.#short) {
+      // those of others are looked at again when the principal changes
+      const max = lane.principal === this.#host.principal ? this.#core.room(now, lane.handle) : perLane
+      if (max < perLane) bounds.push({ lane: lane.name, max })
+      else this.#short.delete(lane)
+    }
+    return bounds
+  }
+
+  /** Takes note that the lane of a task may have less room now. */
+  changed({ principal, origin }: Pick<Lane, 'principal' | 'origin'>): void {
+    this.find(principal, origin)
+  }
+
+  /** Takes note that any lane may have less room now. */
+  lookAgain(): void {
+    for (const lane of this.#byName.values()) this.#short.add(lane)
+  }
+
+  all(): Iterable<Lane> {
+    return this.#byName.values()
   }
 
   /** Whether a lane is neither paused nor of another principal. */
@@ -73,6 +105,7 @@ export class Lanes {
   }
 
   pause(origin: string | undefined): void {
+    this.lookAgain()
     if (origin === undefined) {
       this.#allPaused = true
       this.#core.pause(NONE)
@@ -89,11 +122,13 @@ export class Lanes {
       this.#paused.clear()
       this.#core.resume(now, NONE)
     } else this.#paused.delete(origin)
+    this.lookAgain()
     for (const lane of this.#byName.values()) this.#refresh(lane, now, origin)
   }
 
   /** Follows a change of principal: lanes of others stand still, its own go on. */
   switchPrincipal(now: number): void {
+    this.lookAgain()
     for (const lane of this.#byName.values()) this.#refresh(lane, now, lane.origin)
   }
 
@@ -112,11 +147,20 @@ export class Lanes {
     return !this.isForeign && principal === this.#host.principal && !this.#paused.has(origin)
   }
 
-  #sweep(): void {
-    for (const [name, { handle }] of this.#byName) {
-      if (this.#core.dropLane(handle)) this.#byName.delete(name)
+  /**
+   * Looks at those two lanes that were looked at longest ago. So more are let go than come, and what is kept are lanes with
+   * tasks, holds, or gates that have something to remember. A pause is remembered here, and told anew.
+   */
+  #letGo(): void {
+    let looks = 2
+    for (const lane of this.#byName.values()) {
+      if (looks-- === 0) return
+      const { name, handle } = lane
+      this.#byName.delete(name)
+      if (this.#core.dropLane(handle)) {
+        this.#byHandle.delete(handle)
+        this.#short.delete(lane)
+      } else this.#byName.set(name, lane)
     }
-    // when most are in use, look again only after as many more
-    this.#sweepAt = Math.max(SWEEP_AT, this.#byName.size * 2)
   }
 }

@@ -295,6 +295,7 @@ export class Runner {
 
   /** Makes the attempt that the core, or a store, has granted. */
   start(task: Task): void {
+    if (this.stored) this.lanes.changed(task)
     task.status = 'IN_FLIGHT'
     task.nextAttemptAt = null
     this.#sender.start(task)
@@ -309,6 +310,7 @@ export class Runner {
       task.lastStatus = finished.status
     }
     task.controller = undefined
+    if (this.stored) this.lanes.changed(task)
     return this.rulings.rule(task, finished, this.host.now())
   }
 
@@ -336,6 +338,7 @@ export class Runner {
   #setOnline(online: boolean): void {
     if (this.#state === 'stopped') return
     this.guard(() => this.core.setOnline(this.host.now(), online))
+    this.lanes.lookAgain()
     this.stored?.roomMade()
     this.tick()
   }

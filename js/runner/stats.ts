@@ -27,21 +27,32 @@ function worse(one: CircuitState = 'CLOSED', other: CircuitState = 'CLOSED'): Ci
   return found ?? 'CLOSED'
 }
 
+/** Most origins in an answer: a crawler talks to as many as it finds. */
+const MOST_ORIGINS = 1_000
+
+/** An origin of which there is more to tell than that it is known. */
+const isBusy = ({ depth, inFlight, circuit, heldUntilAt }: OriginStats): boolean =>
+  depth > 0 || inFlight > 0 || circuit !== 'CLOSED' || heldUntilAt !== null
+
 export function heldStats(core: CoreStats, lanes: Lanes): HeldStats {
   const [depth, inFlight, nextAttemptAt, unusableRetryAfter, rows] = core
   const byLane = new Map(rows.map(([lane, ...row]) => [lane, row]))
-  const origins: Record<string, OriginStats> = {}
-  for (const [, { origin, handle }] of lanes.entries()) {
+  const origins = new Map<string, OriginStats>()
+  for (const { origin, handle } of lanes.all()) {
     const [depth, inFlight, heldUntilAt, circuit, tokens] = byLane.get(handle) ?? [0, 0, null, 0, FOREVER]
-    const other = origins[origin]
-    origins[origin] = {
+    const other = origins.get(origin)
+    origins.set(origin, {
       depth: depth + (other?.depth ?? 0),
       inFlight: inFlight + (other?.inFlight ?? 0),
       // where several principals have a lane to one origin, the lane that is worst off
       circuit: worse(CIRCUITS[circuit], other?.circuit),
       heldUntilAt: Math.max(heldUntilAt ?? 0, other?.heldUntilAt ?? 0) || null,
       retryBudget: Math.min(tokens, other?.retryBudget ?? FOREVER),
-    }
+    })
   }
-  return { depth, inFlight, nextAttemptAt, unusableRetryAfter, origins }
+  const held = { depth, inFlight, nextAttemptAt, unusableRetryAfter }
+  if (origins.size <= MOST_ORIGINS) return { ...held, origins: Object.fromEntries(origins) }
+  const busyFirst = [...origins].sort(([, a], [, b]) => Number(isBusy(b)) - Number(isBusy(a)) || b.depth - a.depth)
+  const moreOrigins = origins.size - MOST_ORIGINS
+  return { ...held, origins: Object.fromEntries(busyFirst.slice(0, MOST_ORIGINS)), moreOrigins }
 }

@@ -76,7 +76,7 @@ impl Queue {
         self.lanes.slots.insert(Lane::default()).unwrap_or(NONE)
     }
 
-    /// Forgets a lane, if nothing waits, runs, is held or paused there, its breaker has heard of nothing lately and its
+    /// Forgets a lane, if nothing waits, runs or is held there, its breaker has heard of nothing lately and its
     /// retry budget is full; and not before a poll has told what there is to tell.
     pub fn drop_lane(&mut self, lane: u32) -> bool {
         let now = self.timeline.now();

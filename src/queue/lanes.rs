@@ -63,10 +63,10 @@ impl Lane {
         phase
     }
 
-    /// Whether it may be forgotten.
+    /// Whether it may be forgotten. Its pause is the host's to remember: lanes of users who have left are paused for good.
     pub fn is_idle(&self, rules: &Gates, now: Millis) -> bool {
         let tasks = self.waiting > 0 || self.in_flight > 0 || self.started > 0;
-        !tasks && !self.paused && self.hold.until <= now && self.gates.is_quiet(rules, now)
+        !tasks && self.hold.until <= now && self.gates.is_quiet(rules, now)
     }
 
     /// How many more attempts of the queue may start, as far as the lane has a say.

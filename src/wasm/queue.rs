@@ -69,7 +69,7 @@ impl CoreQueue {
         self.queue.open_lane()
     }
 
-    /// Forgets a lane if nothing waits, runs, is held or paused there, and says whether.
+    /// Forgets a lane if nothing waits, runs or is held there, and says whether.
     #[wasm_bindgen(js_name = dropLane)]
     pub fn drop_lane(&mut self, lane: u32) -> bool {
         self.queue.drop_lane(lane)

@@ -9,8 +9,8 @@ import { freshPath, openStore as openSqlite } from './sqlite/setup.ts'
 import { claimOf, newTask, SUCCEEDED, settlementOf, type Wanted } from './store-contract/kit.ts'
 
 const HOUR_MS = 3_600_000
-/** More than a turn shows. */
-const [FEW, MANY] = [80, 400]
+/** More than a turn shows, and than it reads in their stead. */
+const [FEW, MANY] = [160, 480]
 
 const stores = {
   SQLite: {

@@ -9,7 +9,7 @@ import { inTurn, type LanePlace } from '../engine/row.ts'
 import { lateAt } from '../engine/rules.ts'
 import { type Database, instantIn, type Value } from './database.ts'
 import { type LaneRow, writeLane } from './lane-rows.ts'
-import { firstPlaces, type Head, headsOf, notShut, shutIn, takesHome } from './line.ts'
+import { firstPlaces, type Head, headsOf, notShut, takesHome } from './line.ts'
 import { rowFound, type TaskRow } from './rows.ts'
 import { ENDED, EXPIRING, UNDUE } from './tables.ts'
 
@@ -115,17 +115,18 @@ function lanesShown(database: Database, now: number, claim: Claim | null): reado
   const shown: LaneRow[] = []
   // where nothing is ready both are the same moment
   const [coming, at] = claim ? ['lanes_look', 'lookAt'] : ['lanes_next', 'readyAt']
-  const whose = claim ? `principal IS ? AND ${notShut('name')}` : '1'
-  const values = claim ? [claim.principal, shutIn(claim)] : []
-  // those ready by now are equally soon, so they come by name
   for (const [from, order, ...more] of [
+    // equally soon
     ['lanes INDEXED BY lanes_ready WHERE isReady = 1', 'name'],
     [`lanes INDEXED BY ${coming} WHERE isReady = 0 AND ${at} IS NOT NULL`, `${at}, name`],
     [`lanes INDEXED BY lanes_undue WHERE ${UNDUE} AND (pending > 0 OR inFlight > 0 OR heldUntil > ?)`, 'name', now],
   ] as const) {
     const most = LANES_SHOWN - shown.length
-    const sql = `SELECT * FROM ${from} AND ${whose} ORDER BY ${order} LIMIT ?`
-    shown.push(...database.all<LaneRow>(sql, ...more, ...values, most))
+    const sql = `SELECT * FROM ${from}${claim ? ' AND principal IS ? AND name $open' : ''} ORDER BY ${order} LIMIT ?`
+    const rows = claim
+      ? notShut<LaneRow>(database, claim, most, sql, ...more, claim.principal)
+      : database.all<LaneRow>(sql, ...more, most)
+    shown.push(...rows)
     if (shown.length >= LANES_SHOWN) break
   }
   return shown
@@ -147,7 +148,7 @@ const firstDeadline = (database: Database): number =>
 export const soonestReady = (database: Database, except: Iterable<string> = []): number | null =>
   least(
     database,
-    `SELECT readyAt AS at FROM lanes INDEXED BY lanes_next WHERE readyAt IS NOT NULL AND ${notShut('name')}`,
+    `SELECT readyAt AS at FROM lanes INDEXED BY lanes_next WHERE readyAt IS NOT NULL AND name NOT IN (SELECT value FROM json_each(?))`,
     JSON.stringify([...except]),
   )
 
@@ -166,6 +167,7 @@ function nextReady(database: Database, claim: Claim): number {
     const open = listedLanes(database, lanes, principal).filter(({ name }) => mostOf(name) > 0)
     return Math.min(...open.map(({ lookAt }) => lookAt ?? FOREVER))
   }
-  const next = `SELECT lookAt AS at FROM lanes INDEXED BY lanes_look WHERE principal IS ? AND lookAt IS NOT NULL AND ${notShut('name')}`
-  return least(database, next, principal, shutIn(claim)) ?? FOREVER
+  const next =
+    'SELECT name, lookAt FROM lanes INDEXED BY lanes_look WHERE principal IS ? AND lookAt IS NOT NULL AND name $open ORDER BY lookAt LIMIT ?'
+  return notShut<LaneRow>(database, claim, 1, next, principal)[0]?.lookAt ?? FOREVER
 }
