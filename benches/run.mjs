@@ -15,6 +15,7 @@ const benches = {
   gates: 'what breaker and retry budget add to the cost of an attempt',
   memory: 'bytes per waiting task',
   stores: 'tasks in a store: taken, run, taken up again, and beside an origin that is held',
+  lanes: 'the same tasks at one origin and at ten thousand, from each kind of store',
   indexeddb: 'tasks in a browser, beside whoever else keeps requests there, in Chromium',
   lateness: 'how late a due task starts, and wake-ups while idle',
   'cold-start': 'import and start in a fresh process',

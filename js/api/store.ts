@@ -337,7 +337,8 @@ export interface LaneView {
  * A request for leases. Among due tasks, of lanes that are not held, in this order: higher `priority`, then the lane that was served longest
  * ago (never: first), then due first, then lane by name; within a lane higher `priority`, then due first, then enqueued first. A task
  * past its deadline ends instead, with its `deadlineReason`, one with all its policy's attempts counted 'max_attempts', and the next is looked
- * at; that is no serving. Served is a lane with each lease, those of `enqueue` too; a lane that has no task left, of whatever
+ * at; that is no serving. Where more than `SWEEP` lanes come due at one moment, a turn may leave those due later to the next, which
+ * `nextInMs` asks for at once. Served is a lane with each lease, those of `enqueue` too; a lane that has no task left, of whatever
  * status, was never served.
  */
 export interface Claim {
