@@ -25,6 +25,7 @@ export type {
   LaneView,
   Lease,
   NewTask,
+  OwnCounts,
   Settlement,
   Step,
   StoredTask,

@@ -37,7 +37,14 @@ export interface PageOptions {
   readonly cursor?: string
 }
 
-export interface ListFilter extends PageOptions {
+/** Whose tasks a method is about. */
+export interface ScopeOptions {
+  /** Those of every principal in the store, not of the current one alone: for tools. @default false */
+  readonly allPrincipals?: boolean
+}
+
+/** A filter that is given as undefined is refused: it may have been meant to be less than all. */
+export interface ListFilter extends PageOptions, ScopeOptions {
   readonly status?: TaskStatus
   /** Exactly as `new URL(url).origin` has it. */
   readonly origin?: string
@@ -49,7 +56,7 @@ export interface TaskPage {
   readonly cursor?: string
 }
 
-export interface RedriveAllOptions {
+export interface RedriveAllOptions extends ScopeOptions {
   /** At most this many go back per second. @default all at once; the queue's limits hold anyway */
   readonly perSecond?: number
   readonly acceptDuplicateRisk?: boolean
@@ -58,18 +65,20 @@ export interface RedriveAllOptions {
   readonly onProgress?: (done: number, total: number) => void
 }
 
-/** Tasks that were given up, kept until they are redriven, purged, or past their retention. */
+/** Tasks of the current principal that were given up, kept until they are redriven, purged, or past their retention. */
 export interface DeadLetters {
-  list(options?: PageOptions): Promise<TaskPage>
+  list(options?: PageOptions & ScopeOptions): Promise<TaskPage>
   /** Puts it back with its key and history, attempts counted anew. Past keyTtlMs it needs acceptDuplicateRisk. */
-  redrive(taskId: string, options?: { readonly acceptDuplicateRisk?: boolean }): Promise<RetryTask>
+  redrive(taskId: string, options?: ScopeOptions & { readonly acceptDuplicateRisk?: boolean }): Promise<RetryTask>
   /** Resolves with how many went back; those past keyTtlMs stay unless acceptDuplicateRisk. */
   redriveAll(options?: RedriveAllOptions): Promise<number>
-  /** Deletes one, or all; resolves with how many. */
-  purge(taskId?: string): Promise<number>
+  /** Deletes one; resolves with how many, 0 or 1. Rejects with a TypeError where no id is given. */
+  purge(taskId: string, options?: ScopeOptions): Promise<number>
+  /** Deletes all; resolves with how many. */
+  purgeAll(options?: ScopeOptions): Promise<number>
   /**
    * All dead letters with their attempts as JSON text: ids, URLs as shown, methods, sanitized headers, reasons, attempt
    * logs; never a body or a credential.
    */
-  export(): Promise<string>
+  export(options?: ScopeOptions): Promise<string>
 }

@@ -196,12 +196,23 @@ export interface TaskStore {
     readonly limit: number
     readonly cursor?: string
   }): Promise<{ readonly records: readonly UnreadableRecord[]; readonly cursor?: string }>
-  /** Deletes what fits all that is given, whatever its status: everything if nothing is. The next of an order gets its turn. Holds of lanes stay. Says how many. */
+  /**
+   * The part of `counts` that is one principal's, for `stats()` of a queue; may cost as much as its lanes and dead letters. Absent:
+   * a queue shows those of all principals.
+   */
+  countsOf?(principal: string | null): Promise<OwnCounts>
+  /**
+   * Deletes what fits all that is given, whatever its status. The next of an order gets its turn. Holds of lanes stay. Says how many.
+   * Rejects with a TypeError or RangeError, and deletes nothing, where nothing is given, or something as undefined or under a
+   * name that there is not: it may have been meant to be less.
+   */
   purge(filter: {
     readonly taskId?: string
     readonly principal?: string | null
     readonly status?: TaskStatus
   }): Promise<number>
+  /** `purge` of every task. */
+  purgeAll(): Promise<number>
   /**
    * Wake-ups from other queues of this store, tabs or processes. Hints only: nothing depends on one arriving. After the step:
    * 'due' where a task became due earlier than it was, or was stored without a lease; 'settled' where one left IN_FLIGHT or ended; 'cancelled' where the end of
@@ -238,6 +249,8 @@ export interface UnreadableRecord {
   readonly taskId: string
   readonly fields: Readonly<Record<string, unknown>>
 }
+/** The part of a store's counters that is one principal's. */
+export type OwnCounts = Pick<Awaited<ReturnType<TaskStore['counts']>>, 'pending' | 'inFlight' | 'exhausted'>
 
 /** A reason to look. */
 export interface Hint {

@@ -9,7 +9,7 @@ import type { ListFilter, PageOptions, TaskPage } from '../api/methods.ts'
 import type { QueueStats } from '../api/stats.ts'
 import type { NewTask, StoredTask, TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
-import { check, flag, oneOf, or, text } from '../options/check.ts'
+import { check, flag } from '../options/check.ts'
 import { limitsOf } from '../options/limits.ts'
 import { systemClock } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
@@ -37,11 +37,6 @@ const LAST_AGAIN_MS = 60_000
 const NEWER_MS = 10 * 60_000
 
 const REDRIVE_RULES = { acceptDuplicateRisk: flag }
-const PURGE_RULES = {
-  taskId: text,
-  principal: or(null, text),
-  status: oneOf('string', 'PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
-}
 
 interface Parts {
   readonly settings: ObjectSettings
@@ -120,10 +115,14 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     return this.#ask((queue) => queue.deadLetters.redrive(taskId, options))
   }
 
-  /** Deletes tasks, whatever their status: all that fit what is given, `{}` everything. Says how many. */
-  async purge(filter: Parameters<TaskStore['purge']>[0]): Promise<number> {
-    check('purge', filter, PURGE_RULES)
+  /** Deletes tasks, whatever their status: all that fit what is given. Says how many. Rejects where nothing is given, or something as undefined. */
+  purge(filter: Parameters<TaskStore['purge']>[0]): Promise<number> {
     return this.#ask(() => this.#store.purge(filter))
+  }
+
+  /** Deletes every task. Says how many. */
+  purgeAll(): Promise<number> {
+    return this.#ask(() => this.#store.purgeAll())
   }
 
   /** Parked tasks go on, those whose credentials were missing or refused: they are asked for anew. Says how many. */

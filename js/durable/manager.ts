@@ -6,6 +6,7 @@ import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, Gate, RetryTask } from '../api/task.ts'
 import type { GateStatus } from '../core/decode.ts'
 import { FOREVER } from '../platform/clock.ts'
+import { isOf, type Whose } from '../runner/pages.ts'
 import type { Aside, StoredManager } from '../runner/stored.ts'
 import { isSoundTask, soundLog } from '../stores/engine/sound.ts'
 import { whenEnded } from '../tasks/callers.ts'
@@ -15,6 +16,7 @@ import { cancelled, originOf, type StoredState } from './state.ts'
 import type { StoredTasks } from './stored-tasks.ts'
 
 const PAGE = 100
+const ofOne = (of: Whose): { readonly principal?: string | null } => (of === undefined ? {} : { principal: of })
 const isLive = ({ status }: StoredTask) => status === 'PENDING' || status === 'IN_FLIGHT'
 
 export class StoredTaskManager implements StoredManager {
@@ -28,35 +30,41 @@ export class StoredTaskManager implements StoredManager {
     this.#store = tasks.state.store
   }
 
-  async get(taskId: string): Promise<RetryTask | undefined> {
-    const record = await this.#record(taskId)
+  async get(taskId: string, of: Whose): Promise<RetryTask | undefined> {
+    const record = await this.#record(taskId, of)
     return record && this.#show(record)
   }
 
   async attempts(
     taskId: string,
     { limit = PAGE, cursor }: PageOptions,
+    of: Whose,
   ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
+    if (of !== undefined && !(await this.#record(taskId, of))) return { attempts: [] }
     const page = await this.#store.attempts(taskId, { limit, ...(cursor === undefined ? {} : { cursor }) })
     return { ...page, attempts: page.attempts.filter(soundLog) }
   }
 
-  async explain(taskId: string): Promise<readonly Decision[]> {
-    const record = await this.#record(taskId)
+  async explain(taskId: string, of: Whose): Promise<readonly Decision[]> {
+    const record = await this.#record(taskId, of)
     if (!record) return []
     const history = await this.#store.history?.(taskId)
     const known = (history ?? (await this.#store.attempts(taskId, { limit: PAGE })).attempts).filter(soundLog)
     return explainStored(this.#show(record), record, known, this.#tasks)
   }
 
-  async list(filter: Pick<ListFilter, 'status' | 'origin'>, { limit = PAGE, cursor }: PageOptions): Promise<TaskPage> {
-    const page = await this.#store.list({ ...filter, limit, ...(cursor === undefined ? {} : { cursor }) })
+  async list(
+    filter: Pick<ListFilter, 'status' | 'origin'>,
+    { limit = PAGE, cursor }: PageOptions,
+    of: Whose,
+  ): Promise<TaskPage> {
+    const page = await this.#store.list({ ...filter, ...ofOne(of), limit, ...(cursor === undefined ? {} : { cursor }) })
     const tasks = page.tasks.filter(isSoundTask).map((record) => this.#show(record))
     return page.cursor === undefined ? { tasks } : { tasks, cursor: page.cursor }
   }
 
-  async result(taskId: string): Promise<TaskOutcome> {
-    const record = await this.#record(taskId)
+  async result(taskId: string, of: Whose): Promise<TaskOutcome> {
+    const record = await this.#record(taskId, of)
     if (!record) throw notFound(taskId)
     if (!isLive(record)) return this.#tasks.callers.outcome(record)
     const task = this.#state.taskOf(record)
@@ -65,11 +73,14 @@ export class StoredTaskManager implements StoredManager {
     return ended
   }
 
-  cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
-    return this.#tasks.cancel(taskId)
+  async cancel(taskId: string, of: Whose): Promise<'cancelled' | 'requested' | 'gone'> {
+    const here = this.#state.find(taskId)
+    const isSeen = here ? isOf(of, here) : of === undefined || (await this.#record(taskId, of))
+    return isSeen ? this.#tasks.cancel(taskId) : 'gone'
   }
 
-  async redrive(taskId: string, acceptDuplicateRisk: boolean): Promise<RetryTask> {
+  async redrive(taskId: string, acceptDuplicateRisk: boolean, of: Whose): Promise<RetryTask> {
+    if (of !== undefined && !(await this.#record(taskId, of))) throw notFound(taskId)
     const { said, records } = await this.#redrive([taskId], acceptDuplicateRisk, true)
     const [record] = records
     if (said[0] === 'key_expired') {
@@ -85,21 +96,22 @@ export class StoredTaskManager implements StoredManager {
     return said.filter((each) => each === 'redriven').length
   }
 
-  async deadIds(): Promise<readonly string[]> {
+  async deadIds(of: Whose): Promise<readonly string[]> {
     const ids: string[] = []
-    for await (const { taskId } of this.#deadRecords()) ids.push(taskId)
+    for await (const { taskId } of this.#deadRecords(of)) ids.push(taskId)
     return ids
   }
 
-  async *dead(): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }> {
-    for await (const record of this.#deadRecords()) {
+  async *dead(of: Whose): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }> {
+    for await (const record of this.#deadRecords(of)) {
       const { attempts } = await this.#store.attempts(record.taskId, { limit: PAGE })
       yield { ...this.#show(record), attempts: attempts.filter(soundLog) }
     }
   }
 
-  async purgeDead(taskId: string | undefined): Promise<number> {
-    const purged = await this.#store.purge({ status: 'EXHAUSTED', ...(taskId === undefined ? {} : { taskId }) })
+  async purgeDead(taskId: string | undefined, of: Whose): Promise<number> {
+    const one = taskId === undefined ? {} : { taskId }
+    const purged = await this.#store.purge({ status: 'EXHAUSTED', ...one, ...ofOne(of) })
     await this.#tasks.counts.recount()
     return purged
   }
@@ -122,10 +134,10 @@ export class StoredTaskManager implements StoredManager {
     }
   }
 
-  /** The task, if it can be read. */
-  async #record(taskId: string): Promise<StoredTask | undefined> {
+  /** The task, if it can be read and is to be seen. */
+  async #record(taskId: string, of: Whose): Promise<StoredTask | undefined> {
     const record = await this.#store.get(taskId)
-    return record && isSoundTask(record) ? record : undefined
+    return record && isSoundTask(record) && isOf(of, record) ? record : undefined
   }
 
   /** Ends the tasks of a principal here, after the store has purged them. */
@@ -139,9 +151,14 @@ export class StoredTaskManager implements StoredManager {
     }
   }
 
-  async *#deadRecords(): AsyncIterable<StoredTask> {
+  async *#deadRecords(of: Whose): AsyncIterable<StoredTask> {
     for (let cursor: string | undefined; ; ) {
-      const page = await this.#store.list({ status: 'EXHAUSTED', limit: PAGE, ...(cursor ? { cursor } : {}) })
+      const page = await this.#store.list({
+        status: 'EXHAUSTED',
+        ...ofOne(of),
+        limit: PAGE,
+        ...(cursor ? { cursor } : {}),
+      })
       yield* page.tasks.filter(isSoundTask)
       if (page.cursor === undefined) return
       cursor = page.cursor

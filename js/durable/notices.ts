@@ -1,7 +1,7 @@
 /** Tells listeners what a turn has found in the store or made of a task, and adds the store's numbers to `stats()`. */
 
 import type { RunnerStats } from '../api/stats.ts'
-import type { LaneView, TaskStore, Turn } from '../api/store.ts'
+import type { LaneView, OwnCounts, TaskStore, Turn } from '../api/store.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
 import { originOf, type StoredState } from './state.ts'
@@ -26,11 +26,18 @@ export function reportUnreadable({ host, words }: Runner, taskId: string, error:
   host.degraded('unreadable_record', `task ${taskId} cannot be sent (${words(error)}): ${what}`, taskId)
 }
 
-/** The numbers that the store gave last, for `stats()`, which cannot wait for the store. */
+const NO_COUNTS: OwnCounts = { pending: 0, inFlight: 0, exhausted: 0 }
+
+/**
+ * The numbers that the store gave last, for `stats()`, which cannot wait for the store. A store counts the tasks of all principals
+ * as they change; what is not the current one's is looked up when the principal changes, and after `stats()` was asked.
+ */
 export class StoreCounts {
   readonly #state: StoredState
   #counts: Counts | undefined
+  #others: OwnCounts = NO_COUNTS
   #lanes: readonly LaneView[] = []
+  #isOld = false
 
   constructor(state: StoredState) {
     this.#state = state
@@ -39,6 +46,7 @@ export class StoreCounts {
   /** Takes over the numbers of a turn. A store whose turns do not tell its counters is asked for them. */
   learn({ lanes, counts, unreadable }: Turn): void {
     this.#lanes = lanes
+    this.#isOld = true
     const isKnown = this.#counts !== undefined && !unreadable
     if (counts) this.#counts = { ...counts, ...this.#unreadable }
     // a turn does not tell how many were put aside before it
@@ -51,17 +59,28 @@ export class StoreCounts {
   }
 
   async recount(): Promise<void> {
-    const { store, failed } = this.#state
-    await store.counts().then((counts) => {
+    const { store, runner, failed } = this.#state
+    this.#isOld = false
+    try {
+      const counts = await store.counts()
+      // most stores have one principal's tasks: nothing is looked up where there are none at all
+      const isEmpty = counts.pending + counts.inFlight + counts.exhausted === 0
+      const own = isEmpty ? counts : ((await store.countsOf?.(runner.host.principal)) ?? counts)
       this.#counts = counts
-    }, failed)
+      this.#others = less(counts, own)
+    } catch (error) {
+      failed(error)
+    }
   }
 
   /** Adds the store's numbers to `here`, those of the tasks in memory. `wakeAt`: when the store has something to do next. */
-  addTo(here: RunnerStats, wakeAt: number): RunnerStats {
-    const { pending = 0, inFlight = 0, exhausted = 0 } = this.#counts ?? {}
+  addTo(here: RunnerStats, wakeAt: number, all: boolean): RunnerStats {
+    const counts = this.#counts ?? NO_COUNTS
+    const { pending, inFlight, exhausted } = all ? counts : less(counts, this.#others)
+    if (!all && this.#isOld) void this.recount()
     const origins = { ...here.origins }
     for (const { lane, pending: waits, inFlight: runs } of this.#lanes) {
+      if (!all && !this.#state.isOwnLane(lane)) continue
       const origin = originOf(lane)
       const none = { inFlight: runs, circuit: 'CLOSED', heldUntilAt: null, retryBudget: FOREVER } as const
       const known = origins[origin]
@@ -76,5 +95,14 @@ export class StoreCounts {
       ...this.#unreadable,
       origins,
     }
+  }
+}
+
+/** The one without the other; both are of moments close to each other, not of one. */
+function less(counts: OwnCounts, other: OwnCounts): OwnCounts {
+  return {
+    pending: Math.max(0, counts.pending - other.pending),
+    inFlight: Math.max(0, counts.inFlight - other.inFlight),
+    exhausted: Math.max(0, counts.exhausted - other.exhausted),
   }
 }

@@ -81,6 +81,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     }
     this.leadership.seek()
     await this.loop.run()
+    await this.counts.recount()
   }
 
   // what the runner asks
@@ -146,10 +147,11 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     this.state.runner.tick()
     // only then it is known what waits for the new one: `idle` and `stats` go by it
     await this.loop.run()
+    await this.counts.recount()
   }
 
-  stats(here: RunnerStats): RunnerStats {
-    return this.counts.addTo(here, this.loop.wakeAt)
+  stats(here: RunnerStats, all: boolean): RunnerStats {
+    return this.counts.addTo(here, this.loop.wakeAt, all)
   }
 
   /** Ends everything here: the tasks come back by their leases, and callers get their last answer, or `error`. */

@@ -11,6 +11,7 @@ import type {
   EnqueueReceipt,
   ListFilter,
   PageOptions,
+  ScopeOptions,
   SwitchOptions,
   TaskOutcome,
   TaskPage,
@@ -33,6 +34,7 @@ import { CoreLoader, type EngineSource } from './core-loader.ts'
 import { expose } from './internals.ts'
 
 const DRAIN_MS = 5_000
+const SCOPE_RULES: Rules<ScopeOptions> = { allPrincipals: flag }
 const CLOSE_RULES = { drainMs: ms() }
 const PRINCIPAL_RULES: Rules<SwitchOptions> = { purge: flag, during: fn }
 /** The default of `waitMs`. */
@@ -78,8 +80,9 @@ export class RetryQueue implements AsyncDisposable {
       list: (options) => this.#ask((manager) => manager.deadLetters.list(options), NO_TASKS),
       redrive: async (taskId, options) => found(taskId, await this.#manager()).deadLetters.redrive(taskId, options),
       redriveAll: (options) => this.#ask((manager) => manager.deadLetters.redriveAll(options), 0),
-      purge: (taskId) => this.#ask((manager) => manager.deadLetters.purge(taskId), 0),
-      export: async () => (await this.#running()).deadLetters.export(),
+      purge: (taskId, options) => this.#ask((manager) => manager.deadLetters.purge(taskId, options), 0),
+      purgeAll: (options) => this.#ask((manager) => manager.deadLetters.purgeAll(options), 0),
+      export: async (options) => (await this.#running()).deadLetters.export(options),
     }
     expose(this, {
       host: this.#host,
@@ -121,13 +124,19 @@ export class RetryQueue implements AsyncDisposable {
     return (await this.#running()).enqueue(call, createdAt, passesThrough(input, init))
   }
 
-  /** undefined: there is none of that id, or it is past its retention. */
-  get(taskId: string): Promise<RetryTask | undefined> {
-    return this.#ask((manager) => manager.get(taskId), undefined)
+  /**
+   * undefined: there is none of that id, it is past its retention, or it is another principal's. This and all below that name
+   * a task or show some go by the current principal; `allPrincipals` is for tools.
+   */
+  get(taskId: string, scope?: ScopeOptions): Promise<RetryTask | undefined> {
+    return this.#ask((manager) => manager.get(taskId, scope), undefined)
   }
 
   /** Oldest first; the last 100 are kept. */
-  attempts(taskId: string, page?: PageOptions): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
+  attempts(
+    taskId: string,
+    page?: PageOptions & ScopeOptions,
+  ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
     return this.#ask((manager) => manager.attempts(taskId, page), { attempts: [] })
   }
 
@@ -137,13 +146,13 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /** Resolves when the task is terminal. Rejects with `TASK_NOT_FOUND` where there is none of that id. */
-  async result(taskId: string): Promise<TaskOutcome> {
-    return found(taskId, await this.#manager()).result(taskId)
+  async result(taskId: string, scope?: ScopeOptions): Promise<TaskOutcome> {
+    return found(taskId, await this.#manager()).result(taskId, scope)
   }
 
   /** PENDING: CANCELLED at once. IN_FLIGHT: aborted; a success still counts, anything else is CANCELLED. */
-  cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
-    return this.#ask((manager) => manager.cancel(taskId), 'gone')
+  cancel(taskId: string, scope?: ScopeOptions): Promise<'cancelled' | 'requested' | 'gone'> {
+    return this.#ask((manager) => manager.cancel(taskId, scope), 'gone')
   }
 
   /**
@@ -156,8 +165,8 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /** The decisions taken about a task, in order, as data and in words; the last one says what it waits for. */
-  explain(taskId: string): Promise<readonly Decision[]> {
-    return this.#ask((manager) => manager.explain(taskId), [])
+  explain(taskId: string, scope?: ScopeOptions): Promise<readonly Decision[]> {
+    return this.#ask((manager) => manager.explain(taskId, scope), [])
   }
 
   /** Undoes the `pause` of one origin, or every pause, and lets go tasks that a 401 parked. */
@@ -236,13 +245,19 @@ export class RetryQueue implements AsyncDisposable {
     })
   }
 
-  stats(): QueueStats {
+  /**
+   * Tasks of the current principal; with `allPrincipals` those of all. What the queue has counted (`attempts`, `succeeded`,
+   * `exhausted`, `cancelled`, `firstAttemptSucceeded`, `unusableRetryAfter`) is the whole queue's either way. What other processes
+   * did to a store is as of the last look.
+   */
+  stats(scope: ScopeOptions = {}): QueueStats {
+    check('stats', scope, SCOPE_RULES)
     const runner = this.#core.opened?.runner
     return {
       capacity: this.#host.settings.capacity,
       firstAttemptSucceeded: this.#firstAttemptSucceeded,
       attempts: this.#attempts,
-      ...(runner ? runner.stats() : emptyStats),
+      ...(runner ? runner.stats(scope.allPrincipals === true) : emptyStats),
     }
   }
 

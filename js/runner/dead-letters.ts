@@ -1,13 +1,13 @@
 /** Lists, redrives, purges and exports dead letters: the tasks that were given up, in memory and in the store. */
 
 import { notFound, RedriveError } from '../api/errors.ts'
-import type { DeadLetters, PageOptions, RedriveAllOptions, TaskPage } from '../api/methods.ts'
+import type { DeadLetters, PageOptions, RedriveAllOptions, ScopeOptions, TaskPage } from '../api/methods.ts'
 import type { AttemptLog, RetryTask } from '../api/task.ts'
-import { check, flag, fn, object, type Rules } from '../options/check.ts'
+import { check, flag, fn, follow, object, type Rules, text } from '../options/check.ts'
 import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Admission } from './admission.ts'
-import { mergePages, PAGE_RULES, showPage } from './pages.ts'
+import { isOf, mergePages, PAGE_RULES, SCOPE_RULES, showPage, type Whose, whose, whoseOf } from './pages.ts'
 import type { Runner } from './runner.ts'
 import type { Aside, StoredManager } from './stored.ts'
 
@@ -16,7 +16,15 @@ const REDRIVE_RULES: Rules<RedriveAllOptions> = {
   acceptDuplicateRisk: flag,
   signal: { ...object, expected: 'an AbortSignal', ok: (signal) => (signal as unknown) instanceof AbortSignal },
   onProgress: fn,
+  ...SCOPE_RULES,
 }
+
+const REDRIVE_ONE_RULES: Rules<Pick<RedriveAllOptions, 'acceptDuplicateRisk' | 'allPrincipals'>> = {
+  acceptDuplicateRisk: flag,
+  ...SCOPE_RULES,
+}
+
+const ID = { ...text, expected: 'the id of a task; purgeAll() deletes all' }
 
 /** Ids that a store is asked about at once where no rate was asked for. */
 const AT_ONCE = 100
@@ -32,26 +40,34 @@ export class DeadLetterManager implements DeadLetters {
     this.#admission = admission
   }
 
-  async list(options: PageOptions = {}): Promise<TaskPage> {
+  async list(options: PageOptions & ScopeOptions = {}): Promise<TaskPage> {
     check('deadLetters.list', options, PAGE_RULES)
-    const here = showPage(this.#runner, this.#runner.registry.deadPage(options, this.#now()))
-    return this.stored ? mergePages(here, await this.stored.list({ status: 'EXHAUSTED' }, options), options) : here
+    const of = whoseOf(this.#runner, options)
+    const fits = (task: Task) => isOf(of, task)
+    const here = showPage(this.#runner, this.#runner.registry.deadPage(fits, options, this.#now()))
+    return this.stored ? mergePages(here, await this.stored.list({ status: 'EXHAUSTED' }, options, of), options) : here
   }
 
-  async redrive(taskId: string, options: { readonly acceptDuplicateRisk?: boolean } = {}): Promise<RetryTask> {
+  async redrive(
+    taskId: string,
+    options: ScopeOptions & { readonly acceptDuplicateRisk?: boolean } = {},
+  ): Promise<RetryTask> {
+    check('deadLetters.redrive', options, REDRIVE_ONE_RULES)
+    const of = whoseOf(this.#runner, options)
     const acceptDuplicateRisk = options.acceptDuplicateRisk === true
     const task = this.#runner.registry.dead(taskId, this.#now())
-    if (task) return this.#admission.redrive(task, acceptDuplicateRisk)
-    if (!this.stored) throw notFound(taskId)
-    return this.stored.redrive(taskId, acceptDuplicateRisk)
+    if (task && isOf(of, task)) return this.#admission.redrive(task, acceptDuplicateRisk)
+    if (task || !this.stored) throw notFound(taskId)
+    return this.stored.redrive(taskId, acceptDuplicateRisk, of)
   }
 
   async redriveAll(options: RedriveAllOptions = {}): Promise<number> {
     check('redriveAll', options, REDRIVE_RULES)
     const { perSecond, acceptDuplicateRisk = false, signal, onProgress } = options
     const runner = this.#runner
-    const here = [...runner.registry.allDead(this.#now())]
-    const ids = (await this.stored?.deadIds()) ?? []
+    const of = whoseOf(runner, options)
+    const here = runner.registry.allDead(this.#now()).filter((task) => isOf(of, task))
+    const ids = (await this.stored?.deadIds(of)) ?? []
     const total = here.length + ids.length
     const stopped = () => signal?.aborted === true || runner.stopped
     let done = 0
@@ -76,18 +92,31 @@ export class DeadLetterManager implements DeadLetters {
     return redriven
   }
 
-  async purge(taskId?: string): Promise<number> {
-    const here = this.#runner.registry.purge(taskId, this.#now())
-    return here + ((await this.stored?.purgeDead(taskId)) ?? 0)
+  async purge(taskId: string, options: ScopeOptions = {}): Promise<number> {
+    follow('deadLetters.purge', taskId, ID)
+    return this.#purge(taskId, whose(this.#runner, 'deadLetters.purge', options))
   }
 
-  async export(): Promise<string> {
+  async purgeAll(options: ScopeOptions = {}): Promise<number> {
+    return this.#purge(undefined, whose(this.#runner, 'deadLetters.purgeAll', options))
+  }
+
+  async #purge(taskId: string | undefined, of: Whose): Promise<number> {
+    const { registry } = this.#runner
+    const dead = registry.allDead(this.#now()).filter((task) => isOf(of, task))
+    const here = registry.purge(dead.filter((task) => taskId === undefined || task.taskId === taskId))
+    return here + ((await this.stored?.purgeDead(taskId, of)) ?? 0)
+  }
+
+  async export(options: ScopeOptions = {}): Promise<string> {
+    const of = whose(this.#runner, 'deadLetters.export', options)
     const { name } = this.#runner.host.settings
     const tasks: (RetryTask & { readonly attempts: readonly AttemptLog[] })[] = []
     for (const task of this.#runner.registry.allDead(this.#now())) {
+      if (!isOf(of, task)) continue
       tasks.push({ ...this.#runner.show(task), attempts: showEntries(task, {}).attempts })
     }
-    for await (const task of this.stored?.dead() ?? []) tasks.push(task)
+    for await (const task of this.stored?.dead(of) ?? []) tasks.push(task)
     tasks.sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
     const exportedAt = new Date(this.#now()).toISOString()
     const unreadable: Aside[] = []

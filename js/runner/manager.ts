@@ -1,19 +1,19 @@
 /** Answers `get`, `list`, `enqueue` and their like once there is a runner: in memory first, then in the store. */
 
 import { notFound } from '../api/errors.ts'
-import type { EnqueueReceipt, ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
+import type { EnqueueReceipt, ListFilter, PageOptions, ScopeOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
 import type { Keys } from '../core/keys.ts'
-import { check, oneOf, origin, type Rules } from '../options/check.ts'
+import { check, follow, oneOf, origin, type Rules } from '../options/check.ts'
 import { errorText } from '../platform/error-text.ts'
 import { explain } from '../tasks/explain.ts'
 import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
 import { Admission } from './admission.ts'
 import { DeadLetterManager } from './dead-letters.ts'
-import { mergePages, PAGE_RULES, showPage } from './pages.ts'
+import { isOf, mergePages, PAGE_RULES, showPage, whose, whoseOf } from './pages.ts'
 import type { Runner } from './runner.ts'
 import type { PageStoreModule, StoredManager, StoredPlace } from './stored.ts'
 
@@ -85,49 +85,63 @@ export class TaskManager {
     return { taskId, idempotencyKey: key, durability, deduplicated }
   }
 
-  async get(taskId: string): Promise<RetryTask | undefined> {
+  async get(taskId: string, scope: ScopeOptions = {}): Promise<RetryTask | undefined> {
+    const of = whose(this.runner, 'get', scope)
     const task = this.#find(taskId)
-    return task ? this.runner.show(task) : this.#stored?.get(taskId)
+    if (task) return isOf(of, task) ? this.runner.show(task) : undefined
+    return this.#stored?.get(taskId, of)
   }
 
   async attempts(
     taskId: string,
-    page: PageOptions = {},
+    page: PageOptions & ScopeOptions = {},
   ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
     check('attempts', page, PAGE_RULES)
+    const of = whoseOf(this.runner, page)
     const task = this.#find(taskId)
-    if (task) return showEntries(task, page)
-    return this.#stored?.attempts(taskId, page) ?? { attempts: [] }
+    if (task) return isOf(of, task) ? showEntries(task, page) : { attempts: [] }
+    return this.#stored?.attempts(taskId, page, of) ?? { attempts: [] }
   }
 
-  async explain(taskId: string): Promise<readonly Decision[]> {
+  async explain(taskId: string, scope: ScopeOptions = {}): Promise<readonly Decision[]> {
+    const of = whose(this.runner, 'explain', scope)
     const task = this.#find(taskId)
-    if (task) return explain(task, this.runner.gates.statusOf(task), this.runner.host.now())
-    return this.#stored?.explain(taskId) ?? []
+    if (task) return isOf(of, task) ? explain(task, this.runner.gates.statusOf(task), this.runner.host.now()) : []
+    return this.#stored?.explain(taskId, of) ?? []
   }
 
   async list(filter: ListFilter = {}): Promise<TaskPage> {
     check('list', filter, LIST_RULES)
+    // a filter that was left undefined by mistake is not all tasks
+    for (const name of ['status', 'origin'] as const) {
+      if (name in filter) follow(`list.${name}`, filter[name], LIST_RULES[name])
+    }
     const { status, origin } = filter
+    const of = whoseOf(this.runner, filter)
     const fits = (task: Task) =>
-      (status === undefined || task.status === status) && (origin === undefined || task.origin === origin)
+      isOf(of, task) &&
+      (status === undefined || task.status === status) &&
+      (origin === undefined || task.origin === origin)
     const here = showPage(this.runner, this.runner.registry.page(fits, filter, this.runner.host.now()))
     if (!this.#stored) return here
     const wanted = { ...(status ? { status } : {}), ...(origin ? { origin } : {}) }
-    return mergePages(here, await this.#stored.list(wanted, filter), filter)
+    return mergePages(here, await this.#stored.list(wanted, filter, of), filter)
   }
 
-  async result(taskId: string): Promise<TaskOutcome> {
+  async result(taskId: string, scope: ScopeOptions = {}): Promise<TaskOutcome> {
+    const of = whose(this.runner, 'result', scope)
     const task = this.#find(taskId)
-    if (task) return this.runner.result(task)
-    if (!this.#stored) throw notFound(taskId)
-    return this.#stored.result(taskId)
+    if (task && isOf(of, task)) return this.runner.result(task)
+    if (task || !this.#stored) throw notFound(taskId)
+    return this.#stored.result(taskId, of)
   }
 
-  async cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'> {
+  async cancel(taskId: string, scope: ScopeOptions = {}): Promise<'cancelled' | 'requested' | 'gone'> {
+    const of = whose(this.runner, 'cancel', scope)
     const task = this.#find(taskId)
-    if (task) return this.runner.cancel(task, new DOMException('the task was cancelled', 'AbortError'))
-    return this.#stored?.cancel(taskId) ?? 'gone'
+    if (!task) return this.#stored?.cancel(taskId, of) ?? 'gone'
+    if (!isOf(of, task)) return 'gone'
+    return this.runner.cancel(task, new DOMException('the task was cancelled', 'AbortError'))
   }
 
   /** Follows a change of principal; `host.principal` is the new one already. */

@@ -245,11 +245,13 @@ export class Runner {
     return flushed + ((await this.stored?.flush()) ?? 0)
   }
 
-  stats(): RunnerStats {
-    const counted = { deadLetters: this.registry.deadLetters, ...this.announcer.totals }
-    const held = this.guard(() => heldStats(this.core.stats() as CoreStats, this.lanes))
+  /** Tasks of the current principal, or of `all`. */
+  stats(all: boolean): RunnerStats {
+    const of = all ? undefined : this.host.principal
+    const counted = { deadLetters: this.registry.deadLetters(of), ...this.announcer.totals }
+    const held = this.guard(() => heldStats(this.core.stats() as CoreStats, this.lanes, of))
     const here = { ...(held ?? emptyHeldStats), ...counted }
-    return this.stored?.stats(here) ?? here
+    return this.stored?.stats(here, all) ?? here
   }
 
   /** Lets attempts in flight end, for `drainMs` at most; then every caller gets what there is. */

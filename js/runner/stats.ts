@@ -34,12 +34,17 @@ const MOST_ORIGINS = 1_000
 const isBusy = ({ depth, inFlight, circuit, heldUntilAt }: OriginStats): boolean =>
   depth > 0 || inFlight > 0 || circuit !== 'CLOSED' || heldUntilAt !== null
 
-export function heldStats(core: CoreStats, lanes: Lanes): HeldStats {
-  const [depth, inFlight, nextAttemptAt, unusableRetryAfter, rows] = core
+/** `of`: of one principal's tasks; undefined: of all. */
+export function heldStats(core: CoreStats, lanes: Lanes, of?: string | null): HeldStats {
+  const [depthOfAll, inFlightOfAll, nextAttemptAt, unusableRetryAfter, rows] = core
   const byLane = new Map(rows.map(([lane, ...row]) => [lane, row]))
   const origins = new Map<string, OriginStats>()
-  for (const { origin, handle } of lanes.all()) {
+  const own = { depth: 0, inFlight: 0 }
+  for (const { principal, origin, handle } of lanes.all()) {
+    if (of !== undefined && principal !== of) continue
     const [depth, inFlight, heldUntilAt, circuit, tokens] = byLane.get(handle) ?? [0, 0, null, 0, FOREVER]
+    own.depth += depth
+    own.inFlight += inFlight
     const other = origins.get(origin)
     origins.set(origin, {
       depth: depth + (other?.depth ?? 0),
@@ -50,7 +55,10 @@ export function heldStats(core: CoreStats, lanes: Lanes): HeldStats {
       retryBudget: Math.min(tokens, other?.retryBudget ?? FOREVER),
     })
   }
-  const held = { depth, inFlight, nextAttemptAt, unusableRetryAfter }
+  const whole = of === undefined ? { depth: depthOfAll, inFlight: inFlightOfAll } : own
+  // the time of another's task is nothing to one who has none
+  const isNone = of !== undefined && own.depth === 0
+  const held = { ...whole, nextAttemptAt: isNone ? null : nextAttemptAt, unusableRetryAfter }
   if (origins.size <= MOST_ORIGINS) return { ...held, origins: Object.fromEntries(origins) }
   const busyFirst = [...origins].sort(([, a], [, b]) => Number(isBusy(b)) - Number(isBusy(a)) || b.depth - a.depth)
   const moreOrigins = origins.size - MOST_ORIGINS

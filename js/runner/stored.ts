@@ -13,6 +13,7 @@ import type { RepeatAnswer } from '../call/transport.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
+import type { Whose } from './pages.ts'
 
 /** The side that keeps tasks in a store. Without one the runner works alone. */
 export interface StoredSide {
@@ -40,8 +41,8 @@ export interface StoredSide {
   flush(): Promise<number>
   /** Takes up what the store has of the principal that is there now; resolves once that is known. */
   switchPrincipal(): Promise<void>
-  /** Adds the store's numbers to those of the tasks in memory. */
-  stats(here: RunnerStats): RunnerStats
+  /** Adds the store's numbers to those of the tasks in memory; `all`: of every principal. */
+  stats(here: RunnerStats, all: boolean): RunnerStats
   /** Answers every caller with what there is, or else `error`. Nothing can be decided here any more. */
   stop(error: unknown): void
   /** Gives back what runs, then stops. Never rejects, and waits for a store that hangs 2 s at most (L5). */
@@ -97,26 +98,27 @@ export interface StoredPlace extends Place {
   takes(call: Call): boolean
 }
 
-/** Answers questions about tasks in a store, and carries out orders to them. */
+/** Answers questions about tasks in a store, and carries out orders to them. `of`: those of others are as if they were not there. */
 export interface StoredManager {
-  get(taskId: string): Promise<RetryTask | undefined>
+  get(taskId: string, of: Whose): Promise<RetryTask | undefined>
   attempts(
     taskId: string,
     page: PageOptions,
+    of: Whose,
   ): Promise<{ readonly attempts: readonly AttemptLog[]; readonly cursor?: string }>
-  explain(taskId: string): Promise<readonly Decision[]>
-  list(filter: Pick<ListFilter, 'status' | 'origin'>, page: PageOptions): Promise<TaskPage>
-  result(taskId: string): Promise<TaskOutcome>
-  cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'>
-  redrive(taskId: string, acceptDuplicateRisk: boolean): Promise<RetryTask>
+  explain(taskId: string, of: Whose): Promise<readonly Decision[]>
+  list(filter: Pick<ListFilter, 'status' | 'origin'>, page: PageOptions, of: Whose): Promise<TaskPage>
+  result(taskId: string, of: Whose): Promise<TaskOutcome>
+  cancel(taskId: string, of: Whose): Promise<'cancelled' | 'requested' | 'gone'>
+  redrive(taskId: string, acceptDuplicateRisk: boolean, of: Whose): Promise<RetryTask>
   /** Resolves with how many were put back. */
   redriveSome(taskIds: readonly string[], acceptDuplicateRisk: boolean): Promise<number>
-  deadIds(): Promise<readonly string[]>
-  dead(): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }>
+  deadIds(of: Whose): Promise<readonly string[]>
+  dead(of: Whose): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }>
   /** Records that cannot be read, without any text of theirs. */
   unreadable(): AsyncIterable<Aside>
   /** Deletes one dead letter, or all. */
-  purgeDead(taskId: string | undefined): Promise<number>
+  purgeDead(taskId: string | undefined, of: Whose): Promise<number>
   /** Deletes everything of a principal; what is in flight is aborted. */
   purge(principal: string | null): Promise<number>
 }

@@ -8,12 +8,13 @@
  */
 
 import type { RetryPolicy } from '../api/policy.ts'
-import type { Enqueued, NewTask, Step, StoredTask, StoreTerms, TaskStore, Turn } from '../api/store.ts'
-import type { AttemptLog, ExhaustedReason } from '../api/task.ts'
+import type { Enqueued, NewTask, OwnCounts, Step, StoredTask, StoreTerms, TaskStore, Turn } from '../api/store.ts'
+import type { AttemptLog, ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { check } from '../options/check.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isReadable, timeOfStep } from './engine/rules.ts'
 import { assertNames } from './engine/sound.ts'
+import { checkPurge } from './filters.ts'
 import { claimDue } from './memory/claim.ts'
 import { flush, redriveOne, unpark } from './memory/control.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
@@ -172,7 +173,22 @@ export class MemoryStore implements TaskStore {
     return { ...this.#rows.counts, ...(unreadable > 0 && { unreadable }) }
   }
 
+  async countsOf(principal: string | null): Promise<OwnCounts> {
+    const own = [...this.#rows.all()].filter((row) => matches(row, { principal }))
+    const count = (status: TaskStatus) => own.filter((row) => row.status === status).length
+    return { pending: count('PENDING'), inFlight: count('IN_FLIGHT'), exhausted: count('EXHAUSTED') }
+  }
+
   async purge(filter: Parameters<TaskStore['purge']>[0]): Promise<number> {
+    checkPurge('purge', filter)
+    return this.#purge(filter)
+  }
+
+  async purgeAll(): Promise<number> {
+    return this.#purge({})
+  }
+
+  #purge(filter: Parameters<TaskStore['purge']>[0]): number {
     return this.#step((now) => {
       const doomed = [...this.#rows.all()].filter((row) => matches(row, filter))
       for (const row of doomed) this.#rows.remove(row, now)

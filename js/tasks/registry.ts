@@ -65,8 +65,12 @@ export class Registry {
     this.#onTrim = onTrim
   }
 
-  get deadLetters(): number {
-    return this.#dead.size
+  /** Counts dead letters; `of`: those of one principal. */
+  deadLetters(of?: string | null): number {
+    if (of === undefined) return this.#dead.size
+    let count = 0
+    for (const { principal } of this.#dead) if (principal === of) count++
+    return count
   }
 
   add(task: Task): void {
@@ -110,16 +114,10 @@ export class Registry {
     return task && this.#dead.has(task) ? task : undefined
   }
 
-  /** Deletes one dead letter, or all. */
-  purge(taskId: string | undefined, now: number): number {
-    const doomed = taskId === undefined ? [...this.#dead] : [this.dead(taskId, now)]
-    let purged = 0
-    for (const task of doomed) {
-      if (!task) continue
-      this.#drop(this.#dead, task)
-      purged++
-    }
-    return purged
+  /** Deletes these dead letters. */
+  purge(tasks: readonly Task[]): number {
+    for (const task of tasks) this.#drop(this.#dead, task)
+    return tasks.length
   }
 
   page(filter: (task: Task) => boolean, options: { limit?: number; cursor?: string }, now: number): Page<Task> {
@@ -132,10 +130,10 @@ export class Registry {
     return [...this.#dead]
   }
 
-  deadPage(options: { limit?: number; cursor?: string }, now: number): Page<Task> {
+  deadPage(filter: (task: Task) => boolean, options: { limit?: number; cursor?: string }, now: number): Page<Task> {
     this.#expire(now)
     const byId = [...this.#dead].sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
-    return page(byId, () => true, options)
+    return page(byId, filter, options)
   }
 
   #expire(now: number): void {

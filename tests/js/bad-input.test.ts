@@ -128,7 +128,8 @@ test('after close every method rejects with QueueClosedError', async () => {
     'deadLetters.list': () => queue.deadLetters.list(),
     'deadLetters.redrive': () => queue.deadLetters.redrive('x'),
     'deadLetters.redriveAll': () => queue.deadLetters.redriveAll(),
-    'deadLetters.purge': () => queue.deadLetters.purge(),
+    'deadLetters.purge': () => queue.deadLetters.purge('x'),
+    'deadLetters.purgeAll': () => queue.deadLetters.purgeAll(),
     'deadLetters.export': () => queue.deadLetters.export(),
     setPrincipal: () => queue.setPrincipal('x'),
   }

@@ -181,11 +181,12 @@ test('close ends a redriveAll in progress and leaves no timer', async () => {
 
 test('purge deletes one, or all, and says how many', async () => {
   const { queue, ids } = await withDead(3)
-  expect(await queue.deadLetters.purge(ids[1])).toBe(1)
-  expect(await queue.deadLetters.purge(ids[1])).toBe(0)
-  expect(await queue.get(ids[1] ?? '')).toBeUndefined()
-  expect(await queue.deadLetters.purge()).toBe(2)
-  expect(await queue.deadLetters.purge()).toBe(0)
+  const [, second = ''] = ids
+  expect(await queue.deadLetters.purge(second)).toBe(1)
+  expect(await queue.deadLetters.purge(second)).toBe(0)
+  expect(await queue.get(second)).toBeUndefined()
+  expect(await queue.deadLetters.purgeAll()).toBe(2)
+  expect(await queue.deadLetters.purgeAll()).toBe(0)
   expect(queue.stats()).toMatchObject({ deadLetters: 0, exhausted: 3 })
 })
 
@@ -210,7 +211,7 @@ test('before anything failed there are none', async () => {
   const { queue } = await setup({ preload: 'never' })
   expect(await queue.deadLetters.list()).toEqual({ tasks: [] })
   expect(await queue.deadLetters.redriveAll()).toBe(0)
-  expect(await queue.deadLetters.purge()).toBe(0)
+  expect(await queue.deadLetters.purgeAll()).toBe(0)
 })
 
 test.each([

@@ -70,7 +70,7 @@ test('stats show what purge and redrive have done as soon as they have', async (
   queue.pause()
   await queue.deadLetters.redrive(taskId)
   expect(queue.stats()).toMatchObject({ deadLetters: 1, depth: 1 })
-  await queue.deadLetters.purge()
+  await queue.deadLetters.purgeAll()
   expect(queue.stats()).toMatchObject({ deadLetters: 0, depth: 1 })
 })
 

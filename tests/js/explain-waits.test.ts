@@ -116,7 +116,7 @@ const sceneOf = async (options?: RetryQueueOptions): Promise<Scene> => {
   return { ...scene, ...(await scene.open(options)) }
 }
 const waitOf = async ({ queue }: Pick<Stage, 'queue'>, taskId: string): Promise<Decision | undefined> =>
-  lastOf(await queue.explain(taskId))
+  lastOf(await queue.explain(taskId, { allPrincipals: true }))
 
 test.each(Object.entries(cases))('%s', async (_, { options, task, data, text }) => {
   const scene = await sceneOf(options)

@@ -52,6 +52,7 @@ function foreign(store: MemoryStore): TaskStore {
     attempts: (taskId, page) => store.attempts(taskId, page),
     counts: () => store.counts(),
     purge: (filter) => store.purge(filter),
+    purgeAll: () => store.purgeAll(),
     close: () => store.close(),
   }
 }
@@ -90,7 +91,7 @@ test('S13 S16 dead letters, redrive and principals', async () => {
   await clock.settle()
   expect(await queue.get(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'max_attempts' })
   await queue.setPrincipal('ben')
-  await queue.deadLetters.redrive(taskId)
+  await queue.deadLetters.redrive(taskId, { allPrincipals: true })
   await clock.advance(5_000)
   expect(server.hits).toBe(1)
   await queue.setPrincipal('ann')

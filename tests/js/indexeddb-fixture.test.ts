@@ -147,7 +147,7 @@ test('S20 rows of `meta`, attempts and bodies that this version does not know st
   })
   clock.step(400 * 86_400_000)
   await store.turn(turnOf({}))
-  await store.purge({})
+  await store.purgeAll()
   const after = await look()
   for (const name of ['meta', 'bodies', 'attempts']) {
     const left = recordsOf(after, name).filter(({ key }) => String(key).startsWith('of a later version'))

@@ -42,8 +42,8 @@ function setup(options: RetryQueueOptions = {}, begin: () => Promise<void> = asy
             told.push('list')
             return { tasks: [] }
           },
-          async setPrincipal(principal: string | null, purge: boolean) {
-            told.push(`principal ${principal} ${purge}, now ${host.principal}`)
+          async setPrincipal(before: string | null, principal: string | null, purge: boolean) {
+            told.push(`principal ${before} to ${principal} ${purge}, now ${host.principal}`)
           },
           async close(drainMs: number) {
             told.push(`close ${drainMs}`)
@@ -170,18 +170,20 @@ test('setPrincipal holds for calls made right after it, and is told to the desk'
   await queue.setPrincipal(null)
   expect(principals).toEqual(['anna', 'otto'])
   expect(told.filter((what) => what.startsWith('principal'))).toEqual([
-    'principal otto true, now otto',
-    'principal null false, now null',
+    'principal anna to otto true, now otto',
+    'principal otto to null false, now null',
   ])
 })
 
-test('S16 a call has the principal it was made under, whoever is here when its body has been read', async () => {
-  const { queue, principals } = setup({ principal: 'anna' })
+test('S16 a call has the principal it was made under, and is not sent where another is here when its body has been read', async () => {
+  const { queue, server, principals } = setup({ principal: 'anna' })
   await queue.ready
   const answer = queue.fetch(ORDERS, { method: 'POST', body: new Blob(['two apples']) })
+  const refused = expect(answer).rejects.toMatchObject({ code: 'PRINCIPAL_CHANGED' })
   await queue.setPrincipal('otto')
-  await answer
+  await refused
   expect(principals).toEqual(['anna'])
+  expect(server.hits).toBe(0)
 })
 
 test('setPrincipal of a queue in memory that has no task starts nothing; of a durable one it opens the store', async () => {
@@ -190,7 +192,7 @@ test('setPrincipal of a queue in memory that has no task starts nothing; of a du
   expect(memory.loads()).toBe(0)
   const durable = setup({ store, preload: 'never' })
   await durable.queue.setPrincipal('anna')
-  expect(durable.told).toEqual(['begin', 'principal anna false, now anna'])
+  expect(durable.told).toEqual(['begin', 'principal null to anna false, now anna'])
 })
 
 test.each<[persist: 'on-failure' | 'before-send', told: string[]]>([

@@ -202,7 +202,7 @@ test('S20 the history of a file of the first layout goes on from what it has, an
   await store.cancel(taskId)
   const lines = [{ responseStatus: 200 }, { kind: 'redriven' }, { kind: 'cancelled' }]
   expect(await store.history?.(taskId)).toMatchObject(lines)
-  await store.purge({})
+  await store.purgeAll()
   await store.close()
   const database = new DatabaseSync(path)
   onTestFinished(() => database.close())

@@ -18,7 +18,7 @@ test('S16 a switch in another tab while credentials are asked for, of which noth
   given[0]?.({ authorization: 'A' })
   await clock.advance(10_000)
   expect(server.hits).toBe(0)
-  expect(await two.queue.get(taskId)).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
+  expect(await two.queue.get(taskId, { allPrincipals: true })).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
 })
 
 test.for([

@@ -8,6 +8,7 @@ import * as redrive from '../../js/index.ts'
 import { ExhaustedError, QueueFullError, RedriveError, RetryQueue } from '../../js/index.ts'
 
 type Page = { limit?: number; cursor?: string }
+type Scope = { allPrincipals?: boolean }
 type Tasks = { tasks: readonly redrive.RetryTask[]; cursor?: string }
 
 test('RetryQueue', () => {
@@ -21,30 +22,32 @@ test('RetryQueue', () => {
       input: RequestInfo | URL,
       init?: RequestInit & { redrive?: redrive.TaskOptions },
     ): Promise<redrive.EnqueueReceipt>
-    get(taskId: string): Promise<redrive.RetryTask | undefined>
-    attempts(taskId: string, page?: Page): Promise<{ attempts: readonly redrive.AttemptLog[]; cursor?: string }>
-    list(filter?: Page & { status?: redrive.TaskStatus; origin?: string }): Promise<Tasks>
-    result(taskId: string): Promise<redrive.TaskOutcome>
-    cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'>
+    get(taskId: string, scope?: Scope): Promise<redrive.RetryTask | undefined>
+    attempts(taskId: string, page?: Page & Scope): Promise<{ attempts: readonly redrive.AttemptLog[]; cursor?: string }>
+    list(filter?: Page & Scope & { status?: redrive.TaskStatus; origin?: string }): Promise<Tasks>
+    result(taskId: string, scope?: Scope): Promise<redrive.TaskOutcome>
+    cancel(taskId: string, scope?: Scope): Promise<'cancelled' | 'requested' | 'gone'>
     readonly deadLetters: {
-      list(options?: Page): Promise<Tasks>
-      redrive(taskId: string, options?: { acceptDuplicateRisk?: boolean }): Promise<redrive.RetryTask>
+      list(options?: Page & Scope): Promise<Tasks>
+      redrive(taskId: string, options?: Scope & { acceptDuplicateRisk?: boolean }): Promise<redrive.RetryTask>
       redriveAll(options?: {
+        allPrincipals?: boolean
         perSecond?: number
         acceptDuplicateRisk?: boolean
         signal?: AbortSignal
         onProgress?: (done: number, total: number) => void
       }): Promise<number>
-      purge(taskId?: string): Promise<number>
-      export(): Promise<string>
+      purge(taskId: string, options?: Scope): Promise<number>
+      purgeAll(options?: Scope): Promise<number>
+      export(options?: Scope): Promise<string>
     }
     pause(scope?: { origin: string }): void
     resume(scope?: { origin: string }): void
     flush(): Promise<number>
     idle(): Promise<void>
-    stats(): redrive.QueueStats
-    explain(taskId: string): Promise<readonly { at: number; kind: string; text: string }[]>
-    setPrincipal(principal: string | null, options?: { purge?: boolean }): Promise<void>
+    stats(scope?: Scope): redrive.QueueStats
+    explain(taskId: string, scope?: Scope): Promise<readonly { at: number; kind: string; text: string }[]>
+    setPrincipal(principal: string | null, options?: { purge?: boolean; during?: () => unknown }): Promise<void>
     close(options?: { drainMs?: number }): Promise<void>
   }>()
 })

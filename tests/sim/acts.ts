@@ -57,6 +57,9 @@ function stepClock({ stores, book, handover, processes, time }: World, byMs: num
   for (const { life } of processes) if (life) life.health.gap = true
 }
 
+/** Whoever asks has tools for the tasks of all. */
+const ALL = { allPrincipals: true } as const
+
 /** What somebody asks of a queue. */
 function order({ callers, book, time }: World, process: Process, life: Life, act: Order): void {
   const { queue, sends } = life
@@ -71,13 +74,13 @@ function order({ callers, book, time }: World, process: Process, life: Life, act
     callers.fetch(life, called, queue.fetch(url, { ...init, signal: aborter.signal, redrive: options }))
   } else if (act.do === 'cancel') {
     const known = pick([...book.tasks.values()], act.pick)
-    if (known) callers.order(life, `cancel ${known.taskId}`, queue.cancel(known.taskId))
+    if (known) callers.order(life, `cancel ${known.taskId}`, queue.cancel(known.taskId, ALL))
   } else if (act.do === 'redrive') {
     const dead = [...book.tasks.values()].filter(({ status }) => status === 'EXHAUSTED')
     const known = pick(dead, act.pick)
-    if (known) callers.order(life, `redrive ${known.taskId}`, queue.deadLetters.redrive(known.taskId))
+    if (known) callers.order(life, `redrive ${known.taskId}`, queue.deadLetters.redrive(known.taskId, ALL))
   } else if (act.do === 'flush') callers.order(life, 'flush', queue.flush())
-  else if (act.do === 'purgeDead') callers.order(life, 'purge', queue.deadLetters.purge())
+  else if (act.do === 'purgeDead') callers.order(life, 'purge', queue.deadLetters.purgeAll(ALL))
   else if (act.do === 'pause') {
     if (act.origin === undefined) sends.pausedAll = true
     else sends.paused.add(act.origin)

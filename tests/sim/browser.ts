@@ -63,6 +63,7 @@ export class Browser {
       flush: (lane) => asked(() => store.flush(lane)),
       unpark: (filter) => asked(() => store.unpark?.(filter) ?? Promise.resolve(0)),
       purge: (filter) => asked(() => store.purge(filter)),
+      purgeAll: () => asked(() => store.purgeAll()),
       body: (taskId) => store.body(taskId),
       find: (key, principal) => store.find(key, principal),
       get: (taskId) => store.get(taskId),

@@ -134,6 +134,7 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
     flush: (lane) => call('flush', () => store.flush(lane)),
     unpark: (filter) => call('unpark', () => store.unpark?.(filter) ?? Promise.resolve(0)),
     purge: (filter) => call('purge', () => store.purge(filter)),
+    purgeAll: () => call('purge', () => store.purgeAll()),
     body: (taskId) => call('body', () => store.body(taskId)),
     find: (key, principal) => call('find', () => store.find(key, principal)),
     get: (taskId) => call('get', () => store.get(taskId)),

@@ -115,7 +115,7 @@ export class Handover {
   /** What runs there unknown to the store needs room, too. */
   #hasRoom({ origin }: Known, { queue }: Life): boolean {
     const { total, perLane } = this.#book.limits
-    const { inFlight, origins } = queue.stats()
+    const { inFlight, origins } = queue.stats({ allPrincipals: true })
     const { heldUntilAt = null, inFlight: inLane = 0 } = origins[origin] ?? {}
     if (inFlight >= total || heldUntilAt !== null) return false
     // of a lane of which nothing has run there it says what runs elsewhere

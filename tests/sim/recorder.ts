@@ -59,6 +59,7 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
       return done.finally(() => unparking.delete(filter))
     },
     purge: (filter) => told(store.purge(filter), (count) => purged(book, filter, count)),
+    purgeAll: () => told(store.purgeAll(), (count) => purged(book, {}, count)),
     body: (taskId) => told(store.body(taskId)),
     find: (key, principal) => told(store.find(key, principal)),
     get: (taskId) => told(store.get(taskId)),

@@ -66,7 +66,7 @@ export class Metrics {
   }
 
   #read(result: BatchObservableResult): void {
-    const stats = this.#queue.stats()
+    const stats = this.#queue.stats({ allPrincipals: true })
     const queue: Attributes = { 'redrive.queue': this.#queue.name }
     result.observe(this.#depth, stats.depth, queue)
     result.observe(this.#capacity, stats.capacity, queue)

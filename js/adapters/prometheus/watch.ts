@@ -116,7 +116,7 @@ export class Watch {
   /** One answer for all that is asked at once, so that the numbers of a scrape are of one moment. */
   get #stats(): readonly QueueStats[] {
     if (!this.#snapshot) {
-      this.#snapshot = [...this.#queues.keys()].map((queue) => queue.stats())
+      this.#snapshot = [...this.#queues.keys()].map((queue) => queue.stats({ allPrincipals: true }))
       queueMicrotask(() => {
         this.#snapshot = undefined
       })

@@ -1,11 +1,12 @@
 /** The methods of a store that are the same over every storage. */
 
 import type { Report, StoreTerms, TaskStore } from '../../api/store.ts'
+import { checkPurge } from '../filters.ts'
 import { cancel, flush, purge, redrive, unpark } from './control.ts'
 import type { Tx } from './port.ts'
 import type { Step } from './step.ts'
 
-type Question = 'body' | 'find' | 'get' | 'list' | 'attempts' | 'history' | 'counts' | 'unreadable'
+type Question = 'body' | 'find' | 'get' | 'list' | 'attempts' | 'history' | 'counts' | 'countsOf' | 'unreadable'
 type Whole = Required<TaskStore>
 type Now<T> = T | Promise<T>
 
@@ -38,7 +39,7 @@ const ARRANGES: Urgency = {}
 
 export function storeOf<D>(
   backend: Backend<D>,
-): Pick<Whole, Question | 'configure' | 'cancel' | 'redrive' | 'flush' | 'unpark' | 'purge'> {
+): Pick<Whole, Question | 'configure' | 'cancel' | 'redrive' | 'flush' | 'unpark' | 'purge' | 'purgeAll'> {
   const { reads } = backend
   return {
     configure(terms, report) {
@@ -48,7 +49,11 @@ export function storeOf<D>(
     redrive: (taskIds, how) => backend.write((tx) => redrive(tx, taskIds, how), KEEPS),
     flush: (lane) => backend.write((tx) => flush(tx, lane), ARRANGES),
     unpark: (filter) => backend.write((tx) => unpark(tx, filter), ARRANGES),
-    purge: (filter) => backend.write((tx) => purge(tx, filter), FREES),
+    purge: async (filter) => {
+      checkPurge('purge', filter)
+      return backend.write((tx) => purge(tx, filter), FREES)
+    },
+    purgeAll: () => backend.write((tx) => purge(tx, {}), FREES),
     body: (taskId) => backend.read((database) => reads.body(database, taskId)),
     find: (key, principal) => backend.read((database) => reads.find(database, key, principal)),
     get: (taskId) => backend.read((database) => reads.get(database, taskId)),
@@ -57,5 +62,6 @@ export function storeOf<D>(
     history: (taskId) => backend.read((database) => reads.history(database, taskId)),
     counts: () => backend.read((database) => reads.counts(database)),
     unreadable: (page) => backend.read((database) => reads.unreadable(database, page)),
+    countsOf: (principal) => backend.read((database) => reads.countsOf(database, principal)),
   }
 }

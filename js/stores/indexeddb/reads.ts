@@ -7,6 +7,7 @@ import { inOrder } from '../engine/rules.ts'
 import { soundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
 import { nameOf, within } from './keys.ts'
+import { ownCounts } from './own-counts.ts'
 import { storedTask, type TaskRow, usable } from './rows.ts'
 import { readState } from './state.ts'
 import { done } from './transact.ts'
@@ -139,7 +140,17 @@ async function unreadable(
   return { records, ...(last !== undefined && { cursor: last }) }
 }
 
-export const reads: Reads<IDBTransaction> = { body, find, get, list, attempts, history, counts, unreadable }
+export const reads: Reads<IDBTransaction> = {
+  body,
+  find,
+  get,
+  list,
+  attempts,
+  history,
+  counts,
+  countsOf: ownCounts,
+  unreadable,
+}
 
 /** The principal that requests are made for now; `undefined`: no queue has said yet. */
 export async function currentPrincipal(tx: IDBTransaction): Promise<string | null | undefined> {

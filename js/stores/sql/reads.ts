@@ -7,6 +7,7 @@ import { inOrder } from '../engine/rules.ts'
 import { soundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
 import type { Database, Value } from './database.ts'
+import { ownCounts } from './own-counts.ts'
 import { allFound, parsed, rowById, storedTask } from './rows.ts'
 import { readState } from './state.ts'
 import { NUMBERED } from './tables.ts'
@@ -119,7 +120,17 @@ function unreadable(database: Database, { limit, cursor }: { readonly limit: num
   return { records, ...(last !== undefined && { cursor: String(last) }) }
 }
 
-export const reads: Reads<Database> = { body, find, get, list, attempts, history, counts, unreadable }
+export const reads: Reads<Database> = {
+  body,
+  find,
+  get,
+  list,
+  attempts,
+  history,
+  counts,
+  countsOf: ownCounts,
+  unreadable,
+}
 
 /** The conditions of a filter: those that are given, joined by AND. */
 export interface Where {

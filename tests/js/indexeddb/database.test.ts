@@ -67,7 +67,7 @@ test('a body of no bytes is a body, and leaves nothing behind', async () => {
   const store = openStore(name)
   await store.enqueue([newTask(1, { body: new Uint8Array(0) }), newTask(2)])
   expect([await store.body(idOf(1)), await store.body(idOf(2))]).toEqual([new Uint8Array(0), undefined])
-  await store.purge({})
+  await store.purgeAll()
   expect(await countsIn(name)).toMatchObject({ tasks: 0, bodies: 0, lanes: 0 })
 })
 
@@ -153,7 +153,7 @@ test('S20 what somebody else has put there is neither shown nor counted, and onl
   const lease = { taskId: 'theirs', token: 1, forMs: 5 }
   const step = { owner: 'runner', settle: [settlementOf(lease, SUCCEEDED)], renew: [lease], claim: null }
   expect(await store.turn(step)).toMatchObject({ settled: ['gone'], renewed: ['lost'] })
-  expect(await store.purge({})).toBe(2)
+  expect(await store.purgeAll()).toBe(2)
   expect(await store.counts()).toMatchObject({ pending: 0, purged: 1, bytes: 0 })
 })
 

@@ -76,7 +76,7 @@ test('S17 what is held is claimed and settled though nothing can be written', as
 
 test.for([
   ['cancel', (store: TaskStore) => store.cancel(taskOf(1).taskId), 'cancelled'],
-  ['purge', (store: TaskStore) => store.purge({}), 1],
+  ['purge', (store: TaskStore) => store.purgeAll(), 1],
 ] as const)('S17 %s is done though nothing can be written', async ([, act, answer]) => {
   const full = quota()
   const { store, hasBallast } = open()

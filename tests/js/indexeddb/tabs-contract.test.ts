@@ -36,6 +36,7 @@ function alternating(...tabs: readonly TaskStore[]): TaskStore {
     flush: (...args) => step((tab) => tab.flush(...args)),
     unpark: (filter) => step(async (tab) => (await tab.unpark?.(filter)) ?? 0),
     purge: (...args) => step((tab) => tab.purge(...args)),
+    purgeAll: () => step((tab) => tab.purgeAll()),
     body: (...args) => next().body(...args),
     find: (...args) => next().find(...args),
     get: (...args) => next().get(...args),
@@ -43,6 +44,7 @@ function alternating(...tabs: readonly TaskStore[]): TaskStore {
     attempts: (...args) => next().attempts(...args),
     history: async (taskId) => (await next().history?.(taskId)) ?? [],
     counts: () => next().counts(),
+    countsOf: async (principal) => (await next().countsOf?.(principal)) ?? { pending: 0, inFlight: 0, exhausted: 0 },
     principals: {
       current: async () => next().principals?.current(),
       switchTo: async (principal) => next().principals?.switchTo(principal),

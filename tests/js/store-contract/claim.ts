@@ -65,7 +65,7 @@ export function claimRules(open: Open): void {
     await add({ origin: OTHER })
     // the other lane was served before this one
     expect(idsOf(await claim({ limit: 1 }))).toEqual([idOf(3)])
-    await store.purge({})
+    await store.purgeAll()
     await add({}, { origin: OTHER })
     expect(idsOf(await claim({ limit: 1 }))).toEqual([idOf(5)])
   })

@@ -142,9 +142,11 @@ const purges = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ principal: any.principals, status: any.statuses }, { requiredKeys: ['status'] }),
   },
-  { weight: 1, arbitrary: fc.constant({}) },
+  { weight: 1, arbitrary: fc.constant('all' as const) },
 )
-const purge = command('purge', purges, (world, filter) => world.step((store) => store.purge(filter)))
+const purge = command('purge', purges, (world, filter) =>
+  world.step((store) => (filter === 'all' ? store.purgeAll() : store.purge(filter))),
+)
 
 const pass = command('pass', any.passes, async ({ clock }, ms) => clock.step(ms))
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { Lease } from '../../../js/api/store.ts'
 import {
   idOf,
   idsOf,
@@ -243,7 +244,7 @@ export function controlRules(open: Open): void {
   })
 
   test.for([
-    [{}, 4],
+    ['all', 4],
     [{ taskId: idOf(2) }, 1],
     [{ principal: 'ann' }, 2],
     [{ principal: null }, 2],
@@ -254,19 +255,51 @@ export function controlRules(open: Open): void {
     const { add, store } = await setup(open)
     await add({ body: new Uint8Array(1) }, {}, { principal: 'ann' }, { principal: 'ann' })
     for (const n of [2, 4]) await store.cancel(idOf(n))
-    expect(await store.purge(filter)).toBe(gone)
+    const purge = () => (filter === 'all' ? store.purgeAll() : store.purge(filter))
+    expect(await purge()).toBe(gone)
     const { purged, bytes, ...rest } = await store.counts()
     expect(purged).toBe(gone)
     expect(Object.values(rest).reduce((sum, n) => sum + n, 0)).toBe(4 - gone)
     expect(bytes).toBe((await store.get(idOf(1))) ? 1 : 0)
-    expect(await store.purge(filter)).toBe(0)
+    expect(await purge()).toBe(0)
+  })
+
+  test.for([
+    [{}],
+    [undefined],
+    [{ taskId: undefined }],
+    [{ principal: undefined }],
+    [{ status: undefined }],
+    [{ status: 'CANCELLED', principal: undefined }],
+    [{ taskID: idOf(1) }],
+    [{ taskId: 1 }],
+    [{ status: 'cancelled' }],
+    [{ principal: 7 }],
+  ])('purge of %o is refused, and deletes nothing', async ([filter]) => {
+    const { add, store } = await setup(open)
+    await add({}, { principal: 'ann' })
+    const refused = await store.purge(filter as never).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(Error)
+    expect(['TypeError', 'RangeError']).toContain((refused as Error).name)
+    expect(await store.counts()).toMatchObject({ pending: 2, purged: 0 })
+  })
+
+  test('S16 countsOf tells the part that is one principal’s', async () => {
+    const { add, store, claim, settle } = await setup(open)
+    await add({ principal: 'ann' }, { principal: 'ann', origin: OTHER }, {}, { principal: 'ann' })
+    const [first] = await claim({ principal: 'ann', limit: 1 })
+    await settle(first?.lease as Lease, { kind: 'exhausted', reason: 'not_retryable' })
+    await claim({ principal: 'ann', limit: 1 })
+    expect(await store.countsOf?.('ann')).toEqual({ pending: 1, inFlight: 1, exhausted: 1 })
+    expect(await store.countsOf?.(null)).toEqual({ pending: 1, inFlight: 0, exhausted: 0 })
+    expect(await store.countsOf?.('ben')).toEqual({ pending: 0, inFlight: 0, exhausted: 0 })
   })
 
   test('a hold outlives the tasks of its lane', async () => {
     const { add, lease, settle, store, claim, pass } = await setup(open)
     await add({})
     await settle(await lease(), retryIn(0), { holdLaneForMs: 5_000 })
-    await store.purge({})
+    await store.purgeAll()
     await add({})
     expect(await claim()).toEqual([])
     pass(5_000)

@@ -181,7 +181,7 @@ export function settleRules(open: Open): void {
     const { add, turn, store, lease } = await setup(open)
     await add({})
     const held = await lease()
-    await store.purge({})
+    await store.purgeAll()
     expect(await turn({ settle: [settlementOf(held, SUCCEEDED)], renew: [held] })).toMatchObject({
       settled: ['gone'],
       renewed: ['lost'],

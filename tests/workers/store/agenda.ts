@@ -151,8 +151,8 @@ export const agenda: Rules = {
     clock.step(5)
     expect(tells(() => store.turn({ ...STEP, claim: claimOf() }))).toBe(1)
     expect(tells(() => store.cancel(idOf(1)))).toBe(1)
-    expect(tells(() => store.purge({}))).toBe(1)
-    expect(tells(() => store.purge({}))).toBe(0)
+    expect(tells(() => store.purgeAll())).toBe(1)
+    expect(tells(() => store.purgeAll())).toBe(0)
   },
 
   async 'S1 an enqueue resolves only when the storage says that it survives'(storage) {

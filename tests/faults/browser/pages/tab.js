@@ -84,7 +84,7 @@ globalThis.look = async (all) => {
     cursor = page.cursor
   }
   for (let cursor, more = all; more; more = cursor !== undefined) {
-    const page = await queue.deadLetters.list({ limit: 500, cursor })
+    const page = await queue.deadLetters.list({ limit: 500, cursor, allPrincipals: true })
     deadLetters.push(...page.tasks.map(({ taskId }) => taskId))
     cursor = page.cursor
   }

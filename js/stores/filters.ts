@@ -1,0 +1,30 @@
+/**
+ * Checks what a store is to delete. A filter that was left undefined by mistake must not mean all tasks, and neither must one whose
+ * name is misspelt.
+ */
+
+import type { TaskStore } from '../api/store.ts'
+import { follow, object, oneOf, or, type Rule, text } from '../options/check.ts'
+
+type PurgeFilter = Parameters<TaskStore['purge']>[0]
+
+const RULES: Readonly<Record<keyof PurgeFilter, Rule>> = {
+  taskId: text,
+  principal: or(null, text),
+  status: oneOf('string', 'PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
+}
+
+/** Throws a TypeError or RangeError, and names what deletes everything, where the filter is empty or not sound. */
+export function checkPurge(what: string, filter: PurgeFilter): void {
+  follow(what, filter, {
+    ...object,
+    expected: "a filter such as { status: 'EXHAUSTED' }; purgeAll() deletes everything",
+  })
+  const given = Object.entries(filter)
+  if (given.length === 0) throw new TypeError(`${what}: the filter names nothing; purgeAll() deletes everything`)
+  for (const [name, value] of given) {
+    const rule = new Map(Object.entries(RULES)).get(name)
+    if (!rule) throw new TypeError(`${what}.${name}: no such filter; there are ${Object.keys(RULES).join(', ')}`)
+    follow(`${what}.${name}`, value, rule)
+  }
+}

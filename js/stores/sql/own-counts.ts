@@ -1,0 +1,16 @@
+/** What one principal has in the store. Its lanes are counted as they change; its dead letters are looked up. */
+
+import type { OwnCounts } from '../../api/store.ts'
+import type { Database } from './database.ts'
+
+export function ownCounts(database: Database, principal: string | null): OwnCounts {
+  const lanes = database.one<{ readonly pending: number; readonly inFlight: number }>(
+    'SELECT TOTAL(pending) AS pending, TOTAL(inFlight) AS inFlight FROM lanes WHERE principal IS ?',
+    principal,
+  )
+  const dead = database.one<{ readonly exhausted: number }>(
+    "SELECT COUNT(*) AS exhausted FROM tasks WHERE status = 'EXHAUSTED' AND principal IS ?",
+    principal,
+  )
+  return { pending: lanes?.pending ?? 0, inFlight: lanes?.inFlight ?? 0, exhausted: dead?.exhausted ?? 0 }
+}
