@@ -4,7 +4,7 @@
  */
 
 import { Emitter, reporter } from '../api/emitter.ts'
-import { notFound, QueueClosedError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
+import { notFound, QueueClosedError, WasmUnavailableError } from '../api/errors.ts'
 import type { QueueEvents } from '../api/events.ts'
 import type {
   DeadLetters,
@@ -26,19 +26,18 @@ import { check, flag, fn, follow, ms, originOf, type Rules } from '../options/ch
 import { PRINCIPAL, type RetryQueueOptions, resolveOptions } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { assertNotAborted, bothSignals, orAbort } from '../platform/abort.ts'
-import { steady, within } from '../platform/clock.ts'
+import { steady } from '../platform/clock.ts'
 import { hostDraw, random128, seededDraw } from '../platform/random.ts'
 import type { QueueContext } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
 import { CoreLoader, type EngineSource } from './core-loader.ts'
 import { expose } from './internals.ts'
+import { assertNoSwitch, assertOwn, holdDuring, whenSwitched } from './switching.ts'
 
 const DRAIN_MS = 5_000
 const SCOPE_RULES: Rules<ScopeOptions> = { allPrincipals: flag }
 const CLOSE_RULES = { drainMs: ms() }
 const PRINCIPAL_RULES: Rules<SwitchOptions> = { purge: flag, during: fn }
-/** The default of `waitMs`. */
-const WAIT_MS = 30_000
 const NO_TASKS: TaskPage = { tasks: [] }
 
 export class RetryQueue implements AsyncDisposable {
@@ -192,42 +191,11 @@ export class RetryQueue implements AsyncDisposable {
     check('setPrincipal', options, PRINCIPAL_RULES)
     const host = this.#host
     const { purge = false, during } = options
-    if (during && host.switching) {
-      throw new RedriveError(
-        'PRINCIPAL_CHANGING',
-        'setPrincipal: another one with `during` is under way; await it first',
-      )
-    }
+    if (during) assertNoSwitch(host)
     const before = host.principal
     host.principal = principal
-    if (during) await this.#hold(before, principal, during)
+    if (during) await holdDuring(during, before, host, (from) => this.#follow(from, false))
     await this.#follow(before, purge)
-  }
-
-  /** Sends nothing before `during` has resolved. Where it rejects, the principal is the one before. */
-  async #hold(before: string | null, principal: string | null, during: () => unknown): Promise<void> {
-    const host = this.#host
-    let resolve = () => {}
-    host.switching = new Promise<void>((done) => {
-      resolve = done
-    })
-    const end = () => {
-      host.switching = undefined
-      resolve()
-    }
-    try {
-      // other tabs of the store have to hear of it first; that it fails is heard of when the login is over
-      await this.#follow(before, false).catch(() => {})
-      await during()
-    } catch (error) {
-      // unless another call has named a third one
-      if (host.principal === principal) host.principal = before
-      end()
-      await this.#follow(principal, false).catch(() => {})
-      throw error
-    } finally {
-      end()
-    }
   }
 
   #follow(before: string | null, purge: boolean): Promise<void> {
@@ -312,15 +280,8 @@ export class RetryQueue implements AsyncDisposable {
       const early = asked && (await asked)
       if (early) return early.answer
     }
-    const host = this.#host
-    while (host.switching) {
-      const what = 'setPrincipal({ during }), in which a call needs redrive: false,'
-      await orAbort(signal, within(settings.clock, options.waitMs ?? WAIT_MS, what, host.switching))
-    }
-    if (call.principal !== host.principal) {
-      const remedy = 'it was not sent; make it anew'
-      throw new RedriveError('PRINCIPAL_CHANGED', `${method} ${origin} was made for another principal: ${remedy}`)
-    }
+    while (this.#host.switching) await whenSwitched(call, this.#host, signal)
+    assertOwn(call, this.#host)
     this.#attempts++
     const controller = new AbortController()
     const timeoutMs = plain ? 0 : call.timeoutMs

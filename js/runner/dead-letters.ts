@@ -7,9 +7,10 @@ import { check, flag, fn, follow, object, type Rules, text } from '../options/ch
 import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Admission } from './admission.ts'
-import { isOf, mergePages, PAGE_RULES, SCOPE_RULES, showPage, type Whose, whose, whoseOf } from './pages.ts'
+import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
 import type { Aside, StoredManager } from './stored.ts'
+import { isOf, SCOPE_RULES, type Whose, whose, whoseOf } from './whose.ts'
 
 const REDRIVE_RULES: Rules<RedriveAllOptions> = {
   perSecond: { type: 'number', expected: 'a number above 0', ok: (rate) => rate > 0 },
@@ -42,7 +43,7 @@ export class DeadLetterManager implements DeadLetters {
 
   async list(options: PageOptions & ScopeOptions = {}): Promise<TaskPage> {
     check('deadLetters.list', options, PAGE_RULES)
-    const of = whoseOf(this.#runner, options)
+    const of = whoseOf(this.#runner.host, options)
     const fits = (task: Task) => isOf(of, task)
     const here = showPage(this.#runner, this.#runner.registry.deadPage(fits, options, this.#now()))
     return this.stored ? mergePages(here, await this.stored.list({ status: 'EXHAUSTED' }, options, of), options) : here
@@ -53,7 +54,7 @@ export class DeadLetterManager implements DeadLetters {
     options: ScopeOptions & { readonly acceptDuplicateRisk?: boolean } = {},
   ): Promise<RetryTask> {
     check('deadLetters.redrive', options, REDRIVE_ONE_RULES)
-    const of = whoseOf(this.#runner, options)
+    const of = whoseOf(this.#runner.host, options)
     const acceptDuplicateRisk = options.acceptDuplicateRisk === true
     const task = this.#runner.registry.dead(taskId, this.#now())
     if (task && isOf(of, task)) return this.#admission.redrive(task, acceptDuplicateRisk)
@@ -65,7 +66,7 @@ export class DeadLetterManager implements DeadLetters {
     check('redriveAll', options, REDRIVE_RULES)
     const { perSecond, acceptDuplicateRisk = false, signal, onProgress } = options
     const runner = this.#runner
-    const of = whoseOf(runner, options)
+    const of = whoseOf(runner.host, options)
     const here = runner.registry.allDead(this.#now()).filter((task) => isOf(of, task))
     const ids = (await this.stored?.deadIds(of)) ?? []
     const total = here.length + ids.length
@@ -94,11 +95,11 @@ export class DeadLetterManager implements DeadLetters {
 
   async purge(taskId: string, options: ScopeOptions = {}): Promise<number> {
     follow('deadLetters.purge', taskId, ID)
-    return this.#purge(taskId, whose(this.#runner, 'deadLetters.purge', options))
+    return this.#purge(taskId, whose(this.#runner.host, 'deadLetters.purge', options))
   }
 
   async purgeAll(options: ScopeOptions = {}): Promise<number> {
-    return this.#purge(undefined, whose(this.#runner, 'deadLetters.purgeAll', options))
+    return this.#purge(undefined, whose(this.#runner.host, 'deadLetters.purgeAll', options))
   }
 
   async #purge(taskId: string | undefined, of: Whose): Promise<number> {
@@ -109,7 +110,7 @@ export class DeadLetterManager implements DeadLetters {
   }
 
   async export(options: ScopeOptions = {}): Promise<string> {
-    const of = whose(this.#runner, 'deadLetters.export', options)
+    const of = whose(this.#runner.host, 'deadLetters.export', options)
     const { name } = this.#runner.host.settings
     const tasks: (RetryTask & { readonly attempts: readonly AttemptLog[] })[] = []
     for (const task of this.#runner.registry.allDead(this.#now())) {

@@ -13,9 +13,10 @@ import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
 import { Admission } from './admission.ts'
 import { DeadLetterManager } from './dead-letters.ts'
-import { isOf, mergePages, PAGE_RULES, showPage, whose, whoseOf } from './pages.ts'
+import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
 import type { PageStoreModule, StoredManager, StoredPlace } from './stored.ts'
+import { isOf, whose, whoseOf } from './whose.ts'
 
 const LIST_RULES: Rules<ListFilter> = {
   ...PAGE_RULES,
@@ -86,7 +87,7 @@ export class TaskManager {
   }
 
   async get(taskId: string, scope: ScopeOptions = {}): Promise<RetryTask | undefined> {
-    const of = whose(this.runner, 'get', scope)
+    const of = whose(this.runner.host, 'get', scope)
     const task = this.#find(taskId)
     if (task) return isOf(of, task) ? this.runner.show(task) : undefined
     return this.#stored?.get(taskId, of)
@@ -97,14 +98,14 @@ export class TaskManager {
     page: PageOptions & ScopeOptions = {},
   ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
     check('attempts', page, PAGE_RULES)
-    const of = whoseOf(this.runner, page)
+    const of = whoseOf(this.runner.host, page)
     const task = this.#find(taskId)
     if (task) return isOf(of, task) ? showEntries(task, page) : { attempts: [] }
     return this.#stored?.attempts(taskId, page, of) ?? { attempts: [] }
   }
 
   async explain(taskId: string, scope: ScopeOptions = {}): Promise<readonly Decision[]> {
-    const of = whose(this.runner, 'explain', scope)
+    const of = whose(this.runner.host, 'explain', scope)
     const task = this.#find(taskId)
     if (task) return isOf(of, task) ? explain(task, this.runner.gates.statusOf(task), this.runner.host.now()) : []
     return this.#stored?.explain(taskId, of) ?? []
@@ -117,7 +118,7 @@ export class TaskManager {
       if (name in filter) follow(`list.${name}`, filter[name], LIST_RULES[name])
     }
     const { status, origin } = filter
-    const of = whoseOf(this.runner, filter)
+    const of = whoseOf(this.runner.host, filter)
     const fits = (task: Task) =>
       isOf(of, task) &&
       (status === undefined || task.status === status) &&
@@ -129,7 +130,7 @@ export class TaskManager {
   }
 
   async result(taskId: string, scope: ScopeOptions = {}): Promise<TaskOutcome> {
-    const of = whose(this.runner, 'result', scope)
+    const of = whose(this.runner.host, 'result', scope)
     const task = this.#find(taskId)
     if (task && isOf(of, task)) return this.runner.result(task)
     if (task || !this.#stored) throw notFound(taskId)
@@ -137,7 +138,7 @@ export class TaskManager {
   }
 
   async cancel(taskId: string, scope: ScopeOptions = {}): Promise<'cancelled' | 'requested' | 'gone'> {
-    const of = whose(this.runner, 'cancel', scope)
+    const of = whose(this.runner.host, 'cancel', scope)
     const task = this.#find(taskId)
     if (!task) return this.#stored?.cancel(taskId, of) ?? 'gone'
     if (!isOf(of, task)) return 'gone'

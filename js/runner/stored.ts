@@ -13,7 +13,7 @@ import type { RepeatAnswer } from '../call/transport.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
-import type { Whose } from './pages.ts'
+import type { Whose } from './whose.ts'
 
 /** The side that keeps tasks in a store. Without one the runner works alone. */
 export interface StoredSide {

@@ -1,0 +1,67 @@
+/**
+ * Keeps what is made for one principal from going out with another's cookies, while they change hands and after (S16). It works
+ * without the core: a login has to take place where that cannot load (S18).
+ */
+
+import { RedriveError } from '../api/errors.ts'
+import type { Call } from '../call/call.ts'
+import { orAbort } from '../platform/abort.ts'
+import { within } from '../platform/clock.ts'
+import type { QueueContext } from '../runner/context.ts'
+
+/** The default of `waitMs`. */
+const WAIT_MS = 30_000
+
+/** Throws where a login is under way: which of two has the cookies in the end could not be said. */
+export function assertNoSwitch({ switching }: QueueContext): void {
+  if (!switching) return
+  throw new RedriveError('PRINCIPAL_CHANGING', 'setPrincipal: another one with `during` is under way; await it first')
+}
+
+/**
+ * Sends nothing before `during` has resolved; `host.principal` is the new one already. Where it rejects, the principal is `before`
+ * again. `follow` tells the rest of the queue, and other tabs, that the principal is another than the one it names.
+ */
+export async function holdDuring(
+  during: () => unknown,
+  before: string | null,
+  host: QueueContext,
+  follow: (from: string | null) => Promise<void>,
+): Promise<void> {
+  const { principal } = host
+  let resolve = () => {}
+  host.switching = new Promise<void>((done) => {
+    resolve = done
+  })
+  const end = () => {
+    host.switching = undefined
+    resolve()
+  }
+  try {
+    // other tabs of the store have to hear of it first; that it fails is heard of when the login is over
+    await follow(before).catch(() => {})
+    await during()
+  } catch (error) {
+    // unless another call has named a third one
+    if (host.principal === principal) host.principal = before
+    end()
+    await follow(principal).catch(() => {})
+    throw error
+  } finally {
+    end()
+  }
+}
+
+/** Resolves when the login under way has ended; the next one may have begun. A call that one waits for by itself ends, and says how to make it. */
+export async function whenSwitched({ options }: Call, host: QueueContext, signal: AbortSignal | null): Promise<void> {
+  const what = 'setPrincipal({ during }), in which a call needs redrive: false,'
+  const { switching = Promise.resolve() } = host
+  await orAbort(signal, within(host.settings.clock, options.waitMs ?? WAIT_MS, what, switching))
+}
+
+/** The last look before a call leaves: its body may have been read for longer than its principal was there. */
+export function assertOwn({ method, origin, principal }: Call, host: QueueContext): void {
+  if (principal === host.principal) return
+  const message = `${method} ${origin} was made for another principal: it was not sent; make it anew`
+  throw new RedriveError('PRINCIPAL_CHANGED', message)
+}
