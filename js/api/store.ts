@@ -145,8 +145,8 @@ export interface TaskStore {
   flush(lane?: string): Promise<number>
 
   /**
-   * Makes the parked tasks that fit the filter due now, but no earlier than a server asked. Resolves with their number. Absent: a
-   * parked task is due after its `delayMs`.
+   * Makes the parked tasks that fit the filter due now, but no earlier than a server asked. Resolves with their number. Rejects
+   * with a TypeError where a part of the filter is there and undefined. Absent: a parked task is due after its `delayMs`.
    */
   unpark?(filter: { readonly principal?: string | null; readonly lane?: string }): Promise<number>
 
@@ -155,7 +155,7 @@ export interface TaskStore {
   /** The task that keeps this key: the one with the highest `taskId`, of `principal` where it is given. */
   find(idempotencyKey: string, principal?: string | null): Promise<StoredTask | undefined>
   get(taskId: string): Promise<StoredTask | undefined>
-  /** By rising `taskId`, those above `cursor`; `cursor` is given while there are more. */
+  /** By rising `taskId`, those above `cursor`; `cursor` is given while there are more. A filter that is undefined is refused, as with `unpark`. */
   list(filter: {
     readonly status?: TaskStatus
     readonly principal?: string | null

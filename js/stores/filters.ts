@@ -1,5 +1,5 @@
 /**
- * Checks what a store is to delete. A filter that was left undefined by mistake must not mean all tasks, and neither must one whose
+ * Checks whose tasks a store is asked for, and what it is to delete. A filter that was left undefined by mistake must not mean all tasks, and neither must one whose
  * name is misspelt.
  */
 
@@ -12,6 +12,12 @@ const RULES: Readonly<Record<keyof PurgeFilter, Rule>> = {
   taskId: text,
   principal: or(null, text),
   status: oneOf('string', 'PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
+}
+
+/** Throws a TypeError where a part of a filter is there and undefined. */
+export function checkGiven(what: string, filter: Readonly<Record<string, unknown>>, ...names: readonly string[]): void {
+  const left = names.find((name) => name in filter && filter[name] === undefined)
+  if (left) throw new TypeError(`${what}.${left}: expected a value, got undefined; leave it out to have those of all`)
 }
 
 /** Throws a TypeError or RangeError, and names what deletes everything, where the filter is empty or not sound. */

@@ -14,7 +14,7 @@ import { check } from '../options/check.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isReadable, timeOfStep } from './engine/rules.ts'
 import { assertNames } from './engine/sound.ts'
-import { checkPurge } from './filters.ts'
+import { checkGiven, checkPurge } from './filters.ts'
 import { claimDue } from './memory/claim.ts'
 import { flush, redriveOne, unpark } from './memory/control.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
@@ -127,6 +127,7 @@ export class MemoryStore implements TaskStore {
   }
 
   async unpark(filter: { readonly principal?: string | null; readonly lane?: string }): Promise<number> {
+    checkGiven('unpark', filter, 'principal', 'lane')
     return this.#step((now) => unpark(this.#rows, filter, now))
   }
 
@@ -145,6 +146,7 @@ export class MemoryStore implements TaskStore {
   }
 
   async list(filter: Parameters<TaskStore['list']>[0]): ReturnType<TaskStore['list']> {
+    checkGiven('list', filter, 'status', 'principal', 'origin')
     return page(this.#rows, filter)
   }
 

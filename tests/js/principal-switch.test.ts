@@ -1,6 +1,7 @@
 /** A browser has one set of cookies. While they change hands nothing is sent, and no call goes out in the name of another. */
 
 import { expect, test } from 'vitest'
+import { setup as axiosSetup, failure } from './axios-setup.ts'
 import { device, LONG_MS } from './principals-setup.ts'
 import { closeNow, ORDERS, setup, watch } from './setup.ts'
 
@@ -267,4 +268,29 @@ test('S16 it is sent where the principal is back by then', async () => {
   await clock.settle()
   expect(server.hits).toBe(1)
   expect(call.value?.status).toBe(200)
+})
+
+test('S16 nor is it by Axios', async () => {
+  const { queue, server, api } = await axiosSetup('http', { principal: 'ann', store: 'memory' })
+  let give: () => void = () => {}
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  let begin: () => void = () => {}
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve
+  })
+  class SlowBlob extends Blob {
+    override async arrayBuffer(): Promise<ArrayBuffer> {
+      begin()
+      await given
+      return super.arrayBuffer()
+    }
+  }
+  const refused = failure(api.post('/orders', new SlowBlob(['of ann'])))
+  await begun
+  await queue.setPrincipal('ben')
+  give()
+  expect(await refused).toMatchObject({ code: 'PRINCIPAL_CHANGED' })
+  expect(server.hits).toBe(0)
 })

@@ -1,7 +1,7 @@
 /** The methods of a store that are the same over every storage. */
 
 import type { Report, StoreTerms, TaskStore } from '../../api/store.ts'
-import { checkPurge } from '../filters.ts'
+import { checkGiven, checkPurge } from '../filters.ts'
 import { cancel, flush, purge, redrive, unpark } from './control.ts'
 import type { Tx } from './port.ts'
 import type { Step } from './step.ts'
@@ -48,7 +48,10 @@ export function storeOf<D>(
     cancel: (taskId, as) => backend.write((tx) => cancel(tx, taskId, as), FREES),
     redrive: (taskIds, how) => backend.write((tx) => redrive(tx, taskIds, how), KEEPS),
     flush: (lane) => backend.write((tx) => flush(tx, lane), ARRANGES),
-    unpark: (filter) => backend.write((tx) => unpark(tx, filter), ARRANGES),
+    unpark: async (filter) => {
+      checkGiven('unpark', filter, 'principal', 'lane')
+      return backend.write((tx) => unpark(tx, filter), ARRANGES)
+    },
     purge: async (filter) => {
       checkPurge('purge', filter)
       return backend.write((tx) => purge(tx, filter), FREES)
@@ -57,7 +60,10 @@ export function storeOf<D>(
     body: (taskId) => backend.read((database) => reads.body(database, taskId)),
     find: (key, principal) => backend.read((database) => reads.find(database, key, principal)),
     get: (taskId) => backend.read((database) => reads.get(database, taskId)),
-    list: (filter) => backend.read((database) => reads.list(database, filter)),
+    list: async (filter) => {
+      checkGiven('list', filter, 'status', 'principal', 'origin')
+      return backend.read((database) => reads.list(database, filter))
+    },
     attempts: (taskId, page) => backend.read((database) => reads.attempts(database, taskId, page)),
     history: (taskId) => backend.read((database) => reads.history(database, taskId)),
     counts: () => backend.read((database) => reads.counts(database)),

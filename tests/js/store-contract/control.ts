@@ -284,6 +284,18 @@ export function controlRules(open: Open): void {
     expect(await store.counts()).toMatchObject({ pending: 2, purged: 0 })
   })
 
+  test('a filter of list and unpark that is undefined is refused: it is not all', async () => {
+    const { add, store } = await setup(open)
+    await add({ principal: 'ann' })
+    for (const filter of [{ principal: undefined }, { status: undefined }, { origin: undefined }]) {
+      await expect(store.list({ limit: 10, ...filter } as never)).rejects.toThrow(TypeError)
+    }
+    for (const filter of [{ principal: undefined }, { lane: undefined }]) {
+      await expect(store.unpark?.(filter as never)).rejects.toThrow(TypeError)
+    }
+    expect((await store.list({ limit: 10, cursor: undefined } as never)).tasks).toHaveLength(1)
+  })
+
   test('S16 countsOf tells the part that is one principal’s', async () => {
     const { add, store, claim, settle } = await setup(open)
     await add({ principal: 'ann' }, { principal: 'ann', origin: OTHER }, {}, { principal: 'ann' })
