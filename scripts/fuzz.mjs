@@ -1,3 +1,4 @@
+// `npm run fuzz -- rows [rows]`: rows of stores that other code has written, 20,000 unless said otherwise (docs/testing.md).
 // `npm run fuzz -- [target] [seconds] [--keep]`: feeds the core random bytes, target after target, 60 s each unless said
 // otherwise. fuzz/src/ says what must hold of them.
 // Finds go to fuzz/work/; `--keep` replaces fuzz/corpus/<target>.bin, which `cargo test` runs, by the fewest of
@@ -82,7 +83,19 @@ async function keep(target) {
   return `${pack(target, kept)} inputs`
 }
 
+/** Needs no Rust but the core as it was built last. */
+async function fuzzRows(count) {
+  const env = { REDRIVE_FUZZ_ROWS: String(count) }
+  const vitest = at('node_modules', 'vitest', 'vitest.mjs')
+  await run(process.execPath, [vitest, 'run', 'tests/js/stored-rows.test.ts'], { cwd: root, env })
+}
+
 await main(async () => {
+  const [first, count = 20_000] = process.argv.slice(2)
+  if (first === 'rows') {
+    await step(`${count} rows of each store`, () => fuzzRows(count).then(() => undefined))
+    return
+  }
   const asked = askedFor(process.argv.slice(2))
   await rustStep()
   await step('cargo-fuzz', tools)

@@ -21,7 +21,7 @@
  * **Order of tasks.** "Enqueued first" is the order of the calls and, in one call, of the list; a redriven task counts as
  * enqueued anew.
  *
- * **Unreadable records** (a higher `schema`, or damaged) are never leased, ended, flushed, cancelled, redriven or deleted,
+ * **Unreadable records** (a higher `schema`, or damaged: what `isSoundTask` in `engine/sound.ts` refuses) are never leased, ended, flushed, cancelled, redriven or deleted,
  * but by `purge`, and neither shown by `find`, `get`, `list`, `attempts` nor given a `body`. They keep id, key and their
  * place in their order, and are counted as what they are, PENDING. The turn that would claim one, or end it for its
  * deadline, puts it aside instead and counts it in `unreadable`: from then on it has no due time and no deadline.

@@ -84,6 +84,6 @@ function backendOf(file: StoreFile): Backend<Database> {
     },
     reads,
     read: async (question) => file.read(question),
-    write: async (step) => file.write((tx) => runNow(step(tx))),
+    write: async (step, { erases = false }) => file.write((tx) => runNow(step(tx)), { erases }),
   }
 }

@@ -48,6 +48,7 @@ const FORBIDDEN = /^(?:CONNECT|TRACE|TRACK)$/i
 const isInt = (value: unknown, from: number, to: number): boolean =>
   Number.isInteger(value) && (value as number) >= from && (value as number) <= to
 const isInstant = (value: unknown): boolean => typeof value === 'number' && value >= -FAR && value <= FAR
+const isText = (value: unknown): value is string => typeof value === 'string'
 const isName = (value: unknown): boolean => typeof value === 'string' && isWellFormed(value)
 const orNull = (value: unknown, isRight: (value: unknown) => boolean): boolean => value === null || isRight(value)
 const orAbsent = (value: unknown, isRight: (value: unknown) => boolean): boolean =>
@@ -61,15 +62,15 @@ const isPlain = (value: unknown): value is Record<string, unknown> =>
 /** Whether commands can go by the row: its numbers, its words, and what they say together. Its request is not looked at. */
 export function isSoundRow(row: Row): boolean {
   return (
-    isName(row.taskId) &&
+    isText(row.taskId) &&
     row.taskId !== '' &&
-    isName(row.lane) &&
-    isName(row.origin) &&
+    isText(row.lane) &&
+    isText(row.origin) &&
     STATUSES.has(row.status) &&
     isInt(row.seq, 0, Number.MAX_SAFE_INTEGER - 1) &&
-    orNull(row.idempotencyKey, isName) &&
+    orNull(row.idempotencyKey, isText) &&
     typeof row.fingerprint === 'string' &&
-    orNull(row.orderKey, isName) &&
+    orNull(row.orderKey, isText) &&
     (row.behind === null || row.behind === 0 || row.behind === 1) &&
     Number.isFinite(row.rank) &&
     orNull(row.dueAt, isInstant) &&
@@ -81,10 +82,10 @@ export function isSoundRow(row: Row): boolean {
     orNull(row.firstAttemptAt, isInstant) &&
     isInt(row.refunds, 0, U32) &&
     isInt(row.bodyBytes, 0, U32) &&
-    orNull(row.parkedIn, isName) &&
+    orNull(row.parkedIn, isText) &&
     isFlag(row.cancelAsked) &&
     isFlag(row.aside) &&
-    orNull(row.owner, isName) &&
+    orNull(row.owner, isText) &&
     isInt(row.token, 0, Number.MAX_SAFE_INTEGER - 1) &&
     orNull(row.settledToken, (token) => isInt(token, 0, Number.MAX_SAFE_INTEGER)) &&
     orNull(row.endedAt, isInstant) &&

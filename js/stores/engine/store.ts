@@ -21,6 +21,8 @@ export interface Urgency {
   readonly isDurable?: boolean
   /** Ends or deletes what is held: has to be possible when there is no more room. */
   readonly frees?: boolean
+  /** What it deletes was to be deleted: nothing of it is to be left, in a storage that can be told so. */
+  readonly erases?: boolean
 }
 
 /** A kind of storage: what `storeOf` needs of it. `enqueue` and `turn` are its own, since it groups the one and prepares the other. */
@@ -35,6 +37,7 @@ export interface Backend<D> {
 
 const KEEPS: Urgency = { isDurable: true }
 const FREES: Urgency = { isDurable: true, frees: true }
+const ERASES: Urgency = { ...FREES, erases: true }
 const ARRANGES: Urgency = {}
 
 export function storeOf<D>(
@@ -54,9 +57,9 @@ export function storeOf<D>(
     },
     purge: async (filter) => {
       checkPurge('purge', filter)
-      return backend.write((tx) => purge(tx, filter), FREES)
+      return backend.write((tx) => purge(tx, filter), ERASES)
     },
-    purgeAll: () => backend.write((tx) => purge(tx, {}), FREES),
+    purgeAll: () => backend.write((tx) => purge(tx, {}), ERASES),
     body: (taskId) => backend.read((database) => reads.body(database, taskId)),
     find: (key, principal) => backend.read((database) => reads.find(database, key, principal)),
     get: (taskId) => backend.read((database) => reads.get(database, taskId)),

@@ -53,6 +53,8 @@ export class Transaction implements Tx {
   readonly now: number
   readonly hints: Hint[] = []
   unreadable = 0
+  /** Something was deleted of what a task has said. */
+  hasErased = false
   #state: State
   #wrote = false
   readonly #lanes = new Map<string, HeldLane>()
@@ -145,12 +147,14 @@ export class Transaction implements Tx {
   }
 
   erase(row: TaskRow): void {
+    this.hasErased = true
     this.run('DELETE FROM bodies WHERE task = ?', row.row)
     this.run('DELETE FROM attempts WHERE task = ?', row.row)
     this.run('DELETE FROM tasks WHERE row = ?', row.row)
   }
 
   strip(row: TaskRow): void {
+    this.hasErased = true
     row.headers = '{}'
     row.bodyBytes = 0
     this.run('DELETE FROM bodies WHERE task = ?', row.row)

@@ -3,6 +3,9 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import type { Database } from '../sql/database.ts'
 
+/** How long a statement waits for another process's transaction. */
+export const BUSY_TIMEOUT_MS = 5_000
+
 export class Connection implements Database {
   readonly #connection: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
@@ -47,6 +50,31 @@ export class Connection implements Database {
   /** Several statements, not kept. */
   exec(sql: string): void {
     this.#connection.exec(sql)
+  }
+
+  /** Writes the log into the file and empties it; false: another process is in the middle of reading. */
+  cutLog(): boolean {
+    return this.#atOnce(() => this.one<{ readonly busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)')?.busy === 0)
+  }
+
+  /** Writes the file anew, with nothing but what is in it; false: another process is in the middle of something. */
+  rewrite(): boolean {
+    return this.#atOnce(() => {
+      this.exec('VACUUM')
+      return true
+    })
+  }
+
+  /** Other processes are not waited for: this one would stand still. */
+  #atOnce(work: () => boolean): boolean {
+    this.exec('PRAGMA busy_timeout = 0')
+    try {
+      return work()
+    } catch {
+      return false
+    } finally {
+      this.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    }
   }
 
   /** The number that `PRAGMA name` gives. */

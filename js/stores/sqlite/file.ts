@@ -16,6 +16,9 @@ import { openDatabase, refuseNewer } from './open.ts'
 
 type Listener = (hint: Hint) => void
 
+/** Remains of what was deleted stay no longer than this, while the file is in use. */
+const ERASE_MS = 60_000
+
 export class StoreFile {
   readonly path: string
   terms: StoreTerms
@@ -23,6 +26,12 @@ export class StoreFile {
   readonly #clock: StoreClock
   #database: Connection | undefined
   #mended = 0
+  /** The log beside the file may hold what has been deleted. */
+  #remains = false
+  /** A user has asked for a deletion since the file was written anew. */
+  #hasCopies = false
+  #hasRewritten = false
+  #erasedAt = 0
 
   constructor(path: string, clock: Clock, terms: StoreTerms) {
     this.path = fileName(path)
@@ -40,12 +49,16 @@ export class StoreFile {
   }
 
   /** One transaction, and then what it changed is told. `durable`: on the disk, not only with the system, when this returns. */
-  write<T>(work: (tx: Transaction) => T, { durable = false }: { readonly durable?: boolean } = {}): T {
+  write<T>(
+    work: (tx: Transaction) => T,
+    { durable = false, erases = false }: { readonly durable?: boolean; readonly erases?: boolean } = {},
+  ): T {
     return this.read((database) => {
       if (durable) database.exec('PRAGMA synchronous = FULL')
       try {
         const { result, hints } = this.#transact(database, work)
         tell(this.path, hints)
+        if (this.#remains) this.#erase(database, erases)
         return result
       } finally {
         if (durable) database.exec('PRAGMA synchronous = NORMAL')
@@ -66,6 +79,7 @@ export class StoreFile {
   }
 
   close(): void {
+    if (this.#database && this.#hasCopies) this.#database.rewrite()
     this.#database?.close()
     this.#database = undefined
   }
@@ -79,6 +93,7 @@ export class StoreFile {
       tx.flush()
       database.run('COMMIT')
       this.#clock.saw(tx.now, tx.state)
+      if (tx.hasErased) this.#remains = true
       return { result, hints: tx.hints }
     } catch (error) {
       rollBack(database)
@@ -105,6 +120,24 @@ export class StoreFile {
       database.close()
       throw error
     }
+  }
+
+  /**
+   * Rids the file of what was deleted. The log keeps what was written before: it is cut at once where a user has asked for the
+   * deletion, else now and then. SQLite leaves copies of rows that it has moved within a page: after a purge the file is written
+   * anew, unless that was done a moment ago or has to wait for another process, when a later turn or `close` does it.
+   */
+  #erase(database: Connection, atOnce: boolean): void {
+    const now = this.#wallClock.monotonic()
+    if (atOnce) this.#hasCopies = true
+    const isTime = now - this.#erasedAt >= ERASE_MS
+    if (!atOnce && !isTime) return
+    if (this.#hasCopies && (isTime || !this.#hasRewritten)) {
+      this.#hasRewritten = true
+      this.#hasCopies = !database.rewrite()
+      this.#erasedAt = now
+    } else if (isTime) this.#erasedAt = now
+    this.#remains = !database.cutLog() || this.#hasCopies
   }
 
   #open(): Connection {

@@ -4,9 +4,9 @@
  * brought up step by step, each in the transaction that raises the number.
  */
 
-import { existsSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { LINE, TABLES } from '../sql/tables.ts'
-import { Connection } from './connection.ts'
+import { BUSY_TIMEOUT_MS, Connection } from './connection.ts'
 import { isBusy, isReadOnly, newer, translated, unavailable } from './errors.ts'
 
 /** 'rdrv': says whose file it is. */
@@ -23,8 +23,6 @@ export const MIGRATIONS: readonly string[] = [FIRST, LINE]
 
 export const LAYOUT: number = MIGRATIONS.length
 
-/** How long a statement waits for another process's transaction. */
-const BUSY_TIMEOUT_MS = 5_000
 const TURN_TO_WAL_TRIES = 100
 const TURN_TO_WAL_PAUSE_MS = 50
 
@@ -32,15 +30,46 @@ export function openDatabase(path: string): Connection {
   let database: Connection | undefined
   try {
     if (existsSync(path)) look(path)
+    else makeOwn(path)
+    keepOthersOut(path)
     database = new Connection(path, { readOnly: false })
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     turnToWal(database, path)
-    database.exec('PRAGMA synchronous = NORMAL')
+    // what is deleted is overwritten; and a log that is done with is cut, since it holds what was written before
+    database.exec(
+      'PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 0; PRAGMA temp_store = MEMORY',
+    )
     migrate(database, path)
     return database
   } catch (error) {
     database?.close()
     throw translated(error, path)
+  }
+}
+
+/** Whoever else may use this machine: a file is its owner's alone from its first moment. SQLite gives -wal and -shm the same rights. */
+const OWN = 0o600
+const GROUP_WRITES = 0o020
+const OWN_AND_GROUP = 0o660
+
+function makeOwn(path: string): void {
+  try {
+    closeSync(openSync(path, 'wx', OWN))
+  } catch {
+    // another process was first, or SQLite will say what is wrong with the folder
+  }
+}
+
+/** Takes the rights of others from a file that is there already. Those of a group that may write are a choice, and stay. */
+function keepOthersOut(path: string): void {
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    try {
+      const { mode } = statSync(file)
+      const wanted = mode & (mode & GROUP_WRITES ? OWN_AND_GROUP : OWN)
+      if ((mode & 0o777) !== wanted) chmodSync(file, wanted)
+    } catch {
+      // it is not there, or another user's, who decides
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { indexedDbStore } from '../../../js/stores/indexeddb.ts'
 import { storeContract } from '../../js/store-contract.ts'
 import { mutants } from '../../js/store-mutants.ts'
 import { connectionRules } from './connection.ts'
+import { rowRules } from './rows.ts'
 import { describe, names, run } from './vitest.ts'
 
 export interface InPage {
@@ -17,6 +18,7 @@ let opened = 0
 storeContract('indexeddb', (terms) => indexedDbStore({ name: `contract-${++opened}`, ...terms }))
 
 describe('connection', connectionRules)
+describe('rows', rowRules)
 
 const { TrimsInSilence: broken } = mutants
 if (broken) storeContract('broken', broken)

@@ -50,6 +50,11 @@ export function contractIn(engines: Readonly<Record<string, () => Promise<Engine
       expect(await failures(tab, of('connection > '))).toEqual([])
     })
 
+    test('S20 rows that other code has written stop no other', { timeout: 120_000 }, async () => {
+      expect(of('rows > ').length).toBeGreaterThan(3)
+      expect(await failures(tab, of('rows > '))).toEqual([])
+    })
+
     test('a store that trims in silence does not pass, so a failure is seen here', async () => {
       const [said, ...others] = await failures(tab, of('broken: time > S17 beyond'))
       expect(said).toContain('expected undefined to be 1')

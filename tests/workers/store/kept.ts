@@ -99,6 +99,53 @@ export const kept: Rules = {
     expect(await store.counts()).toMatchObject({ pending: 1, purged: 0 })
   },
 
+  async 'S15 S16 S20 whatever other code has put into one row, it is put aside alone, and the others are claimed'(
+    storage,
+  ) {
+    const { store } = opened(storage)
+    const most = '9223372036854775807'
+    const spoils = [
+      ...['seq', 'token', 'attemptNumber', 'bodyBytes', 'refunds', 'phase', 'marks'].map((name) => `${name} = ${most}`),
+      ...[
+        "targetUrl = 'https://evil.test/'",
+        "principal = 'ben'",
+        "method = 'TRACE'",
+        "headers = '[]'",
+        'headers = \'{"a":1}\'',
+      ],
+      ...["record = json_set(record, '$.withheldHeaders', json('[\"a b\"]'))", "record = '{}'", "deadlineReason = 'x'"],
+      "record = json_set(record, '$.requestInit.redirect', json('[\"follow\"]'))",
+      "record = json_set(record, '$.policy.maxAttempts', json('{}'))",
+    ]
+    for (const [n, spoil] of spoils.entries()) {
+      await store.enqueue([newTask(2 * n), newTask(2 * n + 1)])
+      storage.sql.exec(`UPDATE tasks SET ${spoil} WHERE id = '${newTask(2 * n).taskId}'`)
+    }
+    const { claimed, unreadable } = await store.turn({ ...STEP, claim: claimOf() })
+    expect(claimed.map(({ task }) => task.taskId).sort()).toEqual(
+      spoils.map((_, n) => newTask(2 * n + 1).taskId).sort(),
+    )
+    expect([unreadable, (await store.counts()).unreadable]).toEqual([spoils.length, spoils.length])
+    expect((await store.unreadable?.({ limit: 100 }))?.records).toHaveLength(spoils.length)
+  },
+
+  async 'S1 counters and lanes that lie are made anew from the tasks when the object begins'(storage) {
+    await opened(storage).store.enqueue([newTask(1)])
+    for (const lie of [
+      'lanes SET inFlight = 99999',
+      'state SET inFlight = 99999',
+      'lanes SET readyAt = NULL',
+      'state SET highWater = 1e300',
+    ]) {
+      storage.sql.exec(`UPDATE ${lie}`)
+      const { store } = opened(storage)
+      const { claimed } = await store.turn({ ...STEP, claim: claimOf() })
+      expect([lie, claimed.length]).toEqual([lie, 1])
+      store.lapse()
+      await store.turn(STEP)
+    }
+  },
+
   async 'a store whose storage was emptied says so once, and then begins anew'(storage) {
     const { store } = opened(storage)
     await store.enqueue([newTask(1)])
