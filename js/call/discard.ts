@@ -18,7 +18,11 @@ export const REST_MS = 250
 /** A chunk counts as so many bytes at least: a stream of empty ones would never come to an end. */
 const CHUNK_BYTES = 16
 
-type Reader = Pick<ReadableStreamDefaultReader<Uint8Array>, 'read' | 'cancel'>
+/** A body that is read part by part: the reader of a stream, or what is like one. */
+export interface Reader {
+  read(): Promise<{ readonly done?: boolean | undefined; readonly value?: Uint8Array | undefined }>
+  cancel(): Promise<unknown>
+}
 
 export interface RestTerms {
   readonly clock: Clock
@@ -76,7 +80,7 @@ export function readRest(reader: Reader, most: number, { clock, signal }: RestTe
 }
 
 /** Cancels a stream. Neither its refusal nor its silence is of any concern: the answer was given up already. */
-export async function cancel(stream: Pick<ReadableStream, 'cancel'>): Promise<void> {
+export async function cancel(stream: Pick<Reader, 'cancel'>): Promise<void> {
   try {
     await stream.cancel()
   } catch {

@@ -1,21 +1,44 @@
-/** An answer that axios has read. The caller's `validateStatus` is asked about it once, at the end. */
+/** An answer of axios, read or still to be read. The caller's `validateStatus` is asked about it once, at the end. */
 
 import type { AxiosResponse } from 'axios'
+import { KEPT_BYTES, type RestTerms, readRest, UNREAD_BYTES } from '../../call/discard.ts'
 import { type Mark, mark, type RepeatAnswer } from '../../call/transport.ts'
+import { StreamedBody } from './body.ts'
 
 export type ValidateStatus = (status: number) => boolean
+
+/** Reads a body to its end, in the form that its caller wants. */
+export type ReadBody = (body: StreamedBody, response: AxiosResponse) => Promise<unknown>
+
+/** What can be done with a body that is still to come. */
+export interface BodyActs {
+  /** Set where it is a stream for the sake of the queue, and not of the caller. */
+  readonly read: ReadBody | undefined
+  /** Ends the request. */
+  abort(): void
+}
 
 export class AxiosAnswer implements RepeatAnswer {
   redirectRefused = false
   readonly #response: AxiosResponse
   readonly #error: unknown
   readonly #validate: ValidateStatus | undefined
+  readonly #readBody: ReadBody | undefined
+  /** A body that is still to be read; undefined: axios has read it. */
+  readonly #body: StreamedBody | undefined
+  #resting: Promise<void> | undefined
+  #isWhole = false
+  #isGiven = false
+  #delivered: Promise<AxiosResponse> | undefined
 
   /** `error`: axios would reject with it; without one the answer is good. `validate`: the caller's rule, still to be asked. */
-  constructor(response: AxiosResponse, error: unknown, validate?: ValidateStatus) {
+  constructor(response: AxiosResponse, { read, abort }: BodyActs, error?: unknown, validate?: ValidateStatus) {
     this.#response = response
     this.#error = error
     this.#validate = validate
+    this.#readBody = read
+    const { data } = response
+    this.#body = StreamedBody.of(data instanceof Response ? data.body : data, abort)
   }
 
   /** A browser shows nothing of it. */
@@ -43,23 +66,38 @@ export class AxiosAnswer implements RepeatAnswer {
     return this
   }
 
-  deliver(redrive: Mark | null): AxiosResponse {
+  deliver(redrive: Mark | null): AxiosResponse | Promise<AxiosResponse> {
+    const body = this.#body
+    if (!body) return this.#settle(redrive)
+    if (this.#readBody) {
+      this.#delivered ??= this.#readBody(body, this.#response).then((data) => {
+        this.#response.data = data
+        return mark(this.#settle(redrive), redrive)
+      })
+      return this.#delivered
+    }
+    if (this.#resting) this.#response.data = body.again()
+    this.#isGiven = true
+    return this.#settle(redrive)
+  }
+
+  rest(isKept: boolean, terms: RestTerms): Promise<void> | undefined {
+    if (this.#body && !this.#isGiven) this.#resting ??= this.#rest(this.#body, isKept, terms)
+    return this.#resting
+  }
+
+  /** Ends a body that is still to come. */
+  discard(): void {
+    if (this.#body && !this.#isWhole && !this.#isGiven && !this.#delivered) this.#body.discard()
+  }
+
+  async #rest(body: StreamedBody, isKept: boolean, terms: RestTerms): Promise<void> {
+    const reader = { read: () => body.read(), cancel: async () => isKept || body.discard() } as const
+    this.#isWhole = await readRest(reader, isKept ? KEPT_BYTES : UNREAD_BYTES, terms).isWhole
+  }
+
+  #settle(redrive: Mark | null): AxiosResponse {
     if (this.#error === undefined || this.#validate?.(this.#response.status)) return this.#response
     throw mark(this.#error, redrive)
-  }
-
-  rest(): undefined {
-    return undefined
-  }
-
-  /** Ends a stream that has no reader; any other body is read already. */
-  discard(): void {
-    const { data }: { data: unknown } = this.#response
-    const body = data instanceof Response ? data.body : data
-    // the answer was given up already: an error in the rest of it means nothing any more
-    if (body instanceof ReadableStream) body.cancel().catch(() => {})
-    else if (typeof body === 'object' && body !== null && 'destroy' in body && typeof body.destroy === 'function') {
-      body.destroy()
-    }
   }
 }

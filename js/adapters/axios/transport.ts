@@ -2,9 +2,14 @@
 
 import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
 import { RedriveError } from '../../api/errors.ts'
+import type { RestTerms } from '../../call/discard.ts'
 import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from '../../call/redirects.ts'
 import type { Answer, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
+import { bothSignals } from '../../platform/abort.ts'
+import { type Clock, systemClock } from '../../platform/clock.ts'
 import { AxiosAnswer, type ValidateStatus } from './answer.ts'
+import { StreamedBody } from './body.ts'
+import { bodyReader, canStream, failed } from './stream-replay.ts'
 
 /** Codes of axios' errors where the network or the server is at fault. */
 const PASSING = /^(ERR_NETWORK|ECONNABORTED|ETIMEDOUT|E(CONN|PIPE|AI_|HOST|NET)\w*|ENOTFOUND|UND_ERR_\w+)$/
@@ -32,7 +37,7 @@ export class AxiosTransport implements Repeatable {
     this.#retryable = retryable
   }
 
-  async send({ overlay, signal, isReplay }: AttemptInit): Promise<AxiosAnswer> {
+  async send({ overlay, signal, isReplay, clock = systemClock }: AttemptInit): Promise<AxiosAnswer> {
     const { cancelToken: _, redrive: __, auth, ...config } = this.#config
     const headers = this.#frozen.headers.concat()
     overlay?.forEach((value, name) => {
@@ -42,7 +47,7 @@ export class AxiosTransport implements Repeatable {
     // axios lets `auth` win over the header
     const init = { ...config, ...(auth && !overlay?.has('authorization') ? { auth } : {}), headers, data, signal }
     if (!isReplay) return this.#once(init)
-    return this.#sendWithinOrigin({ ...init, beforeRedirect: this.#staysHome() }, overlay)
+    return this.#sendWithinOrigin({ ...init, beforeRedirect: this.#staysHome() }, overlay, { clock, signal })
   }
 
   putHeader(name: string, value: string): void {
@@ -103,45 +108,71 @@ export class AxiosTransport implements Repeatable {
     }
   }
 
-  async #once(config: InternalAxiosRequestConfig): Promise<AxiosAnswer> {
+  /** `clock`: of a replay, whose body is streamed where that can be: a failure's is not read to its end before another attempt. */
+  async #once(given: InternalAxiosRequestConfig, clock?: Clock): Promise<AxiosAnswer> {
     const { validateStatus } = this.#config
+    const read = clock && canStream(given) ? bodyReader(this.#axios, this.#config, clock) : undefined
+    const ending = new AbortController()
+    const acts = { read, abort: () => ending.abort() }
+    const config: InternalAxiosRequestConfig = { ...given, ...(read ? { responseType: 'stream' } : {}) }
+    const isStream = config.responseType === 'stream'
+    if (isStream) config.signal = bothSignals(given.signal as AbortSignal, ending.signal)
     let asked = false
     let later = false
+    let isGood = false
     const ask: ValidateStatus = (status) => {
       asked = true
       // a retry may follow: the caller's rule is asked once, about the last answer
       later = status >= 300 || this.#retryable.includes(status)
-      return !later && (!validateStatus || validateStatus(status))
+      isGood = !later && (!validateStatus || validateStatus(status))
+      // axios stops listening to the signal of a failure, and its body could not be ended any more
+      return isGood || isStream
     }
+    const rule = () => (later ? (validateStatus ?? (() => true)) : undefined)
+    let response: AxiosResponse
     try {
-      return new AxiosAnswer(await sendOnce(this.#axios, { ...config, validateStatus: ask }, this.#config), undefined)
+      response = await sendOnce(this.#axios, { ...config, validateStatus: ask }, this.#config)
     } catch (error) {
-      const { response } = error as AxiosError
+      const { response: answer } = error as AxiosError
       // a success whose body broke off is none
-      if (!response || (!asked && response.status < 400)) throw error
-      return new AxiosAnswer(response, error, later ? (validateStatus ?? (() => true)) : undefined)
+      if (!answer || (!asked && answer.status < 400)) throw error
+      return new AxiosAnswer(answer, acts, error, rule())
     }
+    // without a body there is no stream either
+    if (read) response.data ??= ''
+    // a browser's opaque redirect has no status to ask about
+    if (isStream && asked && !isGood) {
+      return new AxiosAnswer(response, acts, await failed(this.#axios, response), rule())
+    }
+    const body = read && StreamedBody.of(response.data, acts.abort)
+    if (body) response.data = await read(body, response)
+    return new AxiosAnswer(response, acts)
   }
 
   /**
    * Holds a replay to the recorded origin (S15). The http adapter tells of each hop before it is made; for the fetch
    * adapter they are made here, one by one. XMLHttpRequest follows unasked, which no script can help.
    */
-  async #sendWithinOrigin(first: InternalAxiosRequestConfig, overlay: Headers | null): Promise<AxiosAnswer> {
+  async #sendWithinOrigin(
+    first: InternalAxiosRequestConfig,
+    overlay: Headers | null,
+    terms: RestTerms,
+  ): Promise<AxiosAnswer> {
+    const { clock } = terms
     const { maxRedirects = MAX_REDIRECTS, fetchOptions } = first
     const follows = maxRedirects > 0 && (fetchOptions?.redirect ?? 'follow') === 'follow'
-    if (!follows || mayLeave(first.method ?? 'get', this.#frozen.plain, overlay)) return this.#once(first)
+    if (!follows || mayLeave(first.method ?? 'get', this.#frozen.plain, overlay)) return this.#once(first, clock)
     let config = { ...first, fetchOptions: { ...fetchOptions, redirect: 'manual' } }
     let { url } = this.#frozen
     for (let hop = 0; ; hop++) {
-      const answer = await this.#once(config)
+      const answer = await this.#once(config, clock)
       // a browser's opaque redirect does not say where it leads
       if (answer.isOpaque) return answer.refuseRedirect()
       const location = REDIRECT.has(answer.status) ? answer.header('location') : null
       if (location === null) return answer
       url = new URL(location, url)
       if (url.origin !== this.#frozen.url.origin || hop >= maxRedirects) return answer.refuseRedirect()
-      answer.discard()
+      await answer.rest(false, terms)
       config = afterRedirect(config, answer.status, url)
     }
   }

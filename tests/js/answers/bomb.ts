@@ -1,5 +1,5 @@
 // A process of its own, since memory is the point: sends to a server whose small answer is huge once it is unpacked, and
-// writes how much memory that took. `node bomb.ts <plain|fetch|enqueue|axios> <status> <br|gzip> <mebibytes>`
+// writes how much memory that took. `node bomb.ts <plain|fetch|enqueue|axios-http|axios-fetch> <status> <br|gzip> <mebibytes>`
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
@@ -66,7 +66,8 @@ if (how === 'plain') {
 } else {
   const client = axios.create({ adapter: how === 'axios-fetch' ? 'fetch' : 'http' })
   attachToAxios(client, queue)
-  await client.get(url).catch(() => {})
+  await client.get(url, { redrive: { mode: 'defer' } })
+  await queue.idle()
 }
 // what goes on in the background has to be seen too
 await new Promise((done) => setTimeout(done, 1_500))

@@ -24,6 +24,8 @@ test.each([
   ['enqueue', 503, 'br'],
   ['enqueue', 200, 'br'],
   ['enqueue', 200, 'gzip'],
+  ['axios-http', 503, 'br'],
+  ['axios-fetch', 503, 'br'],
 ])(
   '%s: answers of %i in %s that unpack to 256 MiB cost no more memory than with plain fetch',
   async (how, status, encoding) => {

@@ -1,0 +1,150 @@
+/**
+ * A body as axios' http or fetch adapter streams it. It is read as far as it is needed: a little where another attempt follows, to its
+ * end where its caller gets it, and then given in the form that the adapter itself would have made of it.
+ */
+
+import { bodyLetGo, cancel } from '../../call/discard.ts'
+import { type Clock, within } from '../../platform/clock.ts'
+
+type Chunk = Uint8Array<ArrayBuffer>
+
+/** As much of a stream of Node as is needed here. */
+interface NodeStream extends AsyncIterable<Chunk> {
+  on(event: 'error', listener: (error: unknown) => void): unknown
+  destroy(): unknown
+}
+
+interface Source {
+  read(): Promise<{ readonly done?: boolean | undefined; readonly value?: Chunk | undefined }>
+  cancel(): void
+}
+
+/** Node's own, of which a page has none: asked only where a stream of Node has come. What a page loads imports nothing of Node. */
+export const node = globalThis as unknown as {
+  readonly process: {
+    readonly versions?: { readonly node?: string }
+    getBuiltinModule(name: 'node:stream'): {
+      readonly Readable: { from(parts: AsyncIterable<Chunk>, options: { readonly objectMode: boolean }): unknown }
+    }
+  }
+  readonly Buffer: { from(bytes: ArrayBuffer): Chunk & { toString(encoding?: string): string } }
+}
+
+export class StreamedBody {
+  readonly #stream: NodeStream | ReadableStream<Chunk>
+  readonly #chunks: Chunk[] = []
+  #source: Source | undefined
+  #reading: ReturnType<Source['read']> | undefined
+  #isGone = false
+
+  readonly #abort: () => void
+
+  private constructor(stream: NodeStream | ReadableStream<Chunk>, abort: () => void) {
+    this.#stream = stream
+    this.#abort = abort
+  }
+
+  /** undefined: it is no stream. Until it is read, or let go of, the stream stays as it is. `abort`: ends its request. */
+  static of(data: unknown, abort: () => void): StreamedBody | undefined {
+    if (typeof data !== 'object' || data === null) return undefined
+    if (data instanceof ReadableStream) return data.locked ? undefined : new StreamedBody(data, abort)
+    const isNode = 'destroy' in data && 'on' in data && Symbol.asyncIterator in data
+    return isNode ? new StreamedBody(data as NodeStream, abort) : undefined
+  }
+
+  /** It is a stream of Node, and not of the web. */
+  get isNode(): boolean {
+    return 'destroy' in this.#stream
+  }
+
+  /** The next part, which is kept. Asked again before it is there, it is the same; once it failed, it fails. */
+  read(): ReturnType<Source['read']> {
+    this.#reading ??= this.#open()
+      .read()
+      .then((part) => {
+        this.#reading = undefined
+        if (part.value) this.#chunks.push(part.value)
+        return part
+      })
+    return this.#reading
+  }
+
+  /** Lets go of what is still to come. */
+  discard(): void {
+    this.#isGone = true
+    const source = this.#open()
+    // first: a stream that axios has laid around another passes no cancel on while it is being read
+    this.#abort()
+    source.cancel()
+  }
+
+  #open(): Source {
+    this.#source ??= 'destroy' in this.#stream ? ofNode(this.#stream) : ofWeb(this.#stream)
+    return this.#source
+  }
+
+  /** Reads to the end, or to where it was let go of. `idleMs`: longest time without a part; 0: any. */
+  async all(idleMs: number, clock: Clock): Promise<Chunk> {
+    while (!this.#isGone) {
+      const part = this.read()
+      const { done } = await (idleMs > 0 ? within(clock, idleMs, 'the next part of the body', part) : part)
+      if (done) break
+    }
+    const bytes = new Uint8Array(this.#chunks.reduce((sum, { byteLength }) => sum + byteLength, 0))
+    let at = 0
+    for (const chunk of this.#chunks) {
+      bytes.set(chunk, at)
+      at += chunk.byteLength
+    }
+    return bytes
+  }
+
+  /** The whole again as a stream of its kind: what was read, and then what comes. One that was let go of fails at its end. */
+  again(): unknown {
+    const parts = this.#parts()
+    if (this.isNode) return node.process.getBuiltinModule('node:stream').Readable.from(parts, { objectMode: false })
+    return new ReadableStream<Chunk>({
+      async pull(controller) {
+        const { done, value } = await parts.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      cancel: () => this.discard(),
+    })
+  }
+
+  async *#parts(): AsyncGenerator<Chunk, void> {
+    try {
+      for (let i = 0; ; i++) {
+        if (i >= this.#chunks.length) {
+          if (this.#isGone) throw bodyLetGo()
+          if ((await this.read()).done) return
+        }
+        yield this.#chunks[i] as Chunk
+      }
+    } finally {
+      this.#open().cancel()
+    }
+  }
+}
+
+function ofWeb(stream: ReadableStream<Chunk>): Source {
+  const reader = stream.getReader()
+  return { read: () => reader.read(), cancel: () => void cancel(reader) }
+}
+
+function ofNode(stream: NodeStream): Source {
+  let first: { readonly error: unknown } | undefined
+  // the first error is axios' own, and those after it its consequences; one that comes while no one reads would end the process
+  stream.on('error', (error) => {
+    first ??= { error }
+  })
+  const iterator = stream[Symbol.asyncIterator]()
+  return {
+    read: () =>
+      iterator.next().catch((error) => {
+        throw first ? first.error : error
+      }),
+    cancel: () => void stream.destroy(),
+  }
+}

@@ -1,0 +1,105 @@
+/** Answers to retries by Axios: their bodies are streamed, so that one that another attempt replaces is not read to its end. xhr is run in a browser. */
+
+import axios, { type AxiosInstance, type ResponseType } from 'axios'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { attachToAxios } from '../../../js/adapters/axios.ts'
+import { RetryQueue } from '../../../js/index.ts'
+import { ADAPTERS, failure, setup } from '../axios-setup.ts'
+import { eventually } from '../eventually.ts'
+import { NO_GATES } from '../setup.ts'
+import { hangs, serve } from './hanging-server.ts'
+
+/** A body with a mark of its order at its head, letters of two bytes and all bytes there are. */
+const BYTES = Buffer.concat([Buffer.from('\ufeff{"a":"ä€"}'), Buffer.from('x'.repeat(100_000))])
+
+/** The answer as it can be compared, whatever holds its bytes. */
+async function comparable(data: unknown): Promise<unknown> {
+  if (data instanceof Blob) return ['Blob', data.type, Buffer.from(await data.arrayBuffer()).toString('hex')]
+  if (data instanceof ArrayBuffer) return ['ArrayBuffer', Buffer.from(data).toString('hex')]
+  if (Buffer.isBuffer(data)) return ['Buffer', data.toString('hex')]
+  if (typeof data === 'object' && data !== null && Symbol.asyncIterator in data) {
+    const parts: Uint8Array[] = []
+    for await (const part of data as AsyncIterable<Uint8Array>) parts.push(part)
+    return [data instanceof ReadableStream ? 'ReadableStream' : 'Readable', Buffer.concat(parts).toString('hex')]
+  }
+  return data
+}
+
+describe.each(ADAPTERS)('with the %s adapter', (adapter) => {
+  const types: (ResponseType | undefined)[] = [undefined, 'text', 'json', 'arraybuffer', 'stream']
+  if (adapter === 'fetch') types.push('blob')
+
+  test.each(types)('a retry gives a success and a failure as axios does: responseType %s', async (responseType) => {
+    const { server, api } = await setup(adapter)
+    const headers = { 'content-type': 'application/json' }
+    const config = { ...(responseType ? { responseType } : {}) }
+    server.reply(200, headers, BYTES)
+    const plain = await api.get('/', { ...config, redrive: false })
+    server.reply(503).reply(200, headers, BYTES)
+    const retried = await api.get('/', config)
+    expect(await comparable(retried.data)).toEqual(await comparable(plain.data))
+    expect(retried.config.responseType).toBe(plain.config.responseType)
+
+    server.reply(400, headers, BYTES)
+    const plainError = await failure(api.get('/', { ...config, redrive: false }))
+    server.reply(503).reply(400, headers, BYTES)
+    const error = await failure(api.get('/', config))
+    expect(await comparable(error.response?.data)).toEqual(await comparable(plainError.response?.data))
+    expect([error.name, error.message, error.code]).toEqual([plainError.name, plainError.message, plainError.code])
+    expect(error.redrive).toMatchObject({ reason: 'not_retryable' })
+  })
+
+  test('maxContentLength is axios’ own to hold', async () => {
+    const { server, api } = await setup(adapter, {}, { maxContentLength: 50_000 })
+    server.reply(503).reply(200, {}, BYTES)
+    expect((await failure(api.get('/'))).message).toContain('maxContentLength')
+  })
+
+  test('the body of a success is held to axios’ timeout', async () => {
+    const { api, hits } = await hanging(adapter, 200, { timeout: 300 })
+    const error = await failure(api.get('/'))
+    expect([error.name, error.code]).toEqual(['AxiosError', adapter === 'http' ? 'ECONNABORTED' : 'ETIMEDOUT'])
+    expect(hits()).toBe(3)
+  })
+
+  test('S7 a failure whose body hangs ends with its time, and so does its connection', async () => {
+    const { api, hits, server, queue } = await hanging(adapter, 503)
+    expect((await api.get('/', { redrive: { mode: 'defer' } })).status).toBe(202)
+    await queue.idle()
+    expect(hits()).toBe(3)
+    await eventually(() => server.answers).toBe(0)
+  })
+
+  test('S22 a caller whose wait ends between two attempts gets the status, and what was there', async () => {
+    const { api, queue, hits } = await hanging(adapter, 503, {}, 20_000)
+    const call = failure(api.get('/'))
+    await eventually(hits).toBe(2)
+    await eventually(() => queue.stats().inFlight).toBe(0)
+    await queue.close()
+    const { response } = await call
+    expect(response?.status).toBe(503)
+    expect(response?.data).toBe('and then')
+  })
+})
+
+/** Its first attempt is answered 503 at once, and all others with a body that hangs. */
+async function hanging(adapter: string, status: number, config: object = {}, lastMs = 1) {
+  let hits = 0
+  const server = await serve((request, response) => {
+    hits++
+    if (hits === 1) response.writeHead(503).end()
+    else hangs(status)(request, response)
+  })
+  const policy = {
+    strategy: 'table',
+    delaysMs: [1, lastMs],
+    maxDelayMs: 30_000,
+    jitterType: 'NONE',
+    maxAttempts: 3,
+  } as const
+  const queue = new RetryQueue({ ...NO_GATES, policy })
+  onTestFinished(() => queue.close({ drainMs: 0 }))
+  const api: AxiosInstance = axios.create({ adapter, baseURL: server.url, ...config })
+  attachToAxios(api, queue)
+  return { server, queue, api, hits: () => hits }
+}
