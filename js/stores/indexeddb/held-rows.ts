@@ -196,7 +196,7 @@ export abstract class HeldRows {
     if (aside !== (this.state.unreadable ?? 0)) this.state.unreadable = Math.max(0, aside)
     this.state.highWater = this.now
     this.state.version = this.#version + 1
-    this.state.lanes = this.lanes.together()
+    this.state.lanes = this.lanes.together(this.state.lanes)
     replaceState(this.store('meta'), this.state, this.#version)
   }
 

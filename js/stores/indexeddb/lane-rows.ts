@@ -43,10 +43,10 @@ export class LaneRows {
     this.#changing({ lane: lane.name, principal: lane.principal }).isDirty = true
   }
 
-  /** All that have a task or a hold, as they are now: to be looked at. There may be ten thousand. */
-  *each(): Iterable<Lane> {
-    for (const lane of this.#known.values()) if (!this.#held.has(lane.name)) yield lane
-    for (const { lane } of this.#held.values()) yield lane
+  /** Calls `look` with all that have a task or a hold, as they are now. There may be ten thousand. */
+  each(look: (lane: Lane) => void): void {
+    for (const lane of this.#known.values()) if (!this.#held.has(lane.name)) look(lane)
+    for (const { lane } of this.#held.values()) look(lane)
   }
 
   /** A task of it has come to wait, waits no longer, or waits for another time. */
@@ -85,9 +85,11 @@ export class LaneRows {
     return at
   }
 
-  /** Those that are written with the counters. */
-  together(): Lane[] {
-    return [...this.each()].filter((lane) => !lane.isApart && isLeft(lane))
+  /** Those that are written with the counters; `before`: those that were. */
+  together(before: readonly Lane[]): Lane[] {
+    const changed = [...this.#held.values()].map(({ lane }) => lane)
+    const same = before.filter(({ name }) => !this.#held.has(name))
+    return [...same, ...changed].filter((lane) => !lane.isApart && isLeft(lane))
   }
 
   /** All lanes, as they have been flushed: once this transaction is complete. */

@@ -217,8 +217,11 @@ export class Transaction extends HeldRows implements Tx {
   }
 
   endHolds(): void {
-    const { now } = this
-    for (const lane of [...this.lanes.each()]) if (lane.heldUntil !== null && !isHeld(lane, now)) this.saveLane(lane)
+    const over: Lane[] = []
+    this.lanes.each((lane) => {
+      if (lane.heldUntil !== null && !isHeld(lane, this.now)) over.push(lane)
+    })
+    for (const lane of over) this.saveLane(lane)
   }
 
   lapsed(alive: string): TaskRow[] {
@@ -255,12 +258,11 @@ export class Transaction extends HeldRows implements Tx {
     const mostOf = boundsOf(claim)
     const fits = takes(owner, claim)
     const first = new First<LanePlace>(count, inTurn)
-    for (const lane of this.lanes.each()) {
-      if (lane.principal !== principal || lane.inFlight >= claim.perLane !== isFull || !(mostOf(lane.name) > 0))
-        continue
+    this.lanes.each((lane) => {
+      if (lane.principal !== principal || lane.inFlight >= claim.perLane !== isFull || !(mostOf(lane.name) > 0)) return
       const place = placeOf(lane, this.now, fits)
       if (place) first.add(place)
-    }
+    })
     return first.all().map(({ name, rank, dueAt }) => ({ lane: this.lanes.of({ lane: name, principal }), rank, dueAt }))
   }
 
@@ -283,12 +285,12 @@ export class Transaction extends HeldRows implements Tx {
     const past: Lane[] = []
     let next = FOREVER
     const mostOf = claim && boundsOf(claim)
-    for (const lane of this.lanes.each()) {
-      if (mostOf && (lane.principal !== nameOf(claim.principal) || !(mostOf(lane.name) > 0))) continue
+    this.lanes.each((lane) => {
+      if (mostOf && (lane.principal !== nameOf(claim.principal) || !(mostOf(lane.name) > 0))) return
       if (isShown(lane, now)) shown.add(lane)
       if (claim && isPast(lane, now)) past.push(lane)
       else next = Math.min(next, claim ? comesAt(lane, now) : readyAt(lane))
-    }
+    })
     // of those not looked at the next turn sees to more
     const found = await Promise.all(past.slice(0, SWEEP).map((lane) => this.lanes.lookAgain(lane, now)))
     this.#moments = {
