@@ -121,6 +121,7 @@ class Line {
 
   /** Whether a lane without room has something due that the claim could take. */
   *#isAnyFull(): Step<boolean> {
+    if (this.#tx.state.inFlight < this.#claim.perLane) return false
     for (let count = FEW; ; count *= 2) {
       const ready = this.#tx.readyLanes(this.#owner, this.#claim, true, count)
       const found = this.#newOf(ready)

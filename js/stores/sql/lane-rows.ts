@@ -54,21 +54,25 @@ export function writeLane(database: Database, now: number, lane: LaneRow): void 
     database.run('DELETE FROM lanes WHERE name = ?', name)
     return
   }
-  const nextDue = pending === 0 ? null : soonestDue(database, name)
+  const { nextDue, comingAt } = pending === 0 ? NEVER : dueTimes(database, now, name)
   const readyAt = nextDue === null ? null : Math.max(nextDue, heldUntil)
   const isReady = readyAt !== null && readyAt <= now ? 1 : 0
-  const lookAt = isReady === 1 ? soonestDue(database, name, now) : readyAt
+  const lookAt = isReady === 1 ? comingAt : readyAt
   database.run(WRITE, name, principal, tasks, pending, inFlight, heldUntil, served, nextDue, readyAt, isReady, lookAt)
   if (isReady === 1) enterLine(database, { name, principal, inFlight, served }, headsOf(database, now, name))
 }
 
-/** When the first of its tasks is due; of those that are due after `after`. `null`: there is none. */
-function soonestDue(database: Database, lane: string, after?: number): number | null {
-  const later = after === undefined ? '' : 'AND dueAt > ?'
-  const first = database.one<{ dueAt: number | null }>(
-    `SELECT min(dueAt) AS dueAt FROM tasks INDEXED BY tasks_soonest WHERE lane = ? AND ${WAITING} ${later}`,
-    lane,
-    ...(after === undefined ? [] : [after]),
-  )
-  return instantIn(first?.dueAt)
+interface DueTimes {
+  readonly nextDue: number | null
+  /** The first after `now`. */
+  readonly comingAt: number | null
+}
+
+const NEVER: DueTimes = { nextDue: null, comingAt: null }
+
+function dueTimes(database: Database, now: number, lane: string): DueTimes {
+  const soonest = `SELECT min(dueAt) FROM tasks INDEXED BY tasks_soonest WHERE lane = ? AND ${WAITING}`
+  const both = `SELECT (${soonest}) AS nextDue, (${soonest} AND dueAt > ?) AS comingAt`
+  const { nextDue, comingAt } = database.one<DueTimes>(both, lane, lane, now) ?? NEVER
+  return { nextDue: instantIn(nextDue), comingAt: instantIn(comingAt) }
 }

@@ -22,21 +22,29 @@ export interface Head {
   readonly seq: number
 }
 
+const WAITS = `tasks INDEXED BY tasks_due WHERE lane = ? AND ${WAITING}`
+
 /** The first due task of each home in a lane: a step down an index for each priority that has nothing due, and one for the task. */
 export function headsOf(database: Database, now: number, lane: string): Head[] {
   const heads: Head[] = []
-  const first = (where: string, ...values: readonly Value[]): Head | undefined =>
-    database.one<Head>(
-      `SELECT row, home, 0 - priority AS rank, dueAt, seq FROM tasks INDEXED BY tasks_due
-        WHERE lane = ? AND ${WAITING} ${where} ORDER BY home, priority DESC, dueAt, seq LIMIT 1`,
+  // mostly there is one home, and one statement says so
+  const first = (
+    where: string,
+    ...values: readonly Value[]
+  ): (Head & { readonly lastHome: string | null }) | undefined =>
+    database.one(
+      `SELECT row, home, 0 - priority AS rank, dueAt, CAST(seq AS REAL) AS seq, (SELECT home FROM ${WAITS} ORDER BY home DESC LIMIT 1) AS lastHome
+        FROM ${WAITS} ${where} ORDER BY home, priority DESC, dueAt, tasks.seq LIMIT 1`,
+      lane,
       lane,
       ...values,
     )
-  for (let head = first(''); head; head = first('AND home > ?', head.home ?? '')) {
-    const { home } = head
+  for (let head = first(''); head; ) {
+    const { home, lastHome } = head
     let due: Head | undefined = head
     while (due && due.dueAt > now) due = first('AND home IS ? AND priority < ?', home, 0 - due.rank)
     if (due) heads.push(due)
+    head = home === lastHome ? undefined : first('AND home > ?', home ?? '')
   }
   return heads
 }
@@ -118,17 +126,22 @@ function homesInLine(database: Database, owner: string, claim: Claim): string[] 
   if (claim.ownHomeOnly) return [owner]
   const takes = takesHome(owner, claim)
   const homes: string[] = []
-  const next = (where: string, ...values: readonly string[]): string | undefined =>
-    database.one<{ home: string }>(
-      `SELECT home FROM line INDEXED BY line_first WHERE principal IS ? ${where} ORDER BY home LIMIT 1`,
-      claim.principal,
-      ...values,
-    )?.home
-  for (let home = next(''); home !== undefined; home = next('AND home > ?', home)) {
+  const { principal } = claim
+  const ends = database.one<{ first: string | null; last: string | null }>(
+    `SELECT (SELECT home FROM ${OF_PRINCIPAL} ORDER BY home LIMIT 1) AS first,
+      (SELECT home FROM ${OF_PRINCIPAL} ORDER BY home DESC LIMIT 1) AS last`,
+    principal,
+    principal,
+  )
+  const after = `SELECT home FROM ${OF_PRINCIPAL} AND home > ? ORDER BY home LIMIT 1`
+  for (let home = ends?.first ?? undefined; home !== undefined; ) {
     if (takes(home === '' ? null : home)) homes.push(home)
+    home = home === ends?.last ? undefined : database.one<{ home: string }>(after, principal, home)?.home
   }
   return homes
 }
+
+const OF_PRINCIPAL = 'line INDEXED BY line_first WHERE principal IS ?'
 
 /** Rows more than wanted, in case some are of lanes that are shut. */
 const SPARE = 64
