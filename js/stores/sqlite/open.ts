@@ -47,7 +47,7 @@ export function openDatabase(path: string): Connection {
   }
 }
 
-/** Whoever else may use this machine: a file is its owner's alone from its first moment. SQLite gives -wal and -shm the same rights. */
+/** Other users of a machine read no task: a file is its owner's alone from its first moment. SQLite gives -wal and -shm the same rights. */
 const OWN = 0o600
 const GROUP_WRITES = 0o020
 const OWN_AND_GROUP = 0o660
