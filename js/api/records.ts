@@ -82,12 +82,18 @@ export interface StoredTask
   readonly bodyBytes: number
 }
 
+/** A record that cannot be read. `taskId`: '' where its id is no text. */
+export interface UnreadableRecord {
+  readonly taskId: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
 /** How a lane is called: origins hold no space, and `null` is not the principal ''. */
 export function laneName(principal: string | null, origin: string): string {
   return principal === null ? origin : `${origin} ${principal}`
 }
 
-/** Whose lane it is, by its name. */
+/** The principal of a lane, by its name. */
 export function principalIn(lane: string): string | null {
   const at = lane.indexOf(' ')
   return at < 0 ? null : lane.slice(at + 1)

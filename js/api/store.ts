@@ -28,11 +28,20 @@
  */
 
 import type { DegradedCode } from './events.ts'
+import type { Lease, Settlement } from './leases.ts'
 import type { RetryPolicy } from './policy.ts'
-import type { NewTask, StoredTask } from './records.ts'
+import type { NewTask, StoredTask, UnreadableRecord } from './records.ts'
 import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from './task.ts'
 
-export { type DeadlineReason, laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from './records.ts'
+export type { Carry, Lease, Settlement } from './leases.ts'
+export {
+  type DeadlineReason,
+  laneName,
+  type NewTask,
+  RECORD_SCHEMA,
+  type StoredTask,
+  type UnreadableRecord,
+} from './records.ts'
 
 /** Most tasks that one `turn` ends for their deadline, most that its claim ends or puts aside, and most rows that it deletes for their retention. */
 export const SWEEP = 256
@@ -244,11 +253,6 @@ export interface TaskStore {
   close(): Promise<void>
 }
 
-/** A record that cannot be read. `taskId`: '' where its id is no text. */
-export interface UnreadableRecord {
-  readonly taskId: string
-  readonly fields: Readonly<Record<string, unknown>>
-}
 /** The part of a store's counters that is one principal's. */
 export type OwnCounts = Pick<Awaited<ReturnType<TaskStore['counts']>>, 'pending' | 'inFlight' | 'exhausted'>
 
@@ -369,45 +373,4 @@ export interface Claim {
   readonly skipHomes: readonly string[]
   /** Only tasks whose `home` is the owner. */
   readonly ownHomeOnly?: boolean
-}
-
-/** A fencing token: those of a store count from 1, by 1, in the order in which leases are given. Never an instant. */
-export interface Lease {
-  readonly taskId: string
-  readonly token: number
-  readonly forMs: number
-}
-
-/** The core's own numbers of a task, given back with its next claim. */
-export interface Carry {
-  /** Position in the window of spread waits, 0..2^32-1; -1: none yet. */
-  readonly phase: number
-  readonly previousDelayMs: number
-  /** Bits of the core's own. */
-  readonly marks: number
-}
-
-export interface Settlement {
-  readonly lease: Lease
-  /** The log of an attempt, or of one that was given back before it left. */
-  readonly log: AttemptLog
-  /** Time for which the server's answer holds the other tasks of the lane, already cut to `maxLaneHoldMs`. A hold is never shortened by another. */
-  readonly holdLaneForMs?: number
-  readonly next:
-    | { readonly kind: 'succeeded' }
-    /** PENDING, due in `delayMs`; `serverMs` of it is what the server asked for. Without `carry`, `previousDelayMs` becomes `delayMs`. */
-    | { readonly kind: 'retry'; readonly delayMs: number; readonly serverMs?: number; readonly carry?: Carry }
-    | { readonly kind: 'exhausted'; readonly reason: ExhaustedReason }
-    /**
-     * PENDING again, due in `delayMs`. `refund`: the attempt was not one (credentials, offline, 401, pause, shutdown) and is no
-     * longer counted; at most 20 times a task, later ones count. `park`: not due until `unpark`. Without `carry`, nothing of it changes.
-     */
-    | {
-        readonly kind: 'release'
-        readonly delayMs: number
-        readonly refund: boolean
-        readonly serverMs?: number
-        readonly carry?: Carry
-        readonly park?: boolean
-      }
 }

@@ -25,7 +25,7 @@ const STATUSES: ReadonlySet<unknown> = new Set(['PENDING', 'IN_FLIGHT', 'SUCCEED
 const ENDS: ReadonlySet<unknown> = new Set(REASONS)
 const DEADLINES: ReadonlySet<unknown> = new Set(['total_budget', 'expired', 'key_expired'])
 
-/** What a request that is sent again may say. `no-cors` and `navigate` are never stored. */
+/** Words that a request may be sent again with. `no-cors` and `navigate` are never stored. */
 const INIT: ReadonlyMap<string, ReadonlySet<unknown>> = new Map(
   Object.entries({
     credentials: ['omit', 'same-origin', 'include'],

@@ -21,7 +21,7 @@ type Work = (rows: readonly TaskRow[]) => void
 
 interface HeldRow {
   readonly row: TaskRow
-  /** What is in the database, where `row` stands for it. */
+  /** The row in the database, where `row` stands for it. */
   readonly found: TaskRow
   /** Not in the database yet. */
   isNew: boolean

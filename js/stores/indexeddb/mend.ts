@@ -119,7 +119,7 @@ export async function mended(tx: IDBTransaction, { state: old, lanes: known }: S
   return { state, lanes, unreadable: put }
 }
 
-/** Of a state that is not sound: the numbers that are. */
+/** The numbers that are sound, of a state that is not. */
 function kept(old: State | undefined): Partial<State> {
   const numbers = ['lastSeq', 'lastToken', 'lastServed', 'purged'] as const
   const sound = numbers.flatMap((name) => (areCounts(old?.[name]) ? [[name, old?.[name]]] : []))

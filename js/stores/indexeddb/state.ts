@@ -55,7 +55,7 @@ const FIRST: Omit<State, 'id'> = {
   persistAsked: false,
 }
 
-/** Of a database that is new. */
+/** The state of a database that is new. */
 export const firstState = (): State => ({ ...FIRST, id: random128(hostDraw()), [ONLY]: 1 }) as State
 
 /** Written when the database is made, so there always is one. */

@@ -101,7 +101,7 @@ export class StoreFile {
     }
   }
 
-  /** What other code has left behind is put right before anything goes by it. */
+  /** The tables that other code has changed are put right before anything goes by it. */
   #looked(database: Connection): Connection {
     try {
       const now = this.#wallClock.now()
