@@ -4,12 +4,21 @@
 //! long one. So the host encodes into one buffer that is kept (`TextEncoder.encodeInto`), several
 //! texts one behind the other, and calls with their lengths. A function that answers with bytes
 //! writes them over what it was asked.
-use std::cell::RefCell;
+use std::cell::Cell;
 
 use wasm_bindgen::prelude::*;
 
 thread_local! {
-    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Uses the buffer. It is taken out meanwhile: code that traps leaves an empty one behind, and not one
+/// that is lent for ever, which would make every later call trap, of every queue.
+fn with_buffer<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    let mut buffer = BUFFER.take();
+    let result = work(&mut buffer);
+    BUFFER.set(buffer);
+    result
 }
 
 /// A buffer grown to more than this for one large body is given back after its use.
@@ -18,7 +27,7 @@ const KEPT: usize = 1 << 16;
 /// Where to write `size` bytes, until the next call. Asked anew each time: the memory may move.
 #[wasm_bindgen]
 pub fn scratch(size: usize) -> usize {
-    BUFFER.with_borrow_mut(|buffer| {
+    with_buffer(|buffer| {
         if buffer.len() > KEPT && size <= KEPT {
             *buffer = Vec::new();
         }
@@ -31,7 +40,7 @@ pub fn scratch(size: usize) -> usize {
 
 /// Returns what `use_bytes` makes of the first `length` bytes of the buffer, which it may write over.
 pub fn with_text<T>(length: usize, use_bytes: impl FnOnce(&mut [u8]) -> T) -> T {
-    BUFFER.with_borrow_mut(|buffer| {
+    with_buffer(|buffer| {
         let length = length.min(buffer.len());
         use_bytes(buffer.get_mut(..length).unwrap_or_default())
     })
@@ -40,7 +49,7 @@ pub fn with_text<T>(length: usize, use_bytes: impl FnOnce(&mut [u8]) -> T) -> T 
 /// Puts an answer in the place of what was asked, and gives its length.
 #[cfg(feature = "keys-module")]
 pub fn answer_with(answer: &[u8]) -> usize {
-    BUFFER.with_borrow_mut(|buffer| {
+    with_buffer(|buffer| {
         if buffer.len() < answer.len() {
             buffer.resize(answer.len(), 0);
         }
@@ -55,5 +64,5 @@ pub fn answer_with(answer: &[u8]) -> usize {
 #[cfg(feature = "keys-module")]
 #[wasm_bindgen]
 pub fn answer_at() -> usize {
-    BUFFER.with_borrow(|buffer| buffer.as_ptr() as usize)
+    with_buffer(|buffer| buffer.as_ptr() as usize)
 }

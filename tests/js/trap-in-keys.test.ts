@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import * as glue from '../../js/core/generated/keys/glue.js'
+import * as queueGlue from '../../js/core/generated/queue/glue.js'
 import { loadCore } from '../../js/core.ts'
 import { setup, watch } from './setup.ts'
 
@@ -11,9 +12,12 @@ const post = (body: string) => ({ method: 'POST', headers: JSON_TYPE, body })
 const HEX = /^[\da-f]{64}$/
 const content = { idempotency: { mode: 'content', scope: 'tenant-1' } } as const
 
-/** Has the next call of the module trap, really: no memory is that large, and its buffer stays taken. */
+/** The module's instance is dead from now on: whatever is asked of it traps. */
 function poison(): void {
-  expect(() => glue.scratch(2 ** 32 - 16)).toThrow(WebAssembly.RuntimeError)
+  const trap = () => {
+    throw new WebAssembly.RuntimeError('unreachable')
+  }
+  glue.__wbg_set_wasm(new Proxy({}, { get: () => trap }))
 }
 
 test('S18 a call whose key cannot be made is sent once, without one; the next one has its key', async () => {
@@ -75,4 +79,21 @@ test.each(['[', '{"a":'])('JSON that is nested a million deep (%s) is no trap', 
   const close = open === '[' ? ']' : '}'
   const deep = `${open.repeat(1_000_000)}1${close.repeat(1_000_000)}`
   expect(core.canonicalJson(deep)).toBe(deep)
+})
+
+test('a module that has run out of memory once answers the next question', () => {
+  // no memory is that large
+  expect(() => glue.scratch(2 ** 32 - 16)).toThrow(WebAssembly.RuntimeError)
+  expect(core.canonicalJson('{"b":1,"a":2}')).toBe('{"a":2,"b":1}')
+})
+
+test('S18 a trap while the core of all queues reads a text is none in the queues', async () => {
+  const { queue, server, clock, events } = await setup()
+  expect(() => queueGlue.scratch(2 ** 32 - 16)).toThrow(WebAssembly.RuntimeError)
+  server.reply(503, { 'retry-after': '1' }).reply(200)
+  const answer = watch(queue.fetch('https://api.test/orders?token=1', { headers: { 'x-own': 'a' } }))
+  await clock.advance(5_000)
+  expect(answer.value?.status).toBe(200)
+  expect(events.of('degraded')).toEqual([])
+  expect(core.parseRetryAfter('120', 0)).toBe(120_000)
 })
