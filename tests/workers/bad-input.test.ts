@@ -155,7 +155,7 @@ test('an alarm for a task that is gone does nothing, and does not throw', async 
   const gone = edge.object({ origin: new URL(api.url).origin, principal: 'gone' })
   const options = { ...atOnce, principal: 'gone', policy: { ...quick, initialDelayMs: 60_000 } }
   await edge.call(api.orders('gone'), order('gone'), options)
-  expect(await gone.ask('purge', {})).toBe(1)
+  expect(await gone.ask('purgeAll')).toBe(1)
   await gone.ask('ring')
   await soon(async () => (await gone.look()).alarms).toEqual([{ threw: null, stands: false }])
   expect((await gone.look()).runs).toMatchObject([{ attempts: 0, ended: 0, nextRunAt: null }])

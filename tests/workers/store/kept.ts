@@ -19,6 +19,7 @@ const everyMethod: Readonly<Record<string, (store: DurableObjectStore) => Promis
   attempts: (store) => store.attempts(idOf(1), { limit: 9 }),
   history: async (store) => store.history?.(idOf(1)),
   counts: (store) => store.counts(),
+  countsOf: async (store) => store.countsOf?.(null),
   migrate: async (store) => store.migrate(),
   nextAt: async (store) => store.nextAt(),
   owners: async (store) => store.owners(),
