@@ -35,7 +35,6 @@ import { expose } from './internals.ts'
 import { assertNoSwitch, assertOwn, holdDuring, whenSwitched } from './switching.ts'
 
 const DRAIN_MS = 5_000
-const SCOPE_RULES: Rules<ScopeOptions> = { allPrincipals: flag }
 const CLOSE_RULES = { drainMs: ms() }
 const PRINCIPAL_RULES: Rules<SwitchOptions> = { purge: flag, during: fn }
 const NO_TASKS: TaskPage = { tasks: [] }
@@ -218,14 +217,13 @@ export class RetryQueue implements AsyncDisposable {
    * `exhausted`, `cancelled`, `firstAttemptSucceeded`, `unusableRetryAfter`) is the whole queue's either way. What other processes
    * did to a store is as of the last look.
    */
-  stats(scope: ScopeOptions = {}): QueueStats {
-    check('stats', scope, SCOPE_RULES)
+  stats(scope?: ScopeOptions): QueueStats {
     const runner = this.#core.opened?.runner
     return {
       capacity: this.#host.settings.capacity,
       firstAttemptSucceeded: this.#firstAttemptSucceeded,
       attempts: this.#attempts,
-      ...(runner ? runner.stats(scope.allPrincipals === true) : emptyStats),
+      ...(runner ? runner.stats(scope) : emptyStats),
     }
   }
 

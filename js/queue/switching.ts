@@ -15,7 +15,7 @@ const WAIT_MS = 30_000
 /** Throws where a login is under way: which of two has the cookies in the end could not be said. */
 export function assertNoSwitch({ switching }: QueueContext): void {
   if (!switching) return
-  throw new RedriveError('PRINCIPAL_CHANGING', 'setPrincipal: another one with `during` is under way; await it first')
+  throw new RedriveError('PRINCIPAL_CHANGING', 'await the setPrincipal({ during }) that is under way first')
 }
 
 /**
@@ -62,6 +62,6 @@ export async function whenSwitched({ options }: Call, host: QueueContext, signal
 /** The last look before a call leaves: its body may have been read for longer than its principal was there. */
 export function assertOwn({ method, origin, principal }: Call, host: QueueContext): void {
   if (principal === host.principal) return
-  const message = `${method} ${origin} was made for another principal: it was not sent; make it anew`
+  const message = `${method} ${origin}: not sent, since it was made for another principal; make it anew`
   throw new RedriveError('PRINCIPAL_CHANGED', message)
 }

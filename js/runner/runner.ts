@@ -4,7 +4,7 @@
  */
 
 import { QueueClosedError } from '../api/errors.ts'
-import type { TaskOutcome } from '../api/methods.ts'
+import type { ScopeOptions, TaskOutcome } from '../api/methods.ts'
 import { emptyHeldStats, type RunnerStats } from '../api/stats.ts'
 import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
@@ -33,6 +33,7 @@ import { Sender } from './sender.ts'
 import { type CoreStats, heldStats } from './stats.ts'
 import type { StoredSide } from './stored.ts'
 import { makeWakeTimer, type WakeTimer } from './wake-timer.ts'
+import { whose } from './whose.ts'
 
 export class Runner {
   readonly core: CoreQueue
@@ -245,13 +246,13 @@ export class Runner {
     return flushed + ((await this.stored?.flush()) ?? 0)
   }
 
-  /** Tasks of the current principal, or of `all`. */
-  stats(all: boolean): RunnerStats {
-    const of = all ? undefined : this.host.principal
+  /** Tasks of the current principal, unless `scope` asks for those of all. */
+  stats(scope: ScopeOptions = {}): RunnerStats {
+    const of = whose(this.host, 'stats', scope)
     const counted = { deadLetters: this.registry.deadLetters(of), ...this.announcer.totals }
     const held = this.guard(() => heldStats(this.core.stats() as CoreStats, this.lanes, of))
     const here = { ...(held ?? emptyHeldStats), ...counted }
-    return this.stored?.stats(here, all) ?? here
+    return this.stored?.stats(here, of === undefined) ?? here
   }
 
   /** Lets attempts in flight end, for `drainMs` at most; then every caller gets what there is. */
