@@ -70,7 +70,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
       live: async () => (file.read(hasHomes) ? file.write(liveHomes) : []),
     },
     async close() {
-      group.commit()
+      group.commitAll()
       file.close()
     },
   }

@@ -317,3 +317,15 @@ test('no statement numbers its parameters, which Node 22 binds one off', () => {
   expect(texts.length).toBeGreaterThan(10)
   expect(texts.filter((text) => /\?\d/.test(text))).toEqual([])
 })
+
+test('thousands of calls at once let others run in between, and a close does all of them', async () => {
+  const store = openStore(freshPath())
+  let others = 0
+  const timer = setInterval(() => others++, 0)
+  onTestFinished(() => clearInterval(timer))
+  await Promise.all(Array.from({ length: 2_000 }, (_, n) => store.enqueue([taskOf(n)])))
+  expect(others).toBeGreaterThan(2)
+  const last = Array.from({ length: 500 }, (_, n) => store.enqueue([taskOf(2_000 + n)]))
+  await store.close()
+  expect((await Promise.all(last)).flat().every(({ outcome }) => outcome === 'stored')).toBe(true)
+})

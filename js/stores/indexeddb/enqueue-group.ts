@@ -9,6 +9,9 @@ import { runLater } from '../engine/step.ts'
 import { StaleSnapshot } from './state.ts'
 import type { Transaction } from './transaction.ts'
 
+/** Most calls of one transaction: thousands at once would keep the page from running for as long as they take. */
+const MOST = 256
+
 interface Waiting extends Batch {
   readonly resolve: (outcomes: readonly Enqueued[]) => void
   readonly reject: (error: unknown) => void
@@ -19,7 +22,7 @@ type Write = (batches: () => readonly Batch[]) => Promise<readonly (readonly Enq
 
 export class EnqueueGroup {
   readonly #write: Write
-  #waiting: Waiting[] = []
+  readonly #waiting: Waiting[] = []
 
   constructor(write: Write) {
     this.#write = write
@@ -38,8 +41,8 @@ export class EnqueueGroup {
     let group: readonly Waiting[] | undefined
     const take = (): readonly Waiting[] => {
       if (!group) {
-        group = this.#waiting
-        this.#waiting = []
+        group = this.#waiting.splice(0, MOST)
+        if (this.#waiting.length > 0) void this.#together()
       }
       return group
     }

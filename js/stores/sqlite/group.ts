@@ -8,6 +8,9 @@ import { type Batch, enqueue } from '../engine/enqueue.ts'
 import { runNow } from '../engine/step.ts'
 import type { StoreFile } from './file.ts'
 
+/** Most calls of one transaction: thousands at once would keep all else from running for as long as they take. */
+const MOST = 128
+
 interface Waiting extends Batch {
   readonly resolve: (outcomes: readonly Enqueued[]) => void
   readonly reject: (error: unknown) => void
@@ -15,7 +18,7 @@ interface Waiting extends Batch {
 
 export class EnqueueGroup {
   readonly #file: StoreFile
-  #waiting: Waiting[] = []
+  readonly #waiting: Waiting[] = []
 
   constructor(file: StoreFile) {
     this.#file = file
@@ -24,14 +27,19 @@ export class EnqueueGroup {
   add(tasks: Batch['tasks'], lease: Batch['lease']): Promise<readonly Enqueued[]> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ tasks, lease, resolve, reject })
-      if (this.#waiting.length === 1) setImmediate(() => this.commit())
+      if (this.#waiting.length === 1) setImmediate(() => this.#commit())
     })
   }
 
   /** Does now what is waiting. */
-  commit(): void {
-    const batches = this.#waiting
-    this.#waiting = []
+  commitAll(): void {
+    while (this.#waiting.length > 0) this.#commit()
+  }
+
+  /** Does now what has waited longest, and lets others run before it does the rest. */
+  #commit(): void {
+    const batches = this.#waiting.splice(0, MOST)
+    if (this.#waiting.length > 0) setImmediate(() => this.#commit())
     if (batches.length === 0) return
     try {
       const answers = this.#file.write(

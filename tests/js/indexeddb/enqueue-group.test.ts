@@ -13,6 +13,14 @@ test('a hundred at once are one transaction', async () => {
   expect(await store.counts()).toMatchObject({ pending: 101 })
 })
 
+test('a thousand at once are a few, so that the page runs in between', async () => {
+  const store = openStore(freshName())
+  await store.enqueue([newTask(5_000)])
+  const { transactions } = await asked(() => Promise.all(range(1_000).map((n) => store.enqueue([newTask(n)]))))
+  expect(transactions).toBe(4)
+  expect(await store.counts()).toMatchObject({ pending: 1_001 })
+})
+
 test('what arrives while a transaction is open goes together into the next', async () => {
   const store = openStore(freshName())
   await store.enqueue([newTask(1_000)])
