@@ -4,7 +4,7 @@
 export interface CredentialsRequest {
   /** The origin that the attempt goes to: that of the entry which is asked. */
   readonly origin: string
-  /** As it is shown: secrets in its query are `REDACTED`. */
+  /** The URL as it is shown: secrets in its query are `REDACTED`. */
   readonly url: string
   /** Upper case. */
   readonly method: string

@@ -37,7 +37,7 @@ export interface PageOptions {
   readonly cursor?: string
 }
 
-/** Whose tasks a method is about. */
+/** The principals whose tasks a method is about. */
 export interface ScopeOptions {
   /** Those of every principal in the store, not of the current one alone: for tools. @default false */
   readonly allPrincipals?: boolean

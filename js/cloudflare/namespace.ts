@@ -53,7 +53,7 @@ export function objectName(principal: string | null, origin: string, shard?: num
   return parts.join(' ')
 }
 
-/** What `objectName` has made a name of; undefined: it has not made this one. */
+/** Reads a name that `objectName` has made; undefined: it has not made this one. */
 export function readObjectName(name: string): ObjectOwner | undefined {
   const [origin = '', ...rest] = name.split(' ')
   const last = rest.at(-1)

@@ -109,7 +109,7 @@ function forget(): void {
 function laneOf({ core, lanes }: Gates, origin: string): number | undefined {
   const known = lanes.get(origin)
   if (known !== undefined) return known
-  if (lanes.size >= MOST_ORIGINS) letGo(core, lanes)
+  if (lanes.size >= MOST_ORIGINS) dropIdle(core, lanes)
   if (lanes.size >= MOST_ORIGINS) return undefined
   const lane = core.lane()
   lanes.set(origin, lane)
@@ -117,7 +117,7 @@ function laneOf({ core, lanes }: Gates, origin: string): number | undefined {
 }
 
 /** Looks at the lanes that were looked at longest ago, a few at a time. */
-function letGo(core: CoreQueue, lanes: Map<string, number>): void {
+function dropIdle(core: CoreQueue, lanes: Map<string, number>): void {
   let looks = 16
   for (const [origin, lane] of lanes) {
     if (looks-- === 0) return

@@ -21,13 +21,13 @@ export interface KeyMaterial {
   readonly body: string | Uint8Array
 }
 
-/** What sets equal requests apart that are not meant as one. */
+/** Sets equal requests apart that are not meant as one. */
 export interface KeyScope {
   /** null: no user, who is another than one without a name. */
   readonly principal: string | null
   readonly scope: string
   readonly nonce: string
-  /** With one the key is an HMAC, which nobody can make without it. */
+  /** With one the key is an HMAC, which cannot be made without it. */
   readonly scopeKey: string | Uint8Array | undefined
 }
 

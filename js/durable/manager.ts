@@ -7,7 +7,7 @@ import type { AttemptLog, Decision, Gate, RetryTask } from '../api/task.ts'
 import type { GateStatus } from '../core/decode.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Aside, StoredManager } from '../runner/stored.ts'
-import { isOf, type Whose } from '../runner/whose.ts'
+import { isInScope, type TaskScope } from '../runner/task-scope.ts'
 import { isSoundTask, soundLog } from '../stores/engine/sound.ts'
 import { whenEnded } from '../tasks/callers.ts'
 import { decisionsOf, waits, wordsOf } from '../tasks/explain.ts'
@@ -16,7 +16,7 @@ import { cancelled, originOf, type StoredState } from './state.ts'
 import type { StoredTasks } from './stored-tasks.ts'
 
 const PAGE = 100
-const ofOne = (of: Whose): { readonly principal?: string | null } => (of === undefined ? {} : { principal: of })
+const ofOne = (of: TaskScope): { readonly principal?: string | null } => (of === undefined ? {} : { principal: of })
 const isLive = ({ status }: StoredTask) => status === 'PENDING' || status === 'IN_FLIGHT'
 
 export class StoredTaskManager implements StoredManager {
@@ -30,7 +30,7 @@ export class StoredTaskManager implements StoredManager {
     this.#store = tasks.state.store
   }
 
-  async get(taskId: string, of: Whose): Promise<RetryTask | undefined> {
+  async get(taskId: string, of: TaskScope): Promise<RetryTask | undefined> {
     const record = await this.#record(taskId, of)
     return record && this.#show(record)
   }
@@ -38,14 +38,14 @@ export class StoredTaskManager implements StoredManager {
   async attempts(
     taskId: string,
     { limit = PAGE, cursor }: PageOptions,
-    of: Whose,
+    of: TaskScope,
   ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
     if (of !== undefined && !(await this.#record(taskId, of))) return { attempts: [] }
     const page = await this.#store.attempts(taskId, { limit, ...(cursor === undefined ? {} : { cursor }) })
     return { ...page, attempts: page.attempts.filter(soundLog) }
   }
 
-  async explain(taskId: string, of: Whose): Promise<readonly Decision[]> {
+  async explain(taskId: string, of: TaskScope): Promise<readonly Decision[]> {
     const record = await this.#record(taskId, of)
     if (!record) return []
     const history = await this.#store.history?.(taskId)
@@ -56,14 +56,14 @@ export class StoredTaskManager implements StoredManager {
   async list(
     filter: Pick<ListFilter, 'status' | 'origin'>,
     { limit = PAGE, cursor }: PageOptions,
-    of: Whose,
+    of: TaskScope,
   ): Promise<TaskPage> {
     const page = await this.#store.list({ ...filter, ...ofOne(of), limit, ...(cursor === undefined ? {} : { cursor }) })
     const tasks = page.tasks.filter(isSoundTask).map((record) => this.#show(record))
     return page.cursor === undefined ? { tasks } : { tasks, cursor: page.cursor }
   }
 
-  async result(taskId: string, of: Whose): Promise<TaskOutcome> {
+  async result(taskId: string, of: TaskScope): Promise<TaskOutcome> {
     const record = await this.#record(taskId, of)
     if (!record) throw notFound(taskId)
     if (!isLive(record)) return this.#tasks.callers.outcome(record)
@@ -73,13 +73,13 @@ export class StoredTaskManager implements StoredManager {
     return ended
   }
 
-  async cancel(taskId: string, of: Whose): Promise<'cancelled' | 'requested' | 'gone'> {
+  async cancel(taskId: string, of: TaskScope): Promise<'cancelled' | 'requested' | 'gone'> {
     const here = this.#state.find(taskId)
-    const isSeen = here ? isOf(of, here) : of === undefined || (await this.#record(taskId, of))
+    const isSeen = here ? isInScope(of, here) : of === undefined || (await this.#record(taskId, of))
     return isSeen ? this.#tasks.cancel(taskId) : 'gone'
   }
 
-  async redrive(taskId: string, acceptDuplicateRisk: boolean, of: Whose): Promise<RetryTask> {
+  async redrive(taskId: string, acceptDuplicateRisk: boolean, of: TaskScope): Promise<RetryTask> {
     if (of !== undefined && !(await this.#record(taskId, of))) throw notFound(taskId)
     const { said, records } = await this.#redrive([taskId], acceptDuplicateRisk, true)
     const [record] = records
@@ -96,20 +96,20 @@ export class StoredTaskManager implements StoredManager {
     return said.filter((each) => each === 'redriven').length
   }
 
-  async deadIds(of: Whose): Promise<readonly string[]> {
+  async deadIds(of: TaskScope): Promise<readonly string[]> {
     const ids: string[] = []
     for await (const { taskId } of this.#deadRecords(of)) ids.push(taskId)
     return ids
   }
 
-  async *dead(of: Whose): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }> {
+  async *dead(of: TaskScope): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }> {
     for await (const record of this.#deadRecords(of)) {
       const { attempts } = await this.#store.attempts(record.taskId, { limit: PAGE })
       yield { ...this.#show(record), attempts: attempts.filter(soundLog) }
     }
   }
 
-  async purgeDead(taskId: string | undefined, of: Whose): Promise<number> {
+  async purgeDead(taskId: string | undefined, of: TaskScope): Promise<number> {
     const one = taskId === undefined ? {} : { taskId }
     const purged = await this.#store.purge({ status: 'EXHAUSTED', ...one, ...ofOne(of) })
     await this.#tasks.counts.recount()
@@ -124,7 +124,7 @@ export class StoredTaskManager implements StoredManager {
     return purged
   }
 
-  /** What the store has put aside: its words and numbers, of which no text can hold a secret. */
+  /** Records that the store has put aside: their words and numbers, of which no text can hold a secret. */
   async *unreadable(): AsyncIterable<Aside> {
     for (let cursor: string | undefined; ; ) {
       const page = await this.#store.unreadable?.({ limit: PAGE, ...(cursor ? { cursor } : {}) })
@@ -135,9 +135,9 @@ export class StoredTaskManager implements StoredManager {
   }
 
   /** The task, if it can be read and is to be seen. */
-  async #record(taskId: string, of: Whose): Promise<StoredTask | undefined> {
+  async #record(taskId: string, of: TaskScope): Promise<StoredTask | undefined> {
     const record = await this.#store.get(taskId)
-    return record && isSoundTask(record) && isOf(of, record) ? record : undefined
+    return record && isSoundTask(record) && isInScope(of, record) ? record : undefined
   }
 
   /** Ends the tasks of a principal here, after the store has purged them. */
@@ -151,7 +151,7 @@ export class StoredTaskManager implements StoredManager {
     }
   }
 
-  async *#deadRecords(of: Whose): AsyncIterable<StoredTask> {
+  async *#deadRecords(of: TaskScope): AsyncIterable<StoredTask> {
     for (let cursor: string | undefined; ; ) {
       const page = await this.#store.list({
         status: 'EXHAUSTED',

@@ -89,7 +89,7 @@ export interface RetryQueueOptions {
   /** How unsafe methods get their idempotency key; false: they get none, and POST and PATCH are not retried. */
   readonly idempotency?: IdempotencyOptions | false
   /**
-   * What may not be stored, by origin: `{ 'https://api.example.com': (request) => ({ authorization: '...' }) }`. A key is an
+   * Headers that may not be stored, given by origin: `{ 'https://api.example.com': (request) => ({ authorization: '...' }) }`. A key is an
    * origin as `new URL(...).origin` writes it, or, in a page or service worker, `self` for its own; it is read at
    * construction. The entry of the target's origin is asked before every retry and every attempt of an enqueued task, 5 s at
    * most, and its headers are laid over those of the request; they are never stored or logged. Without an entry a task gets no
@@ -196,7 +196,7 @@ export const SANITIZE_RULES: Rules<SanitizeOptions> = {
   urlSecrets: oneOf('string', 'memory', 'strip', 'keep'),
 }
 
-/** What is wrong with a secret is told by its length alone. */
+/** Its message tells the length of the secret alone. */
 export const SCOPE_KEY: Rule = {
   type: 'any',
   expected: 'a secret of 16 characters or bytes or more',

@@ -19,7 +19,7 @@ export function originOf({ url }: Pick<Call, 'url'>): string {
   return new URL(url).origin
 }
 
-/** What gives credentials for a call; undefined: nothing does. */
+/** Finds the resolver of credentials for a call; undefined: there is none. */
 export function giverFor({ credentials }: Settings, call: Pick<Call, 'url'>): GiveCredentials | undefined {
   // most queues have none, and need not parse the URL again
   return credentials.size > 0 ? credentials.get(originOf(call)) : undefined

@@ -10,7 +10,7 @@ import type { Admission } from './admission.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
 import type { Aside, StoredManager } from './stored.ts'
-import { isOf, SCOPE_RULES, type Whose, whose, whoseOf } from './whose.ts'
+import { isInScope, readScope, SCOPE_RULES, scopeOf, type TaskScope } from './task-scope.ts'
 
 const REDRIVE_RULES: Rules<RedriveAllOptions> = {
   perSecond: { type: 'number', expected: 'a number above 0', ok: (rate) => rate > 0 },
@@ -43,8 +43,8 @@ export class DeadLetterManager implements DeadLetters {
 
   async list(options: PageOptions & ScopeOptions = {}): Promise<TaskPage> {
     check('deadLetters.list', options, PAGE_RULES)
-    const of = whoseOf(this.#runner.host, options)
-    const fits = (task: Task) => isOf(of, task)
+    const of = scopeOf(this.#runner.host, options)
+    const fits = (task: Task) => isInScope(of, task)
     const here = showPage(this.#runner, this.#runner.registry.deadPage(fits, options, this.#now()))
     return this.stored ? mergePages(here, await this.stored.list({ status: 'EXHAUSTED' }, options, of), options) : here
   }
@@ -54,10 +54,10 @@ export class DeadLetterManager implements DeadLetters {
     options: ScopeOptions & { readonly acceptDuplicateRisk?: boolean } = {},
   ): Promise<RetryTask> {
     check('deadLetters.redrive', options, REDRIVE_ONE_RULES)
-    const of = whoseOf(this.#runner.host, options)
+    const of = scopeOf(this.#runner.host, options)
     const acceptDuplicateRisk = options.acceptDuplicateRisk === true
     const task = this.#runner.registry.dead(taskId, this.#now())
-    if (task && isOf(of, task)) return this.#admission.redrive(task, acceptDuplicateRisk)
+    if (task && isInScope(of, task)) return this.#admission.redrive(task, acceptDuplicateRisk)
     if (task || !this.stored) throw notFound(taskId)
     return this.stored.redrive(taskId, acceptDuplicateRisk, of)
   }
@@ -66,8 +66,8 @@ export class DeadLetterManager implements DeadLetters {
     check('redriveAll', options, REDRIVE_RULES)
     const { perSecond, acceptDuplicateRisk = false, signal, onProgress } = options
     const runner = this.#runner
-    const of = whoseOf(runner.host, options)
-    const here = runner.registry.allDead(this.#now()).filter((task) => isOf(of, task))
+    const of = scopeOf(runner.host, options)
+    const here = runner.registry.allDead(this.#now()).filter((task) => isInScope(of, task))
     const ids = (await this.stored?.deadIds(of)) ?? []
     const total = here.length + ids.length
     const stopped = () => signal?.aborted === true || runner.stopped
@@ -95,26 +95,26 @@ export class DeadLetterManager implements DeadLetters {
 
   async purge(taskId: string, options: ScopeOptions = {}): Promise<number> {
     follow('deadLetters.purge', taskId, ID)
-    return this.#purge(taskId, whose(this.#runner.host, 'deadLetters.purge', options))
+    return this.#purge(taskId, readScope(this.#runner.host, 'deadLetters.purge', options))
   }
 
   async purgeAll(options: ScopeOptions = {}): Promise<number> {
-    return this.#purge(undefined, whose(this.#runner.host, 'deadLetters.purgeAll', options))
+    return this.#purge(undefined, readScope(this.#runner.host, 'deadLetters.purgeAll', options))
   }
 
-  async #purge(taskId: string | undefined, of: Whose): Promise<number> {
+  async #purge(taskId: string | undefined, of: TaskScope): Promise<number> {
     const { registry } = this.#runner
-    const dead = registry.allDead(this.#now()).filter((task) => isOf(of, task))
+    const dead = registry.allDead(this.#now()).filter((task) => isInScope(of, task))
     const here = registry.purge(dead.filter((task) => taskId === undefined || task.taskId === taskId))
     return here + ((await this.stored?.purgeDead(taskId, of)) ?? 0)
   }
 
   async export(options: ScopeOptions = {}): Promise<string> {
-    const of = whose(this.#runner.host, 'deadLetters.export', options)
+    const of = readScope(this.#runner.host, 'deadLetters.export', options)
     const { name } = this.#runner.host.settings
     const tasks: (RetryTask & { readonly attempts: readonly AttemptLog[] })[] = []
     for (const task of this.#runner.registry.allDead(this.#now())) {
-      if (!isOf(of, task)) continue
+      if (!isInScope(of, task)) continue
       tasks.push({ ...this.#runner.show(task), attempts: showEntries(task, {}).attempts })
     }
     for await (const task of this.stored?.dead(of) ?? []) tasks.push(task)

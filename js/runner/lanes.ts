@@ -38,7 +38,7 @@ export class Lanes {
     const name = laneName(principal, origin)
     const known = this.named(name)
     if (known !== undefined) return known
-    if (this.#byName.size >= KEPT) this.#letGo()
+    if (this.#byName.size >= KEPT) this.#dropIdle()
     const handle = this.#core.lane()
     const lane = { name, principal, origin, handle }
     this.#byName.set(name, lane)
@@ -56,7 +56,7 @@ export class Lanes {
   /** The number of a lane, by its whole name. */
   named(name: string): number | undefined {
     const lane = this.#byName.get(name)
-    if (lane) this.#short.add(lane) // whoever asks may be about to change its room
+    if (lane) this.#short.add(lane) // the question may come before a change of its room
     return lane?.handle
   }
 
@@ -151,7 +151,7 @@ export class Lanes {
    * Looks at those two lanes that were looked at longest ago. So more are let go than come, and what is kept are lanes with
    * tasks, holds, or gates that have something to remember. A pause is remembered here, and told anew.
    */
-  #letGo(): void {
+  #dropIdle(): void {
     let looks = 2
     for (const lane of this.#byName.values()) {
       if (looks-- === 0) return

@@ -16,7 +16,7 @@ import { DeadLetterManager } from './dead-letters.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
 import type { PageStoreModule, StoredManager, StoredPlace } from './stored.ts'
-import { isOf, whose, whoseOf } from './whose.ts'
+import { isInScope, readScope, scopeOf } from './task-scope.ts'
 
 const LIST_RULES: Rules<ListFilter> = {
   ...PAGE_RULES,
@@ -87,9 +87,9 @@ export class TaskManager {
   }
 
   async get(taskId: string, scope: ScopeOptions = {}): Promise<RetryTask | undefined> {
-    const of = whose(this.runner.host, 'get', scope)
+    const of = readScope(this.runner.host, 'get', scope)
     const task = this.#find(taskId)
-    if (task) return isOf(of, task) ? this.runner.show(task) : undefined
+    if (task) return isInScope(of, task) ? this.runner.show(task) : undefined
     return this.#stored?.get(taskId, of)
   }
 
@@ -98,16 +98,16 @@ export class TaskManager {
     page: PageOptions & ScopeOptions = {},
   ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
     check('attempts', page, PAGE_RULES)
-    const of = whoseOf(this.runner.host, page)
+    const of = scopeOf(this.runner.host, page)
     const task = this.#find(taskId)
-    if (task) return isOf(of, task) ? showEntries(task, page) : { attempts: [] }
+    if (task) return isInScope(of, task) ? showEntries(task, page) : { attempts: [] }
     return this.#stored?.attempts(taskId, page, of) ?? { attempts: [] }
   }
 
   async explain(taskId: string, scope: ScopeOptions = {}): Promise<readonly Decision[]> {
-    const of = whose(this.runner.host, 'explain', scope)
+    const of = readScope(this.runner.host, 'explain', scope)
     const task = this.#find(taskId)
-    if (task) return isOf(of, task) ? explain(task, this.runner.gates.statusOf(task), this.runner.host.now()) : []
+    if (task) return isInScope(of, task) ? explain(task, this.runner.gates.statusOf(task), this.runner.host.now()) : []
     return this.#stored?.explain(taskId, of) ?? []
   }
 
@@ -118,9 +118,9 @@ export class TaskManager {
       if (name in filter) follow(`list.${name}`, filter[name], LIST_RULES[name])
     }
     const { status, origin } = filter
-    const of = whoseOf(this.runner.host, filter)
+    const of = scopeOf(this.runner.host, filter)
     const fits = (task: Task) =>
-      isOf(of, task) &&
+      isInScope(of, task) &&
       (status === undefined || task.status === status) &&
       (origin === undefined || task.origin === origin)
     const here = showPage(this.runner, this.runner.registry.page(fits, filter, this.runner.host.now()))
@@ -130,18 +130,18 @@ export class TaskManager {
   }
 
   async result(taskId: string, scope: ScopeOptions = {}): Promise<TaskOutcome> {
-    const of = whose(this.runner.host, 'result', scope)
+    const of = readScope(this.runner.host, 'result', scope)
     const task = this.#find(taskId)
-    if (task && isOf(of, task)) return this.runner.result(task)
+    if (task && isInScope(of, task)) return this.runner.result(task)
     if (task || !this.#stored) throw notFound(taskId)
     return this.#stored.result(taskId, of)
   }
 
   async cancel(taskId: string, scope: ScopeOptions = {}): Promise<'cancelled' | 'requested' | 'gone'> {
-    const of = whose(this.runner.host, 'cancel', scope)
+    const of = readScope(this.runner.host, 'cancel', scope)
     const task = this.#find(taskId)
     if (!task) return this.#stored?.cancel(taskId, of) ?? 'gone'
-    if (!isOf(of, task)) return 'gone'
+    if (!isInScope(of, task)) return 'gone'
     return this.runner.cancel(task, new DOMException('the task was cancelled', 'AbortError'))
   }
 

@@ -5,7 +5,7 @@ import { int, type Rules, text } from '../options/check.ts'
 import type { Page } from '../tasks/registry.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Runner } from './runner.ts'
-import { SCOPE_RULES } from './whose.ts'
+import { SCOPE_RULES } from './task-scope.ts'
 
 export const PAGE_RULES: Rules<PageOptions & ScopeOptions> = { limit: int(1, 1_000), cursor: text, ...SCOPE_RULES }
 

@@ -32,8 +32,8 @@ import { Lanes } from './lanes.ts'
 import { Sender } from './sender.ts'
 import { type CoreStats, heldStats } from './stats.ts'
 import type { StoredSide } from './stored.ts'
+import { readScope } from './task-scope.ts'
 import { makeWakeTimer, type WakeTimer } from './wake-timer.ts'
-import { whose } from './whose.ts'
 
 export class Runner {
   readonly core: CoreQueue
@@ -248,7 +248,7 @@ export class Runner {
 
   /** Tasks of the current principal, unless `scope` asks for those of all. */
   stats(scope: ScopeOptions = {}): RunnerStats {
-    const of = whose(this.host, 'stats', scope)
+    const of = readScope(this.host, 'stats', scope)
     const counted = { deadLetters: this.registry.deadLetters(of), ...this.announcer.totals }
     const held = this.guard(() => heldStats(this.core.stats() as CoreStats, this.lanes, of))
     const here = { ...(held ?? emptyHeldStats), ...counted }

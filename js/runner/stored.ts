@@ -13,7 +13,7 @@ import type { RepeatAnswer } from '../call/transport.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
-import type { Whose } from './whose.ts'
+import type { TaskScope } from './task-scope.ts'
 
 /** The side that keeps tasks in a store. Without one the runner works alone. */
 export interface StoredSide {
@@ -100,25 +100,25 @@ export interface StoredPlace extends Place {
 
 /** Answers questions about tasks in a store, and carries out orders to them. `of`: those of others are as if they were not there. */
 export interface StoredManager {
-  get(taskId: string, of: Whose): Promise<RetryTask | undefined>
+  get(taskId: string, of: TaskScope): Promise<RetryTask | undefined>
   attempts(
     taskId: string,
     page: PageOptions,
-    of: Whose,
+    of: TaskScope,
   ): Promise<{ readonly attempts: readonly AttemptLog[]; readonly cursor?: string }>
-  explain(taskId: string, of: Whose): Promise<readonly Decision[]>
-  list(filter: Pick<ListFilter, 'status' | 'origin'>, page: PageOptions, of: Whose): Promise<TaskPage>
-  result(taskId: string, of: Whose): Promise<TaskOutcome>
-  cancel(taskId: string, of: Whose): Promise<'cancelled' | 'requested' | 'gone'>
-  redrive(taskId: string, acceptDuplicateRisk: boolean, of: Whose): Promise<RetryTask>
+  explain(taskId: string, of: TaskScope): Promise<readonly Decision[]>
+  list(filter: Pick<ListFilter, 'status' | 'origin'>, page: PageOptions, of: TaskScope): Promise<TaskPage>
+  result(taskId: string, of: TaskScope): Promise<TaskOutcome>
+  cancel(taskId: string, of: TaskScope): Promise<'cancelled' | 'requested' | 'gone'>
+  redrive(taskId: string, acceptDuplicateRisk: boolean, of: TaskScope): Promise<RetryTask>
   /** Resolves with how many were put back. */
   redriveSome(taskIds: readonly string[], acceptDuplicateRisk: boolean): Promise<number>
-  deadIds(of: Whose): Promise<readonly string[]>
-  dead(of: Whose): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }>
+  deadIds(of: TaskScope): Promise<readonly string[]>
+  dead(of: TaskScope): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }>
   /** Records that cannot be read, without any text of theirs. */
   unreadable(): AsyncIterable<Aside>
   /** Deletes one dead letter, or all. */
-  purgeDead(taskId: string | undefined, of: Whose): Promise<number>
+  purgeDead(taskId: string | undefined, of: TaskScope): Promise<number>
   /** Deletes everything of a principal; what is in flight is aborted. */
   purge(principal: string | null): Promise<number>
 }

@@ -51,7 +51,7 @@ pub struct Request<'a> {
     pub body: &'a [u8],
 }
 
-/// What sets equal requests apart that are not meant as one.
+/// Sets equal requests apart that are not meant as one.
 #[derive(Clone, Copy, Default)]
 pub struct KeyScope<'a> {
     /// The user on whose behalf the request is made. None: there is none, who is another than
@@ -61,7 +61,7 @@ pub struct KeyScope<'a> {
     pub scope: &'a [u8],
     /// Anything else that tells equal requests apart, such as a window of time; empty if there is none.
     pub nonce: &'a [u8],
-    /// A secret without which nobody can make the key of a body that is easily guessed; empty if there is none.
+    /// A secret, so that others cannot make the key of a body that is easily guessed; empty if there is none.
     pub secret: &'a [u8],
 }
 

@@ -10,7 +10,7 @@ export type ValidateStatus = (status: number) => boolean
 /** Reads a body to its end, in the form that its caller wants. */
 export type ReadBody = (body: StreamedBody, response: AxiosResponse) => Promise<unknown>
 
-/** What can be done with a body that is still to come. */
+/** Uses of a body that is still to come. */
 export interface BodyActs {
   /** Set where it is a stream for the sake of the queue, and not of the caller. */
   readonly read: ReadBody | undefined

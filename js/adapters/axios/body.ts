@@ -8,7 +8,7 @@ import { type Clock, within } from '../../platform/clock.ts'
 
 type Chunk = Uint8Array<ArrayBuffer>
 
-/** As much of a stream of Node as is needed here. */
+/** The part of a stream of Node that is needed here. */
 interface NodeStream extends AsyncIterable<Chunk> {
   on(event: 'error', listener: (error: unknown) => void): unknown
   destroy(): unknown
@@ -52,7 +52,7 @@ export class StreamedBody {
     return isNode ? new StreamedBody(data as NodeStream, abort) : undefined
   }
 
-  /** It is a stream of Node, and not of the web. */
+  /** Whether it is a stream of Node, and not of the web. */
   get isNode(): boolean {
     return 'destroy' in this.#stream
   }

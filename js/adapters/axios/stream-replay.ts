@@ -68,7 +68,7 @@ async function brokenOff(
   return new AxiosErrors('stream has been aborted', 'ERR_BAD_RESPONSE', config, request, response)
 }
 
-/** What the http adapter makes of a body, or the fetch adapter. */
+/** Gives a body the form in which the http adapter, or the fetch adapter, would have given it. */
 async function inForm(
   bytes: Uint8Array<ArrayBuffer>,
   { isNode }: StreamedBody,

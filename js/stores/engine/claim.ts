@@ -110,7 +110,7 @@ class Line {
     }
   }
 
-  /** What was due and was not claimed. */
+  /** Says what was due and was not claimed. */
   *rest(): Step<Pick<Claimed, 'blockedByLimit' | 'more'>> {
     const isFull = this.#tx.state.inFlight >= this.#claim.total
     const isOpen = (): boolean => this.#waiting().some((lane) => isFull || this.#hasRoom(lane))

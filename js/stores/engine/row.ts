@@ -116,7 +116,7 @@ export function countsOf({ pending, inFlight, succeeded, exhausted, cancelled, p
   return { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }
 }
 
-/** The same with the number of tasks that were put aside. */
+/** Counts with the number of tasks that were put aside. */
 export const countsWith = (counts: Counts, unreadable: number): Counts =>
   unreadable > 0 ? { ...countsOf(counts), unreadable } : countsOf(counts)
 
@@ -160,7 +160,7 @@ export const readyAt = ({ nextDue, heldUntil }: Lane): number =>
 
 /** Where a lane stands among those that may start a task. */
 export interface LanePlace extends Pick<Lane, 'name' | 'served'> {
-  /** Of its first due task. */
+  /** The rank of its first due task. */
   readonly rank: number
   readonly dueAt: number
 }

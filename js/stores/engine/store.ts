@@ -21,7 +21,7 @@ export interface Urgency {
   readonly isDurable?: boolean
   /** Ends or deletes what is held: has to be possible when there is no more room. */
   readonly frees?: boolean
-  /** What it deletes was to be deleted: nothing of it is to be left, in a storage that can be told so. */
+  /** Whether what it deletes was to be deleted: nothing of it is to be left, in a storage that can be told so. */
   readonly erases?: boolean
 }
 

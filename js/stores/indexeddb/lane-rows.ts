@@ -25,7 +25,7 @@ export class LaneRows {
   readonly #idb: IDBTransaction
   readonly #known: Map<string, Lane>
   readonly #held = new Map<string, Held>()
-  /** Of those held, new ones. */
+  /** How many of those held are new. */
   #added = 0
 
   constructor(idb: IDBTransaction, known: Map<string, Lane>) {

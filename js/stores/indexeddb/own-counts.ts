@@ -1,4 +1,4 @@
-/** What one principal has in the store. Its lanes are counted as they change; its dead letters are looked up. */
+/** Counts what one principal has in the store. Its lanes are counted as they change; its dead letters are looked up. */
 
 import type { OwnCounts } from '../../api/store.ts'
 import { nameOf } from './keys.ts'

@@ -13,7 +13,7 @@ import { firstPlaces, type Head, headsOf, notShut, takesHome } from './line.ts'
 import { rowFound, type TaskRow } from './rows.ts'
 import { ENDED, EXPIRING, UNDUE } from './tables.ts'
 
-/** As `Tx` has it. Of a list each lane is looked at. */
+/** Answers as `Tx` says. Of a list each lane is looked at. */
 export function readyLanes(
   database: Database,
   now: number,
