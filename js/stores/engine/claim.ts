@@ -61,7 +61,9 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
       const lease = startLease(tx, row, owner, claim.leaseMs)
       first.left--
       taken.set(row.lane, (taken.get(row.lane) ?? 0) + 1)
-      claimed.push({ task: tx.show(row) ?? task, lease })
+      // what a lease changes of it; to read the row once more would cost as much as the first time
+      const { status, attemptNumber, dueAt } = row
+      claimed.push({ task: { ...task, status, attemptNumber, dueAt }, lease })
     }
     if (row.endedAt !== null && row.orderKey !== null) {
       yield tx.flush() // the next of its order, in whatever lane, may be due now
