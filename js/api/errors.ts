@@ -1,6 +1,6 @@
 /**
  * Every error the package throws by itself. Each has a stable `code`, says what happened, and says what to do.
- * Messages name methods, origins and paths, never a query string, a header value or a body.
+ * Messages name methods, origins and paths as they may be shown, never a query string, a header value or a body.
  */
 
 import type { ExhaustedReason, RetryTask } from './task.ts'

@@ -54,7 +54,7 @@ export function readFetch(
   const url = parse(input instanceof Request ? input.url : String(input))
   if (url.username || url.password) throw new TypeError(`expected a URL without a password for ${url.host}`)
   // checked first: a Request made of it would hide the stream
-  if (isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}${url.pathname}`)
+  if (isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}`)
   const request = input instanceof Request ? new Request(input, init) : null
   const { method = 'GET', headers: given, signal = null } = request ?? init ?? {}
   const headers = new Headers(given)

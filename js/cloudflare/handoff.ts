@@ -14,7 +14,7 @@ import type { RepeatAnswer } from '../call/transport.ts'
 import { instantiateKeys } from '../core/keys-static.ts'
 import { contentOf, recordOf } from '../durable/record.ts'
 import { FOREVER, within } from '../platform/clock.ts'
-import { errorText } from '../platform/error-text.ts'
+import { unsaid } from '../platform/error-text.ts'
 import { random128 } from '../platform/random.ts'
 import type { QueueContext } from '../runner/context.ts'
 import { Dedupe } from '../runner/dedupe.ts'
@@ -160,8 +160,8 @@ export class Handoff {
         throw error
       }
       const code = error instanceof Unstorable ? error.degraded : codeOf(error)
-      const what = `${call.method} ${call.origin} was not handed over: ${errorText(error)}`
-      this.#host.degraded(code, what, errorText(error))
+      const words = this.#host.sanitizer?.message(error) ?? unsaid(error)
+      this.#host.degraded(code, `${call.method} ${call.origin} was not handed over: ${words}`, words)
       if (!last) throw error
       return deliver(last)
     }

@@ -12,7 +12,7 @@ import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import { check, flag } from '../options/check.ts'
 import { limitsOf } from '../options/limits.ts'
 import { systemClock } from '../platform/clock.ts'
-import { errorText } from '../platform/error-text.ts'
+import { errorText, unsaid } from '../platform/error-text.ts'
 import * as engine from '../queue/chunk.workerd.ts'
 import { internalsOf } from '../queue/internals.ts'
 import { RetryQueue } from '../queue/queue.ts'
@@ -317,7 +317,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     try {
       this.#made?.settings.onRun(run)
     } catch (error) {
-      this.#degraded(`onRun threw (${errorText(error)})`)
+      this.#degraded(`onRun threw (${unsaid(error)})`)
     }
   }
 }

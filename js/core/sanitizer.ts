@@ -79,7 +79,7 @@ export class Sanitizer {
 
   /** The URL as it may be shown: `REDACTED` in place of what looks like a secret in it, unless asked to keep it. */
   url(url: string): string {
-    if (this.#keepsUrls || !/[?#@]/.test(url)) return url
+    if (this.#keepsUrls) return url
     const { scratch, glue } = this.#engine
     const size = scratch.text(url)
     // ranges are of bytes, which are characters in what URL.href gives
@@ -96,25 +96,10 @@ export class Sanitizer {
     return shown + cut(from, size)
   }
 
-  /** The URL as it may be stored: without the parameters that look like a secret. */
+  /** The URL without the secrets that can be taken out of it; one in its path cannot, and `url` shows that it is there. */
   strip(url: string): string {
     const { scratch, glue } = this.#engine
-    // ranges are of bytes, which are characters in what URL.href gives
-    for (let left = new URL(url).href; ; ) {
-      const found = glue.url_secrets(scratch.text(left))
-      if (found.length === 0) return left
-      let kept = ''
-      let from = 0
-      for (let i = 0; i < found.length; i += 3) {
-        kept += left.slice(from, found[i])
-        from = found[i + 2] as number
-        if (/[&@]/.test(left[from] ?? '')) from++
-        // the last of its kind: what led to it leads to nothing now
-        else kept = kept.replace(/[&?#]$/, '')
-      }
-      // with its parameters gone, a fragment may be a value itself
-      left = kept + left.slice(from)
-    }
+    return new TextDecoder().decode(scratch.answer(glue.strip_secrets(scratch.text(new URL(url).href))))
   }
 
   /** The secrets in a URL, as they stand there and decoded. */
@@ -133,19 +118,38 @@ export class Sanitizer {
 
   /** The text of an error as it may be logged, cut: transports quote URLs, hooks their arguments, and servers what they like. */
   message(error: unknown, secrets: readonly string[] = []): string {
-    const { scratch, glue } = this.#engine
     // twice what is shown, so that a secret that begins in it is found as a whole
     const all = errorText(error).slice(0, 2 * SHOWN)
-    const text = all.replace(/\bhttps?:\/\/[^\s"'<>`]+/gi, (url) => this.url(url))
-    const count = glue.secret_values(scratch.text(text.replace(/\s+/g, ' ')))
-    const tells = scratch.answer(count).includes(1) || secrets.some((secret) => text.includes(secret.slice(0, SHOWN)))
+    const text = all.replace(/\b[a-z][a-z\d+.-]{0,15}:\/\/[^\s"'<>`]+/gi, (url) => this.url(url))
+    // a text may quote a request as it went over the wire, or JSON within JSON
+    const tells = this.#tells(text, secrets) || this.#tells(unescaped(text), secrets.map(withoutBackslashes))
     if (text.length <= SHOWN) return tells ? unsaid(error) : text
     // half of a word may be half of a secret
     const end = text.lastIndexOf(' ', SHOWN)
     return tells || end <= 0 ? unsaid(error) : `${text.slice(0, end)} …`
   }
 
+  #tells(text: string, secrets: readonly string[]): boolean {
+    const { scratch, glue } = this.#engine
+    const isNamed = glue.tells_secret(scratch.text(text.replace(/\s+/g, ' ')))
+    return isNamed || secrets.some((secret) => text.includes(secret.slice(0, SHOWN)))
+  }
+
   free(): void {
     this.#rules.free()
   }
 }
+
+/** Percent-encoding and backslashes undone. Bytes that are no text are left as they are. */
+function unescaped(text: string): string {
+  const plain = text.replaceAll('+', ' ').replace(/(?:%[\da-f]{2})+/gi, (bytes) => {
+    try {
+      return decodeURIComponent(bytes)
+    } catch {
+      return bytes
+    }
+  })
+  return withoutBackslashes(plain)
+}
+
+const withoutBackslashes = (text: string): string => text.replaceAll('\\', '')

@@ -8,7 +8,6 @@ import type { RepeatAnswer } from '../call/transport.ts'
 import { ENDED, NONE, OUTCOME_RELEASED } from '../core/codes.ts'
 import { adopt, UNTRIED } from '../core/queue-calls.ts'
 import { UNSAFE_METHODS } from '../options/queue-options.ts'
-import { errorText } from '../platform/error-text.ts'
 import { type Admission, queueFull } from '../runner/admission.ts'
 import { keyConflict } from '../runner/dedupe.ts'
 import { flagsOf } from '../runner/handles.ts'
@@ -103,7 +102,7 @@ export class StorePlace implements StoredPlace {
   #reportUnstored(error: unknown, what: string): void {
     const full = error instanceof QueueFullError || error instanceof StorageFullError
     const [code, once] = full ? (['storage_full', 'full'] as const) : (['storage_unavailable', 'store'] as const)
-    this.#runner.host.degraded(code, `${what}: ${errorText(error)}`, once)
+    this.#runner.host.degraded(code, `${what}: ${this.#runner.words(error)}`, once)
   }
 
   /** Asks the core about an attempt that was made, or given back, before there was a task. undefined: it trapped. */
@@ -224,7 +223,7 @@ export class StorePlace implements StoredPlace {
   }
 
   #away({ taskId }: NewTask, error: unknown): void {
-    const message = `the store cannot be had (${errorText(error)}): new tasks stay in memory, and end with the page, until it can`
+    const message = `the store cannot be had (${this.#runner.words(error)}): new tasks stay in memory, and end with the page, until it can`
     this.#durable.away(message)
     this.#unstore(taskId)
   }
@@ -274,7 +273,7 @@ export class StorePlace implements StoredPlace {
         if (afterMs === undefined) {
           this.#unstore(record.taskId)
           const remedy = 'nothing was queued; try again when the store answers'
-          throw new RedriveError('STORAGE_UNAVAILABLE', `the store fails (${errorText(error)}): ${remedy}`, {
+          throw new RedriveError('STORAGE_UNAVAILABLE', `the store fails (${this.#runner.words(error)}): ${remedy}`, {
             cause: error,
           })
         }

@@ -1,7 +1,6 @@
 /** The door of the durable chunk: opens a queue's store, and tries again where it cannot be opened. */
 
 import { assertNotAborted } from '../platform/abort.ts'
-import { errorText } from '../platform/error-text.ts'
 import { random128 } from '../platform/random.ts'
 import type { StoreModule } from '../runner/manager.ts'
 import { afterIdle } from '../runner/wake-timer.ts'
@@ -39,7 +38,7 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, admissi
         return
       }
       const until = 'until it can, tasks stay in memory, and end with the page or process'
-      const message = `the store cannot be opened (${errorText(error)}): ${until}`
+      const message = `the store cannot be opened (${runner.words(error)}): ${until}`
       host.degraded('storage_unavailable', message, 'memory')
       // another process may hold it for a while, or its disk be away: tasks that come later are to be stored
       const lastMs = !store || store.idleCheckMs === null ? LAST_RETRY_IN_PAGES_MS : LAST_RETRY_MS

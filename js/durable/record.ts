@@ -34,7 +34,7 @@ export interface Unstorable {
 /** Gives the parts of a call that may be stored, or why none may. */
 export async function contentOf(call: Call, sanitizer: Sanitizer, settings: Settings): Promise<Content | Unstorable> {
   const { method, policy, replayable, key } = call
-  const what = `${method} ${bare(call.url)}`
+  const what = `${method} ${bare(sanitizer.url(call.url))}`
   const { headers, withheld, unknown } = sanitizer.headers(call.headers)
   const keyHeader = (settings.idempotency?.header ?? 'Idempotency-Key').toLowerCase()
   const lost = unknown.filter((name) => name !== keyHeader)

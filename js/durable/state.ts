@@ -10,7 +10,6 @@ import { laneName, type StoredTask, type TaskStore, type Turn } from '../api/sto
 import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { FOREVER } from '../platform/clock.ts'
-import { errorText } from '../platform/error-text.ts'
 import type { Runner } from '../runner/runner.ts'
 import { isSoundTask } from '../stores/engine/sound.ts'
 import { Task } from '../tasks/task.ts'
@@ -123,7 +122,7 @@ export class StoredState {
 
   /** Reports that the store did not do what it was asked. */
   readonly failed = (error: unknown): void => {
-    const message = `the store fails (${errorText(error)}): tasks wait in it until it answers again`
+    const message = `the store fails (${this.runner.words(error)}): tasks wait in it until it answers again`
     if (error instanceof StorageFullError) this.runner.host.degraded('storage_full', message, 'full')
     else this.runner.host.degraded('storage_unavailable', message, 'store')
   }

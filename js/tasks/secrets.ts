@@ -27,9 +27,24 @@ export function secretsOf({ call, overlay }: Confidential, sanitizer: Sanitizer)
     values.push(...[...withheld, ...unknown].map((name) => call.headers.get(name) ?? ''))
     values.push(...sanitizer.secretsIn(call.url))
   }
+  values.push(...values.flatMap(basicOf))
   const parts = values.flatMap((value) => value.split(/[\s,;:=&"]+/))
   return [
     ...values.filter(({ length }) => length >= SHORTEST),
     ...parts.filter(({ length }) => length >= SHORTEST_PART),
   ]
+}
+
+/** User and password of `Basic ...`, together and the password alone, as a server's message may quote them. */
+function basicOf(value: string): readonly string[] {
+  const encoded = /^\s*basic\s+(\S+)/i.exec(value)?.[1]
+  if (encoded === undefined) return []
+  try {
+    const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0))
+    const both = new TextDecoder().decode(bytes)
+    return [both, both.slice(both.indexOf(':') + 1)]
+  } catch {
+    // no base64
+    return []
+  }
 }

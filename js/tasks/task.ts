@@ -123,6 +123,7 @@ export class Task {
   /** Callers of `result()`. */
   outcome: { readonly promise: Promise<TaskOutcome>; readonly resolve: (outcome: TaskOutcome) => void } | undefined
   #shown: Shown | undefined
+  #target: string
 
   constructor(taskId: string, createdAt: number, principal: string | null, call: Call) {
     this.taskId = taskId
@@ -131,6 +132,7 @@ export class Task {
     this.method = call.method
     this.url = call.url
     this.origin = call.origin
+    this.#target = call.origin
     this.key = call.key
     this.policyId = call.policy.policyId
     this.hasBody = call.hasBody
@@ -138,9 +140,9 @@ export class Task {
     this.call = call
   }
 
-  /** Method and target for messages, without the query, which may hold a secret. */
+  /** Method and target for messages: its path as it is shown, or no path before that, as it may hold a secret. */
   get what(): string {
-    return `${this.method} ${this.url.split(/[?#]/, 1)[0]}`
+    return `${this.method} ${this.#target}`
   }
 
   log(entry: HistoryEntry): void {
@@ -150,6 +152,7 @@ export class Task {
 
   show(sanitizer: Sanitizer): RetryTask {
     this.#shown ??= shownOf(this, sanitizer)
+    this.#target = this.#shown.url.split(/[?#]/, 1)[0] as string
     const shown: { -readonly [K in keyof RetryTask]: RetryTask[K] } = {
       taskId: this.taskId,
       idempotencyKey: this.key,

@@ -11,6 +11,7 @@
 
 mod decoded;
 mod members;
+mod named;
 mod names;
 mod rules;
 mod values;
@@ -18,6 +19,7 @@ mod words;
 
 pub(crate) use decoded::Decoded;
 pub use members::looks_secret;
+pub use named::{Text, holds_named};
 pub use names::Class;
 pub use rules::{Rules, RulesError};
 pub use values::check_value;

@@ -4,8 +4,8 @@
 use wasm_bindgen::prelude::*;
 
 use super::text::with_text;
-use crate::request::headers::{Rules, classify_name, looks_secret};
-use crate::request::url_secrets::{UrlSecret, url_secrets as find_secrets};
+use crate::request::headers::{Rules, Text, classify_name, holds_named, looks_secret};
+use crate::request::url_secrets::{UrlSecret, url_secrets as find_secrets, without_secrets};
 
 /// The built-in lists with those of one queue.
 #[wasm_bindgen]
@@ -39,6 +39,24 @@ impl HeaderRules {
 #[wasm_bindgen]
 pub fn secret_values(length: usize) -> usize {
     with_text(length, |text| answer(text, |value| u8::from(looks_secret(value))))
+}
+
+/// Whether a message for people holds a secret, of a known form or by its name.
+#[wasm_bindgen]
+pub fn tells_secret(length: usize) -> bool {
+    with_text(length, |text| looks_secret(text) || holds_named(text, Text::Message))
+}
+
+/// Writes the URL over itself without the secrets that can be taken out of it: its length.
+#[wasm_bindgen]
+pub fn strip_secrets(length: usize) -> usize {
+    with_text(length, |url| {
+        let left = without_secrets(url);
+        for (place, byte) in url.iter_mut().zip(&left) {
+            *place = *byte;
+        }
+        left.len()
+    })
 }
 
 /// Where in the URL secrets lie: of each the start of its parameter, the start of its value and the end

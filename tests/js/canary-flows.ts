@@ -124,8 +124,12 @@ export const flows: Record<string, Flow> = {
   },
 
   'URL secrets stay in memory': async (s) => {
-    const queue = await s.queue()
+    const queue = await s.queue({ retryBudget: false })
     await queue.fetch(s.url('flaky', s.secrets('URL')), s.init('URL'))
+    for (const path of s.paths('path')) await queue.fetch(s.url('flaky', path), s.init('path'))
+    for (const path of s.paths('dead path')) {
+      await s.outcome(queue, await s.enqueue(queue, s.url('down', path), s.init('dead path')))
+    }
     await s.outcome(queue, await s.enqueue(queue, s.url('down', s.secrets('dead URL')), s.init('dead URL')))
     const unknown = { 'x-acme': s.canaries.makeSent('on no list') }
     await queue.fetch(s.url('flaky'), { method: 'POST', headers: unknown })
@@ -145,6 +149,7 @@ export const flows: Record<string, Flow> = {
     request.headers['x-tenant-pin'] = s.canaries.makeSent('denied by option', 'words')
     request.headers['x-acme-api-key'] = s.canaries.makeSent('denied in spite of an option', 'words')
     await first.fetch(s.url('flaky', s.secrets('stripped')), request)
+    for (const path of s.paths('stripped path')) await first.fetch(s.url('flaky', path), s.init('stripped path'))
     first.pause()
     const taskId = await s.enqueue(first, s.url('ok', s.secrets('stripped before a restart', true)), s.unsent('strip'))
     await s.close(first)
@@ -173,6 +178,14 @@ export const flows: Record<string, Flow> = {
       URL: (_, url) => `no route to ${url}`,
       query: (_, url) => `bad query ${new URL(url).search}`,
       parameter: (_, url) => `bad token ${new URL(url).searchParams.get('token')}`,
+      'all headers, percent-encoded': (headers) =>
+        `cannot send ${[...headers].map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`,
+      'credentials, decoded': (headers) => {
+        const [, encoded = ''] = /^Basic (.*)$/.exec(headers.get('authorization') ?? '') ?? []
+        return `no such user: ${atob(encoded)}`
+      },
+      'a body': (headers) => `answered {"error":"late","access_token":"${headers.get(BY_NAME)}"}`,
+      'a connection': (headers) => `connect redis://kim:${headers.get(BY_NAME)}@cache.test failed`,
     }
     for (const [what, quote] of Object.entries(quotes)) {
       for (const shape of ['hex', 'words', 'jwt'] as const) {
@@ -180,6 +193,7 @@ export const flows: Record<string, Flow> = {
         const queue = await s.queue({ fetch: failsFirst(quote) })
         const request = s.init(flow)
         request.headers[BY_NAME] = s.canaries.makeSent(`${flow}: ${BY_NAME}`, shape)
+        request.headers.authorization ??= s.canaries.makeSent(`${flow}: authorization`, 'basic')
         await s.outcome(queue, await s.enqueue(queue, s.url('throws'), request))
         await s.outcome(queue, await s.enqueue(queue, s.url('throws', s.secrets(flow)), s.init(flow)))
         await queue.fetch(s.url('throws'), s.init(flow))

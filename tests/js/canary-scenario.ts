@@ -16,6 +16,24 @@ export const MARKERS = { header: 'marker-in-a-header', path: 'marker-in-a-path',
 
 const DENIED_EACH = 5
 
+/** Parameters that are secrets, of the less plain names. */
+const NAMES = [
+  'code',
+  '%63ode',
+  'subscription-key',
+  'code_verifier',
+  'device_code',
+  'oobCode',
+  'consumer_key',
+  'app_key',
+  'user_key',
+  'ticket',
+  'user[pin]',
+  'cvv',
+  'ssn',
+  'dsn',
+]
+
 type Make = (slot: string, shape?: Shape) => string
 
 export interface Init {
@@ -126,11 +144,26 @@ export abstract class Scenario {
       encodeURIComponent(
         stripped ? this.canaries.make(`${flow}: ${slot}`) : this.canaries.makeSent(`${flow}: ${slot}`, 'hex'),
       )
-    const query = ['token', 'sig', 'access_token', 'X-Amz-Signature', 'key', 'password'].map(
-      (name) => `${name}=${make(name)}`,
-    )
+    const names = ['token', 'sig', 'access_token', 'X-Amz-Signature', 'key', 'password', ...NAMES]
+    const query = names.map((name) => `${name}=${make(name)}`)
+    const packed = encodeURIComponent(`https://b.test/?code=${make('a URL in a value')}`)
+    query.push(`next=${packed}`, `filter=${encodeURIComponent(`{"access_token":"${make('JSON in a value')}"}`)}`)
     const unsent = encodeURIComponent(this.canaries.make(`${flow}: fragment`))
     return `?page=2&${query.join('&')}#id_token=${unsent}`
+  }
+
+  /** Ends of paths with a secret in each. */
+  paths(flow: string): readonly string[] {
+    const make = (slot: string) => this.canaries.makeSent(`${flow}: ${slot}`, 'hex')
+    return [
+      `/bot123456:${make('a bot')}/sendMessage`,
+      `/bot123456%3A${make('a bot, escaped')}/sendMessage`,
+      `/api/webhooks/123456789012345678/${make('a webhook')}`,
+      `/services/T00000000/B00000000/${make('another webhook')}`,
+      `/cart;jsessionid=${make('a session')}?page=1`,
+      `/cart;v=1;%6Asessionid=${make('a session, escaped')}/items`,
+      `/d/ghp_${make('a token')}`,
+    ]
   }
 
   async enqueue(queue: RetryQueue, url: string, init: RequestInit): Promise<string> {

@@ -9,6 +9,24 @@ test.each([
   ['a URL with a secret', `request to ${SECRET_URL} failed, reason: ECONNREFUSED`],
   ['a URL with a user', 'connect to https://kim:SEKRIT@api.test/ failed'],
   ['a token', 'upstream said: Bearer SEKRITSEKRITSEKRIT'],
+  ['user and password of a cache', 'connect ECONNREFUSED redis://kim:SEKRIT@cache.test:6379/0'],
+  ['a password without a user', 'connect to postgres+ssl://:SEKRIT@db.test/orders failed'],
+  ['a body', 'refused: {"error":"late","access_token":"SEKRIT","n":1}'],
+  ['a body in a body', JSON.stringify({ error: JSON.stringify({ 'access-token': 'SEKRIT' }) })],
+  ['a body, percent-encoded', `refused: ${encodeURIComponent('{"access_token": "SEKRIT"}')}`],
+  ['a password', 'login failed, password: SEKRIT'],
+  ['a configuration', "with { host: 'db.test', password: 'SEKRIT' }"],
+  ['a setting', 'started with API_KEY=SEKRIT'],
+  ['a setting with spaces', 'client_secret = SEKRIT in config.toml'],
+  ['a PIN', 'card refused, PIN: SEKRIT'],
+  ['a verifier', 'codeVerifier=SEKRIT did not match'],
+  ['a header', 'sent Authorization: SEKRIT'],
+  ['a cookie', 'sent Cookie: a=SEKRIT'],
+  ['credentials', 'sent Basic a2ltOlNFS1JJVFNFS1JJVA=='],
+  ['a bot', 'POST https://api.telegram.org/bot123456:SEKRITSEKRITSEKRITSEKRIT/sendMessage failed'],
+  ['a webhook', 'POST https://hooks.slack.com/services/T00000000/B00000000/SEKRIT failed'],
+  ['a session in a path', 'GET https://api.test/a;jsessionid=SEKRIT?b=1 failed'],
+  ['a code', 'GET https://api.test/?code=SEKRIT failed'],
 ])('S12 a lost connection whose error quotes %s', async (_, words) => {
   const { queue, server, clock } = await setup()
   server.fail(new Error(words)).reply(200)
@@ -20,13 +38,22 @@ test.each([
   expect(attempts[0]?.errorMessage).toBeTruthy()
 })
 
-test('a message without a secret is passed on as it is', async () => {
+test.each([
+  `request to ${ORDERS} failed, reason: ECONNREFUSED`,
+  'connect ECONNREFUSED 127.0.0.1:443',
+  'getaddrinfo ENOTFOUND api.test (code: ENOTFOUND, key: api.test)',
+  '{"code":"ECONNRESET","message":"socket hang up"}',
+  `Unexpected token '<', "<!DOCTYPE "... is not valid JSON`,
+  `network timeout at: ${ORDERS}?page=2&sort=asc`,
+  `redirected to ${ORDERS}/00000000-0000-4000-8000-000000000000`,
+  'author: kim, country_code: DE, 100% of it, C:\\temp',
+])('a message without a secret is passed on as it is: %s', async (words) => {
   const { queue, server, clock } = await setup()
-  server.fail(new Error(`request to ${ORDERS} failed, reason: ECONNREFUSED`)).reply(200)
+  server.fail(new Error(words)).reply(200)
   const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
   await clock.advance(5_000)
   const { attempts } = await queue.attempts(taskId)
-  expect(attempts[0]?.errorMessage).toBe(`request to ${ORDERS} failed, reason: ECONNREFUSED`)
+  expect(attempts[0]?.errorMessage).toBe(words)
 })
 
 test.each<[what: string, words: string, shown: RegExp]>([
@@ -57,6 +84,27 @@ test.each([
   await clock.advance(5_000)
   const { attempts } = await queue.attempts(taskId)
   expect(JSON.stringify([attempts, await queue.explain(taskId), events.of('retry')])).not.toContain(QUOTED)
+  expect(attempts[0]?.errorMessage).toContain('not shown')
+})
+
+const PASSWORD = 'pa/ss wörd+7'
+const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
+
+test.each<[what: string, headers: Record<string, string>, said: string]>([
+  ['a password of Basic', { authorization: basic(`kim:${PASSWORD}`) }, PASSWORD],
+  ['user and password of Basic', { authorization: basic(`kim:${PASSWORD}`) }, `kim:${PASSWORD}`],
+  ['a password of Basic, percent-encoded', { authorization: basic(`kim:${PASSWORD}`) }, encodeURIComponent(PASSWORD)],
+  ['a header, percent-encoded', { 'x-acme': 'a b/c=d?e&f' }, encodeURIComponent('a b/c=d?e&f')],
+  ['a header, in small letters', { 'x-acme': 'a b/c=d' }, encodeURIComponent('a b/c=d').toLowerCase()],
+  ['a header as of a form', { 'x-acme': 'a b/c=d' }, String(new URLSearchParams({ _: 'a b/c=d' }))],
+  ['a header, every letter escaped', { 'x-acme': 'abcd' }, '%61%62%63%64'],
+  ['a header in JSON', { 'x-acme': 'a"b\\c/d' }, JSON.stringify({ q: 'a"b\\c/d' })],
+])('S12 a lost connection whose error quotes %s', async (_, headers, said) => {
+  const { queue, server, clock } = await setup()
+  server.fail(new Error(`refused: ${said}`)).reply(200)
+  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea', headers })
+  await clock.advance(5_000)
+  const { attempts } = await queue.attempts(taskId)
   expect(attempts[0]?.errorMessage).toContain('not shown')
 })
 

@@ -40,7 +40,7 @@ export async function readAxios(
   const options: TaskOptions = { ...defaults, ...(config.redrive || undefined) }
   const policy = taskPolicy(settings.policies, options)
   const method = (config.method ?? 'get').toUpperCase()
-  const { origin, pathname } = url
+  const { origin } = url
   const { header } = settings.idempotency
   const plain = plainHeaders(config)
 
@@ -51,7 +51,7 @@ export async function readAxios(
   // in the caller's config too: sent again after a refusal, it is the same intent
   if (key) config.headers.set(header, key, true)
 
-  const { value: data, bytes, contentType } = await freezeData(config.data, `${method} ${origin}${pathname}`)
+  const { value: data, bytes, contentType } = await freezeData(config.data, `${method} ${origin}`)
   const headers = config.headers.concat()
   if (contentType) {
     headers.set('Content-Type', contentType)

@@ -42,15 +42,14 @@ export function requestAttributes(call: Call, sanitizer: Sanitizer | undefined):
   }
 }
 
-/** The URL as its task shows it; without its query while there is no core to sanitize it. */
+/** The URL as its task shows it; its origin alone while there is no core to sanitize it. */
 function shownUrl(url: string, sanitizer: Sanitizer | undefined): string {
   try {
     if (sanitizer) return sanitizer.url(url)
   } catch {
     // the core is gone, with its memory: the queue has closed, or has said `degraded`
   }
-  const { origin, pathname } = new URL(url)
-  return origin + pathname
+  return `${new URL(url).origin}/`
 }
 
 export function answerAttributes(finished: Finished): Attributes {

@@ -6,7 +6,7 @@
 //!
 //! Anywhere in the name, since they are joined freely (`authtoken`, `x_csrftoken`): the words of
 //! [`ending`]. Across separators (`api-key`, `api_key`, `apikey`): [`KEYS`] and a client's certificate. Only whole,
-//! since they hide in others (`x-side`, `options`, `design`): those of [`is_whole`]. `key` alone is none:
+//! since they hide in others (`x-side`, `options`, `design`): those of [`is_whole`]. In a header `key` alone is none:
 //! `x-partition-key` and `idempotency-key` are harmless.
 //! Sources: the scrubbing lists of Sentry's SDKs and Relay, the advice on sensitive headers in
 //! OpenTelemetry's HTTP conventions, and the naming of the vendors in `names.rs`.
@@ -45,18 +45,55 @@ static KEYS: [Word; 7] = [
 ];
 static CLIENT_CERT: Word = packed(b"clientcert");
 
+/// Found likewise in parameters of URLs and in messages, where names are shorter and say less about themselves.
+static NO_HEADERS: [Word; 23] = [
+    packed(b"subscriptionkey"),
+    packed(b"consumerkey"),
+    packed(b"applicationkey"),
+    packed(b"appkey"),
+    packed(b"userkey"),
+    packed(b"clientkey"),
+    packed(b"accountkey"),
+    packed(b"adminkey"),
+    packed(b"writekey"),
+    packed(b"licensekey"),
+    packed(b"encryptionkey"),
+    packed(b"ingestionkey"),
+    packed(b"devicecode"),
+    packed(b"usercode"),
+    packed(b"oobcode"),
+    packed(b"accesscode"),
+    packed(b"verificationcode"),
+    packed(b"securitycode"),
+    packed(b"recoverycode"),
+    packed(b"resetcode"),
+    packed(b"smscode"),
+    packed(b"codeverifier"),
+    packed(b"cardnumber"),
+];
+
 /// Whether a whole word, between bytes that are neither letter nor digit, is a secret's.
 fn is_whole(word: u64, place: Place) -> bool {
     const SHARED: [u64; 6] =
         [short(b"cred"), short(b"creds"), short(b"otp"), short(b"sid"), short(b"sig"), short(b"totp")];
-    const PASS: u64 = short(b"pass");
-    SHARED.contains(&word) || (place == Place::Query && word == PASS)
+    const NO_HEADERS: [u64; 7] = [
+        short(b"pass"),
+        short(b"pin"),
+        short(b"cvv"),
+        short(b"cvv2"),
+        short(b"cvc"),
+        short(b"ssn"),
+        short(b"dsn"),
+    ];
+    SHARED.contains(&word) || (place != Place::Header && NO_HEADERS.contains(&word))
 }
 
-/// Whether a whole name of a query's parameter is a secret's: Google's `key`, and short spellings.
-fn is_whole_name(window: u128) -> bool {
-    static NAMES: [Word; 3] = [packed(b"key"), packed(b"pw"), packed(b"sas")];
-    NAMES.iter().any(|name| name.letters == window)
+/// Whether a whole name of a query's parameter is a secret's: OAuth's and Azure's `code`, Google's `key`, the `ticket` of
+/// CAS, and short spellings. As parts of names they are harmless: `country_code`, `sort_key`, `ticket_id`.
+fn is_whole_name(letters: u128) -> bool {
+    static NAMES: [Word; 5] =
+        [packed(b"code"), packed(b"key"), packed(b"pw"), packed(b"sas"), packed(b"ticket")];
+    NAMES.iter().any(|name| name.letters == letters)
 }
 
 /// Whether the name of a header says that it carries a secret, in any letter case.
@@ -70,10 +107,16 @@ pub(crate) fn in_query(name: &[u8]) -> bool {
     is_secret(Decoded::form(name), Place::Query)
 }
 
+/// Whether a name in a message for people says so. There `code` and `key` are ordinary words.
+pub(super) fn in_message(name: &[u8]) -> bool {
+    is_secret(Decoded::form(name), Place::Message)
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Header,
     Query,
+    Message,
 }
 
 /// How far `auth` has been followed, from its last letter on: author and authority are not secrets, authorize is.
@@ -97,7 +140,7 @@ fn is_secret(name: Decoded<'_>, place: Place) -> bool {
     for byte in name {
         let lower = byte.to_ascii_lowercase();
         let is_letter = lower.is_ascii_alphanumeric();
-        let begins_word = place == Place::Query && after_small && byte.is_ascii_uppercase();
+        let begins_word = place != Place::Header && after_small && byte.is_ascii_uppercase();
         after_small = byte.is_ascii_lowercase() || byte.is_ascii_digit();
         if begins_word || !is_letter {
             if is_whole(word, place) {
@@ -126,13 +169,17 @@ fn is_secret(name: Decoded<'_>, place: Place) -> bool {
             b't' => CLIENT_CERT.ends(letters),
             _ => false,
         };
-        if found || found_joined {
+        let found_short = place != Place::Header
+            && is_letter
+            && matches!(lower, b'y' | b'e' | b'r')
+            && NO_HEADERS.iter().any(|secret| secret.ends(letters));
+        if found || found_joined || found_short {
             return true;
         }
     }
     matches!(auth, Auth::H | Auth::Ho)
         || is_whole(word, place)
-        || (place == Place::Query && is_whole_name(window))
+        || (place == Place::Query && is_whole_name(letters))
 }
 
 static AUTH: Word = packed(b"auth");
@@ -189,7 +236,21 @@ mod tests {
         for name in ["userSid", "key", "KEY", "pw", "sas", "pass", "db_pass"] {
             assert!(in_query(name.as_bytes()) && !in_header(name.as_bytes()), "{name}");
         }
-        assert!(!in_query(b"x-key"));
+        for name in [
+            "country_code",
+            "postcode",
+            "zipcode",
+            "currency_code",
+            "sort_key",
+            "ticket_id",
+            "pinned",
+            "x-key",
+        ] {
+            assert!(!in_query(name.as_bytes()), "{name}");
+        }
+        for name in ["code", "key", "ticket"] {
+            assert!(in_query(name.as_bytes()) && !in_message(name.as_bytes()), "{name}");
+        }
         assert!(!in_query(b"compass"));
     }
 }
