@@ -9,6 +9,9 @@ use crate::request::headers::{Decoded, Text, holds_named, in_query, looks_secret
 /// A URL in a URL in a URL, each escaped: no more is met in earnest.
 pub(super) const LEVELS: u8 = 4;
 
+/// As much of a value is unpacked: forms are looked for in all of it.
+const LONGEST_PACKED: usize = 8192;
+
 /// How far a value is still to be unpacked, and by which means.
 #[derive(Clone, Copy)]
 pub(super) struct Unpacking {
@@ -33,6 +36,7 @@ pub(super) fn is_secret(value: &[u8], unpacking: Unpacking) -> bool {
         return true;
     }
     let Some(levels) = unpacking.levels.checked_sub(1) else { return false };
+    let value = value.get(..LONGEST_PACKED).unwrap_or(value);
     let unpacking = Unpacking { levels, ..unpacking };
     if value.iter().any(|byte| matches!(byte, b'%' | b'+')) {
         let plain = decoded(value);
