@@ -45,12 +45,12 @@ export const cost: Rules = {
     const again = await written(() => leases.take())
     const success = await written(() => settle(store, leases.held, SUCCEEDED))
     expect({ enqueue, idle, claim, retry, again, success }).toEqual({
-      enqueue: 11,
+      enqueue: 15,
       idle: 0,
-      claim: 8,
-      retry: 12,
-      again: 8,
-      success: 11,
+      claim: 10,
+      retry: 13,
+      again: 16,
+      success: 12,
     })
   },
 

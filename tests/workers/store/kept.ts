@@ -66,10 +66,10 @@ export const kept: Rules = {
       const { store: older } = opened(storage)
       const { code, message } = await failureOf(Promise.resolve(older).then(call))
       expect([name, code]).toEqual([name, 'STORAGE_NEWER'])
-      expect(message).toContain('layout 99, this one knows 1')
+      expect(message).toContain('layout 99, this one knows 2')
     }
     expect(contents(storage)).toBe(before)
-    storage.sql.exec('UPDATE redrive_layout SET layout = 1')
+    storage.sql.exec('UPDATE redrive_layout SET layout = 2')
     expect(await opened(storage).store.counts()).toMatchObject({ pending: 1 })
   },
 
