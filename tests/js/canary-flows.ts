@@ -178,6 +178,9 @@ export const flows: Record<string, Flow> = {
       URL: (_, url) => `no route to ${url}`,
       query: (_, url) => `bad query ${new URL(url).search}`,
       parameter: (_, url) => `bad token ${new URL(url).searchParams.get('token')}`,
+    }
+    // whatever its form, it is found here by what stands around it
+    const inOtherWords: typeof quotes = {
       'all headers, percent-encoded': (headers) =>
         `cannot send ${[...headers].map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`,
       'credentials, decoded': (headers) => {
@@ -187,8 +190,8 @@ export const flows: Record<string, Flow> = {
       'a body': (headers) => `answered {"error":"late","access_token":"${headers.get(BY_NAME)}"}`,
       'a connection': (headers) => `connect redis://kim:${headers.get(BY_NAME)}@cache.test failed`,
     }
-    for (const [what, quote] of Object.entries(quotes)) {
-      for (const shape of ['hex', 'words', 'jwt'] as const) {
+    for (const [what, quote] of Object.entries({ ...quotes, ...inOtherWords })) {
+      for (const shape of what in quotes ? (['hex', 'words', 'jwt'] as const) : (['words'] as const)) {
         const flow = `error that quotes ${what}`
         const queue = await s.queue({ fetch: failsFirst(quote) })
         const request = s.init(flow)
