@@ -9,7 +9,7 @@ use crate::request::headers::{Decoded, Text, holds_named, in_query, looks_secret
 /// A URL in a URL in a URL, each escaped: no more is met in earnest.
 pub(super) const LEVELS: u8 = 4;
 
-/// As much of a value is unpacked: forms are looked for in all of it.
+/// The bytes of a value that are unpacked at most. Forms are looked for in all of it.
 const LONGEST_PACKED: usize = 8192;
 
 /// How far a value is still to be unpacked, and by which means.
