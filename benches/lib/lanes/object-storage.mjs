@@ -1,6 +1,12 @@
 // The storage of a Durable Object as far as its store uses it, over Node's SQLite: the same statements, without the platform.
 import { DatabaseSync } from 'node:sqlite'
 
+/** Bytes come as the platform gives them. */
+function withBuffers(row) {
+  for (const [name, value] of Object.entries(row)) if (value instanceof Uint8Array) row[name] = value.slice().buffer
+  return row
+}
+
 export function objectStorage() {
   const database = new DatabaseSync(':memory:')
   const statements = new Map()
@@ -20,7 +26,8 @@ export function objectStorage() {
           return { toArray: () => [], rowsWritten: 1 }
         }
         const statement = prepare(query)
-        if (statement.columns().length > 0) return { toArray: () => statement.all(...bindings), rowsWritten: 0 }
+        if (statement.columns().length > 0)
+          return { toArray: () => statement.all(...bindings).map(withBuffers), rowsWritten: 0 }
         const { changes } = statement.run(...bindings)
         return { toArray: () => [], rowsWritten: Number(changes) }
       },
