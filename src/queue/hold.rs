@@ -47,6 +47,8 @@ impl Hold {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::arithmetic_side_effects)]
+
     use super::*;
 
     const MOST: Millis = Millis::new(60_000);
