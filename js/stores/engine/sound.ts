@@ -179,7 +179,7 @@ function areHeaders(headers: unknown): boolean {
 
 /** Whether a task goes where its lane says, for whom it says (S15, S16). */
 function isTarget({ targetUrl, lane, principal }: StoredTask): boolean {
-  if (typeof targetUrl !== 'string') return false
+  if (!isName(targetUrl)) return false
   try {
     const { origin, username, password } = new URL(targetUrl)
     return /^https?:/.test(origin) && username === '' && password === '' && lane === laneName(principal, origin)

@@ -21,7 +21,8 @@ export async function needsMending(tx: IDBTransaction, { state, lanes }: Snapsho
     return true
   }
   const tasks = tx.objectStore('tasks')
-  const [pending, inFlight, leased, endless, due] = await Promise.all([
+  const [key, pending, inFlight, leased, endless, due] = await Promise.all([
+    done(tx.objectStore('meta').getKey(['state', state.version])),
     done(tasks.index('status').count(within(['PENDING']))),
     done(tasks.index('status').count(within(['IN_FLIGHT']))),
     done(tasks.index('lease').count()),
@@ -30,6 +31,7 @@ export async function needsMending(tx: IDBTransaction, { state, lanes }: Snapsho
   ])
   const sum = (of: (lane: Lane) => number): number => [...lanes.values()].reduce((total, lane) => total + of(lane), 0)
   return (
+    key === undefined ||
     pending !== state.pending ||
     inFlight !== state.inFlight ||
     leased !== state.inFlight ||

@@ -64,7 +64,10 @@ export function usable(found: TaskRow): TaskRow {
   return isSound(found) ? found : neutral(found)
 }
 
-const isSound = (row: TaskRow): boolean => isSoundRow(row) && isCount(row.logged) && isCount(row.noted ?? 0)
+const isSound = (row: TaskRow): boolean =>
+  isSoundRow(row) && isPart(row.principal) && isPart(row.home) && isCount(row.logged) && isCount(row.noted ?? 0)
+/** Whether a name is what an index takes for one. */
+const isPart = (name: unknown): boolean => typeof name === 'string' || name === nameOf(null)
 const isCount = (value: number): boolean => Number.isInteger(value) && value >= 0
 
 /** The row that was found, out of every index by which a task is looked for to act on it. */

@@ -131,7 +131,8 @@ export async function tell(place: Place, seed: number): Promise<string[]> {
       typeof init?.body === 'string'
         ? init.body
         : new TextDecoder().decode((init?.body ?? undefined) as Uint8Array<ArrayBuffer> | undefined)
-    if (sent !== '' && sent !== `order ${name}`) faults.push(`task ${name} was sent with another body`)
+    if (searchParams.has('n') && sent !== '' && sent !== `order ${name}`)
+      faults.push(`task ${name} was sent with another body`)
     return new Response(null, { status: 200 })
   }
   const heard = (error: unknown) => faults.push(`unhandled: ${String(error)}`)
