@@ -111,7 +111,8 @@ export function neutral<R extends Row>(row: R): R {
     dueAt: null,
     turnAt: 0,
     serverAt: 0,
-    deadlineAt: Number.POSITIVE_INFINITY,
+    // by these it is found, and put aside
+    deadlineAt: isInstant(row.deadlineAt) ? row.deadlineAt : Number.POSITIVE_INFINITY,
     attemptNumber: 0,
     refunds: 0,
     parkedIn: null,
@@ -120,7 +121,7 @@ export function neutral<R extends Row>(row: R): R {
     owner: null,
     token: 0,
     settledToken: null,
-    leaseUntil: null,
+    leaseUntil: isInstant(row.leaseUntil) ? row.leaseUntil : null,
     endedAt: null,
     bodyBytes: 0,
     isBroken: true,
