@@ -7,7 +7,7 @@
 import { principalIn, RECORD_SCHEMA } from '../../api/records.ts'
 import { areCounts, CENTURY_MS, isWithin, Tally, YEAR_MS } from '../engine/tally.ts'
 import { nameOf, within } from './keys.ts'
-import { type Lane, moved, newLane, TOGETHER, waitingOf } from './lane-rows.ts'
+import { type Lane, moved, newLane, type Queue, TOGETHER, waitingOf } from './lane-rows.ts'
 import { lateAtOf, putAside, storedTask, type TaskRow, usable } from './rows.ts'
 import { firstState, type Snapshot, type State } from './state.ts'
 import { done } from './transact.ts'
@@ -21,7 +21,8 @@ export async function needsMending(tx: IDBTransaction, { state, lanes }: Snapsho
     return true
   }
   const tasks = tx.objectStore('tasks')
-  const [key, pending, inFlight, leased, endless, due] = await Promise.all([
+  const [areRight, key, pending, inFlight, leased, endless, due] = await Promise.all([
+    areQueuesRight(tasks.index('due'), lanes.values()),
     done(tx.objectStore('meta').getKey(['state', state.version])),
     done(tasks.index('status').count(within(['PENDING']))),
     done(tasks.index('status').count(within(['IN_FLIGHT']))),
@@ -34,12 +35,20 @@ export async function needsMending(tx: IDBTransaction, { state, lanes }: Snapsho
     key === undefined ||
     pending !== state.pending ||
     inFlight !== state.inFlight ||
+    !areRight ||
     leased !== state.inFlight ||
     endless > 0 ||
     sum((lane) => lane.pending) !== pending ||
     sum((lane) => lane.inFlight) !== inFlight ||
     due !== sum(({ queues }) => queues.reduce((total, { tasks: waiting }) => total + waiting, 0))
   )
+}
+
+/** Whether each queue has as many tasks as it says: one that says fewer would be forgotten before its last. */
+async function areQueuesRight(due: IDBIndex, lanes: Iterable<Lane>): Promise<boolean> {
+  const queues = [...lanes].flatMap((lane) => lane.queues.map((queue) => ({ lane: lane.name, ...queue })))
+  const found = await Promise.all(queues.map(({ lane, home, rank }) => done(due.count(within([lane, home, rank])))))
+  return queues.every(({ tasks }, i) => tasks === found[i])
 }
 
 const latestOf = ({ highWater, skewMs }: State, now: number): number => Math.max(now + skewMs, highWater) + YEAR_MS
@@ -66,10 +75,17 @@ function isSoundLane(lane: Lane, latest: number): boolean {
     isWithin(nextDue, Number.MAX_VALUE) &&
     isWithin(comingAt, Number.MAX_VALUE) &&
     Array.isArray(queues) &&
-    queues.every((queue) => typeof queue === 'object' && queue !== null && areCounts(queue.tasks)) &&
+    queues.every(isSoundQueue) &&
     (nextDue === null) === (queues.length === 0)
   )
 }
+
+const isSoundQueue = (queue: Queue): boolean =>
+  typeof queue === 'object' &&
+  queue !== null &&
+  areCounts(queue.tasks) &&
+  (typeof queue.home === 'string' || queue.home === nameOf(null)) &&
+  Number.isFinite(queue.rank)
 
 export interface Mended extends Snapshot {
   /** Tasks that were put aside. */
