@@ -360,6 +360,12 @@ export class Runner {
     }
   }
 
+  trapped(error: unknown): void {
+    this.guard(() => {
+      throw error
+    })
+  }
+
   /** Ends everything: each caller gets its last answer or error, or else `error`. */
   #stop(error: unknown): void {
     this.#state = 'stopped'

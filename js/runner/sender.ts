@@ -28,6 +28,8 @@ export interface SenderPorts {
   maySend(task: Task): boolean
   show(task: Task): RetryTask
   settle(task: Task, finished: Finished<RepeatAnswer>): void
+  /** Hears that the core trapped outside of a call that is guarded. */
+  trapped(error: unknown): void
   /** The words of an error, without secrets (S12). */
   readonly words: (error: unknown, about: Confidential) => string
 }
@@ -51,7 +53,7 @@ export class Sender {
       return
     }
     const context = { attemptNumber: task.attemptNumber, signal: controller.signal, unauthorized: task.unauthorized }
-    if (asks) void this.#ask(task, controller, context)
+    if (asks) this.#ask(task, controller, context).catch((error) => this.#ports.trapped(error))
     else this.#send(task, controller, null, context)
   }
 

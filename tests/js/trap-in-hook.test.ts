@@ -7,24 +7,27 @@ import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { forApi, ORDERS, watch } from './setup.ts'
 import { storeChunks } from './store-chunks.ts'
 
-test('S18 S22 a core that traps while it reads what a hook threw still answers the caller', async () => {
-  const trapped = async () => {
-    const engine = await instantiate()
-    const secret_values = () => {
-      throw new WebAssembly.RuntimeError('unreachable')
+test.each(['tells_secret', 'url_secrets'])(
+  'S18 S22 a core that traps in %s around a hook still answers the caller',
+  async (name) => {
+    const trapped = async () => {
+      const engine = await instantiate()
+      const trap = () => {
+        throw new WebAssembly.RuntimeError('unreachable')
+      }
+      return { ...engine, glue: { ...engine.glue, [name]: trap } }
     }
-    return { ...engine, glue: { ...engine.glue, secret_values } }
-  }
-  const clock = fakeClock()
-  const server = scriptedServer({ clock })
-  const credentials = () => {
-    throw new Error('no token')
-  }
-  const load = async () => ({ prepare: assemble(trapped, instantiateKeys, ...storeChunks) })
-  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, credentials: forApi(credentials) }, load)
-  await queue.ready
-  server.reply(503)
-  const answer = watch(queue.fetch(ORDERS))
-  await clock.advance(2_000)
-  expect(answer.value?.status).toBe(503)
-})
+    const clock = fakeClock()
+    const server = scriptedServer({ clock })
+    const credentials = () => {
+      throw new Error('no token')
+    }
+    const load = async () => ({ prepare: assemble(trapped, instantiateKeys, ...storeChunks) })
+    const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, credentials: forApi(credentials) }, load)
+    await queue.ready
+    server.reply(503)
+    const answer = watch(queue.fetch(ORDERS))
+    await clock.advance(2_000)
+    expect(answer.value?.status).toBe(503)
+  },
+)
