@@ -20,8 +20,9 @@ import { gateNumbers } from '../runner/gates.ts'
 import { Rulings } from '../tasks/ruling.ts'
 
 /**
- * A Worker that calls whatever it is told must not grow. Past so many origins those go whose gates have nothing to remember; where
- * all have, new origins are let through without gates: what holds an origin is not forgotten for another's sake (S9).
+ * A Worker that calls whatever it is told must not grow. Past so many origins those go whose gates have nothing to remember. Where
+ * all have, a new origin has no gates, and is not tried again from here, where nothing would bound it: what holds an origin is
+ * not forgotten for another's sake (S9).
  */
 const MOST_ORIGINS = 1_000
 /** Beyond so many sets of rules all gates are forgotten: a Worker's options may differ from request to request. */
@@ -63,9 +64,9 @@ export class SharedGates {
   mayRetry(origin: string, nextAt: number): boolean {
     const gates = byRules.get(this.#rules)
     if (!gates) return true
-    const lane = laneOf(gates, origin)
-    if (lane === undefined) return true
     const now = gates.now()
+    const lane = laneOf(gates, origin, now)
+    if (lane === undefined) return false
     return nextAt >= gates.core.heldUntil(lane, now) && gates.core.pays(now, lane)
   }
 
@@ -76,7 +77,7 @@ export class SharedGates {
     try {
       const open = await this.#open()
       const now = open.now()
-      const lane = laneOf(open, call.origin)
+      const lane = laneOf(open, call.origin, now)
       if (lane === undefined) return
       open.rulings.observeUntracked(adopted(call, finished), lane, call.policy, now)
       // the core also reports changed circuits; a Worker has no listeners for them
@@ -106,10 +107,10 @@ function forget(): void {
 }
 
 /** `undefined`: there is no room for another. */
-function laneOf({ core, lanes }: Gates, origin: string): number | undefined {
+function laneOf({ core, lanes }: Gates, origin: string, now: number): number | undefined {
   const known = lanes.get(origin)
   if (known !== undefined) return known
-  if (lanes.size >= MOST_ORIGINS) dropIdle(core, lanes)
+  if (lanes.size >= MOST_ORIGINS) dropIdle(core, lanes, now)
   if (lanes.size >= MOST_ORIGINS) return undefined
   const lane = core.lane()
   lanes.set(origin, lane)
@@ -117,7 +118,9 @@ function laneOf({ core, lanes }: Gates, origin: string): number | undefined {
 }
 
 /** Looks at the lanes that were looked at longest ago, a few at a time. */
-function dropIdle(core: CoreQueue, lanes: Map<string, number>): void {
+function dropIdle(core: CoreQueue, lanes: Map<string, number>, now: number): void {
+  // what they remember depends on the time, which the core has from its last poll
+  core.poll(now)
   let looks = 16
   for (const [origin, lane] of lanes) {
     if (looks-- === 0) return
