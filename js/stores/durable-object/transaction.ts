@@ -57,7 +57,7 @@ export class ObjectTasks {
       database.apart(() => {
         const tx = new Transaction(database, this.clock, this.terms)
         const result = work(tx)
-        tx.flush()
+        tx.written()
         return { tx, result }
       }),
     )

@@ -11,6 +11,9 @@ export type Value = string | number | null
 export const instantIn = (value: unknown): number | null =>
   typeof value === 'number' && !Number.isNaN(value) ? value : null
 
+/** At most as many rows as its parameter says. A bare `LIMIT ?` has SQLite plan the statement anew each time it gets a value. */
+export const LIMIT = 'LIMIT CAST(? AS INTEGER)'
+
 export interface Database {
   one<T>(sql: string, ...values: readonly Value[]): T | undefined
   all<T>(sql: string, ...values: readonly Value[]): T[]

@@ -1,51 +1,16 @@
 /** Due tasks, and the next moments: the lanes and tasks that a claim looks at, and the moments that a turn tells. */
 
 import type { Claim } from '../../api/store.ts'
-import { LANES_SHOWN, SWEEP } from '../../api/store.ts'
+import { LANES_SHOWN } from '../../api/store.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import { boundsOf } from '../engine/claim.ts'
 import type { Heads, Moments } from '../engine/port.ts'
-import { inTurn, type LanePlace } from '../engine/row.ts'
 import { lateAt } from '../engine/rules.ts'
-import { type Database, instantIn, type Value } from './database.ts'
-import { type LaneRow, writeLane } from './lane-rows.ts'
-import { firstPlaces, type Head, headsOf, notShut, takesHome } from './line.ts'
+import { type Database, instantIn, LIMIT, type Value } from './database.ts'
+import type { LaneRow } from './lane-rows.ts'
+import { firstHead, type Head, notShut, takesHome } from './line.ts'
 import { rowFound, type TaskRow } from './rows.ts'
 import { ENDED, EXPIRING, UNDUE } from './tables.ts'
-
-/** Answers as `Tx` says. Of a list each lane is looked at. */
-export function readyLanes(
-  database: Database,
-  now: number,
-  owner: string,
-  claim: Claim,
-  isFull: boolean,
-  count: number,
-): readonly LanePlace[] {
-  const { lanes, principal, perLane } = claim
-  if (lanes === 'any') return firstPlaces(database, owner, claim, isFull, count)
-  const places = listedLanes(database, lanes, principal).flatMap(({ name, served, inFlight, readyAt }) => {
-    if (readyAt === null || readyAt > now || inFlight >= perLane !== isFull) return []
-    const { first } = new DueHeads(database, now, name, owner, claim)
-    return first ? [{ name, served, rank: first.rank, dueAt: first.dueAt }] : []
-  })
-  return places.sort(inTurn).slice(0, count)
-}
-
-/** Looks again at lanes of the claim whose moment has come, at most `SWEEP`, the soonest first; says whether there were any. */
-export function lookAtLanes(database: Database, now: number, { lanes, principal }: Claim): boolean {
-  const past = 'SELECT * FROM lanes INDEXED BY lanes_look WHERE principal IS ? AND lookAt <= ? ORDER BY lookAt LIMIT ?'
-  const listed = (): LaneRow[] => {
-    const isPast = ({ lookAt }: LaneRow): boolean => lookAt !== null && lookAt <= now
-    return lanes === 'any'
-      ? database.all(past, principal, now, SWEEP)
-      : listedLanes(database, lanes, principal).filter(isPast)
-  }
-  // mostly there is none, which is told sooner of one than of many
-  const due = lanes === 'any' && database.one(past, principal, now, 1) === undefined ? [] : listed()
-  for (const lane of due) writeLane(database, now, lane)
-  return due.length > 0
-}
 
 function listedLanes(database: Database, lanes: Exclude<Claim['lanes'], 'any'>, principal: string | null): LaneRow[] {
   const names = new Set(lanes.map(({ lane }) => lane))
@@ -58,14 +23,13 @@ function listedLanes(database: Database, lanes: Exclude<Claim['lanes'], 'any'>, 
 export class DueHeads implements Heads {
   first: Head | undefined
   readonly #database: Database
-  readonly #now: number
-  readonly #lane: string
+  readonly #heads: () => readonly Head[]
   readonly #takes: (home: string | null) => boolean
 
-  constructor(database: Database, now: number, lane: string, owner: string, claim: Claim) {
+  /** `heads`: the first due task of each home in the lane, as of when it is called. */
+  constructor(database: Database, heads: () => readonly Head[], owner: string, claim: Claim) {
     this.#database = database
-    this.#now = now
-    this.#lane = lane
+    this.#heads = heads
     this.#takes = takesHome(owner, claim)
     this.next()
   }
@@ -78,15 +42,9 @@ export class DueHeads implements Heads {
 
   /** Looks again: a task that was claimed has no due time any more. */
   next(): undefined {
-    const ours = headsOf(this.#database, this.#now, this.#lane).filter(({ home }) => this.#takes(home))
-    this.first = ours.reduce<Head | undefined>(
-      (best, other) => (best && sooner(best, other) < 0 ? best : other),
-      undefined,
-    )
+    this.first = firstHead(this.#heads(), this.#takes)
   }
 }
-
-const sooner = (a: Head, b: Head): number => a.rank - b.rank || a.dueAt - b.dueAt || a.seq - b.seq
 
 /** Each of its parts is looked for when it is asked for. */
 export function momentsOf(database: Database, now: number, claim: Claim | null): Moments {
@@ -122,7 +80,7 @@ function lanesShown(database: Database, now: number, claim: Claim | null): reado
     [`lanes INDEXED BY lanes_undue WHERE ${UNDUE} AND (pending > 0 OR inFlight > 0 OR heldUntil > ?)`, 'name', now],
   ] as const) {
     const most = LANES_SHOWN - shown.length
-    const sql = `SELECT * FROM ${from}${claim ? ' AND principal IS ? AND name $open' : ''} ORDER BY ${order} LIMIT ?`
+    const sql = `SELECT * FROM ${from}${claim ? ' AND principal IS ? AND name $open' : ''} ORDER BY ${order} ${LIMIT}`
     const rows = claim
       ? notShut<LaneRow>(database, claim, most, sql, ...more, claim.principal)
       : database.all<LaneRow>(sql, ...more, most)
@@ -167,7 +125,6 @@ function nextReady(database: Database, claim: Claim): number {
     const open = listedLanes(database, lanes, principal).filter(({ name }) => mostOf(name) > 0)
     return Math.min(...open.map(({ lookAt }) => lookAt ?? FOREVER))
   }
-  const next =
-    'SELECT name, lookAt FROM lanes INDEXED BY lanes_look WHERE principal IS ? AND lookAt IS NOT NULL AND name $open ORDER BY lookAt LIMIT ?'
+  const next = `SELECT name, lookAt FROM lanes INDEXED BY lanes_look WHERE principal IS ? AND lookAt IS NOT NULL AND name $open ORDER BY lookAt ${LIMIT}`
   return notShut<LaneRow>(database, claim, 1, next, principal)[0]?.lookAt ?? FOREVER
 }

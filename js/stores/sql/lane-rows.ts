@@ -2,7 +2,7 @@
 
 import type { Lane } from '../engine/row.ts'
 import { type Database, instantIn } from './database.ts'
-import { enterLine, headsOf, leaveLine } from './line.ts'
+import { enterLine, type Head, headsOf, leaveLine } from './line.ts'
 import { WAITING } from './tables.ts'
 
 /** The columns. */
@@ -19,33 +19,52 @@ export interface LaneRow extends Lane {
 }
 
 const CHANGING = ['tasks', 'pending', 'inFlight', 'heldUntil', 'served', 'nextDue', 'readyAt', 'isReady', 'lookAt']
-/** Only indexes whose columns have changed are written. */
 const WRITE = `INSERT INTO lanes (name, principal, ${CHANGING.join(', ')}) VALUES (?, ?, ${CHANGING.map(() => '?').join(', ')})
   ON CONFLICT (name) DO UPDATE SET ${CHANGING.map((name) => `${name} = excluded.${name}`).join(', ')}`
+
+/** SQLite writes each index of which a column is named, whether its value is another or not. */
+const COUNT = 'UPDATE lanes SET tasks = ?, pending = ?, inFlight = ?, heldUntil = ?, served = ? WHERE name = ?'
 
 /** A new one is `principal`'s. */
 export function readLane(database: Database, name: string, principal: string | null): LaneRow {
   const row = database.one<LaneRow>('SELECT * FROM lanes WHERE name = ?', name)
-  // spelled out, since a row of SQLite is slow to spread
-  const { tasks = 0, pending = 0, inFlight = 0, heldUntil = 0, served = 0 } = row ?? {}
-  const { nextDue = null, readyAt = null, isReady = 0, lookAt = null } = row ?? {}
-  return {
-    name,
-    principal: row ? row.principal : principal,
-    tasks,
-    pending,
-    inFlight,
-    heldUntil,
-    served,
-    nextDue,
-    readyAt,
-    isReady,
-    lookAt,
-  }
+  return laneOf(row ?? { ...NEW, name, principal })
 }
 
+const NEW: Omit<LaneRow, 'name' | 'principal'> = {
+  tasks: 0,
+  pending: 0,
+  inFlight: 0,
+  heldUntil: 0,
+  served: 0,
+  nextDue: null,
+  readyAt: null,
+  isReady: 0,
+  lookAt: null,
+}
+
+/** The row as a lane that may be changed. Spelled out, since a row of SQLite is slow to spread. */
+export const laneOf = (row: LaneRow): LaneRow => ({
+  name: row.name,
+  principal: row.principal,
+  tasks: row.tasks,
+  pending: row.pending,
+  inFlight: row.inFlight,
+  heldUntil: row.heldUntil,
+  served: row.served,
+  nextDue: row.nextDue,
+  readyAt: row.readyAt,
+  isReady: row.isReady,
+  lookAt: row.lookAt,
+})
+
 /** Writes the lane as it is at `now`, with its places in line. One that is over is deleted. */
-export function writeLane(database: Database, now: number, lane: LaneRow): void {
+export function writeLane(
+  database: Database,
+  now: number,
+  lane: LaneRow,
+  heads = (): readonly Head[] => headsOf(database, now, lane.name),
+): void {
   const { name, principal, tasks, pending, inFlight } = lane
   const heldUntil = lane.heldUntil > now ? lane.heldUntil : 0
   const served = tasks === 0 ? 0 : lane.served
@@ -58,8 +77,11 @@ export function writeLane(database: Database, now: number, lane: LaneRow): void 
   const readyAt = nextDue === null ? null : Math.max(nextDue, heldUntil)
   const isReady = readyAt !== null && readyAt <= now ? 1 : 0
   const lookAt = isReady === 1 ? comingAt : readyAt
-  database.run(WRITE, name, principal, tasks, pending, inFlight, heldUntil, served, nextDue, readyAt, isReady, lookAt)
-  if (isReady === 1) enterLine(database, { name, principal, inFlight, served }, headsOf(database, now, name))
+  const isSame =
+    nextDue === lane.nextDue && readyAt === lane.readyAt && isReady === lane.isReady && lookAt === lane.lookAt
+  if (!isSame || database.run(COUNT, tasks, pending, inFlight, heldUntil, served, name) === 0)
+    database.run(WRITE, name, principal, tasks, pending, inFlight, heldUntil, served, nextDue, readyAt, isReady, lookAt)
+  if (isReady === 1) enterLine(database, { name, principal, inFlight, served }, heads())
 }
 
 interface DueTimes {

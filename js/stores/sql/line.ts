@@ -10,7 +10,7 @@
 
 import type { Claim } from '../../api/store.ts'
 import { inTurn, type Lane, type LanePlace } from '../engine/row.ts'
-import type { Database, Value } from './database.ts'
+import { type Database, LIMIT, type Value } from './database.ts'
 import { WAITING } from './tables.ts'
 
 /** The first due task of one home in a lane, as the index has it. */
@@ -48,6 +48,17 @@ export function headsOf(database: Database, now: number, lane: string): Head[] {
   }
   return heads
 }
+
+/** The first of those whose home `takes` lets through. */
+export function firstHead(heads: readonly Head[], takes: (home: string | null) => boolean): Head | undefined {
+  let first: Head | undefined
+  for (const head of heads) {
+    if (takes(head.home) && (!first || sooner(head, first) <= 0)) first = head
+  }
+  return first
+}
+
+const sooner = (a: Head, b: Head): number => a.rank - b.rank || a.dueAt - b.dueAt || a.seq - b.seq
 
 /** Gives a lane that has no place in line one for each head. */
 export function enterLine(
@@ -108,7 +119,7 @@ export function firstPlaces(
         claim,
         count,
         `SELECT lane AS name, served, rank, dueAt FROM line INDEXED BY line_first
-          WHERE principal IS ? AND home = ? AND ${condition} AND lane $open ORDER BY ${order} LIMIT ?`,
+          WHERE principal IS ? AND home = ? AND ${condition} AND lane $open ORDER BY ${order} ${LIMIT}`,
         claim.principal,
         home,
         ...values,
@@ -148,7 +159,7 @@ const SPARE = 64
 
 /**
  * The first `count` rows of lanes that the claim does not bound to 0. `sql`: names the lane of a row `name`, has `$open` where a
- * condition on that column goes, and ends with `LIMIT ?`.
+ * condition on that column goes, and ends with `LIMIT`.
  *
  * Ten thousand lanes may be shut, by their breakers. Most often none of them is among the first, so the database hears of them
  * only where some are: a list of as many costs it milliseconds.

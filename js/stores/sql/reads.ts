@@ -6,7 +6,7 @@ import { countsWith } from '../engine/row.ts'
 import { inOrder } from '../engine/rules.ts'
 import { soundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
-import type { Database, Value } from './database.ts'
+import { type Database, LIMIT, type Value } from './database.ts'
 import { ownCounts } from './own-counts.ts'
 import { allFound, parsed, rowById, storedTask } from './rows.ts'
 import { readState } from './state.ts'
@@ -50,7 +50,7 @@ function list(
     `${READABLE} AND typeof(id) = 'text'`,
   )
   const most = Math.max(1, limit)
-  const rows = allFound(database, `SELECT * FROM tasks ${sql} ORDER BY id LIMIT ?`, ...values, most + 1)
+  const rows = allFound(database, `SELECT * FROM tasks ${sql} ORDER BY id ${LIMIT}`, ...values, most + 1)
   const page = rows.slice(0, most)
   const last = rows.length > most ? page.at(-1)?.taskId : undefined
   const tasks = page.map(storedTask).filter((task) => task !== undefined)
@@ -64,7 +64,7 @@ function attempts(
 ): Awaited<ReturnType<TaskStore['attempts']>> {
   const most = Math.max(1, limit)
   const rows = database.all<{ n: number; log: string }>(
-    `SELECT n, log FROM attempts WHERE task = (${ROW}) AND ${NUMBERED} AND n > ? ORDER BY n LIMIT ?`,
+    `SELECT n, log FROM attempts WHERE task = (${ROW}) AND ${NUMBERED} AND n > ? ORDER BY n ${LIMIT}`,
     taskId,
     Number(cursor ?? 0),
     most + 1,
@@ -79,7 +79,7 @@ type Noted = AttemptLog & { readonly after?: number }
 
 function history(database: Database, taskId: string): readonly AttemptLog[] {
   const rows = database.all<{ n: number; log: string }>(
-    `SELECT n, log FROM attempts WHERE task = (${ROW}) AND ${NUMBERED} ORDER BY n LIMIT ?`,
+    `SELECT n, log FROM attempts WHERE task = (${ROW}) AND ${NUMBERED} ORDER BY n ${LIMIT}`,
     taskId,
     LOG_LENGTH + NOTES_LENGTH,
   )
@@ -107,7 +107,7 @@ type Page = Awaited<ReturnType<Required<TaskStore>['unreadable']>>
 function unreadable(database: Database, { limit, cursor }: { readonly limit: number; readonly cursor?: string }): Page {
   const most = Math.max(1, limit)
   const rows = database.all<Readonly<Record<string, unknown>>>(
-    `SELECT * FROM tasks WHERE aside = 1 AND row > ? AND row <= ${Number.MAX_SAFE_INTEGER} ORDER BY row LIMIT ?`,
+    `SELECT * FROM tasks WHERE aside = 1 AND row > ? AND row <= ${Number.MAX_SAFE_INTEGER} ORDER BY row ${LIMIT}`,
     Number(cursor ?? 0),
     most + 1,
   )

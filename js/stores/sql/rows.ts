@@ -6,7 +6,7 @@ import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import type { Row } from '../engine/row.ts'
 import { areSoundParts, isSoundRequest, isSoundRow, neutral, type Parts } from '../engine/sound.ts'
-import type { Database, Value } from './database.ts'
+import { type Database, LIMIT, type Value } from './database.ts'
 
 /** A row; the texts that commands leave alone are not parsed. */
 export interface TaskRow extends Row {
@@ -166,7 +166,7 @@ export const allFound = (database: Database, sql: string, ...values: readonly Va
 export const tasksFrom = (database: Database, after: number, most: number): TaskRow[] =>
   allFound(
     database,
-    `SELECT * FROM tasks WHERE row > ? AND row <= ${Number.MAX_SAFE_INTEGER} ORDER BY row LIMIT ?`,
+    `SELECT * FROM tasks WHERE row > ? AND row <= ${Number.MAX_SAFE_INTEGER} ORDER BY row ${LIMIT}`,
     after,
     most,
   )

@@ -1,6 +1,6 @@
 /**
- * One transaction, as the commands see it. Rows are written as they are saved. Counters and lanes are held until `flush`
- * writes them, once each; nothing is remembered beyond the transaction, since other processes write the same file.
+ * One transaction, as the commands see it. Rows are written as they are saved. Counters and lanes are held and written
+ * once each, lanes when a turn shows them or at the end (`written`); nothing is remembered beyond the transaction, since other processes write the same file.
  *
  * SQLite answers at once: nothing has to be loaded ahead, and each question is asked when its answer is needed.
  */
@@ -20,9 +20,10 @@ import { advance } from '../engine/change.ts'
 import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
 import { newRow, type Place } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
-import type { Database, Value } from './database.ts'
-import { DueHeads, lookAtLanes, momentsOf, readyLanes } from './due.ts'
-import { type LaneRow, readLane, writeLane } from './lane-rows.ts'
+import { type Database, LIMIT, type Value } from './database.ts'
+import { DueHeads, momentsOf } from './due.ts'
+import { HeldLanes } from './held-lanes.ts'
+import type { LaneRow } from './lane-rows.ts'
 import { where } from './reads.ts'
 import {
   allFound,
@@ -40,11 +41,6 @@ import { ENDED, EXPIRING, NUMBERED } from './tables.ts'
 
 const IN_ORDER = "FROM tasks WHERE principal IS ? AND orderKey = ? AND status IN ('PENDING', 'IN_FLIGHT')"
 
-interface HeldLane {
-  readonly lane: LaneRow
-  isDirty: boolean
-}
-
 type Work = (rows: readonly TaskRow[]) => void
 
 export class Transaction implements Tx {
@@ -57,7 +53,7 @@ export class Transaction implements Tx {
   hasErased = false
   #state: State
   #wrote = false
-  readonly #lanes = new Map<string, HeldLane>()
+  readonly #lanes: HeldLanes
 
   constructor(database: Database, clock: StoreClock, terms: StoreTerms) {
     this.database = database
@@ -65,6 +61,7 @@ export class Transaction implements Tx {
     this.#state = readState(database)
     const { now, shiftMs } = clock.read(this.#state)
     this.now = now
+    this.#lanes = new HeldLanes(database, now)
     if (shiftMs === 0) return
     shiftInstants(database, shiftMs)
     this.#state.clockSteps++
@@ -151,6 +148,7 @@ export class Transaction implements Tx {
     this.run('DELETE FROM bodies WHERE task = ?', row.row)
     this.run('DELETE FROM attempts WHERE task = ?', row.row)
     this.run('DELETE FROM tasks WHERE row = ?', row.row)
+    this.#lanes.lost(row.lane)
   }
 
   strip(row: TaskRow): void {
@@ -186,24 +184,24 @@ export class Transaction implements Tx {
   leaseChanged(): void {}
 
   lane({ lane: name, principal }: Pick<TaskRow, 'lane' | 'principal'>): LaneRow {
-    return this.#changing(name, principal).lane
+    return this.#lanes.of(name, principal)
   }
 
   saveLane({ name, principal }: LaneRow): void {
-    this.#changing(name, principal).isDirty = true
+    this.#lanes.changed(name, principal)
   }
 
   /** Those that ended before `before`, or the `surplus` that ended first. */
   oldest({ statuses, before, surplus }: Outlived, most: number): TaskRow[] {
     const isLetter = statuses[0] === 'EXHAUSTED' ? 1 : 0
-    const order = 'ORDER BY endedAt, seq LIMIT ?'
+    const order = `ORDER BY endedAt, seq ${LIMIT}`
     const aged = rowsFound(this.database, `${ENDED} AND endedAt < ? ${order}`, isLetter, before, most)
     if (surplus <= aged.length) return aged
     return rowsFound(this.database, `${ENDED} ${order}`, isLetter, Math.min(surplus, most))
   }
 
   endHolds(): void {
-    const over = 'FROM lanes INDEXED BY lanes_held WHERE heldUntil > 0 AND heldUntil <= ? LIMIT ?'
+    const over = `FROM lanes INDEXED BY lanes_held WHERE heldUntil > 0 AND heldUntil <= ? ${LIMIT}`
     for (const { name } of this.database.all<{ name: string }>(`SELECT name ${over}`, this.now, SWEEP)) {
       this.run('DELETE FROM lanes WHERE name = ? AND tasks = 0', name)
       this.run('UPDATE lanes SET heldUntil = 0 WHERE name = ?', name)
@@ -221,18 +219,18 @@ export class Transaction implements Tx {
   late(): TaskRow[] {
     return rowsFound(
       this.database,
-      `FROM tasks INDEXED BY tasks_deadlines WHERE ${EXPIRING} AND deadlineAt < ? ORDER BY deadlineAt, seq LIMIT ?`,
+      `FROM tasks INDEXED BY tasks_deadlines WHERE ${EXPIRING} AND deadlineAt < ? ORDER BY deadlineAt, seq ${LIMIT}`,
       this.now,
       SWEEP,
     )
   }
 
-  /** Everything is in the file from here on: queries over lanes may follow. */
-  flush(): undefined {
-    for (const { lane, isDirty } of this.#lanes.values()) {
-      if (isDirty) writeLane(this.database, this.now, lane)
-    }
-    this.#lanes.clear()
+  /** Tasks are written as they are saved, and a claim hears of lanes as they are held. */
+  flush(): undefined {}
+
+  /** Writes what is held: the end of the transaction. */
+  written(): void {
+    this.#lanes.write()
     if (!this.#wrote) return
     this.#state.highWater = this.now
     writeState(this.database, this.#state)
@@ -240,23 +238,23 @@ export class Transaction implements Tx {
 
   lookAtLanes(claim: Claim): undefined {
     // places in line are as of now: no process may see an earlier time
-    if (lookAtLanes(this.database, this.now, claim)) this.#wrote = true
+    if (this.#lanes.lookAt(claim)) this.#wrote = true
   }
 
   readyLanes(owner: string, claim: Claim, isFull: boolean, count: number): readonly Ready[] {
-    return readyLanes(this.database, this.now, owner, claim, isFull, count).map(({ name, rank, dueAt }) => ({
-      lane: this.#changing(name, claim.principal).lane,
+    return this.#lanes.first(owner, claim, isFull, count).map(({ name, rank, dueAt }) => ({
+      lane: this.#lanes.of(name, claim.principal),
       rank,
       dueAt,
     }))
   }
 
-  heads({ name }: LaneRow, owner: string, claim: Claim): DueHeads {
-    return new DueHeads(this.database, this.now, name, owner, claim)
+  heads({ name, principal }: LaneRow, owner: string, claim: Claim): DueHeads {
+    return new DueHeads(this.database, () => this.#lanes.headsOf(name, principal), owner, claim)
   }
 
   loadMoments(): undefined {
-    this.flush()
+    this.#lanes.write()
   }
 
   moments(claim: Claim | null): Moments {
@@ -290,17 +288,17 @@ export class Transaction implements Tx {
 
   /** Runs `work`; what it has done is undone when it throws, and the rest of the transaction goes on. */
   apart<T>(work: () => T): T {
-    this.flush()
+    this.written()
     const { unreadable } = this
     const hints = this.hints.length
     try {
       return this.database.apart(() => {
         const result = work()
-        this.flush()
+        this.written()
         return result
       })
     } catch (error) {
-      this.#lanes.clear()
+      this.#lanes.forget()
       this.#state = readState(this.database)
       this.hints.length = hints
       this.unreadable = unreadable
@@ -310,15 +308,6 @@ export class Transaction implements Tx {
 
   #saved({ lane, principal }: TaskRow): void {
     this.#wrote = true
-    this.#changing(lane, principal).isDirty = true
-  }
-
-  #changing(name: string, principal: string | null): HeldLane {
-    let held = this.#lanes.get(name)
-    if (!held) {
-      held = { lane: readLane(this.database, name, principal), isDirty: false }
-      this.#lanes.set(name, held)
-    }
-    return held
+    this.#lanes.changed(lane, principal)
   }
 }

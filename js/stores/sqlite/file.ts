@@ -90,7 +90,7 @@ export class StoreFile {
       refuseNewer(database.pragma('user_version'), this.path) // it may have been migrated since it was opened
       const tx = new Transaction(database, this.#clock, this.terms)
       const result = work(tx)
-      tx.flush()
+      tx.written()
       database.run('COMMIT')
       this.#clock.saw(tx.now, tx.state)
       if (tx.hasErased) this.#remains = true
