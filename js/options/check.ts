@@ -16,6 +16,8 @@ export interface Rule {
   readonly also?: unknown
   /** How the message tells a value of the right type that is wrong; what may be secret in it is left out. */
   readonly got?: (value: never) => string
+  /** What is of another type may be the secret itself: `got` tells that, too. */
+  readonly isMute?: true
 }
 
 export type Rules<T> = { readonly [K in keyof T]-?: Rule }
@@ -82,7 +84,7 @@ export function follow(name: string, value: unknown, rule: Rule, shown: unknown 
   const right = type === 'any' || typeof value === type
   if (!right || !ok(value as never)) {
     const kindIsRight = right && value !== null && !each
-    const came = right ? got(value as never) : show(shown)
+    const came = right || rule.isMute ? got(value as never) : show(shown)
     throw new (kindIsRight ? RangeError : TypeError)(`${name}: expected ${expected}, got ${came}`)
   }
   if (inside) check(name, value as object, inside)

@@ -4,14 +4,19 @@
  */
 
 import type { Credentials, GiveCredentials } from '../api/credentials.ts'
-import { fn, follow, object, origin, type Rule } from './check.ts'
+import { fn, follow, object, origin, type Rule, show } from './check.ts'
 
 export type CredentialsByOrigin = ReadonlyMap<string, GiveCredentials>
 
+// by mistake the credential itself may stand where its function should
+const MUTE = { isMute: true, got: (given: unknown) => (typeof given === 'string' ? 'a string' : show(given)) } as const
+
 export const CREDENTIALS: Rule = {
   ...object,
+  ...MUTE,
   expected: "{ 'https://api.example.com': (request) => headers }",
-  ok: (given) => given !== null && !Array.isArray(given),
+  // what is gone through, such as a Map, has no entries as properties
+  ok: (given: object | null) => given !== null && !(Symbol.iterator in given),
 }
 
 const KEY: Rule = { ...origin, expected: `${origin.expected} as a key, or 'self' in a page` }
@@ -20,7 +25,7 @@ export function credentialsByOrigin(given: Credentials = {}): CredentialsByOrigi
   const entries = Object.entries(given).map(([key, give]): [string, GiveCredentials] => {
     const own = (key === 'self' && globalThis.location?.origin) || key
     follow('options.credentials', own, KEY)
-    follow(`options.credentials['${key}']`, give, fn)
+    follow(`options.credentials['${key}']`, give, { ...fn, ...MUTE })
     return [own, give]
   })
   return new Map(entries)

@@ -11,6 +11,7 @@ import {
   fn,
   follow,
   int,
+  isWellFormed,
   kind,
   list,
   ms,
@@ -200,7 +201,9 @@ export const SANITIZE_RULES: Rules<SanitizeOptions> = {
 export const SCOPE_KEY: Rule = {
   type: 'any',
   expected: 'a secret of 16 characters or bytes or more',
-  ok: (given: unknown) => (typeof given === 'string' || given instanceof Uint8Array) && given.length >= 16,
+  ok: (given: unknown) =>
+    (typeof given === 'string' ? isWellFormed(given) : given instanceof Uint8Array) &&
+    (given as { readonly length: number }).length >= 16,
   got: (given: { readonly length?: number } | null) => `${typeof given} of length ${given?.length}`,
 }
 

@@ -190,8 +190,8 @@ export class RetryQueue implements AsyncDisposable {
     check('setPrincipal', options, PRINCIPAL_RULES)
     const host = this.#host
     const { purge = false, during } = options
-    if (during) assertNoSwitch(host)
     const before = host.principal
+    if (during || principal !== before) assertNoSwitch(host)
     host.principal = principal
     if (during) await holdDuring(during, before, host, (from) => this.#follow(from, false))
     await this.#follow(before, purge)

@@ -12,7 +12,7 @@ import type { QueueContext } from '../runner/context.ts'
 /** The default of `waitMs`. */
 const WAIT_MS = 30_000
 
-/** Throws where a login is under way: which of two has the cookies in the end could not be said. */
+/** Throws where a login is under way: another principal may be named, but the cookies become that login's. */
 export function assertNoSwitch({ switching }: QueueContext): void {
   if (!switching) return
   throw new RedriveError('PRINCIPAL_CHANGING', 'await the setPrincipal({ during }) that is under way first')
@@ -42,8 +42,7 @@ export async function holdDuring(
     await follow(before).catch(() => {})
     await during()
   } catch (error) {
-    // unless another call has named a third one
-    if (host.principal === principal) host.principal = before
+    host.principal = before
     end()
     await follow(principal).catch(() => {})
     throw error

@@ -130,6 +130,9 @@ const refused: readonly (readonly [what: string, credentials: unknown, says: Reg
   ['the prototype', JSON.parse('{"__proto__": 1}'), /origin/],
   ['self where there is no page', { self: bearer }, /page/],
   ['no function', { [API]: { authorization: 'Bearer x' } }, /expected a function/],
+  ['the credential itself', 'Bearer hush', /\(request\) => headers.*got a string/],
+  ['the credential itself as an entry', { [API]: 'Bearer hush' }, /expected a function, got a string/],
+  ['a Map', new Map([[API, bearer]]), /expected {.*got an object/],
 ]
 
 test.each(refused)(

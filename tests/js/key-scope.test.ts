@@ -174,6 +174,13 @@ test.each([SECRET.slice(0, 15), '', new Uint8Array(15), 12345678901234567890n, n
   },
 )
 
+test('S12 a secret that another text would be equal to is refused: half a surrogate, or NUL, which HMAC fills up with', () => {
+  for (const end of ['\ud800', '\0']) {
+    const idempotency = { ...CONTENT, scope: 'all', scopeKey: SECRET + end }
+    expect(() => new RetryQueue({ idempotency })).toThrow('options.idempotency.scopeKey: expected a secret')
+  }
+})
+
 test.each(STORES)('S12 %s the secret is in nothing that is told, and in no row', async (_, make) => {
   const { queue, server, clock, store, events } = await ofAnn(make, { ...CONTENT, scopeKey: SECRET })
   server.reply(503).reply(503)

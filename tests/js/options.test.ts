@@ -107,7 +107,7 @@ const wrong: readonly Row[] = [
   ['options.idempotency.methods[0]', { idempotency: { methods: [1] } }, T, '1'],
   ['options.idempotency.methods[1]', { idempotency: { methods: ['POST', 'PO ST'] } }, R, "'PO ST'"],
   ['options.idempotency.origins[0]', { idempotency: { origins: ['api.test'] } }, R, "'api.test'"],
-  ['options.credentials', { credentials: 'Bearer x' }, T, "'Bearer x'"],
+  ['options.credentials', { credentials: 'Bearer x' }, T, 'a string'],
   ['options.credentials', { credentials: () => ({}) }, T, 'a function'],
   ['options.credentials', { credentials: { 'https://a.test/': () => ({}) } }, R, "'https://a.test/'"],
   ["options.credentials['https://a.test']", { credentials: { 'https://a.test': {} } }, T, 'an object'],

@@ -141,25 +141,40 @@ test('purge deletes what the one who left has queued, after the login', async ()
   expect(await store.counts()).toMatchObject({ pending: 0, purged: 1 })
 })
 
-test('one login at a time; a call without one may name a third principal meanwhile, and still nothing is sent', async () => {
+test('S16 one login at a time: no other principal may be named meanwhile, since the cookies become those of the login', async () => {
   const { queue, server, clock } = await setup({ principal: 'ann', store: 'memory' })
+  queue.pause()
+  const { taskId } = await queue.enqueue(ORDERS, POST)
   const [first, second] = [login(), login()]
   const switched = watch(queue.setPrincipal('ben', { during: first.during }))
   await clock.settle()
-  await expect(queue.setPrincipal('cid', { during: second.during })).rejects.toMatchObject({
-    code: 'PRINCIPAL_CHANGING',
-  })
+  const isRefused = { code: 'PRINCIPAL_CHANGING' }
+  await expect(queue.setPrincipal('cid', { during: second.during })).rejects.toMatchObject(isRefused)
+  await expect(queue.setPrincipal('ben', { during: second.during })).rejects.toMatchObject(isRefused)
   expect(second.begun()).toBe(0)
-  await queue.setPrincipal(null)
-  const call = watch(queue.fetch(ORDERS))
+  await expect(queue.setPrincipal('ann')).rejects.toMatchObject(isRefused)
+  await expect(queue.setPrincipal(null)).rejects.toMatchObject(isRefused)
+  await queue.setPrincipal('ben') // what an application does that listens to its logins
+  queue.resume()
+  first.end()
   await clock.settle()
-  expect(server.hits).toBe(0)
-  first.end(new Error('left'))
+  expect([switched.state, server.hits]).toEqual(['resolved', 0])
+  await queue.setPrincipal('ann')
+  await clock.settle()
+  expect((await queue.get(taskId))?.status).toBe('SUCCEEDED')
+})
+
+test('the principal is the one before where the login fails that has been named twice', async () => {
+  const { queue, clock } = await setup({ principal: 'ann', store: 'memory' })
+  const { during, end } = login()
+  const switched = watch(queue.setPrincipal('ben', { during }))
+  await clock.settle()
+  await queue.setPrincipal('ben')
+  end(new Error('left'))
   await clock.settle()
   expect(switched.state).toBe('rejected')
-  expect(call.value?.status).toBe(200)
   const { taskId } = await queue.enqueue(ORDERS)
-  expect(await queue.get(taskId)).toMatchObject({ principal: null })
+  expect(await queue.get(taskId)).toMatchObject({ principal: 'ann' })
 })
 
 test('the requests of the login itself go by plain fetch, or with redrive: false', async () => {
