@@ -1,7 +1,13 @@
 // A queue with tasks in many lanes: how many it delivers a second, and how long it keeps others from running. For Node and pages.
 import { queueOptions } from '../tasks.mjs'
 
-const POST = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"sku":17,"count":2}' }
+/** Of any origin: in a page, keys would be only for origins that are listed. */
+const POST = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: '{"sku":17,"count":2}',
+  redrive: { idempotent: true },
+}
 /** An answer comes by way of the event loop, as from any server. */
 const answered = () =>
   new Promise((resolve) => {
@@ -30,8 +36,7 @@ export async function deliver(RetryQueue, store, { lanes, tasks, count }) {
     if (++sent === count) enough()
     return new Response(null, { status: 200 })
   }
-  const keyed = { idempotency: { origins: ['https://0.lanes.test'] } }
-  const queue = new RetryQueue(queueOptions(store, fetch, { concurrency: 6, ...keyed }))
+  const queue = new RetryQueue(queueOptions(store, fetch, { concurrency: 6 }))
   queue.pause()
   for (let from = 0; from < tasks; from += AT_ONCE) {
     const some = Array.from({ length: Math.min(AT_ONCE, tasks - from) }, (_, i) => from + i)
