@@ -110,8 +110,7 @@ impl<C: Core> Driver<C> {
     pub(crate) fn reopen_lane(&mut self, lane: u8) -> Result<(), Violation> {
         let at = usize::from(lane) % self.book.lanes.len();
         let lane = &self.book.lanes[at];
-        let idle =
-            lane.depth == 0 && lane.leased == 0 && !lane.paused && lane.held_until <= self.book.line.now;
+        let idle = lane.depth == 0 && lane.leased == 0 && lane.held_until <= self.book.line.now;
         let rules = lane.gates.rules;
         let dropped = self.core.drop_lane(lane.handle);
         self.tape.call("dropLane", &[f64::from(lane.handle)], &[f64::from(u8::from(dropped))]);
