@@ -212,7 +212,6 @@ export class StorePlace implements StoredPlace {
       if (enqueued.outcome === 'conflict') throw keyConflict(call, `task ${enqueued.taskId}`)
       if (enqueued.outcome === 'full') throw queueFull(this.#runner)
       stored = enqueued.outcome === 'stored'
-      if (stored && ruling) this.#runner.lanes.heldInStore(principal, call.origin, now + ruling.holdMs)
       task.setRecord(asStored(record, now))
       task.nextAttemptAt = now + record.dueInMs
       return enqueued

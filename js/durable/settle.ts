@@ -45,7 +45,6 @@ export class Settler {
     const followUp = followUpOf(task, ruling, dueAt, () => runner.releaseCause(task, ruling))
     const next = nextOf(ruling, followUp)
     this.#starter.noteCarry(task, next)
-    if (ruling.holdMs > 0) runner.lanes.heldInStore(task.principal, task.origin, runner.host.now() + ruling.holdMs)
     task.log(followUp.entry)
     const settlement: Settlement = {
       lease: { taskId: task.taskId, token: lease.token, forMs: lease.forMs },

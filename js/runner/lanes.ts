@@ -16,8 +16,6 @@ interface Lane {
   readonly principal: string | null
   readonly origin: string
   readonly handle: number
-  /** Until when the store knows that its server wants it held. */
-  heldInStoreUntil: number
 }
 
 export class Lanes {
@@ -42,7 +40,7 @@ export class Lanes {
     if (known !== undefined) return known
     if (this.#byName.size >= KEPT) this.#dropIdle()
     const handle = this.#core.lane()
-    const lane = { name, principal, origin, handle, heldInStoreUntil: 0 }
+    const lane = { name, principal, origin, handle }
     this.#byName.set(name, lane)
     this.#byHandle.set(handle, lane)
     this.#short.add(lane)
@@ -67,12 +65,6 @@ export class Lanes {
     return this.#byHandle.get(handle)?.origin
   }
 
-  /** Takes note that the store has been told to hold a lane. */
-  heldInStore(principal: string | null, origin: string, until: number): void {
-    const lane = this.#byName.get(laneName(principal, origin))
-    if (lane) lane.heldInStoreUntil = Math.max(lane.heldInStoreUntil, until)
-  }
-
   /**
    * Lanes of the principal that have less room at `now` than `perLane`, and how much. Those of which nothing was asked since they
    * had all of it are not looked at: there may be ten thousand.
@@ -82,9 +74,8 @@ export class Lanes {
     for (const lane of this.#short) {
       // those of others are looked at again when the principal changes
       const max = lane.principal === this.#host.principal ? this.#core.room(now, lane.handle) : perLane
-      if (max >= perLane) this.#short.delete(lane)
-      // the store keeps back what it holds itself, and can say when the first task of it is due
-      else if (lane.heldInStoreUntil <= now) bounds.push({ lane: lane.name, max })
+      if (max < perLane) bounds.push({ lane: lane.name, max })
+      else this.#short.delete(lane)
     }
     return bounds
   }

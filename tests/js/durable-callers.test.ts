@@ -249,15 +249,6 @@ test('S9 one answer holds the tasks of other processes for maxLaneHoldMs, and it
   expect(server.requests.at(-1)?.url).toBe(`${ORDERS}/answered`)
 })
 
-test('S9 the next attempt is that of the task that was told to wait, and not the end of the hold for others', async () => {
-  const { open, server, clock } = world()
-  const { queue } = await open()
-  server.reply(503, { 'retry-after': '3600' })
-  await queue.enqueue(ORDERS, POST)
-  await clock.advance(10)
-  expect(queue.stats().nextAttemptAt).toBeGreaterThanOrEqual(clock.now() + 3_590_000)
-})
-
 test('S9 a first attempt that is to be held waits in another process, too, which has had no task of that origin', async () => {
   const { open, server, clock } = world()
   const options = { holdFirstAttempts: true }
