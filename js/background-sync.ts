@@ -196,15 +196,25 @@ class Answers {
     const isIdle = this.#queue.idle().then(() => true)
     const isOver = new Promise<boolean>((resolve) => {
       let quiet = 0
-      const look = (): void => {
-        const { inFlight, nextAttemptAt } = this.#queue.stats()
-        const goesOn = inFlight > 0 || (nextAttemptAt !== null && nextAttemptAt < endsAt)
+      const look = async (): Promise<void> => {
+        // a store that cannot be asked may be asked again
+        const goesOn = await this.#goesOn(endsAt).catch(() => true)
         quiet = goesOn ? 0 : quiet + 1
         if (quiet === QUIET_LOOKS || now() >= endsAt) resolve(false)
         else disarm = settings.clock.after(LOOK_MS, look)
       }
-      look()
+      void look()
     })
     return Promise.race([isIdle, isOver]).finally(() => disarm())
+  }
+
+  /** Whether something is sent, or due before `endsAt`. */
+  async #goesOn(endsAt: number): Promise<boolean> {
+    const { inFlight, nextAttemptAt } = this.#queue.stats()
+    if (inFlight > 0) return true
+    if (nextAttemptAt === null || nextAttemptAt >= endsAt) return false
+    // the queue may only look again then, for the end of a hold: the tasks say when they are due
+    const { tasks, cursor } = await this.#queue.list({ status: 'PENDING' })
+    return cursor !== undefined || tasks.some(({ nextAttemptAt: at }) => at !== null && at < endsAt)
   }
 }
