@@ -12,9 +12,9 @@ use wrong::fault::*;
 
 /// What the first world that fails fails by, and the seed of that world.
 fn caught<const FAULT: u8>() -> (u64, Failure) {
-    (1..=200)
+    (1..=1000)
         .find_map(|seed| run::<Wrong<FAULT>>(&world(seed, 400)).err().map(|failure| (seed, failure)))
-        .expect("no world of 200 fails")
+        .expect("no world of a thousand fails")
 }
 
 macro_rules! caught {
