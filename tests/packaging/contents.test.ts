@@ -30,7 +30,7 @@ test('every file that an entry of package.json names is there', () => {
 })
 
 test('it stays small: the service worker’s entry holds all the rest once more, it may not import() anything', () => {
-  expect(statSync(tarball()).size).toBeLessThan(750_000)
+  expect(statSync(tarball()).size).toBeLessThan(850_000)
   const loaded = files.filter((name) => !name.endsWith('.map'))
   const unpackedBytes = loaded.reduce((sum, name) => sum + statSync(join(unpacked, name)).size, 0)
   expect(unpackedBytes).toBeLessThan(850_000)
