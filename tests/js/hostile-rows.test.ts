@@ -133,6 +133,7 @@ test('S16 a lane whose row names another principal gives none of its tasks', asy
 test.for([
   'UPDATE lanes SET inFlight = 1000000',
   'UPDATE lanes SET pending = -5',
+  'UPDATE lanes SET tasks = 0',
   'UPDATE lanes SET readyAt = NULL',
   'UPDATE lanes SET nextDue = 1e300, readyAt = 1e300',
   'UPDATE lanes SET heldUntil = 1e300, readyAt = 1e300',
@@ -152,6 +153,17 @@ test.for([
   expect(sent.map(({ body }) => body).sort()).toEqual(['one', 'two'])
   expect((await queue.enqueue(ORDERS, { method: 'POST' })).taskId).toBeDefined()
   expect(queue.stats().depth).toBeLessThanOrEqual(1)
+})
+
+test('S1 a lane is not forgotten while a task of it waits, whatever its row says of how many there are', async () => {
+  const path = freshPath()
+  const store = openStore(path)
+  await store.enqueue([taskOf(1), taskOf(2), taskOf(3)])
+  edit(path, (database) => database.exec('UPDATE lanes SET tasks = 0'))
+  const claim = { ...claimOf(1), perLane: 9 }
+  const claimed: unknown[] = []
+  for (let turn = 0; turn < 3; turn++) claimed.push(...(await store.turn({ ...STEP, claim })).claimed)
+  expect(claimed).toHaveLength(3)
 })
 
 const HOSTILE: readonly Partial<Record<keyof StoredTask, unknown>>[] = [

@@ -164,7 +164,8 @@ export function tidy(lane: Lane, now: number): void {
 }
 
 /** Else it is forgotten. */
-export const isLeft = ({ tasks, heldUntil }: Lane): boolean => tasks > 0 || heldUntil !== null
+export const isLeft = ({ tasks, pending, inFlight, heldUntil }: Lane): boolean =>
+  tasks > 0 || pending > 0 || inFlight > 0 || heldUntil !== null
 
 /** Where a task waits, as the index has it. */
 export type Waiting = Pick<TaskRow, 'home' | 'rank'> & { readonly dueAt: number }

@@ -71,6 +71,7 @@ function isSoundLane(lane: Lane, latest: number): boolean {
     typeof name === 'string' &&
     principal === nameOf(principalIn(name)) &&
     areCounts(tasks, pending, inFlight, served) &&
+    tasks >= pending + inFlight &&
     isWithin(heldUntil, latest) &&
     isWithin(nextDue, Number.MAX_VALUE) &&
     isWithin(comingAt, Number.MAX_VALUE) &&

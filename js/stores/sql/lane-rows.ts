@@ -69,7 +69,8 @@ export function writeLane(
   const heldUntil = lane.heldUntil > now ? lane.heldUntil : 0
   const served = tasks === 0 ? 0 : lane.served
   if (lane.isReady === 1) leaveLine(database, name)
-  if (tasks === 0 && heldUntil === 0) {
+  // not by the number of tasks alone: other code may have written that, and what waits here would be forgotten
+  if (tasks <= 0 && pending <= 0 && inFlight <= 0 && heldUntil === 0) {
     database.run('DELETE FROM lanes WHERE name = ?', name)
     return
   }

@@ -73,6 +73,7 @@ function isSoundLane(
     typeof name === 'string' &&
     principal === principalIn(name) &&
     areCounts(tasks, pending, inFlight, served) &&
+    tasks >= pending + inFlight &&
     isWithin(heldUntil, latest) &&
     readyAt === (nextDue === null ? null : Math.max(nextDue, heldUntil)) &&
     (isReady === 1 || lookAt === readyAt)
