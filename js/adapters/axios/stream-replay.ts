@@ -4,7 +4,7 @@
  */
 
 import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
-import type { Clock } from '../../platform/clock.ts'
+import { type Clock, timeoutError } from '../../platform/clock.ts'
 import type { ReadBody } from './answer.ts'
 import { node, type StreamedBody } from './body.ts'
 
@@ -27,11 +27,20 @@ const isHere = (name: string): boolean =>
 /** Reads a body as the call's own config asks. Rejects with axios' error where it breaks off. */
 export function bodyReader(axios: AxiosInstance, config: InternalAxiosRequestConfig, clock: Clock): ReadBody {
   return async (body, response) => {
+    let isLate = false
+    const { socket } = response.request ?? {}
+    const onTimeout = () => {
+      isLate = true
+    }
+    // axios' http adapter has the socket closed at the same time limit, which may come first and then looks like an abort
+    socket?.once?.('timeout', onTimeout)
     try {
       return await inForm(await body.all(body.isNode ? (config.timeout ?? 0) : 0, clock), body, response, config)
     } catch (error) {
       body.discard()
-      throw await brokenOff(error as NodeError, axios, body, response, config)
+      throw await brokenOff((isLate ? timeoutError(String(error)) : error) as NodeError, axios, body, response, config)
+    } finally {
+      socket?.off?.('timeout', onTimeout)
     }
   }
 }
