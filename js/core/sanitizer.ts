@@ -23,6 +23,8 @@ const UNSENDABLE = /[\r\n\0\u0100-\uffff]/
 export class Sanitizer {
   readonly #engine: Engine
   readonly #rules: HeaderRules
+  /** The built-in rules alone. */
+  readonly #plain: HeaderRules
   readonly #keepsUrls: boolean
 
   constructor(engine: Engine, { persistHeaders = [], denyHeaders = [], urlSecrets }: SanitizeOptions) {
@@ -30,10 +32,11 @@ export class Sanitizer {
     this.#keepsUrls = urlSecrets === 'keep'
     const [persist = 0, deny = 0] = engine.scratch.all([persistHeaders.join('\n'), denyHeaders.join('\n')])
     this.#rules = new engine.glue.HeaderRules(persist, deny)
+    this.#plain = new engine.glue.HeaderRules(0, 0)
   }
 
   /** Names in lower case, values of one name joined. Throws on what HTTP does not allow; the message names no value. */
-  headers(given: Iterable<readonly [string, string]>): Sanitized {
+  headers(given: Iterable<readonly [string, string]>, rules: HeaderRules = this.#rules): Sanitized {
     const { scratch, glue } = this.#engine
     const names: string[] = []
     const values: string[] = []
@@ -44,7 +47,7 @@ export class Sanitizer {
     if (names.length === 0) return { headers: {}, withheld: [], unknown: [] }
     // each looked at only if one of them all gives cause; the core takes names in any case
     const all = names.join('\n')
-    const count = this.#rules.classify(scratch.text(all))
+    const count = rules.classify(scratch.text(all))
     const classes = scratch.answer(count).slice()
     // one that is empty, holds a line break, or becomes a token only when it is lowered is not one name to the core
     const odd = count !== names.length || /[^\n!-~]/.test(all)
@@ -75,6 +78,12 @@ export class Sanitizer {
     // the half of a header is another header
     for (const name of withheld) headers.delete(name)
     return { headers: Object.fromEntries(headers), withheld: [...withheld], unknown: [...unknown] }
+  }
+
+  /** Whether a store may have been given these headers: names that only another's `persistHeaders` knows may be among them. */
+  mayBeStored(headers: Readonly<Record<string, string>>): boolean {
+    const { headers: kept, unknown } = this.headers(Object.entries(headers), this.#plain)
+    return Object.keys(headers).every((name) => name in kept || unknown.includes(name))
   }
 
   /** The URL as it may be shown: `REDACTED` in place of what looks like a secret in it, unless asked to keep it. */
@@ -136,6 +145,7 @@ export class Sanitizer {
   }
 
   free(): void {
+    this.#plain.free()
     this.#rules.free()
   }
 }

@@ -57,7 +57,9 @@ export class StoredState {
    */
   taskOf(record: StoredTask): Task {
     assertSound(record)
-    const { host } = this.runner
+    const { host, sanitizer } = this.runner
+    // a credential that other code has put there goes nowhere (S12)
+    if (!sanitizer.mayBeStored(record.headers)) throw new TypeError('its headers hold one that is never stored')
     const task =
       this.find(record.taskId) ??
       new Task(record.taskId, record.createdAt, record.principal, callOf(record, undefined, host.settings))

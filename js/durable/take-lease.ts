@@ -20,6 +20,8 @@ import type { StoredState } from './state.ts'
 import type { StoreLoop } from './store-loop.ts'
 import type { WaitingCallers } from './waiting-callers.ts'
 
+/** Methods whose tasks are hardly ever given a body: the store is not asked for one that is said not to be there. */
+const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE'])
 /** A lease that came too early is asked for again after this long. */
 const AGAIN_MS = 1_000
 
@@ -61,7 +63,9 @@ export class LeaseStarter {
     if (slot === undefined || slot === NONE) return
     task.slot = slot
     if (!seen.add(record.taskId)) host.events.emit('resumed', { task: runner.show(task) })
-    if (task.call?.rebuilt && record.bodyBytes > 0) void this.#startWithBody(task, record)
+    // a task that is said to have no body may have one
+    const mayHaveBody = record.bodyBytes > 0 || !BODILESS.has(record.method)
+    if (task.call?.rebuilt && mayHaveBody) void this.#startWithBody(task, record)
     else runner.start(task)
   }
 
@@ -120,11 +124,12 @@ export class LeaseStarter {
     const { runner, store, failed } = this.#state
     const { host } = runner
     try {
-      const body = soundBody(await store.body(record.taskId), record.bodyBytes)
+      const stored = await store.body(record.taskId)
+      const body = soundBody(stored, record.bodyBytes)
       // the core gave up, or the queue closed, meanwhile
       if (task.slot < 0) return
-      if (body) {
-        task.call = callOf(record, body, host.settings)
+      if (body) task.call = callOf(record, body, host.settings)
+      if (body || (record.bodyBytes === 0 && !stored)) {
         runner.start(task)
         return
       }

@@ -115,6 +115,24 @@ test.for([
   expect(new Set(sent.map(({ url }) => url))).toEqual(new Set([taskOf(1).targetUrl]))
 })
 
+test.for(['cookie', 'authorization', 'proxy-authorization', 'x-api-key', 'host', 'content-length'])(
+  'S12 a row with a header that is never stored is not sent: %s',
+  async (name) => {
+    const { queue, sent } = await setup((database) => {
+      database.prepare('UPDATE tasks SET headers = ? WHERE seq = 1').run(JSON.stringify({ [name]: '999' }))
+    })
+    expect(sent.map(({ body }) => body)).toEqual(['two'])
+    expect(await queue.get(VICTIM).catch(() => undefined)).not.toMatchObject({ status: 'SUCCEEDED' })
+  },
+)
+
+test('S20 a task that is said to have no body, and has one, is not sent without it', async () => {
+  const { sent } = await setup((database) => {
+    database.prepare('UPDATE tasks SET bodyBytes = 0 WHERE seq = 1').run()
+  })
+  expect(sent.map(({ body }) => body)).toEqual(['two'])
+})
+
 test('S20 a body that is not as long as its task says is not sent', async () => {
   const { sent, queue } = await setup((database) => database.exec("UPDATE bodies SET bytes = X'00' WHERE task = 1"))
   expect(sent).toMatchObject([{ body: 'two' }])

@@ -256,3 +256,7 @@ export function soundBody(bytes: unknown, bodyBytes: unknown): Uint8Array | unde
   const isBytes = Object.prototype.toString.call(bytes) === '[object Uint8Array]'
   return isBytes && (bytes as Uint8Array).byteLength === bodyBytes ? (bytes as Uint8Array) : undefined
 }
+
+/** A store's answer to who asks for a body: one that is not to be there is told, so that its task is not sent without it. */
+export const foundBody = (bytes: unknown, bodyBytes: unknown): Uint8Array | undefined =>
+  soundBody(bytes, bodyBytes === 0 ? ((bytes as Uint8Array | undefined)?.byteLength ?? 0) : bodyBytes)

@@ -4,7 +4,7 @@ import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.
 import type { AttemptLog } from '../../api/task.ts'
 import { type Counts, countsWith } from '../engine/row.ts'
 import { inOrder } from '../engine/rules.ts'
-import { soundBody, soundLog } from '../engine/sound.ts'
+import { foundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
 import { nameOf, within } from './keys.ts'
 import { ownCounts } from './own-counts.ts'
@@ -26,7 +26,7 @@ async function get(tx: IDBTransaction, taskId: string): Promise<StoredTask | und
 async function body(tx: IDBTransaction, taskId: string): Promise<Uint8Array | undefined> {
   const row = await rowOf(tx, taskId)
   if (!row || !(row.schema <= RECORD_SCHEMA)) return undefined
-  return soundBody(row.body ?? (await done(tx.objectStore('bodies').get(taskId))), row.bodyBytes)
+  return foundBody(row.body ?? (await done(tx.objectStore('bodies').get(taskId))), row.bodyBytes)
 }
 
 async function find(

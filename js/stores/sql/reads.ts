@@ -4,7 +4,7 @@ import { LOG_LENGTH, NOTES_LENGTH, RECORD_SCHEMA, type StoredTask, type TaskStor
 import type { AttemptLog } from '../../api/task.ts'
 import { countsWith } from '../engine/row.ts'
 import { inOrder } from '../engine/rules.ts'
-import { soundBody, soundLog } from '../engine/sound.ts'
+import { foundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
 import { ownCounts } from './own-counts.ts'
@@ -25,7 +25,7 @@ function body(database: Database, taskId: string): Uint8Array | undefined {
     `SELECT row, bodyBytes FROM tasks WHERE id = ? AND ${READABLE}`,
     taskId,
   )
-  return found && soundBody(database.bodyOf(found.row), found.bodyBytes)
+  return found && foundBody(database.bodyOf(found.row), found.bodyBytes)
 }
 
 function find(database: Database, idempotencyKey: string, principal?: string | null): StoredTask | undefined {
