@@ -16,7 +16,7 @@ export interface Rule {
   readonly also?: unknown
   /** How the message tells a value of the right type that is wrong; what may be secret in it is left out. */
   readonly got?: (value: never) => string
-  /** What is of another type may be the secret itself: `got` tells that, too. */
+  /** A value of another type may be the secret itself: `got` tells that, too. */
   readonly isMute?: true
 }
 

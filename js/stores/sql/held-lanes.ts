@@ -98,7 +98,7 @@ export class HeldLanes {
     // mostly there is none, which is told sooner of one than of many
     const isAny = this.#database.one(past, principal, this.#now, 1) !== undefined
     const found = isAny ? this.#database.all<LaneRow>(past, principal, this.#now, SWEEP) : []
-    return found.map((row) => this.#held.get(row.name) ?? this.#hold(laneOf(row)))
+    return found.map((row) => this.#held.get(row.name) ?? this.#remember(laneOf(row)))
   }
 
   /** Those of the list that are the claim's principal's. */
@@ -121,10 +121,10 @@ export class HeldLanes {
   }
 
   #get(name: string, principal: string | null): Held {
-    return this.#held.get(name) ?? this.#hold(readLane(this.#database, name, principal))
+    return this.#held.get(name) ?? this.#remember(readLane(this.#database, name, principal))
   }
 
-  #hold(lane: LaneRow): Held {
+  #remember(lane: LaneRow): Held {
     const held: Held = { lane, isDirty: false, heads: undefined }
     this.#held.set(lane.name, held)
     return held
