@@ -20,8 +20,6 @@ import type { StoredState } from './state.ts'
 import type { StoreLoop } from './store-loop.ts'
 import type { WaitingCallers } from './waiting-callers.ts'
 
-/** Methods whose tasks are hardly ever given a body: the store is not asked for one that is said not to be there. */
-const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'DELETE'])
 /** A lease that came too early is asked for again after this long. */
 const AGAIN_MS = 1_000
 
@@ -63,8 +61,8 @@ export class LeaseStarter {
     if (slot === undefined || slot === NONE) return
     task.slot = slot
     if (!seen.add(record.taskId)) host.events.emit('resumed', { task: runner.show(task) })
-    // a task that is said to have no body may have one
-    const mayHaveBody = record.bodyBytes > 0 || !BODILESS.has(record.method)
+    // one that is said to have no body, and has a type of it, may have lost its length to other code
+    const mayHaveBody = record.bodyBytes > 0 || 'content-type' in record.headers
     if (task.call?.rebuilt && mayHaveBody) void this.#startWithBody(task, record)
     else runner.start(task)
   }

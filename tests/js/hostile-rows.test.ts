@@ -128,7 +128,7 @@ test.for(['cookie', 'authorization', 'proxy-authorization', 'x-api-key', 'host',
 
 test('S20 a task that is said to have no body, and has one, is not sent without it', async () => {
   const { sent } = await setup((database) => {
-    database.prepare('UPDATE tasks SET bodyBytes = 0 WHERE seq = 1').run()
+    database.prepare('UPDATE tasks SET bodyBytes = 0, headers = ? WHERE seq = 1').run('{"content-type":"text/plain"}')
   })
   expect(sent.map(({ body }) => body)).toEqual(['two'])
 })
