@@ -12,6 +12,8 @@ import type { QueueContext } from '../runner/context.ts'
 /** The default of `waitMs`. */
 const WAIT_MS = 30_000
 
+const UNTOLD = 'the store could not be told that the login failed: its tasks wait; call setPrincipal() again'
+
 /** Throws where a login is under way: another principal may be named, but the cookies become that login's. */
 export function assertNoSwitch({ switching }: QueueContext): void {
   if (!switching) return
@@ -44,7 +46,7 @@ export async function holdDuring(
   } catch (error) {
     host.principal = before
     end()
-    await follow(principal).catch(() => {})
+    await follow(principal).catch(() => host.degraded('storage_unavailable', UNTOLD))
     throw error
   } finally {
     end()

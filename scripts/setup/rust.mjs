@@ -39,14 +39,17 @@ export const rustStep = () =>
     // rustup is there, and not the toolchain that rust-toolchain.toml names
     const pinned = /^channel = "(.*)"/m.exec(readFileSync(at('rust-toolchain.toml'), 'utf8'))?.[1]
     const failure = answer.output.trim()
-    await run('rustup', ['toolchain', 'install'], { cwd: root, limitMs: rustupLimitMs }).catch(() => {})
+    let refusal = ''
+    await run('rustup', ['toolchain', 'install'], { cwd: root, limitMs: rustupLimitMs }).catch((error) => {
+      refusal = error.message
+    })
     answer = await ask()
     if (answer.code === 0) return answer.stdout.trim()
     process.env.RUSTUP_TOOLCHAIN = 'stable'
     answer = await ask()
     if (answer.code === 0) return `${answer.stdout.trim()} instead of ${pinned}, which cannot be installed here`
     throw new StepError(
-      `Rust ${pinned} is missing and could not be installed: rustup toolchain install ${pinned}.\n${failure}`,
+      `Rust ${pinned} is missing and could not be installed: rustup toolchain install ${pinned}.\n${failure}\n${refusal}`,
     )
   })
 

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { setup as axiosSetup, failure } from './axios-setup.ts'
+import { withMethods } from './durable-setup.ts'
 import { device, LONG_MS } from './principals-setup.ts'
 import { closeNow, ORDERS, setup, watch } from './setup.ts'
 
@@ -162,6 +163,26 @@ test('S16 one login at a time: no other principal may be named meanwhile, since 
   await queue.setPrincipal('ann')
   await clock.settle()
   expect((await queue.get(taskId))?.status).toBe('SUCCEEDED')
+})
+
+test('a store that cannot hear that the login failed is reported: tasks wait until it is told who is there', async () => {
+  const { open, store } = device()
+  let isDown = false
+  const { principals } = store
+  const switchTo = async (principal: string | null) => {
+    if (isDown) throw new Error('the disk is gone')
+    await principals?.switchTo(principal)
+  }
+  const failing = withMethods(store, { principals: { current: async () => principals?.current(), switchTo } })
+  const { queue, events } = await open({ store: failing })
+  const during = async () => {
+    isDown = true
+    throw new Error('wrong password')
+  }
+  await expect(queue.setPrincipal('ben', { during })).rejects.toThrow('wrong password')
+  expect(events.of('degraded')).toMatchObject([
+    { code: 'storage_unavailable', message: expect.stringContaining('call setPrincipal() again') },
+  ])
 })
 
 test('the principal is the one before where the login fails that has been named twice', async () => {
