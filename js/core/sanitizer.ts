@@ -83,7 +83,7 @@ export class Sanitizer {
   /** Whether a store may have been given these headers: names that only another's `persistHeaders` knows may be among them. */
   mayBeStored(headers: Readonly<Record<string, string>>): boolean {
     const { headers: kept, unknown } = this.headers(Object.entries(headers), this.#plain)
-    return Object.keys(headers).every((name) => name in kept || unknown.includes(name))
+    return Object.keys(headers).every((name) => Object.hasOwn(kept, name) || unknown.includes(name))
   }
 
   /** The URL as it may be shown: `REDACTED` in place of what looks like a secret in it, unless asked to keep it. */

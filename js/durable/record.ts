@@ -176,7 +176,8 @@ export function showRecord(record: StoredTask, sanitizer: Sanitizer): RetryTask 
     idempotencyKey: record.idempotencyKey,
     targetUrl: sanitizer.url(record.targetUrl),
     method: record.method,
-    headers: record.headers,
+    // other code may have put a credential among them
+    headers: sanitizer.mayBeStored(record.headers) ? record.headers : {},
     withheldHeaders: record.withheldHeaders,
     ...(record.bodyBytes > 0 ? { bodyRef: 'inline' } : {}),
     policyId: record.policy.policyId,

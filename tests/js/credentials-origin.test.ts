@@ -17,7 +17,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-test('S12 a task of another origin gets no credential, and nobody is asked for one', async () => {
+test('S12 a task of another origin gets no credential, and no resolver is asked for one', async () => {
   const asked: string[] = []
   const { queue, server, clock, events } = await setup({
     credentials: forApi(({ url }) => {
@@ -188,7 +188,7 @@ test('a 401 to a retry of an origin without an entry is final', async () => {
   expect(server.hits).toBe(2)
 })
 
-test('S12 a stored task whose credential nobody has an entry for is parked, and degraded names its origin once', async () => {
+test('S12 a stored task whose origin has no entry is parked, and degraded names its origin once', async () => {
   const { open, server, clock } = openSqlite()
   const first = await open()
   first.queue.pause()

@@ -118,11 +118,15 @@ test.for([
 test.for(['cookie', 'authorization', 'proxy-authorization', 'x-api-key', 'host', 'content-length'])(
   'S12 a row with a header that is never stored is not sent: %s',
   async (name) => {
-    const { queue, sent } = await setup((database) => {
-      database.prepare('UPDATE tasks SET headers = ? WHERE seq = 1').run(JSON.stringify({ [name]: '999' }))
+    const { queue, sent, events } = await setup((database) => {
+      database
+        .prepare('UPDATE tasks SET headers = ? WHERE seq = 1')
+        .run(JSON.stringify({ [name]: '999', accept: 'text/plain' }))
     })
     expect(sent.map(({ body }) => body)).toEqual(['two'])
-    expect(await queue.get(VICTIM).catch(() => undefined)).not.toMatchObject({ status: 'SUCCEEDED' })
+    expect(await queue.get(VICTIM)).toMatchObject({ status: 'PENDING', nextAttemptAt: null, headers: {} })
+    expect(JSON.stringify([await queue.list(), events.of('degraded')])).not.toContain('999')
+    expect(events.of('degraded')).toMatchObject([{ code: 'unreadable_record' }])
   },
 )
 

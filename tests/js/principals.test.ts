@@ -6,7 +6,7 @@ import { DAY_MS, device, LONG_MS } from './principals-setup.ts'
 import { forApi, ORDERS, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'of ann' } as const
-/** A test looks at the tasks of whoever has left, too. */
+/** A test looks at the tasks of a principal who has left, too. */
 const ALL = { allPrincipals: true } as const
 
 test('S16 what the one who left has queued waits, and is sent once when it is back', async () => {

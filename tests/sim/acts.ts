@@ -57,7 +57,7 @@ function stepClock({ stores, book, handover, processes, time }: World, byMs: num
   for (const { life } of processes) if (life) life.health.gap = true
 }
 
-/** Whoever asks has tools for the tasks of all. */
+/** The caller is a tool, for the tasks of all principals. */
 const ALL = { allPrincipals: true } as const
 
 /** What somebody asks of a queue. */

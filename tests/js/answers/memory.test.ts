@@ -15,7 +15,7 @@ async function costOf(...words: readonly string[]): Promise<Cost> {
 
 /** Bytes of the answer once it is unpacked. */
 const SIZE_MIB = 256
-/** What the process needs besides, whoever fetches: a few buffers of the unpacker, and whatever the collector has left. */
+/** The process needs more than the answer with plain fetch, too: a few buffers of the unpacker, and what the collector has left. */
 const ROOM_MIB = 48
 
 test.each([

@@ -62,7 +62,7 @@ test('S16 it is for the same one after it has begun anew', () => {
   expect(again.refuses(aim('ben'))).toBeDefined()
 })
 
-test('S16 a first task whose parts disagree makes it nobody’s', () => {
+test('S16 a first task whose parts disagree gives the object no owner', () => {
   const made = new MadeFor(undefined, storage())
   expect(made.takes({ ...aim('ann'), lane: laneName('ben', API) })).toBeDefined()
   expect(made.owner).toBeUndefined()
