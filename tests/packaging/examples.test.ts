@@ -174,6 +174,10 @@ describe('service-worker', () => {
     const devtools = await tools(context, { url: server.url, syncs: [] })
     const page = await open(context, server.url)
     await page.evaluate(async () => void (await navigator.serviceWorker.ready))
+    // a page that has not loaded its store yet keeps a task in memory, and takes it along when it is closed
+    const loaded = () => performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/indexeddb.js'))
+    await page.waitForFunction(loaded)
+    await page.waitForLoadState('networkidle')
     await context.setOffline(true)
     await send(page)
     await eventually(() => said(page)).toBe('Waiting')
