@@ -86,9 +86,10 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
       return never()
     }
     if (trouble.fault === 'crash-after') {
-      // done, and nobody is there any more to hear of it
-      run().catch(() => undefined)
-      way.crash()
+      // done, and its answer is heard by nothing. Not before: a process that is gone runs no code of its store's either
+      run()
+        .catch(() => undefined)
+        .then(() => way.crash())
       return never()
     }
     return gate.answer(reach(trouble.fault, trouble.ms, run))
