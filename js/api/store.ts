@@ -249,6 +249,11 @@ export interface TaskStore {
    * whatever method, takes them up again.
    */
   suspend?(): void
+  /**
+   * Whether another process may have changed something since this was asked last: a look that costs next to nothing, made every
+   * `idleCheckMs` in place of a turn. Absent: a turn looks.
+   */
+  hasChanged?(): Promise<boolean>
   /** Lets go of files and connections; nothing is lost, and the next call opens them again. */
   close(): Promise<void>
 }

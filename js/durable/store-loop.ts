@@ -20,6 +20,8 @@ import { TurnSchedule } from './turn-schedule.ts'
 const BATCH = 64
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 5_000
+/** A turn is made this often in a store that says that it has not changed: what is past its retention is deleted by turns. */
+const QUIET_MS = 60_000
 /** After this many failed turns in a row, callers are not kept waiting for the store any longer. */
 const PATIENCE = 4
 
@@ -69,6 +71,8 @@ export class StoreLoop {
   /** The next turn renews every lease, since a renewal is answered with cancels that no hint has told. */
   #renewsAll = false
   #disarmIdle: () => void = () => {}
+  /** When the last turn was asked for. */
+  #turnAt = 0
 
   constructor(state: StoredState, leadership: Leadership, guard: PrincipalGuard, listener: TurnListener) {
     const { store, runner } = state
@@ -210,6 +214,7 @@ export class StoreLoop {
     const { host } = runner
     const leadership = this.#leadership
     const startedAt = host.now()
+    this.#turnAt = startedAt
     const suspensions = this.#suspensions
     const isOurs = () => suspensions === this.#suspensions
     const endings = [...this.#endings]
@@ -338,10 +343,18 @@ export class StoreLoop {
     const { idleCheckMs } = store
     this.#disarmIdle()
     if (idleCheckMs === null) return
-    this.#disarmIdle = afterIdle(runner.host.settings.clock, idleCheckMs, () => {
-      this.#renewsAll = true
-      this.requestTurn()
-      void this.run()
-    })
+    this.#disarmIdle = afterIdle(runner.host.settings.clock, idleCheckMs, () => void this.#lookIdle())
+  }
+
+  async #lookIdle(): Promise<void> {
+    const { store, runner } = this.#state
+    const isQuiet = this.#failed === 0 && runner.host.now() < this.#turnAt + QUIET_MS
+    // a look that fails is left to the turn, which reports it
+    const hasChanged = !isQuiet || (await store.hasChanged?.().catch(() => true)) !== false
+    if (this.#stopped || this.#isSuspended || this.#busy) return
+    if (!hasChanged) return this.#armIdle()
+    this.#renewsAll = true
+    this.requestTurn()
+    void this.run()
   }
 }

@@ -27,7 +27,7 @@ export interface SqliteStoreOptions {
   readonly path: string
   /** For tests: see `redrive/testing`. */
   readonly clock?: Clock
-  /** How often a queue looks for what other processes have put into the file. Within a process it is told at once. 10..=3_600_000. @default 1_000 */
+  /** How often a queue looks for what other processes have put into the file: one question, unless something has changed. Within a process it is told at once. 10..=3_600_000. @default 1_000 */
   readonly idleCheckMs?: number
   /** Tasks pending or in flight, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
   readonly capacity?: number
@@ -69,6 +69,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
       // asked before every turn, and most often there are none
       live: async () => (file.read(hasHomes) ? file.write(liveHomes) : []),
     },
+    hasChanged: async () => file.hasChanged(),
     async close() {
       group.commitAll()
       file.close()

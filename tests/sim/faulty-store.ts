@@ -142,6 +142,9 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
     list: (filter) => call('list', () => store.list(filter)),
     attempts: (taskId, page) => call('attempts', () => store.attempts(taskId, page)),
     counts: () => call('counts', () => store.counts()),
+    ...(store.hasChanged
+      ? { hasChanged: () => call('hasChanged', () => store.hasChanged?.() ?? Promise.resolve(true)) }
+      : {}),
     ...(store.subscribe && looks
       ? { subscribe: (listener) => store.subscribe?.((hint) => deliver(hint, listener)) ?? (() => {}) }
       : {}),

@@ -66,6 +66,7 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
     list: (filter) => told(store.list(filter)),
     attempts: (taskId, page) => told(store.attempts(taskId, page)),
     counts: () => told(store.counts()),
+    ...(store.hasChanged ? { hasChanged: () => told(store.hasChanged?.() ?? Promise.resolve(true)) } : {}),
     ...(store.subscribe ? { subscribe: (listener) => store.subscribe?.(listener) ?? (() => {}) } : {}),
     ...(homes
       ? {

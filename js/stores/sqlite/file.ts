@@ -32,6 +32,8 @@ export class StoreFile {
   #hasCopies = false
   #hasRewritten = false
   #erasedAt = 0
+  /** Rises with what other connections write. */
+  #version: number | undefined
 
   constructor(path: string, clock: Clock, terms: StoreTerms) {
     this.path = fileName(path)
@@ -66,6 +68,16 @@ export class StoreFile {
     })
   }
 
+  /** Whether another connection has written since this was asked last. */
+  hasChanged(): boolean {
+    return this.read((database) => {
+      const version = database.pragma('data_version')
+      const hasChanged = version !== this.#version
+      this.#version = version
+      return hasChanged
+    })
+  }
+
   /** Has every store object of this process on this file tell `listener` what it changes; returns what ends that. */
   listen(listener: Listener): () => void {
     return listen(this.path, listener)
@@ -82,6 +94,7 @@ export class StoreFile {
     if (this.#database && this.#hasCopies) this.#database.rewrite()
     this.#database?.close()
     this.#database = undefined
+    this.#version = undefined
   }
 
   #transact<T>(database: Connection, work: (tx: Transaction) => T): { result: T; hints: Transaction['hints'] } {
