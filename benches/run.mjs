@@ -14,6 +14,7 @@ const benches = {
   scheduling: 'cost of an attempt with 1,000 to 1,000,000 tasks waiting',
   gates: 'what breaker and retry budget add to the cost of an attempt',
   memory: 'bytes per waiting task',
+  drained: 'what a process keeps when a great many tasks are done',
   stores: 'tasks in a store: taken, run, taken up again, and beside an origin that is held',
   lanes: 'the same tasks at one origin and at ten thousand, from each kind of store',
   indexeddb: 'tasks in a browser, beside whoever else keeps requests there, in Chromium',
