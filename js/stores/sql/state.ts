@@ -58,6 +58,17 @@ export class StoreClock {
     return timeOfStep(this.#clock.now(), high)
   }
 
+  /**
+   * Takes note of the time where nothing was asked of the file, which is as it was: processes that look at it less often than
+   * others would else have another time. False: the clock was set back, which a transaction has to deal with.
+   */
+  glance(): boolean {
+    const now = this.#clock.now()
+    if (timeOfStep(now, this.#seen).shiftMs !== 0) return false
+    this.#seen = Math.max(this.#seen, now)
+    return true
+  }
+
   saw(now: number, { clockSteps }: State): void {
     this.#seen = now
     this.#steps = clockSteps

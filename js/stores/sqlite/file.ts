@@ -68,13 +68,13 @@ export class StoreFile {
     })
   }
 
-  /** Whether another connection has written since this was asked last. */
+  /** Whether another connection has written, or the clock was set back, since this was asked last. */
   hasChanged(): boolean {
     return this.read((database) => {
       const version = database.pragma('data_version')
       const hasChanged = version !== this.#version
       this.#version = version
-      return hasChanged
+      return hasChanged || !this.#clock.glance()
     })
   }
 
