@@ -114,7 +114,7 @@ export interface TaskStore {
    * 1. Retention: what is SUCCEEDED or CANCELLED for more than `terminalMs`, or among more than `maxTerminal` the first to
    *    have ended (of those that ended at once: enqueued first); then dead letters likewise.
    * 2. Settle what ended, 3. renew what runs, each as listed.
-   * 4. Leases that ran out, by rising token. CANCELLED where that was asked for. EXHAUSTED 'outcome_unknown' where nothing
+   * 4. Leases that ran out, or whose owner is known to be gone for good where a store can tell, by rising token. CANCELLED where that was asked for. EXHAUSTED 'outcome_unknown' where nothing
    *    permits another attempt: all counted, past the deadline, or no key, not `idempotent` and a method that is not
    *    either. Else PENDING and due now.
    * 5. Deadlines that have passed, of what is PENDING, parked or behind others too: EXHAUSTED with `deadlineReason`; the
@@ -250,8 +250,8 @@ export interface TaskStore {
    */
   suspend?(): void
   /**
-   * Whether another process may have changed something since this was asked last: a look that costs next to nothing, made every
-   * `idleCheckMs` in place of a turn. Absent: a turn looks.
+   * Whether another process may have changed something since this was asked last, or has died: a look that costs next to nothing,
+   * made every `idleCheckMs` in place of a turn. Absent: a turn looks.
    */
   hasChanged?(): Promise<boolean>
   /** Lets go of files and connections; nothing is lost, and the next call opens them again. */

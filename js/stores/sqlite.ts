@@ -20,10 +20,11 @@ import { reads } from './sql/reads.ts'
 import { StoreFile } from './sqlite/file.ts'
 import { EnqueueGroup } from './sqlite/group.ts'
 import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
+import { LeaseWatch } from './sqlite/lease-watch.ts'
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
 export interface SqliteStoreOptions {
-  /** The file; made if it is not there, its folder is not. Two more lie beside it while it is in use: `-wal` and `-shm`. */
+  /** The file; made if it is not there, its folder is not. Beside it lie `-wal`, `-shm` and the folder `-owners` while it is in use. */
   readonly path: string
   /** For tests: see `redrive/testing`. */
   readonly clock?: Clock
@@ -51,27 +52,39 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
   const { clock, terms } = resolveTerms('sqliteStore', options)
   const file = new StoreFile(path, clock, terms)
   const group = new EnqueueGroup(file)
+  // twice as often as others' work: a process that dies right after a look is found by the next check but one
+  const watch = new LeaseWatch(file, clock, idleCheckMs / 2)
   return {
     ...storeOf(backendOf(file)),
     durability: 'strict',
     idleCheckMs,
     async enqueue(tasks, lease) {
       assertNames(tasks)
+      if (lease) watch.guard(lease.owner)
       return group.add(tasks, lease)
     },
-    turn: async (step) => {
-      const made = file.write((tx) => runNow(turn(tx, step)))
+    async turn(step) {
+      if (step.claim || step.renew.length > 0) watch.guard(step.owner)
+      const made = watch.writeTurn((tx) => runNow(turn(tx, step)))
       return withMended(made, file.takeMended())
     },
     subscribe: (listener) => file.listen(listener),
     homes: {
-      holdHome: async (owner, forMs) => file.write((tx) => holdHome(tx, owner, forMs)),
-      // asked before every turn, and most often there are none
-      live: async () => (file.read(hasHomes) ? file.write(liveHomes) : []),
+      async holdHome(owner, forMs) {
+        if (forMs > 0) watch.guard(owner)
+        file.write((tx) => holdHome(tx, owner, forMs))
+      },
+      async live() {
+        const gone = watch.gone()
+        // asked before every turn, and most often there are none
+        if (!file.read(hasHomes)) return []
+        return file.write(liveHomes).filter((owner) => !gone.includes(owner))
+      },
     },
-    hasChanged: async () => file.hasChanged(),
+    hasChanged: async () => file.hasChanged() || watch.gone().length > 0,
     async close() {
       group.commitAll()
+      watch.leave()
       file.close()
     },
   }

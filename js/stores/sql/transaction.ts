@@ -51,6 +51,8 @@ export class Transaction implements Tx {
   unreadable = 0
   /** Something was deleted of what a task has said. */
   hasErased = false
+  /** Owners whose leases a turn takes back before they are over: their process is gone. */
+  orphaned: readonly string[] = []
   #state: State
   #wrote = false
   readonly #lanes: HeldLanes
@@ -208,12 +210,12 @@ export class Transaction implements Tx {
     }
   }
 
-  lapsed(): TaskRow[] {
-    return rowsFound(
-      this.database,
-      "FROM tasks INDEXED BY tasks_leases WHERE status = 'IN_FLIGHT' AND leaseUntil <= ? ORDER BY token",
-      this.now,
-    )
+  lapsed(alive: string): TaskRow[] {
+    const orphaned = this.orphaned.filter((owner) => owner !== alive)
+    const leases = "FROM tasks INDEXED BY tasks_leases WHERE status = 'IN_FLIGHT'"
+    if (orphaned.length === 0) return rowsFound(this.database, `${leases} AND leaseUntil <= ? ORDER BY token`, this.now)
+    const over = '(leaseUntil <= ? OR owner IN (SELECT value FROM json_each(?)))'
+    return rowsFound(this.database, `${leases} AND ${over} ORDER BY token`, this.now, JSON.stringify(orphaned))
   }
 
   late(): TaskRow[] {
