@@ -18,6 +18,7 @@ export interface Ear {
 
 interface Member {
   readonly child: ChildProcess
+  readonly life: string
   readonly open: Map<string, Order>
   ready: boolean
   frozen: boolean
@@ -38,15 +39,25 @@ export class Crew {
   freezes = 0
   /** Processes that ended without being killed, and what they said last. */
   readonly deaths: string[] = []
+  /** Lives that were ended from outside, and when. */
+  readonly killed = new Map<string, number>()
   readonly degraded = new Map<string, number>()
+  readonly #startAgainMs: number
+  readonly #toStart = new Set<NodeJS.Timeout>()
 
-  constructor(options: Omit<MemberOptions, 'life'>, ear: Ear) {
+  /** `startAgainMs`: how long the place of one that is gone stays empty. */
+  constructor(options: Omit<MemberOptions, 'life'>, ear: Ear, startAgainMs = 0) {
     this.#options = options
     this.#ear = ear
+    this.#startAgainMs = startAgainMs
   }
 
   get lives(): number {
     return this.#lives
+  }
+
+  get running(): number {
+    return [...this.#members.values()].filter(({ ready }) => ready).length
   }
 
   start(place: number): void {
@@ -59,7 +70,7 @@ export class Crew {
     const child = spawn(process.execPath, [program, JSON.stringify(options)], {
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     })
-    const member: Member = { child, open: new Map(), ready: false, frozen: false, doomed: false }
+    const member: Member = { child, life: options.life, open: new Map(), ready: false, frozen: false, doomed: false }
     let words = ''
     child.stderr?.on('data', (chunk) => {
       words = `${words}${chunk}`.slice(-2_000)
@@ -70,7 +81,7 @@ export class Crew {
       if (signal === 'SIGKILL') this.kills++
       else if (!this.#ending) this.deaths.push(`${options.life} ended with ${signal ?? code}: ${words}`)
       this.#ear.unanswered([...member.open.values()])
-      if (!this.#ending) this.start(place)
+      if (!this.#ending) this.#startAgain(place)
     })
     this.#members.set(place, member)
   }
@@ -89,7 +100,7 @@ export class Crew {
   /** Started again as soon as it is gone. */
   kill(pick: number): void {
     const member = this.#pick(pick)
-    if (!member?.doomed) member?.child.kill('SIGKILL')
+    if (member && !member.doomed) this.#strike(member)
   }
 
   /** The same at a moment that the process itself comes to; after `withinMs` at any. */
@@ -100,7 +111,7 @@ export class Crew {
     member.child.send({ aimedAt: moment } satisfies Aimed, () => {})
     const timer = setTimeout(() => {
       this.aimed--
-      member.child.kill('SIGKILL')
+      this.#strike(member)
     }, withinMs)
     this.aimed++
     member.child.once('exit', () => clearTimeout(timer))
@@ -126,20 +137,39 @@ export class Crew {
 
   /** Kills all. */
   async end(): Promise<void> {
-    this.#ending = true
+    this.#endAll()
     const gone = [...this.#members.values()].map(({ child }) => once(child, 'exit'))
-    for (const { child } of this.#members.values()) child.kill('SIGKILL')
+    for (const member of this.#members.values()) this.#strike(member)
     await Promise.all(gone)
   }
 
   /** Lets all close by themselves. */
   async close(): Promise<void> {
-    this.#ending = true
+    this.#endAll()
     const gone = [...this.#members.values()].map(({ child }) => once(child, 'exit'))
     for (const { child } of this.#members.values()) child.disconnect()
     for (const [code, signal] of await Promise.all(gone)) {
       if (code !== 0) this.deaths.push(`closed, and ended with ${signal ?? code}`)
     }
+  }
+
+  #startAgain(place: number): void {
+    const timer = setTimeout(() => {
+      this.#toStart.delete(timer)
+      this.start(place)
+    }, this.#startAgainMs)
+    this.#toStart.add(timer)
+  }
+
+  #endAll(): void {
+    this.#ending = true
+    for (const timer of this.#toStart) clearTimeout(timer)
+    this.#toStart.clear()
+  }
+
+  #strike({ child, life }: Member): void {
+    this.killed.set(life, Date.now())
+    child.kill('SIGKILL')
   }
 
   #pick(pick: number): Member | undefined {

@@ -5,30 +5,30 @@ import { builtPackage, storeFile } from './built.ts'
 import type { Row } from './checks.ts'
 import type { Crew } from './crew.ts'
 import { readLeases } from './log.ts'
-import { CONCURRENCY, type Options } from './options.ts'
 import { leaseOf, type ProcessFacts } from './processes.ts'
 import type { Producer } from './producer.ts'
 
 /** What has happened. */
 export interface Story {
-  readonly options: Options
   readonly crew: Crew
   readonly producer: Producer
   readonly drained: boolean
   readonly folder: string
   readonly tookMs: number
+  /** In flight over all processes, at most. */
+  readonly limit: number
 }
 
 export type Figure = readonly [label: string, value: number | string, remark: string]
 
 export async function gather(
-  { crew, producer, drained, folder, tookMs }: Story,
+  { crew, producer, drained, folder, tookMs, limit }: Story,
   server: FlakyServer,
 ): Promise<{ readonly facts: ProcessFacts; readonly figures: readonly Figure[] }> {
   const { acknowledged, unknown, refusals, soft } = producer
   const { visits = [], perIntent, injected, outcomes, inFlight } = await server.report({ visits: true })
   const held = await readStore(folder, acknowledged)
-  const leases = readLeases(folder)
+  const leases = readLeases(folder, crew.killed)
   const effects = new Map(perIntent.map((each) => [each.intent, each.effects]))
   const { deaths } = crew
   const facts = {
@@ -43,7 +43,7 @@ export async function gather(
     leases,
     deaths,
     drained,
-    limit: CONCURRENCY,
+    limit,
   }
   const late = visits.filter((visit) => (visit.endedAt ?? 0) > (leaseOf(visit, leases)?.until ?? 0)).length
   const answers = [...leases.values()].map(({ answer }) => answer)
@@ -67,7 +67,7 @@ export async function gather(
     ['  that outlived their lease', late, 'killed or frozen under them'],
     ['most at once at the server', inFlight.max, 'those that outlived a lease included'],
     ['leases given', leases.size, ''],
-    ['  never settled', told(undefined), 'came back when they ran out'],
+    ['  never settled', told(undefined), 'came back when they ran out, or their process was seen to be gone'],
     ['  settled too late', told('stale'), 'changed nothing'],
     ['  ended by the late success of another', overtaken, 'their requests may go on until the next renewal'],
     ['most attempts of a task', most, 'a crash counts; maxAttempts is the user’s to choose'],

@@ -18,6 +18,8 @@ export type Line =
   /** About to tell the store how an attempt ended; from here on the lease may be over. */
   | { readonly what: 'settling'; readonly token: number; readonly at: number; readonly success: boolean }
   | { readonly what: 'settled'; readonly token: number; readonly answer: string }
+  /** About to be killed. */
+  | { readonly what: 'dying'; readonly at: number }
 
 /** A lease, as far as it is known: never shown longer than it was. */
 export interface LeaseSpan {
@@ -26,7 +28,7 @@ export interface LeaseSpan {
   /** Which process, and which of its lives: `2.7`. */
   readonly life: string
   readonly from: number
-  /** It ran out then, if it was not given back before. */
+  /** It ran out then, or its process was gone, if it was not given back before. */
   until: number
   /** When it may have been given back. */
   settlingAt: number
@@ -42,13 +44,18 @@ const FOREVER = Number.POSITIVE_INFINITY
 
 export const logFile = (folder: string, life: string): string => join(folder, `${life}.log`)
 
-/** The leases of all processes, by token. */
-export function readLeases(folder: string): ReadonlyMap<number, LeaseSpan> {
+/** The leases of all processes, by token. `killed`: when which life was ended from outside. */
+export function readLeases(folder: string, killed: ReadonlyMap<string, number>): ReadonlyMap<number, LeaseSpan> {
   const leases = new Map<number, LeaseSpan>()
+  const gone = new Map(killed)
   for (const name of readdirSync(folder).filter((each) => each.endsWith('.log'))) {
     const life = name.slice(0, -'.log'.length)
-    for (const line of linesOf(readFileSync(join(folder, name), 'utf8'))) note(leases, life, line)
+    for (const line of linesOf(readFileSync(join(folder, name), 'utf8'))) {
+      if (line.what === 'dying') gone.set(life, line.at)
+      else note(leases, life, line)
+    }
   }
+  for (const lease of leases.values()) lease.until = Math.min(lease.until, gone.get(lease.life) ?? FOREVER)
   const successes = new Map<string, number>()
   for (const { taskId, successAt } of leases.values()) {
     successes.set(taskId, Math.min(successes.get(taskId) ?? FOREVER, successAt))
@@ -62,7 +69,7 @@ function* linesOf(text: string): Iterable<Line> {
   for (const line of text.slice(0, text.lastIndexOf('\n') + 1).split('\n')) if (line !== '') yield JSON.parse(line)
 }
 
-function note(leases: Map<number, LeaseSpan>, life: string, line: Line): void {
+function note(leases: Map<number, LeaseSpan>, life: string, line: Exclude<Line, { what: 'dying' }>): void {
   if (line.what === 'claimed') {
     const { taskId, token, at: from, until } = line
     const never = { settlingAt: FOREVER, successAt: FOREVER, endedAt: FOREVER, answer: undefined }

@@ -6,7 +6,7 @@
 
 import { builtPackage, storeFile } from './built.ts'
 import { logFile } from './log.ts'
-import { type Break, CONCURRENCY } from './options.ts'
+import type { Break } from './options.ts'
 import { type Moment, watchedStore } from './watched-store.ts'
 
 export interface MemberOptions {
@@ -15,6 +15,10 @@ export interface MemberOptions {
   readonly folder: string
   readonly seed: number
   readonly breaks?: Break | undefined
+  /** In flight over all processes. */
+  readonly concurrency: number
+  /** As users have it: leases and looks at others' work are not made shorter for the run. */
+  readonly isAsUsed?: boolean
 }
 
 /** What the parent asks. `key`: the caller's own. */
@@ -43,10 +47,10 @@ const POLICY = {
 } as const
 
 async function main(options: MemberOptions): Promise<void> {
-  const { life, url, folder, seed, breaks } = options
+  const { life, url, folder, seed, breaks, concurrency, isAsUsed = false } = options
   const { RetryQueue, sqliteStore } = await builtPackage()
-  const real = sqliteStore({ path: storeFile(folder), idleCheckMs: 100 })
-  const { store, tokenOf, aim } = watchedStore(real, logFile(folder, life), breaks)
+  const real = sqliteStore({ path: storeFile(folder), ...(isAsUsed ? {} : { idleCheckMs: 100 }) })
+  const { store, tokenOf, aim } = watchedStore(real, { file: logFile(folder, life), breaks, ownLeases: isAsUsed })
   const send: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers)
     headers.set('x-attempt', `${life} ${tokenOf(headers.get('idempotency-key') ?? '') ?? ''}`)
@@ -58,7 +62,7 @@ async function main(options: MemberOptions): Promise<void> {
     retryBudget: false,
     store,
     principal: null,
-    concurrency: CONCURRENCY,
+    concurrency,
     capacity: 1_000_000,
     // nothing may be forgotten before it is judged
     retention: { maxTerminal: 1_000_000, maxDeadLetters: 1_000_000 },

@@ -8,6 +8,8 @@ export type Break = 'no-lease' | 'no-key'
 export interface Options {
   readonly tasks: number
   readonly kills: number
+  /** Kills after which is measured how soon others go on. */
+  readonly takeovers: number
   readonly seed: number
   readonly breaks: Break | undefined
 }
@@ -26,6 +28,7 @@ export const help = `Kills and freezes processes that share one SQLite file, and
 
   --tasks N    how many tasks are enqueued                       (default 400)
   --kills N    how many SIGKILLs while they are                  (default 24)
+  --takeovers N  how many kills, one by one, after which is measured how soon others go on (default 8)
   --seed N     which faults the server makes, who is killed when (default 1)
   --break X    no-lease: a store that gives a task to two at once; no-key: a server that ignores keys.
                The run must fail then
@@ -39,6 +42,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
     options: {
       tasks: { type: 'string', default: '400' },
       kills: { type: 'string', default: '24' },
+      takeovers: { type: 'string', default: '8' },
       seed: { type: 'string', default: '1' },
       break: { type: 'string' },
       help: { type: 'boolean', default: false },
@@ -52,6 +56,7 @@ export function readOptions(args: readonly string[]): Options | undefined {
   return {
     tasks: whole('tasks', values.tasks, 1, 1_000_000),
     kills: whole('kills', values.kills, 0, 100_000),
+    takeovers: wrong === undefined ? whole('takeovers', values.takeovers, 0, 10_000) : 0,
     seed: whole('seed', values.seed, 0, 2 ** 32 - 1),
     breaks: wrong,
   }

@@ -7,14 +7,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type FaultOptions, startFlaky } from '../servers/start.mjs'
-import { builtPackage, storeFile } from './built.ts'
 import { Crew } from './crew.ts'
 import { gather } from './evidence.ts'
 import { judge } from './judge.ts'
-import { chance, FREEZE_MS, help, LEASE_MS, type Options, PROCESSES, readOptions } from './options.ts'
+import { leftAlone } from './left-alone.ts'
+import { CONCURRENCY, chance, FREEZE_MS, help, LEASE_MS, type Options, PROCESSES, readOptions } from './options.ts'
 import { ofProcesses } from './processes.ts'
 import { Producer } from './producer.ts'
-import { conclude, drain, main, type Say, speaker, TELL_MS, wait } from './runner.ts'
+import { conclude, main, type Say, speaker, TELL_MS, wait } from './runner.ts'
+import { takeoverRun } from './takeover-run.ts'
 import { MOMENTS, type Moment } from './watched-store.ts'
 
 /** An answer that takes longer than a lease makes its renewal count; one that asks for a pause holds up all, so there are few. */
@@ -33,28 +34,27 @@ const FREEZE_SHARE = 0.25
 const AIM_SHARE = 0.4
 const AIM_MS = 1_500
 const LOOK_MS = 25
-/** Nothing has changed for so long: it will not. */
-const STALLED_MS = 30_000
 
 async function run(options: Options): Promise<void> {
   const startedAt = Date.now()
   const say = speaker()
   const folder = mkdtempSync(join(tmpdir(), 'redrive-faults-'))
-  const { tasks, kills, seed, breaks } = options
+  const { tasks, kills, takeovers, seed, breaks } = options
   say(`seed ${seed}: ${tasks} tasks, ${PROCESSES} processes, ${kills} kills`)
   const server = await startFlaky({ faults: { ...FAULTS, seed }, honoursKeys: breaks !== 'no-key' })
   const producer = new Producer(tasks, join(folder, 'acknowledged'))
-  const crew = new Crew({ url: server.url, folder, seed, breaks }, producer)
+  const crew = new Crew({ url: server.url, folder, seed, breaks, concurrency: CONCURRENCY }, producer)
   try {
     for (let place = 0; place < PROCESSES; place++) crew.start(place)
     await strike(options, crew, producer, say)
     await crew.leaveOne()
-    const drained = await leftAlone(crew, producer, folder, say)
+    const drained = await leftAlone(crew, producer, folder, say, 'one process left alone')
     await crew.close()
     producer.close()
-    const story = { options, crew, producer, drained, folder, tookMs: Date.now() - startedAt }
+    const story = { crew, producer, drained, folder, tookMs: Date.now() - startedAt, limit: CONCURRENCY }
     const { facts, figures } = await gather(story, server)
     conclude(figures, judge(ofProcesses(facts)))
+    if (takeovers > 0) await takeoverRun(options, say)
   } finally {
     await crew.end()
     await server.close()
@@ -87,26 +87,6 @@ async function strike({ tasks, kills, seed }: Options, crew: Crew, producer: Pro
       const acknowledged = `${producer.acknowledged.size} of ${tasks} tasks acknowledged`
       say(`${acknowledged}, ${crew.kills} of ${kills} kills, ${crew.freezes} freezes`)
     }
-  }
-}
-
-/** One healthy process, and time: true once nothing is left. */
-async function leftAlone(crew: Crew, producer: Producer, folder: string, say: Say): Promise<boolean> {
-  const { sqliteStore } = await builtPackage()
-  const store = sqliteStore({ path: storeFile(folder) })
-  const look = async () => {
-    producer.give(1, (order) => crew.give(order))
-    const { pending, inFlight, succeeded } = await store.counts()
-    return {
-      isDone: producer.done && pending + inFlight === 0,
-      state: [producer.acknowledged.size, pending, inFlight, succeeded],
-      words: `one process left alone: ${succeeded} succeeded, ${pending + inFlight} to go`,
-    }
-  }
-  try {
-    return await drain(look, { stalledMs: STALLED_MS, say, lookMs: LOOK_MS })
-  } finally {
-    await store.close()
   }
 }
 

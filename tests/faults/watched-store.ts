@@ -1,7 +1,7 @@
 /**
  * The store of a process under test: real, with leases short enough for a run of a minute, and each of them written down. It can be
  * told to end its process at the worst of moments: when the file has been written and nobody knows yet. With `no-lease` it
- * is wrong on purpose: it says the same and lets go of a task at once.
+ * is wrong on purpose: it says the same and lets go of a task at once. With leases of its own length it changes nothing.
  */
 
 import { appendFileSync } from 'node:fs'
@@ -21,8 +21,17 @@ export interface Watched {
   tokenOf(key: string): number | undefined
 }
 
-export function watchedStore(store: TaskStore, file: string, breaks: Break | undefined): Watched {
+export interface Watching {
+  /** Where it writes. */
+  readonly file: string
+  readonly breaks: Break | undefined
+  /** Leases last as long as the queue asks. */
+  readonly ownLeases: boolean
+}
+
+export function watchedStore(store: TaskStore, { file, breaks, ownLeases }: Watching): Watched {
   const givenMs = breaks === 'no-lease' ? 1 : LEASE_MS
+  const short = <T extends object>(given: T, changed: Partial<T>): T => (ownLeases ? given : { ...given, ...changed })
   const tokens = new Map<string, number>()
   const write = (lines: readonly Line[]) => {
     if (lines.length > 0) appendFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
@@ -30,7 +39,9 @@ export function watchedStore(store: TaskStore, file: string, breaks: Break | und
 
   let aimedAt: Moment | undefined
   const reached = (moment: Moment) => {
-    if (moment === aimedAt) process.kill(process.pid, 'SIGKILL')
+    if (moment !== aimedAt) return
+    write([{ what: 'dying', at: Date.now() }])
+    process.kill(process.pid, 'SIGKILL')
   }
 
   async function enqueue(...given: Parameters<TaskStore['enqueue']>): ReturnType<TaskStore['enqueue']> {
@@ -51,25 +62,28 @@ export function watchedStore(store: TaskStore, file: string, breaks: Break | und
     )
     const done = await store.turn({
       ...step,
-      renew: step.renew.map((lease) => ({ ...lease, forMs: givenMs })),
-      claim: step.claim && { ...step.claim, leaseMs: givenMs },
+      renew: step.renew.map((lease) => short(lease, { forMs: givenMs })),
+      claim: step.claim && short(step.claim, { leaseMs: givenMs }),
     })
     if (done.settled.length > 0) reached('settled')
     if (done.claimed.length > 0) reached('claimed')
-    const until = done.now + LEASE_MS
+    const untilOf = ({ forMs }: Lease) => done.now + (ownLeases ? forMs : LEASE_MS)
     write([
       ...step.settle.map(
         ({ lease }, i): Line => ({ what: 'settled', token: lease.token, answer: done.settled[i] ?? '' }),
       ),
-      ...step.renew.flatMap(({ token }, i): Line[] =>
-        done.renewed[i] === 'lost' ? [] : [{ what: 'renewed', token, until }],
+      ...step.renew.flatMap((lease, i): Line[] =>
+        done.renewed[i] === 'lost' ? [] : [{ what: 'renewed', token: lease.token, until: untilOf(lease) }],
       ),
-      ...done.claimed.map(
-        ({ task: { taskId }, lease: { token } }): Line => ({ what: 'claimed', taskId, token, at: done.now, until }),
-      ),
+      ...done.claimed.map(({ task: { taskId }, lease }): Line => {
+        return { what: 'claimed', taskId, token: lease.token, at: done.now, until: untilOf(lease) }
+      }),
     ])
     for (const { task, lease } of done.claimed) if (task.idempotencyKey) tokens.set(task.idempotencyKey, lease.token)
-    return { ...done, claimed: done.claimed.map(({ task, lease }) => ({ task, lease: told(lease) })) }
+    return {
+      ...done,
+      claimed: done.claimed.map(({ task, lease }) => ({ task, lease: short(lease, { forMs: LEASE_MS }) })),
+    }
   }
   return {
     store: { ...store, enqueue, turn },
@@ -79,5 +93,3 @@ export function watchedStore(store: TaskStore, file: string, breaks: Break | und
     tokenOf: (key) => tokens.get(key),
   }
 }
-
-const told = (lease: Lease): Lease => ({ ...lease, forMs: LEASE_MS })
