@@ -52,7 +52,7 @@ pub struct Limits {
     pub concurrency: u32,
     /// Attempts of the queue at a time within one lane; at least 1.
     pub per_lane: u32,
-    /// Tasks waiting or in flight.
+    /// Tasks waiting, in flight, or given up and kept by the host.
     pub capacity: u32,
     /// Their bodies in bytes.
     pub capacity_bytes: u64,
@@ -92,6 +92,9 @@ pub struct Queue {
     leased: u32,
     /// Bodies of all others.
     bytes: u64,
+    /// Tasks that were given up and that the host keeps, and their bodies.
+    dead: u32,
+    dead_bytes: u64,
     unusable_retry_after: u32,
     paused: bool,
     offline: bool,
@@ -117,6 +120,8 @@ impl Queue {
             in_flight: 0,
             leased: 0,
             bytes: 0,
+            dead: 0,
+            dead_bytes: 0,
             unusable_retry_after: 0,
             paused: false,
             offline: false,

@@ -70,6 +70,23 @@ fn s17_a_full_queue_refuses_and_keeps_what_it_has() {
 }
 
 #[test]
+fn s17_dead_letters_that_the_host_keeps_take_room() {
+    let mut rig = setup_with(Limits { capacity: 3, capacity_bytes: 100, ..limits() }, json!({}));
+    let mut admission = rig.admission();
+    admission.bytes = 40;
+    rig.queue.keep_dead(2, 60);
+    assert!(rig.queue.admit(rig.time(), &admission).is_some());
+    admission.bytes = 0;
+    assert_eq!(rig.queue.admit(rig.time(), &admission), None, "too many tasks");
+    rig.queue.keep_dead(1, 60);
+    admission.bytes = 1;
+    assert_eq!(rig.queue.admit(rig.time(), &admission), None, "too many bytes");
+    admission.bytes = 0;
+    assert!(rig.queue.admit(rig.time(), &admission).is_some());
+    assert_eq!(rig.queue.depth(), 2);
+}
+
+#[test]
 fn l4_lanes_take_turns_however_much_one_has_to_do() {
     let mut rig = setup_with(Limits { concurrency: 1, ..limits() }, json!({}));
     let (busy, calm) = (rig.lane, rig.queue.open_lane());

@@ -58,7 +58,7 @@ export const CLOCK_STEP_MS = 60_000
 
 /** Limits of what may be kept. The queue gives them to its store with `configure`. */
 export interface StoreTerms {
-  /** Tasks pending or in flight. @default 10_000 */
+  /** Tasks pending, in flight or dead letters. @default 10_000 */
   readonly capacity: number
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes: number
@@ -66,6 +66,7 @@ export interface StoreTerms {
     readonly terminalMs: number
     readonly maxTerminal: number
     readonly deadLetterMs: number
+    /** Infinity: as many as there is room for. */
     readonly maxDeadLetters: number
   }
 }
@@ -94,8 +95,8 @@ export interface TaskStore {
    * - 'duplicate': `taskId` is here already, whatever its status and its request, or another task of this principal has this
    *   key and fingerprint. Its id is given. A task keeps its key until it is deleted; one that was cancelled gives it up.
    * - 'conflict': that task has this key and another fingerprint (S6). Its id is given.
-   * - 'full': with it, more than `capacity` tasks or more than `capacityBytes` would be pending or in flight (S17). Looked at
-   *   after the two above; what came before it in the list counts.
+   * - 'full': with it, more than `capacity` tasks or more than `capacityBytes` would be pending, in flight or dead letters, which
+   *   were accepted too and may be sent again (S17). Looked at after the two above; what came before it in the list counts.
    * - 'stored': PENDING, due in `dueInMs`; behind others of its `orderKey` it has no due time until they have ended.
    *   Then due in `dueInMs` from its enqueue, or at once. Others: those of its principal that are pending or in flight.
    *
@@ -185,7 +186,7 @@ export interface TaskStore {
    * `data.reason`. Logs are kept whole, with fields that are not known here. Absent: `attempts` has to do.
    */
   history?(taskId: string): Promise<readonly AttemptLog[]>
-  /** Kept as they change, O(1). Rows by status; purged counts those that were deleted, by `purge` or by retention. Their sum is what was ever accepted (S2). `bytes`: bodies of tasks pending or in flight. */
+  /** Kept as they change, O(1). Rows by status; purged counts those that were deleted, by `purge` or by retention. Their sum is what was ever accepted (S2). `bytes`: bodies of tasks pending, in flight or dead letters. */
   counts(): Promise<{
     readonly pending: number
     readonly inFlight: number

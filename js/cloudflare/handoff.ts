@@ -192,7 +192,9 @@ export class Handoff {
       throw new IdempotencyConflictError(`${record.method} ${origin}: ${what}; ${remedy}`)
     }
     if (taken.outcome === 'full') {
-      throw new QueueFullError(`the object '${name}' is full; raise its capacity or capacityBytes`)
+      const { deadLetters = 0 } = taken
+      const remedy = 'redrive or purge those, or raise its capacity or capacityBytes'
+      throw new QueueFullError(`the object '${name}' is full, ${deadLetters} of its tasks are dead letters; ${remedy}`)
     }
     if (taken.outcome === 'refused') {
       throw new RedriveError(taken.code ?? 'REFUSED', taken.message ?? 'the object refused it')

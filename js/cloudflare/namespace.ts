@@ -17,6 +17,8 @@ export interface Taken {
   readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'full' | 'refused'
   /** With 'duplicate': the task that has the key has ended, so no further attempt will come. */
   readonly hasEnded?: boolean
+  /** With 'full': how many of the tasks that take the room are dead letters. */
+  readonly deadLetters?: number
   readonly code?: string
   readonly message?: string
 }

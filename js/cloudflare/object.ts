@@ -248,6 +248,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
         return { taskId, outcome: 'refused', code: 'WRONG_OBJECT', message: `${why}; nothing was stored` }
       const [taken] = await this.#store.enqueue([task])
       if (!taken) throw new TypeError('the store gave no answer for the task')
+      if (taken.outcome === 'full') return { ...taken, deadLetters: (await this.#store.counts()).exhausted }
       if (taken.outcome !== 'duplicate') return taken
       const same = await this.#store.get(taken.taskId)
       return { ...taken, hasEnded: same?.status !== 'PENDING' && same?.status !== 'IN_FLIGHT' }

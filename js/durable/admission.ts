@@ -210,7 +210,7 @@ export class StorePlace implements StoredPlace {
       const enqueued = await (waits ? this.#durable.callers.enter(() => this.#try(record)) : this.#try(record))
       if (!enqueued) return undefined
       if (enqueued.outcome === 'conflict') throw keyConflict(call, `task ${enqueued.taskId}`)
-      if (enqueued.outcome === 'full') throw queueFull(this.#runner)
+      if (enqueued.outcome === 'full') throw await this.#full()
       stored = enqueued.outcome === 'stored'
       task.setRecord(asStored(record, now))
       task.nextAttemptAt = now + record.dueInMs
@@ -220,6 +220,12 @@ export class StorePlace implements StoredPlace {
       if (!stored) this.#durable.state.pending.end(taskId, false)
       if (!stored && waits) this.#durable.callers.callerLeft()
     }
+  }
+
+  async #full(): Promise<QueueFullError> {
+    const { store } = this.#durable.state
+    const { exhausted } = await store.counts().catch(() => ({ exhausted: this.#durable.deadLetters }))
+    return queueFull(this.#runner, exhausted)
   }
 
   #away({ taskId }: NewTask, error: unknown): void {

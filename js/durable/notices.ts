@@ -2,6 +2,7 @@
 
 import type { RunnerStats } from '../api/stats.ts'
 import type { LaneView, OwnCounts, TaskStore, Turn } from '../api/store.ts'
+import { trimmedText } from '../options/limits.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Runner } from '../runner/runner.ts'
 import { originOf, type StoredState } from './state.ts'
@@ -11,9 +12,7 @@ type Counts = Awaited<ReturnType<TaskStore['counts']>>
 /** Reports dead letters that the store has purged by itself, and records that it cannot read. */
 export function reportTurn({ trimmed, unreadable }: Turn, { host, limits }: Runner): void {
   if (trimmed) {
-    const { maxDeadLetters, deadLetterMs } = limits.retention
-    const message = `${trimmed} dead letter(s) were purged: more than ${maxDeadLetters}, or older than ${deadLetterMs} ms`
-    host.degraded('dead_letters_trimmed', message)
+    host.degraded('dead_letters_trimmed', trimmedText(trimmed, limits.retention))
   }
   if (unreadable) {
     const message = `${unreadable} stored task(s) cannot be read by this version: they are kept and left alone`
@@ -51,6 +50,11 @@ export class StoreCounts {
     if (counts) this.#counts = { ...counts, ...this.#unreadable }
     // a turn does not tell how many were put aside before it
     if (!counts || !isKnown) void this.recount()
+  }
+
+  /** Dead letters of all principals: they share the room. */
+  get deadLetters(): number {
+    return this.#counts?.exhausted ?? 0
   }
 
   get #unreadable(): Pick<Counts, 'unreadable'> {

@@ -98,6 +98,10 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     return this.loop.isSuspended
   }
 
+  get deadLetters(): number {
+    return this.counts.deadLetters
+  }
+
   get depth(): number {
     return this.loop.depth
   }

@@ -1,13 +1,20 @@
 /** Limits of what a queue may hold, run and keep, with their defaults. A page that never has a task to keep does not load them. */
 
-import { DAY_MS } from '../platform/clock.ts'
+import { DAY_MS, FOREVER } from '../platform/clock.ts'
 import { defined, type RetentionOptions, type Settings } from './queue-options.ts'
 
 const RETENTION: Required<RetentionOptions> = {
   terminalMs: DAY_MS,
   maxTerminal: 10_000,
   deadLetterMs: 30 * DAY_MS,
-  maxDeadLetters: 1_000,
+  // what was accepted goes when its time is up; until then it is new tasks that are refused (S17)
+  maxDeadLetters: FOREVER,
+}
+
+/** Says why so many dead letters were purged that were not asked to be. */
+export function trimmedText(count: number, { maxDeadLetters, deadLetterMs }: Required<RetentionOptions>): string {
+  const many = maxDeadLetters === FOREVER ? '' : `more than maxDeadLetters ${maxDeadLetters}, or `
+  return `${count} dead letter(s) were purged: ${many}older than deadLetterMs ${deadLetterMs}`
 }
 
 export interface Limits {

@@ -66,7 +66,10 @@ export interface RetryQueueOptions {
   readonly maxLaneHoldMs?: number
   /** Callers' own first attempts wait with them, as tasks. Otherwise they are sent, as they are without a queue. @default false */
   readonly holdFirstAttempts?: boolean
-  /** Tasks waiting or in flight. 1..=1_000_000. @default 10_000 */
+  /**
+   * Tasks waiting, in flight, or dead letters; a full queue refuses new ones (`QueueFullError`) and drops none. In memory a dead
+   * letter whose caller has had the failure does not count. 1..=1_000_000. @default 10_000
+   */
   readonly capacity?: number
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes?: number
@@ -119,11 +122,14 @@ export interface RetryQueueOptions {
 export interface RetentionOptions {
   /** How long an ended task can be asked for. @default 86_400_000 (1 day) */
   readonly terminalMs?: number
-  /** @default 10_000 */
+  /** The most of them; beyond it the oldest are forgotten. A key is known again for as long as its task is. @default 10_000 */
   readonly maxTerminal?: number
-  /** @default 2_592_000_000 (30 days) */
+  /** How long a dead letter is kept; then it is purged, and `degraded` 'dead_letters_trimmed' says so. @default 2_592_000_000 (30 days) */
   readonly deadLetterMs?: number
-  /** Beyond it the oldest is purged, and `degraded` 'dead_letters_trimmed' says so. @default 1_000 */
+  /**
+   * Beyond it the oldest is purged, which may be work that was accepted and not done; `degraded` 'dead_letters_trimmed' says so.
+   * @default none: dead letters take room, and `capacity` refuses what is new instead
+   */
   readonly maxDeadLetters?: number
 }
 

@@ -221,9 +221,10 @@ class MemoryPlace implements Place {
     if (!admitted) return undefined
     const { task } = admitted
     if (!task) {
-      if (own.outcome === OUTCOME_RELEASED) throw queueFull(this.#runner)
-      const what = `${call.method} ${call.origin}`
-      host.degraded('storage_full', `the queue is full: ${what} was sent once and is not tried again`, 'full')
+      const full = this.#full()
+      if (own.outcome === OUTCOME_RELEASED) throw full
+      const what = `${call.method} ${call.origin} was sent once and is not tried again`
+      host.degraded('storage_full', `${what}: ${full.message}`, 'full')
       return undefined
     }
     const answer = new Promise((resolve, reject) => {
@@ -240,7 +241,7 @@ class MemoryPlace implements Place {
       if (admitted) this.#announce(admitted)
       return admitted
     })
-    if (!task) throw queueFull(this.#runner)
+    if (!task) throw this.#full()
     return { taskId: task.taskId, key: call.key, durability: 'memory', deduplicated: false }
   }
 
@@ -257,7 +258,7 @@ class MemoryPlace implements Place {
     }
     const expiresAt = Math.min(keyEndsAt, call.options.expiresAt ?? FOREVER)
     const isBack = this.#unlessTrapped(() => {
-      const slot = this.#slot(call, { createdAt: now, expiresAt, waitUntil: FOREVER }, false)
+      const slot = this.#slot(call, { createdAt: now, expiresAt, waitUntil: FOREVER }, false, task)
       if (slot === NONE) return false
       this.#runner.registry.revive(task)
       task.revive(now)
@@ -265,8 +266,12 @@ class MemoryPlace implements Place {
       this.#announce(task)
       return true
     })
-    if (!isBack) throw queueFull(this.#runner)
+    if (!isBack) throw this.#full()
     return this.#runner.show(task)
+  }
+
+  #full(): QueueFullError {
+    return queueFull(this.#runner, this.#runner.registry.roomTaken().count)
   }
 
   #unlessTrapped<T>(work: () => T): T {
@@ -294,8 +299,11 @@ class MemoryPlace implements Place {
     return task
   }
 
-  #slot(call: Call, { createdAt, expiresAt, waitUntil }: Terms, isStarted: boolean): number {
-    const { core, lanes, orders, policies, host } = this.#runner
+  /** `dead`: the dead letter that goes back, and takes no more room than it has. */
+  #slot(call: Call, { createdAt, expiresAt, waitUntil }: Terms, isStarted: boolean, dead?: Task): number {
+    const { core, lanes, orders, policies, registry, host } = this.#runner
+    const { count, bytes } = registry.roomTaken(dead)
+    core.keepDead(count, bytes)
     const lane = lanes.of(call.principal, call.origin)
     const { priority = 0, orderKey } = call.options
     return policies.with(call.policy, (policy) => {
@@ -308,8 +316,10 @@ class MemoryPlace implements Place {
   }
 }
 
-/** The refusal of a task that the queue has no room for. */
-export function queueFull({ host, limits }: Runner): QueueFullError {
+/** The refusal of a task that the queue has no room for; `dead` of those that take it are dead letters. */
+export function queueFull({ host, limits }: Runner, dead: number): QueueFullError {
   const held = `${host.settings.capacity} tasks or ${limits.capacityBytes} bytes of bodies`
-  return new QueueFullError(`the queue holds ${held} already; raise capacity or capacityBytes, or wait for 'idle'`)
+  const remedy = dead > 0 ? "redrive or purge those, wait for 'idle'" : "wait for 'idle'"
+  const what = `the queue holds ${held} already, ${dead} of them dead letters`
+  return new QueueFullError(`${what}; ${remedy}, or raise capacity or capacityBytes`)
 }

@@ -23,14 +23,14 @@ export class Alerts {
     this.#host = host
   }
 
-  /** Hears how many tasks wait or run. */
-  depth(depth: number): void {
+  /** Hears how many tasks take room: those that wait or run, and dead letters. */
+  held(held: number): void {
     const { settings, events } = this.#host
-    const share = depth / settings.capacity
+    const share = held / settings.capacity
     if (share < CALM) this.#isDeep = false
     if (share <= DEEP || this.#isDeep) return
     this.#isDeep = true
-    events.emit('alert', { kind: 'queue_depth', value: depth, threshold: settings.capacity * DEEP })
+    events.emit('alert', { kind: 'queue_depth', value: held, threshold: settings.capacity * DEEP })
   }
 
   /** Hears that one more task was given up. */

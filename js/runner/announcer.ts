@@ -19,6 +19,8 @@ interface AnnouncerPorts {
   readonly restTerms: RestTerms
   /** Tasks waiting or in flight. */
   readonly depth: number
+  /** Those, and dead letters that take room. */
+  readonly held: number
 }
 
 export class Announcer {
@@ -35,9 +37,9 @@ export class Announcer {
 
   /** The call has become a task. */
   queued(task: Task): void {
-    const { host, gates, depth } = this.#ports
+    const { host, gates, held } = this.#ports
     task.announced = true
-    gates.alerts.depth(depth)
+    gates.alerts.held(held)
     if (host.events.has('queued')) host.events.emit('queued', { task: this.show(task) })
   }
 

@@ -14,7 +14,7 @@ import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf } from '../core/codes.ts
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { Sanitizer } from '../core/sanitizer.ts'
-import { type Limits, limitsOf } from '../options/limits.ts'
+import { type Limits, limitsOf, trimmedText } from '../options/limits.ts'
 import { errorText } from '../platform/error-text.ts'
 import { isOffline } from '../platform/page.ts'
 import { detachCaller, link, outcomeOf, whenEnded } from '../tasks/callers.ts'
@@ -80,8 +80,7 @@ export class Runner {
     this.rulings = new Rulings(engine, this.core, this.words)
     this.#sender = new Sender(this)
     this.registry = new Registry(retention, (count) => {
-      const message = `${count} dead letter(s) over maxDeadLetters ${retention.maxDeadLetters} were purged, oldest first`
-      host.degraded('dead_letters_trimmed', message)
+      host.degraded('dead_letters_trimmed', trimmedText(count, retention))
     })
     this.#timer = makeWakeTimer(engine, clock, () => this.tick())
     globalThis.addEventListener?.('online', this.#onNetwork)
@@ -230,6 +229,11 @@ export class Runner {
     return this.#tasks.size + (this.stored?.depth ?? 0)
   }
 
+  /** Tasks that take room: those, and dead letters of what was accepted. */
+  get held(): number {
+    return this.depth + this.registry.roomTaken().count + (this.stored?.deadLetters ?? 0)
+  }
+
   pause(origin: string | undefined): void {
     this.guard(() => this.lanes.pause(origin))
   }
@@ -332,7 +336,8 @@ export class Runner {
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
     this.#tasks.delete(task.slot)
     task.slot = -1
-    this.registry.end(task, status === 'EXHAUSTED', this.host.now())
+    const isTold = task.waiter !== undefined || task.joined.length > 0
+    this.registry.end(task, status !== 'EXHAUSTED' ? 'ended' : isTold ? 'told' : 'dead', this.host.now())
     this.announcer.ended(task, status, reason)
     if (status !== 'EXHAUSTED') task.strip()
     this.announcer.idle()

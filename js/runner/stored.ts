@@ -25,6 +25,8 @@ export interface StoredSide {
   readonly isSuspended: boolean
   /** Tasks of the current principal that wait or run in the store, as of its last turn. */
   readonly depth: number
+  /** Dead letters in the store, of all principals: they share its room. */
+  readonly deadLetters: number
   /** Settlements that the store has not answered yet. */
   readonly settling: number
   /** Does what is due in the store by now. */

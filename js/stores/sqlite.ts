@@ -30,7 +30,7 @@ export interface SqliteStoreOptions {
   readonly clock?: Clock
   /** How often a queue looks for what other processes have put into the file: one question, unless something has changed. Within a process it is told at once. 10..=3_600_000. @default 1_000 */
   readonly idleCheckMs?: number
-  /** Tasks pending or in flight, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
+  /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
   readonly capacity?: number
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes?: number

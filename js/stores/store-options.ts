@@ -6,12 +6,12 @@
 import type { StoreTerms } from '../api/store.ts'
 import { check, fn, follow, int, ms, object, type Rules } from '../options/check.ts'
 import type { RetentionOptions } from '../options/queue-options.ts'
-import { type Clock, DAY_MS, systemClock } from '../platform/clock.ts'
+import { type Clock, DAY_MS, FOREVER, systemClock } from '../platform/clock.ts'
 
 export interface TermsOptions {
   /** For tests: see `redrive/testing`. */
   readonly clock?: Clock
-  /** Tasks pending or in flight, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
+  /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
   readonly capacity?: number
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes?: number
@@ -37,7 +37,7 @@ export function resolveTerms(what: string, given: TermsOptions): { readonly cloc
   const { clock = systemClock, capacity = 10_000, capacityBytes = 50 * 2 ** 20, retention = {} } = given
   for (const part of ['now', 'monotonic', 'after'] as const) follow(`${what}.clock.${part}`, clock[part], fn)
   check(`${what}.retention`, retention, RETENTION_RULES)
-  const { terminalMs = DAY_MS, maxTerminal = 10_000, deadLetterMs = 30 * DAY_MS, maxDeadLetters = 1_000 } = retention
+  const { terminalMs = DAY_MS, maxTerminal = 10_000, deadLetterMs = 30 * DAY_MS, maxDeadLetters = FOREVER } = retention
   return {
     clock,
     terms: { capacity, capacityBytes, retention: { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } },

@@ -49,6 +49,14 @@ class Ended {
   }
 }
 
+/**
+ * Dead letters whose caller has been told the outcome, as calls that wait for an answer are. Nothing accepted would be lost
+ * with one, so they take no room from new tasks, and only so many are kept.
+ */
+const MOST_TOLD = 1_000
+
+const bytesOf = ({ call }: Task): number => call?.bytes ?? 0
+
 export class Registry {
   readonly #retention: Required<RetentionOptions>
   readonly #onTrim: (count: number) => void
@@ -58,8 +66,11 @@ export class Registry {
   readonly #byKey = new Map<string | null, Map<string, Task>>()
   readonly #ended = new Ended()
   readonly #dead = new Ended()
+  readonly #told = new Ended()
+  /** Bodies of `#dead`. */
+  #deadBytes = 0
 
-  /** `onTrim`: dead letters were purged because there were too many. */
+  /** `onTrim`: dead letters were purged because there were too many, or because they were too old. */
   constructor(retention: Required<RetentionOptions>, onTrim: (count: number) => void) {
     this.#retention = retention
     this.#onTrim = onTrim
@@ -67,10 +78,16 @@ export class Registry {
 
   /** Counts dead letters; `of`: those of one principal. */
   deadLetters(of?: string | null): number {
-    if (of === undefined) return this.#dead.size
+    if (of === undefined) return this.#dead.size + this.#told.size
     let count = 0
-    for (const { principal } of this.#dead) if (principal === of) count++
+    for (const { principal } of this.#letters()) if (principal === of) count++
     return count
+  }
+
+  /** The room that dead letters take from new tasks. `but`: without this one, which is to go back into the queue. */
+  roomTaken(but?: Task): { readonly count: number; readonly bytes: number } {
+    const isIn = but !== undefined && this.#dead.has(but)
+    return { count: this.#dead.size - Number(isIn), bytes: this.#deadBytes - (isIn ? bytesOf(but) : 0) }
   }
 
   add(task: Task): void {
@@ -93,30 +110,37 @@ export class Registry {
     return this.#all.get(taskId)
   }
 
-  /** Notes that a task has ended; `dead`: it is kept as a dead letter. */
-  end(task: Task, dead: boolean, now: number): void {
+  /** Notes that a task has ended. 'dead': it is kept as a dead letter; 'told': as one whose caller has the outcome. */
+  end(task: Task, as: 'ended' | 'dead' | 'told', now: number): void {
     task.endedAt = now
-    ;(dead ? this.#dead : this.#ended).add(task)
+    ;({ ended: this.#ended, dead: this.#dead, told: this.#told })[as].add(task)
+    if (as === 'dead') this.#deadBytes += bytesOf(task)
     this.#expire(now)
-    while (this.#ended.size > this.#retention.maxTerminal) this.#drop(this.#ended, this.#ended.oldest)
+    const { maxTerminal, maxDeadLetters } = this.#retention
+    while (this.#ended.size > maxTerminal) this.#drop(this.#ended, this.#ended.oldest)
     let trimmed = 0
-    for (; this.#dead.size > this.#retention.maxDeadLetters; trimmed++) this.#drop(this.#dead, this.#dead.oldest)
+    for (; this.#told.size > MOST_TOLD; trimmed++) this.#drop(this.#told, this.#told.oldest)
+    for (; this.deadLetters() > maxDeadLetters; trimmed++) {
+      const [told, dead] = [this.#told.oldest, this.#dead.oldest]
+      const isTold = !dead || (told !== undefined && told.endedAt < dead.endedAt)
+      this.#drop(isTold ? this.#told : this.#dead, isTold ? told : dead)
+    }
     if (trimmed > 0) this.#onTrim(trimmed)
   }
 
   /** Takes a task off the dead letters: it goes back into the queue. */
   revive(task: Task): void {
-    this.#dead.delete(task)
+    this.#forget(this.#dead.has(task) ? this.#dead : this.#told, task)
   }
 
   dead(taskId: string, now: number): Task | undefined {
     const task = this.get(taskId, now)
-    return task && this.#dead.has(task) ? task : undefined
+    return task && (this.#dead.has(task) || this.#told.has(task)) ? task : undefined
   }
 
   /** Deletes these dead letters. */
   purge(tasks: readonly Task[]): number {
-    for (const task of tasks) this.#drop(this.#dead, task)
+    for (const task of tasks) this.#drop(this.#dead.has(task) ? this.#dead : this.#told, task)
     return tasks.length
   }
 
@@ -127,28 +151,42 @@ export class Registry {
 
   allDead(now: number): readonly Task[] {
     this.#expire(now)
-    return [...this.#dead]
+    return [...this.#letters()].sort((a, b) => a.endedAt - b.endedAt)
   }
 
   deadPage(filter: (task: Task) => boolean, options: { limit?: number; cursor?: string }, now: number): Page<Task> {
     this.#expire(now)
-    const byId = [...this.#dead].sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
+    const byId = [...this.#letters()].sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
     return page(byId, filter, options)
   }
 
   #expire(now: number): void {
     const { terminalMs, deadLetterMs } = this.#retention
     this.#dropOlder(this.#ended, now - terminalMs)
-    this.#dropOlder(this.#dead, now - deadLetterMs)
+    const before = now - deadLetterMs
+    const purged = this.#dropOlder(this.#told, before) + this.#dropOlder(this.#dead, before)
+    if (purged > 0) this.#onTrim(purged)
   }
 
-  #dropOlder(tasks: Ended, than: number): void {
+  #dropOlder(tasks: Ended, than: number): number {
+    const { size } = tasks
     for (let task = tasks.oldest; task && task.endedAt < than; task = tasks.oldest) this.#drop(tasks, task)
+    return size - tasks.size
+  }
+
+  *#letters(): Iterable<Task> {
+    yield* this.#told
+    yield* this.#dead
+  }
+
+  #forget(tasks: Ended, task: Task): void {
+    tasks.delete(task)
+    if (tasks === this.#dead) this.#deadBytes -= bytesOf(task)
   }
 
   #drop(tasks: Ended, task: Task | undefined): void {
     if (!task) return
-    tasks.delete(task)
+    this.#forget(tasks, task)
     this.#all.delete(task.taskId)
     const own = this.#byKey.get(task.principal)
     if (task.key !== null && own?.get(task.key) === task) own.delete(task.key)

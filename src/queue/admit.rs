@@ -104,6 +104,13 @@ impl Queue {
         self.orders.close(order)
     }
 
+    /// Hears how many tasks that were given up the host keeps, and how large their bodies are. They take room from the next
+    /// admission on, so that what was accepted need not make way for what comes.
+    pub const fn keep_dead(&mut self, count: u32, bytes: u64) {
+        self.dead = count;
+        self.dead_bytes = bytes;
+    }
+
     /// Takes a task and gives its handle. `None`: the queue is full, or the lane, policy or order
     /// is not there; nothing was kept and nothing else was dropped for it.
     ///
@@ -112,7 +119,9 @@ impl Queue {
     pub fn admit(&mut self, now: Millis, admission: &Admission) -> Option<u32> {
         let now = self.timeline.advance(now);
         let bytes = self.bytes.saturating_add(admission.bytes);
-        if self.depth() >= self.limits.capacity || bytes > self.limits.capacity_bytes {
+        if self.depth().saturating_add(self.dead) >= self.limits.capacity
+            || bytes.saturating_add(self.dead_bytes) > self.limits.capacity_bytes
+        {
             return None;
         }
         self.lanes.slots.get(admission.lane)?;

@@ -12,7 +12,7 @@ use crate::time::Millis;
 /// A queue in numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stats {
-    /// Tasks held, waiting or in flight: what the capacity counts. Leased ones are their store's.
+    /// Tasks held, waiting or in flight. Leased ones are their store's.
     pub depth: u32,
     /// Attempts of the queue that run.
     pub in_flight: u32,

@@ -99,6 +99,12 @@ impl CoreQueue {
         codes::class(self.queue.classify(policy, outcome, status, Flags::from_bits(flags)))
     }
 
+    /// Hears how many dead letters the host keeps, and the bytes of their bodies: they take room from the next `admit` on.
+    #[wasm_bindgen(js_name = keepDead)]
+    pub fn keep_dead(&mut self, count: u32, bytes: f64) {
+        self.queue.keep_dead(count, bytes as u64);
+    }
+
     /// Takes a task; none if the queue is full. Infinity: no such limit. `order` none: it is in no
     /// order. `started`: the caller's own first attempt has just ended, and `settle` follows at
     /// once; not with an order.
@@ -248,7 +254,7 @@ impl CoreQueue {
         self.queue.flush(Millis::from_f64(now), given_lane(lane))
     }
 
-    /// Tasks held, waiting or in flight: what the capacity counts. Leased ones are their store's.
+    /// Tasks held, waiting or in flight. Leased ones are their store's.
     pub fn depth(&self) -> u32 {
         self.queue.depth()
     }

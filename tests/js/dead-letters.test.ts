@@ -100,13 +100,51 @@ test('past keyTtlMs a redrive needs acceptDuplicateRisk', async () => {
   expect(await queue.get(id)).toMatchObject({ status: 'SUCCEEDED' })
 })
 
-test('a full queue refuses a redrive and keeps the dead letter', async () => {
-  const { queue, clock, ids } = await withDead(1, { capacity: 1 })
+test('S17 dead letters take room: a full queue says how many they are, and a redrive moves within', async () => {
+  const { queue, clock, ids } = await withDead(2, { capacity: 3 })
   queue.pause()
   await queue.enqueue(ORDERS)
-  await expect(queue.deadLetters.redrive(ids[0] ?? '')).rejects.toMatchObject({ code: 'QUEUE_FULL' })
-  expect((await queue.deadLetters.list()).tasks).toHaveLength(1)
+  const full = {
+    code: 'QUEUE_FULL',
+    message: expect.stringMatching(/holds 3 tasks .* 2 of them dead letters; redrive or purge/),
+  }
+  await expect(queue.enqueue(ORDERS)).rejects.toMatchObject(full)
+  await queue.deadLetters.redrive(ids[0] ?? '')
+  await expect(queue.enqueue(ORDERS)).rejects.toMatchObject({ message: expect.stringContaining('1 of them') })
+  await queue.deadLetters.purge(ids[1] ?? '')
+  await queue.enqueue(ORDERS)
+  queue.resume()
   await clock.settle()
+  expect(queue.stats()).toMatchObject({ depth: 0, deadLetters: 0, succeeded: 3 })
+})
+
+test('S17 bodies of dead letters take room until they are purged, to the byte', async () => {
+  const { queue } = await withDead(2, { capacityBytes: 20 })
+  const post = (bytes: number) => queue.enqueue(ORDERS, { method: 'POST', body: 'x'.repeat(bytes) })
+  await expect(post(9)).rejects.toMatchObject({ code: 'QUEUE_FULL' })
+  await post(8)
+  expect(await queue.deadLetters.purgeAll()).toBe(2)
+  await post(20)
+})
+
+test('S17 an outage that all accepted tasks are given up in deletes none; what is too much was refused', async () => {
+  const { queue, server, clock, events } = await setup({ capacity: 4_000, policy: { totalBudgetMs: 500 } })
+  always(server, 503, 5_000)
+  const asked = Array.from({ length: 5_000 }, (_, i) => queue.enqueue(`${ORDERS}/${i}`).catch(({ code }) => code))
+  await clock.advance(60_000)
+  const refused = (await Promise.all(asked)).filter((answer) => answer === 'QUEUE_FULL')
+  expect(refused).toHaveLength(1_000)
+  expect(queue.stats()).toMatchObject({ depth: 0, deadLetters: 4_000, exhausted: 4_000 })
+  expect(events.of('degraded')).toEqual([])
+})
+
+test('a dead letter whose caller had the failure takes no room, and the last 1,000 of those are kept', async () => {
+  const { queue, server, events } = await setup({ capacity: 2, policy: { totalBudgetMs: 500 } })
+  always(server, 503, 1_001)
+  for (let i = 0; i < 1_001; i++) expect((await queue.fetch(`${ORDERS}/${i}`)).status).toBe(503)
+  expect(queue.stats().deadLetters).toBe(1_000)
+  expect(events.of('degraded')).toMatchObject([{ code: 'dead_letters_trimmed' }])
+  await queue.enqueue(ORDERS)
 })
 
 test('redriveAll puts all back and tells how far it is', async () => {

@@ -191,6 +191,16 @@ test('a file of the first layout opens, with all that is in it', async () => {
   expect(attempts).toHaveLength(1)
 })
 
+test('S17 bodies of dead letters that an earlier layout did not count take room too', async () => {
+  const path = freshPath()
+  copyFileSync(fileURLToPath(new URL('../fixtures/sqlite-v1.db', import.meta.url)), path)
+  edit(path, (database) => database.exec("UPDATE tasks SET bodyBytes = 7 WHERE status = 'EXHAUSTED'"))
+  const store = openStore(path, { clock: fakeClock() })
+  expect((await store.counts()).bytes).toBe(3 + 7)
+  await store.purge({ status: 'EXHAUSTED' })
+  expect((await store.counts()).bytes).toBe(3)
+})
+
 test('S20 the history of a file of the first layout goes on from what it has, and leaves nothing behind', async () => {
   const path = freshPath()
   copyFileSync(fileURLToPath(new URL('../fixtures/sqlite-v1.db', import.meta.url)), path)

@@ -18,7 +18,7 @@ export interface Violation {
 export interface Limits {
   readonly total: number
   readonly perLane: number
-  /** Tasks that may be pending or in flight. */
+  /** Tasks that may be pending, in flight or dead letters. */
   readonly capacity?: number
   /** Who was held up past its lease settles nothing but a success. */
   readonly isFenced?: boolean
@@ -147,6 +147,11 @@ export class Book {
     return [...this.tasks.values()].filter(
       (known) => isLive(known) && (principal === undefined || known.principal === principal),
     )
+  }
+
+  /** What takes room: dead letters too, which were accepted and may be sent again. */
+  held(): Known[] {
+    return [...this.tasks.values()].filter(({ status }) => ['PENDING', 'IN_FLIGHT', 'EXHAUSTED'].includes(status))
   }
 }
 

@@ -17,7 +17,7 @@ export function enqueued(book: Book, tasks: readonly NewTask[], answers: readonl
     const same = book.tasks.get(taskId)
     const keeper = key === null ? undefined : book.keeper(principal, key)
     const { capacity = Number.POSITIVE_INFINITY } = book.limits
-    const room = capacity - book.live().length
+    const room = capacity - book.held().length
     if (answer.outcome === 'stored') {
       book.expect(room > 0, 'S17', () => `${taskId} was stored beyond ${capacity}`)
       // one that was purged meanwhile is new

@@ -122,6 +122,10 @@ async function apart(world: World): Promise<void> {
     const work = life.gate.run(() => life.queue.enqueue(`${origin}/orders`, { method: 'POST', body }))
     callers.enqueue(life, { intent, method: 'POST' }, work)
   }
+  // what was given up takes room until it has been looked at
+  const purged = life.gate.run(() => life.queue.deadLetters.purgeAll({ allPrincipals: true }))
+  callers.order(life, 'purge', purged)
+  await world.rest()
   for (const n of [1, 2, 3]) enqueue(`refused ${n}`, 'https://a.test')
   for (const n of [1, 2, 3]) enqueue(`held ${n}`, 'https://b.test')
   await world.until(time.elapsed + SLACK_MS)

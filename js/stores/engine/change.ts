@@ -3,7 +3,7 @@
 import type { Hint, Lease } from '../../api/store.ts'
 import type { DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import type { Tx } from './port.ts'
-import { COUNTER, isLive, isOurs, type Lane, type Row } from './row.ts'
+import { COUNTER, isLive, isOurs, type Lane, type Row, takesRoom } from './row.ts'
 import { noteOf } from './rules.ts'
 
 /** Counts `by` tasks like this one more, or fewer. */
@@ -11,8 +11,8 @@ function count(tx: Tx, row: Row, by: 1 | -1): void {
   const { state } = tx
   const counter = COUNTER[row.status]
   state[counter] = atLeast0(state[counter] + by)
+  if (takesRoom(row)) state.bytes = atLeast0(state.bytes + by * row.bodyBytes)
   if (!isLive(row)) return
-  state.bytes = atLeast0(state.bytes + by * row.bodyBytes)
   const lane = tx.lane(row)
   const waits = row.status === 'PENDING' ? 'pending' : 'inFlight'
   lane[waits] = atLeast0(lane[waits] + by)

@@ -31,7 +31,8 @@ function insertTask(tx: Tx, task: NewTask, lease: EnqueueLease | undefined): Enq
   }
   const { state, terms, now } = tx
   const bodyBytes = task.body?.byteLength ?? 0
-  if (state.pending + state.inFlight >= terms.capacity || state.bytes + bodyBytes > terms.capacityBytes) {
+  const held = state.pending + state.inFlight + state.exhausted
+  if (held >= terms.capacity || state.bytes + bodyBytes > terms.capacityBytes) {
     return { taskId: task.taskId, outcome: 'full' }
   }
   const row = tx.rowOf(task, { seq: ++state.lastSeq, now, shownNow: tx.shown(now) })

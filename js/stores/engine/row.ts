@@ -131,6 +131,9 @@ export const COUNTER: Readonly<Record<TaskStatus, Exclude<keyof Counts, 'purged'
 
 export const isLive = ({ status }: Pick<Row, 'status'>): boolean => status === 'PENDING' || status === 'IN_FLIGHT'
 
+/** Whether its body takes room: a dead letter may be sent again. */
+export const takesRoom = (row: Pick<Row, 'status'>): boolean => isLive(row) || row.status === 'EXHAUSTED'
+
 const STATUSES: ReadonlySet<unknown> = new Set(Object.keys(COUNTER))
 
 /** Whether the row was ever counted: a row that other code has put into the store was not. */

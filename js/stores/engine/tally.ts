@@ -4,7 +4,7 @@
  */
 
 import { DAY_MS } from '../../platform/clock.ts'
-import { COUNTER, type Counts, isLive, isOurs, type Row } from './row.ts'
+import { COUNTER, type Counts, isLive, isOurs, type Row, takesRoom } from './row.ts'
 
 /** A hold or a lease that ends later than this after now is none of ours. */
 export const YEAR_MS: number = 366 * DAY_MS
@@ -38,8 +38,8 @@ export class Tally {
     const lane = this.lanes.get(row.lane) ?? { tasks: 0, pending: 0, inFlight: 0 }
     this.lanes.set(row.lane, lane)
     lane.tasks++
+    if (takesRoom(row)) this.counts.bytes += row.bodyBytes
     if (!isLive(row)) return
-    this.counts.bytes += row.bodyBytes
     lane[row.status === 'PENDING' ? 'pending' : 'inFlight']++
   }
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Connection } from './connection.ts'
 import type { Hints } from './hints.ts'
 import { LeaseWatch } from './lease-watch.ts'
-import { mended, needsMending } from './mend.ts'
+import { countDead, mended, needsMending } from './mend.ts'
 import type { Presence } from './presence.ts'
 import { reserve, spend } from './quota-reserve.ts'
 import { readSnapshot, readState, type Snapshot, StaleSnapshot, StoreClock } from './state.ts'
@@ -159,8 +159,9 @@ export class Database {
     let thrown: unknown
     const run = async (idb: IDBTransaction): Promise<{ readonly result: T; readonly tx: Transaction }> => {
       const { unreadable, ...begin } = snapshot ? { ...snapshot, unreadable: 0 } : await this.#look(idb)
+      const isOld = await countDead(idb, begin.state)
       const tx = new Transaction(idb, surroundings, begin, snapshot !== undefined)
-      if (unreadable > 0) tx.touch()
+      if (unreadable > 0 || isOld) tx.touch()
       tx.mended = unreadable
       try {
         const result = await work(tx)

@@ -6,7 +6,7 @@
 
 import { principalIn, RECORD_SCHEMA } from '../../api/records.ts'
 import { areCounts, CENTURY_MS, isWithin, Tally, YEAR_MS } from '../engine/tally.ts'
-import { nameOf, within } from './keys.ts'
+import { beyond, nameOf, within } from './keys.ts'
 import { type Lane, moved, newLane, type Queue, TOGETHER, waitingOf } from './lane-rows.ts'
 import { lateAtOf, putAside, storedTask, type TaskRow, usable } from './rows.ts'
 import { firstState, type Snapshot, type State } from './state.ts'
@@ -129,6 +129,7 @@ export async function mended(tx: IDBTransaction, { state: old, lanes: known }: S
     lastToken: Math.max(state.lastToken, tally.lastToken),
     lanes: [...lanes.values()].filter(({ isApart }) => !isApart),
     unreadable: aside,
+    countsDead: true,
   })
   const meta = tx.objectStore('meta')
   meta.delete(within(['state']))
@@ -162,6 +163,19 @@ function ended(row: TaskRow, latest: number): TaskRow {
   const late = lateAtOf(row)
   const lease = row.status === 'IN_FLIGHT' && !isWithin(row.leaseUntil, latest) ? { leaseUntil: 0 } : undefined
   return lease || row.lateAt !== late ? { ...row, ...lease, lateAt: late } : row
+}
+
+/** Adds the bodies of dead letters, where the state is of a version that did not count them. Says whether it is. */
+export async function countDead(tx: IDBTransaction, state: State): Promise<boolean> {
+  if (state.countsDead) return false
+  state.countsDead = true
+  const dead = tx.objectStore('tasks').index('status')
+  for (let after = ''; ; ) {
+    const rows: TaskRow[] = await done(dead.getAll(beyond(['EXHAUSTED'], after), PIECE))
+    for (const { bodyBytes } of rows.map(usable)) state.bytes += bodyBytes
+    if (rows.length < PIECE) return true
+    after = rows.at(-1)?.taskId ?? after
+  }
 }
 
 async function eachRow(tx: IDBTransaction, work: (row: TaskRow) => void): Promise<void> {

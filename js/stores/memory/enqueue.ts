@@ -31,9 +31,10 @@ export function enqueueOne(
     const isSame = keeper.given.fingerprint === task.fingerprint
     return { taskId: keeper.taskId, outcome: isSame ? 'duplicate' : 'conflict' }
   }
-  const { pending, inFlight, bytes } = rows.counts
+  const { pending, inFlight, exhausted, bytes } = rows.counts
   const needed = bytes + (task.body?.byteLength ?? 0)
-  if (pending + inFlight >= terms.capacity || needed > terms.capacityBytes) return { taskId, outcome: 'full' }
+  if (pending + inFlight + exhausted >= terms.capacity || needed > terms.capacityBytes)
+    return { taskId, outcome: 'full' }
   const row = rowOf(rows, task, now)
   for (const log of task.log ?? []) keepLog(row, copyOf(log))
   rows.insert(row)

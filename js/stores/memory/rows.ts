@@ -315,6 +315,6 @@ export class Rows {
     this.counts[COUNTER[row.status]] += by
     if (row.status === 'PENDING') row.lane.pending += by
     if (row.status === 'IN_FLIGHT') row.lane.inFlight += by
-    if (isLive(row)) this.counts.bytes += by * bodyBytes(row)
+    if (isLive(row) || row.status === 'EXHAUSTED') this.counts.bytes += by * bodyBytes(row)
   }
 }

@@ -146,3 +146,8 @@ CREATE TABLE line (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX line_first ON line (principal, home, inFlight, rank, served, dueAt, lane);
 `
+
+/** Layout 3: dead letters take room, so the bytes in use are those of their bodies too. */
+export const ROOM: string = `
+UPDATE state SET bytes = bytes + (SELECT CAST(total(bodyBytes) AS INTEGER) FROM tasks WHERE status = 'EXHAUSTED');
+`

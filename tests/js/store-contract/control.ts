@@ -176,10 +176,9 @@ export function controlRules(open: Open): void {
   })
 
   test('S17 a redriven task goes back into a full store: it was accepted', async () => {
-    const { add, store } = await setup(open, { capacity: 1 })
-    await add({})
+    const { add, store } = await setup(open, { capacity: 2 })
+    await add({}, {})
     await store.cancel(idOf(1), 'vetoed')
-    await add({})
     expect(await store.redrive([idOf(1)], back)).toEqual(['redriven'])
     expect((await store.counts()).pending).toBe(2)
   })

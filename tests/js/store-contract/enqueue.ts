@@ -142,9 +142,44 @@ export function enqueueRules(open: Open): void {
     expect((await store.counts()).bytes).toBe(10)
     const held = await lease()
     expect((await store.counts()).bytes).toBe(10)
-    await settle(held, NOT_RETRYABLE)
+    await settle(held, SUCCEEDED)
     expect((await store.counts()).bytes).toBe(4)
     expect((await enqueue(newTask(2, bytes(6)))).outcome).toBe('stored')
+  })
+
+  test('S17 dead letters take room until they are purged, and a redrive needs none', async () => {
+    const { enqueue, store, lease, settle } = await setup(open, { capacity: 2 })
+    await enqueue(newTask(1))
+    await settle(await lease(), NOT_RETRYABLE)
+    expect((await enqueue(newTask(2, { dueInMs: 1_000 }))).outcome).toBe('stored')
+    expect((await enqueue(newTask(3))).outcome).toBe('full')
+    expect(await store.redrive([idOf(1)], { spacingMs: 0, acceptDuplicateRisk: false })).toEqual(['redriven'])
+    expect((await enqueue(newTask(3))).outcome).toBe('full')
+    await settle(await lease(), NOT_RETRYABLE)
+    expect(await store.counts()).toEqual({ ...ZERO, pending: 1, exhausted: 1 })
+    await store.purge({ taskId: idOf(1) })
+    expect((await enqueue(newTask(3))).outcome).toBe('stored')
+  })
+
+  test('S17 bodies of dead letters take room until they are purged, to the byte', async () => {
+    const { enqueue, store, lease, settle } = await setup(open, { capacityBytes: 10 })
+    const bytes = (n: number) => ({ body: new Uint8Array(n) })
+    await enqueue(newTask(1, bytes(6)))
+    await settle(await lease(), NOT_RETRYABLE)
+    expect((await store.counts()).bytes).toBe(6)
+    expect((await enqueue(newTask(2, bytes(5)))).outcome).toBe('full')
+    expect((await enqueue(newTask(3, bytes(4)))).outcome).toBe('stored')
+    await store.purge({ status: 'EXHAUSTED' })
+    expect((await store.counts()).bytes).toBe(4)
+    expect((await enqueue(newTask(2, bytes(6)))).outcome).toBe('stored')
+  })
+
+  test('S17 no dead letter is deleted for their number alone', async () => {
+    const { add, store, turn } = await setup(open)
+    await add(...Array.from({ length: 1_100 }, () => ({ dueInMs: 9_000 })))
+    for (let n = 1; n <= 1_100; n++) await store.cancel(idOf(n), 'vetoed')
+    for (let i = 0; i < 5; i++) expect((await turn()).trimmed).toBeUndefined()
+    expect(await store.counts()).toMatchObject({ exhausted: 1_100, purged: 0 })
   })
 
   test('a known task is a duplicate in a full store too', async () => {
