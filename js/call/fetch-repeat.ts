@@ -4,12 +4,13 @@
  */
 
 import { systemClock } from '../platform/clock.ts'
+import { acceptedForm } from './accepted.ts'
 import type { Finished } from './attempt.ts'
 import type { Call } from './call.ts'
 import { bodyLetGo, cancel, KEPT_BYTES, type Rest, type RestTerms, readRest, UNREAD_BYTES } from './discard.ts'
 import { FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
 import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from './redirects.ts'
-import type { Answer, AttemptInit, BodyContent, FetchForm, RepeatAnswer, Repeatable } from './transport.ts'
+import type { Acceptance, Answer, AttemptInit, BodyContent, FetchForm, RepeatAnswer, Repeatable } from './transport.ts'
 
 /** The request of a call as a task makes it. */
 export function repeatableOf({ transport }: Pick<Call, 'transport'>): Repeatable {
@@ -73,9 +74,9 @@ class FetchRepeat implements Repeatable {
     return { init: this.#sendable.init, withheld: [], isWhole: true }
   }
 
-  accepted(taskId: string, traceId: string): Response {
-    const headers = { 'content-type': 'application/json', 'redrive-task-id': taskId }
-    return new Response(JSON.stringify({ status: 'queued', taskId, traceId }), { status: 202, headers })
+  accepted(acceptance: Acceptance): Response {
+    const { headers, body } = acceptedForm(acceptance)
+    return new Response(body, { status: 202, headers })
   }
 
   answered(response: Response): Response {

@@ -4,6 +4,7 @@
  * for fetch come with the core (`fetch-repeat.ts`), and which the transport of any other library has by itself.
  */
 
+import type { Durability } from '../api/task.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { WithBody } from './discard.ts'
 
@@ -46,12 +47,20 @@ export interface Repeatable extends Transport {
   body(): BodyContent | Promise<BodyContent>
   /** Describes the request as one by fetch, for a task that outlives its caller. */
   asFetch(): FetchForm
-  /** Answers a deferred call: 202 Accepted. */
-  accepted(taskId: string, traceId: string): unknown
+  /** Answers a deferred call: 202 Accepted, with `acceptance` in its body, task and durability in headers too. */
+  accepted(acceptance: Acceptance): unknown
   /** Answers a call with a Response that was not sent for. */
   answered(response: Response): unknown
   /** The answer of a first attempt, as an answer of this transport's replays. */
   adopt(answer: Answer): RepeatAnswer
+}
+
+/** The facts about its task that the caller of a deferred call is told. */
+export interface Acceptance {
+  readonly taskId: string
+  readonly traceId: string
+  /** Where the task is kept. */
+  readonly durability: Durability
 }
 
 export type BodyContent = string | Uint8Array | null

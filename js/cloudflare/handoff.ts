@@ -30,6 +30,8 @@ const TRIES_AFTER_MS = [100, 500]
 const ANSWER_MS = 4_500
 /** A retry that has not begun so long after its time is kept back by something that no request can wait for. */
 const LATE_MS = 500
+/** The durability of an object's storage. */
+const DURABILITY = 'replicated'
 const WRONG_CLASS =
   "the object that is bound does not take tasks: bind a class that is, or extends, RedriveObject of 'redrive/cloudflare'"
 
@@ -89,7 +91,7 @@ export class Handoff {
     const record = await this.#recordOf(departure, {})
     const { taskId, outcome, hasEnded = false } = await this.#store(record)
     const deduplicated = outcome === 'duplicate'
-    return { taskId, idempotencyKey: record.idempotencyKey, durability: 'replicated', deduplicated, hasEnded }
+    return { taskId, idempotencyKey: record.idempotencyKey, durability: DURABILITY, deduplicated, hasEnded }
   }
 
   #ask(task: Task, ruling: Ruling, leave: () => void): boolean {
@@ -153,7 +155,8 @@ export class Handoff {
       // the key is that of a task that has ended: no further attempt will come
       if (hasEnded && last) return deliver(last)
       last?.answer?.discard()
-      return repeatableOf(call).accepted(taskId, traceIdOf(call.headers) ?? random128(this.#host.draw))
+      const traceId = traceIdOf(call.headers) ?? random128(this.#host.draw)
+      return repeatableOf(call).accepted({ taskId, traceId, durability: DURABILITY })
     } catch (error) {
       if (error instanceof IdempotencyConflictError) {
         last?.answer?.discard()

@@ -26,7 +26,7 @@ import { checkWall, resolveWorkerOptions, type WorkerFetchOptions, type WorkerTe
 export interface WorkerFetch {
   /**
    * fetch, made retryable. A transient failure ends in a 202 once a Durable Object has the task:
-   * `redrive-task-id` and a body of `{ status: 'queued', taskId, traceId }`. With `redrive: { mode: 'await' }`, or
+   * `redrive-task-id` and a body of `{ status: 'queued', taskId, traceId, durability }`. With `redrive: { mode: 'await' }`, or
    * `sensitive`, nothing is handed over, and the last answer is the caller's.
    */
   (input: RequestInfo | URL, init?: RedriveInit): Promise<Response>
@@ -115,7 +115,8 @@ class Calls {
       throw new RedriveError('TASK_ENDED', `the key is that of task ${receipt.taskId}, which has ended; ${remedy}`)
     }
     const traceId = traceIdOf(call.headers) ?? random128(internalsOf(open.queue).host.draw)
-    return repeatableOf(call).accepted(receipt.taskId, traceId) as Response
+    const { taskId, durability } = receipt
+    return repeatableOf(call).accepted({ taskId, traceId, durability }) as Response
   }
 
   /** Whether a call may be handed over. Its caller then learns that it is queued, and nothing more. */

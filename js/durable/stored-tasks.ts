@@ -9,7 +9,7 @@
 import { QueueClosedError } from '../api/errors.ts'
 import type { RunnerStats } from '../api/stats.ts'
 import { type Hint, type Lease, laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
-import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
+import type { Durability, ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { notSent } from '../call/not-sent.ts'
 import { OUTCOME_RELEASED } from '../core/codes.ts'
 import { assertNotAborted } from '../platform/abort.ts'
@@ -96,6 +96,10 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   get isSuspended(): boolean {
     return this.loop.isSuspended
+  }
+
+  get durability(): Durability {
+    return this.state.store.durability
   }
 
   get deadLetters(): number {

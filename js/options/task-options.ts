@@ -14,7 +14,8 @@ export interface TaskOptions {
   readonly idempotencyKey?: string
   /**
    * 'await' settles with the final outcome within waitMs. 'defer': attempt 1 runs; a success or a refusal is returned
-   * as it is; after a retryable failure a 202 as soon as the task is held. @default 'await'
+   * as it is; after a retryable failure a 202 as soon as the task is held, whose body and headers `redrive-task-id` and
+   * `redrive-durability` say which task, and where it is kept. @default 'await'
    */
   readonly mode?: 'await' | 'defer'
   /**

@@ -10,6 +10,7 @@ import { answer, count, detachCaller, outcomeOf, reportEnd } from '../tasks/call
 import { type Task, traceIdOf } from '../tasks/task.ts'
 import type { Alerts } from './alerts.ts'
 import type { QueueContext } from './context.ts'
+import type { StoredSide } from './stored.ts'
 
 /** The part of the runner that announcing needs. */
 interface AnnouncerPorts {
@@ -17,6 +18,7 @@ interface AnnouncerPorts {
   readonly sanitizer: Sanitizer
   readonly gates: { readonly alerts: Alerts }
   readonly restTerms: RestTerms
+  readonly stored: Pick<StoredSide, 'durability'> | undefined
   /** Tasks waiting or in flight. */
   readonly depth: number
   /** Those, and dead letters that take room. */
@@ -47,13 +49,17 @@ export class Announcer {
   answerDeferred(task: Task): boolean {
     const { call } = task
     if (call?.options.mode !== 'defer' || !task.waiter) return false
-    detachCaller(task)?.resolve(repeatableOf(call).accepted(task.taskId, this.traceId(call)))
+    detachCaller(task)?.resolve(this.accepted(task, call))
     return true
   }
 
-  /** The trace that a call is part of, or begins. */
-  traceId(call: Call): string {
-    return traceIdOf(call.headers) ?? random128(this.#ports.host.draw)
+  /** The answer to a deferred call whose task is `task`. */
+  accepted(task: Task, call: Call): unknown {
+    const { host, stored } = this.#ports
+    // the trace that the call is part of, or begins
+    const traceId = traceIdOf(call.headers) ?? random128(host.draw)
+    const durability = (task.record && stored?.durability) || 'memory'
+    return repeatableOf(call).accepted({ taskId: task.taskId, traceId, durability })
   }
 
   /** The task is terminal: settles everyone who waits for it. */

@@ -4,7 +4,6 @@ import { RedriveError } from '../api/errors.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { putAside } from '../call/discard.ts'
-import { repeatableOf } from '../call/fetch-repeat.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_RELEASED } from '../core/codes.ts'
 import type { Task } from '../tasks/task.ts'
@@ -26,7 +25,7 @@ export function joinTask(
   const { signal } = call
   if (mode === 'defer') {
     own.answer?.rest(false, runner.restTerms)
-    return Promise.resolve(repeatableOf(call).accepted(task.taskId, runner.announcer.traceId(call)))
+    return Promise.resolve(runner.announcer.accepted(task, call))
   }
   return new Promise((resolve, reject) => {
     let disarm = () => {}

@@ -19,6 +19,8 @@ import type { TaskScope } from './task-scope.ts'
 export interface StoredSide {
   /** When the store has something to do next; Infinity: nothing that time alone would bring. */
   readonly wakeAt: number
+  /** The faults that its tasks survive. */
+  readonly durability: Durability
   /** A claim is under way: what it brings must fit, so nothing else is started. */
   readonly isClaiming: boolean
   /** The page was put away: nothing is claimed until it is back. */

@@ -231,8 +231,9 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
     expect(response).toMatchObject({
       status: 202,
       statusText: 'Accepted',
-      data: { status: 'queued', taskId, traceId: expect.any(String) },
+      data: { status: 'queued', taskId, traceId: expect.any(String), durability: 'memory' },
     })
+    expect(response.headers['redrive-durability']).toBe('memory')
     expect(response.headers['redrive-task-id']).toBe(taskId)
     expect(await queue.result(taskId)).toMatchObject({ responseStatus: 200, task: { status: 'SUCCEEDED' } })
     expect(server.hits).toBe(2)

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import type { TaskOptions } from '../../js/index.ts'
+import { withMethods, world } from './durable-setup.ts'
 import { always, ORDERS, setup, watch } from './setup.ts'
 
 const DEFER = { redrive: { mode: 'defer' } } as const
@@ -24,7 +26,24 @@ test('after a retryable failure the caller has 202 Accepted at once, naming the 
     status: 'queued',
     taskId: queued?.task.taskId,
     traceId: expect.stringMatching(/^[\da-f]{32}$/),
+    durability: 'memory',
   })
+})
+
+test('the 202 says where the task is kept: in the store, or in memory where the call is not stored', async () => {
+  const { open, server } = world((store) => withMethods(store, { durability: 'strict' }))
+  const { queue } = await open()
+  always(server, 503, 3)
+  const told = async (init: RequestInit & { redrive: TaskOptions }) => {
+    const response = await queue.fetch(ORDERS, init)
+    const { durability } = (await response.json()) as { durability: string }
+    return [response.status, response.headers.get('redrive-durability'), durability]
+  }
+  const redrive = { mode: 'defer', idempotencyKey: 'order-1' } as const
+  expect(await told({ method: 'POST', redrive })).toEqual([202, 'strict', 'strict'])
+  // one with the task that is stored already
+  expect(await told({ method: 'POST', redrive })).toEqual([202, 'strict', 'strict'])
+  expect(await told(DEFER)).toEqual([202, 'memory', 'memory'])
 })
 
 test('the 202 carries the caller’s own trace id', async () => {

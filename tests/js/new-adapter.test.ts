@@ -6,7 +6,7 @@
 
 import { expect, test } from 'vitest'
 import { type CallContext, makeCall } from '../../js/call/call.ts'
-import type { AttemptInit, FetchForm, RepeatAnswer, Repeatable } from '../../js/call/transport.ts'
+import type { Acceptance, AttemptInit, FetchForm, RepeatAnswer, Repeatable } from '../../js/call/transport.ts'
 import type { RetryQueue } from '../../js/index.ts'
 import { type TaskOptions, taskPolicy } from '../../js/options/task-options.ts'
 import { internalsOf } from '../../js/queue/internals.ts'
@@ -105,9 +105,9 @@ class ClientTransport implements Repeatable {
     return { init: {}, withheld: [], isWhole: true }
   }
 
-  accepted(taskId: string, traceId: string): ClientResponse {
+  accepted({ taskId, traceId, durability }: Acceptance): ClientResponse {
     const headers = { 'redrive-task-id': taskId }
-    return { status: 202, headers, text: JSON.stringify({ status: 'queued', taskId, traceId }) }
+    return { status: 202, headers, text: JSON.stringify({ status: 'queued', taskId, traceId, durability }) }
   }
 
   async answered(response: Response): Promise<ClientResponse> {

@@ -2,9 +2,10 @@
 
 import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
 import { RedriveError } from '../../api/errors.ts'
+import { acceptedForm } from '../../call/accepted.ts'
 import type { RestTerms } from '../../call/discard.ts'
 import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from '../../call/redirects.ts'
-import type { Answer, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
+import type { Acceptance, Answer, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
 import { bothSignals } from '../../platform/abort.ts'
 import { type Clock, systemClock } from '../../platform/clock.ts'
 import { AxiosAnswer, type ValidateStatus } from './answer.ts'
@@ -78,10 +79,9 @@ export class AxiosTransport implements Repeatable {
   }
 
   /** The form in which an adapter gives an answer: transformResponse is still to come. */
-  accepted(taskId: string, traceId: string): Partial<AxiosResponse> {
-    const headers = { 'content-type': 'application/json', 'redrive-task-id': taskId }
-    const data = JSON.stringify({ status: 'queued', taskId, traceId })
-    return { status: 202, statusText: 'Accepted', headers, data, config: this.#config }
+  accepted(acceptance: Acceptance): Partial<AxiosResponse> {
+    const { headers, body } = acceptedForm(acceptance)
+    return { status: 202, statusText: 'Accepted', headers, data: body, config: this.#config }
   }
 
   /** The form in which an adapter gives an answer; `validateStatus` is not asked about one that no server sent. */
