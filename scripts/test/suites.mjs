@@ -103,8 +103,8 @@ const tonight = String(Math.floor(Date.now() / 86_400_000))
 const KILL_RUNS = {
   short: [[processRuns], [browserRuns], [browserRuns, '--browser', 'firefox'], [workersRuns]],
   long: [
-    [processRuns, '--tasks', '5000', '--kills', '300'],
-    [browserRuns, '--tasks', '2000', '--kills', '50', '--tabs', '8', '--minutes', '4'],
+    [processRuns, '--tasks', '5000', '--kills', '300', '--takeovers', '60'],
+    [browserRuns, '--tasks', '2000', '--kills', '50', '--tabs', '8', '--minutes', '4', '--takeovers', '40'],
     [browserRuns, '--browser', 'firefox', '--tasks', '400', '--kills', '12', '--tabs', '4', '--minutes', '2'],
     [workersRuns, '--tasks', '1500', '--kills', '30'],
   ].map((words) => [...words, '--seed', tonight]),

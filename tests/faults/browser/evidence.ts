@@ -7,7 +7,6 @@ import type { Producer } from '../producer.ts'
 import type { BrowserFacts, StoredRow } from './documents.ts'
 import type { Fleet } from './fleet.ts'
 import { isFirst } from './lives.ts'
-import { CONCURRENCY } from './options.ts'
 import type { Calls } from './orders.ts'
 
 /** What `look` of pages/tab.js gives. */
@@ -24,12 +23,14 @@ export interface Story {
   readonly calls: Calls
   readonly drained: boolean
   readonly startedAt: number
+  /** In flight over all tabs, at most. */
+  readonly limit: number
   /** Of this kind of run. */
   readonly figures: readonly Figure[]
 }
 
 export async function gather(
-  { fleet, producer, calls, drained, startedAt, figures: own }: Story,
+  { fleet, producer, calls, drained, startedAt, limit, figures: own }: Story,
   server: FlakyServer,
 ): Promise<{ readonly facts: BrowserFacts; readonly figures: readonly Figure[] }> {
   const { visits = [], perIntent, injected, outcomes } = await server.report({ visits: true })
@@ -51,7 +52,7 @@ export async function gather(
     wrong: calls.wrong,
     waiting: calls.waiting,
     drained,
-    limit: CONCURRENCY,
+    limit,
   }
   const most = Math.max(0, ...look.rows.map(({ attemptNumber }) => attemptNumber))
   const figures: Figure[] = [

@@ -6,6 +6,7 @@ import { wait } from '../runner.ts'
 import type { Story } from './evidence.ts'
 import { feed, leftAlone } from './feed.ts'
 import { Fleet, type FleetOptions } from './fleet.ts'
+import { CONCURRENCY } from './options.ts'
 import { Calls, hear, leaveUnanswered } from './orders.ts'
 
 export interface KillOptions extends FleetOptions {
@@ -80,7 +81,7 @@ export async function killRun(options: KillOptions): Promise<Story> {
       ['browsers killed', fleet.kills, `${options.tabs} tabs each`] as const,
       ...MOMENTS.map((moment) => [`  ${WORDS[moment]}`, aimed.get(moment) ?? 0, ''] as const),
     ]
-    return { fleet, producer, calls, drained, startedAt, figures }
+    return { fleet, producer, calls, drained, startedAt, figures, limit: CONCURRENCY }
   } catch (error) {
     await fleet.stop()
     throw error

@@ -18,6 +18,7 @@ import type { FleetOptions } from './fleet.ts'
 import { killRun } from './kill.ts'
 import { CONCURRENCY, help, type Options, readOptions } from './options.ts'
 import { tabRun } from './tabs.ts'
+import { TAKEOVER_FAULTS, TAKEOVER_LIMIT, takeoverRun } from './takeover.ts'
 
 const FAULTS: FaultOptions = {
   share: 0.3,
@@ -27,6 +28,7 @@ const FAULTS: FaultOptions = {
   slowMs: 500,
 }
 const KILLED_TABS = 2
+const TAKEOVER_TABS = 3
 
 const QUEUE = {
   name: 'faults',
@@ -44,7 +46,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const say = speaker()
 
 async function run(options: Options): Promise<void> {
-  const { browser, seed, killing, tabbing, breaks } = options
+  const { browser, seed, killing, tabbing, takeovers, breaks } = options
   const start: Start =
     browser === 'chromium' ? (await import('./chromium.ts')).startChromium : (await import('./firefox.ts')).startFirefox
   const said: string[] = []
@@ -67,6 +69,16 @@ async function run(options: Options): Promise<void> {
     const found = await inTurn(options, start, tabs, faults, (given, folder) =>
       tabRun({ ...given, seconds, seed, faults: { ...faults, seed }, file: join(folder, 'acknowledged'), say }),
     )
+    broken = [...broken, ...found]
+    said.push(what)
+  }
+  if (takeovers > 0) {
+    const what = `${takeovers} takeovers`
+    say(`${browser}, seed ${seed}: ${what}`)
+    const found = await inTurn(options, start, TAKEOVER_TABS, TAKEOVER_FAULTS, (given, folder) => {
+      const queue = { ...QUEUE, concurrency: TAKEOVER_LIMIT }
+      return takeoverRun({ ...given, queue, takeovers, seed, file: join(folder, 'acknowledged'), say })
+    })
     broken = [...broken, ...found]
     said.push(what)
   }

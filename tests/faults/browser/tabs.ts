@@ -9,6 +9,7 @@ import type { Story } from './evidence.ts'
 import { feed, leftAlone } from './feed.ts'
 import { Fleet, type FleetOptions, type Place } from './fleet.ts'
 import { Handovers } from './handover.ts'
+import { CONCURRENCY } from './options.ts'
 import { Calls, hear, leaveUnanswered } from './orders.ts'
 import { judgeQuiet } from './quiet.ts'
 
@@ -64,7 +65,8 @@ export async function tabRun(options: TabOptions): Promise<Story & { readonly ch
     const { checks, figures } = handovers.judge(visits)
     const counted = [...acts].map(([act, count]) => [`  ${act}`, count, ''] as const)
     const own = [['what was done to tabs', '', ''] as const, ...counted]
-    return { fleet, producer, calls, drained, startedAt, figures: [...own, ...figures], checks: [...checks, ...quiet] }
+    const all = { figures: [...own, ...figures], checks: [...checks, ...quiet] }
+    return { fleet, producer, calls, drained, startedAt, limit: CONCURRENCY, ...all }
   } catch (error) {
     await fleet.stop()
     throw error
