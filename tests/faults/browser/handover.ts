@@ -44,7 +44,7 @@ export class Handovers {
   constructor(fleet: Fleet, calls: Calls, queue: string, faults: FaultOptions) {
     this.#fleet = fleet
     this.#calls = calls
-    this.#pump = new RegExp(`^redrive/${queue}( .*)?$`)
+    this.#pump = leaderLock(queue)
     this.#names = failingOnce(faults)
   }
 
@@ -113,16 +113,23 @@ export class Handovers {
   }
 
   async #pumping(): Promise<Place | undefined> {
-    const { ready } = this.#fleet
-    const held = await ready[0]?.tab?.run<readonly { lock: string; clientId: string }[]>('held()')
-    const pump = held?.find(({ lock }) => this.#pump.test(lock))
-    return ready.find(({ life }) => pump !== undefined && life?.client === pump.clientId)
+    return holderOf(this.#fleet, this.#pump)
   }
 
   #placeOf(name: string): Place | undefined {
     return this.#fleet.ready.find(({ life }) => life?.name === name)
   }
 }
+
+/** The tab that holds a lock; `undefined`: none that is ready does. */
+export async function holderOf({ ready }: Fleet, name: RegExp): Promise<Place | undefined> {
+  const held = await ready[0]?.tab?.run<readonly { lock: string; clientId: string }[]>('held()')
+  const holder = held?.find(({ lock }) => name.test(lock))
+  return ready.find(({ life }) => holder !== undefined && life?.client === holder.clientId)
+}
+
+/** The lock of the tab that sends what no caller waits for. */
+export const leaderLock = (queue: string): RegExp => new RegExp(`^redrive/${queue}( .*)?$`)
 
 const middle = (sorted: readonly number[]): number => sorted[Math.floor(sorted.length / 2)] ?? 0
 

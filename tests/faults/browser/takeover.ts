@@ -12,6 +12,7 @@ import { judgeTakeovers, P99_MS } from '../takeover.ts'
 import type { Story } from './evidence.ts'
 import { feed, leftAlone } from './feed.ts'
 import { Fleet, type FleetOptions } from './fleet.ts'
+import { holderOf, leaderLock } from './handover.ts'
 import { isFirst, lifeOf } from './lives.ts'
 import { Calls, hear, leaveUnanswered } from './orders.ts'
 
@@ -34,6 +35,8 @@ export const TAKEOVER_FAULTS: FaultOptions = {
 }
 /** A browser has six connections to a server: fewer than that are busy at once. */
 const PER_SECOND = 5
+/** Of the blows. */
+const LEADER_SHARE = 0.75
 /** Before a blow, once all tabs are there. */
 const CALM_MS = 500
 
@@ -47,6 +50,7 @@ export async function takeoverRun(options: TakeoverOptions): Promise<Story & { r
   const { takeovers, seed, server, say } = options
   const startedAt = Date.now()
   const random = chance(seed)
+  const { name } = options.queue as { readonly name: string }
   const forMs = takeovers * (P99_MS + 2 * CALM_MS)
   const calls = new Calls(0)
   const producer = new Producer(Math.ceil((forMs * PER_SECOND) / 1_000), options.file)
@@ -62,12 +66,14 @@ export async function takeoverRun(options: TakeoverOptions): Promise<Story & { r
     const fed = feed(fleet, producer, calls, () => Math.min(1, (Date.now() - feedFrom) / forMs), feeding.signal)
     while (crashes.size < takeovers) {
       await wait(CALM_MS + random() * CALM_MS)
-      const place = fleet.ready[Math.floor(random() * fleet.ready.length)]
+      // most is in flight in the leader; what another has claimed as it enqueued it counts too
+      const leader = random() < LEADER_SHARE ? await holderOf(fleet, leaderLock(name)) : undefined
+      const place = leader ?? fleet.ready[Math.floor(random() * fleet.ready.length)]
       if (!place?.life) continue
-      const { name } = place.life
+      const { name: life } = place.life
       const at = Date.now()
       await fleet.crash(place)
-      crashes.set(name, { at, doneBy: Date.now() })
+      crashes.set(life, { at, doneBy: Date.now() })
       await wait(P99_MS)
       await fleet.open(place)
     }
