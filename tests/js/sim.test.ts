@@ -7,6 +7,8 @@ import { runScenario } from '../sim/run.ts'
 import type { Scenario, StoreKind } from '../sim/scenario.ts'
 import { runSeeds, type Wish } from '../sim/seeds.ts'
 import { WRONG, type Wrong } from '../sim/wrong.ts'
+import { WRONG_ROOM } from '../sim/wrong-room.ts'
+import { WRONG_SECRETS } from '../sim/wrong-secrets.ts'
 import { WRONG_PAGES, WRONG_TABS } from '../sim/wrong-tabs.ts'
 
 const LONG_MS = 300_000
@@ -48,7 +50,11 @@ const noticed = async (store: StoreKind, { breaks, breaking, hints = true }: Wro
   expect(failures.map(({ violation }) => violation.id)).toContain(breaks)
 }
 
-test.for(WRONG)('it is noticed when $what ($breaks)', { timeout: LONG_MS }, (wrong) => noticed('memory', wrong))
+test.for([...WRONG, ...WRONG_SECRETS, ...WRONG_ROOM])(
+  'it is noticed when $what ($breaks)',
+  { timeout: LONG_MS },
+  (wrong) => noticed('memory', wrong),
+)
 test.for(WRONG_TABS)('of tabs it is noticed when $what ($breaks)', { timeout: LONG_MS }, (wrong) =>
   noticed('tabs', wrong),
 )

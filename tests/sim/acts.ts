@@ -1,10 +1,9 @@
 /** What each kind of step does to a world. */
 
-import type { TaskOptions } from '../../js/options/task-options.ts'
-import type { Called } from './callers.ts'
 import type { Known } from './known.ts'
 import type { Life, Process } from './process.ts'
-import type { Act, CallSpec } from './scenario.ts'
+import { requestOf } from './requests.ts'
+import type { Act } from './scenario.ts'
 import { actingOnTabs, type TabAct, thaw } from './tab-acts.ts'
 import type { World } from './world.ts'
 
@@ -61,13 +60,14 @@ function stepClock({ stores, book, handover, processes, time }: World, byMs: num
 const ALL = { allPrincipals: true } as const
 
 /** What somebody asks of a queue. */
-function order({ callers, book, time }: World, process: Process, life: Life, act: Order): void {
+function order(world: World, process: Process, life: Life, act: Order): void {
+  const { callers, book, time } = world
   const { queue, sends } = life
   if (act.do === 'enqueue') {
-    const { url, init, redrive, called } = requestOf(act.call, process)
+    const { url, init, redrive, called } = requestOf(act.call, process.principal, world.scenario)
     callers.enqueue(life, called, queue.enqueue(url, { ...init, redrive }))
   } else if (act.do === 'fetch') {
-    const { url, init, redrive, called } = requestOf(act.call, process)
+    const { url, init, redrive, called } = requestOf(act.call, process.principal, world.scenario)
     const aborter = new AbortController()
     if (act.abortAfterMs !== undefined) time.after(act.abortAfterMs, () => life.gate.enter(() => aborter.abort()))
     const options = { ...redrive, mode: act.mode, waitMs: act.waitMs, ...(act.detach ? { detach: true } : {}) }
@@ -79,7 +79,8 @@ function order({ callers, book, time }: World, process: Process, life: Life, act
     const dead = [...book.tasks.values()].filter(({ status }) => status === 'EXHAUSTED')
     const known = pick(dead, act.pick)
     if (known) callers.order(life, `redrive ${known.taskId}`, queue.deadLetters.redrive(known.taskId, ALL))
-  } else if (act.do === 'flush') callers.order(life, 'flush', queue.flush())
+  } else if (act.do === 'look') look(world, life, pick([...book.tasks.values()], act.pick)?.taskId)
+  else if (act.do === 'flush') callers.order(life, 'flush', queue.flush())
   else if (act.do === 'purgeDead') callers.order(life, 'purge', queue.deadLetters.purgeAll(ALL))
   else if (act.do === 'pause') {
     if (act.origin === undefined) sends.pausedAll = true
@@ -133,19 +134,16 @@ function freeze(world: World, process: Process, life: Life, forMs: number): void
   world.time.after(forMs, () => thaw(world, process, life))
 }
 
-function requestOf(
-  { intent, origin, method, key, orderKey, priority, policyId }: CallSpec,
-  { principal }: Process,
-): { readonly url: string; readonly init: RequestInit; readonly redrive: TaskOptions; readonly called: Called } {
-  const redrive: TaskOptions = {
-    policyId,
-    ...(key === undefined ? {} : { idempotencyKey: key }),
-    ...(orderKey === undefined ? {} : { orderKey }),
-    ...(priority === undefined ? {} : { priority }),
-  }
-  // a key is a principal's own: another's request under it is another request
-  const own = { intent: `${intent}/${principal}`, principal }
-  const called = { intent: own.intent, method }
-  if (method === 'GET') return { url: `${origin}/?${new URLSearchParams(own)}`, init: { method }, redrive, called }
-  return { url: `${origin}/orders`, init: { method, body: JSON.stringify(own) }, redrive, called }
+/** A tool shows all there is of a task, and of dead letters. */
+function look({ callers }: World, life: Life, taskId = 'none'): void {
+  const { queue } = life
+  const shown = Promise.all([
+    queue.get(taskId, ALL),
+    queue.attempts(taskId, ALL),
+    queue.explain(taskId, ALL),
+    queue.list(ALL),
+    queue.deadLetters.export(ALL),
+    queue.stats(ALL),
+  ])
+  callers.shown(life, `look at ${taskId}`, shown)
 }

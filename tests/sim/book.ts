@@ -6,6 +6,7 @@
  * runs ahead of it, so what `measure` calls too early is too early.
  */
 
+import { leakIn } from './canaries.ts'
 import { type Known, type LaneHold, type Principal, sameOrder } from './known.ts'
 import type { VirtualTime } from './time.ts'
 
@@ -24,6 +25,14 @@ export interface Limits {
   readonly isFenced?: boolean
 }
 
+interface Asked {
+  readonly origins: Set<string>
+  readonly times: number
+  /** It was asked for as a call that no store may have, and as one that a store may. */
+  readonly isUnstored: boolean
+  readonly mayBeStored: boolean
+}
+
 export class Book {
   readonly limits: Limits
   readonly time: VirtualTime
@@ -39,6 +48,8 @@ export class Book {
   session: Principal | null | undefined
   /** Of tabs: owners that will not be back. */
   readonly gone: Set<string> = new Set()
+  /** By intent: how its callers have asked for it. */
+  readonly asked: Map<string, Asked> = new Map()
   /** Ids that callers were given. */
   readonly acknowledged: Set<string> = new Set()
   /** Rows that the store has taken, ever. */
@@ -75,6 +86,23 @@ export class Book {
   /** `line` may cost something: it is asked for where somebody reads it. */
   note(line: string | (() => string)): void {
     if (this.traced) this.trace.push(`${this.time.elapsed} ${typeof line === 'string' ? line : line()}`)
+  }
+
+  /** A caller asks for something. */
+  asks({ intent, origin, isUnstored }: { intent: string; origin: string; isUnstored: boolean }): void {
+    const before = this.asked.get(intent)
+    this.asked.set(intent, {
+      origins: (before?.origins ?? new Set()).add(origin),
+      times: (before?.times ?? 0) + 1,
+      isUnstored: isUnstored || before?.isUnstored === true,
+      mayBeStored: !isUnstored || before?.mayBeStored === true,
+    })
+  }
+
+  /** Something leaves a queue: for a store, a caller, a listener or a tool. */
+  shows(what: string, value: unknown): void {
+    const leak = leakIn(value)
+    if (leak !== undefined) this.fail('S12', `${what} holds a secret at ${leak}`)
   }
 
   nextSeq(): number {

@@ -1,6 +1,6 @@
 /** Those who have called: what each was given, and that each is given something, once. */
 
-import { IdempotencyConflictError, RedriveError } from '../../js/api/errors.ts'
+import { IdempotencyConflictError, QueueFullError, RedriveError } from '../../js/api/errors.ts'
 import type { EnqueueReceipt } from '../../js/api/methods.ts'
 import { type Book, isLive } from './book.ts'
 import { StoreDown } from './faulty-store.ts'
@@ -11,6 +11,9 @@ import type { Server } from './server.ts'
 export interface Called {
   readonly intent: string
   readonly method: string
+  readonly origin: string
+  /** It may be in no store. */
+  readonly isUnstored: boolean
 }
 
 interface Caller {
@@ -35,18 +38,26 @@ export class Callers {
   }
 
   fetch(life: Life, call: Called, work: Promise<Response>): void {
+    this.#book.asks(call)
     this.#track(life, `fetch ${call.intent}`, work, (response) => this.#answered(life, call, response))
   }
 
   enqueue(life: Life, call: Called, work: Promise<EnqueueReceipt>): void {
+    this.#book.asks(call)
     this.#track(life, `enqueue ${call.intent}`, work, ({ taskId, durability }) => {
       if (durability === 'strict') this.#acknowledge(taskId)
     })
+    work.catch((error: unknown) => this.#refused(life, call, error))
   }
 
   /** An order to a queue: what becomes of it shows in the store. */
   order(life: Life, what: string, work: Promise<unknown>): void {
     this.#track(life, what, work, () => {})
+  }
+
+  /** What a queue shows when it is asked. */
+  shown(life: Life, what: string, work: Promise<unknown>): void {
+    this.#track(life, what, work, (shown) => this.#book.shows(what, shown))
   }
 
   #track<T>(life: Life, what: string, work: Promise<T>, then: (value: T) => void): void {
@@ -62,13 +73,15 @@ export class Callers {
       (error: unknown) => {
         caller.settled = true
         book.note(() => `caller ${what}: ${error}`)
+        // the words of an error of fetch are the platform's, and its caller's alone
+        book.shows(`the error of ${what}`, error instanceof RedriveError ? error : markOf(error))
         if (!isExpected(error)) book.fail('S22', `${what} was rejected with ${error}`)
         else this.#failed(life, what, error)
       },
     )
   }
 
-  #answered(life: Life, { intent, method }: Called, response: Response): void {
+  #answered(life: Life, { intent, isUnstored }: Called, response: Response): void {
     const book = this.#book
     const { status, headers } = response
     const serial = headers.get('serial')
@@ -77,20 +90,31 @@ export class Callers {
     const taskId = headers.get('redrive-task-id')
     if (serial === null) {
       book.expect(status === 202 && taskId !== null, 'S22', () => `${intent} got ${status} from nobody`)
-      if (taskId && method !== 'GET' && !life.inMemory) this.#acknowledge(taskId)
+      if (taskId && !isUnstored && !life.inMemory) this.#acknowledge(taskId)
       return
     }
     const said = this.#server.said.get(serial)
     book.expect(said?.intent === intent, 'S22', () => `${intent} got the answer to ${said?.intent}`)
+    book.shows(`the answer to ${intent}`, markOf(response))
     this.#failed(life, `fetch ${intent}`, response)
   }
 
   /** Who was told that it failed is not gone on for. */
   #failed(life: Life, what: string, result: unknown): void {
-    const mark = (result as { readonly redrive?: { readonly taskId: string; readonly reason: string } }).redrive
+    const mark = markOf(result)
     const known = mark && this.#book.tasks.get(mark.taskId)
     if (!known || known.redriven || !life.gate.alive) return
     this.#book.expect(!isLive(known), 'S22', () => `${what} was told ${mark?.reason}, and its task goes on`)
+  }
+
+  /** Who was not let in for want of room is told just that. */
+  #refused({ refused, gate }: Life, { intent }: Called, error: unknown): void {
+    if (!gate.alive || !refused.has(intent) || this.#book.asked.get(intent)?.times !== 1) return
+    this.#book.expect(
+      error instanceof QueueFullError,
+      'S17',
+      () => `${intent} found the store full, and was told: ${error}`,
+    )
   }
 
   #acknowledge(taskId: string): void {
@@ -102,10 +126,15 @@ export class Callers {
   }
 }
 
+/** What a response or an error says of its task. */
+function markOf(result: unknown): { readonly taskId: string; readonly reason: string } | undefined {
+  return (result as { readonly redrive?: { readonly taskId: string; readonly reason: string } }).redrive
+}
+
 /** What a caller may be told where nothing is wrong with the queue. */
 function isExpected(error: unknown): boolean {
   if (error instanceof IdempotencyConflictError || error instanceof StoreDown) return true
   if (error instanceof RedriveError) return error.code !== 'core_unreachable'
   if (error instanceof DOMException) return error.name === 'AbortError' || error.name === 'TimeoutError'
-  return error instanceof TypeError && error.message === 'fetch failed'
+  return error instanceof TypeError && error.message.startsWith('fetch failed')
 }

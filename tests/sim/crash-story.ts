@@ -79,13 +79,13 @@ export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
     const { ready: life } = first
     if (!life) return
     const init = { method: 'POST', body: JSON.stringify({ intent, principal: first.principal }), redrive }
-    callers.enqueue(life, { intent, method: 'POST' }, life.queue.enqueue(`${origin}/`, init))
+    callers.enqueue(life, { intent, method: 'POST', origin, isUnstored: false }, life.queue.enqueue(`${origin}/`, init))
   }
   const fetched = (intent: string, origin: string, redrive: object = {}) => {
     const { ready: life } = first
     if (!life) return
     const init = { method: 'POST', body: JSON.stringify({ intent, principal: first.principal }), redrive }
-    callers.fetch(life, { intent, method: 'POST' }, life.queue.fetch(`${origin}/`, init))
+    callers.fetch(life, { intent, method: 'POST', origin, isUnstored: false }, life.queue.fetch(`${origin}/`, init))
   }
   const order = (what: string, work: (queue: NonNullable<Process['ready']>['queue']) => Promise<unknown>) => {
     const { ready: life } = first

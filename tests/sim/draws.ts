@@ -48,6 +48,19 @@ export function storeFaultOf(chance: Dice, p: number): Act {
   return { do: 'storeFault', p, fault, calls: chance.between(1, 5), ms: chance.between(10, 40_000) }
 }
 
+/** More work than there may be room for, while its server is away. */
+export function crowdOf(chance: Dice, p: number, calls: CallSpec[]): readonly Act[] {
+  const origin = chance.pick(ORIGINS)
+  const outage = {
+    do: 'outage',
+    origin,
+    forMs: chance.between(5_000, 60_000),
+    answer: { status: 503, latencyMs: 20 },
+  } as const
+  const crowd = many(chance, 12, () => ({ do: 'enqueue', p, call: { ...callOf(chance, calls), origin } }) as const)
+  return [outage, ...crowd]
+}
+
 export function scopeOf(chance: Dice): { readonly origin?: string } {
   return chance.chance(0.5) ? { origin: chance.pick(ORIGINS) } : {}
 }
@@ -72,9 +85,19 @@ export function callOf(chance: Dice, calls: CallSpec[]): CallSpec {
     ...(chance.chance(0.25) ? { key: `key-${intent}` } : {}),
     ...(chance.chance(0.25) ? { orderKey: chance.pick(['red', 'blue']) } : {}),
     ...(chance.chance(0.2) ? { priority: chance.between(-2, 2) } : {}),
+    ...secretOf(chance),
   }
   calls.push(call)
   return call
+}
+
+/** Most calls have none. */
+function secretOf(chance: Dice): Pick<CallSpec, 'secret' | 'sensitive'> {
+  const kind = chance.below(100)
+  if (kind < 12) return { secret: 'denied' }
+  if (kind < 18) return { secret: 'url' }
+  if (kind < 21) return { secret: 'unknown' }
+  return kind < 26 ? { sensitive: true } : {}
 }
 
 function answerOf(chance: Dice): Answer {
@@ -88,6 +111,8 @@ function answerOf(chance: Dice): Answer {
   if (kind < 70) return { status: 502, latencyMs, lost: true, works: false }
   if (kind < 80) return { status: 401, latencyMs }
   if (kind < 85) return { status: 400, latencyMs }
+  if (kind < 92) return { status: chance.pick([301, 303, 307, 308]), latencyMs, redirect: 'within' }
+  if (kind < 96) return { status: chance.pick([302, 303, 307]), latencyMs, redirect: 'beyond' }
   return { status: 200, latencyMs }
 }
 

@@ -37,11 +37,16 @@ export function enqueued(book: Book, tasks: readonly NewTask[], answers: readonl
   }
 }
 
+export function intentOf({ body }: NewTask): string {
+  return (JSON.parse(text.decode(body)) as { readonly intent: string }).intent
+}
+
 function add(book: Book, task: NewTask): void {
   const { taskId, principal, lane, idempotencyKey: key, fingerprint, orderKey, attemptNumber, serverMs = 0 } = task
-  const { intent } = JSON.parse(text.decode(task.body)) as { intent: string }
+  const intent = intentOf(task)
   const { measure } = book
   book.accepted++
+  book.expect(book.asked.get(intent)?.mayBeStored !== false, 'S12', () => `${intent} is in the store`)
   book.hold(lane, task.holdLaneForMs ?? 0)
   book.expect(task.dueInMs >= serverMs, 'S9', () => `${taskId} is due in ${task.dueInMs}, the server said ${serverMs}`)
   book.tasks.set(taskId, {

@@ -1,6 +1,6 @@
 /** The way from a process to its store: what fails before or after it was done, comes late, or never. */
 
-import type { Hint, Step, TaskStore } from '../../js/api/store.ts'
+import type { Enqueued, Hint, NewTask, Step, TaskStore } from '../../js/api/store.ts'
 import type { TabHint } from './browser.ts'
 import type { Gate } from './gate.ts'
 import type { Health } from './health.ts'
@@ -30,6 +30,8 @@ export interface Way {
   crash(): void
   /** A turn is asked for. */
   asked?(step: Step): void
+  /** An answer about new tasks has reached the process. */
+  enqueued?(tasks: readonly NewTask[], answers: readonly Enqueued[]): void
   /** A claim's answer has reached the process. */
   claimed(taskId: string, token: number): void
   /** The method of each call, in order. */
@@ -121,7 +123,11 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
     idleCheckMs: looks ? store.idleCheckMs : 1_000,
     ...(graceMs === undefined ? {} : { graceMs }),
     ...(store.configure ? { configure: (terms) => gate.alive && store.configure?.(terms) } : {}),
-    enqueue: (tasks, lease) => call('enqueue', () => store.enqueue(tasks, lease)),
+    enqueue: async (tasks, lease) => {
+      const answers = await call('enqueue', () => store.enqueue(tasks, lease))
+      way.enqueued?.(tasks, answers)
+      return answers
+    },
     turn: async (step) => {
       way.asked?.(step)
       const answered = health.claims(step.claim)

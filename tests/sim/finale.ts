@@ -120,7 +120,7 @@ async function apart(world: World): Promise<void> {
   const enqueue = (intent: string, origin: string) => {
     const body = JSON.stringify({ intent, principal: process.principal })
     const work = life.gate.run(() => life.queue.enqueue(`${origin}/orders`, { method: 'POST', body }))
-    callers.enqueue(life, { intent, method: 'POST' }, work)
+    callers.enqueue(life, { intent, method: 'POST', origin, isUnstored: false }, work)
   }
   // what was given up takes room until it has been looked at
   const purged = life.gate.run(() => life.queue.deadLetters.purgeAll({ allPrincipals: true }))

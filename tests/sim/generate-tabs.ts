@@ -31,12 +31,13 @@ export function tabsOf(seed: number, store: StoreKind, hints: boolean): Scenario
     hints,
     concurrency,
     perOrigin: chance.between(1, concurrency),
+    ...(chance.chance(0.4) ? { strips: true } : {}),
     ...(chance.chance(0.3) ? { capacity: chance.between(7, 9) } : {}),
     processes: Array.from({ length: tabs }, () => ({
       persist: chance.chance(0.3) ? 'before-send' : 'on-failure',
       // one machine, one clock
       offsetMs: 0,
-      principal: chance.chance(0.8) ? 'ann' : 'ben',
+      principal: chance.chance(0.9) ? 'ann' : 'ben',
     })),
     steps: steps.sort((a, b) => a.at - b.at),
   }
@@ -52,13 +53,13 @@ type Acts = readonly (Act & { readonly afterMs?: number })[]
 /** What happens at one moment, or follows from it. */
 function someOf(chance: Dice, p: number, day: Day): Acts {
   const kind = chance.below(100)
-  if (kind < 28) return [callingOf(chance, p, day)]
-  if (kind < 38) return [answersOf(chance)]
-  if (kind < 41) return [outageOf(chance)]
-  if (kind < 45) return [storeFaultOf(chance, p)]
-  if (kind < 48) return [{ do: 'hints', p, count: chance.between(1, 10), ms: chance.chance(0.5) ? 0 : 3_000 }]
-  if (kind < 58) return tabOf(chance, p, day)
-  if (kind < 75) return waitingOf(chance, p, day)
+  if (kind < 24) return [callingOf(chance, p, day)]
+  if (kind < 31) return [answersOf(chance)]
+  if (kind < 33) return [outageOf(chance)]
+  if (kind < 37) return [storeFaultOf(chance, p)]
+  if (kind < 39) return [{ do: 'hints', p, count: chance.between(1, 10), ms: chance.chance(0.5) ? 0 : 3_000 }]
+  if (kind < 47) return tabOf(chance, p, day)
+  if (kind < 68) return waitingOf(chance, p, day)
   if (kind < 80) return homeOf(chance, p, day)
   if (kind < 86) {
     const principal = chance.chance(0.6) ? 'ann' : 'ben'
@@ -69,7 +70,8 @@ function someOf(chance: Dice, p: number, day: Day): Acts {
   if (kind < 92) return day.stepsClock ? [{ do: 'storeClock', byMs: stepOf(chance) }] : []
   if (kind < 94) return [{ do: 'cancel', p, pick: chance.below(1_000) }]
   if (kind < 96) return [{ do: 'redrive', p, pick: chance.below(1_000) }]
-  if (kind < 97) return [{ do: chance.chance(0.7) ? 'flush' : 'purgeDead', p }]
+  if (kind < 97)
+    return [{ do: chance.pick(['flush', 'flush', 'look', 'look', 'purgeDead'] as const), p, pick: chance.below(1_000) }]
   return [{ do: chance.chance(0.3) ? 'pause' : 'resume', p, ...scopeOf(chance) }]
 }
 
@@ -84,26 +86,32 @@ function waitingOf(chance: Dice, p: number, day: Day): Acts {
   const then = tabOf(chance, chance.chance(0.7) ? p : chance.below(day.tabs), day)
   const calls = Array.from({ length: chance.chance(0.3) ? chance.between(2, 8) : 1 }, () => {
     const { call, ...calling } = callingOf(chance, p, day)
-    return { ...calling, call: { ...call, origin } }
+    return { ...calling, call: stored(call, origin) }
   })
   const unseen: Acts = chance.chance(0.2) ? [{ do: 'hide', p }] : []
   return [...unseen, { do: 'answers', origin, answers }, ...calls, ...then.map((act) => ({ ...act, afterMs }))]
 }
 
+/** One that a store takes, whatever else it is. */
+function stored({ secret, sensitive: _, ...call }: CallSpec, origin: string): CallSpec {
+  const method = call.method === 'GET' ? 'PUT' : call.method
+  return { ...call, origin, method, ...(secret === 'denied' ? { secret } : {}) }
+}
+
 /** A tab goes, or is held up, while its own caller's second attempt is on its way. */
 function homeOf(chance: Dice, p: number, { calls }: Day): Acts {
   const origin = chance.pick(ORIGINS)
-  const answers = [5, 15_000].map((latencyMs) => ({ status: 503, latencyMs }))
+  const answer = { status: 503, latencyMs: 5_000 }
   const { call, ...calling } = fetchOf(chance, p, calls)
-  const afterMs = chance.between(1_000, 10_000)
+  const afterMs = chance.between(5_500, 15_000)
   const goes: readonly Act[] = [
     { do: 'crash', p },
     { do: 'leave', p, lingerMs: 0 },
     { do: 'freeze', p, forMs: LONG_MS },
   ]
   return [
-    { do: 'answers', origin, answers },
-    { ...calling, call: { ...call, origin } },
+    { do: 'outage', origin, forMs: 60_000, answer },
+    { ...calling, call: stored(call, origin) },
     { ...chance.pick(goes), afterMs },
   ]
 }

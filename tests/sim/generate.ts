@@ -1,7 +1,7 @@
 /** From a seed to a scenario: a day of bad luck in a few minutes. */
 
 import { type Dice, dice } from './dice.ts'
-import { answersOf, callOf, fetchOf, outageOf, scopeOf, storeFaultOf } from './draws.ts'
+import { answersOf, callOf, crowdOf, fetchOf, outageOf, scopeOf, storeFaultOf } from './draws.ts'
 import { tabsOf } from './generate-tabs.ts'
 import { type Act, type CallSpec, PRINCIPALS, type Scenario, type Step, type StoreKind } from './scenario.ts'
 
@@ -33,6 +33,8 @@ export function scenarioOf(seed: number, { store, hints }: Kind): Scenario {
     hints,
     concurrency,
     perOrigin: chance.between(1, concurrency),
+    ...(chance.chance(0.4) ? { strips: true } : {}),
+    ...(chance.chance(0.3) ? { capacity: chance.between(7, 9) } : {}),
     processes: Array.from({ length: processes }, () => ({
       persist: chance.chance(0.3) ? 'before-send' : 'on-failure',
       offsetMs: chance.chance(0.4) ? chance.between(-90_000, 90_000) : 0,
@@ -48,7 +50,7 @@ function someOf(chance: Dice, p: number, calls: CallSpec[]): readonly Act[] {
   if (kind < 20) return [{ do: 'enqueue', p, call: callOf(chance, calls) }]
   if (kind < 42) return [fetchOf(chance, p, calls)]
   if (kind < 58) return [answersOf(chance)]
-  if (kind < 62) return [outageOf(chance)]
+  if (kind < 62) return chance.chance(0.5) ? [outageOf(chance)] : crowdOf(chance, p, calls)
   if (kind < 72) return [storeFaultOf(chance, p)]
   if (kind < 74) return [{ do: 'hints', p, count: chance.between(1, 10), ms: chance.chance(0.5) ? 0 : 3_000 }]
   if (kind < 78) return [{ do: 'crash', p }, ...(chance.chance(0.5) ? [{ do: 'open', p } as const] : [])]
@@ -64,7 +66,8 @@ function someOf(chance: Dice, p: number, calls: CallSpec[]): readonly Act[] {
   if (kind < 91) return [{ do: 'storeClock', byMs: jump(chance) }]
   if (kind < 94) return [{ do: 'cancel', p, pick: chance.below(1_000) }]
   if (kind < 96) return [{ do: 'redrive', p, pick: chance.below(1_000) }]
-  if (kind < 97) return [{ do: chance.chance(0.7) ? 'flush' : 'purgeDead', p }]
+  if (kind < 97)
+    return [{ do: chance.pick(['flush', 'flush', 'look', 'look', 'purgeDead'] as const), p, pick: chance.below(1_000) }]
   const scope = scopeOf(chance)
   return [{ do: chance.chance(0.4) ? 'pause' : 'resume', p, ...scope }]
 }

@@ -1,13 +1,15 @@
 /** A process of the world, or a tab: one queue at a time, with its own clock, its own way to the store and to the server. */
 
 import type { RetryPolicy } from '../../js/api/policy.ts'
-import { type Credentials, type GiveCredentials, RetryQueue } from '../../js/index.ts'
+import { RetryQueue } from '../../js/index.ts'
 import type { Book } from './book.ts'
+import { credentialsOf, hash } from './credentials.ts'
+import { intentOf } from './enqueues.ts'
 import { faultyStore, overChannel, type Way } from './faulty-store.ts'
 import { Gate } from './gate.ts'
 import { Health } from './health.ts'
 import { Page } from './page.ts'
-import { ORIGINS, type ProcessSpec, SERVED } from './scenario.ts'
+import type { ProcessSpec } from './scenario.ts'
 import { Sends } from './sends.ts'
 import type { Server } from './server.ts'
 import { type Connection, KEEP_MS } from './stores.ts'
@@ -15,18 +17,17 @@ import type { VirtualTime } from './time.ts'
 import type { Breaking } from './world.ts'
 
 export const START: number = Date.UTC(2030, 0, 1)
-const SLOW_EVERY = 2
-const SLOW_MS = 3_000
-
 const POLICIES: readonly RetryPolicy[] = [
   { policyId: 'few', maxAttempts: 2, initialDelayMs: 200 },
   { policyId: 'short', maxAttempts: 8, initialDelayMs: 1_000, totalBudgetMs: 45_000, attemptTimeoutMs: 8_000 },
   { policyId: 'table', maxAttempts: 4, strategy: 'table', delaysMs: [0, 3_000, 20_000], attemptTimeoutMs: 60_000 },
 ]
 
-/** The option `credentials` with an entry for each origin of the world. */
-const everywhere = (give: GiveCredentials): Credentials =>
-  Object.fromEntries([...ORIGINS, SERVED].map((origin) => [origin, give]))
+/** All that say something of a task. */
+const EVENTS = [
+  ...(['queued', 'resumed', 'attempt', 'retry', 'succeeded', 'exhausted', 'cancelled', 'unauthorized'] as const),
+  ...(['circuit', 'degraded'] as const),
+]
 
 /** What a process is made in. */
 export interface Surroundings {
@@ -44,6 +45,7 @@ export interface Surroundings {
   readonly concurrency: number
   readonly perOrigin: number
   readonly capacity?: number
+  readonly strips?: boolean
   readonly breaking: Breaking
 }
 
@@ -54,6 +56,8 @@ export interface Life {
   readonly way: Way
   readonly sends: Sends
   readonly health: Health
+  /** Intents for which it was told that its store is full. */
+  readonly refused: Set<string>
   /** Of a tab. */
   readonly page: Page | undefined
   readonly letGo: () => void
@@ -101,7 +105,7 @@ export class Process {
   /** undefined: it runs already. */
   open(): Life | undefined {
     if (this.life) return undefined
-    const { time, book, server, seed, concurrency, perOrigin, breaking, network, capacity } = this.#world
+    const { time, book, server, seed, concurrency, perOrigin, breaking, network, capacity, strips } = this.#world
     const owner = `${this.name}.${++this.#lives}`
     const page = network && new Page()
     if (page) page.navigator.onLine = network.online || !network.told
@@ -109,6 +113,7 @@ export class Process {
     const { store, letGo } = this.#world.connect(owner, page)
     const sends = new Sends(book, this, owner, network)
     const health = new Health()
+    const refused = new Set<string>()
     let loaded = (): void => {}
     const started = new Promise<void>((resolve) => {
       loaded = resolve
@@ -128,6 +133,9 @@ export class Process {
       asked: ({ claim }) => {
         const isAway = claim !== null && life.putAway
         book.expect(!isAway, 'L3', () => `${owner} asks for work, and was put away`)
+      },
+      enqueued: (tasks, answers) => {
+        for (const [i, task] of tasks.entries()) if (answers[i]?.outcome === 'full') refused.add(intentOf(task))
       },
       claimed: (taskId, token) => sends.granted(taskId, token),
       learned: (principal) => sends.follow(principal),
@@ -153,15 +161,8 @@ export class Process {
         policy: { initialDelayMs: 500, maxAttempts: 5, attemptTimeoutMs: 20_000 },
         policies: POLICIES,
         retention: { terminalMs: KEEP_MS, deadLetterMs: KEEP_MS },
-        // now and then they take their time
-        credentials: everywhere(
-          ({ principal, taskId, attemptNumber }) =>
-            new Promise((resolve) => {
-              const give = () => resolve({ authorization: `Bearer ${principal}` })
-              const slow = hash(`${taskId} ${attemptNumber}`) % SLOW_EVERY === 0
-              time.after(slow ? SLOW_MS : 0, () => gate.enter(give))
-            }),
-        ),
+        credentials: credentialsOf(owner, time, gate),
+        sanitize: { urlSecrets: strips ? 'strip' : 'memory' },
         fetch: breaking.fetch?.(send) ?? send,
         preload: 'never',
         clock: breaking.clock?.(clock) ?? clock,
@@ -170,7 +171,8 @@ export class Process {
     const queue = gate.run(make)
     gate.run(() => queue.ready).then(loaded)
     const state = { inMemory: false, closing: false, putAway: false }
-    const life: Life = { queue, gate, way, sends, health, page, letGo, started, ...state }
+    const life: Life = { queue, gate, way, sends, health, refused, page, letGo, started, ...state }
+    for (const event of EVENTS) queue.on(event, (payload) => book.shows(`the event '${event}'`, payload))
     queue.on('degraded', ({ code, message }) => {
       book.note(() => `${owner} degraded ${code}: ${message}`)
       if (code === 'storage_unavailable' && message.includes('cannot be opened')) life.inMemory = true
@@ -230,10 +232,4 @@ function timer(time: VirtualTime, gate: Gate, page: Page | undefined, delayMs: n
     armed = false
     disarm()
   }
-}
-
-function hash(text: string): number {
-  let sum = 2166136261
-  for (let i = 0; i < text.length; i++) sum = Math.imul(sum ^ text.charCodeAt(i), 16777619)
-  return sum >>> 0
 }

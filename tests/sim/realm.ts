@@ -33,6 +33,21 @@ export class Realm {
     return `redrive/${WORLD}/${owner}`
   }
 
+  /** All that is in its databases. */
+  async contents(): Promise<readonly unknown[]> {
+    const databases = await this.#factory.databases()
+    return Promise.all(databases.map(({ name = '' }) => this.#contentsOf(name)))
+  }
+
+  async #contentsOf(name: string): Promise<readonly unknown[]> {
+    const database = await answerTo(this.#factory.open(name))
+    const names = [...database.objectStoreNames]
+    const reading = database.transaction(names)
+    const contents = await Promise.all(names.map((each) => answerTo(reading.objectStore(each).getAll())))
+    database.close()
+    return contents
+  }
+
   /** A store as a tab has it. `letGo`: the tab is gone. */
   connect(page: Page): { readonly store: TaskStore; readonly letGo: () => void } {
     const name = `tab${++pages}`
@@ -95,6 +110,13 @@ export class Realm {
     const pending = this.locks.names().filter((shared) => this.locks.waiting(shared).length > 0)
     return { held: held.map(own), pending: pending.map(own) }
   }
+}
+
+function answerTo<T>(request: IDBRequest<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error)
+  })
 }
 
 class Channel {

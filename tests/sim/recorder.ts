@@ -39,9 +39,12 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
     idleCheckMs: store.idleCheckMs,
     ...(graceMs === undefined ? {} : { graceMs }),
     ...(store.configure ? { configure: (terms) => store.configure?.(terms) } : {}),
-    enqueue: (tasks: readonly NewTask[], lease) =>
-      told(store.enqueue(tasks, lease), (answers: readonly Enqueued[]) => enqueued(book, tasks, answers)),
+    enqueue: (tasks: readonly NewTask[], lease) => {
+      book.shows('the store', tasks)
+      return told(store.enqueue(tasks, lease), (answers: readonly Enqueued[]) => enqueued(book, tasks, answers))
+    },
     turn: (step) => {
+      book.shows('the store', step.settle)
       const before = [...unparking]
       return told(store.turn(step), (turn) => {
         // what was asked first was done first, whichever answer comes first

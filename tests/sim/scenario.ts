@@ -15,6 +15,8 @@ export interface Scenario {
   readonly perOrigin: number
   /** @default 10_000 */
   readonly capacity?: number
+  /** Secrets of URLs are taken off what is stored. @default false: what has one stays in memory */
+  readonly strips?: boolean
   readonly processes: readonly ProcessSpec[]
   readonly steps: readonly Step[]
 }
@@ -28,7 +30,9 @@ export interface ProcessSpec {
 
 export type Principal = 'ann' | 'ben'
 export const PRINCIPALS: readonly Principal[] = ['ann', 'ben']
-export const ORIGINS: readonly string[] = ['https://a.test', 'https://b.test', 'https://c.test']
+/** One that no credentials are given for. */
+export const BARE = 'https://e.test'
+export const ORIGINS: readonly string[] = ['https://a.test', 'https://b.test', 'https://c.test', BARE]
 /** One that only the finale uses, and that always works. */
 export const SERVED = 'https://d.test'
 
@@ -41,6 +45,9 @@ export interface CallSpec {
   readonly orderKey?: string
   readonly priority?: number
   readonly policyId: string
+  /** Where its caller puts a secret: a header that is denied, one that is on no list, or the URL. */
+  readonly secret?: 'denied' | 'unknown' | 'url'
+  readonly sensitive?: boolean
 }
 
 /** How the server treats one request. */
@@ -52,6 +59,8 @@ export interface Answer {
   readonly works?: boolean
   /** The connection breaks instead of the answer. */
   readonly lost?: boolean
+  /** It sends the caller on, to its own origin or to another. */
+  readonly redirect?: 'within' | 'beyond'
 }
 
 export type StoreFault = 'fail-before' | 'fail-after' | 'delay-before' | 'delay-after' | 'crash-before' | 'crash-after'
@@ -67,7 +76,7 @@ export type Act =
       readonly detach?: boolean
       readonly abortAfterMs?: number
     }
-  | { readonly do: 'cancel' | 'redrive'; readonly p: number; readonly pick: number }
+  | { readonly do: 'cancel' | 'redrive' | 'look'; readonly p: number; readonly pick: number }
   | { readonly do: 'flush' | 'open' | 'crash' | 'purgeDead'; readonly p: number }
   | { readonly do: 'pause' | 'resume'; readonly p: number; readonly origin?: string }
   | { readonly do: 'principal'; readonly p: number; readonly principal: Principal; readonly purge: boolean }

@@ -1,6 +1,8 @@
 /** What a process sends, held against what it may: each attempt of its own needs a lease that nobody has used, still in force. */
 
+import { becomesGet, MAX_REDIRECTS } from '../../js/call/redirects.ts'
 import type { Book } from './book.ts'
+import { authorizationOf } from './credentials.ts'
 import type { Gate } from './gate.ts'
 import type { Network, Process } from './process.ts'
 import type { Request, Server } from './server.ts'
@@ -14,6 +16,8 @@ export class Sends {
   readonly #owner: string
   /** Tokens that have arrived and were not used to send, by task. */
   readonly #granted = new Map<string, number>()
+  /** By the path that a redirect has named: the token of its attempt. */
+  readonly #redirected = new Map<string, number>()
   pausedAll = false
   readonly paused: Set<string> = new Set()
   readonly #network: Network | undefined
@@ -50,32 +54,29 @@ export class Sends {
     if (!gate.alive) return new Promise(() => {})
     // nothing of it leaves
     if (init?.signal?.aborted) return Promise.reject(init.signal.reason)
-    const headers = new Headers(init?.headers)
-    const { origin, searchParams } = new URL(url)
-    const { intent = searchParams.get('intent') ?? '', principal = searchParams.get('principal') ?? '' } = bodyOf(init)
-    const request: Request = {
-      intent,
-      principal,
-      key: headers.get('idempotency-key'),
-      origin,
-      method: init?.method ?? 'GET',
-    }
-    const token = isOwn(init) ? this.#check(request, headers.get('authorization')) : undefined
-    const answer = this.#network
-      ? this.#overNetwork(request, server, gate, init?.signal)
-      : server.take(request, gate, init?.signal)
+    const request = requestOf(server, new URL(url), init)
+    const { pathname } = new URL(url)
+    const hop = server.hop(new URL(url)) ? pathname : undefined
+    const token = isOwn(init) ? this.#check(request, new Headers(init?.headers), hop) : undefined
+    const take = (each: Request) =>
+      this.#network ? this.#overNetwork(each, server, gate, init?.signal) : server.take(each, gate, init?.signal)
+    const answer = isOwn(init) ? take(request) : followed(server, request, init, take)
     if (token !== undefined) this.#follow(token, answer)
     return answer
   }
 
-  #follow(token: number, answer: Promise<unknown>): void {
+  #follow(token: number, answer: Promise<Response>): void {
     const { running, ended, time } = this.#book
     running.add(token)
     const end = () => {
       running.delete(token)
       ended.set(token, time.elapsed)
     }
-    answer.then(end, end)
+    answer.then(({ headers }) => {
+      const { pathname = '' } = headers.has('location') ? new URL(headers.get('location') ?? '') : {}
+      this.#redirected.set(pathname, token)
+      end()
+    }, end)
   }
 
   #overNetwork(
@@ -97,9 +98,16 @@ export class Sends {
   }
 
   /** Gives the token that it is sent under. */
-  #check({ intent, principal, origin, method }: Request, authorization: string | null): number | undefined {
+  #check({ intent, principal, origin }: Request, headers: Headers, hop: string | undefined): number | undefined {
     const book = this.#book
     const who = `${this.#owner} sends ${intent}`
+    const { origins, isUnstored } = book.asked.get(intent) ?? {}
+    book.expect(origins?.has(origin) === true, 'S15', () => `${who} to ${origin}, which no caller has named`)
+    const authorization = headers.get('authorization')
+    const given = authorizationOf(origin, principal)
+    book.expect(authorization === given, 'S16', () => `${who} of ${principal} with ${authorization}`)
+    // it goes on with what it was sent with
+    if (hop !== undefined) return this.#redirected.get(hop)
     book.expect(
       principal === this.#process.principal,
       'S16',
@@ -108,11 +116,10 @@ export class Sends {
     const session = this.#session
     const isThere = session === undefined || session === principal
     book.expect(isThere, 'S16', () => `${who} of ${principal}, and was told that ${session} is there`)
-    book.expect(authorization === `Bearer ${principal}`, 'S16', () => `${who} of ${principal} with ${authorization}`)
     book.expect(!this.pausedAll && !this.paused.has(origin), 'S8', () => `${who}, and is paused`)
     book.expect(this.#process.life?.closing !== true, 'S8', () => `${who}, and is closing`)
     // what is in memory needs no lease
-    if (method === 'GET' || this.#process.life?.inMemory) return undefined
+    if (isUnstored || this.#process.life?.inMemory) return undefined
     // the youngest: a cancelled task may have left its token behind, and its key to another
     const taskId = [...this.#granted.keys()].findLast((id) => {
       const known = book.tasks.get(id)
@@ -129,6 +136,34 @@ export class Sends {
     book.expect(heldMs <= (lease?.forMs ?? 0), 'S3', () => `${who} ${heldMs} ms after its lease was given`)
     return token
   }
+}
+
+function requestOf(server: Server, url: URL, init: RequestInit | undefined): Request {
+  const headers = new Headers(init?.headers)
+  const { origin, searchParams, href } = url
+  const known = server.hop(url) ?? bodyOf(init)
+  const { intent = searchParams.get('intent') ?? '', principal = searchParams.get('principal') ?? '' } = known
+  const sent = `${href} ${[...headers].join(' ')}`
+  return { intent, principal, key: headers.get('idempotency-key'), origin, method: init?.method ?? 'GET', sent }
+}
+
+/** A caller's own attempt: the platform follows redirects, wherever they lead. */
+async function followed(
+  server: Server,
+  first: Request,
+  init: RequestInit | undefined,
+  take: (request: Request) => Promise<Response>,
+): Promise<Response> {
+  let request = first
+  for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
+    const response = await take(request)
+    const location = response.headers.get('location')
+    if (location === null) return response
+    const { method } = request
+    const next = requestOf(server, new URL(location), init)
+    request = { ...next, method: becomesGet(response.status, method) ? 'GET' : method, isPlatforms: true }
+  }
+  throw new TypeError('fetch failed')
 }
 
 function bodyOf(init: RequestInit | undefined): { readonly intent?: string; readonly principal?: string } {

@@ -4,6 +4,7 @@
  */
 
 import type { Book } from './book.ts'
+import { canary, strayIn } from './canaries.ts'
 import type { Gate } from './gate.ts'
 import { type Answer, ORIGINS } from './scenario.ts'
 import type { VirtualTime } from './time.ts'
@@ -23,7 +24,18 @@ export interface Request {
   readonly key: string | null
   readonly origin: string
   readonly method: string
+  /** Its URL and headers in one text. */
+  readonly sent: string
+  /** The platform has followed a redirect, with what the caller of `fetch` gave it. */
+  readonly isPlatforms?: boolean
 }
+
+/** Where a redirect leads, by the number in its path. */
+export type Hop = Pick<Request, 'intent' | 'principal'>
+
+const REDIRECTED = /^\/hop\/(\d+)$/
+/** One that redirects lead to, and nothing else. */
+const ELSEWHERE = 'https://x.test'
 
 export class Server {
   readonly #book: Book
@@ -32,6 +44,7 @@ export class Server {
   readonly #outages = new Map<string, { readonly until: number; readonly answer: Answer }>()
   readonly #keys = new Map<string, string | null>()
   readonly #effects = new Map<string, number>()
+  readonly #hops = new Map<string, Hop>()
   /** By the number in the header `serial`. */
   readonly said: Map<string, Said> = new Map()
   #serial = 0
@@ -60,13 +73,21 @@ export class Server {
     return this.#effects.get(`${principal} ${key}`) ?? 0
   }
 
+  /** The request that a redirect has sent here. */
+  hop(url: URL): Hop | undefined {
+    const [, serial = ''] = REDIRECTED.exec(url.pathname) ?? []
+    return this.#hops.get(serial)
+  }
+
   /** The answer reaches a process by its gate; the work is done whether it is there or not. */
   take(request: Request, gate: Gate, signal: AbortSignal | null | undefined): Promise<Response> {
-    const { intent, principal, key, origin, method } = request
+    const { intent, principal, key, origin, method, sent, isPlatforms } = request
     const answer = this.#next(origin)
     const serial = String(++this.#serial)
     this.#book.totals.requests++
     this.#book.note(() => `request ${method} ${intent} ${origin} key ${key}: ${JSON.stringify(answer)}`)
+    const stray = isPlatforms ? undefined : strayIn(sent, origin)
+    this.#book.expect(stray === undefined, 'S12', () => `${intent} has taken ${stray} to ${origin}`)
     const known = this.#keys.get(intent)
     if (method !== 'GET') {
       this.#book.expect(key !== null, 'S5', () => `${intent} came without a key`)
@@ -78,14 +99,17 @@ export class Server {
       signal?.addEventListener('abort', abort, { once: true })
       this.#time.after(answer.latencyMs, () => {
         const name = `${principal} ${key}`
-        const works = answer.works ?? answer.status < 400
+        const works = answer.works ?? isDone(answer)
         if (works && !this.#effects.has(name)) this.#effects.set(name, 1)
         gate.enter(() => {
-          if (answer.lost) return reject(new TypeError('fetch failed'))
-          const { status, retryAfterS } = answer
+          // some transports quote what they have sent
+          if (answer.lost) return reject(new TypeError(`fetch failed: ${sent}`))
+          const { status, retryAfterS, redirect } = answer
           this.said.set(serial, { intent, status, retryAfterMs: (retryAfterS ?? 0) * 1_000 })
+          this.#hops.set(serial, { intent, principal })
           const asked = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
-          resolve(new Response(intent, { status, headers: { ...asked, serial } }))
+          const location = redirect && { location: locationOf(origin, redirect, serial) }
+          resolve(new Response(status === 303 ? null : intent, { status, headers: { ...asked, ...location, serial } }))
         })
       })
     })
@@ -96,4 +120,15 @@ export class Server {
     if (outage && outage.until > this.#time.elapsed) return outage.answer
     return this.#scripts.get(origin)?.shift() ?? FINE
   }
+}
+
+/** A redirect that is followed with the same method leaves the work to whom it leads to. */
+function isDone({ status }: Answer): boolean {
+  return status < 400 && status !== 307 && status !== 308
+}
+
+function locationOf(origin: string, redirect: NonNullable<Answer['redirect']>, serial: string): string {
+  const others = [...ORIGINS, ELSEWHERE].filter((each) => each !== origin)
+  const to = redirect === 'within' ? origin : (others[Number(serial) % others.length] ?? ELSEWHERE)
+  return `${to}/hop/${serial}?access_token=${canary(origin, 'hop')}`
 }

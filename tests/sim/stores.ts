@@ -1,6 +1,6 @@
 /** The store of a world: one object in memory, bare or dressed as a browser's, or a file or database that every process opens for itself. */
 
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TaskStore } from '../../js/api/store.ts'
@@ -76,6 +76,16 @@ export class Stores {
     const store = this.#open()
     if (!this.#shared) this.#opened.push(store)
     return { store, letGo: () => void store.close() }
+  }
+
+  /** All bytes that are kept, by where: of what is an object in memory there are none. */
+  async bytes(): Promise<readonly (readonly [where: string, bytes: unknown])[]> {
+    const folder = this.#folder
+    if (folder) {
+      const files = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((each) => each.isFile())
+      return files.map(({ parentPath, name }) => [name, readFileSync(join(parentPath, name))] as const)
+    }
+    return this.tabs instanceof Realm ? [['the database', await this.tabs.contents()]] : []
   }
 
   async close(): Promise<void> {

@@ -43,7 +43,7 @@ export class World {
   readonly #traffic: Traffic = { calls: 0 }
 
   constructor(scenario: Scenario, breaking: Breaking = {}) {
-    const { concurrency, perOrigin, seed, hints, capacity = MOST_TASKS } = scenario
+    const { concurrency, perOrigin, seed, hints, capacity = MOST_TASKS, strips = false } = scenario
     this.scenario = scenario
     const isFenced = scenario.store === 'tabs' || scenario.store === 'indexeddb'
     this.book = new Book({ total: concurrency, perLane: perOrigin, capacity, isFenced }, this.time)
@@ -63,7 +63,7 @@ export class World {
     }
     const { tabs } = stores
     const tabbed = tabs && { network: this.network, skewMs: () => stores.offsetMs }
-    const given = { seed, time, book, server, hints, connect, concurrency, perOrigin, capacity, breaking }
+    const given = { seed, time, book, server, hints, connect, concurrency, perOrigin, capacity, strips, breaking }
     const surroundings = { ...given, ...tabbed }
     this.processes = scenario.processes.map((spec, i) => new Process(`p${i}`, spec, surroundings))
     this.handover = tabs && new Handover(this.book, tabs, this)
@@ -125,6 +125,7 @@ export class World {
   async end(): Promise<void> {
     for (const process of this.processes) process.crash()
     await this.rest()
+    for (const [where, bytes] of await this.stores.bytes()) this.book.shows(where, bytes)
     await this.stores.close()
   }
 }

@@ -12,27 +12,7 @@ import { Browser } from './browser.ts'
 import { TabLocks } from './tab-locks.ts'
 import type { Breaking } from './world.ts'
 import { but, type Wrong } from './wrong.ts'
-
-/** A class with one of its methods replaced. */
-function does<T extends object>(target: T, name: keyof T, value: (...args: never[]) => unknown): Breaking {
-  const code = () => {
-    const before = Object.getOwnPropertyDescriptor(target, name)
-    if (!before) throw new TypeError(`there is no ${String(name)} to change`)
-    Object.defineProperty(target, name, { ...before, value })
-    return () => Object.defineProperty(target, name, before)
-  }
-  return { code }
-}
-
-function all(...each: readonly Breaking[]): Breaking {
-  const code = () => {
-    const mends = each.map((breaking) => breaking.code?.())
-    return () => {
-      for (const mend of mends) mend?.()
-    }
-  }
-  return { code }
-}
+import { all, does } from './wrong-code.ts'
 
 const nothing = (): void => {}
 

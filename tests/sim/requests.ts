@@ -1,0 +1,43 @@
+/** From a call of a scenario to the arguments of a queue's method. */
+
+import type { TaskOptions } from '../../js/options/task-options.ts'
+import type { Called } from './callers.ts'
+import { canary } from './canaries.ts'
+import { BARE, type CallSpec, type Scenario } from './scenario.ts'
+
+interface Asked {
+  readonly url: string
+  readonly init: RequestInit
+  readonly redrive: TaskOptions
+  readonly called: Called
+}
+
+export function requestOf(spec: CallSpec, principal: string, { strips = false }: Pick<Scenario, 'strips'>): Asked {
+  const { intent, origin, method, key, orderKey, priority, policyId, secret, sensitive } = spec
+  const redrive: TaskOptions = {
+    policyId,
+    ...(key === undefined ? {} : { idempotencyKey: key }),
+    ...(orderKey === undefined ? {} : { orderKey }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(sensitive ? { sensitive } : {}),
+  }
+  // a key is a principal's own: another's request under it is another request
+  const own = { intent: `${intent}/${principal}`, principal }
+  const isUnstored = method === 'GET' || sensitive === true || secret === 'unknown' || (secret === 'url' && !strips)
+  const called = { intent: own.intent, method, origin, isUnstored }
+  const query = new URLSearchParams({
+    ...(method === 'GET' ? own : {}),
+    ...(secret === 'url' ? { access_token: canary(origin, intent) } : {}),
+  })
+  const url = `${origin}/orders${query.size > 0 ? `?${query}` : ''}`
+  const headers = headersOf(spec)
+  if (method === 'GET') return { url, init: { method, headers }, redrive, called }
+  return { url, init: { method, headers, body: JSON.stringify(own) }, redrive, called }
+}
+
+function headersOf({ origin, intent, secret }: CallSpec): Record<string, string> {
+  if (secret === 'denied' && origin !== BARE) {
+    return { authorization: `Bearer ${canary(origin, intent)}`, 'x-acme-secret': canary(origin, `${intent}x`) }
+  }
+  return secret === 'unknown' ? { 'x-acme': canary(origin, intent) } : {}
+}
