@@ -175,7 +175,7 @@ export class Handoff {
     if (call.options.sensitive) throw new TypeError('redrive.sensitive: what is sensitive is not stored; fetch it')
     if (!sanitizer) throw new WasmUnavailableError(undefined)
     const content = await contentOf(call, sanitizer, settings)
-    if ('code' in content) throw new Unstorable(content.code, content.message)
+    if ('code' in content) throw new Unstorable(content.code, `${content.what}: ${content.why}`)
     const fingerprint = (await this.#dedupe.fingerprint(call)) ?? `unknown ${taskId}`
     const { expiresAt = FOREVER } = call.options
     const timing = { now: now(), createdAt, expiresAt, dueInMs: 0 }

@@ -43,7 +43,7 @@ export class StorePlace implements StoredPlace {
   }
 
   takes({ method, options }: Call): boolean {
-    return options.sensitive !== true && this.#methods.has(method)
+    return options.orderKey !== undefined || (options.sensitive !== true && this.#methods.has(method))
   }
 
   async enqueue(call: Call, terms: Terms): Promise<Kept | undefined> {
@@ -88,14 +88,19 @@ export class StorePlace implements StoredPlace {
     }
   }
 
-  /** The storable content of a call; undefined: it stays in memory, and `degraded` has said why. */
+  /** The storable content of a call; undefined: it stays in memory, and `degraded` has said why. Throws where one of an order may not be stored. */
   async #contentOf(call: Call): Promise<Content | undefined> {
     const { host, sanitizer } = this.#runner
+    const { orderKey, sensitive } = call.options
+    const isOrdered = orderKey !== undefined
+    if (isOrdered && sensitive)
+      throw notStored(`${call.method} ${call.origin}`, 'it is sensitive; leave out one of the two')
     if (this.#durable.isAway) return undefined
     host.onTask?.(call)
     const content = await contentOf(call, sanitizer, host.settings)
     if (!('code' in content)) return content
-    host.degraded(content.code, content.message, content.once)
+    if (isOrdered) throw notStored(content.what, content.why)
+    host.degraded(content.code, `${content.what} stays in memory: ${content.why}`, content.once)
     return undefined
   }
 
@@ -287,6 +292,14 @@ export class StorePlace implements StoredPlace {
       }
     }
   }
+}
+
+/** The refusal of a call whose turn only the store can give, and which may not be in it (S19). */
+function notStored(what: string, why: string): RedriveError {
+  return new RedriveError(
+    'ORDER_NOT_STORED',
+    `${what} was not sent: an orderKey asks for a place in the store, and ${why}`,
+  )
 }
 
 /** Whether a call that cannot be stored ends as plain fetch would: it was sent, or it is sent now (S18). */

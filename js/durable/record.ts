@@ -23,10 +23,13 @@ export type Content = Pick<
   'method' | 'targetUrl' | 'headers' | 'withheldHeaders' | 'requestInit' | 'body' | 'idempotent'
 > & { readonly policy: ResolvedPolicy }
 
-/** The reason why a call stays in memory. */
+/** The reason why a call is not stored. */
 export interface Unstorable {
   readonly code: DegradedCode
-  readonly message: string
+  /** The call, as it may be shown. */
+  readonly what: string
+  /** The thing in the way, and what to do. */
+  readonly why: string
   /** Names what one report is enough for. */
   readonly once: string
 }
@@ -34,20 +37,21 @@ export interface Unstorable {
 /** Gives the parts of a call that may be stored, or why none may. */
 export async function contentOf(call: Call, sanitizer: Sanitizer, settings: Settings): Promise<Content | Unstorable> {
   const { method, policy, replayable, key } = call
-  const what = () => `${method} ${bare(sanitizer.url(call.url))}`
+  const unstorable = (code: DegradedCode, why: string, once: string): Unstorable => {
+    return { code, what: `${method} ${bare(sanitizer.url(call.url))}`, why, once }
+  }
   const { headers, withheld, unknown } = sanitizer.headers(call.headers)
   const keyHeader = (settings.idempotency?.header ?? 'Idempotency-Key').toLowerCase()
   const lost = unknown.filter((name) => name !== keyHeader)
   if (lost.length > 0) {
     const remedy = 'list it in sanitize.persistHeaders, or in denyHeaders and give it by credentials'
-    const message = `${what()} stays in memory: ${lost.join(', ')} is on no list of headers that may be stored; ${remedy}`
-    return { code: 'headers_withheld', message, once: lost.join() }
+    const why = `${lost.join(', ')} is on no list of headers that may be stored; ${remedy}`
+    return unstorable('headers_withheld', why, lost.join())
   }
   const targetUrl = settings.sanitize?.urlSecrets === 'strip' ? sanitizer.strip(call.url) : call.url
   if (sanitizer.url(targetUrl) !== targetUrl) {
     const remedy = "send the secret in a header, or set sanitize.urlSecrets to 'strip' or 'keep'"
-    const message = `${what()} stays in memory: its URL holds a secret; ${remedy}`
-    return { code: 'url_secret', message, once: call.origin }
+    return unstorable('url_secret', `its URL holds a secret; ${remedy}`, call.origin)
   }
   const request = repeatableOf(call)
   const sent = await request.body()

@@ -49,7 +49,7 @@ export interface RetryQueueOptions {
    * that it also survives a kill during the first. @default 'on-failure'
    */
   readonly persist?: 'on-failure' | 'before-send'
-  /** Methods whose tasks are stored, with a `TaskStore`; those of others stay in memory. @default POST PUT PATCH DELETE */
+  /** Methods whose tasks are stored, with a `TaskStore`; those of others stay in memory, but for calls with an `orderKey`. @default POST PUT PATCH DELETE */
   readonly persistMethods?: readonly string[]
   /**
    * Attempts that the queue itself may have in flight: retries and enqueued tasks. A caller's own first attempt is never held

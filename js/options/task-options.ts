@@ -27,14 +27,16 @@ export interface TaskOptions {
   readonly priority?: number
   /**
    * Tasks of one `orderKey` run one after another, in the order in which they came. Such a call has no first attempt
-   * of its own that goes out at once: it waits for its turn, and counts in the queue's limits.
+   * of its own that goes out at once: it waits for its turn, and counts in the queue's limits. With a `TaskStore` the turn is
+   * the store's to give: the call is stored, whatever its method. One that may not be stored rejects with `ORDER_NOT_STORED`,
+   * and while the store cannot be had with `STORAGE_UNAVAILABLE`, both unsent.
    */
   readonly orderKey?: string
   /** Aborting `signal` ends only the waiting, not the task. */
   readonly detach?: boolean
   /** The caller vouches: may be retried without a key. */
   readonly idempotent?: boolean
-  /** Never written to a store: the task stays in memory. */
+  /** Never written to a store: the task stays in memory. With an `orderKey` and a `TaskStore` it is refused. */
   readonly sensitive?: boolean
   /** Epoch ms; no attempt starts after it. */
   readonly expiresAt?: number

@@ -157,6 +157,7 @@ export class Admission {
       ({ taskId }) => ({ taskId, key: call.key, durability: 'memory', deduplicated: true }),
       async () => {
         const stored = this.#isStored(call) ? await this.place?.enqueue(call, terms) : undefined
+        if (!stored) this.#assertUnordered(call)
         return stored ?? this.#memory.enqueue(call, terms)
       },
     )
@@ -170,11 +171,22 @@ export class Admission {
   /** Makes the call a task: in the store if that takes it, else in memory. undefined: neither can; the call ends as plain fetch would. */
   async #take(arrival: Arrival): Promise<EarlyAnswer | undefined> {
     const stored = this.#isStored(arrival.call) ? await this.place?.take(arrival) : undefined
+    if (!stored) this.#assertUnordered(arrival.call)
     return stored ?? (arrival.mustWait ? this.#memory.take(arrival) : undefined)
   }
 
   #isStored(call: Call): boolean {
     return this.place?.takes(call) === true
+  }
+
+  /** One of an order is kept in no other place than the store, where there is one: in memory it would overtake those in the store (S19). */
+  #assertUnordered({ method, origin, options }: Call): void {
+    if (options.orderKey === undefined || !this.#runner.host.settings.durable) return
+    const remedy = "nothing was sent or queued; try again when it answers, or use a queue with store: 'memory'"
+    throw new RedriveError(
+      'STORAGE_UNAVAILABLE',
+      `${method} ${origin}: its orderKey needs the store, which cannot be had: ${remedy}`,
+    )
   }
 
   /**

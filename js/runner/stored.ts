@@ -96,9 +96,9 @@ export interface Place {
   enqueue(call: Call, terms: Terms): Promise<Kept | undefined> | Kept | undefined
 }
 
-/** The place in the store; where it gives undefined, `degraded` has said why. */
+/** The place in the store; where it gives undefined, `degraded` has said why. Rejects for one of an order that may not be stored. */
 export interface StoredPlace extends Place {
-  /** Whether calls like this one are stored. */
+  /** Whether calls like this one are stored: all that are one of an order, others by their method. */
   takes(call: Call): boolean
 }
 

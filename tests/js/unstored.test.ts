@@ -1,0 +1,186 @@
+/** Tasks that are not stored, beside stored ones of the same queue: orders and holds are those of all. */
+
+import { expect, test } from 'vitest'
+import type { RetryQueueOptions } from '../../js/index.ts'
+import { type World, withMethods, world } from './durable-setup.ts'
+import { API, ORDERS, watch } from './setup.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+const A = { orderKey: 'a' } as const
+const MINUTE_MS = 60_000
+
+/** The requests that were sent, in order. */
+const sent = ({ server }: World) => server.requests.map(({ url }) => new URL(url).pathname.slice(1))
+
+const unstorable: readonly (readonly [why: string, url: string, init: RequestInit & object, words: RegExp])[] = [
+  ['it is sensitive', ORDERS, { ...POST, redrive: { ...A, sensitive: true } } as RequestInit, /sensitive/],
+  ['its URL holds a secret', `${ORDERS}?access_token=t`, { ...POST, redrive: A } as RequestInit, /URL holds a secret/],
+  ['it has a header of no list', ORDERS, { ...POST, headers: { 'x-own': '1' }, redrive: A } as RequestInit, /x-own/],
+  ['it is sensitive, and a GET', ORDERS, { redrive: { ...A, sensitive: true } } as RequestInit, /sensitive/],
+]
+
+test.each(unstorable)(
+  'S19 one of an order that cannot be stored is refused, unsent: %s',
+  async (_, url, init, words) => {
+    const it = world()
+    const { queue, events } = await it.open()
+    const refused = { code: 'ORDER_NOT_STORED', message: expect.stringMatching(words) }
+    await expect(queue.enqueue(url, init)).rejects.toMatchObject(refused)
+    await expect(queue.fetch(url, init)).rejects.toMatchObject(refused)
+    await expect(queue.fetch(url, init)).rejects.not.toMatchObject({ message: expect.stringContaining('=t') })
+    await it.clock.advance(MINUTE_MS)
+    expect(it.server.hits).toBe(0)
+    expect(events.names()).toEqual([])
+    expect((await queue.list()).tasks).toEqual([])
+  },
+)
+
+test('S19 one of an order is stored whatever its method: a GET overtakes no POST', async () => {
+  const it = world()
+  const { queue } = await it.open({ concurrency: 10 })
+  it.server.reply(503)
+  await queue.enqueue(`${API}/1`, { ...POST, redrive: A })
+  const answer = watch(queue.fetch(`${API}/2`, { redrive: A }))
+  await it.clock.advance(999)
+  expect(sent(it)).toEqual(['1'])
+  await it.clock.advance(1)
+  expect(sent(it)).toEqual(['1', '1', '2'])
+  expect(answer.value?.status).toBe(200)
+})
+
+const away = Object.assign(new Error('the disk is gone'), { code: 'STORAGE_UNAVAILABLE' })
+
+test.each([
+  ['cannot be opened', true],
+  ['was open', false],
+])('S19 one of an order is refused while a store is away that %s', async (_, fromTheStart) => {
+  let isAway = fromTheStart
+  const unlessAway = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (isAway) throw away
+    return work()
+  }
+  const it = world((store) =>
+    withMethods(store, {
+      enqueue: (tasks, lease) => unlessAway(() => store.enqueue(tasks, lease)),
+      turn: (step) => unlessAway(() => store.turn(step)),
+      counts: () => unlessAway(() => store.counts()),
+    }),
+  )
+  const { queue } = await it.open()
+  const refused = { code: 'STORAGE_UNAVAILABLE' }
+  isAway = true
+  // the first of them finds it out, the second knows
+  for (const path of ['1', '2']) {
+    await expect(queue.enqueue(`${API}/${path}`, { ...POST, redrive: A })).rejects.toMatchObject(refused)
+    await expect(queue.fetch(`${API}/${path}`, { ...POST, redrive: A })).rejects.toMatchObject(refused)
+  }
+  expect((await queue.enqueue(`${API}/3`, POST)).durability).toBe('memory')
+  isAway = false
+  await it.clock.advance(MINUTE_MS)
+  expect(sent(it)).toEqual(['3'])
+  await queue.enqueue(`${API}/4`, { ...POST, redrive: A })
+  await it.clock.settle()
+  expect(sent(it)).toEqual(['3', '4'])
+})
+
+/** Ways to hear that the server wants its callers to wait, none of which stores a task. */
+const heard: readonly (readonly [
+  how: string,
+  hear: (it: World, queue: Awaited<ReturnType<World['open']>>['queue']) => unknown,
+])[] = [
+  [
+    'a task that is not stored',
+    ({ server }, queue) => {
+      server.reply(429, { 'retry-after': '20' })
+      return queue.enqueue(`${API}/heard`)
+    },
+  ],
+  [
+    'a first attempt that becomes no stored task',
+    ({ server }, queue) => {
+      server.reply(429, { 'retry-after': '20' })
+      watch(queue.fetch(`${API}/heard`))
+    },
+  ],
+  [
+    'a first attempt that is given up',
+    ({ server }, queue) => {
+      server.reply(429, { 'retry-after': '20' })
+      return queue.fetch(`${API}/heard`, { ...POST, redrive: { waitMs: 1 } })
+    },
+  ],
+  [
+    'a first attempt that succeeds, with nothing left',
+    ({ server }, queue) => {
+      server.reply(200, { ratelimit: '"all";r=0;t=20' })
+      return queue.fetch(`${API}/heard`)
+    },
+  ],
+  [
+    'a first attempt that is refused, with nothing left',
+    ({ server }, queue) => {
+      server.reply(400, { ratelimit: '"all";r=0;t=20' })
+      return queue.fetch(`${API}/heard`, POST)
+    },
+  ],
+]
+
+test.each(heard)(
+  'S9 tasks in the store wait with the lane, in every process, for what is heard by %s',
+  async (_, hear) => {
+    const it = world()
+    const a = await it.open()
+    const b = await it.open()
+    await hear(it, a.queue)
+    await it.clock.settle()
+    expect(sent(it)).toEqual(['heard'])
+    await b.queue.enqueue(`${API}/b`, POST)
+    await a.queue.enqueue(`${API}/a`, POST)
+    await it.clock.advance(19_999)
+    expect(sent(it)).toEqual(['heard'])
+    await it.clock.advance(10_000)
+    expect(sent(it)).toEqual(expect.arrayContaining(['a', 'b']))
+  },
+)
+
+test.each<[string, RetryQueueOptions, number]>([
+  ['as long as it is by default', {}, MINUTE_MS],
+  ['as short as it may be', { maxLaneHoldMs: 5_000 }, 5_000],
+])('S9 others wait for maxLaneHoldMs at most: %s', async (_, options, holdMs) => {
+  const it = world()
+  const a = await it.open(options)
+  const b = await it.open()
+  it.server.reply(429, { 'retry-after': '3600' })
+  await a.queue.enqueue(`${API}/heard`)
+  await it.clock.settle()
+  await b.queue.enqueue(`${API}/b`, POST)
+  await it.clock.advance(holdMs - 1)
+  expect(sent(it)).toEqual(['heard'])
+  await it.clock.advance(2)
+  expect(sent(it)).toEqual(['heard', 'b'])
+})
+
+test('S9 a hold is told to a store that fails as soon as it answers, for what is left of it', async () => {
+  let fails = false
+  const it = world((store) =>
+    withMethods(store, {
+      async turn(step) {
+        if (fails) throw new Error('the disk is gone')
+        return store.turn(step)
+      },
+    }),
+  )
+  const a = await it.open()
+  const b = await it.open({ store: it.store })
+  fails = true
+  it.server.reply(429, { 'retry-after': '20' })
+  await a.queue.enqueue(`${API}/heard`)
+  await it.clock.advance(7_000)
+  fails = false
+  await it.clock.advance(5_000)
+  await b.queue.enqueue(`${API}/b`, POST)
+  await it.clock.advance(7_999)
+  expect(sent(it)).toEqual(['heard'])
+  await it.clock.advance(1)
+  expect(sent(it)).toContain('b')
+})
