@@ -114,7 +114,7 @@ export interface TaskStore {
    * One atomic step of a runner, for all principals but where `claim` names one. In this order:
    * 1. Retention: what is SUCCEEDED or CANCELLED for more than `terminalMs`, or among more than `maxTerminal` the first to
    *    have ended (of those that ended at once: enqueued first); then dead letters likewise.
-   * 2. Settle what ended, 3. renew what runs, each as listed.
+   * 2. Settle what ended, then hold lanes, 3. renew what runs, each as listed.
    * 4. Leases that ran out, or whose owner is known to be gone for good where a store can tell, by rising token. CANCELLED where that was asked for. EXHAUSTED 'outcome_unknown' where nothing
    *    permits another attempt: all counted, past the deadline, or no key, not `idempotent` and a method that is not
    *    either. Else PENDING and due now.
@@ -294,8 +294,16 @@ export interface Enqueued {
 export interface Step {
   readonly owner: string
   readonly settle: readonly Settlement[]
+  /** Holds that no settlement brings: heard by an attempt that is none of a stored task. */
+  readonly hold?: readonly LaneHold[]
   readonly renew: readonly Lease[]
   readonly claim: Claim | null
+}
+
+/** A lane, with tasks in the store or without, is held for `forMs` from now, already cut to `maxLaneHoldMs`. A hold is never shortened by another. */
+export interface LaneHold {
+  readonly lane: string
+  readonly forMs: number
 }
 
 export interface Turn {

@@ -66,7 +66,13 @@ export class StorePlace implements StoredPlace {
     const isSent = own.outcome !== OUTCOME_RELEASED
     const task = this.#admission.newTask(call, terms.createdAt)
     const ruling = asks ? this.#ask(task, call, own, terms) : undefined
-    if (ruling && ruling.verdict >= ENDED) return { answer: this.#giveUp(task, ruling) }
+    const heldUntil = this.#runner.host.now() + (ruling?.holdMs ?? 0)
+    // a task that is stored brings the hold along
+    const tellHold = () => this.#durable.holdLane(call.principal, call.origin, heldUntil)
+    if (ruling && ruling.verdict >= ENDED) {
+      tellHold()
+      return { answer: this.#giveUp(task, ruling) }
+    }
     const answerOwn = async () => deliver(own)
     // the core trapped
     if (isSent && !ruling) return { answer: answerOwn() }
@@ -74,10 +80,12 @@ export class StorePlace implements StoredPlace {
     const isDeferred = call.options.mode === 'defer' && (isSent || call.options.orderKey !== undefined)
     try {
       const enqueued = await this.#store(task, call, content, terms, isSent ? ruling : undefined, !isDeferred)
+      const isNew = enqueued?.outcome === 'stored'
+      if (!isNew) tellHold()
       if (!enqueued) return undefined
-      const isNew = enqueued.outcome === 'stored'
       return { answer: isNew ? this.#answer(task, call, terms, isDeferred) : this.#join(enqueued.taskId, arrival) }
     } catch (error) {
+      tellHold()
       if (!isTolerable(error, arrival)) throw error
       const what = `${call.method} ${call.origin}`
       this.#reportUnstored(

@@ -1,6 +1,6 @@
 /** Settles leased tasks: an ended attempt becomes a settlement, and callers hear what the store answers, never what the attempt alone has shown. */
 
-import type { Carry, Settlement, Turn } from '../api/store.ts'
+import { type Carry, laneName, type Settlement, type Turn } from '../api/store.ts'
 import { VERDICT_SUCCEEDED } from '../core/codes.ts'
 import { type FollowUp, followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
@@ -33,15 +33,20 @@ export class Settler {
     const { lease } = task
     task.slot = -1
     if (!lease) return
-    const isLost = lease.lost || this.#loop.terms.isOver(lease, this.#state.runner.host.now())
+    const { runner } = this.#state
+    const now = runner.host.now()
+    const isLost = lease.lost || this.#loop.terms.isOver(lease, now)
+    // its server has spoken to all, whether this attempt still counts or not
+    const tellHold = () =>
+      ruling.holdMs > 0 && this.#loop.holdLane(laneName(task.principal, task.origin), now + ruling.holdMs)
     if (isLost && ruling.verdict !== VERDICT_SUCCEEDED) {
       // fenced off: the process that has it now decides, and if none has, the store is to take it back
       this.#lost(task)
+      tellHold()
       this.#loop.requestTurn()
       return
     }
-    const { runner } = this.#state
-    const dueAt = runner.host.now() + (ruling.why?.delayMs ?? 0)
+    const dueAt = now + (ruling.why?.delayMs ?? 0)
     const followUp = followUpOf(task, ruling, dueAt, () => runner.releaseCause(task, ruling))
     const next = nextOf(ruling, followUp)
     this.#starter.noteCarry(task, next)
@@ -52,7 +57,11 @@ export class Settler {
       ...(ruling.holdMs > 0 ? { holdLaneForMs: ruling.holdMs } : {}),
       next,
     }
-    this.#loop.addEnding({ task, settlement, answered: (said) => this.#settled(task, ruling, followUp, said) })
+    const answered = (said: Turn['settled'][number]) => {
+      if (said === 'stale' || said === 'gone') tellHold()
+      this.#settled(task, ruling, followUp, said)
+    }
+    this.#loop.addEnding({ task, settlement, answered })
   }
 
   #settled(task: Task, ruling: Ruling, followUp: FollowUp, said: Turn['settled'][number]): void {

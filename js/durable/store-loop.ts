@@ -10,6 +10,7 @@ import { type Claim, LANES_SHOWN, type Lease, type Settlement, type StoredTask, 
 import { FOREVER } from '../platform/clock.ts'
 import { afterIdle } from '../runner/wake-timer.ts'
 import type { Task } from '../tasks/task.ts'
+import { LaneHolds } from './lane-holds.ts'
 import type { Leadership } from './leadership.ts'
 import { LeaseTerms } from './lease-terms.ts'
 import type { PrincipalGuard } from './principal-guard.ts'
@@ -54,6 +55,7 @@ export class StoreLoop {
   readonly #guard: PrincipalGuard
   readonly #listener: TurnListener
   #endings: Ending[] = []
+  readonly #holds = new LaneHolds()
   /** Tasks stored since the turn under way was asked for. */
   #storedSince = 0
   #busy: Promise<void> | undefined
@@ -90,9 +92,14 @@ export class StoreLoop {
     // whatever is late by now, a store that fails is left alone until then
     if (this.#failed > 0) return this.#schedule.nextAt
     let at = this.#mayClaim ? Math.min(this.#schedule.claimAt, this.#leadership.wakeAt) : FOREVER
-    if (this.settling > 0) at = this.#schedule.nextAt
+    if (this.#hasNews) at = this.#schedule.nextAt
     for (const { lease } of this.#state.leased.values()) if (lease && !lease.lost) at = Math.min(at, lease.renewAt)
     return at
+  }
+
+  /** Whether something has to be told to the store, even where nothing may be claimed. */
+  get #hasNews(): boolean {
+    return this.settling > 0 || !this.#holds.isEmpty
   }
 
   /** Settlements that the store has not answered yet. */
@@ -121,6 +128,11 @@ export class StoreLoop {
   addEnding(ending: Ending): void {
     this.#endings.push(ending)
     this.requestTurn()
+  }
+
+  /** Has the store hold a lane until then: its tasks wait with those that have heard of it here. */
+  holdLane(lane: string, until: number): void {
+    if (this.#holds.add(lane, until)) this.requestTurn()
   }
 
   /** Takes note that one more task is in the store. */
@@ -173,7 +185,7 @@ export class StoreLoop {
 
   /** Has the store write down what has ended, if anything has; resolves when no turn is under way. Never rejects. */
   settleEnded(): Promise<void> {
-    return this.#busy || this.settling > 0 ? this.run() : Promise.resolve()
+    return this.#busy || this.#hasNews ? this.run() : Promise.resolve()
   }
 
   /** Makes turns until there is nothing more to do now. Never rejects. */
@@ -228,7 +240,9 @@ export class StoreLoop {
       this.#claimIsMade = true
       const renew = renewing.map(({ lease }) => lease)
       const settle = endings.map(({ settlement }) => settlement)
-      const turn = await store.turn({ owner, settle, renew, claim })
+      const { hold, told } = this.#holds.at(host.now())
+      const turn = await store.turn({ owner, settle, hold, renew, claim })
+      told()
       this.#isClaiming = false
       this.#failed = 0
       this.#endings = this.#endings.filter((ending) => !endings.includes(ending))

@@ -132,6 +132,13 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     return this.guard.confirm(task)
   }
 
+  holdLane(principal: string | null, origin: string, until: number): void {
+    const { runner } = this.state
+    if (until <= runner.host.now()) return
+    this.loop.holdLane(laneName(principal, origin), until)
+    runner.tickSoon()
+  }
+
   settle(task: Task, ruling: Ruling): void {
     this.#settler.settle(task, ruling)
   }

@@ -111,7 +111,11 @@ export class Admission {
     }
     const taken = await this.#unlessKnown(
       call,
-      (same) => this.#joinLive(same, call, finished, createdAt),
+      (same) => {
+        const joined = this.#joinLive(same, call, finished, createdAt)
+        if (joined) this.observeUntracked(call, finished)
+        return joined
+      },
       () => {
         if (this.#isTransient(call, finished)) {
           return this.#take({ call, own: finished, terms: termsOf(call, createdAt), asks: true, mustWait: true })
@@ -141,9 +145,13 @@ export class Admission {
   observeUntracked(call: Call, finished: Finished): void {
     const { origin, policy, principal } = call
     const runner = this.#runner
-    const lane = runner.lanes.find(principal, origin)
-    if (lane === undefined || runner.stopped) return
-    runner.guard(() => runner.rulings.observeUntracked(adopted(call, finished), lane, policy, runner.host.now()))
+    const { lanes, rulings, stored, stopped, host } = runner
+    if (stopped) return
+    const own = adopted(call, finished)
+    const lane = lanes.find(principal, origin) ?? (stored && mayHold(own) ? lanes.of(principal, origin) : undefined)
+    if (lane === undefined) return
+    const heldUntil = runner.guard(() => rulings.observeUntracked(own, lane, policy, host.now())) ?? 0
+    stored?.holdLane(principal, origin, heldUntil)
     // a success may have opened a gate
     runner.stored?.roomMade()
     runner.tickSoon()
@@ -215,6 +223,10 @@ function termsOf({ options }: Call, createdAt: number): Terms {
   const { mode, waitMs = DEFAULT_WAIT_MS, expiresAt = FOREVER } = options
   return { createdAt, expiresAt, waitUntil: mode === 'defer' ? FOREVER : createdAt + waitMs }
 }
+
+/** Whether an answer may ask others to wait, of whom this process knows nothing: they are in the store. */
+const mayHold = ({ answer, status }: Finished<RepeatAnswer>): boolean =>
+  answer !== null && (status === 429 || status === 503 || answer.header('ratelimit') !== null)
 
 /** Keeps tasks in memory: admits them to the core and to the registry. */
 class MemoryPlace implements Place {

@@ -181,6 +181,7 @@ export class Runner {
       if (task.lease) this.stored?.settle(task, ruling)
       else {
         applyRuling(this, task, ruling)
+        this.stored?.holdLane(task.principal, task.origin, this.host.now() + ruling.holdMs)
         this.stored?.roomMade()
       }
     })

@@ -37,6 +37,8 @@ export interface StoredSide {
   roomMade(): void
   /** Whether an attempt whose hooks took a while may still be sent. */
   confirm(task: Task): Promise<boolean>
+  /** Tells the store until when a server has asked a lane to wait; not past now: it has asked for nothing new. */
+  holdLane(principal: string | null, origin: string, until: number): void
   /** Writes down how the attempt of a leased task ended. */
   settle(task: Task, ruling: Ruling): void
   /** Lets tasks go that wait for credentials: those of an origin, or all. */

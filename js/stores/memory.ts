@@ -20,7 +20,7 @@ import { flush, redriveOne, unpark } from './memory/control.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
 import { attemptsOf, findYoungest, historyOf, matches, page, show } from './memory/reads.ts'
 import { type Hint, isLive, Rows } from './memory/rows.ts'
-import { endLate, type Found, renew, retain, settle, takeBack } from './memory/settle.ts'
+import { endLate, type Found, holdLane, renew, retain, settle, takeBack } from './memory/settle.ts'
 import { view } from './memory/view.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
@@ -62,12 +62,13 @@ export class MemoryStore implements TaskStore {
     return this.#step((now) => tasks.map((task) => enqueueOne(this.#rows, task, this.#terms, lease, now)))
   }
 
-  async turn({ owner, settle: settlements, renew: leases, claim }: Step): Promise<Turn> {
+  async turn({ owner, settle: settlements, hold: holds = [], renew: leases, claim }: Step): Promise<Turn> {
     return this.#step((now) => {
       const rows = this.#rows
       const found: Found = { ended: [], unreadable: 0 }
       const trimmed = retain(rows, this.#terms, now)
       const settled = settlements.map((settlement) => settle(rows, settlement, now))
+      for (const hold of holds) holdLane(rows, hold, now)
       const renewed = leases.map((lease) => renew(rows, lease, now))
       takeBack(rows, found, now)
       endLate(rows, found, now)

@@ -86,8 +86,8 @@ export class Rulings {
     return { verdict, why, sent, outcome, attemptNumber, holdMs, entry }
   }
 
-  /** Tells a lane how an attempt has ended that makes no task. */
-  observeUntracked(finished: Finished<RepeatAnswer>, lane: number, policy: RetryPolicy, now: number): void {
+  /** Tells a lane how an attempt has ended that makes no task. Gives the moment until which its server holds the lane, beyond what it had asked before; 0: it does not. */
+  observeUntracked(finished: Finished<RepeatAnswer>, lane: number, policy: RetryPolicy, now: number): number {
     const { answer, outcome, status, startedAt, durationMs } = finished
     const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS, attemptTimeoutMs } = policy
     const failed = answer ? retryableStatusCodes.includes(status) : outcome !== OUTCOME_FINAL
@@ -97,11 +97,15 @@ export class Rulings {
       const kind = failed ? HEARD_FAILED : status < 400 ? HEARD_SUCCESS : HEARD_HEALTHY
       this.#core.hear(now, lane, startedAt, kind, durationMs * 2 > (attemptTimeoutMs || FOREVER))
     }
-    if (!answer) return
+    if (!answer) return 0
     const { serverDelayMs, rateLimitMs } = serverDelayOf(this.#engine, answer, retryableStatusCodes, now)
     const speaksForAll = status === 429 || status === 503
     const holdMs = speaksForAll && serverDelayMs >= 0 ? serverDelayMs : rateLimitMs
     // longer than a task would wait for, it is ignored
-    if (holdMs <= maxServerDelayMs) this.#core.hold(now, lane, holdMs)
+    if (!(holdMs <= maxServerDelayMs)) return 0
+    const heldUntil = this.#core.heldUntil(lane, now)
+    this.#core.hold(now, lane, holdMs)
+    const until = this.#core.heldUntil(lane, now)
+    return until > heldUntil ? until : 0
   }
 }

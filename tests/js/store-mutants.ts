@@ -72,6 +72,22 @@ class IgnoresHolds extends MemoryStore {
   }
 }
 
+/** Only a settlement holds a lane. */
+class IgnoresHoldsThatItIsTold extends MemoryStore {
+  override async turn({ hold: _, ...step }: Step): Promise<Turn> {
+    return super.turn(step)
+  }
+}
+
+/** A hold that it is told begins only after the claim. */
+class HoldsTooLate extends MemoryStore {
+  override async turn({ hold = [], ...step }: Step): Promise<Turn> {
+    const turn = await super.turn(step)
+    await super.turn({ owner: step.owner, settle: [], hold, renew: [], claim: null })
+    return turn
+  }
+}
+
 const refundedTwice = (task: StoredTask): StoredTask => ({ ...task, attemptNumber: task.attemptNumber - task.refunds })
 
 class RefundsTwice extends MemoryStore {
@@ -201,6 +217,8 @@ export const mutants: Readonly<Record<string, Open>> = Object.fromEntries(
     DropsALateSuccess,
     ForgetsToCount,
     IgnoresHolds,
+    IgnoresHoldsThatItIsTold,
+    HoldsTooLate,
     RefundsTwice,
     KeepsTheKeyOfACancelledTask,
     IgnoresTheLimitOfALane,

@@ -184,3 +184,32 @@ test('S9 a hold is told to a store that fails as soon as it answers, for what is
   await it.clock.advance(1)
   expect(sent(it)).toContain('b')
 })
+
+test('S9 tasks in the store wait for what is heard by an attempt that another process has taken over', async () => {
+  let fails = false
+  const it = world((store) =>
+    withMethods(store, {
+      async turn(step) {
+        if (fails) throw new Error('the disk is gone')
+        return store.turn(step)
+      },
+    }),
+  )
+  const a = await it.open({ policy: { attemptTimeoutMs: 60_000 } })
+  const answer = it.server.hang()
+  await a.queue.enqueue(`${API}/both`, POST)
+  await it.clock.settle()
+  const b = await it.open({ store: it.store })
+  fails = true
+  await it.clock.advance(31_000)
+  expect(sent(it)).toEqual(['both', 'both'])
+  answer(429, { 'retry-after': '20' })
+  await it.clock.settle()
+  fails = false
+  await it.clock.advance(5_000)
+  await b.queue.enqueue(`${API}/b`, POST)
+  await it.clock.advance(14_999)
+  expect(sent(it)).toEqual(['both', 'both'])
+  await it.clock.advance(1)
+  expect(sent(it)).toContain('b')
+})

@@ -14,16 +14,17 @@ interface Asked {
 
 export function requestOf(spec: CallSpec, principal: string, { strips = false }: Pick<Scenario, 'strips'>): Asked {
   const { intent, origin, method, key, orderKey, priority, policyId, secret, sensitive } = spec
+  const isUnstored = method === 'GET' || sensitive === true || secret === 'unknown' || (secret === 'url' && !strips)
   const redrive: TaskOptions = {
     policyId,
     ...(key === undefined ? {} : { idempotencyKey: key }),
-    ...(orderKey === undefined ? {} : { orderKey }),
+    // in an order it would be stored, or refused
+    ...(orderKey === undefined || isUnstored ? {} : { orderKey }),
     ...(priority === undefined ? {} : { priority }),
     ...(sensitive ? { sensitive } : {}),
   }
   // a key is a principal's own: another's request under it is another request
   const own = { intent: `${intent}/${principal}`, principal }
-  const isUnstored = method === 'GET' || sensitive === true || secret === 'unknown' || (secret === 'url' && !strips)
   const called = { intent: own.intent, method, origin, isUnstored }
   const query = new URLSearchParams({
     ...(method === 'GET' ? own : {}),

@@ -7,6 +7,7 @@ import type { Known } from './known.ts'
 
 export function turned(book: Book, owner: string, step: Step, turn: Turn): void {
   for (const [i, settlement] of step.settle.entries()) settled(book, owner, settlement, turn.settled[i])
+  for (const { lane, forMs } of step.hold ?? []) book.hold(lane, forMs)
   for (const [i, { taskId, token, forMs }] of step.renew.entries()) {
     const known = book.tasks.get(taskId)
     const said = turn.renewed[i]

@@ -68,6 +68,7 @@ export interface Tx {
   /** The row's `owner` gets a lease (1), or loses it (-1). */
   leaseChanged(row: Row, by: 1 | -1): void
   lane(of: Pick<Row, 'lane'>): Lane
+  laneNamed(name: string): Lane
   saveLane(lane: Lane): void
 
   /** Loads what a turn starts with: tasks by id, those past their retention, leases and deadlines. */

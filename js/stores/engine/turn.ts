@@ -1,6 +1,7 @@
 /** One atomic step of a runner, in the order that the contract gives. */
 
 import type { Turn, Step as Work } from '../../api/store.ts'
+import { holdLane } from './change.ts'
 import { claimDue, NOTHING } from './claim.ts'
 import type { Tx } from './port.ts'
 import { countsOf } from './row.ts'
@@ -13,12 +14,13 @@ import { view } from './view.ts'
 export const withMended = (turn: Turn, mended: number): Turn =>
   mended > 0 ? { ...turn, unreadable: (turn.unreadable ?? 0) + mended } : turn
 
-export function* turn(tx: Tx, { owner, settle: ends, renew: leases, claim }: Work): Step<Turn> {
+export function* turn(tx: Tx, { owner, settle: ends, hold = [], renew: leases, claim }: Work): Step<Turn> {
   const outlived = outlivedOf(tx)
   yield tx.loadTurn([...ends.map(({ lease }) => lease.taskId), ...leases.map(({ taskId }) => taskId)], outlived)
   tx.endHolds()
   const trimmed = retain(tx, outlived)
   const settled = ends.map((settlement) => settle(tx, settlement))
+  for (const { lane, forMs } of hold) if (forMs > 0) holdLane(tx, tx.laneNamed(lane), tx.now + forMs)
   const renewed = leases.map((lease) => renew(tx, lease))
   const ended = endOverdue(tx, owner)
   yield tx.flush()

@@ -5,6 +5,7 @@
  * Writes are not waited for: requests are done in the order in which they were made, and one that fails aborts everything.
  */
 
+import { principalIn } from '../../api/records.ts'
 import type { Tx } from '../engine/port.ts'
 import { isOurs } from '../engine/row.ts'
 import { everyName, nameOf, ownName, within } from './keys.ts'
@@ -135,6 +136,10 @@ export abstract class HeldRows {
 
   lane(row: Pick<TaskRow, 'lane' | 'principal'>): Lane {
     return this.lanes.of(row)
+  }
+
+  laneNamed(name: string): Lane {
+    return this.lanes.of({ lane: name, principal: nameOf(principalIn(name)) })
   }
 
   saveLane(lane: Lane): void {

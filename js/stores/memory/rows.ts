@@ -141,7 +141,7 @@ export class Rows {
     return ++this.#lastSeq
   }
 
-  laneOf({ lane, principal }: NewTask): Lane {
+  laneOf({ lane, principal }: Pick<NewTask, 'lane' | 'principal'>): Lane {
     const known = this.lanes.get(lane)
     if (known) return known
     const made = {

@@ -1,6 +1,15 @@
 /** Tasks whose attempts have ended or go on, and what time alone does to tasks: retention, leases that ran out, deadlines. */
 
-import { type Lease, type Settlement, type StoredTask, type StoreTerms, SWEEP, type Turn } from '../../api/store.ts'
+import { principalIn } from '../../api/records.ts'
+import {
+  type LaneHold,
+  type Lease,
+  type Settlement,
+  type StoredTask,
+  type StoreTerms,
+  SWEEP,
+  type Turn,
+} from '../../api/store.ts'
 import { goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '../engine/rules.ts'
 import { copyOf, show } from './reads.ts'
 import { keepLog, note, type Row, type Rows } from './rows.ts'
@@ -33,6 +42,13 @@ export function settle(rows: Rows, settlement: Settlement, now: number): Turn['s
   goOn(row, next)
   rows.wait(row, now + next.delayMs, now + (next.serverMs ?? 0))
   return 'applied'
+}
+
+/** The lane may have no task. No time is no hold. */
+export function holdLane(rows: Rows, { lane: name, forMs }: LaneHold, now: number): void {
+  if (!(forMs > 0)) return
+  const lane = rows.laneOf({ lane: name, principal: principalIn(name) })
+  lane.heldUntil = Math.max(lane.heldUntil, now + forMs)
 }
 
 export function renew(rows: Rows, lease: Lease, now: number): Turn['renewed'][number] {

@@ -5,7 +5,7 @@
  * SQLite answers at once: nothing has to be loaded ahead, and each question is asked when its answer is needed.
  */
 
-import type { NewTask, StoredTask } from '../../api/records.ts'
+import { type NewTask, principalIn, type StoredTask } from '../../api/records.ts'
 import {
   type Claim,
   type Hint,
@@ -189,7 +189,12 @@ export class Transaction implements Tx {
     return this.#lanes.of(name, principal)
   }
 
+  laneNamed(name: string): LaneRow {
+    return this.#lanes.of(name, principalIn(name))
+  }
+
   saveLane({ name, principal }: LaneRow): void {
+    this.#wrote = true
     this.#lanes.changed(name, principal)
   }
 

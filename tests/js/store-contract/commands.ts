@@ -65,19 +65,24 @@ function chosen<T extends { readonly pick: Pick }>(world: World, wanted: readonl
 const steps = fc.record({
   owner: any.owners,
   settle: fc.array(any.settlements, { maxLength: 3 }),
+  hold: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.array(any.holds, { maxLength: 2 }) },
+  ),
   renew: fc.array(fc.record({ pick: any.picks, forMs: fc.constantFrom(1_000, 30_000) }), { maxLength: 2 }),
   claim: fc.option(any.claims, { freq: 5 }),
 })
 
-const turn = command('turn', steps, async (world, { owner, claim, ...wanted }) => {
+const turn = command('turn', steps, async (world, { owner, claim, hold, ...wanted }) => {
   const taken = new Set<string>()
   const settle = chosen(world, wanted.settle, taken).map(({ lease, next, holdLaneForMs, sent, status }): Settlement => {
     const log = logOf(lease.taskId, { responseStatus: sent ? status : null, attemptNumber: lease.token })
     return { lease, next, log, ...(holdLaneForMs > 0 ? { holdLaneForMs } : {}) }
   })
   const renew = chosen(world, wanted.renew, taken).map(({ lease, forMs }) => ({ ...lease, forMs }))
-  const answer = await world.step((store) => store.turn({ owner, settle, renew, claim }))
+  const answer = await world.step((store) => store.turn({ owner, settle, hold, renew, claim }))
   world.settled(settle, answer, renew)
+  world.laneHeld(hold)
   if (claim) await world.claimed(answer, claim)
   for (const taskId of taken) {
     await world.both((store) => store.attempts(taskId, { limit: 200 }))

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
-import { MOST_REFUNDS } from '../../../js/api/store.ts'
+import { laneName, MOST_REFUNDS } from '../../../js/api/store.ts'
 import {
   claimOf,
   idOf,
   LEASE_MS,
   NOT_RETRYABLE,
   type Open,
+  ORIGIN,
+  OTHER,
   releaseIn,
   retryIn,
   SUCCEEDED,
@@ -261,6 +263,51 @@ export function settleRules(open: Open): void {
     await settle(first.lease, SUCCEEDED, { holdLaneForMs: 5_000 })
     await settle(second.lease, retryIn(0), { holdLaneForMs: 10 })
     expect((await turn()).lanes[0]?.heldForMs).toBe(5_000)
+  })
+
+  test('S9 a lane is held that a runner says is, with tasks or without, and never for less than it was', async () => {
+    const { add, claim, pass, turn, settle, lease, store } = await setup(open)
+    const [mine, bens] = [laneName(null, ORIGIN), laneName('ben', ORIGIN)]
+    const hold = (lane: string, forMs: number) => ({ hold: [{ lane, forMs }] })
+    expect(await turn({ ...hold(mine, 5_000), claim: claimOf() })).toMatchObject({
+      lanes: [{ lane: mine, heldForMs: 5_000, pending: 0, inFlight: 0, nextInMs: null }],
+    })
+    await turn(hold(mine, 10))
+    await turn(hold(bens, 60_000))
+    await add({}, { principal: 'ben' })
+    expect(await store.counts()).toEqual({ ...ZERO, pending: 2 })
+    pass(4_999)
+    expect(await turn({ claim: claimOf() })).toMatchObject({ claimed: [], nextInMs: 1, blockedByLimit: false })
+    pass(1)
+    await settle(await lease(), retryIn(0))
+    pass(50_000)
+    expect(await claim({ principal: 'ben' })).toEqual([])
+    pass(5_000)
+    expect(await claim({ principal: 'ben' })).toHaveLength(1)
+  })
+
+  test('S9 a lane is held before anything is claimed in it, and after what has ended in it', async () => {
+    const { add, lease, turn } = await setup(open)
+    await add({}, { dueInMs: 1 })
+    const held = await lease()
+    const { claimed, settled, lanes } = await turn({
+      settle: [settlementOf(held, retryIn(0), { holdLaneForMs: 1_000 })],
+      hold: [
+        { lane: laneName(null, ORIGIN), forMs: 3_000 },
+        { lane: laneName(null, ORIGIN), forMs: 2_000 },
+        { lane: laneName(null, OTHER), forMs: 0 },
+      ],
+      claim: claimOf(),
+    })
+    expect([claimed, settled]).toEqual([[], ['applied']])
+    expect(lanes).toMatchObject([{ heldForMs: 3_000, pending: 2 }])
+  })
+
+  test('a lane that was held without a task is forgotten when that is over', async () => {
+    const { pass, turn } = await setup(open)
+    await turn({ hold: [{ lane: laneName('ben', ORIGIN), forMs: 5_000 }] })
+    pass(5_000)
+    expect(await turn()).toMatchObject({ lanes: [], nextInMs: null })
   })
 
   test('L4 a held lane does not delay another', async () => {

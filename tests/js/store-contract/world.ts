@@ -1,6 +1,15 @@
 // Two stores on one clock, driven by the same steps: what they answer must be the same, and must hold by itself.
 import { expect } from 'vitest'
-import type { Claim, Enqueued, Lease, Settlement, StoredTask, TaskStore, Turn } from '../../../js/api/store.ts'
+import type {
+  Claim,
+  Enqueued,
+  LaneHold,
+  Lease,
+  Settlement,
+  StoredTask,
+  TaskStore,
+  Turn,
+} from '../../../js/api/store.ts'
 import { timeOfStep } from '../../../js/stores/engine/rules.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { type FakeClock, fakeClock } from '../../../js/testing/clock.ts'
@@ -103,6 +112,11 @@ export class World {
       const held = this.#held.get(lease.taskId)
       if (held && renewed[i] !== 'lost') held.until = this.#now + lease.forMs
     })
+  }
+
+  laneHeld(holds: readonly LaneHold[]): void {
+    for (const { lane, forMs } of holds)
+      if (forMs > 0) this.#holds.set(lane, Math.max(this.#holds.get(lane) ?? 0, this.#now + forMs))
   }
 
   async claimed(turn: Turn, claim: Claim): Promise<void> {
