@@ -9,6 +9,7 @@ export type DegradedCode =
   | 'storage_unavailable'
   | 'storage_full'
   | 'storage_evicted'
+  | 'storage_replaced'
   | 'headers_withheld'
   | 'url_secret'
   | 'key_origin_missing'

@@ -4,7 +4,7 @@
  *
  * An `enqueue` that resolved has been synced to the disk; what is only bookkeeping is written without waiting for it, and
  * after a power cut at worst an attempt is made again. Calls are synchronous inside: each takes well under a millisecond,
- * unless another process holds the file (waited for, 5 s at most) or the disk has to be waited for.
+ * unless the disk has to be waited for. A file that another process holds is tried again for 5 s, while all else goes on.
  */
 
 import type { TaskStore } from '../api/store.ts'
@@ -60,32 +60,33 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
     idleCheckMs,
     async enqueue(tasks, lease) {
       assertNames(tasks)
-      if (lease) watch.guard(lease.owner)
+      if (lease) await watch.guard(lease.owner)
       return group.add(tasks, lease)
     },
     async turn(step) {
-      if (step.claim || step.renew.length > 0) watch.guard(step.owner)
-      const made = watch.writeTurn((tx) => runNow(turn(tx, step)))
+      if (step.claim || step.renew.length > 0) await watch.guard(step.owner)
+      const made = await watch.writeTurn((tx) => runNow(turn(tx, step)))
       return withMended(made, file.takeMended())
     },
     subscribe: (listener) => file.listen(listener),
     homes: {
       async holdHome(owner, forMs) {
-        if (forMs > 0) watch.guard(owner)
-        file.write((tx) => holdHome(tx, owner, forMs))
+        if (forMs > 0) await watch.guard(owner)
+        await file.write((tx) => holdHome(tx, owner, forMs))
       },
       async live() {
         const gone = watch.gone()
         // asked before every turn, and most often there are none
-        if (!file.read(hasHomes)) return []
-        return file.write(liveHomes).filter((owner) => !gone.includes(owner))
+        if (!(await file.read(hasHomes))) return []
+        const live = await file.write(liveHomes)
+        return live.filter((owner) => !gone.includes(owner))
       },
     },
-    hasChanged: async () => file.hasChanged() || watch.gone().length > 0,
+    hasChanged: async () => (await file.hasChanged()) || watch.gone().length > 0,
     async close() {
-      group.commitAll()
-      watch.leave()
-      file.close()
+      await group.commitAll()
+      await watch.leave()
+      await file.close()
     },
   }
 }
@@ -93,11 +94,12 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
 /** Only enqueues wait for the disk: see above. */
 function backendOf(file: StoreFile): Backend<Database> {
   return {
-    configure(terms) {
+    configure(terms, report) {
       file.terms = terms
+      if (report) file.report = report
     },
     reads,
     read: async (question) => file.read(question),
-    write: async (step, { erases = false }) => file.write((tx) => runNow(step(tx)), { erases }),
+    write: (step, { erases = false }) => file.write((tx) => runNow(step(tx)), { erases }),
   }
 }

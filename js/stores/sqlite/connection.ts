@@ -3,8 +3,8 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import type { Database } from '../sql/database.ts'
 
-/** How long a statement waits for another process's transaction. */
-export const BUSY_TIMEOUT_MS = 5_000
+/** How long a statement waits for another process's transaction, while all else of this process stands still. See `line.ts`. */
+export const BUSY_TIMEOUT_MS = 4
 
 export class Connection implements Database {
   readonly #connection: DatabaseSync

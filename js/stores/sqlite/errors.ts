@@ -30,6 +30,24 @@ const primaryCode = (error: unknown): number | undefined => {
 export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
 export const isReadOnly = (error: unknown): boolean => primaryCode(error) === READONLY
 
+/** Whether it is the file's trouble, and not that of the one statement. */
+export function isOfFile(error: unknown): boolean {
+  const code = primaryCode(error)
+  return code === FULL || (code !== undefined && code in ADVICE)
+}
+
+const OPENED_ANEW: ReadonlySet<number | undefined> = new Set([
+  READONLY,
+  CANTOPEN,
+  PERMISSION,
+  IO,
+  NOT_A_DATABASE,
+  CORRUPT,
+])
+
+/** Whether a connection that met it is of no more use: one that was opened anew might be, as a file that could not be written then can be now. */
+export const isUnusable = (error: unknown): boolean => OPENED_ANEW.has(primaryCode(error))
+
 /** Anything but SQLite's own errors stays as it is. */
 export function translated(error: unknown, path: string): unknown {
   const code = primaryCode(error)

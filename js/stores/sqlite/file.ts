@@ -1,31 +1,40 @@
 /**
- * The file of a store: opened at the first use, asked in transactions. Nothing it knows outlives one of them but the
- * prepared statements, since other processes read and write the same file.
+ * The file of a store, asked in transactions, each of them synchronous. Nothing it knows outlives one of them but the prepared
+ * statements, since other processes read and write the same file.
  */
 
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { Hint, StoreTerms } from '../../api/store.ts'
+import type { Hint, Report, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { mend, needsMending } from '../sql/mend.ts'
 import { StoreClock } from '../sql/state.ts'
 import { Transaction } from '../sql/transaction.ts'
 import type { Connection } from './connection.ts'
-import { translated } from './errors.ts'
-import { openDatabase, refuseNewer } from './open.ts'
+import { CurrentFile, rollBack } from './current-file.ts'
+import { isBusy, isUnusable, translated } from './errors.ts'
+import { Line } from './line.ts'
+import { refuseNewer } from './open.ts'
 
 type Listener = (hint: Hint) => void
 
 /** Remains of what was deleted stay no longer than this, while the file is in use. */
 const ERASE_MS = 60_000
 
+interface Urgency {
+  /** On the disk, not only with the system, when it resolves. */
+  readonly durable?: boolean
+  /** Its deletions were asked for: nothing is left of what it deletes. */
+  readonly erases?: boolean
+}
+
 export class StoreFile {
   readonly path: string
   terms: StoreTerms
+  report: Report = () => {}
   readonly #wallClock: Clock
   readonly #clock: StoreClock
-  #database: Connection | undefined
-  #mended = 0
+  readonly #line = new Line()
+  readonly #file: CurrentFile
   /** The log beside the file may hold what has been deleted. */
   #remains = false
   /** A user has asked for a deletion since the file was written anew. */
@@ -40,22 +49,24 @@ export class StoreFile {
     this.#wallClock = clock
     this.#clock = new StoreClock(clock)
     this.terms = terms
+    this.#file = new CurrentFile(this.path, clock, (code, message) => this.report(code, message))
   }
 
-  read<T>(work: (database: Connection) => T): T {
+  /** Needs no turn of its own: a file that is being written can be read. */
+  async read<T>(work: (database: Connection) => T): Promise<T> {
     try {
-      return work(this.#open())
+      const { open } = this.#file
+      if (open) return work(open)
     } catch (error) {
-      throw translated(error, this.path)
+      if (!isBusy(error)) throw this.#failed(error)
     }
+    return this.#run(() => work(this.#file.connect(false)))
   }
 
-  /** One transaction, and then what it changed is told. `durable`: on the disk, not only with the system, when this returns. */
-  write<T>(
-    work: (tx: Transaction) => T,
-    { durable = false, erases = false }: { readonly durable?: boolean; readonly erases?: boolean } = {},
-  ): T {
-    return this.read((database) => {
+  /** One transaction, and then what it changed is told. */
+  async write<T>(work: (tx: Transaction) => T, { durable = false, erases = false }: Urgency = {}): Promise<T> {
+    const result = await this.#run(() => {
+      const database = this.#file.connect(durable)
       if (durable) database.exec('PRAGMA synchronous = FULL')
       try {
         const { result, hints } = this.#transact(database, work)
@@ -66,10 +77,14 @@ export class StoreFile {
         if (durable) database.exec('PRAGMA synchronous = NORMAL')
       }
     })
+    // nothing is said to last that is in a file without a path
+    if (durable && !this.#file.isCurrent) await this.#run(() => this.#file.connect(true))
+    return result
   }
 
-  /** Whether another connection has written, or the clock was set back, since this was asked last. */
-  hasChanged(): boolean {
+  /** Whether another connection has written, the clock was set back, or the path leads elsewhere, since this was asked last. */
+  async hasChanged(): Promise<boolean> {
+    if (!this.#file.isCurrent) return true
     return this.read((database) => {
       const version = database.pragma('data_version')
       const hasChanged = version !== this.#version
@@ -85,16 +100,39 @@ export class StoreFile {
 
   /** How many tasks were put aside when the tables were looked at; from then on 0. */
   takeMended(): number {
-    const mended = this.#mended
-    this.#mended = 0
-    return mended
+    return this.#file.takeMended()
   }
 
-  close(): void {
-    if (this.#database && this.#hasCopies) this.#database.rewrite()
-    this.#database?.close()
-    this.#database = undefined
-    this.#version = undefined
+  /** When all that was asked for is done. */
+  close(): Promise<void> {
+    return this.#line.run(() => {
+      try {
+        // what it holds would be gone with it
+        if (!this.#file.isCurrent) this.#file.connect(true)
+      } catch {
+        // the place where it was cannot be written
+      }
+      if (this.#hasCopies) this.#file.open?.rewrite()
+      this.#file.close()
+      this.#version = undefined
+    })
+  }
+
+  /** Waits for its turn, and without standing in the way of others while another process holds the file. */
+  async #run<T>(step: () => T): Promise<T> {
+    try {
+      return await this.#line.run(step)
+    } catch (error) {
+      throw this.#failed(error)
+    }
+  }
+
+  #failed(error: unknown): unknown {
+    if (isUnusable(error)) {
+      this.#file.forget()
+      this.#version = undefined
+    }
+    return translated(error, this.path)
   }
 
   #transact<T>(database: Connection, work: (tx: Transaction) => T): { result: T; hints: Transaction['hints'] } {
@@ -110,27 +148,6 @@ export class StoreFile {
       return { result, hints: tx.hints }
     } catch (error) {
       rollBack(database)
-      throw error
-    }
-  }
-
-  /** The tables that other code has changed are put right before anything goes by it. */
-  #looked(database: Connection): Connection {
-    try {
-      const now = this.#wallClock.now()
-      if (!needsMending(database, now)) return database
-      database.run('BEGIN IMMEDIATE')
-      try {
-        // another process may have been in the middle of a change, or first
-        if (needsMending(database, now)) this.#mended += mend(database, now)
-        database.run('COMMIT')
-      } catch (error) {
-        rollBack(database)
-        throw error
-      }
-      return database
-    } catch (error) {
-      database.close()
       throw error
     }
   }
@@ -151,19 +168,6 @@ export class StoreFile {
       this.#erasedAt = now
     } else if (isTime) this.#erasedAt = now
     this.#remains = !database.cutLog() || this.#hasCopies
-  }
-
-  #open(): Connection {
-    this.#database ??= this.#looked(openDatabase(this.path))
-    return this.#database
-  }
-}
-
-function rollBack(database: Connection): void {
-  try {
-    database.run('ROLLBACK')
-  } catch {
-    // a full disk and the like have rolled back already; the error that is on its way says what happened
   }
 }
 

@@ -33,12 +33,12 @@ export class LeaseWatch {
   }
 
   /** Takes the lock of `owner` before it is given any lease: it has to be there first. */
-  guard(owner: string): void {
+  async guard(owner: string): Promise<void> {
     if (this.#locks.isHeld(owner)) return
     const now = this.#clock.monotonic()
     if (now < this.#takeAt) return
     // nothing is put beside a file that turns out not to be ours
-    if (this.#file.read(() => this.#locks.take(owner))) this.#locks.removeForeign(this.#clock.now())
+    if (await this.#file.read(() => this.#locks.take(owner))) this.#locks.removeForeign(this.#clock.now())
     else this.#takeAt = now + TAKE_AGAIN_MS
   }
 
@@ -56,10 +56,10 @@ export class LeaseWatch {
    * before it is given anything, and nothing is given while the transaction lasts. So one that has no lock then has no use of
    * what it was given either.
    */
-  writeTurn<T>(work: (tx: Transaction) => T): T {
+  async writeTurn<T>(work: (tx: Transaction) => T): Promise<T> {
     if (this.gone().length === 0) return this.#file.write(work)
     let files: readonly string[] = []
-    const result = this.#file.write((tx) => {
+    const result = await this.#file.write((tx) => {
       const gone = this.#locks.gone(this.#settled)
       files = [...gone.values()].flat()
       tx.orphaned = [...gone.keys()]
@@ -73,10 +73,10 @@ export class LeaseWatch {
   }
 
   /** Lets go of the locks of owners that nothing is left of. Others are let go of with the process. */
-  leave(): void {
+  async leave(): Promise<void> {
     for (const owner of this.#locks.owners) {
       try {
-        if (!this.#file.read((database) => hasLeft(database, owner))) this.#locks.drop(owner)
+        if (!(await this.#file.read((database) => hasLeft(database, owner)))) this.#locks.drop(owner)
       } catch {
         // of a file that cannot be read nothing is known
       }

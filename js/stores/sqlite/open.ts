@@ -7,7 +7,7 @@
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { LINE, ROOM, TABLES } from '../sql/tables.ts'
 import { BUSY_TIMEOUT_MS, Connection } from './connection.ts'
-import { isBusy, isReadOnly, newer, translated, unavailable } from './errors.ts'
+import { isReadOnly, newer, unavailable } from './errors.ts'
 
 /** 'rdrv': says whose file it is. */
 export const APPLICATION_ID = 0x72647276
@@ -23,9 +23,7 @@ export const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM]
 
 export const LAYOUT: number = MIGRATIONS.length
 
-const TURN_TO_WAL_TRIES = 100
-const TURN_TO_WAL_PAUSE_MS = 50
-
+/** Throws SQLite's own errors as they are: one that says that the file is locked passes. */
 export function openDatabase(path: string): Connection {
   let database: Connection | undefined
   try {
@@ -43,7 +41,7 @@ export function openDatabase(path: string): Connection {
     return database
   } catch (error) {
     database?.close()
-    throw translated(error, path)
+    throw error
   }
 }
 
@@ -60,12 +58,16 @@ function makeOwn(path: string): void {
   }
 }
 
-/** Takes the rights of others from a file that is there already. Those of a group that may write are a choice, and stay. */
+/**
+ * Takes the rights of others from a file that is there already. Those of a group that may write are a choice, and stay. What lies
+ * beside it gets its rights: SQLite made that with those which the file had then, and it may have been for reading alone.
+ */
 function keepOthersOut(path: string): void {
+  let wanted: number | undefined
   for (const file of [path, `${path}-wal`, `${path}-shm`]) {
     try {
       const { mode } = statSync(file)
-      const wanted = mode & (mode & GROUP_WRITES ? OWN_AND_GROUP : OWN)
+      wanted ??= mode & (mode & GROUP_WRITES ? OWN_AND_GROUP : OWN)
       if ((mode & 0o777) !== wanted) chmodSync(file, wanted)
     } catch {
       // it is not there, or another user's, who decides
@@ -106,18 +108,10 @@ export function refuseNewer(layout: number, path: string): void {
   if (layout > LAYOUT) throw newer(path, layout, LAYOUT)
 }
 
-/** The one step for which SQLite does not wait by itself when another process takes it too. */
 function turnToWal(database: Connection, path: string): void {
-  for (let tries = 1; ; tries++) {
-    try {
-      const mode = database.one<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
-      if (mode === 'wal') return
-      throw unavailable(path, 'its file system cannot hold a write-ahead log; give a path on a local disk')
-    } catch (error) {
-      if (!isBusy(error) || tries === TURN_TO_WAL_TRIES) throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TURN_TO_WAL_PAUSE_MS)
-    }
-  }
+  const mode = database.one<{ journal_mode: string }>('PRAGMA journal_mode = WAL')?.journal_mode
+  if (mode === 'wal') return
+  throw unavailable(path, 'its file system cannot hold a write-ahead log; give a path on a local disk')
 }
 
 function migrate(database: Connection, path: string): void {

@@ -1,0 +1,188 @@
+/**
+ * The file that a path leads to: opened at the first use, and opened anew when the path leads to another one. What the old one
+ * holds is brought along, since as long as it is open it can be read, and after that not at all ([0037]).
+ */
+
+import type { Report } from '../../api/store.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { mend, needsMending } from '../sql/mend.ts'
+import type { Connection } from './connection.ts'
+import { isBusy } from './errors.ts'
+import { bringIn, type Contents, contentsOf, emptyOut } from './move.ts'
+import { openDatabase } from './open.ts'
+import { clearCompanions, type OpenedFile, openedFile, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
+
+interface Held {
+  readonly database: Connection
+  readonly file: OpenedFile
+}
+
+interface Moved {
+  readonly tasks: number
+  /** Rows that could not be brought along. */
+  readonly refused: number
+}
+
+/** Store objects of this process, by the file that they have open: they share what SQLite knows of it. */
+const holders = new Map<string, Set<CurrentFile>>()
+
+export class CurrentFile {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #report: Report
+  #held: Held | undefined
+  #mended = 0
+
+  constructor(path: string, clock: Clock, report: Report) {
+    this.#path = path
+    this.#clock = clock
+    this.#report = report
+  }
+
+  /** The connection, if there is one, whatever has become of the file: for questions, whose answers are as good as before. */
+  get open(): Connection | undefined {
+    return this.#held?.database
+  }
+
+  /** Whether the path leads to what is open; where nothing is, that is for the next use to say. */
+  get isCurrent(): boolean {
+    return !this.#held || whereaboutsOf(this.#held.file) === 'same'
+  }
+
+  /**
+   * A connection to the file that the path leads to. Where there can be none, and the old one is still open: that, so that
+   * what it holds is still delivered, or an error if `mustLast`, since nothing that is put there lasts longer than the process.
+   */
+  connect(mustLast: boolean): Connection {
+    const held = this.#held
+    if (!held) return this.#keep(this.#openMended()).database
+    const whereabouts = whereaboutsOf(held.file)
+    if (whereabouts === 'same') return held.database
+    try {
+      return this.#follow(held, whereabouts)
+    } catch (error) {
+      if (mustLast || isBusy(error) || this.#held !== held) throw error
+      return held.database
+    }
+  }
+
+  /** How many tasks were put aside when the tables were looked at; from then on 0. */
+  takeMended(): number {
+    const mended = this.#mended
+    this.#mended = 0
+    return mended
+  }
+
+  /** The next use opens it again: what went wrong may be over by then. One that is not the path's any more stays open, for what it holds. */
+  forget(): void {
+    if (this.isCurrent) this.close()
+  }
+
+  close(): void {
+    const held = this.#held
+    if (!held) return
+    this.#held = undefined
+    holders.get(held.file.main)?.delete(this)
+    held.database.close()
+  }
+
+  #follow(held: Held, whereabouts: Exclude<Whereabouts, 'same'>): Connection {
+    const { tasks, refused } = whereabouts === 'replaced' ? this.#moveOut(held) : this.#joinLog(held, whereabouts)
+    const how = whereabouts === 'replaced' ? 'was deleted, moved or replaced' : 'has lost its log'
+    const lost = refused > 0 ? `; ${refused} could not be brought along` : ''
+    const message = `the file '${this.#path}' ${how} while it was in use: its ${tasks} tasks were brought into the one that is there now${lost}. Do not touch it, '-wal' or '-shm' while a process uses it; for a backup use VACUUM INTO`
+    this.#report('storage_replaced', message)
+    return (this.#held ?? held).database
+  }
+
+  /** Moves everything from a file that the path does not lead to any more into the one of now, which is made if it is not there. */
+  #moveOut(old: Held): Moved {
+    // where it was only moved it is whole without its log, which its successor would take for its own
+    old.database.cutLog()
+    old.database.run('BEGIN IMMEDIATE')
+    try {
+      const contents = contentsOf(old.database)
+      clearCompanions(old.file)
+      const moved = this.#openWith(contents)
+      try {
+        // another process that has it open finds nothing to move
+        emptyOut(old.database)
+        old.database.run('COMMIT')
+        old.database.cutLog()
+      } catch {
+        // it may move them too, which changes nothing while they are here
+      }
+      holders.get(old.file.main)?.delete(this)
+      old.database.close()
+      return moved
+    } catch (error) {
+      rollBack(old.database)
+      throw error
+    }
+  }
+
+  /**
+   * The file is the same, and others cannot see what its old log has. It is written into the file, unless another process has
+   * begun a new log: then the file is not as this log takes it to be, and tasks that are missing are put in one by one.
+   */
+  #joinLog(old: Held, whereabouts: 'log lost' | 'log replaced'): Moved {
+    if (whereabouts === 'log lost') old.database.cutLog()
+    const contents = contentsOf(old.database)
+    // SQLite has one view of a file in a process: all let go of the old one before any takes up the new
+    for (const holder of holders.get(old.file.main) ?? []) holder.close()
+    return this.#openWith(contents)
+  }
+
+  /** Opens the file that the path leads to, and puts in what it has not. */
+  #openWith(contents: Contents): Moved {
+    const database = this.#openMended()
+    try {
+      database.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE')
+      const { refused } = bringIn(database, contents, this.#clock.now())
+      database.exec('COMMIT; PRAGMA synchronous = NORMAL')
+      this.#keep(database)
+      return { tasks: contents.tasks.length, refused }
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  }
+
+  #keep(database: Connection): Held {
+    const held = { database, file: openedFile(this.#path) }
+    this.#held = held
+    const { main } = held.file
+    holders.set(main, (holders.get(main) ?? new Set()).add(this))
+    return held
+  }
+
+  /** The tables that other code has changed are put right before anything goes by them. */
+  #openMended(): Connection {
+    const database = openDatabase(this.#path)
+    try {
+      const now = this.#clock.now()
+      if (!needsMending(database, now)) return database
+      database.run('BEGIN IMMEDIATE')
+      try {
+        // another process may have been in the middle of a change, or first
+        if (needsMending(database, now)) this.#mended += mend(database, now)
+        database.run('COMMIT')
+      } catch (error) {
+        rollBack(database)
+        throw error
+      }
+      return database
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  }
+}
+
+export function rollBack(database: Connection): void {
+  try {
+    database.run('ROLLBACK')
+  } catch {
+    // a full disk and the like have rolled back already; the error that is on its way says what happened
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Brings the tasks of a file that its path does not lead to any more into the one that it leads to now. Nothing that was
+ * accepted is lost while a process still has the old file open (S1).
+ *
+ * The file of now may hold some of them: another process has brought them, or it is a backup. Of two rows for one task the one
+ * that knows more counts: one that has ended, else the one with the later token. Twice is once, as everywhere.
+ */
+
+import type { Value } from '../sql/database.ts'
+import { mend } from '../sql/mend.ts'
+import type { State } from '../sql/state.ts'
+import type { Connection } from './connection.ts'
+
+type Columns = Readonly<Record<string, Value>>
+
+interface KeptTask {
+  readonly columns: Columns
+  readonly body: Uint8Array | undefined
+  readonly attempts: readonly { readonly n: number; readonly log: string }[]
+}
+
+/** All that a file holds. */
+export interface Contents {
+  readonly state: State | undefined
+  readonly tasks: readonly KeptTask[]
+  readonly lanes: readonly Columns[]
+  readonly homes: readonly Columns[]
+}
+
+export function contentsOf(database: Connection): Contents {
+  return {
+    state: database.one<State>('SELECT * FROM state WHERE id = 1'),
+    tasks: database.all<Columns>('SELECT * FROM tasks NOT INDEXED ORDER BY seq').map((columns) => ({
+      columns,
+      body: database.bodyOf(Number(columns.row)),
+      attempts: database.all('SELECT n, log FROM attempts WHERE task = ? ORDER BY n', columns.row ?? null),
+    })),
+    lanes: database.all('SELECT * FROM lanes WHERE heldUntil > 0'),
+    homes: database.all('SELECT * FROM homes'),
+  }
+}
+
+/** Within a transaction. `now`: the wall clock's. Says how many tasks could not be brought. */
+export function bringIn(
+  database: Connection,
+  { state, tasks, lanes, homes }: Contents,
+  now: number,
+): { readonly refused: number } {
+  const base = database.one<State>('SELECT * FROM state WHERE id = 1')
+  let lastRow = base?.lastRow ?? 0
+  const lastSeq = base?.lastSeq ?? 0
+  // before any is here: those that come are behind those of their orders that are here
+  const news = tasks.filter((task) => isNews(database, task)).map((task) => placed(database, task))
+  let refused = 0
+  for (const { columns, body, attempts } of news) {
+    try {
+      database.apart(() => {
+        remove(database, columns.id ?? null)
+        const row = ++lastRow
+        insert(database, 'tasks', { ...columns, row, seq: lastSeq + Number(columns.seq) })
+        if (body) database.keepBody(row, body)
+        for (const { n, log } of attempts) insert(database, 'attempts', { task: row, n, log })
+      })
+    } catch {
+      refused++ // a row of other code, that these tables do not take
+    }
+  }
+  if (news.length === 0) return { refused }
+  for (const { heldUntil = 0, ...lane } of lanes) {
+    if (!database.one('SELECT 1 FROM lanes WHERE name = ?', lane.name ?? null))
+      insert(database, 'lanes', { ...lane, heldUntil })
+    else database.run('UPDATE lanes SET heldUntil = max(heldUntil, ?) WHERE name = ?', heldUntil, lane.name ?? null)
+  }
+  for (const { owner = null, until = null } of homes) {
+    database.run('INSERT OR IGNORE INTO homes (owner, until) VALUES (?, ?)', owner, until)
+  }
+  database.run(
+    `UPDATE state SET highWater = max(highWater, ?), lastRow = ?, lastSeq = ?, lastToken = max(lastToken, ?),
+      lastServed = max(lastServed, ?), purged = purged + ? WHERE id = 1`,
+    ...[state?.highWater ?? 0, lastRow, lastSeq + (state?.lastSeq ?? 0), state?.lastToken ?? 0],
+    ...[state?.lastServed ?? 0, state?.purged ?? 0],
+  )
+  mend(database, now)
+  return { refused }
+}
+
+/** Empties a file whose tasks are elsewhere: another process that has it open brings none of them a second time. */
+export function emptyOut(database: Connection): void {
+  for (const table of ['tasks', 'bodies', 'attempts', 'lanes', 'line', 'homes']) database.run(`DELETE FROM ${table}`)
+  database.run(
+    `UPDATE state SET pending = 0, inFlight = 0, succeeded = 0, exhausted = 0, cancelled = 0, purged = 0, bytes = 0 WHERE id = 1`,
+  )
+}
+
+const hasEnded = ({ status }: Columns): boolean => status !== 'PENDING' && status !== 'IN_FLIGHT'
+
+function isNews(database: Connection, { columns }: KeptTask): boolean {
+  const known = database.one<Columns>('SELECT status, token FROM tasks WHERE id = ?', columns.id ?? null)
+  if (!known) return true
+  if (hasEnded(known)) return false
+  return hasEnded(columns) || Number(columns.token) > Number(known.token)
+}
+
+/** A task that waits gets its place behind those of its order that are here (S19); what is in flight goes on, and they wait. */
+function placed(database: Connection, task: KeptTask): KeptTask {
+  const { columns } = task
+  const { principal = null, orderKey = null, id = null } = columns
+  if (orderKey === null || hasEnded(columns)) return task
+  const order = "principal IS ? AND orderKey = ? AND id <> ? AND status IN ('PENDING', 'IN_FLIGHT')"
+  if (!database.one(`SELECT 1 FROM tasks WHERE ${order}`, principal, orderKey, id)) return task
+  if (columns.status === 'PENDING') return { ...task, columns: { ...columns, behind: 1, dueAt: null } }
+  const wait = `UPDATE tasks SET behind = 1, dueAt = NULL WHERE ${order} AND status = 'PENDING' AND aside = 0`
+  database.run(wait, principal, orderKey, id)
+  return task
+}
+
+function remove(database: Connection, id: Value): void {
+  const known = database.one<{ readonly row: number }>('SELECT row FROM tasks WHERE id = ?', id)
+  if (!known) return
+  database.run('DELETE FROM bodies WHERE task = ?', known.row)
+  database.run('DELETE FROM attempts WHERE task = ?', known.row)
+  database.run('DELETE FROM tasks WHERE row = ?', known.row)
+}
+
+function insert(database: Connection, table: string, columns: Columns): void {
+  const names = Object.keys(columns)
+  const places = names.map(() => '?').join(', ')
+  database.run(`INSERT INTO ${table} (${names.join(', ')}) VALUES (${places})`, ...Object.values(columns))
+}
