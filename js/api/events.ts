@@ -10,6 +10,7 @@ export type DegradedCode =
   | 'storage_full'
   | 'storage_evicted'
   | 'storage_replaced'
+  | 'storage_damaged'
   | 'headers_withheld'
   | 'url_secret'
   | 'key_origin_missing'

@@ -125,3 +125,11 @@ const exactly = (value: bigint): number => {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : Number.NaN
 }
+
+export function rollBack(database: Connection): void {
+  try {
+    database.run('ROLLBACK')
+  } catch {
+    // a full disk and the like have rolled back already; the error that is on its way says what happened
+  }
+}

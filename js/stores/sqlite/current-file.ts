@@ -3,14 +3,19 @@
  * holds is brought along, since as long as it is open it can be read, and after that not at all ([0037]).
  */
 
+import { renameSync } from 'node:fs'
 import type { Report } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { mend, needsMending } from '../sql/mend.ts'
-import type { Connection } from './connection.ts'
-import { isBusy } from './errors.ts'
+import { type Connection, rollBack } from './connection.ts'
+import { isBusy, unavailable } from './errors.ts'
 import { bringIn, type Contents, contentsOf, emptyOut } from './move.ts'
 import { openDatabase } from './open.ts'
+import { rebuildIndexes } from './repair.ts'
 import { clearCompanions, type OpenedFile, openedFile, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
+
+/** Damage that comes back sooner is not mended by what mends it. */
+const REPAIR_AGAIN_MS = 60_000
 
 interface Held {
   readonly database: Connection
@@ -19,8 +24,9 @@ interface Held {
 
 interface Moved {
   readonly tasks: number
-  /** Rows that could not be brought along. */
+  /** Rows that could not be brought along, and rows that could not be read. */
   readonly refused: number
+  readonly unread: number
 }
 
 /** Store objects of this process, by the file that they have open: they share what SQLite knows of it. */
@@ -32,6 +38,7 @@ export class CurrentFile {
   readonly #report: Report
   #held: Held | undefined
   #mended = 0
+  #repairAt = Number.NEGATIVE_INFINITY
 
   constructor(path: string, clock: Clock, report: Report) {
     this.#path = path
@@ -66,6 +73,25 @@ export class CurrentFile {
     }
   }
 
+  /**
+   * Mends a file in which SQLite has found damage: its indexes are built anew, or what can be read of it goes into a new file, and
+   * the damaged one is kept beside it. Says whether it was done: not twice within a minute.
+   */
+  repair(): boolean {
+    const now = this.#clock.monotonic()
+    if (now < this.#repairAt) return false
+    const held = this.#held ?? this.#keep(openDatabase(this.#path))
+    if (whereaboutsOf(held.file) !== 'same') return false
+    this.#repairAt = now + REPAIR_AGAIN_MS
+    if (rebuildIndexes(held.database)) {
+      this.#report(
+        'storage_damaged',
+        `the file '${this.#path}' was damaged: its indexes were built anew, and nothing is lost; look at the disk`,
+      )
+    } else this.#putAside(held)
+    return true
+  }
+
   /** How many tasks were put aside when the tables were looked at; from then on 0. */
   takeMended(): number {
     const mended = this.#mended
@@ -87,16 +113,31 @@ export class CurrentFile {
   }
 
   #follow(held: Held, whereabouts: Exclude<Whereabouts, 'same'>): Connection {
-    const { tasks, refused } = whereabouts === 'replaced' ? this.#moveOut(held) : this.#joinLog(held, whereabouts)
+    const { tasks, refused, unread } =
+      whereabouts === 'replaced' ? this.#moveOut(held) : this.#joinLog(held, whereabouts)
     const how = whereabouts === 'replaced' ? 'was deleted, moved or replaced' : 'has lost its log'
-    const lost = refused > 0 ? `; ${refused} could not be brought along` : ''
+    const lost = refused + unread > 0 ? `; ${refused + unread} could not be brought along` : ''
     const message = `the file '${this.#path}' ${how} while it was in use: its ${tasks} tasks were brought into the one that is there now${lost}. Do not touch it, '-wal' or '-shm' while a process uses it; for a backup use VACUUM INTO`
     this.#report('storage_replaced', message)
     return (this.#held ?? held).database
   }
 
+  /** Other processes that have the damaged file open find that the path leads elsewhere, and what they bring is there already. */
+  #putAside(held: Held): void {
+    const aside = `${this.#path}.damaged-${this.#clock.now()}`
+    try {
+      renameSync(this.#path, aside)
+    } catch (error) {
+      throw unavailable(this.#path, 'it is damaged, and cannot be put aside; restore it from a backup', error)
+    }
+    const { tasks, refused, unread } = this.#moveOut(held, false)
+    const lost = unread + refused > 0 ? `, and at most ${unread + refused} could not` : ''
+    const message = `the file '${this.#path}' was damaged: ${tasks} tasks could be read${lost}. They are in a new one; the damaged one is '${aside}'; look at the disk`
+    this.#report('storage_damaged', message)
+  }
+
   /** Moves everything from a file that the path does not lead to any more into the one of now, which is made if it is not there. */
-  #moveOut(old: Held): Moved {
+  #moveOut(old: Held, empties = true): Moved {
     // where it was only moved it is whole without its log, which its successor would take for its own
     old.database.cutLog()
     old.database.run('BEGIN IMMEDIATE')
@@ -106,7 +147,7 @@ export class CurrentFile {
       const moved = this.#openWith(contents)
       try {
         // another process that has it open finds nothing to move
-        emptyOut(old.database)
+        if (empties) emptyOut(old.database)
         old.database.run('COMMIT')
         old.database.cutLog()
       } catch {
@@ -141,7 +182,7 @@ export class CurrentFile {
       const { refused } = bringIn(database, contents, this.#clock.now())
       database.exec('COMMIT; PRAGMA synchronous = NORMAL')
       this.#keep(database)
-      return { tasks: contents.tasks.length, refused }
+      return { tasks: contents.tasks.length, refused, unread: contents.unread }
     } catch (error) {
       database.close()
       throw error
@@ -165,7 +206,11 @@ export class CurrentFile {
       database.run('BEGIN IMMEDIATE')
       try {
         // another process may have been in the middle of a change, or first
-        if (needsMending(database, now)) this.#mended += mend(database, now)
+        if (needsMending(database, now)) {
+          // tasks and indexes may not agree either
+          database.exec('REINDEX')
+          this.#mended += mend(database, now)
+        }
         database.run('COMMIT')
       } catch (error) {
         rollBack(database)
@@ -176,13 +221,5 @@ export class CurrentFile {
       database.close()
       throw error
     }
-  }
-}
-
-export function rollBack(database: Connection): void {
-  try {
-    database.run('ROLLBACK')
-  } catch {
-    // a full disk and the like have rolled back already; the error that is on its way says what happened
   }
 }

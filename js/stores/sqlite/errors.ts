@@ -28,6 +28,7 @@ const primaryCode = (error: unknown): number | undefined => {
 }
 
 export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
+export const isCorrupt = (error: unknown): boolean => primaryCode(error) === CORRUPT
 export const isReadOnly = (error: unknown): boolean => primaryCode(error) === READONLY
 
 /** Whether it is the file's trouble, and not that of the one statement. */

@@ -9,9 +9,9 @@ import type { Hint, Report, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { StoreClock } from '../sql/state.ts'
 import { Transaction } from '../sql/transaction.ts'
-import type { Connection } from './connection.ts'
-import { CurrentFile, rollBack } from './current-file.ts'
-import { isBusy, isUnusable, translated } from './errors.ts'
+import { type Connection, rollBack } from './connection.ts'
+import { CurrentFile } from './current-file.ts'
+import { isBusy, isCorrupt, isUnusable, translated } from './errors.ts'
 import { Line } from './line.ts'
 import { refuseNewer } from './open.ts'
 
@@ -58,7 +58,7 @@ export class StoreFile {
       const { open } = this.#file
       if (open) return work(open)
     } catch (error) {
-      if (!isBusy(error)) throw this.#failed(error)
+      if (!isBusy(error) && !isCorrupt(error)) throw this.#failed(error)
     }
     return this.#run(() => work(this.#file.connect(false)))
   }
@@ -121,7 +121,14 @@ export class StoreFile {
   /** Waits for its turn, and without standing in the way of others while another process holds the file. */
   async #run<T>(step: () => T): Promise<T> {
     try {
-      return await this.#line.run(step)
+      return await this.#line.run(() => {
+        try {
+          return step()
+        } catch (error) {
+          if (!isCorrupt(error) || !this.#file.repair()) throw error
+          return step()
+        }
+      })
     } catch (error) {
       throw this.#failed(error)
     }

@@ -10,6 +10,7 @@ import type { Value } from '../sql/database.ts'
 import { mend } from '../sql/mend.ts'
 import type { State } from '../sql/state.ts'
 import type { Connection } from './connection.ts'
+import { isCorrupt } from './errors.ts'
 
 type Columns = Readonly<Record<string, Value>>
 
@@ -25,18 +26,50 @@ export interface Contents {
   readonly tasks: readonly KeptTask[]
   readonly lanes: readonly Columns[]
   readonly homes: readonly Columns[]
+  /** Rows that could not be read, at most. */
+  readonly unread: number
 }
 
+/** A file that is damaged gives what can be read of it: a task without its body is told as one that has lost it. */
 export function contentsOf(database: Connection): Contents {
+  const state = tried(() => database.one<State>('SELECT * FROM state WHERE id = 1'))
+  const { rows, unread } = rowsOf(database, state)
+  const attempts = 'SELECT n, log FROM attempts WHERE task = ? ORDER BY n'
   return {
-    state: database.one<State>('SELECT * FROM state WHERE id = 1'),
-    tasks: database.all<Columns>('SELECT * FROM tasks NOT INDEXED ORDER BY seq').map((columns) => ({
+    state,
+    tasks: rows.map((columns) => ({
       columns,
-      body: database.bodyOf(Number(columns.row)),
-      attempts: database.all('SELECT n, log FROM attempts WHERE task = ? ORDER BY n', columns.row ?? null),
+      body: tried(() => database.bodyOf(Number(columns.row))),
+      attempts: tried(() => database.all(attempts, columns.row ?? null)) ?? [],
     })),
-    lanes: database.all('SELECT * FROM lanes WHERE heldUntil > 0'),
-    homes: database.all('SELECT * FROM homes'),
+    lanes: tried(() => database.all('SELECT * FROM lanes WHERE heldUntil > 0')) ?? [],
+    homes: tried(() => database.all('SELECT * FROM homes')) ?? [],
+    unread,
+  }
+}
+
+function rowsOf(database: Connection, state: State | undefined): { readonly rows: Columns[]; readonly unread: number } {
+  const whole = tried(() => database.all<Columns>('SELECT * FROM tasks NOT INDEXED'))
+  const rows = whole ?? []
+  let unread = 0
+  for (let row = 1; !whole && row <= (state?.lastRow ?? MOST_ROWS); row++) {
+    const found = tried(() => database.all<Columns>('SELECT * FROM tasks WHERE row = ?', row))
+    if (found) rows.push(...found)
+    else unread++
+  }
+  return { rows: rows.sort((a, b) => Number(a.seq) - Number(b.seq)), unread }
+}
+
+/** Looked for one by one, where the row that counts them cannot be read either. */
+const MOST_ROWS = 100_000
+
+/** `undefined`: what is asked for lies where the file is damaged. */
+function tried<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (!isCorrupt(error)) throw error
+    return undefined
   }
 }
 
