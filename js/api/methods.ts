@@ -8,6 +8,11 @@ export interface EnqueueReceipt {
   readonly idempotencyKey: string | null
   readonly durability: Durability
   readonly deduplicated: boolean
+  /**
+   * The task is as safe as `durability` says, but nothing of the store is sent at the moment, since its turns fail:
+   * see `stats().storeFailingSinceAt`. Absent: it is sent when it is due.
+   */
+  readonly isStalled?: true
 }
 
 export interface TaskOutcome {

@@ -27,6 +27,11 @@ export interface QueueStats {
   readonly nextAttemptAt: number | null
   /** Stored tasks that cannot be read, and were put aside: see `unreadable_record`. Absent: none. */
   readonly unreadable?: number
+  /**
+   * Since when the store's turns fail, in epoch milliseconds: what is stored is kept, and nothing of it is sent; `degraded` says why.
+   * Absent: they do not.
+   */
+  readonly storeFailingSinceAt?: number
   /** Answers whose Retry-After could not be read; the curve's wait was taken instead. */
   readonly unusableRetryAfter: number
   /** At most 1,000: those with tasks, a hold or a circuit that is not closed come first. Origins with nothing to remember are forgotten. */

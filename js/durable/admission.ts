@@ -56,7 +56,8 @@ export class StorePlace implements StoredPlace {
     const { taskId, outcome } = enqueued
     const deduplicated = outcome === 'duplicate'
     if (!deduplicated) this.#begin(task)
-    return { taskId, key: call.key, durability, deduplicated }
+    const isStalled = this.#durable.loop.failingSinceAt !== undefined
+    return { taskId, key: call.key, durability, deduplicated, ...(isStalled && { isStalled }) }
   }
 
   async take(arrival: Arrival): Promise<EarlyAnswer | undefined> {
@@ -114,8 +115,9 @@ export class StorePlace implements StoredPlace {
 
   #reportUnstored(error: unknown, what: string): void {
     const full = error instanceof QueueFullError || error instanceof StorageFullError
-    const [code, once] = full ? (['storage_full', 'full'] as const) : (['storage_unavailable', 'store'] as const)
-    this.#runner.host.degraded(code, `${what}: ${this.#runner.words(error)}`, once)
+    const message = `${what}: ${this.#runner.words(error)}`
+    if (full) this.#runner.host.degraded('storage_full', message, 'full')
+    else this.#durable.state.reportOutage(message)
   }
 
   /** Asks the core about an attempt that was made, or given back, before there was a task. undefined: it trapped. */

@@ -16,6 +16,8 @@ import { Task } from '../tasks/task.ts'
 import { PendingWrites, SeenTasks } from './pending-writes.ts'
 import { callOf } from './record.ts'
 
+const MINUTE_MS = 60_000
+
 /** The ways in which a task stops being one of this process. */
 export interface Endings {
   /** Ends a task that this process has made terminal: callers and listeners are told. */
@@ -37,6 +39,9 @@ export class StoredState {
   readonly leased: Map<string, Task> = new Map()
   readonly seen: SeenTasks = new SeenTasks()
   readonly pending: PendingWrites = new PendingWrites()
+  #outages = 0
+  #reportedAt = Number.NEGATIVE_INFINITY
+  #hasAnswered = true
   /** Tasks whose caller waits here, or that need what is not stored. */
   readonly #watched = new Map<string, Task>()
 
@@ -126,7 +131,24 @@ export class StoredState {
   readonly failed = (error: unknown): void => {
     const message = `the store fails (${this.runner.words(error)}): tasks wait in it until it answers again`
     if (error instanceof StorageFullError) this.runner.host.degraded('storage_full', message, 'full')
-    else this.runner.host.degraded('storage_unavailable', message, 'store')
+    else this.reportOutage(message)
+  }
+
+  /** Reports that the store cannot be had: once, until it has answered, and no more than once a minute. */
+  reportOutage(message: string): void {
+    const { host } = this.runner
+    const now = host.now()
+    if (this.#hasAnswered && now >= this.#reportedAt + MINUTE_MS) {
+      this.#outages++
+      this.#reportedAt = now
+    }
+    this.#hasAnswered = false
+    host.degraded('storage_unavailable', message, `store ${this.#outages}`)
+  }
+
+  /** Takes note that the store answers: when it fails next, that is told again. */
+  answered(): void {
+    this.#hasAnswered = true
   }
 }
 

@@ -66,6 +66,8 @@ export class StoreLoop {
   #stopped = false
   /** Turns in a row that could not be made. */
   #failed = 0
+  /** When the first of them was asked for. */
+  failingSinceAt: number | undefined
   #isSuspended = false
   #suspensions = 0
   /** Room was made while a turn was under way. */
@@ -245,6 +247,7 @@ export class StoreLoop {
       told()
       this.#isClaiming = false
       this.#failed = 0
+      this.failingSinceAt = undefined
       this.#endings = this.#endings.filter((ending) => !endings.includes(ending))
       // a turn without a claim shows those of all principals
       const own = turn.lanes.filter(({ lane }) => this.#state.isOwnLane(lane))
@@ -279,6 +282,7 @@ export class StoreLoop {
       this.#isClaiming = false
       this.#claimIsMade = false
       this.#failed++
+      this.failingSinceAt ??= startedAt
       this.#schedule.nextAt = host.now() + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failed - 1))
       this.#listener.turned(this.#failed, error, undefined)
     }

@@ -166,7 +166,9 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   }
 
   stats(here: RunnerStats, all: boolean): RunnerStats {
-    return this.counts.addTo(here, this.loop.wakeAt, all)
+    const { failingSinceAt } = this.loop
+    const stats = this.counts.addTo(here, this.loop.wakeAt, all)
+    return failingSinceAt === undefined ? stats : { ...stats, storeFailingSinceAt: failingSinceAt }
   }
 
   /** Ends everything here: the tasks come back by their leases, and callers get their last answer, or `error`. */
@@ -278,6 +280,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
       if (failed === 1) runner.arm()
       return
     }
+    this.state.answered()
     this.counts.learn(turn)
     this.isAway = false
     if (turn.isForeign && !this.guard.isForeign) this.#suspectPrincipal()
@@ -329,7 +332,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   /** Takes note that the store cannot be had, by its own word. It is asked until it can. */
   away(message: string): void {
     this.isAway = true
-    this.state.runner.host.degraded('storage_unavailable', message, 'store')
+    this.state.reportOutage(message)
     void this.loop.run()
   }
 

@@ -82,8 +82,8 @@ export class TaskManager {
   /** Queues a call. `passesThrough`: it is none of those that can be tried again. */
   async enqueue(call: Call, createdAt: number, passesThrough: boolean): Promise<EnqueueReceipt> {
     assertEnqueueable(call, passesThrough, this.runner.host.settings.maxBodyBytes)
-    const { taskId, key, durability, deduplicated } = await this.admission.enqueue(call, createdAt)
-    return { taskId, idempotencyKey: key, durability, deduplicated }
+    const { key, ...kept } = await this.admission.enqueue(call, createdAt)
+    return { ...kept, idempotencyKey: key }
   }
 
   async get(taskId: string, scope: ScopeOptions = {}): Promise<RetryTask | undefined> {

@@ -71,6 +71,8 @@ export interface Kept {
   readonly key: string | null
   readonly durability: Durability
   readonly deduplicated: boolean
+  /** Nothing of the store is sent now: see `EnqueueReceipt`. */
+  readonly isStalled?: true
 }
 
 /** The answer of a call that is taken care of, on its way: in an object, since a bare promise would be awaited. */

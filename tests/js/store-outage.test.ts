@@ -54,6 +54,29 @@ test('a store that fails for longer than a lease lasts is asked now and then, an
   expect(await store.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
 })
 
+test('turns that fail show in stats, in receipts and in degraded, each time that they begin to', async () => {
+  const { open, clock, fail, server } = setup()
+  const { queue, events } = await open()
+  const codes = () => events.of('degraded').map(({ code }) => code)
+  expect(queue.stats()).not.toHaveProperty('storeFailingSinceAt')
+  for (const outage of [1, 2]) {
+    fail(true)
+    expect(await queue.enqueue(ORDERS, POST)).not.toHaveProperty('isStalled')
+    await clock.advance(10)
+    const failingSinceAt = queue.stats().storeFailingSinceAt
+    expect(failingSinceAt).toBeGreaterThan(clock.now() - 20)
+    await clock.advance(20_000)
+    expect(queue.stats().storeFailingSinceAt).toBe(failingSinceAt)
+    expect(await queue.enqueue(ORDERS, POST)).toMatchObject({ isStalled: true, durability: 'memory' })
+    expect(codes()).toEqual(Array.from({ length: outage }, () => 'storage_unavailable'))
+    fail(false)
+    server.reply(200).reply(200)
+    await clock.advance(MINUTE_MS)
+    expect(queue.stats()).toMatchObject({ depth: 0 })
+    expect(queue.stats()).not.toHaveProperty('storeFailingSinceAt')
+  }
+})
+
 test('a lease that was lost while its attempt cannot end is not renewed over and over', async () => {
   let asked = 0
   const { open, clock, store, turns } = setup()
