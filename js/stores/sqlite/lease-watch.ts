@@ -76,7 +76,9 @@ export class LeaseWatch {
   async leave(): Promise<void> {
     for (const owner of this.#locks.owners) {
       try {
-        if (!(await this.#file.read((database) => hasLeft(database, owner)))) this.#locks.drop(owner)
+        await this.#file.read((database) => {
+          if (!hasLeft(database, owner)) this.#locks.drop(owner)
+        })
       } catch {
         // of a file that cannot be read nothing is known
       }
