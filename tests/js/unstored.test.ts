@@ -213,3 +213,29 @@ test('S9 tasks in the store wait for what is heard by an attempt that another pr
   await it.clock.advance(1)
   expect(sent(it)).toContain('b')
 })
+
+test('S7 a process counts tasks in memory and stored ones together; other processes count the stored ones only', async () => {
+  const it = world()
+  const releases = Array.from({ length: 20 }, () => it.server.hang())
+  const a = await it.open({ concurrency: 2 })
+  for (const n of [1, 2, 3]) {
+    await a.queue.enqueue(`${API}/get-${n}`)
+    await a.queue.enqueue(`${API}/post-${n}`, POST)
+  }
+  await it.clock.settle()
+  expect(it.server.maxInFlight).toBe(2)
+  const stored = () => sent(it).filter((path) => path.startsWith('post')).length
+  const ofA = stored()
+  const b = await it.open({ concurrency: 2 })
+  await it.clock.settle()
+  expect(stored()).toBe(2)
+  expect(it.server.hits).toBe(2 + 2 - ofA)
+  await b.queue.enqueue(`${API}/get-4`)
+  await it.clock.settle()
+  for (const release of releases) {
+    release(200)
+    await it.clock.settle()
+  }
+  await it.clock.advance(MINUTE_MS)
+  expect([...sent(it)].sort()).toEqual(['get-1', 'get-2', 'get-3', 'get-4', 'post-1', 'post-2', 'post-3'])
+})
