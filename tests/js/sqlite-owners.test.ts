@@ -17,6 +17,7 @@ import { Worker } from 'node:worker_threads'
 import { expect, onTestFinished, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { RetryQueue } from '../../js/index.ts'
+import { OwnerLocks } from '../../js/stores/sqlite/owner-locks.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
 import { ended, linesOf, start } from './processes/run.ts'
@@ -238,6 +239,23 @@ test('the files of killed processes are removed, those without leases too', asyn
   await clock.advance(CHECK_MS)
   await claim()
   expect(readdirSync(folder)).toHaveLength(1)
+})
+
+test('a lock is held in the file that others see, though they remove what they find free while it is made', async () => {
+  const path = freshPath()
+  writeFileSync(path, '', { mode: 0o600 })
+  const rounds = linesOf(start('sqlite/remover.ts', path))
+  await rounds.next()
+  const locks = new OwnerLocks(path)
+  for (let batch = 0; batch < 10; batch++) {
+    const owners = Array.from({ length: 30 }, (_, n) => `owner-${n}`).filter((owner) => locks.take(owner))
+    // three made in vain one after another is bad luck that a queue bears
+    expect(owners.length).toBeGreaterThan(20)
+    for (let looks = 0; looks < 3; looks++) await rounds.next()
+    const seen = readdirSync(`${path}-owners`).map((name) => name.slice(18))
+    expect(seen.sort()).toEqual(owners.sort())
+    for (const owner of owners) locks.drop(owner)
+  }
 })
 
 test('S12 locks hold nothing, and no other user may open them', async () => {
