@@ -21,6 +21,7 @@ export async function acting(world: World, act: Act): Promise<void> {
     process.offsetMs += act.byMs
     return
   }
+  if (act.do === 'loading') return process.loading.holdUp(act.part, act.forMs, act)
   const { life } = process
   if (act.do === 'freeze') return life && freeze(world, process, life, act.forMs)
   if (act.do === 'storeFault') {
@@ -38,7 +39,17 @@ export async function acting(world: World, act: Act): Promise<void> {
 type Order = Exclude<
   Act,
   | {
-      readonly do: 'storeClock' | 'answers' | 'outage' | 'open' | 'crash' | 'clock' | 'freeze' | 'storeFault' | 'hints'
+      readonly do:
+        | 'storeClock'
+        | 'answers'
+        | 'outage'
+        | 'open'
+        | 'crash'
+        | 'clock'
+        | 'freeze'
+        | 'storeFault'
+        | 'hints'
+        | 'loading'
     }
   | TabAct
 >

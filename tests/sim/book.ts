@@ -6,7 +6,9 @@
  * runs ahead of it, so what `measure` calls too early is too early.
  */
 
+import type { Called } from './callers.ts'
 import { leakIn } from './canaries.ts'
+import { Holds } from './holds.ts'
 import { type Known, type LaneHold, type Principal, sameOrder } from './known.ts'
 import type { VirtualTime } from './time.ts'
 
@@ -31,6 +33,9 @@ interface Asked {
   /** It was asked for as a call that no store may have, and as one that a store may. */
   readonly isUnstored: boolean
   readonly mayBeStored: boolean
+  /** In all that was asked for under it. */
+  readonly isOrdered: boolean
+  readonly isRefused: boolean
 }
 
 export class Book {
@@ -50,6 +55,7 @@ export class Book {
   readonly gone: Set<string> = new Set()
   /** By intent: how its callers have asked for it. */
   readonly asked: Map<string, Asked> = new Map()
+  readonly holds: Holds = new Holds(this)
   /** Ids that callers were given. */
   readonly acknowledged: Set<string> = new Set()
   /** Rows that the store has taken, ever. */
@@ -89,13 +95,15 @@ export class Book {
   }
 
   /** A caller asks for something. */
-  asks({ intent, origin, isUnstored }: { intent: string; origin: string; isUnstored: boolean }): void {
+  asks({ intent, origin, isUnstored, isOrdered = false, isRefused = false }: Called): void {
     const before = this.asked.get(intent)
     this.asked.set(intent, {
       origins: (before?.origins ?? new Set()).add(origin),
       times: (before?.times ?? 0) + 1,
       isUnstored: isUnstored || before?.isUnstored === true,
       mayBeStored: !isUnstored || before?.mayBeStored === true,
+      isOrdered: isOrdered && before?.isOrdered !== false,
+      isRefused: isRefused && before?.isRefused !== false,
     })
   }
 

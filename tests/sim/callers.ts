@@ -14,6 +14,10 @@ export interface Called {
   readonly origin: string
   /** It may be in no store. */
   readonly isUnstored: boolean
+  /** Its turn is the store's to give. @default false */
+  readonly isOrdered?: boolean
+  /** It asks for a place in an order, and may be in no store. @default false */
+  readonly isRefused?: boolean
 }
 
 interface Caller {
@@ -81,7 +85,7 @@ export class Callers {
     )
   }
 
-  #answered(life: Life, { intent, isUnstored }: Called, response: Response): void {
+  #answered(life: Life, { intent }: Called, response: Response): void {
     const book = this.#book
     const { status, headers } = response
     const serial = headers.get('serial')
@@ -90,7 +94,7 @@ export class Callers {
     const taskId = headers.get('redrive-task-id')
     if (serial === null) {
       book.expect(status === 202 && taskId !== null, 'S22', () => `${intent} got ${status} from nobody`)
-      if (taskId && !isUnstored && !life.inMemory) this.#acknowledge(taskId)
+      if (taskId && headers.get('redrive-durability') === 'strict') this.#acknowledge(taskId)
       return
     }
     const said = this.#server.said.get(serial)

@@ -11,6 +11,8 @@ export interface Picked {
 /** With its own call. */
 export type Calling = Extract<Act, { readonly call: CallSpec }>
 
+/** Whether a queue loads again by itself what did not come. */
+const LOADS_AGAIN = false
 const POLICIES = ['default', 'few', 'short', 'table']
 const FAULTS: readonly StoreFault[] = [
   'fail-before',
@@ -59,6 +61,19 @@ export function crowdOf(chance: Dice, p: number, calls: CallSpec[]): readonly Ac
   } as const
   const crowd = many(chance, 12, () => ({ do: 'enqueue', p, call: { ...callOf(chance, calls), origin } }) as const)
   return [outage, ...crowd]
+}
+
+/** A process is there again, and its chunks are not. */
+export function loadingOf(chance: Dice, p: number): readonly Act[] {
+  if (!LOADS_AGAIN) return [{ do: 'crash', p }]
+  const delay = { ms: chance.pick([10, 3_000, 10_000]), fails: chance.chance(0.6) }
+  const part = chance.pick(['core', 'store'] as const)
+  const forMs = chance.pick([100, 20_000, 90_000])
+  return [
+    { do: 'crash', p },
+    { do: 'loading', p, part, forMs, ...delay },
+    { do: 'open', p },
+  ]
 }
 
 export function scopeOf(chance: Dice): { readonly origin?: string } {

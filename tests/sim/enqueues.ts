@@ -37,7 +37,8 @@ export function enqueued(book: Book, tasks: readonly NewTask[], answers: readonl
   }
 }
 
-export function intentOf({ body }: NewTask): string {
+export function intentOf({ body, targetUrl }: NewTask): string {
+  if (!body) return new URL(targetUrl).searchParams.get('intent') ?? ''
   return (JSON.parse(text.decode(body)) as { readonly intent: string }).intent
 }
 

@@ -18,6 +18,8 @@ const SERVED_MS = 15_000
 const CLOSE_MS = 10_000
 /** Longest that anything stays frozen. */
 const FROZEN_MS = 61 * MINUTE_MS
+/** Longest wait between two tries to load a chunk, and more. */
+const LOADED_MS = 20 * MINUTE_MS
 const HUNG = { fault: 'delay-before', calls: 1_000, ms: 86_400_000 } as const
 
 export async function finale(world: World): Promise<void> {
@@ -28,6 +30,7 @@ export async function finale(world: World): Promise<void> {
   book.note('-- finale')
   server.heal()
   for (const process of world.processes) {
+    process.loading.heal()
     if (process.life) {
       process.life.way.troubles.length = 0
       process.life.way.hints.length = 0
@@ -41,6 +44,7 @@ export async function finale(world: World): Promise<void> {
   await world.until(time.elapsed + MINUTE_MS)
   await world.until(time.elapsed + MINUTE_MS, () => world.processes.every(({ life }) => !life?.closing))
   for (const process of world.processes) await world.open(process)
+  await loaded(world)
   await world.until(time.elapsed + SLACK_MS)
   const lapsedAt = time.elapsed + 2 * RENEWED_LEASE_MS + SLACK_MS + behind(world)
   for (const principal of [...PRINCIPALS, ...PRINCIPALS]) {
@@ -57,6 +61,14 @@ export async function finale(world: World): Promise<void> {
     const effects = server.effects(principal, key)
     book.expect(effects === 1, 'S1', () => `${intent} has succeeded, and was done ${effects} times`)
   }
+}
+
+/** L1: what was held up while it loaded is loaded by the queue itself, which is asked for nothing meanwhile. */
+async function loaded(world: World): Promise<void> {
+  const { processes, book } = world
+  const late = () => processes.filter(({ life }) => life?.health.isLoading)
+  await world.until(world.time.elapsed + LOADED_MS, () => late().length === 0)
+  for (const { name } of late()) book.fail('L1', `${name} has not loaded its chunks in ${LOADED_MS} ms`)
 }
 
 /** A tab is there, and looked at. */

@@ -1,7 +1,17 @@
 /** From a seed to a day of a browser: tabs that come, die, freeze and hide, one user's login after another's, and a machine that sleeps. */
 
 import { type Dice, dice } from './dice.ts'
-import { answersOf, callingOf, fetchOf, outageOf, type Picked, scopeOf, storeFaultOf } from './draws.ts'
+import {
+  answersOf,
+  callingOf,
+  callOf,
+  fetchOf,
+  loadingOf,
+  outageOf,
+  type Picked,
+  scopeOf,
+  storeFaultOf,
+} from './draws.ts'
 import { type Act, type CallSpec, ORIGINS, type Scenario, type Step, type StoreKind } from './scenario.ts'
 
 const HOUR_MS = 3_600_000
@@ -53,7 +63,8 @@ type Acts = readonly (Act & { readonly afterMs?: number })[]
 /** What happens at one moment, or follows from it. */
 function someOf(chance: Dice, p: number, day: Day): Acts {
   const kind = chance.below(100)
-  if (kind < 24) return [callingOf(chance, p, day)]
+  if (kind < 20) return [callingOf(chance, p, day)]
+  if (kind < 24) return hiddenOf(chance, p, day)
   if (kind < 31) return [answersOf(chance)]
   if (kind < 33) return [outageOf(chance)]
   if (kind < 37) return [storeFaultOf(chance, p)]
@@ -65,7 +76,8 @@ function someOf(chance: Dice, p: number, day: Day): Acts {
     const principal = chance.chance(0.6) ? 'ann' : 'ben'
     return [{ do: 'principal', p, principal, purge: chance.chance(0.1) }]
   }
-  if (kind < 88) return networkOf(chance)
+  if (kind < 87) return networkOf(chance)
+  if (kind < 88) return loadingOf(chance, p)
   if (kind < 90) return [{ do: 'sleep', forMs: chance.pick([2_000, LONG_MS, HOUR_MS]) }]
   if (kind < 92) return day.stepsClock ? [{ do: 'storeClock', byMs: stepOf(chance) }] : []
   if (kind < 94) return [{ do: 'cancel', p, pick: chance.below(1_000) }]
@@ -92,6 +104,19 @@ function waitingOf(chance: Dice, p: number, day: Day): Acts {
   return [...unseen, { do: 'answers', origin, answers }, ...calls, ...then.map((act) => ({ ...act, afterMs }))]
 }
 
+/** Work waits, and its tab is looked at no more; another is. */
+function hiddenOf(chance: Dice, p: number, { calls, tabs }: Day): Acts {
+  const origin = chance.pick(ORIGINS)
+  const answers = [{ status: 503, latencyMs: 5 }]
+  return [
+    { do: 'show', p: (p + 1) % tabs },
+    { do: 'answers', origin, answers },
+    { do: 'enqueue', p, call: stored(callOf(chance, calls), origin) },
+    { do: 'hide', p, afterMs: chance.pick([1, 50]) },
+    { do: 'show', p, afterMs: 20_000 },
+  ]
+}
+
 /** One that a store takes, whatever else it is. */
 function stored({ secret, sensitive: _, ...call }: CallSpec, origin: string): CallSpec {
   const method = call.method === 'GET' ? 'PUT' : call.method
@@ -99,7 +124,7 @@ function stored({ secret, sensitive: _, ...call }: CallSpec, origin: string): Ca
 }
 
 /** A tab goes, or is held up, while its own caller's second attempt is on its way. */
-function homeOf(chance: Dice, p: number, { calls }: Day): Acts {
+function homeOf(chance: Dice, p: number, { calls, tabs }: Day): Acts {
   const origin = chance.pick(ORIGINS)
   const answer = { status: 503, latencyMs: 5_000 }
   const { call, ...calling } = fetchOf(chance, p, calls)
@@ -109,7 +134,13 @@ function homeOf(chance: Dice, p: number, { calls }: Day): Acts {
     { do: 'leave', p, lingerMs: 0 },
     { do: 'freeze', p, forMs: LONG_MS },
   ]
+  const other = (p + 1) % tabs
+  const busy = chance.pick(ORIGINS)
   return [
+    { do: 'show', p: other },
+    { do: 'outage', origin: busy, forMs: 60_000, answer },
+    // who has work first leads
+    { do: 'enqueue', p: other, call: stored(callOf(chance, calls), busy) },
     { do: 'outage', origin, forMs: 60_000, answer },
     { ...calling, call: stored(call, origin) },
     { ...chance.pick(goes), afterMs },

@@ -1,7 +1,7 @@
 /** From a seed to a scenario: a day of bad luck in a few minutes. */
 
 import { type Dice, dice } from './dice.ts'
-import { answersOf, callOf, crowdOf, fetchOf, outageOf, scopeOf, storeFaultOf } from './draws.ts'
+import { answersOf, callOf, crowdOf, fetchOf, loadingOf, outageOf, scopeOf, storeFaultOf } from './draws.ts'
 import { tabsOf } from './generate-tabs.ts'
 import { type Act, type CallSpec, PRINCIPALS, type Scenario, type Step, type StoreKind } from './scenario.ts'
 
@@ -52,8 +52,9 @@ function someOf(chance: Dice, p: number, calls: CallSpec[]): readonly Act[] {
   if (kind < 58) return [answersOf(chance)]
   if (kind < 62) return chance.chance(0.5) ? [outageOf(chance)] : crowdOf(chance, p, calls)
   if (kind < 72) return [storeFaultOf(chance, p)]
-  if (kind < 74) return [{ do: 'hints', p, count: chance.between(1, 10), ms: chance.chance(0.5) ? 0 : 3_000 }]
-  if (kind < 78) return [{ do: 'crash', p }, ...(chance.chance(0.5) ? [{ do: 'open', p } as const] : [])]
+  if (kind < 73) return loadingOf(chance, p)
+  if (kind < 75) return [{ do: 'hints', p, count: chance.between(1, 10), ms: chance.chance(0.5) ? 0 : 3_000 }]
+  if (kind < 79) return [{ do: 'crash', p }, ...(chance.chance(0.5) ? [{ do: 'open', p } as const] : [])]
   if (kind < 81) return [{ do: 'open', p }]
   if (kind < 84) {
     const freeze = { do: 'freeze', p, forMs: chance.chance(0.7) ? FREEZE_MS : chance.between(100, 30_000) } as const

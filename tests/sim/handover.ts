@@ -88,7 +88,8 @@ export class Handover {
   #isAble({ life, principal }: Process): boolean {
     if (!life?.gate.alive || life.gate.frozen || life.closing || life.putAway || life.inMemory) return false
     const { way, health, sends, page } = life
-    if (page?.isHidden || !this.#world.network.online || principal !== this.#book.session) return false
+    if (health.isLoading || page?.isHidden || !this.#world.network.online || principal !== this.#book.session)
+      return false
     return way.troubles.length === 0 && !health.isTroubled && !sends.pausedAll
   }
 

@@ -5,6 +5,10 @@ import type { Claim } from '../../js/api/store.ts'
 export class Health {
   /** Calls to the store that have not come back, of those that come late. */
   delayed = 0
+  /** A chunk was held up, and it has not asked for work since. */
+  isLoading = false
+  /** That has happened in this life: what it was asked for meanwhile was plain fetch. */
+  wasHeldUp = false
   /** Time has gone on without it, and it has not claimed since. */
   gap = true
   /** The last that it asked for, and whether that was all there was room for. */

@@ -1,13 +1,15 @@
 /** A process of the world, or a tab: one queue at a time, with its own clock, its own way to the store and to the server. */
 
 import type { RetryPolicy } from '../../js/api/policy.ts'
-import { RetryQueue } from '../../js/index.ts'
+import type { RetryQueueOptions } from '../../js/options/queue-options.ts'
+import { RetryQueue } from '../../js/queue/queue.ts'
 import type { Book } from './book.ts'
 import { credentialsOf, hash } from './credentials.ts'
 import { intentOf } from './enqueues.ts'
 import { faultyStore, overChannel, type Way } from './faulty-store.ts'
 import { Gate } from './gate.ts'
 import { Health } from './health.ts'
+import { Loading } from './loading.ts'
 import { Page } from './page.ts'
 import type { ProcessSpec } from './scenario.ts'
 import { Sends } from './sends.ts'
@@ -61,11 +63,13 @@ export interface Life {
   /** Of a tab. */
   readonly page: Page | undefined
   readonly letGo: () => void
-  /** Its chunks are loaded, which takes time of no clock: from here on it is the world's. */
+  /** Its chunks are loaded, which takes time of no clock, or are held up, which takes the world's. */
   readonly started: Promise<void>
   /** The store could not be opened: what it takes is in memory. */
   inMemory: boolean
   closing: boolean
+  /** Nothing is in its way to the store. */
+  readonly isWell: boolean
   /** It was told that it is frozen, left or thrown away, and has not been told that it is back. */
   putAway: boolean
 }
@@ -83,6 +87,7 @@ export class Process {
   principal: string
   offsetMs: number
   life: Life | undefined
+  readonly loading: Loading
   /** Before each call to the store. */
   onCall: (way: Way) => void = () => {}
   #lives = 0
@@ -93,6 +98,7 @@ export class Process {
     this.spec = spec
     this.principal = spec.principal
     this.offsetMs = spec.offsetMs
+    this.loading = new Loading(world.time)
     this.#world = world
   }
 
@@ -131,6 +137,7 @@ export class Process {
         loaded()
       },
       asked: ({ claim }) => {
+        health.isLoading = false
         const isAway = claim !== null && life.putAway
         book.expect(!isAway, 'L3', () => `${owner} asks for work, and was put away`)
       },
@@ -149,34 +156,46 @@ export class Process {
       after: (delayMs: number, wake: () => void) => timer(time, gate, page, delayMs, wake),
     }
     const send: typeof fetch = (input, init) => sends.fetch(server, gate, String(input), init)
-    const make = () =>
-      new RetryQueue({
-        name: owner,
-        principal: this.principal,
-        store: faultyStore(store, way, this.#world.hints),
-        persist: this.spec.persist,
-        concurrency,
-        concurrencyPerOrigin: perOrigin,
-        ...(capacity === undefined ? {} : { capacity }),
-        policy: { initialDelayMs: 500, maxAttempts: 5, attemptTimeoutMs: 20_000 },
-        policies: POLICIES,
-        retention: { terminalMs: KEEP_MS, deadLetterMs: KEEP_MS },
-        credentials: credentialsOf(owner, time, gate),
-        sanitize: { urlSecrets: strips ? 'strip' : 'memory' },
-        fetch: breaking.fetch?.(send) ?? send,
-        preload: 'never',
-        clock: breaking.clock?.(clock) ?? clock,
-        seed: BigInt((Math.imul(seed, 0x9e3779b1) ^ Math.imul(hash(owner), 0x85ebca6b)) >>> 0),
-      })
-    const queue = gate.run(make)
+    const heldUp = () => {
+      book.note(() => `${owner} waits for a chunk`)
+      health.isLoading = true
+      health.wasHeldUp = true
+      loaded()
+    }
+    const source = this.loading.source(gate, heldUp)
+    const options: RetryQueueOptions = {
+      name: owner,
+      principal: this.principal,
+      store: faultyStore(store, way, this.#world.hints),
+      persist: this.spec.persist,
+      concurrency,
+      concurrencyPerOrigin: perOrigin,
+      ...(capacity === undefined ? {} : { capacity }),
+      policy: { initialDelayMs: 500, maxAttempts: 5, attemptTimeoutMs: 20_000 },
+      policies: POLICIES,
+      retention: { terminalMs: KEEP_MS, deadLetterMs: KEEP_MS },
+      credentials: credentialsOf(owner, time, gate),
+      sanitize: { urlSecrets: strips ? 'strip' : 'memory' },
+      fetch: breaking.fetch?.(send) ?? send,
+      preload: 'never',
+      clock: breaking.clock?.(clock) ?? clock,
+      seed: BigInt((Math.imul(seed, 0x9e3779b1) ^ Math.imul(hash(owner), 0x85ebca6b)) >>> 0),
+    }
+    const queue = gate.run(() => new RetryQueue(options, source))
     gate.run(() => queue.ready).then(loaded)
     const state = { inMemory: false, closing: false, putAway: false }
-    const life: Life = { queue, gate, way, sends, health, refused, page, letGo, started, ...state }
+    const life: Life = {
+      ...{ queue, gate, way, sends, health, refused, page, letGo, started, ...state },
+      get isWell() {
+        return way.troubles.length === 0 && !health.isTroubled && !health.isLoading
+      },
+    }
     for (const event of EVENTS) queue.on(event, (payload) => book.shows(`the event '${event}'`, payload))
     queue.on('degraded', ({ code, message }) => {
       book.note(() => `${owner} degraded ${code}: ${message}`)
-      if (code === 'storage_unavailable' && message.includes('cannot be opened')) life.inMemory = true
-      if (code === 'core_unreachable' || code === 'wasm_refused') book.fail('S18', `${owner}: ${message}`)
+      if (code === 'storage_unavailable' && /cannot be (opened|loaded)/.test(message)) life.inMemory = true
+      if (!health.wasHeldUp && (code === 'core_unreachable' || code === 'wasm_refused'))
+        book.fail('S18', `${owner}: ${message}`)
     })
     this.life = life
     book.note(`${owner} opens`)

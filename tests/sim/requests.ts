@@ -14,18 +14,19 @@ interface Asked {
 
 export function requestOf(spec: CallSpec, principal: string, { strips = false }: Pick<Scenario, 'strips'>): Asked {
   const { intent, origin, method, key, orderKey, priority, policyId, secret, sensitive } = spec
-  const isUnstored = method === 'GET' || sensitive === true || secret === 'unknown' || (secret === 'url' && !strips)
+  const isOrdered = orderKey !== undefined
+  const isUnstorable = sensitive === true || secret === 'unknown' || (secret === 'url' && !strips)
   const redrive: TaskOptions = {
     policyId,
     ...(key === undefined ? {} : { idempotencyKey: key }),
-    // in an order it would be stored, or refused
-    ...(orderKey === undefined || isUnstored ? {} : { orderKey }),
+    ...(isOrdered ? { orderKey } : {}),
     ...(priority === undefined ? {} : { priority }),
     ...(sensitive ? { sensitive } : {}),
   }
   // a key is a principal's own: another's request under it is another request
   const own = { intent: `${intent}/${principal}`, principal }
-  const called = { intent: own.intent, method, origin, isUnstored }
+  const isUnstored = !isOrdered && (isUnstorable || method === 'GET')
+  const called = { intent: own.intent, method, origin, isUnstored, isOrdered, isRefused: isOrdered && isUnstorable }
   const query = new URLSearchParams({
     ...(method === 'GET' ? own : {}),
     ...(secret === 'url' ? { access_token: canary(origin, intent) } : {}),

@@ -3,6 +3,8 @@
  * be left out and the rest stays as it was.
  */
 
+import type { Delay, Part } from './loading.ts'
+
 /** 'tabs': in memory, dressed as a browser's; 'indexeddb': the browser's own, with tabs just the same. */
 export type StoreKind = 'memory' | 'sqlite' | 'tabs' | 'indexeddb'
 
@@ -102,6 +104,8 @@ export type Act =
       readonly calls: number
       readonly ms: number
     }
+  /** What this process loads of a part for so long: see `Loading`. */
+  | ({ readonly do: 'loading'; readonly p: number; readonly part: Part; readonly forMs: number } & Delay)
   /** The next `count` hints to this process come late, or with `ms` 0 never. */
   | { readonly do: 'hints'; readonly p: number; readonly count: number; readonly ms: number }
   /** The next requests to this origin. */

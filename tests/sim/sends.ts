@@ -1,10 +1,12 @@
 /** What a process sends, held against what it may: each attempt of its own needs a lease that nobody has used, still in force. */
 
+import { laneName } from '../../js/api/records.ts'
 import { becomesGet, MAX_REDIRECTS } from '../../js/call/redirects.ts'
 import type { Book } from './book.ts'
 import { authorizationOf } from './credentials.ts'
 import type { Gate } from './gate.ts'
 import type { Network, Process } from './process.ts'
+import { Seats } from './seats.ts'
 import type { Request, Server } from './server.ts'
 
 /** The queue sends its own attempts so, and callers' never. */
@@ -21,6 +23,7 @@ export class Sends {
   pausedAll = false
   readonly paused: Set<string> = new Set()
   readonly #network: Network | undefined
+  readonly #seats: Seats
   /** What fails when the network does. */
   readonly #open = new Set<() => void>()
   /** Who is there, as far as this process has been told by others. */
@@ -31,6 +34,7 @@ export class Sends {
     this.#process = process
     this.#owner = owner
     this.#network = network
+    this.#seats = new Seats(book)
   }
 
   /** It was told who is there now. */
@@ -60,8 +64,24 @@ export class Sends {
     const token = isOwn(init) ? this.#check(request, new Headers(init?.headers), hop) : undefined
     const take = (each: Request) =>
       this.#network ? this.#overNetwork(each, server, gate, init?.signal) : server.take(each, gate, init?.signal)
+    const { isRefused } = this.#book.asked.get(request.intent) ?? {}
+    const mayNotAsk = this.#process.life?.health.wasHeldUp
+    this.#book.expect(
+      !isRefused || mayNotAsk === true,
+      'S19',
+      () => `${request.intent} is sent, and may not be in the store that orders it`,
+    )
     const answer = isOwn(init) ? take(request) : followed(server, request, init, take)
     if (token !== undefined) this.#follow(token, answer)
+    if (isOwn(init)) {
+      const lane = laneName(request.principal, request.origin)
+      this.#seats.take(`${this.#owner} sends ${request.intent}`, lane, answer)
+    }
+    if (hop === undefined)
+      answer.then(
+        (response) => this.#hears(request, response, server),
+        () => {},
+      )
     return answer
   }
 
@@ -77,6 +97,21 @@ export class Sends {
       this.#redirected.set(pathname, token)
       end()
     }, end)
+  }
+
+  /** The answer has reached the queue. */
+  #hears({ intent, principal, origin }: Request, { status, headers }: Response, server: Server): void {
+    const { retryAfterMs = 0, origin: from } = server.said.get(headers.get('serial') ?? '') ?? {}
+    if ((status !== 429 && status !== 503) || retryAfterMs === 0 || from !== origin) return
+    const mayTell = this.#tells()
+    const what = `${this.#owner} was asked by ${intent} to wait ${retryAfterMs} ms`
+    this.#book.holds.hears(what, laneName(principal, origin), retryAfterMs, mayTell)
+  }
+
+  /** Whether this life of the process can reach its store, at any later moment. */
+  #tells(): () => boolean {
+    const { life } = this.#process
+    return () => life !== undefined && this.#process.ready === life && !life.inMemory && life.isWell
   }
 
   #overNetwork(
@@ -101,7 +136,7 @@ export class Sends {
   #check({ intent, principal, origin }: Request, headers: Headers, hop: string | undefined): number | undefined {
     const book = this.#book
     const who = `${this.#owner} sends ${intent}`
-    const { origins, isUnstored } = book.asked.get(intent) ?? {}
+    const { origins, isUnstored, isOrdered } = book.asked.get(intent) ?? {}
     book.expect(origins?.has(origin) === true, 'S15', () => `${who} to ${origin}, which no caller has named`)
     const authorization = headers.get('authorization')
     const given = authorizationOf(origin, principal)
@@ -118,14 +153,17 @@ export class Sends {
     book.expect(isThere, 'S16', () => `${who} of ${principal}, and was told that ${session} is there`)
     book.expect(!this.pausedAll && !this.paused.has(origin), 'S8', () => `${who}, and is paused`)
     book.expect(this.#process.life?.closing !== true, 'S8', () => `${who}, and is closing`)
-    // what is in memory needs no lease
-    if (isUnstored || this.#process.life?.inMemory) return undefined
-    // the youngest: a cancelled task may have left its token behind, and its key to another
+    // what is in memory needs no lease. The youngest: a cancelled task may have left its token behind, and its key to another
     const taskId = [...this.#granted.keys()].findLast((id) => {
       const known = book.tasks.get(id)
       return known?.intent === intent && known.principal === principal
     })
     const token = this.#granted.get(taskId ?? '')
+    const inMemory = isUnstored === true || this.#process.life?.inMemory === true
+    if (inMemory && token === undefined) {
+      book.expect(isOrdered !== true, 'S19', () => `${who} of an order, and it is not in the store`)
+      return undefined
+    }
     if (taskId === undefined || token === undefined) {
       book.fail('S3', `${who} without a lease`)
       return undefined

@@ -16,6 +16,7 @@ export interface Said {
   readonly intent: string
   readonly status: number
   readonly retryAfterMs: number
+  readonly origin: string
 }
 
 export interface Request {
@@ -105,7 +106,7 @@ export class Server {
           // some transports quote what they have sent
           if (answer.lost) return reject(new TypeError(`fetch failed: ${sent}`))
           const { status, retryAfterS, redirect } = answer
-          this.said.set(serial, { intent, status, retryAfterMs: (retryAfterS ?? 0) * 1_000 })
+          this.said.set(serial, { intent, status, retryAfterMs: (retryAfterS ?? 0) * 1_000, origin })
           this.#hops.set(serial, { intent, principal })
           const asked = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
           const location = redirect && { location: locationOf(origin, redirect, serial) }

@@ -104,6 +104,7 @@ export class World {
   async rest(): Promise<void> {
     await drain(() => this.#traffic.calls > 0)
     this.handover?.check()
+    this.book.holds.check()
     if (++this.events > MOST_EVENTS) this.book.fail('L1', `${MOST_EVENTS} events, and no end`)
   }
 
