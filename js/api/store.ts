@@ -21,6 +21,14 @@
  * **Order of tasks.** "Enqueued first" is the order of the calls and, in one call, of the list; a redriven task counts as
  * enqueued anew.
  *
+ * **Whose requests** (stores with `principals`). A queue declares its principal as of the moment at which that was said: when the
+ * queue was made, or `setPrincipal` called, or its login had ended. It may reach the store much later, and again after an
+ * outage; it never replaces a younger declaration, which is the one that the cookies are of. These moments are instants of the
+ * wall clock: the store's own time stands still where the clock is set back by less than `CLOCK_STEP_MS`. After a step back a
+ * kept declaration may lie in the future of a new one. It counts as made before the new one and gives way, since the clock has not
+ * shown its instant since: so a page that is opened after a step is believed. A declaration that was on its way during the step comes
+ * with its instant moved back by as much, and with the latest that the clock has shown: all that others declared meanwhile lies between the two.
+ *
  * **Unreadable records** (a higher `schema`, or damaged: what `isSoundTask` in `engine/sound.ts` refuses) are never leased, ended, flushed, cancelled, redriven or deleted,
  * but by `purge`, and neither shown by `find`, `get`, `list`, `attempts` nor given a `body`. They keep id, key and their
  * place in their order, and are counted as what they are, PENDING. The turn that would claim one, or end it for its
@@ -281,8 +289,14 @@ export interface Leader {
 export interface Principals {
   /** `undefined`: no queue has said yet. */
   current(): Promise<string | null | undefined>
-  /** A claim of any other principal gets nothing from now on. */
-  switchTo(principal: string | null): Promise<void>
+  /**
+   * Makes `principal`, as of the instant `since`, the current one, unless a declaration is kept that was made after `since` and no
+   * later than `now`: nothing changes then. A claim of any other principal than the current one gets nothing from now on.
+   *
+   * @param since when it was said, in epoch milliseconds of the wall clock
+   * @param now the latest that the wall clock has shown since
+   */
+  switchTo(principal: string | null, since: number, now: number): Promise<void>
 }
 
 export interface Enqueued {

@@ -69,9 +69,11 @@ export function watchPage(parts: PageParts): () => void {
   return () => watching.abort()
 }
 
-async function suspend({ state, loop }: PageParts): Promise<void> {
+async function suspend({ state, loop, guard }: PageParts): Promise<void> {
   const { store } = state
   loop.suspend()
+  // its timers may come back before it does, and another user have logged in meanwhile
+  guard.suspect()
   giveBackAll(state, new DOMException('the page is put away', 'AbortError'))
   const settled = loop.settleEnded()
   // at once: a page that still holds a lock is not kept for the way back

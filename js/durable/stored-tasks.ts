@@ -66,6 +66,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     const { capacityBytes, retention } = runner.limits
     store.configure?.({ capacity: runner.host.settings.capacity, capacityBytes, retention }, (code, message) => {
       runner.host.degraded(code, message, code)
+      // a new database names no principal
+      if (code === 'storage_evicted') void this.guard.check()
       // callers may wait for tasks that are not there any more
       for (const task of this.state.watched()) this.callers.lookSoon(task)
     })
@@ -157,7 +159,12 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   }
 
   async switchPrincipal(): Promise<void> {
-    await this.#declarePrincipal()
+    try {
+      await this.#declarePrincipal()
+    } catch (error) {
+      this.guard.tellLater()
+      throw error
+    }
     this.workOffered()
     this.state.runner.tick()
     // only then it is known what waits for the new one: `idle` and `stats` go by it

@@ -182,7 +182,7 @@ export interface SanitizeOptions {
   readonly urlSecrets?: 'memory' | 'strip' | 'keep'
 }
 
-const bytes = int(0, Number.MAX_SAFE_INTEGER)
+const bytes = int(0, 2 ** 53 - 1)
 
 export const PRINCIPAL: Rule = or(null, text)
 

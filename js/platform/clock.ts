@@ -33,12 +33,22 @@ export const systemClock: Clock = {
 
 /** Epoch milliseconds that never go back. */
 export function steady(clock: Clock): () => number {
-  let offset = Number.NEGATIVE_INFINITY
+  let offset = -FOREVER
   return () => {
     const monotonic = clock.monotonic()
     offset = Math.max(offset, clock.now() - monotonic)
     return Math.floor(monotonic + offset)
   }
+}
+
+/** A moment by both clocks: the wall's, which all tabs share, and the one that shows later whether the wall's was set back. */
+export interface Instant {
+  readonly wall: number
+  readonly monotonic: number
+}
+
+export function instantOf(clock: Clock): Instant {
+  return { wall: clock.now(), monotonic: clock.monotonic() }
 }
 
 /** Settles as `work` does, or rejects with a TimeoutError after `ms`. */

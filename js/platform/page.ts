@@ -1,5 +1,7 @@
 /** The page a queue runs in, where it runs in one: whether there is one, whether it is offline, and when it has time to spare. */
 
+import { systemClock } from './clock.ts'
+
 /** Whether this is a page, or a worker of one: a host with an address of its own, whose requests carry its user's cookies. */
 export function isPage(): boolean {
   return globalThis.location !== undefined
@@ -17,6 +19,5 @@ export function whenIdle(work: () => void): () => void {
     const handle = requestIdleCallback(work, { timeout: 2_000 })
     return () => cancelIdleCallback(handle)
   }
-  const handle = setTimeout(work, 200)
-  return () => clearTimeout(handle)
+  return systemClock.after(200, work)
 }

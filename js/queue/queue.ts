@@ -26,7 +26,7 @@ import { check, flag, fn, follow, ms, originOf, type Rules } from '../options/ch
 import { PRINCIPAL, type RetryQueueOptions, resolveOptions } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { assertNotAborted, bothSignals, orAbort } from '../platform/abort.ts'
-import { steady } from '../platform/clock.ts'
+import { instantOf, steady } from '../platform/clock.ts'
 import { hostDraw, random128, seededDraw } from '../platform/random.ts'
 import type { QueueContext } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
@@ -67,6 +67,7 @@ export class RetryQueue implements AsyncDisposable {
       draw,
       makeKey: () => random128(draw),
       principal: settings.principal ?? null,
+      declaredAt: instantOf(settings.clock),
       degraded,
       sent: () => {
         this.#attempts++
@@ -190,10 +191,13 @@ export class RetryQueue implements AsyncDisposable {
     check('setPrincipal', options, PRINCIPAL_RULES)
     const host = this.#host
     const { purge = false, during } = options
-    const before = host.principal
+    const { principal: before, declaredAt, settings } = host
     if (during || principal !== before) assertNoSwitch(host)
     host.principal = principal
-    if (during) await holdDuring(during, before, host, (from) => this.#follow(from, false))
+    host.declaredAt = instantOf(settings.clock)
+    if (during) {
+      await holdDuring(during, { principal: before, declaredAt }, host, (from) => this.#follow(from, false))
+    }
     await this.#follow(before, purge)
   }
 

@@ -6,13 +6,11 @@
 import { RedriveError } from '../api/errors.ts'
 import type { Call } from '../call/call.ts'
 import { orAbort } from '../platform/abort.ts'
-import { within } from '../platform/clock.ts'
+import { instantOf, within } from '../platform/clock.ts'
 import type { QueueContext } from '../runner/context.ts'
 
 /** The default of `waitMs`. */
 const WAIT_MS = 30_000
-
-const UNTOLD = 'the store could not be told that the login failed: its tasks wait; call setPrincipal() again'
 
 /** Throws where a login is under way: another principal may be named, but the cookies become that login's. */
 export function assertNoSwitch({ switching }: QueueContext): void {
@@ -21,35 +19,37 @@ export function assertNoSwitch({ switching }: QueueContext): void {
 }
 
 /**
- * Sends nothing before `during` has resolved; `host.principal` is the new one already. Where it rejects, the principal is `before`
- * again. `follow` tells the rest of the queue, and other tabs, that the principal is another than the one it names.
+ * Sends nothing before `during` has resolved; `host.principal` is the new one already. Where it rejects, the principal is that of
+ * `before` again. `follow` tells the rest of the queue, and other tabs, that the principal is another than the one it names.
  */
 export async function holdDuring(
   during: () => unknown,
-  before: string | null,
+  before: Pick<QueueContext, 'principal' | 'declaredAt'>,
   host: QueueContext,
   follow: (from: string | null) => Promise<void>,
 ): Promise<void> {
   const { principal } = host
-  let resolve = () => {}
-  host.switching = new Promise<void>((done) => {
-    resolve = done
-  })
-  const end = () => {
-    host.switching = undefined
-    resolve()
-  }
+  // other tabs of the store have to hear of it first; a store that cannot be told reports it when the login is over
+  const login = follow(before.principal)
+    .catch(() => {})
+    .then(during)
+  host.switching = login
+    .then(
+      () => {
+        // the cookies are those of the login that ended last
+        host.declaredAt = instantOf(host.settings.clock)
+      },
+      () => Object.assign(host, before),
+    )
+    .then(() => {
+      host.switching = undefined
+    })
+  await host.switching
   try {
-    // other tabs of the store have to hear of it first; that it fails is heard of when the login is over
-    await follow(before).catch(() => {})
-    await during()
+    await login
   } catch (error) {
-    host.principal = before
-    end()
-    await follow(principal).catch(() => host.degraded('storage_unavailable', UNTOLD))
+    await follow(principal).catch(() => {})
     throw error
-  } finally {
-    end()
   }
 }
 

@@ -7,6 +7,7 @@ import type { AttemptPlan, Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import type { Settings } from '../options/queue-options.ts'
+import type { Instant } from '../platform/clock.ts'
 import type { Draw } from '../platform/random.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
@@ -21,6 +22,8 @@ export interface QueueContext {
   readonly makeKey: () => string
   /** The principal whose requests are made and sent now. */
   principal: string | null
+  /** When that was said. */
+  declaredAt: Instant
   /** Set while a principal logs in: nothing is sent before it has resolved. */
   switching?: Promise<unknown> | undefined
   /** Emits `degraded`; `once` names what it is about, where one report is enough. */

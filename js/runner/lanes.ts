@@ -134,6 +134,7 @@ export class Lanes {
 
   /** Stops all lanes while another tab's user is signed in, with whose cookies every request would be sent. */
   standBack(now: number, isForeign: boolean): void {
+    if (this.#isForeign === isForeign) return
     this.#isForeign = isForeign
     this.switchPrincipal(now)
   }

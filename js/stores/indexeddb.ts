@@ -82,7 +82,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
     ...(presence.leader && { leader: presence.leader }),
     principals: {
       current: () => database.read(currentPrincipal),
-      switchTo: (principal) => database.write('strict', (tx) => switchTo(tx, principal)),
+      switchTo: (...declared) => database.write('strict', (tx) => switchTo(tx, ...declared)),
     },
     suspend() {
       presence.suspend()

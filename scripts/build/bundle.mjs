@@ -24,9 +24,9 @@ const wasmBesideTheCode = {
  */
 export const inward =
   'addedCrossOrigin admission afterFailure allowed also announcer answer answerDeferred beforeSending begin ' +
-  'controller deliver draw durable each expected failure final finished giveUp hasBody inside ' +
+  'controller declaredAt deliver draw durable each expected failure final finished giveUp hasBody inside ' +
   'isClaiming isFinal isReplay isSuspended keyed lastStatus made makeKey mustWait network observeUntracked offline ' +
-  'opened overlay plain redirectRefused releaseCause replayable roomMade rulings runner sendable sent settings ' +
+  'opened overlay plain redirectRefused releaseCause replayable roomMade rulings runner sendable sent settings switching isMute ' +
   'starting statusOf statusOfLane stopped tickSoon timeoutMs trackSlot transport words'
 
 /** @returns the content of `metafile`, to be written once the package is complete */

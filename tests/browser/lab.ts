@@ -43,6 +43,8 @@ export interface LabOrigin extends Origin {
   readonly received: Received[]
   /** What `/api/` answers; 200 at first. */
   answer: (received: Received) => Answer
+  /** Files of this path are served once this has resolved; absent: at once. */
+  holdBack: ((path: string) => Promise<void> | undefined) | undefined
   /** As when it was made. */
   reset(): void
 }
@@ -57,9 +59,11 @@ export function labOrigin(files: Readonly<Record<string, () => string>> = {}): L
     url: '',
     received,
     answer: ok,
+    holdBack: undefined,
     reset() {
       received.length = 0
       origin.answer = ok
+      origin.holdBack = undefined
     },
   }
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -75,6 +79,7 @@ export function labOrigin(files: Readonly<Record<string, () => string>> = {}): L
       return
     }
     if (!path.startsWith('/api/')) {
+      await origin.holdBack?.(path)
       if (!(await serveFile(new URL(url, 'http://lab'), response))) response.writeHead(404).end()
       return
     }

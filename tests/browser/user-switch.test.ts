@@ -159,6 +159,37 @@ test('S16 ben logs in in another tab: the tab that ann left open sends nothing o
   expect(orders()).toHaveLength(3)
 })
 
+test('S16 ben logs in in another tab while a page of ann’s is loading its store: that page sends nothing of hers', async () => {
+  const context = await device()
+  const tab = await openAs(context, 'ann')
+  await logIn(tab, 'ann')
+  await tab.evaluate(() => lab.queue.pause())
+  for (let i = 0; i < 3; i++) await order(tab, 'ann')
+  let arrive: (() => void) | undefined
+  origin.holdBack = (path) =>
+    path === '/pkg/indexeddb.js' ? new Promise<void>((resolve) => (arrive = resolve)) : undefined
+  const late = await openLab(context, origin)
+  await late.evaluate(() => void lab.open({ principal: 'ann' }))
+  await eventually(() => arrive !== undefined).toBe(true)
+
+  await logOut(tab, context)
+  await logIn(tab, 'ben')
+  await switchTo(tab, 'ben')
+  arrive?.()
+  await late.evaluate(async () => {
+    await lab.queue.ready
+    await lab.queue.flush()
+  })
+  await tab.evaluate(() => lab.queue.resume())
+  await order(tab, 'ben')
+  await eventually(orders).toEqual([ofBen])
+
+  await logOut(tab, context)
+  await logIn(tab, 'ann')
+  await switchTo(tab, 'ann')
+  await eventually(orders).toEqual([ofBen, ...OF_ANN, ...OF_ANN, ...OF_ANN])
+})
+
 test.for(['its own tab', 'another tab'] as const)(
   'S16 the user changes in %s while credentials are asked for: the attempt is given back unsent',
   async (where) => {

@@ -29,6 +29,10 @@ export interface Browser {
   readonly clock: FakeClock
   readonly server: ScriptedServer
   readonly store: TaskStore
+  /** No tab can ask who is there, or say so. */
+  isDown: boolean
+  /** The store knows no principal any more, as where the browser has cleared it, and all tabs look. */
+  forgetPrincipal(): void
   /** Names of the locks that are held or asked for. */
   locks(): readonly string[]
   /** `isDeaf`: hints do not reach it. */
@@ -96,6 +100,7 @@ export function browser(): Browser {
     for (const listener of [...listeners]) queueMicrotask(() => listener({ kind }))
   }
   let principal: string | null | undefined
+  let since = Number.NEGATIVE_INFINITY
   let seed = 100n
 
   const storeOf = (
@@ -136,10 +141,14 @@ export function browser(): Browser {
       },
       principals: {
         current: async () => {
-          if (tab.failsToSay) throw new Error('the disk is away')
+          if (tab.failsToSay || device.isDown) throw new Error('the disk is away')
           return principal
         },
-        switchTo: async (next) => {
+        switchTo: async (next, at, now) => {
+          if (device.isDown) throw new Error('the disk is away')
+          if (since > at && since <= now) return
+          since = at
+          if (next === principal) return
           principal = next
           tell('principal')
         },
@@ -171,10 +180,16 @@ export function browser(): Browser {
     })
   }
 
-  return {
+  const device: Browser = {
     clock,
     server,
     store,
+    isDown: false,
+    forgetPrincipal() {
+      principal = undefined
+      since = Number.NEGATIVE_INFINITY
+      tell('principal')
+    },
     locks: () => locks.names,
     async open({ isDeaf = false, ...options } = {}, source = undefined) {
       const events = new Events()
@@ -232,4 +247,5 @@ export function browser(): Browser {
     },
     close: ({ queue }) => closeNow(queue, clock),
   }
+  return device
 }

@@ -51,6 +51,8 @@ export class Book {
   readonly ended: Map<number, number> = new Map()
   /** Whose requests are made, in a browser whose tabs have said so. */
   session: Principal | null | undefined
+  /** When that was said, by the wall clock. */
+  sessionSince = 0
   /** Of tabs: owners that will not be back. */
   readonly gone: Set<string> = new Set()
   /** By intent: how its callers have asked for it. */

@@ -28,6 +28,7 @@ export class Browser {
   /** By token. */
   readonly #leases = new Map<number, Guarded>()
   #principal: string | null | undefined
+  #since = Number.NEGATIVE_INFINITY
 
   readonly leaderOf: typeof leaderOf = leaderOf
   readonly homeOf: typeof homeOf = homeOf
@@ -82,7 +83,10 @@ export class Browser {
       },
       principals: {
         current: async () => this.#principal,
-        switchTo: async (principal) => {
+        switchTo: async (principal, since, now) => {
+          if (since < this.#since && this.#since <= now) return
+          this.#since = since
+          if (principal === this.#principal) return
           this.#principal = principal
           for (const each of this.#listeners.keys()) this.#tell(each, { kind: 'principal', isSure: each === tab })
         },

@@ -171,10 +171,8 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
               way.learned?.(principal)
               return principal
             },
-            switchTo: async (principal) => {
-              await call('principals.switchTo', () => principals.switchTo(principal))
-              way.learned?.(principal)
-            },
+            // it may be refused: who is there is asked for next
+            switchTo: (...declared) => call('principals.switchTo', () => principals.switchTo(...declared)),
           },
         }
       : {}),

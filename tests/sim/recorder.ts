@@ -85,9 +85,9 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
           principals: {
             current: () => told(principals.current()),
             // before anybody hears of it
-            switchTo: (principal) => {
-              switched(book, owner, principal)
-              return told(principals.switchTo(principal))
+            switchTo: (...declared) => {
+              switched(book, owner, ...declared)
+              return told(principals.switchTo(...declared))
             },
           },
         }
@@ -98,9 +98,14 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
   }
 }
 
-function switched(book: Book, owner: string, principal: string | null): void {
-  book.note(() => `${owner} says that ${principal} is there`)
+function switched(book: Book, owner: string, principal: string | null, since: number, now: number): void {
+  const isOld = book.session !== undefined && since < book.sessionSince && book.sessionSince <= now
+  book.note(
+    () => `${owner} says that ${principal} is there since ${since}${isOld ? ', which is too old to count' : ''}`,
+  )
+  if (isOld) return
   book.session = principal as Principal | null
+  book.sessionSince = since
 }
 
 function rested(store: TaskStore, book: Book, owner: string): void {

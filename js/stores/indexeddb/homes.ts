@@ -48,10 +48,14 @@ export function homesOf(database: Database, presence: Presence): NonNullable<Tas
   }
 }
 
-/** Says whose requests are made now, in all tabs: a browser has one set of cookies. */
-export function switchTo(tx: Transaction, principal: string | null): void {
-  if (tx.state.principal === principal) return
-  tx.state.principal = principal
+/** Says whose requests are made, in all tabs: a browser has one set of cookies. A younger word stands: see `Principals`. */
+export function switchTo(tx: Transaction, principal: string | null, since: number, now: number): void {
+  const { state } = tx
+  const { principal: current, principalSince = Number.NEGATIVE_INFINITY } = state
+  if (principalSince > since && principalSince <= now) return
+  if (current === principal && principalSince === since) return
+  state.principal = principal
+  state.principalSince = since
   tx.touch()
-  hint(tx, 'principal')
+  if (current !== principal) hint(tx, 'principal')
 }

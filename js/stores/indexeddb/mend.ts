@@ -143,11 +143,12 @@ export async function mended(tx: IDBTransaction, { state: old, lanes: known }: S
 function kept(old: State | undefined): Partial<State> {
   const numbers = ['lastSeq', 'lastToken', 'lastServed', 'purged'] as const
   const sound = numbers.flatMap((name) => (areCounts(old?.[name]) ? [[name, old?.[name]]] : []))
-  const { id, principal } = old ?? {}
+  const { id, principal, principalSince } = old ?? {}
   return {
     ...Object.fromEntries(sound),
     ...(typeof id === 'string' && { id }),
     ...((principal === null || typeof principal === 'string') && { principal }),
+    ...(typeof principalSince === 'number' && { principalSince }),
   }
 }
 

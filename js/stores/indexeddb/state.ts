@@ -27,6 +27,8 @@ export interface State extends Counters {
   lanes: readonly Lane[]
   /** The principal that requests are made for now; absent: no queue has said yet. */
   principal?: string | null
+  /** When that was said, in the wall clock's time. Absent: an older version wrote it, and any declaration is younger. */
+  principalSince?: number
   /** The browser has been asked to keep this database. */
   persistAsked: boolean
   /** Tasks that were put aside. Absent: none was. */

@@ -23,7 +23,7 @@ test('S1 everything is still there for who opens the database anew', async () =>
   const first = openStore(name, { clock })
   const large = new Uint8Array(100_000).fill(7)
   await first.enqueue([newTask(1, { body: new Uint8Array([1, 2]) }), newTask(2, { dueInMs: 9_000, body: large })])
-  await first.principals?.switchTo(null)
+  await first.principals?.switchTo(null, clock.now(), clock.now())
   const before = await first.list({ limit: 9 })
   await first.close()
   const second = await openInOtherTab(name, { clock })

@@ -47,7 +47,7 @@ function alternating(...tabs: readonly TaskStore[]): TaskStore {
     countsOf: async (principal) => (await next().countsOf?.(principal)) ?? { pending: 0, inFlight: 0, exhausted: 0 },
     principals: {
       current: async () => next().principals?.current(),
-      switchTo: async (principal) => next().principals?.switchTo(principal),
+      switchTo: async (...declared) => next().principals?.switchTo(...declared),
     },
     async close() {
       for (const tab of tabs) await tab.close()

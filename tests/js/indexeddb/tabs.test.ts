@@ -51,7 +51,7 @@ describe('hints', () => {
     const [one, other] = [openStore(name), await openInOtherTab(name)]
     await other.enqueue([newTask(1, { principal: 'ann' })])
     const heard = listenTo(other)
-    await one.principals?.switchTo('bob')
+    await one.principals?.switchTo('bob', 1, 1)
     await expect.poll(() => heard).toEqual([{ kind: 'principal' }])
     expect((await other.turn({ ...step, claim: claimOf({ principal: 'ann' }) })).claimed).toEqual([])
     expect(await other.principals?.current()).toBe('bob')

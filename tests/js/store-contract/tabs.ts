@@ -4,37 +4,37 @@ import { becomes, claimOf, idOf, idsOf, LEASE_MS, newTask, type Open, SUCCEEDED,
 /** What only some stores have: one principal for all, a leader, a rest before the page is put away. */
 export function tabRules(open: Open): void {
   test('S16 nobody has said whose requests are made, until somebody does', async () => {
-    const { store } = await setup(open)
+    const { store, clock } = await setup(open)
     const { principals } = store
     if (!principals) return
     expect(await principals.current()).toBeUndefined()
-    await principals.switchTo('ann')
+    await principals.switchTo('ann', clock.now(), clock.now())
     expect(await principals.current()).toBe('ann')
-    await principals.switchTo(null)
+    await principals.switchTo(null, clock.now(), clock.now())
     expect(await principals.current()).toBeNull()
   })
 
   test('S8 S16 a claim of any other principal gets nothing, and its turn does all else', async () => {
-    const { store, add, turn, lease, pass, get } = await setup(open)
+    const { store, clock, add, turn, lease, pass, get } = await setup(open)
     const { principals } = store
     if (!principals) return
     await add({ principal: 'bob' }, {}, { dueInMs: 5_000, deadlineInMs: 10 })
-    await principals.switchTo(null)
+    await principals.switchTo(null, clock.now(), clock.now())
     const held = await lease()
-    await principals.switchTo('ann')
+    await principals.switchTo('ann', clock.now(), clock.now())
     pass(11)
     const answer = await turn({ settle: [settlementOf(held, SUCCEEDED)], claim: claimOf({ principal: 'bob' }) })
     expect(answer).toMatchObject({ settled: ['applied'], claimed: [], blockedByLimit: false })
     expect(answer.ended.map(({ taskId }) => taskId)).toEqual([idOf(3)])
     expect(await get(idOf(1))).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
-    await principals.switchTo('bob')
+    await principals.switchTo('bob', clock.now(), clock.now())
     expect(idsOf((await turn({ claim: claimOf({ principal: 'bob' }) })).claimed)).toEqual([idOf(1)])
   })
 
   test('S8 S16 with a lease, a task of any other principal is stored without one', async () => {
-    const { store, enqueue } = await setup(open)
+    const { store, clock, enqueue } = await setup(open)
     if (!store.principals) return
-    await store.principals.switchTo('ann')
+    await store.principals.switchTo('ann', clock.now(), clock.now())
     const wish = { owner: 'runner', leaseMs: LEASE_MS }
     expect((await enqueue(newTask(1, { principal: 'bob' }), wish)).lease).toBeUndefined()
     expect((await enqueue(newTask(2, { principal: 'ann' }), wish)).lease).toBeDefined()
@@ -46,10 +46,39 @@ export function tabRules(open: Open): void {
     if (!principals || !subscribe) return
     const heard: string[] = []
     subscribe(({ kind }) => heard.push(kind))
-    await principals.switchTo('ann')
-    await principals.switchTo('ann')
+    await principals.switchTo('ann', clock.now(), clock.now())
+    await principals.switchTo('ann', clock.now(), clock.now())
     await clock.settle()
     expect(heard).toEqual(['principal'])
+  })
+
+  test.for<[what: string, since: number, now: number, current: string]>([
+    ['younger', 1_001, 1_001, 'bob'],
+    ['of the same moment', 1_000, 1_000, 'bob'],
+    ['older', 999, 1_000, 'ann'],
+    ['older and long on its way', 1, 900_000, 'ann'],
+    ['older, by a clock that shows less than it did', 400, 999, 'bob'],
+    ['older, and made before the clock was set back', 400, 1_000, 'ann'],
+  ])('S16 a declaration does not replace a younger one: %s', async ([_, since, now, current]) => {
+    const { store } = await setup(open)
+    const { principals } = store
+    if (!principals) return
+    await principals.switchTo('ann', 1_000, 1_000)
+    await principals.switchTo('bob', since, now)
+    expect(await principals.current()).toBe(current)
+  })
+
+  test('S16 the principal that is there may be declared anew, and an older declaration of another is refused then', async () => {
+    const { store } = await setup(open)
+    const { principals } = store
+    if (!principals) return
+    await principals.switchTo('ann', 1_000, 1_000)
+    await principals.switchTo('ann', 2_000, 2_000)
+    await principals.switchTo('ann', 500, 2_100)
+    await principals.switchTo('bob', 1_500, 2_200)
+    expect(await principals.current()).toBe('ann')
+    await principals.switchTo('bob', 2_001, 2_200)
+    expect(await principals.current()).toBe('bob')
   })
 
   test('L3 the leader is granted to who wants it, once, and to the next when it is let go', async () => {

@@ -1,0 +1,264 @@
+/** S16: the principal that is there is the one that was declared last, whenever its page came to tell the store. */
+
+import { expect, test } from 'vitest'
+import type { EngineSource } from '../../js/queue/core-loader.ts'
+import { closeNow, ORDERS, watch } from './setup.ts'
+import { type Browser, browser, page } from './tabs-setup.ts'
+
+const POST = { method: 'POST', body: 'of ann' } as const
+const DAY_MS = 86_400_000
+/** Longer than any wait of a task, shorter than any budget. */
+const LONG_MS = 60_000
+
+/** Chunks that arrive when they are let. */
+function late() {
+  let arrive: () => void = () => {}
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve
+  })
+  const source: EngineSource = async () => {
+    await arrived
+    return import('../../js/queue/chunk.ts')
+  }
+  return { source, arrive }
+}
+
+/** Leaves three tasks of ann's in the store, unsent, and no tab. */
+async function leaveTasks({ open, close }: Browser): Promise<void> {
+  const tab = await open({ principal: 'ann' })
+  tab.queue.pause()
+  for (let i = 0; i < 3; i++) await tab.queue.enqueue(ORDERS, POST)
+  await close(tab)
+}
+
+test('S16 a page that is still loading its store while ben logs in elsewhere does not declare ann over him', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  await leaveTasks(device)
+  const { source, arrive } = late()
+  const opening = open({ principal: 'ann' }, source)
+  await clock.advance(1_000)
+  const ben = await open({ principal: 'ben' })
+  await clock.advance(30_000)
+  arrive()
+  const ann = await opening
+  await ann.queue.flush()
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(0)
+  await ben.queue.setPrincipal('ann')
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(3)
+})
+
+test('S16 the tasks of a page go out where it was made after the other, though its store was opened first', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  await leaveTasks(device)
+  const { source, arrive } = late()
+  const opening = open({ principal: 'ben' }, source)
+  await clock.advance(1_000)
+  await open({ principal: 'ann' })
+  arrive()
+  await opening
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(3)
+})
+
+test('S16 a login named in a page that is still loading counts from then on', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  await leaveTasks(device)
+  const { source, arrive } = late()
+  const opening = open({ principal: 'ann' }, source)
+  await clock.advance(1_000)
+  await open({ principal: 'ben' })
+  await clock.advance(1_000)
+  arrive()
+  const tab = await opening
+  await tab.queue.setPrincipal('ann')
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(3)
+})
+
+test('S16 a store that is opened again after an outage is not told anew who was there before it', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  await leaveTasks(device)
+  const { source, arrive } = late()
+  const opening = open({ principal: 'ann' }, source)
+  await clock.advance(1_000)
+  device.isDown = true
+  arrive()
+  const ann = await opening
+  expect(ann.events.of('degraded')).toMatchObject([{ code: 'storage_unavailable' }])
+  device.isDown = false
+  await open({ principal: 'ben' })
+  await clock.advance(2 * LONG_MS)
+  expect(ann.calls).toContain('turn')
+  expect(server.hits).toBe(0)
+})
+
+test.for([
+  ['an hour', 3_600_000],
+  ['half a minute', 30_000],
+] as const)('S16 a page that is opened after the clock was set back by %s is believed', async ([, ms]) => {
+  const device = browser()
+  const { open, clock, server } = device
+  await open({ principal: 'ben' })
+  await leaveTasks(device)
+  const ben = await open({ principal: 'ben' })
+  await clock.advance(1_000)
+  clock.step(-ms)
+  await clock.advance(10)
+  await open({ principal: 'ann' })
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(3)
+  await ben.queue.setPrincipal('ben')
+  expect((await ben.queue.list()).tasks).toEqual([])
+})
+
+test('S16 a tab that names another after the clock was set back is believed, and its word stands', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  await leaveTasks(device)
+  const tab = await open({ principal: 'ben' })
+  await clock.advance(1_000)
+  clock.step(-DAY_MS)
+  await clock.advance(1_000)
+  await tab.queue.setPrincipal('ann')
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(3)
+})
+
+test.for([
+  ['before', -3_600_000, 0],
+  ['after', 0, -3_600_000],
+] as const)(
+  'S16 a late page is not believed over ben’s where the clock was set back %s his login',
+  async ([, first, then]) => {
+    const device = browser()
+    const { open, clock, server } = device
+    await leaveTasks(device)
+    const { source, arrive } = late()
+    const opening = open({ principal: 'ann' }, source)
+    await clock.advance(1_000)
+    clock.step(first)
+    await clock.advance(20)
+    await open({ principal: 'ben' })
+    await clock.advance(1_000)
+    clock.step(then)
+    arrive()
+    await opening
+    await clock.advance(LONG_MS)
+    expect(server.hits).toBe(0)
+  },
+)
+
+test('S16 of two logins at once the one that ended last counts, since its cookies were set last', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  await leaveTasks(device)
+  const ends: (() => void)[] = []
+  const during = () => new Promise<void>((resolve) => ends.push(resolve))
+  const [one, two] = [await open({ principal: null }), await open({ principal: null })]
+  const ann = watch(one.queue.setPrincipal('ann', { during }))
+  await clock.advance(10)
+  const ben = watch(two.queue.setPrincipal('ben', { during }))
+  await clock.advance(1_000)
+  expect(server.hits).toBe(0)
+  ends[1]?.()
+  await clock.advance(1_000)
+  ends[0]?.()
+  await clock.advance(LONG_MS)
+  expect([ann.state, ben.state]).toEqual(['resolved', 'resolved'])
+  expect(server.hits).toBe(3)
+})
+
+test('S16 a login that fails leaves the one who was there before it, though that was another tab’s', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  const ann = await open({ principal: 'ann' })
+  ann.queue.pause()
+  await ann.queue.enqueue(ORDERS, POST)
+  await clock.advance(1_000)
+  const ben = await open({ principal: 'ben' })
+  await clock.advance(1_000)
+  ann.queue.resume()
+  const wrong = new Error('wrong password')
+  await expect(ann.queue.setPrincipal('cid', { during: () => Promise.reject(wrong) })).rejects.toBe(wrong)
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(0)
+  await ben.queue.enqueue(ORDERS, { method: 'POST', body: 'of ben' })
+  await clock.advance(LONG_MS)
+  expect(server.requests.map(({ body }) => body)).toEqual(['of ben'])
+})
+
+test('S16 a login in a page that is still loading, and that fails, makes its principal no younger', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  await leaveTasks(device)
+  const { source, arrive } = late()
+  const opening = open({ principal: 'ann' }, source)
+  await clock.advance(1_000)
+  await open({ principal: 'ben' })
+  await clock.advance(1_000)
+  arrive()
+  const ann = await opening
+  const wrong = new Error('wrong password')
+  await expect(ann.queue.setPrincipal('cid', { during: () => Promise.reject(wrong) })).rejects.toBe(wrong)
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(0)
+})
+
+test('S16 a principal that the store could not be told of is told as soon as it can be', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  await leaveTasks(device)
+  const tab = await open({ principal: null })
+  await clock.advance(1_000)
+  device.isDown = true
+  await expect(tab.queue.setPrincipal('ann')).rejects.toThrow()
+  await clock.advance(5_000)
+  expect(server.hits).toBe(0)
+  device.isDown = false
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(3)
+})
+
+test('S16 where the browser has cleared the store the one who was there still is, and any other still is not', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  const ann = await open({ principal: 'ann' })
+  ann.queue.pause()
+  await ann.queue.enqueue(ORDERS, POST)
+  await clock.advance(1_000)
+  const ben = await open({ principal: 'ben' })
+  ann.queue.resume()
+  await clock.advance(1_000)
+  device.forgetPrincipal()
+  await ben.queue.enqueue(ORDERS, { method: 'POST', body: 'of ben' })
+  await clock.advance(LONG_MS)
+  expect(server.requests.map(({ body }) => body)).toEqual(['of ben'])
+})
+
+test('S16 what waits in the memory of a page that is put away waits until it knows who is there', async () => {
+  const { open, clock, server } = browser()
+  const ben = await open({ principal: null })
+  const { happens } = page()
+  const ann = await open({ principal: 'ann', isDeaf: true })
+  server.reply(503)
+  const answer = watch(ann.queue.fetch(ORDERS, { redrive: { waitMs: DAY_MS } }))
+  await clock.settle()
+  happens('freeze')
+  await clock.settle()
+  await ben.queue.setPrincipal('ben')
+  // its timers may come before the page hears that it is back
+  await clock.advance(LONG_MS)
+  happens('resume')
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(1)
+  await ann.queue.setPrincipal('ann')
+  await clock.advance(LONG_MS)
+  expect(answer.value?.status).toBe(200)
+  await closeNow(ann.queue, clock)
+})
