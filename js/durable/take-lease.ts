@@ -131,6 +131,10 @@ export class LeaseStarter {
         runner.start(task)
         return
       }
+      const damaged = new TypeError(
+        stored ? 'its body is not as long as it was' : 'its body is gone, or was changed where it was stored',
+      )
+      reportUnreadable(runner, record.taskId, damaged, 'it is a dead letter')
       if (task.lease) task.lease.reason = 'body_missing'
       runner.settle(task, notSent(OUTCOME_VETOED, host.now()))
     } catch (error) {

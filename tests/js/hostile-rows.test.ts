@@ -32,6 +32,8 @@ async function setup(spoil: (database: DatabaseSync) => void): Promise<Story> {
   await store.enqueue([taskOf(1, { body: encode('one') }), taskOf(2, { body: encode('two') })])
   await store.close()
   edit(path, (database) => {
+    // who writes rows on purpose takes away what would tell at once
+    database.exec('UPDATE tasks SET bodySum = NULL, requestSum = NULL')
     try {
       spoil(database)
     } catch {

@@ -4,7 +4,7 @@
  */
 
 import type { Database } from '../sql/database.ts'
-import { LINE, ROOM, TABLES } from '../sql/tables.ts'
+import { LINE, ROOM, SUMS, TABLES } from '../sql/tables.ts'
 import { newer, unavailable } from './errors.ts'
 
 const FIRST = `${TABLES}
@@ -14,7 +14,7 @@ INSERT INTO redrive_layout VALUES (1, 0);
 `
 
 /** The i-th brings layout i to layout i + 1. Never changed once published: objects in the field were made by them. */
-const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM]
+const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM, SUMS]
 
 export const LAYOUT: number = MIGRATIONS.length
 

@@ -9,10 +9,12 @@ import type { DeadlineReason, NewTask } from '../../api/records.ts'
 import type { TaskStore } from '../../api/store.ts'
 import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { originIn } from '../../options/check.ts'
+import { type Sums, sumsOf } from './sums.ts'
 
 /** A stored task. Instants are on the store's clock. */
 export interface Row
-  extends Pick<NewTask, 'taskId' | 'idempotencyKey' | 'fingerprint' | 'method' | 'targetUrl' | 'lane' | 'schema'> {
+  extends Pick<NewTask, 'taskId' | 'idempotencyKey' | 'fingerprint' | 'method' | 'targetUrl' | 'lane' | 'schema'>,
+    Sums {
   /** Rises with each enqueue and redrive: the order in which tasks came. */
   seq: number
   readonly origin: string
@@ -69,6 +71,7 @@ export interface Place {
 /** The part of a new row that all stores share; `lineUp` gives it its due time. */
 export function newRow(task: NewTask, { seq, now, shownNow }: Place): Row {
   const ageMs = task.ageMs ?? 0
+  const { bodySum, requestSum } = sumsOf(task)
   return {
     taskId: task.taskId,
     seq,
@@ -104,6 +107,8 @@ export function newRow(task: NewTask, { seq, now, shownNow }: Place): Row {
     leaseUntil: null,
     endedAt: null,
     bodyBytes: task.body?.byteLength ?? 0,
+    bodySum,
+    requestSum,
     aside: false,
   }
 }

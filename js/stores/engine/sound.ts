@@ -13,6 +13,7 @@ import { REASONS } from '../../core/generated/codes.ts'
 import { follow, isWellFormed, MAX_MS, text } from '../../options/check.ts'
 import { resolvePolicy } from '../../options/policy.ts'
 import { isOurs, type Row } from './row.ts'
+import { isWholeBody } from './sums.ts'
 
 /** The parts of a request that are only read whole. */
 export type Parts = Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent'>
@@ -82,6 +83,8 @@ export function isSoundRow(row: Row): boolean {
     orNull(row.firstAttemptAt, isInstant) &&
     isInt(row.refunds, 0, U32) &&
     isInt(row.bodyBytes, 0, U32) &&
+    orNull(row.bodySum ?? null, (sum) => isInt(sum, 0, U32)) &&
+    orNull(row.requestSum ?? null, (sum) => isInt(sum, 0, U32)) &&
     orNull(row.parkedIn, isText) &&
     isFlag(row.cancelAsked) &&
     isFlag(row.aside) &&
@@ -257,6 +260,14 @@ export function soundBody(bytes: unknown, bodyBytes: unknown): Uint8Array | unde
   return isBytes && (bytes as Uint8Array).byteLength === bodyBytes ? (bytes as Uint8Array) : undefined
 }
 
-/** A store's answer to who asks for a body: one that is not to be there is told, so that its task is not sent without it. */
-export const foundBody = (bytes: unknown, bodyBytes: unknown): Uint8Array | undefined =>
-  soundBody(bytes, bodyBytes === 0 ? ((bytes as Uint8Array | undefined)?.byteLength ?? 0) : bodyBytes)
+/**
+ * A store's answer to who asks for a body: one that is not what was stored is none, and one that is not to be there is told, so
+ * that its task is not sent without it.
+ */
+export function foundBody(
+  bytes: unknown,
+  { bodyBytes, bodySum }: Pick<Row, 'bodyBytes' | 'bodySum'>,
+): Uint8Array | undefined {
+  const body = soundBody(bytes, bodyBytes === 0 ? ((bytes as Uint8Array | undefined)?.byteLength ?? 0) : bodyBytes)
+  return body && isWholeBody(body, bodySum) ? body : undefined
+}

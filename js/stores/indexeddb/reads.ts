@@ -26,7 +26,7 @@ async function get(tx: IDBTransaction, taskId: string): Promise<StoredTask | und
 async function body(tx: IDBTransaction, taskId: string): Promise<Uint8Array | undefined> {
   const row = await rowOf(tx, taskId)
   if (!row || !(row.schema <= RECORD_SCHEMA)) return undefined
-  return foundBody(row.body ?? (await done(tx.objectStore('bodies').get(taskId))), row.bodyBytes)
+  return foundBody(row.body ?? (await done(tx.objectStore('bodies').get(taskId))), row)
 }
 
 async function find(

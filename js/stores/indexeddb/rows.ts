@@ -4,6 +4,7 @@ import type { NewTask, StoredTask } from '../../api/records.ts'
 import { RECORD_SCHEMA } from '../../api/records.ts'
 import { newRow, type Place, type Row } from '../engine/row.ts'
 import { isSoundRow, isSoundTask, neutral } from '../engine/sound.ts'
+import { isWhole } from '../engine/sums.ts'
 import { type Name, nameOf, shownName } from './keys.ts'
 
 /** A property that is null is in no index. Instants are the store's own: see `state.ts`. */
@@ -81,7 +82,8 @@ export const lateAtOf = ({ status, aside, deadlineAt }: TaskRow): number | null 
 
 /** `undefined`: it cannot be read, being broken or of a later version. `skewMs`: see `state.ts`. */
 export function storedTask(row: TaskRow, skewMs: number): StoredTask | undefined {
-  if (row.isBroken || !(row.schema <= RECORD_SCHEMA)) return undefined
+  if (row.isBroken || !(row.schema <= RECORD_SCHEMA) || !isWhole(row, () => JSON.stringify(row.headers)))
+    return undefined
   const task: StoredTask = {
     taskId: row.taskId,
     idempotencyKey: row.idempotencyKey,

@@ -152,6 +152,8 @@ export class Transaction extends HeldRows implements Tx {
     if (hasBodyApart(row)) this.set('bodies', row.taskId, undefined)
     row.body = null
     row.bodyBytes = 0
+    row.bodySum = null
+    row.requestSum = null
   }
 
   setPolicy(row: TaskRow, policy: NewTask['policy']): void {

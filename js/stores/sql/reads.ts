@@ -21,11 +21,11 @@ function get(database: Database, taskId: string): StoredTask | undefined {
 }
 
 function body(database: Database, taskId: string): Uint8Array | undefined {
-  const found = database.one<{ row: number; bodyBytes: number }>(
-    `SELECT row, bodyBytes FROM tasks WHERE id = ? AND ${READABLE}`,
+  const found = database.one<{ row: number; bodyBytes: number; bodySum: number | null }>(
+    `SELECT row, bodyBytes, bodySum FROM tasks WHERE id = ? AND ${READABLE}`,
     taskId,
   )
-  return found && foundBody(database.bodyOf(found.row), found.bodyBytes)
+  return found && foundBody(database.bodyOf(found.row), found)
 }
 
 function find(database: Database, idempotencyKey: string, principal?: string | null): StoredTask | undefined {

@@ -6,6 +6,7 @@ import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import type { Row } from '../engine/row.ts'
 import { areSoundParts, isSoundRequest, isSoundRow, neutral, type Parts } from '../engine/sound.ts'
+import { isWhole } from '../engine/sums.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
 
 /** A row; the texts that commands leave alone are not parsed. */
@@ -81,6 +82,8 @@ const CHANGING: Written = {
   leaseUntil: (row) => row.leaseUntil,
   endedAt: (row) => row.endedAt,
   bodyBytes: (row) => row.bodyBytes,
+  bodySum: (row) => row.bodySum ?? null,
+  requestSum: (row) => row.requestSum ?? null,
   aside: (row) => (row.aside ? 1 : 0),
 }
 
@@ -147,6 +150,8 @@ function rowOf(columns: Columns): TaskRow {
     leaseUntil: columns.leaseUntil,
     endedAt: columns.endedAt,
     bodyBytes: columns.bodyBytes,
+    bodySum: columns.bodySum ?? null,
+    requestSum: columns.requestSum ?? null,
     aside: columns.aside === 1,
   }
   return isSoundRow(row) ? row : neutral(row)
@@ -188,7 +193,7 @@ export function recordOf({ withheldHeaders, requestInit, policy, idempotent }: P
 export function storedTask(row: TaskRow): StoredTask | undefined {
   if (row.isBroken || row.schema > RECORD_SCHEMA) return undefined
   const parts = partsIn(row.record)
-  if (!parts) return undefined
+  if (!parts || !isWhole(row, () => row.headers)) return undefined
   const task: StoredTask = {
     taskId: row.taskId,
     idempotencyKey: row.idempotencyKey,

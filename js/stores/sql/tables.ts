@@ -151,3 +151,9 @@ CREATE INDEX line_first ON line (principal, home, inFlight, rank, served, dueAt,
 export const ROOM: string = `
 UPDATE state SET bytes = bytes + (SELECT CAST(total(bodyBytes) AS INTEGER) FROM tasks WHERE status = 'EXHAUSTED');
 `
+
+/** Layout 4: what is sent has a checksum, see `engine/sums.ts`. Tasks of before have none. */
+export const SUMS: string = `
+ALTER TABLE tasks ADD COLUMN bodySum INTEGER;
+ALTER TABLE tasks ADD COLUMN requestSum INTEGER;
+`

@@ -157,6 +157,8 @@ export class Transaction implements Tx {
     this.hasErased = true
     row.headers = '{}'
     row.bodyBytes = 0
+    row.bodySum = null
+    row.requestSum = null
     this.run('DELETE FROM bodies WHERE task = ?', row.row)
   }
 

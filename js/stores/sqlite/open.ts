@@ -5,7 +5,7 @@
  */
 
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
-import { LINE, ROOM, TABLES } from '../sql/tables.ts'
+import { LINE, ROOM, SUMS, TABLES } from '../sql/tables.ts'
 import { BUSY_TIMEOUT_MS, Connection } from './connection.ts'
 import { isReadOnly, newer, unavailable } from './errors.ts'
 
@@ -19,7 +19,7 @@ PRAGMA application_id = ${APPLICATION_ID};
 `
 
 /** The i-th brings layout i to layout i + 1. Never changed once published: files in the field were made by them. */
-export const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM]
+export const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM, SUMS]
 
 export const LAYOUT: number = MIGRATIONS.length
 

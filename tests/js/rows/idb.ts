@@ -41,7 +41,8 @@ const changed = (holder: object, name: string, value: unknown): object => {
 
 export async function spoilTask(tx: IDBTransaction, taskId: string, chance: Chance): Promise<string> {
   const tasks = tx.objectStore('tasks')
-  const row = (await done(tasks.get(taskId))) as Record<string, object>
+  // sums tell of every change at once, and whoever makes one on purpose can take them away
+  const { bodySum: _, requestSum: __, ...row } = (await done(tasks.get(taskId))) as Record<string, object>
   const value = chance.one(VALUES)()
   const kind = chance.below(10)
   if (kind === 0) {

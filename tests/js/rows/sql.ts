@@ -121,6 +121,8 @@ function update(database: DatabaseSync, sql: string, ...values: SQLInputValue[])
 }
 
 export function spoilTask(database: DatabaseSync, taskId: string, chance: Chance): string {
+  // sums tell of every change at once, and whoever makes one on purpose can take them away
+  update(database, 'UPDATE tasks SET bodySum = NULL, requestSum = NULL WHERE id = ?', taskId)
   const kind = chance.below(10)
   if (kind < 5) {
     const column = chance.one(columnsOf(database, 'tasks'))
