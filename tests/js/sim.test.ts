@@ -7,6 +7,7 @@ import { runScenario } from '../sim/run.ts'
 import type { Scenario, StoreKind } from '../sim/scenario.ts'
 import { runSeeds, type Wish } from '../sim/seeds.ts'
 import { WRONG, type Wrong } from '../sim/wrong.ts'
+import { WRONG_FILE } from '../sim/wrong-file.ts'
 import { WRONG_ROOM } from '../sim/wrong-room.ts'
 import { WRONG_SECRETS } from '../sim/wrong-secrets.ts'
 import { WRONG_PAGES, WRONG_TABS } from '../sim/wrong-tabs.ts'
@@ -61,6 +62,10 @@ test.for(WRONG_TABS)('of tabs it is noticed when $what ($breaks)', { timeout: LO
 )
 test.for(WRONG_PAGES)('of pages it is noticed when $what ($breaks)', { timeout: LONG_MS }, (wrong) =>
   noticed('indexeddb', wrong),
+)
+
+test.for(WRONG_FILE)('of processes on a file it is noticed when $what ($breaks)', { timeout: LONG_MS }, (wrong) =>
+  noticed('sqlite', wrong),
 )
 
 test.for(readdirSync(KEPT).filter((name) => name.endsWith('.json')))('what once broke does not: %s', async (name) => {

@@ -25,6 +25,8 @@ export interface Limits {
   readonly capacity?: number
   /** Who was held up past its lease settles nothing but a success. */
   readonly isFenced?: boolean
+  /** The store can tell which processes are gone. */
+  readonly seesTheGone?: boolean
 }
 
 interface Asked {
@@ -53,8 +55,8 @@ export class Book {
   session: Principal | null | undefined
   /** When that was said, by the wall clock. */
   sessionSince = 0
-  /** Of tabs: owners that will not be back. */
-  readonly gone: Set<string> = new Set()
+  /** Owners that will not be back, where the store can tell: since when, in time that really passed. */
+  readonly gone: Map<string, number> = new Map()
   /** By intent: how its callers have asked for it. */
   readonly asked: Map<string, Asked> = new Map()
   readonly holds: Holds = new Holds(this)

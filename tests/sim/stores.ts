@@ -1,6 +1,6 @@
 /** The store of a world: one object in memory, bare or dressed as a browser's, or a file or database that every process opens for itself. */
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TaskStore } from '../../js/api/store.ts'
@@ -74,8 +74,24 @@ export class Stores {
   connect(page?: Page): Connection {
     if (this.tabs && page) return this.tabs.connect(page)
     const store = this.#open()
-    if (!this.#shared) this.#opened.push(store)
-    return { store, letGo: () => void store.close() }
+    if (this.#shared) return { store, letGo: () => void store.close() }
+    this.#opened.push(store)
+    const owners = new Set<string>()
+    const letGo = () => {
+      this.#freeLocks(owners)
+      void store.close()
+    }
+    return { store: { ...store, ...noting(store, owners) }, letGo }
+  }
+
+  /** As the system does when a process ends: its locks are there, and nothing holds them. */
+  #freeLocks(owners: ReadonlySet<string>): void {
+    const folder = join(this.#folder ?? '', 'tasks.db-owners')
+    for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+      if (!owners.has(name.slice(LOCK_PREFIX))) continue
+      unlinkSync(join(folder, name))
+      writeFileSync(join(folder, `${name.slice(0, LOCK_PREFIX / 2)}00000000-${name.slice(LOCK_PREFIX)}`), '')
+    }
   }
 
   /** All bytes that are kept, by where: of what is an object in memory there are none. */
@@ -91,5 +107,33 @@ export class Stores {
   async close(): Promise<void> {
     for (const store of this.#opened) await store.close()
     if (this.#folder) rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+/** Where the owner begins in the name of a lock. */
+const LOCK_PREFIX = 18
+
+/** Methods that give an owner something, and note who that is. */
+function noting(store: TaskStore, owners: Set<string>): Partial<TaskStore> {
+  const { homes } = store
+  const notes = (owner: string) => void owners.add(owner)
+  return {
+    turn(step) {
+      notes(step.owner)
+      return store.turn(step)
+    },
+    enqueue(tasks, lease) {
+      if (lease) notes(lease.owner)
+      return store.enqueue(tasks, lease)
+    },
+    ...(homes && {
+      homes: {
+        ...homes,
+        holdHome(owner, forMs) {
+          notes(owner)
+          return homes.holdHome(owner, forMs)
+        },
+      },
+    }),
   }
 }

@@ -30,7 +30,19 @@ export function turned(book: Book, owner: string, step: Step, turn: Turn): void 
     if (claim) claimed(book, owner, task, given, claim.principal)
     else book.fail('S7', `${task.taskId} was claimed unasked`)
   }
+  if (book.limits.seesTheGone) takenBack(book, turn)
 }
+
+/** What belonged to processes that are gone is in flight no longer than until the next look. Tasks that the book takes for in flight may be more. */
+function takenBack(book: Book, { counts }: Turn): void {
+  const isSeen = (holder: string) => (book.gone.get(holder) ?? Number.POSITIVE_INFINITY) + LOOK_MS <= book.time.elapsed
+  const held = [...book.tasks.values()].filter(({ status, holder }) => status === 'IN_FLIGHT' && !isSeen(holder))
+  const inFlight = counts?.inFlight ?? 0
+  book.expect(inFlight <= held.length, 'L2', () => `${inFlight} are in flight, of live processes ${held.length}`)
+}
+
+/** Processes that share a file look for each other this often. */
+const LOOK_MS = 500
 
 function settled(
   book: Book,

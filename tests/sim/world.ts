@@ -46,7 +46,14 @@ export class World {
     const { concurrency, perOrigin, seed, hints, capacity = MOST_TASKS, strips = false } = scenario
     this.scenario = scenario
     const isFenced = scenario.store === 'tabs' || scenario.store === 'indexeddb'
-    this.book = new Book({ total: concurrency, perLane: perOrigin, capacity, isFenced }, this.time)
+    const limits = {
+      total: concurrency,
+      perLane: perOrigin,
+      capacity,
+      isFenced,
+      seesTheGone: scenario.store === 'sqlite',
+    }
+    this.book = new Book(limits, this.time)
     this.server = new Server(this.book, this.time)
     this.callers = new Callers(this.book, this.server)
     this.stores = new Stores(scenario.store, this.time)
@@ -55,8 +62,9 @@ export class World {
       const { store, letGo } = stores.connect(page)
       const gone = () => {
         letGo()
-        if (!page) return
-        book.gone.add(owner)
+        // in memory nothing tells who is gone
+        if (scenario.store === 'memory') return
+        book.gone.set(owner, time.elapsed)
         book.loosen(owner)
       }
       return { store: recorder(breaking.store?.(store) ?? store, book, owner, this.#traffic), letGo: gone }
