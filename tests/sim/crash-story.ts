@@ -87,6 +87,13 @@ export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
     const init = { method: 'POST', body: JSON.stringify({ intent, principal: first.principal }), redrive }
     callers.fetch(life, { intent, method: 'POST', origin, isUnstored: false }, life.queue.fetch(`${origin}/`, init))
   }
+  /** Stays in memory, and ends with its process. */
+  const read = (intent: string, origin: string) => {
+    const { ready: life } = first
+    if (!life) return
+    const url = `${origin}/?${new URLSearchParams({ intent, principal: first.principal })}`
+    callers.enqueue(life, { intent, method: 'GET', origin, isUnstored: true }, life.queue.enqueue(url))
+  }
   const order = (what: string, work: (queue: NonNullable<Process['ready']>['queue']) => Promise<unknown>) => {
     const { ready: life } = first
     if (life) callers.order(life, what, work(life.queue))
@@ -114,6 +121,11 @@ export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
   await pass(1_000)
   order('cancel', (queue) => queue.cancel(idOf('cancelled')))
   await pass(60_000)
+  server.script(BANK, [{ status: 429, latencyMs: 5, retryAfterS: 5 }])
+  read('in memory', BANK)
+  await pass(100)
+  post('waits for what was told in memory', BANK)
+  await pass(10_000)
   server.script(SHOP, [{ status: 400, latencyMs: 5 }])
   post('dead', SHOP)
   await pass(2_000)
