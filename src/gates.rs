@@ -59,6 +59,8 @@ pub(crate) struct Ending {
     pub slow: bool,
     /// The attempt was the first of a task, and failed.
     pub first_failure: bool,
+    /// Its task had failed before, and the lane has answered another since.
+    pub own_trouble: bool,
 }
 
 /// So many failures in a row begin a ramp where there is no breaker.
@@ -73,6 +75,8 @@ pub(crate) struct LaneGates {
     failures: u32,
     budget: RetryBudget,
     storm: Storm,
+    /// When the server last answered as one that works.
+    healthy_at: Option<Millis>,
 }
 
 /// News of a lane for the host.
@@ -116,9 +120,19 @@ impl LaneGates {
         if self.breaker.circuit(now) == Circuit::Closed { self.ramp.limit() } else { u32::MAX }
     }
 
+    /// Whether one attempt at a time is to show how the server does.
+    pub fn tries_out(&self, now: Millis) -> bool {
+        self.breaker.circuit(now) == Circuit::HalfOpen || self.ramp.pauses()
+    }
+
     /// Until when breaker or ramp let nothing start; in the past, or zero: they do.
     pub fn shut_until(&self, now: Millis) -> Millis {
         self.breaker.shut_until(now).max(self.ramp.shut_until())
+    }
+
+    /// Whether the server has answered as one that works at `since` or later.
+    pub fn went_well_since(&self, since: Millis) -> bool {
+        self.healthy_at.is_some_and(|at| at >= since)
     }
 
     /// Hears how an attempt ended; `most` may run at a time: how many tasks failed for the first time for each success, if that is a storm;
@@ -142,8 +156,18 @@ impl LaneGates {
         if rules.on_storm != OnStorm::Nothing && (ending.succeeded || ending.first_failure) {
             storm = self.storm.hear(now, ending.succeeded);
         }
+        let mut heard = ending.heard;
+        match heard.healthy {
+            Some(true) => self.healthy_at = Some(now),
+            // A task that fails while others succeed does not speak for the server. It does as the probe, which is to show
+            // that this task, too, may be asked again; and load is the ramp's matter, also where it is made in vain.
+            Some(false) if ending.own_trouble && self.breaker.circuit(now) == Circuit::Closed => {
+                heard.healthy = None
+            }
+            _ => {}
+        }
         let change = rules.breaker.as_ref().and_then(|breaker| {
-            let recorded = self.breaker.record(breaker, now, ending.heard, rng);
+            let recorded = self.breaker.record(breaker, now, heard, rng);
             let opens = storm.is_some() && rules.on_storm == OnStorm::Open;
             let opened = if opens { self.breaker.open(breaker, now, rng) } else { None };
             recorded.or(opened)
@@ -157,7 +181,7 @@ impl LaneGates {
         let opened = matches!(change, Some((_, Circuit::Open)));
         // Where there is no breaker to say when, failures in a row do, and it is over when all goes well.
         if rules.breaker.is_none()
-            && let Some(healthy) = ending.heard.healthy
+            && let Some(healthy) = heard.healthy
         {
             self.failures = if healthy { 0 } else { self.failures.saturating_add(1) };
             if healthy && self.ramp.limit() >= most {

@@ -30,7 +30,7 @@ mod task;
 pub use admit::{Admission, Cancelled};
 pub use adopt::{Carry, Past};
 pub use gate_status::{Gate, GateStatus};
-pub use poll::{Action, BATCH};
+pub use poll::{Action, BATCH, LOOKED_AT};
 pub use report::{LaneStats, Stats};
 pub use settle::{Ended, Verdict, Wait};
 

@@ -14,7 +14,7 @@ use redrive::gates::Gates;
 use redrive::queue::{Gate, Limits};
 use redrive::task::Outcome;
 use redrive::time::Millis;
-use rig::Rig;
+use rig::{Rig, limits};
 use serde_json::json;
 
 fn ramped() -> Gates {
@@ -189,4 +189,41 @@ fn where_there_is_no_breaker_five_failures_in_a_row_begin_it_and_a_lone_call_is_
         rig.hear(true);
     }
     assert_eq!(rig.start().len(), 5);
+}
+
+/// Answers `bad` tasks with 503 and all others with 200, until none of the others is left; says how long that took.
+fn until_the_others_are_done(rig: &mut Rig, bad: &[u32], mut others: usize) -> u64 {
+    let begin = rig.now;
+    while others > 0 {
+        for slot in rig.start() {
+            let is_bad = bad.contains(&slot);
+            rig.wait(1);
+            rig.answer(slot, if is_bad { 503 } else { 200 });
+            others -= usize::from(!is_bad);
+        }
+        if others > 0 && rig.queue.wake_at() > rig.time() {
+            rig.wake();
+        }
+    }
+    rig.now - begin
+}
+
+#[test]
+fn l1_tasks_that_always_fail_do_not_keep_the_others_of_their_server_waiting() {
+    // the three that are still unknown when it opens are each tried once: 5, 10 and 20 s
+    for (bad, most) in [(5, 10_000), (8, 45_000)] {
+        let gates = Gates { ramp: true, budget: Some(BudgetRules::default()), ..breaker() };
+        let policy = json!({ "strategy": "spread", "jitterType": "FULL", "maxAttempts": 100 });
+        let mut rig = gated(gates, limits(), policy);
+        let bad: Vec<u32> = (0..bad).map(|_| rig.add()).collect();
+        for slot in rig.start() {
+            rig.answer(slot, 503);
+        }
+        rig.wait(1);
+        for _ in 0..121 {
+            rig.add();
+        }
+        let took = until_the_others_are_done(&mut rig, &bad, 121);
+        assert!(took < most, "{} bad ones: {took} ms", bad.len());
+    }
 }

@@ -53,6 +53,8 @@ export {
 
 /** Most tasks that one `turn` ends for their deadline, most that its claim ends or puts aside, and most rows that it deletes for their retention. */
 export const SWEEP = 256
+/** Due tasks of a lane among which a claim looks for the one with the fewest attempts. */
+export const LOOKED_AT = 128
 /** Most lanes in a `Turn`. */
 export const LANES_SHOWN = 64
 /** Attempts given back per task, for whatever cause; later ones count. */
@@ -378,6 +380,18 @@ export interface LaneView {
   readonly heldForMs: number
 }
 
+/** A limit of what a claim may take of a lane. */
+export interface Bound {
+  readonly lane: string
+  /** At most so many. */
+  readonly max: number
+  /**
+   * The next attempt is to show how the lane's server does: of its first `LOOKED_AT` due tasks of the highest priority (of those
+   * that are not left to a home) the one with the fewest attempts comes first, and of several the first. Absent: the first.
+   */
+  readonly leastTried?: true
+}
+
 /**
  * A request for leases. Among due tasks, of lanes that are not held, in this order: higher `priority`, then the lane that was served longest
  * ago (never: first), then due first, then lane by name; within a lane higher `priority`, then due first, then enqueued first. A task
@@ -394,8 +408,8 @@ export interface Claim {
   readonly perLane: number
   /** 'any': all of the principal. */
   readonly lanes: readonly { readonly lane: string; readonly max: number }[] | 'any'
-  /** With 'any': lanes of which at most `max` may be claimed now. */
-  readonly bounds?: readonly { readonly lane: string; readonly max: number }[]
+  /** With 'any': lanes of which less may be claimed now. */
+  readonly bounds?: readonly Bound[]
   readonly principal: string | null
   /** Tasks whose `home` is one of these, and not the owner, are left to it. */
   readonly skipHomes: readonly string[]

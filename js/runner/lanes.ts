@@ -3,7 +3,7 @@
  * stand still: those that were paused, and those of a principal who is not signed in.
  */
 
-import { laneName } from '../api/store.ts'
+import { type Bound, laneName } from '../api/store.ts'
 import { NONE } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { QueueContext } from './context.ts'
@@ -69,12 +69,16 @@ export class Lanes {
    * Lanes of the principal that have less room at `now` than `perLane`, and how much. Those of which nothing was asked since they
    * had all of it are not looked at: there may be ten thousand.
    */
-  bounds(now: number, perLane: number): { readonly lane: string; readonly max: number }[] {
-    const bounds: { readonly lane: string; readonly max: number }[] = []
+  bounds(now: number, perLane: number): Bound[] {
+    const bounds: Bound[] = []
     for (const lane of this.#short) {
+      const { name, principal, handle } = lane
       // those of others are looked at again when the principal changes
-      const max = lane.principal === this.#host.principal ? this.#core.room(now, lane.handle) : perLane
-      if (max < perLane) bounds.push({ lane: lane.name, max })
+      const isOwn = principal === this.#host.principal
+      const max = isOwn ? this.#core.room(now, handle) : perLane
+      const leastTried = isOwn && max > 0 && this.#core.triesOut(now, handle)
+      if (leastTried) bounds.push({ lane: name, max, leastTried })
+      else if (max < perLane) bounds.push({ lane: name, max })
       else this.#short.delete(lane)
     }
     return bounds

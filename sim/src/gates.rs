@@ -40,6 +40,8 @@ pub struct LaneGates {
     pub lapses: u64,
     /// Tokens spent, and when that was so.
     spent: (u128, u64),
+    /// When the server last answered as one that works.
+    healthy_at: Option<u64>,
 }
 
 impl LaneGates {
@@ -61,6 +63,16 @@ impl LaneGates {
         ensure!(!late, "L1", "open for {} ms too long", now - self.ends.1);
         ensure!(said == self.circuit, "S8", "the breaker is {said:?}, not {:?}", self.circuit);
         Ok(())
+    }
+
+    /// The part of an attempt's end that counts: a closed breaker does not hear of a task that had failed by `failed_by`, and fails
+    /// again while others have succeeded since.
+    pub fn count(&mut self, now: u64, healthy: Option<bool>, failed_by: Option<u64>) -> Option<bool> {
+        if healthy == Some(true) {
+            self.healthy_at = Some(now);
+        }
+        let since = failed_by.zip(self.healthy_at).is_some_and(|(failed, well)| well >= failed);
+        healthy.filter(|healthy| *healthy || !since || self.circuit != Circuit::Closed)
     }
 
     /// An attempt has ended.

@@ -23,6 +23,8 @@ pub(crate) struct Ends {
     paid: bool,
     cancelled: bool,
     policy: usize,
+    /// When its task had failed before, at the latest; none: it had not.
+    failed_by: Option<u64>,
 }
 
 impl<C: Core> Driver<C> {
@@ -64,7 +66,8 @@ impl<C: Core> Driver<C> {
         let said = self.circuit(lane);
         let gates = &mut self.book.lanes[lane].gates;
         gates.earn(false, kind == 0);
-        gates.hear(self.book.line.now, (began, false), healthy, said)
+        let heard = gates.count(self.book.line.now, healthy, None);
+        gates.hear(self.book.line.now, (began, false), heard, said)
     }
 
     pub(crate) fn ask(&mut self, lane: u8) -> Result<(), Violation> {
@@ -101,6 +104,13 @@ impl<C: Core> Driver<C> {
             paid: task.paid,
             cancelled: task.cancelled,
             policy: task.policy,
+            failed_by: (task.attempts > 1).then(|| {
+                let fields = &self.book.promises[task.policy].spec.fields;
+                // the base of the curves that have one
+                let is_curved = fields[0].unwrap_or(0.0) < 3.0;
+                let first = if is_curved { fields[2].unwrap_or(500.0) as u64 } else { 0 };
+                task.started.saturating_sub(task.previous.unwrap_or(first))
+            }),
         }))
     }
 
@@ -121,7 +131,8 @@ impl<C: Core> Driver<C> {
         let said = self.circuit(ends.lane);
         let gates = &mut self.book.lanes[ends.lane].gates;
         gates.earn(ends.paid && unsent, verdict == Verdict::Succeeded);
-        gates.hear(self.book.line.now, (ends.began, ends.by_queue), healthy, said)
+        let heard = gates.count(self.book.line.now, healthy, ends.failed_by);
+        gates.hear(self.book.line.now, (ends.began, ends.by_queue), heard, said)
     }
 
     /// After a poll: what was due and is not any more was put off, by its next wait and for want of a token.

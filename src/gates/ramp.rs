@@ -55,9 +55,14 @@ impl Ramp {
         if self.is_on() { (self.width / ONE).max(1) } else { u32::MAX }
     }
 
+    /// Whether it runs one attempt at a time, with a pause between.
+    pub const fn pauses(&self) -> bool {
+        self.is_on() && self.width < ONE
+    }
+
     /// Until when its pause lasts; in the past, or zero: there is none.
     pub fn shut_until(&self) -> Millis {
-        if !self.is_on() || self.width >= ONE {
+        if !self.pauses() {
             return Millis::ZERO;
         }
         // Times 0.75 to 1.25.

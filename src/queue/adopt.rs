@@ -130,6 +130,13 @@ impl Queue {
         self.lanes.slots.get(lane).map_or(0, room)
     }
 
+    /// Whether the next attempt of a lane is to show how its server does: of the first [`super::LOOKED_AT`] due tasks of the store the
+    /// one with the fewest attempts is to make it, as of those that are here.
+    pub fn tries_out(&self, now: Millis, lane: u32) -> bool {
+        let now = self.at(now);
+        self.lanes.slots.get(lane).is_some_and(|lane| lane.gates.tries_out(now))
+    }
+
     /// Until when a lane starts nothing of a store's for its hold, its breaker or an empty budget; `None`: as far as
     /// the clock decides, it does.
     pub fn shut_until(&self, now: Millis, lane: u32) -> Option<Millis> {

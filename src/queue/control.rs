@@ -144,7 +144,15 @@ impl Queue {
         // As in `Queue::settle`: offline, a failure says nothing about the server.
         let healthy = healthy.filter(|healthy| *healthy || !self.offline);
         let heard = Heard { began: self.timeline.inward(began), healthy, by_queue: false };
-        let ending = Ending { heard, succeeded, slow, paid: false, unsent: false, first_failure: false };
+        let ending = Ending {
+            heard,
+            succeeded,
+            slow,
+            paid: false,
+            unsent: false,
+            first_failure: false,
+            own_trouble: false,
+        };
         self.lanes.hear(index, now, &ending, &mut self.rng);
         self.lanes.refresh(index, now);
     }

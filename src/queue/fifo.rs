@@ -103,6 +103,12 @@ impl Chain {
     }
 }
 
+/// Those from `first` on, in the order of their chain.
+pub fn from_here(links: &Links, first: u32) -> impl Iterator<Item = u32> {
+    let behind = |index: &u32| Some(links.at(*index).behind).filter(|behind| *behind != NONE);
+    std::iter::successors(Some(first), behind)
+}
+
 /// First in, first out within a priority; higher priorities first.
 ///
 /// Priorities are few in practice, so they are a sorted list, the highest last where it is

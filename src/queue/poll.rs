@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 use super::Queue;
+use super::fifo::from_here;
 use super::task::State;
 use crate::gates::Notice;
 use crate::gates::breaker::Change;
@@ -18,6 +19,9 @@ const PUT_OFF_AT_LEAST: Millis = Millis::new(100);
 
 /// For so long a task is put off by its next delay and no more.
 const PUT_OFF_OFTEN: Millis = Millis::new(60_000);
+
+/// Ready tasks of a lane, of which the one with the fewest attempts tries its server out.
+pub const LOOKED_AT: usize = 128;
 
 /// Something the host has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,10 +165,21 @@ impl Queue {
         self.forget(index);
     }
 
-    /// Leads the first ready task of a lane, which is in line, through the gates.
+    /// The ready task of a lane whose turn it is. Where one attempt is to show how the server does, it is the one with the fewest
+    /// attempts: a task that fails while all others succeed would answer for all that wait behind it.
+    fn next_of(&self, lane_index: u32, now: Millis) -> Option<u32> {
+        let lane = self.lanes.at(lane_index)?;
+        let (_, first) = lane.ready.front()?;
+        if !lane.gates.tries_out(now) {
+            return Some(first);
+        }
+        let attempts = |index: &u32| self.tasks.at(*index).map_or(u8::MAX, |task| task.attempts);
+        from_here(&self.links, first).take(LOOKED_AT).min_by_key(attempts)
+    }
+
+    /// Leads the ready task of a lane whose turn it is, and which is in line, through the gates.
     fn start_next(&mut self, lane_index: u32, now: Millis, actions: &mut Vec<Action>) {
-        let front = self.lanes.at(lane_index).and_then(|lane| lane.ready.front());
-        let Some((_, index)) = front else { return };
+        let Some(index) = self.next_of(lane_index, now) else { return };
         // Deadline and attempts. Both were asked when the wait was chosen, and deadlines end tasks by
         // themselves; but calls that take longer than they did bring a deadline forward unnoticed.
         if let Some(reason) = self.refusal(index, now) {

@@ -17,6 +17,9 @@ const MOST_REFUNDS: u8 = 20;
 /// Most of them for a 401.
 const MOST_UNAUTHORIZED_REFUNDS: u8 = 2;
 
+/// A task that has failed so often, and fails again while others succeed, keeps failing.
+const FAILED_BEFORE: u8 = 1;
+
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
@@ -104,6 +107,7 @@ impl Queue {
             self.unusable_retry_after = self.unusable_retry_after.saturating_add(1);
         }
         self.learn(index, now, ended);
+        let own_trouble = self.is_own_trouble(index);
         self.detach(index);
         let verdict = self.judge(index, now, ended, by_queue);
         let healthy = self.healthy(index, ended);
@@ -114,6 +118,7 @@ impl Queue {
             unsent: ended.outcome.is_unsent(),
             slow: self.is_slow(index, ended),
             first_failure: healthy == Some(false) && self.attempts(slot) == 1,
+            own_trouble,
         };
         self.lanes.hear(lane, now, &ending, &mut self.rng);
         let mut carry = Carry::default();
@@ -165,6 +170,15 @@ impl Queue {
         let timeout = policy.map_or(Millis::ZERO, |interned| interned.policy.attempt_timeout());
         let duration = ended.duration.unwrap_or(Millis::ZERO);
         timeout > Millis::ZERO && duration.plus(duration) > timeout
+    }
+
+    /// Whether a failure of this attempt would be the task's own trouble: it has failed before, and in the wait since then, at the
+    /// latest, its server has answered another.
+    fn is_own_trouble(&self, index: u32) -> bool {
+        let Some(task) = self.tasks.at(index) else { return false };
+        let failed_by = task.not_before.minus(task.previous_delay);
+        let lane = self.lanes.at(task.lane);
+        task.attempts > FAILED_BEFORE && lane.is_some_and(|lane| lane.gates.went_well_since(failed_by))
     }
 
     /// Whether the server of a task answered as one that works; `None`: nothing was learned about it.

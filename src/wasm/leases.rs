@@ -61,6 +61,12 @@ impl CoreQueue {
         self.queue.room(Millis::from_f64(now), lane)
     }
 
+    /// Whether the next attempt of a lane is to show how its server does: the due task with the fewest attempts is to make it.
+    #[wasm_bindgen(js_name = triesOut)]
+    pub fn tries_out(&self, now: f64, lane: u32) -> bool {
+        self.queue.tries_out(Millis::from_f64(now), lane)
+    }
+
     /// Until when a lane starts nothing of a store's for its hold, its open breaker or its empty budget; 0: as far as the
     /// clock decides, it does. Infinity: no time ends it.
     #[wasm_bindgen(js_name = shutUntil)]

@@ -168,6 +168,10 @@ export function boundsOf({ lanes, bounds = [] }: Claim): (lane: string) => numbe
   return (lane) => named.get(lane) ?? otherwise
 }
 
+/** Whether of a lane the task with the fewest attempts is wanted. */
+export const isLeastTried = ({ bounds = [] }: Claim, name: string): boolean =>
+  bounds.some(({ lane, leastTried }) => leastTried === true && lane === name)
+
 const placeOf = ({ lane: { name, served }, heads: { first } }: Candidate): LanePlace => ({
   name,
   served,

@@ -3,7 +3,8 @@
  * index, and are merged here; of each a few are read ahead, so that a turn which claims many asks few times.
  */
 
-import type { Claim } from '../../api/store.ts'
+import { type Claim, LOOKED_AT } from '../../api/store.ts'
+import { isLeastTried } from '../engine/claim.ts'
 import type { Heads } from '../engine/port.ts'
 import type { Wait } from '../engine/step.ts'
 import type { HeldRows } from './held-rows.ts'
@@ -28,19 +29,25 @@ export class DueHeads implements Heads {
   readonly #tx: HeldRows
   readonly #lane: Lane
   readonly #queues: readonly Ahead[]
+  readonly #isLeastTried: boolean
   #ahead = 1
+  #chosen: TaskRow | undefined
 
   /** Only queues that the claim may take from. */
   constructor(tx: HeldRows, lane: Lane, owner: string, claim: Claim) {
     this.#tx = tx
     this.#lane = lane
+    this.#isLeastTried = isLeastTried(claim, lane.name)
     this.#queues = lane.queues
       .filter(takes(owner, claim))
       .map((queue) => ({ queue, rows: [], last: undefined, isOver: false }))
   }
 
   get first(): TaskRow | undefined {
-    return this.#best()?.rows[0]
+    if (!this.#isLeastTried) return this.#best()?.rows[0]
+    // a claim changes the row, and with it the choice
+    this.#chosen ??= this.#leastTried()
+    return this.#chosen
   }
 
   row(): TaskRow | undefined {
@@ -49,18 +56,27 @@ export class DueHeads implements Heads {
 
   /** Reads `count` ahead of each queue, and from now on as many whenever one runs out. */
   read(count: number): Wait {
-    this.#ahead = Math.min(Math.max(1, count), MOST_AHEAD)
+    this.#ahead = this.#isLeastTried ? LOOKED_AT : Math.min(Math.max(1, count), MOST_AHEAD)
     return Promise.all(this.#queues.map((ahead) => this.#fill(ahead)))
   }
 
   next(): Wait {
-    const best = this.#best()
-    best?.rows.shift()
+    const { first } = this
+    this.#chosen = undefined
+    const best = this.#queues.find(({ rows }) => first !== undefined && rows.includes(first))
+    best?.rows.splice(best.rows.indexOf(first as TaskRow), 1)
     return best && best.rows.length === 0 ? this.#fill(best) : undefined
   }
 
   #best(): Ahead | undefined {
     return this.#queues.filter(({ rows }) => rows.length > 0).reduce<Ahead | undefined>(sooner, undefined)
+  }
+
+  #leastTried(): TaskRow | undefined {
+    const rank = this.#best()?.rows[0]?.rank
+    const rows = this.#queues.flatMap((ahead) => (ahead.queue.rank === rank ? ahead.rows : []))
+    const inOrder = rows.sort((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.seq - b.seq).slice(0, LOOKED_AT)
+    return inOrder.sort((a, b) => a.attemptNumber - b.attemptNumber)[0]
   }
 
   async #fill(ahead: Ahead): Promise<void> {

@@ -1,6 +1,6 @@
 /** Giving leases to what is due, one after another, each time to the task that comes first by then. */
 
-import { type Claim, SWEEP, type Turn } from '../../api/store.ts'
+import { type Claim, LOOKED_AT, SWEEP, type Turn } from '../../api/store.ts'
 import { isReadable, refusal } from '../engine/rules.ts'
 import { show } from './reads.ts'
 import type { Lane, Row, Rows } from './rows.ts'
@@ -39,7 +39,9 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
 
   const claimed: { task: Turn['claimed'][number]['task']; lease: Turn['claimed'][number]['lease'] }[] = []
   for (let spoilt = 0; claimed.length < claim.limit && spoilt < SWEEP; ) {
-    const row = firstOf(rows.of('PENDING'), (each) => isWanted(each) && hasRoom(each))
+    const able = [...rows.of('PENDING')].filter((each) => isWanted(each) && hasRoom(each))
+    const others = leftBehind(able, claim)
+    const row = firstOf(able, (each) => !others.has(each))
     if (!row) break
     const reason = refusal(row, row.policy, now)
     if (!isReadable(row.given)) markUnreadable(row, found)
@@ -62,6 +64,21 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
     else blockedByLimit = true
   }
   return { claimed, more, blockedByLimit }
+}
+
+/** Where a lane's server is to be tried out: all that it has but the task with the fewest attempts, of the first of the most urgent. */
+function leftBehind(able: readonly Row[], { bounds = [] }: Claim): ReadonlySet<Row> {
+  const others = new Set<Row>()
+  for (const { lane, leastTried } of bounds) {
+    if (!leastTried) continue
+    const here = able.filter((row) => row.lane.name === lane)
+    const first = firstOf(here, () => true)
+    const urgent = here.filter(({ given }) => given.priority === first?.given.priority)
+    const inOrder = urgent.sort((a, b) => (comesBefore(a, b) ? -1 : 1)).slice(0, LOOKED_AT)
+    const [chosen] = inOrder.sort((a, b) => a.attemptNumber - b.attemptNumber)
+    for (const row of here) if (row !== chosen) others.add(row)
+  }
+  return others
 }
 
 function firstOf(pending: Iterable<Row>, fits: (row: Row) => boolean): Row | undefined {

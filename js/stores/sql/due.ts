@@ -8,7 +8,7 @@ import type { Heads, Moments } from '../engine/port.ts'
 import { lateAt } from '../engine/rules.ts'
 import { type Database, instantIn, LIMIT, type Value } from './database.ts'
 import type { LaneRow } from './lane-rows.ts'
-import { firstHead, type Head, notShut, takesHome } from './line.ts'
+import { type Head, notShut } from './line.ts'
 import { rowFound, type TaskRow } from './rows.ts'
 import { ENDED, EXPIRING, UNDUE } from './tables.ts'
 
@@ -23,14 +23,12 @@ function listedLanes(database: Database, lanes: Exclude<Claim['lanes'], 'any'>, 
 export class DueHeads implements Heads {
   first: Head | undefined
   readonly #database: Database
-  readonly #heads: () => readonly Head[]
-  readonly #takes: (home: string | null) => boolean
+  readonly #first: () => Head | undefined
 
-  /** `heads`: the first due task of each home in the lane, as of when it is called. */
-  constructor(database: Database, heads: () => readonly Head[], owner: string, claim: Claim) {
+  /** `first`: the one that the claim would take, as of when it is called. */
+  constructor(database: Database, first: () => Head | undefined) {
     this.#database = database
-    this.#heads = heads
-    this.#takes = takesHome(owner, claim)
+    this.#first = first
     this.next()
   }
 
@@ -42,7 +40,7 @@ export class DueHeads implements Heads {
 
   /** Looks again: a task that was claimed has no due time any more. */
   next(): undefined {
-    this.first = firstHead(this.#heads(), this.#takes)
+    this.first = this.#first()
   }
 }
 

@@ -8,7 +8,7 @@
  * A lane has a place for each home of its due tasks, since a claim may leave those of other homes alone.
  */
 
-import type { Claim } from '../../api/store.ts'
+import { type Claim, LOOKED_AT } from '../../api/store.ts'
 import { inTurn, type Lane, type LanePlace } from '../engine/row.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
 import { WAITING } from './tables.ts'
@@ -56,6 +56,33 @@ export function firstHead(heads: readonly Head[], takes: (home: string | null) =
     if (takes(head.home) && (!first || sooner(head, first) <= 0)) first = head
   }
   return first
+}
+
+/** The task with the fewest attempts, of the first due ones that `takes` lets through. `heads`: the first of each home. */
+export function leastTried(
+  database: Database,
+  { now, lane }: { readonly now: number; readonly lane: string },
+  heads: readonly Head[],
+  takes: (home: string | null) => boolean,
+): Head | undefined {
+  const first = firstHead(heads, takes)
+  if (!first) return undefined
+  const { rank } = first
+  const found = heads.flatMap((head) =>
+    head.rank !== rank || !takes(head.home)
+      ? []
+      : database.all<Head & { readonly attemptNumber: number }>(
+          `SELECT row, home, 0 - priority AS rank, dueAt, CAST(seq AS REAL) AS seq, attemptNumber
+            FROM ${WAITS} AND home IS ? AND priority = ? AND dueAt <= ? ORDER BY dueAt, tasks.seq ${LIMIT}`,
+          lane,
+          head.home,
+          0 - rank,
+          now,
+          LOOKED_AT,
+        ),
+  )
+  const inOrder = found.sort(sooner).slice(0, LOOKED_AT)
+  return inOrder.sort((a, b) => a.attemptNumber - b.attemptNumber)[0] ?? first
 }
 
 const sooner = (a: Head, b: Head): number => a.rank - b.rank || a.dueAt - b.dueAt || a.seq - b.seq

@@ -17,6 +17,7 @@ import {
 } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { advance } from '../engine/change.ts'
+import { isLeastTried } from '../engine/claim.ts'
 import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
 import { newRow, type Place } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
@@ -24,6 +25,7 @@ import { type Database, LIMIT, type Value } from './database.ts'
 import { DueHeads, momentsOf } from './due.ts'
 import { HeldLanes } from './held-lanes.ts'
 import type { LaneRow } from './lane-rows.ts'
+import { firstHead, leastTried, takesHome } from './line.ts'
 import { where } from './reads.ts'
 import {
   allFound,
@@ -259,7 +261,15 @@ export class Transaction implements Tx {
   }
 
   heads({ name, principal }: LaneRow, owner: string, claim: Claim): DueHeads {
-    return new DueHeads(this.database, () => this.#lanes.headsOf(name, principal), owner, claim)
+    const { database, now } = this
+    const takes = takesHome(owner, claim)
+    const heads = () => this.#lanes.headsOf(name, principal)
+    return new DueHeads(
+      database,
+      isLeastTried(claim, name)
+        ? () => leastTried(database, { now, lane: name }, heads(), takes)
+        : () => firstHead(heads(), takes),
+    )
   }
 
   loadMoments(): undefined {

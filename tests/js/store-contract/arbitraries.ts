@@ -1,6 +1,6 @@
 // Small pools, so that keys meet, lanes fill, orders form and time runs out.
 import fc from 'fast-check'
-import type { Claim, DeadlineReason, NewTask, Settlement } from '../../../js/api/store.ts'
+import type { Bound, Claim, DeadlineReason, NewTask, Settlement } from '../../../js/api/store.ts'
 import { laneName, RECORD_SCHEMA } from '../../../js/api/store.ts'
 import type { TaskStatus } from '../../../js/api/task.ts'
 import { idOf, logOf } from './kit.ts'
@@ -144,6 +144,10 @@ const limited = fc.array(fc.record({ lane: lanes, max: fc.integer({ min: 0, max:
 const unique = (list: readonly { readonly lane: string; readonly max: number }[]) =>
   list.filter(({ lane }, i) => list.findIndex((each) => each.lane === lane) === i)
 
+const bounds = limited
+  .map(unique)
+  .chain((list) => fc.tuple(...list.map((bound) => often<Bound>(bound, { ...bound, leastTried: true }))))
+
 export const claims: fc.Arbitrary<Claim> = fc
   .record({
     limit: often(4, 0, 1, 2),
@@ -154,7 +158,7 @@ export const claims: fc.Arbitrary<Claim> = fc
       { weight: 4, arbitrary: fc.constant('any' as const) },
       { weight: 1, arbitrary: limited.map(unique) },
     ),
-    bounds: fc.option(limited.map(unique), { nil: undefined }),
+    bounds: fc.option(bounds, { nil: undefined }),
     principal: principals,
     skipHomes: often<readonly string[]>([], ['home']),
     ownHomeOnly: often(false, true),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LANES_SHOWN, laneName, SWEEP } from '../../../js/api/store.ts'
+import { LANES_SHOWN, LOOKED_AT, laneName, SWEEP } from '../../../js/api/store.ts'
 import {
   claimOf,
   idOf,
@@ -12,6 +12,7 @@ import {
   SUCCEEDED,
   settlementOf,
   setup,
+  type Wanted,
   ZERO,
 } from './kit.ts'
 
@@ -140,6 +141,47 @@ export function claimRules(open: Open): void {
     expect(idsOf(claimed)).toEqual([idOf(1), idOf(4), idOf(5)])
     expect(lanes.map(({ lane }) => lane)).toEqual([ORIGIN, third])
     expect(nextInMs).toBe(LEASE_MS)
+  })
+
+  test('a lane whose server is to be tried out: the task with the fewest attempts comes first, then the one that was due first', async () => {
+    const { add, claim } = await setup(open)
+    const tried = (attemptNumber: number, given: Wanted = {}): Wanted => ({ attemptNumber, ...given })
+    await add(
+      tried(3),
+      tried(1),
+      tried(0, { dueInMs: 500 }),
+      tried(1),
+      tried(0, { priority: -1 }),
+      tried(4, { origin: OTHER }),
+    )
+    const bounds = [{ lane: ORIGIN, max: 1, leastTried: true }] as const
+    expect(idsOf(await claim({ bounds }))).toEqual([idOf(2), idOf(6)])
+    expect(idsOf(await claim({ bounds }))).toEqual([idOf(4)])
+    expect(idsOf(await claim({ bounds }))).toEqual([idOf(1)])
+    expect(idsOf(await claim({ bounds }))).toEqual([idOf(5)])
+  })
+
+  test('of several homes, those that the claim leaves to others do not try a server out', async () => {
+    const { add, claim } = await setup(open)
+    const at = (home: string | null, attemptNumber: number): Wanted => ({ home, attemptNumber })
+    await add(at(null, 3), at('away', 0), at('gone', 1), at('gone', 2), at('runner', 2))
+    const bounds = [{ lane: ORIGIN, max: 1, leastTried: true }] as const
+    const next = async () => idsOf(await claim({ bounds, skipHomes: ['away'] }))
+    expect([await next(), await next(), await next(), await next(), await next()]).toEqual([
+      [idOf(3)],
+      [idOf(4)],
+      [idOf(5)],
+      [idOf(1)],
+      [],
+    ])
+  })
+
+  test('of more due tasks than are looked at, the fewest attempts of the first count', async () => {
+    const { add, claim } = await setup(open)
+    await add(...Array.from({ length: LOOKED_AT }, () => ({ attemptNumber: 2 })), { attemptNumber: 1 })
+    const bounds = [{ lane: ORIGIN, max: 1, leastTried: true }] as const
+    expect(idsOf(await claim({ bounds }))).toEqual([idOf(1)])
+    expect(idsOf(await claim({ bounds }))).toEqual([idOf(LOOKED_AT + 1)])
   })
 
   test('what a bounded lane has due later is asked for then, unless it is bounded to 0', async () => {

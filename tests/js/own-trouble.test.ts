@@ -1,0 +1,61 @@
+/** Tasks that fail whatever others do, beside healthy ones of the same origin, with the gates that nothing was said about. */
+
+import { expect, test } from 'vitest'
+import type { RetryQueue, RetryQueueOptions } from '../../js/index.ts'
+import type { FakeClock } from '../../js/testing.ts'
+import { world } from './durable-setup.ts'
+import { API, setup } from './setup.ts'
+
+const GATES: RetryQueueOptions = { breaker: {}, retryBudget: {} }
+const PATIENT = { initialDelayMs: 500, jitterType: 'FULL', maxAttempts: 100, totalBudgetMs: 3_600_000 } as const
+
+const open = {
+  'in memory': async (options: RetryQueueOptions) => setup(options),
+  stored: async (options: RetryQueueOptions) => {
+    const { clock, open: opened } = world()
+    return { clock, queue: (await opened({ ...options, clock })).queue }
+  },
+} as const
+
+/** A queue whose server answers 503 under /bad, and 200 elsewhere, 20 ms later. */
+async function started(where: keyof typeof open): Promise<{ readonly queue: RetryQueue; readonly clock: FakeClock }> {
+  let clock: FakeClock | undefined
+  const fetch = async (input: RequestInfo | URL): Promise<Response> => {
+    await new Promise<void>((resolve) => clock?.after(20, resolve))
+    return new Response(null, {
+      status: String(input instanceof Request ? input.url : input).includes('/bad') ? 503 : 200,
+    })
+  }
+  const parts = await open[where]({ ...GATES, fetch, policy: PATIENT })
+  clock = parts.clock
+  return parts
+}
+
+const post = (queue: RetryQueue, path: string) => queue.enqueue(`${API}/${path}`, { method: 'POST', body: 'tea' })
+
+test.for(['in memory', 'stored'] as const)(
+  'L1 a few tasks that always fail keep 121 others of their origin waiting for one opening of the breaker: %s',
+  async (where) => {
+    const { queue, clock } = await started(where)
+    for (let i = 0; i < 5; i++) await post(queue, `bad/${i}`)
+    await clock.advance(1_000)
+    expect(queue.stats().origins[API]?.circuit).toBe('OPEN')
+    for (let i = 0; i < 121; i++) await post(queue, `good/${i}`)
+    await clock.advance(10_000)
+    expect(queue.stats()).toMatchObject({ succeeded: 121, depth: 5 })
+  },
+)
+
+test('tasks that go on failing while others succeed do not open the breaker again', async () => {
+  const { queue, clock } = await started('in memory')
+  const opened: string[] = []
+  for (let i = 0; i < 5; i++) await post(queue, `bad/${i}`)
+  await clock.advance(1_000)
+  queue.on('circuit', ({ to }) => opened.push(to))
+  for (let i = 0; i < 300; i++) {
+    await post(queue, `good/${i}`)
+    await clock.advance(200)
+  }
+  expect(opened).toEqual(['HALF_OPEN', 'CLOSED'])
+  expect(queue.stats()).toMatchObject({ succeeded: 300, depth: 5 })
+})
