@@ -169,6 +169,28 @@ test('a store that is closed after its file was deleted has written it anew', as
   expect(await openStore(path).counts()).toMatchObject({ pending: 1 })
 })
 
+test('S1 where another process has begun a new log, what the old one has is put into the file task by task', {
+  timeout: 60_000,
+}, async () => {
+  const path = freshPath()
+  const store = openStore(path)
+  await store.enqueue([taskOf(1), taskOf(2)])
+  for (const ending of ['-wal', '-shm']) rmSync(path + ending)
+  const intruder = start('sqlite/intruder.ts', path)
+  const end = ended(intruder)
+  const lines: string[] = []
+  for await (const line of linesOf(intruder)) {
+    lines.push(line)
+    if (line === 'held') await store.enqueue([taskOf(3)])
+  }
+  expect(lines).toEqual(['held', 'stored'])
+  expect(await end).toEqual([0, null])
+  await store.enqueue([taskOf(4)])
+  expect(await ids(store)).toEqual([1, 2, 3, 4, 100, 101].map((n) => taskOf(n).taskId))
+  await store.close()
+  expect(await openStore(path).counts()).toMatchObject({ pending: 6 })
+})
+
 test('a file that could not be written when it was opened is used as soon as it can be', {
   timeout: 60_000,
 }, async () => {

@@ -37,6 +37,8 @@ export class CurrentFile {
   readonly #clock: Clock
   readonly #report: Report
   #held: Held | undefined
+  /** Read out of a file that is closed by now, and not in the one of now yet. */
+  #homeless: Contents | undefined
   #mended = 0
   #repairAt = Number.NEGATIVE_INFINITY
 
@@ -53,6 +55,7 @@ export class CurrentFile {
 
   /** Whether the path leads to what is open; where nothing is, that is for the next use to say. */
   get isCurrent(): boolean {
+    if (this.#homeless) return false
     return !this.#held || whereaboutsOf(this.#held.file) === 'same'
   }
 
@@ -62,7 +65,7 @@ export class CurrentFile {
    */
   connect(mustLast: boolean): Connection {
     const held = this.#held
-    if (!held) return this.#keep(this.#openMended()).database
+    if (!held) return this.#openNow()
     const whereabouts = whereaboutsOf(held.file)
     if (whereabouts === 'same') return held.database
     try {
@@ -82,8 +85,10 @@ export class CurrentFile {
     if (now < this.#repairAt) return false
     const held = this.#held ?? this.#keep(openDatabase(this.#path))
     if (whereaboutsOf(held.file) !== 'same') return false
+    const isSound = rebuildIndexes(held.database)
     this.#repairAt = now + REPAIR_AGAIN_MS
-    if (rebuildIndexes(held.database)) {
+    if (isSound) {
+      this.close() // and is looked at anew when it is opened
       this.#report(
         'storage_damaged',
         `the file '${this.#path}' was damaged: its indexes were built anew, and nothing is lost; look at the disk`,
@@ -108,18 +113,25 @@ export class CurrentFile {
     const held = this.#held
     if (!held) return
     this.#held = undefined
-    holders.get(held.file.main)?.delete(this)
+    leave(held.file.main, this)
     held.database.close()
   }
 
   #follow(held: Held, whereabouts: Exclude<Whereabouts, 'same'>): Connection {
-    const { tasks, refused, unread } =
-      whereabouts === 'replaced' ? this.#moveOut(held) : this.#joinLog(held, whereabouts)
-    const how = whereabouts === 'replaced' ? 'was deleted, moved or replaced' : 'has lost its log'
+    if (whereabouts === 'replaced') this.#reportMoved(this.#moveOut(held), 'was deleted, moved or replaced')
+    else this.#leaveLog(held, whereabouts)
+    return this.#openNow()
+  }
+
+  #openNow(): Connection {
+    if (this.#homeless) this.#reportMoved(this.#openWith(this.#homeless), 'has lost its log')
+    return (this.#held ?? this.#keep(this.#openMended())).database
+  }
+
+  #reportMoved({ tasks, refused, unread }: Moved, how: string): void {
     const lost = refused + unread > 0 ? `; ${refused + unread} could not be brought along` : ''
     const message = `the file '${this.#path}' ${how} while it was in use: its ${tasks} tasks were brought into the one that is there now${lost}. Do not touch it, '-wal' or '-shm' while a process uses it; for a backup use VACUUM INTO`
     this.#report('storage_replaced', message)
-    return (this.#held ?? held).database
   }
 
   /** Other processes that have the damaged file open find that the path leads elsewhere, and what they bring is there already. */
@@ -153,7 +165,7 @@ export class CurrentFile {
       } catch {
         // it may move them too, which changes nothing while they are here
       }
-      holders.get(old.file.main)?.delete(this)
+      leave(old.file.main, this)
       old.database.close()
       return moved
     } catch (error) {
@@ -166,12 +178,11 @@ export class CurrentFile {
    * The file is the same, and others cannot see what its old log has. It is written into the file, unless another process has
    * begun a new log: then the file is not as this log takes it to be, and tasks that are missing are put in one by one.
    */
-  #joinLog(old: Held, whereabouts: 'log lost' | 'log replaced'): Moved {
+  #leaveLog(old: Held, whereabouts: 'log lost' | 'log replaced'): void {
     if (whereabouts === 'log lost') old.database.cutLog()
-    const contents = contentsOf(old.database)
+    this.#homeless = contentsOf(old.database)
     // SQLite has one view of a file in a process: all let go of the old one before any takes up the new
     for (const holder of holders.get(old.file.main) ?? []) holder.close()
-    return this.#openWith(contents)
   }
 
   /** Opens the file that the path leads to, and puts in what it has not. */
@@ -182,6 +193,7 @@ export class CurrentFile {
       const { refused } = bringIn(database, contents, this.#clock.now())
       database.exec('COMMIT; PRAGMA synchronous = NORMAL')
       this.#keep(database)
+      this.#homeless = undefined
       return { tasks: contents.tasks.length, refused, unread: contents.unread }
     } catch (error) {
       database.close()
@@ -222,4 +234,10 @@ export class CurrentFile {
       throw error
     }
   }
+}
+
+function leave(main: string, file: CurrentFile): void {
+  const others = holders.get(main)
+  others?.delete(file)
+  if (others?.size === 0) holders.delete(main)
 }
