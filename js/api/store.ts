@@ -35,13 +35,14 @@
  * deadline, puts it aside instead and counts it in `unreadable`: from then on it has no due time and no deadline.
  */
 
-import type { DegradedCode } from './events.ts'
 import type { Lease, Settlement } from './leases.ts'
+import type { Hint, Leader, Principals, Report } from './neighbours.ts'
 import type { RetryPolicy } from './policy.ts'
 import type { NewTask, StoredTask, UnreadableRecord } from './records.ts'
 import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from './task.ts'
 
 export type { Carry, Lease, Settlement } from './leases.ts'
+export type { Hint, Leader, Principals, Report } from './neighbours.ts'
 export {
   type DeadlineReason,
   laneName,
@@ -271,35 +272,6 @@ export interface TaskStore {
 
 /** The part of a store's counters that is one principal's. */
 export type OwnCounts = Pick<Awaited<ReturnType<TaskStore['counts']>>, 'pending' | 'inFlight' | 'exhausted'>
-
-/** A reason to look. */
-export interface Hint {
-  readonly kind: 'due' | 'settled' | 'cancelled' | 'principal'
-  readonly taskId?: string
-}
-
-export type Report = (code: DegradedCode, message: string) => void
-
-/** The election of one runner, of those that share a store and a principal. */
-export interface Leader {
-  /** Asks for the lead. `granted` is called once it is this runner's, which may be at once; asking again while asking, or leading, changes nothing. */
-  want(principal: string | null, granted: () => void): void
-  /** Gives up the lead, or asks no longer. */
-  resign(): void
-}
-
-export interface Principals {
-  /** `undefined`: no queue has said yet. */
-  current(): Promise<string | null | undefined>
-  /**
-   * Makes `principal`, as of the instant `since`, the current one, unless a declaration is kept that was made after `since` and no
-   * later than `now`: nothing changes then. A claim of any other principal than the current one gets nothing from now on.
-   *
-   * @param since when it was said, in epoch milliseconds of the wall clock
-   * @param now the latest that the wall clock has shown since
-   */
-  switchTo(principal: string | null, since: number, now: number): Promise<void>
-}
 
 export interface Enqueued {
   readonly taskId: string
