@@ -60,6 +60,9 @@ export const cost: Rules = {
       overheard(storage, (sql, values) => asked.push([sql, values])),
       {},
     )
+    // what is done once, where the layout is brought up, may
+    store.migrate()
+    asked.length = 0
     await store.enqueue([newTask(1), newTask(2, { orderKey: 'a' }), newTask(3, { orderKey: 'a' })])
     const { claimed } = await store.turn({ ...STEP, claim: claimOf({ skipHomes: ['elsewhere'] }) })
     for (const { lease } of claimed) await settle(store, lease, SUCCEEDED)

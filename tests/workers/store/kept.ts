@@ -1,5 +1,7 @@
 /** What is kept, and what is left alone because it is not ours. */
+
 import { expect } from 'vitest'
+import { LAYOUT } from '../../../js/stores/durable-object/layout.ts'
 import type { DurableObjectStore } from '../../../js/stores/durable-object.ts'
 import { claimOf, idOf, newTask, SUCCEEDED } from '../../js/store-contract/kit.ts'
 import { contents, failureOf, leaseOf, opened, overheard, type Rules, STEP, settle } from './kit.ts'
@@ -66,10 +68,10 @@ export const kept: Rules = {
       const { store: older } = opened(storage)
       const { code, message } = await failureOf(Promise.resolve(older).then(call))
       expect([name, code]).toEqual([name, 'STORAGE_NEWER'])
-      expect(message).toContain('layout 99, this one knows 2')
+      expect(message).toContain(`layout 99, this one knows ${LAYOUT}`)
     }
     expect(contents(storage)).toBe(before)
-    storage.sql.exec('UPDATE redrive_layout SET layout = 2')
+    storage.sql.exec('UPDATE redrive_layout SET layout = ?', LAYOUT)
     expect(await opened(storage).store.counts()).toMatchObject({ pending: 1 })
   },
 
