@@ -28,7 +28,7 @@ export interface SqliteStoreOptions {
   readonly path: string
   /** For tests: see `redrive/testing`. */
   readonly clock?: Clock
-  /** How often a queue looks for what other processes have put into the file: one question, unless something has changed. Within a process it is told at once. 10..=3_600_000. @default 1_000 */
+  /** How often a queue looks for what other processes have put into the file, and for those that have died: one question, unless something has changed. Within a process it is told at once. 10..=3_600_000. @default 1_000 */
   readonly idleCheckMs?: number
   /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
   readonly capacity?: number
