@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import type { RetryQueueOptions } from '../../js/index.ts'
 import { type World, withMethods, world } from './durable-setup.ts'
 import { API, ORDERS, watch } from './setup.ts'
+import { freshPath, openStore } from './sqlite/setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
 const A = { orderKey: 'a' } as const
@@ -125,10 +126,13 @@ const heard: readonly (readonly [
   ],
 ]
 
-test.each(heard)(
-  'S9 tasks in the store wait with the lane, in every process, for what is heard by %s',
-  async (_, hear) => {
-    const it = world()
+const kinds = ['memory', 'a file'] as const
+
+test.each(kinds.flatMap((kind) => heard.map(([how, hear]) => [kind, how, hear] as const)))(
+  'S9 tasks in the store (%s) wait with the lane, in every process, for what is heard by %s',
+  async (kind, _, hear) => {
+    const path = freshPath()
+    const it: World = world((store) => (kind === 'memory' ? store : openStore(path, { clock: it.clock })))
     const a = await it.open()
     const b = await it.open()
     await hear(it, a.queue)
