@@ -18,9 +18,7 @@ export class Emitter<Events extends object> {
     const listeners = this.#listeners.get(event) ?? new Set()
     this.#listeners.set(event, listeners)
     listeners.add(listener)
-    return () => {
-      listeners.delete(listener)
-    }
+    return () => listeners.delete(listener)
   }
 
   /** Payloads cost something to build: ask first. */

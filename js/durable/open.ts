@@ -3,7 +3,7 @@
 import { assertNotAborted } from '../platform/abort.ts'
 import { random128 } from '../platform/random.ts'
 import type { StoreModule } from '../runner/manager.ts'
-import { afterIdle } from '../runner/wake-timer.ts'
+import { untilDone } from '../runner/until-done.ts'
 import { StorePlace } from './admission.ts'
 import { StoredTaskManager } from './manager.ts'
 import { StoredTasks } from './stored-tasks.ts'
@@ -16,38 +16,32 @@ const LAST_RETRY_IN_PAGES_MS = 3_600_000
 export const openStore: StoreModule['openStore'] = async (pages, runner, admission, opened) => {
   const { closing, host } = runner
   const { clock, name, store: given } = host.settings
-  let store = typeof given === 'object' ? given : undefined
-  const open = async (againMs: number): Promise<void> => {
+  const store = typeof given === 'object' ? given : pages?.indexedDbStore({ name, clock })
+  if (!store) return
+  await untilDone(runner, FIRST_RETRY_MS, async () => {
     // closed meanwhile
-    if (runner.stopped) return
-    let tasks: StoredTasks | undefined
+    if (runner.stopped) return 0
+    const tasks = new StoredTasks(store, random128(host.draw), runner)
     try {
-      store ??= (await pages()).indexedDbStore({ name, clock })
       assertNotAborted(closing)
-      tasks = new StoredTasks(store, random128(host.draw), runner)
       runner.stored = tasks
       await tasks.begin()
       opened(new StoredTaskManager(tasks), new StorePlace(tasks, admission))
+      return 0
     } catch (error) {
       runner.stored = undefined
       // its loop may have begun
-      tasks?.stop(error)
+      tasks.stop(error)
       if (closing.aborted) {
         // the queue closed while the store opened, and has no listeners any more
-        await store?.close().catch(() => {})
-        return
+        await store.close().catch(() => {})
+        return 0
       }
       const until = 'until it can, tasks stay in memory, and end with the page or process'
       const message = `the store cannot be opened (${runner.words(error)}): ${until}`
       host.degraded('storage_unavailable', message, 'memory')
       // another process may hold it for a while, or its disk be away: tasks that come later are to be stored
-      const lastMs = !store || store.idleCheckMs === null ? LAST_RETRY_IN_PAGES_MS : LAST_RETRY_MS
-      const disarm = afterIdle(clock, againMs, () => {
-        closing.removeEventListener('abort', disarm)
-        void open(Math.min(lastMs, againMs * 2))
-      })
-      closing.addEventListener('abort', disarm)
+      return store.idleCheckMs === null ? LAST_RETRY_IN_PAGES_MS : LAST_RETRY_MS
     }
-  }
-  await open(FIRST_RETRY_MS)
+  })
 }

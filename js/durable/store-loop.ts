@@ -8,7 +8,6 @@
 
 import { type Claim, LANES_SHOWN, type Lease, type Settlement, type StoredTask, type Turn } from '../api/store.ts'
 import { FOREVER } from '../platform/clock.ts'
-import { afterIdle } from '../runner/wake-timer.ts'
 import type { Task } from '../tasks/task.ts'
 import { LaneHolds } from './lane-holds.ts'
 import type { Leadership } from './leadership.ts'
@@ -361,7 +360,7 @@ export class StoreLoop {
     const { idleCheckMs } = store
     this.#disarmIdle()
     if (idleCheckMs === null) return
-    this.#disarmIdle = afterIdle(runner.host.settings.clock, idleCheckMs, () => void this.#lookIdle())
+    this.#disarmIdle = runner.host.settings.clock.after(idleCheckMs, () => void this.#lookIdle(), true)
   }
 
   async #lookIdle(): Promise<void> {

@@ -11,8 +11,11 @@ export interface Clock {
   now(): number
   /** Milliseconds that never go back, from any origin. */
   monotonic(): number
-  /** Calls `wake` once after `delayMs`; returns what takes it back. May wake early: a wake-up is a hint. */
-  after(delayMs: number, wake: () => void): () => void
+  /**
+   * Calls `wake` once after `delayMs`; returns what takes it back. May wake early: a wake-up is a hint. `isIdle`: for a look that
+   * nothing depends on, which is no reason to keep a process alive.
+   */
+  after(delayMs: number, wake: () => void, isIdle?: boolean): () => void
 }
 
 export const DAY_MS = 86_400_000
@@ -22,12 +25,17 @@ export const FOREVER: number = Infinity
 /** Timers beyond this fire at once in every browser (measured: 2^31 + 1000 fires after 2 ms). */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1
 
+interface NodeTimer {
+  unref?(): void
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  after(delayMs, wake) {
-    const timer = setTimeout(wake, Math.min(Math.max(delayMs, 0), MAX_TIMER_MS))
-    return () => clearTimeout(timer)
+  after(delayMs, wake, isIdle) {
+    const timer: NodeTimer | number = setTimeout(wake, Math.min(Math.max(delayMs, 0), MAX_TIMER_MS))
+    if (isIdle) (timer as NodeTimer).unref?.()
+    return () => clearTimeout(timer as number)
   },
 }
 

@@ -7,7 +7,7 @@ import { RedriveError } from '../api/errors.ts'
 import type { DegradedCode } from '../api/events.ts'
 import { assertNotAborted, orAbort } from '../platform/abort.ts'
 import { systemClock, within } from '../platform/clock.ts'
-import { whenIdle } from '../platform/page.ts'
+import { isPage, whenIdle } from '../platform/page.ts'
 import type { QueueContext } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
 
@@ -33,6 +33,12 @@ export class CoreLoader {
   starting: Promise<TaskManager | undefined> | undefined
   /** The reason why the core could not start. */
   failure: RedriveError | undefined
+  /** The chunk on its way, until the store behind it is open: calls do not wait that long. */
+  #arriving: Promise<TaskManager> | undefined
+  /** The wait before it is loaded again. */
+  #waitMs = 1_000
+  /** Takes back the next loading that is planned. */
+  #disarm = () => {}
   readonly #source: EngineSource
   readonly #host: QueueContext
   /** Scopes paused before there was a runner to tell; '': everything. */
@@ -50,13 +56,12 @@ export class CoreLoader {
     this.#host = host
     const { preload, wasm, durable, clock } = host.settings
     // it may be awaited late or never: until then its failure must not be an unhandled rejection
-    if (wasm instanceof Promise) wasm.catch(() => {})
+    ;(wasm as Promise<unknown> | undefined)?.catch?.(() => {})
     if (preload === 'never') return
     if (preload === 'eager') this.#prefetch()
-    const isPage = globalThis.location !== undefined
     // elsewhere chunks lie on the disk; in Workers nothing may be timed at module scope
-    if (!durable && (preload === 'eager' || !isPage)) return
-    this.#closing.signal.addEventListener('abort', isPage ? whenIdle(this.#load) : clock.after(0, this.#load))
+    if (!durable && (preload === 'eager' || !isPage())) return
+    this.#disarm = isPage() ? whenIdle(this.#load) : clock.after(0, this.#load)
   }
 
   /** The manager of tasks, started now if need be; undefined where the core cannot run. */
@@ -78,23 +83,30 @@ export class CoreLoader {
 
   async close(drainMs: number): Promise<void> {
     this.#closing.abort()
+    this.#disarm()
     await this.starting
     await this.opened?.close(drainMs)
   }
 
-  async #start(): Promise<TaskManager | undefined> {
-    const { signal } = this.#closing
+  #start(): Promise<TaskManager | undefined> {
+    this.#arriving ??= this.#arrive()
+    const arrived = within(systemClock, LOAD_MS, 'loading', this.#arriving)
+    return orAbort(this.#closing.signal, arrived).catch((error) => this.#failed(error))
+  }
+
+  /** Takes as long as it takes: a chunk that calls did not wait for is used when it comes. */
+  async #arrive(): Promise<TaskManager> {
     try {
-      const loading = this.#source().then((module) => module.prepare(this.#host.settings.wasm))
-      const makeManager = await orAbort(signal, within(systemClock, LOAD_MS, 'loading the core', loading))
-      assertNotAborted(signal)
+      const { prepare } = await this.#source()
+      const makeManager = await prepare(this.#host.settings.wasm)
+      assertNotAborted(this.#closing.signal)
       this.opened = makeManager(this.#host)
       for (const scope of this.#paused) this.opened.runner.pause(scope || undefined)
-      await orAbort(signal, this.opened.begin())
+      await this.opened.begin()
       return this.opened
     } catch (error) {
-      this.#failed(error)
-      return undefined
+      this.#arriving = undefined
+      throw error
     }
   }
 
@@ -102,7 +114,7 @@ export class CoreLoader {
     this.#source().catch((error) => this.#failed(error))
   }
 
-  #failed(error: unknown): void {
+  #failed(error: unknown): undefined {
     const { signal } = this.#closing
     if (signal.aborted) return
     const why = `the core could not be loaded (${error}): calls are plain fetch`
@@ -110,8 +122,13 @@ export class CoreLoader {
     const { code, message } = this.failure
     this.#host.degraded(code as DegradedCode, message, 'core')
     if (code !== 'core_unreachable') return
-    // the next failed call asks again; before that, the network coming back does
+    // the next failed call asks again; before that the network coming back does, and time where a store may hold tasks
     this.starting = undefined
-    globalThis.addEventListener?.('online', this.#load, { once: true, signal })
+    globalThis.addEventListener?.('online', this.#load, { signal })
+    const { durable, clock } = this.#host.settings
+    if (!durable && !isPage()) return
+    this.#disarm()
+    this.#disarm = clock.after(this.#waitMs, this.#load, true)
+    this.#waitMs = Math.min(this.#waitMs * 2, 60_000)
   }
 }

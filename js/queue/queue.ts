@@ -282,7 +282,7 @@ export class RetryQueue implements AsyncDisposable {
       const early = asked && (await asked)
       if (early) return early.answer
     }
-    while (this.#host.switching) await whenSwitched(call, this.#host, signal)
+    while (this.#host.switching) await whenSwitched(call, this.#host, signal, this.#host.switching)
     assertOwn(call, this.#host)
     this.#attempts++
     const controller = new AbortController()

@@ -54,10 +54,14 @@ export async function holdDuring(
 }
 
 /** Resolves when the login under way has ended; the next one may have begun. A call that one waits for by itself ends, and says how to make it. */
-export async function whenSwitched({ options }: Call, host: QueueContext, signal: AbortSignal | null): Promise<void> {
+export function whenSwitched(
+  { options }: Call,
+  { settings }: QueueContext,
+  signal: AbortSignal | null,
+  switching: Promise<unknown>,
+): Promise<unknown> {
   const what = 'setPrincipal({ during }), in which a call needs redrive: false,'
-  const { switching = Promise.resolve() } = host
-  await orAbort(signal, within(host.settings.clock, options.waitMs ?? WAIT_MS, what, switching))
+  return orAbort(signal, within(settings.clock, options.waitMs ?? WAIT_MS, what, switching))
 }
 
 /** The last look before a call leaves: its body may have been read for longer than its principal was there. */

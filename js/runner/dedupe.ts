@@ -19,6 +19,8 @@ const MAX_RECENT = 10_000
 
 /** A call waits no longer for the module. Real time, whatever the clock. */
 const LOAD_MS = 10_000
+/** Nor does the opening of a store, for which calls wait as long. */
+const AHEAD_MS = 5_000
 
 export class Dedupe {
   readonly #host: QueueContext
@@ -93,9 +95,12 @@ export class Dedupe {
     known.catch(() => {})
   }
 
-  /** Loads the module of keys ahead of time: every stored task has a fingerprint, and offline no chunk can be fetched. */
-  async load(): Promise<void> {
-    await this.#ask(() => {})
+  /**
+   * Loads the module of keys ahead of time: every stored task has a fingerprint, and offline no chunk can be fetched. Resolves with
+   * whether it is here.
+   */
+  async load(): Promise<boolean> {
+    return (await this.#ask(() => true, AHEAD_MS)) ?? false
   }
 
   /** A digest that tells the call from others under its key; undefined: the module that makes it cannot be loaded. */
@@ -124,10 +129,10 @@ export class Dedupe {
   }
 
   /** Asks the module of keys; undefined: it cannot be had, or it trapped over this very question. */
-  async #ask<T>(question: (keys: Keys) => T): Promise<T | undefined> {
+  async #ask<T>(question: (keys: Keys) => T, withinMs = LOAD_MS): Promise<T | undefined> {
     let keys: Keys
     try {
-      this.#keys ??= await within(systemClock, LOAD_MS, 'loading it', this.#loadKeys())
+      this.#keys ??= await within(systemClock, withinMs, 'loading it', this.#loadKeys())
       keys = this.#keys
       await keys.ready
     } catch (error) {

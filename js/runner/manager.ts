@@ -17,6 +17,7 @@ import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Runner } from './runner.ts'
 import type { PageStoreModule, StoredManager, StoredPlace } from './stored.ts'
 import { isInScope, readScope, scopeOf } from './task-scope.ts'
+import { FIRST_LOAD_WAIT_MS, LAST_LOAD_WAIT_MS, untilDone } from './until-done.ts'
 
 const LIST_RULES: Rules<ListFilter> = {
   ...PAGE_RULES,
@@ -27,11 +28,11 @@ const LIST_RULES: Rules<ListFilter> = {
 /** The chunk of durable queues. */
 export interface StoreModule {
   /**
-   * Opens the store and tells `opened` when it is. `pages`: the way to the store of pages, where none was given. Resolves after the
+   * Opens the store and tells `opened` when it is. `pages`: the store of pages, where none was given. Resolves after the
    * first try, and never rejects: where the store cannot be had, it tries again by itself.
    */
   openStore(
-    pages: () => Promise<PageStoreModule>,
+    pages: PageStoreModule | undefined,
     runner: Runner,
     admission: Admission,
     opened: (manager: StoredManager, place: StoredPlace) => void,
@@ -60,22 +61,35 @@ export class TaskManager {
     this.#loadPages = loadPages
   }
 
-  /** Opens the store, where the queue has one, and takes up what is there. */
+  /** Opens the store, where the queue has one, and takes up what is there. Resolves after the first try. */
   async begin(): Promise<void> {
     const { runner, admission } = this
-    if (!runner.host.settings.durable || runner.stopped) return
+    if (!runner.host.settings.durable) return
+    await Promise.all([
+      untilDone(runner, FIRST_LOAD_WAIT_MS, () => this.#begin()),
+      untilDone(runner, FIRST_LOAD_WAIT_MS, async () => ((await admission.dedupe.load()) ? 0 : LAST_LOAD_WAIT_MS)),
+    ])
+  }
+
+  /** Resolves with the longest wait before it is tried again. */
+  async #begin(): Promise<number> {
+    const { runner, admission } = this
+    if (runner.stopped) return 0
     try {
-      const [{ openStore }] = await Promise.all([this.#loadStore(), admission.dedupe.load()])
-      await openStore(this.#loadPages, runner, admission, (manager, place) => {
+      const [{ openStore }, pages] = await Promise.all([
+        this.#loadStore(),
+        typeof runner.host.settings.store === 'object' ? undefined : this.#loadPages(),
+      ])
+      await openStore(pages, runner, admission, (manager, place) => {
         admission.place = place
         this.#stored = manager
         this.deadLetters.stored = manager
       })
+      return 0
     } catch (error) {
       const message = `the store cannot be loaded (${errorText(error)}): tasks stay in memory`
       runner.host.degraded('storage_unavailable', message, 'memory')
-      // as a chunk cannot be without a network
-      globalThis.addEventListener?.('online', () => this.begin(), { once: true })
+      return LAST_LOAD_WAIT_MS
     }
   }
 

@@ -16,14 +16,6 @@ export function makeWakeTimer(engine: Engine, clock: Clock, wake: () => void): W
   return inBrowser ? new CoreTimer(engine, wake) : new ClockTimer(clock, wake)
 }
 
-/** Calls `wake` later, for a look that nothing depends on: it does not keep a process alive. */
-export function afterIdle(clock: Clock, delayMs: number, wake: () => void): () => void {
-  if (clock !== systemClock) return clock.after(delayMs, wake)
-  const timer: unknown = setTimeout(wake, delayMs)
-  ;(timer as { unref?(): void }).unref?.()
-  return () => clearTimeout(timer as number)
-}
-
 class ClockTimer implements WakeTimer {
   readonly #clock: Clock
   readonly #wake: () => void

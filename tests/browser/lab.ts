@@ -43,7 +43,7 @@ export interface LabOrigin extends Origin {
   readonly received: Received[]
   /** What `/api/` answers; 200 at first. */
   answer: (received: Received) => Answer
-  /** Files of this path are served once this has resolved; absent: at once. */
+  /** Files of this path are served once this has resolved, and refused with a 503 where it rejects; absent: at once. */
   holdBack: ((path: string) => Promise<void> | undefined) | undefined
   /** As when it was made. */
   reset(): void
@@ -79,7 +79,14 @@ export function labOrigin(files: Readonly<Record<string, () => string>> = {}): L
       return
     }
     if (!path.startsWith('/api/')) {
-      await origin.holdBack?.(path)
+      const isRefused = await origin.holdBack?.(path)?.then(
+        () => false,
+        () => true,
+      )
+      if (isRefused) {
+        response.writeHead(503).end()
+        return
+      }
       if (!(await serveFile(new URL(url, 'http://lab'), response))) response.writeHead(404).end()
       return
     }

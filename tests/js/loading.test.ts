@@ -1,0 +1,218 @@
+/** What cannot be loaded, or comes late, is tried again by itself: the core, the durable chunk, the store of pages, the module of keys. */
+
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { instantiate } from '../../js/core/inline.ts'
+import { instantiateKeys } from '../../js/core/keys-inline.ts'
+import type { RetryQueueOptions } from '../../js/index.ts'
+import { systemClock } from '../../js/platform/clock.ts'
+import { assemble } from '../../js/queue/assemble.ts'
+import type { EngineSource } from '../../js/queue/core-loader.ts'
+import { RetryQueue as Queue } from '../../js/queue/queue.ts'
+import { type World, world } from './durable-setup.ts'
+import { closeNow, Events, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
+import { storeChunks } from './store-chunks.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+const [loadStore, loadPages] = storeChunks
+
+type Chunk = 'core' | 'durable' | 'pages' | 'keys'
+
+/** A queue whose chunks are `refused` or `held` by name; `asked` counts how often each was asked for. */
+interface Loading {
+  readonly queue: Queue
+  readonly events: Events
+  readonly asked: Record<Chunk, number>
+  readonly refused: Set<Chunk>
+  hold(chunk: Chunk): void
+  arrive(chunk: Chunk): void
+}
+
+function load({ clock, server }: World, options: RetryQueueOptions, ...refuse: readonly Chunk[]): Loading {
+  const asked = { core: 0, durable: 0, pages: 0, keys: 0 }
+  const refused = new Set<Chunk>(refuse)
+  const held = new Map<Chunk, { readonly until: Promise<void>; readonly arrive: () => void }>()
+  const chunk = async <T>(name: Chunk, load: () => Promise<T>): Promise<T> => {
+    asked[name]++
+    if (refused.has(name)) throw new TypeError('Failed to fetch dynamically imported module')
+    await held.get(name)?.until
+    return load()
+  }
+  const prepare = assemble(
+    instantiate,
+    () => chunk('keys', instantiateKeys),
+    () => chunk('durable', loadStore),
+    () => chunk('pages', loadPages),
+  )
+  const source: EngineSource = () => chunk('core', async () => ({ prepare }))
+  const queue = new Queue({ clock, fetch: server.fetch, policy: PLAIN_CURVE, principal: null, ...options }, source)
+  const events = new Events()
+  events.listen(queue)
+  onTestFinished(() => closeNow(queue, clock))
+  return {
+    queue,
+    events,
+    asked,
+    refused,
+    hold(name) {
+      let arrive: () => void = () => {}
+      const until = new Promise<void>((resolve) => {
+        arrive = resolve
+      })
+      held.set(name, { until, arrive })
+    },
+    arrive: (name) => held.get(name)?.arrive(),
+  }
+}
+
+/** Three tasks of a process that is gone. */
+async function leaveTasks({ open, close }: World): Promise<void> {
+  const before = await open()
+  before.queue.pause()
+  for (let i = 0; i < 3; i++) await before.queue.enqueue(ORDERS, POST)
+  await close(before)
+}
+
+/** Calls wait in real time, whatever the clock. */
+function realTime(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+}
+
+test.for(['core', 'durable', 'pages'] as const)(
+  'L1 a process that only takes up tasks asks for its chunk until it comes: %s',
+  async (name) => {
+    const here = world()
+    const { clock, server, store } = here
+    await leaveTasks(here)
+    vi.stubGlobal('location', new URL('https://app.test/'))
+    onTestFinished(() => {
+      vi.unstubAllGlobals()
+    })
+    const pages = name === 'pages' ? {} : { store }
+    const { asked, refused, queue, events } = load(here, pages, name)
+    await queue.ready
+    await clock.advance(15 * 60_000)
+    expect(server.hits).toBe(0)
+    // after 1, 2, 4, 8, 16 and 32 s, and then each minute
+    expect(asked[name]).toBe(1 + 6 + 13)
+    expect(events.of('degraded')).toHaveLength(1)
+    if (name === 'pages') return
+    refused.clear()
+    await clock.advance(60_000)
+    expect(server.hits).toBe(3)
+    expect(clock.timers).toBe(0)
+  },
+)
+
+test('L1 what is asked for again is asked for once, however many calls fail meanwhile', async () => {
+  const here = world()
+  const { clock, server, store } = here
+  const { asked, queue } = load(here, { store }, 'core')
+  await queue.ready
+  server.reply(503).reply(503).reply(503)
+  for (let i = 0; i < 3; i++) await queue.fetch(ORDERS, { redrive: { policy: { maxAttempts: 5 } } })
+  expect(clock.timers).toBe(1)
+  const before = asked.core
+  await clock.advance(8_000)
+  expect(asked.core).toBeLessThanOrEqual(before + 3)
+})
+
+test('L5 a queue that is closed asks for nothing any more', async () => {
+  for (const name of ['core', 'durable', 'keys'] as const) {
+    const here = world()
+    const { clock, store } = here
+    const { asked, queue } = load(here, { store }, name)
+    await queue.ready
+    await queue.close()
+    const before = asked[name]
+    await clock.advance(120_000)
+    expect([name, asked[name], clock.timers]).toEqual([name, before, 0])
+  }
+})
+
+test.for(['core', 'durable'] as const)(
+  'L1 S18 a chunk that takes longer than a call waits is used when it comes: %s',
+  async (name) => {
+    const here = world()
+    const { clock, server, store } = here
+    await leaveTasks(here)
+    realTime()
+    const { hold, arrive, queue } = load(here, { store })
+    hold(name)
+    await clock.advance(0)
+    server.reply(503)
+    const answer = watch(queue.fetch(ORDERS))
+    await vi.advanceTimersByTimeAsync(10_000)
+    await clock.settle()
+    expect(answer.value?.status).toBe(503)
+    expect(server.hits).toBe(1)
+    await vi.advanceTimersByTimeAsync(20_000)
+    arrive(name)
+    await clock.advance(0)
+    await vi.advanceTimersByTimeAsync(0)
+    await clock.settle()
+    // no call, no timer and no network has asked for it
+    expect(server.hits).toBe(4)
+  },
+)
+
+test('the module of keys is asked for until it comes, so that it is here when there is no network', async () => {
+  const here = world()
+  const { clock, store } = here
+  const { asked, refused, queue } = load(here, { store }, 'keys')
+  await queue.ready
+  await clock.advance(7_000)
+  expect(asked.keys).toBe(4)
+  refused.clear()
+  await clock.advance(8_000)
+  expect(asked.keys).toBe(5)
+  await clock.advance(600_000)
+  expect(asked.keys).toBe(5)
+})
+
+test('a chunk of the store is asked for at once where the network comes back, and not twice', async () => {
+  const page = new EventTarget()
+  vi.stubGlobal('addEventListener', page.addEventListener.bind(page))
+  onTestFinished(() => {
+    vi.unstubAllGlobals()
+  })
+  const here = world()
+  const { clock, server, store } = here
+  await leaveTasks(here)
+  const { asked, refused, queue } = load(here, { store }, 'durable')
+  await queue.ready
+  await clock.advance(500)
+  refused.clear()
+  page.dispatchEvent(new Event('online'))
+  await clock.settle()
+  await clock.advance(0)
+  expect(server.hits).toBe(3)
+  await clock.advance(120_000)
+  page.dispatchEvent(new Event('online'))
+  await clock.settle()
+  expect(asked.durable).toBe(2)
+})
+
+test('a queue in memory that is in no page asks no chunk by itself: nothing waits for it', async () => {
+  const here = world()
+  const { clock, server } = here
+  const { asked, queue } = load(here, { store: 'memory' }, 'core')
+  server.reply(503)
+  expect((await queue.fetch(ORDERS)).status).toBe(503)
+  await clock.advance(600_000)
+  expect([asked.core, clock.timers]).toEqual([1, 0])
+})
+
+test('no process is kept alive for what is asked for again', () => {
+  const unref = vi.fn()
+  vi.stubGlobal('setTimeout', () => ({ unref }))
+  onTestFinished(() => {
+    vi.unstubAllGlobals()
+  })
+  systemClock.after(1_000, () => {})
+  expect(unref).not.toHaveBeenCalled()
+  systemClock.after(1_000, () => {}, true)
+  expect(unref).toHaveBeenCalledOnce()
+})
