@@ -362,6 +362,8 @@ export interface Bound {
    * that are not left to a home) the one with the fewest attempts comes first, and of several the first. Absent: the first.
    */
   readonly leastTried?: true
+  /** Retries cannot pay: only those of its first `LOOKED_AT` due tasks of the highest priority that have no attempt counted. */
+  readonly untried?: true
 }
 
 /**

@@ -113,7 +113,8 @@ export class AlarmRun {
   }
 
   async #turn(step: Step): Promise<Turn> {
-    if (step.claim) this.shut = (step.claim.bounds ?? []).flatMap(({ lane, max }) => (max <= 0 ? [lane] : []))
+    if (step.claim)
+      this.shut = (step.claim.bounds ?? []).flatMap(({ lane, max, untried }) => (max <= 0 || untried ? [lane] : []))
     const claim = step.claim && this.#left > 0 ? { ...step.claim, limit: Math.min(step.claim.limit, this.#left) } : null
     this.#turning++
     try {

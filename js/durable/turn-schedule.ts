@@ -98,8 +98,8 @@ export class TurnSchedule {
       this.#blockedMs = Math.min(RENEWED_LEASE_MS, this.#blockedMs * 2)
     } else this.#blockedMs = RETRY_BLOCKED_MS
     nextAt = Math.min(Math.max(nextAt, this.#frozenUntil(turn, now)), lookAt)
-    for (const { lane, max } of claim?.bounds ?? []) {
-      const handle = max === 0 ? lanes.named(lane) : undefined
+    for (const { lane, max, untried } of claim?.bounds ?? []) {
+      const handle = max === 0 || untried ? lanes.named(lane) : undefined
       const shutUntil = handle === undefined ? 0 : (this.#runner.guard(() => core.shutUntil(handle, now)) ?? 0)
       if (shutUntil > now) nextAt = Math.min(nextAt, shutUntil)
     }

@@ -77,7 +77,10 @@ export class Lanes {
       const isOwn = principal === this.#host.principal
       const max = isOwn ? this.#core.room(now, handle) : perLane
       const leastTried = isOwn && max > 0 && this.#core.triesOut(now, handle)
-      if (leastTried) bounds.push({ lane: name, max, leastTried })
+      // retries wait for a token, and first attempts cost none
+      const first = max === 0 ? this.#core.roomForFirst(now, handle) : 0
+      if (first > 0) bounds.push({ lane: name, max: first, untried: true })
+      else if (leastTried) bounds.push({ lane: name, max, leastTried })
       else if (max < perLane) bounds.push({ lane: name, max })
       else this.#short.delete(lane)
     }

@@ -130,6 +130,13 @@ impl Queue {
         self.lanes.slots.get(lane).map_or(0, room)
     }
 
+    /// How many first attempts of tasks may start in a lane, as far as it has a say: they cost nothing, so they need not wait for
+    /// tokens as the store's retries do.
+    pub fn room_for_first(&self, now: Millis, lane: u32) -> u32 {
+        let now = self.at(now);
+        self.lanes.slots.get(lane).map_or(0, |lane| lane.room(now, self.lanes.limit()))
+    }
+
     /// Whether the next attempt of a lane is to show how its server does: of the first [`super::LOOKED_AT`] due tasks of the store the
     /// one with the fewest attempts is to make it, as of those that are here.
     pub fn tries_out(&self, now: Millis, lane: u32) -> bool {

@@ -61,6 +61,12 @@ impl CoreQueue {
         self.queue.room(Millis::from_f64(now), lane)
     }
 
+    /// How many first attempts may start in a lane: they cost no token.
+    #[wasm_bindgen(js_name = roomForFirst)]
+    pub fn room_for_first(&self, now: f64, lane: u32) -> u32 {
+        self.queue.room_for_first(Millis::from_f64(now), lane)
+    }
+
     /// Whether the next attempt of a lane is to show how its server does: the due task with the fewest attempts is to make it.
     #[wasm_bindgen(js_name = triesOut)]
     pub fn tries_out(&self, now: f64, lane: u32) -> bool {

@@ -18,7 +18,10 @@ const open = {
 } as const
 
 /** A queue whose server answers 503 under /bad, and 200 elsewhere, 20 ms later. */
-async function started(where: keyof typeof open): Promise<{ readonly queue: RetryQueue; readonly clock: FakeClock }> {
+async function started(
+  where: keyof typeof open,
+  gates = GATES,
+): Promise<{ readonly queue: RetryQueue; readonly clock: FakeClock }> {
   let clock: FakeClock | undefined
   const fetch = async (input: RequestInfo | URL): Promise<Response> => {
     await new Promise<void>((resolve) => clock?.after(20, resolve))
@@ -26,7 +29,7 @@ async function started(where: keyof typeof open): Promise<{ readonly queue: Retr
       status: String(input instanceof Request ? input.url : input).includes('/bad') ? 503 : 200,
     })
   }
-  const parts = await open[where]({ ...GATES, fetch, policy: PATIENT })
+  const parts = await open[where]({ ...gates, fetch, policy: PATIENT })
   clock = parts.clock
   return parts
 }
@@ -58,4 +61,21 @@ test('tasks that go on failing while others succeed do not open the breaker agai
   }
   expect(opened).toEqual(['HALF_OPEN', 'CLOSED'])
   expect(queue.stats()).toMatchObject({ succeeded: 300, depth: 5 })
+})
+
+test('L6 a stored task that was never sent does not wait for the tokens that always-failing ones use up', async () => {
+  const { queue, clock } = await started('stored', {
+    breaker: false,
+    retryBudget: { capacity: 1, perSuccess: 0, perSecond: 0.01 },
+  })
+  for (let i = 0; i < 3; i++) await post(queue, `bad/${i}`)
+  await clock.advance(10_000)
+  expect(queue.stats().origins[API]?.retryBudget).toBeLessThan(1)
+  for (let i = 0; i < 20; i++) await post(queue, `good/${i}`)
+  await clock.advance(1_000)
+  expect(queue.stats()).toMatchObject({ succeeded: 20, depth: 3 })
+  // a token is back after 100 s, and those that could not pay are asked for again
+  const { attempts } = queue.stats()
+  await clock.advance(100_000)
+  expect(queue.stats().attempts).toBe(attempts + 1)
 })

@@ -168,9 +168,11 @@ export function boundsOf({ lanes, bounds = [] }: Claim): (lane: string) => numbe
   return (lane) => named.get(lane) ?? otherwise
 }
 
-/** Whether of a lane the task with the fewest attempts is wanted. */
-export const isLeastTried = ({ bounds = [] }: Claim, name: string): boolean =>
-  bounds.some(({ lane, leastTried }) => leastTried === true && lane === name)
+/** The most attempts that a task of a lane may have had, where those with the fewest come first; `undefined`: they do not. */
+export function mostTriedIn({ bounds = [] }: Claim, name: string): number | undefined {
+  const bound = bounds.find(({ lane, leastTried, untried }) => lane === name && (leastTried || untried))
+  return bound && (bound.untried ? 0 : Number.POSITIVE_INFINITY)
+}
 
 const placeOf = ({ lane: { name, served }, heads: { first } }: Candidate): LanePlace => ({
   name,

@@ -4,7 +4,7 @@
  */
 
 import { type Claim, LOOKED_AT } from '../../api/store.ts'
-import { isLeastTried } from '../engine/claim.ts'
+import { mostTriedIn } from '../engine/claim.ts'
 import type { Heads } from '../engine/port.ts'
 import type { Wait } from '../engine/step.ts'
 import type { HeldRows } from './held-rows.ts'
@@ -29,7 +29,8 @@ export class DueHeads implements Heads {
   readonly #tx: HeldRows
   readonly #lane: Lane
   readonly #queues: readonly Ahead[]
-  readonly #isLeastTried: boolean
+  /** The most attempts that a task may have had, where those with the fewest come first. */
+  readonly #mostTried: number | undefined
   #ahead = 1
   #chosen: TaskRow | undefined
 
@@ -37,14 +38,14 @@ export class DueHeads implements Heads {
   constructor(tx: HeldRows, lane: Lane, owner: string, claim: Claim) {
     this.#tx = tx
     this.#lane = lane
-    this.#isLeastTried = isLeastTried(claim, lane.name)
+    this.#mostTried = mostTriedIn(claim, lane.name)
     this.#queues = lane.queues
       .filter(takes(owner, claim))
       .map((queue) => ({ queue, rows: [], last: undefined, isOver: false }))
   }
 
   get first(): TaskRow | undefined {
-    if (!this.#isLeastTried) return this.#best()?.rows[0]
+    if (this.#mostTried === undefined) return this.#best()?.rows[0]
     // a claim changes the row, and with it the choice
     this.#chosen ??= this.#leastTried()
     return this.#chosen
@@ -56,7 +57,7 @@ export class DueHeads implements Heads {
 
   /** Reads `count` ahead of each queue, and from now on as many whenever one runs out. */
   read(count: number): Wait {
-    this.#ahead = this.#isLeastTried ? LOOKED_AT : Math.min(Math.max(1, count), MOST_AHEAD)
+    this.#ahead = this.#mostTried !== undefined ? LOOKED_AT : Math.min(Math.max(1, count), MOST_AHEAD)
     return Promise.all(this.#queues.map((ahead) => this.#fill(ahead)))
   }
 
@@ -76,7 +77,8 @@ export class DueHeads implements Heads {
     const rank = this.#best()?.rows[0]?.rank
     const rows = this.#queues.flatMap((ahead) => (ahead.queue.rank === rank ? ahead.rows : []))
     const inOrder = rows.sort((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.seq - b.seq).slice(0, LOOKED_AT)
-    return inOrder.sort((a, b) => a.attemptNumber - b.attemptNumber)[0]
+    const [least] = inOrder.sort((a, b) => a.attemptNumber - b.attemptNumber)
+    return least && least.attemptNumber <= (this.#mostTried ?? 0) ? least : undefined
   }
 
   async #fill(ahead: Ahead): Promise<void> {

@@ -37,11 +37,15 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
     isOurs(row)
   const hasRoom = (row: Row) => rows.counts.inFlight < claim.total && row.lane.inFlight < claim.perLane
 
+  const wanted = () => {
+    const able = [...rows.of('PENDING')].filter(isWanted)
+    const others = leftBehind(able, claim)
+    return able.filter((row) => !others.has(row))
+  }
+
   const claimed: { task: Turn['claimed'][number]['task']; lease: Turn['claimed'][number]['lease'] }[] = []
   for (let spoilt = 0; claimed.length < claim.limit && spoilt < SWEEP; ) {
-    const able = [...rows.of('PENDING')].filter((each) => isWanted(each) && hasRoom(each))
-    const others = leftBehind(able, claim)
-    const row = firstOf(able, (each) => !others.has(each))
+    const row = firstOf(wanted(), hasRoom)
     if (!row) break
     const reason = refusal(row, row.policy, now)
     if (!isReadable(row.given)) markUnreadable(row, found)
@@ -58,24 +62,24 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
   }
   let more = false
   let blockedByLimit = false
-  for (const row of rows.of('PENDING')) {
-    if (!isWanted(row)) continue
+  for (const row of wanted()) {
     if (hasRoom(row)) more = true
     else blockedByLimit = true
   }
   return { claimed, more, blockedByLimit }
 }
 
-/** Where a lane's server is to be tried out: all that it has but the task with the fewest attempts, of the first of the most urgent. */
+/** Where a lane's least tried tasks come first: all that it has but the next of these, of the first of the most urgent. */
 function leftBehind(able: readonly Row[], { bounds = [] }: Claim): ReadonlySet<Row> {
   const others = new Set<Row>()
-  for (const { lane, leastTried } of bounds) {
-    if (!leastTried) continue
+  for (const { lane, leastTried, untried } of bounds) {
+    if (!leastTried && !untried) continue
     const here = able.filter((row) => row.lane.name === lane)
     const first = firstOf(here, () => true)
     const urgent = here.filter(({ given }) => given.priority === first?.given.priority)
     const inOrder = urgent.sort((a, b) => (comesBefore(a, b) ? -1 : 1)).slice(0, LOOKED_AT)
-    const [chosen] = inOrder.sort((a, b) => a.attemptNumber - b.attemptNumber)
+    const [least] = inOrder.sort((a, b) => a.attemptNumber - b.attemptNumber)
+    const chosen = untried && least?.attemptNumber !== 0 ? undefined : least
     for (const row of here) if (row !== chosen) others.add(row)
   }
   return others

@@ -58,10 +58,10 @@ export function firstHead(heads: readonly Head[], takes: (home: string | null) =
   return first
 }
 
-/** The task with the fewest attempts, of the first due ones that `takes` lets through. `heads`: the first of each home. */
+/** The task with the fewest attempts, if no more than `most`, of the first due ones that `takes` lets through. `heads`: the first of each home. */
 export function leastTried(
   database: Database,
-  { now, lane }: { readonly now: number; readonly lane: string },
+  { now, lane, most }: { readonly now: number; readonly lane: string; readonly most: number },
   heads: readonly Head[],
   takes: (home: string | null) => boolean,
 ): Head | undefined {
@@ -82,7 +82,8 @@ export function leastTried(
         ),
   )
   const inOrder = found.sort(sooner).slice(0, LOOKED_AT)
-  return inOrder.sort((a, b) => a.attemptNumber - b.attemptNumber)[0] ?? first
+  const [least] = inOrder.sort((a, b) => a.attemptNumber - b.attemptNumber)
+  return least && least.attemptNumber <= most ? least : undefined
 }
 
 const sooner = (a: Head, b: Head): number => a.rank - b.rank || a.dueAt - b.dueAt || a.seq - b.seq

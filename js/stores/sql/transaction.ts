@@ -17,7 +17,7 @@ import {
 } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { advance } from '../engine/change.ts'
-import { isLeastTried } from '../engine/claim.ts'
+import { mostTriedIn } from '../engine/claim.ts'
 import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
 import { newRow, type Place } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
@@ -264,11 +264,12 @@ export class Transaction implements Tx {
     const { database, now } = this
     const takes = takesHome(owner, claim)
     const heads = () => this.#lanes.headsOf(name, principal)
+    const most = mostTriedIn(claim, name)
     return new DueHeads(
       database,
-      isLeastTried(claim, name)
-        ? () => leastTried(database, { now, lane: name }, heads(), takes)
-        : () => firstHead(heads(), takes),
+      most === undefined
+        ? () => firstHead(heads(), takes)
+        : () => leastTried(database, { now, lane: name, most }, heads(), takes),
     )
   }
 

@@ -144,9 +144,12 @@ const limited = fc.array(fc.record({ lane: lanes, max: fc.integer({ min: 0, max:
 const unique = (list: readonly { readonly lane: string; readonly max: number }[]) =>
   list.filter(({ lane }, i) => list.findIndex((each) => each.lane === lane) === i)
 
-const bounds = limited
-  .map(unique)
-  .chain((list) => fc.tuple(...list.map((bound) => often<Bound>(bound, { ...bound, leastTried: true }))))
+/** Which of a lane's tasks come first: now and then those with the fewest attempts, or no others. */
+const wish = often<Pick<Bound, 'leastTried' | 'untried'>>({}, {}, {}, { leastTried: true }, { untried: true })
+
+const bounds = fc
+  .tuple(limited.map(unique), fc.array(wish, { minLength: 3, maxLength: 3 }))
+  .map(([list, wishes]) => list.map((bound, i): Bound => ({ ...bound, ...wishes[i] })))
 
 export const claims: fc.Arbitrary<Claim> = fc
   .record({

@@ -161,6 +161,19 @@ export function claimRules(open: Open): void {
     expect(idsOf(await claim({ bounds }))).toEqual([idOf(5)])
   })
 
+  test('a lane whose retries cannot pay: only tasks without an attempt, as many as asked for', async () => {
+    const { add, turn } = await setup(open)
+    await add({ attemptNumber: 1 }, {}, { attemptNumber: 2 }, {}, {}, { dueInMs: 500 }, { priority: -1 })
+    const bounds = [{ lane: ORIGIN, max: 2, untried: true }] as const
+    const first = await turn({ claim: claimOf({ bounds }) })
+    expect([idsOf(first.claimed), first.nextInMs]).toEqual([[idOf(2), idOf(4)], 500])
+    const second = await turn({ claim: claimOf({ bounds }) })
+    expect([idsOf(second.claimed), second.nextInMs]).toEqual([[idOf(5)], 500])
+    const third = await turn({ claim: claimOf({ bounds }) })
+    expect(third).toMatchObject({ claimed: [], nextInMs: 500, blockedByLimit: false })
+    expect(idsOf((await turn({ claim: claimOf() })).claimed)).toEqual([idOf(1), idOf(3), idOf(7)])
+  })
+
   test('of several homes, those that the claim leaves to others do not try a server out', async () => {
     const { add, claim } = await setup(open)
     const at = (home: string | null, attemptNumber: number): Wanted => ({ home, attemptNumber })
