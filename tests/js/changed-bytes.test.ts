@@ -135,6 +135,25 @@ test('S20 a task of a version that kept no sums is sent as before', async () => 
   expect(queue.stats()).toMatchObject({ depth: 0 })
 })
 
+test('S20 an index that leads to the row of another task gives none of its body', async () => {
+  const path = freshPath()
+  const clock = fakeClock()
+  const first = sqliteStore({ path, clock })
+  await first.enqueue([1, 2, 3, 4].map((n) => task(n, n)))
+  await first.close()
+  const bytes = readFileSync(path)
+  // an entry of the index is the id, and then the number of the row
+  const entry = Buffer.from([...Buffer.from(taskOf(3).taskId), 3])
+  const at = bytes.indexOf(entry)
+  expect(at).toBeGreaterThan(0)
+  bytes[at + entry.length - 1] = 4
+  writeFileSync(path, bytes)
+  const store = sqliteStore({ path, clock })
+  onTestFinished(() => store.close())
+  expect(await store.body(taskOf(3).taskId)).toBeUndefined()
+  expect(await store.body(taskOf(4).taskId)).toEqual(bodyOf(4))
+})
+
 test('S20 a sum sees each change of one byte, and of one letter of a request', () => {
   fc.assert(
     fc.property(

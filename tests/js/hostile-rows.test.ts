@@ -7,7 +7,7 @@ import { RetryQueue } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
 import { withMethods, world } from './durable-setup.ts'
-import { unlock } from './rows/sql.ts'
+import { sumAnew, unlock } from './rows/sql.ts'
 import { closeNow, Events, NO_GATES, ORDERS } from './setup.ts'
 import { edit, freshPath, openStore } from './sqlite/setup.ts'
 import { claimOf, taskOf } from './sqlite/words.ts'
@@ -32,8 +32,6 @@ async function setup(spoil: (database: DatabaseSync) => void): Promise<Story> {
   await store.enqueue([taskOf(1, { body: encode('one') }), taskOf(2, { body: encode('two') })])
   await store.close()
   edit(path, (database) => {
-    // who writes rows on purpose takes away what would tell at once
-    database.exec('UPDATE tasks SET bodySum = NULL, requestSum = NULL')
     try {
       spoil(database)
     } catch {
@@ -41,6 +39,7 @@ async function setup(spoil: (database: DatabaseSync) => void): Promise<Story> {
       unlock(database)
       spoil(database)
     }
+    sumAnew(database, VICTIM)
   })
   return { ...(await run(path, clock)), store }
 }

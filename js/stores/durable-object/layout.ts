@@ -3,8 +3,9 @@
  * than ours is left as it is (S20), a lower one is brought up step by step.
  */
 
+import { addSums } from '../sql/add-sums.ts'
 import type { Database } from '../sql/database.ts'
-import { LINE, ROOM, SUMS, TABLES } from '../sql/tables.ts'
+import { LINE, ROOM, SUMS, TABLES, WITH_SUMS } from '../sql/tables.ts'
 import { newer, unavailable } from './errors.ts'
 
 const FIRST = `${TABLES}
@@ -26,6 +27,7 @@ export function bringUp(database: Database): void {
   database.apart(() => {
     if (layout === 0) refuseOthers(database)
     for (const step of MIGRATIONS.slice(layout)) database.run(step)
+    if (layout > 0 && layout < WITH_SUMS) addSums(database)
     database.run('UPDATE redrive_layout SET layout = ?', LAYOUT)
   })
 }

@@ -11,7 +11,7 @@ import type { TaskStatus } from '../../api/task.ts'
 const START = 0x811c9dc5
 const PRIME = 0x01000193
 
-function sumOfBytes(bytes: Uint8Array): number {
+export function sumOfBytes(bytes: Uint8Array): number {
   let sum = START
   for (let i = 0; i < bytes.length; i++) sum = Math.imul(sum ^ (bytes[i] as number), PRIME)
   return sum >>> 0
@@ -28,11 +28,11 @@ function sumOfTexts(texts: readonly (string | number | null)[]): number {
   return sum >>> 0
 }
 
-/** The sums of a row. `null`, or absent: nothing to compare, or written by a version that kept none. */
+/** The sums of a row. Absent: written by a version that kept none. */
 export interface Sums {
-  /** The body's. */
+  /** The body's; `null`: there is none. */
   bodySum?: number | null
-  /** That of the rest of the request, with `bodySum`. */
+  /** That of the rest of the request, with `bodySum`; `null`: it will not be sent again. */
   requestSum?: number | null
 }
 
@@ -41,7 +41,7 @@ interface Summed extends Pick<NewTask, 'taskId' | 'method' | 'targetUrl' | 'idem
 }
 
 /** `headers`: as JSON. */
-function sumOfRequest(task: Summed, headers: string): number {
+export function sumOfRequest(task: Summed, headers: string): number {
   const { taskId, method, targetUrl, idempotencyKey, fingerprint, orderKey = null, bodySum = null } = task
   return sumOfTexts([taskId, method, targetUrl, idempotencyKey, fingerprint, orderKey, bodySum, headers])
 }
@@ -53,8 +53,8 @@ export function sumsOf({ body, headers, ...task }: NewTask): Required<Sums> {
 
 /** Whether a request is what was stored; a task that will not be sent again has nothing left to compare. */
 export function isWhole(row: Summed & { readonly status: TaskStatus }, headers: () => string): boolean {
-  const { requestSum = null, status } = row
-  if (requestSum === null || status === 'SUCCEEDED' || status === 'CANCELLED') return true
+  const { requestSum, status } = row
+  if (requestSum === undefined || status === 'SUCCEEDED' || status === 'CANCELLED') return true
   return requestSum === sumOfRequest(row, headers())
 }
 

@@ -152,8 +152,10 @@ export const ROOM: string = `
 UPDATE state SET bytes = bytes + (SELECT CAST(total(bodyBytes) AS INTEGER) FROM tasks WHERE status = 'EXHAUSTED');
 `
 
-/** Layout 4: what is sent has a checksum, see `engine/sums.ts`. Tasks of before have none. */
+/** Layout 4: what is sent has a checksum, see `engine/sums.ts`. */
 export const SUMS: string = `
 ALTER TABLE tasks ADD COLUMN bodySum INTEGER;
 ALTER TABLE tasks ADD COLUMN requestSum INTEGER;
 `
+/** The first layout whose rows have them. `addSums` gives them to others. */
+export const WITH_SUMS = 4

@@ -5,7 +5,8 @@
  */
 
 import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
-import { LINE, ROOM, SUMS, TABLES } from '../sql/tables.ts'
+import { addSums } from '../sql/add-sums.ts'
+import { LINE, ROOM, SUMS, TABLES, WITH_SUMS } from '../sql/tables.ts'
 import { BUSY_TIMEOUT_MS, Connection } from './connection.ts'
 import { isReadOnly, newer, unavailable } from './errors.ts'
 
@@ -121,6 +122,7 @@ function migrate(database: Connection, path: string): void {
     const layout = database.pragma('user_version') // another process may have been first
     refuseNewer(layout, path)
     for (const step of MIGRATIONS.slice(layout)) database.exec(step)
+    if (layout > 0 && layout < WITH_SUMS) addSums(database)
     database.exec(`PRAGMA user_version = ${LAYOUT}; COMMIT`)
   } catch (error) {
     database.exec('ROLLBACK')

@@ -1,5 +1,7 @@
 // Other code that writes to the tables of an SQLite, of a file or of an object.
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { NewTask } from '../../../js/api/store.ts'
+import { sumOfBytes, sumOfRequest } from '../../../js/stores/engine/sums.ts'
 import { type Chance, NUMBERS, PLAIN, TEXTS } from './chance.ts'
 
 /** Tables that hold anything in any column, as in a file that was not made by this package. */
@@ -120,9 +122,26 @@ function update(database: DatabaseSync, sql: string, ...values: SQLInputValue[])
   }
 }
 
+/** Sums tell of every change at once, and whoever makes one on purpose can make them too. */
+export function sumAnew(database: DatabaseSync, taskId: string): void {
+  const found = database.prepare('SELECT * FROM tasks WHERE id = ?')
+  found.setReadBigInts(true)
+  const row = found.get(taskId)
+  if (!row) return
+  const parts = database.prepare('SELECT bytes FROM bodies WHERE task = ?').all(row.row as SQLInputValue)
+  const bytes = parts.map((part) => part.bytes).filter((part) => part instanceof Uint8Array)
+  const bodySum = bytes.length > 0 ? sumOfBytes(Buffer.concat(bytes)) : null
+  const requestSum = sumOfRequest({ ...(row as unknown as NewTask), taskId, bodySum }, String(row.headers))
+  update(database, 'UPDATE tasks SET bodySum = ?, requestSum = ? WHERE id = ?', bodySum, requestSum, taskId)
+}
+
 export function spoilTask(database: DatabaseSync, taskId: string, chance: Chance): string {
-  // sums tell of every change at once, and whoever makes one on purpose can take them away
-  update(database, 'UPDATE tasks SET bodySum = NULL, requestSum = NULL WHERE id = ?', taskId)
+  const what = spoil(database, taskId, chance)
+  if (!/: (bodySum|requestSum) = /.test(what)) sumAnew(database, taskId)
+  return what
+}
+
+function spoil(database: DatabaseSync, taskId: string, chance: Chance): string {
   const kind = chance.below(10)
   if (kind < 5) {
     const column = chance.one(columnsOf(database, 'tasks'))
