@@ -25,6 +25,7 @@ interface Login {
 
 export class PrincipalGuard {
   readonly #state: StoredState
+  #isForeign = false
   /** The store's last word: another principal is there. A database that was cleared since has none, and this one stands. */
   #isOther = false
   /** The store could not be told. */
@@ -42,7 +43,7 @@ export class PrincipalGuard {
 
   /** Whether another principal is there, or it is not known yet which: nothing is sent then. */
   get isForeign(): boolean {
-    return this.#state.runner.lanes.isForeign
+    return this.#isForeign || this.#state.runner.host.switching !== undefined
   }
 
   /**
@@ -137,6 +138,7 @@ export class PrincipalGuard {
 
   #set(isForeign: boolean): void {
     const { runner } = this.#state
+    this.#isForeign = isForeign
     runner.guard(() => runner.lanes.standBack(runner.host.now(), isForeign))
   }
 }
