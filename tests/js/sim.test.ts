@@ -17,10 +17,10 @@ const LONG_MS = 300_000
 const KEPT = new URL('../sim/kept/', import.meta.url)
 
 const KINDS = [
-  { store: 'memory', hints: true, seeds: 250 },
-  { store: 'memory', hints: false, seeds: 150 },
-  { store: 'sqlite', hints: true, seeds: 60 },
-  { store: 'sqlite', hints: false, seeds: 40 },
+  { store: 'memory', hints: true, seeds: 180 },
+  { store: 'memory', hints: false, seeds: 100 },
+  { store: 'sqlite', hints: true, seeds: 45 },
+  { store: 'sqlite', hints: false, seeds: 25 },
   { store: 'tabs', hints: true, seeds: 120 },
   { store: 'tabs', hints: false, seeds: 60 },
   { store: 'indexeddb', hints: true, seeds: 20 },

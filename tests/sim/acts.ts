@@ -100,7 +100,7 @@ function order(world: World, process: Process, life: Life, act: Order): void {
   } else if (act.do === 'resume') {
     resume(life, act.origin)
   } else if (act.do === 'principal') {
-    switchTo(process, life, act.principal, act.purge, (what, work) => callers.order(life, what, work))
+    switchTo(world, process, life, act.principal, act.purge, (what, work) => callers.order(life, what, work))
   } else if (act.do === 'close') close(process, life, act.drainMs, (what, work) => callers.order(life, what, work))
 }
 
@@ -114,7 +114,15 @@ export function resume(life: Life, origin?: string): void {
   life.gate.run(() => life.queue.resume(origin === undefined ? undefined : { origin }))
 }
 
-export function switchTo(process: Process, life: Life, principal: string, purge: boolean, told: Told): void {
+export function switchTo(
+  { book, time }: World,
+  process: Process,
+  life: Life,
+  principal: string,
+  purge: boolean,
+  told: Told,
+): void {
+  book.named.set(life.queue.name, time.elapsed)
   process.principal = principal
   // what others have said before does not count any more
   life.sends.follow(undefined)

@@ -53,8 +53,11 @@ export class Book {
   readonly ended: Map<number, number> = new Map()
   /** Whose requests are made, in a browser whose tabs have said so. */
   session: Principal | null | undefined
-  /** When that was said, by the wall clock. */
+  /** When that was said, by the wall clock, and in time that really passed. */
   sessionSince = 0
+  sessionAt = 0
+  /** By owner: when its principal was last named, in time that really passed. */
+  readonly named: Map<string, number> = new Map()
   /** Owners that will not be back, where the store can tell: since when, in time that really passed. */
   readonly gone: Map<string, number> = new Map()
   /** By intent: how its callers have asked for it. */

@@ -11,8 +11,6 @@ export interface Picked {
 /** With its own call. */
 export type Calling = Extract<Act, { readonly call: CallSpec }>
 
-/** Whether a queue loads again by itself what did not come. */
-const LOADS_AGAIN = false
 const POLICIES = ['default', 'few', 'short', 'table']
 const FAULTS: readonly StoreFault[] = [
   'fail-before',
@@ -65,7 +63,6 @@ export function crowdOf(chance: Dice, p: number, calls: CallSpec[]): readonly Ac
 
 /** A process is there again, and its chunks are not. */
 export function loadingOf(chance: Dice, p: number): readonly Act[] {
-  if (!LOADS_AGAIN) return [{ do: 'crash', p }]
   const delay = { ms: chance.pick([10, 3_000, 10_000]), fails: chance.chance(0.6) }
   const part = chance.pick(['core', 'store'] as const)
   const forMs = chance.pick([100, 20_000, 90_000])

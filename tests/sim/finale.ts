@@ -93,7 +93,7 @@ async function visit(world: World, principal: (typeof PRINCIPALS)[number], lapse
   for (const process of processes) {
     const { life } = process
     if (!life) continue
-    switchTo(process, life, principal, false, (what, work) => callers.order(life, what, work))
+    switchTo(world, process, life, principal, false, (what, work) => callers.order(life, what, work))
     resume(life)
   }
   await world.rest()

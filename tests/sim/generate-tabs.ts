@@ -12,7 +12,7 @@ import {
   scopeOf,
   storeFaultOf,
 } from './draws.ts'
-import { type Act, type CallSpec, ORIGINS, type Scenario, type Step, type StoreKind } from './scenario.ts'
+import { type Act, type CallSpec, ORIGINS, PRINCIPALS, type Scenario, type Step, type StoreKind } from './scenario.ts'
 
 const HOUR_MS = 3_600_000
 const TEN_YEARS_MS = 87_660 * HOUR_MS
@@ -63,14 +63,15 @@ type Acts = readonly (Act & { readonly afterMs?: number })[]
 /** What happens at one moment, or follows from it. */
 function someOf(chance: Dice, p: number, day: Day): Acts {
   const kind = chance.below(100)
-  if (kind < 20) return [callingOf(chance, p, day)]
-  if (kind < 24) return hiddenOf(chance, p, day)
+  if (kind < 17) return [callingOf(chance, p, day)]
+  if (kind < 20) return lateOf(chance, p, day)
+  if (kind < 26) return hiddenOf(chance, p, day)
   if (kind < 31) return [answersOf(chance)]
   if (kind < 33) return [outageOf(chance)]
   if (kind < 37) return [storeFaultOf(chance, p)]
   if (kind < 39) return [{ do: 'hints', p, count: chance.between(1, 10), ms: chance.chance(0.5) ? 0 : 3_000 }]
   if (kind < 47) return tabOf(chance, p, day)
-  if (kind < 68) return waitingOf(chance, p, day)
+  if (kind < 64) return waitingOf(chance, p, day)
   if (kind < 80) return homeOf(chance, p, day)
   if (kind < 86) {
     const principal = chance.chance(0.6) ? 'ann' : 'ben'
@@ -104,15 +105,34 @@ function waitingOf(chance: Dice, p: number, day: Day): Acts {
   return [...unseen, { do: 'answers', origin, answers }, ...calls, ...then.map((act) => ({ ...act, afterMs }))]
 }
 
-/** Work waits, and its tab is looked at no more; another is. */
+/** A page loads for long, and meanwhile a user logs in in another tab. */
+function lateOf(chance: Dice, p: number, day: Day): Acts {
+  const part = chance.pick(['core', 'store'] as const)
+  const { call, ...calling } = callingOf(chance, p, day)
+  const origin = chance.pick(ORIGINS)
+  const principal = chance.pick(PRINCIPALS)
+  return [
+    { do: 'answers', origin, answers: [{ status: 503, latencyMs: 5 }] },
+    { do: 'crash', p },
+    { do: 'loading', p, part, forMs: 1_000, ms: chance.pick([3_000, 10_000]), fails: false },
+    { do: 'open', p },
+    { ...calling, call: { ...call, origin }, afterMs: 10 },
+    { do: 'principal', p: (p + 1) % day.tabs, principal, purge: false, afterMs: chance.pick([1, 500, 2_500]) },
+  ]
+}
+
+/** Work waits, and its tab is looked at no more, or put away; another is. */
 function hiddenOf(chance: Dice, p: number, { calls, tabs }: Day): Acts {
   const origin = chance.pick(ORIGINS)
   const answers = [{ status: 503, latencyMs: 5 }]
+  const goes = chance.chance(0.5)
+    ? ({ do: 'hide', p } as const)
+    : ({ do: chance.pick(['suspend', 'cached'] as const), p, forMs: 100_000, backFirst: false } as const)
   return [
     { do: 'show', p: (p + 1) % tabs },
     { do: 'answers', origin, answers },
     { do: 'enqueue', p, call: stored(callOf(chance, calls), origin) },
-    { do: 'hide', p, afterMs: chance.pick([1, 50]) },
+    { ...goes, afterMs: chance.pick([1, 50]) },
     { do: 'show', p, afterMs: 20_000 },
   ]
 }
@@ -135,7 +155,7 @@ function homeOf(chance: Dice, p: number, { calls, tabs }: Day): Acts {
     { do: 'freeze', p, forMs: LONG_MS },
   ]
   const other = (p + 1) % tabs
-  const busy = chance.pick(ORIGINS)
+  const busy = chance.pick(ORIGINS.filter((each) => each !== origin))
   return [
     { do: 'show', p: other },
     { do: 'outage', origin: busy, forMs: 60_000, answer },

@@ -137,8 +137,10 @@ export class Process {
         loaded()
       },
       asked: ({ claim }) => {
+        // who was put away before it had loaded has not heard of it
+        const hasHeard = !health.wasHeldUp
         health.isLoading = false
-        const isAway = claim !== null && life.putAway
+        const isAway = claim !== null && life.putAway && hasHeard
         book.expect(!isAway, 'L3', () => `${owner} asks for work, and was put away`)
       },
       enqueued: (tasks, answers) => {
@@ -199,6 +201,7 @@ export class Process {
     })
     this.life = life
     book.note(`${owner} opens`)
+    book.named.set(owner, time.elapsed)
     return life
   }
 

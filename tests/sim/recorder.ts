@@ -98,14 +98,20 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
   }
 }
 
+/** A declaration counts where none was made after it: as its queue has said, and as it was. */
 function switched(book: Book, owner: string, principal: string | null, since: number, now: number): void {
   const isOld = book.session !== undefined && since < book.sessionSince && book.sessionSince <= now
-  book.note(
-    () => `${owner} says that ${principal} is there since ${since}${isOld ? ', which is too old to count' : ''}`,
-  )
+  const namedAt = book.named.get(owner) ?? 0
+  const isLate = book.session !== undefined && namedAt < book.sessionAt
+  const what = `${owner} says that ${principal} is there since ${since}, as was said at ${namedAt} ms`
+  book.note(() => `${what}${isOld ? ': too old to count' : ''}`)
+  // one that was on its way while the clock was set back may be taken for too old: its tasks wait until it is named again
+  const fits = isOld === isLate || (isOld && book.putBackMs > 0)
+  book.expect(fits, 'S16', () => `${what}; ${book.session} was named at ${book.sessionAt} ms`)
   if (isOld) return
   book.session = principal as Principal | null
   book.sessionSince = since
+  book.sessionAt = namedAt
 }
 
 function rested(store: TaskStore, book: Book, owner: string): void {

@@ -148,6 +148,11 @@ export class Sends {
       'S16',
       () => `${who} of ${principal} as ${this.#process.principal}`,
     )
+    const { life } = this.#process
+    // a store that fails says nothing, and what is in memory goes on
+    const mayAsk = life?.health.isLoading === true && !life.inMemory
+    const isSure = !mayAsk || book.session === undefined || book.session === principal
+    book.expect(isSure, 'S16', () => `${who} of ${principal} and has asked no store; ${book.session} is there`)
     const session = this.#session
     const isThere = session === undefined || session === principal
     book.expect(isThere, 'S16', () => `${who} of ${principal}, and was told that ${session} is there`)

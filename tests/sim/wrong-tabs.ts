@@ -3,7 +3,10 @@
 import type { TaskStore } from '../../js/api/store.ts'
 import { Leadership } from '../../js/durable/leadership.ts'
 import { LeaseTerms } from '../../js/durable/lease-terms.ts'
+import { PrincipalGuard } from '../../js/durable/principal-guard.ts'
 import { StoreLoop } from '../../js/durable/store-loop.ts'
+import { StoredTasks } from '../../js/durable/stored-tasks.ts'
+import { instantOf } from '../../js/platform/clock.ts'
 import { Lanes } from '../../js/runner/lanes.ts'
 import { LeaderLock } from '../../js/stores/indexeddb/leader-lock.ts'
 import { LeaseWatch } from '../../js/stores/indexeddb/lease-watch.ts'
@@ -14,6 +17,7 @@ import type { Breaking } from './world.ts'
 import { but, type Wrong } from './wrong.ts'
 import { all, does } from './wrong-code.ts'
 
+const { begin } = StoredTasks.prototype
 const nothing = (): void => {}
 
 const store = (change: (store: TaskStore) => Partial<TaskStore>): Breaking => ({
@@ -70,7 +74,29 @@ export const WRONG_TABS: readonly Wrong[] = [
   {
     what: 'what a tab has in memory is sent whoever is there',
     breaks: 'S16',
-    breaking: does(Lanes.prototype, 'standBack', nothing),
+    breaking: all(
+      does(Lanes.prototype, 'switchPrincipal', nothing),
+      does(Lanes.prototype, 'maySend', () => true),
+      does(PrincipalGuard.prototype, 'confirm', async () => true),
+    ),
+  },
+  {
+    what: 'a principal counts from when its store hears of it',
+    breaks: 'S16',
+    breaking: store(({ principals }) => {
+      if (!principals) return {}
+      const switchTo: typeof principals.switchTo = (principal, _, now) => principals.switchTo(principal, now, now)
+      return { principals: { current: () => principals.current(), switchTo } }
+    }),
+  },
+  {
+    what: 'a page names its principal when its store opens',
+    breaks: 'S16',
+    breaking: does(StoredTasks.prototype, 'begin', function (this: StoredTasks) {
+      const { host } = this.state.runner
+      host.declaredAt = instantOf(host.settings.clock)
+      return begin.call(this)
+    }),
   },
   { what: 'no store is ever full', breaks: 'S17', breaking: store(() => ({ configure: nothing })) },
 ]

@@ -203,6 +203,16 @@ export const WRONG: readonly Wrong[] = [
     breaking: { clock: (clock) => ({ ...clock, now: () => clock.now() / 8, monotonic: () => clock.monotonic() / 8 }) },
   },
   {
+    what: 'what did not load is not asked for again',
+    breaks: 'L1',
+    breaking: {
+      clock: (clock) => ({
+        ...clock,
+        after: (delayMs, wake, isIdle) => (isIdle ? () => {} : clock.after(delayMs, wake)),
+      }),
+    },
+  },
+  {
     what: 'each attempt has a key of its own',
     breaks: 'S5',
     breaking: {
