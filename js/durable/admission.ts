@@ -207,7 +207,8 @@ export class StorePlace implements StoredPlace {
     this.#durable.state.pending.begin(taskId)
     let stored = false
     try {
-      const enqueued = await (waits ? this.#durable.callers.enter(() => this.#try(record)) : this.#try(record))
+      const trying = () => this.#try(record, call)
+      const enqueued = await (waits ? this.#durable.callers.enter(trying) : trying())
       if (!enqueued) return undefined
       if (enqueued.outcome === 'conflict') throw keyConflict(call, `task ${enqueued.taskId}`)
       if (enqueued.outcome === 'full') throw queueFull(this.#runner)
@@ -253,9 +254,11 @@ export class StorePlace implements StoredPlace {
     }
   }
 
-  async #try(record: NewTask): Promise<Enqueued | undefined> {
+  async #try(record: NewTask, call: Call): Promise<Enqueued | undefined> {
     const { clock } = this.#runner.host.settings
     for (let tries = 0; ; tries++) {
+      // whatever was asked of the store before is done before
+      this.#admission.assertStays(call)
       try {
         const [enqueued] = await this.#durable.state.store.enqueue([record])
         if (!enqueued) throw new TypeError('the store gave no answer for the task')
