@@ -60,7 +60,7 @@ export function headsOf(database: Database, now: number, lane: string): Head[] {
   return heads
 }
 
-/** The same, where few tasks are due, from all of those; undefined: there are more. */
+/** Heads from a look at each due task, where these are few; undefined: there are more. */
 function headsOfFew(database: Database, now: number, lane: string): Head[] | undefined {
   const due = database.all<Head>(
     `SELECT ${HEAD} FROM tasks INDEXED BY tasks_soonest WHERE lane = ? AND ${WAITING} AND dueAt <= ? ${LIMIT}`,
