@@ -182,8 +182,7 @@ export class MemoryStore implements TaskStore {
   }
 
   async purge(filter: Parameters<TaskStore['purge']>[0]): Promise<number> {
-    checkPurge('purge', filter)
-    return this.#purge(filter)
+    return this.#purge(checkPurge('purge', filter))
   }
 
   async purgeAll(): Promise<number> {
