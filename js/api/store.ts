@@ -22,8 +22,9 @@
  * enqueued anew.
  *
  * **Unreadable records** (a higher `schema`, or damaged: what `isSoundTask` in `engine/sound.ts` refuses) are never leased, ended, flushed, cancelled, redriven or deleted,
- * but by `purge`, and neither shown by `find`, `get`, `list`, `attempts` nor given a `body`. They keep id, key and their
- * place in their order, and are counted as what they are, PENDING. The turn that would claim one, or end it for its
+ * but by `purge`, and neither shown by `find`, `get`, `list`, `attempts` nor given a `body`. Those of a higher `schema` keep id, key and
+ * their place in their order, which waits for the version that can read them. A damaged one keeps its id alone: a new task may have
+ * its key, and the next of its order gets its turn. All are counted as what they are, PENDING. The turn that would claim one, or end it for its
  * deadline, puts it aside instead and counts it in `unreadable`: from then on it has no due time and no deadline.
  */
 
@@ -94,6 +95,8 @@ export interface TaskStore {
    * - 'duplicate': `taskId` is here already, whatever its status and its request, or another task of this principal has this
    *   key and fingerprint. Its id is given. A task keeps its key until it is deleted; one that was cancelled gives it up.
    * - 'conflict': that task has this key and another fingerprint (S6). Its id is given.
+   * - 'unreadable': a record of a later version has this key. Its id is given, and nothing is stored: whether it is the same request,
+   *   and what has become of it, only that version knows.
    * - 'full': with it, more than `capacity` tasks or more than `capacityBytes` would be pending or in flight (S17). Looked at
    *   after the two above; what came before it in the list counts.
    * - 'stored': PENDING, due in `dueInMs`; behind others of its `orderKey` it has no due time until they have ended.
@@ -281,7 +284,7 @@ export interface Principals {
 
 export interface Enqueued {
   readonly taskId: string
-  readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'full'
+  readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'unreadable' | 'full'
   readonly lease?: Lease
 }
 

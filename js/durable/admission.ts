@@ -211,6 +211,7 @@ export class StorePlace implements StoredPlace {
       const enqueued = await (waits ? this.#durable.callers.enter(trying) : trying())
       if (!enqueued) return undefined
       if (enqueued.outcome === 'conflict') throw keyConflict(call, `task ${enqueued.taskId}`)
+      if (enqueued.outcome === 'unreadable') throw keyUnreadable(call, enqueued.taskId)
       if (enqueued.outcome === 'full') throw queueFull(this.#runner)
       stored = enqueued.outcome === 'stored'
       task.setRecord(asStored(record, now))
@@ -284,6 +285,15 @@ export class StorePlace implements StoredPlace {
       }
     }
   }
+}
+
+/** Refuses a call whose key belongs to a task of a later version: to say that it is that task would be a guess. */
+function keyUnreadable({ method, origin }: Call, taskId: string): RedriveError {
+  const remedy = 'use that version, or purge the task'
+  return new RedriveError(
+    'KEY_UNREADABLE',
+    `${method} ${origin}: its idempotency key belongs to task ${taskId}, which a later version has stored; ${remedy}`,
+  )
 }
 
 /** Whether a call that cannot be stored ends as plain fetch would: it was sent, or it is sent now (S18). */

@@ -4,7 +4,7 @@ import type { Hint, Lease } from '../../api/store.ts'
 import type { DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import type { Tx } from './port.ts'
 import { COUNTER, isLive, isOurs, type Lane, type Row } from './row.ts'
-import { noteOf } from './rules.ts'
+import { isLater, noteOf } from './rules.ts'
 
 /** Counts `by` tasks like this one more, or fewer. */
 function count(tx: Tx, row: Row, by: 1 | -1): void {
@@ -104,8 +104,18 @@ export function note(tx: Tx, row: Row, kind: DecisionKind, reason?: ExhaustedRea
   tx.keepLog(row, noteOf(row.taskId, row.attemptNumber, tx.shown(tx.now), kind, reason))
 }
 
-/** Keeps a record that cannot be read where it is, and out of everything that acts (S20). */
+/** Keeps a record that cannot be read where it is, and out of everything that acts (S20). The next of its order gets its turn. */
 export function markUnreadable(tx: Tx, row: Row): void {
+  setAside(tx, row)
+  if (!isLater(row)) tx.passOn(row)
+}
+
+/** Whether a record is damaged: a later version's cannot be read either, and is none. */
+export const isDamaged = (tx: Tx, row: Row): boolean => !isLater(row) && tx.show(row) === undefined
+
+/** `markUnreadable`, by who sees to its order. */
+export function setAside(tx: Tx, row: Row): void {
+  if (row.aside) return
   if (row.status === 'IN_FLIGHT') {
     become(tx, row, 'PENDING')
     dropLease(tx, row)

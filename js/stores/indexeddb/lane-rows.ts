@@ -171,7 +171,8 @@ export const isLeft = ({ tasks, pending, inFlight, heldUntil }: Lane): boolean =
 export type Waiting = Pick<TaskRow, 'home' | 'rank'> & { readonly dueAt: number }
 
 export const waitingOf = ({ home, rank, dueAt }: TaskRow): Waiting | undefined =>
-  dueAt === null ? undefined : { home, rank, dueAt }
+  // a row that is not sound may have anything there, and a hole of 2^32 places is not to be compared
+  dueAt === null ? undefined : { home, rank, dueAt: typeof dueAt === 'number' ? dueAt : Number.NEGATIVE_INFINITY }
 
 /** A task has come to wait, waits no longer, or waits for another time. Says whether `nextDue` and `comingAt` have to be looked for. */
 export function moved(lane: Lane, now: number, from: Waiting | undefined, to: Waiting | undefined): boolean {

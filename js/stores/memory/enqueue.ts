@@ -1,7 +1,7 @@
 /** Taking tasks in: known ones are found, what there is no room for is refused, the rest becomes rows. */
 
 import type { Enqueued, Lease, NewTask, StoreTerms } from '../../api/store.ts'
-import { isReadable, refusal } from '../engine/rules.ts'
+import { isLater, isReadable, refusal } from '../engine/rules.ts'
 import { copyOf, keep } from './reads.ts'
 import { keepLog, type Row, type Rows } from './rows.ts'
 
@@ -28,6 +28,7 @@ export function enqueueOne(
   }
   const keeper = task.idempotencyKey === null ? undefined : rows.withKey(task.principal, task.idempotencyKey)
   if (keeper) {
+    if (isLater(keeper.given)) return { taskId: keeper.taskId, outcome: 'unreadable' }
     const isSame = keeper.given.fingerprint === task.fingerprint
     return { taskId: keeper.taskId, outcome: isSame ? 'duplicate' : 'conflict' }
   }

@@ -16,7 +16,7 @@ import {
   SWEEP,
 } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
-import { advance } from '../engine/change.ts'
+import { advance, isDamaged, setAside } from '../engine/change.ts'
 import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
 import { newRow, type Place } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
@@ -37,9 +37,9 @@ import {
   updateRow,
 } from './rows.ts'
 import { readState, type State, type StoreClock, shiftInstants, writeState } from './state.ts'
-import { ENDED, EXPIRING, NUMBERED } from './tables.ts'
+import { ENDED, EXPIRING, KEEPING, LIVE, NUMBERED } from './tables.ts'
 
-const IN_ORDER = "FROM tasks WHERE principal IS ? AND orderKey = ? AND status IN ('PENDING', 'IN_FLIGHT')"
+const IN_ORDER = `FROM tasks WHERE principal IS ? AND orderKey = ? AND ${LIVE} AND ${KEEPING}`
 
 type Work = (rows: readonly TaskRow[]) => void
 
@@ -103,27 +103,35 @@ export class Transaction implements Tx {
 
   keeperOf({ idempotencyKey, principal }: NewTask): TaskRow | undefined {
     if (idempotencyKey === null) return undefined
-    return rowFound(
+    return allFound(
       this.database,
-      `SELECT * FROM tasks WHERE idempotencyKey = ? AND principal IS ? AND status <> 'CANCELLED' LIMIT 1`,
+      `SELECT * FROM tasks WHERE idempotencyKey = ? AND principal IS ? AND status <> 'CANCELLED' AND ${KEEPING}`,
       idempotencyKey,
       principal,
-    )
+    ).find((row) => !isDamaged(this, row))
   }
 
   joinOrder(row: TaskRow): boolean {
-    return this.database.one(`SELECT 1 ${IN_ORDER} LIMIT 1`, row.principal, row.orderKey) !== undefined
+    const head = this.#headOf(row)
+    if (head) advance(this, head)
+    return head !== undefined
   }
 
   passOn(row: TaskRow): void {
     if (row.orderKey === null) return
-    const next = rowFound(
-      this.database,
-      `SELECT * ${IN_ORDER} ORDER BY behind, seq LIMIT 1`,
-      row.principal,
-      row.orderKey,
-    )
-    if (next) advance(this, next)
+    const head = this.#headOf(row)
+    if (head) advance(this, head)
+  }
+
+  /** The first of an order. Those before it that are damaged are put aside. */
+  #headOf({ principal, orderKey }: TaskRow): TaskRow | undefined {
+    for (let aside: TaskRow | undefined; ; ) {
+      const first = rowFound(this.database, `SELECT * ${IN_ORDER} ORDER BY behind, seq LIMIT 1`, principal, orderKey)
+      // one that stays where it is has a number that no statement can name
+      if (!first || first.row === aside?.row || !isDamaged(this, first)) return first
+      aside = first
+      setAside(this, first)
+    }
   }
 
   rowOf(task: NewTask, place: Place): TaskRow {
