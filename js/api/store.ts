@@ -18,6 +18,11 @@
  * instants. `createdAt` stays. Over are: a lease at its last instant, a wait and a hold too; a deadline one millisecond
  * later, since an attempt may still start at the deadline itself.
  *
+ * **Holds.** An answer with `holdLaneForMs` holds its lane for so long, or for `maxLaneHoldMs` from the answer that began the
+ * hold if that is less: no renewal passes that end, and none shortens a hold. After a hold no other begins before a lease of the lane
+ * was given, or `CHANCE_MS` have passed, whoever asks: so those who waited have their turn (L1). A task waits for its own
+ * `serverMs` in full.
+ *
  * **Order of tasks.** "Enqueued first" is the order of the calls and, in one call, of the list; a redriven task counts as
  * enqueued anew.
  *
@@ -56,6 +61,8 @@ export const LOG_LENGTH = 100
 export const NOTES_LENGTH = 50
 /** A clock that falls back by more is a step, and the store goes along with it; by less it stands still. */
 export const CLOCK_STEP_MS = 60_000
+/** The time after a hold of a lane in which none begins unless the lane was served since: a turn needs that long. */
+export const CHANCE_MS = 1_000
 
 /** Limits of what may be kept. The queue gives them to its store with `configure`. */
 export interface StoreTerms {
@@ -63,6 +70,8 @@ export interface StoreTerms {
   readonly capacity: number
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes: number
+  /** Longest hold of a lane, from the answer that began it. 0: none is held. @default 60_000 */
+  readonly maxLaneHoldMs: number
   readonly retention: {
     readonly terminalMs: number
     readonly maxTerminal: number

@@ -67,7 +67,7 @@ export class MemoryStore implements TaskStore {
       const rows = this.#rows
       const found: Found = { ended: [], unreadable: 0 }
       const trimmed = retain(rows, this.#terms, now)
-      const settled = settlements.map((settlement) => settle(rows, settlement, now))
+      const settled = settlements.map((settlement) => settle(rows, settlement, this.#terms, now))
       const renewed = leases.map((lease) => renew(rows, lease, now))
       takeBack(rows, found, now)
       endLate(rows, found, now)

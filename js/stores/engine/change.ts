@@ -3,7 +3,7 @@
 import type { Hint, Lease } from '../../api/store.ts'
 import type { DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import type { Tx } from './port.ts'
-import { COUNTER, isLive, isOurs, type Lane, type Row } from './row.ts'
+import { COUNTER, isHoldOver, isLive, isOurs, type Lane, type Row } from './row.ts'
 import { isLater, noteOf } from './rules.ts'
 
 /** Counts `by` tasks like this one more, or fewer. */
@@ -52,7 +52,9 @@ export function startLease(tx: Tx, row: Row, owner: string, forMs: number): Leas
   row.token = ++tx.state.lastToken
   row.leaseUntil = tx.now + forMs
   tx.leaseChanged(row, 1)
-  tx.lane(row).served = ++tx.state.lastServed
+  const lane = tx.lane(row)
+  lane.served = ++tx.state.lastServed
+  lane.heldUntil = null
   tx.save(row)
   return { taskId: row.taskId, token: row.token, forMs }
 }
@@ -153,9 +155,18 @@ export function advance(tx: Tx, next: Row): void {
   hint(tx, 'due')
 }
 
-/** Holds a lane until `at`, or for as long as it is held already. */
-export function holdLane(tx: Tx, lane: Lane, at: number): void {
-  lane.heldUntil = Math.max(lane.heldUntil ?? at, at)
+/** Holds a lane as its server asked, for `maxLaneHoldMs` from the beginning of the hold at most. No time holds nothing. */
+export function holdLane(tx: Tx, lane: Lane, askedMs = 0): void {
+  const { now, terms } = tx
+  const forMs = Math.min(askedMs, terms.maxLaneHoldMs)
+  if (!(forMs > 0)) return
+  const { heldUntil, holdEndsBy } = lane
+  if (heldUntil !== null && heldUntil > now) {
+    lane.heldUntil = Math.max(heldUntil, Math.min(now + forMs, holdEndsBy ?? heldUntil))
+  } else if (isHoldOver(lane, now)) {
+    lane.holdEndsBy = now + terms.maxLaneHoldMs
+    lane.heldUntil = now + forMs
+  } else return // those who waited come first
   tx.saveLane(lane)
 }
 

@@ -37,8 +37,7 @@ function insertTask(tx: Tx, task: NewTask, lease: EnqueueLease | undefined): Enq
   }
   const row = tx.rowOf(task, { seq: ++state.lastSeq, now, shownNow: tx.shown(now) })
   insert(tx, row, task.body)
-  const holdMs = task.holdLaneForMs ?? 0
-  if (holdMs > 0) holdLane(tx, tx.lane(row), now + holdMs)
+  holdLane(tx, tx.lane(row), task.holdLaneForMs)
   for (const log of task.log ?? []) tx.keepLog(row, log)
   const started = lease && startsNow(tx, row, task, lease) ? startLease(tx, row, lease.owner, lease.leaseMs) : undefined
   if (!started) hint(tx, 'due')

@@ -77,7 +77,7 @@ export interface Tx {
   loadTurn(taskIds: readonly string[], outlived: readonly Outlived[]): Wait
   /** Rows of `kind`, one of those given to `loadTurn`, to be deleted: those that ended first come first. */
   oldest(kind: Outlived, most: number): readonly Row[]
-  /** Drops holds that are over, and lanes that have nothing else. */
+  /** Drops holds of which nothing has to be known any more, and lanes that have nothing else. */
   endHolds(): void
   /** Tasks whose lease ran out, or whose owner is known to be gone and is not `alive`, by rising token. */
   lapsed(alive: string): readonly Row[]

@@ -4,7 +4,7 @@
  */
 
 import { MOST_COUNTED } from './bounds.ts'
-import { COUNTER, type Counts, isLive, isOurs, type Row } from './row.ts'
+import { COUNTER, type Counts, isLive, isOurs, type Lane, type Row } from './row.ts'
 
 interface LaneTally {
   tasks: number
@@ -51,6 +51,12 @@ export function forgetToken(row: Row): boolean {
   if (row.status === 'IN_FLIGHT') row.leaseUntil = 0
   return true
 }
+
+/** Whether a hold is one that may be waited for, and ends when its limit says. */
+export const isSoundHold = ({ heldUntil, holdEndsBy = heldUntil }: Hold, latest: number): boolean =>
+  isWithin(heldUntil, latest) && isWithin(holdEndsBy, Number.MAX_VALUE) && (heldUntil ?? 0) <= (holdEndsBy ?? 0)
+
+type Hold = Pick<Lane, 'heldUntil' | 'holdEndsBy'>
 
 /** Whether `at`, an instant or null, is one that may be waited for. */
 export const isWithin = (at: unknown, latest: number): boolean =>

@@ -9,7 +9,7 @@ import { DAY_MS } from '../../platform/clock.ts'
 import { LONGEST_HOLD_MS, LONGEST_LEASE_MS } from '../engine/bounds.ts'
 import { isLive } from '../engine/row.ts'
 import { isLater } from '../engine/rules.ts'
-import { areCounts, forgetToken, isWithin, Tally } from '../engine/tally.ts'
+import { areCounts, forgetToken, isSoundHold, isWithin, Tally } from '../engine/tally.ts'
 import { isName, nameOf, ownName, within } from './keys.ts'
 import { type Lane, moved, newLane, type Queue, TOGETHER, waitingOf } from './lane-rows.ts'
 import { lateAtOf, putAside, putOut, storedTask, type TaskRow, usable } from './rows.ts'
@@ -94,13 +94,13 @@ const MOST_QUEUES = 2 ** 20
 
 function isSoundLane(lane: Lane, latest: number): boolean {
   if (typeof lane !== 'object' || lane === null) return false
-  const { name, principal, tasks, pending, inFlight, served, heldUntil, nextDue, comingAt = null, queues } = lane
+  const { name, principal, tasks, pending, inFlight, served, nextDue, comingAt = null, queues } = lane
   return (
     typeof name === 'string' &&
     principal === nameOf(principalIn(name)) &&
     areCounts(tasks, pending, inFlight, served) &&
     tasks >= pending + inFlight &&
-    isWithin(heldUntil, latest) &&
+    isSoundHold(lane, latest) &&
     isWithin(nextDue, Number.MAX_VALUE) &&
     isWithin(comingAt, Number.MAX_VALUE) &&
     Array.isArray(queues) &&
@@ -156,9 +156,11 @@ export async function mended(tx: IDBTransaction, { state: old, lanes: known }: S
   }
   tx.objectStore('lanes').clear()
   for (const [name, lane] of lanes) {
-    const { heldUntil = null, served = 0 } = known.get(name) ?? {}
+    const { heldUntil = null, holdEndsBy = heldUntil, served = 0 } = known.get(name) ?? {}
+    const isSound = isSoundHold({ heldUntil, holdEndsBy }, seen + LONGEST_HOLD_MS)
     Object.assign(lane, tally.lanes.get(name), {
-      heldUntil: isWithin(heldUntil, seen + LONGEST_HOLD_MS) ? heldUntil : null,
+      heldUntil: isSound ? heldUntil : null,
+      holdEndsBy: isSound ? holdEndsBy : null,
       served: areCounts(served) ? served : 0,
     })
     if (lane.isApart) tx.objectStore('lanes').put(lane)

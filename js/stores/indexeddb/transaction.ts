@@ -19,7 +19,7 @@ import { advance, isDamaged, setAside } from '../engine/change.ts'
 import { boundsOf } from '../engine/claim.ts'
 import { First } from '../engine/first.ts'
 import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
-import { COUNTER, inTurn, isHeld, type LanePlace, type Place, readyAt } from '../engine/row.ts'
+import { COUNTER, inTurn, isHoldOver, type LanePlace, type Place, readyAt } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
 import type { Wait } from '../engine/step.ts'
 import { DueHeads, takes } from './due-heads.ts'
@@ -241,7 +241,7 @@ export class Transaction extends HeldRows implements Tx {
   endHolds(): void {
     const over: Lane[] = []
     this.lanes.each((lane) => {
-      if (lane.heldUntil !== null && !isHeld(lane, this.now)) over.push(lane)
+      if (lane.heldUntil !== null && isHoldOver(lane, this.now)) over.push(lane)
     })
     for (const lane of over) this.saveLane(lane)
   }

@@ -3,7 +3,7 @@
 import type { Enqueued, Lease, NewTask, StoreTerms } from '../../api/store.ts'
 import { isLater, isReadable, refusal } from '../engine/rules.ts'
 import { copyOf, keep } from './reads.ts'
-import { keepLog, type Row, type Rows } from './rows.ts'
+import { holdLane, keepLog, type Row, type Rows } from './rows.ts'
 
 export interface LeaseWish {
   readonly owner: string
@@ -38,8 +38,7 @@ export function enqueueOne(
   const row = rowOf(rows, task, now)
   for (const log of task.log ?? []) keepLog(row, copyOf(log))
   rows.insert(row)
-  const holdMs = task.holdLaneForMs ?? 0
-  if (holdMs > 0) row.lane.heldUntil = Math.max(row.lane.heldUntil, now + holdMs)
+  holdLane(row.lane, task.holdLaneForMs, terms, now)
   if (!wish || task.dueInMs > 0 || !mayStart(rows, row, wish, now)) {
     rows.hints.push({ kind: 'due' })
     return { taskId, outcome: 'stored' }

@@ -3,9 +3,14 @@
 import { type Lease, type Settlement, type StoredTask, type StoreTerms, SWEEP, type Turn } from '../../api/store.ts'
 import { goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '../engine/rules.ts'
 import { copyOf, show } from './reads.ts'
-import { keepLog, note, type Row, type Rows } from './rows.ts'
+import { holdLane, keepLog, note, type Row, type Rows } from './rows.ts'
 
-export function settle(rows: Rows, settlement: Settlement, now: number): Turn['settled'][number] {
+export function settle(
+  rows: Rows,
+  settlement: Settlement,
+  terms: StoreTerms,
+  now: number,
+): Turn['settled'][number] {
   const { lease, next } = settlement
   const row = rows.get(lease.taskId)
   if (!row || !isReadable(row.given)) return 'gone'
@@ -13,9 +18,7 @@ export function settle(rows: Rows, settlement: Settlement, now: number): Turn['s
   if (already) return already
   row.settledToken = lease.token
   keepLog(row, copyOf(settlement.log))
-  const holdMs = settlement.holdLaneForMs ?? 0
-  // no time is no hold
-  if (holdMs > 0) row.lane.heldUntil = Math.max(row.lane.heldUntil, now + holdMs)
+  holdLane(row.lane, settlement.holdLaneForMs, terms, now)
   if (next.kind === 'succeeded') {
     rows.end(row, 'SUCCEEDED', undefined, now)
     return 'applied'

@@ -7,7 +7,7 @@ import { principalIn } from '../../api/records.ts'
 import { CLOCK_STEP_MS } from '../../api/store.ts'
 import { LONGEST_HOLD_MS, LONGEST_LEASE_MS, MOST_COUNTED } from '../engine/bounds.ts'
 import { isLater } from '../engine/rules.ts'
-import { areCounts, forgetToken, isWithin, Tally } from '../engine/tally.ts'
+import { areCounts, forgetToken, isSoundHold, isWithin, Tally } from '../engine/tally.ts'
 import type { Database } from './database.ts'
 import { type LaneRow, writeLane } from './lane-rows.ts'
 import { storedTask, type TaskRow, tasksFrom, updateRow } from './rows.ts'
@@ -72,7 +72,7 @@ function isSoundState(state: State, now: number): boolean {
 }
 
 function isSoundLane(
-  { name, principal, tasks, pending, inFlight, served, heldUntil, nextDue, readyAt, isReady, lookAt }: LaneRow,
+  { name, principal, tasks, pending, inFlight, served, heldUntil, holdEndsBy, nextDue, readyAt, isReady, lookAt }: LaneRow,
   latest: number,
 ): boolean {
   return (
@@ -80,11 +80,13 @@ function isSoundLane(
     principal === principalIn(name) &&
     areCounts(tasks, pending, inFlight, served) &&
     tasks >= pending + inFlight &&
-    isWithin(heldUntil, latest) &&
-    readyAt === (nextDue === null ? null : Math.max(nextDue, heldUntil)) &&
+    isSoundHold({ heldUntil, holdEndsBy }, latest) &&
+    readyAt === (nextDue === null ? null : Math.max(nextDue, heldUntil ?? 0)) &&
     (isReady === 1 || lookAt === readyAt)
   )
 }
+
+const NO_HOLD = { heldUntil: 0, holdEndsBy: 0 } as const
 
 /** In one transaction. Says how many tasks were put aside. */
 export function mend(database: Database, now: number): number {
@@ -114,13 +116,14 @@ export function mend(database: Database, now: number): number {
   database.run('DELETE FROM lanes')
   database.run('DELETE FROM line')
   for (const [name, counts] of tally.lanes) {
-    const { heldUntil = 0, served = 0 } = held.get(name) ?? {}
-    const hold = !isStep && isWithin(heldUntil, seen + LONGEST_HOLD_MS) ? (heldUntil ?? 0) : 0
+    const { heldUntil = 0, holdEndsBy = 0, served = 0 } = held.get(name) ?? {}
+    const isSound = !isStep && isSoundHold({ heldUntil, holdEndsBy }, seen + LONGEST_HOLD_MS)
+    const hold = isSound ? { heldUntil, holdEndsBy } : NO_HOLD
     writeLane(database, now, {
       name,
       principal: principalIn(name),
       ...counts,
-      heldUntil: hold,
+      ...hold,
       served: areCounts(served) ? served : 0,
       nextDue: null,
       readyAt: null,

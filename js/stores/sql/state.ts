@@ -66,7 +66,7 @@ export class StoreClock {
 
 const INSTANTS = {
   tasks: ['dueAt', 'turnAt', 'serverAt', 'deadlineAt', 'firstAttemptAt', 'leaseUntil', 'endedAt'],
-  lanes: ['heldUntil', 'nextDue', 'readyAt', 'lookAt'],
+  lanes: ['heldUntil', 'holdEndsBy', 'nextDue', 'readyAt', 'lookAt'],
   line: ['dueAt'],
   homes: ['until'],
 } as const

@@ -7,6 +7,7 @@
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
 import {
+  CHANCE_MS,
   type Claim,
   type Hint,
   LOG_LENGTH,
@@ -210,9 +211,13 @@ export class Transaction implements Tx {
 
   endHolds(): void {
     const over = `FROM lanes INDEXED BY lanes_held WHERE heldUntil > 0 AND heldUntil <= ? ${LIMIT}`
-    for (const { name } of this.database.all<{ name: string }>(`SELECT name ${over}`, this.now, SWEEP)) {
+    for (const { name } of this.database.all<{ name: string }>(`SELECT name ${over}`, this.now - CHANCE_MS, SWEEP)) {
       this.run('DELETE FROM lanes WHERE name = ? AND tasks = 0', name)
-      this.run('UPDATE lanes SET heldUntil = 0 WHERE name = ?', name)
+      // a lane that is not in line is looked at when its first task is due
+      this.run(
+        'UPDATE lanes SET heldUntil = 0, holdEndsBy = 0, readyAt = nextDue, lookAt = iif(isReady = 1, lookAt, nextDue) WHERE name = ?',
+        name,
+      )
     }
   }
 
