@@ -20,7 +20,7 @@
  *
  * **Holds.** An answer with `holdLaneForMs` holds its lane for so long, or for `maxLaneHoldMs` from the answer that began the
  * hold if that is less: no renewal passes that end, and none shortens a hold. After a hold no other begins before a lease of the lane
- * was given, or `CHANCE_MS` have passed, whoever asks: so those who waited have their turn (L1). A task waits for its own
+ * was given, or `CHANCE_MS` have passed, in whatever process: so those who waited have their turn (L1). A task waits for its own
  * `serverMs` in full.
  *
  * **Order of tasks.** "Enqueued first" is the order of the calls and, in one call, of the list; a redriven task counts as

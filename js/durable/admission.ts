@@ -216,6 +216,7 @@ export class StorePlace implements StoredPlace {
       stored = enqueued.outcome === 'stored'
       task.setRecord(asStored(record, now))
       task.nextAttemptAt = now + record.dueInMs
+      if (stored && record.holdLaneForMs !== undefined) this.#durable.state.shareHold(task)
       return enqueued
     } finally {
       // who is told that it is stored lets in what has come of it meanwhile, once its caller is there

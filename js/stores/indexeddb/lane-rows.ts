@@ -149,7 +149,16 @@ export function placeOf(lane: Lane, now: number, fits: (queue: Queue) => boolean
 }
 
 export function newLane(name: string, principal: Name, isApart: boolean): Lane {
-  const empty = { tasks: 0, pending: 0, inFlight: 0, heldUntil: null, holdEndsBy: null, served: 0, nextDue: null, queues: [] }
+  const empty = {
+    tasks: 0,
+    pending: 0,
+    inFlight: 0,
+    heldUntil: null,
+    holdEndsBy: null,
+    served: 0,
+    nextDue: null,
+    queues: [],
+  }
   const comingAt = null
   return { name, principal, isApart, ...empty, comingAt }
 }

@@ -5,12 +5,7 @@ import { goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '..
 import { copyOf, show } from './reads.ts'
 import { holdLane, keepLog, note, type Row, type Rows } from './rows.ts'
 
-export function settle(
-  rows: Rows,
-  settlement: Settlement,
-  terms: StoreTerms,
-  now: number,
-): Turn['settled'][number] {
+export function settle(rows: Rows, settlement: Settlement, terms: StoreTerms, now: number): Turn['settled'][number] {
   const { lease, next } = settlement
   const row = rows.get(lease.taskId)
   if (!row || !isReadable(row.given)) return 'gone'

@@ -25,7 +25,8 @@ const WRITE = `INSERT INTO lanes (name, principal, ${CHANGING.join(', ')}) VALUE
   ON CONFLICT (name) DO UPDATE SET ${CHANGING.map((name) => `${name} = excluded.${name}`).join(', ')}`
 
 /** SQLite writes each index of which a column is named, whether its value is another or not. */
-const COUNT = 'UPDATE lanes SET tasks = ?, pending = ?, inFlight = ?, heldUntil = ?, holdEndsBy = ?, served = ? WHERE name = ?'
+const COUNT =
+  'UPDATE lanes SET tasks = ?, pending = ?, inFlight = ?, heldUntil = ?, holdEndsBy = ?, served = ? WHERE name = ?'
 
 /** A new one is `principal`'s. */
 export function readLane(database: Database, name: string, principal: string | null): LaneRow {

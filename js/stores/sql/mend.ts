@@ -72,7 +72,20 @@ function isSoundState(state: State, now: number): boolean {
 }
 
 function isSoundLane(
-  { name, principal, tasks, pending, inFlight, served, heldUntil, holdEndsBy, nextDue, readyAt, isReady, lookAt }: LaneRow,
+  {
+    name,
+    principal,
+    tasks,
+    pending,
+    inFlight,
+    served,
+    heldUntil,
+    holdEndsBy,
+    nextDue,
+    readyAt,
+    isReady,
+    lookAt,
+  }: LaneRow,
   latest: number,
 ): boolean {
   return (

@@ -74,13 +74,13 @@ export const tasks: fc.Arbitrary<NewTask> = fc
 
 /** Tasks of calls to one server that were told to wait, and the time until the next: its lane has nothing else. */
 export const told = fc.array(
-  fc.record({ task: tasks, holdLaneForMs: often(40_000, 500, 0), passMs: often(25_000, 400, 1_000) }).map(
-    ({ task, holdLaneForMs, passMs }) => {
+  fc
+    .record({ task: tasks, holdLaneForMs: often(40_000, 500, 0), passMs: often(25_000, 400, 1_000) })
+    .map(({ task, holdLaneForMs, passMs }) => {
       const origin = 'https://held.test'
       const lane = laneName(task.principal, origin)
       return { task: { ...task, targetUrl: `${origin}/`, lane, holdLaneForMs }, passMs }
-    },
-  ),
+    }),
   { minLength: 2, maxLength: 5 },
 )
 
