@@ -213,7 +213,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
   test.for([
     ['targetUrl', 'blob:https://api.test/6b1c'],
     ['targetUrl', 'filesystem:https://api.test/x'],
-    ['targetUrl', `https://api.test/${'x'.repeat(2 ** 21)}`],
+    ['targetUrl', `https://api.test/${'x'.repeat(2 ** 23)}`],
     ['method', 'A'.repeat(300)],
     ['fingerprint', 'x'.repeat(2 ** 17)],
     ['idempotencyKey', 'x'.repeat(2 ** 17)],
