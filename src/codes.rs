@@ -83,7 +83,7 @@ numbered! {
         Refunded = 7,
         /// [`Carry::server_wait`].
         ServerMs = 8,
-        /// For how long the answer holds the lane, where that is longer than it was held before; 0: it does not.
+        /// [`Carry::hold`], whatever the verdict.
         HoldMs = 9,
         /// Attempts made for the task and not given back; 0 once its slot is free.
         Attempts = 10,
@@ -108,8 +108,6 @@ numbered! {
 /// The facts that `settle` tells besides the verdict and the carry.
 #[derive(Clone, Copy, Debug)]
 pub struct Aftermath {
-    /// For how long the answer holds the lane beyond what held it before.
-    pub hold: Millis,
     /// Attempts made and not given back.
     pub attempts: u32,
     /// When the task may start again.
@@ -147,7 +145,7 @@ pub fn ruled(verdict: &Verdict, carry: &Carry, after: &Aftermath) -> [f64; Ruled
         f64::from(carry.marks),
         f64::from(u8::from(carry.refunded)),
         carry.server_wait.get() as f64,
-        after.hold.get() as f64,
+        carry.hold.get() as f64,
         f64::from(after.attempts),
         after.due_at.map_or(f64::NAN, Millis::to_f64),
     ]

@@ -11,8 +11,9 @@ import type { ExhaustedReason } from '../api/task.ts'
 import { checkTask, type TaskOptions } from '../options/task-options.ts'
 import { internalsOf } from '../queue/internals.ts'
 import type { RetryQueue } from '../queue/queue.ts'
-import { callerSignal, httpUrl, readAxios } from './axios/read-config.ts'
+import { callerSignal, readAxios } from './axios/read-config.ts'
 import { sendOnce } from './axios/transport.ts'
+import { httpUrl } from './axios/where.ts'
 
 interface GivenUp {
   /** Put on the last answer or error of a call that was given up. */

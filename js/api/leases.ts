@@ -22,7 +22,7 @@ export interface Settlement {
   readonly lease: Lease
   /** The log of an attempt, or of one that was given back before it left. */
   readonly log: AttemptLog
-  /** Time for which the server's answer holds the other tasks of the lane, already cut to `maxLaneHoldMs`. A hold is never shortened by another. */
+  /** Time for which the server's answer holds the other tasks of the lane, as it was asked for: the store limits it (see Holds in `store.ts`). */
   readonly holdLaneForMs?: number
   readonly next:
     | { readonly kind: 'succeeded' }

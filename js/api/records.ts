@@ -53,7 +53,7 @@ export interface NewTask {
   /** The caller vouches: may be repeated without a key. */
   readonly idempotent?: boolean
   readonly schema: number
-  /** The wait that the answer to the call's own attempt asked of every caller: holds the lane if the task is stored. */
+  /** The wait that the answer to the call's own attempt asked of every caller: holds the lane if the task is stored, as a settlement's does. */
   readonly holdLaneForMs?: number
   /** The attempts made so far, where there are any. */
   readonly log?: readonly AttemptLog[]

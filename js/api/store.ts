@@ -18,6 +18,11 @@
  * instants. `createdAt` stays. Over are: a lease at its last instant, a wait and a hold too; a deadline one millisecond
  * later, since an attempt may still start at the deadline itself.
  *
+ * **Holds.** An answer with `holdLaneForMs` holds its lane for so long, or for `maxLaneHoldMs` from the answer that began the
+ * hold if that is less: no renewal passes that end, and none shortens a hold. After a hold no other begins before a lease of the lane
+ * was given, or `CHANCE_MS` have passed, in whatever process: so those who waited have their turn (L1). A task waits for its own
+ * `serverMs` in full.
+ *
  * **Order of tasks.** "Enqueued first" is the order of the calls and, in one call, of the list; a redriven task counts as
  * enqueued anew.
  *
@@ -30,8 +35,9 @@
  * with its instant moved back by as much, and with the latest that the clock has shown: all that others declared meanwhile lies between the two.
  *
  * **Unreadable records** (a higher `schema`, or damaged: what `isSoundTask` in `engine/sound.ts` refuses) are never leased, ended, flushed, cancelled, redriven or deleted,
- * but by `purge`, and neither shown by `find`, `get`, `list`, `attempts` nor given a `body`. They keep id, key and their
- * place in their order, and are counted as what they are, PENDING. The turn that would claim one, or end it for its
+ * but by `purge`, and neither shown by `find`, `get`, `list`, `attempts` nor given a `body`. Those of a higher `schema` keep id, key and
+ * their place in their order, which waits for the version that can read them. A damaged one keeps its id alone: a new task may have
+ * its key, and the next of its order gets its turn. All are counted as what they are, PENDING. The turn that would claim one, or end it for its
  * deadline, puts it aside instead and counts it in `unreadable`: from then on it has no due time and no deadline.
  */
 
@@ -66,6 +72,8 @@ export const LOG_LENGTH = 100
 export const NOTES_LENGTH = 50
 /** A clock that falls back by more is a step, and the store goes along with it; by less it stands still. */
 export const CLOCK_STEP_MS = 60_000
+/** The time after a hold of a lane in which none begins unless the lane was served since: a turn needs that long. */
+export const CHANCE_MS = 1_000
 
 /** Limits of what may be kept. The queue gives them to its store with `configure`. */
 export interface StoreTerms {
@@ -73,6 +81,8 @@ export interface StoreTerms {
   readonly capacity: number
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes: number
+  /** Longest hold of a lane, from the answer that began it. 0: none is held. @default 60_000 */
+  readonly maxLaneHoldMs: number
   readonly retention: {
     readonly terminalMs: number
     readonly maxTerminal: number
@@ -106,6 +116,8 @@ export interface TaskStore {
    * - 'duplicate': `taskId` is here already, whatever its status and its request, or another task of this principal has this
    *   key and fingerprint. Its id is given. A task keeps its key until it is deleted; one that was cancelled gives it up.
    * - 'conflict': that task has this key and another fingerprint (S6). Its id is given.
+   * - 'unreadable': a record of a later version has this key. Its id is given, and nothing is stored: whether it is the same request,
+   *   and what has become of it, only that version knows.
    * - 'full': with it, more than `capacity` tasks or more than `capacityBytes` would be pending, in flight or dead letters, which
    *   were accepted too and may be sent again (S17). Looked at after the two above; what came before it in the list counts.
    * - 'stored': PENDING, due in `dueInMs`; behind others of its `orderKey` it has no due time until they have ended.
@@ -275,7 +287,7 @@ export type OwnCounts = Pick<Awaited<ReturnType<TaskStore['counts']>>, 'pending'
 
 export interface Enqueued {
   readonly taskId: string
-  readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'full'
+  readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'unreadable' | 'full'
   readonly lease?: Lease
 }
 

@@ -35,6 +35,8 @@ export interface Call {
   readonly made: boolean
   /** Digest of the whole request, where another call may have the same key. */
   fingerprint?: string | undefined
+  /** Digest of the credentials that the call carries, likewise; '': a principal says whose it is, or it carries none. */
+  sender?: string | undefined
   /** The queue put the key's header on a cross-origin request, which then needs a preflight. */
   readonly addedCrossOrigin: boolean
   /** Safe or idempotent method, or a key, or the caller vouches. */

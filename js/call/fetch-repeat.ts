@@ -9,7 +9,7 @@ import type { Finished } from './attempt.ts'
 import type { Call } from './call.ts'
 import { bodyLetGo, cancel, KEPT_BYTES, type Rest, type RestTerms, readRest, UNREAD_BYTES } from './discard.ts'
 import { FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
-import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from './redirects.ts'
+import { assertMaySend, BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, nextHop, REDIRECT } from './redirects.ts'
 import type { Acceptance, Answer, AttemptInit, BodyContent, FetchForm, RepeatAnswer, Repeatable } from './transport.ts'
 
 /** The request of a call as a task makes it. */
@@ -37,7 +37,7 @@ class FetchRepeat implements Repeatable {
     this.#sendable = sendable
   }
 
-  async send({ overlay, signal, clock = systemClock }: AttemptInit): Promise<RepeatAnswer> {
+  async send({ overlay, signal, clock = systemClock, maySend }: AttemptInit): Promise<RepeatAnswer> {
     const { fetch, url, init: own } = this.#sendable
     let { headers } = own
     if (overlay) {
@@ -47,9 +47,12 @@ class FetchRepeat implements Repeatable {
       })
     }
     const init: SentInit = { ...own, headers, signal }
-    const follows = (init.redirect ?? 'follow') === 'follow'
-    if (!follows || mayLeave(own.method, own.headers, overlay)) return new FetchRepeatAnswer(await fetch(url, init))
-    return sendWithinOrigin(fetch, url, init, { clock, signal })
+    // as fetch reads it, and read once: it may be anything that is a text in the end
+    const redirect = `${init.redirect ?? 'follow'}` as RequestRedirect
+    if (redirect !== 'follow' || mayLeave(own.method, own.headers, overlay)) {
+      return new FetchRepeatAnswer(await fetch(url, { ...init, redirect }))
+    }
+    return sendWithinOrigin(fetch, url, init, { clock, signal, maySend })
   }
 
   isFinal(): boolean {
@@ -178,9 +181,8 @@ async function sendWithinOrigin(
   fetch: typeof globalThis.fetch,
   first: string,
   own: SentInit,
-  terms: RestTerms,
+  terms: RestTerms & Pick<AttemptInit, 'maySend'>,
 ): Promise<RepeatAnswer> {
-  const { origin } = new URL(first)
   let init: SentInit = { ...own, redirect: 'manual' }
   let url = first
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
@@ -190,10 +192,11 @@ async function sendWithinOrigin(
     const answer = new FetchRepeatAnswer(response)
     const location = REDIRECT.has(response.status) ? answer.header('location') : null
     if (location === null) return answer
-    const next = new URL(location, url)
-    if (next.origin !== origin) return new FetchRepeatAnswer(response, true)
+    const next = nextHop(location, url)
+    if (!next) return new FetchRepeatAnswer(response, true)
     // first: two hops at once would be two connections
     await answer.rest(false, terms)
+    assertMaySend(terms.maySend)
     url = next.href
     init = afterRedirect(init, response.status)
   }

@@ -3,6 +3,8 @@
  * away (S15). Each transport follows them by its own means; Axios brings these rules along, and nothing else of a replay.
  */
 
+import type { AttemptInit } from './transport.ts'
+
 export const MAX_REDIRECTS = 20 // the fetch standard's
 export const REDIRECT: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 /** Headers that are dropped together with the body. */
@@ -32,4 +34,20 @@ export function mayLeave(method: string, headers: Headers, overlay: Headers | nu
 /** Whether the next hop is a GET. The fetch standard, "HTTP-redirect fetch": 303 turns all but GET and HEAD into GET, 301 and 302 only POST. */
 export function becomesGet(status: number, method: string): boolean {
   return status === 303 ? method !== 'GET' && method !== 'HEAD' : status <= 302 && method === 'POST'
+}
+
+/** Throws where no hop may follow: the principal whose request it is has left. */
+export function assertMaySend(maySend: AttemptInit['maySend']): void {
+  if (maySend?.() === false)
+    throw new TypeError('it was redirected, and may not be sent now: paused, or another principal is there')
+}
+
+/** The next hop from `from`; undefined: it would leave the origin, or leads nowhere. */
+export function nextHop(location: string, from: string | URL): URL | undefined {
+  try {
+    const next = new URL(location, from)
+    return next.origin === new URL(from).origin ? next : undefined
+  } catch {
+    return undefined
+  }
 }

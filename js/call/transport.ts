@@ -17,6 +17,8 @@ export interface AttemptInit {
   readonly isReplay: boolean
   /** The queue's clock; a replay's. */
   readonly clock?: Clock
+  /** Asked before each hop of a redirect that a replay follows: the cookies may have become another principal's. */
+  readonly maySend?: (() => boolean) | undefined
 }
 
 /** Sends one request, as often as asked. */

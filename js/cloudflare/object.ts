@@ -248,10 +248,15 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
         return { taskId, outcome: 'refused', code: 'WRONG_OBJECT', message: `${why}; nothing was stored` }
       const [taken] = await this.#store.enqueue([task])
       if (!taken) throw new TypeError('the store gave no answer for the task')
-      if (taken.outcome === 'full') return { ...taken, deadLetters: (await this.#store.counts()).exhausted }
-      if (taken.outcome !== 'duplicate') return taken
+      const { outcome } = taken
+      if (outcome === 'unreadable') {
+        const message = `its idempotency key belongs to task ${taken.taskId}, which a later version has stored; deploy that version, or purge the task`
+        return { taskId, outcome: 'refused', code: 'KEY_UNREADABLE', message }
+      }
+      if (outcome === 'full') return { ...taken, outcome, deadLetters: (await this.#store.counts()).exhausted }
+      if (outcome !== 'duplicate') return { ...taken, outcome }
       const same = await this.#store.get(taken.taskId)
-      return { ...taken, hasEnded: same?.status !== 'PENDING' && same?.status !== 'IN_FLIGHT' }
+      return { ...taken, outcome, hasEnded: same?.status !== 'PENDING' && same?.status !== 'IN_FLIGHT' }
     } catch (error) {
       if (!(error instanceof RedriveError)) throw error
       // an error loses its code on its way to the Worker

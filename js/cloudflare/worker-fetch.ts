@@ -13,7 +13,7 @@ import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.t
 import { MAX_MS } from '../options/check.ts'
 import type { RetryQueueOptions } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
-import { assertNotAborted, orAbort } from '../platform/abort.ts'
+import { assertNotAborted, orLeft } from '../platform/abort.ts'
 import { random128, uuid7Maker } from '../platform/random.ts'
 import * as engine from '../queue/chunk.workerd.ts'
 import { internalsOf } from '../queue/internals.ts'
@@ -71,7 +71,7 @@ class Calls {
     const signal = init.signal ?? (input instanceof Request ? input.signal : null)
     const own = { ...init, signal: null, redrive: { ...redrive, detach: false } }
     assertNotAborted(signal)
-    return orAbort(
+    return orLeft(
       signal,
       this.#during((open) => this.#fetch(open, input, own)),
     )

@@ -115,7 +115,7 @@ export interface Settled extends Carried {
   readonly refunded: boolean
   /** How much of the delay is the server's: nothing undercuts it. */
   readonly serverMs: number
-  /** For how long the answer holds the lane, beyond what held it before; 0: it does not. */
+  /** The wait that the answer asked of the whole lane, before any limit; 0: none. */
   readonly holdMs: number
   /** Attempts made and not given back; 0 once the slot is free. */
   readonly attempts: number

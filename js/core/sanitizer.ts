@@ -15,6 +15,8 @@ export interface Sanitized {
 }
 
 const REDACTED = 'REDACTED'
+/** In front of a path that is looked at by itself. */
+const HOST = 'http://h'
 /** Characters of an error's text. */
 const SHOWN = 1_000
 /** Characters that would end the header (RFC 9110, 5.5), or are no byte. */
@@ -129,13 +131,25 @@ export class Sanitizer {
   message(error: unknown, secrets: readonly string[] = []): string {
     // twice what is shown, so that a secret that begins in it is found as a whole
     const all = errorText(error).slice(0, 2 * SHOWN)
-    const text = all.replace(/\b[a-z][a-z\d+.-]{0,15}:\/\/[^\s"'<>`]+/gi, (url) => this.url(url))
+    const text = this.#withoutUrlSecrets(all)
     // a text may quote a request as it went over the wire, or JSON within JSON
-    const tells = this.#tells(text, secrets) || this.#tells(unescaped(text), secrets.map(withoutBackslashes))
+    const once = unescaped(text)
+    const hidden = secrets.map(withoutBackslashes)
+    const isIn = (plain: string) => this.#tells(plain, hidden) || this.#withoutUrlSecrets(plain) !== plain
+    const tells = this.#tells(text, secrets) || isIn(once) || isIn(unescaped(once))
     if (text.length <= SHOWN) return tells ? unsaid(error) : text
     // half of a word may be half of a secret
     const end = text.lastIndexOf(' ', SHOWN)
     return tells || end <= 0 ? unsaid(error) : `${text.slice(0, end)} …`
+  }
+
+  /** The text with its URLs as they may be shown, and the paths that stand by themselves in it. */
+  #withoutUrlSecrets(text: string): string {
+    const whole = text.replace(/\b[a-z][a-z\d+.-]{0,15}:\/\/[^\s"'<>`]+/gi, (url) => this.url(url))
+    return whole.replace(
+      /(^|[\s"'<>`])(\/[^\s"'<>`]+)/g,
+      (_, before, path) => before + this.url(HOST + path).slice(HOST.length),
+    )
   }
 
   #tells(text: string, secrets: readonly string[]): boolean {
@@ -162,4 +176,6 @@ function unescaped(text: string): string {
   return withoutBackslashes(plain)
 }
 
-const withoutBackslashes = (text: string): string => text.replaceAll('\\', '')
+/** JSON's escapes undone, as far as they matter here. */
+const withoutBackslashes = (text: string): string =>
+  text.replace(/\\u([\da-f]{4})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16))).replaceAll('\\', '')

@@ -222,13 +222,16 @@ export class StorePlace implements StoredPlace {
     this.#durable.state.pending.begin(taskId)
     let stored = false
     try {
-      const enqueued = await (waits ? this.#durable.callers.enter(() => this.#try(record)) : this.#try(record))
+      const trying = () => this.#try(record, call)
+      const enqueued = await (waits ? this.#durable.callers.enter(trying) : trying())
       if (!enqueued) return undefined
       if (enqueued.outcome === 'conflict') throw keyConflict(call, `task ${enqueued.taskId}`)
+      if (enqueued.outcome === 'unreadable') throw keyUnreadable(call, enqueued.taskId)
       if (enqueued.outcome === 'full') throw await this.#full()
       stored = enqueued.outcome === 'stored'
       task.setRecord(asStored(record, now))
       task.nextAttemptAt = now + record.dueInMs
+      if (stored && record.holdLaneForMs !== undefined) this.#durable.state.shareHold(task)
       return enqueued
     } finally {
       // who is told that it is stored lets in what has come of it meanwhile, once its caller is there
@@ -274,9 +277,11 @@ export class StorePlace implements StoredPlace {
     }
   }
 
-  async #try(record: NewTask): Promise<Enqueued | undefined> {
+  async #try(record: NewTask, call: Call): Promise<Enqueued | undefined> {
     const { clock } = this.#runner.host.settings
     for (let tries = 0; ; tries++) {
+      // whatever was asked of the store before is done before
+      this.#admission.assertStays(call)
       try {
         const [enqueued] = await this.#durable.state.store.enqueue([record])
         if (!enqueued) throw new TypeError('the store gave no answer for the task')
@@ -309,6 +314,15 @@ function notStored(what: string, why: string): RedriveError {
   return new RedriveError(
     'ORDER_NOT_STORED',
     `${what} was not sent: an orderKey asks for a place in the store, and ${why}`,
+  )
+}
+
+/** Refuses a call whose key belongs to a task of a later version: to say that it is that task would be a guess. */
+function keyUnreadable({ method, origin }: Call, taskId: string): RedriveError {
+  const remedy = 'use that version, or purge the task'
+  return new RedriveError(
+    'KEY_UNREADABLE',
+    `${method} ${origin}: its idempotency key belongs to task ${taskId}, which a later version has stored; ${remedy}`,
   )
 }
 

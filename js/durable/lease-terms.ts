@@ -3,10 +3,11 @@
  *
  * Where timers are kept (a server), leases are short and renewed, so that the end of a process is soon noticed. Where a runner may be
  * held up for a minute without knowing (`graceMs`: a hidden tab), a lease lasts as long as an attempt may, plus the grace,
- * and needs no renewal; only an attempt without a time limit, or with a longer one of its own, is renewed.
+ * and needs no renewal, an hour at most; only an attempt without a time limit, or with a longer one, is renewed.
  */
 
 import type { ResolvedPolicy } from '../options/policy.ts'
+import { LONGEST_LEASE_MS } from '../stores/engine/bounds.ts'
 
 /** A lease that is renewed while its attempt runs: asked of stores without a grace. */
 export const RENEWED_LEASE_MS = 30_000
@@ -22,7 +23,7 @@ export class LeaseTerms {
   constructor(graceMs: number | undefined, policies: Iterable<ResolvedPolicy>) {
     this.#graceMs = graceMs
     const limits = [...policies].map(({ attemptTimeoutMs }) => attemptTimeoutMs)
-    this.leaseMs = graceMs === undefined ? RENEWED_LEASE_MS : Math.max(...limits) + graceMs
+    this.leaseMs = graceMs === undefined ? RENEWED_LEASE_MS : Math.min(Math.max(...limits) + graceMs, LONGEST_LEASE_MS)
   }
 
   /** The age at which a lease is renewed that the store has given for `forMs`, which may be less than it was asked for. */

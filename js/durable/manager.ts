@@ -118,6 +118,8 @@ export class StoredTaskManager implements StoredManager {
 
   /** Deletes everything of a principal; what is in flight is aborted. */
   async purge(principal: string | null): Promise<number> {
+    // what is on its way into the store is to be among it; nothing more of this principal comes
+    await this.#state.pending.answered()
     const purged = await this.#store.purge({ principal })
     this.#forget(principal)
     await this.#tasks.counts.recount()

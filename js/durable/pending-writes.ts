@@ -27,6 +27,15 @@ export class SeenTasks {
  */
 export class PendingWrites {
   readonly #leases = new Map<string, (() => void)[]>()
+  #answered: (() => void)[] = []
+
+  /** Resolves when the store has answered all that it was asked. */
+  answered(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#answered.push(resolve)
+      this.#tellAnswered()
+    })
+  }
 
   begin(taskId: string): void {
     this.#leases.set(taskId, [])
@@ -37,6 +46,7 @@ export class PendingWrites {
     const leases = this.#leases.get(taskId)
     this.#leases.delete(taskId)
     if (stored) for (const start of leases ?? []) start()
+    this.#tellAnswered()
   }
 
   /** Calls `start` for a task that a claim has brought: now, or once its write is answered. */
@@ -44,5 +54,9 @@ export class PendingWrites {
     const leases = this.#leases.get(taskId)
     if (leases) leases.push(start)
     else start()
+  }
+
+  #tellAnswered(): void {
+    if (this.#leases.size === 0) for (const tell of this.#answered.splice(0)) tell()
   }
 }

@@ -79,7 +79,7 @@ function withoutKey(headers: Record<string, string>, name: string, key: string |
 
 function initOf(init: RequestInit): NewTask['requestInit'] {
   const names = ['credentials', 'mode', 'cache', 'redirect', 'referrerPolicy', 'integrity'] as const
-  return Object.fromEntries(names.flatMap((name) => (init[name] ? [[name, init[name]]] : [])))
+  return Object.fromEntries(names.flatMap((name) => (init[name] ? [[name, `${init[name]}`]] : [])))
 }
 
 /** The times of a task, from its call on. */

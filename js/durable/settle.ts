@@ -50,6 +50,8 @@ export class Settler {
     const followUp = followUpOf(task, ruling, dueAt, () => runner.releaseCause(task, ruling))
     const next = nextOf(ruling, followUp)
     this.#starter.noteCarry(task, next)
+    // the turn that tells the store of it goes by the store's word already
+    if (ruling.holdMs > 0) this.#state.shareHold(task)
     task.log(followUp.entry)
     const settlement: Settlement = {
       lease: { taskId: task.taskId, token: lease.token, forMs: lease.forMs },

@@ -51,6 +51,12 @@ export class StoredState {
     this.runner = runner
   }
 
+  /** Takes note that the store is told of the hold of a task's lane: from then on it says how long its tasks are held. */
+  shareHold({ principal, origin }: Task): void {
+    const { core, host, lanes } = this.runner
+    this.runner.guard(() => core.shareHold(host.now(), lanes.of(principal, origin), 0))
+  }
+
   /** The task as this process has it. */
   find(taskId: string): Task | undefined {
     return this.#watched.get(taskId) ?? this.leased.get(taskId)

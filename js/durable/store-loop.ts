@@ -337,13 +337,13 @@ export class StoreLoop {
     return this.#storedSince
   }
 
-  /** Applies lane holds that other processes have learned from Retry-After. */
+  /** Takes over the holds that the store keeps, as it has limited them: what one process was told all go by. */
   #learnHolds({ lanes }: Turn): void {
     const { runner } = this.#state
     runner.guard(() => {
       for (const { lane, heldForMs } of lanes) {
         const handle = heldForMs > 0 ? this.#laneOf(lane) : undefined
-        if (handle !== undefined) runner.core.hold(runner.host.now(), handle, heldForMs)
+        if (handle !== undefined) runner.core.shareHold(runner.host.now(), handle, heldForMs)
       }
     })
   }

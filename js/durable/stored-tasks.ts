@@ -63,8 +63,9 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   /** Opens the store and takes up what is there. Rejects where it cannot be opened. */
   async begin(): Promise<void> {
     const { store, runner } = this.state
-    const { capacityBytes, retention } = runner.limits
-    store.configure?.({ capacity: runner.host.settings.capacity, capacityBytes, retention }, (code, message) => {
+    const { capacityBytes, maxLaneHoldMs, retention } = runner.limits
+    const { capacity } = runner.host.settings
+    store.configure?.({ capacity, capacityBytes, maxLaneHoldMs, retention }, (code, message) => {
       runner.host.degraded(code, message, code)
       // a new database names no principal
       if (code === 'storage_evicted') void this.guard.check()

@@ -121,7 +121,7 @@ export const origin: Rule = {
 
 function meantBy(given: string): string | undefined {
   const found = originIn(given)
-  return found && /^https?:..[\w.[][\w.:\]-]*$/.test(found) ? found : undefined
+  return found && /^https?:..[\w[][\w.:\]-]*$/.test(found) ? found : undefined
 }
 
 /** The origin of an http(s) URL; undefined otherwise. (`URL.canParse` is younger than the engines meant.) */

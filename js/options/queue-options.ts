@@ -279,7 +279,9 @@ export interface Settings extends Omit<RetryQueueOptions, 'policy' | 'policies' 
   readonly durable: boolean
 }
 
-export interface IdempotencySettings extends IdempotencyOptions {
+export interface IdempotencySettings extends Omit<IdempotencyOptions, 'scopeKey'> {
+  /** A copy. */
+  readonly scopeKey: string | Uint8Array | undefined
   readonly header: string
   /** Methods that get a key, in upper case; none where `idempotency` is false. */
   readonly keyed: ReadonlySet<string>
@@ -341,6 +343,8 @@ function resolveIdempotency(given: IdempotencyOptions, principal: string | null 
   }
   return {
     ...given,
+    // its owner may wipe the bytes
+    scopeKey: given.scopeKey?.slice(),
     header,
     keyed: new Set(methods.map((method) => method.toUpperCase())),
     allowed: origins || globalThis.location ? new Set(origins) : null,

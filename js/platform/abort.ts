@@ -15,6 +15,13 @@ export function orAbort<T>(signal: AbortSignal | null, work: Promise<T>): Promis
   })
 }
 
+/** `orAbort`, for a caller who may leave: a stream that comes after that has no reader, and its connection is let go. */
+export function orLeft<T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> {
+  const end = async (answer: unknown) => signal?.aborted && (answer as Response).body?.cancel()
+  work.then(end).catch(() => {})
+  return orAbort(signal, work)
+}
+
 /** Aborts when either does, the body included. */
 export function bothSignals(caller: AbortSignal | null, own: AbortSignal): AbortSignal {
   if (!caller) return own

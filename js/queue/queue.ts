@@ -25,7 +25,7 @@ import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.t
 import { check, flag, fn, follow, ms, originOf, type Rules } from '../options/check.ts'
 import { PRINCIPAL, type RetryQueueOptions, resolveOptions } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
-import { assertNotAborted, bothSignals, orAbort } from '../platform/abort.ts'
+import { assertNotAborted, bothSignals, orAbort, orLeft } from '../platform/abort.ts'
 import { instantOf, steady } from '../platform/clock.ts'
 import { hostDraw, random128, seededDraw } from '../platform/random.ts'
 import type { QueueContext } from '../runner/context.ts'
@@ -259,7 +259,7 @@ export class RetryQueue implements AsyncDisposable {
       this.#calls--
       this.#checkIdle()
     })
-    return call.options.detach ? orAbort(call.signal, work) : work
+    return call.options.detach ? orLeft(call.signal, work) : work
   }
 
   async #firstAttempt(call: Call): Promise<unknown> {

@@ -55,6 +55,15 @@ export class Admission {
     if (this.#gone.size > MOST_GONE && oldest !== undefined) this.#gone.delete(oldest)
   }
 
+  /** Throws where nothing of the call may be kept any more: its principal left, and all that was theirs was deleted. */
+  assertStays({ method, origin, principal }: Call): void {
+    if (!this.#gone.has(principal)) return
+    throw new RedriveError(
+      'PRINCIPAL_CHANGED',
+      `${method} ${origin}: not queued, since its principal left and was purged`,
+    )
+  }
+
   newTask(call: Call, createdAt: number): Task {
     const { host } = this.#runner
     const taskId = this.#nextTaskId(host.now())
@@ -88,7 +97,8 @@ export class Admission {
     return host.settings.holdFirstAttempts === true && gates.heldUntil(origin) > createdAt
   }
 
-  #takeUnsent(call: Call, createdAt: number): Promise<EarlyAnswer | undefined> {
+  async #takeUnsent(call: Call, createdAt: number): Promise<EarlyAnswer | undefined> {
+    this.assertStays(call)
     const own = notSent(OUTCOME_RELEASED, this.#runner.host.now())
     const mustWait = this.#mustWait(call, createdAt)
     // one of an order waits for its turn; of any other the core says at once whether the wait is too long for its caller
@@ -165,8 +175,10 @@ export class Admission {
       ({ taskId }) => ({ taskId, key: call.key, durability: 'memory', deduplicated: true }),
       async () => {
         const stored = this.#isStored(call) ? await this.place?.enqueue(call, terms) : undefined
-        if (!stored) this.#assertUnordered(call)
-        return stored ?? this.#memory.enqueue(call, terms)
+        if (stored) return stored
+        this.#assertUnordered(call)
+        this.assertStays(call)
+        return this.#memory.enqueue(call, terms)
       },
     )
   }
@@ -178,9 +190,14 @@ export class Admission {
 
   /** Makes the call a task: in the store if that takes it, else in memory. undefined: neither can; the call ends as plain fetch would. */
   async #take(arrival: Arrival): Promise<EarlyAnswer | undefined> {
-    const stored = this.#isStored(arrival.call) ? await this.place?.take(arrival) : undefined
-    if (!stored) this.#assertUnordered(arrival.call)
-    return stored ?? (arrival.mustWait ? this.#memory.take(arrival) : undefined)
+    const { call, own, mustWait } = arrival
+    const stored = this.#isStored(call) ? await this.place?.take(arrival) : undefined
+    if (!stored) this.#assertUnordered(call)
+    if (stored || !mustWait) return stored
+    // one that was sent has an answer of its own
+    if (own.outcome !== OUTCOME_RELEASED && this.#gone.has(call.principal)) return undefined
+    this.assertStays(call)
+    return this.#memory.take(arrival)
   }
 
   #isStored(call: Call): boolean {

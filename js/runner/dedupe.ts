@@ -21,6 +21,10 @@ const MAX_RECENT = 10_000
 const LOAD_MS = 10_000
 /** Nor does the opening of a store, for which calls wait as long. */
 const AHEAD_MS = 5_000
+/** Headers that are another with each request of one user. */
+const CHANGING = /[cx]srf|sign|hmac/
+/** Size of the length that stands before each part of a form. */
+const LENGTH_BYTES = 4
 
 export class Dedupe {
   readonly #host: QueueContext
@@ -78,18 +82,19 @@ export class Dedupe {
     for (;;) {
       const task = call.key ? this.#registry.withKey(call.principal, call.key, this.#host.now()) : undefined
       if (!task) return undefined
-      const same = await this.#same(task, call)
+      const other = await this.#otherThan(call, task)
       // it may have ended and gone, or another come, while the two were compared
       if (this.#registry.withKey(task.principal, task.key ?? '', this.#host.now()) !== task) continue
-      if (same) return task
-      throw keyConflict(call, task.what)
+      if (other === undefined) return task
+      throw keyConflict(call, other)
     }
   }
 
   /** Notes the call's fingerprint for when the task has ended and let go of its request. Nothing waits for that. */
   remember(task: Task, call: Call): void {
-    const known = this.fingerprint(call).then(() => {
+    const known = this.#identify(call).then(() => {
       task.fingerprint = call.fingerprint
+      task.sender = call.sender
     })
     // a body that cannot be read is a matter of the attempt; the task is told apart by method and URL then
     known.catch(() => {})
@@ -113,19 +118,44 @@ export class Dedupe {
     return call.fingerprint
   }
 
-  async #same(task: Task, call: Call): Promise<boolean> {
-    await this.fingerprint(call)
+  /** The words for what the task is, if another request than the call; undefined: they are one. */
+  async #otherThan(call: Call, task: Task): Promise<string | undefined> {
+    await this.#identify(call)
     // it may end, and let go of its request, meanwhile
     const { call: known } = task
-    if (task.fingerprint === undefined && known) {
-      await this.fingerprint(known)
-      task.fingerprint = known.fingerprint
+    if (known) {
+      await this.#identify(known)
+      task.fingerprint ??= known.fingerprint
+      task.sender ??= known.sender
     }
     // an ended task whose key the queue made keeps no request: what it was sent to has to do
     if (task.fingerprint === undefined || call.fingerprint === undefined) {
-      return task.method === call.method && task.url === call.url
+      return task.method === call.method && task.url === call.url ? undefined : task.what
     }
-    return task.fingerprint === call.fingerprint
+    if (task.fingerprint !== call.fingerprint) return task.what
+    // one user's task, and its answer, are not another's
+    return (task.sender ?? call.sender) === call.sender
+      ? undefined
+      : `${task.what} with other credentials (a principal would say whose it is)`
+  }
+
+  async #identify(call: Call): Promise<void> {
+    await this.fingerprint(call)
+    if (call.sender !== undefined) return
+    const said = this.#credentialsIn(call)
+    const { method, url } = call
+    const digest = (keys: Keys) => keys.fingerprint({ method, url, contentType: '', body: said })
+    call.sender = said === '' ? said : await this.#ask(digest)
+  }
+
+  /** The credentials that tell two users apart where no principal does. */
+  #credentialsIn({ principal, headers }: Call): string {
+    if (principal !== null) return ''
+    const { withheld = [] } = this.#host.sanitizer?.headers(headers) ?? {}
+    return withheld
+      .filter((name) => !CHANGING.test(name))
+      .map((name) => `${name}: ${headers.get(name)}\n`)
+      .join('')
   }
 
   /** Asks the module of keys; undefined: it cannot be had, or it trapped over this very question. */
@@ -175,15 +205,33 @@ export function keyConflict({ method, origin }: Call, other: string): Idempotenc
 async function materialOf(call: Call) {
   const { method, url, headers } = call
   const contentType = headers.get('content-type') ?? ''
-  return { method, url, contentType, body: withoutBoundary((await repeatableOf(call).body()) ?? '', contentType) }
+  return { method, url, contentType, body: formOf((await repeatableOf(call).body()) ?? '', contentType) }
 }
 
-/** Equal forms differ in the boundary that the platform draws for each. */
-function withoutBoundary(body: string | Uint8Array, contentType: string): string | Uint8Array {
+/**
+ * Equal forms differ in the boundary that the platform draws for each: a form counts as its parts (RFC 2046, 5.1.1), each as its
+ * length and its bytes, so that no part can be taken for two.
+ */
+function formOf(body: string | Uint8Array, contentType: string): string | Uint8Array {
   const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(contentType)?.[1]
-  if (boundary === undefined || typeof body === 'string') return body
-  // a character a byte, there and back
-  let text = ''
-  for (let at = 0; at < body.length; at += 8192) text += String.fromCharCode(...body.subarray(at, at + 8192))
-  return Uint8Array.from(text.replaceAll(boundary, 'boundary'), (character) => character.charCodeAt(0))
+  if (boundary === undefined) return body
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  // a character a byte; the first part needs no line before it
+  const text = `\r\n${new TextDecoder('latin1').decode(bytes)}`
+  const line = `\r\n--${boundary}`
+  const ends: number[] = []
+  for (let at = text.indexOf(line); at >= 0; at = text.indexOf(line, at + line.length)) ends.push(at)
+  ends.push(text.length)
+  const form = new Uint8Array(text.length + LENGTH_BYTES * ends.length)
+  const view = new DataView(form.buffer)
+  let size = 0
+  let from = 0
+  for (const end of ends) {
+    const part = bytes.subarray(Math.max(0, from - 2), Math.max(0, end - 2))
+    view.setUint32(size, part.length)
+    form.set(part, size + LENGTH_BYTES)
+    size += LENGTH_BYTES + part.length
+    from = end + line.length
+  }
+  return form.subarray(0, size)
 }

@@ -106,7 +106,8 @@ export class Sender {
     const transport = repeatableOf(call)
     const isFinal = (error: unknown) => transport.isFinal(error)
     const { clock } = host.settings
-    const plan = { transport, overlay, isReplay: true, signal, controller, timeoutMs, isFinal, task, clock }
+    const maySend = () => this.#ports.maySend(task)
+    const plan = { transport, overlay, isReplay: true, signal, controller, timeoutMs, isFinal, task, clock, maySend }
     // its answer is the transport's own
     const attempt = host.attempt(call, plan) as Promise<Finished<RepeatAnswer>>
     attempt.then((finished) => {

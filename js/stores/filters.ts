@@ -20,8 +20,11 @@ export function checkGiven(what: string, filter: Readonly<Record<string, unknown
   if (left) throw new TypeError(`${what}.${left}: expected a value, got undefined; leave it out to have those of all`)
 }
 
-/** Throws a TypeError or RangeError, and names what deletes everything, where the filter is empty or not sound. */
-export function checkPurge(what: string, filter: PurgeFilter): void {
+/**
+ * A copy of the filter, to go by: a property that is asked for twice may be two things. Throws a TypeError or RangeError, and
+ * names what deletes everything, where the filter is empty or not sound.
+ */
+export function checkPurge(what: string, filter: PurgeFilter): PurgeFilter {
   follow(what, filter, {
     ...object,
     expected: "a filter such as { status: 'EXHAUSTED' }; purgeAll() deletes everything",
@@ -33,4 +36,5 @@ export function checkPurge(what: string, filter: PurgeFilter): void {
     if (!rule) throw new TypeError(`${what}.${name}: no such filter; there are ${Object.keys(RULES).join(', ')}`)
     follow(`${what}.${name}`, value, rule)
   }
+  return Object.fromEntries(given)
 }

@@ -20,7 +20,7 @@ import { flush, redriveOne, unpark } from './memory/control.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
 import { attemptsOf, findYoungest, historyOf, matches, page, show } from './memory/reads.ts'
 import { type Hint, isLive, Rows } from './memory/rows.ts'
-import { endLate, type Found, holdLane, renew, retain, settle, takeBack } from './memory/settle.ts'
+import { endLate, type Found, holdNamed, renew, retain, settle, takeBack } from './memory/settle.ts'
 import { view } from './memory/view.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
@@ -67,8 +67,8 @@ export class MemoryStore implements TaskStore {
       const rows = this.#rows
       const found: Found = { ended: [], unreadable: 0 }
       const trimmed = retain(rows, this.#terms, now)
-      const settled = settlements.map((settlement) => settle(rows, settlement, now))
-      for (const hold of holds) holdLane(rows, hold, now)
+      const settled = settlements.map((settlement) => settle(rows, settlement, this.#terms, now))
+      for (const hold of holds) holdNamed(rows, hold, this.#terms, now)
       const renewed = leases.map((lease) => renew(rows, lease, now))
       takeBack(rows, found, now)
       endLate(rows, found, now)
@@ -183,8 +183,7 @@ export class MemoryStore implements TaskStore {
   }
 
   async purge(filter: Parameters<TaskStore['purge']>[0]): Promise<number> {
-    checkPurge('purge', filter)
-    return this.#purge(filter)
+    return this.#purge(checkPurge('purge', filter))
   }
 
   async purgeAll(): Promise<number> {

@@ -40,6 +40,11 @@ export function resolveTerms(what: string, given: TermsOptions): { readonly cloc
   const { terminalMs = DAY_MS, maxTerminal = 10_000, deadLetterMs = 30 * DAY_MS, maxDeadLetters = FOREVER } = retention
   return {
     clock,
-    terms: { capacity, capacityBytes, retention: { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } },
+    terms: {
+      capacity,
+      capacityBytes,
+      maxLaneHoldMs: 60_000,
+      retention: { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters },
+    },
   }
 }

@@ -31,7 +31,7 @@ export interface Ruling {
   /** End of the attempt, by the core's numbers: `OUTCOME_*`. */
   readonly outcome: number
   readonly attemptNumber: number
-  /** Time for which the server holds the lane, beyond what it had asked before; 0: none. */
+  /** The wait that the server asked of the whole lane, before any limit; 0: none. */
   readonly holdMs: number
   /** Makes the line for the log; `nextAt` NaN: no attempt follows. */
   readonly entry: (kind: HistoryEntry['kind'], next: string, nextAt?: number, cause?: ReleaseCause) => HistoryEntry

@@ -89,6 +89,8 @@ export class Task {
   readonly policyId: string
   readonly hasBody: boolean
   fingerprint: string | undefined
+  /** Kept of its call, once that is gone. */
+  sender: string | undefined
   /** Gone once the task succeeded or was cancelled: an ended row keeps no headers and no body. */
   call: Call | null
   /** The core's handle while the task waits or runs. */

@@ -267,16 +267,9 @@ impl<C: Core> Driver<C> {
             unusable: answer.unusable,
             duration: answer.took.map(Millis::new),
         };
-        let lane = self.core.lane_of(slot).unwrap_or(NONE);
         let ends = self.about_to_end(slot)?;
-        let held = self.core.held_until(lane, now);
         let (verdict, carry) = self.core.settle_and_carry(now, slot, &ended);
-        let holds = self.core.held_until(lane, now).filter(|until| Some(*until) > held);
-        let after = tape::After {
-            hold_ms: holds.map_or(0, |until| until.minus(now).get()),
-            attempts: self.core.attempts(slot),
-            due_at: self.core.due_at(slot),
-        };
+        let after = tape::After { attempts: self.core.attempts(slot), due_at: self.core.due_at(slot) };
         let numbers = [
             tape::instant(now),
             f64::from(slot),

@@ -89,8 +89,6 @@ pub fn cancelled(cancelled: Cancelled) -> f64 {
 
 /// What a `settle` leaves besides its verdict.
 pub struct After {
-    /// For how long the answer holds the lane beyond what held it before.
-    pub hold_ms: u64,
     /// Attempts made.
     pub attempts: u32,
     /// When the task may start again.
@@ -105,7 +103,7 @@ pub fn verdict(verdict: Verdict, carry: Carry, after: &After) -> [f64; 13] {
     numbers[7] = f64::from(carry.marks);
     numbers[8] = f64::from(u8::from(carry.refunded));
     numbers[9] = carry.server_wait.get() as f64;
-    numbers[10] = after.hold_ms as f64;
+    numbers[10] = carry.hold.get() as f64;
     numbers[11] = f64::from(after.attempts);
     numbers[12] = after.due_at.map_or(f64::NAN, instant);
     numbers[0] = match verdict {

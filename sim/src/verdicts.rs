@@ -44,7 +44,7 @@ pub fn settled(
     let before = book.tasks[at].clone();
     let judged = judged(book, at, answer, verdict)?;
     let Some(at) = judged else {
-        let nothing = carry == Carry::default();
+        let nothing = Carry { hold: Millis::ZERO, ..carry } == Carry::default();
         ensure!(nothing, "S14", "slot {}: {verdict:?} takes {carry:?} along", before.slot);
         return Ok(());
     };

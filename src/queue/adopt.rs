@@ -28,6 +28,8 @@ pub struct Carry {
     pub refunded: bool,
     /// How much of the wait is the server's, its spread included: nothing undercuts it.
     pub server_wait: Millis,
+    /// The wait that the answer asked of the whole lane, whatever becomes of the task: its store limits that by itself.
+    pub hold: Millis,
 }
 
 impl Carry {
@@ -44,6 +46,7 @@ impl Carry {
             marks: unauthorized | u32::from(task.refunds.unauthorized()) << Carry::UNAUTHORIZED_REFUNDS,
             refunded: task.refunds.all() > refunds,
             server_wait: task.not_before.minus(now),
+            hold: Millis::ZERO,
         }
     }
 
@@ -122,11 +125,12 @@ impl Queue {
     }
 
     /// How many more attempts of the queue may start in a lane, as far as the lane has a say: its
-    /// pause, hold, breaker, retry budget, limit, and at most one while it probes.
+    /// pause, breaker, retry budget, limit, a hold that its store does not know of, and at most one while it probes.
     pub fn room(&self, now: Millis, lane: u32) -> u32 {
         let now = self.at(now);
-        let room =
-            |lane: &Lane| lane.room(now, self.lanes.limit()).min(lane.gates.retries(&self.lanes.rules, now));
+        let room = |lane: &Lane| {
+            lane.stored_room(now, self.lanes.limit()).min(lane.gates.retries(&self.lanes.rules, now))
+        };
         self.lanes.slots.get(lane).map_or(0, room)
     }
 
@@ -144,12 +148,13 @@ impl Queue {
         self.lanes.slots.get(lane).is_some_and(|lane| lane.gates.tries_out(now))
     }
 
-    /// Until when a lane starts nothing of a store's for its hold, its breaker or an empty budget; `None`: as far as
-    /// the clock decides, it does.
+    /// Until when a lane starts nothing of a store's for its breaker, an empty budget or a hold that its
+    /// store does not know of; `None`: as far as the clock decides, it does.
     pub fn shut_until(&self, now: Millis, lane: u32) -> Option<Millis> {
         let now = self.at(now);
         let lane = self.lanes.slots.get(lane)?;
-        let until = lane.shut_until(now).max(lane.gates.pays_at(&self.lanes.rules, now));
+        let held = lane.hold.unshared_until();
+        let until = held.max(lane.gates.shut_until(now)).max(lane.gates.pays_at(&self.lanes.rules, now));
         (until > now).then(|| self.timeline.outward(until))
     }
 

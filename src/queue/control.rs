@@ -94,6 +94,15 @@ impl Queue {
         self.lanes.refresh(index, now);
     }
 
+    /// Takes note that the store of a lane keeps its hold, for `wait` from now as far as it has said; no time: it has been told of
+    /// the one that is known here. From then on the store alone says how long its own tasks are held.
+    pub fn share_hold(&mut self, now: Millis, lane: u32, wait: Millis) {
+        let now = self.timeline.advance(now);
+        let Some(index) = self.live_lane(lane) else { return };
+        self.lanes.share_hold(index, now, wait);
+        self.lanes.refresh(index, now);
+    }
+
     /// Sets the gates between due tasks and their attempts, before the first lane is open.
     pub fn set_gates(&mut self, gates: Gates) {
         self.lanes.rules = gates;

@@ -21,6 +21,8 @@ pub(crate) struct Hold {
     latest: Millis,
     /// The lane has started nothing since it began.
     owes_chance: bool,
+    /// The store of the lane knows of it, and decides by its own how long it keeps back stored tasks.
+    shared: bool,
 }
 
 impl Hold {
@@ -36,7 +38,31 @@ impl Hold {
             self.latest = now.plus(most);
             self.owes_chance = true;
         }
-        self.until = self.until.max(now.plus(wait).min(self.latest));
+        let until = now.plus(wait).min(self.latest);
+        if until > self.until {
+            self.until = until;
+            self.shared = false;
+        }
+    }
+
+    /// The store has been told of it, and holds the lane for `wait` from now, as far as it has said.
+    pub fn share(&mut self, now: Millis, wait: Millis) {
+        if wait > Millis::ZERO {
+            let until = now.plus(wait);
+            if !self.shared && self.until > until {
+                return;
+            }
+            self.until = until;
+            // by the store's limit, and not by one that begins now
+            self.latest = until;
+            self.owes_chance = true;
+        }
+        self.shared = true;
+    }
+
+    /// Until when it keeps back the tasks of a store that does so itself where it knows of the hold.
+    pub const fn unshared_until(&self) -> Millis {
+        if self.shared { Millis::ZERO } else { self.until }
     }
 
     /// The lane has started an attempt of the queue's own.
@@ -93,6 +119,25 @@ mod tests {
         hold.had_chance();
         hold.extend(at(60_000), DAY, MOST);
         assert_eq!(hold.until, at(120_000));
+    }
+
+    #[test]
+    fn what_a_store_holds_ends_when_the_store_says_and_no_limit_is_added() {
+        let mut hold = Hold::default();
+        hold.extend(at(0), DAY, MOST);
+        assert_eq!(hold.unshared_until(), at(60_000));
+        hold.share(at(0), Millis::ZERO);
+        assert_eq!((hold.until, hold.unshared_until()), (at(60_000), Millis::ZERO));
+        hold.share(at(100), Millis::new(500));
+        assert_eq!(hold.until, at(600), "the store's end is the hold's");
+        hold.extend(at(200), DAY, MOST);
+        assert_eq!((hold.until, hold.unshared_until()), (at(600), Millis::ZERO));
+        hold.extend(at(1_599), DAY, MOST);
+        assert_eq!(hold.until, at(600), "its chance");
+        hold.extend(at(1_600), DAY, MOST);
+        assert_eq!(hold.unshared_until(), at(61_600), "another, which the store does not know of");
+        hold.share(at(1_700), Millis::new(100));
+        assert_eq!(hold.unshared_until(), at(61_600), "and which the store's own does not cover");
     }
 
     #[test]

@@ -71,7 +71,12 @@ impl Lane {
 
     /// How many more attempts of the queue may start, as far as the lane has a say.
     pub fn room(&self, now: Millis, limit: u32) -> u32 {
-        if self.paused || self.hold.until > now || self.gates.ramp.shut_until() > now {
+        if self.hold.until > now { 0 } else { self.stored_room(now, limit) }
+    }
+
+    /// [`Lane::room`] for tasks of a store, but for holds that the store knows of.
+    pub fn stored_room(&self, now: Millis, limit: u32) -> u32 {
+        if self.paused || self.hold.unshared_until() > now || self.gates.ramp.shut_until() > now {
             return 0;
         }
         let limit = if self.probing { 1 } else { limit.min(self.gates.limit(now)) };
@@ -133,6 +138,13 @@ impl Lanes {
     pub fn hold(&mut self, index: u32, now: Millis, wait: Millis) {
         if let Some(lane) = self.slots.at_mut(index) {
             lane.hold.extend(now, wait, self.longest_hold);
+        }
+    }
+
+    /// Takes over the hold that the store of a lane keeps; [`Lanes::refresh`] must follow.
+    pub fn share_hold(&mut self, index: u32, now: Millis, wait: Millis) {
+        if let Some(lane) = self.slots.at_mut(index) {
+            lane.hold.share(now, wait);
         }
     }
 

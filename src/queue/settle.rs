@@ -106,7 +106,7 @@ impl Queue {
         if ended.unusable {
             self.unusable_retry_after = self.unusable_retry_after.saturating_add(1);
         }
-        self.learn(index, now, ended);
+        let asked = self.learn(index, now, ended);
         let own_trouble = self.is_own_trouble(index);
         self.detach(index);
         let verdict = self.judge(index, now, ended, by_queue);
@@ -125,6 +125,7 @@ impl Queue {
         if let (Verdict::Retry { .. } | Verdict::Parked, Some(task)) = (verdict, self.tasks.at(index)) {
             carry = Carry::of(task, now, refunds);
         }
+        carry.hold = asked;
         match verdict {
             Verdict::Succeeded | Verdict::Cancelled | Verdict::Exhausted(_) => self.forget(index),
             Verdict::Retry { .. } | Verdict::Parked if leased => self.forget(index),
@@ -136,11 +137,11 @@ impl Queue {
         (verdict, carry)
     }
 
-    /// Tells the lane of the attempt, whatever becomes of the task.
-    fn learn(&mut self, index: u32, now: Millis, ended: &Ended) {
-        let Some(task) = self.tasks.at(index) else { return };
-        let Some(interned) = self.policies.at(task.policy) else { return };
-        let Some(lane) = self.lanes.at_mut(task.lane) else { return };
+    /// Tells the lane of the attempt, whatever becomes of the task. Gives the wait that its answer asked of the lane.
+    fn learn(&mut self, index: u32, now: Millis, ended: &Ended) -> Millis {
+        let Some(task) = self.tasks.at(index) else { return Millis::ZERO };
+        let Some(interned) = self.policies.at(task.policy) else { return Millis::ZERO };
+        let Some(lane) = self.lanes.at_mut(task.lane) else { return Millis::ZERO };
         match ended.outcome {
             Outcome::Response | Outcome::RedirectRefused => {
                 lane.probing = false;
@@ -159,9 +160,9 @@ impl Queue {
         let answered = matches!(ended.outcome, Outcome::Response | Outcome::RedirectRefused);
         let rate_limit = ended.rate_limit.filter(|_| answered).filter(usable);
         let asked = ended.server_delay.filter(|_| refused).filter(usable).or(rate_limit);
-        if let Some(delay) = asked {
-            self.lanes.hold(task.lane, now, delay);
-        }
+        let asked = asked.unwrap_or(Millis::ZERO);
+        self.lanes.hold(task.lane, now, asked);
+        asked
     }
 
     /// Whether the answer took more than half of what the attempt was given.

@@ -73,8 +73,8 @@ impl CoreQueue {
         self.queue.tries_out(Millis::from_f64(now), lane)
     }
 
-    /// Until when a lane starts nothing of a store's for its hold, its open breaker or its empty budget; 0: as far as the
-    /// clock decides, it does. Infinity: no time ends it.
+    /// Until when a lane starts nothing of a store's for its open breaker, its empty budget or a hold that its store does not
+    /// know of; 0: as far as the clock decides, it does. Infinity: no time ends it.
     #[wasm_bindgen(js_name = shutUntil)]
     pub fn shut_until(&self, lane: u32, now: f64) -> f64 {
         self.queue.shut_until(Millis::from_f64(now), lane).map_or(0.0, Millis::to_f64)
@@ -83,6 +83,12 @@ impl CoreQueue {
     /// How many more may start over all lanes; 0 while everything is paused, or offline.
     pub fn vacancies(&self) -> u32 {
         self.queue.vacancies()
+    }
+
+    /// Takes note that the store of a lane keeps its hold, for so long from now; 0 or NaN: it knows of the hold that is known here.
+    #[wasm_bindgen(js_name = shareHold)]
+    pub fn share_hold(&mut self, now: f64, lane: u32, ms: f64) {
+        self.queue.share_hold(Millis::from_f64(now), lane, Millis::from_f64(ms));
     }
 
     /// Holds a lane for so long from now, no shorter than it is held already; 0 or NaN: nothing.

@@ -160,16 +160,8 @@ impl CoreQueue {
             unusable,
         };
         let now = Millis::from_f64(now);
-        let lane = self.queue.lane_of(slot).unwrap_or(NONE);
-        let held_until = |queue: &Queue| queue.held_until(lane, now).unwrap_or(Millis::ZERO);
-        let held_before = held_until(&self.queue);
         let (verdict, carry) = self.queue.settle_and_carry(now, slot, &ended);
-        let held = held_until(&self.queue);
-        let after = Aftermath {
-            hold: if held > held_before { held.minus(now) } else { Millis::ZERO },
-            attempts: self.queue.attempts(slot),
-            due_at: self.queue.due_at(slot),
-        };
+        let after = Aftermath { attempts: self.queue.attempts(slot), due_at: self.queue.due_at(slot) };
         *self.decision = codes::ruled(&verdict, &carry, &after);
         codes::verdict(&verdict)
     }

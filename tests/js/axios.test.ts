@@ -1,6 +1,6 @@
 import type { AxiosRequestConfig, AxiosResponse } from 'axios'
 import { describe, expect, test, vi } from 'vitest'
-import { ADAPTERS, eventually, failure, keysOf, setup } from './axios-setup.ts'
+import { ADAPTERS, eventually, failure, keysOf, setup, startServer } from './axios-setup.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -167,6 +167,59 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
       server.reply(503)
       expect((await api.get('/late')).status).toBe(200)
       expect(server.hits).toBe(2)
+    })
+
+    test('a retry goes where the call went, whatever becomes of its config meanwhile', async () => {
+      const { server, api } = await setup(adapter)
+      const away = await startServer()
+      let kept: AxiosRequestConfig = {}
+      api.interceptors.request.use((config) => {
+        kept = config
+        return config
+      })
+      for (const change of [
+        () => Object.assign(kept, { baseURL: away.url }),
+        () => Object.assign(kept, { url: `${away.url}/pay` }),
+        () => (kept.params as URLSearchParams).set('amount', '1000'),
+        () => Object.assign(kept, { params: { amount: 1_000 } }),
+        () => Object.assign(kept, { paramsSerializer: () => 'amount=1000' }),
+      ]) {
+        const answer = server.hang()
+        const call = api.post('/pay', 'x', { params: new URLSearchParams('amount=1') })
+        await eventually(() => server.hits).toBe(1)
+        change()
+        answer(503)
+        await call
+        const sent = server.requests.splice(0)
+        expect(sent.map(({ url }) => url)).toEqual(['/pay?amount=1', '/pay?amount=1'])
+      }
+      expect(away.hits).toBe(0)
+    })
+
+    test('S15 credentials win over user and password of a URL', async () => {
+      const { server, api } = await setup(adapter, { give: () => ({ authorization: 'Bearer fresh' }) })
+      server.reply(503)
+      await api.get('/private', { baseURL: server.url.replace('://', '://me:secret@') })
+      const basic = `Basic ${btoa('me:secret')}`
+      expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([basic, 'Bearer fresh'])
+    })
+
+    test.each<[string, object]>([
+      ['not said', {}],
+      ['none', { maxRedirects: 0 }],
+      ['less than none', { maxRedirects: -1 }],
+      ['no number', { maxRedirects: Number.NaN }],
+      ['null', { maxRedirects: null }],
+      ['a text', { maxRedirects: '5' }],
+      ['a list', { fetchOptions: { redirect: ['follow'] } }],
+      ['said twice', { maxRedirects: 0, fetchOptions: { redirect: 'follow' } }],
+    ])('S15 a retry takes nothing to another origin where redirects are %s', async (_, config) => {
+      const away = await startServer()
+      const { server, api } = await setup(adapter, { give: () => ({ 'x-api-key': 'own' }) })
+      server.reply(503).reply(307, { location: `${away.url}/there` })
+      await failure(api.post('/go', 'x', config))
+      expect(server.hits).toBe(2)
+      expect(away.hits).toBe(0)
     })
 
     test('user name and password of a URL are sent but not kept', async () => {

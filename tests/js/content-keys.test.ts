@@ -248,3 +248,27 @@ test('S5 S18 sent without a key because the core was not here, it is not sent ag
   expect(sent(server)).toEqual([null])
   expect(answer.value?.status).toBe(503)
 })
+
+test('S6 forms of other parts have other keys, whatever stands in a part', async () => {
+  const { queue, server } = await setup(content())
+  const form = (parts: Readonly<Record<string, string>>) => {
+    const body = new FormData()
+    for (const [name, value] of Object.entries(parts)) body.set(name, value)
+    return queue.fetch(ORDERS, { method: 'POST', body })
+  }
+  const part = '\r\nContent-Disposition: form-data; name="amount"\r\n\r\n100'
+  await form({ note: 'hello', amount: '100' })
+  for (const word of ['boundary', '', 'x']) await form({ note: `hello\r\n--${word}${part}` })
+  await form({ note: `hello${part}` })
+  expect(new Set(sent(server)).size).toBe(5)
+})
+
+test('a form is read in linear time, whatever its boundary', async () => {
+  const { queue, server } = await setup({ ...content(), maxBodyBytes: 8 * 2 ** 20 })
+  const body = new Uint8Array(8 * 2 ** 20 - 1).map((_, i) => '\r\n--a'.charCodeAt(i % 5))
+  const before = process.cpuUsage()
+  await queue.fetch(ORDERS, { method: 'POST', headers: { 'content-type': 'multipart/form-data; boundary=a' }, body })
+  const { user, system } = process.cpuUsage(before)
+  expect(sent(server)).toEqual([expect.stringMatching(HEX)])
+  expect((user + system) / 1_000).toBeLessThan(5_000)
+})

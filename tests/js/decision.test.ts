@@ -101,7 +101,20 @@ test('S9 a hold of a lane leaves no room there until it ends; no number is no ho
   core.free()
 })
 
-test('an answer holds its lane for what it adds to the hold, and tells when the task may start', () => {
+test("S9 a hold that the store of a lane knows of is the store's to keep, and ends when that says", () => {
+  const { core, lane } = setup()
+  const seen = (now = START) => [core.room(now, lane), core.heldUntil(lane, now) - START, core.shutUntil(lane, now)]
+  core.hold(START, lane, 500)
+  expect(seen()).toEqual([0, 500, START + 500])
+  core.shareHold(START, lane, 0)
+  expect(seen()).toEqual([3, 500, 0])
+  core.shareHold(START, lane, 300)
+  core.hold(START, lane, 500)
+  expect(seen(), 'no limit of its own is added').toEqual([3, 300, 0])
+  core.free()
+})
+
+test('an answer says what it asked of its lane, whatever held that before, and tells when the task may start', () => {
   const { core, lane } = setup()
   const policy = core.policy(new Float64Array(20).fill(Number.NaN))
   const admit = () => core.admit(START, lane, policy, 0, 1, FLAG_REPLAYABLE, START, Infinity, Infinity, NONE, true)
@@ -111,7 +124,7 @@ test('an answer holds its lane for what it adds to the hold, and tells when the 
   }
   const first = end(admit(), 20_000)
   expect(first).toMatchObject({ verdict: VERDICT_RETRY, holdMs: 20_000, attempts: 1, dueAt: START + first.delayMs })
-  expect(end(admit(), 10_000).holdMs).toBe(0)
+  expect(end(admit(), 10_000).holdMs).toBe(10_000)
   expect(end(admit(), 30_000).holdMs).toBe(30_000)
   core.free()
 })

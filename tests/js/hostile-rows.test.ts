@@ -138,6 +138,16 @@ test('S20 a task that is said to have no body, and has one, is not sent without 
   expect(sent.map(({ body }) => body)).toEqual(['two'])
 })
 
+test('S20 a call with the key of a later version’s task is refused, and not said to be that task', async () => {
+  const { queue } = await setup(column('recordSchema', '2'))
+  const call = queue.enqueue(taskOf(1).targetUrl, {
+    method: 'POST',
+    body: 'one',
+    redrive: { idempotencyKey: taskOf(1).idempotencyKey as string },
+  })
+  await expect(call).rejects.toMatchObject({ code: 'KEY_UNREADABLE', message: expect.stringContaining(VICTIM) })
+})
+
 test('S20 a body that is not as long as its task says is not sent', async () => {
   const { sent, queue } = await setup((database) => database.exec("UPDATE bodies SET bytes = X'00' WHERE task = 1"))
   expect(sent).toMatchObject([{ body: 'two' }])

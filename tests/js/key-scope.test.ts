@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { resolveObjectOptions } from '../../js/cloudflare/object-options.ts'
 import { resolveWorkerOptions } from '../../js/cloudflare/worker-options.ts'
@@ -190,4 +190,61 @@ test.each(STORES)('S12 %s the secret is in nothing that is told, and in no row',
   const told = [rows, await queue.get(taskId), await queue.explain(taskId), await queue.attempts(taskId), queue.stats()]
   const inspected = inspect([queue, events], { depth: 3, showHidden: true })
   expect(JSON.stringify(told) + inspected).not.toContain('hush')
+})
+
+test('S12 a secret in bytes is copied: its owner may wipe it', async () => {
+  const scopeKey = new TextEncoder().encode(SECRET)
+  const { queue, server } = await setup({ principal: 'ann', idempotency: { ...CONTENT, scopeKey } })
+  await queue.fetch(ORDERS, TEA)
+  scopeKey.fill(0)
+  await queue.fetch(ORDERS, TEA)
+  const [first, second] = sent(server)
+  expect(second).toBe(first)
+})
+
+describe('S6 without a principal the credentials of a call say whose it is', () => {
+  const as = (authorization: string, more: object = {}) => ({
+    ...TEA,
+    headers: { authorization, ...more },
+    redrive: { idempotencyKey: '1' },
+  })
+
+  test.each([
+    ['Authorization', as('Bearer ann'), as('Bearer ben')],
+    ['Cookie', as('', { cookie: 'sid=1' }), as('', { cookie: 'sid=2' })],
+    ['an API key', as('', { 'x-api-key': 'a' }), as('', { 'x-api-key': 'b' })],
+    ['none in the one', as('Bearer ann'), { ...TEA, redrive: { idempotencyKey: '1' } }],
+  ])('equal calls under one key with another %s are not one', async (_, ann, ben) => {
+    const { queue, server, clock } = await setup()
+    server.reply(503).reply(200, {}, "ann's")
+    const first = watch(queue.fetch(ORDERS, ann))
+    await clock.settle()
+    const second = queue.fetch(ORDERS, ben)
+    await expect(second).rejects.toMatchObject({
+      code: 'IDEMPOTENCY_CONFLICT',
+      message: expect.stringContaining('principal'),
+    })
+    await expect(queue.enqueue(ORDERS, ben)).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
+    await clock.advance(1_000)
+    expect(await first.value?.text()).toBe("ann's")
+    // also once the task has ended, and let go of its request
+    await expect(queue.enqueue(ORDERS, ben)).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
+    expect(await queue.enqueue(ORDERS, ann)).toMatchObject({ deduplicated: true })
+  })
+
+  test.each([
+    ['a token against forgery', { 'x-csrf-token': '1' }, { 'x-csrf-token': '2' }],
+    ['a signature', { 'x-signature': '1' }, { 'x-signature': '2' }],
+    ['an id of the request', { 'x-request-id': '1' }, { 'x-request-id': '2' }],
+  ])('%s is another with each request of one user', async (_, one, other) => {
+    const { queue } = await setup()
+    await queue.enqueue(ORDERS, as('Bearer ann', one))
+    expect(await queue.enqueue(ORDERS, as('Bearer ann', other))).toMatchObject({ deduplicated: true })
+  })
+
+  test('with a principal a token that was refreshed meanwhile is the same user’s', async () => {
+    const { queue } = await setup({ principal: 'ann' })
+    await queue.enqueue(ORDERS, as('Bearer old'))
+    expect(await queue.enqueue(ORDERS, as('Bearer new'))).toMatchObject({ deduplicated: true })
+  })
 })

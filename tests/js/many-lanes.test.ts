@@ -41,6 +41,10 @@ const cases: Readonly<Record<string, Case>> = {
   'due later': { make: () => ({ dueInMs: HOUR_MS }) },
   'held by their servers': { make: () => ({ holdLaneForMs: HOUR_MS }) },
   'shut by this process': { claim: (names) => ({ bounds: names.map((lane) => ({ lane, max: 0 })) }) },
+  'held by their servers, as this process knows': {
+    make: () => ({ holdLaneForMs: HOUR_MS }),
+    claim: (names) => ({ bounds: names.map((lane) => ({ lane, max: 0 })) }),
+  },
   'at their limit by another process': {
     claim: () => ({ perLane: 1 }),
     before: async (store) => {
@@ -114,6 +118,14 @@ async function askedWith(name: keyof typeof stores, count: number, { make = () =
 
 for (const name of ['SQLite', 'IndexedDB'] as const) {
   describe(name, () => {
+    test('L4 a turn asks for as much beside 480 tasks to come of a priority each as beside 160', async () => {
+      const given: Case = { make: (i) => ({ origin: 'https://ready-0.test', priority: i + 1, dueInMs: HOUR_MS }) }
+      const few = await askedWith(name, FEW, given)
+      const many = await askedWith(name, MANY, given)
+      for (const [what, count] of Object.entries(many)) {
+        expect(count, what).toBeLessThanOrEqual((few[what as keyof typeof few] as number) + 8)
+      }
+    })
     for (const [lanes, given] of Object.entries(cases)) {
       test(`L4 a turn asks for as much beside ${MANY} lanes as beside ${FEW}: ${lanes}`, async () => {
         const few = await askedWith(name, FEW, given)

@@ -27,6 +27,11 @@ test.each([
   ['a webhook', 'POST https://hooks.slack.com/services/T00000000/B00000000/SEKRIT failed'],
   ['a session in a path', 'GET https://api.test/a;jsessionid=SEKRIT?b=1 failed'],
   ['a code', 'GET https://api.test/?code=SEKRIT failed'],
+  ['a code, without its host', 'GET /a?code=SEKRIT failed'],
+  ['a bot, without its host', 'POST "/bot123456:SEKRITSEKRITSEKRITSEKRIT/sendMessage" failed'],
+  ['a URL in JSON', 'refused: {"url":"https:\\/\\/kim:SEKRIT@api.test\\/"}'],
+  ['a URL, percent-encoded', `refused: ${encodeURIComponent('https://kim:SEKRIT@api.test/')}`],
+  ['a URL, percent-encoded twice', `refused: ${encodeURIComponent(encodeURIComponent('https://a.test/?code=SEKRIT'))}`],
 ])('S12 a lost connection whose error quotes %s', async (_, words) => {
   const { queue, server, clock } = await setup()
   server.fail(new Error(words)).reply(200)
@@ -98,6 +103,9 @@ test.each<[what: string, headers: Record<string, string>, said: string]>([
   ['a header, in small letters', { 'x-acme': 'a b/c=d' }, encodeURIComponent('a b/c=d').toLowerCase()],
   ['a header as of a form', { 'x-acme': 'a b/c=d' }, String(new URLSearchParams({ _: 'a b/c=d' }))],
   ['a header, every letter escaped', { 'x-acme': 'abcd' }, '%61%62%63%64'],
+  ['a header, percent-encoded twice', { 'x-acme': 'a b/c=d' }, encodeURIComponent(encodeURIComponent('a b/c=d'))],
+  ['a header in JSON, every letter escaped', { 'x-acme': 'abcd' }, '\\u0061\\u0062\\u0063\\u0064'],
+  ['a header in JSON, as .NET writes a plus', { 'x-acme': 'ab+cd' }, 'ab\\u002Bcd'],
   ['a header in JSON', { 'x-acme': 'a"b\\c/d' }, JSON.stringify({ q: 'a"b\\c/d' })],
 ])('S12 a lost connection whose error quotes %s', async (_, headers, said) => {
   const { queue, server, clock } = await setup()

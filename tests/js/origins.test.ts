@@ -80,6 +80,8 @@ const WRONG: readonly (readonly [origin: string, meant: string])[] = [
   ['null', 'such as'],
   ['', 'such as'],
   ['https://', 'such as'],
+  ['https://.example.com', 'such as'],
+  ['https://..', 'such as'],
   ['https://a$b.test', 'such as'],
   ['https://%2a.test', 'such as'],
   ['ftp://api.example.com', 'such as'],

@@ -1,6 +1,6 @@
 /** A browser has one set of cookies. While they change hands nothing is sent, and no call goes out in the name of another. */
 
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Principals } from '../../js/api/store.ts'
 import { setup as axiosSetup, failure } from './axios-setup.ts'
 import { withMethods } from './durable-setup.ts'
@@ -141,6 +141,38 @@ test('purge deletes what the one who left has queued, after the login', async ()
   end()
   await switched
   expect(await store.counts()).toMatchObject({ pending: 0, purged: 1 })
+})
+
+test.each([
+  ['its body was still being read', {}, 'enqueue'],
+  ['its body was still being read, in memory', { sensitive: true }, 'enqueue'],
+  ['its order was to be asked for', { orderKey: 'one' }, 'fetch'],
+] as const)('purge leaves nothing of a call that is on its way into the queue: %s', async (_, redrive, door) => {
+  const { open, clock, store, server } = device()
+  const { queue } = await open()
+  const { body, slow, give } = slowBody()
+  const reading = vi.spyOn(Response.prototype, 'arrayBuffer').mockImplementation(slow)
+  onTestFinished(() => reading.mockRestore())
+  const call = watch<unknown>(queue[door](ORDERS, { method: 'POST', body, redrive }))
+  await clock.settle()
+  await queue.setPrincipal('ben', { purge: true })
+  give()
+  await clock.settle()
+  await expect.poll(() => call.error).toMatchObject({ code: 'PRINCIPAL_CHANGED' })
+  expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0 })
+  expect(queue.stats({ allPrincipals: true }).depth).toBe(0)
+  expect(server.hits).toBe(0)
+})
+
+test('purge deletes what was enqueued before it, though the store has not answered yet', async () => {
+  const { open, store } = device()
+  const { queue } = await open()
+  queue.pause()
+  const calls = Array.from({ length: 5 }, () => queue.enqueue(ORDERS, POST))
+  const settled = Promise.allSettled(calls)
+  await queue.setPrincipal('ben', { purge: true })
+  await settled
+  expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0 })
 })
 
 test('S16 one login at a time: no other principal may be named meanwhile, since the cookies become those of the login', async () => {

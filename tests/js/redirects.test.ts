@@ -161,3 +161,40 @@ test('redirect: manual is the caller’s on a replay as on a first attempt', asy
   expect(markOf(response)).toBeUndefined()
   expect(away.hits).toEqual([])
 })
+
+test.each([
+  ['a list', ['follow']],
+  ['an object', { toString: (): string => 'follow' }],
+  ['a String', new String('follow')],
+])('S15 a replay whose `redirect` is %s that says follow stays, too', async (_, redirect) => {
+  const init = { method: 'POST', body: 'x', redirect } as unknown as RequestInit
+  await replay(`/go/307?fail&to=${away.url}/there`, init, {
+    credentials: { [home.url]: () => ({ 'x-api-key': 'own' }) },
+  })
+  expect(home.hits).toHaveLength(2)
+  expect(away.hits).toEqual([])
+})
+
+test('S16 a replay is redirected no further once another principal logs in', async () => {
+  let end = () => {}
+  const during = () =>
+    new Promise<void>((resolve) => {
+      end = resolve
+    })
+  const { queue, clock } = await setup({ principal: 'ann', fetch: (url, init) => sendThenSwitch(url, init) })
+  const sendThenSwitch: typeof fetch = async (url, init) => {
+    const response = await fetch(url, init)
+    if (response.status === 307) switched ??= queue.setPrincipal('ben', { during })
+    return response
+  }
+  let switched: Promise<void> | undefined
+  await queue.enqueue(`${home.url}/go/307?to=/there`, { method: 'POST', body: "ann's" })
+  await clock.advance(1)
+  await expect.poll(() => switched !== undefined).toBe(true)
+  await clock.settle()
+
+  await expect.poll(() => queue.stats({ allPrincipals: true }).inFlight).toBe(0)
+  expect(home.hits.map(({ path }) => path)).toEqual(['/go/307?to=/there'])
+  end()
+  await switched
+})

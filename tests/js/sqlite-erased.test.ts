@@ -1,6 +1,6 @@
 /** S12: what was deleted is in no byte of the file, nor of those beside it, and no other user of the machine can read them. */
 
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, onTestFinished, test } from 'vitest'
 import type { NewTask, TaskStore } from '../../js/api/store.ts'
@@ -127,6 +127,17 @@ test.skipIf(process.platform === 'win32')(
     const store = openStore(path)
     await store.enqueue([taskOf(1)])
     expect(modes(path)).toEqual([0o600, 0o600, 0o600])
+  },
+)
+
+test.skipIf(process.platform === 'win32')(
+  'S12 a file to which a link leads that was not there is its owner’s, too',
+  async () => {
+    const path = freshPath()
+    symlinkSync(`${path}.there`, path)
+    const store = openStore(path)
+    await store.enqueue([taskOf(1)])
+    expect(modes(`${path}.there`)).toEqual([0o600, 0o600, 0o600])
   },
 )
 

@@ -67,6 +67,7 @@ test('S1 S2 S5 what waits, runs and has ended goes along, with its history, its 
     {
       capacity: 100,
       capacityBytes: 1e6,
+      maxLaneHoldMs: 60_000,
       retention: { terminalMs: 1e9, maxTerminal: 100, deadLetterMs: 1e9, maxDeadLetters: 100 },
     },
     (code, message) => reports.push(`${code} ${message}`),

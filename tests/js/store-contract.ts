@@ -5,6 +5,7 @@ import { claimRules } from './store-contract/claim.ts'
 import { controlRules } from './store-contract/control.ts'
 import { enqueueRules } from './store-contract/enqueue.ts'
 import { historyRules } from './store-contract/history.ts'
+import { holdRules } from './store-contract/holds.ts'
 import type { Open } from './store-contract/kit.ts'
 import { modelRules } from './store-contract/model.ts'
 import { readRules } from './store-contract/read.ts'
@@ -15,6 +16,7 @@ import { timeRules } from './store-contract/time.ts'
 export function storeContract(name: string, open: Open): void {
   describe(`${name}: enqueue`, () => enqueueRules(open))
   describe(`${name}: leases and settlements`, () => settleRules(open))
+  describe(`${name}: holds`, () => holdRules(open))
   describe(`${name}: claims`, () => claimRules(open))
   describe(`${name}: orders`, () => controlRules(open))
   describe(`${name}: time`, () => timeRules(open))

@@ -1,8 +1,9 @@
 // Stores with one fault each. The model-based part of the contract must tell every one of them from the reference:
 // a check that cannot fail is none.
 
-import type { Enqueued, Lease, NewTask, Settlement, Step, StoredTask, Turn } from '../../js/api/store.ts'
+import type { Enqueued, Lease, NewTask, Settlement, Step, StoredTask, StoreTerms, Turn } from '../../js/api/store.ts'
 import { MemoryStore, type MemoryStoreOptions } from '../../js/stores/memory.ts'
+import { resolveTerms } from '../../js/stores/store-options.ts'
 import type { Open } from './store-contract/kit.ts'
 
 /** A task that does not wait is forgotten now and then. */
@@ -171,6 +172,29 @@ class DropsTheOldestWhenFull extends MemoryStore {
   }
 }
 
+/** Each answer begins the limit of a hold anew. */
+class RenewsAHoldWithoutEnd extends MemoryStore {
+  #maxLaneHoldMs = 0
+  constructor(options: MemoryStoreOptions) {
+    super(options)
+    this.configure(resolveTerms('memoryStore', options).terms)
+  }
+  override configure(terms: StoreTerms): void {
+    this.#maxLaneHoldMs = terms.maxLaneHoldMs
+    super.configure({ ...terms, maxLaneHoldMs: Number.MAX_SAFE_INTEGER })
+  }
+  override async enqueue(tasks: readonly NewTask[], lease?: Parameters<MemoryStore['enqueue']>[1]) {
+    return super.enqueue(tasks.map(this.#cut), lease)
+  }
+  override async turn(step: Step): Promise<Turn> {
+    return super.turn(withSettlements(step, this.#cut))
+  }
+  readonly #cut = <T extends { readonly holdLaneForMs?: number }>(given: T): T => ({
+    ...given,
+    holdLaneForMs: Math.min(given.holdLaneForMs ?? 0, this.#maxLaneHoldMs),
+  })
+}
+
 class TrimsInSilence extends MemoryStore {
   override async turn(step: Step): Promise<Turn> {
     const { trimmed: _, ...turn } = await super.turn(step)
@@ -226,6 +250,7 @@ export const mutants: Readonly<Record<string, Open>> = Object.fromEntries(
     FlushesWhatTheServerAskedFor,
     WaitsForTheStepAgain,
     DropsTheOldestWhenFull,
+    RenewsAHoldWithoutEnd,
     TrimsInSilence,
     SleepsThroughADeadline,
     RedrivesInPlace,

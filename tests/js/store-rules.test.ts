@@ -11,8 +11,9 @@ const policy = { policyId }
 
 test('a store keeps what a queue keeps, unless told otherwise', () => {
   const settings = resolveOptions({})
-  const { capacityBytes, retention } = limitsOf(settings)
-  expect(resolveTerms('store', {}).terms).toEqual({ capacity: settings.capacity, capacityBytes, retention })
+  const { capacity } = settings
+  const { capacityBytes, maxLaneHoldMs, retention } = limitsOf(settings)
+  expect(resolveTerms('store', {}).terms).toEqual({ capacity, capacityBytes, maxLaneHoldMs, retention })
 })
 
 test.for([{ maxDeadLetters: -1 }, { terminalMs: 0.5 }, { maxTerminal: 1e6 + 1 }, { deadLetterMs: Number.NaN }])(

@@ -4,8 +4,10 @@
 pub struct Lane {
     pub handle: u32,
     pub held_until: u64,
-    /// When the present or last hold began.
-    pub held_since: u64,
+    /// The end that no renewal of the present or last hold passes.
+    pub ends_by: u64,
+    /// Its store keeps its own tasks back.
+    pub shared: bool,
     /// No attempt has started since.
     pub owes_chance: bool,
     pub paused: bool,
@@ -24,9 +26,24 @@ impl Lane {
             if self.owes_chance && now < self.held_until + 1000 {
                 return;
             }
-            self.held_since = now;
+            self.ends_by = now + most;
             self.owes_chance = true;
         }
-        self.held_until = self.held_until.max((now + ms).min(self.held_since + most));
+        let until = (now + ms).min(self.ends_by);
+        if until > self.held_until {
+            self.held_until = until;
+            self.shared = false;
+        }
+    }
+
+    /// The store holds it for `ms`; for 0: it knows of what is known here.
+    pub fn share(&mut self, now: u64, ms: u64) {
+        if ms > 0 && !self.shared && self.held_until > now + ms {
+            return;
+        }
+        self.shared = true;
+        if ms > 0 {
+            (self.held_until, self.ends_by, self.owes_chance) = (now + ms, now + ms, true);
+        }
     }
 }

@@ -18,6 +18,7 @@ impl Task {
             marks: u32::from(self.last_was_401) + 2 * self.refunds_401,
             refunded: self.attempts < attempts,
             server_wait: Millis::new(self.not_before - now),
+            hold: Millis::ZERO,
         }
     }
 }
@@ -25,9 +26,14 @@ impl Task {
 impl Naive {
     /// How many more attempts a lane lets start.
     pub fn room(&self, lane: usize, now: u64) -> u32 {
+        if self.lanes[lane].held_until > now { 0 } else { self.stored_room(lane, now) }
+    }
+
+    /// How many more of a store's tasks: a hold that the store knows of is the store's to keep.
+    pub fn stored_room(&self, lane: usize, now: u64) -> u32 {
         let row = &self.lanes[lane];
         let limit = if row.probing { 1 } else { self.limits.per_lane };
-        let shut = row.paused || row.held_until > now;
+        let shut = row.paused || (row.held_until > now && !row.shared);
         if shut { 0 } else { limit.saturating_sub(self.in_flight(Some(lane))) }
     }
 
@@ -113,11 +119,24 @@ impl Pair {
         }
     }
 
+    pub fn share(&mut self, lane: usize, ms: u64) {
+        let now = self.time();
+        let handle = self.naive.lanes.get(lane).map_or(NONE, |row| row.handle);
+        self.queue.share_hold(Millis::new(self.clock), handle, Millis::new(ms));
+        if let Some(row) = self.naive.lanes.get_mut(lane) {
+            row.share(now, ms);
+        }
+    }
+
     /// How much both would ask a store for.
     pub fn check_room(&self) {
         let now = self.timeline.inward(self.wall()).max(self.timeline.now()).get();
         for (lane, row) in self.naive.lanes.iter().enumerate() {
-            assert_eq!(self.queue.room(self.wall(), row.handle), self.naive.room(lane, now), "S7: {row:?}");
+            assert_eq!(
+                self.queue.room(self.wall(), row.handle),
+                self.naive.stored_room(lane, now),
+                "S7: {row:?}"
+            );
         }
         assert_eq!(self.queue.room(self.wall(), NONE), 0);
         assert_eq!(self.queue.vacancies(), self.naive.vacancies(), "S7");

@@ -195,6 +195,7 @@ impl Pair {
             Step::Reopen(order) => self.reopen(order),
             Step::Adopt(ref adoption) => self.adopt(adoption),
             Step::Hold(lane, ms) => self.hold(lane, ms),
+            Step::Share(lane, ms) => self.share(lane, ms),
         }
     }
 

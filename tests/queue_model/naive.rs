@@ -234,10 +234,11 @@ impl Naive {
         };
         let attempts = self.tasks[at].attempts;
         self.unusable += u32::from(ended.unusable);
-        self.learn(at, now, ended);
+        let hold = Millis::new(self.learn(at, now, ended));
         let verdict = self.judge(at, now, ended);
         let goes_on = matches!(verdict, Verdict::Retry { .. } | Verdict::Parked);
         let carry = if goes_on { self.tasks[at].carry(now, attempts) } else { Carry::default() };
+        let carry = Carry { hold, ..carry };
         match verdict {
             _ if self.tasks[at].leased => self.end(at, now),
             Verdict::Retry { delay, .. } => {
@@ -250,7 +251,7 @@ impl Naive {
         (verdict, carry)
     }
 
-    fn learn(&mut self, at: usize, now: u64, ended: &Ended) {
+    fn learn(&mut self, at: usize, now: u64, ended: &Ended) -> u64 {
         let lane = &mut self.lanes[self.tasks[at].lane];
         match ended.outcome {
             Outcome::Response | Outcome::RedirectRefused => lane.probing = false,
@@ -268,9 +269,8 @@ impl Naive {
             let asked = ended.server_delay.filter(|&delay| delay <= most);
             hold = asked.map_or(hold, Millis::get);
         }
-        if hold > 0 {
-            lane.hold(now, hold, self.limits.max_lane_hold.get());
-        }
+        lane.hold(now, hold, self.limits.max_lane_hold.get());
+        hold
     }
 
     fn judge(&mut self, at: usize, now: u64, ended: &Ended) -> Verdict {

@@ -39,6 +39,7 @@ pub enum Step {
     Reopen(usize),
     Adopt(Adoption),
     Hold(usize, u64),
+    Share(usize, u64),
 }
 
 /// A store leases a task.
@@ -141,5 +142,6 @@ pub fn step() -> impl Strategy<Value = Step> {
         2 => (0_usize..3).prop_map(Step::Reopen),
         8 => adopt(),
         2 => (0_usize..4, prop_oneof![1 => Just(0), 4 => 0_u64..3000]).prop_map(|(lane, ms)| Step::Hold(lane, ms)),
+        2 => (0_usize..4, prop_oneof![2 => Just(0), 3 => 0_u64..3000]).prop_map(|(lane, ms)| Step::Share(lane, ms)),
     ]
 }

@@ -12,6 +12,9 @@ import { Holds } from './holds.ts'
 import { type Known, type LaneHold, type Principal, sameOrder } from './known.ts'
 import type { VirtualTime } from './time.ts'
 
+/** The default of `maxLaneHoldMs`. */
+const LONGEST_HOLD_MS = 60_000
+
 export interface Violation {
   /** Such as `S9`. */
   readonly id: string
@@ -126,17 +129,31 @@ export class Book {
 
   lane(name: string): LaneHold {
     const never = Number.NEGATIVE_INFINITY
-    const known = this.lanes.get(name) ?? { heldUntil: never, untilElapsed: never, setAt: never }
+    const known = this.lanes.get(name) ?? {
+      ...{ heldUntil: never, untilElapsed: never, setAt: never },
+      ...{ endsBy: never, endsByElapsed: never, owesChance: false },
+    }
     this.lanes.set(name, known)
     return known
   }
 
-  hold(name: string, forMs: number): void {
+  hold(name: string, askedMs: number): void {
     const lane = this.lane(name)
+    const forMs = Math.min(askedMs, LONGEST_HOLD_MS)
     if (forMs <= 0) return
-    lane.heldUntil = Math.max(lane.heldUntil, this.measure + forMs)
-    lane.untilElapsed = Math.max(lane.untilElapsed, this.time.elapsed + forMs)
-    lane.setAt = this.time.elapsed
+    const { measure } = this
+    const { elapsed } = this.time
+    const isHeld = lane.heldUntil > measure
+    if (!lane.owesChance) {
+      lane.endsBy = measure + LONGEST_HOLD_MS
+      lane.endsByElapsed = elapsed + LONGEST_HOLD_MS
+    }
+    // where one has ended and none was served since, the store may refuse the next, or not
+    if (isHeld || !lane.owesChance) lane.heldUntil = Math.max(lane.heldUntil, Math.min(measure + forMs, lane.endsBy))
+    const endsByElapsed = isHeld ? lane.endsByElapsed : Number.POSITIVE_INFINITY
+    lane.untilElapsed = Math.max(lane.untilElapsed, Math.min(elapsed + forMs, endsByElapsed))
+    lane.owesChance = true
+    lane.setAt = elapsed
   }
 
   due(known: Known, at: number): void {

@@ -47,6 +47,11 @@ export interface LaneHold {
   /** In time that really passed: until when it was to be held, and when that was said. */
   untilElapsed: number
   setAt: number
+  /** No renewal passes this, nor in time that really passed the other. */
+  endsBy: number
+  endsByElapsed: number
+  /** It was held, and nothing was claimed there since: the next hold may be refused. */
+  owesChance: boolean
 }
 
 export type Order = Pick<Known, 'principal' | 'orderKey'>

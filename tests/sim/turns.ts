@@ -144,6 +144,7 @@ function claimed(
   book.expect(status !== 'PENDING' || early <= 0, 'S9', () => `${taskId} was claimed ${early} ms before it was due`)
   const held = book.lane(known.lane).heldUntil - book.measure
   book.expect(held <= 0, 'S9', () => `${taskId} was claimed while its lane is held for ${held} ms`)
+  book.lane(known.lane).owesChance = false
   const first = book.before(known)
   book.expect(!first, 'S19', () => `${taskId} was claimed before ${first?.taskId} of its order has ended`)
   book.expect(book.inForce() < total, 'S7', () => `${taskId} is claimed beyond ${total} in all`)

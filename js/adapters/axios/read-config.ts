@@ -1,31 +1,19 @@
 /**
- * Reads an axios config, as its adapter gets it, into the call the queue repeats. Headers and data are frozen: what axios
- * or its user does to the config later does not change what a retry sends.
+ * Reads an axios config, as its adapter gets it, into the call the queue repeats. Where it leads, headers and data are frozen:
+ * what axios or its user does to the config later does not change what a retry sends, nor where.
  */
 
-import type { AxiosInstance, AxiosRequestConfig, InternalAxiosRequestConfig } from 'axios'
+import type { AxiosInstance, InternalAxiosRequestConfig } from 'axios'
 import { BodyNotReplayableError } from '../../api/errors.ts'
 import { type Call, type CallContext, makeCall } from '../../call/call.ts'
-import { absolute, isStream } from '../../call/read-fetch.ts'
+import { isStream } from '../../call/read-fetch.ts'
 import { type TaskOptions, taskPolicy } from '../../options/task-options.ts'
 import { AxiosTransport } from './transport.ts'
+import { withoutUser } from './where.ts'
 
 /** Characters that axios takes out of a header's value before it sends it. */
 const NOT_BYTES = /[^\t\x20-\x7e\x80-\xff]+/g
 const NO_METHOD: ReadonlySet<string> = new Set()
-
-/** Where a config leads; null: data: and file: URLs, and relative ones where there is no page, are axios' own business. */
-export function httpUrl(config: InternalAxiosRequestConfig, axios: AxiosInstance): URL | null {
-  try {
-    const { url: path, baseURL, allowAbsoluteUrls, params, paramsSerializer } = config
-    const where = { url: path, baseURL, allowAbsoluteUrls, params, paramsSerializer } as AxiosRequestConfig
-    const url = new URL(absolute(axios.getUri(where)))
-    return /^https?:$/.test(url.protocol) ? url : null
-  } catch {
-    // axios reports a URL it cannot use in its own words
-    return null
-  }
-}
 
 /** `signal` is the caller's, from `callerSignal`. */
 export async function readAxios(
@@ -57,7 +45,8 @@ export async function readAxios(
     headers.set('Content-Type', contentType)
     plain.set('content-type', contentType)
   }
-  const frozen = { url, plain, headers, data }
+  const { auth } = config
+  const frozen = { config: { ...config, ...(auth && { auth: { ...auth } }) }, url, plain, headers, data }
   const transport = new AxiosTransport(axios, config, frozen, policy.retryableStatusCodes)
   return complete({ hasBody: bytes > 0, bytes, transport })
 }
@@ -66,15 +55,6 @@ export async function readAxios(
 function withoutKeys({ settings, principal, makeKey }: CallContext): CallContext {
   const idempotency = { ...settings.idempotency, keyed: NO_METHOD }
   return { settings: { ...settings, idempotency }, principal, makeKey }
-}
-
-/** Axios makes a header of user name and password; a task, which is shown and logged, must not hold them. */
-function withoutUser(url: URL): string {
-  if (!url.username && !url.password) return url.href
-  const shown = new URL(url)
-  shown.username = ''
-  shown.password = ''
-  return shown.href
 }
 
 function plainHeaders({ headers }: InternalAxiosRequestConfig): Headers {

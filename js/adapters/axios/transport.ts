@@ -4,19 +4,30 @@ import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConf
 import { RedriveError } from '../../api/errors.ts'
 import { acceptedForm } from '../../call/accepted.ts'
 import type { RestTerms } from '../../call/discard.ts'
-import { BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, REDIRECT } from '../../call/redirects.ts'
+import {
+  assertMaySend,
+  BODY_HEADERS,
+  becomesGet,
+  MAX_REDIRECTS,
+  mayLeave,
+  nextHop,
+  REDIRECT,
+} from '../../call/redirects.ts'
 import type { Acceptance, Answer, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
 import { bothSignals } from '../../platform/abort.ts'
 import { type Clock, systemClock } from '../../platform/clock.ts'
 import { AxiosAnswer, type ValidateStatus } from './answer.ts'
 import { StreamedBody } from './body.ts'
 import { bodyReader, canStream, failed } from './stream-replay.ts'
+import { httpUrl, withoutUser } from './where.ts'
 
 /** Codes of axios' errors where the network or the server is at fault. */
 const PASSING = /^(ERR_NETWORK|ECONNABORTED|ETIMEDOUT|E(CONN|PIPE|AI_|HOST|NET)\w*|ENOTFOUND|UND_ERR_\w+)$/
 
 /** The parts that are the same on every attempt. */
 export interface Frozen {
+  /** The config as it was when the call was made, but for what stands here beside it. */
+  readonly config: InternalAxiosRequestConfig
   readonly url: URL
   /** The headers again, as the platform has them. */
   readonly plain: Headers
@@ -38,17 +49,32 @@ export class AxiosTransport implements Repeatable {
     this.#retryable = retryable
   }
 
-  async send({ overlay, signal, isReplay, clock = systemClock }: AttemptInit): Promise<AxiosAnswer> {
-    const { cancelToken: _, redrive: __, auth, ...config } = this.#config
+  async send({ overlay, signal, isReplay, clock = systemClock, maySend }: AttemptInit): Promise<AxiosAnswer> {
+    const { cancelToken: _, redrive: __, auth, ...config } = this.#frozen.config
     const headers = this.#frozen.headers.concat()
     overlay?.forEach((value, name) => {
       headers.set(name, value, true)
     })
     const { data } = this.#frozen
     // axios lets `auth` win over the header
-    const init = { ...config, ...(auth && !overlay?.has('authorization') ? { auth } : {}), headers, data, signal }
+    const isGiven = overlay?.has('authorization') === true
+    const init = { ...config, ...(auth && !isGiven ? { auth } : {}), headers, data, signal }
     if (!isReplay) return this.#once(init)
-    return this.#sendWithinOrigin({ ...init, beforeRedirect: this.#staysHome() }, overlay, { clock, signal })
+    const there = { ...init, ...this.#where(isGiven), beforeRedirect: this.#staysHome(maySend) }
+    return this.#sendWithinOrigin(there, overlay, { clock, signal, maySend })
+  }
+
+  /**
+   * Where a replay goes: the recorded URL, whatever has become since of the parts that it was made of. `isGiven`: credentials
+   * are given for it, and axios lets a user in the URL win over the header.
+   */
+  #where(isGiven: boolean): Pick<InternalAxiosRequestConfig, 'url'> {
+    const { config, url } = this.#frozen
+    const hidesUser = isGiven && (url.username || url.password)
+    // an adapter that is told where by its parts, as a mock is, goes on hearing them
+    if (!hidesUser && httpUrl(config, this.#axios)?.href === url.href) return {}
+    const whole = { url: hidesUser ? withoutUser(url) : url.href, baseURL: undefined, params: undefined }
+    return whole as Pick<InternalAxiosRequestConfig, 'url'>
   }
 
   putHeader(name: string, value: string): void {
@@ -156,12 +182,14 @@ export class AxiosTransport implements Repeatable {
   async #sendWithinOrigin(
     first: InternalAxiosRequestConfig,
     overlay: Headers | null,
-    terms: RestTerms,
+    terms: RestTerms & Pick<AttemptInit, 'maySend'>,
   ): Promise<AxiosAnswer> {
     const { clock } = terms
-    const { maxRedirects = MAX_REDIRECTS, fetchOptions } = first
-    const follows = maxRedirects > 0 && (fetchOptions?.redirect ?? 'follow') === 'follow'
-    if (!follows || mayLeave(first.method ?? 'get', this.#frozen.plain, overlay)) return this.#once(first, clock)
+    const { maxRedirects: given, fetchOptions } = first
+    // axios takes anything but a number for its default, and not every version's fetch adapter heeds a 0
+    const maxRedirects = typeof given === 'number' && given >= 0 ? given : MAX_REDIRECTS
+    const isTold = fetchOptions?.redirect === 'error' || fetchOptions?.redirect === 'manual'
+    if (isTold || mayLeave(first.method ?? 'get', this.#frozen.plain, overlay)) return this.#once(first, clock)
     let config = { ...first, fetchOptions: { ...fetchOptions, redirect: 'manual' } }
     let { url } = this.#frozen
     for (let hop = 0; ; hop++) {
@@ -170,14 +198,17 @@ export class AxiosTransport implements Repeatable {
       if (answer.isOpaque) return answer.refuseRedirect()
       const location = REDIRECT.has(answer.status) ? answer.header('location') : null
       if (location === null) return answer
-      url = new URL(location, url)
-      if (url.origin !== this.#frozen.url.origin || hop >= maxRedirects) return answer.refuseRedirect()
+      if (maxRedirects === 0) return answer
+      const next = nextHop(location, url)
+      if (!next || hop >= maxRedirects) return answer.refuseRedirect()
       await answer.rest(false, terms)
+      assertMaySend(terms.maySend)
+      url = next
       config = afterRedirect(config, answer.status, url)
     }
   }
 
-  #staysHome(): NonNullable<InternalAxiosRequestConfig['beforeRedirect']> {
+  #staysHome(maySend: AttemptInit['maySend']): NonNullable<InternalAxiosRequestConfig['beforeRedirect']> {
     const { beforeRedirect } = this.#config
     const home = this.#frozen.url.origin
     return (options, ...details) => {
@@ -185,6 +216,7 @@ export class AxiosTransport implements Repeatable {
       if (origin !== home) {
         throw new RedriveError('REDIRECT_REFUSED', `a replay to ${home} is not redirected to another origin, ${origin}`)
       }
+      assertMaySend(maySend)
       beforeRedirect?.(options, ...details)
     }
   }

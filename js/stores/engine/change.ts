@@ -3,8 +3,8 @@
 import type { Hint, Lease } from '../../api/store.ts'
 import type { DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import type { Tx } from './port.ts'
-import { COUNTER, isLive, isOurs, type Lane, type Row, takesRoom } from './row.ts'
-import { noteOf } from './rules.ts'
+import { COUNTER, isHoldOver, isLive, isOurs, type Lane, type Row, takesRoom } from './row.ts'
+import { isLater, noteOf } from './rules.ts'
 
 /** Counts `by` tasks like this one more, or fewer. */
 function count(tx: Tx, row: Row, by: 1 | -1): void {
@@ -52,7 +52,9 @@ export function startLease(tx: Tx, row: Row, owner: string, forMs: number): Leas
   row.token = ++tx.state.lastToken
   row.leaseUntil = tx.now + forMs
   tx.leaseChanged(row, 1)
-  tx.lane(row).served = ++tx.state.lastServed
+  const lane = tx.lane(row)
+  lane.served = ++tx.state.lastServed
+  lane.heldUntil = null
   tx.save(row)
   return { taskId: row.taskId, token: row.token, forMs }
 }
@@ -104,8 +106,18 @@ export function note(tx: Tx, row: Row, kind: DecisionKind, reason?: ExhaustedRea
   tx.keepLog(row, noteOf(row.taskId, row.attemptNumber, tx.shown(tx.now), kind, reason))
 }
 
-/** Keeps a record that cannot be read where it is, and out of everything that acts (S20). */
+/** Keeps a record that cannot be read where it is, and out of everything that acts (S20). The next of its order gets its turn. */
 export function markUnreadable(tx: Tx, row: Row): void {
+  setAside(tx, row)
+  if (!isLater(row)) tx.passOn(row)
+}
+
+/** Whether a record is damaged: a later version's cannot be read either, and is none. */
+export const isDamaged = (tx: Tx, row: Row): boolean => !isLater(row) && tx.show(row) === undefined
+
+/** `markUnreadable`, by who sees to its order. */
+export function setAside(tx: Tx, row: Row): void {
+  if (row.aside) return
   if (row.status === 'IN_FLIGHT') {
     become(tx, row, 'PENDING')
     dropLease(tx, row)
@@ -143,9 +155,18 @@ export function advance(tx: Tx, next: Row): void {
   hint(tx, 'due')
 }
 
-/** Holds a lane until `at`, or for as long as it is held already. */
-export function holdLane(tx: Tx, lane: Lane, at: number): void {
-  lane.heldUntil = Math.max(lane.heldUntil ?? at, at)
+/** Holds a lane as its server asked, for `maxLaneHoldMs` from the beginning of the hold at most. No time holds nothing. */
+export function holdLane(tx: Tx, lane: Lane, askedMs = 0): void {
+  const { now, terms } = tx
+  const forMs = Math.min(askedMs, terms.maxLaneHoldMs)
+  if (!(forMs > 0)) return
+  const { heldUntil, holdEndsBy } = lane
+  if (heldUntil !== null && heldUntil > now) {
+    lane.heldUntil = Math.max(heldUntil, Math.min(now + forMs, holdEndsBy ?? heldUntil))
+  } else if (isHoldOver(lane, now)) {
+    lane.holdEndsBy = now + terms.maxLaneHoldMs
+    lane.heldUntil = now + forMs
+  } else return // those who waited come first
   tx.saveLane(lane)
 }
 

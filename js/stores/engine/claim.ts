@@ -65,7 +65,7 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
       const { status, attemptNumber, dueAt } = row
       claimed.push({ task: { ...task, status, attemptNumber, dueAt }, lease })
     }
-    if (row.endedAt !== null && row.orderKey !== null) {
+    if ((row.endedAt !== null || row.aside) && row.orderKey !== null) {
       yield tx.flush() // the next of its order, in whatever lane, may be due now
       line = new Line(tx, owner, claim, taken)
       yield* line.start()

@@ -5,7 +5,7 @@ import type { Enqueued, Lease, TaskStore } from '../../api/store.ts'
 import { hint, holdLane, insert, startLease } from './change.ts'
 import type { Tx } from './port.ts'
 import { isHeld, type Row } from './row.ts'
-import { isReadable, refusal } from './rules.ts'
+import { isLater, isReadable, refusal } from './rules.ts'
 import type { Step } from './step.ts'
 
 export type EnqueueLease = NonNullable<Parameters<TaskStore['enqueue']>[1]>
@@ -26,6 +26,7 @@ function insertTask(tx: Tx, task: NewTask, lease: EnqueueLease | undefined): Enq
   if (same) return duplicate(tx, same, lease)
   const keeper = tx.keeperOf(task)
   if (keeper) {
+    if (isLater(keeper)) return { taskId: keeper.taskId, outcome: 'unreadable' }
     const outcome = keeper.fingerprint === task.fingerprint ? 'duplicate' : 'conflict'
     return { taskId: keeper.taskId, outcome }
   }
@@ -37,8 +38,7 @@ function insertTask(tx: Tx, task: NewTask, lease: EnqueueLease | undefined): Enq
   }
   const row = tx.rowOf(task, { seq: ++state.lastSeq, now, shownNow: tx.shown(now) })
   insert(tx, row, task.body)
-  const holdMs = task.holdLaneForMs ?? 0
-  if (holdMs > 0) holdLane(tx, tx.lane(row), now + holdMs)
+  holdLane(tx, tx.lane(row), task.holdLaneForMs)
   for (const log of task.log ?? []) tx.keepLog(row, log)
   const started = lease && startsNow(tx, row, task, lease) ? startLease(tx, row, lease.owner, lease.leaseMs) : undefined
   if (!started) hint(tx, 'due')

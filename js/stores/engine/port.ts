@@ -47,11 +47,14 @@ export interface Tx {
   /** Loads what may be here of new tasks already, for `row`, `keeperOf` and `joinOrder`. */
   loadNew(tasks: readonly NewTask[]): Wait
   row(taskId: string): Row | undefined
-  /** The task that keeps the key of a new one. */
+  /** The task that keeps the key of a new one. A damaged one keeps none. */
   keeperOf(task: NewTask): Row | undefined
-  /** Puts a row that is about to be pending into its order. Says whether others of it are pending or in flight. */
+  /** Puts a row that is about to be pending into its order. Says whether others of it are pending or in flight; damaged ones do not count. */
   joinOrder(row: Row): boolean
-  /** After a task of an order has ended: gives the first of the others its own due time, unless one is at the head. */
+  /**
+   * After a task of an order has ended, or was put aside as damaged: gives the first of the others its own due time, unless one is
+   * at the head. Those that are damaged themselves are put aside.
+   */
   passOn(row: Row): void
 
   /** A row for a new task, made of `newRow`. */
@@ -75,7 +78,7 @@ export interface Tx {
   loadTurn(taskIds: readonly string[], outlived: readonly Outlived[]): Wait
   /** Rows of `kind`, one of those given to `loadTurn`, to be deleted: those that ended first come first. */
   oldest(kind: Outlived, most: number): readonly Row[]
-  /** Drops holds that are over, and lanes that have nothing else. */
+  /** Drops holds of which nothing has to be known any more, and lanes that have nothing else. */
   endHolds(): void
   /** Tasks whose lease ran out, or whose owner is known to be gone and is not `alive`, by rising token. */
   lapsed(alive: string): readonly Row[]

@@ -6,7 +6,7 @@
  */
 
 import type { DeadlineReason, NewTask } from '../../api/records.ts'
-import type { TaskStore } from '../../api/store.ts'
+import { CHANCE_MS, type TaskStore } from '../../api/store.ts'
 import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { originIn } from '../../options/check.ts'
 import { type Sums, sumsOf } from './sums.ts'
@@ -152,13 +152,19 @@ export interface Lane {
   tasks: number
   pending: number
   inFlight: number
-  /** `null`, or in the past: not held. */
+  /** The end of its hold. In the past: of the last one, until the lane is served or `CHANCE_MS` are over. `null`: there is none to know of. */
   heldUntil: number | null
+  /** The end that no renewal of its hold passes. Absent in rows of older versions: `heldUntil`. */
+  holdEndsBy?: number | null
   /** The higher, the later a task of it was claimed; 0: never. */
   served: number
   /** When its first task is due; `null`: none is. */
   nextDue: number | null
 }
+
+/** Whether a hold has left nothing that the lane has to know: no other may begin while it has. */
+export const isHoldOver = ({ heldUntil }: Pick<Lane, 'heldUntil'>, now: number): boolean =>
+  heldUntil === null || heldUntil + CHANCE_MS <= now
 
 export const isHeld = ({ heldUntil }: Lane, now: number): boolean => heldUntil !== null && heldUntil > now
 

@@ -26,8 +26,19 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT'
 
 /** Whether this code knows what the record means (S20). */
 export function isReadable({ schema }: { readonly schema: number }): boolean {
-  return schema <= RECORD_SCHEMA
+  return isNumber(schema) && schema <= RECORD_SCHEMA
 }
+
+/** The highest schema that is taken for a later version's, and not for damage. */
+export const LATEST_SCHEMA = 65_535
+
+/** Whether a later version wrote the record. Only such a one keeps its key and its place in its order, since that version may act by it. */
+export function isLater({ schema }: { readonly schema: number }): boolean {
+  return isNumber(schema) && schema >= RECORD_SCHEMA + 1 && schema <= LATEST_SCHEMA
+}
+
+/** To be asked before anything is compared: an array that is compared is made a text of, whatever its length. */
+const isNumber = (value: unknown): boolean => typeof value === 'number'
 
 /** All attempts that the policy allows are counted. */
 export function isSpent(task: { readonly attemptNumber: number; readonly policy: RetryPolicy }): boolean {

@@ -8,7 +8,7 @@ import { goOn, isReadable, settledAlready } from './rules.ts'
 
 /** The task has been loaded. */
 export function settle(tx: Tx, settlement: Settlement): Turn['settled'][number] {
-  const { lease, log, next, holdLaneForMs = 0 } = settlement
+  const { lease, log, next, holdLaneForMs } = settlement
   const row = tx.row(lease.taskId)
   if (!row || !isOurs(row) || row.aside || row.isBroken || !isReadable(row)) return 'gone'
   const already = settledAlready(row, settlement)
@@ -16,7 +16,7 @@ export function settle(tx: Tx, settlement: Settlement): Turn['settled'][number] 
   const isCancelled = row.cancelAsked && next.kind !== 'succeeded'
   tx.keepLog(row, log)
   row.settledToken = lease.token
-  if (holdLaneForMs > 0) holdLane(tx, tx.lane(row), tx.now + holdLaneForMs)
+  holdLane(tx, tx.lane(row), holdLaneForMs)
   if (isCancelled && log.kind !== 'cancelled') endUnasked(tx, row)
   else if (isCancelled) end(tx, row, 'CANCELLED')
   else apply(tx, row, next)

@@ -10,8 +10,9 @@ import type { NewTask, StoredTask } from '../../api/records.ts'
 import { laneName, RECORD_SCHEMA } from '../../api/records.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { REASONS } from '../../core/generated/codes.ts'
-import { follow, isWellFormed, MAX_MS, text } from '../../options/check.ts'
+import { follow, isWellFormed, MAX_MS, object, type Rule, text } from '../../options/check.ts'
 import { resolvePolicy } from '../../options/policy.ts'
+import { isPlain, isSmall, METHOD_LENGTH, MOST_IN_ROW, NAME_LENGTH, TEXT_LENGTH } from './bounds.ts'
 import { isOurs, type Row } from './row.ts'
 import { isWholeBody } from './sums.ts'
 
@@ -49,16 +50,15 @@ const FORBIDDEN = /^(?:CONNECT|TRACE|TRACK)$/i
 const isInt = (value: unknown, from: number, to: number): boolean =>
   Number.isInteger(value) && (value as number) >= from && (value as number) <= to
 const isInstant = (value: unknown): boolean => typeof value === 'number' && value >= -FAR && value <= FAR
-const isText = (value: unknown): value is string => typeof value === 'string'
-const isName = (value: unknown): boolean => typeof value === 'string' && isWellFormed(value)
+const isText = (value: unknown, most: number = NAME_LENGTH): value is string =>
+  typeof value === 'string' && value.length <= most
+const isName = (value: unknown, most?: number): boolean => isText(value, most) && isWellFormed(value)
 const orNull = (value: unknown, isRight: (value: unknown) => boolean): boolean => value === null || isRight(value)
 const orAbsent = (value: unknown, isRight: (value: unknown) => boolean): boolean =>
   value === undefined || isRight(value)
+/** Whether a row may say so of what is counted. */
+export const isCount = (value: unknown): boolean => isInt(value, 0, MOST_IN_ROW)
 const isFlag = (value: unknown): boolean => typeof value === 'boolean'
-
-/** An object that is nothing but its properties, of whatever realm. */
-const isPlain = (value: unknown): value is Record<string, unknown> =>
-  Object.prototype.toString.call(value) === '[object Object]'
 
 /** Whether commands can go by the row: its numbers, its words, and what they say together. Its request is not looked at. */
 export function isSoundRow(row: Row): boolean {
@@ -68,9 +68,9 @@ export function isSoundRow(row: Row): boolean {
     isText(row.lane) &&
     isText(row.origin) &&
     STATUSES.has(row.status) &&
-    isInt(row.seq, 0, Number.MAX_SAFE_INTEGER - 1) &&
+    isCount(row.seq) &&
     orNull(row.idempotencyKey, isText) &&
-    typeof row.fingerprint === 'string' &&
+    isText(row.fingerprint) &&
     orNull(row.orderKey, isText) &&
     (row.behind === null || row.behind === 0 || row.behind === 1) &&
     Number.isFinite(row.rank) &&
@@ -89,8 +89,8 @@ export function isSoundRow(row: Row): boolean {
     isFlag(row.cancelAsked) &&
     isFlag(row.aside) &&
     orNull(row.owner, isText) &&
-    isInt(row.token, 0, Number.MAX_SAFE_INTEGER - 1) &&
-    orNull(row.settledToken, (token) => isInt(token, 0, Number.MAX_SAFE_INTEGER)) &&
+    isCount(row.token) &&
+    orNull(row.settledToken, isCount) &&
     orNull(row.endedAt, isInstant) &&
     (row.status === 'IN_FLIGHT' ? isInstant(row.leaseUntil) && row.owner !== null : orNull(row.leaseUntil, isInstant))
   )
@@ -146,7 +146,7 @@ export function isSoundRequest(task: StoredTask): boolean {
     isName(task.taskId) &&
     task.taskId !== '' &&
     orNull(task.idempotencyKey, (key) => isName(key) && HEADER_VALUE.test(key as string)) &&
-    typeof task.fingerprint === 'string' &&
+    isText(task.fingerprint) &&
     orNull(task.principal, isName) &&
     orNull(task.home, isName) &&
     orAbsent(task.orderKey, isName) &&
@@ -164,6 +164,7 @@ export function isSoundRequest(task: StoredTask): boolean {
     orAbsent(task.deadlineReason, (reason) => DEADLINES.has(reason)) &&
     orAbsent(task.parked, isFlag) &&
     isInt(task.bodyBytes, 0, U32) &&
+    isText(task.method, METHOD_LENGTH) &&
     isToken(task.method) &&
     !FORBIDDEN.test(task.method) &&
     areHeaders(task.headers) &&
@@ -171,22 +172,23 @@ export function isSoundRequest(task: StoredTask): boolean {
   )
 }
 
-const isToken = (value: unknown): boolean => typeof value === 'string' && TOKEN.test(value)
+const isToken = (value: unknown): boolean => isText(value) && TOKEN.test(value)
 
 function areHeaders(headers: unknown): boolean {
-  if (!isPlain(headers)) return false
+  if (!isPlain(headers) || !isSmall(headers)) return false
   for (const [name, value] of Object.entries(headers)) {
-    if (!TOKEN.test(name) || typeof value !== 'string' || !HEADER_VALUE.test(value)) return false
+    if (!isToken(name) || typeof value !== 'string' || !HEADER_VALUE.test(value)) return false
   }
   return true
 }
 
 /** Whether a task goes where its lane says, for whom it says (S15, S16). */
 function isTarget({ targetUrl, lane, principal }: StoredTask): boolean {
-  if (!isName(targetUrl)) return false
+  if (!isName(targetUrl, TEXT_LENGTH)) return false
   try {
-    const { origin, username, password } = new URL(targetUrl)
-    return /^https?:/.test(origin) && username === '' && password === '' && lane === laneName(principal, origin)
+    // the origin of a blob: URL is that of the page which made it
+    const { origin, protocol, username, password } = new URL(targetUrl)
+    return /^https?:$/.test(protocol) && username === '' && password === '' && lane === laneName(principal, origin)
   } catch {
     return false
   }
@@ -194,6 +196,8 @@ function isTarget({ targetUrl, lane, principal }: StoredTask): boolean {
 
 export function areSoundParts({ withheldHeaders, requestInit, policy, idempotent }: Parts): boolean {
   return (
+    // first of all: what comes after looks at every part
+    [withheldHeaders, requestInit, policy].every((part) => isKnown(part) || isSmall(part)) &&
     Array.isArray(withheldHeaders) &&
     // not `every`, which leaves out the holes of an array
     [...withheldHeaders].every(isToken) &&
@@ -213,10 +217,11 @@ function isInit(init: unknown): boolean {
 
 /** Those that cannot change any more: most tasks of a queue share one. */
 const soundPolicies = new WeakSet<object>()
+const isKnown = (policy: unknown): boolean => typeof policy === 'object' && policy !== null && soundPolicies.has(policy)
 
 function isPolicy(policy: unknown): boolean {
   if (!isPlain(policy)) return false
-  if (soundPolicies.has(policy)) return true
+  if (isKnown(policy)) return true
   try {
     resolvePolicy(policy)
     if (Object.isFrozen(policy)) soundPolicies.add(policy)
@@ -230,15 +235,32 @@ const NUMBERS = ['attemptNumber', 'startedAt', 'durationMs'] as const
 
 const NAMES = ['taskId', 'lane', 'principal', 'orderKey', 'idempotencyKey', 'fingerprint', 'home'] as const
 
-/** Refuses names that a database would keep as others: two users, two orders or two tasks would be one. */
+const NAME: Rule = lengthOf(NAME_LENGTH)
+const OTHER_TEXTS = { method: lengthOf(METHOD_LENGTH), targetUrl: lengthOf(TEXT_LENGTH) } as const
+const PART: Rule = { ...object, expected: 'no more than a row may hold', ok: (part: unknown) => isSmall(part) }
+
+function lengthOf(most: number): Rule {
+  const expected = `a well-formed string of at most ${most} characters`
+  return { ...text, expected, ok: (value: string) => value.length <= most && isWellFormed(value) }
+}
+
+/**
+ * Refuses names that a database would keep as others: two users, two orders or two tasks would be one. Refuses, too, what would be
+ * accepted and then not be read.
+ */
 export function assertNames(tasks: readonly NewTask[]): void {
-  for (const task of tasks)
-    for (const name of NAMES) if (typeof task[name] === 'string') follow(`task.${name}`, task[name], text)
+  for (const task of tasks) {
+    for (const name of NAMES) if (typeof task[name] === 'string') follow(`task.${name}`, task[name], NAME)
+    for (const name of ['method', 'targetUrl'] as const) follow(`task.${name}`, task[name], OTHER_TEXTS[name])
+    for (const name of ['headers', 'withheldHeaders', 'requestInit', 'policy'] as const) {
+      if (!isKnown(task[name])) follow(`task.${name}`, task[name], PART)
+    }
+  }
 }
 
 /** A line of a history, if it is one: kept whole, with fields that are not known here. */
 export function soundLog(line: unknown): AttemptLog | undefined {
-  if (!isPlain(line)) return undefined
+  if (!isPlain(line) || !isSmall(line)) return undefined
   const log = line as unknown as AttemptLog
   const isRight =
     NUMBERS.every((name) => Number.isFinite(log[name])) &&

@@ -56,8 +56,8 @@ export function storeOf<D>(
       return backend.write((tx) => unpark(tx, filter), ARRANGES)
     },
     purge: async (filter) => {
-      checkPurge('purge', filter)
-      return backend.write((tx) => purge(tx, filter), ERASES)
+      const checked = checkPurge('purge', filter)
+      return backend.write((tx) => purge(tx, checked), ERASES)
     },
     purgeAll: () => backend.write((tx) => purge(tx, {}), ERASES),
     body: (taskId) => backend.read((database) => reads.body(database, taskId)),

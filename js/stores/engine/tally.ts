@@ -3,13 +3,8 @@
  * that finds them to be wrong, since other code has written there, counts anew.
  */
 
-import { DAY_MS } from '../../platform/clock.ts'
-import { COUNTER, type Counts, isLive, isOurs, type Row, takesRoom } from './row.ts'
-
-/** A hold or a lease that ends later than this after now is none of ours. */
-export const YEAR_MS: number = 366 * DAY_MS
-/** A clock was not set back by more. */
-export const CENTURY_MS: number = 100 * YEAR_MS
+import { MOST_COUNTED } from './bounds.ts'
+import { COUNTER, type Counts, isLive, isOurs, type Lane, type Row, takesRoom } from './row.ts'
 
 interface LaneTally {
   tasks: number
@@ -33,8 +28,8 @@ export class Tally {
   add(row: Row): void {
     if (!isOurs(row)) return
     this.counts[COUNTER[row.status]]++
-    this.lastSeq = Math.max(this.lastSeq, row.seq)
-    this.lastToken = Math.max(this.lastToken, row.token)
+    if (row.seq <= MOST_COUNTED) this.lastSeq = Math.max(this.lastSeq, row.seq)
+    if (row.token <= MOST_COUNTED) this.lastToken = Math.max(this.lastToken, row.token)
     const lane = this.lanes.get(row.lane) ?? { tasks: 0, pending: 0, inFlight: 0 }
     this.lanes.set(row.lane, lane)
     lane.tasks++
@@ -46,7 +41,22 @@ export class Tally {
 
 /** Whether all of them are numbers that count something. */
 export const areCounts = (...counts: readonly unknown[]): boolean =>
-  counts.every((count) => Number.isSafeInteger(count) && (count as number) >= 0 && (count as number) < 2 ** 52)
+  counts.every((count) => Number.isSafeInteger(count) && (count as number) >= 0 && (count as number) <= MOST_COUNTED)
+
+/** Forgets a token that no counter goes on from: it may be given once more. Says whether it was one. */
+export function forgetToken(row: Row): boolean {
+  if (Math.max(row.token, row.settledToken ?? 0) <= MOST_COUNTED) return false
+  row.token = 0
+  row.settledToken = null
+  if (row.status === 'IN_FLIGHT') row.leaseUntil = 0
+  return true
+}
+
+/** Whether a hold is one that may be waited for, and ends when its limit says. */
+export const isSoundHold = ({ heldUntil, holdEndsBy = heldUntil }: Hold, latest: number): boolean =>
+  isWithin(heldUntil, latest) && isWithin(holdEndsBy, Number.MAX_VALUE) && (heldUntil ?? 0) <= (holdEndsBy ?? 0)
+
+type Hold = Pick<Lane, 'heldUntil' | 'holdEndsBy'>
 
 /** Whether `at`, an instant or null, is one that may be waited for. */
 export const isWithin = (at: unknown, latest: number): boolean =>

@@ -20,7 +20,7 @@ export function* turn(tx: Tx, { owner, settle: ends, hold = [], renew: leases, c
   tx.endHolds()
   const trimmed = retain(tx, outlived)
   const settled = ends.map((settlement) => settle(tx, settlement))
-  for (const { lane, forMs } of hold) if (forMs > 0) holdLane(tx, tx.laneNamed(lane), tx.now + forMs)
+  for (const { lane, forMs } of hold) if (forMs > 0) holdLane(tx, tx.laneNamed(lane), forMs)
   const renewed = leases.map((lease) => renew(tx, lease))
   const ended = endOverdue(tx, owner)
   yield tx.flush()

@@ -8,10 +8,10 @@
 import { principalIn } from '../../api/records.ts'
 import type { Tx } from '../engine/port.ts'
 import { isOurs } from '../engine/row.ts'
-import { everyName, nameOf, ownName, within } from './keys.ts'
+import { everyName, isName, nameOf, ownName, within } from './keys.ts'
 import { type Lane, LaneRows, type Waiting, waitingOf } from './lane-rows.ts'
 import type { StoreName } from './layout.ts'
-import { hasBodyApart, lateAtOf, putAside, type TaskRow, usable } from './rows.ts'
+import { hasBodyApart, lateAtOf, putAside, putOut, type TaskRow, usable } from './rows.ts'
 import { readState, replaceState, type Snapshot, StaleSnapshot, type State, type StoreClock } from './state.ts'
 import { done } from './transact.ts'
 
@@ -131,7 +131,7 @@ export abstract class HeldRows {
 
   /** Once everything else is done. */
   passOn(row: TaskRow): void {
-    if (row.orderKey !== null) this.#orders.set(ownName(row.principal, row.orderKey), row)
+    if (row.orderKey !== null && isName(row.principal)) this.#orders.set(ownName(row.principal, row.orderKey), row)
   }
 
   lane(row: Pick<TaskRow, 'lane' | 'principal'>): Lane {
@@ -155,18 +155,23 @@ export abstract class HeldRows {
 
   /** Gives the next of each order its turn whose head has ended. */
   async flushOrders(): Promise<void> {
-    if (this.#orders.size === 0) return
-    this.flushRows()
-    const orders = [...this.#orders.values()]
-    this.#orders.clear()
-    const index = this.store('tasks').index('order')
-    const heads = await Promise.all(
-      orders.map(
-        async ({ principal, orderKey }): Promise<TaskRow | undefined> =>
-          done(index.get(within([principal, orderKey as string]))),
-      ),
+    // one whose next is damaged has another next
+    while (this.#orders.size > 0) {
+      this.flushRows()
+      const orders = [...this.#orders.values()]
+      this.#orders.clear()
+      const heads = await Promise.all(orders.map((row) => this.headOf(row)))
+      for (const next of this.found(heads)) this.advance(next)
+    }
+  }
+
+  /** The first of an order, as the index has it. */
+  protected headOf({ principal, orderKey }: Pick<TaskRow, 'principal' | 'orderKey'>): Promise<TaskRow | undefined> {
+    return done(
+      this.store('tasks')
+        .index('order')
+        .get(within([principal, orderKey as string])),
     )
-    for (const next of this.found(heads)) this.advance(next)
   }
 
   /** Writes rows alone. */
@@ -177,6 +182,7 @@ export abstract class HeldRows {
       const { row, isNew } = held
       row.lateAt = lateAtOf(row)
       this.lanes.move(row, this.now, held.was, waitingOf(row))
+      if (row.aside) Object.assign(row, putOut(row))
       if (isNew) tasks.add(row)
       else tasks.put(row.isBroken ? putAside(held.found, row) : row)
       held.was = waitingOf(row)
@@ -200,6 +206,7 @@ export abstract class HeldRows {
     const aside = (this.state.unreadable ?? 0) + this.unreadable - this.#erasedAside
     if (aside !== (this.state.unreadable ?? 0)) this.state.unreadable = Math.max(0, aside)
     this.state.highWater = this.now
+    this.state.wallAt = this.now - this.state.skewMs
     this.state.version = this.#version + 1
     this.state.lanes = this.lanes.together(this.state.lanes)
     replaceState(this.store('meta'), this.state, this.#version)

@@ -6,6 +6,8 @@ const NOBODY = 0
 /** The principal of a task, or its home, as a part of a key. */
 export type Name = string | typeof NOBODY
 
+/** Whether it is what an index takes for one. */
+export const isName = (name: unknown): name is Name => typeof name === 'string' || name === NOBODY
 export const nameOf = (name: string | null): Name => name ?? NOBODY
 export const shownName = (name: Name): string | null => (name === NOBODY ? null : name)
 

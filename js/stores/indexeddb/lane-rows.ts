@@ -6,7 +6,7 @@
  */
 
 import type { Lane as PlainLane } from '../engine/row.ts'
-import { isHeld, type LanePlace, readyAt } from '../engine/row.ts'
+import { isHeld, isHoldOver, type LanePlace, readyAt } from '../engine/row.ts'
 import { beyond, type Name, within } from './keys.ts'
 import type { TaskRow } from './rows.ts'
 import { done } from './transact.ts'
@@ -149,7 +149,16 @@ export function placeOf(lane: Lane, now: number, fits: (queue: Queue) => boolean
 }
 
 export function newLane(name: string, principal: Name, isApart: boolean): Lane {
-  const empty = { tasks: 0, pending: 0, inFlight: 0, heldUntil: null, served: 0, nextDue: null, queues: [] }
+  const empty = {
+    tasks: 0,
+    pending: 0,
+    inFlight: 0,
+    heldUntil: null,
+    holdEndsBy: null,
+    served: 0,
+    nextDue: null,
+    queues: [],
+  }
   const comingAt = null
   return { name, principal, isApart, ...empty, comingAt }
 }
@@ -157,9 +166,12 @@ export function newLane(name: string, principal: Name, isApart: boolean): Lane {
 /** Whether there is anything to tell of it. */
 export const isShown = (lane: Lane, now: number): boolean => lane.pending > 0 || lane.inFlight > 0 || isHeld(lane, now)
 
-/** A hold that is over is none, and who has no task was never served. */
+/** A hold that is over for long is none, and who has no task was never served. */
 export function tidy(lane: Lane, now: number): void {
-  if (!isHeld(lane, now)) lane.heldUntil = null
+  if (isHoldOver(lane, now)) {
+    lane.heldUntil = null
+    lane.holdEndsBy = null
+  }
   if (lane.tasks === 0) lane.served = 0
 }
 
@@ -171,7 +183,8 @@ export const isLeft = ({ tasks, pending, inFlight, heldUntil }: Lane): boolean =
 export type Waiting = Pick<TaskRow, 'home' | 'rank'> & { readonly dueAt: number }
 
 export const waitingOf = ({ home, rank, dueAt }: TaskRow): Waiting | undefined =>
-  dueAt === null ? undefined : { home, rank, dueAt }
+  // a row that is not sound may have anything there, and a hole of 2^32 places is not to be compared
+  dueAt === null ? undefined : { home, rank, dueAt: typeof dueAt === 'number' ? dueAt : Number.NEGATIVE_INFINITY }
 
 /** A task has come to wait, waits no longer, or waits for another time. Says whether `nextDue` and `comingAt` have to be looked for. */
 export function moved(lane: Lane, now: number, from: Waiting | undefined, to: Waiting | undefined): boolean {

@@ -4,12 +4,16 @@
  * tasks that cannot be read are put aside on the way.
  */
 
-import { principalIn, RECORD_SCHEMA } from '../../api/records.ts'
-import { areCounts, CENTURY_MS, isWithin, Tally, YEAR_MS } from '../engine/tally.ts'
-import { beyond, nameOf, within } from './keys.ts'
+import { principalIn } from '../../api/records.ts'
+import { DAY_MS } from '../../platform/clock.ts'
+import { LONGEST_HOLD_MS, LONGEST_LEASE_MS } from '../engine/bounds.ts'
+import { isLive } from '../engine/row.ts'
+import { isLater } from '../engine/rules.ts'
+import { areCounts, forgetToken, isSoundHold, isWithin, Tally } from '../engine/tally.ts'
+import { beyond, isName, nameOf, ownName, within } from './keys.ts'
 import { type Lane, moved, newLane, type Queue, TOGETHER, waitingOf } from './lane-rows.ts'
-import { lateAtOf, putAside, storedTask, type TaskRow, usable } from './rows.ts'
-import { firstState, type Snapshot, type State } from './state.ts'
+import { lateAtOf, putAside, putOut, storedTask, type TaskRow, usable } from './rows.ts'
+import { firstState, isListOfLanes, type Snapshot, type State } from './state.ts'
 import { done } from './transact.ts'
 
 /** Rows read at once. */
@@ -17,9 +21,9 @@ const PIECE = 256
 
 /** `now`: the wall clock's. */
 export async function needsMending(tx: IDBTransaction, { state, lanes }: Snapshot, now: number): Promise<boolean> {
-  if (!isSoundState(state, now) || ![...lanes.values()].every((lane) => isSoundLane(lane, latestOf(state, now)))) {
-    return true
-  }
+  if (!isSoundState(state, now)) return true
+  const seen = seenAt(state, now)
+  if (![...lanes.values()].every((lane) => isSoundLane(lane, seen + LONGEST_HOLD_MS))) return true
   const tasks = tx.objectStore('tasks')
   const [areRight, key, pending, inFlight, leased, endless, due] = await Promise.all([
     areQueuesRight(tasks.index('due'), lanes.values()),
@@ -27,7 +31,7 @@ export async function needsMending(tx: IDBTransaction, { state, lanes }: Snapsho
     done(tasks.index('status').count(within(['PENDING']))),
     done(tasks.index('status').count(within(['IN_FLIGHT']))),
     done(tasks.index('lease').count()),
-    done(tasks.index('lease').count(IDBKeyRange.lowerBound(latestOf(state, now), true))),
+    done(tasks.index('lease').count(IDBKeyRange.lowerBound(seen + LONGEST_LEASE_MS, true))),
     done(tasks.index('due').count()),
   ])
   const sum = (of: (lane: Lane) => number): number => [...lanes.values()].reduce((total, lane) => total + of(lane), 0)
@@ -51,32 +55,58 @@ async function areQueuesRight(due: IDBIndex, lanes: Iterable<Lane>): Promise<boo
   return queues.every(({ tasks }, i) => tasks === found[i])
 }
 
-const latestOf = ({ highWater, skewMs }: State, now: number): number => Math.max(now + skewMs, highWater) + YEAR_MS
+/** The latest time that a step has seen, or that the next one will see. */
+const seenAt = ({ highWater, skewMs }: State, now: number): number => Math.max(now + skewMs, highWater)
+
+/** A clock was not set back by more, all in all. */
+const CENTURY_MS = 36_525 * DAY_MS
+const isSkew = (skewMs: unknown): skewMs is number => typeof skewMs === 'number' && skewMs >= 0 && skewMs <= CENTURY_MS
+
+/** Whether the numbers that the store's time is made of bear each other out. One that is wrong would end every task for its deadline. */
+function isTime({ highWater, skewMs, wallAt }: State, now: number): boolean {
+  if (!isSkew(skewMs) || !isWithin(highWater, now + skewMs + CENTURY_MS)) return false
+  return wallAt === undefined || (typeof wallAt === 'number' && Math.abs(highWater - skewMs - wallAt) < 1)
+}
+
+/** The store's time, made anew of the numbers that are left. */
+function timeOf(old: State | undefined, now: number): Pick<State, 'highWater' | 'skewMs'> {
+  if (old && isTime(old, now)) return { highWater: old.highWater, skewMs: old.skewMs }
+  const { highWater, skewMs, wallAt } = old ?? {}
+  const apart = typeof highWater === 'number' && typeof wallAt === 'number' ? highWater - wallAt : undefined
+  const shortest = Math.min(...[skewMs, apart].filter(isSkew))
+  const skew = Number.isFinite(shortest) ? shortest : 0
+  return { highWater: now + skew, skewMs: skew }
+}
 
 function isSoundState(state: State | undefined, now: number): state is State {
-  if (!state || typeof state.guards !== 'object' || state.guards === null || !Array.isArray(state.lanes)) return false
+  if (!state || typeof state.guards !== 'object' || state.guards === null || !isListOfLanes(state.lanes)) return false
   const { version, lastSeq, lastToken, lastServed, pending, inFlight, succeeded, exhausted, cancelled, purged } = state
   return (
     typeof state.id === 'string' &&
     areCounts(version, lastSeq, lastToken, lastServed) &&
     areCounts(pending, inFlight, succeeded, exhausted, cancelled, purged, state.bytes, state.unreadable ?? 0) &&
-    Number.isFinite(state.skewMs) &&
-    isWithin(state.highWater, now + state.skewMs + CENTURY_MS)
+    isTime(state, now)
   )
 }
 
+/** A lane has no more of them than tasks. */
+const MOST_QUEUES = 2 ** 20
+
 function isSoundLane(lane: Lane, latest: number): boolean {
-  const { name, principal, tasks, pending, inFlight, served, heldUntil, nextDue, comingAt = null, queues } = lane
+  if (typeof lane !== 'object' || lane === null) return false
+  const { name, principal, tasks, pending, inFlight, served, nextDue, comingAt = null, queues } = lane
   return (
     typeof name === 'string' &&
     principal === nameOf(principalIn(name)) &&
     areCounts(tasks, pending, inFlight, served) &&
     tasks >= pending + inFlight &&
-    isWithin(heldUntil, latest) &&
+    isSoundHold(lane, latest) &&
     isWithin(nextDue, Number.MAX_VALUE) &&
     isWithin(comingAt, Number.MAX_VALUE) &&
     Array.isArray(queues) &&
-    queues.every(isSoundQueue) &&
+    queues.length <= MOST_QUEUES &&
+    // not `every`, which walks along the holes of an array
+    [...queues].every(isSoundQueue) &&
     (nextDue === null) === (queues.length === 0)
   )
 }
@@ -94,16 +124,18 @@ export interface Mended extends Snapshot {
 }
 
 export async function mended(tx: IDBTransaction, { state: old, lanes: known }: Snapshot, now: number): Promise<Mended> {
-  const state = isSoundState(old, now) ? { ...old } : { ...firstState(), ...kept(old) }
-  const latest = latestOf(state, now)
+  const state = isSoundState(old, now) ? { ...old } : { ...firstState(), ...kept(old), ...timeOf(old, now) }
+  const seen = seenAt(state, now)
+  const orders = new Orders()
   const tally = new Tally()
   const lanes = new Map<string, Lane>()
   let [put, aside] = [0, 0]
   state.guards = {}
   await eachRow(tx, (found) => {
     const row = usable(found)
-    const isRead = row.aside || row.schema > RECORD_SCHEMA || storedTask(row, 0) !== undefined
-    const mine = isRead && !row.isBroken ? ended(row, latest) : asideOf(row)
+    const isRead = row.aside || isLater(row) || storedTask(row, 0) !== undefined
+    const mine = isRead && !row.isBroken ? ended(row, seen + LONGEST_LEASE_MS) : asideOf(row)
+    orders.add(mine)
     if (mine !== row || row.isBroken) tx.objectStore('tasks').put(row.isBroken ? putAside(found, mine) : mine)
     if (mine.aside && !row.aside) put++
     if (mine.aside) aside++
@@ -113,13 +145,22 @@ export async function mended(tx: IDBTransaction, { state: old, lanes: known }: S
     if (!tally.lanes.has(lane)) return
     const entry = lanes.get(lane) ?? newLane(lane, nameOf(principalIn(lane)), lanes.size >= TOGETHER)
     lanes.set(lane, entry)
-    moved(entry, latest - YEAR_MS, undefined, waitingOf(mine))
+    moved(entry, seen, undefined, waitingOf(mine))
   })
+  for (const row of orders.withoutHead()) {
+    row.behind = 0
+    if (row.parkedIn === null) row.dueAt = Math.max(row.turnAt, seen)
+    tx.objectStore('tasks').put(row)
+    const entry = lanes.get(row.lane)
+    if (entry) moved(entry, seen, undefined, waitingOf(row))
+  }
   tx.objectStore('lanes').clear()
   for (const [name, lane] of lanes) {
-    const { heldUntil = null, served = 0 } = known.get(name) ?? {}
+    const { heldUntil = null, holdEndsBy = heldUntil, served = 0 } = known.get(name) ?? {}
+    const isSound = isSoundHold({ heldUntil, holdEndsBy }, seen + LONGEST_HOLD_MS)
     Object.assign(lane, tally.lanes.get(name), {
-      heldUntil: isWithin(heldUntil, latest) ? heldUntil : null,
+      heldUntil: isSound ? heldUntil : null,
+      holdEndsBy: isSound ? holdEndsBy : null,
       served: areCounts(served) ? served : 0,
     })
     if (lane.isApart) tx.objectStore('lanes').put(lane)
@@ -157,13 +198,39 @@ const asideOf = (row: TaskRow): TaskRow => ({
   status: row.status === 'IN_FLIGHT' ? 'PENDING' : row.status,
   aside: true,
   ...{ dueAt: null, lateAt: null, leaseUntil: null, owner: null, parkedIn: null },
+  ...putOut(row),
 })
+
+/** Orders whose head was put aside: all others of it would wait for ever. */
+class Orders {
+  readonly #first = new Map<string, TaskRow>()
+
+  add(row: TaskRow): void {
+    const { principal, orderKey, behind } = row
+    if (orderKey === null || !isLive(row) || !isName(principal) || (row.aside && !isLater(row))) return
+    const name = ownName(principal, orderKey)
+    const first = this.#first.get(name)
+    if (!first || isBefore(row, first)) this.#first.set(name, { ...row, behind })
+  }
+
+  withoutHead(): TaskRow[] {
+    return [...this.#first.values()].filter(
+      ({ behind, status, aside }) => behind === 1 && status === 'PENDING' && !aside,
+    )
+  }
+}
+
+const isBefore = (a: TaskRow, b: TaskRow): boolean =>
+  (a.behind ?? 1) - (b.behind ?? 1) < 0 || (a.behind === b.behind && a.seq < b.seq)
 
 /** A lease that no owner was given ends. */
 function ended(row: TaskRow, latest: number): TaskRow {
   const late = lateAtOf(row)
-  const lease = row.status === 'IN_FLIGHT' && !isWithin(row.leaseUntil, latest) ? { leaseUntil: 0 } : undefined
-  return lease || row.lateAt !== late ? { ...row, ...lease, lateAt: late } : row
+  const mine = { ...row, lateAt: late }
+  const isForgotten = forgetToken(mine)
+  const isEndless = row.status === 'IN_FLIGHT' && !isWithin(row.leaseUntil, latest)
+  if (isEndless) mine.leaseUntil = 0
+  return isForgotten || isEndless || row.lateAt !== late ? mine : row
 }
 
 /** Adds the bodies of dead letters, where the state is of a version that did not count them. Says whether it is. */

@@ -1,9 +1,9 @@
 /** Questions: readonly transactions, no clock. */
 
-import { RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
+import type { StoredTask, TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { type Counts, countsWith } from '../engine/row.ts'
-import { inOrder } from '../engine/rules.ts'
+import { inOrder, isReadable } from '../engine/rules.ts'
 import { foundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
 import { nameOf, within } from './keys.ts'
@@ -25,7 +25,7 @@ async function get(tx: IDBTransaction, taskId: string): Promise<StoredTask | und
 
 async function body(tx: IDBTransaction, taskId: string): Promise<Uint8Array | undefined> {
   const row = await rowOf(tx, taskId)
-  if (!row || !(row.schema <= RECORD_SCHEMA)) return undefined
+  if (!row || !isReadable(row)) return undefined
   return foundBody(row.body ?? (await done(tx.objectStore('bodies').get(taskId))), row)
 }
 
@@ -89,7 +89,7 @@ async function attempts(
     done(store.getAllKeys(range, most + 1)),
     done(store.getAll(range, most + 1)) as Promise<AttemptLog[]>,
   ])
-  if (!row || !(row.schema <= RECORD_SCHEMA)) return { attempts: [] }
+  if (!row || !isReadable(row)) return { attempts: [] }
   const last = logs.length > most ? (keys[most - 1] as readonly IDBValidKey[])[1] : undefined
   const page = logs.slice(0, most).flatMap((log) => soundLog(log) ?? [])
   return { attempts: page, ...(last !== undefined && { cursor: String(last) }) }
@@ -103,7 +103,7 @@ async function history(tx: IDBTransaction, taskId: string): Promise<readonly Att
     done(store.getAllKeys(range)),
     done(store.getAll(range)) as Promise<(AttemptLog & { readonly after?: number })[]>,
   ])
-  if (!row || !(row.schema <= RECORD_SCHEMA)) return []
+  if (!row || !isReadable(row) || usable(row).isBroken) return []
   // notes count down from -1: they come first, the youngest before all others
   const noted = keys.filter((key) => ((key as readonly IDBValidKey[])[1] as number) < 0).length
   const notes = logs.slice(0, noted).filter(soundLog).reverse()

@@ -1,11 +1,12 @@
 /** A task as a row, and back. A row is changed as it was read: what a later version has added to it stays. */
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
-import { RECORD_SCHEMA } from '../../api/records.ts'
+import { NAME_LENGTH } from '../engine/bounds.ts'
 import { newRow, type Place, type Row } from '../engine/row.ts'
-import { isSoundRow, isSoundTask, neutral } from '../engine/sound.ts'
+import { isLater, isReadable } from '../engine/rules.ts'
+import { isCount, isSoundRow, isSoundTask, neutral } from '../engine/sound.ts'
 import { isWhole } from '../engine/sums.ts'
-import { type Name, nameOf, shownName } from './keys.ts'
+import { isName, type Name, nameOf, shownName } from './keys.ts'
 
 /** A property that is null is in no index. Instants are the store's own: see `state.ts`. */
 export interface TaskRow extends Row, Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'idempotent'> {
@@ -68,13 +69,17 @@ export function usable(found: TaskRow): TaskRow {
 const isSound = (row: TaskRow): boolean =>
   isSoundRow(row) && isPart(row.principal) && isPart(row.home) && isCount(row.logged) && isCount(row.noted ?? 0)
 /** Whether a name is what an index takes for one. */
-const isPart = (name: unknown): boolean => typeof name === 'string' || name === nameOf(null)
-const isCount = (value: number): boolean => Number.isInteger(value) && value >= 0
+const isPart = (name: unknown): boolean => isName(name) && String(name).length <= NAME_LENGTH
 
 /** The row that was found, out of every index by which a task is looked for to act on it. */
 export function putAside(found: TaskRow, { status, aside }: TaskRow): TaskRow {
-  return { ...found, status, aside, dueAt: null, lateAt: null, leaseUntil: null, owner: null, parkedIn: null }
+  const acted = { dueAt: null, lateAt: null, leaseUntil: null, owner: null, parkedIn: null }
+  return { ...found, status, aside, ...acted, ...(aside && putOut(found)) }
 }
+
+/** A task that was put aside as damaged keeps neither its key nor its place in its order, and is not deleted for its age. */
+export const putOut = (row: TaskRow): Partial<TaskRow> =>
+  isLater(row) ? {} : { behind: null, keptKey: null, endedAt: null }
 
 /** The deadline of a task that it may end, for the index of deadlines. */
 export const lateAtOf = ({ status, aside, deadlineAt }: TaskRow): number | null =>
@@ -82,8 +87,7 @@ export const lateAtOf = ({ status, aside, deadlineAt }: TaskRow): number | null 
 
 /** `undefined`: it cannot be read, being broken or of a later version. `skewMs`: see `state.ts`. */
 export function storedTask(row: TaskRow, skewMs: number): StoredTask | undefined {
-  if (row.isBroken || !(row.schema <= RECORD_SCHEMA) || !isWhole(row, () => JSON.stringify(row.headers)))
-    return undefined
+  if (row.isBroken || !isReadable(row) || !isWhole(row, () => JSON.stringify(row.headers))) return undefined
   const task: StoredTask = {
     taskId: row.taskId,
     idempotencyKey: row.idempotencyKey,

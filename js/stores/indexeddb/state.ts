@@ -7,6 +7,7 @@
 
 import type { Clock } from '../../platform/clock.ts'
 import { hostDraw, random128 } from '../../platform/random.ts'
+import { MOST_PARTS } from '../engine/bounds.ts'
 import type { Counters } from '../engine/port.ts'
 import { timeOfStep } from '../engine/rules.ts'
 import { within } from './keys.ts'
@@ -19,8 +20,10 @@ export interface State extends Counters {
   /** Rises with every transaction that writes. */
   version: number
   highWater: number
-  /** The store's time less the wall clock's. */
+  /** The store's time less the wall clock's. Never negative: see above. */
   skewMs: number
+  /** The wall clock's time at `highWater`: the two and `skewMs` bear each other out. Absent: an older version wrote last. */
+  wallAt?: number
   /** Owner -> its guarded leases: see `lease-watch.ts`. */
   guards: Record<string, number>
   /** Those that are no rows of their own. */
@@ -125,10 +128,14 @@ export interface Snapshot {
 /** The snapshot is stale: another tab has written since, or a task may be here already. */
 export class StaleSnapshot extends Error {}
 
+/** Before anything walks along it: see `isSmall`. */
+export const isListOfLanes = (lanes: unknown): lanes is readonly Lane[] =>
+  Array.isArray(lanes) && lanes.length <= MOST_PARTS
+
 export async function readSnapshot(tx: IDBTransaction): Promise<Snapshot> {
   const apart: Promise<Lane[]> = done(tx.objectStore('lanes').getAll())
   const state = await readState(tx)
   // what is no lane is seen when the database is first looked at
-  const together = Array.isArray(state?.lanes) ? state.lanes : []
+  const together = isListOfLanes(state?.lanes) ? state.lanes : []
   return { state, lanes: new Map([...together, ...(await apart)].map((lane) => [lane?.name, lane])) }
 }

@@ -15,11 +15,11 @@ import {
 } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { FOREVER } from '../../platform/clock.ts'
-import { advance } from '../engine/change.ts'
+import { advance, isDamaged, setAside } from '../engine/change.ts'
 import { boundsOf } from '../engine/claim.ts'
 import { First } from '../engine/first.ts'
 import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
-import { COUNTER, inTurn, isHeld, type LanePlace, type Place, readyAt } from '../engine/row.ts'
+import { COUNTER, inTurn, isHoldOver, type LanePlace, type Place, readyAt } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
 import type { Wait } from '../engine/step.ts'
 import { DueHeads, takes } from './due-heads.ts'
@@ -70,7 +70,10 @@ export class Transaction extends HeldRows implements Tx {
   }
 
   protected advance(next: TaskRow): void {
-    advance(this, next)
+    if (isDamaged(this, next)) {
+      this.#putOut(next)
+      this.passOn(next)
+    } else advance(this, next)
   }
 
   shown(at: number): number {
@@ -93,12 +96,18 @@ export class Transaction extends HeldRows implements Tx {
   async #loadOrder(row: Pick<TaskRow, 'principal' | 'orderKey'> | undefined): Promise<void> {
     if (!row || row.orderKey === null) return
     const { principal, orderKey } = row
-    const live = await done(
-      this.store('tasks')
-        .index('order')
-        .getKey(within([principal, orderKey])),
-    )
-    if (live !== undefined) this.#live.add(ownName(principal, orderKey))
+    for (;;) {
+      const [head] = this.found([await this.headOf({ principal, orderKey })])
+      if (!head) return
+      if (!isDamaged(this, head)) {
+        this.#live.add(ownName(principal, orderKey))
+        // it may have come behind those that were put aside
+        if (head.behind === 1) this.passOn(head)
+        return
+      }
+      this.#putOut(head)
+      this.flushRows()
+    }
   }
 
   /** An optimistic transaction stores new tasks unseen: the database refuses those that are here, or whose keys are. */
@@ -114,8 +123,21 @@ export class Transaction extends HeldRows implements Tx {
 
   async #loadKeeper({ idempotencyKey: key, principal }: NewTask): Promise<void> {
     const keepers = this.store('tasks').index('key')
-    const row: TaskRow | undefined = key === null ? undefined : await done(keepers.get([key, nameOf(principal)]))
-    if (row) this.#addKeeper(row)
+    if (key === null) return
+    const [row] = this.found([await done(keepers.get([key, nameOf(principal)]))])
+    if (!row) return
+    // it lets go of the key, which is in a unique index
+    if (isDamaged(this, row)) {
+      this.#putOut(row)
+      this.passOn(row)
+    } else this.#addKeeper(row)
+  }
+
+  /** Puts a damaged task aside, and takes it out of its order and off its key. */
+  #putOut(row: TaskRow): void {
+    setAside(this, row)
+    // an older version has put it aside, and left it there
+    this.save(row)
   }
 
   #addKeeper(row: TaskRow): void {
@@ -221,7 +243,7 @@ export class Transaction extends HeldRows implements Tx {
   endHolds(): void {
     const over: Lane[] = []
     this.lanes.each((lane) => {
-      if (lane.heldUntil !== null && !isHeld(lane, this.now)) over.push(lane)
+      if (lane.heldUntil !== null && isHoldOver(lane, this.now)) over.push(lane)
     })
     for (const lane of over) this.saveLane(lane)
   }

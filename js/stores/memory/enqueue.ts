@@ -1,9 +1,9 @@
 /** Taking tasks in: known ones are found, what there is no room for is refused, the rest becomes rows. */
 
 import type { Enqueued, Lease, NewTask, StoreTerms } from '../../api/store.ts'
-import { isReadable, refusal } from '../engine/rules.ts'
+import { isLater, isReadable, refusal } from '../engine/rules.ts'
 import { copyOf, keep } from './reads.ts'
-import { keepLog, type Row, type Rows } from './rows.ts'
+import { holdLane, keepLog, type Row, type Rows } from './rows.ts'
 
 export interface LeaseWish {
   readonly owner: string
@@ -28,6 +28,7 @@ export function enqueueOne(
   }
   const keeper = task.idempotencyKey === null ? undefined : rows.withKey(task.principal, task.idempotencyKey)
   if (keeper) {
+    if (isLater(keeper.given)) return { taskId: keeper.taskId, outcome: 'unreadable' }
     const isSame = keeper.given.fingerprint === task.fingerprint
     return { taskId: keeper.taskId, outcome: isSame ? 'duplicate' : 'conflict' }
   }
@@ -38,8 +39,7 @@ export function enqueueOne(
   const row = rowOf(rows, task, now)
   for (const log of task.log ?? []) keepLog(row, copyOf(log))
   rows.insert(row)
-  const holdMs = task.holdLaneForMs ?? 0
-  if (holdMs > 0) row.lane.heldUntil = Math.max(row.lane.heldUntil, now + holdMs)
+  holdLane(row.lane, task.holdLaneForMs, terms, now)
   if (!wish || task.dueInMs > 0 || !mayStart(rows, row, wish, now)) {
     rows.hints.push({ kind: 'due' })
     return { taskId, outcome: 'stored' }

@@ -5,7 +5,14 @@
  * however the one before has ended. Knows no clock; a step hands `now` in.
  */
 
-import { type DeadlineReason, LOG_LENGTH, type NewTask, NOTES_LENGTH } from '../../api/store.ts'
+import {
+  CHANCE_MS,
+  type DeadlineReason,
+  LOG_LENGTH,
+  type NewTask,
+  NOTES_LENGTH,
+  type StoreTerms,
+} from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { type Note, noteOf, orderName, wasSent } from '../engine/rules.ts'
 
@@ -62,7 +69,10 @@ export interface Lane {
   rows: number
   pending: number
   inFlight: number
+  /** In the past: until the lane is served, or `CHANCE_MS` are over, no other hold begins. */
   heldUntil: number
+  /** The end that no renewal of its hold passes. */
+  holdEndsBy: number
   /** Rises with each claim from any lane; 0: never served. */
   served: number
 }
@@ -94,6 +104,17 @@ export function keepLog(row: Row, log: AttemptLog): void {
 /** Says what the store itself has decided. */
 export function note(row: Row, kind: DecisionKind, now: number, reason?: ExhaustedReason): void {
   keepLog(row, noteOf(row.taskId, row.attemptNumber, now, kind, reason))
+}
+
+/** Holds a lane, for `maxLaneHoldMs` from the beginning of the hold at most; no time is no hold. */
+export function holdLane(lane: Lane, askedMs: number | undefined, { maxLaneHoldMs }: StoreTerms, now: number): void {
+  const forMs = Math.min(askedMs ?? 0, maxLaneHoldMs)
+  if (!(forMs > 0)) return
+  const isNew = lane.heldUntil <= now
+  // those who waited come first
+  if (isNew && now < lane.heldUntil + CHANCE_MS) return
+  if (isNew) lane.holdEndsBy = now + maxLaneHoldMs
+  lane.heldUntil = Math.max(lane.heldUntil, Math.min(now + forMs, lane.holdEndsBy))
 }
 
 export class Rows {
@@ -151,6 +172,7 @@ export class Rows {
       pending: 0,
       inFlight: 0,
       heldUntil: Number.NEGATIVE_INFINITY,
+      holdEndsBy: Number.NEGATIVE_INFINITY,
       served: 0,
     }
     this.lanes.set(lane, made)
@@ -182,7 +204,7 @@ export class Rows {
   forgetLane(lane: Lane, now: number): void {
     if (lane.rows > 0) return
     lane.served = 0
-    if (lane.heldUntil <= now) this.lanes.delete(lane.name)
+    if (lane.heldUntil + CHANCE_MS <= now) this.lanes.delete(lane.name)
   }
 
   /** Gives a lease: the attempt counts from here. */
@@ -195,6 +217,7 @@ export class Rows {
     row.owner = owner
     row.leaseEndsAt = now + leaseMs
     row.lane.served = ++this.#lastServed
+    row.lane.heldUntil = Number.NEGATIVE_INFINITY
   }
 
   /** Back from an attempt: due at `at`, unless it is parked. */
@@ -258,7 +281,10 @@ export class Rows {
       row.leaseEndsAt += ms
       row.endedAt += ms
     }
-    for (const lane of this.lanes.values()) lane.heldUntil += ms
+    for (const lane of this.lanes.values()) {
+      lane.heldUntil += ms
+      lane.holdEndsBy += ms
+    }
     for (const [owner, until] of this.homes) this.homes.set(owner, until + ms)
   }
 

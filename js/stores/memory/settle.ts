@@ -12,9 +12,9 @@ import {
 } from '../../api/store.ts'
 import { goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '../engine/rules.ts'
 import { copyOf, show } from './reads.ts'
-import { keepLog, note, type Row, type Rows } from './rows.ts'
+import { holdLane, keepLog, note, type Row, type Rows } from './rows.ts'
 
-export function settle(rows: Rows, settlement: Settlement, now: number): Turn['settled'][number] {
+export function settle(rows: Rows, settlement: Settlement, terms: StoreTerms, now: number): Turn['settled'][number] {
   const { lease, next } = settlement
   const row = rows.get(lease.taskId)
   if (!row || !isReadable(row.given)) return 'gone'
@@ -22,9 +22,7 @@ export function settle(rows: Rows, settlement: Settlement, now: number): Turn['s
   if (already) return already
   row.settledToken = lease.token
   keepLog(row, copyOf(settlement.log))
-  const holdMs = settlement.holdLaneForMs ?? 0
-  // no time is no hold
-  if (holdMs > 0) row.lane.heldUntil = Math.max(row.lane.heldUntil, now + holdMs)
+  holdLane(row.lane, settlement.holdLaneForMs, terms, now)
   if (next.kind === 'succeeded') {
     rows.end(row, 'SUCCEEDED', undefined, now)
     return 'applied'
@@ -45,10 +43,8 @@ export function settle(rows: Rows, settlement: Settlement, now: number): Turn['s
 }
 
 /** The lane may have no task. No time is no hold. */
-export function holdLane(rows: Rows, { lane: name, forMs }: LaneHold, now: number): void {
-  if (!(forMs > 0)) return
-  const lane = rows.laneOf({ lane: name, principal: principalIn(name) })
-  lane.heldUntil = Math.max(lane.heldUntil, now + forMs)
+export function holdNamed(rows: Rows, { lane: name, forMs }: LaneHold, terms: StoreTerms, now: number): void {
+  if (forMs > 0) holdLane(rows.laneOf({ lane: name, principal: principalIn(name) }), forMs, terms, now)
 }
 
 export function renew(rows: Rows, lease: Lease, now: number): Turn['renewed'][number] {

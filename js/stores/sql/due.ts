@@ -5,6 +5,7 @@ import { LANES_SHOWN } from '../../api/store.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import { boundsOf } from '../engine/claim.ts'
 import type { Heads, Moments } from '../engine/port.ts'
+import { isHeld } from '../engine/row.ts'
 import { lateAt } from '../engine/rules.ts'
 import { type Database, instantIn, LIMIT, type Value } from './database.ts'
 import type { LaneRow } from './lane-rows.ts'
@@ -62,7 +63,7 @@ export function momentsOf(database: Database, now: number, claim: Claim | null):
 
 /** Soonest first, then those of which no task is due, each by name; more than are told. */
 function lanesShown(database: Database, now: number, claim: Claim | null): readonly LaneRow[] {
-  const isShown = ({ pending, inFlight, heldUntil }: LaneRow): boolean => pending > 0 || inFlight > 0 || heldUntil > now
+  const isShown = (lane: LaneRow): boolean => lane.pending > 0 || lane.inFlight > 0 || isHeld(lane, now)
   const mostOf = claim ? boundsOf(claim) : () => FOREVER
   const isOpen = ({ name }: LaneRow): boolean => mostOf(name) > 0
   if (claim && claim.lanes !== 'any') {

@@ -1,6 +1,6 @@
 /** Lane rows: what a turn must know of thousands of tasks without reading one of them. */
 
-import type { Lane } from '../engine/row.ts'
+import { isHoldOver, type Lane } from '../engine/row.ts'
 import { type Database, instantIn } from './database.ts'
 import { enterLine, type Head, headsOf, leaveLine } from './line.ts'
 import { WAITING } from './tables.ts'
@@ -8,8 +8,7 @@ import { WAITING } from './tables.ts'
 /** The columns. */
 export interface LaneRow extends Lane {
   readonly principal: string | null
-  /** 0, or in the past: not held. */
-  heldUntil: number
+  holdEndsBy: number
   /** The later of `nextDue` and the end of the hold; null as `nextDue`. */
   readonly readyAt: number | null
   /** Whether `readyAt` had come when the row was written. */
@@ -18,12 +17,16 @@ export interface LaneRow extends Lane {
   readonly lookAt: number | null
 }
 
-const CHANGING = ['tasks', 'pending', 'inFlight', 'heldUntil', 'served', 'nextDue', 'readyAt', 'isReady', 'lookAt']
+const CHANGING = [
+  ...['tasks', 'pending', 'inFlight', 'heldUntil', 'holdEndsBy', 'served'],
+  ...['nextDue', 'readyAt', 'isReady', 'lookAt'],
+]
 const WRITE = `INSERT INTO lanes (name, principal, ${CHANGING.join(', ')}) VALUES (?, ?, ${CHANGING.map(() => '?').join(', ')})
   ON CONFLICT (name) DO UPDATE SET ${CHANGING.map((name) => `${name} = excluded.${name}`).join(', ')}`
 
 /** SQLite writes each index of which a column is named, whether its value is another or not. */
-const COUNT = 'UPDATE lanes SET tasks = ?, pending = ?, inFlight = ?, heldUntil = ?, served = ? WHERE name = ?'
+const COUNT =
+  'UPDATE lanes SET tasks = ?, pending = ?, inFlight = ?, heldUntil = ?, holdEndsBy = ?, served = ? WHERE name = ?'
 
 /** A new one is `principal`'s. */
 export function readLane(database: Database, name: string, principal: string | null): LaneRow {
@@ -31,11 +34,14 @@ export function readLane(database: Database, name: string, principal: string | n
   return laneOf(row ?? { ...NEW, name, principal })
 }
 
+const NO_HOLD = [0, 0] as const
+
 const NEW: Omit<LaneRow, 'name' | 'principal'> = {
   tasks: 0,
   pending: 0,
   inFlight: 0,
   heldUntil: 0,
+  holdEndsBy: 0,
   served: 0,
   nextDue: null,
   readyAt: null,
@@ -51,6 +57,7 @@ export const laneOf = (row: LaneRow): LaneRow => ({
   pending: row.pending,
   inFlight: row.inFlight,
   heldUntil: row.heldUntil,
+  holdEndsBy: row.holdEndsBy,
   served: row.served,
   nextDue: row.nextDue,
   readyAt: row.readyAt,
@@ -66,7 +73,8 @@ export function writeLane(
   heads = (): readonly Head[] => headsOf(database, now, lane.name),
 ): void {
   const { name, principal, tasks, pending, inFlight } = lane
-  const heldUntil = lane.heldUntil > now ? lane.heldUntil : 0
+  const hold = isHoldOver(lane, now) ? NO_HOLD : ([lane.heldUntil ?? 0, lane.holdEndsBy] as const)
+  const [heldUntil] = hold
   const served = tasks === 0 ? 0 : lane.served
   if (lane.isReady === 1) leaveLine(database, name)
   // not by the number of tasks alone: other code may have written that, and what waits here would be forgotten
@@ -80,8 +88,8 @@ export function writeLane(
   const lookAt = isReady === 1 ? comingAt : readyAt
   const isSame =
     nextDue === lane.nextDue && readyAt === lane.readyAt && isReady === lane.isReady && lookAt === lane.lookAt
-  if (!isSame || database.run(COUNT, tasks, pending, inFlight, heldUntil, served, name) === 0)
-    database.run(WRITE, name, principal, tasks, pending, inFlight, heldUntil, served, nextDue, readyAt, isReady, lookAt)
+  if (!isSame || database.run(COUNT, tasks, pending, inFlight, ...hold, served, name) === 0)
+    database.run(WRITE, name, principal, tasks, pending, inFlight, ...hold, served, nextDue, readyAt, isReady, lookAt)
   if (isReady === 1) enterLine(database, { name, principal, inFlight, served }, heads())
 }
 

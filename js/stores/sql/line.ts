@@ -23,6 +23,12 @@ export interface Head {
 }
 
 const WAITS = `tasks INDEXED BY tasks_due WHERE lane = ? AND ${WAITING}`
+const HEAD = 'row, home, 0 - priority AS rank, dueAt, CAST(seq AS REAL) AS seq'
+
+/** Priorities that have nothing due and are stepped over: each task may have one of its own. */
+const STEPS = 8
+/** Due tasks that are looked at one by one instead. */
+const FEW = 256
 
 /** The first due task of each home in a lane: a step down an index for each priority that has nothing due, and one for the task. */
 export function headsOf(database: Database, now: number, lane: string): Head[] {
@@ -33,20 +39,42 @@ export function headsOf(database: Database, now: number, lane: string): Head[] {
     ...values: readonly Value[]
   ): (Head & { readonly lastHome: string | null }) | undefined =>
     database.one(
-      `SELECT row, home, 0 - priority AS rank, dueAt, CAST(seq AS REAL) AS seq, (SELECT home FROM ${WAITS} ORDER BY home DESC LIMIT 1) AS lastHome
+      `SELECT ${HEAD}, (SELECT home FROM ${WAITS} ORDER BY home DESC LIMIT 1) AS lastHome
         FROM ${WAITS} ${where} ORDER BY home, priority DESC, dueAt, tasks.seq LIMIT 1`,
       lane,
       lane,
       ...values,
     )
+  let steps = 0
   for (let head = first(''); head; ) {
     const { home, lastHome } = head
     let due: Head | undefined = head
-    while (due && due.dueAt > now) due = first('AND home IS ? AND priority < ?', home, 0 - due.rank)
+    while (due && due.dueAt > now) {
+      const few = ++steps === STEPS ? headsOfFew(database, now, lane) : undefined
+      if (few) return few
+      due = first('AND home IS ? AND priority < ?', home, 0 - due.rank)
+    }
     if (due) heads.push(due)
     head = home === lastHome ? undefined : first('AND home > ?', home ?? '')
   }
   return heads
+}
+
+/** Heads from a look at each due task, where these are few; undefined: there are more. */
+function headsOfFew(database: Database, now: number, lane: string): Head[] | undefined {
+  const due = database.all<Head>(
+    `SELECT ${HEAD} FROM tasks INDEXED BY tasks_soonest WHERE lane = ? AND ${WAITING} AND dueAt <= ? ${LIMIT}`,
+    lane,
+    now,
+    FEW + 1,
+  )
+  if (due.length > FEW) return undefined
+  const heads = new Map<string | null, Head>()
+  for (const head of due) {
+    const known = heads.get(head.home)
+    if (!known || sooner(head, known) < 0) heads.set(head.home, head)
+  }
+  return [...heads.values()]
 }
 
 /** The first of those whose home `takes` lets through. */
@@ -189,8 +217,9 @@ const SPARE = 64
  * The first `count` rows of lanes that the claim does not bound to 0. `sql`: names the lane of a row `name`, has `$open` where a
  * condition on that column goes, and ends with `LIMIT`.
  *
- * Ten thousand lanes may be shut, by their breakers. Most often none of them is among the first, so the database hears of them
- * only where some are: a list of as many costs it milliseconds.
+ * Ten thousand lanes may be shut, by their breakers or by what their servers asked. Most often none of them is among the first;
+ * where some are, the names of all rows are read as one text, and the rows of those alone that are wanted: a condition over as many names
+ * costs the database many times that.
  */
 export function notShut<T extends { readonly name: string }>(
   database: Database,
@@ -204,8 +233,16 @@ export function notShut<T extends { readonly name: string }>(
   const rows = database.all<T>(sql.replace('$open', 'IS NOT NULL'), ...values, most)
   const open = shut.size === 0 ? rows : rows.filter(({ name }) => !shut.has(name))
   if (open.length >= count || rows.length < most) return open.slice(0, count)
-  const listed = sql.replace('$open', 'NOT IN (SELECT value FROM json_each(?))')
-  return database.all<T>(listed, ...values, JSON.stringify([...shut]), count)
+  const all = sql.replace('$open', 'IS NOT NULL')
+  const named = database.one<{ readonly names: string }>(
+    `SELECT json_group_array(name) AS names FROM (${all})`,
+    ...values,
+    -1,
+  )
+  const names = JSON.parse(named?.names ?? '[]') as readonly string[]
+  const wanted = names.filter((name) => !shut.has(name)).slice(0, count)
+  const listed = sql.replace('$open', 'IN (SELECT value FROM json_each(?))')
+  return wanted.length === 0 ? [] : database.all<T>(listed, ...values, JSON.stringify(wanted), count)
 }
 
 const known = new WeakMap<Claim, ReadonlySet<string>>()

@@ -3,43 +3,45 @@
  * Where they do not agree with the tasks, all are made anew from the tasks, and tasks that cannot be read are put aside on the way.
  */
 
-import { principalIn, RECORD_SCHEMA } from '../../api/records.ts'
-import { areCounts, CENTURY_MS, isWithin, Tally, YEAR_MS } from '../engine/tally.ts'
+import { principalIn } from '../../api/records.ts'
+import { CLOCK_STEP_MS } from '../../api/store.ts'
+import { LONGEST_HOLD_MS, LONGEST_LEASE_MS, MOST_COUNTED } from '../engine/bounds.ts'
+import { isLater } from '../engine/rules.ts'
+import { areCounts, forgetToken, isSoundHold, isWithin, Tally } from '../engine/tally.ts'
 import type { Database } from './database.ts'
 import { type LaneRow, writeLane } from './lane-rows.ts'
 import { storedTask, type TaskRow, tasksFrom, updateRow } from './rows.ts'
-import type { State } from './state.ts'
-import { WAITING } from './tables.ts'
+import { type State, shiftLater } from './state.ts'
+import { KEEPING, LIVE, WAITING } from './tables.ts'
 
-/** Longer than any home is held. */
-const HOME_MS = 86_400_000
 const PIECE = 256
 
 /** `now`: the wall clock's. */
 export function needsMending(database: Database, now: number): boolean {
   const state = database.one<State>('SELECT * FROM state WHERE id = 1')
   if (!state || !isSoundState(state, now)) return true
-  const latest = Math.max(now, state.highWater) + YEAR_MS
+  const seen = Math.max(now, state.highWater)
   const lanes = database.all<LaneRow & { readonly soonest: number | null }>(
     `SELECT *, (SELECT min(dueAt) FROM tasks INDEXED BY tasks_soonest WHERE lane = name AND ${WAITING}) AS soonest FROM lanes`,
   )
   const total = { pending: 0, inFlight: 0 }
   for (const lane of lanes) {
-    if (!isSoundLane(lane, latest) || lane.soonest !== lane.nextDue) return true
+    if (!isSoundLane(lane, seen + LONGEST_HOLD_MS) || lane.soonest !== lane.nextDue) return true
     total.pending += lane.pending
     total.inFlight += lane.inFlight
   }
-  const leased = database.one<{ readonly n: number }>(
-    "SELECT count(*) AS n FROM tasks INDEXED BY tasks_leases WHERE status = 'IN_FLIGHT' AND leaseUntil <= ?",
-    latest,
+  const leased = database.one<{ readonly all: number; readonly sound: number }>(
+    "SELECT count(*) AS [all], total(leaseUntil <= ?) AS sound FROM tasks INDEXED BY tasks_leases WHERE status = 'IN_FLIGHT'",
+    seen + LONGEST_LEASE_MS,
   )
   return (
     total.pending !== state.pending ||
     total.inFlight !== state.inFlight ||
-    leased?.n !== state.inFlight ||
+    leased?.all !== state.inFlight ||
+    leased.sound !== leased.all ||
     STRANGE.some((sql) => database.one(sql) !== undefined) ||
     database.one('SELECT 1 FROM tasks WHERE row < 1 OR row > ? LIMIT 1', state.lastRow) !== undefined ||
-    database.one(`SELECT 1 FROM homes WHERE ${STRANGE_HOME} LIMIT 1`, latest - YEAR_MS + HOME_MS) !== undefined
+    database.one(`SELECT 1 FROM homes WHERE ${STRANGE_HOME} LIMIT 1`, seen + LONGEST_LEASE_MS) !== undefined
   )
 }
 
@@ -55,18 +57,35 @@ const STRANGE = [
 
 const STRANGE_HOME = "typeof(owner) <> 'text' OR typeof(until) NOT IN ('real', 'integer') OR until > ?"
 
+/** Whether a step can have seen this: the clock has not been set back since. */
+const isSeen = (highWater: unknown, now: number): boolean =>
+  typeof highWater === 'number' && highWater <= now + CLOCK_STEP_MS
+
 function isSoundState(state: State, now: number): boolean {
   const { highWater, clockSteps, lastRow, lastSeq, lastToken, lastServed } = state
   const { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes } = state
   return (
-    isWithin(highWater, now + CENTURY_MS) &&
+    isSeen(highWater, now) &&
     areCounts(clockSteps, lastRow, lastSeq, lastToken, lastServed) &&
     areCounts(pending, inFlight, succeeded, exhausted, cancelled, purged, bytes)
   )
 }
 
 function isSoundLane(
-  { name, principal, tasks, pending, inFlight, served, heldUntil, nextDue, readyAt, isReady, lookAt }: LaneRow,
+  {
+    name,
+    principal,
+    tasks,
+    pending,
+    inFlight,
+    served,
+    heldUntil,
+    holdEndsBy,
+    nextDue,
+    readyAt,
+    isReady,
+    lookAt,
+  }: LaneRow,
   latest: number,
 ): boolean {
   return (
@@ -74,42 +93,50 @@ function isSoundLane(
     principal === principalIn(name) &&
     areCounts(tasks, pending, inFlight, served) &&
     tasks >= pending + inFlight &&
-    isWithin(heldUntil, latest) &&
-    readyAt === (nextDue === null ? null : Math.max(nextDue, heldUntil)) &&
+    isSoundHold({ heldUntil, holdEndsBy }, latest) &&
+    readyAt === (nextDue === null ? null : Math.max(nextDue, heldUntil ?? 0)) &&
     (isReady === 1 || lookAt === readyAt)
   )
 }
+
+const NO_HOLD = { heldUntil: 0, holdEndsBy: 0 } as const
 
 /** In one transaction. Says how many tasks were put aside. */
 export function mend(database: Database, now: number): number {
   const old = database.one<State>('SELECT * FROM state WHERE id = 1')
   const sound = <K extends keyof State>(name: K): number => (areCounts(old?.[name]) ? (old?.[name] as number) : 0)
-  const highWater = old && isWithin(old.highWater, now + CENTURY_MS) ? old.highWater : now
-  const latest = Math.max(now, highWater) + YEAR_MS
+  const isStep = !isSeen(old?.highWater, now)
+  if (isStep) setBack(database, now, old?.highWater)
+  const highWater = isStep ? now : (old?.highWater ?? now)
+  const seen = Math.max(now, highWater)
   // no number of JavaScript names such a row
   database.run(
     `UPDATE tasks SET aside = 1, dueAt = NULL, leaseUntil = NULL, status = 'PENDING' WHERE (row < 1 OR row > ${Number.MAX_SAFE_INTEGER}) AND aside = 0`,
   )
   const tally = new Tally()
-  let [aside, lastRow] = [0, 0]
-  for (let rows = tasksFrom(database, 0, PIECE); rows.length > 0; rows = tasksFrom(database, lastRow, PIECE)) {
+  let [aside, at, lastRow] = [0, 0, sound('lastRow')]
+  for (let rows = tasksFrom(database, 0, PIECE); rows.length > 0; rows = tasksFrom(database, at, PIECE)) {
     for (const row of rows) {
-      lastRow = row.row
-      if (settled(database, row, latest)) aside++
+      at = row.row
+      if (settled(database, row, seen + LONGEST_LEASE_MS)) aside++
       tally.add(row)
+      if (at <= MOST_COUNTED) lastRow = Math.max(lastRow, at)
+      else moveRow(database, at, ++lastRow)
     }
   }
+  database.run(PASS_ON, now)
   const held = new Map(database.all<LaneRow>('SELECT * FROM lanes').map((lane) => [lane.name, lane]))
   database.run('DELETE FROM lanes')
   database.run('DELETE FROM line')
   for (const [name, counts] of tally.lanes) {
-    const { heldUntil = 0, served = 0 } = held.get(name) ?? {}
-    const hold = isWithin(heldUntil, latest) ? (heldUntil ?? 0) : 0
+    const { heldUntil = 0, holdEndsBy = 0, served = 0 } = held.get(name) ?? {}
+    const isSound = !isStep && isSoundHold({ heldUntil, holdEndsBy }, seen + LONGEST_HOLD_MS)
+    const hold = isSound ? { heldUntil, holdEndsBy } : NO_HOLD
     writeLane(database, now, {
       name,
       principal: principalIn(name),
       ...counts,
-      heldUntil: hold,
+      ...hold,
       served: areCounts(served) ? served : 0,
       nextDue: null,
       readyAt: null,
@@ -117,11 +144,11 @@ export function mend(database: Database, now: number): number {
       lookAt: null,
     })
   }
-  database.run(`DELETE FROM homes WHERE ${STRANGE_HOME}`, latest - YEAR_MS + HOME_MS)
+  database.run(`DELETE FROM homes WHERE ${STRANGE_HOME}`, seen + (isStep ? CLOCK_STEP_MS : LONGEST_LEASE_MS))
   const { counts } = tally
   database.run(
     'INSERT OR REPLACE INTO state (id, highWater, clockSteps, lastRow, lastSeq, lastToken, lastServed, pending, inFlight, succeeded, exhausted, cancelled, purged, bytes) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    ...[highWater, sound('clockSteps'), Math.max(sound('lastRow'), lastRow), Math.max(sound('lastSeq'), tally.lastSeq)],
+    ...[highWater, sound('clockSteps') + Number(isStep), lastRow, Math.max(sound('lastSeq'), tally.lastSeq)],
     ...[Math.max(sound('lastToken'), tally.lastToken), sound('lastServed')],
     ...[
       counts.pending,
@@ -136,19 +163,49 @@ export function mend(database: Database, now: number): number {
   return aside
 }
 
+/** Gives orders a head again: where the tasks at theirs were put aside, all others would wait for ever. */
+const PASS_ON = `UPDATE tasks SET behind = 0, dueAt = CASE WHEN parked = 1 THEN NULL ELSE max(turnAt, ?) END
+  WHERE status = 'PENDING' AND aside = 0 AND row IN (SELECT row FROM
+    (SELECT row, min(seq) FROM tasks WHERE orderKey IS NOT NULL AND ${LIVE} AND ${KEEPING}
+      GROUP BY principal, orderKey HAVING max(behind = 0) = 0))`
+
+/**
+ * The clock was set back while no store was open, or the latest time that was seen is not what a step has seen. What was made
+ * under the later time goes along; all else stays as it is, so that a wrong number ends no task for its deadline.
+ */
+function setBack(database: Database, now: number, from: unknown): void {
+  const byMs = typeof from === 'number' && Number.isFinite(from) ? now - from : 0
+  shiftLater(database, byMs, now)
+  database.run(
+    "UPDATE tasks SET leaseUntil = ? WHERE status = 'IN_FLIGHT' AND leaseUntil > ?",
+    now + CLOCK_STEP_MS,
+    now + CLOCK_STEP_MS,
+  )
+}
+
+/** Gives a task another key of its table: beyond it there is none for later tasks. */
+function moveRow(database: Database, from: number, to: number): void {
+  if (from === to) return
+  database.run('UPDATE tasks SET row = ? WHERE row = ?', to, from)
+  for (const table of ['bodies', 'attempts'])
+    database.run(`UPDATE OR REPLACE ${table} SET task = ? WHERE task = ?`, to, from)
+}
+
 /** Puts a task aside that cannot be read, and ends a lease that no owner was given. Says whether it was put aside. */
 function settled(database: Database, row: TaskRow, latest: number): boolean {
   if (row.aside) return false
-  const isDamaged = row.isBroken || (row.schema <= RECORD_SCHEMA && !storedTask(row))
+  const isDamaged = row.isBroken || (!isLater(row) && !storedTask(row))
   const isEndless = row.status === 'IN_FLIGHT' && !isWithin(row.leaseUntil, latest)
-  if (!isDamaged && !isEndless) return false
+  const isForgotten = forgetToken(row)
+  if (!isDamaged && !isEndless && !isForgotten) return false
   if (isDamaged) {
     row.aside = true
     row.dueAt = null
     row.parkedIn = null
   }
   if (isDamaged && row.status === 'IN_FLIGHT') row.status = 'PENDING'
-  row.leaseUntil = isDamaged ? null : 0
+  if (isDamaged) row.leaseUntil = null
+  else if (isEndless) row.leaseUntil = 0
   updateRow(database, row)
   return isDamaged
 }

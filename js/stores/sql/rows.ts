@@ -1,10 +1,10 @@
 /** A task as a row of the table, as the commands see it, and as it leaves the store. */
 
 import type { DeadlineReason, NewTask, StoredTask } from '../../api/records.ts'
-import { RECORD_SCHEMA } from '../../api/records.ts'
 import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import type { Row } from '../engine/row.ts'
+import { isReadable } from '../engine/rules.ts'
 import { areSoundParts, isSoundRequest, isSoundRow, neutral, type Parts } from '../engine/sound.ts'
 import { isWhole } from '../engine/sums.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
@@ -191,7 +191,7 @@ export function recordOf({ withheldHeaders, requestInit, policy, idempotent }: P
 
 /** undefined: it cannot be read, being broken or of a later version: the command puts it aside, which is how it is told (S20). */
 export function storedTask(row: TaskRow): StoredTask | undefined {
-  if (row.isBroken || row.schema > RECORD_SCHEMA) return undefined
+  if (row.isBroken || !isReadable(row)) return undefined
   const parts = partsIn(row.record)
   if (!parts || !isWhole(row, () => row.headers)) return undefined
   const task: StoredTask = {

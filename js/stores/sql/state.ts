@@ -77,15 +77,29 @@ export class StoreClock {
 
 const INSTANTS = {
   tasks: ['dueAt', 'turnAt', 'serverAt', 'deadlineAt', 'firstAttemptAt', 'leaseUntil', 'endedAt'],
-  lanes: ['heldUntil', 'nextDue', 'readyAt', 'lookAt'],
+  lanes: ['heldUntil', 'holdEndsBy', 'nextDue', 'readyAt', 'lookAt'],
   line: ['dueAt'],
   homes: ['until'],
 } as const
 
 /** Due times, leases and holds follow a clock that was set back: waiting for it to come round would take the step again. */
 export function shiftInstants(database: Database, byMs: number): void {
-  for (const [table, columns] of Object.entries(INSTANTS)) {
-    const shifted = columns.map((name) => `${name} = ${name} + ?`).join(', ')
-    database.run(`UPDATE ${table} SET ${shifted}`, ...columns.map(() => byMs))
-  }
+  for (const table of Object.keys(INSTANTS) as (keyof typeof INSTANTS)[]) shift(database, table, byMs)
+}
+
+/** `shiftInstants` for tasks that were made after `now`. */
+export function shiftLater(database: Database, byMs: number, now: number): void {
+  shift(database, 'tasks', byMs, "typeof(createdAt) IN ('real', 'integer') AND createdAt > ?", now)
+}
+
+function shift(
+  database: Database,
+  table: keyof typeof INSTANTS,
+  byMs: number,
+  which = 'TRUE',
+  ...values: readonly number[]
+): void {
+  const columns = INSTANTS[table]
+  const shifted = columns.map((name) => `${name} = ${name} + ?`).join(', ')
+  database.run(`UPDATE ${table} SET ${shifted} WHERE ${which}`, ...columns.map(() => byMs), ...values)
 }

@@ -7,12 +7,17 @@
  * Instants are REAL: they never lose a fraction, and a number past 2^53 reads back instead of throwing.
  */
 
-const LIVE = "status IN ('PENDING', 'IN_FLIGHT')"
+import { RECORD_SCHEMA } from '../../api/records.ts'
+import { LATEST_SCHEMA } from '../engine/rules.ts'
+
+export const LIVE = "status IN ('PENDING', 'IN_FLIGHT')"
 /**
  * Tasks that a claim may look at. A query must say the same words to use a partial index, and names it: SQLite would rather take
  * the index by status, which holds every task that waits, and a query that cannot use what it names fails at once.
  */
 export const WAITING = "status = 'PENDING' AND dueAt IS NOT NULL AND aside = 0"
+/** Tasks that keep their key, and their place in their order: not those that were put aside as damaged. */
+export const KEEPING: string = `(aside = 0 OR recordSchema BETWEEN ${RECORD_SCHEMA + 1} AND ${LATEST_SCHEMA})`
 /** Tasks that retention may delete: dead letters (1), or what has succeeded or was cancelled (0). */
 export const ENDED =
   "FROM tasks INDEXED BY tasks_ended WHERE (status = 'EXHAUSTED') = ? AND endedAt IS NOT NULL AND aside = 0"
@@ -127,7 +132,8 @@ DROP INDEX lanes_empty;
 DROP INDEX lanes_soonest;
 ALTER TABLE lanes ADD COLUMN isReady INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE lanes ADD COLUMN lookAt REAL;
-UPDATE lanes SET lookAt = readyAt;
+ALTER TABLE lanes ADD COLUMN holdEndsBy REAL NOT NULL DEFAULT 0;
+UPDATE lanes SET lookAt = readyAt, holdEndsBy = heldUntil;
 CREATE INDEX lanes_ready ON lanes (principal, name) WHERE isReady = 1;
 CREATE INDEX lanes_undue ON lanes (principal, name) WHERE ${UNDUE};
 CREATE INDEX lanes_look ON lanes (principal, lookAt) WHERE lookAt IS NOT NULL;

@@ -7,6 +7,7 @@
 
 import { type NewTask, principalIn, type StoredTask } from '../../api/records.ts'
 import {
+  CHANCE_MS,
   type Claim,
   type Hint,
   LOG_LENGTH,
@@ -16,7 +17,7 @@ import {
   SWEEP,
 } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
-import { advance } from '../engine/change.ts'
+import { advance, isDamaged, setAside } from '../engine/change.ts'
 import { mostTriedIn } from '../engine/claim.ts'
 import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
 import { newRow, type Place } from '../engine/row.ts'
@@ -39,9 +40,9 @@ import {
   updateRow,
 } from './rows.ts'
 import { readState, type State, type StoreClock, shiftInstants, writeState } from './state.ts'
-import { ENDED, EXPIRING, NUMBERED } from './tables.ts'
+import { ENDED, EXPIRING, KEEPING, LIVE, NUMBERED } from './tables.ts'
 
-const IN_ORDER = "FROM tasks WHERE principal IS ? AND orderKey = ? AND status IN ('PENDING', 'IN_FLIGHT')"
+const IN_ORDER = `FROM tasks WHERE principal IS ? AND orderKey = ? AND ${LIVE} AND ${KEEPING}`
 
 type Work = (rows: readonly TaskRow[]) => void
 
@@ -107,27 +108,35 @@ export class Transaction implements Tx {
 
   keeperOf({ idempotencyKey, principal }: NewTask): TaskRow | undefined {
     if (idempotencyKey === null) return undefined
-    return rowFound(
+    return allFound(
       this.database,
-      `SELECT * FROM tasks WHERE idempotencyKey = ? AND principal IS ? AND status <> 'CANCELLED' LIMIT 1`,
+      `SELECT * FROM tasks WHERE idempotencyKey = ? AND principal IS ? AND status <> 'CANCELLED' AND ${KEEPING}`,
       idempotencyKey,
       principal,
-    )
+    ).find((row) => !isDamaged(this, row))
   }
 
   joinOrder(row: TaskRow): boolean {
-    return this.database.one(`SELECT 1 ${IN_ORDER} LIMIT 1`, row.principal, row.orderKey) !== undefined
+    const head = this.#headOf(row)
+    if (head) advance(this, head)
+    return head !== undefined
   }
 
   passOn(row: TaskRow): void {
     if (row.orderKey === null) return
-    const next = rowFound(
-      this.database,
-      `SELECT * ${IN_ORDER} ORDER BY behind, seq LIMIT 1`,
-      row.principal,
-      row.orderKey,
-    )
-    if (next) advance(this, next)
+    const head = this.#headOf(row)
+    if (head) advance(this, head)
+  }
+
+  /** The first of an order. Those before it that are damaged are put aside. */
+  #headOf({ principal, orderKey }: TaskRow): TaskRow | undefined {
+    for (let aside: TaskRow | undefined; ; ) {
+      const first = rowFound(this.database, `SELECT * ${IN_ORDER} ORDER BY behind, seq LIMIT 1`, principal, orderKey)
+      // one that stays where it is has a number that no statement can name
+      if (!first || first.row === aside?.row || !isDamaged(this, first)) return first
+      aside = first
+      setAside(this, first)
+    }
   }
 
   rowOf(task: NewTask, place: Place): TaskRow {
@@ -213,9 +222,13 @@ export class Transaction implements Tx {
 
   endHolds(): void {
     const over = `FROM lanes INDEXED BY lanes_held WHERE heldUntil > 0 AND heldUntil <= ? ${LIMIT}`
-    for (const { name } of this.database.all<{ name: string }>(`SELECT name ${over}`, this.now, SWEEP)) {
+    for (const { name } of this.database.all<{ name: string }>(`SELECT name ${over}`, this.now - CHANCE_MS, SWEEP)) {
       this.run('DELETE FROM lanes WHERE name = ? AND tasks = 0', name)
-      this.run('UPDATE lanes SET heldUntil = 0 WHERE name = ?', name)
+      // a lane that is not in line is looked at when its first task is due
+      this.run(
+        'UPDATE lanes SET heldUntil = 0, holdEndsBy = 0, readyAt = nextDue, lookAt = iif(isReady = 1, lookAt, nextDue) WHERE name = ?',
+        name,
+      )
     }
   }
 

@@ -53,7 +53,8 @@ const OWN_AND_GROUP = 0o660
 
 function makeOwn(path: string): void {
   try {
-    closeSync(openSync(path, 'wx', OWN))
+    // through a link, too, to where the file will be
+    closeSync(openSync(path, 'a', OWN))
   } catch {
     // another process was first, or SQLite will say what is wrong with the folder
   }

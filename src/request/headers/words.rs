@@ -46,7 +46,7 @@ static KEYS: [Word; 7] = [
 static CLIENT_CERT: Word = packed(b"clientcert");
 
 /// Found likewise in parameters of URLs and in messages, where names are shorter and say less about themselves.
-static NO_HEADERS: [Word; 23] = [
+static NO_HEADERS: [Word; 38] = [
     packed(b"subscriptionkey"),
     packed(b"consumerkey"),
     packed(b"applicationkey"),
@@ -57,7 +57,7 @@ static NO_HEADERS: [Word; 23] = [
     packed(b"adminkey"),
     packed(b"writekey"),
     packed(b"licensekey"),
-    packed(b"encryptionkey"),
+    packed(b"cryptionkey"),
     packed(b"ingestionkey"),
     packed(b"devicecode"),
     packed(b"usercode"),
@@ -70,6 +70,21 @@ static NO_HEADERS: [Word; 23] = [
     packed(b"smscode"),
     packed(b"codeverifier"),
     packed(b"cardnumber"),
+    packed(b"magiclink"),
+    packed(b"invitecode"),
+    packed(b"invitationcode"),
+    packed(b"logincode"),
+    packed(b"activationcode"),
+    packed(b"confirmationcode"),
+    packed(b"backupcode"),
+    packed(b"onetimecode"),
+    packed(b"streamkey"),
+    packed(b"serverkey"),
+    packed(b"servicekey"),
+    packed(b"functionkey"),
+    packed(b"recoverykey"),
+    packed(b"activationkey"),
+    packed(b"productkey"),
 ];
 
 /// Whether a whole word, between bytes that are neither letter nor digit, is a secret's.
@@ -171,7 +186,7 @@ fn is_secret(name: Decoded<'_>, place: Place) -> bool {
         };
         let found_short = place != Place::Header
             && is_letter
-            && matches!(lower, b'y' | b'e' | b'r')
+            && matches!(lower, b'y' | b'e' | b'r' | b'k')
             && NO_HEADERS.iter().any(|secret| secret.ends(letters));
         if found || found_joined || found_short {
             return true;

@@ -78,3 +78,33 @@ test.each([503, 200])('a short answer of %i leaves its connection to the next at
   // the platform's own fetch takes two as well, in turns
   expect(server.opened).toBeLessThanOrEqual(2)
 })
+
+test.each([307, 302])('a redirect of %i that leads nowhere is let go with its body', async (status) => {
+  const server = await serve((_, response) => {
+    response.writeHead(status, { location: 'http://[' })
+    response.write('moved')
+  })
+  const queue = makeQueue()
+  for (let i = 0; i < 12; i++) await queue.enqueue(`${server.url}/${i}`)
+  await eventually(() => server.hits).toBeGreaterThanOrEqual(12)
+  await eventually(() => queue.stats().inFlight).toBe(0)
+  await eventually(() => server.answers).toBe(0)
+})
+
+test('an answer whose caller has left a detached call is let go', async () => {
+  const answers: (() => void)[] = []
+  const server = await serve((request, response) => {
+    answers.push(() => hangs(200)(request, response))
+  })
+  const queue = makeQueue()
+  const leaving = new AbortController()
+  const init = { method: 'POST', signal: leaving.signal, redrive: { detach: true } }
+  const calls = Array.from({ length: 10 }, (_, i) => queue.fetch(`${server.url}/${i}`, init))
+  const left = Promise.allSettled(calls)
+  await eventually(() => server.hits).toBe(10)
+  leaving.abort()
+  expect((await left).map(({ status }) => status)).toEqual(calls.map(() => 'rejected'))
+  for (const answer of answers) answer()
+  await eventually(() => server.answers).toBe(0)
+  await queue.idle()
+})

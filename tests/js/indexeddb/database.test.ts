@@ -180,7 +180,7 @@ test('a database that was cleared under the store is told, and tasks are stored 
   const store = openStore(name)
   const report = vi.fn()
   const retention = { terminalMs: 1, maxTerminal: 1, deadLetterMs: 1, maxDeadLetters: 1 }
-  store.configure?.({ capacity: 9, capacityBytes: 9, retention }, report)
+  store.configure?.({ capacity: 9, capacityBytes: 9, maxLaneHoldMs: 9, retention }, report)
   await store.enqueue([newTask(1)])
   await drop(name)
   expect(await store.enqueue([newTask(2)])).toEqual([{ taskId: idOf(2), outcome: 'stored' }])

@@ -21,9 +21,16 @@ export function chanceOf(seed: number): Chance {
   return { draw, below, one: (of) => of[below(of.length)] as (typeof of)[number] }
 }
 
+/** When `fakeClock` begins. */
+const START = Date.UTC(2030, 0, 1)
+
 export const NUMBERS: readonly number[] = [
   ...[-1, 0.5, 1.5, -0.5, 2 ** 31, 2 ** 32, 2 ** 53, 2 ** 53 + 2, -(2 ** 53), 1e300, -1e300, 9_223_372_036_854_775_000],
   ...[Number.MAX_VALUE, Number.MIN_VALUE, -0, 3, 64, 101],
+  // at and about the ends of what counters may be
+  ...[2 ** 51, 2 ** 51 + 1, 2 ** 52 - 1, 2 ** 52, 2 ** 52 + 1, 2 ** 53 - 2, 2 ** 53 - 1],
+  // instants: the clock of a story begins at START
+  ...[3_600_000, 86_400_000, 330 * 86_400_000, 50 * 366 * 86_400_000].map((ms) => START + ms),
 ]
 
 export const TEXTS: readonly string[] = [

@@ -9,6 +9,13 @@ function circle(): object {
   return round
 }
 
+/** A few bytes on a disk, and no end of work for whoever walks along it. */
+function holes(): unknown[] {
+  const list: unknown[] = []
+  list.length = 2 ** 32 - 1
+  return list
+}
+
 /** Values that a structured clone holds. */
 const VALUES: readonly (() => unknown)[] = [
   ...[...PLAIN, ...NUMBERS, ...TEXTS].map((value) => () => value),
@@ -25,7 +32,15 @@ const VALUES: readonly (() => unknown)[] = [
   () => new Float64Array(2),
 ]
 
+/** Values for fields that no index is over: a browser takes a hole for no key, fake-indexeddb walks along them all. */
+const UNINDEXED: readonly (() => unknown)[] = [...VALUES, ...Array(12).fill(holes)]
+const INDEXED: ReadonlySet<string> = new Set([
+  ...['lane', 'home', 'rank', 'dueAt', 'seq', 'leaseUntil', 'lateAt', 'principal', 'orderKey', 'behind', 'parkedIn'],
+  ...['keptKey', 'status', 'taskId', 'endedAt'],
+])
+
 const said = (value: unknown): string => {
+  if (Array.isArray(value) && value.length > 99) return `${value.length} holes`
   try {
     return (JSON.stringify(value) ?? String(value)).slice(0, 60)
   } catch {
@@ -56,13 +71,14 @@ export async function spoilTask(tx: IDBTransaction, taskId: string, chance: Chan
   const holder = kind < 4 ? 'requestInit' : kind < 6 ? 'policy' : undefined
   const name = chance.one(holder === 'requestInit' ? INIT : holder ? POLICY : [...Object.keys(row), ...FIELDS])
   if (name === 'taskId') return `${taskId}: as it was`
-  const spoilt = holder ? { ...row, [holder]: changed(row[holder] ?? {}, name, value) } : changed(row, name, value)
+  const worse = INDEXED.has(name) ? value : chance.one(UNINDEXED)()
+  const spoilt = holder ? { ...row, [holder]: changed(row[holder] ?? {}, name, worse) } : changed(row, name, worse)
   try {
     await done(tasks.put(spoilt))
   } catch (error) {
     return `${taskId}: refused, ${String(error).slice(0, 60)}`
   }
-  return `${taskId}: ${holder ? `${holder}.` : ''}${name} = ${said(value)}`
+  return `${taskId}: ${holder ? `${holder}.` : ''}${name} = ${said(worse)}`
 }
 
 /** Counters and lanes. */
@@ -70,7 +86,7 @@ export async function spoilRest(tx: IDBTransaction, chance: Chance): Promise<str
   const meta = tx.objectStore('meta')
   const [key] = (await done(meta.getAllKeys(IDBKeyRange.bound(['state'], ['state', []])))) as [IDBValidKey]
   const state = (await done(meta.get(key))) as { lanes: Record<string, unknown>[] } & Record<string, unknown>
-  const value = chance.one(VALUES)()
+  const value = chance.one(UNINDEXED)()
   const [lane] = state.lanes
   if (lane && chance.below(2) === 0) {
     const name = chance.one(Object.keys(lane).filter((each) => each !== 'name' && each !== 'isApart'))

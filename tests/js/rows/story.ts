@@ -14,6 +14,8 @@ export const GOOD = 100
 /** Rows of one story that are changed. */
 export const HOSTILE = 20
 const ORIGINS = ['https://api.test', 'https://other.test'] as const
+/** Tasks that are enqueued once all this has been seen. */
+const LATER = [GOOD + HOSTILE, GOOD + HOSTILE + 1, GOOD + HOSTILE + 2]
 const SECRET = 'Bearer of api.test'
 
 /** A place where tasks are kept, and how other code writes there. */
@@ -153,8 +155,13 @@ export async function tell(place: Place, seed: number): Promise<string[]> {
   try {
     await queue.ready
     for (let i = 0; i < 100 && missing().length > 0; i++) await pass(clock, 2_000)
+    const later = await Promise.all(LATER.map((n) => queue.enqueue(`${ORIGINS[0]}/orders?n=${n}`, { method: 'POST' })))
+    if (later.some(({ deduplicated }) => deduplicated)) faults.push('a new task was taken for another')
+    for (let i = 0; i < 100 && LATER.some((n) => !delivered.has(String(n))); i++) await pass(clock, 2_000)
     // the leases of the dead process end, and of what was put aside nothing is heard any more
     await pass(clock, 100_000)
+    for (const n of LATER)
+      if (delivered.get(String(n)) !== 1) faults.push(`task ${n}, which came later, was not delivered once`)
     if (missing().length > 0) faults.push(`${missing().length} of ${GOOD} were not delivered: ${missing().slice(0, 5)}`)
     for (let n = 0; n < GOOD; n++) if ((delivered.get(String(n)) ?? 0) > 1) faults.push(`task ${n} was sent twice`)
     faults.push(...(await ask(queue)))

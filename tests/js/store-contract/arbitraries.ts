@@ -73,6 +73,18 @@ export const tasks: fc.Arbitrary<NewTask> = fc
     ...(rest.attemptNumber > 0 ? { log: [logOf(rest.taskId)] } : {}),
   }))
 
+/** Tasks of calls to one server that were told to wait, and the time until the next: its lane has nothing else. */
+export const told = fc.array(
+  fc
+    .record({ task: tasks, holdLaneForMs: often(40_000, 500, 0), passMs: often(25_000, 400, 1_000) })
+    .map(({ task, holdLaneForMs, passMs }) => {
+      const origin = 'https://held.test'
+      const lane = laneName(task.principal, origin)
+      return { task: { ...task, targetUrl: `${origin}/`, lane, holdLaneForMs }, passMs }
+    }),
+  { minLength: 2, maxLength: 5 },
+)
+
 export const enqueueLeases = fc.option(
   fc.record(
     {
@@ -175,6 +187,7 @@ export const claims: fc.Arbitrary<Claim> = fc
 export const terms = fc.record({
   capacity: fc.integer({ min: 1, max: 12 }),
   capacityBytes: fc.constantFrom(10, 1_000),
+  maxLaneHoldMs: fc.constantFrom(0, 1_000, 5_000, 60_000),
   retention: fc.record({
     terminalMs: fc.constantFrom(0, 1_000, 100_000),
     maxTerminal: fc.integer({ min: 0, max: 5 }),

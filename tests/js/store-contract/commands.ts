@@ -103,9 +103,18 @@ const enqueue = command(
   'enqueue',
   fc.record({ tasks: fc.array(any.tasks, { minLength: 1, maxLength: 6 }), lease: any.enqueueLeases }),
   async (world, { tasks, lease }) => {
-    world.enqueued(await world.step((store) => store.enqueue(tasks, lease)), lease?.leaseMs)
+    world.enqueued(tasks, await world.step((store) => store.enqueue(tasks, lease)), lease?.leaseMs)
   },
 )
+
+const told = command('told', any.told, async (world, answers) => {
+  for (const { task, passMs } of answers) {
+    world.enqueued([task], await world.step((store) => store.enqueue([task])))
+    await world.step((store) => store.turn({ owner: 'a', settle: [], renew: [], claim: null }))
+    world.clock.step(passMs)
+    await world.check()
+  }
+})
 
 const cancel = command(
   'cancel',
@@ -155,8 +164,10 @@ const purge = command('purge', purges, (world, filter) =>
 
 const pass = command('pass', any.passes, async ({ clock }, ms) => clock.step(ms))
 
-const configure = command('configure', any.terms, async ({ store, reference }, terms) => {
+const configure = command('configure', any.terms, async (world, terms) => {
+  const { store, reference } = world
   if (!store.configure) return
+  world.maxLaneHoldMs = terms.maxLaneHoldMs
   store.configure(terms)
   reference.configure?.(terms)
 })
@@ -224,6 +235,7 @@ export const commands: fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> = 
     ...weighted(2, look),
     ...weighted(2, unpark),
     flush,
+    told,
     purge,
     configure,
     homes,

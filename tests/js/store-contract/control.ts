@@ -242,6 +242,18 @@ export function controlRules(open: Open): void {
     expect((await get(idOf(1))).dueAt).toBe(clock.now() + 2_000)
   })
 
+  test('a purge goes by its filter as it was checked: a property that is another one each time deletes no more', async () => {
+    const { add, store } = await setup(open)
+    await add({}, {})
+    let asked = 0
+    const filter = Object.defineProperty({}, 'taskId', {
+      enumerable: true,
+      get: () => (asked++ === 0 ? 'none' : undefined),
+    })
+    expect(await store.purge(filter)).toBe(0)
+    expect(await store.counts()).toMatchObject({ pending: 2 })
+  })
+
   test.for([
     ['all', 4],
     [{ taskId: idOf(2) }, 1],

@@ -194,7 +194,7 @@ export function enqueueRules(open: Open): void {
     if (!store.configure) return
     await add({}, {}, {})
     const retention = { terminalMs: 1_000, maxTerminal: 1, deadLetterMs: 1_000, maxDeadLetters: 1 }
-    store.configure({ capacity: 2, capacityBytes: 1_000, retention })
+    store.configure({ capacity: 2, capacityBytes: 1_000, maxLaneHoldMs: 1_000, retention })
     expect((await enqueue(newTask(9))).outcome).toBe('full')
     expect((await store.counts()).pending).toBe(3)
   })

@@ -5,6 +5,7 @@ import type {
   Enqueued,
   LaneHold,
   Lease,
+  NewTask,
   Settlement,
   StoredTask,
   TaskStore,
@@ -21,12 +22,14 @@ export class World {
   readonly reference: TaskStore
   /** Every lease that was given, oldest first: later commands settle and renew some of them. */
   readonly leases: Lease[] = []
+  maxLaneHoldMs = 60_000
   #now = Number.NEGATIVE_INFINITY
   #shiftMs = 0
   #accepted = 0
   #lastToken = 0
   readonly #held = new Map<string, { until: number }>()
-  readonly #holds = new Map<string, number>()
+  /** Holds of which is known for certain that they are kept to, by lane. One that is over stays until the lane is served. */
+  readonly #holds = new Map<string, { until: number; endsBy: number }>()
   readonly #keys = new Map<string, string | null>()
   #before: readonly StoredTask[] = []
 
@@ -59,7 +62,10 @@ export class World {
     this.#now = now
     this.#shiftMs = shiftMs
     for (const lease of this.#held.values()) lease.until += shiftMs
-    for (const [lane, until] of this.#holds) this.#holds.set(lane, until + shiftMs)
+    for (const hold of this.#holds.values()) {
+      hold.until += shiftMs
+      hold.endsBy += shiftMs
+    }
     return this.both(act)
   }
 
@@ -91,19 +97,24 @@ export class World {
     this.#before = tasks
   }
 
-  enqueued(outcomes: readonly Enqueued[], leaseMs = 0): void {
-    for (const { outcome, lease } of outcomes) {
-      if (outcome === 'stored') this.#accepted++
-      if (outcome === 'stored' && lease) this.#give(lease, leaseMs)
-    }
+  enqueued(tasks: readonly NewTask[], outcomes: readonly Enqueued[], leaseMs = 0): void {
+    outcomes.forEach(({ outcome, lease }, i) => {
+      const task = tasks[i]
+      if (outcome !== 'stored' || !task) return
+      this.#accepted++
+      this.#hold(task.lane, task.holdLaneForMs ?? 0)
+      if (lease) this.#give(lease, leaseMs, task.lane)
+    })
   }
 
   settled(settlements: readonly Settlement[], { settled, renewed }: Turn, renewals: readonly Lease[]): void {
     settlements.forEach(({ lease, holdLaneForMs = 0 }, i) => {
       const lane = this.#before.find(({ taskId }) => taskId === lease.taskId)?.lane
-      // whether its lease was still held when it was cancelled, nobody says
-      if (settled[i] !== 'applied' || lane === undefined || holdLaneForMs <= 0) return
-      this.#holds.set(lane, Math.max(this.#holds.get(lane) ?? 0, this.#now + holdLaneForMs))
+      if (lane === undefined) return
+      if (settled[i] === 'applied') this.#hold(lane, holdLaneForMs)
+      // whether its lease was still held when it was cancelled, nobody says: the next hold may be none
+      else if (settled[i] === 'cancelled' && !this.#holds.has(lane))
+        this.#holds.set(lane, { until: this.#now, endsBy: this.#now })
     })
     settlements.forEach(({ lease }, i) => {
       if (settled[i] === 'applied' || settled[i] === 'cancelled') this.#held.delete(lease.taskId)
@@ -116,7 +127,7 @@ export class World {
 
   laneHeld(holds: readonly LaneHold[]): void {
     for (const { lane, forMs } of holds)
-      if (forMs > 0) this.#holds.set(lane, Math.max(this.#holds.get(lane) ?? 0, this.#now + forMs))
+      this.#hold(lane, forMs)
   }
 
   async claimed(turn: Turn, claim: Claim): Promise<void> {
@@ -124,11 +135,12 @@ export class World {
     expect(now).toBe(this.#now)
     expect(claimed.length).toBeLessThanOrEqual(claim.limit)
     for (const { task, lease } of claimed) {
-      this.#give(lease, claim.leaseMs)
+      const { until = now } = this.#holds.get(task.lane) ?? {}
+      expect(until, 'S9 not while its lane is held').toBeLessThanOrEqual(now)
+      this.#give(lease, claim.leaseMs, task.lane)
       expect(task.principal, 'S16 its own principal').toBe(claim.principal)
       expect(task.attemptNumber, 'S8 no attempt too many').toBeLessThanOrEqual(task.policy.maxAttempts ?? 5)
       expect(now, 'S8 not past its deadline').toBeLessThanOrEqual(task.deadlineAt)
-      expect(this.#holds.get(task.lane) ?? now, 'S9 not while its lane is held').toBeLessThanOrEqual(now)
       const before = this.#before.find(({ taskId }) => taskId === task.taskId)
       if (before?.status === 'PENDING' && before.dueAt !== null) {
         expect(before.dueAt + this.#shiftMs, 'S9 not before it is due').toBeLessThanOrEqual(now)
@@ -140,7 +152,18 @@ export class World {
     expect((await this.store.counts()).inFlight, 'S7 no more than total').toBeLessThanOrEqual(claim.total)
   }
 
-  #give(lease: Lease, leaseMs: number): void {
+  /** One that begins before the lane was served since the last is the store's to refuse, or not. */
+  #hold(lane: string, askedMs: number): void {
+    const now = this.#now
+    const forMs = Math.min(askedMs, this.maxLaneHoldMs)
+    if (forMs <= 0) return
+    const held = this.#holds.get(lane)
+    if (!held) this.#holds.set(lane, { until: now + forMs, endsBy: now + this.maxLaneHoldMs })
+    else if (held.until > now) held.until = Math.max(held.until, Math.min(now + forMs, held.endsBy))
+  }
+
+  #give(lease: Lease, leaseMs: number, lane: string): void {
+    this.#holds.delete(lane)
     expect(lease.token, 'S4 tokens rise').toBe(this.#lastToken + 1)
     this.#lastToken = lease.token
     const held = this.#held.get(lease.taskId)

@@ -52,6 +52,7 @@ export const kept: Rules = {
     store.configure?.({
       capacity: 1,
       capacityBytes: 1,
+      maxLaneHoldMs: 1,
       retention: { terminalMs: 1, maxTerminal: 1, deadLetterMs: 1, maxDeadLetters: 1 },
     })
     expect(contents(storage)).toBe(empty)
