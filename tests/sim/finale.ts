@@ -13,8 +13,8 @@ const MINUTE_MS = 60_000
 const VISIT_MS = 20 * MINUTE_MS
 /** Beyond two leases: a turn to come, and its answer. */
 const SLACK_MS = 1_000
-/** One after another: an attempt that was under way, one of each of the others, and its own, each as slow as credentials can be. */
-const SERVED_MS = 15_000
+/** One after another: an attempt that was under way, one of each of the others, and its own, each as slow as credentials can be; and credentials fail twice. */
+const SERVED_MS = 25_000
 const CLOSE_MS = 10_000
 /** Longest that anything stays frozen. */
 const FROZEN_MS = 61 * MINUTE_MS
