@@ -108,7 +108,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
     expect((await store.find('inv-1', null))?.taskId).toBe(idOf(2))
   })
 
-  test('S20 a task of a later version keeps its key, and whoever enqueues with it is told that it cannot be read', async () => {
+  test('S20 a task of a later version keeps its key, and an enqueue with it is told that it cannot be read', async () => {
     const later = { idempotencyKey: 'inv-1', schema: RECORD_SCHEMA + 1 }
     const { store } = await setup([taskOf(1, later)], () => {})
     const answer = [{ outcome: 'unreadable', taskId: idOf(1) }]
