@@ -36,10 +36,19 @@ export function becomesGet(status: number, method: string): boolean {
   return status === 303 ? method !== 'GET' && method !== 'HEAD' : status <= 302 && method === 'POST'
 }
 
+/** A replay is redirected, and may not be sent any further now. Its task is tried again later. */
+class HopRefused extends TypeError {}
+
 /** Throws where no hop may follow: the principal whose request it is has left. */
 export function assertMaySend(maySend: AttemptInit['maySend']): void {
-  if (maySend?.() === false)
-    throw new TypeError('it was redirected, and may not be sent now: paused, or another principal is there')
+  if (maySend?.() !== false) return
+  throw new HopRefused('redirected, and not sent any further now: the queue is paused, or another principal is there')
+}
+
+/** Whether an error comes of that, however deep a library has wrapped it. */
+export function isHopRefused(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  return error instanceof HopRefused || isHopRefused(error.cause)
 }
 
 /** The next hop from `from`; undefined: it would leave the origin, or leads nowhere. */

@@ -290,7 +290,8 @@ export class StorePlace implements StoredPlace {
         return own ? { ...enqueued, outcome: 'stored' } : enqueued
       } catch (error) {
         const afterMs = TRIES_AFTER_MS[tries]
-        if (error instanceof StorageFullError) throw error
+        // asked again it would say the same: it is full, or was given what is longer than it keeps
+        if (error instanceof StorageFullError || error instanceof RangeError) throw error
         // it has tried again by itself, or a later version has it now
         if (AWAY.has((error as RedriveError).code)) {
           this.#away(record, error)

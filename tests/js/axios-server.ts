@@ -63,13 +63,13 @@ export class AxiosServer {
   }
 
   /** No answer until the returned function is called. */
-  hang(): (status?: number) => void {
-    let release: (status: number) => void = () => {}
-    const released = new Promise<number>((resolve) => {
+  hang(): (status?: number, headers?: Record<string, string>) => void {
+    let release: (answer: readonly [number, Record<string, string>]) => void = () => {}
+    const released = new Promise<readonly [number, Record<string, string>]>((resolve) => {
       release = resolve
     })
-    this.#script.push(async (_, response) => response.writeHead(await released).end())
-    return (status = 200) => release(status)
+    this.#script.push(async (_, response) => response.writeHead(...(await released)).end())
+    return (status = 200, headers = {}) => release([status, headers])
   }
 
   async close(): Promise<void> {

@@ -222,6 +222,28 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
       expect(away.hits).toBe(0)
     })
 
+    test('S16 a retry is redirected no further once another principal logs in, and its task waits for its own', async () => {
+      const { server, queue, api } = await setup(adapter, { principal: 'ann' })
+      server.reply(503)
+      const answer = server.hang()
+      const call = api.post('/go', "ann's", { redrive: { waitMs: 60_000 } })
+      await eventually(() => server.hits).toBe(2)
+      let end = () => {}
+      const during = () =>
+        new Promise<void>((resolve) => {
+          end = resolve
+        })
+      const switched = queue.setPrincipal('ben', { during })
+      answer(307, { location: '/there' })
+      await eventually(() => queue.stats({ allPrincipals: true }).inFlight).toBe(0)
+      expect(queue.stats({ allPrincipals: true })).toMatchObject({ depth: 1, deadLetters: 0 })
+      end()
+      await switched
+      await queue.setPrincipal('ann')
+      expect((await call).status).toBe(200)
+      expect(server.requests.map(({ url }) => url)).toEqual(['/go', '/go', '/go'])
+    })
+
     test('user name and password of a URL are sent but not kept', async () => {
       const { server, queue, api } = await setup(adapter)
       server.reply(503).reply(503).reply(503)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { QueueClosedError } from '../../js/index.ts'
+import { device } from './principals-setup.ts'
 import { ORDERS, setup } from './setup.ts'
 
 type Row = readonly [
@@ -138,4 +139,16 @@ test('after close every method rejects with QueueClosedError', async () => {
     expect([name, thrown]).toEqual([name, expect.any(QueueClosedError)])
     expect(thrown).toMatchObject({ code: 'QUEUE_CLOSED', message: expect.stringContaining("'default'") })
   }
+})
+
+test('an order that is longer than a store keeps is refused at once, and the store is not asked again', async () => {
+  const { open, store, server } = device()
+  const { queue, events } = await open()
+  const redrive = { orderKey: 'x'.repeat(140_000) }
+  const refused = await queue.enqueue(ORDERS, { method: 'POST', redrive }).catch((error) => error)
+  expect(refused).toBeInstanceOf(RangeError)
+  expect(refused.message).toMatch(/orderKey: expected a well-formed string of at most 131072 characters/)
+  expect(await store.counts()).toMatchObject({ pending: 0 })
+  expect(events.of('degraded')).toEqual([])
+  expect(server.hits).toBe(0)
 })

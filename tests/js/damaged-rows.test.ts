@@ -108,7 +108,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
     expect((await store.find('inv-1', null))?.taskId).toBe(idOf(2))
   })
 
-  test('S20 a task of a later version keeps its key, and whoever enqueues with it is told that it cannot be read', async () => {
+  test('S20 a task of a later version keeps its key, and an enqueue with it is told that it cannot be read', async () => {
     const later = { idempotencyKey: 'inv-1', schema: RECORD_SCHEMA + 1 }
     const { store } = await setup([taskOf(1, later)], () => {})
     const answer = [{ outcome: 'unreadable', taskId: idOf(1) }]
@@ -215,9 +215,9 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
     ['targetUrl', 'filesystem:https://api.test/x'],
     ['targetUrl', `https://api.test/${'x'.repeat(2 ** 23)}`],
     ['method', 'A'.repeat(300)],
-    ['fingerprint', 'x'.repeat(2 ** 17)],
-    ['idempotencyKey', 'x'.repeat(2 ** 17)],
-    ['owner', 'x'.repeat(2 ** 17)],
+    ['fingerprint', 'x'.repeat(2 ** 18)],
+    ['idempotencyKey', 'x'.repeat(2 ** 18)],
+    ['owner', 'x'.repeat(2 ** 18)],
   ])('S20 a row whose %s no honest writer leaves is put aside', async ([name = '', value]) => {
     const { store } = await setup([taskOf(1), taskOf(2)], (place) => place.change(idOf(1), { [name]: value }))
     expect(await claim(store)).toMatchObject({ claimed: [{ task: { taskId: idOf(2) } }] })
@@ -225,7 +225,7 @@ describe.for(Object.entries(PLACES))('%s', ([kind, makePlace]) => {
 
   test('S17 a task whose texts are longer than a row’s may be is refused, not put aside later', async () => {
     const store = makePlace().open(fakeClock())
-    await expect(store.enqueue([taskOf(1, { idempotencyKey: 'x'.repeat(2 ** 17) })])).rejects.toThrow(
+    await expect(store.enqueue([taskOf(1, { idempotencyKey: 'x'.repeat(2 ** 18) })])).rejects.toThrow(
       /task\.idempotencyKey/,
     )
     expect(await store.counts()).toMatchObject({ pending: 0 })

@@ -8,6 +8,7 @@ import {
   assertMaySend,
   BODY_HEADERS,
   becomesGet,
+  isHopRefused,
   MAX_REDIRECTS,
   mayLeave,
   nextHop,
@@ -101,7 +102,7 @@ export class AxiosTransport implements Repeatable {
     const { code, name, request, response } = (error ?? {}) as Partial<AxiosError>
     // the body broke off: by the http adapter with what it had, by fetch as a TypeError without a code
     const brokeOff = response !== undefined || (!code && name === 'TypeError' && request)
-    return !brokeOff && !PASSING.test(code ?? '')
+    return !brokeOff && !PASSING.test(code ?? '') && !isHopRefused(error)
   }
 
   /** The form in which an adapter gives an answer: transformResponse is still to come. */

@@ -16,7 +16,7 @@ export const LONGEST_LEASE_MS: number = DAY_MS / 24
 export const LONGEST_HOLD_MS: number = DAY_MS
 
 /** Characters of a name: of an id, a key, a principal, an order, a lane, the name of a header. */
-export const NAME_LENGTH: number = 2 ** 16
+export const NAME_LENGTH: number = 2 ** 17
 export const METHOD_LENGTH = 256
 /** Characters of a URL, and of all texts together of a part of a request: more than a row of a Durable Object holds, which has words of its own. */
 export const TEXT_LENGTH: number = 2 ** 22

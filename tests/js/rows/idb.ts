@@ -9,10 +9,13 @@ function circle(): object {
   return round
 }
 
-/** A few bytes on a disk, and no end of work for whoever walks along it. */
+/** WebKit walks along a list's holes itself when it keeps the list: there they are no more than it can. */
+const MOST_HOLES = /AppleWebKit(?!.*Chrom)/.test(navigator.userAgent) ? 2 ** 16 : 2 ** 32 - 1
+
+/** A few bytes on a disk, and no end of work where code walks along it. */
 function holes(): unknown[] {
   const list: unknown[] = []
-  list.length = 2 ** 32 - 1
+  list.length = MOST_HOLES
   return list
 }
 

@@ -112,7 +112,7 @@ export class World {
       const lane = this.#before.find(({ taskId }) => taskId === lease.taskId)?.lane
       if (lane === undefined) return
       if (settled[i] === 'applied') this.#hold(lane, holdLaneForMs)
-      // whether its lease was still held when it was cancelled, nobody says: the next hold may be none
+      // the store does not say whether its lease was still held when it was cancelled: the next hold may be none
       else if (settled[i] === 'cancelled' && !this.#holds.has(lane))
         this.#holds.set(lane, { until: this.#now, endsBy: this.#now })
     })
