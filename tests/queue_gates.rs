@@ -386,21 +386,3 @@ fn storms_are_seen_in_each_lane_by_itself() {
     rig.answer(slot, 503);
     assert_eq!(rig.poll(), [Action::Storm(other, 20)]);
 }
-
-#[test]
-fn l6_where_retries_cannot_pay_a_lane_has_room_for_first_attempts_as_far_as_its_other_gates_let_them() {
-    let limits = Limits { per_lane: 3, ..roomy() };
-    let mut rig = gated(both(), limits, json!({}));
-    let room =
-        |rig: &Rig| (rig.queue.room(rig.time(), rig.lane), rig.queue.room_for_first(rig.time(), rig.lane));
-    assert_eq!(room(&rig), (1, 3));
-    let retry = rig.adopt();
-    assert_eq!(room(&rig), (0, 2), "the token is spent");
-    let first = Past { attempts: 1, ..second() };
-    let fresh = rig.adopt_with(&first, |_| {});
-    assert_eq!(room(&rig), (0, 1));
-    rig.answer(retry, 200);
-    rig.answer(fresh, 200);
-    rig.open_circuit();
-    assert_eq!(room(&rig), (0, 0));
-}

@@ -2,13 +2,18 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod common;
+#[path = "common/gated.rs"]
+mod gated;
 #[path = "common/rig.rs"]
 mod rig;
 
-use redrive::queue::Limits;
+use gated::{breaker, gated, roomy};
+use redrive::budget::BudgetRules;
+use redrive::gates::Gates;
+use redrive::queue::{Limits, Past};
 use redrive::slots::NONE;
 use redrive::time::Millis;
-use rig::{NOTHING, Rig, limits, setup, setup_with};
+use rig::{NOTHING, Rig, limits, second, setup, setup_with};
 use serde_json::json;
 
 #[test]
@@ -88,4 +93,23 @@ fn a_hold_of_no_time_is_none() {
     rig.queue.hold(rig.time(), rig.lane, Millis::from_f64(f64::NAN));
     assert_eq!(rig.queue.held_until(rig.lane, rig.time()), None);
     assert_eq!(rig.starts(), [slot]);
+}
+
+#[test]
+fn l6_where_retries_cannot_pay_a_lane_has_room_for_first_attempts_as_far_as_its_other_gates_let_them() {
+    let limits = Limits { per_lane: 3, ..roomy() };
+    let gates = Gates { budget: Some(BudgetRules::new(1.0, 0.0, 1.0)), ..breaker() };
+    let mut rig = gated(gates, limits, json!({}));
+    let room =
+        |rig: &Rig| (rig.queue.room(rig.time(), rig.lane), rig.queue.room_for_first(rig.time(), rig.lane));
+    assert_eq!(room(&rig), (1, 3));
+    let retry = rig.adopt();
+    assert_eq!(room(&rig), (0, 2), "the token is spent");
+    let first = Past { attempts: 1, ..second() };
+    let fresh = rig.adopt_with(&first, |_| {});
+    assert_eq!(room(&rig), (0, 1));
+    rig.answer(retry, 200);
+    rig.answer(fresh, 200);
+    rig.open_circuit();
+    assert_eq!(room(&rig), (0, 0));
 }

@@ -43,7 +43,9 @@ function opened(path: string): Told {
   const store = openStore(path)
   const reports: string[] = []
   const retention = { terminalMs: 1e9, maxTerminal: 1_000, deadLetterMs: 1e9, maxDeadLetters: 1_000 }
-  store.configure?.({ capacity: 1_000, capacityBytes: 1e6, maxLaneHoldMs: 60_000, retention }, (code) => reports.push(code))
+  store.configure?.({ capacity: 1_000, capacityBytes: 1e6, maxLaneHoldMs: 60_000, retention }, (code) =>
+    reports.push(code),
+  )
   return { store, reports }
 }
 

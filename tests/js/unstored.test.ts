@@ -153,7 +153,7 @@ test.each<[string, RetryQueueOptions, number]>([
 ])('S9 others wait for maxLaneHoldMs at most: %s', async (_, options, holdMs) => {
   const it = world()
   const a = await it.open(options)
-  const b = await it.open()
+  const b = await it.open(options)
   it.server.reply(429, { 'retry-after': '3600' })
   await a.queue.enqueue(`${API}/heard`)
   await it.clock.settle()

@@ -47,7 +47,14 @@ export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
   const traffic: Traffic = { calls: 0 }
   const connect = (owner: string) => {
     const opened = stores.connect()
-    return { store: recorder(opened.store, book, owner, traffic), letGo: opened.letGo }
+    const letGo = () => {
+      opened.letGo()
+      // in memory nothing tells who is gone
+      if (store === 'memory') return
+      book.gone.set(owner, time.elapsed)
+      book.loosen(owner)
+    }
+    return { store: recorder(opened.store, book, owner, traffic), letGo }
   }
   const { total: concurrency, perLane: perOrigin } = LIMITS
   const world = { seed: 7, time, book, server, hints: true, connect, concurrency, perOrigin, breaking: {} }

@@ -87,7 +87,7 @@ export const lateAtOf = ({ status, aside, deadlineAt }: TaskRow): number | null 
 
 /** `undefined`: it cannot be read, being broken or of a later version. `skewMs`: see `state.ts`. */
 export function storedTask(row: TaskRow, skewMs: number): StoredTask | undefined {
-  if (row.isBroken || !isReadable(row) || !isWhole(row, () => JSON.stringify(row.headers))) return undefined
+  if (row.isBroken || !isReadable(row)) return undefined
   const task: StoredTask = {
     taskId: row.taskId,
     idempotencyKey: row.idempotencyKey,
@@ -119,5 +119,6 @@ export function storedTask(row: TaskRow, skewMs: number): StoredTask | undefined
     parked: row.parkedIn !== null,
     bodyBytes: row.bodyBytes,
   }
-  return isSoundTask(task) ? task : undefined
+  // its bounds first: the sum goes along all of it
+  return isSoundTask(task) && isWhole(row, () => JSON.stringify(row.headers)) ? task : undefined
 }

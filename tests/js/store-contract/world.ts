@@ -126,8 +126,7 @@ export class World {
   }
 
   laneHeld(holds: readonly LaneHold[]): void {
-    for (const { lane, forMs } of holds)
-      this.#hold(lane, forMs)
+    for (const { lane, forMs } of holds) this.#hold(lane, forMs)
   }
 
   async claimed(turn: Turn, claim: Claim): Promise<void> {

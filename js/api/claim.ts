@@ -1,0 +1,40 @@
+/** A request for leases: what a runner asks of a store. */
+
+/** A limit of what a claim may take of a lane. */
+export interface Bound {
+  readonly lane: string
+  /** At most so many. */
+  readonly max: number
+  /**
+   * The next attempt is to show how the lane's server does: of its first `LOOKED_AT` due tasks of the highest priority (of those
+   * that are not left to a home) the one with the fewest attempts comes first, and of several the first. Absent: the first.
+   */
+  readonly leastTried?: true
+  /** Retries cannot pay: only those of its first `LOOKED_AT` due tasks of the highest priority that have no attempt counted. */
+  readonly untried?: true
+}
+
+/**
+ * A request for leases. Among due tasks, of lanes that are not held, in this order: higher `priority`, then the lane that was served longest
+ * ago (never: first), then due first, then lane by name; within a lane higher `priority`, then due first, then enqueued first. A task
+ * past its deadline ends instead, with its `deadlineReason`, one with all its policy's attempts counted 'max_attempts', and the next is looked
+ * at; that is no serving. Where more than `SWEEP` lanes come due at one moment, a turn may leave those due later to the next, which
+ * `nextInMs` asks for at once. Served is a lane with each lease, those of `enqueue` too; a lane that has no task left, of whatever
+ * status, was never served.
+ */
+export interface Claim {
+  readonly limit: number
+  readonly leaseMs: number
+  /** Most in flight over all processes, and most in one lane. */
+  readonly total: number
+  readonly perLane: number
+  /** 'any': all of the principal. */
+  readonly lanes: readonly { readonly lane: string; readonly max: number }[] | 'any'
+  /** With 'any': lanes of which less may be claimed now. */
+  readonly bounds?: readonly Bound[]
+  readonly principal: string | null
+  /** Tasks whose `home` is one of these, and not the owner, are left to it. */
+  readonly skipHomes: readonly string[]
+  /** Only tasks whose `home` is the owner. */
+  readonly ownHomeOnly?: boolean
+}

@@ -1,0 +1,74 @@
+//! Tasks that fail by themselves: a breaker judges the server, and is told little by one that has failed before.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
+
+mod common;
+#[path = "common/gated.rs"]
+mod gated;
+#[path = "common/rig.rs"]
+mod rig;
+
+use gated::{BREAKER, OPEN_AT_MOST, breaker, gated, roomy};
+use redrive::breaker::Circuit::{Closed, Open};
+use rig::Rig;
+use serde_json::json;
+
+fn setup() -> Rig {
+    gated(breaker(), roomy(), json!({}))
+}
+
+#[test]
+fn of_what_is_ready_the_task_with_the_fewest_attempts_is_the_probe() {
+    let mut rig = setup();
+    let failed: Vec<u32> = (0..3).map(|_| rig.add()).collect();
+    for slot in rig.start() {
+        rig.answer(slot, 503);
+    }
+    rig.wait(1000);
+    assert_eq!(rig.start(), failed);
+    rig.answer(failed[1], 503);
+    rig.answer(failed[2], 503);
+    assert_eq!(rig.circuit(), Open);
+    rig.answer(failed[0], 503);
+    rig.wait(OPEN_AT_MOST);
+    let fresh = [rig.add(), rig.admit(|admission| admission.priority = -1)];
+    assert_eq!(rig.start(), [fresh[0]]);
+    rig.answer(fresh[0], 200);
+    // a more urgent one comes before, however often it has failed
+    assert_eq!(rig.start().len(), 1);
+    assert_eq!(rig.queue.attempts(fresh[1]), 0);
+}
+
+/// A lane with a task that has failed once and is in flight again, and the breaker that so many failures of callers have nearly opened.
+fn nearly_open(rig: &mut Rig) -> u32 {
+    let slot = rig.add();
+    rig.start();
+    rig.answer(slot, 503);
+    rig.wait(1000);
+    assert_eq!(rig.start(), [slot]);
+    (1..BREAKER.consecutive_failures).for_each(|_| rig.hear(false));
+    slot
+}
+
+#[test]
+fn a_task_that_fails_again_while_others_succeed_does_not_open_it() {
+    let mut rig = setup();
+    rig.hear(true);
+    let slot = nearly_open(&mut rig);
+    rig.wait(1);
+    rig.answer(slot, 503);
+    assert_eq!(rig.circuit(), Open, "nothing has gone well since it failed first");
+
+    let mut rig = setup();
+    let slot = rig.add();
+    rig.start();
+    rig.answer(slot, 503);
+    rig.wait(500);
+    rig.hear(true);
+    rig.wait(500);
+    assert_eq!(rig.start(), [slot]);
+    (1..BREAKER.consecutive_failures).for_each(|_| rig.hear(false));
+    rig.answer(slot, 503);
+    assert_eq!(rig.circuit(), Closed);
+    rig.hear(false);
+    assert_eq!(rig.circuit(), Open, "a first failure counts, whatever has gone well");
+}
