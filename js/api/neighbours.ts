@@ -18,6 +18,14 @@ export interface Leader {
   resign(): void
 }
 
+/** When a principal was named. */
+export interface Declared {
+  /** In epoch milliseconds of the wall clock, as it is now: where that was set back since, the moment is moved back with it. */
+  readonly since: number
+  /** The latest that the wall clock has shown from then until now. */
+  readonly now: number
+}
+
 export interface Principals {
   /** `undefined`: no queue has said yet. */
   current(): Promise<string | null | undefined>
@@ -25,8 +33,8 @@ export interface Principals {
    * Makes `principal`, as of the instant `since`, the current one, unless a declaration is kept that was made after `since` and no
    * later than `now`: nothing changes then. A claim of any other principal than the current one gets nothing from now on.
    *
-   * @param since when it was said, in epoch milliseconds of the wall clock
-   * @param now the latest that the wall clock has shown since
+   * @param declared asked in the step that decides, however long that comes after the call: a declaration made meanwhile, in another
+   * process, is the younger one, and is not to be taken for one from before the clock was set back
    */
-  switchTo(principal: string | null, since: number, now: number): Promise<void>
+  switchTo(principal: string | null, declared: () => Declared): Promise<void>
 }

@@ -5,7 +5,7 @@
  * principal sends none of its tasks, stored or in memory, until its own is back.
  */
 
-import type { Principals } from '../api/store.ts'
+import type { Declared, Principals } from '../api/store.ts'
 import { type Clock, FOREVER, type Instant, instantOf } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
 import type { StoredState } from './state.ts'
@@ -106,7 +106,7 @@ export class PrincipalGuard {
     if (switching) this.#login = { at: declaredAt, before: this.#login ? this.#login.before : current }
     // the cookies are still those of the one who was there, also where that was another tab's user
     const { at, before = principal } = this.#failedLogin ?? { at: declaredAt }
-    await principals.switchTo(before, ...timesOf(at, settings.clock))
+    await principals.switchTo(before, () => declaredAsOf(at, settings.clock))
     this.#isUntold = false
     if (switching) return
     this.#toldAt = declaredAt
@@ -143,10 +143,10 @@ export class PrincipalGuard {
   }
 }
 
-/** The times of a declaration as `switchTo` takes them, on the wall clock as it is now. */
-function timesOf({ wall, monotonic }: Instant, clock: Clock): [since: number, now: number] {
+/** A declaration on the wall clock as it is now. */
+function declaredAsOf({ wall, monotonic }: Instant, clock: Clock): Declared {
   const now = instantOf(clock)
   const behindMs = now.monotonic - monotonic - (now.wall - wall)
   const setBackMs = behindMs > JITTER_MS ? behindMs : 0
-  return [wall - setBackMs, now.wall + setBackMs]
+  return { since: wall - setBackMs, now: now.wall + setBackMs }
 }

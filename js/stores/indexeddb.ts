@@ -82,7 +82,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
     ...(presence.leader && { leader: presence.leader }),
     principals: {
       current: () => database.read(currentPrincipal),
-      switchTo: (...declared) => database.write('strict', (tx) => switchTo(tx, ...declared)),
+      switchTo: (principal, declared) => database.write('strict', (tx) => switchTo(tx, principal, declared())),
     },
     suspend() {
       presence.suspend()

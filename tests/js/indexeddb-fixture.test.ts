@@ -105,7 +105,7 @@ test('its tasks go on from where they were: orders, holds, leases, principals', 
     return leased.map(({ task, lease }) => ({ n: Number(task.taskId.slice(-2)), token: lease.token }))
   }
   expect(await claimed({ principal: 'ann' })).toEqual([{ n: 10, token: 7 }])
-  await store.principals?.switchTo(null, clock.now(), clock.now())
+  await store.principals?.switchTo(null, () => ({ since: clock.now(), now: clock.now() }))
   expect(await claimed({})).toEqual([])
   clock.step(30_000)
   // its owner has died; its lane is held for a minute more
@@ -132,7 +132,7 @@ test('S20 fields that this version does not know are carried along by whatever i
     for (const lane of lanesIn(records('meta'))) Object.assign(lane, LATER)
   })
   clock.step(60_000)
-  await store.principals?.switchTo(null, clock.now(), clock.now())
+  await store.principals?.switchTo(null, () => ({ since: clock.now(), now: clock.now() }))
   const { claimed } = await store.turn(turnOf({}))
   expect(claimed.length).toBeGreaterThan(0)
   await store.turn({ ...turnOf(), settle: claimed.map(({ lease }) => succeeded(lease)) })
@@ -172,7 +172,7 @@ test('S20 tasks of a later schema are counted and left alone: not claimed, shown
     }
   })
   expect(await store.counts()).toMatchObject({ pending: 21 })
-  await store.principals?.switchTo(null, clock.now(), clock.now())
+  await store.principals?.switchTo(null, () => ({ since: clock.now(), now: clock.now() }))
   clock.step(61_000)
   const first = await store.turn(turnOf({}))
   expect(first.claimed).toEqual([])

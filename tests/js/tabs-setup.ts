@@ -144,8 +144,9 @@ export function browser(): Browser {
           if (tab.failsToSay || device.isDown) throw new Error('the disk is away')
           return principal
         },
-        switchTo: async (next, at, now) => {
+        switchTo: async (next, declared) => {
           if (device.isDown) throw new Error('the disk is away')
+          const { since: at, now } = declared()
           if (since > at && since <= now) return
           since = at
           if (next === principal) return

@@ -83,7 +83,8 @@ export class Browser {
       },
       principals: {
         current: async () => this.#principal,
-        switchTo: async (principal, since, now) => {
+        switchTo: async (principal, declared) => {
+          const { since, now } = declared()
           if (since < this.#since && this.#since <= now) return
           this.#since = since
           if (principal === this.#principal) return

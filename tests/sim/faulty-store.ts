@@ -172,7 +172,8 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
               return principal
             },
             // it may be refused: who is there is asked for next
-            switchTo: (...declared) => call('principals.switchTo', () => principals.switchTo(...declared)),
+            switchTo: (principal, declared) =>
+              call('principals.switchTo', () => principals.switchTo(principal, declared)),
           },
         }
       : {}),

@@ -3,7 +3,7 @@
  * It changes nothing.
  */
 
-import type { Enqueued, NewTask, TaskStore } from '../../js/api/store.ts'
+import type { Declared, Enqueued, NewTask, TaskStore } from '../../js/api/store.ts'
 import type { Book } from './book.ts'
 import { enqueued } from './enqueues.ts'
 import type { Principal } from './known.ts'
@@ -85,9 +85,9 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
           principals: {
             current: () => told(principals.current()),
             // before anybody hears of it
-            switchTo: (...declared) => {
-              switched(book, owner, ...declared)
-              return told(principals.switchTo(...declared))
+            switchTo: (principal, declared) => {
+              switched(book, owner, principal, declared())
+              return told(principals.switchTo(principal, declared))
             },
           },
         }
@@ -99,7 +99,7 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
 }
 
 /** A declaration counts where none was made after it: as its queue has said, and as it was. */
-function switched(book: Book, owner: string, principal: string | null, since: number, now: number): void {
+function switched(book: Book, owner: string, principal: string | null, { since, now }: Declared): void {
   const isOld = book.session !== undefined && since < book.sessionSince && book.sessionSince <= now
   const namedAt = book.named.get(owner) ?? 0
   const isLate = book.session !== undefined && namedAt < book.sessionAt

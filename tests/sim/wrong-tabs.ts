@@ -85,7 +85,10 @@ export const WRONG_TABS: readonly Wrong[] = [
     breaks: 'S16',
     breaking: store(({ principals }) => {
       if (!principals) return {}
-      const switchTo: typeof principals.switchTo = (principal, _, now) => principals.switchTo(principal, now, now)
+      const switchTo: typeof principals.switchTo = (principal, declared) => {
+        const { now } = declared()
+        return principals.switchTo(principal, () => ({ since: now, now }))
+      }
       return { principals: { current: () => principals.current(), switchTo } }
     }),
   },

@@ -1,6 +1,6 @@
 /** Homes, the processes whose caller waits: a lock says so, or, where there are no locks, a record that has to be renewed. */
 
-import type { TaskStore } from '../../api/store.ts'
+import type { Declared, TaskStore } from '../../api/store.ts'
 import { hint } from '../engine/change.ts'
 import type { Database } from './database.ts'
 import type { Presence } from './presence.ts'
@@ -49,7 +49,7 @@ export function homesOf(database: Database, presence: Presence): NonNullable<Tas
 }
 
 /** Says whose requests are made, in all tabs: a browser has one set of cookies. A younger word stands: see `Principals`. */
-export function switchTo(tx: Transaction, principal: string | null, since: number, now: number): void {
+export function switchTo(tx: Transaction, principal: string | null, { since, now }: Declared): void {
   const { state } = tx
   const { principal: current, principalSince = Number.NEGATIVE_INFINITY } = state
   if (principalSince > since && principalSince <= now) return

@@ -4,7 +4,7 @@ import { RECORD_SCHEMA, type TaskStore } from '../../../js/api/store.ts'
 import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { indexedDbStore } from '../../../js/stores/indexeddb.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
-import { claimOf, idOf, NOT_RETRYABLE, newTask, retryIn, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
+import { at, claimOf, idOf, NOT_RETRYABLE, newTask, retryIn, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
 import { asked, drop, edit, editRow, freshName, openInOtherTab, openStore, rowOf } from './setup.ts'
 
 const countsIn = (name: string): Promise<Record<string, number>> =>
@@ -23,7 +23,7 @@ test('S1 everything is still there for who opens the database anew', async () =>
   const first = openStore(name, { clock })
   const large = new Uint8Array(100_000).fill(7)
   await first.enqueue([newTask(1, { body: new Uint8Array([1, 2]) }), newTask(2, { dueInMs: 9_000, body: large })])
-  await first.principals?.switchTo(null, clock.now(), clock.now())
+  await first.principals?.switchTo(null, at(clock.now()))
   const before = await first.list({ limit: 9 })
   await first.close()
   const second = await openInOtherTab(name, { clock })

@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Hint, TaskStore } from '../../../js/api/store.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
-import { claimOf, idOf, newTask, retryIn, SUCCEEDED, settlementOf, UNSENT } from '../store-contract/kit.ts'
+import { at, claimOf, idOf, newTask, retryIn, SUCCEEDED, settlementOf, UNSENT } from '../store-contract/kit.ts'
 import { FakeBrowser, type FakeTab, idle } from './fake-locks.ts'
 import { edit, freshName, openInOtherTab, openStore } from './setup.ts'
 
@@ -51,7 +51,7 @@ describe('hints', () => {
     const [one, other] = [openStore(name), await openInOtherTab(name)]
     await other.enqueue([newTask(1, { principal: 'ann' })])
     const heard = listenTo(other)
-    await one.principals?.switchTo('bob', 1, 1)
+    await one.principals?.switchTo('bob', at(1))
     await expect.poll(() => heard).toEqual([{ kind: 'principal' }])
     expect((await other.turn({ ...step, claim: claimOf({ principal: 'ann' }) })).claimed).toEqual([])
     expect(await other.principals?.current()).toBe('bob')

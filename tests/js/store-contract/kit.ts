@@ -2,6 +2,7 @@
 import { expect, onTestFinished } from 'vitest'
 import {
   type Claim,
+  type Declared,
   type Enqueued,
   type Lease,
   laneName,
@@ -57,6 +58,11 @@ export function newTask(n: number, { origin = ORIGIN, ...given }: Wanted = {}): 
     ...given,
   }
 }
+
+/** A declaration as of `since`. */
+export const at =
+  (since: number, now = since): (() => Declared) =>
+  () => ({ since, now })
 
 export const claimOf = (given: Partial<Claim> = {}): Claim => ({
   limit: 100,

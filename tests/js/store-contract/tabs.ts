@@ -1,5 +1,17 @@
 import { expect, test } from 'vitest'
-import { becomes, claimOf, idOf, idsOf, LEASE_MS, newTask, type Open, SUCCEEDED, settlementOf, setup } from './kit.ts'
+import {
+  at,
+  becomes,
+  claimOf,
+  idOf,
+  idsOf,
+  LEASE_MS,
+  newTask,
+  type Open,
+  SUCCEEDED,
+  settlementOf,
+  setup,
+} from './kit.ts'
 
 /** What only some stores have: one principal for all, a leader, a rest before the page is put away. */
 export function tabRules(open: Open): void {
@@ -8,9 +20,9 @@ export function tabRules(open: Open): void {
     const { principals } = store
     if (!principals) return
     expect(await principals.current()).toBeUndefined()
-    await principals.switchTo('ann', clock.now(), clock.now())
+    await principals.switchTo('ann', at(clock.now()))
     expect(await principals.current()).toBe('ann')
-    await principals.switchTo(null, clock.now(), clock.now())
+    await principals.switchTo(null, at(clock.now()))
     expect(await principals.current()).toBeNull()
   })
 
@@ -19,22 +31,22 @@ export function tabRules(open: Open): void {
     const { principals } = store
     if (!principals) return
     await add({ principal: 'bob' }, {}, { dueInMs: 5_000, deadlineInMs: 10 })
-    await principals.switchTo(null, clock.now(), clock.now())
+    await principals.switchTo(null, at(clock.now()))
     const held = await lease()
-    await principals.switchTo('ann', clock.now(), clock.now())
+    await principals.switchTo('ann', at(clock.now()))
     pass(11)
     const answer = await turn({ settle: [settlementOf(held, SUCCEEDED)], claim: claimOf({ principal: 'bob' }) })
     expect(answer).toMatchObject({ settled: ['applied'], claimed: [], blockedByLimit: false })
     expect(answer.ended.map(({ taskId }) => taskId)).toEqual([idOf(3)])
     expect(await get(idOf(1))).toMatchObject({ status: 'PENDING', attemptNumber: 0 })
-    await principals.switchTo('bob', clock.now(), clock.now())
+    await principals.switchTo('bob', at(clock.now()))
     expect(idsOf((await turn({ claim: claimOf({ principal: 'bob' }) })).claimed)).toEqual([idOf(1)])
   })
 
   test('S8 S16 with a lease, a task of any other principal is stored without one', async () => {
     const { store, clock, enqueue } = await setup(open)
     if (!store.principals) return
-    await store.principals.switchTo('ann', clock.now(), clock.now())
+    await store.principals.switchTo('ann', at(clock.now()))
     const wish = { owner: 'runner', leaseMs: LEASE_MS }
     expect((await enqueue(newTask(1, { principal: 'bob' }), wish)).lease).toBeUndefined()
     expect((await enqueue(newTask(2, { principal: 'ann' }), wish)).lease).toBeDefined()
@@ -46,8 +58,8 @@ export function tabRules(open: Open): void {
     if (!principals || !subscribe) return
     const heard: string[] = []
     subscribe(({ kind }) => heard.push(kind))
-    await principals.switchTo('ann', clock.now(), clock.now())
-    await principals.switchTo('ann', clock.now(), clock.now())
+    await principals.switchTo('ann', at(clock.now()))
+    await principals.switchTo('ann', at(clock.now()))
     await clock.settle()
     expect(heard).toEqual(['principal'])
   })
@@ -63,21 +75,39 @@ export function tabRules(open: Open): void {
     const { store } = await setup(open)
     const { principals } = store
     if (!principals) return
-    await principals.switchTo('ann', 1_000, 1_000)
-    await principals.switchTo('bob', since, now)
+    await principals.switchTo('ann', at(1_000))
+    await principals.switchTo('bob', at(since, now))
     expect(await principals.current()).toBe(current)
   })
+
+  test.for<[what: string, before: number, since: number, now: number]>([
+    ['after a time', 1_000, 1_000, 70_000],
+    ['after the clock was set back', 100_000, 50_000, 120_000],
+  ])(
+    'S16 a declaration held up on its way does not replace one made meanwhile: %s',
+    async ([_, before, since, now]) => {
+      const { store } = await setup(open)
+      const { principals } = store
+      if (!principals) return
+      await principals.switchTo('bob', at(60_000))
+      let declared = { since: before, now: before }
+      const late = principals.switchTo('ann', () => declared)
+      declared = { since, now }
+      await late
+      expect(await principals.current()).toBe('bob')
+    },
+  )
 
   test('S16 the principal that is there may be declared anew, and an older declaration of another is refused then', async () => {
     const { store } = await setup(open)
     const { principals } = store
     if (!principals) return
-    await principals.switchTo('ann', 1_000, 1_000)
-    await principals.switchTo('ann', 2_000, 2_000)
-    await principals.switchTo('ann', 500, 2_100)
-    await principals.switchTo('bob', 1_500, 2_200)
+    await principals.switchTo('ann', at(1_000))
+    await principals.switchTo('ann', at(2_000))
+    await principals.switchTo('ann', at(500, 2_100))
+    await principals.switchTo('bob', at(1_500, 2_200))
     expect(await principals.current()).toBe('ann')
-    await principals.switchTo('bob', 2_001, 2_200)
+    await principals.switchTo('bob', at(2_001, 2_200))
     expect(await principals.current()).toBe('bob')
   })
 
