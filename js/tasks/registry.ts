@@ -11,6 +11,8 @@ export interface Page<T> {
 /** Tasks in the order they ended. */
 class Ended {
   readonly #tasks = new Set<Task>()
+  /** Their bodies, in bytes: dead letters keep them. */
+  bytes = 0
   // kept, since a new one would step over every member deleted before the first that is left
   #younger = this.#tasks.values()
   #oldest: Task | undefined
@@ -37,10 +39,12 @@ class Ended {
 
   add(task: Task): void {
     this.#tasks.add(task)
+    this.bytes += bytesOf(task)
   }
 
   delete(task: Task): void {
-    this.#tasks.delete(task)
+    if (!this.#tasks.delete(task)) return
+    this.bytes -= bytesOf(task)
     if (task === this.#oldest) this.#oldest = undefined
   }
 
@@ -65,10 +69,10 @@ export class Registry {
   /** The youngest task with a key, of each principal: one user's key says nothing about another's (S16). */
   readonly #byKey = new Map<string | null, Map<string, Task>>()
   readonly #ended = new Ended()
+  /** All dead letters. */
   readonly #dead = new Ended()
+  /** Those of them that take no room. */
   readonly #told = new Ended()
-  /** Bodies of `#dead`. */
-  #deadBytes = 0
 
   /** `onTrim`: dead letters were purged because there were too many, or because they were too old. */
   constructor(retention: Required<RetentionOptions>, onTrim: (count: number) => void) {
@@ -78,16 +82,18 @@ export class Registry {
 
   /** Counts dead letters; `of`: those of one principal. */
   deadLetters(of?: string | null): number {
-    if (of === undefined) return this.#dead.size + this.#told.size
+    if (of === undefined) return this.#dead.size
     let count = 0
-    for (const { principal } of this.#letters()) if (principal === of) count++
+    for (const { principal } of this.#dead) if (principal === of) count++
     return count
   }
 
   /** The room that dead letters take from new tasks. `but`: without this one, which is to go back into the queue. */
   roomTaken(but?: Task): { readonly count: number; readonly bytes: number } {
-    const isIn = but !== undefined && this.#dead.has(but)
-    return { count: this.#dead.size - Number(isIn), bytes: this.#deadBytes - (isIn ? bytesOf(but) : 0) }
+    const dead = this.#dead
+    const told = this.#told
+    const isIn = but !== undefined && dead.has(but) && !told.has(but)
+    return { count: dead.size - told.size - Number(isIn), bytes: dead.bytes - told.bytes - (isIn ? bytesOf(but) : 0) }
   }
 
   add(task: Task): void {
@@ -113,34 +119,32 @@ export class Registry {
   /** Notes that a task has ended. 'dead': it is kept as a dead letter; 'told': as one whose caller has the outcome. */
   end(task: Task, as: 'ended' | 'dead' | 'told', now: number): void {
     task.endedAt = now
-    ;({ ended: this.#ended, dead: this.#dead, told: this.#told })[as].add(task)
-    if (as === 'dead') this.#deadBytes += bytesOf(task)
+    const tasks = as === 'ended' ? this.#ended : this.#dead
+    tasks.add(task)
+    if (as === 'told') this.#told.add(task)
     this.#expire(now)
     const { maxTerminal, maxDeadLetters } = this.#retention
-    while (this.#ended.size > maxTerminal) this.#drop(this.#ended, this.#ended.oldest)
-    let trimmed = 0
-    for (; this.#told.size > MOST_TOLD; trimmed++) this.#drop(this.#told, this.#told.oldest)
-    for (; this.deadLetters() > maxDeadLetters; trimmed++) {
-      const [told, dead] = [this.#told.oldest, this.#dead.oldest]
-      const isTold = !dead || (told !== undefined && told.endedAt < dead.endedAt)
-      this.#drop(isTold ? this.#told : this.#dead, isTold ? told : dead)
-    }
+    this.#dropWhile(this.#ended, () => this.#ended.size > maxTerminal)
+    const trimmed =
+      this.#dropWhile(this.#told, () => this.#told.size > MOST_TOLD) +
+      this.#dropWhile(this.#dead, () => this.#dead.size > maxDeadLetters)
     if (trimmed > 0) this.#onTrim(trimmed)
   }
 
   /** Takes a task off the dead letters: it goes back into the queue. */
   revive(task: Task): void {
-    this.#forget(this.#dead.has(task) ? this.#dead : this.#told, task)
+    this.#dead.delete(task)
+    this.#told.delete(task)
   }
 
   dead(taskId: string, now: number): Task | undefined {
     const task = this.get(taskId, now)
-    return task && (this.#dead.has(task) || this.#told.has(task)) ? task : undefined
+    return task && this.#dead.has(task) ? task : undefined
   }
 
   /** Deletes these dead letters. */
   purge(tasks: readonly Task[]): number {
-    for (const task of tasks) this.#drop(this.#dead.has(task) ? this.#dead : this.#told, task)
+    for (const task of tasks) this.#drop(task)
     return tasks.length
   }
 
@@ -151,42 +155,32 @@ export class Registry {
 
   allDead(now: number): readonly Task[] {
     this.#expire(now)
-    return [...this.#letters()].sort((a, b) => a.endedAt - b.endedAt)
+    return [...this.#dead]
   }
 
   deadPage(filter: (task: Task) => boolean, options: { limit?: number; cursor?: string }, now: number): Page<Task> {
     this.#expire(now)
-    const byId = [...this.#letters()].sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
+    const byId = [...this.#dead].sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
     return page(byId, filter, options)
   }
 
   #expire(now: number): void {
     const { terminalMs, deadLetterMs } = this.#retention
-    this.#dropOlder(this.#ended, now - terminalMs)
-    const before = now - deadLetterMs
-    const purged = this.#dropOlder(this.#told, before) + this.#dropOlder(this.#dead, before)
+    this.#dropWhile(this.#ended, ({ endedAt }) => endedAt < now - terminalMs)
+    const purged = this.#dropWhile(this.#dead, ({ endedAt }) => endedAt < now - deadLetterMs)
     if (purged > 0) this.#onTrim(purged)
   }
 
-  #dropOlder(tasks: Ended, than: number): number {
+  /** Deletes the oldest while that `isOver`; gives how many. */
+  #dropWhile(tasks: Ended, isOver: (oldest: Task) => boolean): number {
     const { size } = tasks
-    for (let task = tasks.oldest; task && task.endedAt < than; task = tasks.oldest) this.#drop(tasks, task)
+    for (let task = tasks.oldest; task && isOver(task); task = tasks.oldest) this.#drop(task)
     return size - tasks.size
   }
 
-  *#letters(): Iterable<Task> {
-    yield* this.#told
-    yield* this.#dead
-  }
-
-  #forget(tasks: Ended, task: Task): void {
-    tasks.delete(task)
-    if (tasks === this.#dead) this.#deadBytes -= bytesOf(task)
-  }
-
-  #drop(tasks: Ended, task: Task | undefined): void {
-    if (!task) return
-    this.#forget(tasks, task)
+  #drop(task: Task): void {
+    this.#ended.delete(task)
+    this.revive(task)
     this.#all.delete(task.taskId)
     const own = this.#byKey.get(task.principal)
     if (task.key !== null && own?.get(task.key) === task) own.delete(task.key)
