@@ -21,7 +21,7 @@ import {
 import type { Engine } from './engine.ts'
 import type { CoreQueue } from './generated/queue/glue.js'
 
-interface Admitted {
+export interface Admitted {
   readonly now: number
   readonly lane: number
   readonly policy: number

@@ -10,7 +10,7 @@ import { adopt, UNTRIED } from '../core/queue-calls.ts'
 import { UNSAFE_METHODS } from '../options/queue-options.ts'
 import { type Admission, queueFull } from '../runner/admission.ts'
 import { keyConflict } from '../runner/dedupe.ts'
-import { flagsOf } from '../runner/handles.ts'
+import { askedOf } from '../runner/handles.ts'
 import { joinTask } from '../runner/join.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/stored.ts'
@@ -121,33 +121,12 @@ export class StorePlace implements StoredPlace {
   }
 
   /** Asks the core about an attempt that was made, or given back, before there was a task. undefined: it trapped. */
-  #ask(
-    task: Task,
-    call: Call,
-    own: Finished<RepeatAnswer>,
-    { createdAt, expiresAt, waitUntil }: Terms,
-  ): Ruling | undefined {
-    const { core, lanes, policies, host } = this.#runner
+  #ask(task: Task, call: Call, own: Finished<RepeatAnswer>, terms: Terms): Ruling | undefined {
+    const { core, policies } = this.#runner
     const outcome = untrackedOutcome(own)
     return this.#runner.guard(() => {
-      const lane = lanes.of(task.principal, call.origin)
-      const { priority = 0 } = call.options
-      const now = host.now()
-      const flags = flagsOf(call, host)
       const slot = policies.with(call.policy, (policy) =>
-        adopt(core, {
-          now,
-          lane,
-          policy,
-          priority,
-          bytes: call.bytes,
-          flags,
-          createdAt,
-          expiresAt,
-          waitUntil,
-          started: true,
-          ...UNTRIED,
-        }),
+        adopt(core, { ...askedOf(this.#runner, call, terms), policy, started: true, ...UNTRIED }),
       )
       if (slot === NONE) return undefined
       task.slot = slot

@@ -1,18 +1,19 @@
 /** Answers questions about stored tasks, and carries out orders to them. */
 
-import { notFound, RedriveError } from '../api/errors.ts'
+import { notFound } from '../api/errors.ts'
 import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, Gate, RetryTask } from '../api/task.ts'
 import type { GateStatus } from '../core/decode.ts'
 import { FOREVER } from '../platform/clock.ts'
+import { keyExpired } from '../runner/admission.ts'
 import type { Aside, StoredManager } from '../runner/stored.ts'
 import { isInScope, type TaskScope } from '../runner/task-scope.ts'
 import { isSoundTask, soundLog } from '../stores/engine/sound.ts'
-import { whenEnded } from '../tasks/callers.ts'
+import { cancelled, whenEnded } from '../tasks/callers.ts'
 import { decisionsOf, waits, wordsOf } from '../tasks/explain.ts'
 import { showRecord } from './record.ts'
-import { cancelled, originOf, type StoredState } from './state.ts'
+import { originOf, type StoredState } from './state.ts'
 import type { StoredTasks } from './stored-tasks.ts'
 
 const PAGE = 100
@@ -83,10 +84,7 @@ export class StoredTaskManager implements StoredManager {
     if (of !== undefined && !(await this.#record(taskId, of))) throw notFound(taskId)
     const { said, records } = await this.#redrive([taskId], acceptDuplicateRisk, true)
     const [record] = records
-    if (said[0] === 'key_expired') {
-      const remedy = 'the server may do the work again; pass acceptDuplicateRisk: true to accept that'
-      throw new RedriveError('KEY_EXPIRED', `task ${taskId}: its key is older than keyTtlMs, ${remedy}`)
-    }
+    if (said[0] === 'key_expired') throw keyExpired(`task ${taskId}`, 'keyTtlMs')
     if (!record) throw notFound(taskId)
     return this.#show(record)
   }

@@ -166,8 +166,3 @@ function assertSound(record: StoredTask): void {
 export function originOf(lane: string): string {
   return lane.split(' ', 1)[0] as string
 }
-
-/** The reason that the attempt of a cancelled task is aborted with. */
-export function cancelled(): DOMException {
-  return new DOMException('the task was cancelled', 'AbortError')
-}

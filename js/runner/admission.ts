@@ -20,7 +20,7 @@ import { untrackedOutcome } from '../tasks/ruling.ts'
 import { Task } from '../tasks/task.ts'
 import { circuitOpen } from './circuit-open.ts'
 import { Dedupe } from './dedupe.ts'
-import { flagsOf } from './handles.ts'
+import { askedOf, flagsOf } from './handles.ts'
 import { DEFAULT_WAIT_MS, joinTask } from './join.ts'
 import type { Runner } from './runner.ts'
 import type { Arrival, EarlyAnswer, Kept, Place, StoredPlace, Terms } from './stored.ts'
@@ -294,8 +294,7 @@ class MemoryPlace implements Place {
     const firstAt = task.entries.find(({ sent }) => sent)?.startedAt ?? now
     const keyEndsAt = task.key === null || acceptDuplicateRisk ? FOREVER : firstAt + keyTtlMs
     if (keyEndsAt < now) {
-      const remedy = 'the server may do the work again; pass acceptDuplicateRisk: true to accept that'
-      throw new RedriveError('KEY_EXPIRED', `${task.what}: its key is older than keyTtlMs ${keyTtlMs}, ${remedy}`)
+      throw keyExpired(task.what, `keyTtlMs ${keyTtlMs}`)
     }
     const expiresAt = Math.min(keyEndsAt, call.options.expiresAt ?? FOREVER)
     const isBack = this.#unlessTrapped(() => {
@@ -341,20 +340,22 @@ class MemoryPlace implements Place {
   }
 
   /** `dead`: the dead letter that goes back, and takes no more room than it has. */
-  #slot(call: Call, { createdAt, expiresAt, waitUntil }: Terms, isStarted: boolean, dead?: Task): number {
-    const { core, lanes, orders, policies, registry, host } = this.#runner
+  #slot(call: Call, terms: Terms, isStarted: boolean, dead?: Task): number {
+    const { core, orders, policies, registry } = this.#runner
     const { count, bytes } = registry.roomTaken(dead)
     core.keepDead(count, bytes)
-    const lane = lanes.of(call.principal, call.origin)
-    const { priority = 0, orderKey } = call.options
+    const { orderKey } = call.options
     return policies.with(call.policy, (policy) => {
-      const flags = flagsOf(call, host)
       const order = orderKey === undefined ? NONE : orders.of(call.principal, orderKey)
-      const now = host.now()
-      const terms = { createdAt, expiresAt, waitUntil, started: isStarted }
-      return admit(core, { now, lane, policy, priority, bytes: call.bytes, flags, order, ...terms })
+      return admit(core, { ...askedOf(this.#runner, call, terms), policy, order, started: isStarted })
     })
   }
+}
+
+/** The refusal to send a dead letter again whose server may not know its key any more. */
+export function keyExpired(what: string, limit: string): RedriveError {
+  const remedy = 'the server may do the work again; pass acceptDuplicateRisk: true to accept that'
+  return new RedriveError('KEY_EXPIRED', `${what}: its key is older than ${limit}, ${remedy}`)
 }
 
 /** The refusal of a task that the queue has no room for; `dead` of those that take it are dead letters. */

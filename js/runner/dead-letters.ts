@@ -70,24 +70,18 @@ export class DeadLetterManager implements DeadLetters {
     const here = runner.registry.allDead(this.#now()).filter((task) => isInScope(of, task))
     const ids = (await this.stored?.deadIds(of)) ?? []
     const total = here.length + ids.length
-    const stopped = () => signal?.aborted === true || runner.stopped
-    let done = 0
-    let redriven = 0
-    for (const task of here) {
-      if (done > 0 && perSecond !== undefined) await this.#pause(1_000 / perSecond, signal, runner.closing)
-      if (stopped()) return redriven
-      if (this.#redriveOne(task, acceptDuplicateRisk)) redriven++
-      done++
-      onProgress?.(done, total)
-    }
     // without a rate a store is asked about many at once
     const size = perSecond === undefined ? AT_ONCE : 1
-    for (let from = 0; from < ids.length; from += size) {
+    let done = 0
+    let redriven = 0
+    while (done < total) {
       if (done > 0 && perSecond !== undefined) await this.#pause(1_000 / perSecond, signal, runner.closing)
-      if (stopped()) return redriven
-      const some = ids.slice(from, from + size)
-      redriven += (await this.stored?.redriveSome(some, acceptDuplicateRisk)) ?? 0
-      done += some.length
+      if (signal?.aborted || runner.stopped) break
+      const task = here[done]
+      const some = task ? [] : ids.slice(done - here.length, done - here.length + size)
+      if (task) redriven += Number(this.#redriveOne(task, acceptDuplicateRisk))
+      else redriven += (await this.stored?.redriveSome(some, acceptDuplicateRisk)) ?? 0
+      done += task ? 1 : some.length
       onProgress?.(done, total)
     }
     return redriven

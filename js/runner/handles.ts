@@ -4,9 +4,12 @@ import type { Call } from '../call/call.ts'
 import { FLAG_CREDENTIALED, FLAG_KEYED, FLAG_REPLAYABLE } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { policyFields } from '../core/policy-row.ts'
+import type { Admitted } from '../core/queue-calls.ts'
 import type { ResolvedPolicy } from '../options/policy.ts'
 import type { QueueContext } from './context.ts'
 import { giverFor } from './credentials.ts'
+import type { Lanes } from './lanes.ts'
+import type { Terms } from './stored.ts'
 
 /** Past this many, orders that have no task left are let go. */
 const SWEEP_AT = 256
@@ -82,4 +85,15 @@ export function flagsOf(call: Call, { settings }: QueueContext): number {
     (key === null ? 0 : FLAG_KEYED) |
     (giverFor(settings, call) ? FLAG_CREDENTIALED : 0)
   )
+}
+
+/** A call as the core is asked about it, but for its policy. */
+export function askedOf(
+  { host, lanes }: { readonly host: QueueContext; readonly lanes: Lanes },
+  call: Call,
+  terms: Terms,
+): Omit<Admitted, 'policy' | 'started'> {
+  const { principal, origin, bytes, options } = call
+  const { priority = 0 } = options
+  return { now: host.now(), lane: lanes.of(principal, origin), priority, bytes, flags: flagsOf(call, host), ...terms }
 }

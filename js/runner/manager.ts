@@ -8,6 +8,7 @@ import { assertEnqueueable } from '../call/check-enqueue.ts'
 import type { Keys } from '../core/keys.ts'
 import { check, follow, oneOf, origin, type Rules } from '../options/check.ts'
 import { errorText } from '../platform/error-text.ts'
+import { cancelled } from '../tasks/callers.ts'
 import { explain } from '../tasks/explain.ts'
 import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
@@ -156,7 +157,7 @@ export class TaskManager {
     const task = this.#find(taskId)
     if (!task) return this.#stored?.cancel(taskId, of) ?? 'gone'
     if (!isInScope(of, task)) return 'gone'
-    return this.runner.cancel(task, new DOMException('the task was cancelled', 'AbortError'))
+    return this.runner.cancel(task, cancelled())
   }
 
   /** Follows a change of principal; `host.principal` is the new one already. */
@@ -165,9 +166,7 @@ export class TaskManager {
     runner.guard(() => runner.lanes.switchPrincipal(runner.host.now()))
     this.admission.switched(before, principal, purge)
     if (purge && before !== principal) {
-      for (const task of runner.tasksOf(before)) {
-        runner.cancel(task, new DOMException('the task was cancelled', 'AbortError'))
-      }
+      for (const task of runner.tasksOf(before)) runner.cancel(task, cancelled())
       await this.#stored?.purge(before)
     }
     if (runner.stored) await runner.stored.switchPrincipal()

@@ -125,3 +125,8 @@ export function outcomeOf(task: Task, shown: RetryTask): TaskOutcome {
     : new RedriveError('CANCELLED', `${task.what} was cancelled`, { task: shown })
   return { task: shown, responseStatus, error }
 }
+
+/** The reason that the attempt of a cancelled task is aborted with. */
+export function cancelled(): DOMException {
+  return new DOMException('the task was cancelled', 'AbortError')
+}
