@@ -1,7 +1,9 @@
 // Names of properties that the build shortens must be nobody else's: not in what users write against, and not the
 // platform's.
+import 'fake-indexeddb/auto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { inward } from '../../scripts/build/bundle.mjs'
 import { unpacked } from './pack.ts'
@@ -38,6 +40,9 @@ const PUBLIC = [
   'background-sync',
   'service-worker',
   'api/store',
+  'api/claim',
+  'api/neighbours',
+  'api/records',
   'stores/sqlite',
   'stores/durable-object',
   'stores/indexeddb',
@@ -113,3 +118,37 @@ test('no chunk exports a shortened name: it would keep it, and be asked for by t
   expect(exported).toContain('prepare')
   expect(names.filter((name) => exported.includes(name))).toEqual([])
 })
+
+test('nothing that is stored has a shortened name: another version would not find it there', async () => {
+  const { RetryQueue } = await import(pathToFileURL(join(unpacked, 'index.js')).href)
+  const { indexedDbStore } = await import(pathToFileURL(join(unpacked, 'indexeddb.js')).href)
+  const store = indexedDbStore({ name: 'inward' })
+  const fetch = async () => new Response('', { status: 503 })
+  const queue = new RetryQueue({ principal: 'ann', store, fetch })
+  const failed = new Promise((resolve) => queue.on('retry', resolve))
+  await queue.enqueue('https://api.test/a', { method: 'POST', body: 'x', redrive: { orderKey: 'one' } })
+  await failed
+  await queue.close()
+  const database = await done(indexedDB.open('redrive-inward'))
+  const names = new Set<string>()
+  for (const each of database.objectStoreNames) {
+    namesIn(await done(database.transaction(each).objectStore(each).getAll()), names)
+  }
+  database.close()
+  expect(names.size).toBeGreaterThan(80)
+  expect([...names].filter((name) => name.length < 3)).toEqual(['id'])
+})
+
+function namesIn(value: unknown, names: Set<string>): void {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
+  for (const [name, part] of Object.entries(value)) {
+    if (!Array.isArray(value)) names.add(name)
+    namesIn(part, names)
+  }
+}
+
+const done = <T>(request: IDBRequest<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    request.onsuccess = () => resolve(request.result)
+    request.onerror = () => reject(request.error)
+  })
