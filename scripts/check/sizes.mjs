@@ -28,14 +28,14 @@ const rows = [
   {
     what: 'service worker, whole',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 139_500,
+    limit: 139_000,
   },
   {
     // all of a Worker's code; the two modules are files beside it
     what: 'a Worker, without its .wasm',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 79_000,
+    limit: 78_000,
   },
 ]
 
@@ -94,7 +94,11 @@ function later() {
   const isCore = (file) => Object.keys(byName.get(file).inputs).some((input) => input.startsWith('js/core/generated/'))
   const [core, rest] = [files.filter(isCore), files.filter((file) => !isCore(file))]
   if (core.length === 0) throw new StepError('the entry loads nothing later: the core is not a chunk of its own')
-  const weigh = (names) => gzipped(Buffer.concat(names.map((file) => readFileSync(join(at('pkg'), file)))))
+  // the largest first: in the order of their names, which are hashes, the sum would change by chance
+  const weigh = (names) => {
+    const contents = names.map((file) => readFileSync(join(at('pkg'), file)))
+    return gzipped(Buffer.concat(contents.sort((a, b) => b.length - a.length)))
+  }
   const ofStore = [...stored].filter((file) => !entry.has(file) && !found.has(file)).sort()
   return { core: weigh(core), rest: weigh(rest), store: weigh(ofStore) }
 }
@@ -136,8 +140,8 @@ export async function checkSizes() {
   const measured = []
   for (const row of rows) measured.push({ ...row, bytes: await bundled(row) })
   const { core, rest, store } = later()
-  measured.push({ what: 'core, loaded at idle', bytes: core, limit: 45_000, aim: 30_000 })
-  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 24_800 })
+  measured.push({ what: 'core, loaded at idle', bytes: core, limit: 44_800, aim: 30_000 })
+  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 24_300 })
   measured.push({ what: 'with a principal: store', bytes: store })
   const head = `${'gzip bytes'.padEnd(36)}${'now'.padStart(8)}${'aim'.padStart(8)}${'limit'.padStart(8)}`
   const lines = measured.map(
