@@ -13,6 +13,7 @@ import {
   type Turn,
 } from '../api/store.ts'
 import type { Clock } from '../platform/clock.ts'
+import { withMended } from '../stores/engine/turn.ts'
 
 /** A store that fails so often in a row ends the run. */
 const PATIENCE = 3
@@ -45,6 +46,8 @@ export class AlarmRun {
   #failed = 0
   #error: unknown
   #turning = 0
+  /** Records that a turn has put aside of which the queue has not heard. */
+  #unreadable = 0
   /** Tasks under a lease of this queue. */
   readonly #running = new Set<string>()
   #rest: (() => void) | undefined
@@ -118,7 +121,9 @@ export class AlarmRun {
     const claim = step.claim && this.#left > 0 ? { ...step.claim, limit: Math.min(step.claim.limit, this.#left) } : null
     this.#turning++
     try {
-      const turn = await this.#own(await this.#store.turn({ ...step, claim }), step.owner)
+      const own = await this.#own(await this.#store.turn({ ...step, claim }), step.owner)
+      const turn = withMended(own, this.#unreadable)
+      this.#unreadable = 0
       this.#failed = 0
       this.#error = undefined
       this.#count(step, turn)
@@ -140,7 +145,8 @@ export class AlarmRun {
     const owner = 'put aside'
     for (const principal of principals) {
       const claim = { ...most, lanes: 'any', principal, skipHomes: [] } as const
-      await this.#own(await this.#store.turn({ owner, settle: [], renew: [], claim }), owner)
+      const turn = await this.#own(await this.#store.turn({ owner, settle: [], renew: [], claim }), owner)
+      this.#unreadable += turn.unreadable ?? 0
     }
   }
 

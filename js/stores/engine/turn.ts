@@ -10,7 +10,7 @@ import type { Step } from './step.ts'
 import { endOverdue, outlivedOf, retain } from './sweep.ts'
 import { view } from './view.ts'
 
-/** A turn that also tells what was put aside when the store was opened. */
+/** A turn that also tells what was put aside before it. */
 export const withMended = (turn: Turn, mended: number): Turn =>
   mended > 0 ? { ...turn, unreadable: (turn.unreadable ?? 0) + mended } : turn
 
