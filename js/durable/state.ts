@@ -6,6 +6,7 @@
  */
 
 import { StorageFullError } from '../api/errors.ts'
+import type { DegradedCode } from '../api/events.ts'
 import { laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
 import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
@@ -136,12 +137,11 @@ export class StoredState {
   /** Reports that the store did not do what it was asked. */
   readonly failed = (error: unknown): void => {
     const message = `the store fails (${this.runner.words(error)}): tasks wait in it until it answers again`
-    if (error instanceof StorageFullError) this.runner.host.degraded('storage_full', message, 'full')
-    else this.reportOutage(message)
+    this.reportOutage(message, error instanceof StorageFullError ? 'storage_full' : undefined)
   }
 
   /** Reports that the store cannot be had: once, until it has answered, and no more than once a minute. */
-  reportOutage(message: string): void {
+  reportOutage(message: string, code: DegradedCode = 'storage_unavailable'): void {
     const { host } = this.runner
     const now = host.now()
     if (this.#hasAnswered && now >= this.#reportedAt + MINUTE_MS) {
@@ -149,7 +149,7 @@ export class StoredState {
       this.#reportedAt = now
     }
     this.#hasAnswered = false
-    host.degraded('storage_unavailable', message, `store ${this.#outages}`)
+    host.degraded(code, message, `store ${this.#outages}`)
   }
 
   /** Takes note that the store answers: when it fails next, that is told again. */

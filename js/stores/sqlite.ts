@@ -24,7 +24,7 @@ import { LeaseWatch } from './sqlite/lease-watch.ts'
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
 export interface SqliteStoreOptions {
-  /** The file; made if it is not there, its folder is not. Beside it lie `-wal`, `-shm` and the folder `-owners` while it is in use. */
+  /** The file; made if it is not there, its folder is not. Beside it lie `-wal`, `-shm` and the folder `-owners` while it is in use, and from the first task on `-reserve`, 1 MiB for when the disk is full. */
   readonly path: string
   /** For tests: see `redrive/testing`. */
   readonly clock?: Clock

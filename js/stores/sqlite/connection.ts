@@ -57,6 +57,19 @@ export class Connection implements Database {
     return this.#atOnce(() => this.one<{ readonly busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)')?.busy === 0)
   }
 
+  /** Writes the log into the file, to be written over from its start and never cut from now on; false: not done, for want of room or for another process. */
+  reuseLog(): boolean {
+    return this.#atOnce(() => {
+      this.exec('PRAGMA journal_size_limit = -1')
+      return this.one<{ readonly busy: number }>('PRAGMA wal_checkpoint(RESTART)')?.busy === 0
+    })
+  }
+
+  /** Has the log cut again where it is done with, since it holds what was written before. */
+  cutsLog(): void {
+    this.exec('PRAGMA journal_size_limit = 0')
+  }
+
   /** Writes the file anew, with nothing but what is in it; false: another process is in the middle of something. */
   rewrite(): boolean {
     return this.#atOnce(() => {

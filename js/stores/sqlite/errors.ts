@@ -11,6 +11,8 @@ const READONLY = 8
 const NOT_A_DATABASE = 26
 const PERMISSION = 3
 const IO = 10
+/** No room for the index of the log, which is made anew with each start. */
+const NO_ROOM_FOR_INDEX = IO | (19 << 8)
 
 const ADVICE: Readonly<Record<number, string>> = {
   [BUSY]: 'another process holds it; end the one that keeps a transaction open',
@@ -22,13 +24,19 @@ const ADVICE: Readonly<Record<number, string>> = {
   [IO]: 'reading or writing failed; look at the disk',
 }
 
-const primaryCode = (error: unknown): number | undefined => {
+const codeOf = (error: unknown): number | undefined => {
   const code = (error as { readonly errcode?: unknown }).errcode
-  return typeof code === 'number' ? code & 0xff : undefined
+  return typeof code === 'number' ? code : undefined
+}
+
+const primaryCode = (error: unknown): number | undefined => {
+  const code = codeOf(error)
+  return code === undefined ? undefined : code & 0xff
 }
 
 export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
 export const isCorrupt = (error: unknown): boolean => primaryCode(error) === CORRUPT
+export const isFull = (error: unknown): boolean => primaryCode(error) === FULL || codeOf(error) === NO_ROOM_FOR_INDEX
 export const isReadOnly = (error: unknown): boolean => primaryCode(error) === READONLY
 
 /** Whether it is the file's trouble, and not that of the one statement. */
@@ -52,13 +60,13 @@ export const isUnusable = (error: unknown): boolean => OPENED_ANEW.has(primaryCo
 /** Anything but SQLite's own errors stays as it is. */
 export function translated(error: unknown, path: string): unknown {
   const code = primaryCode(error)
-  if (code === FULL) {
-    return new StorageFullError(
-      `the disk under '${path}' is full: nothing was stored; make room, or lower capacityBytes`,
-    )
-  }
+  if (isFull(error)) return diskFull(path)
   const advice = code === undefined ? undefined : ADVICE[code]
   return advice ? unavailable(path, advice, error) : error
+}
+
+export function diskFull(path: string): StorageFullError {
+  return new StorageFullError(`the disk under '${path}' is full: nothing was stored; make room, or lower capacityBytes`)
 }
 
 export function unavailable(path: string, advice: string, cause?: unknown): RedriveError {

@@ -11,7 +11,8 @@ import { StoreClock } from '../sql/state.ts'
 import { Transaction } from '../sql/transaction.ts'
 import { type Connection, rollBack } from './connection.ts'
 import { CurrentFile } from './current-file.ts'
-import { isBusy, isCorrupt, isUnusable, translated } from './errors.ts'
+import { DiskReserve } from './disk-reserve.ts'
+import { isBusy, isCorrupt, isFull, isUnusable, translated } from './errors.ts'
 import { Line } from './line.ts'
 import { refuseNewer } from './open.ts'
 
@@ -20,8 +21,10 @@ type Listener = (hint: Hint) => void
 /** Remains of what was deleted stay no longer than this, while the file is in use. */
 const ERASE_MS = 60_000
 
+const GOES_ON = 'what is stored goes on for a while in room that was kept for it; make room'
+
 interface Urgency {
-  /** On the disk, not only with the system, when it resolves. */
+  /** Takes what is new: it is on the disk, not only with the system, when it resolves, and gets nothing of the reserve. */
   readonly durable?: boolean
   /** Its deletions were asked for: nothing is left of what it deletes. */
   readonly erases?: boolean
@@ -35,6 +38,9 @@ export class StoreFile {
   readonly #clock: StoreClock
   readonly #line = new Line()
   readonly #file: CurrentFile
+  readonly #reserve: DiskReserve
+  /** The disk was, when it was last written; the log is written over, and not cut, until there is room. */
+  #isFull = false
   /** The log beside the file may hold what has been deleted. */
   #remains = false
   /** A user has asked for a deletion since the file was written anew. */
@@ -49,6 +55,7 @@ export class StoreFile {
     this.#wallClock = clock
     this.#clock = new StoreClock(clock)
     this.terms = terms
+    this.#reserve = new DiskReserve(this.path)
     this.#file = new CurrentFile(this.path, clock, (code, message) => this.report(code, message))
   }
 
@@ -67,7 +74,10 @@ export class StoreFile {
   async write<T>(work: (tx: Transaction) => T, { durable = false, erases = false }: Urgency = {}): Promise<T> {
     const result = await this.#run(() => {
       const database = this.#file.connect(durable)
-      if (durable) database.exec('PRAGMA synchronous = FULL')
+      if (durable) {
+        this.#reserve.keep()
+        database.exec('PRAGMA synchronous = FULL')
+      }
       try {
         const { result, hints } = this.#transact(database, work)
         tell(this.path, hints)
@@ -76,7 +86,7 @@ export class StoreFile {
       } finally {
         if (durable) database.exec('PRAGMA synchronous = NORMAL')
       }
-    })
+    }, durable)
     // nothing is said to last that is in a file without a path
     if (durable && !this.#file.isCurrent) await this.#run(() => this.#file.connect(true))
     return result
@@ -119,18 +129,35 @@ export class StoreFile {
   }
 
   /** Waits for its turn, and without standing in the way of others while another process holds the file. */
-  async #run<T>(step: () => T): Promise<T> {
+  async #run<T>(step: () => T, isNew = false): Promise<T> {
     try {
       return await this.#line.run(() => {
         try {
           return step()
         } catch (error) {
+          if (isFull(error)) return this.#inRoom(step, isNew)
           if (!isCorrupt(error) || !this.#file.repair()) throw error
           return step()
         }
       })
     } catch (error) {
       throw this.#failed(error)
+    }
+  }
+
+  /** A step once more that the disk had no room for: in that of the log, and if it brings nothing new also in that of the reserve. */
+  #inRoom<T>(step: () => T, isNew: boolean): T {
+    this.#isFull = true
+    for (;;) {
+      this.#file.open?.reuseLog()
+      try {
+        const result = step()
+        this.#seeRoom()
+        return result
+      } catch (error) {
+        if (isNew || !isFull(error) || !this.#reserve.give()) throw error
+        this.report('storage_full', `the disk under '${this.path}' is full: ${GOES_ON}`)
+      }
     }
   }
 
@@ -168,13 +195,22 @@ export class StoreFile {
     const now = this.#wallClock.monotonic()
     if (atOnce) this.#hasCopies = true
     const isTime = now - this.#erasedAt >= ERASE_MS
-    if (!atOnce && !isTime) return
+    if (!atOnce && (!isTime || !this.#seeRoom())) return
     if (this.#hasCopies && (isTime || !this.#hasRewritten)) {
       this.#hasRewritten = true
       this.#hasCopies = !database.rewrite()
       this.#erasedAt = now
     } else if (isTime) this.#erasedAt = now
     this.#remains = !database.cutLog() || this.#hasCopies
+  }
+
+  /** Says whether the room of the log can be done without: on a full disk another program would take it. */
+  #seeRoom(): boolean {
+    if (this.#isFull && this.#reserve.hasRoom()) {
+      this.#isFull = false
+      this.#file.open?.cutsLog()
+    }
+    return !this.#isFull
   }
 }
 

@@ -34,10 +34,9 @@ export function openDatabase(path: string): Connection {
     database = new Connection(path, { readOnly: false })
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     turnToWal(database, path)
-    // what is deleted is overwritten; and a log that is done with is cut, since it holds what was written before
-    database.exec(
-      'PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 0; PRAGMA temp_store = MEMORY',
-    )
+    // what is deleted is overwritten
+    database.exec('PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY')
+    database.cutsLog()
     migrate(database, path)
     return database
   } catch (error) {

@@ -1,0 +1,95 @@
+/** A disk that is full: what is stored goes on, what is new is refused, and nothing is lost. Real disks, in memory, which Linux alone has. */
+
+import { execFile, spawnSync } from 'node:child_process'
+import { linkSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { DiskReserve } from '../../js/stores/sqlite/disk-reserve.ts'
+import { freshPath, openStore } from './sqlite/setup.ts'
+import { taskOf } from './sqlite/words.ts'
+
+const MIB = 2 ** 20
+const SCRIPT = fileURLToPath(new URL('sqlite/full-disk.ts', import.meta.url))
+
+/** A namespace of its own, which alone has what is mounted there. Users other than root become it, where they may by `sudo`: some systems let them mount nothing otherwise. */
+function inNamespace(): readonly string[] {
+  if (process.getuid?.() === 0) return ['unshare', '--mount']
+  if (spawnSync('sudo', ['-n', 'true']).status === 0) return ['sudo', '-n', 'unshare', '--mount']
+  return ['unshare', '--map-root-user', '--mount']
+}
+
+/** What the script saw. */
+async function onFullDisk(way: string): Promise<Record<string, unknown>> {
+  const [command = '', ...words] = [...inNamespace(), process.execPath, SCRIPT, dirname(freshPath()), way]
+  const env = { ...process.env, NODE_NO_WARNINGS: '1' }
+  const { stdout } = await promisify(execFile)(command, words, { env, timeout: 60_000 })
+  return JSON.parse(stdout)
+}
+
+const ALL = Object.fromEntries(Array.from({ length: 61 }, (_, n) => [`key-${n}`, 1]))
+const REFUSED = { refused: 'STORAGE_FULL', accepted: 'strict', isFailing: false, reserve: MIB, answered: ALL }
+
+const isLinux = process.platform === 'linux'
+const WAYS = ['with its log', 'without a log', 'before it is opened', 'and the process is killed']
+test.runIf(isLinux).for(WAYS)(
+  'S1 S17 on a disk that is full %s, tasks are delivered, and new ones refused',
+  {
+    timeout: 90_000,
+  },
+  async (way) => {
+    const seen = await onFullDisk(way)
+    expect(seen).toMatchObject({ ...REFUSED, wasFailing: false, whileFull: 60 })
+    expect(seen.codes).toEqual(['storage_full'])
+  },
+)
+
+test.runIf(isLinux)(
+  'S1 S17 without any room tasks wait, and go on by themselves once there is some',
+  {
+    timeout: 90_000,
+  },
+  async () => {
+    const seen = await onFullDisk('with its reserve')
+    expect(seen).toMatchObject({ ...REFUSED, wasFailing: true, whileFull: 0 })
+    expect(seen.codes).toEqual(['storage_full'])
+    // it is asked each 5 s, and a task waits for 2 s at most
+    expect(seen.goesOnAfterMs).toBeLessThan(9_000)
+  },
+)
+
+test('a reserve of which a piece is missing is made whole by the next enqueue', async () => {
+  const path = freshPath()
+  const store = openStore(path)
+  await store.enqueue([taskOf(1)])
+  expect(statSync(`${path}-reserve`)).toMatchObject({ size: MIB })
+  expect(statSync(`${path}-reserve`).mode & 0o777).toBe(0o600)
+  truncateSync(`${path}-reserve`, 1_001)
+  await store.enqueue([taskOf(2)])
+  expect(statSync(`${path}-reserve`)).toMatchObject({ size: MIB })
+})
+
+test('a reserve is given up piece by piece', () => {
+  const path = freshPath()
+  const reserve = new DiskReserve(path)
+  expect(reserve.give()).toBe(false)
+  reserve.keep()
+  const sizes: number[] = []
+  while (reserve.give()) sizes.push(statSync(`${path}-reserve`).size)
+  expect(sizes).toEqual([7, 6, 5, 4, 3, 2, 1, 0].map((eighths) => (eighths * MIB) / 8))
+})
+
+test.for([symlinkSync, linkSync])(
+  'a link in the place of the reserve leads to nothing that is written: %o',
+  async (link) => {
+    const path = freshPath()
+    const other = `${dirname(path)}/other`
+    writeFileSync(other, 'mine')
+    link(other, `${path}-reserve`)
+    const [stored] = await openStore(path).enqueue([taskOf(1)])
+    expect(stored).toMatchObject({ outcome: 'stored' })
+    expect(new DiskReserve(path).give()).toBe(false)
+    expect(readFileSync(other, 'utf8')).toBe('mine')
+  },
+)
