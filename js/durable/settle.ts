@@ -6,6 +6,7 @@ import { type FollowUp, followUpOf, reportFollowUp } from '../tasks/follow-up.ts
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
+import { reportUnreadable } from './notices.ts'
 import type { Endings, StoredState } from './state.ts'
 import type { StoreLoop } from './store-loop.ts'
 import type { LeaseStarter } from './take-lease.ts'
@@ -72,8 +73,14 @@ export class Settler {
     else if (said === 'gone') this.#endings.purged(task)
     else if (said === 'cancelled') this.#endings.end(task, 'CANCELLED')
     else if (followUp.kind === 'succeeded') this.#endings.end(task, 'SUCCEEDED')
-    else if (followUp.kind === 'exhausted') this.#endings.end(task, 'EXHAUSTED', followUp.reason)
+    else if (followUp.kind === 'exhausted') this.#exhausted(task, followUp)
     else this.#goOn(task, ruling, followUp)
+  }
+
+  #exhausted(task: Task, { reason }: FollowUp): void {
+    const damage = task.lease?.damage
+    if (damage) reportUnreadable(this.#state.runner, task.taskId, damage, 'it is a dead letter')
+    this.#endings.end(task, 'EXHAUSTED', reason)
   }
 
   #goOn(task: Task, ruling: Ruling, followUp: FollowUp): void {

@@ -131,11 +131,13 @@ export class LeaseStarter {
         runner.start(task)
         return
       }
-      const damaged = new TypeError(
-        stored ? 'its body is not as long as it was' : 'its body is gone, or was changed where it was stored',
-      )
-      reportUnreadable(runner, record.taskId, damaged, 'it is a dead letter')
-      if (task.lease) task.lease.reason = 'body_missing'
+      if (task.lease) {
+        task.lease.reason = 'body_missing'
+        // told when the store has ended it for that: another process may have delivered it, and its body is gone for that reason
+        task.lease.damage = new TypeError(
+          stored ? 'its body is not as long as it was' : 'its body is gone, or was changed where it was stored',
+        )
+      }
       runner.settle(task, notSent(OUTCOME_VETOED, host.now()))
     } catch (error) {
       failed(error)

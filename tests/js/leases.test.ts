@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
-import { type World, world } from './durable-setup.ts'
+import { type World, withMethods, world } from './durable-setup.ts'
 import { ORDERS } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -65,4 +65,47 @@ test('S9 a task that is leased to its former runner again starts no second attem
   expect(server.hits).toBe(5)
   for (const answer of answers) answer(200)
   await clock.advance(1_000)
+})
+
+/** A world in which the first process is frozen while it reads the body of what it has claimed: none of its calls comes back until it wakes. */
+function frozenReader(): World & { wake(): void } {
+  let wake = () => {}
+  const asleep = new Promise<void>((resolve) => {
+    wake = resolve
+  })
+  let opened = 0
+  let isFrozen = false
+  const it = world((store) => {
+    if (opened++ > 0) return store
+    return withMethods(store, {
+      async body(taskId) {
+        isFrozen = true
+        await asleep
+        return store.body(taskId)
+      },
+      async turn(step) {
+        if (isFrozen) await asleep
+        return store.turn(step)
+      },
+    })
+  })
+  return { ...it, wake }
+}
+
+test('S4 a process that wakes after another has delivered what it had claimed does not take the missing body for damage', async () => {
+  const { open, clock, store, wake } = frozenReader()
+  const frozen = await open()
+  const other = await open()
+  other.queue.pause()
+  const { taskId } = await other.queue.enqueue(ORDERS, POST)
+  await clock.advance(5_000)
+  expect(await store.get(taskId)).toMatchObject({ status: 'IN_FLIGHT' })
+  other.queue.resume()
+  await clock.advance(2 * LEASE_MS)
+  expect(await store.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+  wake()
+  await clock.advance(LEASE_MS)
+  expect(frozen.events.of('degraded')).toEqual([])
+  expect(frozen.events.of('exhausted')).toEqual([])
+  expect(await store.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
 })
