@@ -19,14 +19,16 @@ export class LaneHolds {
     return this.#until.size === 0
   }
 
-  /** Those that are not over at `now`, to be told; `told` lets go of them, unless they have become longer meanwhile. */
-  at(now: number): { readonly hold: readonly LaneHold[]; readonly told: () => void } {
+  /** Those that are not over at `now`, to be told; `told` lets go of them, unless they have become longer meanwhile, and gives their lanes. */
+  at(now: number): { readonly hold: readonly LaneHold[]; readonly told: () => readonly string[] } {
     for (const [lane, until] of this.#until) if (until <= now) this.#until.delete(lane)
     const telling = [...this.#until]
     return {
       hold: telling.map(([lane, until]) => ({ lane, forMs: until - now })),
       told: () => {
-        for (const [lane, until] of telling) if (this.#until.get(lane) === until) this.#until.delete(lane)
+        const done = telling.filter(([lane, until]) => this.#until.get(lane) === until)
+        for (const [lane] of done) this.#until.delete(lane)
+        return done.map(([lane]) => lane)
       },
     }
   }

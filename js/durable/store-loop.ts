@@ -243,7 +243,7 @@ export class StoreLoop {
       const settle = endings.map(({ settlement }) => settlement)
       const { hold, told } = this.#holds.at(host.now())
       const turn = await store.turn({ owner, settle, hold, renew, claim })
-      told()
+      this.#shareHolds(told())
       this.#isClaiming = false
       this.#failed = 0
       this.failingSinceAt = undefined
@@ -335,6 +335,16 @@ export class StoreLoop {
       if (tasks.length > 0) return tasks.length + this.#storedSince
     }
     return this.#storedSince
+  }
+
+  /** Takes note that the store was told of the holds of these lanes: it alone says from then on how long its tasks wait. A turn does not show what is shut here. */
+  #shareHolds(told: readonly string[]): void {
+    const { runner } = this.#state
+    const { core, lanes, host } = runner
+    for (const lane of told) {
+      const handle = lanes.named(lane)
+      if (handle !== undefined) runner.guard(() => core.shareHold(host.now(), handle, 0))
+    }
   }
 
   /** Takes over the holds that the store keeps, as it has limited them: what one process was told all go by. */

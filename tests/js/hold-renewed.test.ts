@@ -98,3 +98,18 @@ test('S9 a process that has joined late holds no longer than the store does, and
   expect(deliveredAt()).toBeDefined()
   for (const queue of [early, late]) await closeNow(queue, clock)
 })
+
+test('S9 a hold that the store has cut to its own limit ends by that in the process that told it, too', async () => {
+  const { clock, open, enqueueFine, deliveredAt } = file()
+  const [first, second] = [await open(), await open()]
+  // by calls that make no stored task
+  const heard = (queue: RetryQueue) => queue.fetch(`${API}/limited`)
+  await heard(first)
+  await clock.advance(900) // the second has not looked at the file since
+  await heard(second)
+  await closeNow(first, clock)
+  await enqueueFine(second)
+  await clock.advance(5_000)
+  expect(deliveredAt()).toBeLessThanOrEqual(MOST_MS - 900 + 200)
+  await closeNow(second, clock)
+})
