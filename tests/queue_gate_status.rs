@@ -5,9 +5,10 @@ mod common;
 #[path = "common/rig.rs"]
 mod rig;
 
+use redrive::breaker::BreakerRules;
 use redrive::budget::BudgetRules;
 use redrive::gates::Gates;
-use redrive::queue::{Gate, GateStatus, Limits};
+use redrive::queue::{Action, Gate, GateStatus, Limits};
 use redrive::slots::NONE;
 use redrive::task::{Flags, Outcome};
 use redrive::time::Millis;
@@ -19,7 +20,7 @@ fn gate(rig: &Rig, slot: u32) -> Gate {
     let status = rig.queue.gate_status(slot).unwrap();
     let own = [Gate::InFlight, Gate::Started, Gate::Parked, Gate::Behind, Gate::Due];
     if !own.contains(&status.gate) {
-        assert_eq!(rig.queue.gate_of_lane(rig.queue.lane_of(slot).unwrap(), rig.time()), status);
+        assert_eq!(rig.queue.gate_of_lane(rig.queue.lane_of(slot).unwrap(), rig.time(), true), status);
     }
     status.gate
 }
@@ -169,7 +170,7 @@ fn the_codes_of_gates_stay() {
 #[test]
 fn a_lane_that_is_not_there_is_held_by_what_holds_all() {
     let mut rig = setup_with(Limits { concurrency: 1, ..limits() }, json!({}));
-    let gate = |rig: &Rig| rig.queue.gate_of_lane(NONE, rig.time()).gate;
+    let gate = |rig: &Rig| rig.queue.gate_of_lane(NONE, rig.time(), true).gate;
     assert_eq!(gate(&rig), Gate::Ready);
     rig.add();
     rig.starts();
@@ -184,7 +185,7 @@ fn a_lane_that_is_not_there_is_held_by_what_holds_all() {
 fn a_lane_asked_of_a_time_to_come_tells_what_will_hold_it_then() {
     let mut rig = setup(json!({}));
     rig.queue.hold(rig.time(), rig.lane, Millis::new(10_000));
-    let at = |ms| rig.queue.gate_of_lane(rig.lane, Rig::at(ms));
+    let at = |ms| rig.queue.gate_of_lane(rig.lane, Rig::at(ms), true);
     assert_eq!((at(9999).gate, at(9999).until), (Gate::LaneHeld, Rig::at(10_000)));
     assert_eq!((at(10_000).gate, at(10_000).until), (Gate::Ready, Millis::MAX));
 }
@@ -194,9 +195,42 @@ fn a_store_is_told_of_an_empty_budget_before_a_task_comes_that_could_not_pay() {
     let mut rig = setup(json!({}));
     let budget = Some(BudgetRules::new(1.0, 0.0, 0.1));
     rig.queue.set_gates(Gates { budget, ..Gates::default() });
-    assert_eq!(rig.queue.gate_of_lane(rig.lane, rig.time()).gate, Gate::Ready);
+    assert_eq!(rig.queue.gate_of_lane(rig.lane, rig.time(), true).gate, Gate::Ready);
     assert!(rig.queue.pays(rig.time(), rig.lane));
-    let status = rig.queue.gate_of_lane(rig.lane, rig.time());
+    let status = rig.queue.gate_of_lane(rig.lane, rig.time(), true);
     assert_eq!((status.gate, status.until), (Gate::RetryBudget, Rig::at(10_000)));
-    assert_eq!(rig.queue.gate_of_lane(rig.lane, Rig::at(10_000)).gate, Gate::Ready);
+    assert_eq!(rig.queue.gate_of_lane(rig.lane, Rig::at(10_000), true).gate, Gate::Ready);
+}
+
+#[test]
+fn first_attempts_of_a_store_are_told_of_no_budget_which_they_do_not_pay() {
+    let mut rig = setup(json!({}));
+    let budget = Some(BudgetRules::new(1.0, 0.0, 0.1));
+    rig.queue.set_gates(Gates { budget, ..Gates::default() });
+    assert!(rig.queue.pays(rig.time(), rig.lane));
+    assert_eq!(rig.queue.gate_of_lane(rig.lane, rig.time(), true).gate, Gate::RetryBudget);
+    assert_eq!(rig.queue.gate_of_lane(rig.lane, rig.time(), false).gate, Gate::Ready);
+    assert!(rig.queue.room_for_first(rig.time(), rig.lane) > 0);
+}
+
+#[test]
+fn of_those_that_are_due_when_the_breaker_is_half_open_the_probe_alone_is_told_that_it_starts_next() {
+    let mut rig = setup(json!({}));
+    let breaker = BreakerRules { consecutive_failures: 1, ..BreakerRules::default() };
+    rig.queue.set_gates(Gates { breaker: Some(breaker), ramp: true, ..Gates::default() });
+    let failing = rig.add();
+    assert_eq!(rig.starts(), [failing]);
+    rig.answer(failing, 503);
+    let (younger, last) = (rig.add(), rig.add());
+    rig.wait(1000);
+    assert!(rig.poll().iter().all(|action| matches!(action, Action::Circuit(..))));
+    assert_eq!([failing, younger, last].map(|slot| gate(&rig, slot)), [Gate::CircuitOpen; 3]);
+    let half_open = until(&rig, failing);
+    rig.wait(half_open.get() - rig.time().get());
+    // The queue hears what time it is, and is not asked yet.
+    rig.queue.set_online(rig.time(), true);
+    let own = |slot| rig.queue.gate_status(slot).unwrap().gate;
+    assert_eq!([failing, younger, last].map(own), [Gate::CircuitProbing, Gate::Ready, Gate::CircuitProbing]);
+    let started = rig.poll().into_iter().filter(|action| matches!(action, Action::Start(_)));
+    assert_eq!(started.collect::<Vec<_>>(), [Action::Start(younger)], "it is the one");
 }

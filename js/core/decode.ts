@@ -18,9 +18,9 @@ export function gateStatusOf(engine: Engine, core: CoreQueue, slot: number): Gat
   return core.gateStatus(slot) ? read(engine, core) : undefined
 }
 
-/** The gate that keeps a due task of a store from starting in `lane` at `now`. */
-export function gateOfLane(engine: Engine, core: CoreQueue, lane: number, now: number): GateStatus {
-  core.gateOfLane(lane, now)
+/** The gate that keeps a due task of a store from starting in `lane` at `now`. `isRetry`: it has a counted attempt. */
+export function gateOfLane(engine: Engine, core: CoreQueue, lane: number, now: number, isRetry: boolean): GateStatus {
+  core.gateOfLane(lane, now, isRetry)
   return read(engine, core)
 }
 

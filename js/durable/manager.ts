@@ -236,8 +236,8 @@ function gateStatusOf(record: StoredTask, tasks: StoredTasks, now: number): Gate
 }
 
 /** The gate that keeps a due task from an attempt at `now`, as far as this process knows its lane. */
-function laneStatus({ principal, lane }: StoredTask, { state }: StoredTasks, now: number): GateStatus {
-  return state.runner.gates.statusOfLane(principal, originOf(lane), now) ?? at('ready')
+function laneStatus({ principal, lane, attemptNumber }: StoredTask, { state }: StoredTasks, now: number): GateStatus {
+  return state.runner.gates.statusOfLane(principal, originOf(lane), now, attemptNumber > 0) ?? at('ready')
 }
 
 function textOf(status: GateStatus, record: StoredTask, tasks: StoredTasks): string {

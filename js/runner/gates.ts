@@ -68,10 +68,10 @@ export class Gates {
     return slot < 0 ? undefined : this.#ports.guard(() => gateStatusOf(this.#engine, core, slot))
   }
 
-  /** The gate at which a due task of a store would wait in its lane at `now`. */
-  statusOfLane(principal: string | null, origin: string, now: number): GateStatus | undefined {
+  /** The gate at which a due task of a store would wait in its lane at `now`. `isRetry`: it has a counted attempt. */
+  statusOfLane(principal: string | null, origin: string, now: number, isRetry: boolean): GateStatus | undefined {
     const { core, lanes } = this.#ports
-    return this.#ports.guard(() => gateOfLane(this.#engine, core, lanes.of(principal, origin), now))
+    return this.#ports.guard(() => gateOfLane(this.#engine, core, lanes.of(principal, origin), now, isRetry))
   }
 
   /** Reports an action of the core that is about a gate; false: it is about a task. */

@@ -88,17 +88,24 @@ impl Queue {
                     let gate = if spent { Gate::RetryBudget } else { Gate::Due };
                     GateStatus { until: self.timeline.outward(due), ..at(gate) }
                 } else {
-                    self.lane_status(self.lanes.at(task.lane), now, false)
+                    let lane = self.lanes.at(task.lane);
+                    let status = self.lane_status(lane, now, false);
+                    let half_open =
+                        lane.is_some_and(|lane| lane.gates.breaker.circuit(now) == Circuit::HalfOpen);
+                    let is_free = half_open && status.gate == Gate::Ready && task.state == State::Ready;
+                    // Of those that the breaker would let through one is the probe, and all others wait for it.
+                    let waits = is_free && self.next_of(task.lane, now) != Some(index_of(slot));
+                    if waits { at(Gate::CircuitProbing) } else { status }
                 }
             }
         })
     }
 
-    /// The gate that holds a due task of a store in a lane at `now`. The retry budget is one of them, since the store is
-    /// not asked for tasks that could not pay. Without such a lane: the gate that all lanes share.
-    pub fn gate_of_lane(&self, lane: u32, now: Millis) -> GateStatus {
+    /// The gate that holds a due task of a store in a lane at `now`. The retry budget is one of them for a retry, since the
+    /// store is not asked for those that could not pay. Without such a lane: the gate that all lanes share.
+    pub fn gate_of_lane(&self, lane: u32, now: Millis, is_retry: bool) -> GateStatus {
         let now = self.at(now);
-        self.lane_status(self.lanes.slots.get(lane), now, true)
+        self.lane_status(self.lanes.slots.get(lane), now, is_retry)
     }
 
     /// The first gate that keeps a due task from starting; `pays`: the retry budget is one of them.

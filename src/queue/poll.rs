@@ -167,7 +167,7 @@ impl Queue {
 
     /// The ready task of a lane whose turn it is. Where one attempt is to show how the server does, it is the one with the fewest
     /// attempts: a task that fails while all others succeed would answer for all that wait behind it.
-    fn next_of(&self, lane_index: u32, now: Millis) -> Option<u32> {
+    pub(super) fn next_of(&self, lane_index: u32, now: Millis) -> Option<u32> {
         let lane = self.lanes.at(lane_index)?;
         let (_, first) = lane.ready.front()?;
         if !lane.gates.tries_out(now) {

@@ -182,8 +182,8 @@ impl CoreQueue {
     /// Finds the gate that holds a due task of a store in a lane; none: the gate that all lanes share. At `decisionPtr`
     /// lie the numbers of [`Gated`] then.
     #[wasm_bindgen(js_name = gateOfLane)]
-    pub fn gate_of_lane(&mut self, lane: u32, now: f64) {
-        let status = self.queue.gate_of_lane(lane, Millis::from_f64(now));
+    pub fn gate_of_lane(&mut self, lane: u32, now: f64, is_retry: bool) {
+        let status = self.queue.gate_of_lane(lane, Millis::from_f64(now), is_retry);
         self.note_gate(Some(&status));
     }
 

@@ -156,6 +156,21 @@ test.each<readonly [string, () => Promise<Stage>]>([
   expect(waiting?.text).toMatch(/^its origin's retry budget, which is spent: put off until 00:/)
 })
 
+test('a retry budget that is spent keeps retries back, and says so of no first attempt: in a store', async () => {
+  const scene = await sceneOf({ concurrencyPerOrigin: 1 })
+  gates(scene, 0, 1)
+  scene.server.reply(503).reply(503)
+  const failed = await enqueued(scene)
+  await scene.clock.advance(10_000)
+  scene.server.hang()
+  const running = await enqueued(scene)
+  const waiting = await enqueued(scene)
+  const gateOf = async (taskId: string) => (await waitOf(scene, taskId))?.data?.gate
+  expect(await gateOf(failed)).toBe('retry-budget')
+  expect(await gateOf(running)).toBe('in-flight')
+  expect(await gateOf(waiting)).toBe('lane-limit')
+})
+
 test('an open breaker: of what is due, and of what has a wait of its own before', async () => {
   const scene = world()
   const first = await scene.open()
