@@ -27,10 +27,10 @@ export interface SwitchOptions {
   readonly purge?: boolean
   /**
    * Changes the cookies, as a login does. From the call on and until it has resolved this queue sends nothing: first attempts of
-   * calls wait, for their `waitMs` at most (30 s unless given). Queues in other tabs of the store send no task either; first
-   * attempts of their callers are their page's own. Its own requests go by plain fetch, or with
+   * calls wait, for their `waitMs` at most (30 s unless given). Queues in other tabs of the store send no task either, whichever principal
+   * they name; first attempts of their callers are their page's own. Its own requests go by plain fetch, or with
    * `redrive: false`: any other call of the queue would wait for itself. Where it rejects, the principal stays the one before, calls that were
-   * made meanwhile reject with `PRINCIPAL_CHANGED`, and its error is passed on. Until it has ended no other principal may be named (`PRINCIPAL_CHANGING`).
+   * made meanwhile reject with `PRINCIPAL_CHANGED`, and its error is passed on. Until it has ended no other principal may be named here (`PRINCIPAL_CHANGING`).
    * @default nothing: the cookies are the new principal's already, or do not matter
    */
   readonly during?: () => unknown

@@ -26,15 +26,35 @@ export interface Declared {
   readonly now: number
 }
 
-export interface Principals {
+/** The principal that is there, and logins that are under way, as a store knows them. */
+export interface Present {
   /** `undefined`: no queue has said yet. */
-  current(): Promise<string | null | undefined>
+  readonly principal: string | null | undefined
+  /**
+   * How much longer the logins count that are under way, in milliseconds; Infinity: their end is heard, as a hint of the kind
+   * 'principal'. Absent: none is under way.
+   */
+  readonly loginForMs?: number
+}
+
+export interface Principals {
+  current(): Promise<Present>
   /**
    * Makes `principal`, as of the instant `since`, the current one, unless a declaration is kept that was made after `since` and no
    * later than `now`: nothing changes then. A claim of any other principal than the current one gets nothing from now on.
    *
    * @param declared asked in the step that decides, however long that comes after the call: a declaration made meanwhile, in another
    * process, is the younger one, and is not to be taken for one from before the clock was set back
+   * @param login ends with it, whichever declaration stands
    */
-  switchTo(principal: string | null, declared: () => Declared): Promise<void>
+  switchTo(principal: string | null, declared: () => Declared, login?: string): Promise<void>
+  /**
+   * Keeps in mind that a principal logs in, whose cookies may be there at any moment: from now on no claim gets anything, of whichever
+   * principal, until each login has ended. Once more for the same login: it goes on.
+   *
+   * @param login a name that no other login ever has. It ends with `switchTo`, or when its process is gone or put away
+   * @param forMs how long it counts where the end of its process is not heard: it has to be renewed
+   * @param isUnderWay asked in the step that keeps it, however long that comes after the call: where it is false, nothing is kept
+   */
+  logIn(login: string, forMs: number, isUnderWay: () => boolean): Promise<void>
 }

@@ -50,7 +50,7 @@ import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from './task
 
 export type { Bound, Claim } from './claim.ts'
 export type { Carry, Lease, Settlement } from './leases.ts'
-export type { Declared, Hint, Leader, Principals, Report } from './neighbours.ts'
+export type { Declared, Hint, Leader, Present, Principals, Report } from './neighbours.ts'
 export {
   type DeadlineReason,
   laneName,

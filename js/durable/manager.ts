@@ -244,6 +244,7 @@ function textOf(status: GateStatus, record: StoredTask, tasks: StoredTasks): str
   const { gate, until } = status
   if (gate === 'in-flight') return `${wordsOf(status)}, here or in another process`
   if (gate === 'parked') return 'resume() or setPrincipal(): its credentials are missing or were refused'
+  if (gate === 'principal' && tasks.guard.isLogin) return 'a login that is under way, here or in another tab'
   if (gate !== 'due') return wordsOf(status)
   // that the wait is over helps nothing where something keeps its origin for longer
   const then = laneStatus(record, tasks, until)

@@ -73,7 +73,7 @@ async function suspend({ state, loop, guard }: PageParts): Promise<void> {
   const { store } = state
   loop.suspend()
   // its timers may come back before it does, and another user have logged in meanwhile
-  guard.suspect()
+  guard.suspend()
   giveBackAll(state, new DOMException('the page is put away', 'AbortError'))
   const settled = loop.settleEnded()
   // at once: a page that still holds a lock is not kept for the way back
@@ -87,7 +87,7 @@ async function resumeFromSuspend({ state, loop, leadership, callers, guard }: Pa
   loop.resumeFromSuspend()
   // where the store cannot be told that callers wait here, they are looked after all the same
   await leadership.resumeFromSuspend().catch(state.failed)
-  await guard.check()
+  await guard.resumeFromSuspend()
   for (const task of state.watched()) callers.lookSoon(task)
   state.runner.tick()
 }

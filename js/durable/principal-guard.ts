@@ -5,7 +5,7 @@
  * principal sends none of its tasks, stored or in memory, until its own is back.
  */
 
-import type { Declared, Principals } from '../api/store.ts'
+import type { Declared, Present } from '../api/store.ts'
 import { type Clock, FOREVER, type Instant, instantOf } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
 import type { StoredState } from './state.ts'
@@ -14,14 +14,11 @@ import type { StoredState } from './state.ts'
 const ASK_AGAIN_MS = 1_000
 /** Two clocks are not read at once, and the wall's is put right little by little: by less than this it was not set back. */
 const JITTER_MS = 1_000
+/** How long a login counts whose tab is not heard to die. A hidden tab, which renews it, has one timer a minute. */
+const LOGIN_MS = 90_000
+const RENEW_MS: number = LOGIN_MS / 3
 const UNTOLD =
-  'the store could not be told that the login failed: its tasks wait until it is; or call setPrincipal() again'
-
-interface Login {
-  readonly at: Instant
-  /** The principal that the store named before; `undefined`: none. */
-  readonly before: string | null | undefined
-}
+  'the store could not be told which principal is there: its tasks wait until it is; or call setPrincipal() again'
 
 export class PrincipalGuard {
   readonly #state: StoredState
@@ -30,10 +27,15 @@ export class PrincipalGuard {
   #isOther = false
   /** The store could not be told. */
   #isUntold = false
-  /** The declaration that the store was told of last, logins apart. */
-  #toldAt: Instant | undefined
-  /** The login that the store was told of, until it has been told how it ended. */
-  #login: Login | undefined
+  /** The page is put away: it keeps no lock, so no login either. */
+  #isSuspended = false
+  /** The store's last word: a principal logs in, here or in another tab. */
+  isLogin = false
+  /** The login that the store was told of, until it has been told that it ended. */
+  #login: string | undefined
+  #logins = 0
+  /** The last thing that the store was told: one after another, so that it stands. */
+  #told: Promise<unknown> = Promise.resolve()
   /** When to ask again. */
   askAt: number = FOREVER
 
@@ -41,44 +43,45 @@ export class PrincipalGuard {
     this.#state = state
   }
 
-  /** Whether another principal is there, or it is not known yet which: nothing is sent then. */
+  /** Whether another principal is there, one logs in, or it is not known yet: nothing is sent then. */
   get isForeign(): boolean {
     return this.#isForeign || this.#state.runner.host.switching !== undefined
   }
 
   /**
-   * Tells every process of the store that `host.principal` is there, as of the moment when that was said, and goes by what the
-   * store says then: a younger declaration stands.
+   * Tells every process of the store that `host.principal` is there, as of the moment when that was said, or that it logs in, and goes
+   * by what the store says then: a younger declaration stands.
    */
   async declare(): Promise<void> {
-    const { principals } = this.#state.store
-    this.#isUntold = true
-    if (principals) await this.#tell(principals, await principals.current())
-    await this.#ask()
+    await this.#tell()
+    this.#learn(await this.#state.store.principals?.current())
   }
 
   /** Holds everything back until the store can be told: just now it could not. */
   tellLater(): void {
     const { host } = this.#state.runner
-    if (this.#failedLogin) host.degraded('storage_unavailable', UNTOLD)
+    if (!host.switching) host.degraded('storage_unavailable', UNTOLD)
     this.suspect()
-    this.#askLater()
+    this.#askLater(ASK_AGAIN_MS)
   }
 
   /** Asks the store which principal is there; resolves with whether it is certain that this queue may go on. */
   async check(): Promise<boolean> {
-    const { store, failed } = this.#state
+    const { store, runner, failed } = this.#state
     this.askAt = FOREVER
     try {
-      const { principals } = store
-      const current = await principals?.current()
-      const isCleared = current === undefined && !this.#isOther
-      if (principals && (this.#isUntold || isCleared)) await this.#tell(principals, current)
-      await this.#ask()
+      let present = await store.principals?.current()
+      const isCleared = present?.principal === undefined && !this.#isOther
+      // a login goes on, also where its mark went with a page that was put away
+      if (this.#isUntold || isCleared || runner.host.switching) {
+        await this.#tell()
+        present = await store.principals?.current()
+      }
+      this.#learn(present)
       return !this.isForeign
     } catch (error) {
       failed(error)
-      if (this.isForeign) this.#askLater()
+      if (this.isForeign) this.#askLater(ASK_AGAIN_MS)
       return false
     }
   }
@@ -96,43 +99,58 @@ export class PrincipalGuard {
     this.#set(true)
   }
 
-  /** `current`: the store's word before. */
-  async #tell(principals: Principals, current: Login['before']): Promise<void> {
-    const { host, closing } = this.#state.runner
-    // a queue that was closed meanwhile has no say any more
-    if (closing.aborted) return
-    const { principal, declaredAt, switching, settings } = host
-    // it may be named again while it logs in
-    if (switching) this.#login = { at: declaredAt, before: this.#login ? this.#login.before : current }
-    // the cookies are still those of the one who was there, also where that was another tab's user
-    const { at, before = principal } = this.#failedLogin ?? { at: declaredAt }
-    await principals.switchTo(before, () => declaredAsOf(at, settings.clock))
-    this.#isUntold = false
-    if (switching) return
-    this.#toldAt = declaredAt
+  /** Asks nothing until the page is back. A login that is under way here does not hold other tabs up meanwhile; afterwards it is another one. */
+  suspend(): void {
+    this.#isSuspended = true
+    this.askAt = FOREVER
     this.#login = undefined
+    this.suspect()
   }
 
-  /** The login that was under way, where it has failed: the queue's declaration is the one before it again. */
-  get #failedLogin(): Login | undefined {
-    const { switching, declaredAt } = this.#state.runner.host
-    const login = this.#login
-    if (switching || !login) return undefined
-    return declaredAt === this.#toldAt || declaredAt.monotonic < login.at.monotonic ? login : undefined
+  resumeFromSuspend(): Promise<boolean> {
+    this.#isSuspended = false
+    return this.check()
   }
 
-  async #ask(): Promise<void> {
-    const { store, runner } = this.#state
-    const current = await store.principals?.current()
-    const { principal, switching } = runner.host
+  #tell(): Promise<void> {
+    const told = this.#told.then(() => this.#tellNow())
+    this.#told = told.catch(() => {}) // its caller hears of it
+    return told
+  }
+
+  async #tellNow(): Promise<void> {
+    const { store, owner, runner } = this.#state
+    const { principals } = store
+    const { host, closing } = runner
+    // a queue that was closed meanwhile has no say any more
+    if (!principals || closing.aborted) return
+    this.#isUntold = true
+    const { principal, declaredAt, switching, settings } = host
+    if (switching) {
+      if (this.#isSuspended) return
+      this.#login ??= `${owner} ${++this.#logins}`
+      const login = this.#login
+      await principals.logIn(login, LOGIN_MS, () => this.#login === login)
+    } else {
+      await principals.switchTo(principal, () => declaredAsOf(declaredAt, settings.clock), this.#login)
+      this.#login = undefined
+    }
+    this.#isUntold = false
+  }
+
+  #learn(present: Present | undefined): void {
+    const { principal, switching } = this.#state.runner.host
+    const { principal: current, loginForMs } = present ?? {}
     if (current !== undefined) this.#isOther = current !== principal
-    // a login is over once the store has been told how it ended
-    this.#set(this.#isOther || switching !== undefined)
+    this.isLogin = loginForMs !== undefined
+    this.#set(this.#isOther || this.isLogin || switching !== undefined)
+    // where locks tell, its end is heard
+    if (loginForMs !== undefined && loginForMs < FOREVER) this.#askLater(switching ? RENEW_MS : loginForMs)
   }
 
-  #askLater(): void {
+  #askLater(delayMs: number): void {
     const { runner } = this.#state
-    this.askAt = runner.host.now() + ASK_AGAIN_MS
+    this.askAt = runner.host.now() + delayMs
     runner.arm()
   }
 

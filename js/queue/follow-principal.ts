@@ -28,7 +28,7 @@ export class FollowPrincipal {
     this.#named = principal
     const own: Pick<TaskStore, 'turn' | 'principals'> = {
       turn: (step) => this.#turn(store, step),
-      principals: { current: () => principals.current(), switchTo: async () => {} },
+      principals: { current: () => principals.current(), switchTo: async () => {}, logIn: async () => {} },
     }
     this.store = new Proxy(store, {
       get(_, name) {
@@ -51,7 +51,7 @@ export class FollowPrincipal {
 
   async #learn(queue: Follower): Promise<void> {
     try {
-      const named = await this.#principals.current()
+      const { principal: named } = await this.#principals.current()
       if (named === this.#named) return
       this.#named = named
       // not waited for: a queue that opens waits for this; one that is closed needs none

@@ -16,10 +16,11 @@ import { Connection } from './indexeddb/connection.ts'
 import { Database } from './indexeddb/database.ts'
 import { EnqueueGroup, enqueueAll } from './indexeddb/enqueue-group.ts'
 import { hintsOf } from './indexeddb/hints.ts'
-import { homesOf, switchTo } from './indexeddb/homes.ts'
+import { homesOf } from './indexeddb/homes.ts'
 import { LAYOUT, STORES } from './indexeddb/layout.ts'
 import { Presence } from './indexeddb/presence.ts'
-import { currentPrincipal, reads } from './indexeddb/reads.ts'
+import { principalsOf } from './indexeddb/principals.ts'
+import { reads } from './indexeddb/reads.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
 export interface IndexedDbStoreOptions extends TermsOptions {
@@ -80,10 +81,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
     subscribe: (listener) => hints.listen(listener),
     homes: homesOf(database, presence),
     ...(presence.leader && { leader: presence.leader }),
-    principals: {
-      current: () => database.read(currentPrincipal),
-      switchTo: (principal, declared) => database.write('strict', (tx) => switchTo(tx, principal, declared())),
-    },
+    principals: principalsOf(database, presence),
     suspend() {
       presence.suspend()
       hints.suspend()

@@ -109,23 +109,26 @@ test('S16 another tab of the store sends nothing either: it has been told before
   const told: (string | null)[] = []
   const shared = Object.assign(store, {
     principals: {
-      current: async () => current,
+      current: async () => ({ principal: current }),
       switchTo: async (to: string | null) => {
         if (to !== current) told.push(to)
         current = to
       },
+      logIn: async () => {
+        told.push('login')
+      },
     },
   })
   const { queue } = await setup({ clock, store: shared, principal: 'ann' })
-  let seen: string | null | undefined
+  let seen: (string | null)[] = []
   await queue.setPrincipal('ben', {
     during: async () => {
-      seen = current
+      seen = [...told]
     },
   })
-  expect(seen).toBe('ben')
+  expect(seen).toEqual(['ann', 'login'])
   await queue.setPrincipal('cid', { during: () => Promise.reject(new Error('no')) }).catch(() => {})
-  expect(told).toEqual(['ann', 'ben', 'cid', 'ben'])
+  expect(told).toEqual(['ann', 'login', 'ben', 'login'])
   await closeNow(queue, clock)
 })
 
@@ -206,7 +209,8 @@ test('a store that cannot hear that the login failed is reported: tasks wait unt
     if (isDown) throw new Error('the disk is gone')
     await principals?.switchTo(...declared)
   }
-  const failing = withMethods(store, { principals: { current: async () => principals?.current(), switchTo } })
+  const current = async () => (await principals?.current()) ?? { principal: undefined }
+  const failing = withMethods(store, { principals: { current, switchTo, logIn: async () => {} } })
   const { queue, events } = await open({ store: failing })
   const during = async () => {
     isDown = true

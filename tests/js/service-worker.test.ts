@@ -17,11 +17,17 @@ async function shared(...owners: readonly (string | null)[]) {
     await close(left)
   }
   let named: string | null | undefined
+  let isLogin = false
   const hears = new Set<(hint: Hint) => void>()
   const principals = {
-    current: async () => named,
+    current: async () => ({ principal: named, ...(isLogin && { loginForMs: Infinity }) }),
     switchTo: async (principal: string | null) => {
       named = principal
+      isLogin = false
+      for (const hear of hears) hear({ kind: 'principal' })
+    },
+    logIn: async () => {
+      isLogin = true
       for (const hear of hears) hear({ kind: 'principal' })
     },
   }
@@ -32,7 +38,7 @@ async function shared(...owners: readonly (string | null)[]) {
   }
   const turn: TaskStore['turn'] = async (step) => {
     await new Promise(setImmediate) // no database answers at once
-    if (named === undefined || step.claim?.principal === named) return store.turn(step)
+    if (!isLogin && (named === undefined || step.claim?.principal === named)) return store.turn(step)
     return { ...(await store.turn({ ...step, claim: null })), nextInMs: null }
   }
   const from = server.hits
@@ -91,6 +97,18 @@ test('S16 sends for whoever the pages have named, and for nobody while they have
   expect(await store.counts()).toMatchObject({ pending: 1, succeeded: 2 })
 })
 
+test('S16 sends nothing while a page logs one in', async () => {
+  const { clock, sent, worker, principals } = await shared('ann')
+  await principals.switchTo('ann')
+  await principals.logIn()
+  await worker().ready
+  await clock.advance(60_000)
+  expect(sent()).toEqual([])
+  await principals.switchTo('ann')
+  await clock.advance(1_000)
+  expect(sent()).toEqual(['ann'])
+})
+
 test('S16 a switch that nobody has told is found by the next look', async () => {
   const { clock, server, sent, worker, principals, switchUnheard } = await shared('ann', 'ben')
   await principals.switchTo('ben')
@@ -144,7 +162,7 @@ test('never names anybody: that is for pages to do', async () => {
   await queue.ready
   await queue.setPrincipal('ben')
   await clock.advance(1_000)
-  expect(await principals.current()).toBe('ann')
+  expect(await principals.current()).toEqual({ principal: 'ann' })
 })
 
 test('S16 given a principal, it sends that one’s tasks only', async () => {

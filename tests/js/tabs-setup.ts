@@ -31,6 +31,8 @@ export interface Browser {
   readonly store: TaskStore
   /** No tab can ask who is there, or say so. */
   isDown: boolean
+  /** It has no locks for logins: they count for a time, and no tab hears that theirs is gone. */
+  isLockless: boolean
   /** The store knows no principal any more, as where the browser has cleared it, and all tabs look. */
   forgetPrincipal(): void
   /** Names of the locks that are held or asked for. */
@@ -99,6 +101,15 @@ export function browser(): Browser {
   const tell = (kind: Hint['kind']) => {
     for (const listener of [...listeners]) queueMicrotask(() => listener({ kind }))
   }
+  const logins = new Map<string, { readonly tab: object; readonly until: number }>()
+  const loginForMs = () => Math.max(0, ...[...logins.values()].map(({ until }) => until - clock.now()))
+  const letGo = (tab: object) => {
+    locks.releaseAll(tab)
+    if (device.isLockless) return
+    const own = [...logins].filter(([, each]) => each.tab === tab)
+    for (const [login] of own) logins.delete(login)
+    if (own.length > 0) tell('principal')
+  }
   let principal: string | null | undefined
   let since = Number.NEGATIVE_INFINITY
   let seed = 100n
@@ -111,11 +122,16 @@ export function browser(): Browser {
     late: () => Promise<void>,
   ): TaskStore => {
     let lead: string | undefined
+    const reached = (): Promise<void> | undefined => {
+      if (device.isDown) throw new Error('the disk is away')
+      return isGone() ? new Promise(() => {}) : undefined
+    }
     const own: Partial<TaskStore> = {
       graceMs: 75_000,
       turn: async (step) => {
         steps.push(step)
-        const refused = step.claim !== null && principal !== undefined && step.claim.principal !== principal
+        const isOther = principal !== undefined && step.claim?.principal !== principal
+        const refused = step.claim !== null && (isOther || loginForMs() > 0)
         const claim: Claim | null = refused ? null : step.claim
         const turn = await store.turn({ ...step, claim })
         await late()
@@ -141,20 +157,29 @@ export function browser(): Browser {
       },
       principals: {
         current: async () => {
-          if (tab.failsToSay || device.isDown) throw new Error('the disk is away')
-          return principal
+          await reached()
+          if (tab.failsToSay) throw new Error('the disk is away')
+          const forMs = loginForMs()
+          return forMs > 0 ? { principal, loginForMs: forMs } : { principal }
         },
-        switchTo: async (next, declared) => {
-          if (device.isDown) throw new Error('the disk is away')
+        switchTo: async (next, declared, login = '') => {
+          await reached()
           const { since: at, now } = declared()
-          if (since > at && since <= now) return
-          since = at
-          if (next === principal) return
-          principal = next
+          const hasEnded = logins.delete(login)
+          const isYounger = since <= at || since > now
+          if (isYounger) since = at
+          if (!hasEnded && (!isYounger || next === principal)) return
+          if (isYounger) principal = next
           tell('principal')
         },
+        logIn: async (login, forMs) => {
+          await reached()
+          const isNew = !logins.has(login)
+          logins.set(login, { tab, until: device.isLockless ? clock.now() + forMs : Number.POSITIVE_INFINITY })
+          if (isNew) tell('principal')
+        },
       },
-      suspend: () => locks.releaseAll(tab),
+      suspend: () => letGo(tab),
       subscribe(listener) {
         const hear = (hint: Hint) => {
           if (!isGone()) listener(hint)
@@ -186,6 +211,7 @@ export function browser(): Browser {
     server,
     store,
     isDown: false,
+    isLockless: false,
     forgetPrincipal() {
       principal = undefined
       since = Number.NEGATIVE_INFINITY
@@ -241,7 +267,7 @@ export function browser(): Browser {
         },
         crash() {
           gone = true
-          locks.releaseAll(identity)
+          letGo(identity)
           tell('due')
         },
       })

@@ -101,6 +101,8 @@ function order(world: World, process: Process, life: Life, act: Order): void {
     resume(life, act.origin)
   } else if (act.do === 'principal') {
     switchTo(world, process, life, act.principal, act.purge, (what, work) => callers.order(life, what, work))
+  } else if (act.do === 'login') {
+    logIn(world, process, life, act, (what, work) => callers.order(life, what, work))
   } else if (act.do === 'close') close(process, life, act.drainMs, (what, work) => callers.order(life, what, work))
 }
 
@@ -122,6 +124,8 @@ export function switchTo(
   purge: boolean,
   told: Told,
 ): void {
+  // refused, as every queue does then
+  if (life.isLoggingIn) return
   book.named.set(life.queue.name, time.elapsed)
   process.principal = principal
   // what others have said before does not count any more
@@ -129,6 +133,41 @@ export function switchTo(
   told(
     `switch to ${principal}`,
     life.gate.run(() => life.queue.setPrincipal(principal, { purge })),
+  )
+}
+
+type Login = Extract<Act, { readonly do: 'login' }>
+
+function logIn(
+  { book, time }: World,
+  process: Process,
+  life: Life,
+  { principal, forMs, fails }: Login,
+  told: Told,
+): void {
+  if (life.isLoggingIn) return
+  const { principal: before } = process
+  process.principal = principal
+  life.isLoggingIn = true
+  const ended = () => {
+    book.note(() => `${process.name}: the login of ${principal} ${fails ? 'fails' : 'ends'}`)
+    life.isLoggingIn = false
+    life.sends.follow(undefined)
+    if (fails) process.principal = before
+    else book.named.set(life.queue.name, time.elapsed)
+  }
+  const during = () =>
+    new Promise<void>((resolve, reject) => {
+      const end = () => {
+        ended()
+        if (fails) reject(new TypeError('fetch failed: wrong password'))
+        else resolve()
+      }
+      time.after(forMs, () => life.gate.enter(end))
+    })
+  told(
+    `log ${principal} in`,
+    life.gate.run(() => life.queue.setPrincipal(principal, { during })),
   )
 }
 

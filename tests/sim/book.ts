@@ -61,6 +61,8 @@ export class Book {
   sessionAt = 0
   /** By owner: when its principal was last named, in time that really passed. */
   readonly named: Map<string, number> = new Map()
+  /** Logins that the store knows to be under way, each with its owner. */
+  readonly logins: Map<string, string> = new Map()
   /** Owners that will not be back, where the store can tell: since when, in time that really passed. */
   readonly gone: Map<string, number> = new Map()
   /** By intent: how its callers have asked for it. */
@@ -169,6 +171,7 @@ export class Book {
 
   /** Its owner is gone, or was put away: what it held counts as over, where the store can tell. */
   loosen(holder: string): void {
+    for (const [login, owner] of this.logins) if (owner === holder) this.logins.delete(login)
     for (const known of this.tasks.values()) {
       if (known.holder !== holder || known.status !== 'IN_FLIGHT') continue
       known.leaseUntil = Math.min(known.leaseUntil, this.measure)

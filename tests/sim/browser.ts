@@ -28,6 +28,8 @@ export class Browser {
   /** By token. */
   readonly #leases = new Map<number, Guarded>()
   #principal: string | null | undefined
+  /** Logins that are under way, each with its tab. */
+  readonly #logins = new Map<string, TabLocks>()
   #since = Number.NEGATIVE_INFINITY
 
   readonly leaderOf: typeof leaderOf = leaderOf
@@ -43,8 +45,8 @@ export class Browser {
     const tab = new TabLocks(this.locks, page, () => this.#tell(tab, { kind: 'due', isSure: true }))
     this.#listeners.set(tab, new Set())
     const letGo = () => {
-      tab.suspend()
       this.#listeners.delete(tab)
+      this.#letGo(tab)
     }
     return { store: this.#storeOf(tab), letGo }
   }
@@ -82,24 +84,46 @@ export class Browser {
         live: async () => tab.liveHomes(),
       },
       principals: {
-        current: async () => this.#principal,
-        switchTo: async (principal, declared) => {
+        current: async () => {
+          const isLogin = this.#logins.size > 0 ? { loginForMs: Number.POSITIVE_INFINITY } : {}
+          return { principal: this.#principal, ...isLogin }
+        },
+        switchTo: async (principal, declared, login = '') => {
           const { since, now } = declared()
-          if (since < this.#since && this.#since <= now) return
-          this.#since = since
-          if (principal === this.#principal) return
-          this.#principal = principal
-          for (const each of this.#listeners.keys()) this.#tell(each, { kind: 'principal', isSure: each === tab })
+          const hasEnded = this.#logins.delete(login)
+          const isOld = since < this.#since && this.#since <= now
+          if (!isOld) this.#since = since
+          if (!hasEnded && (isOld || principal === this.#principal)) return
+          if (!isOld) this.#principal = principal
+          this.#tellAll(tab, 'principal')
+        },
+        logIn: async (login, _, isUnderWay) => {
+          if (this.#logins.has(login) || !isUnderWay()) return
+          this.#logins.set(login, tab)
+          this.#tellAll(tab, 'principal')
         },
       },
-      suspend: () => tab.suspend(),
-      close: async () => tab.suspend(),
+      suspend: () => this.#letGo(tab),
+      close: async () => this.#letGo(tab),
     }
   }
 
-  /** Only for who is there. */
+  /** Only for who is there, and while nobody logs in. */
   mayClaim({ principal }: Claim): boolean {
-    return this.#principal === undefined || principal === this.#principal
+    return this.#logins.size === 0 && (this.#principal === undefined || principal === this.#principal)
+  }
+
+  /** Its locks are free, and so are those of its logins, which all others wait for. */
+  #letGo(tab: TabLocks): void {
+    tab.suspend()
+    const own = [...this.#logins].filter(([, each]) => each === tab)
+    for (const [login] of own) this.#logins.delete(login)
+    if (own.length > 0) this.#tellAll(undefined, 'principal')
+  }
+
+  /** `sure`: hears it for sure; undefined: all do. */
+  #tellAll(sure: TabLocks | undefined, kind: TabHint['kind']): void {
+    for (const each of this.#listeners.keys()) this.#tell(each, { kind, isSure: sure === undefined || each === sure })
   }
 
   #turn(tab: TabLocks, step: Step): Promise<Turn> {

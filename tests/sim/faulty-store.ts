@@ -1,6 +1,6 @@
 /** The way from a process to its store: what fails before or after it was done, comes late, or never. */
 
-import type { Enqueued, Hint, NewTask, Step, TaskStore } from '../../js/api/store.ts'
+import type { Enqueued, Hint, NewTask, Present, Step, TaskStore } from '../../js/api/store.ts'
 import type { TabHint } from './browser.ts'
 import type { Gate } from './gate.ts'
 import type { Health } from './health.ts'
@@ -37,7 +37,7 @@ export interface Way {
   /** The method of each call, in order. */
   called?(method: string): void
   /** It has asked, or said, who is there. */
-  learned?(principal: string | null | undefined): void
+  learned?(present: Present): void
   /** A hint reaches the process. */
   heard?(hint: Hint): void
 }
@@ -167,13 +167,13 @@ export function faultyStore(store: TaskStore, way: Way, hints: boolean): TaskSto
       ? {
           principals: {
             current: async () => {
-              const principal = await call('principals.current', () => principals.current())
-              way.learned?.(principal)
-              return principal
+              const present = await call('principals.current', () => principals.current())
+              way.learned?.(present)
+              return present
             },
             // it may be refused: who is there is asked for next
-            switchTo: (principal, declared) =>
-              call('principals.switchTo', () => principals.switchTo(principal, declared)),
+            switchTo: (...declared) => call('principals.switchTo', () => principals.switchTo(...declared)),
+            logIn: (...login) => call('principals.logIn', () => principals.logIn(...login)),
           },
         }
       : {}),

@@ -45,6 +45,7 @@ export async function finale(world: World): Promise<void> {
   await world.until(time.elapsed + MINUTE_MS, () => world.processes.every(({ life }) => !life?.closing))
   for (const process of world.processes) await world.open(process)
   await loaded(world)
+  await world.until(time.elapsed + MINUTE_MS, () => world.processes.every(({ life }) => !life?.isLoggingIn))
   await world.until(time.elapsed + SLACK_MS)
   const lapsedAt = time.elapsed + 2 * RENEWED_LEASE_MS + SLACK_MS + behind(world)
   for (const principal of [...PRINCIPALS, ...PRINCIPALS]) {

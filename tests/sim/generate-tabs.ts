@@ -35,6 +35,7 @@ export function tabsOf(seed: number, store: StoreKind, hints: boolean): Scenario
     for (const { afterMs = 0, ...act } of someOf(chance, chance.below(tabs), day))
       steps.push({ at: at + afterMs, ...act })
   }
+  steps.push(...loginsOf(seed, at, { calls, stepsClock, tabs }))
   return {
     seed,
     store,
@@ -51,6 +52,25 @@ export function tabsOf(seed: number, store: StoreKind, hints: boolean): Scenario
     })),
     steps: steps.sort((a, b) => a.at - b.at),
   }
+}
+
+/** Logins that take their time while other tabs have work, in some days; now and then their own tab goes meanwhile. */
+function loginsOf(seed: number, untilMs: number, day: Day): Step[] {
+  // drawn apart: the rest of the day is as it would be without
+  const chance = dice(~seed)
+  if (chance.chance(0.6)) return []
+  return Array.from({ length: chance.between(1, 3) }, (): Step[] => {
+    const at = chance.below(untilMs)
+    const p = chance.below(day.tabs)
+    const forMs = chance.pick([100, 2_000, 20_000])
+    const amid = () => at + chance.below(forMs)
+    const goes = tabOf(chance, p, day)
+    return [
+      { at, do: 'login', p, principal: chance.pick(PRINCIPALS), forMs, fails: chance.chance(0.3) },
+      { at: amid(), ...callingOf(chance, chance.below(day.tabs), day) },
+      ...(chance.chance(0.5) ? goes.map((act) => ({ at: amid(), ...act })) : []),
+    ]
+  }).flat()
 }
 
 interface Day extends Picked {

@@ -97,6 +97,8 @@ export class Handover {
   #mayStart(known: Known, life: Life): boolean {
     const { sends, health, page } = life
     const book = this.#book
+    // with no cookies of anybody's
+    if (book.logins.size > 0) return false
     if ((known.status !== 'PENDING' && known.status !== 'IN_FLIGHT') || this.#isOut(known)) return false
     if (known.principal !== book.session || known.parked || known.cancelRequested) return false
     const fixedAt = this.putBackAt + STILL_MS

@@ -68,6 +68,8 @@ export interface Life {
   /** The store could not be opened: what it takes is in memory. */
   inMemory: boolean
   closing: boolean
+  /** A principal logs in there. */
+  isLoggingIn: boolean
   /** Nothing is in its way to the store. */
   readonly isWell: boolean
   /** It was told that it is frozen, left or thrown away, and has not been told that it is back. */
@@ -147,8 +149,8 @@ export class Process {
         for (const [i, task] of tasks.entries()) if (answers[i]?.outcome === 'full') refused.add(intentOf(task))
       },
       claimed: (taskId, token) => sends.granted(taskId, token),
-      learned: (principal) => sends.follow(principal),
-      heard: ({ kind }) => kind === 'principal' && sends.follow(book.session),
+      learned: ({ principal, loginForMs = 0 }) => sends.follow(principal, loginForMs > 0),
+      heard: ({ kind }) => kind === 'principal' && sends.follow(book.session, book.logins.size > 0),
     }
     if (page) page.overChannel = (arrive) => overChannel(way, this.#world.hints, () => queueMicrotask(arrive))
     const skewMs = this.#world.skewMs ?? (() => 0)
@@ -185,7 +187,7 @@ export class Process {
     }
     const queue = gate.run(() => new RetryQueue(options, source))
     gate.run(() => queue.ready).then(loaded)
-    const state = { inMemory: false, closing: false, putAway: false }
+    const state = { inMemory: false, closing: false, isLoggingIn: false, putAway: false }
     const life: Life = {
       ...{ queue, gate, way, sends, health, refused, page, letGo, started, ...state },
       get isWell() {

@@ -85,9 +85,16 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
           principals: {
             current: () => told(principals.current()),
             // before anybody hears of it
-            switchTo: (principal, declared) => {
+            switchTo: (principal, declared, login = '') => {
+              book.logins.delete(login)
               switched(book, owner, principal, declared())
-              return told(principals.switchTo(principal, declared))
+              return told(principals.switchTo(principal, declared, login))
+            },
+            logIn: (login, forMs, isUnderWay) => {
+              const kept = () => {
+                if (isUnderWay() && !book.gone.has(owner)) book.logins.set(login, owner)
+              }
+              return told(principals.logIn(login, forMs, isUnderWay), kept)
             },
           },
         }
@@ -116,6 +123,6 @@ function switched(book: Book, owner: string, principal: string | null, { since, 
 
 function rested(store: TaskStore, book: Book, owner: string): void {
   book.note(() => `${owner} lets go`)
-  store.suspend?.()
   book.loosen(owner)
+  store.suspend?.()
 }

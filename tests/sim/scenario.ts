@@ -82,6 +82,14 @@ export type Act =
   | { readonly do: 'flush' | 'open' | 'crash' | 'purgeDead'; readonly p: number }
   | { readonly do: 'pause' | 'resume'; readonly p: number; readonly origin?: string }
   | { readonly do: 'principal'; readonly p: number; readonly principal: Principal; readonly purge: boolean }
+  /** It takes so long, and changes the principal if it does not fail. */
+  | {
+      readonly do: 'login'
+      readonly p: number
+      readonly principal: Principal
+      readonly forMs: number
+      readonly fails: boolean
+    }
   | { readonly do: 'close'; readonly p: number; readonly drainMs: number }
   | { readonly do: 'freeze'; readonly p: number; readonly forMs: number }
   | { readonly do: 'clock'; readonly p: number; readonly byMs: number }

@@ -28,6 +28,7 @@ export class Sends {
   readonly #open = new Set<() => void>()
   /** Who is there, as far as this process has been told by others. */
   #session: string | null | undefined
+  #isLogin = false
 
   constructor(book: Book, process: Process, owner: string, network?: Network) {
     this.#book = book
@@ -37,9 +38,10 @@ export class Sends {
     this.#seats = new Seats(book)
   }
 
-  /** It was told who is there now. */
-  follow(session: string | null | undefined): void {
+  /** It was told who is there now, and whether one logs in. */
+  follow(session: string | null | undefined, isLogin = false): void {
     this.#session = session
+    this.#isLogin = isLogin
   }
 
   /** The network is gone. */
@@ -156,6 +158,8 @@ export class Sends {
     const session = this.#session
     const isThere = session === undefined || session === principal
     book.expect(isThere, 'S16', () => `${who} of ${principal}, and was told that ${session} is there`)
+    book.expect(!this.#isLogin, 'S16', () => `${who}, and was told that one logs in`)
+    book.expect(!this.#process.life?.isLoggingIn, 'S16', () => `${who}, and ${principal} logs in there`)
     book.expect(!this.pausedAll && !this.paused.has(origin), 'S8', () => `${who}, and is paused`)
     book.expect(this.#process.life?.closing !== true, 'S8', () => `${who}, and is closing`)
     // what is in memory needs no lease. The youngest: a cancelled task may have left its token behind, and its key to another

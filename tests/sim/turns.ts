@@ -134,7 +134,8 @@ function claimed(
     'S16',
     () => `${taskId} of ${known.principal} was claimed for ${principal}`,
   )
-  const { session } = book
+  const { session, logins } = book
+  book.expect(logins.size === 0, 'S16', () => `${taskId} was claimed while ${[...logins.values()]} logs in`)
   const isThere = session === undefined || session === known.principal
   book.expect(isThere, 'S16', () => `${taskId} of ${known.principal} was claimed, and ${session} is there`)
   book.expect(task.idempotencyKey === known.key, 'S5', () => `${taskId} has another key: ${task.idempotencyKey}`)

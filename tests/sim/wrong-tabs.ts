@@ -89,7 +89,7 @@ export const WRONG_TABS: readonly Wrong[] = [
         const { now } = declared()
         return principals.switchTo(principal, () => ({ since: now, now }))
       }
-      return { principals: { current: () => principals.current(), switchTo } }
+      return { principals: { ...principals, switchTo } }
     }),
   },
   {
@@ -101,6 +101,11 @@ export const WRONG_TABS: readonly Wrong[] = [
       return begin.call(this)
     }),
   },
+  {
+    what: 'other tabs go on while one logs in',
+    breaks: 'S16',
+    breaking: store(({ principals }) => (principals ? { principals: { ...principals, logIn: async () => {} } } : {})),
+  },
   { what: 'no store is ever full', breaks: 'S17', breaking: store(() => ({ configure: nothing })) },
 ]
 
@@ -109,6 +114,11 @@ export const WRONG_PAGES: readonly Wrong[] = [
   { what: 'no lease is guarded', breaks: 'L3', breaking: does(LeaseWatch.prototype, 'guard', async () => {}) },
   { what: 'the locks are kept', breaks: 'L3', breaking: does(Presence.prototype, 'suspend', nothing) },
   { what: 'no tab ever leads', breaks: 'L3', breaking: does(LeaderLock.prototype, 'want', nothing) },
+  {
+    what: 'nobody hears that a login is over',
+    breaks: 'L1',
+    breaking: does(Presence.prototype, 'whenLoginEnds', nothing),
+  },
   {
     what: 'nobody asks who has died',
     breaks: 'L3',

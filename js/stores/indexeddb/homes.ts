@@ -1,7 +1,6 @@
 /** Homes, the processes whose caller waits: a lock says so, or, where there are no locks, a record that has to be renewed. */
 
-import type { Declared, TaskStore } from '../../api/store.ts'
-import { hint } from '../engine/change.ts'
+import type { TaskStore } from '../../api/store.ts'
 import type { Database } from './database.ts'
 import type { Presence } from './presence.ts'
 import { done } from './transact.ts'
@@ -46,16 +45,4 @@ export function homesOf(database: Database, presence: Presence): NonNullable<Tas
       return (await database.read(hasHomes)) ? database.write('relaxed', liveHomes) : []
     },
   }
-}
-
-/** Says whose requests are made, in all tabs: a browser has one set of cookies. A younger word stands: see `Principals`. */
-export function switchTo(tx: Transaction, principal: string | null, { since, now }: Declared): void {
-  const { state } = tx
-  const { principal: current, principalSince = Number.NEGATIVE_INFINITY } = state
-  if (principalSince > since && principalSince <= now) return
-  if (current === principal && principalSince === since) return
-  state.principal = principal
-  state.principalSince = since
-  tx.touch()
-  if (current !== principal) hint(tx, 'principal')
 }

@@ -80,6 +80,7 @@ function timeOf(old: State | undefined, now: number): Pick<State, 'highWater' | 
 
 function isSoundState(state: State | undefined, now: number): state is State {
   if (!state || typeof state.guards !== 'object' || state.guards === null || !isListOfLanes(state.lanes)) return false
+  if (state.logins !== undefined && (typeof state.logins !== 'object' || state.logins === null)) return false
   const { version, lastSeq, lastToken, lastServed, pending, inFlight, succeeded, exhausted, cancelled, purged } = state
   return (
     typeof state.id === 'string' &&

@@ -23,7 +23,7 @@ export class Presence {
   /** undefined: there are no locks. */
   readonly leader: Leader | undefined
   readonly #prefix: string
-  readonly #hint: (kind: 'due') => void
+  readonly #hint: (kind: 'due' | 'principal') => void
   readonly #locks: LockManager | undefined
   #isRefused = false
   /** Locks of this process, by name. */
@@ -40,7 +40,7 @@ export class Presence {
   /** `hint`: a tab has gone, which is a reason to look. */
   constructor(
     storeName: string,
-    hint: (kind: 'due') => void,
+    hint: (kind: 'due' | 'principal') => void,
     locks: LockManager | undefined = globalThis.navigator?.locks,
     page: Page | undefined = globalThis.document,
   ) {
@@ -76,8 +76,8 @@ export class Presence {
   }
 
   /**
-   * Has this process look after the leases of `owner` until it dies; resolves with whether other tabs can tell. Only leases
-   * granted after this call are covered.
+   * Has this process look after the leases of `owner` until it dies, or after a login of that name; resolves with whether other tabs
+   * can tell. Only leases granted after this call are covered.
    */
   guard(owner: string): Promise<boolean> {
     return this.#take(this.#guard(owner))
@@ -104,6 +104,11 @@ export class Presence {
       else this.#watchGuard(owner)
     }
     this.#gone = gone
+  }
+
+  /** Calls `gone` once no tab holds the guard of `login`, which is another tab's, and hints then that its end is a reason to look. */
+  whenLoginEnds(login: string, gone: () => Promise<void>): void {
+    this.#watch(this.#guard(login), gone, 'principal')
   }
 
   /** Owners whose guard no tab holds now; `undefined`: the lock manager does not answer. */
@@ -194,16 +199,16 @@ export class Presence {
     if (!this.#ended.has(owner)) this.#watch(this.#guard(owner), () => this.#ended.add(owner))
   }
 
-  #watch(name: string, gone: () => void): void {
+  #watch(name: string, gone: () => unknown, kind: 'due' | 'principal' = 'due'): void {
     if (!this.#locks || this.#own.has(name) || this.#watches.has(name)) return
     const watching = new AbortController()
     this.#watches.set(name, watching)
-    void watch(this.#locks, name, watching.signal).then((isGone) => {
+    void watch(this.#locks, name, watching.signal).then(async (isGone) => {
       if (this.#watches.get(name) !== watching) return
       this.#watches.delete(name)
       if (!isGone) return
-      gone()
-      this.#hint('due')
+      await gone()
+      this.#hint(kind)
     })
   }
 }

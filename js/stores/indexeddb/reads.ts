@@ -151,8 +151,3 @@ export const reads: Reads<IDBTransaction> = {
   countsOf: ownCounts,
   unreadable,
 }
-
-/** The principal that requests are made for now; `undefined`: no queue has said yet. */
-export async function currentPrincipal(tx: IDBTransaction): Promise<string | null | undefined> {
-  return (await readState(tx)).principal
-}

@@ -5,14 +5,17 @@
  * taken off. So the step changes one number, and no due time, lease or hold has to be written anew.
  */
 
-import type { Clock } from '../../platform/clock.ts'
+import { type Clock, FOREVER } from '../../platform/clock.ts'
 import { hostDraw, random128 } from '../../platform/random.ts'
-import { MOST_PARTS } from '../engine/bounds.ts'
+import { LONGEST_LEASE_MS, MOST_PARTS } from '../engine/bounds.ts'
 import type { Counters } from '../engine/port.ts'
 import { timeOfStep } from '../engine/rules.ts'
 import { within } from './keys.ts'
 import type { Lane } from './lane-rows.ts'
 import { done } from './transact.ts'
+
+/** Login -> until when it counts, by the store's time; Infinity: until its lock is free. */
+export type Logins = Readonly<Record<string, number>>
 
 export interface State extends Counters {
   /** Made with the database: another one where the browser has cleared it. */
@@ -32,6 +35,8 @@ export interface State extends Counters {
   principal?: string | null
   /** When that was said, in the wall clock's time. Absent: an older version wrote it, and any declaration is younger. */
   principalSince?: number
+  /** Logins that are under way. Absent: none is. */
+  logins?: Logins
   /** The browser has been asked to keep this database. */
   persistAsked: boolean
   /** Tasks that were put aside. Absent: none was. */
@@ -74,6 +79,14 @@ export function createState(meta: IDBObjectStore): void {
 
 export function readState(tx: IDBTransaction): Promise<State> {
   return done(tx.objectStore('meta').get(within(['state'])))
+}
+
+/** The logins that are under way, each with its end. What no honest writer leaves there is none. */
+export function loginsAt({ logins = {} }: State, now: number): [login: string, until: number][] {
+  const latest = now + LONGEST_LEASE_MS
+  return Object.entries(logins).filter(
+    ([, until]) => typeof until === 'number' && until > now && (until <= latest || until === FOREVER),
+  )
 }
 
 /**

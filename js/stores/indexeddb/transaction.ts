@@ -28,7 +28,7 @@ import { everyTime, nameOf, ownName, within } from './keys.ts'
 import { comesAt, isPast, isShown, type Lane, placeOf } from './lane-rows.ts'
 import type { OrphanedLeases } from './presence.ts'
 import { hasBodyApart, isSmall, lateAtOf, rowOf, storedTask, type TaskRow } from './rows.ts'
-import type { Snapshot, StoreClock } from './state.ts'
+import { loginsAt, type Snapshot, type StoreClock } from './state.ts'
 import { done } from './transact.ts'
 
 /** Parts of the store object that its transactions use. */
@@ -85,7 +85,8 @@ export class Transaction extends HeldRows implements Tx {
   }
 
   isCurrent(principal: string | null): boolean {
-    return this.state.principal === undefined || this.state.principal === principal
+    const { principal: current } = this.state
+    return loginsAt(this.state, this.now).length === 0 && (current === undefined || current === principal)
   }
 
   async loadOrders(taskIds: readonly string[]): Promise<void> {

@@ -46,8 +46,9 @@ function alternating(...tabs: readonly TaskStore[]): TaskStore {
     counts: () => next().counts(),
     countsOf: async (principal) => (await next().countsOf?.(principal)) ?? { pending: 0, inFlight: 0, exhausted: 0 },
     principals: {
-      current: async () => next().principals?.current(),
+      current: async () => (await next().principals?.current()) ?? { principal: undefined },
       switchTo: async (...declared) => next().principals?.switchTo(...declared),
+      logIn: async (...login) => next().principals?.logIn(...login),
     },
     async close() {
       for (const tab of tabs) await tab.close()

@@ -1,6 +1,7 @@
 /** Several tabs on one database: what each hears of the others, and what becomes of those that die. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Hint, TaskStore } from '../../../js/api/store.ts'
+import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
 import { at, claimOf, idOf, newTask, retryIn, SUCCEEDED, settlementOf, UNSENT } from '../store-contract/kit.ts'
 import { FakeBrowser, type FakeTab, idle } from './fake-locks.ts'
@@ -54,7 +55,105 @@ describe('hints', () => {
     await one.principals?.switchTo('bob', at(1))
     await expect.poll(() => heard).toEqual([{ kind: 'principal' }])
     expect((await other.turn({ ...step, claim: claimOf({ principal: 'ann' }) })).claimed).toEqual([])
-    expect(await other.principals?.current()).toBe('bob')
+    expect(await other.principals?.current()).toEqual({ principal: 'bob' })
+  })
+})
+
+describe('a login', () => {
+  const isUnderWay = () => true
+  const claimed = async (store: TaskStore) => (await store.turn({ ...step, owner: 'other' })).claimed.length
+
+  test.each(['dies', 'is put away'])('L3 S16 whose tab %s is over at once: the others hear of it', async (how) => {
+    const [name, browser] = [freshName(), new FakeBrowser()]
+    const [store, locks] = await openTab(name, browser)
+    const [other] = await openTab(name, browser)
+    await other.enqueue([newTask(1)])
+    const heard = listenTo(other)
+    await store.principals?.logIn('login', 30_000, isUnderWay)
+    await expect.poll(() => heard).toEqual([{ kind: 'principal' }])
+    expect(await other.principals?.current()).toEqual({ principal: undefined, loginForMs: Number.POSITIVE_INFINITY })
+    expect(await claimed(other)).toBe(0)
+    await idle()
+    heard.length = 0
+    if (how === 'dies') locks.die()
+    else store.suspend?.()
+    await expect.poll(() => heard).toContainEqual({ kind: 'principal' })
+    expect(await other.principals?.current()).toEqual({ principal: undefined })
+    expect(await claimed(other)).toBe(1)
+  })
+
+  test('L3 S16 that a dead tab has left is over for a page that is opened later', async () => {
+    const [name, browser] = [freshName(), new FakeBrowser()]
+    const [store, locks] = await openTab(name, browser)
+    await store.enqueue([newTask(1)])
+    await store.principals?.logIn('login', 30_000, isUnderWay)
+    locks.die()
+    const [other] = await openTab(name, browser)
+    const heard = listenTo(other)
+    expect(await other.principals?.current()).toMatchObject({ loginForMs: Number.POSITIVE_INFINITY })
+    await expect.poll(() => heard).toContainEqual({ kind: 'principal' })
+    expect(await claimed(other)).toBe(1)
+  })
+
+  test('L3 S16 whose tab is alive goes on, whatever its tab does, and its end is heard where no hint of it is', async () => {
+    vi.stubGlobal('BroadcastChannel', undefined)
+    const [name, browser] = [freshName(), new FakeBrowser()]
+    const [store] = await openTab(name, browser)
+    const [other] = await openTab(name, browser)
+    await store.enqueue([newTask(1)])
+    await store.principals?.logIn('login', 30_000, isUnderWay)
+    await store.turn({ ...step, claim: null })
+    const heard = listenTo(other)
+    expect(await other.principals?.current()).toMatchObject({ loginForMs: Number.POSITIVE_INFINITY })
+    await idle()
+    expect(await claimed(other)).toBe(0)
+    await store.principals?.switchTo(null, at(1), 'login')
+    await expect.poll(() => heard).toContainEqual({ kind: 'principal' })
+    expect(await claimed(other)).toBe(1)
+  })
+
+  test('S16 that is put away while it waits for its lock leaves no mark', async () => {
+    const [name, browser] = [freshName(), new FakeBrowser()]
+    const [store, locks] = await openTab(name, browser)
+    let isThere = true
+    const late = store.principals?.logIn('login', 30_000, () => isThere)
+    isThere = false
+    store.suspend?.()
+    await late
+    expect(await store.principals?.current()).toEqual({ principal: undefined })
+    await idle()
+    expect(browser.held.filter(({ tab }) => tab === locks)).toEqual([])
+  })
+
+  test('L2 S16 where there are no locks counts for its time, and for longer where it is renewed', async () => {
+    vi.stubGlobal('navigator', {})
+    const clock = fakeClock()
+    const name = freshName()
+    const [store, other] = [openStore(name, { clock }), await openInOtherTab(name, { clock })]
+    await store.enqueue([newTask(1)])
+    await store.principals?.logIn('login', 30_000, isUnderWay)
+    await clock.advance(20_000)
+    expect(await other.principals?.current()).toEqual({ principal: undefined, loginForMs: 10_000 })
+    await store.principals?.logIn('login', 30_000, isUnderWay)
+    await clock.advance(20_000)
+    expect(await claimed(other)).toBe(0)
+    await clock.advance(10_000)
+    expect(await other.principals?.current()).toEqual({ principal: undefined })
+    expect(await claimed(other)).toBe(1)
+  })
+
+  test('S20 that other code has written, and that has no end, is none', async () => {
+    const name = freshName()
+    const store = openStore(name)
+    await store.enqueue([newTask(1)])
+    await edit(name, async (tx) => {
+      const meta = tx.objectStore('meta')
+      const [state] = await done(meta.index('only').getAll())
+      meta.put({ ...state, logins: { endless: 2 ** 52, text: '9', none: null } }, ['state', state.version])
+    })
+    const other = await openInOtherTab(name)
+    expect(await other.principals?.current()).toEqual({ principal: undefined })
+    expect(await claimed(other)).toBe(1)
   })
 })
 

@@ -18,12 +18,12 @@ export function withoutTimers(): void {
 export interface Tab {
   readonly tab: FakeTab
   readonly presence: Presence
-  readonly hint: ReturnType<typeof vi.fn<(kind: 'due') => void>>
+  readonly hint: ReturnType<typeof vi.fn<(kind: 'due' | 'principal') => void>>
 }
 
 export function open(browser: FakeBrowser, store = 'default'): Tab {
   const tab = browser.tab()
-  const hint = vi.fn<(kind: 'due') => void>()
+  const hint = vi.fn<(kind: 'due' | 'principal') => void>()
   return { tab, hint, presence: new Presence(store, hint, tab, tab as unknown as Document) }
 }
 

@@ -19,11 +19,11 @@ export function tabRules(open: Open): void {
     const { store, clock } = await setup(open)
     const { principals } = store
     if (!principals) return
-    expect(await principals.current()).toBeUndefined()
+    expect(await principals.current()).toEqual({ principal: undefined })
     await principals.switchTo('ann', at(clock.now()))
-    expect(await principals.current()).toBe('ann')
+    expect(await principals.current()).toEqual({ principal: 'ann' })
     await principals.switchTo(null, at(clock.now()))
-    expect(await principals.current()).toBeNull()
+    expect(await principals.current()).toEqual({ principal: null })
   })
 
   test('S8 S16 a claim of any other principal gets nothing, and its turn does all else', async () => {
@@ -77,7 +77,7 @@ export function tabRules(open: Open): void {
     if (!principals) return
     await principals.switchTo('ann', at(1_000))
     await principals.switchTo('bob', at(since, now))
-    expect(await principals.current()).toBe(current)
+    expect(await principals.current()).toEqual({ principal: current })
   })
 
   test.for<[what: string, before: number, since: number, now: number]>([
@@ -94,7 +94,7 @@ export function tabRules(open: Open): void {
       const late = principals.switchTo('ann', () => declared)
       declared = { since, now }
       await late
-      expect(await principals.current()).toBe('bob')
+      expect(await principals.current()).toEqual({ principal: 'bob' })
     },
   )
 
@@ -106,9 +106,64 @@ export function tabRules(open: Open): void {
     await principals.switchTo('ann', at(2_000))
     await principals.switchTo('ann', at(500, 2_100))
     await principals.switchTo('bob', at(1_500, 2_200))
-    expect(await principals.current()).toBe('ann')
+    expect(await principals.current()).toEqual({ principal: 'ann' })
     await principals.switchTo('bob', at(2_001, 2_200))
-    expect(await principals.current()).toBe('bob')
+    expect(await principals.current()).toEqual({ principal: 'bob' })
+  })
+
+  test('S16 while one logs in no claim gets anything, and with its end the one who is there then', async () => {
+    const { store, add, claim, enqueue, turn } = await setup(open)
+    const { principals } = store
+    if (!principals) return
+    await principals.switchTo('ann', at(1_000))
+    await add({ principal: 'ann' }, { principal: 'bob' })
+    await principals.logIn('first', 30_000, () => true)
+    await principals.logIn('second', 30_000, () => true)
+    for (const principal of ['ann', 'bob', null]) {
+      const answer = await turn({ claim: claimOf({ principal }) })
+      expect(answer).toMatchObject({ claimed: [], isForeign: true })
+    }
+    const wish = { owner: 'runner', leaseMs: LEASE_MS }
+    expect((await enqueue(newTask(3, { principal: 'ann' }), wish)).lease).toBeUndefined()
+    await principals.switchTo('bob', at(2_000), 'first')
+    const { principal, loginForMs = 0 } = await principals.current()
+    expect(principal).toBe('bob')
+    expect(loginForMs).toBeGreaterThan(0)
+    expect(await claim({ principal: 'bob' })).toEqual([])
+    // it fails: what was there before is declared anew, and is the older one
+    await principals.switchTo('ann', at(1_000, 2_500), 'second')
+    expect(await principals.current()).toEqual({ principal: 'bob' })
+    expect(idsOf(await claim({ principal: 'bob' }))).toEqual([idOf(2)])
+  })
+
+  test('S16 all hear that one logs in, and that it is over, once each', async () => {
+    const { store } = await setup(open)
+    const { principals, subscribe } = store
+    if (!principals || !subscribe) return
+    const heard: string[] = []
+    subscribe(({ kind }) => heard.push(kind))
+    await principals.switchTo('ann', at(1_000))
+    await becomes(() => heard.length, 1)
+    await principals.logIn('login', 30_000, () => true)
+    await principals.logIn('login', 30_000, () => true)
+    await becomes(() => heard.length, 2)
+    await principals.switchTo('ann', at(2_000), 'login')
+    await becomes(() => heard.length, 3)
+    await principals.switchTo('ann', at(3_000), 'login')
+    expect(heard).toEqual(['principal', 'principal', 'principal'])
+  })
+
+  test('S16 L1 a login that is over before the store keeps it holds nothing up', async () => {
+    const { store, add, claim } = await setup(open)
+    const { principals } = store
+    if (!principals) return
+    await add({})
+    let isUnderWay = true
+    const late = principals.logIn('login', 30_000, () => isUnderWay)
+    isUnderWay = false
+    await late
+    expect((await principals.current()).loginForMs).toBeUndefined()
+    expect(await claim()).toHaveLength(1)
   })
 
   test('L3 the leader is granted to who wants it, once, and to the next when it is let go', async () => {

@@ -1,0 +1,199 @@
+/** S16: while a principal logs in, in whichever tab, no tab of the browser sends anything. */
+
+import { expect, test } from 'vitest'
+import { ORDERS, watch } from './setup.ts'
+import { type Browser, browser, page, type Tab } from './tabs-setup.ts'
+
+const DAY_MS = 86_400_000
+/** Longer than any wait of a task, shorter than any budget. */
+const LONG_MS = 60_000
+const postOf = (body: string) => ({ method: 'POST', body }) as const
+
+/** A login that ends when it is told to. */
+function login() {
+  let end: (error?: Error) => void = () => {}
+  const during = () =>
+    new Promise<void>((resolve, reject) => {
+      end = (error) => (error ? reject(error) : resolve())
+    })
+  return { during, end: (error?: Error) => end(error) }
+}
+
+const bodies = ({ server }: Browser) => server.requests.map(({ body }) => body)
+
+/** One tab logs ben in, who has a tab with a task of his already. */
+async function underWay(device: Browser) {
+  const tab = await device.open({ principal: 'ann' })
+  tab.queue.pause()
+  await tab.queue.enqueue(ORDERS, postOf('of ann'))
+  await device.clock.advance(1_000)
+  const bens = await device.open({ principal: 'ben' })
+  bens.queue.pause()
+  const { taskId } = await bens.queue.enqueue(ORDERS, postOf('of ben'))
+  await device.clock.advance(1_000)
+  await tab.queue.setPrincipal('ann')
+  await device.clock.advance(1_000)
+  const { during, end } = login()
+  const switched = watch(tab.queue.setPrincipal('ben', { during }))
+  await device.clock.settle()
+  tab.queue.resume()
+  bens.queue.resume()
+  return { tab, bens, taskId, end, switched }
+}
+
+test('S16 a tab that is ben’s already sends nothing while he logs in in another, and goes on when he has', async () => {
+  const device = browser()
+  const { end, switched } = await underWay(device)
+  await device.clock.advance(LONG_MS)
+  expect(device.server.hits).toBe(0)
+  end()
+  await device.clock.advance(1_000)
+  expect(switched.state).toBe('resolved')
+  expect(bodies(device)).toEqual(['of ben'])
+})
+
+test.for(['ann', 'ben', 'cid'])('S16 a page that is opened meanwhile and names %s sends nothing', async (named) => {
+  const device = browser()
+  const { end } = await underWay(device)
+  const other = await device.open({ principal: named })
+  await other.queue.enqueue(ORDERS, postOf('of the other'))
+  await other.queue.enqueue(ORDERS, { ...postOf('in memory'), redrive: { sensitive: true } })
+  await device.clock.advance(LONG_MS)
+  expect(device.server.hits).toBe(0)
+  end()
+  await device.clock.advance(LONG_MS)
+  const his = ['in memory', 'of ben', 'of the other']
+  expect(bodies(device).toSorted()).toEqual(named === 'ben' ? his : ['of ben'])
+})
+
+test('S16 what waits in the memory of a tab is not sent either, by whichever name', async () => {
+  const device = browser()
+  const { open, server, clock } = device
+  const tab = await open({ principal: 'ben' })
+  server.reply(503)
+  const waiting = watch(tab.queue.fetch(ORDERS, { redrive: { waitMs: DAY_MS } }))
+  await clock.settle()
+  const { during, end } = login()
+  const other = await open({ principal: 'ben' })
+  void other.queue.setPrincipal('ben', { during })
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(1)
+  end()
+  await clock.advance(1_000)
+  expect(waiting.value?.status).toBe(200)
+})
+
+test('S16 after a login that fails the one named last counts, also a page that was opened meanwhile', async () => {
+  const device = browser()
+  const { end, switched } = await underWay(device)
+  const cid = await device.open({ principal: 'cid' })
+  await cid.queue.enqueue(ORDERS, postOf('of cid'))
+  await device.clock.advance(1_000)
+  end(new Error('wrong password'))
+  await device.clock.advance(LONG_MS)
+  expect(switched.state).toBe('rejected')
+  expect(bodies(device)).toEqual(['of cid'])
+})
+
+test('S16 of two logins in two tabs both have to end', async () => {
+  const device = browser()
+  const { tab, bens, end } = await underWay(device)
+  const second = login()
+  void bens.queue.setPrincipal('ben', { during: second.during })
+  await device.clock.advance(1_000)
+  end()
+  await device.clock.settle()
+  await tab.queue.enqueue(ORDERS, { ...postOf('in memory'), redrive: { sensitive: true } })
+  await device.clock.advance(LONG_MS)
+  expect(device.server.hits).toBe(0)
+  second.end()
+  await device.clock.advance(1_000)
+  expect(bodies(device).toSorted()).toEqual(['in memory', 'of ben'])
+})
+
+const GONE: readonly [string, (device: Browser, tab: Tab) => unknown][] = [
+  ['crashes', (_, tab) => tab.crash()],
+  ['is closed', ({ close }, tab) => close(tab)],
+]
+test.for(GONE)(
+  'L3 S16 where the tab that logs in %s, the one named last goes on within a second',
+  async ([_, goes]) => {
+    const device = browser()
+    const { tab } = await underWay(device)
+    const ann = await device.open({ principal: 'ann' })
+    await device.clock.advance(5_000)
+    expect(device.server.hits).toBe(0)
+    await goes(device, tab)
+    await device.clock.advance(1_000)
+    expect(bodies(device)).toEqual(['of ann'])
+    expect(await ann.queue.list({ status: 'PENDING' })).toEqual({ tasks: [] })
+  },
+)
+
+test('L3 S16 a page that is frozen while it logs in holds no other up, and does so again once it is back', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  const ann = await open({ principal: 'ann' })
+  const { happens } = page()
+  const tab = await open({ principal: 'ann' })
+  const { during, end } = login()
+  const switched = watch(tab.queue.setPrincipal('ben', { during }))
+  await clock.settle()
+  await ann.queue.enqueue(ORDERS, postOf('of ann'))
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(0)
+  happens('freeze')
+  await clock.advance(1_000)
+  expect(bodies(device)).toEqual(['of ann'])
+  happens('resume')
+  await clock.settle()
+  await ann.queue.enqueue(ORDERS, postOf('of ann, later'))
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(1)
+  end()
+  await clock.advance(LONG_MS)
+  expect([switched.state, server.hits]).toEqual(['resolved', 1])
+  await ann.queue.setPrincipal('ann')
+  await clock.advance(LONG_MS)
+  expect(bodies(device)).toEqual(['of ann', 'of ann, later'])
+})
+
+test('S16 a login that the store could not be told of is told as soon as it can be', async () => {
+  const device = browser()
+  const { open, clock, server } = device
+  const [ann, tab] = [await open({ principal: 'ann' }), await open({ principal: 'ann' })]
+  const { during, end } = login()
+  device.isDown = true
+  const switched = watch(tab.queue.setPrincipal('ben', { during }))
+  await clock.advance(500)
+  device.isDown = false
+  await clock.advance(1_000)
+  await ann.queue.enqueue(ORDERS, postOf('of ann'))
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(0)
+  end(new Error('wrong password'))
+  await clock.advance(1_000)
+  expect([switched.state, server.hits]).toEqual(['rejected', 1])
+})
+
+test('S16 L1 where there are no locks a login holds other tabs up for as long as it lasts, and for 90 s where its tab dies', async () => {
+  const device = Object.assign(browser(), { isLockless: true })
+  const { tab } = await underWay(device)
+  const ann = await device.open({ principal: 'ann' })
+  await ann.queue.enqueue(ORDERS, postOf('of ann, later'))
+  await device.clock.advance(10 * LONG_MS)
+  expect(device.server.hits).toBe(0)
+  tab.crash()
+  await device.clock.advance(91_000)
+  expect(bodies(device).toSorted()).toEqual(['of ann', 'of ann, later'])
+})
+
+test('explain() says that a login is waited for', async () => {
+  const device = browser()
+  const { bens, taskId, end } = await underWay(device)
+  const waitsFor = async () => (await bens.queue.explain(taskId)).at(-1)
+  expect(await waitsFor()).toMatchObject({ data: { gate: 'principal' }, text: expect.stringContaining('login') })
+  end()
+  await device.clock.advance(1_000)
+  expect(await waitsFor()).not.toMatchObject({ text: expect.stringContaining('login') })
+})
