@@ -22,7 +22,8 @@ import { detachCaller } from '../tasks/callers.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
-import { objectName, type RedriveNamespace, type RedriveStub, shardOf, stubOf, type Taken } from './namespace.ts'
+import { objectName, type RedriveStub, shardOf, stubOf, type Taken } from './namespace.ts'
+import { type Binding, hasTaken } from './told-objects.ts'
 
 /** An object that was moved or restarted answers at the next try; the task's id makes twice once. */
 const TRIES_AFTER_MS = [100, 500]
@@ -56,11 +57,7 @@ export interface CallTerms {
 /** A call that nothing was said about: it ends here. */
 const STAYS: CallTerms = { mayLeave: false, hereMs: 0 }
 
-interface Terms {
-  readonly namespace: RedriveNamespace
-  readonly shards: number
-  /** Keeps a message to an object alive after the caller was answered. */
-  readonly waitUntil: (work: Promise<unknown>) => void
+interface Terms extends Binding {
   /** Asked before each wait. `nextAt` is Infinity for a task that was kept back past its time and must not wait on. */
   readonly whereNext: (task: Task, terms: CallTerms, nextAt: number) => Next
 }
@@ -202,6 +199,7 @@ export class Handoff {
     if (taken.outcome === 'refused') {
       throw new RedriveError(taken.code ?? 'REFUSED', taken.message ?? 'the object refused it')
     }
+    hasTaken(name)
     // its own id: an earlier try was done, and its answer lost
     const isOwn = taken.outcome === 'duplicate' && taken.taskId === record.taskId
     return isOwn ? { taskId: taken.taskId, outcome: 'stored' } : taken

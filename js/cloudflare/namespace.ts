@@ -27,6 +27,7 @@ export interface Taken {
 export interface RedriveStub {
   enqueue(tasks: readonly NewTask[]): Promise<readonly Taken[]>
   cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'>
+  holdLane(forMs: number): Promise<void>
 }
 
 export const SHARDS: Rule = int(1, 256)

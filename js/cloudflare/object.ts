@@ -7,9 +7,9 @@ import { DurableObject } from 'cloudflare:workers'
 import { RedriveError } from '../api/errors.ts'
 import type { ListFilter, PageOptions, TaskPage } from '../api/methods.ts'
 import type { QueueStats } from '../api/stats.ts'
-import type { NewTask, StoredTask, TaskStore } from '../api/store.ts'
+import { laneName, type NewTask, type StoredTask, type TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
-import { check, flag } from '../options/check.ts'
+import { check, flag, follow, MAX_MS, num } from '../options/check.ts'
 import { limitsOf } from '../options/limits.ts'
 import { systemClock } from '../platform/clock.ts'
 import { errorText, unsaid } from '../platform/error-text.ts'
@@ -37,6 +37,7 @@ const LAST_AGAIN_MS = 60_000
 const NEWER_MS = 10 * 60_000
 
 const REDRIVE_RULES = { acceptDuplicateRisk: flag }
+const WAIT = num(0, MAX_MS)
 
 interface Parts {
   readonly settings: ObjectSettings
@@ -85,6 +86,16 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     const answers = await Promise.all(taken)
     await this.#alarm.check(this.#dueAt())
     return answers
+  }
+
+  /** Has its tasks wait for `forMs`, as far as `maxLaneHoldMs` permits: a Worker says so itself, when their server has asked that of another call. */
+  async holdLane(forMs: number): Promise<void> {
+    follow('holdLane: forMs', forMs, WAIT)
+    const { owner } = this.#madeFor
+    if (!owner) return
+    this.#parts()
+    this.#store.holdLane(laneName(owner.principal, owner.origin), forMs)
+    await this.#alarm.check(this.#dueAt())
   }
 
   /** undefined: there is none of that id, or it is past its retention. */

@@ -38,14 +38,18 @@ interface Gates {
 /** Gates by their rules; most Workers have one set of rules. */
 const byRules = new Map<string, Gates>()
 
+type OnHold = (call: Call, now: number, forMs: number) => void
+
 export class SharedGates {
   readonly #settings: Settings
   readonly #numbers: Float64Array
   readonly #maxLaneHoldMs: number
   readonly #rules: string
+  readonly #onHold: OnHold
 
-  /** Observes every attempt of `queue`. */
-  constructor(queue: object, gates: Pick<Settings, 'breaker' | 'retryBudget'>) {
+  /** Observes every attempt of `queue`. `onHold`: called when a server asks all callers to wait. */
+  constructor(queue: object, gates: Pick<Settings, 'breaker' | 'retryBudget'>, onHold: OnHold = () => {}) {
+    this.#onHold = onHold
     const { host } = internalsOf(queue)
     this.#settings = host.settings
     this.#numbers = gateNumbers({ ...host.settings, ...gates })
@@ -72,14 +76,17 @@ export class SharedGates {
 
   async #observe(call: Call, finished: Finished): Promise<void> {
     const hasFailed = !finished.answer || finished.status >= 400
-    // gates are made at the first failure: before it there is nothing to know
-    if (!byRules.has(this.#rules) && !hasFailed) return
+    // gates are made at the first failure, or limit: before it there is nothing to know
+    const own = adopted(call, finished)
+    if (!byRules.has(this.#rules) && !hasFailed && own.answer?.header('ratelimit') === null) return
     try {
       const open = await this.#open()
       const now = open.now()
       const lane = laneOf(open, call.origin, now)
       if (lane === undefined) return
-      open.rulings.observeUntracked(adopted(call, finished), lane, call.policy, now)
+      open.rulings.observeUntracked(own, lane, call.policy, now)
+      const holdMs = open.rulings.holdAsked(own, call.policy, now)
+      if (holdMs > 0) this.#onHold(call, now, holdMs)
       // the core also reports changed circuits; a Worker has no listeners for them
       open.core.poll(now)
     } catch {

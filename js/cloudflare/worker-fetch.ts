@@ -21,6 +21,7 @@ import { RetryQueue } from '../queue/queue.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
 import { type CallTerms, Handoff, type Next } from './handoff.ts'
 import { SharedGates } from './shared-gates.ts'
+import { type Binding, tellHold } from './told-objects.ts'
 import { checkWall, resolveWorkerOptions, type WorkerFetchOptions, type WorkerTerms } from './worker-options.ts'
 
 export interface WorkerFetch {
@@ -162,12 +163,12 @@ class Calls {
     const queue = new RetryQueue(this.#options, async () => engine)
     queue.on('degraded', onDegraded)
     const { host } = internalsOf(queue)
-    const gates = new SharedGates(queue, { retryBudget, breaker: retryBudget === false ? false : {} })
     const { ctx } = this.#own
+    const binding: Binding = { namespace, shards, waitUntil: (work) => ctx.waitUntil(work) }
+    const breaker = retryBudget === false ? false : {}
+    const gates = new SharedGates(queue, { retryBudget, breaker }, (...hold) => tellHold(binding, ...hold))
     const handoff = new Handoff(host, {
-      namespace,
-      shards,
-      waitUntil: (work) => ctx.waitUntil(work),
+      ...binding,
       whereNext: (task, terms, nextAt) => this.#whereNext(gates, task, terms, nextAt),
     })
     return { queue, handoff }

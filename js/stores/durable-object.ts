@@ -14,6 +14,7 @@ import type { ObjectDatabase, ObjectStorage } from './durable-object/database.ts
 import { nextAt, owners } from './durable-object/next-alarm.ts'
 import { tooLarge } from './durable-object/row-limits.ts'
 import { lapse, ObjectTasks } from './durable-object/transaction.ts'
+import { holdLane } from './engine/change.ts'
 import { enqueue } from './engine/enqueue.ts'
 import { assertNames } from './engine/sound.ts'
 import { runNow } from './engine/step.ts'
@@ -53,6 +54,8 @@ export interface DurableObjectStore extends TaskStore {
    * Their tasks go on with the next turn; an answer that is on its way to the old one is lost, as after a crash.
    */
   lapse(): void
+  /** Holds a lane for `forMs`, as a settlement's `holdLaneForMs` does. */
+  holdLane(lane: string, forMs: number): void
   /** Why `enqueue` would reject, of code 'RECORD_TOO_LARGE': its texts fit no row. undefined: they do. */
   tooLarge(task: NewTask): RedriveError | undefined
 }
@@ -90,6 +93,7 @@ export function durableObjectStore(options: DurableObjectStoreOptions): DurableO
     nextAt: (shut = []) => held.read((database) => nextAt(database, held.clock, held.terms, shut)),
     owners: (which = 'due') => held.read((database) => owners(database, held.clock, which)),
     lapse: () => held.write(lapse),
+    holdLane: (lane, forMs) => held.write((tx) => holdLane(tx, tx.laneNamed(lane), forMs)),
     tooLarge,
     async close() {},
   }

@@ -89,7 +89,7 @@ export class Rulings {
   /** Tells a lane how an attempt has ended that makes no task. Gives the moment until which its server holds the lane, beyond what it had asked before; 0: it does not. */
   observeUntracked(finished: Finished<RepeatAnswer>, lane: number, policy: RetryPolicy, now: number): number {
     const { answer, outcome, status, startedAt, durationMs } = finished
-    const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS, attemptTimeoutMs } = policy
+    const { retryableStatusCodes = [], attemptTimeoutMs } = policy
     const failed = answer ? retryableStatusCodes.includes(status) : outcome !== OUTCOME_FINAL
     // a redirect that is not followed, an error of the caller's own making, being offline: no word of the server
     const speaks = answer ? !answer.redirectRefused : failed && outcome !== OUTCOME_OFFLINE
@@ -97,15 +97,21 @@ export class Rulings {
       const kind = failed ? HEARD_FAILED : status < 400 ? HEARD_SUCCESS : HEARD_HEALTHY
       this.#core.hear(now, lane, startedAt, kind, durationMs * 2 > (attemptTimeoutMs || FOREVER))
     }
-    if (!answer) return 0
-    const { serverDelayMs, rateLimitMs } = serverDelayOf(this.#engine, answer, retryableStatusCodes, now)
-    const speaksForAll = status === 429 || status === 503
-    const holdMs = speaksForAll && serverDelayMs >= 0 ? serverDelayMs : rateLimitMs
-    // longer than a task would wait for, it is ignored
-    if (!(holdMs <= maxServerDelayMs)) return 0
+    const holdMs = this.holdAsked(finished, policy, now)
     const heldUntil = this.#core.heldUntil(lane, now)
     this.#core.hold(now, lane, holdMs)
     const until = this.#core.heldUntil(lane, now)
     return until > heldUntil ? until : 0
+  }
+
+  /** How long an answer asks all callers of its lane to wait, in milliseconds; 0: not at all. */
+  holdAsked({ answer, status }: Finished<RepeatAnswer>, policy: RetryPolicy, now: number): number {
+    if (!answer) return 0
+    const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS } = policy
+    const { serverDelayMs, rateLimitMs } = serverDelayOf(this.#engine, answer, retryableStatusCodes, now)
+    const speaksForAll = status === 429 || status === 503
+    const holdMs = speaksForAll && serverDelayMs >= 0 ? serverDelayMs : rateLimitMs
+    // longer than a task would wait for, it is ignored
+    return holdMs > 0 && holdMs <= maxServerDelayMs ? holdMs : 0
   }
 }

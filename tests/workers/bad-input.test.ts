@@ -177,6 +177,7 @@ test('what is no task is refused, and a task beside it is taken', async () => {
   expect(await object.get('no such task')).toBe(null)
   expect(await object.ask('cancel', 'no such task')).toBe('gone')
   await expect(object.ask('list', { limit: -1 })).rejects.toThrow('limit')
+  await expect(object.ask('holdLane', -1)).rejects.toThrow('forMs')
 })
 
 test('what is misspelt deletes nothing and puts nothing back', async () => {

@@ -1,0 +1,53 @@
+/**
+ * Objects that tasks were handed over to from this isolate. What a server asks of a call that makes no task (a GET, one whose caller
+ * waits, a success after which nothing is left) they are told at once, so that their tasks wait with it.
+ *
+ * An object that this isolate has handed nothing to is not told: for most calls there is none, and to ask would make one.
+ */
+
+import type { Call } from '../call/call.ts'
+import { objectName, type RedriveNamespace, stubOf } from './namespace.ts'
+
+/** A Worker that calls whatever it is told must not grow: past so many, those go that took nothing for longest. */
+const MOST_OBJECTS = 1_000
+/** A hold that each answer extends a little is told no more often. */
+const TELL_AGAIN_MS = 1_000
+
+export interface Binding {
+  readonly namespace: RedriveNamespace
+  readonly shards: number
+  /** Keeps a message to an object alive after the caller was answered. */
+  readonly waitUntil: (work: Promise<unknown>) => void
+}
+
+/** Moments until which each object was told to wait, by its name. */
+const toldUntil = new Map<string, number>()
+
+/** Takes note that an object has a task. */
+export function hasTaken(name: string): void {
+  const until = toldUntil.get(name) ?? 0
+  toldUntil.delete(name)
+  toldUntil.set(name, until)
+  if (toldUntil.size <= MOST_OBJECTS) return
+  const [first] = toldUntil.keys()
+  if (first !== undefined) toldUntil.delete(first)
+}
+
+/** Tells the objects of a call's principal and origin that their server asks all callers to wait for `forMs`. */
+export function tellHold({ namespace, shards, waitUntil }: Binding, call: Call, now: number, forMs: number): void {
+  if (toldUntil.size === 0) return
+  const { principal, origin } = call
+  const until = now + forMs
+  for (let shard = 0; shard < shards; shard++) {
+    const name = objectName(principal, origin, shards === 1 ? undefined : shard)
+    const known = toldUntil.get(name)
+    if (known === undefined || until < known + TELL_AGAIN_MS) continue
+    toldUntil.set(name, until)
+    // an object of an earlier version has no such method, and one that cannot be asked now hears of it by its own attempts
+    waitUntil(told(namespace, name, forMs).catch(() => {}))
+  }
+}
+
+async function told(namespace: RedriveNamespace, name: string, forMs: number): Promise<void> {
+  await stubOf(namespace, name).holdLane(forMs)
+}
