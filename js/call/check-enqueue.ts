@@ -14,7 +14,7 @@ export function assertEnqueueable(call: Call, passesThrough: boolean, maxBodyByt
   }
   const { method, url, origin, bytes, plain } = call
   if (plain === 'too-large') {
-    const message = `the body has ${bytes} bytes, more than maxBodyBytes ${maxBodyBytes}: raise it, or send it with fetch`
+    const message = `the body has ${bytes} bytes, more than maxBodyBytes ${maxBodyBytes}: raise it, or send it with fetch and no orderKey`
     throw new RedriveError('BODY_TOO_LARGE', message)
   }
   if (plain === 'origin-missing') {

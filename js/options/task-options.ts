@@ -29,7 +29,8 @@ export interface TaskOptions {
    * Tasks of one `orderKey` run one after another, in the order in which they came. Such a call has no first attempt
    * of its own that goes out at once: it waits for its turn, and counts in the queue's limits. With a `TaskStore` the turn is
    * the store's to give: the call is stored, whatever its method. One that may not be stored rejects with `ORDER_NOT_STORED`,
-   * and while the store cannot be had with `STORAGE_UNAVAILABLE`, both unsent.
+   * and while the store cannot be had with `STORAGE_UNAVAILABLE`, both unsent. A body over `maxBodyBytes` is refused with
+   * `BODY_TOO_LARGE`. Requests that pass through (no-cors, keepalive, navigation) are in no order.
    */
   readonly orderKey?: string
   /** Aborting `signal` ends only the waiting, not the task. */

@@ -19,7 +19,7 @@ import type {
 import type { QueueStats } from '../api/stats.ts'
 import { emptyStats } from '../api/stats.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
-import { attempt, deliver, mayPass } from '../call/attempt.ts'
+import { attempt, deliver, type Finished, mayPass } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
 import { check, flag, fn, follow, ms, originOf, type Rules } from '../options/check.ts'
@@ -273,7 +273,7 @@ export class RetryQueue implements AsyncDisposable {
       const remedy = 'if it accepts the key, add it to idempotency.origins'
       this.#host.degraded('key_origin_missing', `${method} ${origin} is plain fetch; ${remedy}`, origin)
     }
-    if (!plain) {
+    if (!plain || orderKey !== undefined) {
       // in an order, too late to be sent, without its key, or to be stored first: not sent before the core was asked
       const asks =
         orderKey !== undefined || expiresAt < createdAt || call.key === '' || (durable && persist === 'before-send')
@@ -299,13 +299,21 @@ export class RetryQueue implements AsyncDisposable {
     if (!finished.answer) assertNotAborted(signal)
     else if (!plain && finished.status < 400) this.#firstAttemptSucceeded++
     if (plain || !mayPass(call, finished)) {
-      this.#core.opened?.admission.observeUntracked(call, finished)
+      this.#observe(call, finished)
       return deliver(finished)
     }
     const manager = await orAbort(signal, this.#core.open())
     return manager && !manager.runner.stopped
       ? manager.admission.afterFailure(call, finished, createdAt)
       : deliver(finished)
+  }
+
+  /** Has the core hear of an attempt that makes no task; of one that ends while it still loads, as soon as it is there. */
+  #observe(call: Call, finished: Finished): void {
+    const core = this.#core
+    const tell = (manager: TaskManager | undefined) => manager?.admission.observeUntracked(call, finished)
+    if (core.opened) tell(core.opened)
+    else (this.#host.settings.durable && !core.failure ? core.open() : core.starting)?.then(tell)
   }
 
   /** Without a manager there is no task to speak of: `nothing`. */

@@ -8,6 +8,7 @@ import { QueueFullError, RedriveError, WasmUnavailableError } from '../api/error
 import type { RetryTask } from '../api/task.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
+import { assertEnqueueable } from '../call/check-enqueue.ts'
 import { adopted, repeatableOf } from '../call/fetch-repeat.ts'
 import { notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
@@ -78,6 +79,8 @@ export class Admission {
   beforeSending(call: Call, createdAt: number): Promise<EarlyAnswer | undefined> | undefined {
     const { stopped, host, gates } = this.#runner
     if (stopped) return undefined
+    // in an order, and of a kind that is never queued: to send it would be to overtake (S19)
+    if (call.plain) assertEnqueueable(call, false, host.settings.maxBodyBytes)
     const isEarly = this.#mustWait(call, createdAt) || (host.settings.persist === 'before-send' && this.#isStored(call))
     const opensAt = gates.opensAt(call.origin, isEarly)
     if (opensAt !== undefined) return Promise.resolve({ answer: circuitOpen(call, opensAt, host) })
@@ -158,7 +161,7 @@ export class Admission {
     const { lanes, rulings, stored, stopped, host } = runner
     if (stopped) return
     const own = adopted(call, finished)
-    const lane = lanes.find(principal, origin) ?? (stored && mayHold(own) ? lanes.of(principal, origin) : undefined)
+    const lane = lanes.find(principal, origin) ?? (mayHold(own) ? lanes.of(principal, origin) : undefined)
     if (lane === undefined) return
     const heldUntil = runner.guard(() => rulings.observeUntracked(own, lane, policy, host.now())) ?? 0
     stored?.holdLane(principal, origin, heldUntil)
@@ -241,7 +244,7 @@ function termsOf({ options }: Call, createdAt: number): Terms {
   return { createdAt, expiresAt, waitUntil: mode === 'defer' ? FOREVER : createdAt + waitMs }
 }
 
-/** Whether an answer may ask others to wait, of whom this process knows nothing: they are in the store. */
+/** Whether an answer may ask others to wait, who are in the store, or come later. */
 const mayHold = ({ answer, status }: Finished<RepeatAnswer>): boolean =>
   answer !== null && (status === 429 || status === 503 || answer.header('ratelimit') !== null)
 

@@ -216,3 +216,32 @@ test('no process is kept alive for what is asked for again', () => {
   systemClock.after(1_000, () => {}, true)
   expect(unref).toHaveBeenCalledOnce()
 })
+
+test.each<[string, RetryQueueOptions, number, Record<string, string>, RequestInit?]>([
+  ['a success with nothing left', {}, 200, { ratelimit: '"all";r=0;t=20' }],
+  [
+    'a failure that is not tried again',
+    {},
+    429,
+    { 'retry-after': '20' },
+    { redrive: { policy: { maxAttempts: 1 } } } as RequestInit,
+  ],
+  ['a success, of a queue in memory', { store: 'memory' }, 200, { ratelimit: '"all";r=0;t=20' }],
+])(
+  'S9 a hold that is heard while the core still loads holds what is enqueued: %s',
+  async (_, options, status, headers, init) => {
+    const it = world()
+    const loading = load(it, { store: it.store, ...options })
+    loading.hold('core')
+    it.server.reply(status, headers)
+    // asks for the core, which does not come yet
+    const held = watch(loading.queue.enqueue(ORDERS, POST))
+    expect((await loading.queue.fetch(ORDERS, init)).status).toBe(status)
+    loading.arrive('core')
+    await vi.waitFor(() => expect(held.value).toBeDefined())
+    await it.clock.advance(19_000)
+    expect(it.server.hits).toBe(1)
+    await it.clock.advance(21_000)
+    expect(it.server.hits).toBe(2)
+  },
+)

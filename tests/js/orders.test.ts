@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest'
 import type { TaskOptions } from '../../js/index.ts'
 import { setup as axiosSetup, eventually } from './axios-setup.ts'
+import { world } from './durable-setup.ts'
 import { type Fakes, forApi, markOf, setup, watch } from './setup.ts'
 
 const at = (path: string) => `https://api.test/${path}`
@@ -10,7 +11,7 @@ const ordered = (orderKey: string, more: TaskOptions = {}) => ({ method: 'POST',
 const A = ordered('a')
 
 /** The paths that were asked for, in order. */
-const paths = ({ server }: Fakes) => server.requests.map(({ url }) => new URL(url).pathname.slice(1))
+const paths = ({ server }: Pick<Fakes, 'server'>) => server.requests.map(({ url }) => new URL(url).pathname.slice(1))
 
 test('S19 enqueued: each starts when the one before it has ended', async () => {
   const fakes = await setup({ concurrency: 10 })
@@ -288,3 +289,19 @@ test('S19 Axios calls of one order come one after another', async () => {
   await Promise.all([first, second])
   expect(server.requests.map(({ url }) => url)).toEqual(['/1', '/2'])
 })
+
+test.each(['memory', 'store'])(
+  'S19 a call of an order that is too large to be kept is refused, unsent: %s',
+  async (kind) => {
+    const it = world()
+    const { queue } = await it.open(kind === 'store' ? { maxBodyBytes: 4 } : { maxBodyBytes: 4, store: 'memory' })
+    it.server.reply(503)
+    await queue.enqueue(at('1'), { ...A, body: 'tea' })
+    const refused = { code: 'BODY_TOO_LARGE', message: expect.stringContaining('no orderKey') }
+    await expect(queue.fetch(at('2'), { ...A, body: 'coffee' })).rejects.toMatchObject(refused)
+    await expect(queue.enqueue(at('2'), { ...A, body: 'coffee' })).rejects.toMatchObject(refused)
+    expect((await queue.fetch(at('3'), { method: 'POST', body: 'coffee' })).status).toBe(200)
+    await it.clock.advance(60_000)
+    expect(paths(it)).toEqual(['1', '3', '1'])
+  },
+)
