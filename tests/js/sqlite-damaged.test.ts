@@ -1,6 +1,6 @@
 /** Bytes that have changed on the disk: what can be mended is, what cannot is put aside, and the queue goes on. */
 
-import { closeSync, openSync, readdirSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
@@ -21,32 +21,52 @@ async function filled(): Promise<string> {
   return path
 }
 
-/** Writes over the first bytes of a page, or of a table or an index: of its root, or of the leaf that is its first. */
-function damage(path: string, name: string, which: 'root' | 'leaf', bytes = 64): void {
-  const { page, size } = edit(path, (database) => {
+/** Where a page begins of a table or an index: its root, or the leaf that is its first. */
+function pageOf(path: string, name: string, which: 'root' | 'leaf'): { readonly from: number; readonly to: number } {
+  return edit(path, (database) => {
     const found = database.prepare(`SELECT pageno, pagetype FROM dbstat WHERE name = ? ORDER BY path`).all(name)
     const leaf = found.find(({ pagetype }) => pagetype === 'leaf')
-    const { page_size } = database.prepare('PRAGMA page_size').get() as { page_size: number }
-    return { page: Number((which === 'root' ? found[0] : leaf)?.pageno), size: page_size }
+    const { page_size: size } = database.prepare('PRAGMA page_size').get() as { page_size: number }
+    const page = Number((which === 'root' ? found[0] : leaf)?.pageno)
+    return { from: (page - 1) * size, to: page * size }
   })
+}
+
+/** Writes over the first bytes of a page. */
+function damage(path: string, name: string, which: 'root' | 'leaf', bytes = 64): void {
   const file = openSync(path, 'r+')
-  writeSync(file, new Uint8Array(bytes).fill(0xa5), 0, bytes, (page - 1) * size)
+  writeSync(file, new Uint8Array(bytes).fill(0xa5), 0, bytes, pageOf(path, name, which).from)
   closeSync(file)
+}
+
+/** Changes one bit of `text`, in the middle of the places where a leaf has it: in the byte that is `at` places into it. */
+function flip(path: string, name: string, text: string, at: number): void {
+  const bytes = readFileSync(path)
+  const { from, to } = pageOf(path, name, 'leaf')
+  const found: number[] = []
+  for (let i = bytes.indexOf(text, from); i >= 0 && i < to; i = bytes.indexOf(text, i + 1)) found.push(i)
+  const place = found[found.length >> 1]
+  if (place === undefined) throw new Error(`${name} has no '${text}' there`)
+  bytes[place + at] = (bytes[place + at] ?? 0) ^ 0x10
+  writeFileSync(path, bytes)
 }
 
 interface Told {
   readonly store: TaskStore
   readonly reports: string[]
+  readonly messages: string[]
 }
 
 function opened(path: string): Told {
   const store = openStore(path)
   const reports: string[] = []
+  const messages: string[] = []
   const retention = { terminalMs: 1e9, maxTerminal: 1_000, deadLetterMs: 1e9, maxDeadLetters: 1_000 }
-  store.configure?.({ capacity: 1_000, capacityBytes: 1e6, maxLaneHoldMs: 60_000, retention }, (code) =>
-    reports.push(code),
-  )
-  return { store, reports }
+  store.configure?.({ capacity: 1_000, capacityBytes: 1e6, maxLaneHoldMs: 60_000, retention }, (code, message) => {
+    reports.push(code)
+    messages.push(message)
+  })
+  return { store, reports, messages }
 }
 
 /** Delivers what is there; gives the tasks whose body came whole. */
@@ -116,3 +136,19 @@ test('a file that is no database any more is left alone, and nothing is said to 
   await expect(store.enqueue([taskOf(TASKS)])).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
   await expect(store.turn({ owner: 'test', settle: [], renew: [], claim: claimOf(1) })).rejects.toThrow(path)
 })
+
+test.for([
+  ['status', 'PENDING', 3],
+  ['lane', 'https://api.test', 4],
+] as const)(
+  'S1 S20 the %s of a row is damaged: it is put aside, counted and told, and all others are delivered',
+  async ([, text, at]) => {
+    const path = await filled()
+    flip(path, 'tasks', text, at)
+    const { store, messages } = opened(path)
+    expect(await drain(store)).toHaveLength(TASKS - 1)
+    expect((await store.counts()).unreadable).toBe(1)
+    expect((await store.unreadable?.({ limit: 9 }))?.records).toHaveLength(1)
+    expect(messages.join()).toMatch(/damaged.* put aside since they cannot be read: 1;/)
+  },
+)

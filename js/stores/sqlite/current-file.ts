@@ -27,6 +27,8 @@ interface Moved {
   /** Rows that could not be brought along, and rows that could not be read. */
   readonly refused: number
   readonly unread: number
+  /** Those of the tasks that cannot be read as what they are. */
+  readonly aside: number
 }
 
 /** Store objects of this process, by the file that they have open: they share what SQLite knows of it. */
@@ -85,15 +87,15 @@ export class CurrentFile {
     if (now < this.#repairAt) return false
     const held = this.#held ?? this.#keep(openDatabase(this.#path))
     if (whereaboutsOf(held.file) !== 'same') return false
-    const isSound = rebuildIndexes(held.database)
+    const aside = rebuildIndexes(held.database, this.#clock.now())
     this.#repairAt = now + REPAIR_AGAIN_MS
-    if (isSound) {
+    if (aside === undefined) this.#putAside(held)
+    else {
+      this.#mended += aside
       this.close() // and is looked at anew when it is opened
-      this.#report(
-        'storage_damaged',
-        `the file '${this.#path}' was damaged: its indexes were built anew, and nothing is lost; look at the disk`,
-      )
-    } else this.#putAside(held)
+      const message = `the file '${this.#path}' was damaged: its indexes were built anew from its tables${putAside(aside)}; look at the disk`
+      this.#report('storage_damaged', message)
+    }
     return true
   }
 
@@ -142,9 +144,9 @@ export class CurrentFile {
     } catch (error) {
       throw unavailable(this.#path, 'it is damaged, and cannot be put aside; restore it from a backup', error)
     }
-    const { tasks, refused, unread } = this.#moveOut(held, false)
-    const lost = unread + refused > 0 ? `, and at most ${unread + refused} could not` : ''
-    const message = `the file '${this.#path}' was damaged: ${tasks} tasks could be read${lost}. They are in a new one; the damaged one is '${aside}'; look at the disk`
+    const { tasks, refused, unread, aside: spoilt } = this.#moveOut(held, false)
+    const lost = unread + refused > 0 ? `, at most ${unread + refused} could not` : ''
+    const message = `the file '${this.#path}' was damaged: ${tasks - refused} of its tasks were found${lost}${putAside(spoilt)}. They are in a new one; the damaged one is '${aside}'; look at the disk`
     this.#report('storage_damaged', message)
   }
 
@@ -190,11 +192,12 @@ export class CurrentFile {
     const database = this.#openMended()
     try {
       database.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE')
-      const { refused } = bringIn(database, contents, this.#clock.now())
+      const { refused, aside } = bringIn(database, contents, this.#clock.now())
       database.exec('COMMIT; PRAGMA synchronous = NORMAL')
+      this.#mended += aside
       this.#keep(database)
       this.#homeless = undefined
-      return { tasks: contents.tasks.length, refused, unread: contents.unread }
+      return { tasks: contents.tasks.length, refused, unread: contents.unread, aside }
     } catch (error) {
       database.close()
       throw error
@@ -235,6 +238,8 @@ export class CurrentFile {
     }
   }
 }
+
+const putAside = (tasks: number): string => (tasks > 0 ? `, and put aside since they cannot be read: ${tasks}` : '')
 
 function leave(main: string, file: CurrentFile): void {
   const others = holders.get(main)

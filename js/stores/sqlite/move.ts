@@ -73,12 +73,12 @@ function tried<T>(read: () => T): T | undefined {
   }
 }
 
-/** Within a transaction. `now`: the wall clock's. Says how many tasks could not be brought. */
+/** Within a transaction. `now`: the wall clock's. Says how many tasks could not be brought, and how many cannot be read and were put aside. */
 export function bringIn(
   database: Connection,
   { state, tasks, lanes, homes }: Contents,
   now: number,
-): { readonly refused: number } {
+): { readonly refused: number; readonly aside: number } {
   const base = database.one<State>('SELECT * FROM state WHERE id = 1')
   let lastRow = base?.lastRow ?? 0
   const lastSeq = base?.lastSeq ?? 0
@@ -98,7 +98,7 @@ export function bringIn(
       refused++ // a row of other code, that these tables do not take
     }
   }
-  if (news.length === 0) return { refused }
+  if (news.length === 0) return { refused, aside: 0 }
   for (const { heldUntil = 0, ...lane } of lanes) {
     if (!database.one('SELECT 1 FROM lanes WHERE name = ?', lane.name ?? null))
       insert(database, 'lanes', { ...lane, heldUntil })
@@ -113,8 +113,7 @@ export function bringIn(
     ...[state?.highWater ?? 0, lastRow, lastSeq + (state?.lastSeq ?? 0), state?.lastToken ?? 0],
     ...[state?.lastServed ?? 0, state?.purged ?? 0],
   )
-  mend(database, now)
-  return { refused }
+  return { refused, aside: mend(database, now) }
 }
 
 /** Empties a file whose tasks are elsewhere: another process that has it open brings none of them a second time. */

