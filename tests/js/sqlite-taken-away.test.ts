@@ -103,6 +103,26 @@ test('S1 S4 of two processes that have the old file open both go on in the new o
   expect(await ids(one)).toEqual(await ids(other))
 })
 
+test('S1 a process that only asks is answered out of the file that the path leads to, not out of the one that another has emptied', async () => {
+  const path = freshPath()
+  const [one, other] = [openStore(path), openStore(path)]
+  const { taskId } = taskOf(1)
+  await one.enqueue([taskOf(1)])
+  expect(await other.get(taskId)).toBeDefined()
+  const questions: readonly ((store: TaskStore) => Promise<unknown>)[] = [
+    (store) => store.get(taskId),
+    (store) => store.body(taskId),
+    (store) => store.counts(),
+    ids,
+  ]
+  for (const ask of questions) {
+    const before = await ask(other)
+    rmSync(path)
+    await one.turn({ owner: 'test', settle: [], renew: [], claim: null })
+    expect(await ask(other)).toEqual(before)
+  }
+})
+
 test('S19 the tasks of an order that another process has begun anew meanwhile come behind it', async () => {
   const path = freshPath()
   const store = openStore(path)

@@ -41,6 +41,7 @@ export class CurrentFile {
   #held: Held | undefined
   /** Read out of a file that is closed by now, and not in the one of now yet. */
   #homeless: Contents | undefined
+  #staysBehind = false
   #mended = 0
   #repairAt = Number.NEGATIVE_INFINITY
 
@@ -50,7 +51,7 @@ export class CurrentFile {
     this.#report = report
   }
 
-  /** The connection, if there is one, whatever has become of the file: for questions, whose answers are as good as before. */
+  /** The connection, if there is one, whatever has become of the file: `isCurrent` says whether what it answers counts. */
   get open(): Connection | undefined {
     return this.#held?.database
   }
@@ -61,12 +62,18 @@ export class CurrentFile {
     return !this.#held || whereaboutsOf(this.#held.file) === 'same'
   }
 
+  /** Whether the last `connect` gave a file that the path does not lead to, since there can be no other. */
+  get staysBehind(): boolean {
+    return this.#staysBehind
+  }
+
   /**
    * A connection to the file that the path leads to. Where there can be none, and the old one is still open: that, so that
    * what it holds is still delivered, or an error if `mustLast`, since nothing that is put there lasts longer than the process.
    */
   connect(mustLast: boolean): Connection {
     const held = this.#held
+    this.#staysBehind = false
     if (!held) return this.#openNow()
     const whereabouts = whereaboutsOf(held.file)
     if (whereabouts === 'same') return held.database
@@ -74,6 +81,7 @@ export class CurrentFile {
       return this.#follow(held, whereabouts)
     } catch (error) {
       if (mustLast || isBusy(error) || this.#held !== held) throw error
+      this.#staysBehind = true
       return held.database
     }
   }

@@ -30,6 +30,11 @@ interface Urgency {
   readonly erases?: boolean
 }
 
+interface Transacted<T> {
+  readonly result: T
+  readonly hints: Transaction['hints']
+}
+
 export class StoreFile {
   readonly path: string
   terms: StoreTerms
@@ -59,32 +64,30 @@ export class StoreFile {
     this.#file = new CurrentFile(this.path, clock, (code, message) => this.report(code, message))
   }
 
-  /** Needs no turn of its own: a file that is being written can be read. */
+  /**
+   * Needs no turn of its own: a file that is being written can be read. What was read counts if the path still leads to that file
+   * afterwards: another process may have moved everything into its successor, and a task that is missing would look purged.
+   */
   async read<T>(work: (database: Connection) => T): Promise<T> {
     try {
       const { open } = this.#file
-      if (open) return work(open)
+      if (open) {
+        const answer = work(open)
+        if (this.#file.isCurrent) return answer
+      }
     } catch (error) {
       if (!isBusy(error) && !isCorrupt(error)) throw this.#failed(error)
     }
-    return this.#run(() => work(this.#file.connect(false)))
+    return this.#run(() => this.#readCurrent(work))
   }
 
   /** One transaction, and then what it changed is told. */
-  async write<T>(work: (tx: Transaction) => T, { durable = false, erases = false }: Urgency = {}): Promise<T> {
-    const result = await this.#run(() => {
-      const database = this.#file.connect(durable)
-      if (durable) {
-        this.#reserve.keep()
-        database.exec('PRAGMA synchronous = FULL')
-      }
-      try {
-        const { result, hints } = this.#transact(database, work)
-        tell(this.path, hints)
-        if (this.#remains) this.#erase(database, erases)
-        return result
-      } finally {
-        if (durable) database.exec('PRAGMA synchronous = NORMAL')
+  async write<T>(work: (tx: Transaction) => T, urgency: Urgency = {}): Promise<T> {
+    const { durable = false } = urgency
+    const { result } = await this.#run(() => {
+      for (;;) {
+        const done = this.#writeOnce(work, urgency)
+        if (done) return done
       }
     }, durable)
     // nothing is said to last that is in a file without a path
@@ -128,6 +131,32 @@ export class StoreFile {
     })
   }
 
+  /** `undefined`: nothing was done, since another process has moved everything out of the file meanwhile. */
+  #writeOnce<T>(work: (tx: Transaction) => T, { durable = false, erases = false }: Urgency): Transacted<T> | undefined {
+    const database = this.#file.connect(durable)
+    if (durable) {
+      this.#reserve.keep()
+      database.exec('PRAGMA synchronous = FULL')
+    }
+    try {
+      const done = this.#transact(database, work)
+      if (!done) return
+      tell(this.path, done.hints)
+      if (this.#remains) this.#erase(database, erases)
+      return done
+    } finally {
+      if (durable) database.exec('PRAGMA synchronous = NORMAL')
+    }
+  }
+
+  #readCurrent<T>(work: (database: Connection) => T): T {
+    for (;;) {
+      const database = this.#file.connect(false)
+      const answer = work(database)
+      if (this.#file.connect(false) === database) return answer
+    }
+  }
+
   /** Waits for its turn, and without standing in the way of others while another process holds the file. */
   async #run<T>(step: () => T, isNew = false): Promise<T> {
     try {
@@ -169,9 +198,13 @@ export class StoreFile {
     return translated(error, this.path)
   }
 
-  #transact<T>(database: Connection, work: (tx: Transaction) => T): { result: T; hints: Transaction['hints'] } {
+  #transact<T>(database: Connection, work: (tx: Transaction) => T): Transacted<T> | undefined {
     database.run('BEGIN IMMEDIATE')
     try {
+      if (!this.#file.isCurrent && !this.#file.staysBehind) {
+        database.run('ROLLBACK')
+        return
+      }
       refuseNewer(database.pragma('user_version'), this.path) // it may have been migrated since it was opened
       const tx = new Transaction(database, this.#clock, this.terms)
       const result = work(tx)
