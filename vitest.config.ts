@@ -9,6 +9,8 @@ const unlessAll = process.env.PACKAGING === 'all' ? [] : ['tests/packaging/all/*
 export default defineConfig({
   test: {
     environment: 'node',
+    // with two cores the default is one worker, which then stands still whenever a test waits for a process or a disk
+    maxWorkers: '100%',
     projects: [
       {
         extends: true,

@@ -9,11 +9,12 @@ import * as idb from './rows/idb.ts'
 import { objectStorage } from './rows/object-storage.ts'
 import { spoilRest, spoilTask, unlock } from './rows/sql.ts'
 import { type Place, ROWS, SEED, tellAll } from './rows/story.ts'
+import { QUICK_FOLDER } from './sqlite/quick-folder.ts'
 import { edit, freshPath } from './sqlite/setup.ts'
 
 const PLACES: Readonly<Record<string, () => Place>> = {
   SQLite: () => {
-    const path = freshPath()
+    const path = freshPath(QUICK_FOLDER)
     return {
       open: (clock) => sqliteStore({ path, clock }),
       unlock: () => edit(path, unlock),

@@ -1,11 +1,11 @@
 /** The store of a world: one object in memory, bare or dressed as a browser's, or a file or database that every process opens for itself. */
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TaskStore } from '../../js/api/store.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
+import { QUICK_FOLDER } from '../js/sqlite/quick-folder.ts'
 import { Browser } from './browser.ts'
 import type { Locks } from './locks.ts'
 import { Page } from './page.ts'
@@ -14,8 +14,6 @@ import { Realm } from './realm.ts'
 import type { StoreKind } from './scenario.ts'
 import type { VirtualTime } from './time.ts'
 
-/** A file system in memory, where there is one: what is simulated is not the disk. */
-const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 /** Longer than any world, and any step of its clocks. */
 export const KEEP_MS: number = 1_000 * 365 * 86_400_000
 const ROOM = { retention: { terminalMs: KEEP_MS, deadLetterMs: KEEP_MS } }
@@ -63,7 +61,7 @@ export class Stores {
       this.#open = () => store
       this.tabs = kind === 'tabs' ? new Browser(store) : undefined
     } else {
-      this.#folder = mkdtempSync(join(FOLDER, 'redrive-sim-'))
+      this.#folder = mkdtempSync(join(QUICK_FOLDER, 'redrive-sim-'))
       const path = join(this.#folder, 'tasks.db')
       this.#open = () => sqliteStore({ path, clock, idleCheckMs, ...ROOM })
     }

@@ -7,9 +7,9 @@ import { onTestFinished } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { type SqliteStoreOptions, sqliteStore } from '../../../js/stores/sqlite.ts'
 
-/** A path in a folder of its own, where nothing is yet. */
-export function freshPath(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-'))
+/** A path in a folder of its own, where nothing is yet. `where`: the folder around it. */
+export function freshPath(where: string = tmpdir()): string {
+  const folder = mkdtempSync(join(where, 'redrive-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   return join(folder, 'tasks.db')
 }
