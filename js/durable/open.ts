@@ -32,6 +32,7 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, admissi
       runner.stored = undefined
       // its loop may have begun
       tasks.stop(error)
+      runner.news?.goByNews()
       if (closing.aborted) {
         // the queue closed while the store opened, and has no listeners any more
         await store.close().catch(() => {})

@@ -5,15 +5,15 @@
  * principal sends none of its tasks, stored or in memory, until its own is back.
  */
 
-import type { Declared, Present } from '../api/store.ts'
-import { type Clock, FOREVER, type Instant, instantOf } from '../platform/clock.ts'
+import type { Present } from '../api/store.ts'
+import { FOREVER } from '../platform/clock.ts'
+import { declaredAsOf } from '../runner/declared.ts'
+import type { Declaration } from '../runner/principal-news.ts'
 import type { Task } from '../tasks/task.ts'
 import type { StoredState } from './state.ts'
 
 /** A store that cannot say which principal is there, or be told, is asked again this much later. */
 const ASK_AGAIN_MS = 1_000
-/** Two clocks are not read at once, and the wall's is put right little by little: by less than this it was not set back. */
-const JITTER_MS = 1_000
 /** How long a login counts whose tab is not heard to die. A hidden tab, which renews it, has one timer a minute. */
 const LOGIN_MS = 90_000
 const RENEW_MS: number = LOGIN_MS / 3
@@ -36,6 +36,8 @@ export class PrincipalGuard {
   #logins = 0
   /** The last thing that the store was told: one after another, so that it stands. */
   #told: Promise<unknown> = Promise.resolve()
+  /** The last word of another page that the store was told. */
+  #passedOn: Declaration | undefined
   /** When to ask again. */
   askAt: number = FOREVER
 
@@ -54,6 +56,7 @@ export class PrincipalGuard {
    */
   async declare(): Promise<void> {
     await this.#tell()
+    await this.#passOn()
     this.#learn(await this.#state.store.principals?.current())
   }
 
@@ -70,6 +73,7 @@ export class PrincipalGuard {
     const { store, runner, failed } = this.#state
     this.askAt = FOREVER
     try {
+      await this.#passOn()
       let present = await store.principals?.current()
       const isCleared = present?.principal === undefined && !this.#isOther
       // a login goes on, also where its mark went with a page that was put away
@@ -92,6 +96,13 @@ export class PrincipalGuard {
    */
   async confirm({ lease }: Task): Promise<boolean> {
     return !this.#state.store.principals || (await this.check()) || !lease
+  }
+
+  /** Lets tasks in memory go on where the store cannot be asked: another page has said that this principal is there. */
+  trust(): void {
+    if (this.askAt === FOREVER || this.#isUntold) return
+    this.askAt = FOREVER
+    this.#set(false)
   }
 
   /** Holds everything back until it is known which principal is there. */
@@ -138,11 +149,20 @@ export class PrincipalGuard {
     this.#isUntold = false
   }
 
+  /** Passes on to the store what another page has said: its own may be out of its reach. */
+  async #passOn(): Promise<void> {
+    const { store, runner } = this.#state
+    const heard = runner.news?.heard
+    if (!heard || heard === this.#passedOn) return
+    await store.principals?.switchTo(heard.principal, () => declaredAsOf(heard.at, runner.host.settings.clock))
+    this.#passedOn = heard
+  }
+
   #learn(present: Present | undefined): void {
     const { principal, switching } = this.#state.runner.host
     const { principal: current, loginForMs } = present ?? {}
     if (current !== undefined) this.#isOther = current !== principal
-    this.isLogin = loginForMs !== undefined
+    this.isLogin = loginForMs !== undefined || this.#state.runner.news?.isLogin === true
     this.#set(this.#isOther || this.isLogin || switching !== undefined)
     // where locks tell, its end is heard
     if (loginForMs !== undefined && loginForMs < FOREVER) this.#askLater(switching ? RENEW_MS : loginForMs)
@@ -159,12 +179,4 @@ export class PrincipalGuard {
     this.#isForeign = isForeign
     runner.guard(() => runner.lanes.standBack(runner.host.now(), isForeign))
   }
-}
-
-/** A declaration on the wall clock as it is now. */
-function declaredAsOf({ wall, monotonic }: Instant, clock: Clock): Declared {
-  const now = instantOf(clock)
-  const behindMs = now.monotonic - monotonic - (now.wall - wall)
-  const setBackMs = behindMs > JITTER_MS ? behindMs : 0
-  return { since: wall - setBackMs, now: now.wall + setBackMs }
 }

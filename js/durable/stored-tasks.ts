@@ -122,7 +122,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
       // this process was held up for longer than the lease: another may have the task by now
       if (task.lease && this.loop.terms.isOver(task.lease, now)) this.renewed(task, 'lost')
     }
-    if (this.guard.askAt <= now) this.#suspectPrincipal()
+    if (this.guard.askAt <= now) void this.#suspectPrincipal()
     this.callers.tick(now)
     this.loop.tick(now)
   }
@@ -171,6 +171,10 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     // only then it is known what waits for the new one: `idle` and `stats` go by it
     await this.loop.run()
     await this.counts.recount()
+  }
+
+  principalNamed(isOwn: boolean): void {
+    void this.#suspectPrincipal().then((isSure) => !isSure && isOwn && this.guard.trust())
   }
 
   stats(here: RunnerStats, all: boolean): RunnerStats {
@@ -291,7 +295,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     this.state.answered()
     this.counts.learn(turn)
     this.isAway = false
-    if (turn.isForeign && !this.guard.isForeign) this.#suspectPrincipal()
+    if (turn.isForeign && !this.guard.isForeign) void this.#suspectPrincipal()
     reportTurn(turn, runner)
     if (this.#depthBefore > 0 && this.depth === 0) runner.announcer.idle()
     this.#depthBefore = this.depth
@@ -352,7 +356,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     if (runner.stopped) return
     const task = taskId === undefined ? undefined : this.state.find(taskId)
     if (kind === 'due') this.workOffered()
-    else if (kind === 'principal') this.#suspectPrincipal()
+    else if (kind === 'principal') void this.#suspectPrincipal()
     else if (kind === 'cancelled') {
       if (task?.lease && !task.cancelRequested) this.abort(task, cancelled())
     } else {
@@ -364,9 +368,12 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   }
 
   /** Sends nothing until it is known which principal is there: another tab may have said that it is another one. */
-  #suspectPrincipal(): void {
+  #suspectPrincipal(): Promise<boolean> {
     this.guard.suspect()
-    void this.guard.check().then((isOwn) => isOwn && this.workOffered())
+    return this.guard.check().then((isOwn) => {
+      if (isOwn) this.workOffered()
+      return isOwn
+    })
   }
 
   /** Tells the store which principal is there now; what was parked for want of its credentials goes on. */

@@ -6,6 +6,7 @@ import type { Keys } from '../core/keys.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { QueueContext } from '../runner/context.ts'
 import { type StoreModule, TaskManager } from '../runner/manager.ts'
+import type { NewsPorts, PrincipalNews } from '../runner/principal-news.ts'
 import { Runner } from '../runner/runner.ts'
 import type { PageStoreModule } from '../runner/stored.ts'
 import type { EngineModule } from './core-loader.ts'
@@ -15,11 +16,12 @@ export function assemble(
   loadKeys: () => Promise<Keys>,
   loadStore: () => Promise<StoreModule>,
   loadPages: () => Promise<PageStoreModule>,
+  newsFor?: (runner: NewsPorts) => PrincipalNews,
 ): EngineModule['prepare'] {
   return async (wasm) => {
     try {
       const engine = await instantiate(wasm)
-      return (host: QueueContext) => new TaskManager(new Runner(engine, host), loadKeys, loadStore, loadPages)
+      return (host: QueueContext) => new TaskManager(new Runner(engine, host, newsFor), loadKeys, loadStore, loadPages)
     } catch (error) {
       const whose = wasm === undefined ? '' : 'from options.wasm: '
       const message = `no WebAssembly (${whose}${errorText(error)}): calls are plain fetch; a Content-Security-Policy needs script-src 'wasm-unsafe-eval'`

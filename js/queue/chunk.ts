@@ -1,6 +1,7 @@
 /** The core chunk of the default entry, loaded for the first call that fails or is enqueued. */
 
 import { instantiate } from '../core/inline.ts'
+import { PrincipalNews } from '../runner/principal-news.ts'
 import { assemble } from './assemble.ts'
 import type { EngineModule } from './core-loader.ts'
 
@@ -9,4 +10,5 @@ export const prepare: EngineModule['prepare'] = assemble(
   () => import('../core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
   () => import('../durable/open.ts'),
   () => import('../stores/indexeddb.ts'),
+  (runner) => new PrincipalNews(runner),
 )

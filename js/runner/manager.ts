@@ -164,13 +164,18 @@ export class TaskManager {
   async setPrincipal(before: string | null, principal: string | null, purge: boolean): Promise<void> {
     const { runner } = this
     runner.guard(() => runner.lanes.switchPrincipal(runner.host.now()))
+    runner.news?.declare()
     this.admission.switched(before, principal, purge)
     if (purge && before !== principal) {
       for (const task of runner.tasksOf(before)) runner.cancel(task, cancelled())
       await this.#stored?.purge(before)
     }
-    if (runner.stored) await runner.stored.switchPrincipal()
-    else runner.tick()
+    if (!runner.stored) return runner.tick()
+    await runner.stored.switchPrincipal().catch((error) => {
+      // other pages hear of it from here alone
+      runner.news?.declare(false)
+      throw error
+    })
   }
 
   async close(drainMs: number): Promise<void> {

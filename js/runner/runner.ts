@@ -29,6 +29,7 @@ import type { QueueContext } from './context.ts'
 import { Gates } from './gates.ts'
 import { Orders, Policies } from './handles.ts'
 import { Lanes } from './lanes.ts'
+import type { NewsPorts, PrincipalNews } from './principal-news.ts'
 import { Sender } from './sender.ts'
 import { type CoreStats, heldStats } from './stats.ts'
 import type { StoredSide } from './stored.ts'
@@ -47,6 +48,8 @@ export class Runner {
   readonly rulings: Rulings
   readonly gates: Gates
   readonly announcer: Announcer
+  /** Hears other pages; undefined: this is a host without any. */
+  readonly news: PrincipalNews | undefined
   /** Keeps tasks in a store; undefined: the queue has none, or it could not be opened. */
   stored: StoredSide | undefined
   readonly #engine: Engine
@@ -63,7 +66,7 @@ export class Runner {
   #drained: (() => void) | undefined
   readonly #closing = new AbortController()
 
-  constructor(engine: Engine, host: QueueContext) {
+  constructor(engine: Engine, host: QueueContext, newsFor?: (runner: NewsPorts) => PrincipalNews) {
     const { capacity, seed, clock, sanitize = {} } = host.settings
     this.limits = limitsOf(host.settings)
     const { concurrency, concurrencyPerOrigin, capacityBytes, maxLaneHoldMs, retention } = this.limits
@@ -86,6 +89,7 @@ export class Runner {
     globalThis.addEventListener?.('online', this.#onNetwork)
     globalThis.addEventListener?.('offline', this.#onNetwork)
     if (isOffline()) this.core.setOnline(host.now(), false)
+    this.news = newsFor?.(this)
   }
 
   /** Closed or closing, or the core trapped: nothing new can be decided here. */

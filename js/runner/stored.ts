@@ -47,6 +47,8 @@ export interface StoredSide {
   flush(): Promise<number>
   /** Takes up what the store has of the principal that is there now; resolves once that is known. */
   switchPrincipal(): Promise<void>
+  /** Another page has named a principal: asks the store. Where it does not answer `isOwn` says whether what is in memory may go on. */
+  principalNamed(isOwn: boolean): void
   /** Adds the store's numbers to those of the tasks in memory; `all`: of every principal. */
   stats(here: RunnerStats, all: boolean): RunnerStats
   /** Answers every caller with what there is, or else `error`. Nothing can be decided here any more. */

@@ -35,7 +35,7 @@ const rows = [
     what: 'a Worker, without its .wasm',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 78_000,
+    limit: 78_700,
   },
 ]
 
@@ -141,7 +141,7 @@ export async function checkSizes() {
   for (const row of rows) measured.push({ ...row, bytes: await bundled(row) })
   const { core, rest, store } = later()
   measured.push({ what: 'core, loaded at idle', bytes: core, limit: 44_800, aim: 30_000 })
-  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 24_300 })
+  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 25_300 })
   measured.push({ what: 'with a principal: store', bytes: store })
   const head = `${'gzip bytes'.padEnd(36)}${'now'.padStart(8)}${'aim'.padStart(8)}${'limit'.padStart(8)}`
   const lines = measured.map(

@@ -19,6 +19,8 @@ export interface Tab {
   readonly calls: readonly string[]
   /** Whether its store cannot say who is there. */
   failsToSay: boolean
+  /** Whether nothing at all can be had of its store. */
+  isCut: boolean
   /** Its turns are made, and answered once what is returned is called. */
   holdUp(): () => void
   /** From one moment to the next it is gone: its locks are free, and nothing of it is heard any more. */
@@ -37,8 +39,11 @@ export interface Browser {
   forgetPrincipal(): void
   /** Names of the locks that are held or asked for. */
   locks(): readonly string[]
-  /** `isDeaf`: hints do not reach it. */
-  open(options?: RetryQueueOptions & { readonly isDeaf?: boolean }, source?: EngineSource): Promise<Tab>
+  /** `isDeaf`: hints do not reach it. `isCut`: it has no store from the beginning. */
+  open(
+    options?: RetryQueueOptions & { readonly isDeaf?: boolean; readonly isCut?: boolean },
+    source?: EngineSource,
+  ): Promise<Tab>
   close(tab: Tab): Promise<void>
 }
 
@@ -81,13 +86,40 @@ class Locks {
 }
 
 const HOME = 'home '
+/** Methods that promise nothing. */
+const AT_ONCE: ReadonlySet<unknown> = new Set(['configure', 'subscribe', 'suspend'])
+
+/** Reaches all other channels of its name in this test. */
+class Channel {
+  static open = new Set<Channel>()
+  readonly name: string
+  onmessage: ((event: { readonly data: unknown }) => void) | undefined
+
+  constructor(name: string) {
+    this.name = name
+    Channel.open.add(this)
+  }
+
+  postMessage(data: unknown): void {
+    for (const other of Channel.open) {
+      if (other === this || other.name !== this.name) continue
+      queueMicrotask(() => Channel.open.has(other) && other.onmessage?.({ data }))
+    }
+  }
+
+  close(): void {
+    Channel.open.delete(this)
+  }
+}
 
 /** The page of the tabs opened from here on: what happens to it, all of them hear. */
 export function page(): { happens(event: string): void } {
   const document = Object.assign(new EventTarget(), { hidden: false })
   vi.stubGlobal('document', document)
+  vi.stubGlobal('BroadcastChannel', Channel)
   onTestFinished(() => {
     vi.unstubAllGlobals()
+    Channel.open.clear()
   })
   return { happens: (event) => document.dispatchEvent(new Event(event)) }
 }
@@ -115,7 +147,7 @@ export function browser(): Browser {
   let seed = 100n
 
   const storeOf = (
-    tab: { failsToSay: boolean },
+    tab: { failsToSay: boolean; isCut: boolean },
     steps: Step[],
     calls: string[],
     isGone: () => boolean,
@@ -123,7 +155,7 @@ export function browser(): Browser {
   ): TaskStore => {
     let lead: string | undefined
     const reached = (): Promise<void> | undefined => {
-      if (device.isDown) throw new Error('the disk is away')
+      if (device.isDown || tab.isCut) throw new Error('the disk is away')
       return isGone() ? new Promise(() => {}) : undefined
     }
     const own: Partial<TaskStore> = {
@@ -199,6 +231,7 @@ export function browser(): Browser {
         if (typeof value !== 'function') return value
         return (...args: unknown[]) => {
           calls.push(String(name))
+          if (tab.isCut && !AT_ONCE.has(name)) return Promise.reject(new Error('the disk is away'))
           // nobody is there any more who could be answered
           return isGone() ? new Promise(() => {}) : value(...args)
         }
@@ -218,9 +251,9 @@ export function browser(): Browser {
       tell('principal')
     },
     locks: () => locks.names,
-    async open({ isDeaf = false, ...options } = {}, source = undefined) {
+    async open({ isDeaf = false, isCut = false, ...options } = {}, source = undefined) {
       const events = new Events()
-      const identity = { failsToSay: false }
+      const identity = { failsToSay: false, isCut }
       const steps: Step[] = []
       const calls: string[] = []
       let gone = false

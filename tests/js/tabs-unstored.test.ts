@@ -1,0 +1,169 @@
+/** S16 for tabs whose store cannot be had: they hear of other tabs' users, and are heard. */
+
+import { expect, test } from 'vitest'
+import { ORDERS, watch } from './setup.ts'
+import { type Browser, browser, page, type Tab } from './tabs-setup.ts'
+
+const POST = { method: 'POST', body: 'of ann' } as const
+/** Longer than any wait of a task, shorter than any budget. */
+const LONG_MS = 60_000
+const DAY_MS = 86_400_000
+
+/** A task of ann's in the memory of a tab that has no store; its second attempt is due in a second. */
+async function unstored({ open, server, clock }: Browser): Promise<Tab> {
+  const ann = await open({ principal: 'ann', isCut: true })
+  server.reply(503)
+  expect(await ann.queue.enqueue(ORDERS, POST)).toMatchObject({ durability: 'memory' })
+  await clock.settle()
+  expect(server.hits).toBe(1)
+  return ann
+}
+
+function pages(): Browser {
+  page()
+  return browser()
+}
+
+test('S16 a tab without its store sends nothing of ann’s from when ben is named in another tab until she is again', async () => {
+  const device = pages()
+  const { open, clock, server } = device
+  const other = await open({ principal: 'ann' })
+  await clock.advance(10)
+  await unstored(device)
+  await other.queue.setPrincipal('ben')
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(1)
+  await other.queue.setPrincipal('ann')
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(2)
+})
+
+test('S16 a page that is opened for ben holds back what a tab without its store has of ann’s, until she is named there', async () => {
+  const device = pages()
+  const { open, clock, server } = device
+  const ann = await unstored(device)
+  await clock.advance(10)
+  await open({ principal: 'ben', isCut: true })
+  const later = watch(ann.queue.enqueue(ORDERS, POST))
+  await clock.advance(LONG_MS)
+  expect(later.state).toBe('resolved')
+  expect(server.hits).toBe(1)
+  await ann.queue.setPrincipal('ann')
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(3)
+})
+
+test('a page that is opened for ann holds nothing of hers back', async () => {
+  const device = pages()
+  const { open, clock, server } = device
+  await unstored(device)
+  await clock.advance(10)
+  await open({ principal: 'ann' })
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(2)
+})
+
+test('S16 a tab that was slow to load its core hears from others who was named meanwhile', async () => {
+  const device = pages()
+  const { open, clock, server } = device
+  let arrive: () => void = () => {}
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve
+  })
+  const opening = open({ principal: 'ann', isCut: true }, async () => {
+    await arrived
+    return import('../../js/queue/chunk.ts')
+  })
+  await clock.advance(1_000)
+  await open({ principal: 'ben', isCut: true })
+  arrive()
+  const ann = await opening
+  await ann.queue.enqueue(ORDERS, POST)
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(0)
+})
+
+test.each([true, false])(
+  'S16 a tab whose store cannot be told of ben is heard by ann’s, whose store answers or does not: %s',
+  async (answers) => {
+    const device = pages()
+    const { open, clock, server } = device
+    const ann = await open({ principal: 'ann' })
+    const ben = await open({ principal: 'ann' })
+    server.reply(503).reply(503)
+    void ann.queue.fetch(ORDERS, { redrive: { waitMs: DAY_MS } }).catch(() => {})
+    await ann.queue.enqueue(ORDERS, POST)
+    await clock.advance(100)
+    ben.isCut = true
+    ann.isCut = !answers
+    const hits = server.hits
+    await expect(ben.queue.setPrincipal('ben')).rejects.toThrow('disk')
+    await clock.advance(LONG_MS)
+    expect(server.hits).toBe(hits)
+    ben.isCut = false
+    ann.isCut = false
+    await ben.queue.setPrincipal('ann')
+    await clock.advance(2 * LONG_MS)
+    expect(server.hits).toBe(hits + 2)
+  },
+)
+
+test('S16 what was heard while the store was away counts once it is there, and a younger word in it stands', async () => {
+  const device = pages()
+  const { open, clock, server } = device
+  const ann = await unstored(device)
+  const ben = await open({ principal: 'ben', isCut: true })
+  ann.isCut = false
+  await clock.advance(LONG_MS)
+  expect(ann.calls).toContain('turn')
+  expect(server.hits).toBe(1)
+  await ben.queue.setPrincipal('ann')
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(2)
+})
+
+test.each([true, false])(
+  'S16 nothing is sent while ben logs in in a tab without its store, this one has its: %s',
+  async (has) => {
+    const device = pages()
+    const { open, clock, server } = device
+    const ben = await open({ principal: null, isCut: true })
+    await clock.advance(10)
+    const ann = await open({ principal: 'ann', isCut: !has })
+    server.reply(503)
+    await ann.queue.enqueue(ORDERS, POST)
+    await clock.settle()
+    let refuse: (error: Error) => void = () => {}
+    const during = () =>
+      new Promise<void>((_, reject) => {
+        refuse = reject
+      })
+    const login = watch(ben.queue.setPrincipal('ben', { during }))
+    await clock.advance(LONG_MS)
+    expect(server.hits).toBe(1)
+    refuse(new Error('wrong password'))
+    await clock.advance(LONG_MS)
+    expect(login.error).toMatchObject({ message: 'wrong password' })
+    expect(server.hits).toBe(2)
+  },
+)
+
+test('S16 what waits in memory waits while its page is put away, and hears then what it has missed', async () => {
+  const { open, clock, server } = browser()
+  const { happens } = page()
+  const ann = await open({ principal: 'ann', isCut: true })
+  server.reply(503)
+  await ann.queue.enqueue(ORDERS, POST)
+  await clock.settle()
+  happens('freeze')
+  page()
+  await clock.advance(10)
+  const ben = await open({ principal: 'ben', isCut: true })
+  await clock.advance(LONG_MS)
+  happens('resume')
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(1)
+  await ben.queue.setPrincipal('ann')
+  await clock.advance(LONG_MS)
+  expect(server.hits).toBe(2)
+})
