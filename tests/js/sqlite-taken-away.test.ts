@@ -123,6 +123,27 @@ test('S1 a process that only asks is answered out of the file that the path lead
   }
 })
 
+test('S1 a file that comes back to its path while its tasks are moved out of it is not emptied', async () => {
+  const path = freshPath()
+  const clock = fakeClock()
+  const store = openStore(path, { clock })
+  await store.enqueue([taskOf(1), taskOf(2)])
+  renameSync(path, `${path}.bak`)
+  const now = clock.now.bind(clock)
+  const held: unknown[] = []
+  // asked for whenever a file is opened
+  clock.now = () => {
+    if (existsSync(path) && existsSync(`${path}.bak`)) renameSync(`${path}.bak`, path)
+    else if (existsSync(path)) held.push(edit(path, (file) => file.prepare('SELECT count(*) AS n FROM tasks').get()?.n))
+    return now()
+  }
+  await store.turn({ owner: 'test', settle: [], renew: [], claim: null })
+  expect(existsSync(`${path}.bak`)).toBe(false)
+  expect(held.length).toBeGreaterThan(1)
+  expect(new Set(held)).toEqual(new Set([2]))
+  expect(await ids(store)).toEqual([1, 2].map((n) => taskOf(n).taskId))
+})
+
 test('S19 the tasks of an order that another process has begun anew meanwhile come behind it', async () => {
   const path = freshPath()
   const store = openStore(path)

@@ -10,23 +10,18 @@ import { mend, needsMending } from '../sql/mend.ts'
 import { type Connection, rollBack } from './connection.ts'
 import { isBusy, unavailable } from './errors.ts'
 import { bringIn, type Contents, contentsOf, emptyOut } from './move.ts'
-import { openDatabase } from './open.ts'
-import { rebuildIndexes } from './repair.ts'
-import { clearCompanions, type OpenedFile, openedFile, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
+import { type Opened, openDatabase } from './open.ts'
+import { isSound, rebuildIndexes } from './repair.ts'
+import { clearCompanions, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 /** Damage that comes back sooner is not mended by what mends it. */
 const REPAIR_AGAIN_MS = 60_000
 
-interface Held {
-  readonly database: Connection
-  readonly file: OpenedFile
-}
-
 interface Moved {
   readonly tasks: number
-  /** Rows that could not be brought along, and rows that could not be read. */
+  /** Rows that could not be brought along, and rows that could not be read, as in `Contents`. */
   readonly refused: number
-  readonly unread: number
+  readonly unread: number | undefined
   /** Those of the tasks that cannot be read as what they are. */
   readonly aside: number
 }
@@ -38,7 +33,7 @@ export class CurrentFile {
   readonly #path: string
   readonly #clock: Clock
   readonly #report: Report
-  #held: Held | undefined
+  #held: Opened | undefined
   /** Read out of a file that is closed by now, and not in the one of now yet. */
   #homeless: Contents | undefined
   #staysBehind = false
@@ -74,7 +69,7 @@ export class CurrentFile {
   connect(mustLast: boolean): Connection {
     const held = this.#held
     this.#staysBehind = false
-    if (!held) return this.#openNow()
+    if (!held || this.#homeless) return this.#openNow()
     const whereabouts = whereaboutsOf(held.file)
     if (whereabouts === 'same') return held.database
     try {
@@ -127,25 +122,39 @@ export class CurrentFile {
     held.database.close()
   }
 
-  #follow(held: Held, whereabouts: Exclude<Whereabouts, 'same'>): Connection {
+  #follow(held: Opened, whereabouts: Exclude<Whereabouts, 'same'>): Connection {
     if (whereabouts === 'replaced') this.#reportMoved(this.#moveOut(held), 'was deleted, moved or replaced')
     else this.#leaveLog(held, whereabouts)
     return this.#openNow()
   }
 
   #openNow(): Connection {
-    if (this.#homeless) this.#reportMoved(this.#openWith(this.#homeless), 'has lost its log')
+    if (this.#homeless) this.#house(this.#homeless)
     return (this.#held ?? this.#keep(this.#openMended())).database
   }
 
+  /**
+   * The log that is beside the file now may be that of another one, which had its path for a moment: SQLite takes it for this
+   * file's. So what came of it is looked at as a whole before anything is put in.
+   */
+  #house(homeless: Contents): void {
+    this.close()
+    const held = this.#keep(openDatabase(this.#path))
+    if (!isSound(held.database)) this.#putAside(held)
+    this.close()
+    const moved = this.#openWith(homeless)
+    this.#homeless = undefined
+    this.#reportMoved(moved, 'has lost its log')
+  }
+
   #reportMoved({ tasks, refused, unread }: Moved, how: string): void {
-    const lost = refused + unread > 0 ? `; ${refused + unread} could not be brought along` : ''
+    const lost = lostOf(unread === undefined ? undefined : refused + unread, ' be brought along')
     const message = `the file '${this.#path}' ${how} while it was in use: its ${tasks} tasks were brought into the one that is there now${lost}. Do not touch it, '-wal' or '-shm' while a process uses it; for a backup use VACUUM INTO`
     this.#report('storage_replaced', message)
   }
 
   /** Other processes that have the damaged file open find that the path leads elsewhere, and what they bring is there already. */
-  #putAside(held: Held): void {
+  #putAside(held: Opened): void {
     const aside = `${this.#path}.damaged-${this.#clock.now()}`
     try {
       renameSync(this.#path, aside)
@@ -153,13 +162,13 @@ export class CurrentFile {
       throw unavailable(this.#path, 'it is damaged, and cannot be put aside; restore it from a backup', error)
     }
     const { tasks, refused, unread, aside: spoilt } = this.#moveOut(held, false)
-    const lost = unread + refused > 0 ? `, at most ${unread + refused} could not` : ''
+    const lost = lostOf(unread === undefined ? undefined : refused + unread)
     const message = `the file '${this.#path}' was damaged: ${tasks - refused} of its tasks were found${lost}${putAside(spoilt)}. They are in a new one; the damaged one is '${aside}'; look at the disk`
     this.#report('storage_damaged', message)
   }
 
   /** Moves everything from a file that the path does not lead to any more into the one of now, which is made if it is not there. */
-  #moveOut(old: Held, empties = true): Moved {
+  #moveOut(old: Opened, empties = true): Moved {
     // where it was only moved it is whole without its log, which its successor would take for its own
     old.database.cutLog()
     old.database.run('BEGIN IMMEDIATE')
@@ -168,10 +177,11 @@ export class CurrentFile {
       clearCompanions(old.file)
       const moved = this.#openWith(contents)
       try {
-        // another process that has it open finds nothing to move
-        if (empties) emptyOut(old.database)
+        // another process that has it open finds nothing to move; nothing is erased of a file that has come back to the path
+        const erases = empties && this.isCurrent
+        if (erases) emptyOut(old.database)
         old.database.run('COMMIT')
-        old.database.cutLog()
+        if (erases) old.database.cutLog()
       } catch {
         // it may move them too, which changes nothing while they are here
       }
@@ -188,7 +198,7 @@ export class CurrentFile {
    * The file is the same, and others cannot see what its old log has. It is written into the file, unless another process has
    * begun a new log: then the file is not as this log takes it to be, and tasks that are missing are put in one by one.
    */
-  #leaveLog(old: Held, whereabouts: 'log lost' | 'log replaced'): void {
+  #leaveLog(old: Opened, whereabouts: 'log lost' | 'log replaced'): void {
     if (whereabouts === 'log lost') old.database.cutLog()
     this.#homeless = contentsOf(old.database)
     // SQLite has one view of a file in a process: all let go of the old one before any takes up the new
@@ -197,14 +207,14 @@ export class CurrentFile {
 
   /** Opens the file that the path leads to, and puts in what it has not. */
   #openWith(contents: Contents): Moved {
-    const database = this.#openMended()
+    const opened = this.#openMended()
+    const { database } = opened
     try {
       database.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE')
       const { refused, aside } = bringIn(database, contents, this.#clock.now())
       database.exec('COMMIT; PRAGMA synchronous = NORMAL')
       this.#mended += aside
-      this.#keep(database)
-      this.#homeless = undefined
+      this.#keep(opened)
       return { tasks: contents.tasks.length, refused, unread: contents.unread, aside }
     } catch (error) {
       database.close()
@@ -212,8 +222,7 @@ export class CurrentFile {
     }
   }
 
-  #keep(database: Connection): Held {
-    const held = { database, file: openedFile(this.#path) }
+  #keep(held: Opened): Opened {
     this.#held = held
     const { main } = held.file
     holders.set(main, (holders.get(main) ?? new Set()).add(this))
@@ -221,11 +230,12 @@ export class CurrentFile {
   }
 
   /** The tables that other code has changed are put right before anything goes by them. */
-  #openMended(): Connection {
-    const database = openDatabase(this.#path)
+  #openMended(): Opened {
+    const opened = openDatabase(this.#path)
+    const { database } = opened
     try {
       const now = this.#clock.now()
-      if (!needsMending(database, now)) return database
+      if (!needsMending(database, now)) return opened
       database.run('BEGIN IMMEDIATE')
       try {
         // another process may have been in the middle of a change, or first
@@ -239,7 +249,7 @@ export class CurrentFile {
         rollBack(database)
         throw error
       }
-      return database
+      return opened
     } catch (error) {
       database.close()
       throw error
@@ -248,6 +258,12 @@ export class CurrentFile {
 }
 
 const putAside = (tasks: number): string => (tasks > 0 ? `, and put aside since they cannot be read: ${tasks}` : '')
+
+/** `most`: how many at most; `undefined`: what counts them is among them. */
+function lostOf(most: number | undefined, how = ''): string {
+  if (most === undefined) return ', how many could not is unknown'
+  return most > 0 ? `, at most ${most} could not${how}` : ''
+}
 
 function leave(main: string, file: CurrentFile): void {
   const others = holders.get(main)

@@ -26,8 +26,8 @@ export interface Contents {
   readonly tasks: readonly KeptTask[]
   readonly lanes: readonly Columns[]
   readonly homes: readonly Columns[]
-  /** Rows that could not be read, at most. */
-  readonly unread: number
+  /** Rows that could not be read, at most; `undefined`: the row that counts them is among those. */
+  readonly unread: number | undefined
 }
 
 /** A file that is damaged gives what can be read of it: a task without its body is told as one that has lost it. */
@@ -48,7 +48,10 @@ export function contentsOf(database: Connection): Contents {
   }
 }
 
-function rowsOf(database: Connection, state: State | undefined): { readonly rows: Columns[]; readonly unread: number } {
+function rowsOf(
+  database: Connection,
+  state: State | undefined,
+): Pick<Contents, 'unread'> & { readonly rows: Columns[] } {
   const whole = tried(() => database.all<Columns>('SELECT * FROM tasks NOT INDEXED'))
   const rows = whole ?? []
   let unread = 0
@@ -57,7 +60,8 @@ function rowsOf(database: Connection, state: State | undefined): { readonly rows
     if (found) rows.push(...found)
     else unread++
   }
-  return { rows: rows.sort((a, b) => Number(a.seq) - Number(b.seq)), unread }
+  const isCounted = whole !== undefined || state !== undefined
+  return { rows: rows.sort((a, b) => Number(a.seq) - Number(b.seq)), unread: isCounted ? unread : undefined }
 }
 
 /** Looked for one by one, where the row that counts them cannot be read either. */

@@ -9,6 +9,7 @@ import { addSums } from '../sql/add-sums.ts'
 import { LINE, ROOM, SUMS, TABLES, WITH_SUMS } from '../sql/tables.ts'
 import { BUSY_TIMEOUT_MS, Connection } from './connection.ts'
 import { isReadOnly, newer, unavailable } from './errors.ts'
+import { numberOf, type OpenedFile, openedFile } from './whereabouts.ts'
 
 /** 'rdrv': says whose file it is. */
 export const APPLICATION_ID = 0x72647276
@@ -24,13 +25,27 @@ export const MIGRATIONS: readonly string[] = [FIRST, LINE, ROOM, SUMS]
 
 export const LAYOUT: number = MIGRATIONS.length
 
+export interface Opened {
+  readonly database: Connection
+  readonly file: OpenedFile
+}
+
 /** Throws SQLite's own errors as they are: one that says that the file is locked passes. */
-export function openDatabase(path: string): Connection {
+export function openDatabase(path: string): Opened {
+  for (;;) {
+    const opened = openOnce(path)
+    if (opened) return opened
+  }
+}
+
+/** `undefined`: the path came to lead to another file meanwhile, so it is not known which of them was opened. */
+function openOnce(path: string): Opened | undefined {
   let database: Connection | undefined
   try {
     if (existsSync(path)) look(path)
     else makeOwn(path)
     keepOthersOut(path)
+    const main = numberOf(path)
     database = new Connection(path, { readOnly: false })
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     turnToWal(database, path)
@@ -38,7 +53,10 @@ export function openDatabase(path: string): Connection {
     database.exec('PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY')
     database.cutsLog()
     migrate(database, path)
-    return database
+    const file = openedFile(path)
+    if (file.main === main) return { database, file }
+    database.close()
+    return
   } catch (error) {
     database?.close()
     throw error

@@ -3,7 +3,7 @@
 import { mend } from '../sql/mend.ts'
 import type { Connection } from './connection.ts'
 import { rollBack } from './connection.ts'
-import { isBusy } from './errors.ts'
+import { isBusy, isCorrupt } from './errors.ts'
 
 /**
  * Builds every index anew, and looks at each task: a row that has changed was found as it had been by the indexes of before, and by the
@@ -29,6 +29,11 @@ export function rebuildIndexes(database: Connection, now: number): number | unde
 }
 
 /** Whether the indexes say what the tables say, and both are whole: 4 ms for 1,000 tasks, 40 ms for 5,000. */
-function isSound(database: Connection): boolean {
-  return database.one<{ readonly integrity_check: string }>('PRAGMA integrity_check(1)')?.integrity_check === 'ok'
+export function isSound(database: Connection): boolean {
+  try {
+    return database.one<{ readonly integrity_check: string }>('PRAGMA integrity_check(1)')?.integrity_check === 'ok'
+  } catch (error) {
+    if (!isCorrupt(error)) throw error
+    return false
+  }
 }

@@ -47,7 +47,7 @@ export function clearCompanions({ whole, companions }: OpenedFile): void {
 const NONE = ''
 
 /** The number of a file, which no other has while it is open; NONE: it is not there, or cannot be seen. */
-function numberOf(path: string): string {
+export function numberOf(path: string): string {
   try {
     const { dev, ino } = statSync(path, { bigint: true })
     return `${dev}:${ino}`
