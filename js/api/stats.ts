@@ -12,7 +12,7 @@ export interface OriginStats {
 }
 
 export interface QueueStats {
-  /** Tasks waiting or in flight. */
+  /** Tasks waiting or in flight; stored ones that cannot be read do neither, see `unreadable`. */
   readonly depth: number
   readonly capacity: number
   readonly inFlight: number

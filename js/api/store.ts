@@ -38,7 +38,8 @@
  * but by `purge`, and neither shown by `find`, `get`, `list`, `attempts` nor given a `body`. Those of a higher `schema` keep id, key and
  * their place in their order, which waits for the version that can read them. A damaged one keeps its id alone: a new task may have
  * its key, and the next of its order gets its turn. All are counted as what they are, PENDING. The turn that would claim one, or end it for its
- * deadline, puts it aside instead and counts it in `unreadable`: from then on it has no due time and no deadline.
+ * deadline, puts it aside instead and counts it in `unreadable`: from then on it has no due time and no deadline, and its lane does not count
+ * it any more. No runner of this version will send it, so none waits for it.
  */
 
 import type { Claim } from './claim.ts'
@@ -222,6 +223,8 @@ export interface TaskStore {
     readonly bytes: number
     /** Those of them that were put aside, since they cannot be read. Absent: none. Those of a turn never tell it. */
     readonly unreadable?: number
+    /** Those of `pending` that were put aside: all others wait to be sent. Absent, and not told by a turn: as `unreadable`. */
+    readonly pendingAside?: number
   }>
   /**
    * Records that were put aside, since they cannot be read, as they lie there: for tools that mend or move them. `fields` is
@@ -284,7 +287,7 @@ export interface TaskStore {
   close(): Promise<void>
 }
 
-/** The part of a store's counters that is one principal's. */
+/** The part of a store's counters that is one principal's; `pending`: without those that were put aside. */
 export type OwnCounts = Pick<Awaited<ReturnType<TaskStore['counts']>>, 'pending' | 'inFlight' | 'exhausted'>
 
 export interface Enqueued {
@@ -333,7 +336,7 @@ export interface Turn {
   /** Ended in this step without a settlement, in the order of its parts: see `status` and `reason`. */
   readonly ended: readonly StoredTask[]
   /**
-   * Lanes of the claim's principal that have a task pending or in flight, or are held; at most `LANES_SHOWN`, by `nextInMs` (null
+   * Lanes of the claim's principal that have a task in flight, or one pending that was not put aside, or are held; at most `LANES_SHOWN`, by `nextInMs` (null
    * last), then by name. Lanes that the claim bounds to 0 are left out, and where its `lanes` is a list all that are not on it.
    */
   readonly lanes: readonly LaneView[]
@@ -359,6 +362,7 @@ export interface Turn {
 
 export interface LaneView {
   readonly lane: string
+  /** Without those that were put aside. */
   readonly pending: number
   readonly inFlight: number
   /** To its first due time, whatever its home, or to the end of its hold if later; null: none of its tasks has one. */

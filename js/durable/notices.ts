@@ -47,7 +47,7 @@ export class StoreCounts {
     this.#lanes = lanes
     this.#isOld = true
     const isKnown = this.#counts !== undefined && !unreadable
-    if (counts) this.#counts = { ...counts, ...this.#unreadable }
+    if (counts) this.#counts = { ...counts, ...this.#aside }
     // a turn does not tell how many were put aside before it
     if (!counts || !isKnown) void this.recount()
   }
@@ -57,9 +57,10 @@ export class StoreCounts {
     return this.#counts?.exhausted ?? 0
   }
 
-  get #unreadable(): Pick<Counts, 'unreadable'> {
-    const { unreadable } = this.#counts ?? {}
-    return unreadable ? { unreadable } : {}
+  /** Known since the store was asked last. */
+  get #aside(): Pick<Counts, 'unreadable' | 'pendingAside'> {
+    const { unreadable = 0, pendingAside = 0 } = this.#counts ?? {}
+    return unreadable > 0 ? { unreadable, pendingAside } : {}
   }
 
   async recount(): Promise<void> {
@@ -69,9 +70,10 @@ export class StoreCounts {
       const counts = await store.counts()
       // most stores have one principal's tasks: nothing is looked up where there are none at all
       const isEmpty = counts.pending + counts.inFlight + counts.exhausted === 0
-      const own = isEmpty ? counts : ((await store.countsOf?.(runner.host.principal)) ?? counts)
+      const whole = waiting(counts)
+      const own = isEmpty ? whole : ((await store.countsOf?.(runner.host.principal)) ?? whole)
       this.#counts = counts
-      this.#others = less(counts, own)
+      this.#others = less(whole, own)
     } catch (error) {
       failed(error)
     }
@@ -79,9 +81,11 @@ export class StoreCounts {
 
   /** Adds the store's numbers to `here`, those of the tasks in memory. `wakeAt`: when the store has something to do next. */
   addTo(here: RunnerStats, wakeAt: number, all: boolean): RunnerStats {
-    const counts = this.#counts ?? NO_COUNTS
-    const { pending, inFlight, exhausted } = all ? counts : less(counts, this.#others)
-    if (!all && this.#isOld) void this.recount()
+    const whole = waiting(this.#counts ?? NO_COUNTS)
+    const { pending, inFlight, exhausted } = all ? whole : less(whole, this.#others)
+    const { unreadable } = this.#aside
+    // of what was put aside some may have been purged
+    if ((!all || unreadable) && this.#isOld) void this.recount()
     const origins = { ...here.origins }
     for (const { lane, pending: waits, inFlight: runs } of this.#lanes) {
       if (!all && !this.#state.isOwnLane(lane)) continue
@@ -96,10 +100,15 @@ export class StoreCounts {
       depth: here.depth + pending + inFlight,
       deadLetters: here.deadLetters + exhausted,
       nextAttemptAt: nextAttemptAt === FOREVER ? null : nextAttemptAt,
-      ...this.#unreadable,
+      ...(unreadable !== undefined && { unreadable }),
       origins,
     }
   }
+}
+
+/** Without what was put aside, which is never sent from here: nothing waits for it. */
+function waiting({ pendingAside = 0, ...counts }: Partial<Counts> & OwnCounts): OwnCounts {
+  return { ...counts, pending: counts.pending - pendingAside }
 }
 
 /** The one without the other; both are of moments close to each other, not of one. */

@@ -6,7 +6,15 @@
  * turn has brought is left to a `TurnListener`.
  */
 
-import { type Claim, LANES_SHOWN, type Lease, type Settlement, type StoredTask, type Turn } from '../api/store.ts'
+import {
+  type Claim,
+  LANES_SHOWN,
+  type Lease,
+  type Settlement,
+  type StoredTask,
+  type TaskStore,
+  type Turn,
+} from '../api/store.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
 import { LaneHolds } from './lane-holds.ts'
@@ -18,6 +26,8 @@ import { TurnSchedule } from './turn-schedule.ts'
 
 /** Most claims of one turn. */
 const BATCH = 64
+/** Tasks of a page where it is asked for one. */
+const LOOKED_AT_ONCE = 16
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 5_000
 /** A turn is made this often in a store that says that it has not changed: what is past its retention is deleted by turns. */
@@ -45,7 +55,7 @@ export interface TurnListener {
 }
 
 export class StoreLoop {
-  /** Tasks of this principal that wait or run, as of the last turn; at least 1 while there is any. */
+  /** Tasks of this principal that wait or run, as of the last turn; at least 1 while there is any. What was put aside does neither. */
   depth = 0
   readonly terms: LeaseTerms
   readonly #schedule: TurnSchedule
@@ -331,8 +341,16 @@ export class StoreLoop {
     const { store, runner } = this.#state
     const { principal } = runner.host
     for (const status of ['PENDING', 'IN_FLIGHT'] as const) {
-      const { tasks } = await store.list({ status, principal, limit: 1 })
-      if (tasks.length > 0) return tasks.length + this.#storedSince
+      let page: Awaited<ReturnType<TaskStore['list']>> = { tasks: [], cursor: '' }
+      // some show nothing: what cannot be read was put aside, or will be
+      while (page.tasks.length === 0 && page.cursor !== undefined)
+        page = await store.list({
+          status,
+          principal,
+          limit: LOOKED_AT_ONCE,
+          ...(page.cursor && { cursor: page.cursor }),
+        })
+      if (page.tasks.length > 0) return page.tasks.length + this.#storedSince
     }
     return this.#storedSince
   }

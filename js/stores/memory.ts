@@ -172,12 +172,13 @@ export class MemoryStore implements TaskStore {
   }
 
   async counts(): ReturnType<TaskStore['counts']> {
+    // only what is pending is ever put aside here
     const unreadable = [...this.#rows.all()].filter((row) => row.unreadable).length
-    return { ...this.#rows.counts, ...(unreadable > 0 && { unreadable }) }
+    return { ...this.#rows.counts, ...(unreadable > 0 && { unreadable, pendingAside: unreadable }) }
   }
 
   async countsOf(principal: string | null): Promise<OwnCounts> {
-    const own = [...this.#rows.all()].filter((row) => matches(row, { principal }))
+    const own = [...this.#rows.all()].filter((row) => matches(row, { principal }) && !row.unreadable)
     const count = (status: TaskStatus) => own.filter((row) => row.status === status).length
     return { pending: count('PENDING'), inFlight: count('IN_FLIGHT'), exhausted: count('EXHAUSTED') }
   }

@@ -286,8 +286,10 @@ test.for([
 
 test('L4 no question of a turn or an enqueue walks through all tasks', async () => {
   const path = freshPath()
-  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   const store = openStore(path)
+  // opening counts the tasks that wait, once
+  await store.counts()
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
   await store.enqueue([taskOf(1), taskOf(2, { orderKey: 'a' }), taskOf(3, { orderKey: 'a' })])
   const { claimed } = await store.turn({ ...STEP, claim: { ...claimOf(5), skipHomes: ['elsewhere'] } })
   await store.turn({ ...STEP, settle: claimed.map(({ lease }) => succeeded(lease)), claim: claimOf(5) })

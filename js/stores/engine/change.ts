@@ -12,7 +12,10 @@ function count(tx: Tx, row: Row, by: 1 | -1): void {
   const counter = COUNTER[row.status]
   state[counter] = atLeast0(state[counter] + by)
   if (takesRoom(row)) state.bytes = atLeast0(state.bytes + by * row.bodyBytes)
-  if (!isLive(row)) return
+  if (isLive(row) && !row.aside) countInLane(tx, row, by)
+}
+
+function countInLane(tx: Tx, row: Row, by: 1 | -1): void {
   const lane = tx.lane(row)
   const waits = row.status === 'PENDING' ? 'pending' : 'inFlight'
   lane[waits] = atLeast0(lane[waits] + by)
@@ -123,6 +126,8 @@ export function setAside(tx: Tx, row: Row): void {
     dropLease(tx, row)
     hint(tx, 'settled', row.taskId)
   }
+  // counted on as pending, but its lane has nothing to wait for
+  if (isLive(row) && isOurs(row)) countInLane(tx, row, -1)
   row.aside = true
   row.dueAt = null
   tx.save(row)

@@ -10,10 +10,10 @@
 import type { NewTask, StoredTask } from '../../api/records.ts'
 import type { Claim, Hint, StoreTerms, TaskStore } from '../../api/store.ts'
 import type { AttemptLog, TaskStatus } from '../../api/task.ts'
-import type { Counts, Lane, Place, Row } from './row.ts'
+import type { Counter, Lane, Place, Row } from './row.ts'
 import type { Wait } from './step.ts'
 
-export interface Counters extends Record<Exclude<keyof Counts, 'unreadable'>, number> {
+export interface Counters extends Record<Counter, number> {
   lastSeq: number
   lastToken: number
   lastServed: number

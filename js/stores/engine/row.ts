@@ -121,12 +121,18 @@ export function countsOf({ pending, inFlight, succeeded, exhausted, cancelled, p
   return { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }
 }
 
-/** Counts with the number of tasks that were put aside. */
-export const countsWith = (counts: Counts, unreadable: number): Counts =>
-  unreadable > 0 ? { ...countsOf(counts), unreadable } : countsOf(counts)
+/** Counts with the numbers of tasks that were put aside: of all, and of those that are pending. */
+export const countsWith = (counts: Counts, unreadable: number, pendingAside: number): Counts => ({
+  ...countsOf(counts),
+  ...(unreadable > 0 && { unreadable }),
+  ...(pendingAside > 0 && { pendingAside }),
+})
+
+/** The counters that change with every task. */
+export type Counter = Exclude<keyof Counts, 'unreadable' | 'pendingAside'>
 
 /** The counter of each status. */
-export const COUNTER: Readonly<Record<TaskStatus, Exclude<keyof Counts, 'purged' | 'bytes' | 'unreadable'>>> = {
+export const COUNTER: Readonly<Record<TaskStatus, Exclude<Counter, 'purged' | 'bytes'>>> = {
   PENDING: 'pending',
   IN_FLIGHT: 'inFlight',
   SUCCEEDED: 'succeeded',
@@ -150,6 +156,7 @@ export interface Lane {
   readonly name: string
   /** Tasks of whatever status: without any, the lane is nothing but its hold. */
   tasks: number
+  /** Without those that were put aside. */
   pending: number
   inFlight: number
   /** The end of its hold. In the past: of the last one, until the lane is served or `CHANCE_MS` are over. `null`: there is none to know of. */

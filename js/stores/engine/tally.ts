@@ -4,7 +4,7 @@
  */
 
 import { MOST_COUNTED } from './bounds.ts'
-import { COUNTER, type Counts, isLive, isOurs, type Lane, type Row, takesRoom } from './row.ts'
+import { COUNTER, type Counter, isLive, isOurs, type Lane, type Row, takesRoom } from './row.ts'
 
 interface LaneTally {
   tasks: number
@@ -13,7 +13,7 @@ interface LaneTally {
 }
 
 export class Tally {
-  readonly counts: Record<Exclude<keyof Counts, 'purged' | 'unreadable'>, number> = {
+  readonly counts: Record<Exclude<Counter, 'purged'>, number> = {
     pending: 0,
     inFlight: 0,
     succeeded: 0,
@@ -26,7 +26,8 @@ export class Tally {
   lastToken = 0
 
   add(row: Row): void {
-    if (!isOurs(row)) return
+    // a row that was put aside is counted from then on, whatever it was before
+    if (!isOurs(row.aside ? { ...row, isStray: false } : row)) return
     this.counts[COUNTER[row.status]]++
     if (row.seq <= MOST_COUNTED) this.lastSeq = Math.max(this.lastSeq, row.seq)
     if (row.token <= MOST_COUNTED) this.lastToken = Math.max(this.lastToken, row.token)
@@ -34,7 +35,7 @@ export class Tally {
     this.lanes.set(row.lane, lane)
     lane.tasks++
     if (takesRoom(row)) this.counts.bytes += row.bodyBytes
-    if (!isLive(row)) return
+    if (!isLive(row) || row.aside) return
     lane[row.status === 'PENDING' ? 'pending' : 'inFlight']++
   }
 }

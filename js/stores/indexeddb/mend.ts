@@ -42,11 +42,19 @@ export async function needsMending(tx: IDBTransaction, { state, lanes }: Snapsho
     !areRight ||
     leased !== state.inFlight ||
     endless > 0 ||
-    sum((lane) => lane.pending) !== pending ||
+    !isWithout(
+      sum((lane) => lane.pending),
+      pending,
+      state.unreadable,
+    ) ||
     sum((lane) => lane.inFlight) !== inFlight ||
     due !== sum(({ queues }) => queues.reduce((total, { tasks: waiting }) => total + waiting, 0))
   )
 }
+
+/** Whether lanes count all that is pending but what was put aside: of `unreadable` some may have been put aside as ended tasks. */
+const isWithout = (inLanes: number, pending: number, unreadable = 0): boolean =>
+  inLanes <= pending && inLanes + unreadable >= pending
 
 /** Whether each queue has as many tasks as it says: one that says fewer would be forgotten before its last. */
 async function areQueuesRight(due: IDBIndex, lanes: Iterable<Lane>): Promise<boolean> {

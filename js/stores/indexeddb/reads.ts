@@ -9,7 +9,7 @@ import type { Reads } from '../engine/store.ts'
 import { nameOf, within } from './keys.ts'
 import { ownCounts } from './own-counts.ts'
 import { storedTask, type TaskRow, usable } from './rows.ts'
-import { readState } from './state.ts'
+import { readSnapshot, readState } from './state.ts'
 import { done } from './transact.ts'
 
 /** Rows read at once where most may not fit. */
@@ -116,8 +116,10 @@ async function history(tx: IDBTransaction, taskId: string): Promise<readonly Att
 }
 
 async function counts(tx: IDBTransaction): Promise<Counts> {
-  const state = await readState(tx)
-  return countsWith(state, state.unreadable ?? 0)
+  const { state, lanes } = await readSnapshot(tx)
+  let pendingAside = state.pending
+  for (const { pending } of lanes.values()) pendingAside -= pending
+  return countsWith(state, state.unreadable ?? 0, pendingAside)
 }
 
 /** There is no index of them: they are looked for among all. */

@@ -48,7 +48,7 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
     const row = firstOf(wanted(), hasRoom)
     if (!row) break
     const reason = refusal(row, row.policy, now)
-    if (!isReadable(row.given)) markUnreadable(row, found)
+    if (!isReadable(row.given)) markUnreadable(rows, row, found)
     else if (reason) {
       rows.endUnasked(row, 'EXHAUSTED', reason, now)
       found.ended.push(show(row))

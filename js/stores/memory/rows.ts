@@ -67,6 +67,7 @@ export interface Lane {
   readonly principal: string | null
   /** Tasks of whatever status: without any, the lane is forgotten once its hold is over. */
   rows: number
+  /** Without those that were put aside. */
   pending: number
   inFlight: number
   /** In the past: until the lane is served, or `CHANCE_MS` are over, no other hold begins. */
@@ -220,6 +221,13 @@ export class Rows {
     row.lane.heldUntil = Number.NEGATIVE_INFINITY
   }
 
+  /** Keeps a record that this version cannot read out of everything that acts (S20): no lane waits for it. */
+  putAside(row: Row): void {
+    row.unreadable = true
+    row.dueAt = null
+    row.lane.pending--
+  }
+
   /** Back from an attempt: due at `at`, unless it is parked. */
   wait(row: Row, at: number, floorAt: number): void {
     this.#to(row, 'PENDING')
@@ -339,7 +347,7 @@ export class Rows {
 
   #count(row: Row, by: 1 | -1): void {
     this.counts[COUNTER[row.status]] += by
-    if (row.status === 'PENDING') row.lane.pending += by
+    if (row.status === 'PENDING' && !row.unreadable) row.lane.pending += by
     if (row.status === 'IN_FLIGHT') row.lane.inFlight += by
     if (isLive(row) || row.status === 'EXHAUSTED') this.counts.bytes += by * bodyBytes(row)
   }

@@ -118,13 +118,11 @@ export function endLate(rows: Rows, found: Found, now: number): void {
     if (isReadable(row.given)) {
       rows.endUnasked(row, 'EXHAUSTED', row.deadlineReason, now)
       found.ended.push(show(row))
-    } else markUnreadable(row, found)
+    } else markUnreadable(rows, row, found)
   }
 }
 
-/** Keeps a record that this version cannot read out of everything that acts (S20). */
-export function markUnreadable(row: Row, found: Found): void {
-  row.unreadable = true
-  row.dueAt = null
+export function markUnreadable(rows: Rows, row: Row, found: Found): void {
+  rows.putAside(row)
   found.unreadable++
 }

@@ -24,7 +24,8 @@ export function needsMending(database: Database, now: number): boolean {
   const lanes = database.all<LaneRow & { readonly soonest: number | null }>(
     `SELECT *, (SELECT min(dueAt) FROM tasks INDEXED BY tasks_soonest WHERE lane = name AND ${WAITING}) AS soonest FROM lanes`,
   )
-  const total = { pending: 0, inFlight: 0 }
+  const pending = database.one<{ readonly all: number; readonly aside: number }>(PENDING)
+  const total = { pending: pending?.aside ?? 0, inFlight: 0 }
   for (const lane of lanes) {
     if (!isSoundLane(lane, seen + LONGEST_HOLD_MS) || lane.soonest !== lane.nextDue) return true
     total.pending += lane.pending
@@ -35,6 +36,7 @@ export function needsMending(database: Database, now: number): boolean {
     seen + LONGEST_LEASE_MS,
   )
   return (
+    pending?.all !== state.pending ||
     total.pending !== state.pending ||
     total.inFlight !== state.inFlight ||
     leased?.all !== state.inFlight ||
@@ -44,6 +46,10 @@ export function needsMending(database: Database, now: number): boolean {
     database.one(`SELECT 1 FROM homes WHERE ${STRANGE_HOME} LIMIT 1`, seen + LONGEST_LEASE_MS) !== undefined
   )
 }
+
+/** Counts what waits, and of it what was put aside, which no lane counts. */
+const PENDING =
+  "SELECT count(*) AS [all], (SELECT count(*) FROM tasks WHERE aside = 1 AND status = 'PENDING') AS aside FROM tasks WHERE status = 'PENDING'"
 
 /** Found only where other code has been: tables that hold anything, and places in line that no lane or task has. */
 const STRANGE = [

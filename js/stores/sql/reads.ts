@@ -95,8 +95,10 @@ function history(database: Database, taskId: string): readonly AttemptLog[] {
 }
 
 function counts(database: Database): Awaited<ReturnType<TaskStore['counts']>> {
-  const aside = database.one<{ readonly n: number }>('SELECT count(*) AS n FROM tasks WHERE aside = 1')
-  return countsWith(readState(database), aside?.n ?? 0)
+  const aside = database.one<{ readonly all: number; readonly pending: number }>(
+    "SELECT count(*) AS [all], count(iif(status = 'PENDING', 1, NULL)) AS pending FROM tasks WHERE aside = 1",
+  )
+  return countsWith(readState(database), aside?.all ?? 0, aside?.pending ?? 0)
 }
 
 type Page = Awaited<ReturnType<Required<TaskStore>['unreadable']>>

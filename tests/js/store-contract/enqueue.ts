@@ -315,4 +315,28 @@ export function enqueueRules(open: Open): void {
     expect(await turn()).toMatchObject({ ended: [], unreadable: 1, nextInMs: null })
     expect((await store.counts()).pending).toBe(1)
   })
+
+  test.for([
+    ['claimed', { dueInMs: 0 }],
+    ['ended for its deadline', { dueInMs: 5_000, deadlineInMs: 1_000 }],
+  ] as const)(
+    'S2 S20 what was put aside when it was to be %s is counted, and its lane does not wait for it',
+    async ([, given]) => {
+      const { add, turn, pass, store } = await setup(open)
+      await add({ ...given, schema: RECORD_SCHEMA + 1 }, { origin: OTHER, dueInMs: 9_000 })
+      const own = async () => (await store.countsOf?.(null)) ?? {}
+      expect([(await turn()).lanes.length, await own()]).toEqual([2, { pending: 2, inFlight: 0, exhausted: 0 }])
+      pass(1_001)
+      const { lanes, counts } = await turn({ claim: claimOf() })
+      expect(lanes.map(({ lane, pending }) => [lane, pending])).toEqual([[OTHER, 1]])
+      expect(counts ?? (await store.counts())).toMatchObject({ pending: 2 })
+      expect(await own()).toEqual({ pending: 1, inFlight: 0, exhausted: 0 })
+      expect(await store.counts()).toMatchObject({ pending: 2, unreadable: 1, pendingAside: 1 })
+      await store.purge({ taskId: idOf(1) })
+      await add({ dueInMs: 9_000 })
+      expect((await turn()).lanes.map(({ pending }) => pending)).toEqual([1, 1])
+      expect(await own()).toEqual({ pending: 2, inFlight: 0, exhausted: 0 })
+      expect(await store.counts()).toEqual({ ...ZERO, pending: 2, purged: 1 })
+    },
+  )
 }
