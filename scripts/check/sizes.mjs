@@ -28,7 +28,7 @@ const rows = [
   {
     what: 'service worker, whole',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 139_000,
+    limit: 139_500,
   },
   {
     // all of a Worker's code; the two modules are files beside it
