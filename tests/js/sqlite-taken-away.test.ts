@@ -1,6 +1,6 @@
 /** A file that is deleted, moved or replaced while it is in use: what was said to be stored is in the file that its path leads to. */
 
-import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
@@ -174,6 +174,24 @@ test('a file whose folder is gone: what it holds is delivered, and what is new i
   mkdirSync(dirname(path))
   await store.enqueue([taskOf(4)])
   expect(await ids(openStore(path), 'PENDING')).toEqual([2, 4].map((n) => taskOf(n).taskId))
+})
+
+test('S1 a folder that is a link and comes to lead elsewhere: what was stored is in the file that the path leads to now', async () => {
+  const folder = dirname(freshPath())
+  const [before, after, link] = ['before', 'after', 'link'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  for (const made of [before, after]) mkdirSync(made)
+  symlinkSync(before, link)
+  const store = openStore(join(link, 'tasks.db'))
+  await store.enqueue([taskOf(1)])
+  symlinkSync(after, `${link}-next`)
+  renameSync(`${link}-next`, link)
+  await store.enqueue([taskOf(2)])
+  expect(await ids(openStore(join(after, 'tasks.db')))).toEqual([1, 2].map((n) => taskOf(n).taskId))
+  expect(await ids(openStore(join(before, 'tasks.db')))).toEqual([])
 })
 
 test('a file whose path is taken by something else is not left, and nothing is said to be stored', async () => {

@@ -36,7 +36,10 @@ interface Transacted<T> {
 }
 
 export class StoreFile {
+  /** As it was given: a folder on the way may be a link that comes to lead elsewhere. */
   readonly path: string
+  /** By which store objects of this process find each other. */
+  readonly #name: string
   terms: StoreTerms
   report: Report = () => {}
   readonly #wallClock: Clock
@@ -56,7 +59,8 @@ export class StoreFile {
   #version: number | undefined
 
   constructor(path: string, clock: Clock, terms: StoreTerms) {
-    this.path = fileName(path)
+    this.path = resolve(path)
+    this.#name = fileName(this.path)
     this.#wallClock = clock
     this.#clock = new StoreClock(clock)
     this.terms = terms
@@ -108,7 +112,7 @@ export class StoreFile {
 
   /** Has every store object of this process on this file tell `listener` what it changes; returns what ends that. */
   listen(listener: Listener): () => void {
-    return listen(this.path, listener)
+    return listen(this.#name, listener)
   }
 
   /** How many tasks were put aside when the tables were looked at; from then on 0. */
@@ -141,7 +145,7 @@ export class StoreFile {
     try {
       const done = this.#transact(database, work)
       if (!done) return
-      tell(this.path, done.hints)
+      tell(this.#name, done.hints)
       if (this.#remains) this.#erase(database, erases)
       return done
     } finally {
@@ -250,8 +254,7 @@ export class StoreFile {
 const byFile = new Map<string, Set<Listener>>()
 
 /** One name for a file that can be reached by several paths, whether it is there yet or not. */
-function fileName(path: string): string {
-  const whole = resolve(path)
+function fileName(whole: string): string {
   try {
     return join(realpathSync(dirname(whole)), basename(whole))
   } catch {
