@@ -27,7 +27,7 @@ export const inward =
   'addedCrossOrigin admission afterFailure allDead allowed also announced announcer answer answerDeferred ' +
   'askAt asksToPersist assertStays beforeSending begin callers controller declaredAt deliver discard ' +
   'draw durable each expected failingSinceAt failure final finished flushOrders flushRows giveBack giveUp ' +
-  'guard hasBody hasErased hasLooked holdLane inside isAvailable isAway isClaiming isDurable isFinal isHome ' +
+  'guard hasBody hasErased hasLooked inside isAvailable isAway isClaiming isDurable isFinal isHome ' +
   'isLeader isMute isOptimistic isOwnLane isReplay isStolen isSuspended keepHome keyed lastStatus leadership ' +
   'lookAgain lookSoon loop made makeKey mustWait network observers observeUntracked offline opened ' +
   'orphanedLeases overlay passOn plain putAside rebuilt recount redirectRefused registry releaseCause remember ' +
