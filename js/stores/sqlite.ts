@@ -7,7 +7,7 @@
  * unless the disk has to be waited for. A file that another process holds is tried again for 5 s, while all else goes on.
  */
 
-import type { TaskStore } from '../api/store.ts'
+import type { Step, TaskStore, Turn } from '../api/store.ts'
 import { check, follow, int, pattern, type Rules } from '../options/check.ts'
 import type { RetentionOptions } from '../options/queue-options.ts'
 import type { Clock } from '../platform/clock.ts'
@@ -17,10 +17,12 @@ import { type Backend, storeOf } from './engine/store.ts'
 import { turn, withMended } from './engine/turn.ts'
 import type { Database } from './sql/database.ts'
 import { reads } from './sql/reads.ts'
+import type { Transaction } from './sql/transaction.ts'
 import { StoreFile } from './sqlite/file.ts'
 import { EnqueueGroup } from './sqlite/group.ts'
 import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
 import { LeaseWatch } from './sqlite/lease-watch.ts'
+import { isIdle, losesBody, losesDue, losesSettled } from './sqlite/lost-rows.ts'
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
 export interface SqliteStoreOptions {
@@ -65,9 +67,19 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
     },
     async turn(step) {
       if (step.claim || step.renew.length > 0) await watch.guard(step.owner)
-      const made = await watch.writeTurn((tx) => runNow(turn(tx, step)))
+      const made = await watch.writeTurn((tx) => {
+        const made = runNow(turn(tx, step))
+        if (losesRows(file, tx, step, made)) file.suspectDamage()
+        return made
+      })
       return withMended(made, file.takeMended())
     },
+    body: async (taskId) =>
+      file.read((database) => {
+        const bytes = reads.body(database, taskId)
+        if (bytes === undefined && losesBody(database, taskId)) file.suspectDamage()
+        return bytes
+      }),
     subscribe: (listener) => file.listen(listener),
     homes: {
       async holdHome(owner, forMs) {
@@ -82,7 +94,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
         return live.filter((owner) => !gone.includes(owner))
       },
     },
-    hasChanged: async () => (await file.hasChanged()) || watch.gone().length > 0,
+    hasChanged: async () => file.hasToLook || (await file.hasChanged()) || watch.gone().length > 0,
     async close() {
       await group.commitAll()
       await watch.leave()
@@ -90,6 +102,14 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
     },
   }
 }
+
+/** Whether an index of the file has kept something from a turn. What was not settled costs a look each time, what was not claimed now and then. */
+const losesRows = (file: StoreFile, { database, now }: Transaction, step: Step, made: Turn): boolean =>
+  losesSettled(database, step, made) ||
+  (step.claim !== null &&
+    isIdle(step, made) &&
+    file.mayLook(!made.nextInMs) &&
+    losesDue(database, now, step.owner, step.claim))
 
 /** Only enqueues wait for the disk: see above. */
 function backendOf(file: StoreFile): Backend<Database> {

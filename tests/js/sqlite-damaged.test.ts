@@ -10,9 +10,10 @@ import { claimOf, succeeded, taskOf } from './sqlite/words.ts'
 const TASKS = 60
 
 /** A file with tasks, closed, so that all is in the file itself. */
-async function filled(): Promise<string> {
+async function filled(otherBytes = 0): Promise<string> {
   const path = freshPath()
   const store = openStore(path)
+  if (otherBytes > 0) await store.enqueue([taskOf(-1, { body: new Uint8Array(otherBytes), dueInMs: 80_000_000 })])
   for (let n = 0; n < TASKS; n++) {
     const body = new Uint8Array(600).fill(n)
     await store.enqueue([taskOf(n, { body, ...(n % 10 === 0 && { orderKey: 'a' }), deadlineInMs: 80_000_000 + n })])
@@ -136,6 +137,36 @@ test('a file that is no database any more is left alone, and nothing is said to 
   await expect(store.enqueue([taskOf(TASKS)])).rejects.toMatchObject({ code: 'STORAGE_UNAVAILABLE' })
   await expect(store.turn({ owner: 'test', settle: [], renew: [], claim: claimOf(1) })).rejects.toThrow(path)
 })
+
+/** Some bytes, one bit of which makes SQLite find nothing, or less than there is. */
+const CHANGED: readonly (readonly [name: string, text: string, at: number])[] = [
+  ['tasks_due', 'https://api.test', 1],
+  ['tasks_soonest', 'https://api.test', 1],
+  ['sqlite_autoindex_tasks_1', '00000000-0000-7000', 1],
+  ['line_first', 'https://api.test', 1],
+]
+
+test.for(CHANGED)(
+  'S1 L1 one bit of the index %s has changed, over which SQLite does not stumble: every task is delivered',
+  async ([name, text, at]) => {
+    const path = await filled()
+    flip(path, name, text, at)
+    const { store, reports } = opened(path)
+    expect(await drain(store)).toHaveLength(TASKS)
+    expect(reports).toEqual(['storage_damaged'])
+  },
+)
+
+test.for(CHANGED)(
+  'S1 L1 the same of a file that is too large to be looked at as a whole when it is opened: %s',
+  async ([name, text, at]) => {
+    const path = await filled(5 * 2 ** 20)
+    flip(path, name, text, at)
+    const { store, reports } = opened(path)
+    expect(await drain(store)).toHaveLength(TASKS)
+    expect(reports).toEqual(['storage_damaged'])
+  },
+)
 
 test.for([
   ['status', 'PENDING', 3],

@@ -8,14 +8,18 @@ import type { Report } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { mend, needsMending } from '../sql/mend.ts'
 import { type Connection, rollBack } from './connection.ts'
-import { isBusy, unavailable } from './errors.ts'
+import { corrupt, isBusy, unavailable } from './errors.ts'
 import { bringIn, type Contents, contentsOf, emptyOut } from './move.ts'
 import { type Opened, openDatabase } from './open.ts'
-import { isSound, rebuildIndexes } from './repair.ts'
+import { isSmall, isSound, rebuildIndexes } from './repair.ts'
 import { clearCompanions, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 /** Damage that comes back sooner is not mended by what mends it. */
 const REPAIR_AGAIN_MS = 60_000
+/** After a repair that found nothing damaged. */
+const TRUST_MS = 3_600_000
+/** Between looks at whole tables. */
+const LOOK_AGAIN_MS = 30_000
 
 interface Moved {
   readonly tasks: number
@@ -39,6 +43,9 @@ export class CurrentFile {
   #staysBehind = false
   #mended = 0
   #repairAt = Number.NEGATIVE_INFINITY
+  /** When the tables may be looked at again, and whether there was a reason to before that. */
+  #lookAt = Number.NEGATIVE_INFINITY
+  #hasToLook = false
 
   constructor(path: string, clock: Clock, report: Report) {
     this.#path = path
@@ -90,16 +97,32 @@ export class CurrentFile {
     if (now < this.#repairAt) return false
     const held = this.#held ?? this.#keep(openDatabase(this.#path))
     if (whereaboutsOf(held.file) !== 'same') return false
-    const aside = rebuildIndexes(held.database, this.#clock.now())
-    this.#repairAt = now + REPAIR_AGAIN_MS
-    if (aside === undefined) this.#putAside(held)
-    else {
-      this.#mended += aside
-      this.close() // and is looked at anew when it is opened
-      const message = `the file '${this.#path}' was damaged: its indexes were built anew from its tables${putAside(aside)}; look at the disk`
-      this.#report('storage_damaged', message)
-    }
+    const rebuilt = rebuildIndexes(held.database, this.#clock.now())
+    const { wasSound = false, aside = 0 } = rebuilt ?? {}
+    this.#repairAt = now + (wasSound ? TRUST_MS : REPAIR_AGAIN_MS)
+    this.#mended += aside
+    if (!rebuilt) this.#putAside(held)
+    else this.close() // and is looked at anew when it is opened
+    if (rebuilt && !(wasSound && aside === 0)) this.#reportRebuilt(aside)
     return true
+  }
+
+  /** Whether whole tables may be looked at: now and then. Where not, and nothing else will give a reason to (`isLast`), `hasToLook` says when it is time. */
+  mayLook(isLast: boolean): boolean {
+    const now = this.#clock.monotonic()
+    const isTime = now >= this.#lookAt
+    this.#hasToLook = isLast && !isTime
+    if (isTime) this.#lookAt = now + LOOK_AGAIN_MS
+    return isTime
+  }
+
+  get hasToLook(): boolean {
+    return this.#hasToLook && this.#clock.monotonic() >= this.#lookAt
+  }
+
+  /** Something is here and was not found: throws what SQLite throws of damage that it finds itself, unless the file was repaired a moment ago. */
+  suspectDamage(): void {
+    if (this.isCurrent && this.#clock.monotonic() >= this.#repairAt) throw corrupt()
   }
 
   /** How many tasks were put aside when the tables were looked at; from then on 0. */
@@ -130,7 +153,7 @@ export class CurrentFile {
 
   #openNow(): Connection {
     if (this.#homeless) this.#house(this.#homeless)
-    return (this.#held ?? this.#keep(this.#openMended())).database
+    return (this.#held ?? this.#keep(this.#openSound())).database
   }
 
   /**
@@ -151,6 +174,11 @@ export class CurrentFile {
     const lost = lostOf(unread === undefined ? undefined : refused + unread, ' be brought along')
     const message = `the file '${this.#path}' ${how} while it was in use: its ${tasks} tasks were brought into the one that is there now${lost}. Do not touch it, '-wal' or '-shm' while a process uses it; for a backup use VACUUM INTO`
     this.#report('storage_replaced', message)
+  }
+
+  #reportRebuilt(aside: number): void {
+    const message = `the file '${this.#path}' was damaged: its indexes were built anew from its tables${putAside(aside)}; look at the disk`
+    this.#report('storage_damaged', message)
   }
 
   /** Other processes that have the damaged file open find that the path leads elsewhere, and what they bring is there already. */
@@ -229,6 +257,18 @@ export class CurrentFile {
     return held
   }
 
+  /** SQLite does not stumble over each index that does not say what its table says: one look, where it costs little. */
+  #openSound(): Opened {
+    const opened = this.#openMended()
+    try {
+      if (isSmall(opened.database) && !isSound(opened.database)) this.suspectDamage()
+      return opened
+    } catch (error) {
+      opened.database.close()
+      throw error
+    }
+  }
+
   /** The tables that other code has changed are put right before anything goes by them. */
   #openMended(): Opened {
     const opened = openDatabase(this.#path)
@@ -241,8 +281,11 @@ export class CurrentFile {
         // another process may have been in the middle of a change, or first
         if (needsMending(database, now)) {
           // tasks and indexes may not agree either
+          const wasSound = isSound(database)
           database.exec('REINDEX')
-          this.#mended += mend(database, now)
+          const aside = mend(database, now)
+          this.#mended += aside
+          if (!wasSound) this.#reportRebuilt(aside)
         }
         database.run('COMMIT')
       } catch (error) {

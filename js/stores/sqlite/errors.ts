@@ -65,6 +65,10 @@ export function translated(error: unknown, path: string): unknown {
   return advice ? unavailable(path, advice, error) : error
 }
 
+/** Damage that SQLite has not found itself, in its words. */
+export const corrupt = (): Error =>
+  Object.assign(new Error('an index does not say what its table says'), { errcode: CORRUPT })
+
 export function diskFull(path: string): StorageFullError {
   return new StorageFullError(`the disk under '${path}' is full: nothing was stored; make room, or lower capacityBytes`)
 }

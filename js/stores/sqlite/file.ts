@@ -120,6 +120,21 @@ export class StoreFile {
     return this.#file.takeMended()
   }
 
+  /** Whether whole tables may be looked at now for rows that no index leads to. `isLast`: no later turn is named that would ask again. */
+  mayLook(isLast: boolean): boolean {
+    return this.#file.mayLook(isLast)
+  }
+
+  /** Whether they may be looked at by now, and could not be when there was a reason to. */
+  get hasToLook(): boolean {
+    return this.#file.hasToLook
+  }
+
+  /** To be called within `read` or `write` where such a row was found: the file is repaired, and the step done once more. */
+  suspectDamage(): void {
+    this.#file.suspectDamage()
+  }
+
   /** When all that was asked for is done. */
   close(): Promise<void> {
     return this.#line.run(() => {

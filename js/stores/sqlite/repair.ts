@@ -5,14 +5,21 @@ import type { Connection } from './connection.ts'
 import { rollBack } from './connection.ts'
 import { isBusy, isCorrupt } from './errors.ts'
 
+interface Rebuilt {
+  /** Nothing was damaged. */
+  readonly wasSound: boolean
+  /** Tasks that were put aside. */
+  readonly aside: number
+}
+
 /**
  * Builds every index anew, and looks at each task: a row that has changed was found as it had been by the indexes of before, and by the
- * new ones it is found nowhere. `now`: the wall clock's. Says how many tasks were put aside; undefined: the file is not sound even
- * then, and nothing was changed.
+ * new ones it is found nowhere. `now`: the wall clock's. undefined: the file is not sound even then, and nothing was changed.
  */
-export function rebuildIndexes(database: Connection, now: number): number | undefined {
+export function rebuildIndexes(database: Connection, now: number): Rebuilt | undefined {
   database.run('BEGIN IMMEDIATE')
   try {
+    const wasSound = isSound(database)
     database.exec('REINDEX')
     const aside = mend(database, now)
     if (!isSound(database)) {
@@ -20,7 +27,7 @@ export function rebuildIndexes(database: Connection, now: number): number | unde
       return undefined
     }
     database.run('COMMIT')
-    return aside
+    return { wasSound, aside }
   } catch (error) {
     rollBack(database)
     if (isBusy(error)) throw error
@@ -37,3 +44,8 @@ export function isSound(database: Connection): boolean {
     return false
   }
 }
+
+/** Pages of a file that is looked at as a whole each time that it is opened: 4 MiB, some 10 ms. */
+const FEW_PAGES = 1_024
+
+export const isSmall = (database: Connection): boolean => database.pragma('page_count') <= FEW_PAGES
