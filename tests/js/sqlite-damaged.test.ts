@@ -1,6 +1,15 @@
 /** Bytes that have changed on the disk: what can be mended is, what cannot is put aside, and the queue goes on. */
 
-import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
@@ -183,3 +192,37 @@ test.for([
     expect(messages.join()).toMatch(/damaged.* put aside since they cannot be read: 1;/)
   },
 )
+
+test.for([0, 8_192, 40_960])(
+  'S1 a file that is cut to %i bytes while it is in use is put aside, and what was stored afterwards is found',
+  async (bytes) => {
+    const path = await filled()
+    const { store, reports } = opened(path)
+    await store.enqueue([taskOf(TASKS)])
+    expect(await store.counts()).toMatchObject({ pending: TASKS + 1 })
+    truncateSync(path, bytes)
+    await store.enqueue([taskOf(TASKS + 1)])
+    expect(reports).toEqual(['storage_damaged'])
+    expect(readdirSync(dirname(path)).filter((name) => name.includes('.damaged-'))).toHaveLength(1)
+    await store.enqueue([taskOf(TASKS + 2)])
+    await store.close()
+    const after = openStore(path)
+    for (const n of [TASKS + 1, TASKS + 2]) expect(await after.get(taskOf(n).taskId)).toBeDefined()
+    expect(edit(path, (database) => database.prepare('PRAGMA integrity_check').get())).toEqual({
+      integrity_check: 'ok',
+    })
+  },
+)
+
+test('a file that another process has written anew, smaller than it was, is no damage', async () => {
+  const path = await filled()
+  const { store, reports } = opened(path)
+  await store.counts()
+  const size = statSync(path).size
+  const other = openStore(path)
+  await other.purgeAll()
+  expect(statSync(path).size).toBeLessThan(size)
+  await store.enqueue([taskOf(TASKS)])
+  expect(await store.counts()).toMatchObject({ pending: 1 })
+  expect(reports).toEqual([])
+})

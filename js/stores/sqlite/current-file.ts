@@ -8,11 +8,11 @@ import type { Report } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { mend, needsMending } from '../sql/mend.ts'
 import { type Connection, rollBack } from './connection.ts'
-import { corrupt, isBusy, unavailable } from './errors.ts'
+import { corrupt, isBusy, isCorrupt, isNoDatabase, unavailable } from './errors.ts'
 import { bringIn, type Contents, contentsOf, emptyOut } from './move.ts'
 import { type Opened, openDatabase } from './open.ts'
-import { isSmall, isSound, rebuildIndexes } from './repair.ts'
-import { clearCompanions, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
+import { isSmall, isSound, isSoundOnDisk, rebuildIndexes } from './repair.ts'
+import { acceptSize, clearCompanions, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
 /** Damage that comes back sooner is not mended by what mends it. */
 const REPAIR_AGAIN_MS = 60_000
@@ -147,7 +147,9 @@ export class CurrentFile {
 
   #follow(held: Opened, whereabouts: Exclude<Whereabouts, 'same'>): Connection {
     if (whereabouts === 'replaced') this.#reportMoved(this.#moveOut(held), 'was deleted, moved or replaced')
-    else this.#leaveLog(held, whereabouts)
+    else if (whereabouts !== 'shrunk') this.#leaveLog(held, whereabouts)
+    else if (isSoundOnDisk(this.#path)) acceptSize(held.file)
+    else this.#putAside(held)
     return this.#openNow()
   }
 
@@ -197,9 +199,9 @@ export class CurrentFile {
 
   /** Moves everything from a file that the path does not lead to any more into the one of now, which is made if it is not there. */
   #moveOut(old: Opened, empties = true): Moved {
-    // where it was only moved it is whole without its log, which its successor would take for its own
-    old.database.cutLog()
-    old.database.run('BEGIN IMMEDIATE')
+    // where it was only moved it is whole without its log, which its successor would take for its own; of one that is damaged the log is read
+    if (empties) old.database.cutLog()
+    beginIfSound(old.database)
     try {
       const contents = contentsOf(old.database)
       clearCompanions(old.file)
@@ -209,7 +211,7 @@ export class CurrentFile {
         const erases = empties && this.isCurrent
         if (erases) emptyOut(old.database)
         old.database.run('COMMIT')
-        if (erases) old.database.cutLog()
+        if (erases || !empties) old.database.cutLog()
       } catch {
         // it may move them too, which changes nothing while they are here
       }
@@ -301,6 +303,15 @@ export class CurrentFile {
 }
 
 const putAside = (tasks: number): string => (tasks > 0 ? `, and put aside since they cannot be read: ${tasks}` : '')
+
+/** One that is cut short may have no page left to be locked by. */
+function beginIfSound(database: Connection): void {
+  try {
+    database.run('BEGIN IMMEDIATE')
+  } catch (error) {
+    if (!isCorrupt(error) && !isNoDatabase(error)) throw error
+  }
+}
 
 /** `most`: how many at most; `undefined`: what counts them is among them. */
 function lostOf(most: number | undefined, how = ''): string {

@@ -3,6 +3,7 @@
 import { RedriveError, StorageFullError } from '../../api/errors.ts'
 
 /** https://www.sqlite.org/rescode.html: the low byte is the primary code. */
+const OTHER = 1
 const BUSY = 5
 const CORRUPT = 11
 const FULL = 13
@@ -35,7 +36,11 @@ const primaryCode = (error: unknown): number | undefined => {
 }
 
 export const isBusy = (error: unknown): boolean => primaryCode(error) === BUSY
-export const isCorrupt = (error: unknown): boolean => primaryCode(error) === CORRUPT
+/** A table that is missing was cut off: statements name none but those of the layout. */
+export const isCorrupt = (error: unknown): boolean =>
+  primaryCode(error) === CORRUPT || (primaryCode(error) === OTHER && /^no such table/.test((error as Error).message))
+/** Nor is a file whose first page is gone a database. */
+export const isNoDatabase = (error: unknown): boolean => primaryCode(error) === NOT_A_DATABASE
 export const isFull = (error: unknown): boolean => primaryCode(error) === FULL || codeOf(error) === NO_ROOM_FOR_INDEX
 export const isReadOnly = (error: unknown): boolean => primaryCode(error) === READONLY
 

@@ -10,7 +10,7 @@ import type { Value } from '../sql/database.ts'
 import { mend } from '../sql/mend.ts'
 import type { State } from '../sql/state.ts'
 import type { Connection } from './connection.ts'
-import { isCorrupt } from './errors.ts'
+import { isCorrupt, isNoDatabase } from './errors.ts'
 
 type Columns = Readonly<Record<string, Value>>
 
@@ -72,7 +72,7 @@ function tried<T>(read: () => T): T | undefined {
   try {
     return read()
   } catch (error) {
-    if (!isCorrupt(error)) throw error
+    if (!isCorrupt(error) && !isNoDatabase(error)) throw error
     return undefined
   }
 }

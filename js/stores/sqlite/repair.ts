@@ -1,9 +1,9 @@
 /** Damage that SQLite finds in a file: indexes are built anew from the tables; of tables what can be read is read. */
 
+import { statSync } from 'node:fs'
 import { mend } from '../sql/mend.ts'
-import type { Connection } from './connection.ts'
-import { rollBack } from './connection.ts'
-import { isBusy, isCorrupt } from './errors.ts'
+import { BUSY_TIMEOUT_MS, Connection, rollBack } from './connection.ts'
+import { isBusy, isCorrupt, isNoDatabase } from './errors.ts'
 
 interface Rebuilt {
   /** Nothing was damaged. */
@@ -40,7 +40,7 @@ export function isSound(database: Connection): boolean {
   try {
     return database.one<{ readonly integrity_check: string }>('PRAGMA integrity_check(1)')?.integrity_check === 'ok'
   } catch (error) {
-    if (!isCorrupt(error)) throw error
+    if (!isCorrupt(error) && !isNoDatabase(error)) throw error
     return false
   }
 }
@@ -49,3 +49,16 @@ export function isSound(database: Connection): boolean {
 const FEW_PAGES = 1_024
 
 export const isSmall = (database: Connection): boolean => database.pragma('page_count') <= FEW_PAGES
+
+/** The same of a file by what is in it: a connection that has it open may still know pages that it has lost. */
+export function isSoundOnDisk(path: string): boolean {
+  // SQLite would delete the log of an empty file
+  if (statSync(path).size === 0) return false
+  const database = new Connection(path, { readOnly: true })
+  try {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    return isSound(database)
+  } finally {
+    database.close()
+  }
+}

@@ -14,23 +14,31 @@ export interface OpenedFile {
   readonly whole: string
   readonly main: string
   readonly companions: readonly string[]
+  /** The largest size that was seen, in bytes. */
+  size: number
 }
 
 /**
  * - 'replaced': the path leads nowhere, or to another file.
+ * - 'shrunk': the file is the same, and smaller than it was: written anew by another process, or cut short.
  * - 'log lost': the file is the same, and a companion was deleted; nothing stands in its place.
  * - 'log replaced': the same, and another process has begun a companion of its own.
  */
-export type Whereabouts = 'same' | 'replaced' | 'log lost' | 'log replaced'
+export type Whereabouts = 'same' | 'replaced' | 'shrunk' | 'log lost' | 'log replaced'
 
 /** To be asked once the connection has read something, when its companions are there. */
 export function openedFile(path: string): OpenedFile {
   const whole = resolved(path)
-  return { path, whole, main: numberOf(path), companions: COMPANIONS.map((name) => numberOf(whole + name)) }
+  const { number, size } = look(path)
+  return { path, whole, main: number, companions: COMPANIONS.map((name) => numberOf(whole + name)), size }
 }
 
-export function whereaboutsOf({ path, whole, main, companions }: OpenedFile): Whereabouts {
-  if (numberOf(path) !== main) return 'replaced'
+export function whereaboutsOf(file: OpenedFile): Whereabouts {
+  const { path, whole, main, companions } = file
+  const { number, size } = look(path)
+  if (number !== main) return 'replaced'
+  if (size < file.size) return 'shrunk'
+  file.size = size
   const found = COMPANIONS.map((name) => numberOf(whole + name))
   const lost = found.filter((number, i) => companions[i] !== NONE && companions[i] !== number)
   if (lost.length === 0) return 'same'
@@ -47,13 +55,20 @@ export function clearCompanions({ whole, companions }: OpenedFile): void {
 const NONE = ''
 
 /** The number of a file, which no other has while it is open; NONE: it is not there, or cannot be seen. */
-export function numberOf(path: string): string {
+export const numberOf = (path: string): string => look(path).number
+
+function look(path: string): { readonly number: string; readonly size: number } {
   try {
-    const { dev, ino } = statSync(path, { bigint: true })
-    return `${dev}:${ino}`
+    const { dev, ino, size } = statSync(path, { bigint: true })
+    return { number: `${dev}:${ino}`, size: Number(size) }
   } catch {
-    return NONE
+    return { number: NONE, size: 0 }
   }
+}
+
+/** Takes the size of now for the file's own: it is whole. */
+export function acceptSize(file: OpenedFile): void {
+  file.size = look(file.path).size
 }
 
 function resolved(path: string): string {
