@@ -7,6 +7,7 @@
 import { type Clock, systemClock } from '../../platform/clock.ts'
 import { Lost, unavailable } from './failures.ts'
 import { type Layout, Opening } from './open.ts'
+import { PageFreeze } from './page-freeze.ts'
 import { type TransactionTerms, transact } from './transact.ts'
 
 export type { Layout } from './open.ts'
@@ -38,6 +39,7 @@ export class Connection {
   /** The open that the browser has not answered yet. */
   #opening: Opening | undefined
   #writing = 0
+  readonly #page = new PageFreeze()
 
   constructor(options: ConnectionOptions) {
     this.#options = options
@@ -83,6 +85,7 @@ export class Connection {
     this.#waiting = undefined // an answer that is not waited for is closed when it comes
     this.#database?.close()
     this.#database = undefined
+    this.#page.stop()
   }
 
   async #run<T>(
@@ -97,7 +100,9 @@ export class Connection {
       let database: IDBDatabase | undefined
       try {
         database = this.#database ?? (await this.#open())
-        return await transact(database, { stores, mode, durability }, work, this.#timer, asked)
+        while (this.#page.thawed) await this.#page.thawed
+        const frozen = this.#page.signal
+        return await transact(database, { stores, mode, durability, frozen }, work, this.#timer, asked)
       } catch (error) {
         if (!(error instanceof Lost)) throw error
         cause = error.cause
@@ -129,6 +134,7 @@ export class Connection {
 
   #keep(database: IDBDatabase): void {
     this.#database = database
+    this.#page.watch()
     const forget = (): void => {
       if (this.#database === database) this.#database = undefined
     }

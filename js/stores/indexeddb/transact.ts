@@ -13,11 +13,13 @@ export interface TransactionTerms {
   readonly stores: readonly string[]
   readonly mode: 'readonly' | 'readwrite'
   readonly durability: 'strict' | 'relaxed'
+  /** Aborted when the page freezes: the transaction is aborted then, and counts as lost. */
+  readonly frozen?: AbortSignal
 }
 
 export async function transact<T>(
   database: IDBDatabase,
-  { stores, mode, durability }: TransactionTerms,
+  { stores, mode, durability, frozen }: TransactionTerms,
   work: (tx: IDBTransaction) => T | Promise<T>,
   timer: Clock,
   asked?: (result: T) => void,
@@ -29,10 +31,13 @@ export async function transact<T>(
     throw translated(error, database.name)
   }
   const ended = ending(tx)
+  const onFreeze = (): void => void abort(tx)
+  frozen?.addEventListener('abort', onFreeze)
   const limits = [timeLimit(tx, timer), closing(database, tx)]
   try {
     return await Promise.race([run(tx, work, ended, database.name, asked), ...limits.map(({ passed }) => passed)])
   } finally {
+    frozen?.removeEventListener('abort', onFreeze)
     for (const { lift } of limits) lift()
   }
 }
