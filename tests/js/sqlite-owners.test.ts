@@ -3,10 +3,12 @@ import { type ChildProcess, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
@@ -309,6 +311,41 @@ test.each(UNSEEN)('L2 S3 a killed process that %s: its leases run out', async (_
   expect(await claim()).toBe(0)
   await clock.advance(1)
   expect(await claim()).toBe(2)
+})
+
+/** What may become of the folder of locks while processes use it. */
+const TAKEN: readonly (readonly [how: string, (folder: string) => void])[] = [
+  ['deleted', (folder) => rmSync(folder, { recursive: true })],
+  [
+    'emptied',
+    (folder) => {
+      for (const name of readdirSync(folder)) rmSync(join(folder, name))
+    },
+  ],
+  ['moved away', (folder) => renameSync(folder, `${folder}-elsewhere`)],
+]
+
+test.each(TAKEN)('L2 a folder of locks that was %s is made anew by the next turn that claims', async (_, take) => {
+  const { path, folder, store, claim, clock } = await setup()
+  expect(await claim()).toBe(2)
+  take(folder)
+  await store.turn(claiming(1, 'here'))
+  expect(readdirSync(folder)).toHaveLength(1)
+  // and held: a process that looks takes nothing
+  await clock.advance(CHECK_MS)
+  expect(seenByOthers(path)).toBe(0)
+})
+
+test.runIf(process.getuid?.() === 0)("what root makes beside the file of another user is that user's", async () => {
+  const { path, folder, claim, store } = await setup()
+  chownSync(path, 65_534, 65_533)
+  rmSync(`${path}-reserve`)
+  await store.enqueue([taskOf(3)])
+  await claim()
+  const [lock = ''] = readdirSync(folder)
+  for (const made of [folder, join(folder, lock), `${path}-reserve`]) {
+    expect(statSync(made)).toMatchObject({ uid: 65_534, gid: 65_533 })
+  }
 })
 
 test('locks that another kernel has left behind are removed after a day', async () => {

@@ -6,10 +6,21 @@
  * New tasks get none of it. Where it is not whole they are refused, so that each task that was accepted found it whole.
  */
 
-import { closeSync, constants, fstatSync, ftruncateSync, openSync, statfsSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fchownSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { seededDraw } from '../../platform/random.ts'
 import { diskFull } from './errors.ts'
+import { isRoot } from './open.ts'
 
 /** A turn that ends 64 tasks of 5 kB writes half of it into the log, one that ends a task of a megabyte all of it. */
 const BYTES = 2 ** 20
@@ -72,8 +83,12 @@ export class DiskReserve {
   #opened<T>(flags: number, work: (file: number, size: number) => T): T {
     const file = openSync(this.#path, constants.O_RDWR | (constants.O_NOFOLLOW ?? 0) | flags, 0o600)
     try {
-      const { nlink, size } = fstatSync(file)
+      const { nlink, size, uid } = fstatSync(file)
       if (nlink > 1) throw new Error('another file')
+      if (isRoot() && uid === 0) {
+        const { uid: owner, gid } = statSync(this.#of)
+        if (owner !== 0) fchownSync(file, owner, gid)
+      }
       return work(file, Math.min(BYTES, size))
     } finally {
       closeSync(file)

@@ -68,6 +68,9 @@ const OWN = 0o600
 const GROUP_WRITES = 0o020
 const OWN_AND_GROUP = 0o660
 
+/** Root gives what it makes beside a file to the file's owner, as SQLite does. */
+export const isRoot = (): boolean => process.getuid?.() === 0
+
 function makeOwn(path: string): void {
   try {
     // through a link, too, to where the file will be

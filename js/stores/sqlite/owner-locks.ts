@@ -12,6 +12,8 @@ import {
   closeSync,
   existsSync,
   fchmodSync,
+  fchownSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -23,10 +25,11 @@ import {
   unlinkSync,
 } from 'node:fs'
 import { hostname } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { DAY_MS } from '../../platform/clock.ts'
 import { Connection } from './connection.ts'
 import { isBusy } from './errors.ts'
+import { isRoot } from './open.ts'
 
 /** A process that looks at a file holds it for microseconds. */
 const TAKE_TIMEOUT_MS = 50
@@ -49,12 +52,18 @@ export class OwnerLocks {
 
   /** Beside the file itself, as SQLite's own files are, whatever links lead there. */
   get #folder(): string {
-    if (this.#whole === undefined) quietly(() => (this.#whole = realpathSync(this.#store)))
+    if (this.#whole === undefined) this.#resolve()
     return `${this.#whole ?? this.#store}-owners`
   }
 
+  #resolve(): void {
+    quietly(() => (this.#whole = realpathSync(this.#store)))
+  }
+
+  /** Whether its lock is held where others look for it: its file, or the folder, may have been taken away. */
   isHeld(owner: string): boolean {
-    return this.#own.has(owner)
+    const own = this.#own.get(owner)
+    return own !== undefined && dirname(own.file) === this.#folder && existsSync(own.file)
   }
 
   get owners(): readonly string[] {
@@ -64,6 +73,8 @@ export class OwnerLocks {
   /** Takes the lock of `owner`, once the store's file is there; says whether it is held. */
   take(owner: string): boolean {
     if (this.isHeld(owner)) return true
+    this.drop(owner)
+    this.#resolve()
     const name = encodeURIComponent(owner)
     if (name.length > LONGEST_NAME) return false
     try {
@@ -97,6 +108,7 @@ export class OwnerLocks {
   gone(known: ReadonlySet<string>): ReadonlyMap<string, readonly string[]> {
     const alive = new Set(this.#own.keys())
     const gone = new Map<string, string[]>()
+    this.#resolve()
     for (const name of this.#names()) {
       if (!name.startsWith(`${kernelMark()}-`)) continue
       const owner = ownerOf(name)
@@ -127,9 +139,10 @@ export class OwnerLocks {
 
   /** `undefined`: another process was looking at it, or has removed it as left behind. */
   #lock(file: string): Connection | undefined {
-    const { mode } = statSync(this.#store)
+    const { mode, uid, gid } = statSync(this.#store)
     const made = openSync(file, 'wx', mode & 0o660)
     quietly(() => fchmodSync(made, mode & 0o660))
+    if (isRoot()) quietly(() => fchownSync(made, uid, gid))
     // from here on only SQLite opens it: any other `close` in this process would let the lock go
     closeSync(made)
     let connection: Connection | undefined
@@ -148,9 +161,9 @@ export class OwnerLocks {
     return undefined
   }
 
-  /** With the rights of the store's file. One that another user could put files into is not used. */
+  /** With the rights of the store's file, and where root makes it with its owner, whose processes would be locked out. One that another user could put files into is not used. */
   #makeFolder(): void {
-    const { mode, uid } = statSync(this.#store)
+    const { mode, uid, gid } = statSync(this.#store)
     const rights = (mode & 0o660) | ((mode & 0o440) >> 2)
     try {
       mkdirSync(this.#folder, rights)
@@ -159,6 +172,8 @@ export class OwnerLocks {
       // it is there, or cannot be made
     }
     const folder = lstatSync(this.#folder)
+    if (isRoot() && folder.isDirectory() && folder.uid === 0 && uid !== 0)
+      quietly(() => lchownSync(this.#folder, uid, gid))
     const isSafe = folder.isDirectory() && (folder.mode & 0o002) === 0
     const isOurs = folder.uid === uid || folder.uid === process.getuid?.()
     if (!isSafe || !isOurs) throw new Error('not a folder of ours')
