@@ -226,3 +226,24 @@ test('a file that another process has written anew, smaller than it was, is no d
   expect(await store.counts()).toMatchObject({ pending: 1 })
   expect(reports).toEqual([])
 })
+
+test.for([
+  ['CREATE INDEX lanes_next', TASKS],
+  ['CREATE INDEX tasks_aside', TASKS],
+  ['CREATE TABLE homes', TASKS],
+  ['CREATE TABLE tasks', 0],
+] as const)(
+  'S1 S20 SQLite cannot say which tables there are (%s): what it still knows is brought into a new file, and told',
+  async ([text, count]) => {
+    const path = await filled()
+    const bytes = readFileSync(path)
+    const at = bytes.indexOf(text) + 3
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+    writeFileSync(path, bytes)
+    const { store, reports } = opened(path)
+    await store.enqueue([taskOf(TASKS, { body: new Uint8Array(600).fill(TASKS) })])
+    expect(await drain(store)).toHaveLength(count + 1)
+    expect(reports).toEqual(['storage_damaged'])
+    expect(readdirSync(dirname(path)).some((file) => file.includes('.damaged-'))).toBe(true)
+  },
+)

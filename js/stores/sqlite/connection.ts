@@ -10,7 +10,8 @@ export class Connection implements Database {
   readonly #connection: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
 
-  constructor(path: string, options: { readonly readOnly: boolean }) {
+  /** `defensive` false: `PRAGMA writable_schema` has an effect, which later versions of Node refuse otherwise. */
+  constructor(path: string, options: { readonly readOnly: boolean; readonly defensive?: false }) {
     this.#connection = new DatabaseSync(path, options)
   }
 

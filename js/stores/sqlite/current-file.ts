@@ -10,7 +10,7 @@ import { mend, needsMending } from '../sql/mend.ts'
 import { type Connection, rollBack } from './connection.ts'
 import { corrupt, isBusy, isCorrupt, isNoDatabase, unavailable } from './errors.ts'
 import { bringIn, type Contents, contentsOf, emptyOut } from './move.ts'
-import { type Opened, openDatabase } from './open.ts'
+import { type Opened, openDamaged, openDatabase } from './open.ts'
 import { isSmall, isSound, isSoundOnDisk, rebuildIndexes } from './repair.ts'
 import { acceptSize, clearCompanions, type Whereabouts, whereaboutsOf } from './whereabouts.ts'
 
@@ -95,7 +95,12 @@ export class CurrentFile {
   repair(): boolean {
     const now = this.#clock.monotonic()
     if (now < this.#repairAt) return false
-    const held = this.#held ?? this.#keep(openDatabase(this.#path))
+    const held = this.#held ?? this.#openForRepair()
+    if (!held) {
+      this.#repairAt = now + REPAIR_AGAIN_MS
+      this.#putAside(this.#keep(openDamaged(this.#path)))
+      return true
+    }
     if (whereaboutsOf(held.file) !== 'same') return false
     const rebuilt = rebuildIndexes(held.database, this.#clock.now())
     const { wasSound = false, aside = 0 } = rebuilt ?? {}
@@ -105,6 +110,16 @@ export class CurrentFile {
     else this.close() // and is looked at anew when it is opened
     if (rebuilt && !(wasSound && aside === 0)) this.#reportRebuilt(aside)
     return true
+  }
+
+  /** `undefined`: SQLite cannot say which tables there are. */
+  #openForRepair(): Opened | undefined {
+    try {
+      return this.#keep(openDatabase(this.#path))
+    } catch (error) {
+      if (!isCorrupt(error)) throw error
+      return undefined
+    }
   }
 
   /** Whether whole tables may be looked at: now and then. Where not, and nothing else will give a reason to (`isLast`), `hasToLook` says when it is time. */

@@ -52,6 +52,7 @@ function rowsOf(
   database: Connection,
   state: State | undefined,
 ): Pick<Contents, 'unread'> & { readonly rows: Columns[] } {
+  if (!tried(() => database.all('SELECT 1 FROM tasks WHERE FALSE'))) return { rows: [], unread: state?.lastRow }
   const whole = tried(() => database.all<Columns>('SELECT * FROM tasks NOT INDEXED'))
   const rows = whole ?? []
   let unread = 0

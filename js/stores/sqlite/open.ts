@@ -63,6 +63,24 @@ function openOnce(path: string): Opened | undefined {
   }
 }
 
+/**
+ * A file of ours whose table of tables is damaged, to read what is left of it: SQLite is told to pass by each entry that it cannot
+ * read. One of another program, or of another layout, is left alone.
+ */
+export function openDamaged(path: string): Opened {
+  const database = new Connection(path, { readOnly: false, defensive: false })
+  try {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}; PRAGMA writable_schema = ON`)
+    if (database.pragma('application_id') !== APPLICATION_ID || database.pragma('user_version') !== LAYOUT) {
+      throw unavailable(path, 'its contents are damaged; restore it from a backup or give another path')
+    }
+    return { database, file: openedFile(path) }
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
 /** Other users of a machine read no task: a file is its owner's alone from its first moment. SQLite gives -wal and -shm the same rights. */
 const OWN = 0o600
 const GROUP_WRITES = 0o020
