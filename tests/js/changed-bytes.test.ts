@@ -3,10 +3,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
-import type { TaskStore } from '../../js/api/store.ts'
+import type { NewTask, TaskStore } from '../../js/api/store.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { durableObjectStore } from '../../js/stores/durable-object.ts'
-import { isWhole, isWholeBody, sumsOf } from '../../js/stores/engine/sums.ts'
+import { isWhole, isWholeBody, recordOf, sumsOf } from '../../js/stores/engine/sums.ts'
 import { done } from '../../js/stores/indexeddb/transact.ts'
 import { indexedDbStore } from '../../js/stores/indexeddb.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
@@ -173,12 +173,22 @@ test('S20 a sum sees each change of one byte, and of one letter of a request', (
     ),
   )
   const one = { ...taskOf(1), ...sumsOf(taskOf(1)), status: 'PENDING' as const }
-  const headers = (): string => JSON.stringify(one.headers)
-  expect(isWhole(one, headers)).toBe(true)
-  for (const name of ['taskId', 'method', 'targetUrl', 'idempotencyKey', 'fingerprint'] as const) {
-    expect(isWhole({ ...one, [name]: `${one[name]}x` }, headers)).toBe(false)
+  const texts = (given: Partial<NewTask> = {}) => {
+    const all = { ...one, ...given }
+    return () => [JSON.stringify(all.headers), recordOf(all)] as const
   }
-  expect(isWhole({ ...one, orderKey: 'a' }, headers)).toBe(false)
-  expect(isWhole({ ...one, bodySum: 1 }, headers)).toBe(false)
-  expect(isWhole(one, () => '{}')).toBe(false)
+  expect(isWhole(one, texts())).toBe(true)
+  for (const name of ['taskId', 'method', 'targetUrl', 'idempotencyKey', 'fingerprint'] as const) {
+    expect(isWhole({ ...one, [name]: `${one[name]}x` }, texts())).toBe(false)
+  }
+  expect(isWhole({ ...one, orderKey: 'a' }, texts())).toBe(false)
+  expect(isWhole({ ...one, bodySum: 1 }, texts())).toBe(false)
+  for (const given of [
+    { headers: {} },
+    { withheldHeaders: ['authorization'] },
+    { requestInit: { credentials: 'omit' } },
+    { policy: { ...one.policy, maxAttempts: 1 } },
+    { idempotent: true },
+  ])
+    expect(isWhole(one, texts(given))).toBe(false)
 })

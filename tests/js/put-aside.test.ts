@@ -3,6 +3,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { RECORD_SCHEMA, type TaskStore } from '../../js/api/store.ts'
 import { RetryQueue } from '../../js/index.ts'
+import { resolvePolicy } from '../../js/options/policy.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
 import { PLACES } from './rows/places.ts'
@@ -62,6 +63,40 @@ describe.for(Object.entries(PLACES))('%s', ([, makePlace]) => {
     await clock.advance(1_000)
     await answered()
     expect([server.requests.length, (await store.counts()).unreadable]).toEqual([3, undefined])
+  })
+
+  test.for([
+    ['credentials', { requestInit: { credentials: 'omit' } }],
+    ['withheld headers', { withheldHeaders: ['authorization'] }],
+    ['policy', { policy: { policyId: 'default', maxAttempts: 1 } }],
+    ['word that it may be repeated', { idempotent: true }],
+    ['sums and URL', { requestSum: undefined, bodySum: undefined, targetUrl: 'https://api.test/other' }],
+    [
+      'sums, which say that there is none, and URL',
+      { requestSum: null, bodySum: null, targetUrl: 'https://api.test/a' },
+    ],
+    ['sums', { requestSum: undefined, bodySum: undefined }],
+  ] as const)('S20 a task whose %s were changed is not sent', async ([, fields]) => {
+    const clock = fakeClock()
+    const place = makePlace()
+    const first = place.open(clock)
+    await first.enqueue([taskOf(1), taskOf(2)])
+    await first.close()
+    await place.change(idOf(1), fields)
+    const { queue, server } = await serve(place.open(clock), clock)
+    expect(server.requests.map(({ headers }) => headers.get('idempotency-key'))).toEqual(['key-2'])
+    expect(queue.stats()).toMatchObject({ depth: 0, unreadable: 1 })
+  })
+
+  test('S13 S20 a dead letter whose policy is another since its redrive is whole', async () => {
+    const clock = fakeClock()
+    const store = makePlace().open(clock)
+    await store.enqueue([taskOf(1)])
+    await store.cancel(idOf(1), 'expired')
+    const policies = [resolvePolicy({ policyId: 'default', maxAttempts: 2 })]
+    const how = { spacingMs: 0, acceptDuplicateRisk: true, policies }
+    expect(await store.redrive([idOf(1)], how)).toEqual(['redriven'])
+    expect((await store.turn(claiming(9))).claimed).toMatchObject([{ task: { policy: { maxAttempts: 2 } } }])
   })
 
   test('S2 S20 what was put aside is counted as it was when the store is opened anew, and its lane waits for none', async () => {

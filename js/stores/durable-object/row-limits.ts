@@ -3,7 +3,7 @@
 import { RedriveError } from '../../api/errors.ts'
 import type { NewTask } from '../../api/store.ts'
 import { originIn } from '../../options/check.ts'
-import { recordOf } from '../sql/rows.ts'
+import { recordOf } from '../engine/sums.ts'
 import { ROW_BYTES } from './database.ts'
 
 /** For a row's numbers and words of fixed length, with room to spare. */

@@ -28,36 +28,47 @@ function sumOfTexts(texts: readonly (string | number | null)[]): number {
   return sum >>> 0
 }
 
-/** The sums of a row. Absent: written by a version that kept none. */
+/** The sums of a row. One that is missing is damage. */
 export interface Sums {
   /** The body's; `null`: there is none. */
-  bodySum?: number | null
+  bodySum: number | null
   /** That of the rest of the request, with `bodySum`; `null`: it will not be sent again. */
-  requestSum?: number | null
+  requestSum: number | null
 }
 
-interface Summed extends Pick<NewTask, 'taskId' | 'method' | 'targetUrl' | 'idempotencyKey' | 'fingerprint'>, Sums {
+interface Summed extends Pick<NewTask, 'taskId' | 'method' | 'targetUrl' | 'idempotencyKey' | 'fingerprint'> {
   readonly orderKey?: string | null
+  readonly bodySum: number | null
 }
 
-/** `headers`: as JSON. */
-export function sumOfRequest(task: Summed, headers: string): number {
-  const { taskId, method, targetUrl, idempotencyKey, fingerprint, orderKey = null, bodySum = null } = task
-  return sumOfTexts([taskId, method, targetUrl, idempotencyKey, fingerprint, orderKey, bodySum, headers])
+/** The headers, and what `recordOf` makes of the rest, as JSON. */
+type Texts = readonly [headers: string, record: string]
+
+/** The parts of a request that say how it is sent again, as one text. */
+export function recordOf({
+  withheldHeaders,
+  requestInit,
+  policy,
+  idempotent,
+}: Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent'>): string {
+  return JSON.stringify({ withheldHeaders, requestInit, policy, ...(idempotent !== undefined && { idempotent }) })
 }
 
-export function sumsOf({ body, headers, ...task }: NewTask): Required<Sums> {
+export function sumOfRequest(task: Summed, texts: Texts): number {
+  const { taskId, method, targetUrl, idempotencyKey, fingerprint, orderKey = null, bodySum } = task
+  return sumOfTexts([taskId, method, targetUrl, idempotencyKey, fingerprint, orderKey, bodySum, ...texts])
+}
+
+export function sumsOf({ body, ...task }: NewTask): Sums {
   const bodySum = body ? sumOfBytes(body) : null
-  return { bodySum, requestSum: sumOfRequest({ ...task, bodySum }, JSON.stringify(headers)) }
+  return { bodySum, requestSum: sumOfRequest({ ...task, bodySum }, [JSON.stringify(task.headers), recordOf(task)]) }
 }
 
 /** Whether a request is what was stored; a task that will not be sent again has nothing left to compare. */
-export function isWhole(row: Summed & { readonly status: TaskStatus }, headers: () => string): boolean {
+export function isWhole(row: Summed & Sums & { readonly status: TaskStatus }, texts: () => Texts): boolean {
   const { requestSum, status } = row
-  if (requestSum === undefined || status === 'SUCCEEDED' || status === 'CANCELLED') return true
-  return requestSum === sumOfRequest(row, headers())
+  return status === 'SUCCEEDED' || status === 'CANCELLED' || requestSum === sumOfRequest(row, texts())
 }
 
 /** Whether a body is what was stored. */
-export const isWholeBody = (bytes: Uint8Array, bodySum: unknown): boolean =>
-  bodySum === null || bodySum === undefined || sumOfBytes(bytes) === bodySum
+export const isWholeBody = (bytes: Uint8Array, bodySum: unknown): boolean => sumOfBytes(bytes) === bodySum

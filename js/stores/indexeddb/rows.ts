@@ -5,7 +5,7 @@ import { NAME_LENGTH } from '../engine/bounds.ts'
 import { newRow, type Place, type Row } from '../engine/row.ts'
 import { isLater, isReadable } from '../engine/rules.ts'
 import { isCount, isSoundRow, isSoundTask, neutral } from '../engine/sound.ts'
-import { isWhole } from '../engine/sums.ts'
+import { isWhole, recordOf } from '../engine/sums.ts'
 import { isName, type Name, nameOf, shownName } from './keys.ts'
 
 /** A property that is null is in no index. Instants are the store's own: see `state.ts`. */
@@ -85,6 +85,12 @@ export const putOut = (row: TaskRow): Partial<TaskRow> =>
 export const lateAtOf = ({ status, aside, deadlineAt }: TaskRow): number | null =>
   status === 'PENDING' && !aside && deadlineAt !== Number.POSITIVE_INFINITY ? deadlineAt : null
 
+/** The texts that its sum is of. */
+export const textsOf = (row: TaskRow): readonly [headers: string, record: string] => [
+  JSON.stringify(row.headers),
+  recordOf(row),
+]
+
 /** `undefined`: it cannot be read, being broken or of a later version. `skewMs`: see `state.ts`. */
 export function storedTask(row: TaskRow, skewMs: number): StoredTask | undefined {
   if (row.isBroken || !isReadable(row)) return undefined
@@ -120,5 +126,5 @@ export function storedTask(row: TaskRow, skewMs: number): StoredTask | undefined
     bodyBytes: row.bodyBytes,
   }
   // its bounds first: the sum goes along all of it
-  return isSoundTask(task) && isWhole(row, () => JSON.stringify(row.headers)) ? task : undefined
+  return isSoundTask(task) && isWhole(row, () => textsOf(row)) ? task : undefined
 }

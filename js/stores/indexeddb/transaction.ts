@@ -22,12 +22,13 @@ import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
 import { COUNTER, inTurn, isHoldOver, type LanePlace, type Place, readyAt } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
 import type { Wait } from '../engine/step.ts'
+import { sumOfRequest } from '../engine/sums.ts'
 import { DueHeads, takes } from './due-heads.ts'
 import { HeldRows } from './held-rows.ts'
 import { everyTime, nameOf, ownName, within } from './keys.ts'
 import { comesAt, isPast, isShown, type Lane, placeOf } from './lane-rows.ts'
 import type { OrphanedLeases } from './presence.ts'
-import { hasBodyApart, isSmall, lateAtOf, rowOf, storedTask, type TaskRow } from './rows.ts'
+import { hasBodyApart, isSmall, lateAtOf, rowOf, storedTask, type TaskRow, textsOf } from './rows.ts'
 import { loginsAt, type Snapshot, type StoreClock } from './state.ts'
 import { done } from './transact.ts'
 
@@ -181,6 +182,7 @@ export class Transaction extends HeldRows implements Tx {
 
   setPolicy(row: TaskRow, policy: NewTask['policy']): void {
     row.policy = policy
+    row.requestSum = sumOfRequest(row, textsOf(row))
   }
 
   keepLog(row: TaskRow, log: AttemptLog): void {

@@ -19,7 +19,7 @@ export function addSums(database: Database): void {
       if (row.isBroken) continue
       const body = database.bodyOf(row.row)
       const bodySum = body ? sumOfBytes(body) : null
-      const requestSum = sumOfRequest({ ...row, bodySum }, row.headers)
+      const requestSum = sumOfRequest({ ...row, bodySum }, [row.headers, row.record])
       database.run('UPDATE tasks SET bodySum = ?, requestSum = ? WHERE row = ?', bodySum, requestSum, row.row)
     }
   }

@@ -82,8 +82,8 @@ const CHANGING: Written = {
   leaseUntil: (row) => row.leaseUntil,
   endedAt: (row) => row.endedAt,
   bodyBytes: (row) => row.bodyBytes,
-  bodySum: (row) => row.bodySum ?? null,
-  requestSum: (row) => row.requestSum ?? null,
+  bodySum: (row) => row.bodySum,
+  requestSum: (row) => row.requestSum,
   aside: (row) => (row.aside ? 1 : 0),
 }
 
@@ -185,15 +185,11 @@ export function rowsFound(database: Database, from: string, ...values: readonly 
 export const rowById = (database: Database, taskId: string): TaskRow | undefined =>
   rowFound(database, 'SELECT * FROM tasks WHERE id = ?', taskId)
 
-export function recordOf({ withheldHeaders, requestInit, policy, idempotent }: Parts): string {
-  return JSON.stringify({ withheldHeaders, requestInit, policy, ...(idempotent !== undefined && { idempotent }) })
-}
-
 /** undefined: it cannot be read, being broken or of a later version: the command puts it aside, which is how it is told (S20). */
 export function storedTask(row: TaskRow): StoredTask | undefined {
   if (row.isBroken || !isReadable(row)) return undefined
   const parts = partsIn(row.record)
-  if (!parts || !isWhole(row, () => row.headers)) return undefined
+  if (!parts || !isWhole(row, () => [row.headers, row.record])) return undefined
   const task: StoredTask = {
     taskId: row.taskId,
     idempotencyKey: row.idempotencyKey,

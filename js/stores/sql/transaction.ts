@@ -22,23 +22,14 @@ import { mostTriedIn } from '../engine/claim.ts'
 import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
 import { newRow, type Place } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
+import { recordOf, sumOfRequest } from '../engine/sums.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
 import { DueHeads, momentsOf } from './due.ts'
 import { HeldLanes } from './held-lanes.ts'
 import type { LaneRow } from './lane-rows.ts'
 import { firstHead, leastTried, takesHome } from './line.ts'
 import { where } from './reads.ts'
-import {
-  allFound,
-  insertRow,
-  recordOf,
-  rowById,
-  rowFound,
-  rowsFound,
-  storedTask,
-  type TaskRow,
-  updateRow,
-} from './rows.ts'
+import { allFound, insertRow, rowById, rowFound, rowsFound, storedTask, type TaskRow, updateRow } from './rows.ts'
 import { readState, type State, type StoreClock, shiftInstants, writeState } from './state.ts'
 import { ENDED, EXPIRING, KEEPING, LIVE, NUMBERED } from './tables.ts'
 
@@ -175,7 +166,9 @@ export class Transaction implements Tx {
 
   setPolicy(row: TaskRow, policy: NewTask['policy']): void {
     const task = storedTask(row)
-    if (task) row.record = recordOf({ ...task, policy })
+    if (!task) return
+    row.record = recordOf({ ...task, policy })
+    row.requestSum = sumOfRequest(row, [row.headers, row.record])
   }
 
   keepLog({ row }: TaskRow, log: AttemptLog): void {

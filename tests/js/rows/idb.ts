@@ -1,4 +1,6 @@
 // Other code of the same origin, which writes to the database of a queue.
+import type { NewTask } from '../../../js/api/store.ts'
+import { recordOf, sumOfBytes, sumOfRequest } from '../../../js/stores/engine/sums.ts'
 import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { type Chance, NUMBERS, PLAIN, TEXTS } from './chance.ts'
 import { FIELDS, INIT, POLICY, put } from './sql.ts'
@@ -57,10 +59,21 @@ const changed = (holder: object, name: string, value: unknown): object => {
   return copy
 }
 
+/** Sums tell of every change at once, and whoever makes one on purpose can make them too. */
+function sumAnew(row: object): object {
+  try {
+    const { body, bodySum, ...task } = row as NewTask & { bodySum: number | null }
+    const own = body ? sumOfBytes(body) : bodySum
+    const requestSum = sumOfRequest({ ...task, bodySum: own }, [JSON.stringify(task.headers), recordOf(task)])
+    return { ...row, bodySum: own, requestSum }
+  } catch {
+    return row // of what is no request there is no sum
+  }
+}
+
 export async function spoilTask(tx: IDBTransaction, taskId: string, chance: Chance): Promise<string> {
   const tasks = tx.objectStore('tasks')
-  // sums tell of every change at once, and whoever makes one on purpose can take them away
-  const { bodySum: _, requestSum: __, ...row } = (await done(tasks.get(taskId))) as Record<string, object>
+  const row = (await done(tasks.get(taskId))) as Record<string, object>
   const value = chance.one(VALUES)()
   const kind = chance.below(10)
   if (kind === 0) {
@@ -77,7 +90,7 @@ export async function spoilTask(tx: IDBTransaction, taskId: string, chance: Chan
   const worse = INDEXED.has(name) ? value : chance.one(UNINDEXED)()
   const spoilt = holder ? { ...row, [holder]: changed(row[holder] ?? {}, name, worse) } : changed(row, name, worse)
   try {
-    await done(tasks.put(spoilt))
+    await done(tasks.put(sumAnew(spoilt)))
   } catch (error) {
     return `${taskId}: refused, ${String(error).slice(0, 60)}`
   }

@@ -27,8 +27,9 @@ export interface StoragePlace {
 const COLUMNS: Readonly<Record<string, string>> = { schema: 'recordSchema', taskId: 'id' }
 
 function sqlPlace(open: (clock: Clock) => TaskStore, write: (work: (database: DatabaseSync) => void) => void) {
-  const set = (table: string, fields: Fields, where: string, ...values: readonly string[]) =>
+  const set = (table: string, given: Fields, where: string, ...values: readonly string[]) =>
     write((database) => {
+      const fields = inColumns(database, given, values)
       const names = Object.keys(fields).map((name) => `${COLUMNS[name] ?? name} = ?`)
       const sql = `UPDATE ${table} SET ${names.join(', ')} WHERE ${where}`
       database.prepare(sql).run(...(Object.values(fields) as number[]), ...values)
@@ -40,6 +41,21 @@ function sqlPlace(open: (clock: Clock) => TaskStore, write: (work: (database: Da
     changeState: (fields) => set('state', fields, 'id = 1'),
     changeLanes: (fields) => set('lanes', fields, 'TRUE'),
   } satisfies StoragePlace
+}
+
+const PARTS: ReadonlySet<string> = new Set(['withheldHeaders', 'requestInit', 'policy', 'idempotent'])
+
+/** Some fields of a task are one text there, and none is absent. */
+function inColumns(database: DatabaseSync, fields: Fields, [taskId = '']: readonly string[]): Fields {
+  const all = Object.entries(fields)
+  const parts = all.filter(([name]) => PARTS.has(name))
+  const others = all.filter(([name]) => !PARTS.has(name)).map(([name, value]) => [name, value ?? null])
+  if (parts.length === 0) return Object.fromEntries(others)
+  const { record } = database.prepare('SELECT record FROM tasks WHERE id = ?').get(taskId) as { record: string }
+  return {
+    ...Object.fromEntries(others),
+    record: JSON.stringify({ ...JSON.parse(record), ...Object.fromEntries(parts) }),
+  }
 }
 
 export const PLACES: Readonly<Record<string, () => StoragePlace>> = {

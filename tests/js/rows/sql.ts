@@ -131,7 +131,8 @@ export function sumAnew(database: DatabaseSync, taskId: string): void {
   const parts = database.prepare('SELECT bytes FROM bodies WHERE task = ?').all(row.row as SQLInputValue)
   const bytes = parts.map((part) => part.bytes).filter((part) => part instanceof Uint8Array)
   const bodySum = bytes.length > 0 ? sumOfBytes(Buffer.concat(bytes)) : null
-  const requestSum = sumOfRequest({ ...(row as unknown as NewTask), taskId, bodySum }, String(row.headers))
+  const texts = [String(row.headers), String(row.record)] as const
+  const requestSum = sumOfRequest({ ...(row as unknown as NewTask), taskId, bodySum }, texts)
   update(database, 'UPDATE tasks SET bodySum = ?, requestSum = ? WHERE id = ?', bodySum, requestSum, taskId)
 }
 
