@@ -6,15 +6,7 @@
  * turn has brought is left to a `TurnListener`.
  */
 
-import {
-  type Claim,
-  LANES_SHOWN,
-  type Lease,
-  type Settlement,
-  type StoredTask,
-  type TaskStore,
-  type Turn,
-} from '../api/store.ts'
+import { type Claim, LANES_SHOWN, type Lease, type Settlement, type StoredTask, type Turn } from '../api/store.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
 import { LaneHolds } from './lane-holds.ts'
@@ -341,15 +333,10 @@ export class StoreLoop {
     const { store, runner } = this.#state
     const { principal } = runner.host
     for (const status of ['PENDING', 'IN_FLIGHT'] as const) {
-      let page: Awaited<ReturnType<TaskStore['list']>> = { tasks: [], cursor: '' }
+      let page: { readonly tasks: readonly StoredTask[]; readonly cursor?: string } = { tasks: [], cursor: '' }
       // some show nothing: what cannot be read was put aside, or will be
       while (page.tasks.length === 0 && page.cursor !== undefined)
-        page = await store.list({
-          status,
-          principal,
-          limit: LOOKED_AT_ONCE,
-          ...(page.cursor && { cursor: page.cursor }),
-        })
+        page = await store.list({ status, principal, limit: LOOKED_AT_ONCE, cursor: page.cursor })
       if (page.tasks.length > 0) return page.tasks.length + this.#storedSince
     }
     return this.#storedSince
