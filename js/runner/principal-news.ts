@@ -51,6 +51,8 @@ export class PrincipalNews {
   #channel: BroadcastChannel | undefined
   /** The page in which a principal logs in, until its end is heard or may have been missed. '': this page was put away, and has to hear first. */
   #login: string | undefined
+  /** The store knows of that login, and of its end: only a page that has no store goes by what it has heard of it. */
+  #isLoginStored = false
   #disarm = () => {}
   #isStored = true
 
@@ -86,7 +88,7 @@ export class PrincipalNews {
 
   /** Whether a principal logs in in another page, of which the store need not know. */
   get isLogin(): boolean {
-    return this.#login !== undefined
+    return this.#login !== undefined && !(this.#isLoginStored && this.#runner.stored)
   }
 
   /** Tells the other pages who is there, or logs in, by the word of this one. `isStored`: the store can tell them too. */
@@ -112,8 +114,8 @@ export class PrincipalNews {
     const { wall, monotonic } = instantOf(host.settings.clock)
     const before = this.isForeign
     if (login) {
-      if (stored && login === 'stored') return
-      this.#holdFor(LOGIN_MS, from)
+      const isStored = login === 'stored'
+      if (!stored || !isStored) this.#holdFor(LOGIN_MS, from, isStored)
       return
     }
     if (from === this.#login) this.#endHold()
@@ -133,9 +135,10 @@ export class PrincipalNews {
     return known > since && known <= now
   }
 
-  #holdFor(ms: number, from: string): void {
+  #holdFor(ms: number, from: string, isStored = false): void {
     this.#endHold()
     this.#login = from
+    this.#isLoginStored = isStored
     const end = () => {
       this.#endHold()
       this.#changed()

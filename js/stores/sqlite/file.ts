@@ -36,7 +36,7 @@ interface Transacted<T> {
 }
 
 export class StoreFile {
-  /** As it was given: a folder on the way may be a link that comes to lead elsewhere. */
+  /** The path as it was given: a folder on the way may be a link that comes to lead elsewhere. */
   readonly path: string
   /** By which store objects of this process find each other. */
   readonly #name: string

@@ -50,7 +50,7 @@ const FEW_PAGES = 1_024
 
 export const isSmall = (database: Connection): boolean => database.pragma('page_count') <= FEW_PAGES
 
-/** The same of a file by what is in it: a connection that has it open may still know pages that it has lost. */
+/** Looks at what is in a file: a connection that has it open may still know pages that it has lost. */
 export function isSoundOnDisk(path: string): boolean {
   // SQLite would delete the log of an empty file
   if (statSync(path).size === 0) return false
