@@ -85,10 +85,8 @@ export class DiskReserve {
     try {
       const { nlink, size, uid } = fstatSync(file)
       if (nlink > 1) throw new Error('another file')
-      if (isRoot() && uid === 0) {
-        const { uid: owner, gid } = statSync(this.#of)
-        if (owner !== 0) fchownSync(file, owner, gid)
-      }
+      const store = isRoot() && uid === 0 ? statSync(this.#of, { throwIfNoEntry: false }) : undefined
+      if (store && store.uid !== 0) fchownSync(file, store.uid, store.gid)
       return work(file, Math.min(BYTES, size))
     } finally {
       closeSync(file)
