@@ -28,7 +28,7 @@ const rows = [
   {
     what: 'service worker, whole',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 139_500,
+    limit: 140_500,
   },
   {
     // all of a Worker's code; the two modules are files beside it
