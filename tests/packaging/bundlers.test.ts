@@ -15,9 +15,9 @@ import { tries } from './tries.ts'
 import { type Budget, type Weight, weighPage } from './weigh.ts'
 
 /** What every page may load: the entry with its call, then the core's chunk. A bundler adds some hundred bytes of its own. */
-const SPLIT: Budget = { before: 11_500, after: 81_000 }
+const SPLIT: Budget = { before: 11_500, after: 83_500 }
 /** Where the bundler makes one file of all, with what a page without a principal never loads. */
-const WHOLE: Budget = { before: 152_000, after: 152_000 }
+const WHOLE: Budget = { before: 158_000, after: 158_000 }
 
 let browser: Browser
 beforeAll(async () => {

@@ -88,7 +88,7 @@ test('tasks that outlive the process', async () => {
 test('beyond a call that waits', async () => {
   await using server = await flakyServer()
   using project = consumer({ 'main.mjs': snippet('deadLetters', `${server.origin}/api/beyond`) })
-  expect(await printed(project, 'main.mjs')).toEqual(['SUCCEEDED 200', '202'])
+  expect(await printed(project, 'main.mjs')).toEqual(['SUCCEEDED 200', '202 memory'])
   expect(server.hits('/api/beyond/events')).toBe(2)
 })
 

@@ -11,7 +11,7 @@ import { isLive } from '../engine/row.ts'
 import { isLater } from '../engine/rules.ts'
 import { areCounts, forgetToken, isSoundHold, isWithin, Tally } from '../engine/tally.ts'
 import { beyond, isName, nameOf, ownName, within } from './keys.ts'
-import { type Lane, moved, newLane, type Queue, TOGETHER, waitingOf } from './lane-rows.ts'
+import { type Lane, moved, newLane, type Queue, soonestDue, TOGETHER, waitingOf } from './lane-rows.ts'
 import { lateAtOf, putAside, putOut, storedTask, type TaskRow, usable } from './rows.ts'
 import { firstState, isListOfLanes, type Snapshot, type State } from './state.ts'
 import { done } from './transact.ts'
@@ -25,8 +25,9 @@ export async function needsMending(tx: IDBTransaction, { state, lanes }: Snapsho
   const seen = seenAt(state, now)
   if (![...lanes.values()].every((lane) => isSoundLane(lane, seen + LONGEST_HOLD_MS))) return true
   const tasks = tx.objectStore('tasks')
-  const [areRight, key, pending, inFlight, leased, endless, due] = await Promise.all([
+  const [areRight, isAnyLate, key, pending, inFlight, leased, endless, due] = await Promise.all([
     areQueuesRight(tasks.index('due'), lanes.values()),
+    areLate(tasks, lanes.values(), seen),
     done(tx.objectStore('meta').getKey(['state', state.version])),
     done(tasks.index('status').count(within(['PENDING']))),
     done(tasks.index('status').count(within(['IN_FLIGHT']))),
@@ -40,6 +41,7 @@ export async function needsMending(tx: IDBTransaction, { state, lanes }: Snapsho
     pending !== state.pending ||
     inFlight !== state.inFlight ||
     !areRight ||
+    isAnyLate ||
     leased !== state.inFlight ||
     endless > 0 ||
     !isWithout(
@@ -61,6 +63,13 @@ async function areQueuesRight(due: IDBIndex, lanes: Iterable<Lane>): Promise<boo
   const queues = [...lanes].flatMap((lane) => lane.queues.map((queue) => ({ lane: lane.name, ...queue })))
   const found = await Promise.all(queues.map(({ lane, home, rank }) => done(due.count(within([lane, home, rank])))))
   return queues.every(({ tasks }, i) => tasks === found[i])
+}
+
+/** Whether a lane says that it comes due later than its first task: until then none would look at it. */
+async function areLate(tasks: IDBObjectStore, lanes: Iterable<Lane>, seen: number): Promise<boolean> {
+  const waiting = [...lanes].filter(({ nextDue }) => nextDue !== null && nextDue > seen)
+  const soonest = await Promise.all(waiting.map((lane) => soonestDue(tasks, lane)))
+  return waiting.some(({ nextDue }, i) => (nextDue ?? 0) > (soonest[i] ?? Number.POSITIVE_INFINITY))
 }
 
 /** The latest time that a step has seen, or that the next one will see. */
