@@ -311,9 +311,10 @@ export class RetryQueue implements AsyncDisposable {
   /** Has the core hear of an attempt that makes no task; of one that ends while it still loads, as soon as it is there. */
   #observe(call: Call, finished: Finished): void {
     const core = this.#core
+    const { durable, preload } = this.#host.settings
     const tell = (manager: TaskManager | undefined) => manager?.admission.observeUntracked(call, finished)
     if (core.opened) tell(core.opened)
-    else (this.#host.settings.durable && !core.failure ? core.open() : core.starting)?.then(tell)
+    else (preload !== 'never' && durable && !core.failure ? core.open() : core.starting)?.then(tell)
   }
 
   /** Without a manager there is no task to speak of: `nothing`. */

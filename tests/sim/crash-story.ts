@@ -4,7 +4,7 @@ import { Book } from './book.ts'
 import { Callers } from './callers.ts'
 import { compare } from './compare.ts'
 import { Process } from './process.ts'
-import { recorder, type Traffic } from './recorder.ts'
+import { recorder, Traffic } from './recorder.ts'
 import type { StoreFault, StoreKind } from './scenario.ts'
 import { Server } from './server.ts'
 import { Stores } from './stores.ts'
@@ -44,7 +44,7 @@ export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
   const server = new Server(book, time)
   const callers = new Callers(book, server)
   const stores = new Stores(store, time, HOUR_MS)
-  const traffic: Traffic = { calls: 0 }
+  const traffic = new Traffic()
   const connect = (owner: string) => {
     const opened = stores.connect()
     const letGo = () => {
@@ -61,7 +61,7 @@ export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
   const first = new Process('first', SPEC, world)
   const second = new Process('second', SPEC, world)
 
-  const rest = () => drain(() => traffic.calls > 0)
+  const rest = () => drain(() => traffic.isBusy)
   const pass = async (ms: number, over = () => false) => {
     const until = time.elapsed + ms
     await rest()

@@ -24,6 +24,8 @@ export class Page {
   readonly navigator: { onLine: boolean; locks?: unknown } = { onLine: true }
   /** What becomes of a message to this page. */
   overChannel: (arrive: () => void) => void = queueMicrotask
+  /** It was told that it is frozen, and not that it is back. */
+  isFrozen = false
   #found: Found | undefined
   #late: (() => void)[] = []
 
@@ -75,6 +77,7 @@ export class Page {
   }
 
   tell(target: EventTarget, type: string, fields: object = {}): void {
+    if (type === 'freeze' || type === 'resume') this.isFrozen = type === 'freeze'
     this.run(() => target.dispatchEvent(Object.assign(new Event(type), fields)))
   }
 }

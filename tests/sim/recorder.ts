@@ -8,25 +8,39 @@ import type { Book } from './book.ts'
 import { enqueued } from './enqueues.ts'
 import type { Principal } from './known.ts'
 import { cancelled, flushed, purged, redriven, unparked } from './orders.ts'
+import type { Page } from './page.ts'
 import { turned } from './turns.ts'
 
-/** Calls on their way; above 0, something still happens by itself. */
-export interface Traffic {
-  calls: number
+/** Calls on their way. */
+export class Traffic {
+  readonly #calls = new Set<{ readonly page: Page | undefined }>()
+
+  /** Whether something still happens by itself. The calls of a page that is frozen wait until it is back. */
+  get isBusy(): boolean {
+    for (const { page } of this.#calls) if (!page?.isFrozen) return true
+    return false
+  }
+
+  /** Returns what ends the call. */
+  begin(page: Page | undefined): () => void {
+    const call = { page }
+    this.#calls.add(call)
+    return () => this.#calls.delete(call)
+  }
 }
 
-/** `owner` names the process in the book. */
-export function recorder(store: TaskStore, book: Book, owner: string, traffic: Traffic): TaskStore {
+/** `owner` names the process in the book; `page`: it is a tab. */
+export function recorder(store: TaskStore, book: Book, owner: string, traffic: Traffic, page?: Page): TaskStore {
   const told = <T>(work: Promise<T>, tell?: (answer: T) => void): Promise<T> => {
-    traffic.calls++
+    const end = traffic.begin(page)
     return work.then(
       (answer) => {
-        traffic.calls--
+        end()
         tell?.(answer)
         return answer
       },
       (error) => {
-        traffic.calls--
+        end()
         throw error
       },
     )

@@ -9,7 +9,7 @@ import { compare } from './compare.ts'
 import { Handover } from './handover.ts'
 import type { Page } from './page.ts'
 import { type Network, Process } from './process.ts'
-import { recorder, type Traffic } from './recorder.ts'
+import { recorder, Traffic } from './recorder.ts'
 import type { Scenario, Step } from './scenario.ts'
 import { Server } from './server.ts'
 import { Stores } from './stores.ts'
@@ -40,7 +40,7 @@ export class World {
   /** Where processes are tabs. */
   readonly handover: Handover | undefined
   events = 0
-  readonly #traffic: Traffic = { calls: 0 }
+  readonly #traffic = new Traffic()
 
   constructor(scenario: Scenario, breaking: Breaking = {}) {
     const { concurrency, perOrigin, seed, hints, capacity = MOST_TASKS, strips = false } = scenario
@@ -67,7 +67,7 @@ export class World {
         book.gone.set(owner, time.elapsed)
         book.loosen(owner)
       }
-      return { store: recorder(breaking.store?.(store) ?? store, book, owner, this.#traffic), letGo: gone }
+      return { store: recorder(breaking.store?.(store) ?? store, book, owner, this.#traffic, page), letGo: gone }
     }
     const { tabs } = stores
     const tabbed = tabs && { network: this.network, skewMs: () => stores.offsetMs }
@@ -110,7 +110,7 @@ export class World {
 
   /** Lets happen what needs no time. */
   async rest(): Promise<void> {
-    await drain(() => this.#traffic.calls > 0)
+    await drain(() => this.#traffic.isBusy)
     this.handover?.check()
     this.book.holds.check()
     if (++this.events > MOST_EVENTS) this.book.fail('L1', `${MOST_EVENTS} events, and no end`)
