@@ -108,7 +108,7 @@ export class Browser {
     }
   }
 
-  /** Only for who is there, and while nobody logs in. */
+  /** Only for the principal that is there, and while no tab logs in. */
   mayClaim({ principal }: Claim): boolean {
     return this.#logins.size === 0 && (this.#principal === undefined || principal === this.#principal)
   }

@@ -115,7 +115,7 @@ export const WRONG_PAGES: readonly Wrong[] = [
   { what: 'the locks are kept', breaks: 'L3', breaking: does(Presence.prototype, 'suspend', nothing) },
   { what: 'no tab ever leads', breaks: 'L3', breaking: does(LeaderLock.prototype, 'want', nothing) },
   {
-    what: 'nobody hears that a login is over',
+    what: 'no tab hears that a login is over',
     breaks: 'L1',
     breaking: does(Presence.prototype, 'whenLoginEnds', nothing),
   },

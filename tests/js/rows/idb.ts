@@ -59,7 +59,7 @@ const changed = (holder: object, name: string, value: unknown): object => {
   return copy
 }
 
-/** Sums tell of every change at once, and whoever makes one on purpose can make them too. */
+/** Sums tell of every change at once. An attacker who changes a row makes its sums anew, and so does this. */
 function sumAnew(row: object): object {
   try {
     const { body, bodySum, ...task } = row as NewTask & { bodySum: number | null }

@@ -122,7 +122,7 @@ function update(database: DatabaseSync, sql: string, ...values: SQLInputValue[])
   }
 }
 
-/** Sums tell of every change at once, and whoever makes one on purpose can make them too. */
+/** Sums tell of every change at once. An attacker who changes a row makes its sums anew, and so does this. */
 export function sumAnew(database: DatabaseSync, taskId: string): void {
   const found = database.prepare('SELECT * FROM tasks WHERE id = ?')
   found.setReadBigInts(true)
