@@ -43,11 +43,16 @@ export function tellHold({ namespace, shards, waitUntil }: Binding, call: Call, 
     const known = toldUntil.get(name)
     if (known === undefined || until < known + TELL_AGAIN_MS) continue
     toldUntil.set(name, until)
-    // an object of an earlier version has no such method, and one that cannot be asked now hears of it by its own attempts
-    waitUntil(told(namespace, name, forMs).catch(() => {}))
+    // it was restarted, or is of an earlier version that has no such method: the next answer tells it, or its own attempts do
+    waitUntil(told(namespace, name, forMs).catch(() => unmark(name, until)))
   }
 }
 
 async function told(namespace: RedriveNamespace, name: string, forMs: number): Promise<void> {
   await stubOf(namespace, name).holdLane(forMs)
+}
+
+/** Takes back that an object was told, unless it was told of something later. */
+function unmark(name: string, until: number): void {
+  if (toldUntil.get(name) === until) toldUntil.set(name, 0)
 }

@@ -60,6 +60,22 @@ test('an object that cannot be told fails no call', async () => {
   await expect(kept[0]).resolves.toBeUndefined()
 })
 
+test('S9 an object that could not be told is told by the next answer', async () => {
+  let isMoved = true
+  const { origin, told, kept, tell } = setup(1, async () => {
+    if (isMoved) throw new Error('moved')
+  })
+  hasTaken(origin)
+  tell(0, 5_000)
+  await kept[0]
+  isMoved = false
+  for (const now of [10, 20]) tell(now, 5_000)
+  expect(told).toEqual([
+    [origin, 5_000],
+    [origin, 5_000],
+  ])
+})
+
 test('past 1,000 objects the one that took nothing for longest is forgotten', () => {
   const { origin, told, tell } = setup()
   hasTaken(origin)
