@@ -2,7 +2,8 @@
 // (docs/adr/0003-numbers-across-the-boundary.md). Run it after `npm run build`: node benches/boundary.mjs
 import { instantiate } from '../js/core/inline.ts'
 import { policyFields } from '../js/core/policy-row.ts'
-import { policyDefaults, resolvePolicy } from '../js/options/policy.ts'
+import { policyDefaults } from '../js/options/policy.ts'
+import { resolvePolicy } from '../js/options/policy-rules.ts'
 import { takeTurns } from './lib/measure.mjs'
 
 const { glue, memory, scratch } = await instantiate()

@@ -7,7 +7,7 @@ const ATTEMPTS = 2
 /** Half of the attempts fail, and nothing is to be kept back for it. */
 const NEVER = 1_000_000
 const gates = {
-  breaker: { consecutiveFailures: NEVER, minimumAttempts: NEVER },
+  breaker: { afterMs: 86_400_000 },
   retryBudget: { capacity: NEVER, perSuccess: 1, perSecond: NEVER },
 }
 const ways = { 'no gates': undefined, breaker: { breaker: gates.breaker }, 'breaker and budget': gates }

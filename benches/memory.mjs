@@ -12,7 +12,14 @@ import { aim, figure, note, table } from './lib/table.mjs'
 
 const N = 100_000
 const never = new Promise(() => {})
-const answer = (status) => ({ status, redirectRefused: false, header: () => null, deliver: () => null, discard() {} })
+const answer = (status) => ({
+  status,
+  redirectRefused: false,
+  header: () => null,
+  deliver: () => null,
+  discard() {},
+  rest() {},
+})
 
 /** Calls become tasks a few microtasks later. */
 async function admitted(runner, n) {

@@ -46,7 +46,8 @@ const fields = [
   ['jitterType', (name) => jitters.indexOf(name)],
   ...['jitterRatio', 'freshJitter', 'stepMs', 'baseMs', 'exponent', 'jitterMs'].map((name) => [name]),
   ['retryNetworkErrors', Number],
-  ...['attemptTimeoutMs', 'estimatedCallMs', 'maxServerDelayMs', 'keyTtlMs'].map((name) => [name]),
+  ...['attemptTimeoutMs', 'estimatedCallMs', 'maxRetryAfterMs', 'keyTtlMs'].map((name) => [name]),
+  ['retryTimeouts', Number],
 ]
 
 /** fuzz/src/policy.rs */

@@ -7,7 +7,7 @@
  */
 
 import { RedriveError } from './api/errors.ts'
-import type { DegradedCode } from './api/events.ts'
+import type { DegradedCode, QueueEvents } from './api/events.ts'
 import { check, int, object, type Rules } from './options/check.ts'
 import { whenIdle } from './platform/page.ts'
 import { internalsOf } from './queue/internals.ts'
@@ -16,7 +16,7 @@ import type { QueueContext } from './runner/context.ts'
 
 export interface BackgroundSyncOptions {
   /** In a page: whose service worker is to be woken. @default the page's own, `navigator.serviceWorker.ready` */
-  readonly registration?: ServiceWorkerRegistration
+  readonly registration?: { readonly scope: string; update(): Promise<unknown> }
   /**
    * In a service worker: how long one sync may work, in ms, before what is left is handed back to the browser, which ends
    * a sync by itself after 5 minutes. 1_000..=300_000. @default 240_000
@@ -31,8 +31,15 @@ const ASK_AGAIN_MS = 60_000
 const LOOK_MS = 1_000
 /** A look may fall into a turn of the store, while which nothing has a next moment. */
 const QUIET_LOOKS = 3
+/** A page that has just been closed holds the lead until the browser has ended it; one that is open sends by itself. */
+const LOOKS_FOR_OTHERS = 10
 /** After these a queue is idle because it cannot see its tasks, not because there are none. */
-const BLIND: ReadonlySet<DegradedCode> = new Set(['core_unreachable', 'wasm_refused', 'storage_unavailable'])
+const BLIND: ReadonlySet<DegradedCode> = new Set([
+  'core_unreachable',
+  'wasm_refused',
+  'options_refused',
+  'storage_unavailable',
+])
 
 interface SyncEvent extends Event {
   readonly tag: string
@@ -58,7 +65,7 @@ type FindRegistration = () => object | undefined | Promise<object>
  *
  * ```ts
  * // in the page
- * const queue = new RetryQueue({ name: 'reports', principal: user.id })
+ * const queue = new RetryQueue({ name: 'reports', durable: true, principal: user.id })
  * registerBackgroundSync(queue)
  *
  * // in the service worker, with `RetryQueue` from 'redrive/service-worker'
@@ -71,7 +78,7 @@ type FindRegistration = () => object | undefined | Promise<object>
  */
 export function registerBackgroundSync(queue: RetryQueue, options: BackgroundSyncOptions = {}): (() => void) | false {
   check('registerBackgroundSync', options, RULES)
-  const { host } = internalsOf(queue)
+  const { host } = internalsOf(queue, 'registerBackgroundSync(queue)')
   if (!('SyncManager' in globalThis) || !host.settings.durable) return false
   const tag = `redrive/${queue.name}`
   const inPage = () => options.registration ?? navigator.serviceWorker.ready
@@ -163,9 +170,10 @@ class Answers {
 
   /** Gives what takes it back. */
   listen(): () => void {
-    const stopHearing = this.#queue.on('degraded', ({ code, message }) => {
+    const learn = ({ code, message }: QueueEvents['degraded']) => {
       if (BLIND.has(code)) this.#blindness = message
-    })
+    }
+    const stopHearing = this.#host.events.on('degraded', learn, true)
     const onSync = (event: Event): void => {
       const { tag, lastChance } = event as SyncEvent
       if (tag === this.#tag) (event as SyncEvent).waitUntil(this.#answer(lastChance))
@@ -192,29 +200,37 @@ class Answers {
     const { now, settings } = this.#host
     const endsAt = now() + this.#drainMs
     await this.#queue.ready
+    let isDrained = false
     let disarm = () => {}
-    const isIdle = this.#queue.idle().then(() => true)
+    const isIdle = this.#queue.idle().then(() => {
+      isDrained = true
+      disarm()
+      return true
+    })
     const isOver = new Promise<boolean>((resolve) => {
       let quiet = 0
       const look = async (): Promise<void> => {
         // a store that cannot be asked may be asked again
-        const goesOn = await this.#goesOn(endsAt).catch(() => true)
-        quiet = goesOn ? 0 : quiet + 1
-        if (quiet === QUIET_LOOKS || now() >= endsAt) resolve(false)
+        const patience = await this.#patience(endsAt).catch(() => Number.POSITIVE_INFINITY)
+        if (isDrained) return
+        quiet = patience === Number.POSITIVE_INFINITY ? 0 : quiet + 1
+        if (quiet >= patience || now() >= endsAt) resolve(false)
         else disarm = settings.clock.after(LOOK_MS, look)
       }
       void look()
     })
-    return Promise.race([isIdle, isOver]).finally(() => disarm())
+    return Promise.race([isIdle, isOver])
   }
 
-  /** Whether something is sent, or due before `endsAt`. */
-  async #goesOn(endsAt: number): Promise<boolean> {
-    const { inFlight, nextAttemptAt } = this.#queue.stats()
-    if (inFlight > 0) return true
-    if (nextAttemptAt === null || nextAttemptAt >= endsAt) return false
+  /** How many looks that find the same end the sync; none does while something is sent, or due here before `endsAt`. */
+  async #patience(endsAt: number): Promise<number> {
+    const { inFlight, nextAttemptAt, lacking } = this.#queue.stats()
+    if (inFlight > 0) return Number.POSITIVE_INFINITY
+    if (lacking || (nextAttemptAt !== null && nextAttemptAt >= endsAt)) return QUIET_LOOKS
     // the queue may only look again then, for the end of a hold: the tasks say when they are due
     const { tasks, cursor } = await this.#queue.list({ status: 'PENDING' })
-    return cursor !== undefined || tasks.some(({ nextAttemptAt: at }) => at !== null && at < endsAt)
+    const isDue = cursor !== undefined || tasks.some(({ nextAttemptAt: at }) => at !== null && at < endsAt)
+    if (!isDue) return QUIET_LOOKS
+    return nextAttemptAt === null ? LOOKS_FOR_OTHERS : Number.POSITIVE_INFINITY
   }
 }

@@ -8,7 +8,7 @@ export type { BackoffStrategy, JitterType, RetryPolicy } from './api/policy.ts'
 export type { CircuitState, RetryDecision } from './api/task.ts'
 export type { BackoffContext, BackoffStep, Core, KeyedRequest } from './core/functions.ts'
 export type { Sanitized } from './core/sanitizer.ts'
-export type { SanitizeOptions } from './options/queue-options.ts'
+export type { SanitizeOptions } from './options/sanitize.ts'
 
 /** Loads the core once; later calls share it. Rejects where WebAssembly cannot start. */
 export async function loadCore(): Promise<Core> {

@@ -6,6 +6,9 @@ export {
   CircuitOpenError,
   ExhaustedError,
   IdempotencyConflictError,
+  NotDurableError,
+  type NotDurableReason,
+  type OpenCircuit,
   QueueClosedError,
   QueueFullError,
   RedriveError,
@@ -14,34 +17,20 @@ export {
   WasmUnavailableError,
 } from './api/errors.ts'
 export type * from './api/events.ts'
+export type * from './api/hooks.ts'
+export { type RedriveMark, type RedriveResponse, redriveOf } from './api/mark.ts'
 export type * from './api/methods.ts'
 export type { BackoffStrategy, JitterType, RetryPolicy } from './api/policy.ts'
+export type { Sign, SignRequest } from './api/sign.ts'
 export type { OriginStats, QueueStats } from './api/stats.ts'
-export type {
-  Carry,
-  Claim,
-  DeadlineReason,
-  Enqueued,
-  LaneView,
-  Lease,
-  NewTask,
-  OwnCounts,
-  Settlement,
-  Step,
-  StoredTask,
-  StoreTerms,
-  TaskStore,
-  Turn,
-} from './api/store.ts'
+export type { TaskStore } from './api/store.ts'
 export type * from './api/task.ts'
 export type { RedriveInit } from './call/read-fetch.ts'
-export type { BreakerOptions, RetryBudgetOptions } from './options/gate-options.ts'
+export type { BreakerOptions, RateOptions, RetryBudgetOptions } from './options/gate-options.ts'
+export type { IdempotencyOptions } from './options/idempotency.ts'
 export { presets } from './options/presets.ts'
-export type {
-  IdempotencyOptions,
-  RetentionOptions,
-  RetryQueueOptions,
-  SanitizeOptions,
-} from './options/queue-options.ts'
+export type { RetryQueueOptions } from './options/queue-options.ts'
+export type { RetentionOptions } from './options/retention.ts'
+export type { SanitizeOptions } from './options/sanitize.ts'
 export type { TaskOptions } from './options/task-options.ts'
 export type { Clock } from './platform/clock.ts'

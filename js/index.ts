@@ -1,5 +1,6 @@
 /** redrive: a retry queue for HTTP. The core comes as a chunk of its own. */
 
+import { CHECKS } from './options/checks.ts'
 import type { RetryQueueOptions } from './options/queue-options.ts'
 import type { EngineSource } from './queue/core-loader.ts'
 import { RetryQueue as Queue } from './queue/queue.ts'
@@ -10,8 +11,11 @@ const source: EngineSource = () => import('./queue/chunk.ts')
 
 /** Tries failed requests again: at the right time, under the same key, within limits. */
 export class RetryQueue extends Queue {
-  /** Checks its options at once: TypeError and RangeError name the option, what was expected and what came. */
+  /**
+   * Checks its options at once: TypeError and RangeError name the option, what was expected and what came. In the production bundle of a
+   * page the checks come with the core's chunk: then `degraded` 'options_refused' says so, and calls are plain fetch.
+   */
   constructor(options: RetryQueueOptions = {}) {
-    super(options, source)
+    super(options, source, CHECKS)
   }
 }

@@ -1,9 +1,18 @@
 /** redrive for runtimes that compile WebAssembly ahead: the same exports, with the core as a static import. */
 
+import type { RedriveResponse } from './api/mark.ts'
+import type { EnqueueReceipt } from './api/methods.ts'
+import type { RedriveInit } from './call/read-fetch.ts'
+import { CHECKS } from './options/checks.ts'
 import type { RetryQueueOptions } from './options/queue-options.ts'
+import type { TaskOptions } from './options/task-options.ts'
+import type { RequestLike } from './platform/web.ts'
 import * as engine from './queue/chunk.workerd.ts'
 import type { EngineSource } from './queue/core-loader.ts'
+import { expose, internalsOf } from './queue/internals.ts'
 import { RetryQueue as Queue } from './queue/queue.ts'
+import { RequestLoader } from './queue/request-loader.ts'
+import { assertDeferredKept, assertEnqueuedKept } from './queue/unkept.ts'
 
 export * from './exports.ts'
 
@@ -13,6 +22,23 @@ const source: EngineSource = async () => engine
 export class RetryQueue extends Queue {
   /** Checks its options at once: TypeError and RangeError name the option, what was expected and what came. */
   constructor(options: RetryQueueOptions = {}) {
-    super(options, source)
+    super(options, source, CHECKS, RequestLoader)
+    const { host, run } = internalsOf(this)
+    // adapters that read calls themselves
+    const runKept = async (call: Parameters<typeof run>[0]) => {
+      assertDeferredKept(host.settings, call.options)
+      return run(call)
+    }
+    expose(this, { host, run: runKept })
+  }
+
+  override async fetch(input: RequestLike, init?: RedriveInit): Promise<RedriveResponse> {
+    assertDeferredKept(internalsOf(this).host.settings, init?.redrive)
+    return super.fetch(input, init)
+  }
+
+  override async enqueue(input: RequestLike, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt> {
+    assertEnqueuedKept(internalsOf(this).host.settings, init?.redrive)
+    return super.enqueue(input, init)
   }
 }

@@ -25,6 +25,8 @@ const SIGNAL: Rule = {
   expected: "a signal of this platform, such as 'SIGTERM'",
   ok: (name: string) => Object.hasOwn(constants.signals, name),
 }
+/** Known by its `close`. */
+const QUEUE: Rule = { ...fn, expected: 'a RetryQueue, as in closeOnSignals(queue)' }
 const RULES: Rules<SignalOptions> = { signals: list(SIGNAL), drainMs: ms(), exit: flag }
 
 /**
@@ -39,7 +41,7 @@ const RULES: Rules<SignalOptions> = { signals: list(SIGNAL), drainMs: ms(), exit
 export function closeOnSignals(queues: Closable | readonly Closable[], options: SignalOptions = {}): () => void {
   check('closeOnSignals', options, RULES)
   const all: readonly Closable[] = Array.isArray(queues) ? queues : [queues]
-  for (const [i, queue] of all.entries()) follow(`closeOnSignals.queues[${i}].close`, queue?.close, fn)
+  for (const [i, queue] of all.entries()) follow(`closeOnSignals.queues[${i}]`, queue?.close, QUEUE)
   const { signals = ['SIGTERM', 'SIGINT'], drainMs, exit = true } = options
   let closing = false
   const onSignal = async (_: string, number: number): Promise<void> => {

@@ -3,7 +3,6 @@
  * imported with the entry, the core, the store of browsers and the module of keys included.
  */
 
-import type { TaskStore } from './api/store.ts'
 import type { RetryQueueOptions } from './options/queue-options.ts'
 import { systemClock } from './platform/clock.ts'
 import * as engine from './queue/chunk.service-worker.ts'
@@ -17,7 +16,7 @@ export * from './exports.ts'
 /**
  * Tries failed requests again: at the right time, under the same key, within limits. It differs from a page's queue in three things:
  *
- * - `store: 'auto'` is IndexedDB whether or not a `principal` is given.
+ * - It is durable, in IndexedDB unless a `store` is given, whether or not a `principal` is; with `durable: false` it is not.
  * - Without `principal` the queue sends the tasks of the principal that a page declared last, and nothing before one did. With
  *   one it sends that one's tasks, while the pages declare the same. It never declares a principal itself.
  * - `preload` is 'never' by default: a service worker starts with each navigation, and mostly has nothing to send.
@@ -27,16 +26,17 @@ export class RetryQueue extends Queue {
 
   /** Checks its options at once: TypeError and RangeError name the option, what was expected and what came. */
   constructor(options: RetryQueueOptions = {}) {
-    const { clock = systemClock, name = 'default', principal, store = 'auto' } = options
-    const kept = store === 'auto' ? indexedDbStore({ name, clock }) : store
-    const principals = typeof kept === 'object' ? kept?.principals : undefined
-    const following = principals && new FollowPrincipal(kept as TaskStore, principals, principal)
-    super({ preload: 'never', ...options, store: following?.store ?? kept }, async () => {
+    const { clock = systemClock, name = 'default', principal, durable = true } = options
+    const kept = durable ? (options.store ?? indexedDbStore({ name, clock })) : undefined
+    const following = kept?.principals && new FollowPrincipal(kept, kept.principals, principal)
+    const given = { ...options, ...(kept ? { principal: principal ?? null, store: following?.store ?? kept } : {}) }
+    const source = async () => {
       // it may be asked for while the queue is being made
       await Promise.resolve()
       await following?.learn(this)
       return engine
-    })
+    }
+    super({ preload: 'never', ...given }, source, engine.CHECKS)
     this.#following = following
   }
 

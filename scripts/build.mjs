@@ -1,24 +1,14 @@
 // Makes pkg/, the npm package, ready to publish.
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { manifest, repository } from './build/manifest.mjs'
 import { buildWasmStep } from './build-wasm.mjs'
 import { fingerprint, unlessFresh } from './lib/inputs.mjs'
 import { at, generated } from './lib/paths.mjs'
-import { isEntry, main, StepError, step } from './lib/steps.mjs'
+import { isEntry, main, step } from './lib/steps.mjs'
 import { setup } from './setup.mjs'
 
 const papers = ['README.md', 'CHANGELOG.md', 'LICENSE-MIT', 'LICENSE-APACHE']
-
-function version() {
-  const match = /^\[package\][^[]*?^version = "([^"]+)"/ms.exec(readFileSync(at('Cargo.toml'), 'utf8'))
-  if (!match) throw new StepError('Cargo.toml has no version in [package]')
-  return match[1]
-}
-
-function manifest() {
-  const template = JSON.parse(readFileSync(at('pkg-template', 'package.json'), 'utf8'))
-  return `${JSON.stringify({ ...template, version: version() }, undefined, 2)}\n`
-}
 
 /** The sources of the package; the generated part of js/ carries the core. */
 const sources = [
@@ -51,7 +41,7 @@ async function makePackage(folder) {
   cpSync(join(generated, 'keys', 'keys.wasm'), join(folder, 'redrive-keys.wasm'))
   for (const name of papers) cpSync(at(name), join(folder, name))
   writeFileSync(join(folder, 'THIRD_PARTY_NOTICES'), await notices())
-  writeFileSync(join(folder, 'package.json'), manifest())
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), undefined, 2)}\n`)
   writeFileSync(metafile, JSON.stringify(meta)) // last: the size check reads it beside pkg/
 }
 
@@ -59,7 +49,7 @@ function buildPackage() {
   const pkg = at('pkg')
   const stamp = {
     stampFile: at('target', 'pkg.stamp'),
-    print: fingerprint(sources),
+    print: fingerprint(sources, [repository()]),
     outputs: [join(pkg, 'package.json')],
   }
   return unlessFresh(stamp, async () => {

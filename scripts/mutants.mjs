@@ -91,7 +91,7 @@ await main(async () => {
       return `${rows.at(-1).missed.length} missed`
     })
   }
-  process.stdout.write('\n| group | mutants | caught | of them by time | missed | unviable | share caught |\n')
+  process.stdout.write('\n| group | mutants | caught | by timeout | missed | unviable | share caught |\n')
   process.stdout.write('|---|---:|---:|---:|---:|---:|---:|\n')
   for (const { name, caught, looped, missed, unviable } of rows) {
     const all = caught + looped + missed.length

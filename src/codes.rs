@@ -49,15 +49,26 @@ numbered! {
 }
 
 numbered! {
-    /// How a caller's own attempt that made no task has ended, for `hear`.
+    /// The word of the host's own hook on whether to try again, for `settle`.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum HeardCode {
-        /// A success.
-        Success = 0,
-        /// Another answer of a server that works.
-        Healthy = 1,
-        /// A failure that may pass.
-        Failed = 2,
+    pub enum Said {
+        /// None: the rules decide.
+        Nothing = 0,
+        /// To try again.
+        Retry = 1,
+        /// Not to.
+        End = 2,
+    }
+}
+
+impl Said {
+    /// The word as the core has it.
+    pub const fn word(self) -> Option<bool> {
+        match self {
+            Said::Nothing => None,
+            Said::Retry => Some(true),
+            Said::End => Some(false),
+        }
     }
 }
 

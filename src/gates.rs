@@ -4,8 +4,10 @@
 
 pub mod breaker;
 pub mod budget;
+mod pace;
 mod ramp;
 mod recent;
+mod record;
 mod storm;
 
 use crate::numbered::numbered;
@@ -13,7 +15,9 @@ use crate::rng::SplitMix64;
 use crate::time::Millis;
 use breaker::{Breaker, BreakerRules, Change, Circuit, Heard};
 use budget::{BudgetRules, RetryBudget};
-use ramp::Ramp;
+pub use pace::Pace;
+pub use ramp::Comeback;
+use ramp::{Course, Ramp};
 use storm::Storm;
 
 /// The rules of all lanes. Nothing keeps anything back by default.
@@ -21,9 +25,8 @@ use storm::Storm;
 pub struct Gates {
     /// `None`: there is no breaker.
     pub breaker: Option<BreakerRules>,
-    /// Once its breaker was open a lane comes back only as fast as goes well; without a breaker from five failures in a
-    /// row until all goes well.
-    pub ramp: bool,
+    /// From three failures in a row on a lane runs only as much as goes well.
+    pub ramp: Comeback,
     /// `None`: retries cost nothing.
     pub budget: Option<BudgetRules>,
     /// The consequence of a retry storm.
@@ -55,24 +58,20 @@ pub(crate) struct Ending {
     pub paid: bool,
     /// The attempt was never sent.
     pub unsent: bool,
-    /// The answer took more than half of the attempt's timeout.
-    pub slow: bool,
+    /// How long the answer took.
+    pub pace: Pace,
     /// The attempt was the first of a task, and failed.
     pub first_failure: bool,
-    /// Its task had failed before, and the lane has answered another since.
-    pub own_trouble: bool,
+    /// A failure that is no sign of an outage: its task had failed before, and the lane has answered another since, or the
+    /// server has said until when it takes no more.
+    pub excused: bool,
 }
-
-/// So many failures in a row begin a ramp where there is no breaker.
-const FAILURES: u32 = 5;
 
 /// One lane's gates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LaneGates {
     pub breaker: Breaker,
     pub ramp: Ramp,
-    /// In a row, where there is no breaker.
-    failures: u32,
     budget: RetryBudget,
     storm: Storm,
     /// When the server last answered as one that works.
@@ -111,7 +110,7 @@ impl LaneGates {
 
     /// Whether nothing that matters would be forgotten with it.
     pub fn is_quiet(&self, rules: &Gates, now: Millis) -> bool {
-        rules.breaker.as_ref().is_none_or(|breaker| self.breaker.is_quiet(breaker, now))
+        (rules.breaker.is_none() || self.breaker.is_quiet(now))
             && rules.budget.as_ref().is_none_or(|budget| self.budget.is_full(budget, now))
     }
 
@@ -125,9 +124,15 @@ impl LaneGates {
         self.breaker.circuit(now) == Circuit::HalfOpen || self.ramp.pauses()
     }
 
-    /// Until when breaker or ramp let nothing start; in the past, or zero: they do.
-    pub fn shut_until(&self, now: Millis) -> Millis {
-        self.breaker.shut_until(now).max(self.ramp.shut_until())
+    /// Lets one attempt go to see how the server does, whatever time its breaker or its ramp still had to wait.
+    pub fn hasten(&mut self, now: Millis) {
+        self.breaker.hasten(now);
+        self.ramp.hasten();
+    }
+
+    /// A task was handed over while the ramp pauses until `until`.
+    pub fn visit(&mut self, until: Millis) {
+        self.ramp.visit(until);
     }
 
     /// Whether the server has answered as one that works at `since` or later.
@@ -135,7 +140,7 @@ impl LaneGates {
         self.healthy_at.is_some_and(|at| at >= since)
     }
 
-    /// Hears how an attempt ended; `most` may run at a time: how many tasks failed for the first time for each success, if that is a storm;
+    /// Hears how an attempt ended, where `most` may run at a time: how many tasks failed for the first time for each success, if that is a storm;
     /// and what became of the breaker.
     pub fn hear(
         &mut self,
@@ -145,8 +150,7 @@ impl LaneGates {
         most: u32,
         rng: &mut SplitMix64,
     ) -> (Option<u32>, Option<Change>) {
-        // Where the ramp sees to the load a retry that succeeds costs nothing: a crowd's backlog would wait for tokens.
-        if ending.paid && (ending.unsent || (ending.succeeded && self.ramp.is_on())) {
+        if ending.paid && ending.unsent {
             self.budget.give_back();
         }
         if let Some(budget) = rules.budget.as_ref().filter(|_| ending.succeeded) {
@@ -159,9 +163,9 @@ impl LaneGates {
         let mut heard = ending.heard;
         match heard.healthy {
             Some(true) => self.healthy_at = Some(now),
-            // A task that fails while others succeed does not speak for the server. It does as the probe, which is to show
-            // that this task, too, may be asked again; and load is the ramp's matter, also where it is made in vain.
-            Some(false) if ending.own_trouble && self.breaker.circuit(now) == Circuit::Closed => {
+            // A task that fails while others succeed does not speak for the server, and one that sets limits is not away. As
+            // the probe both do: it is to show that this task, too, may be asked again.
+            Some(false) if ending.excused && self.breaker.circuit(now) == Circuit::Closed => {
                 heard.healthy = None
             }
             _ => {}
@@ -176,20 +180,17 @@ impl LaneGates {
             self.ramp.take_back();
         }
         if let Some(healthy) = ending.heard.healthy {
-            self.ramp.hear(now, most, healthy, ending.slow, ending.heard.by_queue);
-        }
-        let opened = matches!(change, Some((_, Circuit::Open)));
-        // Where there is no breaker to say when, failures in a row do, and it is over when all goes well.
-        if rules.breaker.is_none()
-            && let Some(healthy) = heard.healthy
-        {
-            self.failures = if healthy { 0 } else { self.failures.saturating_add(1) };
-            if healthy && self.ramp.limit() >= most {
-                self.ramp = Ramp::default();
+            let by_queue = ending.heard.by_queue;
+            // Without a breaker there is no record, and three in a row are odd.
+            let odd = rules.breaker.is_none() || self.breaker.is_odd();
+            let course = Course { healthy, pace: ending.pace, most, by_queue, odd, comeback: rules.ramp };
+            // What is excused is load where there is too much of it already, and no sign of that.
+            if rules.ramp != Comeback::AtOnce && (healthy || heard.healthy.is_some() || self.ramp.pauses()) {
+                self.ramp.hear(now, course);
             }
         }
-        if rules.ramp && (opened || self.failures >= FAILURES) {
-            self.ramp.begin(now);
+        if rules.ramp != Comeback::AtOnce && matches!(change, Some((_, Circuit::Open))) {
+            self.ramp.begin();
         }
         (storm, change)
     }

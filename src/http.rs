@@ -4,5 +4,6 @@
 pub mod classify;
 mod http_date;
 pub mod ratelimit;
+pub mod reset;
 pub mod retry_after;
 mod structured;

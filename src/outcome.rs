@@ -59,6 +59,23 @@ impl Flags {
 }
 
 numbered! {
+    /// The news of its server that a caller's own attempt brings, where it made no task.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Word {
+        /// A success.
+        Success = 0,
+        /// Another answer of a server that works.
+        Healthy = 1,
+        /// A transient failure.
+        Failed = 2,
+        /// Nothing that says how its server does: its caller has left.
+        Nothing = 3,
+        /// A failure of a server that has said until when it takes no more.
+        Limited = 4,
+    }
+}
+
+numbered! {
     /// How one attempt ended.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Outcome {
@@ -119,6 +136,8 @@ numbered! {
         Vetoed = 9,
         /// The stored body is gone. Given by stores only.
         BodyMissing = 10,
+        /// The breaker of its lane is open, and its caller waits for an answer.
+        CircuitOpen = 11,
     }
 }
 

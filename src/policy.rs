@@ -16,7 +16,7 @@ mod strategy;
 mod window;
 
 pub use fields::{FIELD_COUNT, Field, JitterCode, StrategyCode};
-pub use statuses::StatusSet;
+pub use statuses::{BROAD_CODES, StatusSet};
 pub use strategy::{Jitter, Share, Strategy};
 pub use window::{WHOLE, Window};
 
@@ -30,7 +30,7 @@ pub struct PolicyOptions {
     /// 0 exponential, 1 linear, 2 fixed, 3 polynomial, 4 sidekiq, 5 buckets, 6 padded exponential,
     /// 7 spread, 8 table. Default 0. Options that the strategy does not take are checked and ignored.
     pub strategy: Option<f64>,
-    /// Attempts in total, the first one included, `1..=100`. Default 5.
+    /// Attempts in total, the first one included, `1..=1_000_000`. Default 5.
     pub max_attempts: Option<f64>,
     /// The wait before the first retry; exponential, linear, fixed, spread. Default 500.
     pub initial_delay_ms: Option<f64>,
@@ -40,7 +40,8 @@ pub struct PolicyOptions {
     /// by its share. A server's own delay may be longer.
     /// Default 30,000 for exponential and linear, 47,000 for spread, none for the others.
     pub max_delay_ms: Option<f64>,
-    /// From the task's creation; an attempt that could not end inside it is not made. Default one day.
+    /// From the task's creation; an attempt that could not end inside it is not made. Default
+    /// `key_ttl_ms`.
     pub total_budget_ms: Option<f64>,
     /// 0 NONE, 1 FULL, 2 EQUAL, 3 DECORRELATED, 4 ADDITIVE, 5 PROPORTIONAL, 6 DECORRELATED_CLAMPED;
     /// with exponential, linear and fixed. Default 1.
@@ -58,19 +59,21 @@ pub struct PolicyOptions {
     pub exponent: Option<f64>,
     /// The chance of polynomial: the wait has `n` times anything up to this.
     pub jitter_ms: Option<f64>,
-    /// Whether a call without a response is tried again: 0 or 1. Default 1.
+    /// Whether a call whose connection was lost is tried again: 0 or 1. Default 1.
     pub retry_network_errors: Option<f64>,
+    /// Whether a call without a response in time is tried again: 0 or 1. Default 1.
+    pub retry_timeouts: Option<f64>,
     /// Time to response headers; 0 is none. Default 30,000. The host applies it.
     pub attempt_timeout_ms: Option<f64>,
     /// The time that one call is expected to take, for the budget; a moving average when absent.
     pub estimated_call_ms: Option<f64>,
     /// A server's delay longer than this ends the task. Default one day.
-    pub max_server_delay_ms: Option<f64>,
+    pub max_retry_after_ms: Option<f64>,
     /// How long the server remembers a key, from the first attempt. Default one day.
     pub key_ttl_ms: Option<f64>,
     /// The waits of table, `1..=1000` of them: one before each retry; the last one repeats.
     pub delays_ms: Option<Vec<f64>>,
-    /// Status codes worth another attempt, each `100..=599`. Default 429, 502, 503, 504.
+    /// Status codes worth another attempt, each `200..=599`. Default 429, 502, 503, 504.
     pub retryable_status_codes: Option<Vec<f64>>,
 }
 
@@ -79,12 +82,13 @@ pub struct PolicyOptions {
 pub struct Policy {
     strategy: Strategy,
     cap: Millis,
-    max_attempts: u8,
+    max_attempts: u32,
     total_budget: Millis,
     retry_network_errors: bool,
+    retry_timeouts: bool,
     attempt_timeout: Millis,
     estimated_call: Option<Millis>,
-    max_server_delay: Millis,
+    max_retry_after: Millis,
     key_ttl: Millis,
     retryable: StatusSet,
 }
@@ -114,8 +118,8 @@ impl Policy {
         Window::new(&self.strategy, self.cap, n, previous)
     }
 
-    /// Attempts in total, `1..=100`.
-    pub const fn max_attempts(&self) -> u8 {
+    /// Attempts in total, `1..=1_000_000`.
+    pub const fn max_attempts(&self) -> u32 {
         self.max_attempts
     }
 
@@ -124,9 +128,14 @@ impl Policy {
         self.total_budget
     }
 
-    /// Whether a call without a response is tried again.
+    /// Whether a call whose connection was lost is tried again.
     pub const fn retry_network_errors(&self) -> bool {
         self.retry_network_errors
+    }
+
+    /// Whether a call without a response in time is tried again.
+    pub const fn retry_timeouts(&self) -> bool {
+        self.retry_timeouts
     }
 
     /// Time to response headers, for the host to apply; 0 is none.
@@ -140,8 +149,8 @@ impl Policy {
     }
 
     /// The longest server's delay that is waited for.
-    pub const fn max_server_delay(&self) -> Millis {
-        self.max_server_delay
+    pub const fn max_retry_after(&self) -> Millis {
+        self.max_retry_after
     }
 
     /// How long the server remembers a key.
@@ -161,7 +170,7 @@ impl Policy {
     pub fn longest_schedule(&self) -> Millis {
         let mut sum = Millis::ZERO;
         let mut previous = self.first_previous();
-        for n in 1..u32::from(self.max_attempts) {
+        for n in 1..self.max_attempts {
             previous = self.window(n, Some(previous)).at(WHOLE);
             if let Strategy::Spread(_, fresh) = &self.strategy {
                 previous = previous.plus(fresh.of(previous));

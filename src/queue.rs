@@ -6,8 +6,8 @@
 //! [`Queue::gate_status`] says what a task waits for.
 //!
 //! The gates before a start, in this order: its turn in its order, deadline, attempts, the lane's hold, breaker, retry
-//! budget, limits. What the queue starts never passes its limits; a caller's own first attempt
-//! is neither held back nor counted.
+//! budget, rate, limits. What the queue starts never passes its limits; a caller's own first attempt
+//! is neither held back nor counted, unless its host asks: [`Queue::enter_own`].
 //!
 //! A task that a store keeps is here for one attempt at a time: [`Queue::adopt`].
 
@@ -17,23 +17,28 @@ mod admit;
 mod adopt;
 pub mod agenda;
 mod control;
+mod ended;
 mod fifo;
 mod gate_status;
 mod hold;
 mod lanes;
+mod limits;
 mod orders;
 mod poll;
+pub mod rate;
 mod report;
 mod settle;
 mod task;
 
 pub use admit::{Admission, Cancelled};
 pub use adopt::{Carry, Past};
+pub use ended::Ended;
 pub use gate_status::{Gate, GateStatus};
 pub use poll::{Action, BATCH, LOOKED_AT};
 pub use report::{LaneStats, Stats};
-pub use settle::{Ended, Verdict, Wait};
+pub use settle::{Verdict, Wait};
 
+use crate::gates::breaker::Circuit;
 use crate::outcome::{Flags, Reason};
 use crate::policy::Policy;
 use crate::rng::SplitMix64;
@@ -88,6 +93,8 @@ pub struct Queue {
     /// Tasks at their last instant: they end unless this very poll starts them.
     last_chances: Vec<u32>,
     in_flight: u32,
+    /// Callers' own first attempts that count as well.
+    own: u32,
     /// Tasks that a store has leased to this queue.
     leased: u32,
     /// Bodies of all others.
@@ -98,6 +105,8 @@ pub struct Queue {
     unusable_retry_after: u32,
     paused: bool,
     offline: bool,
+    /// Tasks whose callers wait end while the breaker of their lane is open.
+    turns_away: bool,
 }
 
 impl Queue {
@@ -118,6 +127,7 @@ impl Queue {
             deadlines: Agenda::default(),
             last_chances: Vec::new(),
             in_flight: 0,
+            own: 0,
             leased: 0,
             bytes: 0,
             dead: 0,
@@ -125,6 +135,7 @@ impl Queue {
             unusable_retry_after: 0,
             paused: false,
             offline: false,
+            turns_away: false,
         }
     }
 
@@ -161,6 +172,7 @@ impl Queue {
             }
             State::InFlight => {
                 lane.in_flight = lane.in_flight.saturating_add(1);
+                lane.bucket.take(self.timeline.now());
                 lane.hold.had_chance();
                 self.in_flight = self.in_flight.saturating_add(1);
             }
@@ -215,7 +227,7 @@ impl Queue {
             }
             return;
         }
-        self.bytes = self.bytes.saturating_sub(task.bytes);
+        self.bytes = self.bytes.saturating_sub(u64::from(task.bytes));
         if let Some(next) = self.orders.succeed(task.order, index) {
             let not_before = self.tasks.at(next).map_or(Millis::ZERO, |next| next.not_before);
             self.detach(next);
@@ -242,7 +254,15 @@ impl Queue {
     fn refusal(&self, index: u32, start: Millis) -> Option<Reason> {
         let task = self.tasks.at(index)?;
         let policy = &self.policies.at(task.policy)?.policy;
-        task.refusal(policy, self.estimate(task, policy), start)
+        let refused = task.refusal(policy, self.estimate(task, policy), start);
+        refused.or_else(|| self.is_turned_away(task).then_some(Reason::CircuitOpen))
+    }
+
+    /// Whether its caller is not to wait any longer, since the breaker of its lane is open.
+    fn is_turned_away(&self, task: &Task) -> bool {
+        let awaited = self.turns_away && task.wait_until != Millis::MAX;
+        let lane = self.lanes.at(task.lane).filter(|_| awaited);
+        lane.is_some_and(|lane| lane.gates.breaker.circuit(self.timeline.now()) == Circuit::Open)
     }
 
     /// The last instant at which a task may start.
@@ -250,6 +270,9 @@ impl Queue {
     fn last_start(&self, index: u32) -> Millis {
         let Some(task) = self.tasks.at(index) else { return Millis::MAX };
         let Some(interned) = self.policies.at(task.policy) else { return Millis::MAX };
+        if self.is_turned_away(task) {
+            return Millis::ZERO;
+        }
         task.last_start(&interned.policy, self.estimate(task, &interned.policy))
     }
 }

@@ -29,7 +29,7 @@ prop_compose! {
         ratio in prop_oneof![Just(0.0), Just(0.2), Just(1.0), share(1_000_000_000)],
         fresh in prop_oneof![Just(0.0), Just(0.1), Just(0.5), share(500_000_000)],
         exponent in prop_oneof![Just(0.0), Just(4.0), Just(8.0), Just(0.5), 0.0..8.0_f64],
-        delays in prop::collection::vec(ms(), 1..20), attempts in 1_u8..=100,
+        delays in prop::collection::vec(ms(), 1..20), attempts in 1_u32..=100,
     ) -> PolicyOptions {
         PolicyOptions {
             strategy: Some(f64::from(strategy)),
@@ -171,7 +171,7 @@ proptest! {
         let few = PolicyOptions { max_attempts: options.max_attempts.map(|n| n.min(6.0)), ..options };
         let policy = Policy::new(&few).unwrap();
         let steps = schedule(&policy);
-        prop_assert_eq!(steps.len(), usize::from(policy.max_attempts()) - 1);
+        prop_assert_eq!(steps.len(), policy.max_attempts() as usize - 1);
         let mut dice = redrive::rng::SplitMix64::new(seed);
         let phase = dice.next_u32();
         let mut previous = None;

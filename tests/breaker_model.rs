@@ -11,6 +11,9 @@ use redrive::rng::SplitMix64;
 use redrive::time::Millis;
 
 const START: u64 = 1_700_000_000_000;
+const MEMORY: u64 = 60_000;
+const HALF_LIFE: u64 = 30_000;
+const CERTAIN: u64 = 1 << 30;
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -46,38 +49,34 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn rules() -> impl Strategy<Value = BreakerRules> {
-    let ratio = prop_oneof![Just(500_000_u32), Just(1_000_000), Just(10_000), 1_u32..1_000_000];
-    let window = prop_oneof![Just(10_000_u64), 10_u64..20_000];
-    (1_u32..8, ratio, 1_u32..25, window, 0_u64..8000, 0_u64..60_000, 1_u32..6).prop_map(
-        |(
-            consecutive_failures,
-            failures_per_million,
-            minimum_attempts,
-            window,
-            open,
-            max_open,
-            close_after,
-        )| {
-            BreakerRules {
-                consecutive_failures,
-                failures_per_million,
-                minimum_attempts,
-                window: Millis::new(window),
-                open: Millis::new(open),
-                max_open: Millis::new(max_open),
-                close_after,
-            }
-        },
-    )
+    let fair = prop_oneof![Just(200_000_u32), Just(900_000), Just(1_000_000), 1_u32..1_000_000];
+    let after = prop_oneof![Just(2500_u64), Just(0), 0_u64..20_000];
+    (fair, after, 0_u64..8000, 0_u64..60_000).prop_map(|(fair_per_million, after, open, max_open)| {
+        let ms = Millis::new;
+        BreakerRules { fair_per_million, after: ms(after), open: ms(open), max_open: ms(max_open) }
+    })
 }
 
 /// What has happened. The present state follows from what came after the last change, and from how many openings lie
 /// behind it.
 #[derive(Clone, Debug)]
 enum Event {
-    Changed { at: u64, to: Circuit, until: u64 },
-    Heard { at: u64, healthy: bool },
-    Probe { by_queue: bool, lapses: u64 },
+    /// `came_soon`: as did each failure that opened it since it was closed.
+    Changed {
+        at: u64,
+        to: Circuit,
+        until: u64,
+        came_soon: bool,
+    },
+    Heard {
+        at: u64,
+        began: u64,
+        healthy: bool,
+    },
+    Probe {
+        by_queue: bool,
+        lapses: u64,
+    },
     ProbeOver,
 }
 
@@ -90,7 +89,7 @@ impl Naive {
     /// Since the last change: when it was, to what, until when, and what followed.
     fn present(&self) -> (u64, Circuit, u64, &[Event]) {
         let changed = self.events.iter().enumerate().rev().find_map(|(index, event)| match event {
-            Event::Changed { at, to, until } => Some((*at, *to, *until, &self.events[index + 1..])),
+            Event::Changed { at, to, until, .. } => Some((*at, *to, *until, &self.events[index + 1..])),
             _ => None,
         });
         changed.unwrap_or((0, Closed, 0, &self.events))
@@ -136,31 +135,74 @@ impl Naive {
     fn look(&mut self, now: u64) -> Option<Change> {
         let (_, circuit, until, _) = self.present();
         (circuit == Open && now >= until).then(|| {
-            self.events.push(Event::Changed { at: until, to: HalfOpen, until });
+            let came_soon = self.came_soon();
+            self.events.push(Event::Changed { at: until, to: HalfOpen, until, came_soon });
             (Open, HalfOpen)
         })
     }
 
-    /// How many of the latest heard of were `healthy`, without another between.
-    fn run(&self, healthy: bool) -> u32 {
-        let heard = self.present().3.iter().rev().filter_map(|event| match event {
+    /// Whether chance alone hardly ever makes the failures at the end of all that was heard: what came before is gone through
+    /// anew, by halves.
+    fn shows_outage(&self, now: u64) -> bool {
+        let (mut answered, mut failed, mut half_life) = (0_u64, 0_u64, 0);
+        let (mut row, mut since, mut chance) = (0, 0, CERTAIN);
+        for event in &self.events {
+            let Event::Heard { at, began, healthy } = event else { continue };
+            let halves = (at / HALF_LIFE - half_life).min(40);
+            (half_life, answered, failed) = (at / HALF_LIFE, answered >> halves, failed >> halves);
+            if *healthy {
+                (answered, failed) = (answered + 1, failed + row.min(64));
+                while answered + failed > 64 {
+                    (answered, failed) = (answered / 2, failed / 2);
+                }
+                (row, chance) = (0, CERTAIN);
+            } else {
+                since = if row == 0 { *began } else { since };
+                row += 1;
+                let odds = 2 * failed + 1;
+                let share = (odds * 1_000_000 / (odds + answered + 3)).max(250_000);
+                let most = 1_000_000 - u64::from(self.rules.fair_per_million);
+                chance = chance * share.min(most) / 1_000_000;
+            }
+        }
+        row > 0 && now >= since + self.rules.after.get() && chance < CERTAIN / 1000
+    }
+
+    /// Whether each failure that opened it since it was closed came soon.
+    fn came_soon(&self) -> bool {
+        let changed = self.events.iter().rev().find_map(|event| match event {
+            Event::Changed { came_soon, .. } => Some(*came_soon),
+            _ => None,
+        });
+        changed.unwrap_or(true)
+    }
+
+    /// Whether that is so, and a server that answers its fair share may have made the row of failures at the end.
+    fn in_doubt(&self) -> bool {
+        let heard = self.events.iter().rev().filter_map(|event| match event {
             Event::Heard { healthy, .. } => Some(*healthy),
             _ => None,
         });
-        heard.take_while(|heard| *heard == healthy).count() as u32
+        let most = 1_000_000 - u64::from(self.rules.fair_per_million);
+        let row = heard.take_while(|healthy| !healthy);
+        self.came_soon() && row.fold(CERTAIN, |chance, _| chance * most / 1_000_000) >= CERTAIN / 1000
     }
 
-    /// Healthy answers and failures in the buckets of the window that end with the present one.
-    fn recent(&self, now: u64) -> (u64, u64) {
-        let width = (self.rules.window.get() / 10).max(1);
-        let heard = self.present().3.iter().filter_map(|event| match event {
-            Event::Heard { at, healthy } if now / width - at / width < 10 => Some(*healthy),
-            _ => None,
-        });
-        heard.fold((0, 0), |(well, ill), healthy| if healthy { (well + 1, ill) } else { (well, ill + 1) })
+    /// A caller's own attempt is about to ask: it ends an opening in doubt.
+    fn give_way(&mut self, now: u64) {
+        let in_doubt = self.in_doubt();
+        let changed = self.events.iter_mut().rev().find(|event| matches!(event, Event::Changed { .. }));
+        if let Some(Event::Changed { to: Open, until, .. }) = changed.filter(|_| in_doubt) {
+            *until = now.min(*until);
+        }
     }
 
-    fn open(&mut self, now: u64, r32: u32) -> Option<Change> {
+    /// Whether a caller's own attempt may start: as the probe or, in doubt, beside it.
+    fn admits(&self, now: u64) -> bool {
+        self.room(now) > 0 || self.circuit(now) == HalfOpen && self.in_doubt()
+    }
+
+    fn open(&mut self, now: u64, came_soon: bool, r32: u32) -> Option<Change> {
         let from = self.present().1;
         if from == Open {
             return None;
@@ -174,8 +216,8 @@ impl Naive {
         let doubled = u128::from(self.rules.open.get()) << openings.min(40);
         let length = doubled.min(u128::from(self.rules.max_open.get()));
         let chance = (length * u128::from(r32)) >> 33;
-        let until = now + (length - length / 4 + chance) as u64;
-        self.events.push(Event::Changed { at: now, to: Open, until });
+        let until = now + (length / 2 + chance) as u64;
+        self.events.push(Event::Changed { at: now, to: Open, until, came_soon });
         Some((from, Open))
     }
 
@@ -191,35 +233,29 @@ impl Naive {
             self.events.push(Event::ProbeOver);
         }
         let healthy = heard.healthy?;
-        self.events.push(Event::Heard { at: now, healthy });
+        let is_soon = now < heard.began.get() + self.rules.after.get();
+        self.events.push(Event::Heard { at: now, began: heard.began.get(), healthy });
         match circuit {
-            Open => None,
-            HalfOpen if healthy => (self.run(true) >= self.rules.close_after).then(|| {
-                self.events.push(Event::Changed { at: now, to: Closed, until: now });
-                (HalfOpen, Closed)
-            }),
-            HalfOpen => self.open(now, r32),
-            Closed => {
-                let (well, ill) = self.recent(now);
-                let share = ill * 1_000_000 >= (well + ill) * u64::from(self.rules.failures_per_million);
-                let many = well + ill >= u64::from(self.rules.minimum_attempts) && ill > 0 && share;
-                let opens = many || self.run(false) >= self.rules.consecutive_failures;
-                if opens { self.open(now, r32) } else { None }
+            HalfOpen if healthy => {
+                self.events.push(Event::Changed { at: now, to: Closed, until: now, came_soon: true });
+                Some((HalfOpen, Closed))
             }
+            HalfOpen => self.open(now, self.came_soon() && is_soon, r32),
+            Closed if self.shows_outage(now) => self.open(now, is_soon, r32),
+            Open | Closed => None,
         }
     }
 
     /// Nothing is left that could matter.
     fn is_quiet(&self, now: u64) -> bool {
-        let (since, circuit, until, events) = self.present();
-        let last = events.iter().rev().find_map(|event| match event {
-            Event::Heard { at, .. } => Some(at + self.rules.window.get()),
+        let (_, circuit, until, _) = self.present();
+        let last = self.events.iter().rev().find_map(|event| match event {
+            Event::Heard { at, .. } => Some(at + MEMORY),
             _ => None,
         });
         match circuit {
-            // Closed anew, it has forgotten the failures; what it has heard since is still to be waited for.
-            Closed => now >= last.unwrap_or(if since == 0 { 0 } else { until }),
-            _ => now >= until + self.rules.max_open.get(),
+            Closed => now >= last.unwrap_or(0),
+            _ => now >= until + MEMORY,
         }
     }
 }
@@ -254,7 +290,7 @@ proptest! {
             let at = Millis::new(now);
             prop_assert_eq!(breaker.circuit(at), naive.circuit(now), "before a look");
             prop_assert_eq!(breaker.room(at), naive.room(now));
-            prop_assert_eq!(breaker.is_quiet(&rules, at), naive.is_quiet(now));
+            prop_assert_eq!(breaker.is_quiet(at), naive.is_quiet(now));
             prop_assert_eq!(breaker.look(at), naive.look(now));
             let heard = match step {
                 Step::Pass(_) | Step::ToTheEnd(_) => None,
@@ -275,16 +311,19 @@ proptest! {
                     .pop()
                     .map(|began| Heard { began: Millis::new(began), healthy, by_queue: true }),
                 Step::Ask => {
-                    let admitted = naive.room(now) > 0;
-                    prop_assert_eq!(breaker.admit(&rules, at), admitted);
-                    if admitted && naive.circuit(now) == HalfOpen {
-                        let lapses = now + rules.open.get();
+                    breaker.give_way(at);
+                    naive.give_way(now);
+                    prop_assert_eq!(breaker.look(at), naive.look(now));
+                    let is_probe = naive.room(now) > 0 && naive.circuit(now) == HalfOpen;
+                    prop_assert_eq!(breaker.admit(&rules, at), naive.admits(now));
+                    if is_probe {
+                        let lapses = now + rules.max_open.get();
                         naive.events.push(Event::Probe { by_queue: false, lapses });
                     }
                     None
                 }
                 Step::Storm => {
-                    let expected = naive.open(now, peek(&rng));
+                    let expected = naive.open(now, false, peek(&rng));
                     prop_assert_eq!(breaker.open(&rules, at, &mut rng), expected);
                     None
                 }
@@ -306,24 +345,17 @@ proptest! {
 }
 
 #[test]
-fn an_opening_takes_three_to_five_quarters_of_its_length_whatever_the_draw() {
-    let rules = BreakerRules {
-        consecutive_failures: 1,
-        failures_per_million: 1_000_000,
-        minimum_attempts: 1000,
-        window: Millis::new(10_000),
-        open: Millis::new(5000),
-        max_open: Millis::new(60_000),
-        close_after: 1,
-    };
+fn an_opening_takes_half_to_all_of_its_length_whatever_the_draw() {
+    let rules =
+        BreakerRules { open: Millis::new(5000), max_open: Millis::new(60_000), ..BreakerRules::DEFAULT };
     let mut rng = SplitMix64::new(11);
     let mut seen = [false; 3];
     for _ in 0..1000 {
         let mut breaker = Breaker::default();
         breaker.open(&rules, Millis::new(START), &mut rng);
         let length = breaker.shut_until(Millis::new(START)).get() - START;
-        assert!((3750..=6250).contains(&length), "{length}");
-        seen[(length as usize - 3750) / 834] = true;
+        assert!((2500..=5000).contains(&length), "{length}");
+        seen[(length as usize - 2500) / 834] = true;
     }
     assert_eq!(seen, [true; 3], "all over it");
     // Centuries do not overflow.

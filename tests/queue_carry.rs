@@ -144,7 +144,7 @@ fn s8_a_mark_of_a_401_goes_with_the_next_answer_that_is_none() {
 #[test]
 fn marks_that_nobody_knows_are_dropped() {
     let mut rig = setup(json!({}));
-    let past = Past { carry: Carry { marks: !0b111, ..Carry::default() }, ..second() };
+    let past = Past { carry: Carry { marks: !0b1111, ..Carry::default() }, ..second() };
     let slot = rig.adopt_with(&past, credentialed);
     assert_eq!(judge(&mut rig, slot, &ended(Outcome::Released, 0)).1.marks, 0);
 }

@@ -7,7 +7,7 @@ mod rig;
 
 use redrive::breaker::BreakerRules;
 use redrive::budget::BudgetRules;
-use redrive::gates::Gates;
+use redrive::gates::{Comeback, Gates};
 use redrive::queue::{Action, Gate, GateStatus, Limits};
 use redrive::slots::NONE;
 use redrive::task::{Flags, Outcome};
@@ -165,6 +165,7 @@ fn the_codes_of_gates_stay() {
         Gate::Ready,
     ];
     assert_eq!(gates.map(Gate::code), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    assert_eq!(Gate::Rate.code(), 17);
 }
 
 #[test]
@@ -216,8 +217,9 @@ fn first_attempts_of_a_store_are_told_of_no_budget_which_they_do_not_pay() {
 #[test]
 fn of_those_that_are_due_when_the_breaker_is_half_open_the_probe_alone_is_told_that_it_starts_next() {
     let mut rig = setup(json!({}));
-    let breaker = BreakerRules { consecutive_failures: 1, ..BreakerRules::default() };
-    rig.queue.set_gates(Gates { breaker: Some(breaker), ramp: true, ..Gates::default() });
+    let (after, open) = (Millis::ZERO, Millis::new(5000));
+    let breaker = BreakerRules { fair_per_million: 1_000_000, after, open, max_open: open };
+    rig.queue.set_gates(Gates { breaker: Some(breaker), ramp: Comeback::OfFew, ..Gates::default() });
     let failing = rig.add();
     assert_eq!(rig.starts(), [failing]);
     rig.answer(failing, 503);

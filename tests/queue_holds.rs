@@ -95,16 +95,16 @@ fn a_hold_is_shown_until_it_ends_and_no_longer() {
     rig.limit(slot, 200, 5_000);
     rig.wait(4_999);
     rig.poll();
-    assert_eq!(rig.queue.stats().lanes[0].held_until_at, Some(Rig::at(5_000)));
+    assert_eq!(rig.queue.stats(Millis::ZERO).lanes[0].held_until_at, Some(Rig::at(5_000)));
     rig.wait(1);
     rig.poll();
-    assert_eq!(rig.queue.stats().lanes[0].held_until_at, None);
+    assert_eq!(rig.queue.stats(Millis::ZERO).lanes[0].held_until_at, None);
 }
 
 #[test]
 fn the_longest_wait_a_policy_allows_still_holds_the_lane() {
     for (asked, holds) in [(10_000, true), (10_001, false)] {
-        let mut rig = setup(json!({ "maxServerDelayMs": 10_000 }));
+        let mut rig = setup(json!({ "maxRetryAfterMs": 10_000 }));
         let slot = rig.add();
         rig.starts();
         rig.refuse(slot, 503, asked);
@@ -202,13 +202,13 @@ fn a_retry_after_wins_over_a_rate_limit() {
 #[test]
 fn a_rate_limit_longer_than_the_policy_allows_holds_nothing() {
     for (asked, holds) in [(10_000, true), (10_001, false)] {
-        let mut rig = setup(json!({ "maxServerDelayMs": 10_000 }));
+        let mut rig = setup(json!({ "maxRetryAfterMs": 10_000 }));
         let slot = rig.add();
         rig.starts();
         assert_eq!(rig.limit(slot, 200, asked), Verdict::Succeeded);
         assert_eq!(rig.queue.held_until(rig.lane, rig.time()).is_some(), holds, "{asked}");
     }
-    let mut rig = setup(json!({ "maxServerDelayMs": 10_000 }));
+    let mut rig = setup(json!({ "maxRetryAfterMs": 10_000 }));
     let slot = rig.add();
     rig.starts();
     assert_eq!(rig.limit(slot, 503, 10_001), Verdict::Exhausted(Reason::RetryAfterTooLong));
@@ -221,9 +221,9 @@ fn a_retry_after_that_cannot_be_read_is_counted_and_the_curve_decides() {
     rig.starts();
     let unreadable = Ended { unusable: true, ..ended(Outcome::Response, 503) };
     assert_eq!(rig.queue.settle(rig.time(), slot, &unreadable), retry_in(1000));
-    assert_eq!(rig.queue.stats().unusable_retry_after, 1);
+    assert_eq!(rig.queue.stats(Millis::ZERO).unusable_retry_after, 1);
     assert_eq!(rig.queue.settle(rig.time(), slot, &unreadable), Verdict::Stale);
-    assert_eq!(rig.queue.stats().unusable_retry_after, 1, "a stale answer changes nothing");
+    assert_eq!(rig.queue.stats(Millis::ZERO).unusable_retry_after, 1, "a stale answer changes nothing");
 }
 
 #[test]

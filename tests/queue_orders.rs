@@ -224,7 +224,7 @@ fn s2_those_behind_count_as_waiting_in_their_own_lane() {
     add(&mut rig, order);
     let behind = rig.admit(|admission| (admission.order, admission.lane) = (order, other));
     assert_eq!(rig.queue.depth(), 2);
-    let depths: Vec<u32> = rig.queue.stats().lanes.iter().map(|lane| lane.depth).collect();
+    let depths: Vec<u32> = rig.queue.stats(Millis::ZERO).lanes.iter().map(|lane| lane.depth).collect();
     assert_eq!(depths, [1, 1]);
     assert!(!rig.queue.drop_lane(other));
     assert_eq!(rig.queue.due_at(behind), None, "nobody knows when");

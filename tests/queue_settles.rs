@@ -5,28 +5,18 @@ mod common;
 #[path = "common/rig.rs"]
 mod rig;
 
-use redrive::queue::{Action, Ended, Verdict, Wait};
+use redrive::queue::{Action, Ended, Verdict};
 use redrive::rng::SplitMix64;
 use redrive::task::{Flags, Outcome, Reason};
 use redrive::time::Millis;
 use rig::{NOTHING, Rig, ended, retry_after, retry_in, setup};
 use serde_json::json;
 
-const AUTHORIZE: Verdict = Verdict::Retry {
-    delay: Millis::ZERO,
-    wait: Wait { curve: Millis::ZERO, server: None, spread: Millis::ZERO },
-    authorize: true,
-};
-
 /// Starts the one task that is due.
 fn start(rig: &mut Rig) -> u32 {
     let started = rig.starts();
     assert_eq!(started.len(), 1, "{started:?}");
     started[0]
-}
-
-fn with_credentials(rig: &mut Rig) -> u32 {
-    rig.admit(|admission| admission.flags = admission.flags.with(Flags::CREDENTIALED))
 }
 
 #[test]
@@ -75,7 +65,7 @@ fn s9_a_longer_curve_is_not_shortened_by_the_server() {
 
 #[test]
 fn a_server_that_asks_too_much_ends_the_task_and_holds_nothing() {
-    let mut rig = setup(json!({ "maxServerDelayMs": 10_000 }));
+    let mut rig = setup(json!({ "maxRetryAfterMs": 10_000 }));
     let (long, longest) = (rig.add(), rig.add());
     rig.starts();
     assert!(matches!(rig.refuse(longest, 502, 10_000), Verdict::Retry { .. }));
@@ -232,92 +222,6 @@ fn what_must_not_be_repeated_is_not_repeated_offline_either() {
 }
 
 #[test]
-fn missing_credentials_are_asked_for_less_and_less_often() {
-    let mut rig = setup(json!({ "strategy": "exponential", "maxAttempts": 1 }));
-    let slot = rig.add();
-    let mut waited = Vec::new();
-    for _ in 0..20 {
-        assert_eq!(start(&mut rig), slot);
-        let verdict = rig.settle(slot, Outcome::CredentialsFailed, 0, None);
-        let Verdict::Retry { delay, authorize: false, .. } = verdict else { panic!("{verdict:?}") };
-        waited.push(delay.get());
-        rig.wait(delay.get());
-    }
-    assert_eq!(waited[..7], [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
-    assert_eq!(start(&mut rig), slot);
-    let last = rig.settle(slot, Outcome::CredentialsFailed, 0, None);
-    assert_eq!(last, Verdict::Exhausted(Reason::MaxAttempts));
-}
-
-#[test]
-fn a_401_asks_for_credentials_once_and_then_parks() {
-    let mut rig = setup(json!({}));
-    let slot = with_credentials(&mut rig);
-    rig.starts();
-    assert_eq!(rig.answer(slot, 401), AUTHORIZE);
-    assert_eq!(rig.starts(), [slot]);
-    assert_eq!(rig.answer(slot, 401), Verdict::Parked);
-    assert_eq!(rig.queue.attempts(slot), 0, "both were given back");
-    assert_eq!(rig.queue.due_at(slot), None);
-    rig.wait(60_000);
-    assert_eq!(rig.starts(), NOTHING);
-    rig.queue.resume(rig.time(), Some(rig.lane));
-    assert_eq!(rig.starts(), [slot]);
-    assert_eq!(rig.answer(slot, 401), Verdict::Exhausted(Reason::NotRetryable), "two refunds are all");
-}
-
-#[test]
-fn two_401_that_do_not_follow_each_other_do_not_park() {
-    let mut rig = setup(json!({}));
-    let slot = with_credentials(&mut rig);
-    rig.starts();
-    assert_eq!(rig.answer(slot, 401), AUTHORIZE);
-    rig.starts();
-    assert_eq!(rig.answer(slot, 503), retry_in(1000));
-    rig.wait(1000);
-    rig.starts();
-    assert_eq!(rig.answer(slot, 401), AUTHORIZE);
-}
-
-#[test]
-fn a_401_is_final_without_credentials_and_on_a_callers_own_attempt() {
-    let mut rig = setup(json!({}));
-    let slot = rig.add();
-    rig.starts();
-    assert_eq!(rig.answer(slot, 401), Verdict::Exhausted(Reason::NotRetryable));
-    let own = rig.admit(|admission| {
-        admission.started = true;
-        admission.flags = admission.flags.with(Flags::CREDENTIALED);
-    });
-    assert_eq!(rig.answer(own, 401), Verdict::Exhausted(Reason::NotRetryable));
-}
-
-#[test]
-fn a_parked_task_ends_at_its_deadline() {
-    let mut rig = setup(json!({ "totalBudgetMs": 9000 }));
-    let slot = with_credentials(&mut rig);
-    rig.starts();
-    rig.answer(slot, 401);
-    rig.starts();
-    assert_eq!(rig.answer(slot, 401), Verdict::Parked);
-    assert_eq!(rig.queue.wake_at(), Rig::at(9000));
-    rig.wait(9000);
-    assert_eq!(rig.poll(), [Action::End(slot, Reason::TotalBudget)]);
-}
-
-#[test]
-fn a_parked_task_can_be_cancelled() {
-    let mut rig = setup(json!({}));
-    let slot = with_credentials(&mut rig);
-    rig.starts();
-    rig.answer(slot, 401);
-    rig.starts();
-    rig.answer(slot, 401);
-    assert_eq!(rig.queue.cancel(slot), redrive::queue::Cancelled::Done);
-    assert_eq!(rig.queue.wake_at(), Millis::MAX);
-}
-
-#[test]
 fn decorrelated_waits_remember_the_last_one() {
     let mut rig = setup(json!({
         "strategy": "exponential", "initialDelayMs": 100, "jitterType": "DECORRELATED", "maxAttempts": 100,
@@ -332,20 +236,4 @@ fn decorrelated_waits_remember_the_last_one() {
         rig.wait(previous);
     }
     assert!(previous > 100);
-}
-
-#[test]
-fn s9_a_401_that_names_a_wait_is_waited_for() {
-    let mut rig = setup(json!({}));
-    let slot = with_credentials(&mut rig);
-    rig.starts();
-    let Verdict::Retry { delay, authorize: true, .. } = rig.refuse(slot, 401, 5_000) else { panic!() };
-    assert!((5_000..=6_000).contains(&delay.get()), "{delay:?}");
-    assert_eq!(rig.queue.flush(rig.time(), None), 0, "not even a flush undercuts the server");
-    rig.wait(delay.get());
-    assert_eq!(start(&mut rig), slot);
-    assert_eq!(rig.refuse(slot, 401, 5_000), Verdict::Parked);
-    rig.queue.resume(rig.time(), None);
-    let due = rig.queue.due_at(slot).unwrap();
-    assert!(due.get() >= rig.now + 5_000, "nor does a resume");
 }

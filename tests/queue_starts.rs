@@ -350,7 +350,7 @@ fn the_numbers_add_up() {
     rig.starts();
     rig.refuse(refused, 503, 9000);
     rig.starts();
-    let stats = rig.queue.stats();
+    let stats = rig.queue.stats(Millis::ZERO);
     assert_eq!((stats.depth, stats.in_flight), (2, 1));
     let rows: Vec<_> =
         stats.lanes.iter().map(|lane| (lane.lane, lane.depth, lane.in_flight, lane.held_until_at)).collect();

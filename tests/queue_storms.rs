@@ -12,6 +12,7 @@ use gated::{BREAKER, gated, roomy, storms};
 use redrive::breaker::{BreakerRules, Circuit};
 use redrive::gates::{Gates, OnStorm};
 use redrive::queue::{Action, Gate};
+use redrive::time::Millis;
 use serde_json::json;
 
 #[test]
@@ -56,7 +57,7 @@ fn a_storm_opens_the_breaker_where_it_shall_and_is_told_once_in_ten_seconds() {
     let policy = json!({ "maxAttempts": 9 });
     let mut rig = gated(
         Gates {
-            breaker: Some(BreakerRules { consecutive_failures: 1000, minimum_attempts: 1000, ..BREAKER }),
+            breaker: Some(BreakerRules { after: Millis::new(3_600_000), ..BREAKER }),
             ..storms(OnStorm::Open)
         },
         roomy(),

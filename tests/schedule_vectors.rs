@@ -38,6 +38,8 @@ fn schedules_are_as_worked_out_by_hand() {
 #[test]
 fn presets_are_as_published_and_nothing_cuts_their_schedule() {
     let own = [
+        ("interactive", presets::interactive()),
+        ("background", presets::background()),
         ("zizq", presets::zizq()),
         ("sidekiq", presets::sidekiq()),
         ("aws", presets::aws()),
@@ -50,6 +52,10 @@ fn presets_are_as_published_and_nothing_cuts_their_schedule() {
         assert_eq!(row["name"], name);
         assert_eq!(options(&row["policy"]), preset, "{name}");
         let policy = Policy::new(&preset).unwrap();
+        // Without a limit of attempts there is no longest: the budget ends it.
+        if row["longestTotalMs"].is_null() {
+            continue;
+        }
         let longest = policy.longest_schedule();
         assert_eq!(longest.get(), row["longestTotalMs"].as_u64().unwrap(), "{name}");
         // Every attempt may also take as long as it is allowed to.

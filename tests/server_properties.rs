@@ -65,7 +65,7 @@ fn member() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A parameter that means nothing, well-formed. Its key never is `r` or `t`.
+/// A parameter that means nothing, well-formed. Its key never is `r`, `t` or `pk`.
 fn comment() -> impl Strategy<Value = String> {
     let value = prop_oneof![
         Just(String::new()),
@@ -78,7 +78,8 @@ fn comment() -> impl Strategy<Value = String> {
         "=@-?[0-9]{1,15}",
         ".{0,5}".prop_map(|text| format!("=%\"{}\"", percent(text.as_bytes()))),
     ];
-    ("[*a-qsu-z][a-z0-9_.*-]{0,4}", value).prop_map(|(key, value)| format!("{key}{value}"))
+    let key = "[*a-qsu-z][a-z0-9_.*-]{0,4}".prop_filter("a partition's", |key| key != "pk");
+    (key, value).prop_map(|(key, value)| format!("{key}{value}"))
 }
 
 fn percent(bytes: &[u8]) -> String {
@@ -222,7 +223,7 @@ proptest! {
         let least = limits.iter().map(|limit| limit.0).min().unwrap();
         let reset = limits.iter().filter(|limit| limit.0 == least).filter_map(|limit| limit.1).max();
         let reset = reset.map(|seconds| Millis::new(seconds * 1000));
-        let expected = Some(RateLimit { remaining: least, reset });
+        let expected = Some(RateLimit { remaining: least, reset, partitioned: false });
         prop_assert_eq!(parse_rate_limit(header.as_bytes()), expected, "{}", header);
 
         // Damaged or cut short it is read or ignored, and never more is left than 15 digits.
@@ -309,7 +310,10 @@ fn a_megabyte_of_malice_is_read_at_once() {
     let many = format!("{}1", "\"a\";r=2;x=\"y\",".repeat(LENGTH / 15).replace("r=2", "r=7"));
     assert_eq!(parse_rate_limit(many.as_bytes()), None, "the fault at the very end counts");
     let many = format!("{}\"b\";r=3", "\"a\";r=7,".repeat(LENGTH / 8));
-    assert_eq!(parse_rate_limit(many.as_bytes()), Some(RateLimit { remaining: 3, reset: None }));
+    assert_eq!(
+        parse_rate_limit(many.as_bytes()),
+        Some(RateLimit { remaining: 3, reset: None, partitioned: false })
+    );
     let many = format!("{}7", ", ".repeat(LENGTH / 2));
     assert_eq!(parse_retry_after(many.as_bytes(), None, Millis::ZERO), Some(Millis::new(7000)));
 }

@@ -5,6 +5,7 @@ mod common;
 
 use common::vectors;
 use redrive::ratelimit::parse_rate_limit;
+use redrive::reset::reset_delay;
 use redrive::retry_after::{Asked, parse_retry_after, parse_retry_after_ms, server_delay};
 use redrive::time::Millis;
 use serde_json::Value;
@@ -47,6 +48,18 @@ fn s9_of_two_headers_the_finer_counts_where_it_can_be_used() {
 }
 
 #[test]
+fn s9_a_reset_is_read_as_a_delay_or_a_time_where_the_quota_is_used_up() {
+    let rows = vectors("rate-limit-reset.json");
+    assert!(rows.len() >= 30);
+    for row in rows {
+        let (reset, remaining) = (bytes(&row, "reset").unwrap(), bytes(&row, "remaining"));
+        let status = u32::try_from(row["status"].as_u64().unwrap()).unwrap();
+        let got = reset_delay(reset, remaining, status, bytes(&row, "date"), now(&row));
+        assert_eq!(got.map(Millis::get), row["ms"].as_u64(), "{row}");
+    }
+}
+
+#[test]
 fn rate_limits_are_read_whole_or_not_at_all() {
     let rows = vectors("ratelimit.json");
     assert!(rows.len() >= 60);
@@ -54,6 +67,7 @@ fn rate_limits_are_read_whole_or_not_at_all() {
         let got = parse_rate_limit(bytes(&row, "header").unwrap());
         assert_eq!(got.map(|limit| limit.remaining), row["remaining"].as_u64(), "{row}");
         assert_eq!(got.and_then(|limit| limit.reset).map(Millis::get), row["resetMs"].as_u64(), "{row}");
+        assert_eq!(got.is_some_and(|limit| limit.partitioned), row["partitioned"] == true, "{row}");
     }
 }
 

@@ -6,7 +6,7 @@ mod common;
 use common::{options, policy, vectors};
 use redrive::backoff::{Draw, delay};
 use redrive::breaker::Circuit;
-use redrive::classify::{Class, RetryDecision, classify, evaluate_retry_status};
+use redrive::classify::{Beside, Class, RetryDecision, classify, evaluate_retry_status};
 use redrive::curve::Growth;
 use redrive::policy::{Jitter, Policy, PolicyOptions, Share, Strategy};
 use redrive::rng::SplitMix64;
@@ -134,10 +134,10 @@ fn resolved(policy: &Policy) -> Value {
         "maxAttempts": policy.max_attempts(),
         "maxDelayMs": (policy.cap() != Millis::MAX).then(|| policy.cap().get()),
         "totalBudgetMs": policy.total_budget().get(),
-        "retryNetworkErrors": policy.retry_network_errors(),
+        "retryNetworkErrors": policy.retry_network_errors(), "retryTimeouts": policy.retry_timeouts(),
         "attemptTimeoutMs": policy.attempt_timeout().get(),
         "estimatedCallMs": policy.estimated_call().map(Millis::get),
-        "maxServerDelayMs": policy.max_server_delay().get(), "keyTtlMs": policy.key_ttl().get(),
+        "maxRetryAfterMs": policy.max_retry_after().get(), "keyTtlMs": policy.key_ttl().get(),
         "retryableStatusCodes": policy.retryable().iter().collect::<Vec<_>>(),
     });
     value.as_object_mut().unwrap().extend(shape(policy.strategy()).as_object().unwrap().clone());
@@ -185,10 +185,10 @@ fn a_curve_half_given_says_what_is_missing() {
 
 #[test]
 fn a_policy_crosses_as_a_row_of_numbers() {
-    let mut fields = vec![f64::NAN; 20];
+    let mut fields = vec![f64::NAN; 21];
     fields[1] = 3.0;
-    fields[18] = 2.0;
-    fields[19] = 1.0;
+    fields[19] = 2.0;
+    fields[20] = 1.0;
     fields.extend([10.0, 20.0, 500.0]);
     let expected = Policy::new(&PolicyOptions {
         max_attempts: Some(3.0),
@@ -199,7 +199,7 @@ fn a_policy_crosses_as_a_row_of_numbers() {
     assert_eq!(Policy::from_fields(&fields), expected);
     assert_eq!(Policy::from_fields(&[]), Policy::new(&PolicyOptions::default()));
     for count in [4.0, 1e300, f64::INFINITY] {
-        fields[19] = count;
+        fields[20] = count;
         assert_eq!(Policy::from_fields(&fields).unwrap_err().option(), "retryableStatusCodes");
     }
 }
@@ -248,7 +248,8 @@ fn outcome_of(row: &Value) -> Outcome {
 fn every_ended_call_is_classified_as_the_rows_say() {
     for row in vectors("classify.json") {
         let policy = policy(row["policy"].clone());
-        let got = match classify(&policy, outcome_of(&row), u32_of(&row["status"]), flags_of(&row)) {
+        let beside = Beside { unanswered: row["unanswered"] == true, said: row["shouldRetry"].as_bool() };
+        let got = match classify(&policy, outcome_of(&row), u32_of(&row["status"]), flags_of(&row), beside) {
             Class::Success => "success",
             Class::Retry => "retry",
             Class::Fail(Reason::NotRetryable) => "not_retryable",

@@ -1,5 +1,5 @@
 // The package as built, and below its surface: the chunk that holds the scheduler and the core.
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -17,12 +17,3 @@ export const { RetryQueue } = await load('index.js')
 export const { wrapFetch } = await load('fetch.js')
 export const { memoryStore } = await load('memory.js')
 export const { sqliteStore } = await load('sqlite.js')
-
-export const engineChunk = () => {
-  const name = readdirSync(folder).find((file) => /^engine-\w+\.js$/.test(file))
-  if (!name) throw new Error(`no engine chunk in ${folder}`)
-  return join(folder, name)
-}
-
-/** Runner, Admission and instantiate. */
-export const loadEngineChunk = () => import(pathToFileURL(engineChunk()).href)

@@ -5,8 +5,8 @@ import { attempt } from '../../js/call/attempt.ts'
 import { instantiate } from '../../js/core/inline.ts'
 import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import { policyFields } from '../../js/core/policy-row.ts'
-import { resolvePolicy } from '../../js/options/policy.ts'
-import { resolveOptions } from '../../js/options/queue-options.ts'
+import { resolvePolicy } from '../../js/options/policy-rules.ts'
+import { resolveOptions } from '../../js/options/queue-rules.ts'
 import { steady } from '../../js/platform/clock.ts'
 import { hostDraw } from '../../js/platform/random.ts'
 import { Admission } from '../../js/runner/admission.ts'
@@ -36,7 +36,7 @@ export async function openScheduler(n, { clock, policy = NO_WAITS, gates } = {})
     settings,
     events: new Emitter(() => {}),
     now,
-    attempt: (_, plan) => attempt(plan, settings.clock, now),
+    attempt: (call, plan) => attempt(call, plan, settings.clock, now),
     draw: hostDraw(),
     degraded: (code, message) => console.error(code, message),
     sent: () => {},
@@ -54,8 +54,9 @@ export async function openScheduler(n, { clock, policy = NO_WAITS, gates } = {})
     addedCrossOrigin: false,
     replayable: true,
     options: {},
-    policy: settings.policies.get('default'),
+    ...settings.policies.get('default'),
     timeoutMs: 0,
+    waitMs: Number.POSITIVE_INFINITY,
     signal: null,
     plain: null,
   }

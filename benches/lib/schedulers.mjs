@@ -127,6 +127,7 @@ class PlainAnswer {
     return null
   }
   discard() {}
+  rest() {}
 }
 
 /** redrive without fetch's objects: the scheduler itself, given a handler as the others are. */

@@ -77,9 +77,9 @@ export const delivered = (claimed) =>
     next: { kind: 'succeeded' },
   }))
 
-/** What a queue gets to have room for everything, and to wait for nothing. */
+/** What a queue gets to have room for everything, and to wait for nothing. `store`: 'memory' is none. */
 export const queueOptions = (store, fetch, more = {}) => ({
-  store,
+  store: store === 'memory' ? undefined : store,
   principal: PRINCIPAL,
   fetch,
   ...ROOM,

@@ -5,14 +5,10 @@
  * and how often it took effect. Two of three are fetched and awaited; the third is handed over with `enqueue`.
  */
 
-/** Short waits, so that the demo is over soon. All other values are those of a real program. */
+/** Short waits, so that the demo is over soon. Breaker, budget and all else are as they are by default. */
 export const queueOptions = {
   concurrency: 4,
   policy: { maxAttempts: 8, initialDelayMs: 250, maxDelayMs: 2_000, jitterType: 'EQUAL' },
-  // three answers in ten fail here at random: more than a budget is made for, and no outage that a breaker should sit out
-  // while sixty callers wait
-  retryBudget: { capacity: 60 },
-  breaker: false,
   preload: 'eager',
 }
 

@@ -4,8 +4,9 @@ import { registerBackgroundSync } from 'redrive/background-sync'
 
 const queue = new RetryQueue({
   name: 'trail',
+  durable: true,
   principal: null, // no user in particular. Where users log in: their id, and `setPrincipal` when another user does
-  policy: { maxAttempts: 20, totalBudgetMs: 7 * 24 * 3_600_000 },
+  policy: { maxAttempts: 20, keyTtlMs: 7 * 24 * 3_600_000 }, // the server remembers the key of a report for a week
 })
 const element = (id) => document.getElementById(id)
 const actions = {

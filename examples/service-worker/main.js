@@ -2,7 +2,7 @@
 import { RetryQueue } from 'redrive'
 import { registerBackgroundSync } from 'redrive/background-sync'
 
-const queue = new RetryQueue({ name: 'messages', principal: null }) // null: of no user in particular
+const queue = new RetryQueue({ name: 'messages', durable: true, principal: null }) // null: of no user in particular
 registerBackgroundSync(queue)
 navigator.serviceWorker?.register('service-worker.js', { type: 'module' })
 

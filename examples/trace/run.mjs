@@ -27,7 +27,7 @@ await once(server.listen(0, '127.0.0.1'), 'listening')
 
 let service
 try {
-  await heard('retry', start('A', { order: 'tea' }))
+  await heard('failed 2', start('A', { order: 'tea' }))
   const gone = once(service, 'exit')
   service.kill('SIGKILL')
   await gone

@@ -29,7 +29,8 @@ const queue = new RetryQueue({
   policy: { strategy: 'fixed', initialDelayMs: 1_000, jitterType: 'NONE' },
 })
 attachOpenTelemetry(queue)
-for (const event of ['retry', 'succeeded']) queue.on(event, () => process.send({ event }))
+queue.on('retry', ({ log }) => process.send({ event: `failed ${log.attemptNumber}` }))
+queue.on('succeeded', () => process.send({ event: 'succeeded' }))
 queue.on('degraded', ({ message }) => process.stderr.write(`${message}\n`))
 process.once('disconnect', () => queue.close())
 await queue.ready

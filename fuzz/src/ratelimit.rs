@@ -24,7 +24,7 @@ pub fn check(header: &[u8]) {
     let trimmed = header.trim_ascii_end();
     assert_eq!(read(&[trimmed, b";zz=\"r=0\";*"]), Some(limit), "other parameters are comments");
     assert_eq!(read(&[header, b", \"more\";r=999999999999999"]), Some(limit), "the least binds");
-    let empty = RateLimit { remaining: 0, reset: Some(Millis::MAX) };
+    let empty = RateLimit { remaining: 0, reset: Some(Millis::MAX), partitioned: false };
     assert_eq!(read(&[header, b",\"none\";t=999999999999999;r=0"]), Some(empty), "the least binds");
     assert_eq!(read(&[header, b",\"none\";r=-1"]), None, "a fault anywhere makes nothing of everything");
     assert_eq!(read(&[header, b",none;r=1"]), None, "a name is a String");

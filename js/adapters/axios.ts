@@ -6,9 +6,10 @@
  * original adapter (xhr, http, fetch or the user's own) and makes axios' own errors.
  */
 
-import type { AxiosAdapter, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
-import type { ExhaustedReason } from '../api/task.ts'
-import { checkTask, type TaskOptions } from '../options/task-options.ts'
+import type { AxiosAdapter, AxiosInstance, AxiosRequestConfig, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
+import type { RedriveMark } from '../api/mark.ts'
+import type { AcceptedBody } from '../api/methods.ts'
+import type { TaskOptions } from '../options/task-options.ts'
 import { internalsOf } from '../queue/internals.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 import { callerSignal, readAxios } from './axios/read-config.ts'
@@ -17,7 +18,7 @@ import { httpUrl } from './axios/where.ts'
 
 interface GivenUp {
   /** Put on the last answer or error of a call that was given up. */
-  readonly redrive?: { readonly taskId: string; readonly reason: ExhaustedReason }
+  readonly redrive?: RedriveMark
 }
 
 declare module 'axios' {
@@ -27,7 +28,29 @@ declare module 'axios' {
   }
   interface AxiosResponse extends GivenUp {}
   interface AxiosError extends GivenUp {}
+  interface Axios {
+    request<T = unknown>(config: DeferredConfig): Deferred<T>
+    get<T = unknown>(url: string, config: DeferredConfig): Deferred<T>
+    delete<T = unknown>(url: string, config: DeferredConfig): Deferred<T>
+    post<T = unknown>(url: string, data: unknown, config: DeferredConfig): Deferred<T>
+    put<T = unknown>(url: string, data: unknown, config: DeferredConfig): Deferred<T>
+    patch<T = unknown>(url: string, data: unknown, config: DeferredConfig): Deferred<T>
+  }
 }
+
+/** The config of a call with `mode: 'defer'`. */
+export type DeferredConfig = AxiosRequestConfig & { readonly redrive: TaskOptions & { readonly mode: 'defer' } }
+/** The 202 that says that the task of a deferred call is kept. Its status tells the compiler, too, that no other answer is one. */
+export type AcceptedResponse = AxiosResponse<AcceptedBody> & { readonly status: 202 }
+/** The server's own answer, or the 202 that says that the task is kept: `isAccepted` tells them apart. */
+export type Deferred<T> = Promise<AxiosResponse<T> | AcceptedResponse>
+
+/** Whether an answer is not the server's, but says that the task of a deferred call is kept. */
+export function isAccepted(response: AxiosResponse): response is AcceptedResponse {
+  return response.status === 202 && 'redrive-task-id' in response.headers
+}
+
+const CALL = 'attachToAxios(axios, queue)'
 
 /** The queues attached to an instance: the latest takes the calls, or retries would multiply. */
 const attached = new WeakMap<AxiosInstance, symbol[]>()
@@ -36,12 +59,14 @@ const originals = new WeakMap<object, InternalAxiosRequestConfig['adapter']>()
 
 /**
  * Sends the instance's calls through `queue`; `config.redrive` of a call is laid over `defaults`. Returns what detaches.
- * `timeout` is axios' own, per attempt; the policy's attemptTimeoutMs is not used. An interceptor that sets
+ * `timeout` is axios' own, per attempt; where none is set the policy's attemptTimeoutMs holds. Either, and `waitMs`, bounds the whole
+ * answer, its body included, unless `responseType` is 'stream': give slow downloads a longer one. An interceptor that sets
  * `config.adapter` and runs after this one takes its calls out of the queue.
  */
 export function attachToAxios(instance: AxiosInstance, queue: RetryQueue, defaults: TaskOptions = {}): () => void {
-  checkTask(defaults)
-  const { host, run } = internalsOf(queue)
+  if (!instance?.interceptors) throw new TypeError(`${CALL}: expected an Axios instance first, got ${typeof instance}`)
+  const { host, run } = internalsOf(queue, CALL)
+  host.checks?.call(defaults)
   const attempts = bareSibling(instance)
   const self = Symbol()
   const queues = attached.get(instance) ?? []

@@ -1,7 +1,10 @@
 /** fetch, made retryable: as a function of its own, or in place of the global one. */
 
+import type { RedriveResponse } from '../api/mark.ts'
 import { isStream, passesThrough, type RedriveInit } from '../call/read-fetch.ts'
-import { checkTask, type TaskOptions } from '../options/task-options.ts'
+import type { TaskOptions } from '../options/task-options.ts'
+import type { RequestLike } from '../platform/web.ts'
+import { internalsOf } from '../queue/internals.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 
 declare global {
@@ -11,16 +14,20 @@ declare global {
   }
 }
 
+/** fetch, with what a queue adds to its answers: a call that was given up has `redrive` on its last one. */
+export type RedriveFetch = ((input: RequestLike, init?: RedriveInit) => Promise<RedriveResponse>) & typeof fetch
+
 export interface FetchOptions extends TaskOptions {
   /** Which requests are the queue's; the others are plain fetch. Asked with the request as it will be sent. @default all */
   readonly match?: (request: Request) => boolean
 }
 
 /** A fetch that retries through `queue`. `init.redrive` of a call is laid over `defaults`. */
-export function wrapFetch(queue: RetryQueue, defaults: FetchOptions = {}): typeof fetch {
-  const complete = completer(defaults)
+export function wrapFetch(queue: RetryQueue, defaults: FetchOptions = {}): RedriveFetch {
+  const complete = completer(queue, 'wrapFetch(queue)', defaults)
   // async: fetch rejects, and never throws
-  return async (input: RequestInfo | URL, init?: RedriveInit) => queue.fetch(input, complete(input, init))
+  const wrapped = async (input: RequestLike, init?: RedriveInit) => queue.fetch(input, complete(input, init))
+  return wrapped as RedriveFetch
 }
 
 /**
@@ -28,10 +35,10 @@ export function wrapFetch(queue: RetryQueue, defaults: FetchOptions = {}): typeo
  * that are streams, no-cors, navigate, keepalive and non-http(s) requests.
  */
 export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): () => void {
-  const complete = completer(defaults)
+  const complete = completer(queue, 'installFetch(queue)', defaults)
   const original = globalThis.fetch
   let active = true
-  const installed: typeof fetch = async (input: RequestInfo | URL, init?: RedriveInit) => {
+  const installed: typeof fetch = async (input: RequestLike, init?: RedriveInit) => {
     if (!active || isStream(init?.body) || passesThrough(input, init)) return original(input, init)
     return queue.fetch(input, complete(input, init))
   }
@@ -43,16 +50,20 @@ export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): ()
   }
 }
 
-/** Makes the function that lays the defaults under a call. Wrong defaults throw here, not at the first call. */
-function completer({ match, ...defaults }: FetchOptions) {
-  checkTask(defaults)
-  return (input: RequestInfo | URL, init: RedriveInit | undefined): RedriveInit | undefined => {
+/** Makes the function that lays the defaults under a call. Wrong defaults throw here, not at the first call, where the checks are there. */
+function completer(queue: RetryQueue, call: string, { match, ...defaults }: FetchOptions) {
+  const { host } = internalsOf(queue, call)
+  host.checks?.call(defaults)
+  return (input: RequestLike, init: RedriveInit | undefined): RedriveInit | undefined => {
     if (init?.redrive === false) return init
     if (match) {
       // a clone: making a Request of a Request takes its body
       const request = new Request(input instanceof Request ? input.clone() : input, init)
       if (!match(request)) return { ...init, redrive: false }
     }
-    return { ...init, redrive: { ...defaults, ...init?.redrive } }
+    const { redrive = {} } = init ?? {}
+    // first: laid over the defaults, what is no object would be nothing
+    if (redrive) host.checks?.call(redrive)
+    return { ...init, redrive: { ...defaults, ...redrive } }
   }
 }

@@ -60,7 +60,7 @@ const RULES: Rules<OpenTelemetryOptions> = {
   tracerProvider: object,
   meterProvider: object,
   propagator: object,
-  replay: oneOf('string', 'child', 'link'),
+  replay: oneOf('child', 'link'),
   propagateTo: list(originRule),
   maxOrigins: int(1, 10_000),
 }
@@ -78,7 +78,7 @@ const attached = new WeakMap<RetryQueue, () => void>()
 export function attachOpenTelemetry(queue: RetryQueue, options: OpenTelemetryOptions = {}): () => void {
   check('attachOpenTelemetry', options, RULES)
   attached.get(queue)?.()
-  const tracing = new Tracing(queue, internalsOf(queue).host, options)
+  const tracing = new Tracing(queue, internalsOf(queue, 'attachOpenTelemetry(queue)').host, options)
   let active = true
   const stopObserving = observe(queue, {
     attempt: (call, plan, next) => tracing.attempt(call, plan, next),

@@ -4,6 +4,7 @@
  */
 
 import { check, fn, follow, int, kind, object, type Rules } from '../options/check.ts'
+import { internalsOf } from '../queue/internals.ts'
 import type { RetryQueue } from '../queue/queue.ts'
 import { type Family, familiesOf } from './prometheus/families.ts'
 import { type Labels, Names } from './prometheus/series.ts'
@@ -127,6 +128,7 @@ function counted(
   const watches = new Map<string, Watch>()
   const names = new Names(MAX_QUEUES)
   const add = (queue: RetryQueue): (() => void) => {
+    internalsOf(queue, `${what}(queue)`)
     const name = byName ? names.of(queue.name) : ''
     const watch = watches.get(name) ?? new Watch(byName ? { ...labels, queue: name } : labels, maxPolicies, maxOrigins)
     const off = watch.add(queue)

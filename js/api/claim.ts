@@ -32,9 +32,13 @@ export interface Claim {
   readonly lanes: readonly { readonly lane: string; readonly max: number }[] | 'any'
   /** With 'any': lanes of which less may be claimed now. */
   readonly bounds?: readonly Bound[]
+  /** With 'any': most that may be claimed of each lane that `bounds` does not name. @default no limit */
+  readonly otherMax?: number | undefined
   readonly principal: string | null
   /** Tasks whose `home` is one of these, and not the owner, are left to it. */
   readonly skipHomes: readonly string[]
+  /** Homes whose needs (`homeOf`) the owner has: tasks of other such homes are left alone. Absent: all. */
+  readonly supplied?: readonly string[]
   /** Only tasks whose `home` is the owner. */
   readonly ownHomeOnly?: boolean
 }

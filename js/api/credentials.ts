@@ -1,5 +1,7 @@
 /** Where a retry gets what may not be stored. A credential is good for one origin, and is given by origin. */
 
+import type { HeadersLike } from '../platform/web.ts'
+
 /** An attempt that is about to be sent, as far as a credential for it depends on that. */
 export interface CredentialsRequest {
   /** The origin that the attempt goes to: that of the entry which is asked. */
@@ -21,8 +23,8 @@ export interface CredentialsRequest {
   readonly signal: AbortSignal
 }
 
-/** Gives the headers that are laid over those of the request, within 5 s. They are never stored, logged or shown. */
-export type GiveCredentials = (request: CredentialsRequest) => HeadersInit | Promise<HeadersInit>
+/** Gives the headers that are laid over those of the request, within 5 s; `{}` sends it without. They are never stored, logged or shown. */
+export type GiveCredentials = (request: CredentialsRequest) => HeadersLike | Promise<HeadersLike>
 
 /**
  * One entry for each origin that may have a credential: `'https://api.example.com'`, or `self`, the origin of the page or

@@ -5,16 +5,23 @@ import type { DegradedCode, QueueEvents } from './events.ts'
 type Listener<T> = (payload: T) => unknown
 
 export class Emitter<Events extends object> {
-  readonly #listeners = new Map<keyof Events, Set<Listener<never>>>()
+  readonly #listeners = new Map<PropertyKey, Set<Listener<never>>>()
   readonly #reported = new WeakSet<object>()
+  /** Which listeners are the package's own. */
+  readonly #own = new WeakMap<object, boolean>()
   readonly #onThrow: (event: keyof Events, error: unknown) => void
+  readonly #onUnheard: Unheard | undefined
 
-  /** `onThrow` hears of the first error of each listener. */
-  constructor(onThrow: (event: keyof Events, error: unknown) => void) {
+  /** `onThrow` hears of the first error of each listener, `onUnheard` of what has a subject and no listener of the user's. */
+  constructor(onThrow: (event: keyof Events, error: unknown) => void, onUnheard?: Unheard) {
     this.#onThrow = onThrow
+    this.#onUnheard = onUnheard
   }
 
-  on<E extends keyof Events>(event: E, listener: Listener<Events[E]>): () => void {
+  /** `isOwn`: it is the package's, so the user does not hear of the event by it. */
+  on<E extends keyof Events>(event: E, listener: Listener<Events[E]>, isOwn = false): () => void {
+    // first: it throws for nothing or a text, which would pass for one who hears of the event
+    this.#own.set(listener, isOwn)
     const listeners = this.#listeners.get(event) ?? new Set()
     this.#listeners.set(event, listeners)
     listeners.add(listener)
@@ -26,8 +33,11 @@ export class Emitter<Events extends object> {
     return !!this.#listeners.get(event)?.size
   }
 
-  emit<E extends keyof Events>(event: E, payload: Events[E]): void {
+  /** `subject`: what the event is about, for those that a user should hear of once even without a listener. */
+  emit<E extends keyof Events>(event: E, payload: Events[E], subject?: string): void {
+    let isHeard = false
     for (const listener of this.#listeners.get(event) ?? []) {
+      isHeard ||= !this.#own.get(listener)
       // as a promise: one that throws and one that rejects are told of alike, and neither ends the process
       new Promise((resolve) => resolve((listener as Listener<Events[E]>)(payload))).catch((error) => {
         if (this.#reported.has(listener)) return
@@ -35,21 +45,38 @@ export class Emitter<Events extends object> {
         this.#onThrow(event, error)
       })
     }
+    if (subject !== undefined && !isHeard) this.#onUnheard?.(payload as object, subject)
   }
 }
+
+type Unheard = (payload: object, subject: string) => void
 
 /** Reports that are remembered: of the oldest it is told once more. */
 const MOST_REPORTED = 1_000
 
 /** Emits `degraded`; `once` names what it is about, where one report is enough. */
-export function reporter(events: Emitter<QueueEvents>): (code: DegradedCode, message: string, once?: string) => void {
+export type Report = (code: DegradedCode, message: string, once?: string, more?: { readonly origin?: string }) => void
+
+export function reporter(events: Emitter<QueueEvents>): Report {
   const reported = new Set<string>()
-  return (code, message, once) => {
+  return (code, message, once, more) => {
     const report = `${code} ${once}`
     if (once !== undefined && reported.has(report)) return
     reported.add(report)
     const [oldest] = reported
     if (reported.size > MOST_REPORTED) reported.delete(oldest as string)
-    events.emit('degraded', { code, message })
+    events.emit('degraded', { code, message, ...more }, report)
+  }
+}
+
+/** Writes to the console what has no listener, once for each subject: a warning that no one hears is none. */
+export function consoleWarner(name: string): Unheard {
+  const said = new Set<string>()
+  return (payload, subject) => {
+    if (said.has(subject) || said.size === MOST_REPORTED) return
+    said.add(subject)
+    const { code, message } = payload as { readonly code?: string; readonly message?: string }
+    const [event, what] = code ? ['degraded', `${code}: ${message}`] : ['alert', `alert: ${JSON.stringify(payload)}`]
+    console.warn(`redrive: queue '${name}': ${what} (said once; silenced by on('${event}', ...) or warn: false)`)
   }
 }

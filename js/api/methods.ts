@@ -15,6 +15,15 @@ export interface EnqueueReceipt {
   readonly isStalled?: true
 }
 
+/** The body of the 202 that a deferred call is answered with once its task is kept. */
+export interface AcceptedBody {
+  readonly status: 'queued'
+  readonly taskId: string
+  readonly traceId: string
+  /** Where the task is kept. */
+  readonly durability: Durability
+}
+
 export interface TaskOutcome {
   readonly task: RetryTask
   readonly responseStatus: number | null
@@ -49,9 +58,16 @@ export interface ScopeOptions {
   readonly allPrincipals?: boolean
 }
 
-/** A filter that is given as undefined is refused: it may have been meant to be less than all. */
+/** Tasks that fit all that is given. A filter that is given as undefined is refused: it may have been meant to be less than all. */
 export interface ListFilter extends PageOptions, ScopeOptions {
   readonly status?: TaskStatus
+  /** Those that have not ended: PENDING and IN_FLIGHT, in memory and in the store. @default all */
+  readonly active?: true
+  /**
+   * Those that have all of these tags, or this one. A store has no index of them and looks at every task that fits the rest of the filter,
+   * 1,000 in a transaction.
+   */
+  readonly tags?: string | readonly string[]
   /** Exactly as `new URL(url).origin` has it. */
   readonly origin?: string
 }
@@ -60,6 +76,24 @@ export interface TaskPage {
   readonly tasks: readonly RetryTask[]
   /** Absent on the last page. */
   readonly cursor?: string
+}
+
+/** The tasks that have changed since it was told last. */
+export interface TaskChange {
+  /** Those that are new, have started or ended, wait for another time, or are gone, as far as their ids are known here; each once. */
+  readonly taskIds: readonly string[]
+  /** Others may have changed as well, of which only that is known. */
+  readonly others: boolean
+}
+
+export interface SubscribeOptions {
+  /**
+   * 'queue': the changes that this queue makes, no others. 'store': also those of the store's other tabs and processes. Tabs hear of each
+   * other at once. Processes on one SQLite file hear by the look that an idle queue takes anyway, once in `idleCheckMs` (1 s), or with
+   * their own next turn. Without a store both are the same.
+   * @default 'store'
+   */
+  readonly scope?: 'queue' | 'store'
 }
 
 export interface RedriveAllOptions extends ScopeOptions {

@@ -4,7 +4,7 @@ import type { DegradedCode } from './events.ts'
 
 /** A reason to look. */
 export interface Hint {
-  readonly kind: 'due' | 'settled' | 'cancelled' | 'principal'
+  readonly kind: 'due' | 'settled' | 'cancelled' | 'changed' | 'principal'
   readonly taskId?: string
 }
 

@@ -20,6 +20,11 @@ export type BackoffStrategy =
   | 'spread'
   | 'table'
 
+/**
+ * Fields that are given hold for awaited calls and for what is handed over (`enqueue`, `mode: 'defer'`, a Worker's 202, a task whose caller
+ * is gone). Where one is not given, the two differ: see `presets.interactive` and `presets.background`. One that shapes a curve chooses
+ * the curve for both.
+ */
 export interface RetryPolicy {
   /** A label: it shows in tasks and metrics. */
   readonly policyId: string
@@ -27,24 +32,27 @@ export interface RetryPolicy {
    * The curve of waits. exponential, linear and fixed are shaped by `initialDelayMs`, `multiplier`, `stepMs`,
    * `maxDelayMs` and `jitterType`; polynomial by `baseMs`, `exponent`, `jitterMs`; table by `delaysMs`; spread by
    * `initialDelayMs`, `multiplier`, `maxDelayMs`, `freshJitter`; the others are published curves with nothing to shape
-   * but `maxDelayMs`. docs/backoff.md has the formulas. @default 'exponential'
+   * but `maxDelayMs`. docs/backoff.md has the formulas. @default 'exponential', and 'spread' for what is handed over
    */
   readonly strategy?: BackoffStrategy
-  /** Attempts in total, the first included; 1 turns retrying off. 1..=100. @default 5 */
+  /** Attempts in total, the first included; 1 turns retrying off. 1..=1_000_000. @default 5, and 1_000_000 for what is handed over */
   readonly maxAttempts?: number
-  /** The first wait, before jitter. @default 500 */
+  /** The first wait, before jitter; `maxDelayMs` where that is shorter. @default 500, and 1_000 for what is handed over */
   readonly initialDelayMs?: number
   /** exponential: each wait is this many times the one before. 1, or 1.01..=100. @default 2 */
   readonly multiplier?: number
-  /** Longest wait the curve gives. A longer Retry-After is never shortened to it. @default 30_000 for exponential and linear, 47_000 for spread, none for the others */
+  /** The longest wait of the curve. A longer Retry-After still applies in full. @default 30_000 for exponential and linear, 47_000 for spread, 600_000 for what is handed over, none for the others */
   readonly maxDelayMs?: number
-  /** From createdAt; an attempt that could not end inside it is not made. @default 86_400_000 */
+  /**
+   * The time that a task has from its call on, in milliseconds: an attempt that could not end within it is not made. At most `keyTtlMs`, with
+   * or without a key: for a longer time set `keyTtlMs` alone. @default keyTtlMs
+   */
   readonly totalBudgetMs?: number
-  /** How chance spreads the waits of exponential, linear and fixed; the other strategies bring their own. @default 'FULL' */
+  /** The random part of the waits of exponential, linear and fixed; the other strategies have their own. @default 'FULL' */
   readonly jitterType?: JitterType
   /** PROPORTIONAL: the share of the wait that varies, 0..=1. @default 0.2 */
   readonly jitterRatio?: number
-  /** spread: the share that is drawn anew each time, 0..=0.5. @default 0.1 */
+  /** spread: the share of the wait that is drawn anew each time, 0..=0.5. @default 0.1 */
   readonly freshJitter?: number
   /** linear: added for each further retry. @default initialDelayMs */
   readonly stepMs?: number
@@ -52,20 +60,29 @@ export interface RetryPolicy {
   readonly baseMs?: number
   /** polynomial: the retry's number, to this power, in seconds. 0..=8, fractions allowed. @default 4 */
   readonly exponent?: number
-  /** polynomial: the most that chance adds, times the retry's number. @default 30_000 */
+  /** polynomial: the most that the random part adds, times the retry's number. @default 30_000 */
   readonly jitterMs?: number
   /** table: the waits, the last one repeated. 1 to 1,000 of them. */
   readonly delaysMs?: readonly number[]
-  /** Answers worth another attempt, 100..=599. @default [429, 502, 503, 504] */
-  readonly retryableStatusCodes?: readonly number[]
-  /** Whether no answer at all (connection lost, timeout) is worth another attempt. @default true */
+  /**
+   * Statuses to retry, 200..=599: each that is listed, even 400 and 422. 'broad': those that ky, undici and axios-retry retry,
+   * which are 408, 425, 429, 500, 502, 503, 504 and 520 to 524. Whatever the list says, a 409 to a request with a key is retried after an
+   * attempt that had no answer: the server is still at work on that one. @default [429, 502, 503, 504]
+   */
+  readonly retryableStatusCodes?: readonly number[] | 'broad'
+  /** Retry after a lost connection. @default true */
   readonly retryNetworkErrors?: boolean
-  /** Time to response headers; 0: none. The body is the caller's. @default 30_000 */
+  /** Retry after an attempt without an answer in time: `attemptTimeoutMs`, or a limit of the transport. @default true */
+  readonly retryTimeouts?: boolean
+  /** The time limit of one attempt, up to the headers of its answer, in milliseconds; 0: none. An attempt that has begun has all of it, even beyond `totalBudgetMs`. @default 10_000, and the time that the request's body needs at 50 KB/s */
   readonly attemptTimeoutMs?: number
-  /** The time that one call is expected to take, for the budget check; a moving average when absent. */
+  /** How long one attempt is expected to take, in milliseconds, to see if it fits the budget. @default a moving average */
   readonly estimatedCallMs?: number
-  /** A server delay longer than this ends the task, 'retry_after_too_long'. @default 86_400_000 */
-  readonly maxServerDelayMs?: number
-  /** How long the server remembers a key, from the first attempt: no attempt starts later, and the task ends 'key_expired'. @default 86_400_000 */
+  /**
+   * The longest wait that a server may ask for (`Retry-After`, `retry-after-ms`, a rate limit's reset). Beyond that there is no retry: the
+   * caller gets the answer, and the task ends 'retry_after_too_long'. @default 86_400_000
+   */
+  readonly maxRetryAfterMs?: number
+  /** How long the server remembers a key, in milliseconds from the first attempt: no attempt starts later, and the task ends 'total_budget', or 'key_expired' where it was put back since. @default 86_400_000 */
   readonly keyTtlMs?: number
 }

@@ -1,12 +1,12 @@
 /** A task as a store is given it, and as the store shows it. */
 
 import type { RetryPolicy } from './policy.ts'
-import type { AttemptLog, ExhaustedReason, TaskStatus } from './task.ts'
+import type { AttemptLog, ExhaustedReason, Labels, TaskStatus } from './task.ts'
 
 /** The version of `NewTask` that this code writes. A record with a higher one is left alone and counted (S20). */
 export const RECORD_SCHEMA = 1
 
-export interface NewTask {
+export interface NewTask extends Labels {
   /** UUIDv7. */
   readonly taskId: string
   readonly idempotencyKey: string | null
@@ -28,6 +28,12 @@ export interface NewTask {
   readonly body?: Uint8Array
   readonly lane: string
   readonly principal: string | null
+  /**
+   * The options that its own queue had for it, by name: 'credentials <origin>', 'header <name>' if its key goes out in another header than
+   * `Idempotency-Key`, 'format sf-string' if its key goes out in quotes, and 'sign', in this order. A process without them leaves it to one that
+   * has them; that format every process has. Absent: none.
+   */
+  readonly needs?: readonly string[]
   /** Resolved, whole: policyId is only its label. */
   readonly policy: RetryPolicy
   /** Least of budget, expiresAt, key lifetime; from the enqueue. Infinity: none. */
@@ -49,6 +55,7 @@ export interface NewTask {
   readonly priority: number
   /** One after another, within the principal. */
   readonly orderKey?: string
+  /** The process whose caller waits; or, where none does, `homeOf` what the task needs. */
   readonly home: string | null
   /** The caller vouches: may be repeated without a key. */
   readonly idempotent?: boolean
@@ -87,6 +94,13 @@ export interface UnreadableRecord {
   readonly taskId: string
   readonly fields: Readonly<Record<string, unknown>>
 }
+
+/** The home of a task that no caller waits for: those that need something stand apart, for claims to pass over. */
+export const homeOf = (needs: readonly string[]): string | null =>
+  needs.length > 0 ? `${NEEDS}${needs.join(', ')}` : null
+
+const NEEDS = 'needs '
+export const isHomeOfNeeds = (home: string | null): boolean => home?.startsWith(NEEDS) === true
 
 /** How a lane is called: origins hold no space, and `null` is not the principal ''. */
 export function laneName(principal: string | null, origin: string): string {

@@ -5,8 +5,12 @@ import type { CircuitState } from './task.ts'
 export interface OriginStats {
   readonly depth: number
   readonly inFlight: number
+  /** OPEN until its time is up, then HALF_OPEN, though no attempt has come since. */
   readonly circuit: CircuitState
+  /** When the hold that its server asked for ends, in epoch milliseconds. null: there is none, or it is over. */
   readonly heldUntilAt: number | null
+  /** Until when its circuit breaker or its ramp starts no retry, in epoch milliseconds. null: one may start, or the end of an attempt under way decides. */
+  readonly shutUntilAt: number | null
   /** Tokens left of its retry budget; Infinity where there is none. */
   readonly retryBudget: number
 }
@@ -24,9 +28,15 @@ export interface QueueStats {
   readonly cancelled: number
   /** Every request sent, first attempts included. */
   readonly attempts: number
+  /** When the next attempt may start, in epoch milliseconds. null: nothing waits for time, everything is paused, or the host is offline. */
   readonly nextAttemptAt: number | null
   /** Stored tasks that cannot be read, and were put aside: see `unreadable_record`. Absent: none. */
   readonly unreadable?: number
+  /**
+   * The options that due stored tasks need and this queue lacks, by name: 'sign', 'credentials <origin>', or 'header <name>' for the
+   * `idempotency.header` of their keys. The tasks are left to a process that has them; `degraded` says so once. Absent: none, at the last look.
+   */
+  readonly lacking?: readonly string[]
   /**
    * Since when the store's turns fail, in epoch milliseconds: what is stored is kept, and nothing of it is sent; `degraded` says why.
    * Absent: they do not.

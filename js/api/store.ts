@@ -39,7 +39,8 @@
  * their place in their order, which waits for the version that can read them. A damaged one keeps its id alone: a new task may have
  * its key, and the next of its order gets its turn. All are counted as what they are, PENDING. The turn that would claim one, or end it for its
  * deadline, puts it aside instead and counts it in `unreadable`: from then on it has no due time and no deadline, and its lane does not count
- * it any more. No runner of this version will send it, so none waits for it.
+ * it any more. No runner of this version will send it, so none waits for it. `enqueue` takes none: where a task of this `schema` could not be
+ * read back, it rejects with a RangeError or TypeError that names the field, and stores nothing of the call.
  */
 
 import type { Claim } from './claim.ts'
@@ -54,6 +55,8 @@ export type { Carry, Lease, Settlement } from './leases.ts'
 export type { Declared, Hint, Leader, Present, Principals, Report } from './neighbours.ts'
 export {
   type DeadlineReason,
+  homeOf,
+  isHomeOfNeeds,
   laneName,
   type NewTask,
   RECORD_SCHEMA,
@@ -67,6 +70,8 @@ export const SWEEP = 256
 export const LOOKED_AT = 128
 /** Most lanes in a `Turn`. */
 export const LANES_SHOWN = 64
+/** Most tasks that a `list` with `tags` looks at: no index has them. */
+export const TAGS_LOOKED_AT = 1_000
 /** Attempts given back per task, for whatever cause; later ones count. */
 export const MOST_REFUNDS = 20
 /** Attempts that are kept in the log of a task, the youngest. */
@@ -191,9 +196,16 @@ export interface TaskStore {
   /** The task that keeps this key: the one with the highest `taskId`, of `principal` where it is given. */
   find(idempotencyKey: string, principal?: string | null): Promise<StoredTask | undefined>
   get(taskId: string): Promise<StoredTask | undefined>
-  /** By rising `taskId`, those above `cursor`; `cursor` is given while there are more. A filter that is undefined is refused, as with `unpark`. */
+  /**
+   * By rising `taskId`, those above `cursor`; `cursor` is given while there are more, or may be: with `tags` a page may hold fewer than
+   * `limit`, or none, since it looks at no more than `TAGS_LOOKED_AT` tasks. A filter that is undefined is refused, as with `unpark`.
+   */
   list(filter: {
     readonly status?: TaskStatus
+    /** PENDING and IN_FLIGHT. */
+    readonly active?: true
+    /** Those that have all of these. */
+    readonly tags?: readonly string[]
     readonly principal?: string | null
     readonly origin?: string
     readonly limit: number
@@ -207,7 +219,7 @@ export interface TaskStore {
   /**
    * The history of the task, for people who ask, in the order of events: `attempts`, and among them the last 50 of the
    * notes. A note is a log with neither status nor error, as `enqueue` or a settlement has given it; or what the store did
-   * of its own: 'redriven' with each redrive; where a lease ran out or was taken back 'lost'; and where a task ended in
+   * of its own: 'redriven' with each redrive; where a lease ran out or was taken back 'lost' (its `marks` then have bit 3, 8: no answer); and where a task ended in
    * another way than the settlement's `log.kind` says, or without a settlement, 'cancelled', or 'exhausted' with
    * `data.reason`. Logs are kept whole, with fields that are not known here. Absent: `attempts` has to do.
    */
@@ -254,7 +266,7 @@ export interface TaskStore {
   /**
    * Wake-ups from other queues of this store, tabs or processes. Hints only: nothing depends on one arriving. After the step:
    * 'due' where a task became due earlier than it was, or was stored without a lease; 'settled' where one left IN_FLIGHT or ended; 'cancelled' where the end of
-   * one in flight was asked for. 'principal': the principal of all is another one now.
+   * one in flight was asked for; 'changed', which gives a runner nothing to do, where a lease was given, or, without an id, where ended tasks were deleted. 'principal': the principal of all is another one now.
    */
   subscribe?(listener: (hint: Hint) => void): () => void
   /**

@@ -21,9 +21,37 @@ export type ExhaustedReason =
   | 'outcome_unknown'
   | 'vetoed'
   | 'body_missing'
+  | 'circuit_open'
+
+/** All that `redrive.reason` of a call that was given up, or not tried again, may say. */
+export type GivenUpReason = ExhaustedReason | NotRetriedReason
+
+/** Not `unknown`, nor a type that has itself in it: the types of Cloudflare's RPC let neither through. */
+type MetaValue = string | number | boolean | object | null
+
+/** The words that its caller gave a task to be known by. They are shown and stored as they are, and never sent. */
+export interface Labels {
+  /** Plain JSON, frozen. Absent: none was given. */
+  readonly meta?: Readonly<Record<string, MetaValue>>
+  /** Each once. Absent: none was given. */
+  readonly tags?: readonly string[]
+}
+
+/**
+ * Why a call whose first attempt failed for a transient reason was not tried again, and no task was made of it. 'key_origin_missing': its origin is not in
+ * `idempotency.origins`. 'not_idempotent': its method is unsafe and it has no key. 'body_too_large': over `maxBodyBytes`. 'not_durable': handed
+ * over to a durable queue that cannot store it. 'queue_full': see `capacity`. 'core_unavailable': the core is not loaded, or not yet.
+ */
+export type NotRetriedReason =
+  | 'key_origin_missing'
+  | 'not_idempotent'
+  | 'body_too_large'
+  | 'not_durable'
+  | 'queue_full'
+  | 'core_unavailable'
 
 /** A request that failed for a transient reason, or was enqueued, and is kept until it ends. */
-export interface RetryTask {
+export interface RetryTask extends Labels {
   /** UUIDv7. */
   readonly taskId: string
   /** One key for all attempts. null: a method that is safe to repeat, sent without one. */
@@ -140,6 +168,7 @@ export type ReleaseCause =
   | 'unauthorized'
   | 'credentials_failed'
   | 'credentials_missing'
+  | 'sign_failed'
   | 'offline'
   | 'paused'
   | 'principal'
@@ -152,6 +181,7 @@ export type Gate =
   | 'in-flight'
   | 'started'
   | 'parked'
+  | 'needs'
   | 'behind'
   | 'principal'
   | 'due'
@@ -164,6 +194,7 @@ export type Gate =
   | 'circuit-probing'
   | 'retry-budget'
   | 'ramp'
+  | 'rate'
   | 'lane-limit'
   | 'limit'
   | 'ready'

@@ -1,5 +1,6 @@
 /** The 202 of a deferred call, which says that its task is kept, and where. */
 
+import type { AcceptedBody } from '../api/methods.ts'
 import type { Acceptance } from './transport.ts'
 
 export function acceptedForm(acceptance: Acceptance): {
@@ -8,5 +9,6 @@ export function acceptedForm(acceptance: Acceptance): {
 } {
   const { taskId, traceId, durability } = acceptance
   const headers = { 'content-type': 'application/json', 'redrive-task-id': taskId, 'redrive-durability': durability }
-  return { headers, body: JSON.stringify({ status: 'queued', taskId, traceId, durability }) }
+  const body: AcceptedBody = { status: 'queued', taskId, traceId, durability }
+  return { headers, body: JSON.stringify(body) }
 }

@@ -1,5 +1,7 @@
 /** Makes one attempt and says how it ended, in the core's terms. The core decides what follows. */
 
+import type { RetryHooks } from '../api/hooks.ts'
+import type { RedriveMark } from '../api/mark.ts'
 import {
   OUTCOME_REDIRECT_REFUSED as OUTCOME_FINAL,
   OUTCOME_NETWORK_ERROR,
@@ -7,69 +9,120 @@ import {
   OUTCOME_RESPONSE,
   OUTCOME_TIMED_OUT,
 } from '../core/generated/codes.ts'
-import { type Clock, timeoutError } from '../platform/clock.ts'
+import { bothSignals, orAbort } from '../platform/abort.ts'
+import { type Clock, FOREVER, timeoutError } from '../platform/clock.ts'
 import { isOffline } from '../platform/page.ts'
 import type { Call } from './call.ts'
-import type { Answer, AttemptInit, Transport } from './transport.ts'
+import { type Answer, type AttemptInit, type Finished, mark, type Transport } from './transport.ts'
 
 /** The end that no repeat can mend: a redirect that a replay must not follow, an error of the caller's own making. */
 export { OUTCOME_REDIRECT_REFUSED as OUTCOME_FINAL } from '../core/generated/codes.ts'
+export type { Finished } from './transport.ts'
 
-/** An ended attempt. A task's has a `RepeatAnswer`. */
-export interface Finished<A extends Answer = Answer> {
-  readonly outcome: number
-  /** 0: there was no response. */
-  readonly status: number
-  readonly answer: A | null
-  /** The transport's own rejection, where there is no answer. */
-  readonly error: unknown
-  /** On the steady clock. */
-  readonly startedAt: number
-  readonly durationMs: number
-}
+/** A limit on time that is the transport's own: of a system, undici, axios, or `AbortSignal.timeout()`. */
+const TIMEOUT = /TIMEDOUT|_TIMEOUT|TimeoutError|ECONNABORTED timeout/
 
 /** Whether to ask the core about a first attempt. An end that no retry can follow is given to the caller at once and loads nothing. */
-export function mayPass({ replayable, policy }: Call, { outcome, answer, status }: Finished): boolean {
-  if (!replayable || outcome === OUTCOME_FINAL || policy.maxAttempts === 1) return false
-  return answer ? policy.retryableStatusCodes.includes(status) : policy.retryNetworkErrors
+export function mayPass(call: Call, finished: Finished, queue: RetryHooks): boolean {
+  const { replayable, policy, options } = call
+  if (finished.outcome === OUTCOME_FINAL || policy.maxAttempts === 1) return false
+  const asks = (options.shouldRetry ?? queue.shouldRetry) && (!finished.answer || finished.status >= 400)
+  return asksAfter(call, finished.status) || (replayable && (!!asks || isTransient(call, finished)))
 }
 
-/** Gives an ended attempt to its caller: returns the answer, or throws the transport's error. */
-export function deliver(finished: Finished): unknown {
-  if (finished.answer) return finished.answer.deliver(null)
-  throw finished.error
+/** Whether it failed for a transient reason, which tells of its server. */
+export function isTransient({ policy }: Call, { outcome, answer, status }: Finished): boolean {
+  if (outcome === OUTCOME_FINAL) return false
+  if (answer) return policy.retryableStatusCodes.includes(status)
+  return outcome === OUTCOME_TIMED_OUT ? policy.retryTimeouts : policy.retryNetworkErrors
+}
+
+/** Whether a call asks for fresh credentials after this answer to its first attempt. The server has refused it, so nothing was done twice. */
+export const asksAfter = ({ options }: Call, status: number): boolean =>
+  status === 401 && options.credentials !== undefined
+
+/** The mark on a transient failure that is not tried again because of the call itself; null: it is none. */
+export function markOnce(call: Call, finished: Finished): RedriveMark | null {
+  const { plain, replayable, policy, made } = call
+  // that there is one attempt only was asked for
+  if ((replayable && !plain) || policy.maxAttempts === 1 || !isTransient(call, finished)) return null
+  // a key that was to be made of its content, and could not be: that was reported then
+  return { reason: plain ?? (made ? 'core_unavailable' : 'not_idempotent') }
+}
+
+/** Gives an ended attempt to its caller: returns the answer, or throws the transport's error; `word` is marked on either. */
+export function deliver({ answer, error }: Finished, word: RedriveMark | null = null): unknown {
+  if (answer) return mark(answer.deliver(word), word)
+  throw mark(error, word)
 }
 
 export interface AttemptPlan extends AttemptInit {
   /** The call's own for a first attempt, `repeatableOf(call)` for a replay. */
   readonly transport: Transport
-  /** Limit to response headers; 0: none. */
+  /** Limit to response headers, from `limitOf`; FOREVER: none. */
   readonly timeoutMs: number
   /** Aborts the attempt: at its time limit, or when its task is cancelled or given back. */
   readonly controller: AbortController
+  /** Ends the wait for the answer of a replay, later than `signal` the replay itself. @default `signal` */
+  readonly over?: AbortSignal
   /** The task of a replay. */
   readonly task?: { readonly taskId: string; readonly attemptNumber: number; readonly createdAt: number }
   /** Whether no repeat can mend an error. A first attempt goes without: its error is examined when its call becomes a task. */
   readonly isFinal?: (error: unknown) => boolean
 }
 
-/** Sends once and waits for response headers. Never rejects. */
-export async function attempt(plan: AttemptPlan, clock: Clock, now: () => number): Promise<Finished> {
+/** A caller's own first attempt: the request as it is, for as long as its caller waits: `leftMs` more. */
+export function firstPlan(call: Call, caller: AbortSignal | null, leftMs: number): AttemptPlan {
+  const { transport, plain } = call
+  const timeoutMs = plain ? FOREVER : limitOf(call, leftMs)
+  const controller = new AbortController()
+  const signal = bothSignals(caller, controller.signal)
+  return { transport, overlay: null, isReplay: false, controller, signal, timeoutMs }
+}
+
+/** The limit of an attempt of a call whose caller waits for `leftMs` more, of a millisecond at least; FOREVER: none. */
+export function limitOf({ timeoutMs }: Call, leftMs: number): number {
+  return Math.min(timeoutMs || FOREVER, Math.max(1, leftMs))
+}
+
+/**
+ * Sends once and waits for response headers, for no longer than its time limit and its caller allow: a `fetch` that was given to the
+ * queue may not heed its signal. Never rejects. An answer that comes when the attempt is over is let go of.
+ */
+export async function attempt(call: Call, plan: AttemptPlan, clock: Clock, now: () => number): Promise<Finished> {
   const startedAt = now()
-  const { controller, timeoutMs } = plan
-  const onTimeout = () => controller.abort(timeoutError(`no answer within attemptTimeoutMs, ${timeoutMs} ms`))
-  const disarm = timeoutMs > 0 ? clock.after(timeoutMs, onTimeout) : undefined
+  const { controller, timeoutMs, signal, over = signal, transport, task } = plan
+  const onTimeout = () => {
+    const limit = timeoutMs === call.timeoutMs ? 'its attemptTimeoutMs' : 'what was left of waitMs'
+    controller.abort(timeoutError(`attempt ${task?.attemptNumber ?? 1} had no answer within ${timeoutMs} ms, ${limit}`))
+  }
+  const disarm = timeoutMs < FOREVER ? clock.after(timeoutMs, onTimeout) : undefined
   const end = (outcome: number, error: unknown, answer: Answer | null = null): Finished => {
     disarm?.()
     return { outcome, status: answer?.status ?? 0, answer, error, startedAt, durationMs: now() - startedAt }
   }
   try {
-    const answer = await plan.transport.send(plan)
+    const sending = transport.send(plan)
+    sending.then(
+      (late) => over.aborted && late.discard(),
+      () => {},
+    )
+    const answer = await orAbort(over, sending)
     return end(answer.redirectRefused ? OUTCOME_FINAL : OUTCOME_RESPONSE, undefined, answer)
   } catch (error) {
     const { reason } = controller.signal
-    if (reason?.name === 'TimeoutError') return end(OUTCOME_TIMED_OUT, reason)
-    if (plan.isFinal?.(error)) return end(OUTCOME_FINAL, error)
-    return end(isOffline() ? OUTCOME_OFFLINE : OUTCOME_NETWORK_ERROR, error)
+    if (isTimeout(controller)) return end(OUTCOME_TIMED_OUT, (await transport.timedOut?.(reason)) ?? reason)
+    const { name, code, message, cause } = (error ?? {}) as Words & { readonly cause?: Words }
+    // neither the queue nor the caller has aborted it: a fetch of the user's own did
+    const isLeft = name === 'AbortError' && !signal.aborted
+    if (isLeft || plan.isFinal?.(error)) return end(OUTCOME_FINAL, error)
+    if (isOffline()) return end(OUTCOME_OFFLINE, error)
+    const isLate = TIMEOUT.test([name, cause?.name, cause?.code, code, message].join(' '))
+    return end(isLate ? OUTCOME_TIMED_OUT : OUTCOME_NETWORK_ERROR, error)
   }
 }
+
+type Words = { readonly [K in 'name' | 'code' | 'message']?: string }
+
+/** Whether its time limit has aborted an attempt. */
+export const isTimeout = ({ signal }: AbortController): boolean => signal.reason?.name === 'TimeoutError'

@@ -1,15 +1,19 @@
 /** One request to be made, as the queue knows it, whichever adapter has read it and whichever transport sends it. */
 
-import type { ResolvedPolicy } from '../options/policy.ts'
-import type { Settings } from '../options/queue-options.ts'
+import { labelsOf } from '../options/labels.ts'
+import { ATTEMPT_MS, bodyMs, type PolicyPair, type ResolvedPolicy } from '../options/policy.ts'
 import type { TaskOptions } from '../options/task-options.ts'
+import type { OptionsContext } from '../options/task-policies.ts'
+import { FOREVER } from '../platform/clock.ts'
 import type { FetchTransport } from './fetch-transport.ts'
 import { readKey } from './key.ts'
-import type { Repeatable } from './transport.ts'
+import type { Finished, Repeatable } from './transport.ts'
+
+/** How long a caller waits who has not said so, beside the time that the body needs. */
+const WAIT_MS = 30_000
 
 /** The part of a queue that reading a call needs. */
-export interface CallContext {
-  readonly settings: Settings
+export interface CallContext extends OptionsContext {
   /** The principal whose requests are made now. */
   readonly principal: string | null
   /** Draws the key of one intent: 128 random bits, since a key made from the request would merge two intended orders. */
@@ -42,23 +46,40 @@ export interface Call {
   /** Safe or idempotent method, or a key, or the caller vouches. */
   replayable: boolean
   readonly options: TaskOptions
-  readonly policy: ResolvedPolicy
-  /** Limit of each attempt, to its response headers; 0: the transport has its own. */
+  /** The one in force: that of `backgroundOf` once the call is handed over. */
+  policy: ResolvedPolicy
+  /** The fields that were given: the policy of what is handed over, or has lost its caller, is made of them. */
+  readonly given: PolicyPair['given']
+  /** Limit of each attempt, to its response headers; 0: none, or the transport has its own. */
   readonly timeoutMs: number
+  /** How long its caller waits for the outcome, from the call on; FOREVER: it is deferred. */
+  readonly waitMs: number
   readonly signal: AbortSignal | null
   /** Sends it. Repeating it by fetch is left to a chunk that comes later; any other transport does it by itself. */
   readonly transport: FetchTransport | Repeatable
   /** Sent once, as plain fetch would: the body is too large to keep, or its origin may not be given the key's header. */
-  readonly plain: 'too-large' | 'origin-missing' | null
+  readonly plain: 'body_too_large' | 'key_origin_missing' | null
+  /** The caller's own attempt, which goes on although its caller has been answered: the first of the task. */
+  underWay?: UnderWay | undefined
+  /** Gives up the place among the attempts that count, where it has one. `sent`: the attempt was made. */
+  leave?: (sent: boolean) => void
+  /** Its options passed the checks; false: those had not come yet. */
+  readonly isChecked: boolean
   /** Made of a stored task: headers that were not stored are missing. */
   readonly rebuilt?: boolean
+}
+
+/** An attempt that has not ended. */
+export interface UnderWay {
+  readonly sending: Promise<Finished>
+  readonly controller: AbortController
 }
 
 /** The parts of a call that an adapter reads of a request at once. */
 export type CallRequest = Pick<
   Call,
-  'method' | 'url' | 'origin' | 'headers' | 'options' | 'policy' | 'signal' | 'timeoutMs'
->
+  'method' | 'url' | 'origin' | 'headers' | 'options' | 'policy' | 'given' | 'signal'
+> & { /** Absent: the policy's. */ readonly timeoutMs?: number }
 
 /** The parts of a call that are known once its body has been read. */
 export type CallContent = Pick<Call, 'hasBody' | 'bytes' | 'transport'>
@@ -68,15 +89,26 @@ export type CallContent = Pick<Call, 'hasBody' | 'bytes' | 'transport'>
  * `request.headers` on return; the function returned completes the call once its body has been read.
  */
 export function makeCall(
-  { settings, principal, makeKey }: CallContext,
+  { settings, checks, principal, makeKey }: CallContext,
   request: CallRequest,
 ): (content: CallContent) => Call {
   const keyed = readKey(request, settings.idempotency, makeKey)
-  return (content) => ({
-    ...request,
-    ...content,
-    ...keyed,
-    principal,
-    plain: content.bytes > settings.maxBodyBytes ? 'too-large' : keyed.plain,
-  })
+  const { policy } = request
+  const options = { ...request.options, ...labelsOf(request.options) }
+  const { attemptTimeoutMs } = policy
+  const { mode, waitMs } = options
+  return (content) => {
+    const neededMs = bodyMs(content.bytes)
+    return {
+      timeoutMs: attemptTimeoutMs ?? ATTEMPT_MS + neededMs,
+      ...request,
+      options,
+      ...content,
+      ...keyed,
+      isChecked: !!checks,
+      principal,
+      waitMs: mode === 'defer' ? FOREVER : (waitMs ?? WAIT_MS + neededMs),
+      plain: content.bytes > settings.maxBodyBytes ? 'body_too_large' : keyed.plain,
+    }
+  }
 }

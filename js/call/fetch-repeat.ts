@@ -3,14 +3,31 @@
  * the core, since a page whose calls succeed repeats none.
  */
 
+import { assertNotAborted } from '../platform/abort.ts'
 import { systemClock } from '../platform/clock.ts'
 import { acceptedForm } from './accepted.ts'
 import type { Finished } from './attempt.ts'
 import type { Call } from './call.ts'
 import { bodyLetGo, cancel, KEPT_BYTES, type Rest, type RestTerms, readRest, UNREAD_BYTES } from './discard.ts'
 import { FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
+import { isOwnError } from './own-error.ts'
 import { assertMaySend, BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, nextHop, REDIRECT } from './redirects.ts'
-import type { Acceptance, Answer, AttemptInit, BodyContent, FetchForm, RepeatAnswer, Repeatable } from './transport.ts'
+import {
+  type Acceptance,
+  type Answer,
+  type AttemptInit,
+  type BodyContent,
+  type FetchForm,
+  laidOver,
+  type RepeatAnswer,
+  type Repeatable,
+} from './transport.ts'
+
+/** Options of fetch that a store keeps, or that an attempt has of its own. For others, such as `dispatcher` or `cf`, the call itself is needed. */
+const NOT_LOST: ReadonlySet<string> = new Set([
+  ...['method', 'headers', 'body', 'signal', 'redrive', 'duplex', 'keepalive', 'window'],
+  ...['credentials', 'mode', 'cache', 'redirect', 'referrer', 'referrerPolicy', 'integrity'],
+])
 
 /** The request of a call as a task makes it. */
 export function repeatableOf({ transport }: Pick<Call, 'transport'>): Repeatable {
@@ -21,6 +38,11 @@ export function repeatableOf({ transport }: Pick<Call, 'transport'>): Repeatable
 export function adopted(call: Call, finished: Finished): Finished<RepeatAnswer> {
   const { answer } = finished
   return { ...finished, answer: answer && repeatableOf(call).adopt(answer) }
+}
+
+/** Whether an attempt failed by an error of the caller's own making, which says nothing about its server. */
+export function isMistake(call: Call, { answer, error }: Finished): boolean {
+  return !answer && repeatableOf(call).isFinal(error)
 }
 
 /** Throws where an argument of fetch is wrong. fetch gives a TypeError for that and for a lost connection; only this tells them apart. */
@@ -39,13 +61,7 @@ class FetchRepeat implements Repeatable {
 
   async send({ overlay, signal, clock = systemClock, maySend }: AttemptInit): Promise<RepeatAnswer> {
     const { fetch, url, init: own } = this.#sendable
-    let { headers } = own
-    if (overlay) {
-      headers = new Headers(headers)
-      overlay.forEach((value, name) => {
-        headers.set(name, value)
-      })
-    }
+    const headers = overlay ? laidOver(own.headers, overlay) : own.headers
     const init: SentInit = { ...own, headers, signal }
     // as fetch reads it, and read once: it may be anything that is a text in the end
     const redirect = `${init.redirect ?? 'follow'}` as RequestRedirect
@@ -55,7 +71,8 @@ class FetchRepeat implements Repeatable {
     return sendWithinOrigin(fetch, url, init, { clock, signal, maySend })
   }
 
-  isFinal(): boolean {
+  isFinal(error: unknown): boolean {
+    if (isOwnError(error)) return true
     const { url, init } = this.#sendable
     try {
       assertSendable(url, init)
@@ -74,7 +91,9 @@ class FetchRepeat implements Repeatable {
   }
 
   asFetch(): FetchForm {
-    return { init: this.#sendable.init, withheld: [], isWhole: true }
+    const { init } = this.#sendable
+    const isWhole = Object.entries(init).every(([name, value]) => value === undefined || NOT_LOST.has(name))
+    return { init, withheld: [], isWhole }
   }
 
   accepted(acceptance: Acceptance): Response {
@@ -142,7 +161,7 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
     return this.#resting
   }
 
-  discard(): void {
+  override discard(): void {
     const { body } = this.response
     if (this.#body !== 'open' || !body) return
     this.#body = 'gone'
@@ -196,6 +215,7 @@ async function sendWithinOrigin(
     if (!next) return new FetchRepeatAnswer(response, true)
     // first: two hops at once would be two connections
     await answer.rest(false, terms)
+    assertNotAborted(init.signal ?? null)
     assertMaySend(terms.maySend)
     url = next.href
     init = afterRedirect(init, response.status)

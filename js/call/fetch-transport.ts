@@ -1,6 +1,7 @@
 /** A caller's own first attempt by fetch, as every page loads it. Repeating it is left to `fetch-repeat.ts`. */
 
-import type { Answer, AttemptInit, Transport } from './transport.ts'
+import { cancelBody } from './read-body.ts'
+import { type Answer, type AttemptInit, laidOver, type Transport } from './transport.ts'
 
 export type SentInit = RequestInit & { readonly method: string; readonly headers: Headers }
 
@@ -9,6 +10,8 @@ export interface Sendable {
   readonly fetch: typeof fetch
   readonly url: string
   readonly init: SentInit
+  /** The request itself, with a body that is too large to be kept: it can be sent once. */
+  readonly whole?: Request
 }
 
 export class FetchTransport implements Transport {
@@ -18,9 +21,10 @@ export class FetchTransport implements Transport {
     this.sendable = sendable
   }
 
-  async send({ signal }: AttemptInit): Promise<Answer> {
-    const { fetch, url, init } = this.sendable
-    return new FetchAnswer(await fetch(url, { ...init, signal }))
+  async send({ overlay, signal }: AttemptInit): Promise<Answer> {
+    const { fetch, url, init, whole } = this.sendable
+    const headers = overlay ? laidOver(init.headers, overlay) : init.headers
+    return new FetchAnswer(await fetch(whole ?? url, { ...init, headers, signal }))
   }
 }
 
@@ -38,5 +42,9 @@ export class FetchAnswer implements Answer {
 
   deliver(): Response {
     return this.response
+  }
+
+  discard(): void {
+    cancelBody(this.response.body)
   }
 }

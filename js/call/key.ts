@@ -3,8 +3,9 @@
  * attempt, so that a server that honours it does the work once.
  */
 
-import type { IdempotencySettings } from '../options/queue-options.ts'
+import type { IdempotencySettings } from '../options/idempotency.ts'
 import type { TaskOptions } from '../options/task-options.ts'
+import { isPage } from '../platform/page.ts'
 
 /** Methods whose requests have the same effect once or several times (RFC 9110, section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
@@ -19,7 +20,7 @@ export interface KeyReading {
   /** The queue puts the header on a cross-origin request, which then needs a preflight. */
   readonly addedCrossOrigin: boolean
   /** An unsafe call to an origin that may not be given the header, without its caller vouching for it. */
-  readonly plain: 'origin-missing' | null
+  readonly plain: 'key_origin_missing' | null
 }
 
 /** Decides on the key and puts its header in place. The caller's option wins over a header already there, which wins over a made key. */
@@ -32,25 +33,36 @@ export function readKey(
   const { header, keyed, allowed, mode } = settings
   const crossOrigin = isCrossOrigin(origin)
   const wantsKey = keyed.has(method)
-  const present = headers.get(header)
+  const present = unquoted(headers.get(header), settings)
 
-  let key = options.idempotencyKey ?? (present || null)
+  let key = unquoted(options.idempotencyKey, settings) ?? present
   const made = key === null && wantsKey && (!allowed || !crossOrigin || allowed.has(origin))
   if (made) key = mode === 'content' ? '' : makeKey()
   const added = key !== null && key !== present
-  if (added && key) putKey(headers, key, settings)
+  if (key) putKey(headers, key, settings)
   const vouched = options.idempotent === true
-  const plain = key === null && wantsKey && !vouched ? 'origin-missing' : null
+  const plain = key === null && wantsKey && !vouched ? 'key_origin_missing' : null
   const replayable = key !== null || vouched || (!plain && IDEMPOTENT.has(method))
   return { key, made, replayable, addedCrossOrigin: added && crossOrigin, plain }
 }
 
+/** The key in a text of the caller's, who may have quoted it already where the format asks for quotes; null: there is none. */
+function unquoted(text: string | null | undefined, { format }: IdempotencySettings): string | null {
+  // asked of any text: what is none throws, since its name, such as [object Promise], would be one key for all calls
+  const inner = text?.match(/^"((?:[^"\\]|\\["\\])*)"$/)?.[1]
+  return (inner === undefined || format !== 'sf-string' ? text : inner.replace(/\\(.)/g, '$1')) || null
+}
+
 /** Writes a key into its header, in the form the server is said to expect. */
-export function putKey(headers: Headers, key: string, { header, format }: IdempotencySettings): void {
+export function putKey(
+  headers: Headers,
+  key: string,
+  { header, format }: Pick<IdempotencySettings, 'header' | 'format'>,
+): void {
   headers.set(header, format === 'sf-string' ? `"${key.replace(/["\\]/g, '\\$&')}"` : key)
 }
 
 /** Whether a request leaves the page's origin; only pages and their workers have one. */
-function isCrossOrigin(origin: string): boolean {
-  return globalThis.location !== undefined && globalThis.location.origin !== origin
+export function isCrossOrigin(origin: string): boolean {
+  return isPage() && globalThis.location.origin !== origin
 }

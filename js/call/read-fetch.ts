@@ -4,22 +4,28 @@
  */
 
 import { BodyNotReplayableError } from '../api/errors.ts'
-import { type TaskOptions, taskPolicy } from '../options/task-options.ts'
+import { defined } from '../options/queue-options.ts'
+import type { TaskOptions } from '../options/task-options.ts'
+import { taskPolicies } from '../options/task-policies.ts'
+import { FOREVER } from '../platform/clock.ts'
+import { utf8 } from '../platform/utf8.ts'
+import type { RequestLike } from '../platform/web.ts'
 import { type Call, type CallContext, makeCall } from './call.ts'
-import { FetchTransport } from './fetch-transport.ts'
+import { FetchTransport, type SentInit } from './fetch-transport.ts'
+import { cancelBody, readBody } from './read-body.ts'
 
 export type RedriveInit = RequestInit & { redrive?: TaskOptions | false }
 
-/** Whether the queue leaves a request alone: no trace, no key, no retry. */
-export function passesThrough(input: RequestInfo | URL, init: RedriveInit | undefined): boolean {
-  if (init?.redrive === false) return true
+/** The trait for which the queue leaves a request alone, with no trace, no key and no retry; '': it does not. @internal */
+export function passesThrough(input: RequestLike, init: RedriveInit | undefined): string {
+  if (init?.redrive === false) return 'off'
   const request = input instanceof Request ? input : undefined
   const mode = init?.mode ?? request?.mode
-  if (mode === 'no-cors' || mode === 'navigate') return true
-  if (init?.keepalive ?? request?.keepalive) return true
+  if (mode === 'no-cors' || mode === 'navigate') return mode
+  if (init?.keepalive ?? request?.keepalive) return 'keepalive'
   const url = request?.url ?? String(input)
   // most are absolute already, and parsing costs more than the rest of this function
-  return !HTTP.test(url) && !HTTP.test(absolute(url))
+  return HTTP.test(url) || HTTP.test(absolute(url)) ? '' : 'scheme'
 }
 
 const HTTP = /^https?:/i
@@ -35,25 +41,25 @@ export const bare = (url: string): string => (url.includes('@') ? '…' : url.sl
 function parse(url: string): URL {
   try {
     // outside pages and workers there is nothing that a relative URL could start from
-    return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href)
-  } catch {
-    // as fetch does
-    throw new TypeError(`expected a URL (absolute outside a page), got '${bare(url)}'`)
-  }
+    if (!/^\[object |^(undefined|null)$/.test(url))
+      return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href)
+  } catch {} // told as what has no URL is
+  throw new TypeError(`expected a URL (absolute outside a page), as in (url, { method, body }), got '${bare(url)}'`)
 }
 
-/** Reads a call. Synchronous unless a body must be read, so that a call without one is sent at once. */
+/** Reads a call. Synchronous unless a body must be read, so that a call without one is sent at once. @internal */
 export function readFetch(
-  input: RequestInfo | URL,
+  input: RequestLike,
   init: RedriveInit | undefined,
   context: CallContext,
 ): Call | Promise<Call> {
-  const { fetch, policies } = context.settings
+  const { fetch, maxBodyBytes } = context.settings
   const options = (init?.redrive || {}) as TaskOptions
-  const policy = taskPolicy(policies, options)
+  const pair = taskPolicies(context, options)
   const url = parse(input instanceof Request ? input.url : String(input))
   if (url.username || url.password) throw new TypeError(`expected a URL without a password for ${url.host}`)
   // checked first: a Request made of it would hide the stream
+  if (init) context.checks?.init(init)
   if (isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}`)
   const request = input instanceof Request ? new Request(input, init) : null
   const { method = 'GET', headers: given, signal = null } = request ?? init ?? {}
@@ -64,46 +70,56 @@ export function readFetch(
     origin: url.origin,
     headers,
     options,
-    policy,
-    timeoutMs: policy.attemptTimeoutMs,
+    ...pair,
     signal,
   })
 
+  const sent = { ...init, ...(request && requestInit(request)), method, headers }
+  const finish = (bytes: number, init: SentInit, whole?: Request): Call => {
+    const sendable = { fetch, url: url.href, init, ...(whole && { whole }) }
+    return complete({ hasBody: init.body !== null, bytes, transport: new FetchTransport(sendable) })
+  }
   // the content type is the one that fetch would give the body
-  const finish = (body: string | Uint8Array<ArrayBuffer> | null, bytes: number, contentType: string | null): Call => {
-    if (contentType && !headers.has('content-type')) headers.set('content-type', contentType)
-    const sent = { ...(request ? requestInit(request) : init), method, headers, body }
-    return complete({
-      hasBody: body !== null,
-      bytes,
-      transport: new FetchTransport({ fetch, url: url.href, init: sent }),
-    })
+  const setType = (type: string | null) => {
+    if (type && !headers.has('content-type')) headers.set('content-type', type)
   }
 
   const body = init?.body ?? null
   // most bodies are text: sent at once, without waiting for bytes
   if (!request && typeof body === 'string') {
-    return finish(body, encoder.encode(body).byteLength, 'text/plain;charset=UTF-8')
+    setType('text/plain;charset=UTF-8')
+    return finish(utf8(body).byteLength, { ...sent, body })
   }
   // a Request's own body is not one-shot to its owner: it is read here, as fetch would
   const holder = request ?? (body === null ? null : new Response(body))
   // undefined: Firefox, and Chrome before 105, do not say whether a Request has one
-  if (!holder || holder.body === null) return finish(null, 0, null)
-  const contentType = holder.headers.get('content-type')
-  return holder.arrayBuffer().then((read) => {
-    const bytes = read.byteLength
-    return finish(bytes ? new Uint8Array(read) : null, bytes, contentType)
-  })
+  if (!holder || holder.body === null) return finish(0, { ...sent, body: null })
+  // what is too long to be kept is still to be sent, with the length that only a Request knows
+  const whole = request?.body ? request.clone() : undefined
+  // bytes are here already
+  const most = ArrayBuffer.isView(body) || body instanceof ArrayBuffer ? FOREVER : maxBodyBytes
+  return readBody(holder, most, signal).then(
+    (read) => {
+      if (!read) return finish(maxBodyBytes + 1, { ...sent, body: whole ? undefined : body } as SentInit, whole)
+      cancelBody(whole?.body)
+      setType(holder.headers.get('content-type'))
+      return finish(read.byteLength, { ...sent, body: read.byteLength ? read : null })
+    },
+    (error) => {
+      cancelBody(whole?.body, error)
+      throw error
+    },
+  )
 }
-
-const encoder = new TextEncoder()
 
 /** Whether a body is a web stream, or an async iterable, which Node's fetch takes too. */
 export function isStream(body: unknown): boolean {
   return typeof body === 'object' && body !== null && ('getReader' in body || Symbol.asyncIterator in body)
 }
 
+/** The options of fetch that a Request shows. The rest is known from the init beside it alone. */
 function requestInit(request: Request): RequestInit {
-  const names = ['cache', 'credentials', 'integrity', 'mode', 'redirect', 'referrer', 'referrerPolicy'] as const
-  return Object.fromEntries(names.map((name) => [name, request[name]]))
+  const names = ['cache', 'cf', 'credentials', 'integrity', 'mode', 'redirect', 'referrer', 'referrerPolicy'] as const
+  const shown = request as Request & { readonly cf?: unknown }
+  return defined(Object.fromEntries(names.map((name) => [name, shown[name]])))
 }

@@ -4,6 +4,7 @@
  * for fetch come with the core (`fetch-repeat.ts`), and which the transport of any other library has by itself.
  */
 
+import type { RedriveMark } from '../api/mark.ts'
 import type { Durability } from '../api/task.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { WithBody } from './discard.ts'
@@ -25,6 +26,8 @@ export interface AttemptInit {
 export interface Transport {
   /** Rejects when there was no answer. */
   send(attempt: AttemptInit): Promise<Answer>
+  /** The error of an attempt that took too long, as the library has it. @default `reason`, which fetch rejects with */
+  timedOut?(reason: Error): Promise<unknown>
 }
 
 /** An answer, which is delivered once or thrown away. */
@@ -34,7 +37,24 @@ export interface Answer {
   /** A redirect that a replay must not follow. */
   readonly redirectRefused: boolean
   /** Gives the answer to the caller: returns it, or throws what the caller expects to be thrown, with `mark` on it. */
-  deliver(mark: Mark | null): unknown
+  deliver(mark: RedriveMark | null): unknown
+  /** Ends the connection of an answer that has no reader, at once, if its body has not been read to its end. */
+  discard(): void
+}
+
+/** An ended attempt. A task's has a `RepeatAnswer`. */
+export interface Finished<A extends Answer = Answer> {
+  readonly outcome: number
+  /** 0: there was no response. */
+  readonly status: number
+  readonly answer: A | null
+  /** The transport's own rejection, where there is no answer. */
+  readonly error: unknown
+  /** On the steady clock. */
+  readonly startedAt: number
+  readonly durationMs: number
+  /** The word of the user's hooks on it. */
+  readonly said?: { readonly retry: boolean | undefined; readonly delayMs: number | undefined }
 }
 
 /** A request that a task can make again, had from `repeatableOf(call)`. */
@@ -82,16 +102,19 @@ export interface RepeatAnswer extends Answer, WithBody {
   clone(): Response | null
 }
 
-/** Put on the result of a task that was given up: `response.redrive`, `error.redrive`. */
-export interface Mark {
-  readonly taskId: string
-  readonly reason: string
-}
-
 /** Marks a result as the last word on a task. A value that cannot carry the mark goes without. */
-export function mark<T>(value: T, redrive: Mark | null): T {
-  if (redrive && typeof value === 'object' && value !== null && Object.isExtensible(value)) {
-    Object.defineProperty(value, 'redrive', { value: redrive, configurable: true, enumerable: false })
+export function mark<T>(value: T, redrive: RedriveMark | null): T {
+  if (redrive && Object.isExtensible(value)) {
+    Object.defineProperty(value, 'redrive', { value: redrive, configurable: true })
   }
   return value
+}
+
+/** Headers with others laid over them. */
+export function laidOver(headers: Headers, overlay: Headers | null): Headers {
+  const all = new Headers(headers)
+  overlay?.forEach((value, name) => {
+    all.set(name, value)
+  })
+  return all
 }

@@ -3,10 +3,17 @@
  * and log so far. The caller is answered 202 once the object has it on disk.
  */
 
-import { IdempotencyConflictError, QueueFullError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
+import {
+  IdempotencyConflictError,
+  NotDurableError,
+  QueueFullError,
+  RedriveError,
+  WasmUnavailableError,
+} from '../api/errors.ts'
 import type { DegradedCode } from '../api/events.ts'
 import type { EnqueueReceipt } from '../api/methods.ts'
 import type { NewTask } from '../api/store.ts'
+import type { AttemptLog } from '../api/task.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
@@ -18,11 +25,14 @@ import { unsaid } from '../platform/error-text.ts'
 import { random128 } from '../platform/random.ts'
 import type { QueueContext } from '../runner/context.ts'
 import { Dedupe } from '../runner/dedupe.ts'
+import { keyConflict } from '../runner/key-conflict.ts'
+import { assertStorable } from '../stores/engine/sound.ts'
 import { detachCaller } from '../tasks/callers.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
-import { objectName, type RedriveStub, shardOf, stubOf, type Taken } from './namespace.ts'
+import { type ObjectFault, objectName, type RedriveStub, shardOf, stubOf, type Taken } from './namespace.ts'
+import { askForFault, wrongClass } from './object-fault.ts'
 import { type Binding, hasTaken } from './told-objects.ts'
 
 /** An object that was moved or restarted answers at the next try; the task's id makes twice once. */
@@ -33,8 +43,7 @@ const ANSWER_MS = 4_500
 const LATE_MS = 500
 /** The durability of an object's storage. */
 const DURABILITY = 'replicated'
-const WRONG_CLASS =
-  "the object that is bound does not take tasks: bind a class that is, or extends, RedriveObject of 'redrive/cloudflare'"
+const MISCONFIGURED = 'object_misconfigured'
 
 /** The place where a failed call is tried again: this Worker, its object, or none. */
 export type Next = 'here' | 'elsewhere' | 'nowhere'
@@ -89,6 +98,28 @@ export class Handoff {
     const { taskId, outcome, hasEnded = false } = await this.#store(record)
     const deduplicated = outcome === 'duplicate'
     return { taskId, idempotencyKey: record.idempotencyKey, durability: DURABILITY, deduplicated, hasEnded }
+  }
+
+  /** Has the object of a call say, once an isolate, whether it can take tasks: without that, a mistake in its options shows in the first outage. */
+  verify({ principal, origin }: Call): void {
+    const { namespace, shards, waitUntil } = this.#terms
+    const name = objectName(principal, origin, shards === 1 ? undefined : 0)
+    const tell = (fault: ObjectFault | undefined): void => {
+      if (!fault) return
+      const { message } = fault
+      this.#host.degraded(MISCONFIGURED, `no call can be handed over to the object of ${origin}: ${message}`, message)
+    }
+    waitUntil(askForFault(namespace, name, this.#host.settings.clock).then(tell))
+  }
+
+  /** Reports why a call was not handed over. */
+  tellWhyNot({ method, origin }: Call, error: unknown): { readonly code: DegradedCode; readonly words: string } {
+    const code = codeOf(error)
+    // words of our own, which name options: no request is in them
+    const isOurs = code === MISCONFIGURED
+    const words = isOurs ? (error as Error).message : (this.#host.sanitizer?.message(error) ?? unsaid(error))
+    this.#host.degraded(code, `${method} ${origin} was not handed over: ${words}`, words)
+    return { code, words }
   }
 
   #ask(task: Task, ruling: Ruling, leave: () => void): boolean {
@@ -159,11 +190,9 @@ export class Handoff {
         last?.answer?.discard()
         throw error
       }
-      const code = error instanceof Unstorable ? error.degraded : codeOf(error)
-      const words = this.#host.sanitizer?.message(error) ?? unsaid(error)
-      this.#host.degraded(code, `${call.method} ${call.origin} was not handed over: ${words}`, words)
+      const { code } = this.tellWhyNot(call, error)
       if (!last) throw error
-      return deliver(last)
+      return deliver(last, { reason: code === 'storage_full' ? 'queue_full' : 'not_durable' })
     }
   }
 
@@ -171,13 +200,17 @@ export class Handoff {
     const { settings, sanitizer, now } = this.#host
     if (call.options.sensitive) throw new TypeError('redrive.sensitive: what is sensitive is not stored; fetch it')
     if (!sanitizer) throw new WasmUnavailableError(undefined)
-    const content = await contentOf(call, sanitizer, settings)
-    if ('code' in content) throw new Unstorable(content.code, `${content.what}: ${content.why}`)
+    const content = await contentOf(call, sanitizer, settings, ' of withRetry / workerFetch')
+    if ('code' in content) throw new NotDurableError(content.code, `${content.what} may not be stored: ${content.why}`)
     const fingerprint = (await this.#dedupe.fingerprint(call)) ?? `unknown ${taskId}`
     const { expiresAt = FOREVER } = call.options
     const timing = { now: now(), createdAt, expiresAt, dueInMs: 0 }
     const ids = { taskId, fingerprint, principal: call.principal, home: null }
-    return { ...recordOf(ids, call, content, timing), ...left }
+    const { log = [], attemptNumber = 0 } = left
+    const whole = [...log, handedOver(taskId, now(), attemptNumber)]
+    const record = { ...recordOf(ids, call, content, timing), ...left, log: whole }
+    assertStorable([record]) // refused by its object it would be asked again
+    return record
   }
 
   /** Resolves once the object has the record. */
@@ -187,9 +220,7 @@ export class Handoff {
     const name = objectName(principal, origin, shardOf(record, this.#terms.shards))
     const taken = await this.#try(name, record)
     if (taken.outcome === 'conflict') {
-      const remedy = 'use a new key for a new request; this one is not kept'
-      const what = `its idempotency key belongs to another request, task ${taken.taskId}`
-      throw new IdempotencyConflictError(`${record.method} ${origin}: ${what}; ${remedy}`)
+      throw keyConflict({ method: record.method, origin }, `task ${taken.taskId}`, taken.isElsewhere === true)
     }
     if (taken.outcome === 'full') {
       const { deadLetters = 0 } = taken
@@ -218,16 +249,23 @@ export class Handoff {
         throw new TypeError(`the object '${name}' gave no answer for the task`)
       } catch (error) {
         const afterMs = TRIES_AFTER_MS[tries]
-        if (afterMs === undefined || isHopeless(error) || clock.now() + afterMs >= overAt) {
+        const fault = wrongClass(error)
+        if (afterMs === undefined || fault || clock.now() + afterMs >= overAt) {
           // the object may have stored it all the same; its caller is told that it failed, so it must not run
           this.#terms.waitUntil(cancelled(stub, record.taskId))
-          throw isHopeless(error) ? new RedriveError('BINDING_INVALID', WRONG_CLASS, { cause: error }) : error
+          throw fault ?? error
         }
         await new Promise<void>((resolve) => clock.after(afterMs, resolve))
       }
     }
   }
 }
+
+/** The line of a task's log that says where it goes on. */
+const handedOver = (taskId: string, at: number, attemptNumber: number): AttemptLog => ({
+  ...{ taskId, attemptNumber: 0, startedAt: at, durationMs: 0, responseStatus: null, errorMessage: null },
+  decision: attemptNumber > 0 ? 'handed over to its object' : 'handed over to its object unsent',
+})
 
 const answerOf = async (last: Finished): Promise<unknown> => deliver(last)
 
@@ -239,22 +277,9 @@ async function cancelled(stub: RedriveStub, taskId: string): Promise<void> {
   await Promise.resolve(stub.cancel(taskId)).catch(() => {})
 }
 
-/** Whether the error says that the bound object is of another class, which no repeat mends. */
-function isHopeless(error: unknown): boolean {
-  return error instanceof TypeError && /does not implement|not a function/.test(error.message)
-}
-
 function codeOf(error: unknown): DegradedCode {
-  const { code } = error as Partial<RedriveError>
+  const { code, reason } = error as Partial<NotDurableError>
+  if (code === 'OBJECT_MISCONFIGURED' || code === 'BINDING_INVALID') return MISCONFIGURED
+  if (code === 'NOT_DURABLE' && (reason === 'headers_withheld' || reason === 'url_secret')) return reason
   return code === 'QUEUE_FULL' || code === 'STORAGE_FULL' ? 'storage_full' : 'storage_unavailable'
-}
-
-/** The call may not be stored. A caller who has an answer gets it, with a `degraded`; one who has none gets this error. */
-class Unstorable extends RedriveError {
-  readonly degraded: DegradedCode
-
-  constructor(degraded: DegradedCode, message: string) {
-    super(degraded.toUpperCase(), message)
-    this.degraded = degraded
-  }
 }

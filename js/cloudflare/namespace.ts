@@ -2,7 +2,7 @@
 
 import type { NewTask } from '../api/store.ts'
 import { follow, int, origin as ORIGIN, type Rule, show } from '../options/check.ts'
-import { PRINCIPAL } from '../options/queue-options.ts'
+import { PRINCIPAL } from '../options/queue-rules.ts'
 
 /** A Durable Object namespace whose class is `RedriveObject`, or extends it. */
 export interface RedriveNamespace {
@@ -17,10 +17,18 @@ export interface Taken {
   readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'full' | 'refused'
   /** With 'duplicate': the task that has the key has ended, so no further attempt will come. */
   readonly hasEnded?: boolean
+  /** With 'conflict': the task that has the key goes to another URL. */
+  readonly isElsewhere?: boolean
   /** With 'full': how many of the tasks that take the room are dead letters. */
   readonly deadLetters?: number
   readonly code?: string
   readonly message?: string
+}
+
+/** Why an object takes no task at all. */
+export interface ObjectFault {
+  readonly code: string
+  readonly message: string
 }
 
 /** The methods of an object that a Worker calls. */
@@ -28,6 +36,7 @@ export interface RedriveStub {
   enqueue(tasks: readonly NewTask[]): Promise<readonly Taken[]>
   cancel(taskId: string): Promise<'cancelled' | 'requested' | 'gone'>
   holdLane(forMs: number): Promise<void>
+  verify(): Promise<ObjectFault | undefined>
 }
 
 export const SHARDS: Rule = int(1, 256)
@@ -83,7 +92,8 @@ export function checkNamespace(what: string, value: unknown): void {
   const { idFromName, get } = (value ?? {}) as Partial<Record<keyof RedriveNamespace, unknown>>
   if (typeof idFromName === 'function' && typeof get === 'function') return
   const remedy =
-    'bind one in wrangler.jsonc: "durable_objects": { "bindings": [{ "name": "REDRIVE", "class_name": "RedriveObject" }] }'
+    'bind one in wrangler.jsonc: "durable_objects": { "bindings": [{ "name": "REDRIVE", "class_name": "Outbox" }] }, ' +
+    '"migrations": [{ "tag": "v1", "new_sqlite_classes": ["Outbox"] }], where Outbox is your class that extends RedriveObject'
   throw new TypeError(`${what}: expected a Durable Object namespace of RedriveObject, got ${show(value)}; ${remedy}`)
 }
 

@@ -1,14 +1,19 @@
 /** The options of a Durable Object, beside those of any queue. */
 
-import type { DegradedCode } from '../api/events.ts'
-import { check, fn, int, type Rules } from '../options/check.ts'
+import type { QueueEvents } from '../api/events.ts'
+import { fn, int, type Rules } from '../options/check.ts'
 import type { RetryBudgetOptions } from '../options/gate-options.ts'
-import { type RetryQueueOptions, resolveOptions } from '../options/queue-options.ts'
+import type { RetryQueueOptions } from '../options/queue-options.ts'
+import { resolveOptions } from '../options/queue-rules.ts'
+import { partOptions } from './own-options.ts'
 
 /** Options of any queue that an object may set. */
 const QUEUE_OPTIONS = [
   'credentials',
   'beforeAttempt',
+  'shouldRetry',
+  'delay',
+  'sign',
   'policy',
   'policies',
   'concurrency',
@@ -56,7 +61,7 @@ export interface RedriveObjectOptions extends QueueOptions {
   /** Hears of each alarm. */
   readonly onRun?: (run: ObjectRun) => void
   /** Hears what works less well than asked. @default console.warn */
-  readonly onDegraded?: (report: { readonly code: DegradedCode; readonly message: string }) => void
+  readonly onDegraded?: (report: QueueEvents['degraded']) => void
 }
 
 type OwnOptions = Omit<RedriveObjectOptions, (typeof QUEUE_OPTIONS)[number]>
@@ -72,20 +77,15 @@ export interface ObjectSettings {
   readonly attemptsPerRun: number
   readonly maxBodyBytes: number
   readonly onRun: (run: ObjectRun) => void
-  readonly onDegraded: (report: { readonly code: DegradedCode; readonly message: string }) => void
+  readonly onDegraded: (report: QueueEvents['degraded']) => void
 }
 
-export const warn = ({ code, message }: { readonly code: string; readonly message: string }): void =>
-  console.warn(`redrive: ${code}: ${message}`)
+export const warn = ({ code, message }: QueueEvents['degraded']): void => console.warn(`redrive: ${code}: ${message}`)
 
 /** Throws as `RetryQueue` does, naming the option. */
 export function resolveObjectOptions(given: RedriveObjectOptions): ObjectSettings {
-  const isQueues = ([name]: readonly [string, unknown]) => (QUEUE_OPTIONS as readonly string[]).includes(name)
-  const all = Object.entries(given)
-  const own = Object.fromEntries(all.filter((entry) => !isQueues(entry))) as OwnOptions
-  check('options', own, RULES)
+  const { own, queue: rest } = partOptions<OwnOptions, QueueOptions>('options', given, QUEUE_OPTIONS, RULES)
   const { attemptsPerRun = 40, onRun = () => {}, onDegraded = warn } = own
-  const rest = Object.fromEntries(all.filter(isQueues)) as QueueOptions
   const retryBudget = rest.retryBudget === false ? (false as const) : { ...BUDGET, ...rest.retryBudget }
   const queue = { ...rest, retryBudget }
   // whose tasks it keeps is known later, and these have their keys

@@ -16,12 +16,14 @@ import { errorText, unsaid } from '../platform/error-text.ts'
 import * as engine from '../queue/chunk.workerd.ts'
 import { internalsOf } from '../queue/internals.ts'
 import { RetryQueue } from '../queue/queue.ts'
+import { areElsewhere } from '../runner/key-conflict.ts'
 import { type DurableObjectStore, durableObjectStore } from '../stores/durable-object.ts'
 import { Alarm } from './alarm.ts'
 import { AlarmClock } from './alarm-clock.ts'
 import { AlarmRun, type Work } from './alarm-run.ts'
+import type { WorkerEnv } from './env.ts'
 import { MadeFor } from './made-for.ts'
-import type { Taken } from './namespace.ts'
+import type { ObjectFault, Taken } from './namespace.ts'
 import { type ObjectSettings, type RedriveObjectOptions, resolveObjectOptions, warn } from './object-options.ts'
 import type { ObjectState } from './object-state.ts'
 
@@ -29,6 +31,8 @@ import type { ObjectState } from './object-state.ts'
 const RUN_MS = 5 * 60_000
 /** The wait before another look at tasks that were due and not claimed, for a reason without a time of its own. */
 const LOOK_AGAIN_MS = 1_000
+/** Likewise where its tasks need hooks that the class does not have: only a deployment changes that. */
+const LACKING_MS = 30_000
 const MOST_IDLE_RUNS = 3
 const LEAST_MS = 100
 const FIRST_AGAIN_MS = 1_000
@@ -46,7 +50,7 @@ interface Parts {
   readonly run: AlarmRun
 }
 
-export class RedriveObject<Env = unknown> extends DurableObject<Env> {
+export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
   /** Overridden where the defaults do not do, which is where tasks need credentials: they are never stored. Read at the first call. */
   options: RedriveObjectOptions = {}
   readonly #store: DurableObjectStore
@@ -70,7 +74,8 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     // calls wait until the tables are there; a failure shows again in the next call
     void ctx.blockConcurrencyWhile(async () => {
       try {
-        this.#store.migrate()
+        // a new one has none until its first task: one that is only asked whether it can take tasks leaves nothing behind
+        if (storage.sql.exec('SELECT 1 FROM sqlite_master LIMIT 1').toArray().length > 0) this.#store.migrate()
       } catch (error) {
         this.#degraded(`its tables could not be made (${errorText(error)}): the next call tries again`)
       }
@@ -81,11 +86,24 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
   async enqueue(tasks: readonly NewTask[]): Promise<readonly Taken[]> {
     if (!Array.isArray(tasks))
       throw new TypeError('enqueue: expected an array of tasks, as workerFetch hands them over')
+    const fault = await this.verify()
+    if (fault) return tasks.map(({ taskId }) => ({ taskId, outcome: 'refused', ...fault }))
     const { settings } = this.#parts()
     const taken: Promise<Taken>[] = tasks.map((task) => this.#take(task, settings))
     const answers = await Promise.all(taken)
     await this.#alarm.check(this.#dueAt())
     return answers
+  }
+
+  /** Says what is wrong with `options`, if anything is: a Worker asks before there is a task. */
+  async verify(): Promise<ObjectFault | undefined> {
+    try {
+      this.#settings()
+      return undefined
+    } catch (error) {
+      const { code, message } = error as RedriveError
+      return { code, message }
+    }
   }
 
   /** Has its tasks wait for `forMs`, as far as `maxLaneHoldMs` permits: a Worker says so itself, when their server has asked that of another call. */
@@ -155,7 +173,9 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
       // storage that cannot set an alarm may still do the rest, and the end asks again
       await this.#alarm
         .start()
-        .catch((error) => this.#degraded(`the alarm could not be set before a run (${errorText(error)})`))
+        .catch((error) =>
+          this.#degraded(`the alarm could not be set before a run (${errorText(error)}): it is set after it`),
+        )
       work = await this.#run()
       if (work.error !== undefined) failure = { error: work.error }
     } catch (error) {
@@ -166,7 +186,8 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
       await this.#alarm
         .end(nextRunAt)
         .catch((error) => this.#degraded(`no alarm could be set (${errorText(error)}): the next call does`))
-      if (failure) this.#degraded(`an alarm did not do its work (${errorText(failure.error)})`)
+      if (failure)
+        this.#degraded(`an alarm did not do its work (${errorText(failure.error)}): the next one tries again`)
       const { attempts, ended } = work
       this.#tell({ attempts, ended, nextRunAt, ...failure })
       this.#renew(work, nextRunAt)
@@ -214,7 +235,8 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
       const at = isUsedUp ? this.#store.nextAt() : this.#dueAt()
       if (at === null || at > now || isUsedUp) return at && Math.max(at, now + backoffMs)
       // due, and not claimed
-      return now + Math.max(LOOK_AGAIN_MS, backoffMs)
+      const isLacking = this.#made?.queue.stats().lacking !== undefined
+      return now + Math.max(isLacking ? LACKING_MS : LOOK_AGAIN_MS, backoffMs)
     } catch {
       // storage that fails says nothing: `error` is told, and there may be tasks
       return now + Math.max(LOOK_AGAIN_MS, backoffMs)
@@ -265,8 +287,11 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
         return { taskId, outcome: 'refused', code: 'KEY_UNREADABLE', message }
       }
       if (outcome === 'full') return { ...taken, outcome, deadLetters: (await this.#store.counts()).exhausted }
-      if (outcome !== 'duplicate') return { ...taken, outcome }
+      if (outcome === 'stored') return { ...taken, outcome }
       const same = await this.#store.get(taken.taskId)
+      if (outcome === 'conflict') {
+        return { ...taken, outcome, isElsewhere: same !== undefined && areElsewhere(same.targetUrl, task.targetUrl) }
+      }
       return { ...taken, outcome, hasEnded: same?.status !== 'PENDING' && same?.status !== 'IN_FLIGHT' }
     } catch (error) {
       if (!(error instanceof RedriveError)) throw error
@@ -295,23 +320,35 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
   }
 
   #make(): Parts {
-    const settings = resolveObjectOptions(this.options)
+    const settings = this.#settings()
     // this object has begun: no attempt of an earlier one can be told of any more
     this.#store.lapse()
     // and what was parked for want of credentials may have them by now
-    void this.#store.unpark?.({}).catch((error) => this.#degraded(`parked tasks stay parked (${errorText(error)})`))
+    void this.#store
+      .unpark?.({})
+      .catch((error) => this.#degraded(`parked tasks stay parked (${errorText(error)}): call resume()`))
     const { owner } = this.#madeFor
     const [principal = null] = owner ? [owner.principal] : this.#store.owners('any')
     this.#principal = principal
     const clock = new AlarmClock()
     const run = new AlarmRun(this.#store, systemClock, (task) => this.#refuses(task))
     const own = { ...settings.queue, clock, principal, store: run.store } as const
-    const queue = new RetryQueue({ ...own, preload: 'never' }, async () => engine)
+    const queue = new RetryQueue({ ...own, preload: 'never' }, async () => engine, engine.CHECKS)
     queue.on('degraded', settings.onDegraded)
     // before the queue has opened it: the first call may be an enqueue
-    const { capacity } = internalsOf(queue).host.settings
-    this.#store.configure?.({ capacity, ...limitsOf(internalsOf(queue).host.settings) })
+    const { host } = internalsOf(queue)
+    host.unparkedBy = "resume() on the object's stub, or the next deployment"
+    const { capacity } = host.settings
+    this.#store.configure?.({ capacity, ...limitsOf(host.settings) })
     return { settings, queue, clock, run }
+  }
+
+  #settings(): ObjectSettings {
+    try {
+      return resolveObjectOptions(this.options)
+    } catch (error) {
+      throw new RedriveError('OBJECT_MISCONFIGURED', (error as Error).message, { cause: error })
+    }
   }
 
   #degraded(what: string): void {
@@ -334,7 +371,7 @@ export class RedriveObject<Env = unknown> extends DurableObject<Env> {
     try {
       this.#made?.settings.onRun(run)
     } catch (error) {
-      this.#degraded(`onRun threw (${unsaid(error)})`)
+      this.#degraded(`onRun threw (${unsaid(error)}): the run itself went on`)
     }
   }
 }

@@ -6,9 +6,11 @@
  * It holds numbers only: in a Worker, timers and promises belong to the request that made them.
  */
 
-import type { Finished } from '../call/attempt.ts'
+import type { OpenCircuit } from '../api/errors.ts'
+import { type Finished, OUTCOME_FINAL } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import { adopted } from '../call/fetch-repeat.ts'
+import { adopted, isMistake } from '../call/fetch-repeat.ts'
+import { OUTCOME_TIMED_OUT } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { instantiate } from '../core/static.ts'
 import { limitsOf } from '../options/limits.ts'
@@ -16,7 +18,7 @@ import type { Settings } from '../options/queue-options.ts'
 import { steady } from '../platform/clock.ts'
 import { internalsOf } from '../queue/internals.ts'
 import { observe } from '../queue/observe.ts'
-import { gateNumbers } from '../runner/gates.ts'
+import { gateNumbers, openCircuit } from '../runner/gates.ts'
 import { Rulings } from '../tasks/ruling.ts'
 
 /**
@@ -58,7 +60,10 @@ export class SharedGates {
     observe(queue, {
       attempt: async (call, plan, next) => {
         const finished = await next(plan)
-        await this.#observe(call, finished)
+        // a caller who leaves, or is mistaken, says nothing about the server
+        const isLeft = !finished.answer && finished.outcome !== OUTCOME_TIMED_OUT && plan.signal.aborted
+        const isCallers = isLeft || isMistake(call, finished)
+        await this.#observe(call, isCallers ? { ...finished, outcome: OUTCOME_FINAL } : finished)
         return finished
       },
     })
@@ -72,6 +77,13 @@ export class SharedGates {
     const lane = laneOf(gates, origin, now)
     if (lane === undefined) return false
     return nextAt >= gates.core.heldUntil(lane, now) && gates.core.pays(now, lane)
+  }
+
+  /** The circuit that turns a new call to this origin away; half-open one call passes. undefined: it may be sent. */
+  turnsAway(origin: string): OpenCircuit | undefined {
+    const gates = byRules.get(this.#rules)
+    const lane = gates?.lanes.get(origin)
+    return gates && lane !== undefined ? openCircuit(gates.core, lane, origin, gates.now(), false) : undefined
   }
 
   async #observe(call: Call, finished: Finished): Promise<void> {

@@ -5,19 +5,32 @@
  * A queue lives no longer than the calls of one request: in a Worker, timers and promises belong to the request that made them.
  */
 
-import { RedriveError, WasmUnavailableError } from '../api/errors.ts'
+import {
+  CircuitOpenError,
+  IdempotencyConflictError,
+  type OpenCircuit,
+  RedriveError,
+  WasmUnavailableError,
+} from '../api/errors.ts'
+import type { RedriveResponse } from '../api/mark.ts'
 import type { EnqueueReceipt } from '../api/methods.ts'
-import { assertEnqueueable } from '../call/check-enqueue.ts'
+import type { Call } from '../call/call.ts'
+import { assertEnqueueable, assertInit } from '../call/check-enqueue.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
+import { backgroundOf } from '../options/background.ts'
 import { MAX_MS } from '../options/check.ts'
 import type { RetryQueueOptions } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
+import { checkTask } from '../options/task-rules.ts'
 import { assertNotAborted, orLeft } from '../platform/abort.ts'
+import { FOREVER } from '../platform/clock.ts'
 import { random128, uuid7Maker } from '../platform/random.ts'
+import type { RequestLike } from '../platform/web.ts'
 import * as engine from '../queue/chunk.workerd.ts'
 import { internalsOf } from '../queue/internals.ts'
 import { RetryQueue } from '../queue/queue.ts'
+import { wordsOf } from '../runner/circuit-open.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
 import { type CallTerms, Handoff, type Next } from './handoff.ts'
 import { SharedGates } from './shared-gates.ts'
@@ -30,23 +43,26 @@ export interface WorkerFetch {
    * `redrive-task-id` and a body of `{ status: 'queued', taskId, traceId, durability }`. With `redrive: { mode: 'await' }`, or
    * `sensitive`, nothing is handed over, and the last answer is the caller's.
    */
-  (input: RequestInfo | URL, init?: RedriveInit): Promise<Response>
+  (input: RequestLike, init?: RedriveInit): Promise<RedriveResponse>
   /** Hands a request over without an attempt from here. Rejects where it cannot be stored. */
-  enqueue(input: RequestInfo | URL, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt>
+  enqueue(input: RequestLike, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt>
 }
 
 /** Throws as `RetryQueue` does, naming the option; a binding that is missing, or of another kind, is named with what to put into the configuration. */
 export function workerFetch(options: WorkerFetchOptions): WorkerFetch {
   const calls = new Calls(options)
-  return Object.assign((input: RequestInfo | URL, init?: RedriveInit) => calls.fetch(input, init), {
-    enqueue: (input: RequestInfo | URL, init?: RequestInit & { redrive?: TaskOptions }) => calls.enqueue(input, init),
+  return Object.assign((input: RequestLike, init?: RedriveInit) => calls.fetch(input, init), {
+    enqueue: (input: RequestLike, init?: RequestInit & { redrive?: TaskOptions }) => calls.enqueue(input, init),
   })
 }
 
 interface Open {
   readonly queue: RetryQueue
   readonly handoff: Handoff
+  readonly gates: SharedGates
 }
+
+type Receipt = Awaited<ReturnType<Handoff['enqueue']>>
 
 class Calls {
   readonly #own: WorkerTerms
@@ -63,7 +79,7 @@ class Calls {
     this.#options = queue
   }
 
-  async fetch(input: RequestInfo | URL, init: RedriveInit = {}): Promise<Response> {
+  async fetch(input: RequestLike, init: RedriveInit = {}): Promise<Response> {
     const { redrive } = init
     if (typeof redrive !== 'object' || redrive === null || !redrive.detach) {
       return this.#during((open) => this.#fetch(open, input, init))
@@ -78,64 +94,99 @@ class Calls {
     )
   }
 
-  enqueue(input: RequestInfo | URL, init?: RedriveInit): Promise<EnqueueReceipt> {
+  enqueue(input: RequestLike, init?: RedriveInit): Promise<EnqueueReceipt> {
     return this.#during(async (open) => {
       const { hasEnded: _, ...receipt } = (await this.#enqueue(open, input, init)).receipt
       return receipt
     })
   }
 
-  async #fetch(open: Open, input: RequestInfo | URL, init: RedriveInit): Promise<Response> {
+  async #fetch(open: Open, input: RequestLike, init: RedriveInit): Promise<Response> {
     const { redrive = {} } = init
     this.#used++
     // turned off for this call, or no options at all, which the queue says
     if (typeof redrive !== 'object' || redrive === null) return open.queue.fetch(input, init)
-    const { inlineMs } = this.#own
+    // as given: the queue is told another mode and another waitMs
+    checkTask(redrive)
+    const { inlineMs, stayMs } = this.#own
     checkWall(inlineMs, redrive.policy?.attemptTimeoutMs, 'redrive.policy')
-    const { waitMs = inlineMs, orderKey } = redrive
+    const { waitMs = MAX_MS, orderKey } = redrive
     const mayLeave = this.#mayLeave(input, init.method, redrive)
     if (orderKey !== undefined && !mayLeave) {
       throw new TypeError("redrive.orderKey: expected a call that may be handed over, since its order is the object's")
     }
     if (orderKey !== undefined) return this.#ordered(open, input, init)
-    const hereMs = Math.min(waitMs, inlineMs)
+    const hereMs = Math.min(waitMs, mayLeave ? inlineMs : stayMs)
     // the queue ends no call that may leave: the handoff decides how long that call waits here
     const own = { ...init, redrive: { ...redrive, mode: 'await', waitMs: mayLeave ? MAX_MS : hereMs } as const }
     if (passesThrough(input, own)) return open.queue.fetch(input, own)
     const { host, run } = internalsOf(open.queue)
-    const call = await readFetch(input, own, host)
+    const call = endingWith(redrive, mayLeave, await readFetch(input, own, host))
+    // a Worker's own fetch does not look at every word of it
+    assertInit(call)
+    // its attempts here are the first of many
+    if (mayLeave) call.policy = { ...call.policy, maxAttempts: backgroundOf(call).maxAttempts }
     open.handoff.setTerms(call, { mayLeave, hereMs })
-    return run(call) as Promise<Response>
+    if (mayLeave) open.handoff.verify(call)
+    const circuit = call.plain ? undefined : open.gates.turnsAway(call.origin)
+    return circuit ? this.#turnedAway(open, call, circuit, mayLeave) : (run(call) as Promise<Response>)
+  }
+
+  /** Hands a call over unsent, since its server does not answer; where it may not leave, its caller hears that at once. */
+  async #turnedAway(open: Open, call: Call, circuit: OpenCircuit, mayLeave: boolean): Promise<Response> {
+    let remedy = 'enqueue() it to have its object send it later, or set retryBudget: false'
+    let cause: unknown
+    if (mayLeave) {
+      let receipt: Receipt | undefined
+      try {
+        receipt = await this.#handOver(open, call, internalsOf(open.queue).host.now())
+      } catch (error) {
+        if (error instanceof IdempotencyConflictError) throw error
+        cause = error
+        remedy = `it could not be handed over either: ${open.handoff.tellWhyNot(call, error).words}`
+      }
+      if (receipt) return this.#accepted(open, call, receipt)
+    }
+    throw new CircuitOpenError(`${wordsOf(call, circuit)}; ${remedy}`, circuit, cause)
   }
 
   /** Hands an ordered call over unsent: the object gives it its turn. */
-  async #ordered(open: Open, input: RequestInfo | URL, init: RedriveInit): Promise<Response> {
+  async #ordered(open: Open, input: RequestLike, init: RedriveInit): Promise<Response> {
     const { call, receipt } = await this.#enqueue(open, input, init)
-    if (receipt.hasEnded) {
+    return this.#accepted(open, call, receipt)
+  }
+
+  #accepted(open: Open, call: Call, { taskId, durability, hasEnded }: Receipt): Response {
+    if (hasEnded) {
       const remedy = 'ask the object what became of it, redrive it, or use a new key'
-      throw new RedriveError('TASK_ENDED', `the key is that of task ${receipt.taskId}, which has ended; ${remedy}`)
+      throw new RedriveError('TASK_ENDED', `the key is that of task ${taskId}, which has ended; ${remedy}`)
     }
     const traceId = traceIdOf(call.headers) ?? random128(internalsOf(open.queue).host.draw)
-    const { taskId, durability } = receipt
     return repeatableOf(call).accepted({ taskId, traceId, durability }) as Response
   }
 
   /** Whether a call may be handed over. Its caller then learns that it is queued, and nothing more. */
-  #mayLeave(input: RequestInfo | URL, given: string | undefined, { mode, sensitive }: TaskOptions): boolean {
+  #mayLeave(input: RequestLike, given: string | undefined, { mode, sensitive }: TaskOptions): boolean {
     const method = given ?? (input instanceof Request ? input.method : 'GET')
     return mode !== 'await' && sensitive !== true && this.#own.persistMethods.some((name) => isSame(name, method))
   }
 
-  async #enqueue({ queue, handoff }: Open, input: RequestInfo | URL, init: RedriveInit | undefined) {
-    const { host } = internalsOf(queue)
+  async #enqueue(open: Open, input: RequestLike, init: RedriveInit | undefined) {
+    const { host } = internalsOf(open.queue)
     const createdAt = host.now()
     const call = await readFetch(input, init, host)
-    assertEnqueueable(call, passesThrough(input, init), host.settings.maxBodyBytes)
+    assertEnqueueable(call, !!passesThrough(input, init), host.settings.maxBodyBytes)
+    return { call, receipt: await this.#handOver(open, call, createdAt) }
+  }
+
+  /** Hands over a call that was never sent. */
+  async #handOver({ queue, handoff }: Open, call: Call, createdAt: number): Promise<Receipt> {
+    const { host } = internalsOf(queue)
     await queue.ready
     if (!host.sanitizer) throw new WasmUnavailableError(undefined)
     const taskId = uuid7Maker(host.draw)(createdAt)
     host.onTask?.(call, taskId)
-    return { call, receipt: await handoff.enqueue({ call, taskId, createdAt }) }
+    return handoff.enqueue({ call, taskId, createdAt })
   }
 
   /** Runs `work` on the queue of the request, which is closed when the last call has ended. */
@@ -160,7 +211,7 @@ class Calls {
 
   #make(): Open {
     const { queue: namespace, shards, onDegraded, retryBudget } = this.#own
-    const queue = new RetryQueue(this.#options, async () => engine)
+    const queue = new RetryQueue(this.#options, async () => engine, engine.CHECKS)
     queue.on('degraded', onDegraded)
     const { host } = internalsOf(queue)
     const { ctx } = this.#own
@@ -171,7 +222,7 @@ class Calls {
       ...binding,
       whereNext: (task, terms, nextAt) => this.#whereNext(gates, task, terms, nextAt),
     })
-    return { queue, handoff }
+    return { queue, handoff, gates }
   }
 
   /** The place of a call's next attempt. */
@@ -189,5 +240,14 @@ class Calls {
     return 'here'
   }
 }
+
+/**
+ * The call whose attempt ends when its deferring caller waits no longer. No attempt can be handed over with its call, so it is made again from the
+ * object: only a caller who says how long it waits has that.
+ */
+const endingWith = ({ mode, waitMs }: TaskOptions, mayLeave: boolean, call: Call): Call =>
+  mayLeave && mode === 'defer' && waitMs !== undefined
+    ? { ...call, timeoutMs: Math.min(call.timeoutMs || FOREVER, Math.max(1, waitMs)) }
+    : call
 
 const isSame = (name: string, method: string): boolean => name.toUpperCase() === method.toUpperCase()

@@ -1,18 +1,25 @@
 /** The options of a Worker's fetch, beside those of any queue, and the time that they may take together. */
 
-import type { DegradedCode } from '../api/events.ts'
-import { check, fn, follow, int, list, object, options as optionsOf, or, type Rules } from '../options/check.ts'
-import { BUDGET_RULES, type RetryBudgetOptions } from '../options/gate-options.ts'
+import type { QueueEvents } from '../api/events.ts'
 import {
-  defined,
-  PRINCIPAL,
-  type RetryQueueOptions,
-  resolveOptions,
+  fn,
+  follow,
+  int,
+  list,
+  object,
+  options as optionsOf,
+  or,
+  type Rule,
+  type Rules,
   token,
-  UNSAFE_METHODS,
-} from '../options/queue-options.ts'
+} from '../options/check.ts'
+import { BUDGET_RULES, type RetryBudgetOptions } from '../options/gate-options.ts'
+import { UNSAFE_METHODS } from '../options/idempotency.ts'
+import { defined, type RetryQueueOptions } from '../options/queue-options.ts'
+import { PRINCIPAL, resolveOptions } from '../options/queue-rules.ts'
 import { checkNamespace, type RedriveNamespace, SHARDS } from './namespace.ts'
 import { warn } from './object-options.ts'
+import { partOptions } from './own-options.ts'
 
 /** The time that a Worker has left once its client has gone, less what the handoff may take. */
 const WALL_MS = 25_000
@@ -28,6 +35,9 @@ const QUEUE_OPTIONS = [
   'maxLaneHoldMs',
   'credentials',
   'beforeAttempt',
+  'shouldRetry',
+  'delay',
+  'sign',
   'fetch',
   'clock',
   'seed',
@@ -45,7 +55,8 @@ export interface WorkerFetchOptions extends Pick<RetryQueueOptions, (typeof QUEU
   /**
    * How long a call is tried here, from its start: a retry that would start later is handed over. With the policy's
    * `attemptTimeoutMs`, which is 10_000 here unless given, at most 25_000, since a Worker has 30 s once its client has
-   * left. 0..=25_000; 0: handed over after the first failure. @default 10_000
+   * left. A call that is not handed over is tried for `inlineMs` too if it is given, else for 25 s. 0..=25_000; 0: handed over after the
+   * first failure. @default 10_000
    */
   readonly inlineMs?: number
   /** Attempts of one call here, the first included. 1..=20. @default 3 */
@@ -63,13 +74,16 @@ export interface WorkerFetchOptions extends Pick<RetryQueueOptions, (typeof QUEU
    */
   readonly retryBudget?: RetryBudgetOptions | false
   /** Hears what works less well than asked. @default console.warn */
-  readonly onDegraded?: (report: { readonly code: DegradedCode; readonly message: string }) => void
+  readonly onDegraded?: (report: QueueEvents['degraded']) => void
 }
 
 type OwnOptions = Omit<WorkerFetchOptions, (typeof QUEUE_OPTIONS)[number]>
-export type WorkerTerms = Required<OwnOptions>
+export type WorkerTerms = Required<OwnOptions> & {
+  /** How long a call is tried here that is not handed over. */
+  readonly stayMs: number
+}
 
-const DEFAULTS: Omit<WorkerTerms, 'queue' | 'ctx'> = {
+const DEFAULTS: Omit<Required<OwnOptions>, 'queue' | 'ctx'> = {
   principal: null,
   shards: 1,
   inlineMs: 10_000,
@@ -80,9 +94,11 @@ const DEFAULTS: Omit<WorkerTerms, 'queue' | 'ctx'> = {
   onDegraded: warn,
 }
 
+const CTX: Rule = { ...object, expected: "the handler's ctx, its third argument" }
+
 const RULES: Rules<OwnOptions> = {
   queue: object,
-  ctx: object,
+  ctx: CTX,
   principal: PRINCIPAL,
   shards: SHARDS,
   inlineMs: int(0, WALL_MS),
@@ -100,16 +116,13 @@ export function resolveWorkerOptions(given: WorkerFetchOptions): {
 } {
   follow('workerFetch', given, { ...object, expected: 'options: { queue: env.REDRIVE, ctx }' })
   checkNamespace('workerFetch.queue', given.queue)
-  const isQueues = ([name]: readonly [string, unknown]) => (QUEUE_OPTIONS as readonly string[]).includes(name)
-  const all = Object.entries(given)
-  const own = Object.fromEntries(all.filter((entry) => !isQueues(entry))) as unknown as OwnOptions
-  check('workerFetch', own, RULES)
-  follow('workerFetch.ctx', given.ctx, object)
+  const { own, queue: rest } = partOptions<OwnOptions, RetryQueueOptions>('workerFetch', given, QUEUE_OPTIONS, RULES)
+  follow('workerFetch.ctx', given.ctx, CTX)
   follow('workerFetch.ctx.waitUntil', given.ctx.waitUntil, fn)
-  const terms: WorkerTerms = { ...DEFAULTS, ...defined(own) }
-  const queue = queueOptions(Object.fromEntries(all.filter(isQueues)), terms)
-  for (const { policyId, attemptTimeoutMs } of resolveOptions(queue).policies.values()) {
-    checkWall(terms.inlineMs, attemptTimeoutMs, `the policy '${policyId}'`)
+  const terms: WorkerTerms = { ...DEFAULTS, stayMs: own.inlineMs ?? WALL_MS, ...defined(own) }
+  const queue = queueOptions(rest, terms)
+  for (const { policy } of resolveOptions(queue).policies.values()) {
+    checkWall(terms.inlineMs, policy.attemptTimeoutMs, `the policy '${policy.policyId}'`)
   }
   return { own: terms, queue }
 }
@@ -122,8 +135,9 @@ function queueOptions(given: RetryQueueOptions, { principal }: WorkerTerms): Ret
     policies,
     ...(hasDefault ? {} : { policy: { attemptTimeoutMs: ATTEMPT_TIMEOUT_MS, ...given.policy } }),
     principal,
-    store: 'memory',
     preload: 'never',
+    // it lives for one request: an alert of it would be said again in the next
+    warn: false,
     // what waits here waits for a moment, and the calls of one request are few
     concurrency: 1_000,
     // one request sees too little of a server: its isolate has gates for all of them

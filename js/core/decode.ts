@@ -13,9 +13,9 @@ export interface GateStatus {
   readonly ahead: number
 }
 
-/** The gate that holds a task of this queue. undefined: there is no such task. */
-export function gateStatusOf(engine: Engine, core: CoreQueue, slot: number): GateStatus | undefined {
-  return core.gateStatus(slot) ? read(engine, core) : undefined
+/** The gate that holds a task of this queue at `now`. undefined: there is no such task. */
+export function gateStatusOf(engine: Engine, core: CoreQueue, slot: number, now: number): GateStatus | undefined {
+  return core.gateStatus(slot, now) ? read(engine, core) : undefined
 }
 
 /** The gate that keeps a due task of a store from starting in `lane` at `now`. `isRetry`: it has a counted attempt. */

@@ -19,10 +19,14 @@ import {
   type Rules,
   show,
   text,
+  token,
 } from '../options/check.ts'
-import { policyDefaults, resolvePolicy } from '../options/policy.ts'
-import { PRINCIPAL, SANITIZE_RULES, type SanitizeOptions, SCOPE_KEY, token } from '../options/queue-options.ts'
+import { policyDefaults } from '../options/policy.ts'
+import { resolvePolicy } from '../options/policy-rules.ts'
+import { PRINCIPAL, SCOPE_KEY } from '../options/queue-rules.ts'
+import { SANITIZE_RULES, type SanitizeOptions } from '../options/sanitize.ts'
 import { systemClock } from '../platform/clock.ts'
+import type { HeadersLike } from '../platform/web.ts'
 import { CIRCUITS, NONE, RETRY_DECISIONS } from './codes.ts'
 import type { Engine } from './engine.ts'
 import type { Keys } from './keys.ts'
@@ -58,9 +62,13 @@ export interface Core {
   parseRetryAfter(header: string, now: number): number | null
   /**
    * The numbers of a `RateLimit` field (draft-ietf-httpapi-ratelimit-headers): of several limits the one with the least
-   * remaining; null: malformed. `now`, epoch ms, is for forms that name an instant; today's all name a duration.
+   * remaining; null: malformed. `partitioned`: it is one partition's (`pk`). `now`, epoch ms, is for forms that name an instant;
+   * today's all name a duration.
    */
-  parseRateLimit(header: string, now?: number): { readonly remaining: number; readonly resetMs: number | null } | null
+  parseRateLimit(
+    header: string,
+    now?: number,
+  ): { readonly remaining: number; readonly resetMs: number | null; readonly partitioned: boolean } | null
   /**
    * SHA-256 over the length-prefixed method, normalized URL (origin and query included), content-type class, canonical
    * body, principal, scope and nonce, with a `scopeKey` HMAC-SHA-256 under it: 64 hex digits. A body of a JSON type counts
@@ -72,7 +80,7 @@ export interface Core {
    * credential; `unknown`: names on no list. Hop-by-hop headers and those that only the platform sets are left out.
    * TypeError: a name or value that HTTP does not allow.
    */
-  sanitizeHeaders(headers: HeadersInit, options?: SanitizeOptions): Sanitized
+  sanitizeHeaders(headers: HeadersLike, options?: SanitizeOptions): Sanitized
   /** RFC 8785 (JCS): one text for equal JSON. SyntaxError: not I-JSON; the message says where. */
   canonicalJson(text: string): string
   /** '1500', '250ms', '12.5s', '3m', '1h', '2d' -> whole ms; RangeError otherwise. */
@@ -134,7 +142,7 @@ const CONTEXT_RULES: Rules<BackoffContext> = {
 const KEY_RULES: Rules<KeyedRequest> = {
   method: token,
   url: anyText,
-  body: { type: 'any', expected: '', ok: () => true },
+  body: { expected: 'any' },
   contentType: anyText,
   principal: PRINCIPAL,
   scope: text,
@@ -142,18 +150,19 @@ const KEY_RULES: Rules<KeyedRequest> = {
   scopeKey: SCOPE_KEY,
 }
 
+/** @internal */
 export function makeCore(engine: Engine, keys: Keys): Core {
   const { glue, scratch } = engine
   const parseRetryAfter = (header: string, now: number): number | null => {
     follow('header', header, anyText)
     follow('now', now, TIME)
-    const delay = glue.server_delay(scratch.text(header), NONE, NONE, now)
+    const delay = glue.server_delay(scratch.text(header), NONE, NONE, NONE, NONE, 0, now)
     return delay >= 0 ? delay : null
   }
   return {
     evaluateRetryStatus(statusCode, circuitState, retryCount, maxRetries, codes = policyDefaults.retryableStatusCodes) {
       follow('statusCode', statusCode, or(0, int(100, 599)))
-      follow('circuitState', circuitState, oneOf('string', ...CIRCUITS))
+      follow('circuitState', circuitState, oneOf(...CIRCUITS))
       follow('retryCount', retryCount, U32)
       follow('maxRetries', maxRetries, U32)
       follow('retryableStatusCodes', codes, list(int(100, 599)))
@@ -186,8 +195,9 @@ export function makeCore(engine: Engine, keys: Keys): Core {
     parseRateLimit(header, now = 0) {
       follow('header', header, anyText)
       follow('now', now, TIME)
-      const [remaining, resetMs = Number.NaN] = glue.parse_rate_limit(scratch.text(header))
-      return remaining === undefined ? null : { remaining, resetMs: Number.isNaN(resetMs) ? null : resetMs }
+      const [remaining, resetMs = Number.NaN, partitioned] = glue.parse_rate_limit(scratch.text(header))
+      if (remaining === undefined) return null
+      return { remaining, resetMs: Number.isNaN(resetMs) ? null : resetMs, partitioned: partitioned === 1 }
     },
     generateIdempotencyKey(request) {
       check('request', request, KEY_RULES)
@@ -235,8 +245,8 @@ function httpUrl(url: string): string {
 }
 
 /** Headers as fetch takes them: a record, or pairs. */
-function pairs(headers: HeadersInit): [string, string][] {
-  follow('headers', headers, object)
+function pairs(headers: HeadersLike): [string, string][] {
+  if (!Array.isArray(headers)) follow('headers', headers, object)
   const given: unknown[] = Symbol.iterator in headers ? [...(headers as Iterable<unknown>)] : Object.entries(headers)
   return given.map((pair) => {
     if (Array.isArray(pair) && pair.length === 2) return [String(pair[0]), String(pair[1])]

@@ -92,12 +92,18 @@ export interface EndedAttempt {
   /** `OUTCOME_*`. */
   readonly outcome: number
   readonly status: number
-  /** NaN where there is none: this and the next two. */
+  /** NaN where there is none: this and the next three. */
   readonly serverDelayMs: number
   readonly durationMs: number
   readonly rateLimitMs: number
+  /** The wait of the user's hook, in place of the curve's. */
+  readonly delayMs: number
   /** A Retry-After was there and could not be read. */
   readonly unusable: boolean
+  /** The rate limit is one partition's: it holds no other request. */
+  readonly partitioned: boolean
+  /** `SAID_*`: the word of the user's hook. */
+  readonly said: number
 }
 
 export interface Settled extends Carried {
@@ -125,8 +131,12 @@ export interface Settled extends Carried {
 
 /** Tells the core how an attempt ended, and reads its ruling with the numbers behind it. */
 export function settle({ memory }: Pick<Engine, 'memory'>, core: CoreQueue, ended: EndedAttempt): Settled {
-  const { now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable } = ended
-  const verdict = core.settle(now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable)
+  const { now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, delayMs } = ended
+  const { unusable, partitioned, said } = ended
+  // biome-ignore format: in the order in which they cross
+  const verdict = core.settle(
+    now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, partitioned, said, delayMs,
+  )
   const numbers = new Float64Array(memory.buffer, core.decisionPtr(), RULED_COUNT)
   const at = (place: number) => numbers[place] as number
   return {

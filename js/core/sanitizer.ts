@@ -1,7 +1,8 @@
 /** Picks the parts of a request that may be shown, and one day stored. The core has the lists and says which. */
 
-import type { SanitizeOptions } from '../options/queue-options.ts'
+import type { SanitizeOptions } from '../options/sanitize.ts'
 import { errorText, unsaid } from '../platform/error-text.ts'
+import { utf8 } from '../platform/utf8.ts'
 import { HEADER_DROPPED, HEADER_KEPT, HEADER_REFUSED, HEADER_UNKNOWN } from './codes.ts'
 import type { Engine } from './engine.ts'
 import type { HeaderRules } from './generated/queue/glue.js'
@@ -14,7 +15,8 @@ export interface Sanitized {
   readonly unknown: readonly string[]
 }
 
-const REDACTED = 'REDACTED'
+/** Stands for a secret of a URL where that is shown. */
+export const REDACTED = 'REDACTED'
 /** In front of a path that is looked at by itself. */
 const HOST = 'http://h'
 /** Characters of an error's text. */
@@ -22,6 +24,7 @@ const SHOWN = 1_000
 /** Characters that would end the header (RFC 9110, 5.5), or are no byte. */
 const UNSENDABLE = /[\r\n\0\u0100-\uffff]/
 
+/** @internal */
 export class Sanitizer {
   readonly #engine: Engine
   readonly #rules: HeaderRules
@@ -94,7 +97,7 @@ export class Sanitizer {
     const { scratch, glue } = this.#engine
     const size = scratch.text(url)
     // ranges are of bytes, which are characters in what URL.href gives
-    const bytes = size === url.length ? null : new TextEncoder().encode(url)
+    const bytes = size === url.length ? null : utf8(url)
     const cut = (from: number, to: number) =>
       bytes ? new TextDecoder().decode(bytes.subarray(from, to)) : url.slice(from, to)
     const found = glue.url_secrets(size)
@@ -117,7 +120,7 @@ export class Sanitizer {
   secretsIn(url: string): readonly string[] {
     if (this.#keepsUrls) return []
     const { scratch, glue } = this.#engine
-    const bytes = new TextEncoder().encode(url)
+    const bytes = utf8(url)
     const found = glue.url_secrets(scratch.text(url))
     const secrets: string[] = []
     for (let i = 0; i < found.length; i += 3) {

@@ -1,4 +1,4 @@
-/** Reads Retry-After, retry-after-ms, Date and RateLimit from an answer and has the core turn them into delays. */
+/** Reads the fields of an answer that name a wait, and has the core turn them into delays. */
 
 import type { RepeatAnswer } from '../call/transport.ts'
 import { NONE } from './codes.ts'
@@ -9,9 +9,15 @@ export interface ServerDelay {
   readonly serverDelayMs: number
   /** Until requests are left again, from now; NaN: some are left, or nothing was said. */
   readonly rateLimitMs: number
+  /** That limit is one partition's. */
+  readonly partitioned: boolean
 }
 
-const NOTHING: ServerDelay = { serverDelayMs: Number.NaN, rateLimitMs: Number.NaN }
+const NO_LIMIT = { rateLimitMs: Number.NaN, partitioned: false } as const
+const NOTHING: ServerDelay = { serverDelayMs: Number.NaN, ...NO_LIMIT }
+
+/** When a quota begins anew: of the older drafts, of GitHub and many others, of X and others. The field beside it says what is left. */
+const RESETS = ['ratelimit-reset', 'x-ratelimit-retry-after', 'x-ratelimit-reset', 'x-rate-limit-reset'] as const
 
 /** `listed`: statuses that the policy takes for failures. */
 export function serverDelayOf(
@@ -22,22 +28,25 @@ export function serverDelayOf(
 ): ServerDelay {
   if (!answer) return NOTHING
   const failed = answer.status >= 400 || listed.includes(answer.status)
-  const serverDelayMs = failed ? serverDelay(engine, answer, now) : Number.NaN
   const limit = answer.header('ratelimit')
-  return limit === null ? { ...NOTHING, serverDelayMs } : { serverDelayMs, rateLimitMs: rateLimit(engine, limit) }
+  const limits = limit === null ? NO_LIMIT : rateLimit(engine, limit)
+  // the field of the standard is the better one, where it names a wait
+  const serverDelayMs = failed ? serverDelay(engine, answer, Number.isNaN(limits.rateLimitMs), now) : Number.NaN
+  return { serverDelayMs, ...limits }
 }
 
-function serverDelay({ glue, scratch }: Engine, answer: RepeatAnswer, now: number): number {
-  const after = answer.header('retry-after')
-  const afterMs = answer.header('retry-after-ms')
-  if (after === null && afterMs === null) return Number.NaN
-  const date = answer.header('date')
-  const lengths = scratch.all([after ?? '', afterMs ?? '', date ?? ''])
-  const length = (header: string | null, i: number) => (header === null ? NONE : (lengths[i] ?? 0))
-  return glue.server_delay(length(after, 0), length(afterMs, 1), length(date, 2), now)
+function serverDelay({ glue, scratch }: Engine, answer: RepeatAnswer, readsReset: boolean, now: number): number {
+  const reset = readsReset ? RESETS.find((name) => answer.header(name) !== null) : undefined
+  const names = ['retry-after', 'retry-after-ms', 'date']
+  if (reset) names.push(reset, reset.replace(/reset$|retry-after$/, 'remaining'))
+  const values = names.map((name) => answer.header(name))
+  if (values[0] === null && values[1] === null && !reset) return Number.NaN
+  const lengths = scratch.all(values.map((value) => value ?? ''))
+  const length = (i: number) => ((values[i] ?? null) === null ? NONE : (lengths[i] ?? 0))
+  return glue.server_delay(length(0), length(1), length(2), length(3), length(4), answer.status, now)
 }
 
-function rateLimit({ glue, scratch }: Engine, header: string): number {
-  const [remaining = Number.NaN, resetMs = Number.NaN] = glue.parse_rate_limit(scratch.text(header))
-  return remaining === 0 ? resetMs : Number.NaN
+function rateLimit({ glue, scratch }: Engine, header: string): Omit<ServerDelay, 'serverDelayMs'> {
+  const [remaining, resetMs = Number.NaN, partitioned] = glue.parse_rate_limit(scratch.text(header))
+  return remaining === 0 ? { rateLimitMs: resetMs, partitioned: partitioned === 1 } : NO_LIMIT
 }

@@ -1,25 +1,35 @@
 /** Turns calls into stored tasks: enqueued, before they are sent, or after their first attempt failed. */
 
-import { IdempotencyConflictError, notFound, QueueFullError, RedriveError, StorageFullError } from '../api/errors.ts'
+import {
+  IdempotencyConflictError,
+  NotDurableError,
+  notFound,
+  QueueFullError,
+  RedriveError,
+  StorageFullError,
+} from '../api/errors.ts'
 import type { Enqueued, NewTask } from '../api/store.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
+import { patienceOf } from '../call/deferred.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { ENDED, NONE, OUTCOME_RELEASED } from '../core/codes.ts'
 import { adopt, UNTRIED } from '../core/queue-calls.ts'
-import { UNSAFE_METHODS } from '../options/queue-options.ts'
-import { type Admission, queueFull } from '../runner/admission.ts'
-import { keyConflict } from '../runner/dedupe.ts'
+import { UNSAFE_METHODS } from '../options/idempotency.ts'
+import type { Admission } from '../runner/admission.ts'
 import { askedOf } from '../runner/handles.ts'
 import { joinTask } from '../runner/join.ts'
+import { areElsewhere, keyConflict } from '../runner/key-conflict.ts'
+import { assertMayBeInMemory, delivered, queueFull, storeAway } from '../runner/refusals.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/stored.ts'
 
 import { detachCaller, link } from '../tasks/callers.ts'
-import { followUpOf } from '../tasks/follow-up.ts'
+import { followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
 import { type Ruling, untrackedOutcome } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
+import { foretell, tellLimits } from './foresight.ts'
 import { asStored, type Content, contentOf, recordOf } from './record.ts'
 import type { StoredTasks } from './stored-tasks.ts'
 
@@ -33,6 +43,7 @@ export class StorePlace implements StoredPlace {
   readonly #runner: Runner
   readonly #admission: Admission
   readonly #methods: ReadonlySet<string>
+  readonly #known = new Set<string>()
 
   constructor(durable: StoredTasks, admission: Admission) {
     this.#durable = durable
@@ -42,16 +53,21 @@ export class StorePlace implements StoredPlace {
     this.#methods = new Set(persistMethods.map((method) => method.toUpperCase()))
   }
 
-  takes({ method, options }: Call): boolean {
-    return options.orderKey !== undefined || (options.sensitive !== true && this.#methods.has(method))
+  takes({ method, options }: Call, isHandedOver: boolean): boolean {
+    if (options.orderKey !== undefined) return true
+    return options.sensitive !== true && (isHandedOver || this.#methods.has(method))
+  }
+
+  foretell(call: Call): void {
+    foretell(call, this.#known, this.#runner)
   }
 
   async enqueue(call: Call, terms: Terms): Promise<Kept | undefined> {
-    const content = await this.#contentOf(call)
+    const content = await this.#contentOf(call, true)
     if (!content) return undefined
     const { durability } = this.#durable.state.store
     const task = this.#admission.newTask(call, terms.createdAt)
-    const enqueued = await this.#store(task, call, content, terms)
+    const enqueued = await this.#store(task, call, content, terms).catch((error) => this.#failed(call, error))
     if (!enqueued) return undefined
     const { taskId, outcome } = enqueued
     const deduplicated = outcome === 'duplicate'
@@ -62,7 +78,7 @@ export class StorePlace implements StoredPlace {
 
   async take(arrival: Arrival): Promise<EarlyAnswer | undefined> {
     const { call, own, terms, asks } = arrival
-    const content = await this.#contentOf(call)
+    const content = await this.#contentOf(call, false)
     if (!content) return undefined
     const isSent = own.outcome !== OUTCOME_RELEASED
     const task = this.#admission.newTask(call, terms.createdAt)
@@ -74,17 +90,20 @@ export class StorePlace implements StoredPlace {
       tellHold()
       return { answer: this.#giveUp(task, ruling) }
     }
-    const answerOwn = async () => deliver(own)
     // the core trapped
-    if (isSent && !ruling) return { answer: answerOwn() }
-    // one that waits for its turn is as good as deferred; any other deferring caller gets the first attempt's answer
-    const isDeferred = call.options.mode === 'defer' && (isSent || call.options.orderKey !== undefined)
+    if (isSent && !ruling) return delivered(own, null)
+    // one that has to wait is as good as deferred; any other deferring caller gets the first attempt's answer
+    const isDeferred = call.options.mode === 'defer' && arrival.mustWait
     try {
-      const enqueued = await this.#store(task, call, content, terms, isSent ? ruling : undefined, !isDeferred)
+      // while its attempt goes on here, no other process is to make one
+      const isHome = !isDeferred || call.underWay !== undefined
+      const enqueued = await this.#store(task, call, content, terms, isSent ? ruling : undefined, isHome)
       const isNew = enqueued?.outcome === 'stored'
       if (!isNew) tellHold()
       if (!enqueued) return undefined
-      return { answer: isNew ? this.#answer(task, call, terms, isDeferred) : this.#join(enqueued.taskId, arrival) }
+      return {
+        answer: isNew ? this.#answer(task, call, terms, isDeferred, ruling) : this.#join(enqueued.taskId, arrival),
+      }
     } catch (error) {
       tellHold()
       if (!isTolerable(error, arrival)) throw error
@@ -93,12 +112,12 @@ export class StorePlace implements StoredPlace {
         error,
         isSent ? `${what} was sent once and is not tried again` : `${what} is sent without being stored`,
       )
-      return isSent ? { answer: answerOwn() } : undefined
+      return isSent ? delivered(own, isFull(error) ? 'queue_full' : 'not_durable') : undefined
     }
   }
 
-  /** The storable content of a call; undefined: it stays in memory, and `degraded` has said why. Throws where one of an order may not be stored. */
-  async #contentOf(call: Call): Promise<Content | undefined> {
+  /** The storable content of a call; undefined: it stays in memory, and `degraded` has said why. Throws where it must be stored, and may not. */
+  async #contentOf(call: Call, isHandedOver: boolean): Promise<Content | undefined> {
     const { host, sanitizer } = this.#runner
     const { orderKey, sensitive } = call.options
     const isOrdered = orderKey !== undefined
@@ -107,16 +126,28 @@ export class StorePlace implements StoredPlace {
     if (this.#durable.isAway) return undefined
     host.onTask?.(call)
     const content = await contentOf(call, sanitizer, host.settings)
-    if (!('code' in content)) return content
-    if (isOrdered) throw notStored(content.what, content.why)
-    host.degraded(content.code, `${content.what} stays in memory: ${content.why}`, content.once)
-    return undefined
+    const isRefused = 'code' in content
+    if (isRefused) {
+      if (isOrdered) throw notStored(content.what, content.why)
+      assertMayBeInMemory(host.settings, call, isHandedOver, { reason: content.code, why: content.why })
+    }
+    tellLimits(call, content, host)
+    return isRefused ? undefined : content
+  }
+
+  /** The refusal of a call whose store fails. It may have the task all the same, so the call is not kept in memory beside it, either. */
+  #failed(call: Call, error: unknown): never {
+    if ((error as RedriveError).code !== 'STORAGE_UNAVAILABLE' || call.options.orderKey !== undefined) throw error
+    const message = `${call.method} ${call.origin} was not queued: ${(error as RedriveError).message}`
+    throw new NotDurableError('storage_unavailable', message, { cause: error })
   }
 
   #reportUnstored(error: unknown, what: string): void {
-    const full = error instanceof QueueFullError || error instanceof StorageFullError
     const message = `${what}: ${this.#runner.words(error)}`
-    if (full) this.#runner.host.degraded('storage_full', message, 'full')
+    const { host } = this.#runner
+    if (isFull(error)) host.degraded('storage_full', message, 'full')
+    // the store is well: what it was given could not have been read back
+    else if (error instanceof RangeError) host.degraded('not_durable', message, message)
     else this.#durable.state.reportOutage(message)
   }
 
@@ -144,14 +175,33 @@ export class StorePlace implements StoredPlace {
     })
   }
 
-  #answer(task: Task, call: Call, { waitUntil }: Terms, isDeferred: boolean): Promise<unknown> {
+  #answer(
+    task: Task,
+    call: Call,
+    { waitUntil }: Terms,
+    isDeferred: boolean,
+    ruling: Ruling | undefined,
+  ): Promise<unknown> {
+    const { announcer, host } = this.#runner
+    const [entry] = task.entries
     return new Promise((resolve, reject) => {
       task.waiter = { resolve, reject }
-      if (isDeferred) this.#runner.announcer.answerDeferred(task)
-      else this.#durable.callers.begin(task, waitUntil)
+      task.waitUntil = waitUntil
+      if (!isDeferred || call.underWay) this.#durable.callers.begin(task, waitUntil)
+      if (isDeferred) announcer.answerDeferred(task)
+      else if (call.options.mode === 'defer')
+        host.settings.clock.after(patienceOf(call), () => announcer.answerDeferred(task))
       this.#runner.putAside(task)
       this.#begin(task)
-      if (task.waiter && call.signal) link(task, call.signal, (reason) => this.#abort(task, reason))
+      if (ruling && entry) reportFollowUp({ entry }, ruling, host, task, () => this.#runner.show(task))
+      if (!task.waiter || !call.signal) return
+      link(task, call.signal, {
+        cancel: (reason) => this.#abort(task, reason),
+        leave: () => {
+          this.#runner.goOnAlone(task)
+          this.#durable.callers.stopWaiting(task)
+        },
+      })
     })
   }
 
@@ -199,12 +249,13 @@ export class StorePlace implements StoredPlace {
     const ids = { taskId, fingerprint, principal, home: waits ? owner : null }
     const record = { ...recordOf(ids, call, content, timing), ...this.#attempted(task, ruling) }
     this.#durable.state.pending.begin(taskId)
+    this.#durable.counts.writing(taskId)
     let stored = false
     try {
       const trying = () => this.#try(record, call)
       const enqueued = await (waits ? this.#durable.callers.enter(trying) : trying())
       if (!enqueued) return undefined
-      if (enqueued.outcome === 'conflict') throw keyConflict(call, `task ${enqueued.taskId}`)
+      if (enqueued.outcome === 'conflict') throw await this.#conflict(call, enqueued.taskId)
       if (enqueued.outcome === 'unreadable') throw keyUnreadable(call, enqueued.taskId)
       if (enqueued.outcome === 'full') throw await this.#full()
       stored = enqueued.outcome === 'stored'
@@ -214,9 +265,18 @@ export class StorePlace implements StoredPlace {
       return enqueued
     } finally {
       // who is told that it is stored lets in what has come of it meanwhile, once its caller is there
-      if (!stored) this.#durable.state.pending.end(taskId, false)
+      if (!stored) {
+        this.#durable.state.pending.end(taskId, false)
+        this.#durable.counts.written(taskId)
+      }
       if (!stored && waits) this.#durable.callers.callerLeft()
     }
+  }
+
+  async #conflict(call: Call, taskId: string): Promise<IdempotencyConflictError> {
+    // only words depend on it
+    const other = await this.#durable.state.store.get(taskId).catch(() => undefined)
+    return keyConflict(call, `task ${taskId}`, other !== undefined && areElsewhere(other.targetUrl, call.url))
   }
 
   async #full(): Promise<QueueFullError> {
@@ -226,8 +286,9 @@ export class StorePlace implements StoredPlace {
   }
 
   #away({ taskId }: NewTask, error: unknown): void {
-    const message = `the store cannot be had (${this.#runner.words(error)}): new tasks stay in memory, and end with the page, until it can`
-    this.#durable.away(message)
+    const fault = `the store is not available (${this.#runner.words(error)})`
+    this.#admission.obstacle = storeAway(fault)
+    this.#durable.away(`${fault}: until it is, new tasks stay in memory and end with the page`)
     this.#unstore(taskId)
   }
 
@@ -305,6 +366,8 @@ function keyUnreadable({ method, origin }: Call, taskId: string): RedriveError {
     `${method} ${origin}: its idempotency key belongs to task ${taskId}, which a later version has stored; ${remedy}`,
   )
 }
+
+const isFull = (error: unknown): boolean => error instanceof QueueFullError || error instanceof StorageFullError
 
 /** Whether a call that cannot be stored ends as plain fetch would: it was sent, or it is sent now (S18). */
 function isTolerable(error: unknown, { own, mustWait }: Arrival): boolean {

@@ -6,13 +6,17 @@
  * leads. Home: the process whose caller waits. A response can be given only there, so the leader leaves the tasks of live homes to them.
  */
 
+import type { QueueStats } from '../api/stats.ts'
+import type { Claim, Turn } from '../api/store.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { HOME_MS, RENEWED_LEASE_MS } from './lease-terms.ts'
+import { Lacking } from './needs.ts'
 import type { StoredState } from './state.ts'
 
 export class Leadership {
   readonly #state: StoredState
   readonly #granted: () => void
+  readonly #lacking: Lacking
   #candidacy: 'none' | 'asked' | 'leads' = 'none'
   /** The page is put away: nothing is asked for. */
   #isSuspended = false
@@ -25,10 +29,28 @@ export class Leadership {
   constructor(state: StoredState, granted: () => void) {
     this.#state = state
     this.#granted = granted
+    this.#lacking = new Lacking(state.store, state.runner)
   }
 
   get isLeader(): boolean {
     return !this.#state.store.leader || this.#candidacy === 'leads'
+  }
+
+  /** The homes of a claim: only the leader takes tasks without a waiting caller, and of those the ones whose hooks it has. */
+  get homes(): Pick<Claim, 'supplied' | 'ownHomeOnly'> {
+    const { supplied } = this.#lacking
+    return this.isLeader ? { supplied } : { supplied, ownHomeOnly: true }
+  }
+
+  /** Hooks that tasks which are left alone need and this process lacks. */
+  get lacking(): Pick<QueueStats, 'lacking'> {
+    const { needs } = this.#lacking
+    return needs.length > 0 ? { lacking: needs } : {}
+  }
+
+  /** Looks at what a turn has left. What this process lacks another that may lead may have. */
+  async look(turn: Turn, claim: Claim): Promise<void> {
+    if (await this.#lacking.look(turn, claim)) this.resign()
   }
 
   /** Whether callers wait here. */

@@ -6,13 +6,14 @@
  * and needs no renewal, an hour at most; only an attempt without a time limit, or with a longer one, is renewed.
  */
 
-import type { ResolvedPolicy } from '../options/policy.ts'
+import { backgroundOf } from '../options/background.ts'
+import { ATTEMPT_MS, type PolicyPair } from '../options/policy.ts'
 import { LONGEST_LEASE_MS } from '../stores/engine/bounds.ts'
 
 /** A lease that is renewed while its attempt runs: asked of stores without a grace. */
 export const RENEWED_LEASE_MS = 30_000
 /** The part of a grace that passes before a renewal: each hook has 5 s, and the store its time. */
-const HOOKS_MS = 15_000
+const HOOKS_MS = 20_000
 /** Interval at which a process says again that it is a home, and looks after homes whose end no hint tells. */
 export const HOME_MS: number = RENEWED_LEASE_MS / 3
 
@@ -20,9 +21,9 @@ export class LeaseTerms {
   readonly leaseMs: number
   readonly #graceMs: number | undefined
 
-  constructor(graceMs: number | undefined, policies: Iterable<ResolvedPolicy>) {
+  constructor(graceMs: number | undefined, policies: Iterable<PolicyPair>) {
     this.#graceMs = graceMs
-    const limits = [...policies].map(({ attemptTimeoutMs }) => attemptTimeoutMs)
+    const limits = [...policies].map((pair) => backgroundOf(pair).attemptTimeoutMs ?? ATTEMPT_MS)
     this.leaseMs = graceMs === undefined ? RENEWED_LEASE_MS : Math.min(Math.max(...limits) + graceMs, LONGEST_LEASE_MS)
   }
 

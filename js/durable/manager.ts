@@ -1,17 +1,19 @@
 /** Answers questions about stored tasks, and carries out orders to them. */
 
 import { notFound } from '../api/errors.ts'
-import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
+import type { PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import type { StoredTask, TaskStore } from '../api/store.ts'
-import type { AttemptLog, Decision, Gate, RetryTask } from '../api/task.ts'
+import type { AttemptLog, Decision, Gate, RetryTask, TaskStatus } from '../api/task.ts'
 import type { GateStatus } from '../core/decode.ts'
+import { backgroundOf } from '../options/background.ts'
 import { FOREVER } from '../platform/clock.ts'
-import { keyExpired } from '../runner/admission.ts'
-import type { Aside, StoredManager } from '../runner/stored.ts'
+import { keyExpired } from '../runner/refusals.ts'
+import type { Aside, StoredFilter, StoredManager } from '../runner/stored.ts'
 import { isInScope, type TaskScope } from '../runner/task-scope.ts'
 import { isSoundTask, soundLog } from '../stores/engine/sound.ts'
 import { cancelled, whenEnded } from '../tasks/callers.ts'
 import { decisionsOf, waits, wordsOf } from '../tasks/explain.ts'
+import { lacking, optionsOf } from './needs.ts'
 import { showRecord } from './record.ts'
 import { originOf, type StoredState } from './state.ts'
 import type { StoredTasks } from './stored-tasks.ts'
@@ -54,14 +56,17 @@ export class StoredTaskManager implements StoredManager {
     return explainStored(this.#show(record), record, known, this.#tasks)
   }
 
-  async list(
-    filter: Pick<ListFilter, 'status' | 'origin'>,
-    { limit = PAGE, cursor }: PageOptions,
-    of: TaskScope,
-  ): Promise<TaskPage> {
-    const page = await this.#store.list({ ...filter, ...ofOne(of), limit, ...(cursor === undefined ? {} : { cursor }) })
-    const tasks = page.tasks.filter(isSoundTask).map((record) => this.#show(record))
-    return page.cursor === undefined ? { tasks } : { tasks, cursor: page.cursor }
+  async list(filter: StoredFilter, { limit = PAGE, cursor: from }: PageOptions, of: TaskScope): Promise<TaskPage> {
+    const tasks: RetryTask[] = []
+    for (let cursor = from; ; ) {
+      const rest = { limit: limit - tasks.length, ...(cursor === undefined ? {} : { cursor }) }
+      const page = await this.#store.list({ ...filter, ...ofOne(of), ...rest })
+      tasks.push(...page.tasks.filter(isSoundTask).map((record) => this.#show(record)))
+      cursor = page.cursor
+      if (cursor === undefined) return { tasks }
+      // a store may have found less than there is
+      if (tasks.length === limit) return { tasks, cursor }
+    }
   }
 
   async result(taskId: string, of: TaskScope): Promise<TaskOutcome> {
@@ -80,6 +85,18 @@ export class StoredTaskManager implements StoredManager {
     return isSeen ? this.#tasks.cancel(taskId) : 'gone'
   }
 
+  async clear(of: TaskScope): Promise<number> {
+    // what is on its way into the store waits as well
+    await this.#state.pending.answered()
+    let cleared = 0
+    for (const taskId of await this.#ids('PENDING', of)) {
+      // begun meanwhile, it goes on
+      const record = await this.#record(taskId, of)
+      if (record?.status === 'PENDING' && (await this.#tasks.cancel(taskId)) === 'cancelled') cleared++
+    }
+    return cleared
+  }
+
   async redrive(taskId: string, acceptDuplicateRisk: boolean, of: TaskScope): Promise<RetryTask> {
     if (of !== undefined && !(await this.#record(taskId, of))) throw notFound(taskId)
     const { said, records } = await this.#redrive([taskId], acceptDuplicateRisk, true)
@@ -94,14 +111,18 @@ export class StoredTaskManager implements StoredManager {
     return said.filter((each) => each === 'redriven').length
   }
 
-  async deadIds(of: TaskScope): Promise<readonly string[]> {
+  deadIds(of: TaskScope): Promise<readonly string[]> {
+    return this.#ids('EXHAUSTED', of)
+  }
+
+  async #ids(status: TaskStatus, of: TaskScope): Promise<readonly string[]> {
     const ids: string[] = []
-    for await (const { taskId } of this.#deadRecords(of)) ids.push(taskId)
+    for await (const { taskId } of this.#records(status, of)) ids.push(taskId)
     return ids
   }
 
   async *dead(of: TaskScope): AsyncIterable<RetryTask & { readonly attempts: readonly AttemptLog[] }> {
-    for await (const record of this.#deadRecords(of)) {
+    for await (const record of this.#records('EXHAUSTED', of)) {
       const { attempts } = await this.#store.attempts(record.taskId, { limit: PAGE })
       yield { ...this.#show(record), attempts: attempts.filter(soundLog) }
     }
@@ -110,6 +131,7 @@ export class StoredTaskManager implements StoredManager {
   async purgeDead(taskId: string | undefined, of: TaskScope): Promise<number> {
     const one = taskId === undefined ? {} : { taskId }
     const purged = await this.#store.purge({ status: 'EXHAUSTED', ...one, ...ofOne(of) })
+    if (purged > 0) this.#state.runner.host.changed?.(taskId === undefined ? { others: true } : { taskId })
     await this.#tasks.counts.recount()
     return purged
   }
@@ -119,6 +141,7 @@ export class StoredTaskManager implements StoredManager {
     // what is on its way into the store is to be among it; nothing more of this principal comes
     await this.#state.pending.answered()
     const purged = await this.#store.purge({ principal })
+    this.#state.runner.host.changed?.({ others: true })
     this.#forget(principal)
     await this.#tasks.counts.recount()
     return purged
@@ -151,10 +174,10 @@ export class StoredTaskManager implements StoredManager {
     }
   }
 
-  async *#deadRecords(of: TaskScope): AsyncIterable<StoredTask> {
+  async *#records(status: TaskStatus, of: TaskScope): AsyncIterable<StoredTask> {
     for (let cursor: string | undefined; ; ) {
       const page = await this.#store.list({
-        status: 'EXHAUSTED',
+        status,
         ...ofOne(of),
         limit: PAGE,
         ...(cursor ? { cursor } : {}),
@@ -169,7 +192,7 @@ export class StoredTaskManager implements StoredManager {
   async #redrive(taskIds: readonly string[], acceptDuplicateRisk: boolean, reads: boolean) {
     const { pending, seen, runner } = this.#state
     const { events, settings } = runner.host
-    const policies = [...settings.policies.values()]
+    const policies = [...settings.policies.values()].map(backgroundOf)
     for (const taskId of taskIds) pending.begin(taskId)
     try {
       const said = await this.#store.redrive(taskIds, { spacingMs: 0, acceptDuplicateRisk, policies })
@@ -178,6 +201,7 @@ export class StoredTaskManager implements StoredManager {
       const records = await Promise.all(reads || tells ? back.map((taskId) => this.#store.get(taskId)) : [])
       for (const taskId of back) {
         seen.add(taskId)
+        runner.host.changed?.({ taskId })
         this.#tasks.loop.taskStored()
       }
       if (tells) for (const record of records) if (record) events.emit('queued', { task: this.#show(record) })
@@ -219,7 +243,7 @@ function explainStored(
   if (task.status === 'PENDING' || task.status === 'IN_FLIGHT') {
     const status = gateStatusOf(record, tasks, now)
     const waiting = waits(status, record.attemptNumber, now)
-    decisions.push({ ...waiting, text: textOf(status, record, tasks) })
+    decisions.push({ ...waiting, text: `waits for ${textOf(status, record, tasks)}` })
   }
   return decisions
 }
@@ -229,6 +253,7 @@ function gateStatusOf(record: StoredTask, tasks: StoredTasks, now: number): Gate
   const { status, parked, dueAt, principal } = record
   if (status === 'IN_FLIGHT') return at('in-flight')
   if (parked) return at('parked')
+  if (lacking(record, tasks.state.runner.host.settings).length > 0) return at('needs')
   if (dueAt === null) return at('behind')
   if (tasks.guard.isForeign || principal !== tasks.state.runner.host.principal) return at('principal')
   if (dueAt > now) return at('due', dueAt)
@@ -243,7 +268,10 @@ function laneStatus({ principal, lane, attemptNumber }: StoredTask, { state }: S
 function textOf(status: GateStatus, record: StoredTask, tasks: StoredTasks): string {
   const { gate, until } = status
   if (gate === 'in-flight') return `${wordsOf(status)}, here or in another process`
-  if (gate === 'parked') return 'resume() or setPrincipal(): its credentials are missing or were refused'
+  if (gate === 'needs')
+    return `a queue with ${optionsOf(lacking(record, tasks.state.runner.host.settings))}, which this one does not have; one that has will send it`
+  if (gate === 'ready') return 'a process with a free place (concurrency): it is due, and others may hold the places'
+  if (gate === 'parked') return 'resume() or setPrincipal(), since its credentials are missing or were refused'
   if (gate === 'principal' && tasks.guard.isLogin) return 'a login that is under way, here or in another tab'
   if (gate !== 'due') return wordsOf(status)
   // that the wait is over helps nothing where something keeps its origin for longer

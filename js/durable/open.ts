@@ -3,6 +3,7 @@
 import { assertNotAborted } from '../platform/abort.ts'
 import { random128 } from '../platform/random.ts'
 import type { StoreModule } from '../runner/manager.ts'
+import { storeAway } from '../runner/refusals.ts'
 import { untilDone } from '../runner/until-done.ts'
 import { StorePlace } from './admission.ts'
 import { StoredTaskManager } from './manager.ts'
@@ -39,8 +40,8 @@ export const openStore: StoreModule['openStore'] = async (pages, runner, admissi
         return 0
       }
       const until = 'until it can, tasks stay in memory, and end with the page or process'
-      const message = `the store cannot be opened (${runner.words(error)}): ${until}`
-      host.degraded('storage_unavailable', message, 'memory')
+      admission.obstacle = storeAway(`the store cannot be opened (${runner.words(error)})`)
+      host.degraded('storage_unavailable', `${admission.obstacle.why}: ${until}`, 'memory')
       // another process may hold it for a while, or its disk be away: tasks that come later are to be stored
       return store.idleCheckMs === null ? LAST_RETRY_IN_PAGES_MS : LAST_RETRY_MS
     }

@@ -3,71 +3,115 @@
  * it is the place where it is sanitized: no adapter and no store can forget it (S12).
  */
 
-import type { DegradedCode } from '../api/events.ts'
 import { laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../api/store.ts'
 import type { RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { FetchTransport } from '../call/fetch-transport.ts'
-import { putKey } from '../call/key.ts'
+import { isCrossOrigin, putKey } from '../call/key.ts'
 import { bare } from '../call/read-fetch.ts'
-import type { Sanitizer } from '../core/sanitizer.ts'
-import { type ResolvedPolicy, resolvePolicy } from '../options/policy.ts'
+import { REDACTED, type Sanitizer } from '../core/sanitizer.ts'
+import { backgroundOf } from '../options/background.ts'
+import { ATTEMPT_MS, bodyMs, type ResolvedPolicy } from '../options/policy.ts'
+import { resolvePolicy } from '../options/policy-rules.ts'
 import type { Settings } from '../options/queue-options.ts'
 import { FOREVER } from '../platform/clock.ts'
+import { utf8 } from '../platform/utf8.ts'
 import { type Deadline, deadlineOf, mayRepeat } from '../stores/engine/rules.ts'
+import { labelsIn } from '../tasks/task.ts'
+import { homeByNeeds, keyFormOf, needsOf } from './needs.ts'
 
 /** The parts of a call that may be stored. */
 export type Content = Pick<
   NewTask,
-  'method' | 'targetUrl' | 'headers' | 'withheldHeaders' | 'requestInit' | 'body' | 'idempotent'
+  'method' | 'targetUrl' | 'headers' | 'withheldHeaders' | 'requestInit' | 'body' | 'idempotent' | 'needs'
 > & { readonly policy: ResolvedPolicy }
 
 /** The reason why a call is not stored. */
 export interface Unstorable {
-  readonly code: DegradedCode
+  readonly code: 'headers_withheld' | 'url_secret'
   /** The call, as it may be shown. */
   readonly what: string
   /** The thing in the way, and what to do. */
   readonly why: string
-  /** Names what one report is enough for. */
-  readonly once: string
+}
+
+/** The parts of a call that are looked at before it is stored, as they may be; none of its body. */
+export interface Head {
+  readonly headers: Record<string, string>
+  readonly targetUrl: string
+  readonly requestInit: NewTask['requestInit']
+  readonly withheldHeaders: readonly string[]
+}
+
+/** Gives the head of a call, or why it may not be stored. `whose`: the options meant, where a message would leave that open. */
+export function headOf(call: Call, sanitizer: Sanitizer, settings: Settings, whose = ''): Head | Unstorable {
+  const { method, url, key } = call
+  const unstorable = (code: Unstorable['code'], why: string): Unstorable => {
+    return { code, what: `${method} ${bare(sanitizer.url(url))}`, why }
+  }
+  const { headers, withheld, unknown } = sanitizer.headers(call.headers)
+  const keyHeader = settings.idempotency.header.toLowerCase()
+  const lost = unknown.filter((name) => name !== keyHeader)
+  if (lost.length > 0) {
+    const why = `${lost.join(', ')} is on no list of headers that may be stored; ${remedyFor(lost, whose)}`
+    return unstorable('headers_withheld', why)
+  }
+  const targetUrl = settings.sanitize?.urlSecrets === 'strip' ? sanitizer.strip(url) : url
+  const shown = sanitizer.url(targetUrl)
+  if (shown !== targetUrl) return unstorable('url_secret', whyHidden(shown))
+  const { init, withheld: added } = repeatableOf(call).asFetch()
+  return {
+    headers: withoutKey(headers, keyHeader, key),
+    targetUrl,
+    requestInit: initOf(init),
+    withheldHeaders: [...new Set([...withheld, ...added])].sort(),
+  }
 }
 
 /** Gives the parts of a call that may be stored, or why none may. */
-export async function contentOf(call: Call, sanitizer: Sanitizer, settings: Settings): Promise<Content | Unstorable> {
-  const { method, policy, replayable, key } = call
-  const unstorable = (code: DegradedCode, why: string, once: string): Unstorable => {
-    return { code, what: `${method} ${bare(sanitizer.url(call.url))}`, why, once }
-  }
-  const { headers, withheld, unknown } = sanitizer.headers(call.headers)
-  const keyHeader = (settings.idempotency?.header ?? 'Idempotency-Key').toLowerCase()
-  const lost = unknown.filter((name) => name !== keyHeader)
-  if (lost.length > 0) {
-    const remedy = 'list it in sanitize.persistHeaders, or in denyHeaders and give it by credentials'
-    const why = `${lost.join(', ')} is on no list of headers that may be stored; ${remedy}`
-    return unstorable('headers_withheld', why, lost.join())
-  }
-  const targetUrl = settings.sanitize?.urlSecrets === 'strip' ? sanitizer.strip(call.url) : call.url
-  if (sanitizer.url(targetUrl) !== targetUrl) {
-    const remedy = "send the secret in a header, or set sanitize.urlSecrets to 'strip' or 'keep'"
-    return unstorable('url_secret', `its URL holds a secret; ${remedy}`, call.origin)
-  }
-  const request = repeatableOf(call)
-  const sent = await request.body()
-  const body = typeof sent === 'string' ? new TextEncoder().encode(sent) : sent
-  const { init, withheld: added } = request.asFetch()
+export async function contentOf(
+  call: Call,
+  sanitizer: Sanitizer,
+  settings: Settings,
+  whose?: string,
+): Promise<Content | Unstorable> {
+  const head = headOf(call, sanitizer, settings, whose)
+  if ('code' in head) return head
+  const { method, replayable } = call
+  const background = backgroundOf(call)
+  const sent = await repeatableOf(call).body()
+  const body = typeof sent === 'string' ? utf8(sent) : sent
+  const needs = needsOf(call, settings)
   return {
     method,
-    targetUrl,
-    headers: withoutKey(headers, keyHeader, key),
-    withheldHeaders: [...new Set([...withheld, ...added])].sort(),
-    requestInit: initOf(init),
+    ...head,
     ...(body ? { body } : {}),
     ...(call.options.idempotent ? { idempotent: true } : {}),
+    ...(needs.length > 0 ? { needs } : {}),
     // a call that must not be repeated has one attempt, even if its outcome is unknown
-    policy: replayable ? policy : Object.freeze({ ...policy, maxAttempts: 1 }),
+    policy: replayable ? background : Object.freeze({ ...background, maxAttempts: 1 }),
   }
+}
+
+/** A stored timestamp would be too old, and the id of a webhook is its key. */
+function remedyFor(lost: readonly string[], whose: string): string {
+  const [, library] = /^(webhook|svix)-(id|timestamp)$/m.exec(lost.join('\n')) ?? []
+  if (library === undefined) {
+    return `list it in sanitize.persistHeaders${whose}, or in denyHeaders and give it by credentials`
+  }
+  return `set idempotency: { header: '${library}-id' } and give the id as redrive.idempotencyKey; \`sign\` makes the rest for each attempt`
+}
+
+/** Names the part of a URL that is not shown, and what to do about it. */
+function whyHidden(shown: string): string {
+  const { pathname, searchParams } = new URL(shown)
+  if (pathname.includes(REDACTED)) {
+    return "a part of its path looks like a secret, and a path cannot go without it: set sanitize.urlSecrets: 'keep' to store it"
+  }
+  const hidden = new Set([...searchParams].flatMap(([name, value]) => (value.includes(REDACTED) ? [`'${name}'`] : [])))
+  const what = hidden.size > 0 ? `${[...hidden].join(', ')} in its URL` : 'a part of its URL'
+  return `${what} looks like a secret; send it in a header, or set sanitize.urlSecrets to 'strip' or 'keep'`
 }
 
 /** Leaves out the key's header: the key is a field of its own, and the header is made of it again. */
@@ -92,11 +136,11 @@ export interface Timing {
 
 /** When the task has to have ended, from now, and why. */
 function deadlineInMsOf(
-  { policy, key }: Call,
+  call: Call,
   { now, createdAt, expiresAt }: Timing,
 ): Pick<NewTask, 'deadlineInMs'> & Pick<Deadline, 'deadlineReason'> {
-  const keyAt = key === null ? FOREVER : createdAt
-  const { deadlineAt, deadlineReason } = deadlineOf(policy, { budgetAt: createdAt, keyAt, expiresAt })
+  const keyAt = call.key === null ? FOREVER : createdAt
+  const { deadlineAt, deadlineReason } = deadlineOf(backgroundOf(call), { budgetAt: createdAt, keyAt, expiresAt })
   return { deadlineInMs: Math.max(0, deadlineAt - now), deadlineReason }
 }
 
@@ -110,6 +154,7 @@ export function recordOf(
   const { orderKey, priority = 0 } = call.options
   return {
     ...ids,
+    home: ids.home ?? homeByNeeds(content.needs),
     ...content,
     ...deadlineInMsOf(call, timing),
     idempotencyKey: call.key,
@@ -122,6 +167,7 @@ export function recordOf(
     previousDelayMs: 0,
     priority,
     ...(orderKey === undefined ? {} : { orderKey }),
+    ...labelsIn(call.options),
     schema: RECORD_SCHEMA,
   }
 }
@@ -147,7 +193,7 @@ export function asStored(record: NewTask, now: number): StoredTask {
 export function callOf(record: StoredTask, body: Uint8Array | undefined, settings: Settings): Call {
   const { method, targetUrl: url, idempotencyKey: key, requestInit } = record
   const headers = new Headers(record.headers)
-  if (key !== null) putKey(headers, key, settings.idempotency)
+  if (key !== null) putKey(headers, key, keyFormOf(record))
   const policy = resolvePolicy(record.policy)
   const init = { ...(requestInit as RequestInit), method, headers, body: (body as BodyInit | undefined) ?? null }
   return {
@@ -160,12 +206,15 @@ export function callOf(record: StoredTask, body: Uint8Array | undefined, setting
     key,
     made: false,
     fingerprint: record.fingerprint,
-    addedCrossOrigin: false,
+    addedCrossOrigin: key !== null && isCrossOrigin(new URL(url).origin),
     principal: record.principal,
     replayable: mayRepeat(record),
-    options: {},
+    options: labelsIn(record),
+    isChecked: true,
     policy,
-    timeoutMs: policy.attemptTimeoutMs,
+    given: policy,
+    timeoutMs: policy.attemptTimeoutMs ?? ATTEMPT_MS + bodyMs(record.bodyBytes),
+    waitMs: FOREVER,
     signal: null,
     transport: new FetchTransport({ fetch: settings.fetch, url, init }),
     plain: null,
@@ -191,5 +240,6 @@ export function showRecord(record: StoredTask, sanitizer: Sanitizer): RetryTask 
     createdAt: record.createdAt,
     status: record.status,
     ...(record.reason ? { reason: record.reason } : {}),
+    ...labelsIn(record),
   }
 }

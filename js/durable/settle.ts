@@ -94,9 +94,10 @@ export class Settler {
     task.nextAttemptAt = followUp.kind === 'parked' ? null : host.now() + (why?.delayMs ?? 0)
     if (task.record) task.record = { ...task.record, status: 'PENDING', attemptNumber: task.attemptNumber }
     this.#state.remember(task)
+    host.changed?.(task)
     if (ruling.sent) runner.announcer.answerDeferred(task)
     runner.putAside(task)
-    reportFollowUp(followUp, ruling, host.events, () => runner.show(task))
+    reportFollowUp(followUp, ruling, host, task, () => runner.show(task))
     this.#callers.waitsAgain(task)
   }
 
@@ -106,6 +107,7 @@ export class Settler {
     this.#state.leased.delete(task.taskId)
     task.status = 'PENDING'
     this.#state.remember(task)
+    this.#state.runner.host.changed?.(task)
     this.#state.runner.putAside(task)
     if (this.#state.find(task.taskId)) this.#callers.lookSoon(task)
     this.#callers.waitsAgain(task)

@@ -107,7 +107,8 @@ export class StoredState {
     const { call, record } = task
     const waits = task.waiter !== undefined || task.joined.length > 0 || task.outcome !== undefined
     const own = call !== null && !call.rebuilt
-    const needed = own && ((record?.withheldHeaders.length ?? 0) > 0 || !repeatableOf(call).asFetch().isWhole)
+    const needed =
+      own && (call.underWay || (record?.withheldHeaders.length ?? 0) > 0 || !repeatableOf(call).asFetch().isWhole)
     if (waits || needed) this.watch(task)
     else this.#watched.delete(task.taskId)
   }
@@ -132,6 +133,13 @@ export class StoredState {
   /** Whether a lane is of the principal that is there. */
   isOwnLane(lane: string): boolean {
     return lane === laneName(this.runner.host.principal, originOf(lane))
+  }
+
+  /** Whether others have changed something since this was asked last, and tells listeners so. undefined: the store cannot say, or fails, which a turn will show. */
+  async hasChanged(): Promise<boolean | undefined> {
+    const hasChanged = await this.store.hasChanged?.().catch(() => undefined)
+    if (hasChanged) this.runner.host.changed?.({ others: true, isStores: true })
+    return hasChanged
   }
 
   /** Reports that the store did not do what it was asked. */

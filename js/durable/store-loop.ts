@@ -42,8 +42,10 @@ export interface TurnListener {
   claimed(task: StoredTask, lease: Lease, endsAt: number, turn: Turn, isOurs: () => boolean): void
   ended(task: StoredTask): void
   renewed(task: Task, answer: Turn['renewed'][number]): void
-  /** Called when a turn is over. `failed`: how many in a row could not be made. */
-  turned(failed: number, error: unknown, turn: Turn | undefined): void
+  /** A turn is about to be asked for. */
+  turning(): void
+  /** Called when a turn is over. `failed`: how many in a row could not be made. `shut`: lanes that its claim had it leave out. */
+  turned(failed: number, error: unknown, turn: Turn | undefined, shut?: readonly string[]): void
 }
 
 export class StoreLoop {
@@ -183,6 +185,8 @@ export class StoreLoop {
 
   resumeFromSuspend(): void {
     this.#isSuspended = false
+    // hints did not reach it
+    this.#state.runner.host.changed?.({ others: true, isStores: true })
     this.#schedule.spreadWake(this.#state.runner.host.now())
   }
 
@@ -227,6 +231,8 @@ export class StoreLoop {
   async #turn(): Promise<void> {
     const { store, owner, runner } = this.#state
     const { host } = runner
+    // the turn takes in what the answer is about, and the next idle look would find nothing new
+    if (host.events.has('store')) await this.#state.hasChanged()
     const leadership = this.#leadership
     const startedAt = host.now()
     this.#turnAt = startedAt
@@ -244,6 +250,8 @@ export class StoreLoop {
       const renew = renewing.map(({ lease }) => lease)
       const settle = endings.map(({ settlement }) => settlement)
       const { hold, told } = this.#holds.at(host.now())
+      // what was stored up to here the turn counts
+      this.#listener.turning()
       const turn = await store.turn({ owner, settle, hold, renew, claim })
       this.#shareHolds(told())
       this.#isClaiming = false
@@ -273,12 +281,14 @@ export class StoreLoop {
       const ownAt = claim?.ownHomeOnly ? this.#state.ownDueAt(turn) : undefined
       this.#schedule.planNext(turn, claim, leadership.lookAt(skipHomes, host.now()), ownAt)
       this.#claimIsMade = false
+      if (claim) await leadership.look(turn, claim)
       if (this.depth === 0) this.depth = await this.#unshown(claim, turn)
       if (this.#roomSince) {
         this.#roomSince = false
         this.roomMade()
       }
-      this.#listener.turned(0, undefined, turn)
+      const shut = (claim?.bounds ?? []).flatMap(({ lane, max }) => (max === 0 ? [lane] : []))
+      this.#listener.turned(0, undefined, turn, shut)
     } catch (error) {
       this.#isClaiming = false
       this.#claimIsMade = false
@@ -314,11 +324,11 @@ export class StoreLoop {
       runner.guard(() => {
         const limit = Math.min(core.vacancies(), BATCH)
         if (limit === 0) return null
-        const bounds = lanes.bounds(now, perLane)
-        const { principal } = host
-        const { leaseMs } = this.terms
-        const homes = this.#leadership.isLeader ? {} : { ownHomeOnly: true }
-        return { limit, leaseMs, total, perLane, lanes: 'any', bounds, principal, skipHomes, ...homes } as const
+        // of a lane that is not known here as many may start as of any new one
+        const otherMax = host.settings.rate && (host.settings.rate.burst ?? 1)
+        const most = { limit, total, perLane, bounds: lanes.bounds(now, perLane), otherMax }
+        const more = { leaseMs: this.terms.leaseMs, ...this.#leadership.homes }
+        return { ...most, ...more, lanes: 'any', principal: host.principal, skipHomes } as const
       }) ?? null
     )
   }
@@ -379,10 +389,8 @@ export class StoreLoop {
   }
 
   async #lookIdle(): Promise<void> {
-    const { store, runner } = this.#state
-    const isQuiet = this.#failed === 0 && runner.host.now() < this.#turnAt + QUIET_MS
-    // a look that fails is left to the turn, which reports it
-    const hasChanged = !isQuiet || (await store.hasChanged?.().catch(() => true)) !== false
+    const isQuiet = this.#failed === 0 && this.#state.runner.host.now() < this.#turnAt + QUIET_MS
+    const hasChanged = !isQuiet || (await this.#state.hasChanged()) !== false
     if (this.#stopped || this.#isSuspended || this.#busy) return
     if (!hasChanged) return this.#armIdle()
     this.#renewsAll = true

@@ -142,6 +142,10 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     runner.tickSoon()
   }
 
+  circuitOpened(principal: string | null, origin: string): void {
+    this.callers.circuitOpened((task) => task.principal === principal && task.origin === origin)
+  }
+
   settle(task: Task, ruling: Ruling): void {
     this.#settler.settle(task, ruling)
   }
@@ -155,6 +159,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   async flush(): Promise<number> {
     const flushed = await this.state.store.flush()
+    if (flushed > 0) this.state.runner.host.changed?.({ others: true })
     this.workOffered()
     return flushed
   }
@@ -178,9 +183,9 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   }
 
   stats(here: RunnerStats, all: boolean): RunnerStats {
-    const { failingSinceAt } = this.loop
-    const stats = this.counts.addTo(here, this.loop.wakeAt, all)
-    return failingSinceAt === undefined ? stats : { ...stats, storeFailingSinceAt: failingSinceAt }
+    const { failingSinceAt: storeFailingSinceAt } = this.loop
+    const more = { ...(storeFailingSinceAt && { storeFailingSinceAt }), ...this.leadership.lacking }
+    return { ...this.counts.addTo(here, this.loop.wakeAt, all), ...more }
   }
 
   /** Ends everything here: the tasks come back by their leases, and callers get their last answer, or `error`. */
@@ -249,6 +254,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   purged(task: Task): void {
     this.leave(task)
     task.status = 'CANCELLED'
+    this.state.runner.host.changed?.(task)
     const outcome = outcomeOf(task, this.state.runner.show(task))
     answer(task, () => outcome.error)
     task.outcome?.resolve(outcome)
@@ -284,16 +290,20 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     task.controller?.abort()
   }
 
-  turned(failed: number, error: unknown, turn: Turn | undefined): void {
+  turning(): void {
+    this.counts.asking()
+  }
+
+  turned(failed: number, error: unknown, turn: Turn | undefined, shut: readonly string[] = []): void {
     const { runner } = this.state
     if (!turn) {
-      this.state.failed(error)
-      this.callers.answerUnsettled(this.loop.unanswered, error)
+      this.callers.storeFailed(this.loop.unanswered, error)
       if (failed === 1) runner.arm()
       return
     }
     this.state.answered()
-    this.counts.learn(turn)
+    this.callers.storeAnswered()
+    this.counts.learn(turn, shut)
     this.isAway = false
     if (turn.isForeign && !this.guard.isForeign) void this.#suspectPrincipal()
     reportTurn(turn, runner)
@@ -308,6 +318,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   registerStored(task: Task): void {
     const { seen, pending, runner } = this.state
     seen.add(task.taskId)
+    this.counts.written(task.taskId, laneName(task.principal, task.origin))
     this.loop.taskStored()
     this.#depthBefore = this.depth
     this.state.remember(task)
@@ -355,6 +366,9 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     const { runner } = this.state
     if (runner.stopped) return
     const task = taskId === undefined ? undefined : this.state.find(taskId)
+    if (kind !== 'principal')
+      runner.host.changed?.({ ...(taskId === undefined ? { others: true } : { taskId }), isStores: true })
+    if (kind === 'changed') return
     if (kind === 'due') this.workOffered()
     else if (kind === 'principal') void this.#suspectPrincipal()
     else if (kind === 'cancelled') {

@@ -4,16 +4,17 @@
  * A lease that cannot become an attempt is given back. What the attempt comes to is left to `settle.ts`.
  */
 
-import type { Carry, Lease, Settlement, StoredTask } from '../api/store.ts'
+import { type Carry, type Lease, MOST_REFUNDS, type Settlement, type StoredTask } from '../api/store.ts'
 import type { Call } from '../call/call.ts'
 import { notSent } from '../call/not-sent.ts'
 import { MARK_UNAUTHORIZED, NONE, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import { adopt } from '../core/queue-calls.ts'
-import { DAY_MS, FOREVER } from '../platform/clock.ts'
+import { FOREVER } from '../platform/clock.ts'
 import { flagsOf } from '../runner/handles.ts'
 import { soundBody } from '../stores/engine/sound.ts'
 import type { Task } from '../tasks/task.ts'
 import { RENEWED_LEASE_MS } from './lease-terms.ts'
+import { lacking, optionsOf } from './needs.ts'
 import { reportUnreadable } from './notices.ts'
 import { callOf } from './record.ts'
 import type { StoredState } from './state.ts'
@@ -22,6 +23,8 @@ import type { WaitingCallers } from './waiting-callers.ts'
 
 /** A lease that came too early is asked for again after this long. */
 const AGAIN_MS = 1_000
+/** A lease of a task that another process has to send: the next one to look may have what it needs. */
+const LEFT_MS = 10_000
 
 export class LeaseStarter {
   readonly #state: StoredState
@@ -40,9 +43,20 @@ export class LeaseStarter {
   startLease(record: StoredTask, lease: Lease, endsAt: number, storeNow: number): void {
     const { runner, leased, seen } = this.#state
     const { host } = runner
+    if (this.#callers.isEndedHere(lease.taskId)) {
+      this.giveBack(lease, 'it has ended for its caller: given back', { delayMs: 0, park: false })
+      return
+    }
     if (leased.has(lease.taskId)) {
       // lost while this process was away, and an attempt under the old lease has not ended yet: two must not be taken for one
       this.giveBack(lease, 'still under way under an older lease: given back', { delayMs: AGAIN_MS, park: false })
+      return
+    }
+    const missing = lacking(record ?? {}, host.settings)
+    if (missing.length > 0) {
+      // its caller's process is gone, or the store does not go by what it needs
+      const decision = `not sent: this queue has no ${optionsOf(missing)}; left to one that has`
+      this.giveBack(lease, decision, { delayMs: LEFT_MS, park: (record.refunds ?? 0) >= MOST_REFUNDS - 1 })
       return
     }
     let task: Task
@@ -74,7 +88,7 @@ export class LeaseStarter {
     const call = task.call as Call
     const now = host.now()
     const { deadlineReason, idempotencyKey } = record
-    const { totalBudgetMs = DAY_MS, keyTtlMs = DAY_MS } = record.policy
+    const { keyTtlMs, totalBudgetMs = keyTtlMs } = call.policy
     const deadlineAt = record.deadlineAt + offset
     // the core watches a deadline as what it is, so that it names it
     const createdAt = deadlineReason === 'total_budget' && deadlineAt < FOREVER ? deadlineAt - totalBudgetMs : now

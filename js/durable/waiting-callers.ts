@@ -8,6 +8,7 @@
 import { RedriveError, SettledElsewhereError } from '../api/errors.ts'
 import type { TaskOutcome } from '../api/methods.ts'
 import type { StoredTask } from '../api/store.ts'
+import type { ExhaustedReason } from '../api/task.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { answer, detachCaller, outcomeOf } from '../tasks/callers.ts'
 import type { Task } from '../tasks/task.ts'
@@ -36,6 +37,8 @@ export class WaitingCallers {
   #lookAtOwn = FOREVER
   #sweepAt = 0
   #swept = 0
+  /** Tasks that ended for their callers while the store did not answer, and why. */
+  readonly #endedHere = new Map<string, ExhaustedReason>()
   /** Callers whose tasks are on their way into the store. */
   #entering = 0
 
@@ -94,8 +97,16 @@ export class WaitingCallers {
     if (this.until(task) <= this.#state.runner.host.now()) this.#endWait(task)
   }
 
-  /** Answers the callers of `tasks`, whose settlements the store does not take: those of a success, and those whose time is up. */
-  answerUnsettled(tasks: readonly Task[], error: unknown): void {
+  /** Ends the tasks that `isOf` names and whose callers wait, unless an attempt of theirs runs, which may end well. */
+  circuitOpened(isOf: (task: Task) => boolean): void {
+    for (const [task, { until }] of this.#waits) {
+      if (until < FOREVER && !task.lease && isOf(task)) this.#endWait(task, 'circuit_open')
+    }
+  }
+
+  /** Takes note that the store fails. Answers the callers of `tasks`, whose settlements it does not take: those of a success, and those whose time is up. */
+  storeFailed(tasks: readonly Task[], error: unknown): void {
+    this.#state.failed(error)
     const now = this.#state.runner.host.now()
     for (const task of tasks) {
       const succeeded = task.last?.answer && task.last.status < 400
@@ -200,23 +211,45 @@ export class WaitingCallers {
     else if (!task.lease) this.#endWait(task)
   }
 
-  #endWait(task: Task): void {
-    this.#giveUp(task).catch(this.#state.failed)
+  #endWait(task: Task, reason: ExhaustedReason = 'wait_exceeded'): void {
+    this.#giveUp(task, reason).catch(this.#state.failed)
+  }
+
+  /** Whether a task has ended for its caller, and its store does not know it yet. */
+  isEndedHere(taskId: string): boolean {
+    return this.#endedHere.has(taskId)
+  }
+
+  /** Takes note that the store answers: what has ended without its knowledge ends there, too. */
+  storeAnswered(): void {
+    for (const [taskId, reason] of this.#endedHere) {
+      this.#state.store.cancel(taskId, reason).then(() => this.#endedHere.delete(taskId), this.#state.failed)
+    }
   }
 
   /** Cancels a task whose caller is told that it failed: it must not go on behind the caller's back. */
-  async #giveUp(task: Task): Promise<void> {
+  async #giveUp(task: Task, reason: ExhaustedReason): Promise<void> {
     let said: 'cancelled' | 'requested' | 'gone' = 'requested'
     try {
-      said = await this.#state.store.cancel(task.taskId, 'wait_exceeded')
+      said = await this.#state.store.cancel(task.taskId, reason)
+    } catch (error) {
+      this.#endedHere.set(task.taskId, reason)
+      throw error
     } finally {
-      if (said === 'cancelled') this.#endings.end(task, 'EXHAUSTED', 'wait_exceeded')
+      if (said === 'cancelled') this.#endings.end(task, 'EXHAUSTED', reason)
       else if (said === 'gone') this.lookSoon(task)
       else if (!task.lease) {
         // a caller of `result()` goes on waiting for it
         if (task.outcome) this.stopWaiting(task)
         else this.#endings.leave(task)
-        answer(task, () => new RedriveError('WAIT_EXCEEDED', `${task.what} is under way as task ${task.taskId}`))
+        answer(
+          task,
+          () =>
+            new RedriveError(
+              'WAIT_EXCEEDED',
+              `${task.what} is under way as task ${task.taskId}, longer than its caller waits; queue.result(taskId) tells how it ends`,
+            ),
+        )
       }
     }
   }

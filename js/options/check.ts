@@ -3,20 +3,22 @@
  * RangeError where the value is; both name the option, what was expected, and what came.
  */
 
+import { meant } from './meant.ts'
+
 export interface Rule {
-  /** The `typeof` of a value that may be right; 'any': the value alone decides. */
-  readonly type: string
+  /** The `kindOf` a value that may be right. Absent: the value alone decides. */
+  readonly type?: string
   readonly expected: string
-  readonly ok: (value: never) => boolean
+  readonly ok?: (value: never) => boolean
   /** An array of these. */
   readonly each?: Rule
   /** An object of these. */
   readonly inside?: Rules<object>
   /** Right whatever the rest says. */
   readonly also?: unknown
-  /** How the message tells a value of the right type that is wrong; what may be secret in it is left out. */
-  readonly got?: (value: never) => string
-  /** A value of another type may be the secret itself: `got` tells that, too. */
+  /** How the message tells a value of the right kind that is wrong; what may be secret in it is left out. */
+  readonly shown?: (value: never) => string
+  /** A value may be the secret itself: the message tells its kind. */
   readonly isMute?: true
 }
 
@@ -33,11 +35,7 @@ export const num = (from: number, to: number, whole = ''): Rule => ({
 })
 export const int = (from: number, to: number): Rule => num(from, to, 'whole ')
 export const ms = (from = 0): Rule => int(from, MAX_MS)
-export const kind = (type: string, expected = `a ${type}`): Rule => ({
-  type,
-  expected,
-  ok: (value) => value !== null,
-})
+export const kind = (type: string, expected: string = withArticle(type)): Rule => ({ type, expected })
 /**
  * Text that is the same wherever it is kept: a lone surrogate becomes another character in UTF-8, which would make one name of
  * two, and NUL ends a text in some databases.
@@ -46,19 +44,21 @@ export const isWellFormed = (value: string): boolean => !/[\0\p{Surrogate}]/u.te
 export const text: Rule = { ...kind('string'), expected: 'a well-formed string', ok: isWellFormed }
 export const flag: Rule = kind('boolean')
 export const fn: Rule = kind('function')
-export const object: Rule = kind('object', 'an object')
+export const object: Rule = kind('object')
+export const objectLike = (example: string): Rule => kind('object', `an object such as ${example}`)
 export const pattern = (expected: string, shape: RegExp): Rule => ({
   ...text,
   expected,
   ok: (value) => shape.test(value),
 })
+export const token: Rule = pattern('an HTTP token', /^[!#-'*+.^-`|~\w-]+$/)
 /** One of these values and no other. */
-export const oneOf = (type: string, ...values: readonly unknown[]): Rule => ({
-  type,
+export const oneOf = (...values: readonly unknown[]): Rule => ({
+  type: typeof values[0],
   expected: values.map(show).join(' or '),
   ok: (value) => values.includes(value),
 })
-export const list = (each: Rule): Rule => ({ ...object, expected: 'an array', ok: Array.isArray, each })
+export const list = (each: Rule): Rule => ({ ...kind('array'), each })
 export const options = <T extends object>(inside: Rules<T>): Rule => ({ ...object, inside })
 export const or = (also: unknown, rule: Rule): Rule => ({
   ...rule,
@@ -66,39 +66,63 @@ export const or = (also: unknown, rule: Rule): Rule => ({
   also,
 })
 
-/** Throws on the first key that is unknown or breaks its rule. `undefined` counts as absent. */
-export function check<T extends object>(what: string, value: T, rules: Rules<T>): void {
-  follow(what, Array.isArray(value) ? null : value, object, value)
+/**
+ * Throws on the first key that is unknown or breaks its rule. `undefined` counts as absent. `whole`: the rule for all of it; `ofCall`:
+ * those of a call's own options, which may have been meant.
+ */
+export function check<T extends object>(
+  what: string,
+  value: T,
+  rules: Rules<T>,
+  whole: Rule = object,
+  ofCall: object = {},
+): void {
+  follow(what, value, whole)
   for (const [key, given] of Object.entries(value)) {
     const rule = (rules as Record<string, Rule>)[key]
     const name = `${what}.${key}`
-    if (!rule) throw new TypeError(`${name}: no such option; there are ${Object.keys(rules).join(', ')}`)
-    if (given !== undefined) follow(name, given, rule)
+    // what every object inherits, such as `constructor`, is no rule
+    if (!rule?.expected) {
+      const names = [...pathsOf(rules), ...Object.keys(ofCall).map((option) => `redrive.${option}`)]
+      throw new TypeError(`${name}: no such option; ${meant(key, names)}`)
+    }
+    if (given !== undefined) follow(name, given, rule, ofCall)
   }
 }
 
-/** `shown`: what the message says came, where that is not the value that was looked at. */
-export function follow(name: string, value: unknown, rule: Rule, shown: unknown = value): void {
-  const { type, expected, ok, each, inside, also, got = () => show(shown) } = rule
+/** The names of a table, and those of the tables in it. */
+const pathsOf = (rules: object): string[] =>
+  Object.entries(rules as Rules<Record<string, unknown>>).flatMap(([name, { inside }]) => [
+    name,
+    ...(inside ? pathsOf(inside).map((path) => `${name}.${path}`) : []),
+  ])
+
+export function follow(name: string, value: unknown, rule: Rule, ofCall?: object): void {
+  const kind = kindOf(value)
+  const { type = kind, expected, ok, each, inside, also, shown = show, isMute } = rule
   if (also !== undefined && value === also) return
-  const right = type === 'any' || typeof value === type
-  if (!right || !ok(value as never)) {
-    const kindIsRight = right && value !== null && !each
-    const came = right || rule.isMute ? got(value as never) : show(shown)
-    throw new (kindIsRight ? RangeError : TypeError)(`${name}: expected ${expected}, got ${came}`)
+  if (kind !== type || ok?.(value as never) === false) {
+    const came = isMute ? withArticle(kind) : kind === type ? shown(value as never) : show(value)
+    throw new (kind === type ? RangeError : TypeError)(`${name}: expected ${expected}, got ${came}`)
   }
-  if (inside) check(name, value as object, inside)
+  if (inside) check(name, value as object, inside, object, ofCall)
   if (each) {
     for (const [i, item] of (value as unknown[]).entries()) follow(`${name}[${i}]`, item, each)
   }
 }
 
+/** A `typeof` that knows arrays and null. */
+const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
+
+function withArticle(kind: string): string {
+  return `${/^[aou]/.test(kind) ? 'an' : 'a'} ${kind}`
+}
+
 /** A value short enough for a message; never the inside of an object, which may hold a secret. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return `'${value.replace(/^(.{40}).+/s, '$1…')}'`
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'object' && value) return object.expected
-  return typeof value === 'function' ? fn.expected : String(value)
+  const kind = kindOf(value)
+  return /^[aof]/.test(kind) ? withArticle(kind) : String(value)
 }
 
 /**
@@ -110,10 +134,9 @@ export const origin: Rule = {
   expected: "an exact origin such as 'https://api.test'",
   ok: (given: string) => given === meantBy(given),
   // a URL given by mistake may hold secrets: user and password before the host, and all that comes after it
-  got: (given: string) => {
+  shown: (given: string) => {
     const shown = show(given.replace(/^.*@/s, '…@').replace(/[?#].*/s, '…'))
-    if (given.includes('*')) return `${shown}: there is no wildcard`
-    if (/[,; ]/.test(given.trim())) return `${shown}: one origin per entry`
+    if (/[*,; ]/.test(given.trim())) return `${shown}: one origin per entry, no wildcards`
     const meant = meantBy(given)
     return meant ? `${shown}: '${meant}' was meant` : shown
   },
@@ -132,12 +155,4 @@ export function originIn(url: unknown): string | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The origin that `pause` or `resume` is for; undefined: all. */
-export function originOf(what: string, scope: { readonly origin: string } | undefined): string | undefined {
-  if (scope === undefined) return undefined
-  follow(what, scope, object)
-  follow(`${what}.origin`, scope.origin, origin)
-  return scope.origin
 }

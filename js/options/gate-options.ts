@@ -4,26 +4,31 @@ import { flag, fn, int, ms, num, oneOf, type Rules } from './check.ts'
 
 /** When a breaker opens, for how long, and what closes it. A breaker knows of its own process only, and is never stored. */
 export interface BreakerOptions {
-  /** Opens after so many attempts in a row failed for a transient reason. 1 or more. @default 5 */
-  readonly consecutiveFailures?: number
-  /** Opens where this share of the recent attempts failed, 0..=1; and at least `minimumAttempts` were made. @default 0.5 */
-  readonly failureRatio?: number
-  /** @default 20 */
-  readonly minimumAttempts?: number
-  /** The time that counts as recent, for `failureRatio`. 1 or more. @default 10_000 */
-  readonly windowMs?: number
-  /** How long it stays open the first time, times 0.75 to 1.25; doubled each time its probe fails. @default 5_000 */
-  readonly openMs?: number
-  /** The longest, before the same share of chance. @default 60_000 */
-  readonly maxOpenMs?: number
-  /** Half-open, one attempt at a time is made; so many healthy answers in a row close it. @default 5 */
-  readonly closeAfter?: number
   /**
-   * While OPEN: 'hold' keeps retries waiting, and new calls are sent once as ever; 'fail' ends new calls at once with
-   * CircuitOpenError, or with what `fallback` gives. @default 'hold', with a `fallback` 'fail'
+   * A server that answers this share of its attempts, or more, works, however often it fails; 0.01..=1. Opens where such a server
+   * would fail so often in a row less than once in a thousand times, and so would this one by its record of the last minute: after 5
+   * failures in a row of a server that has hardly failed, after 31 of one that answers a fifth. 1: after the first. @default 0.2
+   */
+  readonly fairShare?: number
+  /**
+   * And only where nothing has succeeded for so long, since the first attempt that failed began. Where each failure came sooner than that,
+   * an awaited call still passes until the row is too long for a server that answers `fairShare`. 0 or more. @default 2_500
+   */
+  readonly afterMs?: number
+  /** The longest that it stays open the first time, times 0.5 to 1; doubled each time its probe fails. 1 or more. @default 1_000 */
+  readonly openMs?: number
+  /**
+   * The longest that it ever stays open, before the same share of chance; then one attempt may see how the server does. How often it
+   * is asked from then on is the ramp's matter. 1 or more. @default 4_000
+   */
+  readonly maxOpenMs?: number
+  /**
+   * While OPEN, what is handed over (`enqueue`, `mode: 'defer'`) waits, and no attempt of it is made. 'fail' ends a call whose
+   * caller waits at once: with what `fallback` gives or CircuitOpenError, if it was sent already with its last answer. 'hold' sends it
+   * once, and keeps its retries waiting for as long as its caller waits; so it does with what is deferred. @default 'fail'
    */
   readonly whenOpen?: 'hold' | 'fail'
-  /** Answers a call that would fail so: from a cache, say. undefined: it fails. */
+  /** Answers a call that would fail so before it was sent: from a cache, say. undefined: it fails. */
   readonly fallback?: (request: Request) => Response | undefined | Promise<Response | undefined>
   /** A retry storm (`alert`) opens it at once. @default false */
   readonly openOnStorm?: boolean
@@ -31,28 +36,34 @@ export interface BreakerOptions {
 
 /** A retry costs a token; with none left it is put off by its next delay, and not counted. It is never dropped for it. */
 export interface RetryBudgetOptions {
-  /** The most tokens, and the first. 1..=1_000_000. @default 10; in browsers 1_000 */
+  /** The most tokens, and the first: a burst of so many retries. 1..=1_000_000. @default 100 */
   readonly capacity?: number
-  /** Tokens that a success brings back. @default 0.2 */
+  /** Tokens that a success brings back. @default 2 */
   readonly perSuccess?: number
   /** Tokens that a second brings back. @default 0.1 */
   readonly perSecond?: number
 }
 
-const count = int(1, 1e6)
+/** A token bucket for each origin (of each principal). Each process has its own, and none is stored. */
+export interface RateOptions {
+  /** Attempts per second, over any longer time. 0.001..=1_000_000. */
+  readonly perSecond: number
+  /** Attempts that may start at once after a pause. 1..=1_000_000. @default 1 */
+  readonly burst?: number
+}
+
 const tokens = num(0, 1e6)
 
 export const BREAKER_RULES: Rules<BreakerOptions> = {
-  consecutiveFailures: count,
-  minimumAttempts: count,
-  closeAfter: count,
-  failureRatio: num(0, 1),
-  windowMs: ms(1),
+  fairShare: num(0.01, 1),
+  afterMs: ms(0),
   openMs: ms(1),
   maxOpenMs: ms(1),
-  whenOpen: oneOf('string', 'hold', 'fail'),
+  whenOpen: oneOf('hold', 'fail'),
   fallback: fn,
   openOnStorm: flag,
 }
 
 export const BUDGET_RULES: Rules<RetryBudgetOptions> = { capacity: num(1, 1e6), perSuccess: tokens, perSecond: tokens }
+
+export const RATE_RULES: Rules<RateOptions> = { perSecond: num(0.001, 1e6), burst: int(1, 1e6) }

@@ -1,7 +1,8 @@
 /** Limits of what a queue may hold, run and keep, with their defaults. A page that never has a task to keep does not load them. */
 
 import { DAY_MS, FOREVER } from '../platform/clock.ts'
-import { defined, type RetentionOptions, type Settings } from './queue-options.ts'
+import { defined, type Settings } from './queue-options.ts'
+import type { RetentionOptions } from './retention.ts'
 
 const RETENTION: Required<RetentionOptions> = {
   terminalMs: DAY_MS,
@@ -26,7 +27,7 @@ export interface Limits {
 }
 
 export function limitsOf(settings: Settings): Limits {
-  const { concurrency = 3, concurrencyPerOrigin, capacityBytes, maxLaneHoldMs, retention = {} } = settings
+  const { concurrency, concurrencyPerOrigin, capacityBytes, maxLaneHoldMs, retention = {} } = settings
   return {
     concurrency,
     concurrencyPerOrigin: concurrencyPerOrigin ?? concurrency,

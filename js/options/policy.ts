@@ -1,94 +1,87 @@
 /**
- * When to try again and when to stop: one policy, one JSON value, the same in browser, Worker, Node and REST.
- *
- * Checked twice on purpose: here at once, so that a wrong option throws where it is written, and by the core, which
- * accepts nothing unsound. `tests/vectors/policies.json` holds both to the same answers.
+ * When to try again and when to stop: one policy, one JSON value, the same in browser, Worker, Node and REST. Its checks are in
+ * `policy-rules.ts`.
  */
 
 import type { BackoffStrategy, JitterType, RetryPolicy } from '../api/policy.ts'
-import { JITTERS, STRATEGIES } from '../core/generated/codes.ts'
 import { DAY_MS } from '../platform/clock.ts'
-import { check, flag, follow, int, list, ms, num, object, oneOf, or, type Rule, type Rules, text } from './check.ts'
+import { frozenCopy } from '../platform/json.ts'
 
-/** A policy with every default filled in and every check passed. */
-export interface ResolvedPolicy extends RetryPolicy {
+/** A policy with its defaults filled in, but for those that others decide. */
+export interface ResolvedPolicy extends Omit<RetryPolicy, 'retryableStatusCodes'> {
   readonly strategy: BackoffStrategy
   readonly maxAttempts: number
   readonly initialDelayMs: number
   readonly multiplier: number
-  readonly totalBudgetMs: number
   readonly jitterType: JitterType
   readonly retryableStatusCodes: readonly number[]
   readonly retryNetworkErrors: boolean
-  readonly attemptTimeoutMs: number
-  readonly maxServerDelayMs: number
+  readonly retryTimeouts: boolean
+  readonly maxRetryAfterMs: number
   readonly keyTtlMs: number
 }
 
-/** Defaults of a policy; those of `maxDelayMs` and `stepMs` depend on the strategy, and are the core's. */
-export const policyDefaults: ResolvedPolicy = {
-  policyId: 'default',
+/** A policy by its two users: complete for a caller who waits, and as it was given for `backgroundOf`. */
+export interface PolicyPair {
+  readonly policy: ResolvedPolicy
+  /** A copy. */
+  readonly given: Partial<RetryPolicy>
+}
+
+/** The schedule of an awaited call. */
+export const INTERACTIVE: Pick<
+  ResolvedPolicy,
+  'policyId' | 'strategy' | 'maxAttempts' | 'initialDelayMs' | 'multiplier' | 'jitterType'
+> = {
+  policyId: 'interactive',
   strategy: 'exponential',
   maxAttempts: 5,
   initialDelayMs: 500,
   multiplier: 2,
-  totalBudgetMs: DAY_MS,
   jitterType: 'FULL',
+}
+
+/**
+ * Defaults of an awaited call's policy. Those of `maxDelayMs` and `stepMs` depend on the strategy and are the core's, `totalBudgetMs`
+ * is `keyTtlMs`, and `attemptTimeoutMs` depends on the body.
+ */
+export const policyDefaults: ResolvedPolicy = {
+  ...INTERACTIVE,
+  policyId: 'default',
   retryableStatusCodes: Object.freeze([429, 502, 503, 504]),
   retryNetworkErrors: true,
-  attemptTimeoutMs: 30_000,
-  maxServerDelayMs: DAY_MS,
+  retryTimeouts: true,
+  maxRetryAfterMs: DAY_MS,
   keyTtlMs: DAY_MS,
 }
 
-const RULES: Rules<RetryPolicy> = {
-  policyId: text,
-  strategy: oneOf('string', ...STRATEGIES),
-  maxAttempts: int(1, 100),
-  initialDelayMs: ms(),
-  multiplier: or(1, num(1.01, 100)),
-  maxDelayMs: ms(),
-  totalBudgetMs: ms(),
-  jitterType: oneOf('string', ...JITTERS),
-  jitterRatio: num(0, 1),
-  freshJitter: num(0, 0.5),
-  stepMs: ms(),
-  baseMs: ms(),
-  exponent: num(0, 8),
-  jitterMs: ms(),
-  delaysMs: list(ms()),
-  retryableStatusCodes: list(int(100, 599)),
-  retryNetworkErrors: flag,
-  attemptTimeoutMs: ms(),
-  estimatedCallMs: ms(),
-  maxServerDelayMs: ms(),
-  keyTtlMs: ms(1),
+/** More attempts than any schedule gets to while a key is safe. A number, since a policy is a JSON value. */
+export const UNLIMITED = 1_000_000
+
+/** How long an answer may take, unless said otherwise, beside the time that the body needs. */
+export const ATTEMPT_MS = 10_000
+/** 50 KB/s: a slow line of a telephone. */
+const BYTES_PER_MS = 50
+
+/** The time that a body of so many bytes is given to arrive. */
+export const bodyMs = (bytes: number): number => Math.floor(bytes / BYTES_PER_MS)
+
+/** The default four, and the others that ky, undici and axios-retry try again. */
+const BROAD_CODES = Object.freeze([408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524])
+
+/** The codes that a list stands for. Before the checks have come it may be no list at all, and an answer is held against it all the same. */
+export function codesOf(given: readonly number[] | 'broad'): readonly number[] {
+  return Array.isArray(given) ? given : BROAD_CODES
 }
 
-/** Checks `given` laid over `base` and fills in the defaults. */
-export function resolvePolicy(
-  given: Partial<RetryPolicy>,
-  base: RetryPolicy = policyDefaults,
-  what = 'policy',
-): ResolvedPolicy {
-  check(what, given as RetryPolicy, RULES)
-  const policy: Record<string, unknown> = { ...base }
-  for (const [key, value] of Object.entries(given)) {
-    // copied: the caller may go on changing its arrays
-    if (value !== undefined) policy[key] = Array.isArray(value) ? Object.freeze([...value]) : value
-  }
-  const resolved = policy as unknown as ResolvedPolicy
-  checkTogether(what, resolved)
-  return Object.freeze(resolved)
+/** `given` laid over `base`, which has the defaults. */
+export function filled(base: ResolvedPolicy, given: Partial<RetryPolicy>): ResolvedPolicy {
+  const policy = { ...base, ...given } as RetryPolicy & ResolvedPolicy
+  return Object.freeze({ ...policy, retryableStatusCodes: codesOf(policy.retryableStatusCodes) })
 }
 
-const TABLE: Rule = { ...object, expected: '1 to 1000 delays', ok: ({ length }) => length > 0 && length <= 1_000 }
-
-function checkTogether(what: string, policy: ResolvedPolicy): void {
-  const { strategy, delaysMs, baseMs, exponent, jitterMs } = policy
-  const need = (name: keyof RetryPolicy, rule: Rule) => follow(`${what}.${name}`, policy[name], rule)
-  if (strategy === 'table' || delaysMs?.length) need('delaysMs', TABLE)
-  if (strategy === 'polynomial' && (baseMs ?? exponent ?? jitterMs) !== undefined) {
-    for (const name of ['baseMs', 'exponent', 'jitterMs'] as const) need(name, RULES[name])
-  }
+/** Both of a policy's forms: `given` laid over `base`, copied, since the caller may go on changing its arrays. */
+export function pairOf(given: Partial<RetryPolicy>, base?: PolicyPair): PolicyPair {
+  const copy = frozenCopy(given)
+  return { policy: filled(base?.policy ?? policyDefaults, copy), given: { ...base?.given, ...copy } }
 }

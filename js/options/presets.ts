@@ -1,12 +1,33 @@
 /**
- * Published schedules as complete policies: attempts, budget and key lifetime included. `keyTtlMs` says how long the
- * server has to remember a key for the whole schedule to be safe: make sure that yours does.
+ * The two policies of a queue that says nothing about policies, and published schedules as complete policies: attempts, budget and key lifetime included. `keyTtlMs` says how long the
+ * server has to remember a key for the whole schedule to be safe: make sure that yours does. Times are written out, since a
+ * bundler keeps a product that goes unused.
  */
 
 import type { RetryPolicy } from '../api/policy.ts'
-import { DAY_MS } from '../platform/clock.ts'
+import { INTERACTIVE, type ResolvedPolicy, UNLIMITED } from './policy.ts'
 
-export const presets: Readonly<Record<'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix', RetryPolicy>> = {
+/** The fields in which what is handed over differs, where the user gives none of a curve. */
+export const BACKGROUND: Pick<
+  ResolvedPolicy,
+  'policyId' | 'strategy' | 'maxAttempts' | 'initialDelayMs' | 'multiplier' | 'maxDelayMs'
+> = {
+  policyId: 'background',
+  strategy: 'spread',
+  maxAttempts: UNLIMITED,
+  initialDelayMs: 1_000,
+  // a task waits for half of what the outage has lasted at most, and not for all of it
+  multiplier: 1.5,
+  maxDelayMs: 600_000,
+}
+
+export const presets: Readonly<
+  Record<'interactive' | 'background' | 'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix', RetryPolicy>
+> = {
+  /** A call whose caller waits: 5 attempts, exponential from 500 ms with full jitter, within `waitMs`. */
+  interactive: INTERACTIVE,
+  /** Calls that were handed over, by `enqueue`, `mode: 'defer'` or a Worker's 202: from 1 s up to 10 min, for as long as their key is safe. */
+  background: BACKGROUND,
   /** Zizq's default: 25 retries over 24.99 days on average. */
   zizq: {
     policyId: 'zizq',
@@ -15,16 +36,16 @@ export const presets: Readonly<Record<'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svi
     exponent: 4,
     jitterMs: 30_000,
     maxAttempts: 26,
-    totalBudgetMs: 30 * DAY_MS,
-    keyTtlMs: 30 * DAY_MS,
+    totalBudgetMs: 2_592_000_000,
+    keyTtlMs: 2_592_000_000,
   },
   /** Sidekiq's: 25 retries over 20.47 days on average. */
   sidekiq: {
     policyId: 'sidekiq',
     strategy: 'sidekiq',
     maxAttempts: 26,
-    totalBudgetMs: 25 * DAY_MS,
-    keyTtlMs: 25 * DAY_MS,
+    totalBudgetMs: 2_160_000_000,
+    keyTtlMs: 2_160_000_000,
   },
   /** The AWS SDKs' standard mode: 3 attempts, full jitter up to 20 s. */
   aws: {
@@ -35,8 +56,8 @@ export const presets: Readonly<Record<'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svi
     maxDelayMs: 20_000,
     jitterType: 'FULL',
     maxAttempts: 3,
-    totalBudgetMs: DAY_MS,
-    keyTtlMs: DAY_MS,
+    totalBudgetMs: 86_400_000,
+    keyTtlMs: 86_400_000,
   },
   /** gRPC's proposal A6, the policy of its example: 4 attempts, .1 s doubling to 1 s, a fifth of jitter. */
   grpc: {
@@ -49,8 +70,8 @@ export const presets: Readonly<Record<'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svi
     jitterRatio: 0.2,
     maxAttempts: 4,
     retryableStatusCodes: [429, 502, 503, 504],
-    totalBudgetMs: DAY_MS,
-    keyTtlMs: DAY_MS,
+    totalBudgetMs: 86_400_000,
+    keyTtlMs: 86_400_000,
   },
   /** Svix's schedule for webhooks: 8 attempts within 27.6 hours. */
   svix: {
@@ -58,7 +79,7 @@ export const presets: Readonly<Record<'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svi
     strategy: 'table',
     delaysMs: [5_000, 300_000, 1_800_000, 7_200_000, 18_000_000, 36_000_000, 36_000_000],
     maxAttempts: 8,
-    totalBudgetMs: 2 * DAY_MS,
-    keyTtlMs: 2 * DAY_MS,
+    totalBudgetMs: 172_800_000,
+    keyTtlMs: 172_800_000,
   },
 }

@@ -1,29 +1,35 @@
-/** The options of one call, their checks, and the policy they come to. */
+/** The options of one call. Their checks are in `task-rules.ts`. */
 
+import type { RetryHooks, RetryNotice } from '../api/hooks.ts'
 import type { RetryPolicy } from '../api/policy.ts'
-import { check, flag, follow, int, ms, object, oneOf, pattern, type Rules, text } from './check.ts'
-import { type ResolvedPolicy, resolvePolicy } from './policy.ts'
 
-/** Per call: `init.redrive`, Axios `config.redrive`. `false` turns redrive off for the call. */
-export interface TaskOptions {
-  /** One of the queue's policies. @default 'default' */
+/**
+ * Per call: `init.redrive`, Axios `config.redrive`. `false` turns redrive off for the call. A `shouldRetry` or `delay` of the call is
+ * asked before the queue's, which is asked where that gives undefined.
+ */
+export interface TaskOptions extends RetryHooks {
+  /** The name of one of the queue's policies. @default 'default' */
   readonly policyId?: string
-  /** Laid over that policy for this call. */
+  /** Replaces fields of that policy for this call, whether its caller waits or it is handed over. */
   readonly policy?: Partial<RetryPolicy>
-  /** 1 to 255 visible ASCII characters. @default made by the queue */
+  /** The call's idempotency key: 1 to 255 visible ASCII characters. @default made by the queue */
   readonly idempotencyKey?: string
   /**
-   * 'await' settles with the final outcome within waitMs. 'defer': attempt 1 runs; a success or a refusal is returned
-   * as it is; after a retryable failure a 202 as soon as the task is held, whose body and headers `redrive-task-id` and
-   * `redrive-durability` say which task, and where it is kept. @default 'await'
+   * 'await' settles with the final outcome, within `waitMs`; 'defer' with the first attempt's answer or, if that fails or takes longer
+   * than `waitMs`, with a 202. An answer that no retry can follow is returned as it is. The 202 comes as soon as the task is held: its body and
+   * the headers `redrive-task-id` and `redrive-durability` say which task, and where it is kept. An attempt that is under way then goes
+   * on, and its answer counts. @default 'await'
    */
   readonly mode?: 'await' | 'defer'
   /**
-   * 'await': when the next attempt would start later than this after the call, the caller gets the last answer or error
-   * now and the task ends 'wait_exceeded': it never goes on behind a caller who was told it failed. @default 30_000
+   * The longest that the caller waits for the headers of an answer, in milliseconds. 'await': when the next attempt would start later,
+   * the caller gets the last answer or error now; an attempt that is under way then is aborted, with a TimeoutError. The task ends
+   * 'wait_exceeded': it never goes on behind a caller who was told it failed. 'defer': then comes the 202, and in a Worker the attempt ends; a call that cannot be kept waits
+   * for its attempt. @default 'await': 30_000, and the time that the request's body needs at 50 KB/s; in a Worker what is left of 25_000.
+   * 'defer': 2_000
    */
   readonly waitMs?: number
-  /** Higher first among due tasks. A whole number of 32 bits. @default 0 */
+  /** Among due tasks, those with a higher number go first. A whole number of 32 bits. @default 0 */
   readonly priority?: number
   /**
    * Tasks of one `orderKey` run one after another, in the order in which they came. Such a call has no first attempt
@@ -33,40 +39,31 @@ export interface TaskOptions {
    * `BODY_TOO_LARGE`. Requests that pass through (no-cors, keepalive, navigation) are in no order.
    */
   readonly orderKey?: string
-  /** Aborting `signal` ends only the waiting, not the task. */
+  /** Aborting `signal` then ends only the wait of the caller, not the task. */
   readonly detach?: boolean
-  /** The caller vouches: may be retried without a key. */
+  /**
+   * 'on-401': if the caller's own first attempt is answered with 401, the queue's `credentials` entry of its origin is called at once, with
+   * `unauthorized: true`, and the call is sent once more with its headers, under the same key. That counts as an attempt. A second
+   * 401 goes to the caller, and so does the first if the entry gives nothing. A body over `maxBodyBytes` is not sent again. @default none: the 401 is the caller's
+   */
+  readonly credentials?: 'on-401'
+  /** Declares the request safe to repeat without a key. */
   readonly idempotent?: boolean
   /** Never written to a store: the task stays in memory. With an `orderKey` and a `TaskStore` it is refused. */
   readonly sensitive?: boolean
-  /** Epoch ms; no attempt starts after it. */
+  /** See `RetryQueueOptions`. @default the queue's */
+  readonly allowMemory?: boolean
+  /** No attempt starts after this time, in epoch milliseconds. */
   readonly expiresAt?: number
-}
-
-const TASK_RULES: Rules<TaskOptions> = {
-  policyId: text,
-  policy: object,
-  idempotencyKey: pattern('1 to 255 visible ASCII characters', /^[\x21-\x7e]{1,255}$/),
-  mode: oneOf('string', 'await', 'defer'),
-  waitMs: ms(),
-  priority: int(-(2 ** 31), 2 ** 31 - 1),
-  orderKey: text,
-  detach: flag,
-  idempotent: flag,
-  sensitive: flag,
-  expiresAt: ms(),
-}
-
-/** Checks the options of one call, or an adapter's defaults for them. */
-export function checkTask(given: TaskOptions): void {
-  check('redrive', given, TASK_RULES)
-}
-
-/** Checks the options of one call and gives the policy they come to. */
-export function taskPolicy(policies: ReadonlyMap<string, ResolvedPolicy>, given: TaskOptions): ResolvedPolicy {
-  checkTask(given)
-  const id = given.policyId ?? 'default'
-  const base = policies.get(id)
-  if (!base) follow('redrive.policyId', id, oneOf('string', ...policies.keys()))
-  return given.policy ? resolvePolicy(given.policy, base, 'redrive.policy') : (base as ResolvedPolicy)
+  /**
+   * JSON values that describe the task, such as the id of an order: shown by `get`, `list`, events and exports, and stored with the task, but
+   * never sent. It is copied at the call, as JSON. Do not put a credential into it. A call that joins another's task does not change that
+   * task's. Its JSON has at most 4,096 bytes; a larger one throws a `RedriveError` of code 'META_TOO_LARGE'.
+   * @default none
+   */
+  readonly meta?: object
+  /** Words by which `list({ tags })` finds the task; otherwise like `meta`. At most 16, of 1 to 64 characters each. @default none */
+  readonly tags?: readonly string[]
+  /** Called before the wait for each retry of this call, as `on('retry')` is, for as long as this process has the task. */
+  readonly onRetry?: (retry: RetryNotice) => void
 }

@@ -5,13 +5,19 @@ export function assertNotAborted(signal: AbortSignal | null): void {
   if (signal?.aborted) throw signal.reason ?? new DOMException('the call was aborted', 'AbortError')
 }
 
+/** Calls `listener` once `signal` is aborted, now if it is already; returns what takes it back. */
+export function whenAborted(signal: AbortSignal, listener: () => void): () => void {
+  if (signal.aborted) listener()
+  else signal.addEventListener('abort', listener, { once: true })
+  return () => signal.removeEventListener('abort', listener)
+}
+
 /** `work`, or the reason of `signal` as soon as it is aborted. */
 export function orAbort<T>(signal: AbortSignal | null, work: Promise<T>): Promise<T> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+    const unlisten = whenAborted(signal, () => reject(signal.reason))
+    work.then(resolve, reject).finally(unlisten)
   })
 }
 
@@ -29,9 +35,6 @@ export function bothSignals(caller: AbortSignal | null, own: AbortSignal): Abort
   if (AbortSignal.any) return AbortSignal.any([caller, own])
   // Chrome < 116, Safari < 17.4
   const both = new AbortController()
-  for (const signal of [caller, own]) {
-    if (signal.aborted) both.abort(signal.reason)
-    else signal.addEventListener('abort', () => both.abort(signal.reason), { once: true })
-  }
+  for (const signal of [caller, own]) whenAborted(signal, () => both.abort(signal.reason))
   return both.signal
 }

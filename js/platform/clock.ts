@@ -67,7 +67,7 @@ export function within<T>(clock: Clock, ms: number, what: string, work: Promise<
   })
 }
 
-/** The error that fetch rejects with when a timeout signal fires. */
+/** The error that fetch rejects with when a timeout signal fires. @internal */
 export function timeoutError(message: string): DOMException {
   return new DOMException(message, 'TimeoutError')
 }

@@ -23,7 +23,7 @@ export function hostDraw(): Draw {
 
 /** For repeatable tests: a linear congruence of full period, after Numerical Recipes. Not for secrets. */
 export function seededDraw(seed: bigint): Draw {
-  let state = Number(BigInt.asUintN(32, seed))
+  let state = Number(seed & 0xffffffffn)
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
     return state

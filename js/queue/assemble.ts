@@ -1,8 +1,10 @@
-/** Assembles the task manager of a queue from a core that has arrived, in whichever way its wasm came. */
+/** Assembles the parts of a queue that come with the core, in whichever way its wasm came. */
 
 import { RedriveError } from '../api/errors.ts'
+import { signedFirst } from '../call/sign.ts'
 import type { Engine } from '../core/engine.ts'
 import type { Keys } from '../core/keys.ts'
+import { CHECKS } from '../options/checks.ts'
 import { errorText } from '../platform/error-text.ts'
 import type { QueueContext } from '../runner/context.ts'
 import { type StoreModule, TaskManager } from '../runner/manager.ts'
@@ -17,8 +19,8 @@ export function assemble(
   loadStore: () => Promise<StoreModule>,
   loadPages: () => Promise<PageStoreModule>,
   newsFor?: (runner: NewsPorts) => PrincipalNews,
-): EngineModule['prepare'] {
-  return async (wasm) => {
+): EngineModule {
+  const prepare: EngineModule['prepare'] = async (wasm) => {
     try {
       const engine = await instantiate(wasm)
       return (host: QueueContext) => new TaskManager(new Runner(engine, host, newsFor), loadKeys, loadStore, loadPages)
@@ -28,4 +30,5 @@ export function assemble(
       throw new RedriveError('wasm_refused', message, { cause: error })
     }
   }
+  return { prepare, signedFirst, CHECKS }
 }

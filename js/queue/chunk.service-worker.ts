@@ -7,9 +7,12 @@ import * as pages from '../stores/indexeddb.ts'
 import { assemble } from './assemble.ts'
 import type { EngineModule } from './core-loader.ts'
 
+export { signedFirst } from '../call/sign.ts'
+export { CHECKS } from '../options/checks.ts'
+
 export const prepare: EngineModule['prepare'] = assemble(
   instantiate,
   instantiateKeys,
   async () => store,
   async () => pages,
-)
+).prepare

@@ -5,10 +5,13 @@ import { PrincipalNews } from '../runner/principal-news.ts'
 import { assemble } from './assemble.ts'
 import type { EngineModule } from './core-loader.ts'
 
+export { signedFirst } from '../call/sign.ts'
+export { EARLY_CHECKS as CHECKS } from '../options/early-checks.ts'
+
 export const prepare: EngineModule['prepare'] = assemble(
   instantiate,
   () => import('../core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
   () => import('../durable/open.ts'),
   () => import('../stores/indexeddb.ts'),
   (runner) => new PrincipalNews(runner),
-)
+).prepare

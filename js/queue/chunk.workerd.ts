@@ -6,6 +6,9 @@ import * as store from '../durable/open.ts'
 import { assemble } from './assemble.ts'
 import type { EngineModule } from './core-loader.ts'
 
+export { signedFirst } from '../call/sign.ts'
+export { CHECKS } from '../options/checks.ts'
+
 export const prepare: EngineModule['prepare'] = assemble(
   instantiate,
   instantiateKeys,
@@ -13,4 +16,4 @@ export const prepare: EngineModule['prepare'] = assemble(
   async () => {
     throw new Error('this runtime has no store of its own: pass one as `store`')
   },
-)
+).prepare

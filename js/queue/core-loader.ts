@@ -5,6 +5,9 @@
 
 import { RedriveError } from '../api/errors.ts'
 import type { DegradedCode } from '../api/events.ts'
+import type { Call } from '../call/call.ts'
+import type { signedFirst } from '../call/sign.ts'
+import type { Checks } from '../options/checks.ts'
 import { assertNotAborted, orAbort } from '../platform/abort.ts'
 import { systemClock, within } from '../platform/clock.ts'
 import { isPage, whenIdle } from '../platform/page.ts'
@@ -18,10 +21,21 @@ export interface EngineModule {
    * 'wasm_refused' where WebAssembly cannot start.
    */
   prepare(wasm: unknown): Promise<(host: QueueContext) => TaskManager>
+  /** Asks for the signature of a caller's own first attempt. It needs this chunk, and no WebAssembly. */
+  readonly signedFirst: typeof signedFirst
+  readonly CHECKS: Checks
 }
 
 /** Gets that chunk, in the way of the entry in use. */
 export type EngineSource = () => Promise<EngineModule>
+
+/** The parts of a loader that a queue uses. */
+export type Loader = Pick<
+  CoreLoader,
+  'opened' | 'starting' | 'failure' | 'open' | 'pause' | 'resume' | 'close' | 'signed'
+>
+
+export type LoaderClass = new (source: EngineSource, host: QueueContext) => Loader
 
 /** A call waits no longer for a chunk: it gets its own answer then. Real time, whatever the clock. */
 const LOAD_MS = 10_000
@@ -81,6 +95,12 @@ export class CoreLoader {
     this.opened?.runner.resume(origin)
   }
 
+  /** The signature of a first attempt, where the queue signs. Few pages hold a secret to sign with, so it comes with the chunk. */
+  async signed(call: Call): Promise<Headers | null> {
+    const { sign, clock } = this.#host.settings
+    return sign ? (await this.#chunk()).signedFirst(sign, call, clock) : null
+  }
+
   async close(drainMs: number): Promise<void> {
     this.#closing.abort()
     this.#disarm()
@@ -97,7 +117,7 @@ export class CoreLoader {
   /** Takes as long as it takes: a chunk that calls did not wait for is used when it comes. */
   async #arrive(): Promise<TaskManager> {
     try {
-      const { prepare } = await this.#source()
+      const { prepare } = await this.#chunk()
       const makeManager = await prepare(this.#host.settings.wasm)
       assertNotAborted(this.#closing.signal)
       this.opened = makeManager(this.#host)
@@ -110,8 +130,20 @@ export class CoreLoader {
     }
   }
 
+  /** The chunk. What was given before it came is held against the checks in it, where there were none until now. */
+  async #chunk(): Promise<EngineModule> {
+    const chunk = await this.#source()
+    try {
+      if (!this.#host.checks) chunk.CHECKS.queue(this.#host.given, this.#host)
+    } catch (error) {
+      throw new RedriveError('options_refused', `${(error as Error).message}: calls are plain fetch`, { cause: error })
+    }
+    this.#host.checks = chunk.CHECKS
+    return chunk
+  }
+
   #prefetch(): void {
-    this.#source().catch((error) => this.#failed(error))
+    this.#chunk().catch((error) => this.#failed(error))
   }
 
   #failed(error: unknown): undefined {

@@ -15,8 +15,10 @@ export function expose(queue: object, internals: Internals): void {
   byQueue.set(queue, internals)
 }
 
-export function internalsOf(queue: object): Internals {
+/** `call`: the call to name where `queue` is none, as its users write it. */
+export function internalsOf(queue: object, call = 'redrive'): Internals {
   const internals = byQueue.get(queue)
-  if (!internals) throw new TypeError('expected a RetryQueue of this copy of redrive; is the package installed twice?')
-  return internals
+  if (internals) return internals
+  const came = queue === null ? 'null' : typeof queue
+  throw new TypeError(`${call}: expected a RetryQueue, got ${came}; if it is one, redrive is installed twice`)
 }

@@ -1,66 +1,75 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The queue as its users see it. What every page loads is here: the caller's own first attempt, and nothing that only
  * a failed call needs. The rest (core, runner) comes with its own chunk, at idle, and is started by the first failure.
  */
 
-import { Emitter, reporter } from '../api/emitter.ts'
-import { notFound, QueueClosedError, WasmUnavailableError } from '../api/errors.ts'
+import { consoleWarner, Emitter, reporter } from '../api/emitter.ts'
+import { QueueClosedError, WasmUnavailableError } from '../api/errors.ts'
 import type { QueueEvents } from '../api/events.ts'
+import type { RedriveResponse } from '../api/mark.ts'
 import type {
   DeadLetters,
   EnqueueReceipt,
   ListFilter,
   PageOptions,
   ScopeOptions,
+  SubscribeOptions,
   SwitchOptions,
+  TaskChange,
   TaskOutcome,
   TaskPage,
 } from '../api/methods.ts'
 import type { QueueStats } from '../api/stats.ts'
 import { emptyStats } from '../api/stats.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
-import { attempt, deliver, type Finished, mayPass } from '../call/attempt.ts'
+import { attempt } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
-import { check, flag, fn, follow, ms, originOf, type Rules } from '../options/check.ts'
-import { PRINCIPAL, type RetryQueueOptions, resolveOptions } from '../options/queue-options.ts'
+import type { Checks } from '../options/checks.ts'
+import { type RetryQueueOptions, settingsOf } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
-import { assertNotAborted, bothSignals, orAbort, orLeft } from '../platform/abort.ts'
+import { assertNotAborted, orLeft } from '../platform/abort.ts'
 import { instantOf, steady } from '../platform/clock.ts'
 import { hostDraw, random128, seededDraw } from '../platform/random.ts'
-import type { QueueContext } from '../runner/context.ts'
+import type { RequestLike } from '../platform/web.ts'
+import type { QueueContext, TaskChanges } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
-import { CoreLoader, type EngineSource } from './core-loader.ts'
+import { CoreLoader, type EngineSource, type Loader, type LoaderClass } from './core-loader.ts'
+import { deadLettersOf, NO_TASKS } from './dead-letters.ts'
+import { type Counts, checkLate, firstAttempt } from './first-attempt.ts'
 import { expose } from './internals.ts'
-import { assertNoSwitch, assertOwn, holdDuring, whenSwitched } from './switching.ts'
+import { setLimit } from './limits.ts'
+import { subscribeTo } from './subscribe.ts'
+import { switchPrincipal } from './switching.ts'
 
 const DRAIN_MS = 5_000
-const CLOSE_RULES = { drainMs: ms() }
-const PRINCIPAL_RULES: Rules<SwitchOptions> = { purge: flag, during: fn }
-const NO_TASKS: TaskPage = { tasks: [] }
 
 export class RetryQueue implements AsyncDisposable {
   readonly name: string
   readonly deadLetters: DeadLetters
-  readonly #core: CoreLoader
+  readonly #core: Loader
   readonly #host: QueueContext
   #closing: Promise<void> | undefined
   #calls = 0
-  #attempts = 0
-  #firstAttemptSucceeded = 0
+  readonly #counts: Counts = { attempts: 0, firstAttemptSucceeded: 0 }
   #idleWaiters: (() => void)[] = []
 
-  /** Checks its options at once: TypeError and RangeError name the option, what was expected and what came. */
-  constructor(options: RetryQueueOptions, source: EngineSource) {
-    const settings = resolveOptions(options)
+  /** @internal The entries' own say how the core is loaded, and whether options are checked before that. */
+  constructor(options: RetryQueueOptions, source: EngineSource, checks?: Checks, CoreOf: LoaderClass = CoreLoader) {
+    checks?.queue(options)
+    const settings = settingsOf(options)
     this.name = settings.name
-    const events = new Emitter<QueueEvents>((event, error) => {
+    const unheard = settings.warn === false ? undefined : consoleWarner(this.name)
+    const events = new Emitter<QueueEvents & TaskChanges>((event, error) => {
       const words = this.#core.opened?.runner.words(error) ?? error
       degraded('hook_threw', `a listener of '${String(event)}' threw: ${words}`)
-    })
+    }, unheard)
     const degraded = reporter(events)
     const draw = settings.seed === undefined ? hostDraw() : seededDraw(settings.seed)
     this.#host = {
+      checks,
+      given: options,
       settings,
       events,
       now: steady(settings.clock),
@@ -70,19 +79,15 @@ export class RetryQueue implements AsyncDisposable {
       declaredAt: instantOf(settings.clock),
       degraded,
       sent: () => {
-        this.#attempts++
+        this.#counts.attempts++
       },
-      attempt: (_, plan) => attempt(plan, settings.clock, this.#host.now),
+      attempt: (call, plan) => attempt(call, plan, settings.clock, this.#host.now),
       idle: () => this.#checkIdle(),
     }
-    this.deadLetters = {
-      list: (options) => this.#ask((manager) => manager.deadLetters.list(options), NO_TASKS),
-      redrive: async (taskId, options) => found(taskId, await this.#manager()).deadLetters.redrive(taskId, options),
-      redriveAll: (options) => this.#ask((manager) => manager.deadLetters.redriveAll(options), 0),
-      purge: (taskId, options) => this.#ask((manager) => manager.deadLetters.purge(taskId, options), 0),
-      purgeAll: (options) => this.#ask((manager) => manager.deadLetters.purgeAll(options), 0),
-      export: async (options) => (await this.#running()).deadLetters.export(options),
-    }
+    this.deadLetters = deadLettersOf(
+      (about) => this.#manager(about),
+      () => this.#running(),
+    )
     expose(this, {
       host: this.#host,
       run: async (call) => {
@@ -90,7 +95,7 @@ export class RetryQueue implements AsyncDisposable {
         return this.#run(call)
       },
     })
-    this.#core = new CoreLoader(source, this.#host)
+    this.#core = new CoreOf(source, this.#host)
   }
 
   /**
@@ -105,22 +110,28 @@ export class RetryQueue implements AsyncDisposable {
    * fetch, made retryable: the caller's own Response or error, exactly once. Exhausted: the last attempt's Response,
    * else its own error, each with `redrive: { taskId, reason }`.
    */
-  async fetch(input: RequestInfo | URL, init?: RedriveInit): Promise<Response> {
+  async fetch(input: RequestLike, init?: RedriveInit): Promise<RedriveResponse> {
     this.#assertOpen()
-    if (passesThrough(input, init)) return this.#host.settings.fetch(input, init)
+    const trait = passesThrough(input, init)
+    if (trait) {
+      this.#host.checks?.passing(trait, this.#host)
+      return this.#host.settings.fetch(input, init)
+    }
     const reading = readFetch(input, init, this.#host)
-    return this.#run(reading instanceof Promise ? await reading : reading) as Promise<Response>
+    return this.#run(reading instanceof Promise ? await reading : reading) as Promise<RedriveResponse>
   }
 
   /**
    * Queues without a first attempt by the caller; resolves when the task is as durable as the receipt says. From then
    * on `init.signal` has no say any more: `cancel(taskId)` has.
    */
-  async enqueue(input: RequestInfo | URL, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt> {
+  async enqueue(input: RequestLike, init?: RequestInit & { redrive?: TaskOptions }): Promise<EnqueueReceipt> {
     this.#assertOpen()
     const createdAt = this.#host.now()
     const call = await readFetch(input, init, this.#host)
-    return (await this.#running()).enqueue(call, createdAt, passesThrough(input, init))
+    const manager = await this.#running()
+    checkLate(call, this.#host)
+    return manager.enqueue(call, createdAt, !!passesThrough(input, init))
   }
 
   /**
@@ -128,7 +139,7 @@ export class RetryQueue implements AsyncDisposable {
    * a task or show some go by the current principal; `allPrincipals` is for tools.
    */
   get(taskId: string, scope?: ScopeOptions): Promise<RetryTask | undefined> {
-    return this.#ask((manager) => manager.get(taskId, scope), undefined)
+    return this.#ask((manager) => manager.get(taskId, scope), undefined, true)
   }
 
   /** Oldest first; the last 100 are kept. */
@@ -136,22 +147,22 @@ export class RetryQueue implements AsyncDisposable {
     taskId: string,
     page?: PageOptions & ScopeOptions,
   ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
-    return this.#ask((manager) => manager.attempts(taskId, page), { attempts: [] })
+    return this.#ask((manager) => manager.attempts(taskId, page), { attempts: [] }, true)
   }
 
   /** In the order the tasks were made. */
   list(filter?: ListFilter): Promise<TaskPage> {
-    return this.#ask((manager) => manager.list(filter), NO_TASKS)
+    return this.#ask((manager) => manager.list(filter), NO_TASKS, filter)
   }
 
   /** Resolves when the task is terminal. Rejects with `TASK_NOT_FOUND` where there is none of that id. */
   async result(taskId: string, scope?: ScopeOptions): Promise<TaskOutcome> {
-    return found(taskId, await this.#manager()).result(taskId, scope)
+    return (await this.#running()).result(taskId, scope)
   }
 
   /** PENDING: CANCELLED at once. IN_FLIGHT: aborted; a success still counts, anything else is CANCELLED. */
-  cancel(taskId: string, scope?: ScopeOptions): Promise<'cancelled' | 'requested' | 'gone'> {
-    return this.#ask((manager) => manager.cancel(taskId, scope), 'gone')
+  async cancel(taskId: string, scope?: ScopeOptions): Promise<'cancelled' | 'requested' | 'gone'> {
+    return this.#ask((manager) => manager.cancel(taskId, scope), 'gone', true)
   }
 
   /**
@@ -160,21 +171,52 @@ export class RetryQueue implements AsyncDisposable {
    */
   pause(scope?: { readonly origin: string }): void {
     this.#assertOpen()
-    this.#core.pause(originOf('pause', scope))
+    this.#host.checks?.scope('pause', scope)
+    this.#core.pause(scope?.origin)
   }
 
   /** The decisions taken about a task, in order, as data and in words; the last one says what it waits for. */
   explain(taskId: string, scope?: ScopeOptions): Promise<readonly Decision[]> {
-    return this.#ask((manager) => manager.explain(taskId, scope), [])
+    return this.#ask((manager) => manager.explain(taskId, scope), [], true)
+  }
+
+  /** The limit as the option has it. Set anew it holds at once, and what runs goes on. With a `TaskStore` each process goes by its own. */
+  get concurrency(): number {
+    return this.#host.settings.concurrency
+  }
+
+  set concurrency(most: number) {
+    setLimit('concurrency', most, this.#host, this.#core)
+  }
+
+  /** Likewise; it follows `concurrency` where that was given and this was not, until it is set. */
+  get concurrencyPerOrigin(): number {
+    return this.#host.settings.concurrencyPerOrigin ?? this.concurrency
+  }
+
+  set concurrencyPerOrigin(most: number) {
+    setLimit('concurrencyPerOrigin', most, this.#host, this.#core)
+  }
+
+  /**
+   * Cancels every task that waits, in memory and in the store, and resolves with how many: their callers' promises reject as with `cancel`.
+   * What is in flight goes on, and dead letters stay.
+   */
+  clear(scope?: ScopeOptions): Promise<number> {
+    return this.#ask((manager) => manager.clear(scope), 0, scope)
   }
 
   /** Undoes the `pause` of one origin, or every pause, and lets go tasks that a 401 parked. */
   resume(scope?: { readonly origin: string }): void {
     this.#assertOpen()
-    this.#core.resume(originOf('resume', scope))
+    this.#host.checks?.scope('resume', scope)
+    this.#core.resume(scope?.origin)
   }
 
-  /** Makes everything that waits for its own curve due now; a server's delay and the limits still hold. */
+  /**
+   * Makes everything that waits for its own curve due now; a server's delay and the limits still hold. Where an open circuit or the
+   * ramp keeps an origin's tasks back, one of them goes at once to see whether the server is back.
+   */
   flush(): Promise<number> {
     return this.#ask((manager) => manager.runner.flush(), 0)
   }
@@ -187,23 +229,10 @@ export class RetryQueue implements AsyncDisposable {
    */
   async setPrincipal(principal: string | null, options: SwitchOptions = {}): Promise<void> {
     this.#assertOpen()
-    follow('setPrincipal', principal, PRINCIPAL)
-    check('setPrincipal', options, PRINCIPAL_RULES)
-    const host = this.#host
-    const { purge = false, during } = options
-    const { principal: before, declaredAt, settings } = host
-    if (during || principal !== before) assertNoSwitch(host)
-    host.principal = principal
-    host.declaredAt = instantOf(settings.clock)
-    if (during) {
-      await holdDuring(during, { principal: before, declaredAt }, host, (from) => this.#follow(from, false))
-    }
-    await this.#follow(before, purge)
-  }
-
-  #follow(before: string | null, purge: boolean): Promise<void> {
-    const { principal } = this.#host
-    return this.#ask((manager) => manager.setPrincipal(before, principal, purge), undefined)
+    return switchPrincipal(principal, options, this.#host, (from, purge) => {
+      const to = this.#host.principal
+      return this.#ask((manager) => manager.setPrincipal(from, to, purge), undefined)
+    })
   }
 
   /** Resolves when no call runs and no task waits, in memory or, of this principal, in the store. */
@@ -225,14 +254,26 @@ export class RetryQueue implements AsyncDisposable {
     const runner = this.#core.opened?.runner
     return {
       capacity: this.#host.settings.capacity,
-      firstAttemptSucceeded: this.#firstAttemptSucceeded,
-      attempts: this.#attempts,
+      ...this.#counts,
       ...(runner ? runner.stats(scope) : emptyStats),
     }
   }
 
+  /**
+   * Tells `listener` when tasks have changed, of any principal: what changed together, once. Returns what ends that. A property and bound, as
+   * is `snapshot`: `useSyncExternalStore(queue.subscribe, queue.snapshot)`.
+   */
+  readonly subscribe = (listener: (change: TaskChange) => void, options: SubscribeOptions = {}): (() => void) =>
+    subscribeTo(this.#host, listener, options, () => this.#closing ?? this.#core.open())
+
+  /** `stats()` as it was after the last change of a task: the same object until there is another. */
+  readonly snapshot = (): QueueStats => {
+    this.#host.snapshot ??= this.stats()
+    return this.#host.snapshot
+  }
+
   on<E extends keyof QueueEvents>(event: E, listener: (payload: QueueEvents[E]) => void): () => void {
-    follow(`on('${event}')`, listener, fn)
+    this.#host.checks?.listener(event, listener)
     return this.#host.events.on(event, listener)
   }
 
@@ -242,7 +283,7 @@ export class RetryQueue implements AsyncDisposable {
    * caller's: it goes on as plain fetch would. drainMs @default 5_000
    */
   async close(options: { readonly drainMs?: number } = {}): Promise<void> {
-    check('close', options, CLOSE_RULES)
+    this.#host.checks?.close(options)
     this.#closing ??= this.#core.close(options.drainMs ?? DRAIN_MS).then(() => this.#checkIdle())
     return this.#closing
   }
@@ -255,78 +296,25 @@ export class RetryQueue implements AsyncDisposable {
     assertNotAborted(call.signal)
     this.#calls++
     // counted to its end, even if its caller detached and left
-    const work = this.#firstAttempt(call).finally(() => {
+    const work = firstAttempt(call, this.#host, this.#core, this.#counts).finally(() => {
+      if (!call.underWay) call.leave?.(false)
       this.#calls--
       this.#checkIdle()
     })
     return call.options.detach ? orLeft(call.signal, work) : work
   }
 
-  async #firstAttempt(call: Call): Promise<unknown> {
-    const { settings, now } = this.#host
-    const { durable, persist } = settings
-    const createdAt = now()
-    const { plain, method, origin, options } = call
-    const { detach, orderKey, expiresAt = createdAt } = options
-    const signal = detach ? null : call.signal
-    if (plain === 'origin-missing') {
-      const remedy = 'if it accepts the key, add it to idempotency.origins'
-      this.#host.degraded('key_origin_missing', `${method} ${origin} is plain fetch; ${remedy}`, origin)
-    }
-    if (!plain || orderKey !== undefined) {
-      // in an order, too late to be sent, without its key, or to be stored first: not sent before the core was asked
-      const asks =
-        orderKey !== undefined || expiresAt < createdAt || call.key === '' || (durable && persist === 'before-send')
-      const opened = asks ? await orAbort(signal, this.#core.open()) : this.#core.opened
-      const asked = opened?.admission.beforeSending(call, createdAt)
-      const early = asked && (await asked)
-      if (early) return early.answer
-    }
-    while (this.#host.switching) await whenSwitched(call, this.#host, signal, this.#host.switching)
-    assertOwn(call, this.#host)
-    this.#attempts++
-    const controller = new AbortController()
-    const timeoutMs = plain ? 0 : call.timeoutMs
-    const plan = {
-      transport: call.transport,
-      overlay: null,
-      isReplay: false,
-      controller,
-      signal: bothSignals(signal, controller.signal),
-      timeoutMs,
-    }
-    const finished = await this.#host.attempt(call, plan)
-    if (!finished.answer) assertNotAborted(signal)
-    else if (!plain && finished.status < 400) this.#firstAttemptSucceeded++
-    if (plain || !mayPass(call, finished)) {
-      this.#observe(call, finished)
-      return deliver(finished)
-    }
-    const manager = await orAbort(signal, this.#core.open())
-    return manager && !manager.runner.stopped
-      ? manager.admission.afterFailure(call, finished, createdAt)
-      : deliver(finished)
-  }
-
-  /** Has the core hear of an attempt that makes no task; of one that ends while it still loads, as soon as it is there. */
-  #observe(call: Call, finished: Finished): void {
-    const core = this.#core
-    const { durable, preload } = this.#host.settings
-    const tell = (manager: TaskManager | undefined) => manager?.admission.observeUntracked(call, finished)
-    if (core.opened) tell(core.opened)
-    else (preload !== 'never' && durable && !core.failure ? core.open() : core.starting)?.then(tell)
-  }
-
-  /** Without a manager there is no task to speak of: `nothing`. */
-  async #ask<T>(question: (manager: TaskManager) => T | Promise<T>, nothing: T): Promise<T> {
-    const manager = await this.#manager()
+  /** Without a manager there is no task to speak of: `nothing`. `about`: see `#manager`. */
+  async #ask<T>(question: (manager: TaskManager) => T | Promise<T>, nothing: T, about?: unknown): Promise<T> {
+    const manager = await this.#manager(about)
     return manager ? question(manager) : nothing
   }
 
-  /** Asking starts none, unless tasks may lie in a store. */
-  async #manager(start = this.#host.settings.durable): Promise<TaskManager | undefined> {
+  /** Asking starts none, unless tasks may lie in a store, or it is `about` something that only a manager can check. */
+  async #manager(about?: unknown): Promise<TaskManager | undefined> {
     this.#assertOpen()
-    const manager = await (start ? this.#core.open() : this.#core.starting)
+    const starts = about !== undefined || this.#host.settings.durable
+    const manager = await (starts ? this.#core.open() : this.#core.starting)
     this.#assertOpen()
     return manager
   }
@@ -334,7 +322,9 @@ export class RetryQueue implements AsyncDisposable {
   /** For what only a running core can do. */
   async #running(): Promise<TaskManager> {
     const manager = await this.#manager(true)
-    if (!manager || manager.runner.stopped) throw new WasmUnavailableError(this.#core.failure)
+    const { failure } = this.#core
+    if (failure?.code === 'options_refused') throw failure.cause
+    if (!manager || manager.runner.stopped) throw new WasmUnavailableError(failure)
     return manager
   }
 
@@ -346,9 +336,4 @@ export class RetryQueue implements AsyncDisposable {
     if (this.#calls > 0 || this.#core.opened?.runner.depth) return
     for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
-}
-
-function found(taskId: string, manager: TaskManager | undefined): TaskManager {
-  if (!manager) throw notFound(taskId)
-  return manager
 }

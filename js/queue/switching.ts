@@ -4,6 +4,7 @@
  */
 
 import { RedriveError } from '../api/errors.ts'
+import type { SwitchOptions } from '../api/methods.ts'
 import type { Call } from '../call/call.ts'
 import { orAbort } from '../platform/abort.ts'
 import { instantOf, within } from '../platform/clock.ts'
@@ -12,43 +13,54 @@ import type { QueueContext } from '../runner/context.ts'
 /** The default of `waitMs`. */
 const WAIT_MS = 30_000
 
-/** Throws where a login is under way: another principal may be named, but the cookies become that login's. */
-export function assertNoSwitch({ switching }: QueueContext): void {
-  if (!switching) return
-  throw new RedriveError('PRINCIPAL_CHANGING', 'await the setPrincipal({ during }) that is under way first')
+/** Names another principal. `tell`: tells the rest of the queue, and other tabs, that it is another than `from`. */
+export async function switchPrincipal(
+  principal: string | null,
+  options: SwitchOptions,
+  host: QueueContext,
+  tell: (from: string | null, purge: boolean) => Promise<void>,
+): Promise<void> {
+  host.checks?.principal(principal, options, host.settings.durable)
+  // before the checks have come, too: no task may be made for a user who is none
+  if (principal !== null && (typeof principal !== 'string' || (!principal && host.settings.durable)))
+    throw new TypeError("setPrincipal: expected a user's id, or null")
+  const { purge = false, during } = options
+  const { principal: before, declaredAt, settings } = host
+  // another principal may be named meanwhile, but the cookies become that login's
+  if (host.switching && (during || principal !== before))
+    throw new RedriveError('PRINCIPAL_CHANGING', 'await the setPrincipal({ during }) that is under way first')
+  host.principal = principal
+  host.declaredAt = instantOf(settings.clock)
+  if (during) await holdDuring(during, { principal: before, declaredAt }, host, tell)
+  await tell(before, purge)
 }
 
 /**
  * Sends nothing before `during` has resolved; `host.principal` is the new one already. Where it rejects, the principal is that of
- * `before` again. `follow` tells the rest of the queue, and other tabs, that the principal is another than the one it names.
+ * `before` again.
  */
-export async function holdDuring(
+async function holdDuring(
   during: () => unknown,
   before: Pick<QueueContext, 'principal' | 'declaredAt'>,
   host: QueueContext,
-  follow: (from: string | null) => Promise<void>,
+  tell: (from: string | null, purge: boolean) => Promise<void>,
 ): Promise<void> {
   const { principal } = host
   // other tabs of the store have to hear of it first; a store that cannot be told reports it when the login is over
-  const login = follow(before.principal)
+  const login = tell(before.principal, false)
     .catch(() => {})
-    .then(during)
-  host.switching = login
-    .then(
-      () => {
-        // the cookies are those of the login that ended last
-        host.declaredAt = instantOf(host.settings.clock)
-      },
-      () => Object.assign(host, before),
-    )
-    .then(() => {
-      host.switching = undefined
-    })
+    // `then` would pass over what is no function, such as a login that runs already
+    .then(() => during())
+  host.switching = login.then(
+    // the cookies are those of the login that ended last
+    () => Object.assign(host, { declaredAt: instantOf(host.settings.clock), switching: undefined }),
+    () => Object.assign(host, before, { switching: undefined }),
+  )
   await host.switching
   try {
     await login
   } catch (error) {
-    await follow(principal).catch(() => {})
+    await tell(principal, false).catch(() => {})
     throw error
   }
 }

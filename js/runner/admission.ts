@@ -4,27 +4,34 @@
  * attempt behind it, then keep it or give it up. The store is the first choice, where it takes the call; memory the second.
  */
 
-import { QueueFullError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
+import { NotDurableError, RedriveError } from '../api/errors.ts'
 import type { RetryTask } from '../api/task.ts'
-import { deliver, type Finished } from '../call/attempt.ts'
-import type { Call } from '../call/call.ts'
+import { deliver, type Finished, OUTCOME_FINAL } from '../call/attempt.ts'
+import type { Call, UnderWay } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
-import { adopted, repeatableOf } from '../call/fetch-repeat.ts'
+import { adopted, isMistake } from '../call/fetch-repeat.ts'
 import { notSent } from '../call/not-sent.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { CLASS_RETRY, NONE, OUTCOME_NETWORK_ERROR, OUTCOME_RELEASED } from '../core/codes.ts'
+import { CLASS_RETRY, HEARD_NOTHING, OUTCOME_RELEASED } from '../core/codes.ts'
 import type { Keys } from '../core/keys.ts'
-import { admit } from '../core/queue-calls.ts'
+import { backgroundOf } from '../options/background.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { uuid7Maker } from '../platform/random.ts'
-import { untrackedOutcome } from '../tasks/ruling.ts'
+import { isNews, untrackedOutcome } from '../tasks/ruling.ts'
 import { Task } from '../tasks/task.ts'
 import { circuitOpen } from './circuit-open.ts'
+import { tellMaybeCors } from './cors.ts'
+import { mayRefresh } from './credentials.ts'
 import { Dedupe } from './dedupe.ts'
-import { askedOf, flagsOf } from './handles.ts'
-import { DEFAULT_WAIT_MS, joinTask } from './join.ts'
+import { flagsOf } from './handles.ts'
+import { joinTask, termsOf } from './join.ts'
+import { MemoryPlace } from './memory-place.ts'
+import { entersLimits } from './own-attempts.ts'
+import { assertMayBeInMemory, assertUnordered, delivered, inMemory, type Obstacle, storeAway } from './refusals.ts'
+import { askHooks, asksAbout } from './retry-hooks.ts'
 import type { Runner } from './runner.ts'
-import type { Arrival, EarlyAnswer, Kept, Place, StoredPlace, Terms } from './stored.ts'
+import type { Arrival, EarlyAnswer, Kept, StoredPlace } from './stored.ts'
+import { reportUnkeyed } from './unkeyed.ts'
 
 /** Principals who left that are remembered, the last: calls of earlier ones have ended long ago. */
 const MOST_GONE = 1_000
@@ -35,6 +42,8 @@ export class Admission {
   readonly dedupe: Dedupe
   /** The way into the store; undefined until it is open. */
   place: StoredPlace | undefined
+  /** Why the store could not be had when it was last asked. */
+  obstacle: Obstacle = storeAway('the store is not open yet')
   readonly #runner: Runner
   readonly #memory: MemoryPlace
   readonly #nextTaskId: (now: number) => string
@@ -81,9 +90,12 @@ export class Admission {
     if (stopped) return undefined
     // in an order, and of a kind that is never queued: to send it would be to overtake (S19)
     if (call.plain) assertEnqueueable(call, false, host.settings.maxBodyBytes)
-    const isEarly = this.#mustWait(call, createdAt) || (host.settings.persist === 'before-send' && this.#isStored(call))
-    const opensAt = gates.opensAt(call.origin, isEarly)
-    if (opensAt !== undefined) return Promise.resolve({ answer: circuitOpen(call, opensAt, host) })
+    const isKept = this.#isKept(call)
+    const mustWait = isKept || this.#mustWait(call, createdAt)
+    const isEarly = mustWait || (host.settings.persist === 'before-send' && this.#isStored(call))
+    const open = isKept ? undefined : gates.turnsAway(call.origin, isEarly)
+    if (open) return Promise.resolve({ answer: circuitOpen(call, open, host) })
+    if (!isEarly && this.#isStored(call)) this.place?.foretell(call)
     if (call.key !== '' && !isEarly && !this.#mayBeKnown(call)) return undefined
     return this.#unlessKnown(
       call,
@@ -92,36 +104,69 @@ export class Admission {
     )
   }
 
-  /** Whether the call may not be sent now, wherever it is kept: it is ordered, expired, or held back as was asked for. */
-  #mustWait({ options, origin }: Call, createdAt: number): boolean {
+  /** Whether the call is handed over to wait for its server: the circuit of its origin is not closed. */
+  #isKept({ options, origin }: Call): boolean {
+    return options.mode === 'defer' && this.#runner.gates.keeps(origin)
+  }
+
+  /** Whether the call may not be sent now, wherever it is kept: it is ordered, expired, or held back as was asked for, by a server or by the limits. */
+  #mustWait(call: Call, createdAt: number): boolean {
+    const { origin, options } = call
     const { orderKey, expiresAt = FOREVER } = options
     const { gates, host } = this.#runner
     if (orderKey !== undefined || expiresAt < createdAt) return true
-    return host.settings.holdFirstAttempts === true && gates.heldUntil(origin) > createdAt
+    const { holdFirstAttempts, limitFirstAttempts } = host.settings
+    if (holdFirstAttempts === true && gates.heldUntil(origin) > createdAt) return true
+    return limitFirstAttempts === true && !entersLimits(call, this.#runner)
   }
 
   async #takeUnsent(call: Call, createdAt: number): Promise<EarlyAnswer | undefined> {
     this.assertStays(call)
     const own = notSent(OUTCOME_RELEASED, this.#runner.host.now())
-    const mustWait = this.#mustWait(call, createdAt)
-    // one of an order waits for its turn; of any other the core says at once whether the wait is too long for its caller
-    const asks = mustWait && call.options.orderKey === undefined
+    const isKept = this.#isKept(call)
+    const mustWait = isKept || this.#mustWait(call, createdAt)
+    // one of an order waits for its turn, one that is kept has no caller that waits; of any other the core says at once
+    // whether the wait is too long for its caller
+    const asks = mustWait && !isKept && call.options.orderKey === undefined
     return this.#take({ call, own, terms: termsOf(call, createdAt), asks, mustWait })
+  }
+
+  /**
+   * Keeps a deferred call while its caller's attempt goes on, which its task takes for its first. undefined: its caller has to wait for
+   * the answer, since no other attempt could follow, or the call cannot be kept.
+   */
+  async keepUnderWay(call: Call, own: UnderWay, createdAt: number): Promise<EarlyAnswer | undefined> {
+    const { policy, plain, replayable, principal } = call
+    const mayFollow = replayable && !plain && backgroundOf(call).maxAttempts > 1 && !this.#gone.has(principal)
+    if (this.#runner.stopped || !mayFollow || own.controller.signal.aborted || this.#mayBeKnown(call)) return undefined
+    call.underWay = own
+    // its attempt keeps the place that it has taken, until its task has one
+    own.sending.then(() => call.leave?.(true))
+    const unsent = notSent(OUTCOME_RELEASED, createdAt)
+    const arrival = { call, own: unsent, terms: termsOf(call, createdAt), asks: false, mustWait: true }
+    // what keeps it out is told when the attempt has failed
+    const taken = await this.#take(arrival).catch(() => undefined)
+    if (!taken) {
+      call.underWay = undefined
+      call.policy = policy
+    }
+    return taken
   }
 
   /** Takes over after a first attempt that failed in a way that may pass. Settles as the caller is to be answered. */
   async afterFailure(call: Call, first: Finished, createdAt: number): Promise<unknown> {
-    const finished = adopted(call, first)
-    if (this.#gone.has(call.principal)) return deliver(finished)
+    let finished = adopted(call, first)
     // one of an order waits for its turn, one in content mode for its key; this one went out while there was no core
-    if (call.options.orderKey !== undefined || call.key === '') return deliver(finished)
-    if (!finished.answer && repeatableOf(call).isFinal(finished.error)) return deliver(finished)
-    if (call.addedCrossOrigin && finished.outcome === OUTCOME_NETWORK_ERROR) {
-      const { method, origin } = call
-      const remedy = "if its preflight refuses the key's header, take it out of idempotency.origins"
-      const message = `${method} ${origin} failed without an answer; ${remedy}`
-      this.#runner.host.degraded('maybe_cors', message, origin)
+    const isLate = call.options.orderKey !== undefined || call.key === ''
+    const isGone = isLate || this.#gone.has(call.principal)
+    const isOwn = isMistake(call, finished)
+    if (isOwn) finished = { ...finished, outcome: OUTCOME_FINAL }
+    if (!isGone && asksAbout(call, finished, this.#runner.host)) finished = await this.#asked(call, finished)
+    if (isGone || (isOwn && !finished.said?.retry)) {
+      this.observeUntracked(call, finished)
+      return deliver(finished, isLate ? { reason: 'core_unavailable' } : null)
     }
+    tellMaybeCors(call, finished, this.#runner.host)
     const taken = await this.#unlessKnown(
       call,
       (same) => {
@@ -130,7 +175,7 @@ export class Admission {
         return joined
       },
       () => {
-        if (this.#isTransient(call, finished)) {
+        if (this.#isTransient(call, finished) || mayRefresh(call, finished, this.#runner.host)) {
           return this.#take({ call, own: finished, terms: termsOf(call, createdAt), asks: true, mustWait: true })
         }
         this.observeUntracked(call, finished)
@@ -143,15 +188,32 @@ export class Admission {
     return taken ? taken.answer : deliver(finished)
   }
 
+  /** The attempt with what the user's hooks say of it. Rejects with what one throws: the caller waits. */
+  #asked(call: Call, finished: Finished<RepeatAnswer>): Promise<Finished<RepeatAnswer>> {
+    return askHooks(call, finished, this.#runner).catch((error) => {
+      this.observeUntracked(call, finished)
+      finished.answer?.rest(false, this.#runner.restTerms)
+      throw error
+    })
+  }
+
   #joinLive(same: Task, call: Call, own: Finished<RepeatAnswer>, createdAt: number): EarlyAnswer | undefined {
     return isLive(same) ? { answer: joinTask(this.#runner, same, call, own, createdAt) } : undefined
   }
 
   #isTransient(call: Call, finished: Finished): boolean {
     const { core, policies, host } = this.#runner
+    const said = finished.said?.retry
+    if (said !== undefined) return said && call.replayable
     const outcome = untrackedOutcome(finished)
     const classify = (policy: number) => core.classify(policy, outcome, finished.status, flagsOf(call, host))
     return this.#runner.guard(() => policies.with(call.policy, classify)) === CLASS_RETRY
+  }
+
+  /** Takes note of a first attempt that its caller has ended with. */
+  sentOnce(call: Call, finished: Finished): void {
+    reportUnkeyed(call, finished, this.#runner.host)
+    this.observeUntracked(call, finished)
   }
 
   /** Tells a lane of an attempt that makes no task: how its server does, and how long that asks all callers to wait. */
@@ -160,8 +222,8 @@ export class Admission {
     const runner = this.#runner
     const { lanes, rulings, stored, stopped, host } = runner
     if (stopped) return
-    const own = adopted(call, finished)
-    const lane = lanes.find(principal, origin) ?? (mayHold(own) ? lanes.of(principal, origin) : undefined)
+    const own = adopted(call, isMistake(call, finished) ? { ...finished, outcome: OUTCOME_FINAL } : finished)
+    const lane = isNews(own, policy) ? lanes.of(principal, origin) : lanes.find(principal, origin)
     if (lane === undefined) return
     const heldUntil = runner.guard(() => rulings.observeUntracked(own, lane, policy, host.now())) ?? 0
     stored?.holdLane(principal, origin, heldUntil)
@@ -170,16 +232,32 @@ export class Admission {
     runner.tickSoon()
   }
 
+  /** Takes note that a call ended without a word of its server: if it was to try the server out, another may. */
+  left({ origin, principal }: Call, startedAt: number): void {
+    const { core, lanes, host } = this.#runner
+    const lane = lanes.find(principal, origin)
+    if (lane === undefined) return
+    this.#runner.guard(() => core.hear(host.now(), lane, startedAt, HEARD_NOTHING, 0, 0))
+    this.#runner.tickSoon()
+  }
+
   /** Queues a call that was not sent yet, or finds the task that it is one with. */
   enqueue(call: Call, createdAt: number): Promise<Kept> {
+    call.policy = backgroundOf(call)
+    this.#visit(call)
     const terms = { createdAt, expiresAt: call.options.expiresAt ?? FOREVER, waitUntil: FOREVER }
+    const { settings } = this.#runner.host
     return this.#unlessKnown(
       call,
-      ({ taskId }) => ({ taskId, key: call.key, durability: 'memory', deduplicated: true }),
+      ({ taskId }) => {
+        assertMayBeInMemory(settings, call, true, inMemory(taskId))
+        return { taskId, key: call.key, durability: 'memory', deduplicated: true }
+      },
       async () => {
-        const stored = this.#isStored(call) ? await this.place?.enqueue(call, terms) : undefined
+        const stored = this.#isStored(call, true) ? await this.place?.enqueue(call, terms) : undefined
         if (stored) return stored
-        this.#assertUnordered(call)
+        assertUnordered(this.#runner.host.settings, call)
+        assertMayBeInMemory(settings, call, true, this.obstacle)
         this.assertStays(call)
         return this.#memory.enqueue(call, terms)
       },
@@ -193,28 +271,44 @@ export class Admission {
 
   /** Makes the call a task: in the store if that takes it, else in memory. undefined: neither can; the call ends as plain fetch would. */
   async #take(arrival: Arrival): Promise<EarlyAnswer | undefined> {
+    try {
+      return await this.#takeSafely(arrival)
+    } catch (error) {
+      const { call, own } = arrival
+      if (!(error instanceof NotDurableError) || own.outcome === OUTCOME_RELEASED) throw error
+      // handed over after an attempt that failed: that has an answer, and the promise of a 202 would not be kept
+      this.observeUntracked(call, own)
+      this.#runner.host.degraded('not_durable', error.message, `${error.reason} ${call.origin}`)
+      return delivered(own, 'not_durable')
+    }
+  }
+
+  async #takeSafely(arrival: Arrival): Promise<EarlyAnswer | undefined> {
     const { call, own, mustWait } = arrival
+    if (call.options.mode === 'defer') {
+      call.policy = backgroundOf(call)
+      // one that is under way sees for itself how its server does
+      if (own.outcome === OUTCOME_RELEASED && !call.underWay) this.#visit(call)
+    }
     const stored = this.#isStored(call) ? await this.place?.take(arrival) : undefined
-    if (!stored) this.#assertUnordered(call)
+    if (!stored) assertUnordered(this.#runner.host.settings, call)
     if (stored || !mustWait) return stored
+    assertMayBeInMemory(this.#runner.host.settings, call, false, this.obstacle)
     // one that was sent has an answer of its own
     if (own.outcome !== OUTCOME_RELEASED && this.#gone.has(call.principal)) return undefined
     this.assertStays(call)
     return this.#memory.take(arrival)
   }
 
-  #isStored(call: Call): boolean {
-    return this.place?.takes(call) === true
+  /** Its user may expect that what is handed over is tried soon, also while an origin that failed is asked with pauses. */
+  #visit({ origin, principal }: Call): void {
+    const { core, lanes, host } = this.#runner
+    const lane = lanes.find(principal, origin)
+    if (lane !== undefined) this.#runner.guard(() => core.visit(host.now(), lane))
   }
 
-  /** One of an order is kept in no other place than the store, where there is one: in memory it would overtake those in the store (S19). */
-  #assertUnordered({ method, origin, options }: Call): void {
-    if (options.orderKey === undefined || !this.#runner.host.settings.durable) return
-    const remedy = "nothing was sent or queued; try again when it answers, or use a queue with store: 'memory'"
-    throw new RedriveError(
-      'STORAGE_UNAVAILABLE',
-      `${method} ${origin}: its orderKey needs the store, which cannot be had: ${remedy}`,
-    )
+  #isStored(call: Call, isHandedOver: boolean = call.options.mode === 'defer'): boolean {
+    return this.place?.takes(call, isHandedOver) === true
   }
 
   /**
@@ -237,134 +331,4 @@ export class Admission {
     const unique = key === null || (made && fingerprint === undefined)
     return !unique && this.#runner.registry.withKey(principal, key, this.#runner.host.now()) !== undefined
   }
-}
-
-function termsOf({ options }: Call, createdAt: number): Terms {
-  const { mode, waitMs = DEFAULT_WAIT_MS, expiresAt = FOREVER } = options
-  return { createdAt, expiresAt, waitUntil: mode === 'defer' ? FOREVER : createdAt + waitMs }
-}
-
-/** Whether an answer may ask others to wait, who are in the store, or come later. */
-const mayHold = ({ answer, status }: Finished<RepeatAnswer>): boolean =>
-  answer !== null && (status === 429 || status === 503 || answer.header('ratelimit') !== null)
-
-/** Keeps tasks in memory: admits them to the core and to the registry. */
-class MemoryPlace implements Place {
-  readonly #runner: Runner
-  readonly #admission: Pick<Admission, 'dedupe' | 'newTask'>
-
-  constructor(runner: Runner, admission: Pick<Admission, 'dedupe' | 'newTask'>) {
-    this.#runner = runner
-    this.#admission = admission
-  }
-
-  /** Admits a call whose caller waits. undefined: the core trapped, or the queue is full and the call was sent once already. */
-  take({ call, own, terms, asks }: Arrival): EarlyAnswer | undefined {
-    const { host } = this.#runner
-    const admitted = this.#runner.guard(() => ({ task: this.#admit(call, terms, asks) }))
-    if (!admitted) return undefined
-    const { task } = admitted
-    if (!task) {
-      const full = this.#full()
-      if (own.outcome === OUTCOME_RELEASED) throw full
-      const what = `${call.method} ${call.origin} was sent once and is not tried again`
-      host.degraded('storage_full', `${what}: ${full.message}`, 'full')
-      return undefined
-    }
-    const answer = new Promise((resolve, reject) => {
-      task.waiter = { resolve, reject }
-      if (asks) this.#runner.settle(task, own)
-      else this.#announce(task)
-    })
-    return { answer }
-  }
-
-  enqueue(call: Call, terms: Terms): Kept {
-    const task = this.#unlessTrapped(() => {
-      const admitted = this.#admit(call, terms, false)
-      if (admitted) this.#announce(admitted)
-      return admitted
-    })
-    if (!task) throw this.#full()
-    return { taskId: task.taskId, key: call.key, durability: 'memory', deduplicated: false }
-  }
-
-  redrive(task: Task, acceptDuplicateRisk: boolean): RetryTask {
-    const { call } = task
-    const now = this.#runner.host.now()
-    if (!call) throw new RedriveError('TASK_NOT_FOUND', `${task.what} has no request left to send`)
-    const { keyTtlMs = FOREVER } = call.policy
-    const firstAt = task.entries.find(({ sent }) => sent)?.startedAt ?? now
-    const keyEndsAt = task.key === null || acceptDuplicateRisk ? FOREVER : firstAt + keyTtlMs
-    if (keyEndsAt < now) {
-      throw keyExpired(task.what, `keyTtlMs ${keyTtlMs}`)
-    }
-    const expiresAt = Math.min(keyEndsAt, call.options.expiresAt ?? FOREVER)
-    const isBack = this.#unlessTrapped(() => {
-      const slot = this.#slot(call, { createdAt: now, expiresAt, waitUntil: FOREVER }, false, task)
-      if (slot === NONE) return false
-      this.#runner.registry.revive(task)
-      task.revive(now)
-      this.#runner.trackSlot(task, slot)
-      this.#announce(task)
-      return true
-    })
-    if (!isBack) throw this.#full()
-    return this.#runner.show(task)
-  }
-
-  #full(): QueueFullError {
-    return queueFull(this.#runner, this.#runner.registry.roomTaken().count)
-  }
-
-  #unlessTrapped<T>(work: () => T): T {
-    const done = this.#runner.guard(() => ({ value: work() }))
-    if (!done) throw new WasmUnavailableError(undefined)
-    return done.value
-  }
-
-  #announce(task: Task): void {
-    const dueAt = this.#runner.core.dueAt(task.slot)
-    task.nextAttemptAt = Number.isNaN(dueAt) ? this.#runner.host.now() : dueAt
-    this.#runner.announce(task)
-    this.#runner.tickSoon()
-  }
-
-  /** `isStarted`: an attempt of it has just ended. */
-  #admit(call: Call, terms: Terms, isStarted: boolean): Task | undefined {
-    const slot = this.#slot(call, terms, isStarted)
-    if (slot === NONE) return undefined
-    const task = this.#admission.newTask(call, terms.createdAt)
-    this.#runner.trackSlot(task, slot)
-    this.#runner.registry.add(task)
-    // another call may have the same key
-    if (call.key !== null && !call.made) this.#admission.dedupe.remember(task, call)
-    return task
-  }
-
-  /** `dead`: the dead letter that goes back, and takes no more room than it has. */
-  #slot(call: Call, terms: Terms, isStarted: boolean, dead?: Task): number {
-    const { core, orders, policies, registry } = this.#runner
-    const { count, bytes } = registry.roomTaken(dead)
-    core.keepDead(count, bytes)
-    const { orderKey } = call.options
-    return policies.with(call.policy, (policy) => {
-      const order = orderKey === undefined ? NONE : orders.of(call.principal, orderKey)
-      return admit(core, { ...askedOf(this.#runner, call, terms), policy, order, started: isStarted })
-    })
-  }
-}
-
-/** The refusal to send a dead letter again whose server may not know its key any more. */
-export function keyExpired(what: string, limit: string): RedriveError {
-  const remedy = 'the server may do the work again; pass acceptDuplicateRisk: true to accept that'
-  return new RedriveError('KEY_EXPIRED', `${what}: its key is older than ${limit}, ${remedy}`)
-}
-
-/** The refusal of a task that the queue has no room for; `dead` of those that take it are dead letters. */
-export function queueFull({ host, limits }: Runner, dead: number): QueueFullError {
-  const held = `${host.settings.capacity} tasks or ${limits.capacityBytes} bytes of bodies`
-  const remedy = dead > 0 ? "redrive or purge those, wait for 'idle'" : "wait for 'idle'"
-  const what = `the queue holds ${held} already, ${dead} of them dead letters`
-  return new QueueFullError(`${what}; ${remedy}, or raise capacity or capacityBytes`)
 }

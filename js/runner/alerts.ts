@@ -1,5 +1,6 @@
 /** Emits `alert` for what is worth paging for: once when it begins, and not again while it lasts. */
 
+import type { QueueEvents } from '../api/events.ts'
 import type { QueueContext } from './context.ts'
 
 /** Share of the capacity from which the queue counts as deep. */
@@ -25,12 +26,12 @@ export class Alerts {
 
   /** Hears how many tasks take room: those that wait or run, and dead letters. */
   held(held: number): void {
-    const { settings, events } = this.#host
+    const { settings } = this.#host
     const share = held / settings.capacity
     if (share < CALM) this.#isDeep = false
     if (share <= DEEP || this.#isDeep) return
     this.#isDeep = true
-    events.emit('alert', { kind: 'queue_depth', value: held, threshold: settings.capacity * DEEP })
+    this.#emit('queue_depth', held, settings.capacity * DEEP)
   }
 
   /** Hears that one more task was given up. */
@@ -44,11 +45,15 @@ export class Alerts {
     this.#diedAt.shift()
     if (now < this.#quietUntil) return
     this.#quietUntil = now + MINUTE_MS
-    this.#host.events.emit('alert', { kind: 'dead_letter_rate', value, threshold: DEAD_LETTERS })
+    this.#emit('dead_letter_rate', value, DEAD_LETTERS)
   }
 
   /** Hears of a retry storm: at one origin the first attempts of so many tasks failed for each success. */
   storm(tasksPerSuccess: number): void {
-    this.#host.events.emit('alert', { kind: 'retry_storm', value: tasksPerSuccess, threshold: TASKS_PER_SUCCESS })
+    this.#emit('retry_storm', tasksPerSuccess, TASKS_PER_SUCCESS)
+  }
+
+  #emit(kind: QueueEvents['alert']['kind'], value: number, threshold: number): void {
+    this.#host.events.emit('alert', { kind, value, threshold }, kind)
   }
 }

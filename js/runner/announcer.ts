@@ -9,6 +9,7 @@ import { random128 } from '../platform/random.ts'
 import { answer, count, detachCaller, outcomeOf, reportEnd } from '../tasks/callers.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
 import type { Alerts } from './alerts.ts'
+import { changesOf } from './changes.ts'
 import type { QueueContext } from './context.ts'
 import type { StoredSide } from './stored.ts'
 
@@ -31,6 +32,7 @@ export class Announcer {
 
   constructor(ports: AnnouncerPorts) {
     this.#ports = ports
+    ports.host.changed = changesOf(ports.host)
   }
 
   show(task: Task): RetryTask {
@@ -42,6 +44,7 @@ export class Announcer {
     const { host, gates, held } = this.#ports
     task.announced = true
     gates.alerts.held(held)
+    host.changed?.(task)
     if (host.events.has('queued')) host.events.emit('queued', { task: this.show(task) })
   }
 
@@ -70,6 +73,7 @@ export class Announcer {
     task.nextAttemptAt = null
     count(this.totals, status)
     if (status === 'EXHAUSTED') gates.alerts.deadLetter()
+    host.changed?.(task)
     reportEnd(task, host, () => this.show(task), restTerms)
     // shown only to those who ask: most tasks end without a caller or a listener that looks
     const outcome = () => outcomeOf(task, this.show(task))

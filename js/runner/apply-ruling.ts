@@ -38,9 +38,11 @@ export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling): void 
     task.attemptNumber = why?.attempts ?? 0
     task.nextAttemptAt = isParked ? null : entry.nextAt
     task.unauthorized = !isParked && why?.authorize === true
+    host.changed?.(task)
     if (host.handOver?.(task, ruling, () => acts.cancel(task, undefined))) return
     if (!task.announced) acts.announce(task)
-    else reportFollowUp(followUp, ruling, host.events, () => acts.show(task))
+    // a listener may have cancelled it
+    if (task.status === 'PENDING') reportFollowUp(followUp, ruling, host, task, () => acts.show(task))
     acts.putAside(task)
   }
 }

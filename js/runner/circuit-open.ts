@@ -1,6 +1,6 @@
 /** Ends a call that an open circuit turns away: with what its `fallback` gives, else with an error. Nothing is sent. */
 
-import { CircuitOpenError } from '../api/errors.ts'
+import { CircuitOpenError, type OpenCircuit } from '../api/errors.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import type { BreakerOptions } from '../options/gate-options.ts'
@@ -8,11 +8,14 @@ import { orAbort } from '../platform/abort.ts'
 import { timeOf } from '../tasks/history.ts'
 import type { QueueContext } from './context.ts'
 
-/** `opensAt`: when the circuit lets a call through again; 0 or Infinity: not known. */
-export async function circuitOpen(call: Call, opensAt: number, { settings, degraded }: QueueContext): Promise<unknown> {
+export async function circuitOpen(
+  call: Call,
+  circuit: OpenCircuit,
+  { settings, degraded }: Pick<QueueContext, 'settings' | 'degraded'>,
+): Promise<unknown> {
   const { breaker } = settings
   const fallback = breaker ? breaker.fallback : undefined
-  const { method, origin, signal } = call
+  const { signal } = call
   let cause: unknown
   try {
     const given = fallback && (await orAbort(signal, askedOf(fallback, call)))
@@ -22,9 +25,15 @@ export async function circuitOpen(call: Call, opensAt: number, { settings, degra
     degraded('hook_threw', 'breaker.fallback threw: the call ended as it does without one', 'fallback')
     cause = error
   }
-  const until = Number.isFinite(opensAt) && opensAt > 0 ? ` until ${timeOf(opensAt)}` : ''
-  const remedy = "try again later, give breaker.fallback, or set breaker.whenOpen to 'hold'"
-  throw new CircuitOpenError(`${method} ${origin} was not sent: its circuit is open${until}; ${remedy}`, cause)
+  const remedy =
+    "enqueue() it or fetch it with mode 'defer' to have it wait, give breaker.fallback, or set breaker: false"
+  throw new CircuitOpenError(`${wordsOf(call, circuit)}; ${remedy}`, circuit, cause)
+}
+
+/** The first half of the message: what was not sent, since when its server has failed, and until when no call is sent. */
+export function wordsOf({ method, origin }: Call, { since, until }: OpenCircuit): string {
+  const next = until === null ? 'another call is trying it out now' : `no call is sent until ${timeOf(until)}`
+  return `${method} ${origin} was not sent: its circuit has been open since ${timeOf(since)}, and ${next}`
 }
 
 async function askedOf(fallback: NonNullable<BreakerOptions['fallback']>, call: Call): Promise<Response | undefined> {

@@ -1,20 +1,42 @@
 /** The queue as its parts see it: its options, its clock, its events, and what adapters may hook into. */
 
-import type { Emitter } from '../api/emitter.ts'
-import type { DegradedCode, QueueEvents } from '../api/events.ts'
+import type { Emitter, Report } from '../api/emitter.ts'
+import type { QueueEvents } from '../api/events.ts'
+import type { TaskChange } from '../api/methods.ts'
+import type { QueueStats } from '../api/stats.ts'
 import type { TaskStatus } from '../api/task.ts'
 import type { AttemptPlan, Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
-import type { Settings } from '../options/queue-options.ts'
+import type { Checks } from '../options/checks.ts'
+import type { RetryQueueOptions, Settings } from '../options/queue-options.ts'
 import type { Instant } from '../platform/clock.ts'
 import type { Draw } from '../platform/random.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 
+/** The changes that `subscribe` tells, by scope. */
+export interface TaskChanges {
+  queue: TaskChange
+  store: TaskChange
+}
+
+/** One change of tasks, as the parts of a queue tell it. */
+export interface Changed {
+  readonly taskId?: string
+  /** Tasks may have changed whose ids are not known. */
+  readonly others?: boolean
+  /** Made by another queue of the store, as far as is known. */
+  readonly isStores?: true
+}
+
 export interface QueueContext {
+  /** The checks of what users give. Absent in a page's production bundle until the core's chunk has come. */
+  checks: Checks | undefined
   readonly settings: Settings
-  readonly events: Emitter<QueueEvents>
+  /** The options as their user gave them, for checks that come later. */
+  readonly given: RetryQueueOptions
+  readonly events: Emitter<QueueEvents & TaskChanges>
   /** The steady clock. */
   readonly now: () => number
   readonly draw: Draw
@@ -27,7 +49,7 @@ export interface QueueContext {
   /** Set while a principal logs in: nothing is sent before it has resolved. */
   switching?: Promise<unknown> | undefined
   /** Emits `degraded`; `once` names what it is about, where one report is enough. */
-  degraded(code: DegradedCode, message: string, once?: string): void
+  readonly degraded: Report
   /** Counts one more request that went out. */
   sent(): void
   /** Makes an attempt of a call, the caller's own or a replay. Adapters that watch attempts lay theirs around it. */
@@ -46,6 +68,12 @@ export interface QueueContext {
    * `leave`, now or later, and returns whether it has done so by now. Set where tasks are handed over, in a Worker.
    */
   handOver?(task: Task, ruling: Ruling, leave: () => void): boolean
+  /** The calls that have parked tasks go on, in words. @default resume() or setPrincipal() */
+  unparkedBy?: string
+  /** Hears of each change of a task. Absent: there is no core yet, and so no task. */
+  changed?(change: Changed): void
+  /** The numbers after the last change. Absent: no caller has asked for them since. */
+  snapshot?: QueueStats
   /** No task is left: callers of the queue's `idle()` may be waiting for that. */
   idle(): void
 }

@@ -5,11 +5,15 @@
 
 import type { CredentialsRequest, GiveCredentials } from '../api/credentials.ts'
 import type { AttemptContext, RetryTask } from '../api/task.ts'
+import { asksAfter, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
+import { hookHeaders } from '../call/hook-headers.ts'
 import type { Settings } from '../options/queue-options.ts'
 import { within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
+import type { HeadersLike } from '../platform/web.ts'
 import type { Task } from '../tasks/task.ts'
+import type { QueueContext } from './context.ts'
 
 /** Longest time a hook may take: a lease has to last beyond it. */
 export const HOOK_MS = 5_000
@@ -33,11 +37,12 @@ export async function askFor(
   { targetUrl: url, withheldHeaders }: RetryTask,
   context: AttemptContext,
   { clock }: Settings,
+  limitMs: number = HOOK_MS,
 ): Promise<Headers> {
   const origin = originOf(call)
   const request: CredentialsRequest = { origin, url, method, taskId, principal, withheldHeaders, ...context }
-  const given = new Promise<HeadersInit>((resolve) => resolve(give(request))).catch(withoutWords)
-  return readHeaders(await within(clock, HOOK_MS, 'credentials', given))
+  const given = new Promise<HeadersLike>((resolve) => resolve(give(request))).catch(withoutWords)
+  return hookHeaders(await within(clock, limitMs, 'credentials', given), 'it', 'without')
 }
 
 /** The remedy where a task's missing headers are supplied by nothing. */
@@ -46,16 +51,16 @@ export function remedyFor(settings: Settings, call: Pick<Call, 'url'>): string {
   return giverFor(settings, call) ? `${entry} has to give them` : `${entry} has to be there and give them`
 }
 
+/** Whether a first attempt that was refused is made once more, with the fresh credentials that its caller asks for. */
+export function mayRefresh(call: Call, { status, said }: Finished, host: QueueContext): boolean {
+  if (!asksAfter(call, status) || said?.retry === false) return false
+  if (giverFor(host.settings, call)) return true
+  const message = `${call.method} ${call.origin} was refused (401); ${remedyFor(host.settings, call)}`
+  host.degraded('credentials_missing', message, call.origin, { origin: call.origin })
+  return false
+}
+
 /** Hides the words of an error of a user's hook: they may quote a credential that cannot be found in them. */
 function withoutWords(error: unknown): never {
   throw new Error(unsaid(error))
-}
-
-function readHeaders(given: HeadersInit): Headers {
-  try {
-    return new Headers(given)
-  } catch {
-    // the platform's message quotes the value, which is a credential (S12)
-    throw new TypeError('what it returned is no valid headers')
-  }
 }

@@ -97,9 +97,11 @@ export class DeadLetterManager implements DeadLetters {
   }
 
   async #purge(taskId: string | undefined, of: TaskScope): Promise<number> {
-    const { registry } = this.#runner
+    const { registry, host } = this.#runner
     const dead = registry.allDead(this.#now()).filter((task) => isInScope(of, task))
-    const here = registry.purge(dead.filter((task) => taskId === undefined || task.taskId === taskId))
+    const purged = dead.filter((task) => taskId === undefined || task.taskId === taskId)
+    const here = registry.purge(purged)
+    for (const task of purged) host.changed?.(task)
     return here + ((await this.stored?.purgeDead(taskId, of)) ?? 0)
   }
 

@@ -3,16 +3,18 @@
  * request is one task, another request under the same key is a mistake that no server should see (S6).
  */
 
-import { IdempotencyConflictError, type RedriveError } from '../api/errors.ts'
+import type { RedriveError } from '../api/errors.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { putKey } from '../call/key.ts'
 import type { Keys } from '../core/keys.ts'
 import { DAY_MS, systemClock, within } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
+import { utf8 } from '../platform/utf8.ts'
 import type { Registry } from '../tasks/registry.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
+import { areElsewhere, keyConflict } from './key-conflict.ts'
 
 /** Content keys remembered, beside those of tasks: the oldest goes first. */
 const MAX_RECENT = 10_000
@@ -86,7 +88,7 @@ export class Dedupe {
       // it may have ended and gone, or another come, while the two were compared
       if (this.#registry.withKey(task.principal, task.key ?? '', this.#host.now()) !== task) continue
       if (other === undefined) return task
-      throw keyConflict(call, other)
+      throw keyConflict(call, other, areElsewhere(task.url, call.url))
     }
   }
 
@@ -194,14 +196,6 @@ export class Dedupe {
   }
 }
 
-/** Refuses a call whose key belongs to `other`. */
-export function keyConflict({ method, origin }: Call, other: string): IdempotencyConflictError {
-  const remedy = 'use a new key for a new request; this one is not kept'
-  return new IdempotencyConflictError(
-    `${method} ${origin}: its idempotency key belongs to another request, ${other}; ${remedy}`,
-  )
-}
-
 async function materialOf(call: Call) {
   const { method, url, headers } = call
   const contentType = headers.get('content-type') ?? ''
@@ -215,7 +209,7 @@ async function materialOf(call: Call) {
 function formOf(body: string | Uint8Array, contentType: string): string | Uint8Array {
   const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(contentType)?.[1]
   if (boundary === undefined) return body
-  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
+  const bytes = typeof body === 'string' ? utf8(body) : body
   // a character a byte; the first part needs no line before it
   const text = `\r\n${new TextDecoder('latin1').decode(bytes)}`
   const line = `\r\n--${boundary}`

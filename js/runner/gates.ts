@@ -3,25 +3,38 @@
  * asked about new calls, and their news become events. Every decision is the core's.
  */
 
-import { CIRCUIT_OPEN, CIRCUITS, ENDED, ON_STORM_OPEN, ON_STORM_TELL, STORM } from '../core/codes.ts'
+import type { OpenCircuit } from '../api/errors.ts'
+import {
+  CIRCUIT_CLOSED,
+  CIRCUIT_OPEN,
+  CIRCUITS,
+  COMEBACK_AT_ONCE,
+  COMEBACK_OF_FEW,
+  COMEBACK_OF_MANY,
+  ENDED,
+  ON_STORM_OPEN,
+  ON_STORM_TELL,
+  STORM,
+} from '../core/codes.ts'
 import { type GateStatus, gateOfLane, gateStatusOf } from '../core/decode.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { BreakerOptions, RetryBudgetOptions } from '../options/gate-options.ts'
 import type { Settings } from '../options/queue-options.ts'
+import { FOREVER } from '../platform/clock.ts'
+import { isPage } from '../platform/page.ts'
 import type { Task } from '../tasks/task.ts'
 import { Alerts } from './alerts.ts'
 import type { QueueContext } from './context.ts'
 import type { Lanes } from './lanes.ts'
-
-/** Retry budget of a page, whose ramp sees to a crowd whatever this is: docs/storms.md. */
-const PAGE_CAPACITY = 1_000
+import type { StoredSide } from './stored.ts'
 
 /** The part of the runner that gates need. */
 interface GatePorts {
   readonly core: CoreQueue
   readonly lanes: Lanes
   readonly host: QueueContext
+  readonly stored: Pick<StoredSide, 'circuitOpened'> | undefined
   /** Closed or closing, or the core trapped. */
   readonly stopped: boolean
   guard<T>(work: () => T): T | undefined
@@ -31,16 +44,19 @@ export class Gates {
   readonly alerts: Alerts
   readonly #engine: Engine
   readonly #ports: GatePorts
-  /** New calls end at once while the circuit of their origin is open. */
-  readonly #failsWhenOpen: boolean
+  /** Calls whose callers wait end at once while the circuit of their origin is open. */
+  readonly #turnsAway: boolean
 
   constructor(engine: Engine, ports: GatePorts) {
     const { core, host } = ports
     this.#engine = engine
     this.#ports = ports
     this.alerts = new Alerts(host)
-    this.#failsWhenOpen = failsWhenOpen(host.settings)
+    this.#turnsAway = turnsAway(host.settings)
     core.gates(gateNumbers(host.settings))
+    const { rate } = host.settings
+    if (rate) core.rate(rate.perSecond, rate.burst ?? 1)
+    if (this.#turnsAway) core.setTurnsAway()
   }
 
   /** Time until which calls to this origin have to wait because its server has asked for it; 0: they need not. */
@@ -48,24 +64,26 @@ export class Gates {
     return this.#ask(origin, (lane, now) => this.#ports.core.heldUntil(lane, now)) ?? 0
   }
 
+  /** Whether what is handed over to this origin is not sent for now: its circuit is not closed. */
+  keeps(origin: string): boolean {
+    if (!this.#turnsAway) return false
+    return this.#ask(origin, (lane, now) => this.#ports.core.circuit(lane, now) !== CIRCUIT_CLOSED) === true
+  }
+
   /**
-   * Where its circuit turns a new call to this origin away: until when, as far as that is known, or 0. undefined: it does
-   * not. `waits`: the call is not to be sent at once, so that it cannot try the server out.
+   * The circuit that turns an awaited call to this origin away; undefined: none does. `waits`: the call is not to be sent at once,
+   * so that it cannot try the server out.
    */
-  opensAt(origin: string, waits: boolean): number | undefined {
-    if (!this.#failsWhenOpen) return undefined
+  turnsAway(origin: string, waits: boolean): OpenCircuit | undefined {
+    if (!this.#turnsAway) return undefined
     const { core } = this.#ports
-    return this.#ask(origin, (lane, now) => {
-      const isOpen = core.circuit(lane, now) === CIRCUIT_OPEN
-      const passes = !isOpen && (waits || core.admits(now, lane))
-      return passes ? undefined : core.shutUntil(lane, now)
-    })
+    return this.#ask(origin, (lane, now) => openCircuit(core, lane, origin, now, waits))
   }
 
   /** The gate at which a task waits right now; undefined: it has ended. */
   statusOf({ slot }: Task): GateStatus | undefined {
-    const { core } = this.#ports
-    return slot < 0 ? undefined : this.#ports.guard(() => gateStatusOf(this.#engine, core, slot))
+    const { core, host } = this.#ports
+    return slot < 0 ? undefined : this.#ports.guard(() => gateStatusOf(this.#engine, core, slot, host.now()))
   }
 
   /** The gate at which a due task of a store would wait in its lane at `now`. `isRetry`: it has a counted attempt. */
@@ -84,9 +102,14 @@ export class Gates {
 
   /** `code`: three times the state before, plus the state now. */
   #reportCircuit(lane: number, code: number): void {
-    const origin = this.#ports.lanes.originOf(lane)
+    const { lanes, host, stored } = this.#ports
+    const { principal, origin } = lanes.at(lane) ?? {}
     const [from, to] = [CIRCUITS[Math.floor(code / 3)], CIRCUITS[code % 3]]
-    if (origin && from && to) this.#ports.host.events.emit('circuit', { origin, from, to })
+    if (!origin || !from || !to || principal === undefined) return
+    // those in memory the core has ended already
+    if (to === 'OPEN' && this.#turnsAway) stored?.circuitOpened(principal, origin)
+    host.changed?.({})
+    host.events.emit('circuit', { origin, from, to })
   }
 
   #ask<T>(origin: string, question: (lane: number, now: number) => T): T | undefined {
@@ -97,26 +120,39 @@ export class Gates {
   }
 }
 
-/** Whether new calls end at once while the circuit of their origin is open. */
-function failsWhenOpen({ breaker }: Settings): boolean {
-  // a fallback is for nothing else
-  return !!breaker && (breaker.whenOpen ?? (breaker.fallback ? 'fail' : 'hold')) === 'fail'
+/** Whether calls whose callers wait end at once while the circuit of their origin is open. */
+function turnsAway({ breaker }: Settings): boolean {
+  return breaker !== false && breaker?.whenOpen !== 'hold'
 }
+
+/** The circuit of a lane, if it does not let a call through at `now`; half-open it lets one. `waits`: the call cannot be that one. */
+export function openCircuit(
+  core: CoreQueue,
+  lane: number,
+  origin: string,
+  now: number,
+  waits: boolean,
+): OpenCircuit | undefined {
+  const isOpen = core.circuit(lane, now) === CIRCUIT_OPEN
+  // an opening in doubt ends with a call that may be the probe
+  if (waits ? !isOpen : core.admits(now, lane)) return undefined
+  // of a probe no end is known
+  const until = isOpen ? core.shutUntil(lane, now) : 0
+  return { origin, since: core.openSince(lane), until: until > now && until < FOREVER ? until : null }
+}
+
+/** The processes of a service are few; the tabs of a page are many, and none of them knows how many. */
+const comeback = (): number => (isPage() ? COMEBACK_OF_MANY : COMEBACK_OF_FEW)
 
 /** The options as numbers for the core; NaN where its own default counts. */
 export function gateNumbers({ breaker, retryBudget }: Settings): Float64Array {
-  const isPage = globalThis.location !== undefined
-  const rules: BreakerOptions = breaker || {}
-  // thousands of tabs that each probe for themselves are no probe
-  const failures = (breaker ?? !isPage) === false ? 0 : rules.consecutiveFailures
-  const { minimumAttempts, failureRatio, windowMs, openMs, maxOpenMs, closeAfter, openOnStorm } = rules
-  const budget: RetryBudgetOptions = retryBudget || {}
-  const capacity = retryBudget === false ? 0 : (budget.capacity ?? (isPage ? PAGE_CAPACITY : undefined))
+  const { fairShare, afterMs, openMs, maxOpenMs, openOnStorm }: BreakerOptions = breaker || {}
+  const { capacity, perSuccess, perSecond }: RetryBudgetOptions = retryBudget || {}
+  const isOn = breaker !== false
   // a storm is always told of
   const storm = openOnStorm ? ON_STORM_OPEN : ON_STORM_TELL
-  const circuit = [failures, failureRatio, minimumAttempts, windowMs, openMs, maxOpenMs, closeAfter, storm]
-  // a lane comes back as fast as goes well: after an opening, and in pages after failures in a row
-  const ramp = breaker === false ? 0 : 1
-  const numbers = [...circuit, capacity, budget.perSuccess, budget.perSecond, ramp]
+  const circuit = [isOn ? fairShare : 0, afterMs, openMs, maxOpenMs, storm]
+  const budget = [retryBudget === false ? 0 : capacity, perSuccess, perSecond]
+  const numbers = [...circuit, ...budget, isOn ? comeback() : COMEBACK_AT_ONCE]
   return Float64Array.from(numbers, (number) => number ?? Number.NaN)
 }

@@ -5,6 +5,7 @@ import { FLAG_CREDENTIALED, FLAG_KEYED, FLAG_REPLAYABLE } from '../core/codes.ts
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { policyFields } from '../core/policy-row.ts'
 import type { Admitted } from '../core/queue-calls.ts'
+import { backgroundOf } from '../options/background.ts'
 import type { ResolvedPolicy } from '../options/policy.ts'
 import type { QueueContext } from './context.ts'
 import { giverFor } from './credentials.ts'
@@ -60,11 +61,18 @@ export class Policies {
     this.#host = host
   }
 
+  /** Puts a call, and the task in `slot` that it has become, under the policy of what is handed over. */
+  handOver(call: Call, slot: number): void {
+    call.policy = backgroundOf(call)
+    if (slot >= 0) this.with(call.policy, (policy) => this.#core.handOver(slot, policy))
+  }
+
   with<T>(policy: ResolvedPolicy, use: (handle: number) => T): T {
     const pinned = this.#pinned.get(policy)
     if (pinned !== undefined) return use(pinned)
     const handle = this.#core.policy(policyFields(policy))
-    if (this.#host.settings.policies.get(policy.policyId) === policy) {
+    const own = this.#host.settings.policies.get(policy.policyId)
+    if (own && (policy === own.policy || policy === backgroundOf(own))) {
       this.#pinned.set(policy, handle)
       return use(handle)
     }

@@ -6,11 +6,10 @@ import type { Call } from '../call/call.ts'
 import { putAside } from '../call/discard.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_RELEASED } from '../core/codes.ts'
+import { FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Runner } from './runner.ts'
-
-/** How long a caller waits who has not said so. */
-export const DEFAULT_WAIT_MS = 30_000
+import type { Terms } from './stored.ts'
 
 /** `own`: the caller's own attempt, made or given back unsent. */
 export function joinTask(
@@ -21,9 +20,8 @@ export function joinTask(
   createdAt: number,
 ): Promise<unknown> {
   const { now, settings } = runner.host
-  const { mode, waitMs = DEFAULT_WAIT_MS } = call.options
-  const { signal } = call
-  if (mode === 'defer') {
+  const { signal, waitMs } = call
+  if (call.options.mode === 'defer') {
     own.answer?.rest(false, runner.restTerms)
     return Promise.resolve(runner.announcer.accepted(task, call))
   }
@@ -50,7 +48,7 @@ export function joinTask(
       if (now() < createdAt + waitMs) return wait()
       leave()
       if (own.outcome === OUTCOME_RELEASED) {
-        const words = `${task.what} is under way as task ${task.taskId}, longer than waitMs ${waitMs}`
+        const words = `${task.what} is under way as task ${task.taskId}, longer than waitMs ${waitMs}; queue.result(taskId) tells how it ends`
         reject(new RedriveError('WAIT_EXCEEDED', words))
       } else new Promise((give) => give(deliver(own))).then(resolve, reject)
     }
@@ -61,4 +59,10 @@ export function joinTask(
     // while the two requests were compared
     if (signal?.aborted) onAbort()
   })
+}
+
+/** The times of a call whose caller waits, or, deferred, does not. */
+export function termsOf({ options, waitMs }: Call, createdAt: number): Terms {
+  const { expiresAt = FOREVER } = options
+  return { createdAt, expiresAt, waitUntil: createdAt + waitMs }
 }

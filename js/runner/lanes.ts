@@ -60,9 +60,9 @@ export class Lanes {
     return lane?.handle
   }
 
-  /** The origin of a lane that the core names. */
-  originOf(handle: number): string | undefined {
-    return this.#byHandle.get(handle)?.origin
+  /** The lane that the core names. */
+  at(handle: number): Pick<Lane, 'principal' | 'origin'> | undefined {
+    return this.#byHandle.get(handle)
   }
 
   /**
@@ -109,6 +109,11 @@ export class Lanes {
   /** Another user is signed in, in another tab, or one is logging in here: all lanes stand still. */
   get isForeign(): boolean {
     return this.#isForeign || this.#host.switching !== undefined
+  }
+
+  /** Whether everything is paused. */
+  get isPaused(): boolean {
+    return this.#allPaused
   }
 
   pause(origin: string | undefined): void {

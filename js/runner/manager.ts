@@ -6,8 +6,9 @@ import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
 import type { Keys } from '../core/keys.ts'
-import { check, follow, oneOf, origin, type Rules } from '../options/check.ts'
+import { check, follow, oneOf, origin, type Rules, text } from '../options/check.ts'
 import { errorText } from '../platform/error-text.ts'
+import { hasTags, statusesOf } from '../stores/engine/rules.ts'
 import { cancelled } from '../tasks/callers.ts'
 import { explain } from '../tasks/explain.ts'
 import { showEntries } from '../tasks/history.ts'
@@ -15,6 +16,7 @@ import type { Task } from '../tasks/task.ts'
 import { Admission } from './admission.ts'
 import { DeadLetterManager } from './dead-letters.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
+import { storeAway } from './refusals.ts'
 import type { Runner } from './runner.ts'
 import type { PageStoreModule, StoredManager, StoredPlace } from './stored.ts'
 import { isInScope, readScope, scopeOf } from './task-scope.ts'
@@ -22,8 +24,13 @@ import { FIRST_LOAD_WAIT_MS, LAST_LOAD_WAIT_MS, untilDone } from './until-done.t
 
 const LIST_RULES: Rules<ListFilter> = {
   ...PAGE_RULES,
-  status: oneOf('string', 'PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
+  status: oneOf('PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
   origin,
+  active: oneOf(true),
+  tags: {
+    expected: 'a tag, or an array of 1 or more',
+    ok: (given: unknown) => [given].flat().length > 0 && [given].flat().every((tag) => typeof tag === 'string'),
+  },
 }
 
 /** The chunk of durable queues. */
@@ -85,11 +92,13 @@ export class TaskManager {
         admission.place = place
         this.#stored = manager
         this.deadLetters.stored = manager
+        runner.host.changed?.({ others: true })
       })
       return 0
     } catch (error) {
-      const message = `the store cannot be loaded (${errorText(error)}): tasks stay in memory`
-      runner.host.degraded('storage_unavailable', message, 'memory')
+      admission.obstacle = storeAway(`the store cannot be loaded (${errorText(error)})`)
+      const until = 'it is asked for again, and until then tasks stay in memory'
+      runner.host.degraded('storage_unavailable', `${admission.obstacle.why}: ${until}`, 'memory')
       return LAST_LOAD_WAIT_MS
     }
   }
@@ -103,7 +112,7 @@ export class TaskManager {
 
   async get(taskId: string, scope: ScopeOptions = {}): Promise<RetryTask | undefined> {
     const of = readScope(this.runner.host, 'get', scope)
-    const task = this.#find(taskId)
+    const task = this.#find('get', taskId)
     if (task) return isInScope(of, task) ? this.runner.show(task) : undefined
     return this.#stored?.get(taskId, of)
   }
@@ -114,14 +123,14 @@ export class TaskManager {
   ): Promise<{ attempts: readonly AttemptLog[]; cursor?: string }> {
     check('attempts', page, PAGE_RULES)
     const of = scopeOf(this.runner.host, page)
-    const task = this.#find(taskId)
+    const task = this.#find('attempts', taskId)
     if (task) return isInScope(of, task) ? showEntries(task, page) : { attempts: [] }
     return this.#stored?.attempts(taskId, page, of) ?? { attempts: [] }
   }
 
   async explain(taskId: string, scope: ScopeOptions = {}): Promise<readonly Decision[]> {
     const of = readScope(this.runner.host, 'explain', scope)
-    const task = this.#find(taskId)
+    const task = this.#find('explain', taskId)
     if (task) return isInScope(of, task) ? explain(task, this.runner.gates.statusOf(task), this.runner.host.now()) : []
     return this.#stored?.explain(taskId, of) ?? []
   }
@@ -129,24 +138,32 @@ export class TaskManager {
   async list(filter: ListFilter = {}): Promise<TaskPage> {
     check('list', filter, LIST_RULES)
     // a filter that was left undefined by mistake is not all tasks
-    for (const name of ['status', 'origin'] as const) {
+    for (const name of ['status', 'origin', 'active', 'tags'] as const) {
       if (name in filter) follow(`list.${name}`, filter[name], LIST_RULES[name])
     }
-    const { status, origin } = filter
+    const { status, origin, active } = filter
+    const tags = filter.tags === undefined ? undefined : [filter.tags].flat()
     const of = scopeOf(this.runner.host, filter)
+    const statuses = statusesOf(filter)
     const fits = (task: Task) =>
       isInScope(of, task) &&
-      (status === undefined || task.status === status) &&
+      (statuses?.includes(task.status) ?? true) &&
+      hasTags(task.labels, tags) &&
       (origin === undefined || task.origin === origin)
     const here = showPage(this.runner, this.runner.registry.page(fits, filter, this.runner.host.now()))
     if (!this.#stored) return here
-    const wanted = { ...(status ? { status } : {}), ...(origin ? { origin } : {}) }
+    const wanted = {
+      ...(status && { status }),
+      ...(active && { active }),
+      ...(tags && { tags }),
+      ...(origin && { origin }),
+    }
     return mergePages(here, await this.#stored.list(wanted, filter, of), filter)
   }
 
   async result(taskId: string, scope: ScopeOptions = {}): Promise<TaskOutcome> {
     const of = readScope(this.runner.host, 'result', scope)
-    const task = this.#find(taskId)
+    const task = this.#find('result', taskId)
     if (task && isInScope(of, task)) return this.runner.result(task)
     if (task || !this.#stored) throw notFound(taskId)
     return this.#stored.result(taskId, of)
@@ -154,10 +171,33 @@ export class TaskManager {
 
   async cancel(taskId: string, scope: ScopeOptions = {}): Promise<'cancelled' | 'requested' | 'gone'> {
     const of = readScope(this.runner.host, 'cancel', scope)
-    const task = this.#find(taskId)
+    const task = this.#find('cancel', taskId)
     if (!task) return this.#stored?.cancel(taskId, of) ?? 'gone'
     if (!isInScope(of, task)) return 'gone'
     return this.runner.cancel(task, cancelled())
+  }
+
+  /** Takes over how many attempts may run at a time, as the settings have it now. */
+  applyLimits(): void {
+    const { runner } = this
+    const { core, host, lanes, stored } = runner
+    const { concurrency, concurrencyPerOrigin = concurrency } = host.settings
+    runner.limits = { ...runner.limits, concurrency, concurrencyPerOrigin }
+    runner.guard(() => core.setLimits(host.now(), concurrency, concurrencyPerOrigin))
+    lanes.lookAgain()
+    stored?.roomMade()
+    runner.tick()
+  }
+
+  /** Cancels what waits; resolves with how many. */
+  async clear(scope: ScopeOptions = {}): Promise<number> {
+    const of = readScope(this.runner.host, 'clear', scope)
+    let cleared = 0
+    for (const task of this.runner.tasks) {
+      const waits = task.status === 'PENDING' && isInScope(of, task)
+      if (waits && this.runner.cancel(task, cancelled()) === 'cancelled') cleared++
+    }
+    return cleared + ((await this.#stored?.clear(of)) ?? 0)
   }
 
   /** Follows a change of principal; `host.principal` is the new one already. */
@@ -165,9 +205,10 @@ export class TaskManager {
     const { runner } = this
     runner.guard(() => runner.lanes.switchPrincipal(runner.host.now()))
     runner.news?.declare()
+    runner.host.changed?.({ others: true })
     this.admission.switched(before, principal, purge)
     if (purge && before !== principal) {
-      for (const task of runner.tasksOf(before)) runner.cancel(task, cancelled())
+      for (const task of runner.tasks) if (task.principal === before) runner.cancel(task, cancelled())
       await this.#stored?.purge(before)
     }
     if (!runner.stored) return runner.tick()
@@ -182,7 +223,9 @@ export class TaskManager {
     await this.runner.close(drainMs)
   }
 
-  #find(taskId: string): Task | undefined {
+  /** Throws on what is no id: there would be no such task either. */
+  #find(method: string, taskId: string): Task | undefined {
+    follow(method, taskId, text)
     return this.runner.registry.get(taskId, this.runner.host.now())
   }
 }

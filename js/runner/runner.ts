@@ -43,7 +43,7 @@ export class Runner {
   readonly policies: Policies
   readonly registry: Registry
   readonly host: QueueContext
-  readonly limits: Limits
+  limits: Limits
   readonly sanitizer: Sanitizer
   readonly rulings: Rulings
   readonly gates: Gates
@@ -135,7 +135,12 @@ export class Runner {
     this.announcer.queued(task)
     const { call, waiter } = task
     if (this.announcer.answerDeferred(task) || !call?.signal || !waiter) return
-    link(task, call.signal, (reason) => this.cancel(task, reason))
+    link(task, call.signal, { cancel: (reason) => this.cancel(task, reason), leave: () => this.goOnAlone(task) })
+  }
+
+  /** Goes on with a task whose caller has left it: as with what is handed over. */
+  goOnAlone({ call, slot }: Task): void {
+    if (call) this.guard(() => this.policies.handOver(call, slot))
   }
 
   /** Starts what may start, ends what ran out of time, arms the timer. */
@@ -201,8 +206,8 @@ export class Runner {
   }
 
   /** Tasks in memory. */
-  tasksOf(principal: string | null): readonly Task[] {
-    return [...this.#tasks.values()].filter((task) => task.principal === principal)
+  get tasks(): readonly Task[] {
+    return [...this.#tasks.values()]
   }
 
   /** Cancels a task in memory. */
@@ -258,8 +263,8 @@ export class Runner {
   /** Tasks of the current principal, unless `scope` asks for those of all. */
   stats(scope: ScopeOptions = {}): RunnerStats {
     const of = readScope(this.host, 'stats', scope)
-    const counted = { deadLetters: this.registry.deadLetters(of), ...this.announcer.totals }
-    const held = this.guard(() => heldStats(this.core.stats() as CoreStats, this.lanes, of))
+    const counted = { deadLetters: this.registry.deadLetters(this.host.now(), of), ...this.announcer.totals }
+    const held = this.guard(() => heldStats(this.core.stats(this.host.now()) as CoreStats, this.lanes, of))
     const here = { ...(held ?? emptyHeldStats), ...counted }
     return this.stored?.stats(here, of === undefined) ?? here
   }
@@ -362,7 +367,7 @@ export class Runner {
     try {
       return work()
     } catch (error) {
-      const message = `the core stopped (${errorText(error)}): waiting calls got their last answer; calls are plain fetch`
+      const message = `the core stopped (${errorText(error)}): waiting calls got their last answer, and calls are plain fetch until the page or process starts anew`
       this.host.degraded('core_unreachable', message)
       this.#trapped = true
       this.#stop(error)

@@ -4,25 +4,29 @@
  */
 
 import type { AttemptContext, RetryTask } from '../api/task.ts'
-import type { Finished } from '../call/attempt.ts'
-import type { Call } from '../call/call.ts'
+import { type Finished, isTimeout, limitOf, OUTCOME_FINAL } from '../call/attempt.ts'
+import type { Call, UnderWay } from '../call/call.ts'
 import type { RestTerms } from '../call/discard.ts'
-import { repeatableOf } from '../call/fetch-repeat.ts'
+import { adopted, isMistake, repeatableOf } from '../call/fetch-repeat.ts'
+import { UnusableHeaders } from '../call/hook-headers.ts'
 import { notSent } from '../call/not-sent.ts'
+import { signed } from '../call/sign.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
-import { bothSignals } from '../platform/abort.ts'
-import { within } from '../platform/clock.ts'
+import { bothSignals, whenAborted } from '../platform/abort.ts'
+import { type Clock, within } from '../platform/clock.ts'
+import { unsaid } from '../platform/error-text.ts'
 import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
+import { tellMaybeCors } from './cors.ts'
 import { askFor, giverFor, HOOK_MS, remedyFor } from './credentials.ts'
+import { askHooks, asksAbout, type HookPorts } from './retry-hooks.ts'
 
 /** The part of the runner that sending needs. */
-export interface SenderPorts {
-  readonly host: QueueContext
+export interface SenderPorts extends HookPorts {
   /** Confirms attempts of stored tasks. */
-  readonly stored: { confirm(task: Task): Promise<boolean> } | undefined
+  readonly stored: (HookPorts['stored'] & { confirm(task: Task): Promise<boolean> }) | undefined
   readonly restTerms: RestTerms
   /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
   maySend(task: Task): boolean
@@ -44,10 +48,15 @@ export class Sender {
   start(task: Task): void {
     const { settings, events } = this.#ports.host
     const { call } = task
+    this.#ports.host.changed?.(task)
+    if (call?.underWay) {
+      this.#follow(task, call, call.underWay)
+      return
+    }
     const controller = new AbortController()
     task.controller = controller
     const give = call ? giverFor(settings, call) : undefined
-    const asks = give !== undefined || settings.beforeAttempt !== undefined
+    const asks = give !== undefined || settings.beforeAttempt !== undefined || settings.sign !== undefined
     if (!asks && !events.has('attempt')) {
       this.#send(task, controller, null, null)
       return
@@ -65,7 +74,7 @@ export class Sender {
     }
     const { call } = task
     const about = (error: unknown, overlay: Headers | null) => words(error, { call, overlay })
-    const { overlay, outcome } = await askHooks(host, task, this.#ports.show(task), context, about)
+    const { overlay, outcome } = await askBefore(host, task, this.#ports.show(task), context, about)
     const isSure = (await this.#ports.stored?.confirm(task)) ?? true
     if (task.controller !== controller) return // given back meanwhile, and perhaps begun anew
     if (!isSure) this.#giveBack(task)
@@ -82,9 +91,9 @@ export class Sender {
     if (missing.length > 0) {
       // no credentials will come by themselves: parked
       if (task.lease) task.lease.parks = true
-      const remedy = `${remedyFor(host.settings, call)}; it waits for resume() or setPrincipal()`
+      const remedy = `${remedyFor(host.settings, call)}; it waits for ${host.unparkedBy ?? 'resume() or setPrincipal()'}`
       const message = `${task.what}: ${missing.join(', ')} is missing; ${remedy}`
-      host.degraded('credentials_missing', message, task.origin)
+      host.degraded('credentials_missing', message, task.origin, { origin: task.origin })
       this.#ports.settle(task, notSent(OUTCOME_CREDENTIALS_FAILED, host.now()))
       return
     }
@@ -100,26 +109,81 @@ export class Sender {
     host.sent()
     if (task.lease) task.lease.isSent = true
     task.overlay = overlay
-    const caller = task.waiter && !call.options.detach ? call.signal : null
+    // a deferred caller may be answered before the attempt has ended: that one's abort is a cancel
+    const isBound = !call.options.detach && call.options.mode !== 'defer'
+    const caller = task.waiter && isBound ? call.signal : null
     const signal = bothSignals(caller, controller.signal)
-    const { timeoutMs } = call
+    const timeoutMs = limitOf(call, task.leftMs(host.now()))
     const transport = repeatableOf(call)
     const isFinal = (error: unknown) => transport.isFinal(error)
     const { clock } = host.settings
     const maySend = () => this.#ports.maySend(task)
-    const plan = { transport, overlay, isReplay: true, signal, controller, timeoutMs, isFinal, task, clock, maySend }
+    const { over, disarm } = endOf(signal, () => !caller?.aborted && !isTimeout(controller), clock)
+    const plan = {
+      transport,
+      overlay,
+      isReplay: true,
+      signal,
+      over,
+      controller,
+      timeoutMs,
+      isFinal,
+      task,
+      clock,
+      maySend,
+    }
     // its answer is the transport's own
     const attempt = host.attempt(call, plan) as Promise<Finished<RepeatAnswer>>
-    attempt.then((finished) => {
-      const settle = () => {
-        // given back meanwhile: the task's next attempt, if it has one by now, is another
-        if (task.controller === controller) this.#ports.settle(task, finished)
-        else finished.answer?.discard()
-      }
-      const resting = task.controller === controller ? this.#rest(task, finished, call.policy) : undefined
-      if (resting) void resting.then(settle)
-      else settle()
+    attempt.then((ended) => {
+      disarm()
+      tellMaybeCors(call, ended, host)
+      this.#ended(task, call, controller, ended)
     })
+  }
+
+  /** Takes the attempt that its caller has begun for the task's first. */
+  #follow(task: Task, call: Call, { sending, controller }: UnderWay): void {
+    call.underWay = undefined
+    // it has a place and a token of its own now
+    call.leave?.(false)
+    task.controller = controller
+    if (task.lease) task.lease.isSent = true
+    sending.then((ended) => {
+      const isOwn = isMistake(call, ended)
+      this.#ended(task, call, controller, adopted(call, isOwn ? { ...ended, outcome: OUTCOME_FINAL } : ended))
+    })
+  }
+
+  #ended(task: Task, call: Call, controller: AbortController, ended: Finished<RepeatAnswer>): void {
+    const settle = (finished: Finished<RepeatAnswer>) => {
+      // given back meanwhile: the task's next attempt, if it has one by now, is another
+      if (task.controller === controller) this.#ports.settle(task, finished)
+      else finished.answer?.discard()
+    }
+    const asked = task.controller === controller && asksAbout(call, ended, this.#ports.host)
+    const resting = task.controller === controller ? this.#rest(task, ended, call.policy) : undefined
+    if (asked)
+      void Promise.resolve(resting)
+        .then(() => this.#asked(task, call, ended))
+        .then(settle)
+    else if (resting) void resting.then(() => settle(ended))
+    else settle(ended)
+  }
+
+  /** The attempt with what the user's hooks say of it. Where one throws, that is what a caller who waits gets. Never rejects. */
+  async #asked(task: Task, call: Call, ended: Finished<RepeatAnswer>): Promise<Finished<RepeatAnswer>> {
+    const { host, words } = this.#ports
+    try {
+      return await askHooks(call, ended, this.#ports, task)
+    } catch (error) {
+      if (task.waiter || task.joined.length > 0) {
+        ended.answer?.discard()
+        return { ...ended, answer: null, error, said: { retry: false, delayMs: undefined } }
+      }
+      const message = `a hook threw about ${task.what} (${words(error, { call, overlay: task.overlay })})`
+      host.degraded('hook_threw', `${message}: no caller waits, so the policy decides`, 'shouldRetry')
+      return ended
+    }
   }
 
   /** Reads a little of an answer that its task may go on from, or that no caller takes: its connection counts as in flight until then. */
@@ -141,6 +205,25 @@ export class Sender {
   }
 }
 
+/** How long an attempt that was cancelled has to tell of a success that was on its way. */
+const ON_ITS_WAY_MS = 1_000
+
+/** The signal that ends the wait for an answer once `signal` has ended its attempt: a moment later while the answer is still wanted. */
+function endOf(signal: AbortSignal, isWanted: () => boolean, clock: Clock): { over: AbortSignal; disarm: () => void } {
+  const end = new AbortController()
+  const stop = () => end.abort(signal.reason)
+  let disarmStop: (() => void) | undefined
+  const unlisten = whenAborted(signal, () => {
+    if (isWanted()) disarmStop = clock.after(ON_ITS_WAY_MS, stop)
+    else stop()
+  })
+  const disarm = () => {
+    unlisten()
+    disarmStop?.()
+  }
+  return { over: end.signal, disarm }
+}
+
 /** Answers of the user's hooks; `outcome` is set when the attempt must not be sent. */
 interface Asked {
   readonly overlay: Headers | null
@@ -148,7 +231,7 @@ interface Asked {
 }
 
 /** Asks `credentials` and `beforeAttempt`. `words`: what an error says, without secrets. */
-async function askHooks(
+async function askBefore(
   host: QueueContext,
   task: Task,
   shown: RetryTask,
@@ -156,13 +239,16 @@ async function askHooks(
   words: (error: unknown, overlay: Headers | null) => string,
 ): Promise<Asked> {
   const { settings } = host
-  const { beforeAttempt, clock } = settings
+  const { beforeAttempt, clock, sign } = settings
   const { call } = task
   const give = call ? giverFor(settings, call) : undefined
+  // its caller waits no longer for a hook than for an answer
+  const limitMs = () => Math.min(HOOK_MS, Math.max(1, task.leftMs(host.now())))
   let overlay: Headers | null = null
+  task.isUnsigned = false
   if (call && give) {
     try {
-      overlay = await askFor(give, task, call, shown, context, settings)
+      overlay = await askFor(give, task, call, shown, context, settings, limitMs())
     } catch (error) {
       const failed = `credentials of ${task.origin} failed (${words(error, overlay)})`
       host.degraded('credentials_failed', `${failed}: the attempt was given back and is tried again later`, task.origin)
@@ -172,7 +258,7 @@ async function askHooks(
   if (beforeAttempt) {
     try {
       const given = new Promise<boolean>((resolve) => resolve(beforeAttempt(shown, context)))
-      if ((await within(clock, HOOK_MS, 'beforeAttempt()', given)) === false)
+      if ((await within(clock, limitMs(), 'beforeAttempt()', given)) === false)
         return { overlay, outcome: OUTCOME_VETOED }
     } catch (error) {
       host.degraded(
@@ -180,6 +266,20 @@ async function askHooks(
         `beforeAttempt() failed (${words(error, overlay)}): the attempt was made`,
         'beforeAttempt',
       )
+    }
+  }
+  if (call && sign) {
+    try {
+      // last, so that the signature is as young as can be
+      overlay = await signed(sign, call, { overlay, signal: context.signal, clock }, limitMs())
+    } catch (error) {
+      task.isUnsigned = true
+      const failed =
+        error instanceof UnusableHeaders
+          ? error.message
+          : `sign() failed (${unsaid(error)}; catch it inside sign() to log it)`
+      host.degraded('sign_failed', `${failed}; the attempt was given back and is tried again later`, task.origin)
+      return { overlay: null, outcome: OUTCOME_CREDENTIALS_FAILED }
     }
   }
   return { overlay }

@@ -17,6 +17,7 @@ export type CoreStats = readonly [
     depth: number,
     inFlight: number,
     heldUntilAt: number | null,
+    shutUntilAt: number | null,
     circuit: number,
     tokens: number,
   ])[],
@@ -26,6 +27,8 @@ function worse(one: CircuitState = 'CLOSED', other: CircuitState = 'CLOSED'): Ci
   const found = (['OPEN', 'HALF_OPEN'] as const).find((state) => one === state || other === state)
   return found ?? 'CLOSED'
 }
+
+const NOTHING = [0, 0, null, null, 0, FOREVER] as const
 
 /** Most origins in an answer: a crawler talks to as many as it finds. */
 const MOST_ORIGINS = 1_000
@@ -42,7 +45,7 @@ export function heldStats(core: CoreStats, lanes: Lanes, of?: string | null): He
   const own = { depth: 0, inFlight: 0 }
   for (const { principal, origin, handle } of lanes.all()) {
     if (of !== undefined && principal !== of) continue
-    const [depth, inFlight, heldUntilAt, circuit, tokens] = byLane.get(handle) ?? [0, 0, null, 0, FOREVER]
+    const [depth, inFlight, heldUntilAt, shutUntilAt, circuit, tokens] = byLane.get(handle) ?? NOTHING
     own.depth += depth
     own.inFlight += inFlight
     const other = origins.get(origin)
@@ -52,6 +55,7 @@ export function heldStats(core: CoreStats, lanes: Lanes, of?: string | null): He
       // where several principals have a lane to one origin, the lane that is worst off
       circuit: worse(CIRCUITS[circuit], other?.circuit),
       heldUntilAt: Math.max(heldUntilAt ?? 0, other?.heldUntilAt ?? 0) || null,
+      shutUntilAt: Math.max(shutUntilAt ?? 0, other?.shutUntilAt ?? 0) || null,
       retryBudget: Math.min(tokens, other?.retryBudget ?? FOREVER),
     })
   }

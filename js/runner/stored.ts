@@ -3,7 +3,7 @@
  * than this; `durable/` implements it, as a chunk of its own that only durable queues load.
  */
 
-import type { ListFilter, PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
+import type { PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import type { RunnerStats } from '../api/stats.ts'
 import type { TaskStore, UnreadableRecord } from '../api/store.ts'
 import type { AttemptLog, Decision, Durability, RetryTask } from '../api/task.ts'
@@ -39,6 +39,8 @@ export interface StoredSide {
   confirm(task: Task): Promise<boolean>
   /** Tells the store until when a server has asked a lane to wait; not past now: it has asked for nothing new. */
   holdLane(principal: string | null, origin: string, until: number): void
+  /** The circuit of an origin has opened: ends tasks of this lane that wait here for an answer. */
+  circuitOpened(principal: string | null, origin: string): void
   /** Writes down how the attempt of a leased task ended. */
   settle(task: Task, ruling: Ruling): void
   /** Lets tasks go that wait for credentials: those of an origin, or all. */
@@ -102,11 +104,19 @@ export interface Place {
   enqueue(call: Call, terms: Terms): Promise<Kept | undefined> | Kept | undefined
 }
 
-/** The place in the store; where it gives undefined, `degraded` has said why. Rejects for one of an order that may not be stored. */
+/**
+ * The place in the store; where it gives undefined, `degraded` has said why. Rejects for one that may not be stored and must: of an order,
+ * or handed over to a queue that allows no memory.
+ */
 export interface StoredPlace extends Place {
-  /** Whether calls like this one are stored: all that are one of an order, others by their method. */
-  takes(call: Call): boolean
+  /** Whether calls like this one are stored: all that are handed over or one of an order, others by their method. */
+  takes(call: Call, isHandedOver: boolean): boolean
+  /** Looks at a call that it takes and that is about to be sent: tells what would keep it out of the store if it failed. Never throws. */
+  foretell(call: Call): void
 }
+
+/** The filter of a list, as stores have it. */
+export type StoredFilter = Pick<Parameters<TaskStore['list']>[0], 'status' | 'active' | 'tags' | 'origin'>
 
 /** Answers questions about tasks in a store, and carries out orders to them. `of`: those of others are as if they were not there. */
 export interface StoredManager {
@@ -117,9 +127,11 @@ export interface StoredManager {
     of: TaskScope,
   ): Promise<{ readonly attempts: readonly AttemptLog[]; readonly cursor?: string }>
   explain(taskId: string, of: TaskScope): Promise<readonly Decision[]>
-  list(filter: Pick<ListFilter, 'status' | 'origin'>, page: PageOptions, of: TaskScope): Promise<TaskPage>
+  list(filter: StoredFilter, page: PageOptions, of: TaskScope): Promise<TaskPage>
   result(taskId: string, of: TaskScope): Promise<TaskOutcome>
   cancel(taskId: string, of: TaskScope): Promise<'cancelled' | 'requested' | 'gone'>
+  /** Cancels what waits; resolves with how many. */
+  clear(of: TaskScope): Promise<number>
   redrive(taskId: string, acceptDuplicateRisk: boolean, of: TaskScope): Promise<RetryTask>
   /** Resolves with how many were put back. */
   redriveSome(taskIds: readonly string[], acceptDuplicateRisk: boolean): Promise<number>

@@ -16,7 +16,7 @@ import { tooLarge } from './durable-object/row-limits.ts'
 import { lapse, ObjectTasks } from './durable-object/transaction.ts'
 import { holdLane } from './engine/change.ts'
 import { enqueue } from './engine/enqueue.ts'
-import { assertNames } from './engine/sound.ts'
+import { assertStorable } from './engine/sound.ts'
 import { runNow } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
 import { turn, withMended } from './engine/turn.ts'
@@ -75,7 +75,7 @@ export function durableObjectStore(options: DurableObjectStoreOptions): DurableO
     durability: 'replicated',
     idleCheckMs: null,
     async enqueue(tasks, lease) {
-      assertNames(tasks)
+      assertStorable(tasks)
       for (const task of tasks) {
         const refused = tooLarge(task)
         if (refused) throw refused

@@ -11,7 +11,7 @@ type PurgeFilter = Parameters<TaskStore['purge']>[0]
 const RULES: Readonly<Record<keyof PurgeFilter, Rule>> = {
   taskId: text,
   principal: or(null, text),
-  status: oneOf('string', 'PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
+  status: oneOf('PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
 }
 
 /** Throws a TypeError where a part of a filter is there and undefined. */

@@ -8,7 +8,7 @@
 
 import type { Step, TaskStore } from '../api/store.ts'
 import { check, pattern, type Rules } from '../options/check.ts'
-import { assertNames } from './engine/sound.ts'
+import { assertStorable } from './engine/sound.ts'
 import { runLater } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
 import { turn, withMended } from './engine/turn.ts'
@@ -63,7 +63,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
     idleCheckMs: null,
     graceMs: 75_000,
     async enqueue(tasks, lease) {
-      assertNames(tasks)
+      assertStorable(tasks)
       return group.add(tasks, lease)
     },
     async turn(step) {

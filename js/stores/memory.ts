@@ -2,7 +2,7 @@
  * redrive/memory: the reference of the store contract. Tasks live as long as the object does.
  *
  * Obviously right rather than fast: it looks at every task where another store has an index. Tests hold the other stores
- * to its answers; a queue that needs no store to share keeps its tasks in its core instead (`store: 'memory'`).
+ * to its answers; a queue that needs no store to share keeps its tasks in its core instead.
  *
  * Each method does all its work before it first waits, which makes it one atomic step.
  */
@@ -13,7 +13,7 @@ import type { AttemptLog, ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { check } from '../options/check.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isReadable, timeOfStep } from './engine/rules.ts'
-import { assertNames } from './engine/sound.ts'
+import { assertStorable } from './engine/sound.ts'
 import { checkGiven, checkPurge } from './filters.ts'
 import { claimDue } from './memory/claim.ts'
 import { flush, redriveOne, unpark } from './memory/control.ts'
@@ -58,7 +58,7 @@ export class MemoryStore implements TaskStore {
   }
 
   async enqueue(tasks: readonly NewTask[], lease?: LeaseWish): Promise<readonly Enqueued[]> {
-    assertNames(tasks)
+    assertStorable(tasks)
     return this.#step((now) => tasks.map((task) => enqueueOne(this.#rows, task, this.#terms, lease, now)))
   }
 
@@ -147,7 +147,7 @@ export class MemoryStore implements TaskStore {
   }
 
   async list(filter: Parameters<TaskStore['list']>[0]): ReturnType<TaskStore['list']> {
-    checkGiven('list', filter, 'status', 'principal', 'origin')
+    checkGiven('list', filter, 'status', 'active', 'tags', 'principal', 'origin')
     return page(this.#rows, filter)
   }
 
@@ -238,8 +238,9 @@ export class MemoryStore implements TaskStore {
   #tell(): void {
     const hints = this.#rows.hints
     this.#rows.hints = []
-    const isFirstDue = hints.findIndex(({ kind }) => kind === 'due')
-    const told = hints.filter(({ kind }, i) => kind !== 'due' || i === isFirstDue)
+    // what names no task is said once
+    const first = (kind: Hint['kind']): number => hints.findIndex((hint) => hint.kind === kind && !hint.taskId)
+    const told = hints.filter(({ kind, taskId }, i) => taskId !== undefined || i === first(kind))
     for (const hint of told) {
       for (const listener of this.#listeners) queueMicrotask(() => listener(hint))
     }

@@ -8,10 +8,10 @@
  */
 
 import type { Step, TaskStore, Turn } from '../api/store.ts'
-import { check, follow, int, pattern, type Rules } from '../options/check.ts'
-import type { RetentionOptions } from '../options/queue-options.ts'
+import { check, follow, int, objectLike, pattern, type Rules } from '../options/check.ts'
+import type { RetentionOptions } from '../options/retention.ts'
 import type { Clock } from '../platform/clock.ts'
-import { assertNames } from './engine/sound.ts'
+import { assertStorable } from './engine/sound.ts'
 import { runNow } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
 import { turn, withMended } from './engine/turn.ts'
@@ -26,7 +26,7 @@ import { isIdle, losesBody, losesDue, losesSettled } from './sqlite/lost-rows.ts
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
 export interface SqliteStoreOptions {
-  /** The file; made if it is not there, its folder is not. Beside it lie `-wal`, `-shm` and the folder `-owners` while it is in use, and from the first task on `-reserve`, 1 MiB for when the disk is full. */
+  /** The file, which is one queue's: all who open it share its tasks, whatever their `name`. Made if it is not there, its folder is not. Beside it lie `-wal`, `-shm` and the folder `-owners` while it is in use, and from the first task on `-reserve`, 1 MiB for when the disk is full. */
   readonly path: string
   /** For tests: see `redrive/testing`. */
   readonly clock?: Clock
@@ -48,7 +48,7 @@ const RULES: Rules<SqliteStoreOptions> = {
 
 /** A store in a file. Nothing is opened before it is used. */
 export function sqliteStore(options: SqliteStoreOptions): TaskStore {
-  check('sqliteStore', options, RULES)
+  check('sqliteStore', options, RULES, objectLike("{ path: 'orders.db' }"))
   follow('sqliteStore.path', options.path, RULES.path)
   const { path, idleCheckMs = 1_000 } = options
   const { clock, terms } = resolveTerms('sqliteStore', options)
@@ -61,7 +61,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
     durability: 'strict',
     idleCheckMs,
     async enqueue(tasks, lease) {
-      assertNames(tasks)
+      assertStorable(tasks)
       if (lease) await watch.guard(lease.owner)
       return group.add(tasks, lease)
     },

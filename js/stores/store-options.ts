@@ -5,7 +5,7 @@
 
 import type { StoreTerms } from '../api/store.ts'
 import { check, fn, follow, int, ms, object, type Rules } from '../options/check.ts'
-import type { RetentionOptions } from '../options/queue-options.ts'
+import type { RetentionOptions } from '../options/retention.ts'
 import { type Clock, DAY_MS, FOREVER, systemClock } from '../platform/clock.ts'
 
 export interface TermsOptions {

@@ -1,13 +1,14 @@
 /** Callers who wait for a task: what they get, and when they stop waiting. Each promise settles once (S22). */
 
 import type { Emitter } from '../api/emitter.ts'
-import { ExhaustedError, RedriveError } from '../api/errors.ts'
+import { RedriveError } from '../api/errors.ts'
 import type { QueueEvents } from '../api/events.ts'
 import type { TaskOutcome } from '../api/methods.ts'
 import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import type { RestTerms } from '../call/discard.ts'
 import { letGoUnread } from '../call/fetch-repeat.ts'
 import { mark } from '../call/transport.ts'
+import { givenUp } from './given-up.ts'
 import type { Task, Waiter } from './task.ts'
 
 /** Detaches the caller from its task, and gives it to the code that settles its promise. */
@@ -52,11 +53,21 @@ function answerJoined({ last, reason, taskId }: Task, waiter: Waiter, otherwise:
   }
 }
 
+export interface LinkActs {
+  cancel(reason: unknown): void
+  /** The task goes on without its caller. */
+  leave(): void
+}
+
 /** Listens to the caller's signal: an abort ends the waiting at once, and the task with it unless the caller detached it. */
-export function link(task: Task, signal: AbortSignal, cancel: (reason: unknown) => void): void {
+export function link(task: Task, signal: AbortSignal, acts: LinkActs): void {
   const onAbort = () => {
-    if (task.call?.options.detach) detachCaller(task)?.reject(signal.reason)
-    else cancel(signal.reason)
+    if (!task.call?.options.detach) {
+      acts.cancel(signal.reason)
+      return
+    }
+    detachCaller(task)?.reject(signal.reason)
+    acts.leave()
   }
   if (signal.aborted) {
     onAbort()
@@ -96,7 +107,10 @@ export function reportEnd(task: Task, host: EndListeners, show: () => RetryTask,
     // unread, it would keep all that the caller reads; without a caller it goes with the answer itself
     if (response && (task.waiter || task.joined.length > 0)) letGoUnread(response, terms)
   } else if (status === 'EXHAUSTED') {
-    if (events.has('exhausted')) events.emit('exhausted', { task: show(), reason: reason as ExhaustedReason })
+    if (!events.has('exhausted')) return
+    const error = givenUp(task.what, reason as ExhaustedReason, show(), task.lastStatus || null)
+    const { attempts, responseStatus } = error
+    events.emit('exhausted', { task: show(), reason: error.reason, attempts, responseStatus, error })
   } else if (events.has('cancelled')) events.emit('cancelled', { task: show() })
 }
 
@@ -117,11 +131,7 @@ export function outcomeOf(task: Task, shown: RetryTask): TaskOutcome {
   const responseStatus = task.lastStatus || null
   if (task.status === 'SUCCEEDED') return { task: shown, responseStatus }
   const error = task.reason
-    ? new ExhaustedError(
-        task.reason,
-        `${task.what} was given up: ${task.reason}; it is kept among the dead letters`,
-        shown,
-      )
+    ? givenUp(task.what, task.reason, shown, responseStatus)
     : new RedriveError('CANCELLED', `${task.what} was cancelled`, { task: shown })
   return { task: shown, responseStatus, error }
 }

@@ -98,7 +98,8 @@ const WORDS: ReadonlyMap<DecisionKind, Words> = new Map<DecisionKind, Words>([
   ['parked', (log) => `${happened(log)}; ${parkedFor(log)}`],
   [
     'lost',
-    ({ attemptNumber }) => `nobody knows how attempt ${attemptNumber} ended: who made it is gone; due again at once`,
+    ({ attemptNumber }) =>
+      `how attempt ${attemptNumber} ended is unknown, since the process that made it is gone; due again at once`,
   ],
   ['redriven', () => 'put back from the dead letters, attempts counted anew'],
   ['succeeded', (log) => `${happened(log)}; delivered`],
@@ -116,21 +117,27 @@ function parkedFor({ data }: AttemptLog): string {
 const UNSENT: ReadonlyMap<ReleaseCause, string> = new Map([
   ['unauthorized', 'its credentials were refused'],
   ['credentials_failed', 'credentials failed'],
-  ['credentials_missing', 'nobody supplies its credentials'],
+  ['sign_failed', 'sign() failed'],
+  ['credentials_missing', '`credentials` has no entry for its origin'],
   ['offline', 'there is no network'],
   ['paused', 'paused meanwhile'],
-  ['principal', 'another principal is there'],
+  ['principal', 'another principal is current'],
   ['page_hidden', 'its page was put away'],
   ['closing', 'its queue was closed'],
   ['lease', 'its lease was lost, or its body could not be read'],
 ])
+
+/** All that browsers say of a refused connection and of a refused preflight. */
+const BLOCKED = /^(?:Failed to fetch|Load failed|NetworkError when attempting to fetch resource\.)$/
 
 function happened(log: AttemptLog): string {
   const { cause, serverDelayMs = Number.NaN, serverDelayUnreadable } = log.data ?? {}
   const asked = serverWait(serverDelayUnreadable ? -1 : serverDelayMs)
   if (log.responseStatus !== null) return `${log.responseStatus}${asked}`
   const why = cause && UNSENT.get(cause)
-  return log.errorMessage ?? `not sent${why ? `, ${why}` : ''}`
+  if (log.errorMessage !== null)
+    return log.errorMessage.replace(BLOCKED, '$& (it is down, or CORS refuses the request)')
+  return `not sent${why ? `, ${why}` : ''}`
 }
 
 /** Words about the last attempt of an ended task; none where it ended without one. */
@@ -140,10 +147,14 @@ function ended(log: AttemptLog): string {
 }
 
 function next({ data = {}, decision }: AttemptLog): string {
-  const { delayMs, curveMs, serverDelayMs, nextAttemptAt } = data
+  const { delayMs, curveMs, serverDelayMs, spreadMs = 0, nextAttemptAt } = data
   if (delayMs === undefined || nextAttemptAt === undefined) return decision
   const wait = delayMs > 0 ? `next in ${delayMs / 1000} s, at ${timeOf(nextAttemptAt)}` : 'due again at once'
-  return serverDelayMs === undefined || curveMs === undefined ? wait : `${wait} (the curve alone: ${curveMs / 1000} s)`
+  if (curveMs === undefined) return wait
+  // What keeps the whole origin back, a pause of its gates or what its server asked of all, comes on top of the task's own delay.
+  const isHeld = delayMs > Math.max(curveMs, serverDelayMs ?? 0) + spreadMs + 1
+  if (serverDelayMs === undefined && !isHeld) return wait
+  return `${wait} (the curve alone: ${curveMs / 1000} s${isHeld ? '; its origin takes no retry sooner' : ''})`
 }
 
 /** The decision that a task waits, and at which gate. */
@@ -155,7 +166,7 @@ export function waits(gateStatus: GateStatus, attemptNumber: number, now: number
     ...(ahead > 0 ? { ahead } : {}),
     ...(gate === 'in-flight' && attemptNumber > 0 ? { attemptNumber } : {}),
   }
-  return { at: now, kind: 'waits', text: wordsOf(gateStatus), data }
+  return { at: now, kind: 'waits', text: `waits for ${wordsOf(gateStatus)}`, data }
 }
 
 export function wordsOf({ gate, until, ahead }: GateStatus): string {
@@ -163,19 +174,21 @@ export function wordsOf({ gate, until, ahead }: GateStatus): string {
   switch (gate) {
     case 'in-flight':
     case 'started':
-      return 'nothing: an attempt is under way'
+      return 'the attempt under way'
     case 'parked':
-      return 'resume(): its credentials were refused'
+      return 'resume(), since its credentials were refused'
+    case 'needs':
+      return 'a queue that has what it needs'
     case 'behind':
       return ahead > 0
-        ? `its turn: ${ahead} of its orderKey come${ahead === 1 ? 's' : ''} first`
-        : 'its turn: others of its orderKey come first'
+        ? `its turn: ${ahead} task${ahead === 1 ? '' : 's'} of its orderKey come${ahead === 1 ? 's' : ''} first`
+        : 'its turn: other tasks of its orderKey come first'
     case 'principal':
-      return 'its principal: somebody else is there'
+      return 'its principal, since another one is current'
     case 'due':
-      return `its own wait${at}`
+      return `its own delay${at}`
     case 'lane-held':
-      return `its origin, held by what its server told another${at}`
+      return `its origin, which asked for a pause in its answer to another request${at}`
     case 'lane-paused':
       return 'resume() of its origin'
     case 'paused':
@@ -183,19 +196,23 @@ export function wordsOf({ gate, until, ahead }: GateStatus): string {
     case 'offline':
       return 'the network'
     case 'probing':
-      return 'the one attempt that tries out its origin after being offline'
+      return 'the first attempt at its origin since the network came back'
     case 'circuit-open':
-      return `its origin's circuit breaker, open${at}`
+      return `its origin's circuit breaker, which is open${at}`
     case 'circuit-probing':
-      return 'the attempt that tries out its origin: the circuit breaker is half-open'
+      return 'the attempt that probes its origin while the circuit breaker is half-open'
     case 'retry-budget':
-      return `its origin's retry budget, which is spent: put off${at}`
+      return `its origin's retry budget, which is spent${at}`
     case 'ramp':
-      return `its origin, which comes back slowly after its circuit was open: a pause${at}`
+      return at
+        ? `its origin, which has failed and is asked again one attempt at a time, next at ${timeOf(until)}`
+        : 'its origin, which has failed and is allowed only as many attempts at a time as succeed for now'
+    case 'rate':
+      return `its origin's rate: as many attempts have started as may${at}`
     case 'lane-limit':
-      return 'concurrencyPerOrigin: as many attempts run at its origin as may'
+      return 'a free place at its origin (concurrencyPerOrigin)'
     case 'limit':
-      return 'concurrency: as many attempts run as may'
+      return 'a free place (concurrency)'
     case 'ready':
       return 'nothing: it starts next'
   }

@@ -4,7 +4,7 @@
  */
 
 import type { Emitter } from '../api/emitter.ts'
-import type { QueueEvents } from '../api/events.ts'
+import type { DegradedCode, QueueEvents } from '../api/events.ts'
 import type { ExhaustedReason, ReleaseCause, RetryTask } from '../api/task.ts'
 import { ENDED, reasonOf, VERDICT_CANCELLED, VERDICT_PARKED, VERDICT_SUCCEEDED } from '../core/codes.ts'
 import { type HistoryEntry, showEntry } from './history.ts'
@@ -44,16 +44,31 @@ function kindOf({ verdict, why, attemptNumber }: Ruling, parks: boolean): Follow
   return why?.refunded && attemptNumber > 0 ? 'released' : 'retry'
 }
 
-/** Emits what listeners hear of a task that waits again. */
+/** The parts of the queue that hear of a task that waits again. */
+interface Hears {
+  readonly events: Emitter<QueueEvents>
+  readonly degraded: (code: DegradedCode, message: string, once?: string) => void
+}
+
+/** Tells listeners, and the hook of its call, of a task that waits again. */
 export function reportFollowUp(
-  { entry }: FollowUp,
+  { entry }: Pick<FollowUp, 'entry'>,
   { verdict, why }: Ruling,
-  events: Emitter<QueueEvents>,
+  { events, degraded }: Hears,
+  task: Task,
   show: () => RetryTask,
 ): void {
+  const onRetry = task.call?.options.onRetry
   if (verdict === VERDICT_PARKED) events.emit('unauthorized', { task: show() })
-  else if (entry.sent && events.has('retry')) {
-    const task = show()
-    events.emit('retry', { task, delayMs: why?.delayMs ?? 0, log: showEntry(task.taskId, entry) })
+  else if (entry.sent && (onRetry || events.has('retry'))) {
+    const log = showEntry(task.taskId, entry)
+    const { responseStatus: status, errorMessage: error } = log
+    const notice = { task: show(), delayMs: why?.delayMs ?? 0, status, error, log }
+    try {
+      onRetry?.(notice)
+    } catch {
+      degraded('hook_threw', `onRetry() of ${task.what} threw: the task goes on`, 'onRetry')
+    }
+    events.emit('retry', notice)
   }
 }

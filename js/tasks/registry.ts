@@ -1,6 +1,6 @@
 /** Tasks in memory that can be asked for by id: waiting, running, or ended and not yet past their retention. */
 
-import type { RetentionOptions } from '../options/queue-options.ts'
+import type { RetentionOptions } from '../options/retention.ts'
 import type { Task } from './task.ts'
 
 export interface Page<T> {
@@ -81,7 +81,8 @@ export class Registry {
   }
 
   /** Counts dead letters; `of`: those of one principal. */
-  deadLetters(of?: string | null): number {
+  deadLetters(now: number, of?: string | null): number {
+    this.#expire(now)
     if (of === undefined) return this.#dead.size
     let count = 0
     for (const { principal } of this.#dead) if (principal === of) count++

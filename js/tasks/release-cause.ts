@@ -17,9 +17,16 @@ export interface ReleaseFacts {
 }
 
 /** Has to be asked when the attempt is given back, since what stops a queue may be over soon. */
-export function releaseCause(outcome: number, { lease }: Pick<Task, 'lease'>, facts: ReleaseFacts): ReleaseCause {
+export function releaseCause(
+  outcome: number,
+  task: Pick<Task, 'lease' | 'isUnsigned'>,
+  facts: ReleaseFacts,
+): ReleaseCause {
   if (outcome === OUTCOME_OFFLINE) return 'offline'
-  if (outcome === OUTCOME_CREDENTIALS_FAILED) return lease?.parks ? 'credentials_missing' : 'credentials_failed'
+  if (outcome === OUTCOME_CREDENTIALS_FAILED) {
+    if (task.isUnsigned) return 'sign_failed'
+    return task.lease?.parks ? 'credentials_missing' : 'credentials_failed'
+  }
   if (outcome !== OUTCOME_RELEASED) return 'unauthorized'
   if (facts.isStopped) return 'closing'
   if (facts.isSuspended) return 'page_hidden'

@@ -1,15 +1,19 @@
 /** Asks the core what an ended attempt means: for its task, and for its lane. */
 
-import type { RetryPolicy } from '../api/policy.ts'
 import type { ReleaseCause } from '../api/task.ts'
 import { type Finished, OUTCOME_FINAL } from '../call/attempt.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import {
   HEARD_FAILED,
   HEARD_HEALTHY,
+  HEARD_LIMITED,
+  HEARD_NOTHING,
   HEARD_SUCCESS,
   OUTCOME_NETWORK_ERROR,
   OUTCOME_OFFLINE,
+  SAID_END,
+  SAID_NOTHING,
+  SAID_RETRY,
   VERDICT_PARKED,
   VERDICT_RETRY,
 } from '../core/codes.ts'
@@ -17,7 +21,7 @@ import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { type Settled, settle } from '../core/queue-calls.ts'
 import { serverDelayOf } from '../core/server-delay.ts'
-import { DAY_MS, FOREVER } from '../platform/clock.ts'
+import { ATTEMPT_MS, type ResolvedPolicy } from '../options/policy.ts'
 import { type HistoryEntry, lineOf } from './history.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
@@ -41,6 +45,21 @@ export interface Ruling {
 export const untrackedOutcome = ({ outcome }: Finished): number =>
   outcome === OUTCOME_OFFLINE ? OUTCOME_NETWORK_ERROR : outcome
 
+/** The word of an ended attempt about its server, `HEARD_*`. A redirect that is not followed, an error of the caller's own making, being offline: nothing. */
+function heardOf({ answer, outcome, status }: Finished, { retryableStatusCodes }: ResolvedPolicy): number {
+  if (!answer) return outcome === OUTCOME_FINAL || outcome === OUTCOME_OFFLINE ? HEARD_NOTHING : HEARD_FAILED
+  if (answer.redirectRefused) return HEARD_NOTHING
+  if (retryableStatusCodes.includes(status)) return HEARD_FAILED
+  return status < 400 ? HEARD_SUCCESS : HEARD_HEALTHY
+}
+
+/** Whether an answer tells of an origin that nothing is known of: it failed, or may ask others to wait, who are in the store or come later. */
+export function isNews(finished: Finished<RepeatAnswer>, policy: ResolvedPolicy): boolean {
+  const { answer, status } = finished
+  if (heardOf(finished, policy) === HEARD_FAILED) return true
+  return answer !== null && (status === 429 || status === 503 || answer.header('ratelimit') !== null)
+}
+
 export class Rulings {
   readonly #engine: Engine
   readonly #core: CoreQueue
@@ -55,15 +74,24 @@ export class Rulings {
 
   /** Tells the core how an attempt of `task` has ended. */
   rule(task: Task, finished: Finished<RepeatAnswer>, now: number): Ruling {
-    const { outcome, status, durationMs, answer, error } = finished
+    const { outcome, status, durationMs, answer, error, said } = finished
     const sent = answer !== null || error !== undefined
     const asked = serverDelayOf(this.#engine, answer, task.call?.policy.retryableStatusCodes ?? [], now)
-    const { serverDelayMs, rateLimitMs } = asked
+    const { serverDelayMs } = asked
     const unusable = serverDelayMs < 0
-    const delayMs = unusable ? Number.NaN : serverDelayMs
     const { slot } = task
-    const ended = { now, slot, outcome, status, serverDelayMs: delayMs, durationMs, rateLimitMs, unusable }
-    const settled = settle(this.#engine, this.#core, ended)
+    const settled = settle(this.#engine, this.#core, {
+      now,
+      slot,
+      outcome,
+      status,
+      durationMs,
+      ...asked,
+      serverDelayMs: unusable ? Number.NaN : serverDelayMs,
+      unusable,
+      said: said?.retry === undefined ? SAID_NOTHING : said.retry ? SAID_RETRY : SAID_END,
+      delayMs: said?.delayMs ?? Number.NaN,
+    })
     const { verdict, holdMs } = settled
     const why = verdict === VERDICT_RETRY || verdict === VERDICT_PARKED ? settled : undefined
     const attemptNumber = task.attemptNumber || (sent ? 1 : 0)
@@ -87,31 +115,39 @@ export class Rulings {
   }
 
   /** Tells a lane how an attempt has ended that makes no task. Gives the moment until which its server holds the lane, beyond what it had asked before; 0: it does not. */
-  observeUntracked(finished: Finished<RepeatAnswer>, lane: number, policy: RetryPolicy, now: number): number {
-    const { answer, outcome, status, startedAt, durationMs } = finished
-    const { retryableStatusCodes = [], attemptTimeoutMs } = policy
-    const failed = answer ? retryableStatusCodes.includes(status) : outcome !== OUTCOME_FINAL
-    // a redirect that is not followed, an error of the caller's own making, being offline: no word of the server
-    const speaks = answer ? !answer.redirectRefused : failed && outcome !== OUTCOME_OFFLINE
-    if (speaks) {
-      const kind = failed ? HEARD_FAILED : status < 400 ? HEARD_SUCCESS : HEARD_HEALTHY
-      this.#core.hear(now, lane, startedAt, kind, durationMs * 2 > (attemptTimeoutMs || FOREVER))
-    }
-    const holdMs = this.holdAsked(finished, policy, now)
+  observeUntracked(finished: Finished<RepeatAnswer>, lane: number, policy: ResolvedPolicy, now: number): number {
+    const { startedAt, durationMs } = finished
+    const heard = heardOf(finished, policy)
+    const isLimited = heard === HEARD_FAILED && finished.status === 429 && this.holdAsked(finished, policy, now) > 0
+    this.#core.hear(
+      now,
+      lane,
+      startedAt,
+      isLimited ? HEARD_LIMITED : heard,
+      durationMs,
+      policy.attemptTimeoutMs ?? ATTEMPT_MS,
+    )
+    return this.holdLane(finished, lane, policy, now)
+  }
+
+  /** Holds a lane as an answer asks of all its callers. Gives the moment until which it is held, beyond what was asked before; 0: it is not. */
+  holdLane(finished: Finished<RepeatAnswer>, lane: number, policy: ResolvedPolicy, now: number): number {
     const heldUntil = this.#core.heldUntil(lane, now)
-    this.#core.hold(now, lane, holdMs)
+    this.#core.hold(now, lane, this.holdAsked(finished, policy, now))
     const until = this.#core.heldUntil(lane, now)
     return until > heldUntil ? until : 0
   }
 
   /** How long an answer asks all callers of its lane to wait, in milliseconds; 0: not at all. */
-  holdAsked({ answer, status }: Finished<RepeatAnswer>, policy: RetryPolicy, now: number): number {
+  holdAsked({ answer, status }: Finished<RepeatAnswer>, policy: ResolvedPolicy, now: number): number {
     if (!answer) return 0
-    const { retryableStatusCodes = [], maxServerDelayMs = DAY_MS } = policy
-    const { serverDelayMs, rateLimitMs } = serverDelayOf(this.#engine, answer, retryableStatusCodes, now)
+    const { retryableStatusCodes, maxRetryAfterMs } = policy
+    const asked = serverDelayOf(this.#engine, answer, retryableStatusCodes, now)
+    const { serverDelayMs, rateLimitMs, partitioned } = asked
     const speaksForAll = status === 429 || status === 503
-    const holdMs = speaksForAll && serverDelayMs >= 0 ? serverDelayMs : rateLimitMs
+    const limitMs = partitioned ? 0 : rateLimitMs
+    const holdMs = speaksForAll && serverDelayMs >= 0 ? serverDelayMs : limitMs
     // longer than a task would wait for, it is ignored
-    return holdMs > 0 && holdMs <= maxServerDelayMs ? holdMs : 0
+    return holdMs > 0 && holdMs <= maxRetryAfterMs ? holdMs : 0
   }
 }

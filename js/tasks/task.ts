@@ -2,11 +2,13 @@
 
 import type { TaskOutcome } from '../api/methods.ts'
 import type { StoredTask } from '../api/store.ts'
-import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
+import type { ExhaustedReason, Labels, RetryTask, TaskStatus } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
+import type { TaskOptions } from '../options/task-options.ts'
+import { FOREVER } from '../platform/clock.ts'
 import type { HistoryEntry } from './history.ts'
 
 /** A caller who waits for the answer. */
@@ -19,6 +21,7 @@ export interface Waiter {
 const MAX_ENTRIES = 120
 const NO_ENTRIES: readonly HistoryEntry[] = []
 const NOBODY: readonly Waiter[] = []
+const NO_LABELS: Labels = {}
 
 /** The parts of a request that may be seen, as the core says; made once for all to whom the task is shown. */
 interface Shown {
@@ -26,6 +29,10 @@ interface Shown {
   readonly headers: Readonly<Record<string, string>>
   readonly withheld: readonly string[]
 }
+
+/** The words that a call or a record gives its task to be known by. */
+export const labelsIn = ({ meta, tags }: Pick<TaskOptions, 'meta' | 'tags'>): Labels =>
+  meta || tags ? { ...(meta && { meta: meta as NonNullable<Labels['meta']> }), ...(tags && { tags }) } : NO_LABELS
 
 /** A store's lease, as the process that has it keeps it. */
 export interface HeldLease {
@@ -90,6 +97,7 @@ export class Task {
   readonly key: string | null
   readonly policyId: string
   readonly hasBody: boolean
+  readonly labels: Labels
   fingerprint: string | undefined
   /** Kept of its call, once that is gone. */
   sender: string | undefined
@@ -106,6 +114,8 @@ export class Task {
   endedAt = 0
   /** The next attempt follows a 401. */
   unauthorized = false
+  /** `sign` failed for the last attempt. */
+  isUnsigned = false
   cancelRequested = false
   /** The task as its store has it; undefined: it lives in memory. */
   record: StoredTask | undefined
@@ -115,6 +125,8 @@ export class Task {
   /** Headers that `credentials` gave for the last attempt. */
   overlay: Headers | null = null
   waiter: Waiter | undefined
+  /** Until when the waiter waits. */
+  waitUntil: number = FOREVER
   /** Callers of the same request under the same key, who get the same answer. */
   joined: readonly Waiter[] = NOBODY
   /** Stops listening to the caller's signal. */
@@ -141,6 +153,7 @@ export class Task {
     this.policyId = call.policy.policyId
     this.hasBody = call.hasBody
     this.fingerprint = call.fingerprint
+    this.labels = labelsIn(call.options)
     this.call = call
   }
 
@@ -173,7 +186,7 @@ export class Task {
     }
     if (this.hasBody && this.call) shown.bodyRef = 'inline'
     if (this.reason) shown.reason = this.reason
-    return shown
+    return Object.assign(shown, this.labels)
   }
 
   /** Brings the task back from the dead letters: key and history stay, attempts are counted anew. */
@@ -187,6 +200,11 @@ export class Task {
     this.attemptNumber = 0
     this.unauthorized = false
     this.cancelRequested = false
+  }
+
+  /** How long its caller waits from `now` on. Infinity: none does. */
+  leftMs(now: number): number {
+    return this.waiter ? this.waitUntil - now : FOREVER
   }
 
   /** Names of headers that are not stored and not supplied: the request would go out without them. */

@@ -1,6 +1,7 @@
 /** A server in the shape of fetch that answers from a script and remembers what it saw. */
 
 import { type Clock, systemClock } from '../platform/clock.ts'
+import type { BodyLike } from '../platform/web.ts'
 
 export interface SeenRequest {
   readonly method: string
@@ -15,7 +16,7 @@ export interface SeenRequest {
 export interface ScriptedServer {
   readonly fetch: typeof fetch
   /** The next request gets this answer. Past the end of the script the answer is 200. */
-  reply(status: number, headers?: Record<string, string>, body?: BodyInit | null): ScriptedServer
+  reply(status: number, headers?: Record<string, string>, body?: BodyLike | null): ScriptedServer
   /** The next request fails without an answer. @default a TypeError, as a lost connection gives */
   fail(error?: unknown): ScriptedServer
   /** The next request is answered only when the returned function is called; an abort ends it as fetch would. */

@@ -25,15 +25,15 @@ const wasmBesideTheCode = {
  */
 export const inward =
   'addedCrossOrigin admission afterFailure allDead allowed also announced announcer answer answerDeferred ' +
-  'askAt asksToPersist assertStays beforeSending begin callers controller declaredAt deliver discard ' +
-  'draw durable each expected failingSinceAt failure final finished flushOrders flushRows giveBack giveUp ' +
-  'guard hasBody hasErased hasLooked inside isAvailable isAway isClaiming isDurable isFinal isHome ' +
-  'isLeader isMute isOptimistic isOwnLane isReplay isStolen isSuspended keepHome keyed lastStatus leadership ' +
-  'lookAgain lookSoon loop made makeKey mustWait network observers observeUntracked offline opened ' +
-  'orphanedLeases overlay passOn plain putAside rebuilt recount redirectRefused registry releaseCause remember ' +
-  'replayable reportOutage requestTurn restTerms resumeFromSuspend roomMade roomTaken rulings runner saveLane ' +
-  'sendable sent settings settling starting statusOf statusOfLane stopped suspect switching switchPrincipal ' +
-  'taskOf tickSoon timeoutMs trackSlot transport waiter words workOffered'
+  'applyLimits askAt asksToPersist assertStays beforeSending begin callers checks controller declaredAt deliver ' +
+  'discard draw each early emit events expected failingSinceAt failure final finished flushOrders flushRows giveBack ' +
+  'giveUp got guard hasBody hasErased hasLooked inside isAvailable isAway isChecked isClaiming isDurable isFinal isHome ' +
+  'isLeader isMute isOptimistic isOwnLane isReplay isStolen isSuspended keepHome keepUnderWay keyed lastStatus leadership ' +
+  'leave left lookAgain lookSoon loop made makeKey mustWait network observeUntracked observers offline opened ' +
+  'orphanedLeases over overlay passing passOn plain putAside rebuilt recount redirectRefused registry releaseCause ' +
+  'remember replayable reportOutage requestTurn restTerms resumeFromSuspend roomMade roomTaken rulings runner ' +
+  'saveLane sendable sent sentOnce settings settling starting statusOf statusOfLane stopped suspect switchPrincipal ' +
+  'switching taskOf tickSoon timedOut timeoutMs trackSlot transport waiter whole words workOffered'
 
 /** @returns the content of `metafile`, to be written once the package is complete */
 export async function bundle(outdir) {

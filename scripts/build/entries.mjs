@@ -2,9 +2,10 @@
 // A new one needs a line here, an export in pkg-template/package.json, and, if it is for Node alone, its place in `nodeOnly`
 // and in the two tsconfig.build files.
 
-/** Name in the package -> source. The `workerd` condition picks `*.workerd`. */
+/** Name in the package -> source. The `workerd` condition picks `*.workerd`, and production bundles of pages `index.page`. */
 export const entries = {
   index: 'js/index.ts',
+  'index.page': 'js/index.page.ts',
   'index.workerd': 'js/index.workerd.ts',
   core: 'js/core.ts',
   'core.workerd': 'js/core.workerd.ts',
@@ -13,6 +14,7 @@ export const entries = {
   prometheus: 'js/adapters/prometheus.ts',
   opentelemetry: 'js/adapters/opentelemetry.ts',
   testing: 'js/testing.ts',
+  store: 'js/store.ts',
   memory: 'js/stores/memory.ts',
   indexeddb: 'js/stores/indexeddb.ts',
   sqlite: 'js/stores/sqlite.ts',

@@ -9,6 +9,7 @@ import { checkFloats } from './floats.mjs'
 import { checkHouse } from './house.mjs'
 import { checkLayers } from './layers.mjs'
 import { checkLicences } from './licences.mjs'
+import { checkOptions } from './options.mjs'
 import { checkReproducible } from './reproducible.mjs'
 import { checkRetired } from './retired.mjs'
 
@@ -69,6 +70,7 @@ const ofTheBuilt = [
   ],
   ['imports flow one way', checkLayers],
   ['picture of the house', checkHouse],
+  ['options are as the comments have them', checkOptions],
   ['documents name what is there', checkDocuments],
   ['retired names', checkRetired],
   [

@@ -9,33 +9,33 @@ import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
 
 const rows = [
-  { what: 'RetryQueue', source: "export { RetryQueue } from './index.js'" },
   {
     what: 'RetryQueue + wrapFetch',
-    source: "export { RetryQueue } from './index.js'; export { wrapFetch } from './fetch.js'",
-    limit: 8_700,
+    source: "export { RetryQueue } from './index.page.js'; export { wrapFetch } from './fetch.js'",
+    limit: 8_400,
     aim: 6_000,
   },
   {
     what: 'RetryQueue + attachToAxios',
-    source: "export { RetryQueue } from './index.js'; export { attachToAxios } from './axios.js'",
+    source: "export { RetryQueue } from './index.page.js'; export { attachToAxios } from './axios.js'",
   },
   {
     what: 'RetryQueue + registerBackgroundSync',
-    source: "export { RetryQueue } from './index.js'; export { registerBackgroundSync } from './background-sync.js'",
-    limit: 9_600,
+    source:
+      "export { RetryQueue } from './index.page.js'; export { registerBackgroundSync } from './background-sync.js'",
+    limit: 10_600,
   },
   {
     what: 'service worker, whole',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 140_500,
+    limit: 157_500,
   },
   {
     // all of a Worker's code; the two modules are files beside it
     what: 'a Worker, without its .wasm',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 78_700,
+    limit: 94_000,
   },
 ]
 
@@ -68,7 +68,7 @@ async function bundled({ source, conditions = [] }) {
 
 /**
  * The bytes of the files that the entry loads later: those with the core in them, the others, and those that these load in turn
- * for a page's queue with a principal. Files that are loaded already do not count again.
+ * for a durable queue of a page. Files that are loaded already do not count again.
  */
 function later() {
   const { outputs } = JSON.parse(readFileSync(metafile, 'utf8'))
@@ -84,7 +84,7 @@ function later() {
     return found
   }
   const dynamic = new Set()
-  const entry = visit('index.js', new Set(), dynamic)
+  const entry = visit('index.page.js', new Set(), dynamic)
   const found = new Set()
   const deeper = new Set()
   for (const file of dynamic) visit(file, found, deeper)
@@ -140,9 +140,9 @@ export async function checkSizes() {
   const measured = []
   for (const row of rows) measured.push({ ...row, bytes: await bundled(row) })
   const { core, rest, store } = later()
-  measured.push({ what: 'core, loaded at idle', bytes: core, limit: 44_800, aim: 30_000 })
-  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 25_300 })
-  measured.push({ what: 'with a principal: store', bytes: store })
+  measured.push({ what: 'core, loaded at idle', bytes: core, limit: 48_800, aim: 30_000 })
+  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 37_500 })
+  measured.push({ what: 'durable, in a page: store', bytes: store })
   const head = `${'gzip bytes'.padEnd(36)}${'now'.padStart(8)}${'aim'.padStart(8)}${'limit'.padStart(8)}`
   const lines = measured.map(
     ({ what, bytes, aim, limit }) => `${what.padEnd(36)}${cell(bytes)}${cell(aim)}${cell(limit)}`,

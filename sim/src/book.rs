@@ -30,6 +30,8 @@ pub struct Promise {
     pub key_ttl: u64,
     /// Whether a lost connection is worth another attempt.
     pub retry_network: bool,
+    /// Whether a call without an answer in time is.
+    pub retry_timeouts: bool,
 }
 
 impl Promise {
@@ -40,11 +42,12 @@ impl Promise {
         Promise {
             spec: spec.clone(),
             max_attempts: field(1, 5.0) as u32,
-            budget: field(5, day),
+            budget: field(5, field(17, day) as f64),
             estimate: spec.fields[15].map(|ms| ms as u64),
             max_server: field(16, day),
             key_ttl: field(17, day),
             retry_network: field(13, 1.0) == 1,
+            retry_timeouts: field(18, 1.0) == 1,
         }
     }
 
@@ -103,6 +106,8 @@ pub struct Task {
     pub refunds: u32,
     /// Of these for a 401.
     pub refunds_401: u32,
+    /// An attempt had no answer.
+    pub unanswered: bool,
     /// Whether the last attempt met a 401.
     pub was_401: bool,
     /// The curve's last wait.

@@ -178,7 +178,7 @@ pub fn after_event<C: Core>(book: &Book, core: &mut C, turn: usize) -> Checked {
 
 /// The rows of `stats`, lane by lane.
 fn rows<C: Core>(book: &Book, core: &mut C) -> Checked {
-    let stats = core.stats();
+    let stats = core.stats(Millis::ZERO);
     ensure!(
         stats.unusable_retry_after == book.unusable,
         "S2",

@@ -73,6 +73,9 @@ impl<C: Core> Driver<C> {
         for lane in self.book.lanes.iter_mut().filter(|lane| online && lane.failed_offline) {
             (lane.failed_offline, lane.probing) = (false, true);
         }
+        if online {
+            self.hasten(&(0..self.book.lanes.len()).collect::<Vec<_>>());
+        }
     }
 
     pub(crate) fn flush(&mut self, lane: Option<u8>) -> Result<(), Violation> {
@@ -91,7 +94,13 @@ impl<C: Core> Driver<C> {
             }
         }
         ensure!(flushed == expected, "S9", "a flush of {flushed}, not {expected}");
+        self.hasten(&lanes);
         Ok(())
+    }
+
+    fn hasten(&mut self, lanes: &[usize]) {
+        let now = self.book.line.now;
+        lanes.iter().for_each(|lane| self.book.lanes[*lane].gates.hasten(now));
     }
 
     pub(crate) fn reopen_order(&mut self, order: u8) -> Result<(), Violation> {

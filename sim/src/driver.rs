@@ -10,7 +10,7 @@ use redrive::time::Millis;
 
 use crate::book::{Book, Place, Task};
 use crate::ensure;
-use crate::event::{Answer, Arrival, Event, Scenario};
+use crate::event::{Answer, Arrival, Event, Said, Scenario};
 use crate::gate_spec::GateSpec;
 use crate::line::{NEVER, sum};
 use crate::port::Core;
@@ -120,9 +120,17 @@ impl<C: Core> Driver<C> {
         let last = book.tasks.iter().map(|task| sum(book.ready_at(task), if task.vague { 5000 } else { 0 }));
         let last = last.max().unwrap_or(0).max(book.line.now);
         let gated = book.is_gated();
-        let mut rounds = 64 + if gated { 400 } else { 20 } * book.tasks.len();
-        let delivered =
-            Answer { outcome: 0, status: 200, server: None, limit: None, unusable: false, took: Some(1) };
+        // Without a token a task is put off every 100 ms for a minute, and more and more rarely then.
+        let mut rounds = 64 + if gated { 700 } else { 20 } * book.tasks.len();
+        let delivered = Answer {
+            outcome: 0,
+            status: 200,
+            server: None,
+            limit: None,
+            unusable: false,
+            took: Some(1),
+            said: Said::default(),
+        };
         while !self.book.tasks.is_empty() {
             ensure!(rounds > 0, "L1", "{} tasks do not end", self.book.tasks.len());
             rounds -= 1;
@@ -202,6 +210,7 @@ impl<C: Core> Driver<C> {
             attempts: u32::from(admission.started),
             refunds: 0,
             refunds_401: 0,
+            unanswered: false,
             was_401: false,
             previous: None,
             due: line.now,
@@ -266,20 +275,14 @@ impl<C: Core> Driver<C> {
             rate_limit: answer.limit.map(Millis::new),
             unusable: answer.unusable,
             duration: answer.took.map(Millis::new),
+            partitioned: answer.said.partition,
+            said: answer.said.retry,
+            delay: answer.said.delay.map(Millis::new),
         };
         let ends = self.about_to_end(slot)?;
         let (verdict, carry) = self.core.settle_and_carry(now, slot, &ended);
         let after = tape::After { attempts: self.core.attempts(slot), due_at: self.core.due_at(slot) };
-        let numbers = [
-            tape::instant(now),
-            f64::from(slot),
-            f64::from(answer.outcome),
-            f64::from(answer.status),
-            tape::optional(answer.server),
-            tape::optional(answer.took),
-            tape::optional(answer.limit),
-            f64::from(u8::from(answer.unusable)),
-        ];
+        let numbers = [&[tape::instant(now), f64::from(slot)][..], &tape::answer(answer)].concat();
         let answers = tape::verdict(verdict, carry, &after);
         self.tape.call("settle", &numbers, &answers);
         if !matches!(verdict, Verdict::Retry { .. } | Verdict::Parked | Verdict::Stale) {

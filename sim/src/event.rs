@@ -49,7 +49,7 @@ pub struct Bounds {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Spec {
     /// The options in the order in which they cross the boundary, without the two lists.
-    pub fields: [Option<f64>; 18],
+    pub fields: [Option<f64>; 19],
     /// The waits of a table.
     pub delays: Option<Vec<f64>>,
     /// The status codes worth another attempt.
@@ -171,4 +171,18 @@ pub struct Answer {
     pub unusable: bool,
     /// What the call took.
     pub took: Option<u64>,
+    /// What hooks say of it and whom its rate limit is for.
+    #[serde(default)]
+    pub said: Said,
+}
+
+/// What is said of an attempt beside its answer.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Said {
+    /// Whether the user's hook has it tried again.
+    pub retry: Option<bool>,
+    /// The wait of the user's hook, in ms.
+    pub delay: Option<u64>,
+    /// The rate limit is one partition's.
+    pub partition: bool,
 }

@@ -2,7 +2,7 @@
 
 use redrive::breaker::BreakerRules;
 use redrive::budget::BudgetRules;
-use redrive::gates::{Gates, OnStorm};
+use redrive::gates::{Comeback, Gates, OnStorm};
 use redrive::time::Millis;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::dice::Dice;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct GateSpec {
     /// As `CoreQueue.gates` takes them; a capacity of 0: there is no budget.
-    pub breaker: [f64; 7],
+    pub breaker: [f64; 4],
     /// Capacity, per success, per second.
     pub budget: Option<[f64; 3]>,
     /// Whether a retry storm is told of.
@@ -27,13 +27,10 @@ impl GateSpec {
         let open = dice.pick(&[100.0, 1000.0, 5000.0]);
         GateSpec {
             breaker: [
-                if dice.chance(60) { dice.pick(&[1.0, 2.0, 5.0, 5.0]) } else { 0.0 },
-                dice.pick(&[0.5, 1.0, 0.25]),
-                dice.pick(&[5.0, 20.0]),
-                dice.pick(&[1000.0, 10_000.0]),
+                if dice.chance(60) { dice.pick(&[0.2, 0.2, 0.5, 0.9]) } else { 0.0 },
+                dice.pick(&[0.0, 1000.0, 2500.0]),
                 open,
                 open * dice.pick(&[1.0, 4.0, 12.0]),
-                dice.pick(&[1.0, 2.0, 5.0]),
             ],
             budget: dice.chance(80).then(|| {
                 [dice.pick(&[1.0, 3.0, 10.0]), dice.pick(&[0.25, 1.0]), dice.pick(&[0.25, 1.0, 5.0])]
@@ -50,19 +47,16 @@ impl GateSpec {
 
     /// As the core takes them.
     pub fn gates(&self) -> Gates {
-        let [failures, ratio, minimum, window, open, max_open, close] = self.breaker;
+        let [fair, after, open, max_open] = self.breaker;
         let breaker = BreakerRules {
-            consecutive_failures: failures as u32,
-            failures_per_million: (ratio * 1e6) as u32,
-            minimum_attempts: minimum as u32,
-            window: Millis::from_f64(window),
+            fair_per_million: (fair * 1e6) as u32,
+            after: Millis::from_f64(after),
             open: Millis::from_f64(open),
             max_open: Millis::from_f64(max_open),
-            close_after: close as u32,
         };
         Gates {
-            breaker: (failures >= 1.0).then_some(breaker),
-            ramp: false,
+            breaker: (fair > 0.0).then_some(breaker),
+            ramp: Comeback::AtOnce,
             budget: self
                 .budget
                 .map(|[capacity, success, second]| BudgetRules::new(capacity, success, second)),

@@ -15,6 +15,12 @@ use crate::violation::Violation;
 const TOKEN: u128 = 1_000_000_000;
 const THOUSANDTHS: u128 = 1000;
 
+/// Certainty, as the record of a server counts chances.
+const CERTAIN: u64 = 1 << 30;
+/// After so long half of what was counted is forgotten, and after so many times that, all of it.
+const HALF_LIFE: u64 = 30_000;
+const FORGOTTEN: u64 = 8 * HALF_LIFE;
+
 /// What the books know of a lane's gates.
 #[derive(Clone, Debug, Default)]
 pub struct LaneGates {
@@ -29,8 +35,14 @@ pub struct LaneGates {
     /// When an opening ends, at the earliest and at the latest.
     pub ends: (u64, u64),
     openings: u32,
-    /// What was heard since the last change, and when.
-    heard: Vec<(u64, bool)>,
+    /// Since it was closed, each failure that opened it came soon.
+    came_soon: bool,
+    /// What was heard: when, of an attempt that began when, and whether the answer was a healthy one.
+    heard: Vec<(u64, u64, bool)>,
+    /// Until when what was heard is not known for certain: see `vague`.
+    murky: u64,
+    /// Some of the failures in the present row were heard until then, so that their chance and their number are not known either.
+    row_is_murky: bool,
     /// Something was heard of which only the core knows whether it counts.
     vague: bool,
     /// How many probes there are is not known: a store has leased a task past the gates, or a caller's attempt
@@ -56,23 +68,29 @@ impl LaneGates {
             ensure!(now >= self.ends.0, "S8", "half-open {} ms too early", self.ends.0 - now);
             self.circuit = Circuit::HalfOpen;
             self.since = (self.ends.0, now.min(self.ends.1));
-            self.heard.clear();
             (self.lapses, self.vague, self.mixed) = (0, false, false);
         }
         let late = self.circuit == Circuit::Open && now >= self.ends.1;
         ensure!(!late, "L1", "open for {} ms too long", now - self.ends.1);
+        self.ends.0 = self.ends.0.max(now + 1);
         ensure!(said == self.circuit, "S8", "the breaker is {said:?}, not {:?}", self.circuit);
         Ok(())
     }
 
     /// The part of an attempt's end that counts: a closed breaker does not hear of a task that had failed by `failed_by`, and fails
-    /// again while others have succeeded since.
-    pub fn count(&mut self, now: u64, healthy: Option<bool>, failed_by: Option<u64>) -> Option<bool> {
+    /// again while others have succeeded since, nor of a server that has `limited` it until a moment that it said.
+    pub fn count(
+        &mut self,
+        now: u64,
+        healthy: Option<bool>,
+        failed_by: Option<u64>,
+        limited: bool,
+    ) -> Option<bool> {
         if healthy == Some(true) {
             self.healthy_at = Some(now);
         }
         let since = failed_by.zip(self.healthy_at).is_some_and(|(failed, well)| well >= failed);
-        healthy.filter(|healthy| *healthy || !since || self.circuit != Circuit::Closed)
+        healthy.filter(|healthy| *healthy || !(since || limited) || self.circuit != Circuit::Closed)
     }
 
     /// An attempt has ended.
@@ -93,17 +111,25 @@ impl LaneGates {
         let Some(healthy) = healthy else { return self.agree(said) };
         // What began about when half-open did counts or not.
         self.vague |= began < self.since.1;
-        self.heard.push((now, healthy));
-        let run = self.heard.iter().rev().take_while(|(_, other)| *other == healthy).count() as u32;
+        if began < self.since.1 {
+            self.murky = now + FORGOTTEN;
+        }
+        if healthy && std::mem::take(&mut self.row_is_murky) {
+            self.murky = now + FORGOTTEN;
+        }
+        self.row_is_murky |= !healthy && now < self.murky;
+        self.heard.push((now, began, healthy));
+        let murky = now < self.murky || self.row_is_murky;
+        let opens = if murky { said == Circuit::Open } else { self.shows_outage(now, &rules) };
         let (may_open, may_close) =
             (self.vague && said == Circuit::Open, self.vague && said == Circuit::Closed);
         match self.circuit {
-            Circuit::HalfOpen if !healthy && (may_open || !self.vague) => self.open(now, &rules),
-            Circuit::HalfOpen if healthy && (may_close || (!self.vague && run >= rules.close_after)) => {
+            Circuit::HalfOpen if !healthy && (may_open || !self.vague) => self.open(now, began, &rules),
+            Circuit::HalfOpen if healthy && (may_close || !self.vague) => {
                 self.change(Circuit::Closed, now);
                 self.openings = 0;
             }
-            Circuit::Closed if self.has_failed_enough(now, &rules) => self.open(now, &rules),
+            Circuit::Closed if opens => self.open(now, began, &rules),
             _ => {}
         }
         self.agree(said)
@@ -119,32 +145,92 @@ impl LaneGates {
         Ok(())
     }
 
-    fn has_failed_enough(&self, now: u64, rules: &BreakerRules) -> bool {
-        let run = self.heard.iter().rev().take_while(|(_, healthy)| !healthy).count();
-        let width = (rules.window.get() / 10).max(1);
-        let recent = self.heard.iter().filter(|(at, _)| now / width - at / width < 10);
-        let (mut all, mut failed) = (0_u64, 0_u64);
-        for (_, healthy) in recent {
-            all += 1;
-            failed += u64::from(!healthy);
+    /// All that was heard, gone through once more: whether chance alone hardly ever makes the failures at its end.
+    fn shows_outage(&self, now: u64, rules: &BreakerRules) -> bool {
+        let (mut answered, mut failed, mut half_life) = (0_u64, 0_u64, 0);
+        let mut row: Vec<(u64, u64)> = Vec::new();
+        let mut chance = CERTAIN;
+        for (at, began, healthy) in &self.heard {
+            let halves = (at / HALF_LIFE - half_life).min(32);
+            half_life = at / HALF_LIFE;
+            (answered, failed) = (answered >> halves, failed >> halves);
+            if *healthy {
+                answered += 1;
+                failed += row.len().min(64) as u64;
+                while answered + failed > 64 {
+                    (answered, failed) = (answered / 2, failed / 2);
+                }
+                row.clear();
+                chance = CERTAIN;
+            } else {
+                row.push((*at, *began));
+                let odds = 2 * failed + 1;
+                let share = (odds * 1_000_000 / (odds + answered + 3)).max(250_000);
+                chance = chance * share.min(1_000_000 - u64::from(rules.fair_per_million)) / 1_000_000;
+            }
         }
-        let ratio = failed * 1_000_000 >= all * u64::from(rules.failures_per_million);
-        run as u32 >= rules.consecutive_failures
-            || (all >= u64::from(rules.minimum_attempts) && failed > 0 && ratio)
+        let since = row.first().map(|(_, began)| began + rules.after.get());
+        since.is_some_and(|since| now >= since) && chance < CERTAIN / 1000
     }
 
-    fn open(&mut self, now: u64, rules: &BreakerRules) {
+    /// Whether a server that answers its fair share may have made the failures in a row, each of which came soon. `None`: only the
+    /// core knows.
+    fn in_doubt(&self, now: u64) -> Option<bool> {
+        let Some(rules) = self.rules.breaker.filter(|_| self.came_soon) else { return Some(false) };
+        if now < self.murky || self.row_is_murky {
+            return None;
+        }
+        let row = self.heard.iter().rev().take_while(|(_, _, healthy)| !healthy);
+        let most = 1_000_000 - u64::from(rules.fair_per_million);
+        Some(row.fold(CERTAIN, |chance, _| chance * most / 1_000_000) >= CERTAIN / 1000)
+    }
+
+    /// A caller has asked, and the core says so: an opening in doubt is over.
+    pub fn give_way(&mut self, now: u64, said: Circuit) -> Result<(), Violation> {
+        if self.circuit == Circuit::Open {
+            let gave_way = said == Circuit::HalfOpen;
+            ensure!(self.in_doubt(now).is_none_or(|it| it == gave_way), "S8", "gave way: {gave_way}");
+            if gave_way {
+                self.ends = (self.ends.0.min(now), self.ends.1.min(now));
+            }
+        }
+        self.look(now, said)
+    }
+
+    /// A caller's attempt was let through, while a probe of the queue is under way or not.
+    pub fn let_through(&mut self, now: u64, probing: bool) -> Result<(), Violation> {
+        ensure!(self.circuit != Circuit::Open, "S8", "a call was let through an open breaker");
+        if self.circuit == Circuit::Closed {
+            return Ok(());
+        }
+        if self.lapses > now {
+            ensure!(self.in_doubt(now) != Some(false), "S8", "a call was let through beside another's probe");
+        } else if probing && self.in_doubt(now) != Some(false) {
+            // It goes beside a probe of the queue, which keeps its place.
+        } else {
+            self.lapses = now + self.rules.breaker.map_or(0, |rules| rules.max_open.get());
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, now: u64, began: u64, rules: &BreakerRules) {
+        let came_soon = self.circuit == Circuit::Closed || self.came_soon;
+        self.came_soon = came_soon && now < began + rules.after.get();
         let length = (rules.open.get() << self.openings.min(16)).min(rules.max_open.get());
         self.openings += 1;
         self.change(Circuit::Open, now);
-        self.ends = (now + length * 3 / 4, now + length * 5 / 4 + 1);
+        self.ends = (now + length / 2, now + length + 1);
     }
 
     fn change(&mut self, to: Circuit, now: u64) {
         self.circuit = to;
         self.since = (now, now);
-        self.heard.clear();
         (self.lapses, self.vague, self.mixed) = (0, false, false);
+    }
+
+    /// One attempt may go to see how the server does: an opening is over with `now`.
+    pub fn hasten(&mut self, now: u64) {
+        self.ends = (self.ends.0.min(now + 1), self.ends.1.min(now + 1));
     }
 
     /// How many attempts the breaker lets through at most.
@@ -165,6 +251,15 @@ impl LaneGates {
         }
     }
 
+    /// Until when the breaker may be shut, as far as a clock decides that; 0: it is not.
+    pub const fn shut_until_at_most(&self) -> u64 {
+        match self.circuit {
+            Circuit::Closed => 0,
+            Circuit::Open => self.ends.1,
+            Circuit::HalfOpen => self.lapses,
+        }
+    }
+
     /// The host is told of a change.
     pub fn tell(&mut self, (from, to): (Circuit, Circuit)) -> Result<(), Violation> {
         use Circuit::{Closed, HalfOpen, Open};
@@ -178,6 +273,11 @@ impl LaneGates {
     /// After a poll: whether all was told, but that the time of an open one is up.
     pub fn is_told(&self) -> bool {
         self.told == self.circuit || (self.told, self.circuit) == (Circuit::Open, Circuit::HalfOpen)
+    }
+
+    /// Since when, at the earliest, it is what it is.
+    pub const fn maybe_since(&self) -> u64 {
+        self.since.0
     }
 
     /// Since when, for certain, it is what it is.

@@ -72,6 +72,7 @@ impl<C: Core> Driver<C> {
             attempts,
             refunds,
             refunds_401: (marks >> 1) & 3,
+            unanswered: marks >> 3 & 1 == 1,
             was_401: marks & 1 == 1,
             previous: (adoption.previous > 0).then_some(adoption.previous),
             due: line.now,

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bars;
 pub mod book;
 pub mod checks;
 mod controls;

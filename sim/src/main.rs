@@ -19,6 +19,7 @@ sim core [--seeds N] [--events M] [--first S]   random worlds from seed S on; 2,
          [--trace FILE]                         writes their calls and answers instead; 4 of 250 events
          [--replay FILE]                        one world, as a failure printed it
 sim spread [--crowds N]                         how evenly the strategies spread a crowd
+sim gates [--seeds N]                           the bars of the gates, each PASS or missed; 20 seeds each
 sim storm [--seeds N] [--only WORDS]            a server that is down for a minute, and its clients; 5 seeds each
           [--cap S] [--tokens N --refill S]     with this longest wait, with this budget where there is one,
           [--arrivals minutely]                 with calls that come by the minute
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Some("core") => core(number, flag),
         Some("spread") => spread(number),
         Some("storm") => storms(number, flag),
+        Some("gates") => bars(number),
         _ => {
             print!("{HELP}");
             return ExitCode::from(2);
@@ -58,6 +60,12 @@ fn main() -> ExitCode {
 fn spread(number: impl Fn(&str, u64) -> Result<u64, String>) -> Outcome {
     print!("{}", sim::spread::table(number("--crowds", 200)?));
     Ok(true)
+}
+
+fn bars(number: impl Fn(&str, u64) -> Result<u64, String>) -> Outcome {
+    let (text, missed) = sim::bars::table::table(number("--seeds", 20)?);
+    print!("{text}");
+    Ok(missed == 0)
 }
 
 fn storms(

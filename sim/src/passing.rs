@@ -1,10 +1,12 @@
 //! What the gates of a world hear, and what they make of it: in calls, and on the books.
 
 use redrive::breaker::Circuit;
+use redrive::gates::Pace;
+use redrive::outcome::Word;
 use redrive::queue::Verdict;
 use redrive::time::Millis;
 
-use crate::book::Place;
+use crate::book::{Place, Task};
 use crate::driver::Driver;
 use crate::ensure;
 use crate::event::Answer;
@@ -13,7 +15,11 @@ use crate::line::{NEVER, sum};
 use crate::port::Core;
 use crate::range::range;
 use crate::tape;
+use crate::verdicts::asked_by;
 use crate::violation::Violation;
+
+/// What an attempt of a caller's own is given, in ms.
+const TIMEOUT: u64 = 10;
 
 /// An attempt that is about to end.
 pub(crate) struct Ends {
@@ -56,17 +62,19 @@ impl<C: Core> Driver<C> {
         let handle = self.book.lanes[lane].handle;
         let began = Millis::new(self.wall.saturating_sub(ago));
         // now and then it took its time
-        let slow = ago % 2 == 1;
-        self.core.hear(now, handle, began, Some(kind < 2), kind == 0, slow);
-        let (kind_said, slow_said) = (f64::from(kind), f64::from(u8::from(slow)));
-        let numbers = [tape::instant(now), f64::from(handle), tape::instant(began), kind_said, slow_said];
+        let took = ago % 2 * 9;
+        let kind = Word::ALL[usize::from(kind)];
+        self.core.hear(now, handle, began, kind, Pace::of(Millis::new(took), Millis::new(TIMEOUT)));
+        let said = [f64::from(kind.code()), took as f64, TIMEOUT as f64];
+        let numbers = [&[tape::instant(now), f64::from(handle), tape::instant(began)][..], &said].concat();
         self.tape.call("hear", &numbers, &[]);
-        let healthy = Some(kind < 2).filter(|healthy| *healthy || !self.book.offline);
+        let is_well = matches!(kind, Word::Success | Word::Healthy);
+        let healthy = Some(is_well).filter(|healthy| *healthy || !self.book.offline);
         let began = self.book.line.inward(began.get());
         let said = self.circuit(lane);
         let gates = &mut self.book.lanes[lane].gates;
-        gates.earn(false, kind == 0);
-        let heard = gates.count(self.book.line.now, healthy, None);
+        gates.earn(false, kind == Word::Success);
+        let heard = gates.count(self.book.line.now, healthy, None, kind == Word::Limited);
         gates.hear(self.book.line.now, (began, false), heard, said)
     }
 
@@ -77,12 +85,17 @@ impl<C: Core> Driver<C> {
         let handle = self.book.lanes[lane].handle;
         let admitted = self.core.admits(now, handle);
         self.tape.call("admits", &[tape::instant(now), f64::from(handle)], &[f64::from(u8::from(admitted))]);
-        let (here, at) = (&mut self.book.lanes[lane], self.book.line.now);
-        let gates = &mut here.gates;
-        ensure!(!admitted || gates.circuit != Circuit::Open, "S8", "a call was let through an open breaker");
-        if admitted && gates.circuit == Circuit::HalfOpen {
-            ensure!(gates.lapses <= at, "S8", "a call was let through beside another's probe");
-            gates.lapses = at + gates.rules.breaker.map_or(0, |rules| rules.open.get());
+        let (said, at) = (self.circuit(lane), self.book.line.now);
+        let gates = &mut self.book.lanes[lane].gates;
+        // What a store leased in this very millisecond is no probe.
+        let gave_way = gates.circuit == Circuit::Open;
+        gates.give_way(at, said)?;
+        let probes = |task: &Task| {
+            task.lane == lane && task.place == Place::InFlight && task.started >= gates.maybe_since()
+        };
+        if admitted {
+            let probing = !gave_way && self.book.tasks.iter().any(probes);
+            gates.let_through(at, probing)?;
         }
         ensure!(
             admitted || gates.circuit != Circuit::Closed,
@@ -104,13 +117,7 @@ impl<C: Core> Driver<C> {
             paid: task.paid,
             cancelled: task.cancelled,
             policy: task.policy,
-            failed_by: (task.attempts > 1).then(|| {
-                let fields = &self.book.promises[task.policy].spec.fields;
-                // the base of the curves that have one
-                let is_curved = fields[0].unwrap_or(0.0) < 3.0;
-                let first = if is_curved { fields[2].unwrap_or(500.0) as u64 } else { 0 };
-                task.started.saturating_sub(task.previous.unwrap_or(first))
-            }),
+            failed_by: task.first_sent.filter(|_| task.attempts > 1),
         }))
     }
 
@@ -123,15 +130,19 @@ impl<C: Core> Driver<C> {
     ) -> Result<(), Violation> {
         let unsent = matches!(answer.outcome, 3..=6);
         let healthy = match answer.outcome {
+            // A 5xx that a hook has tried again is a failure of the server's, too.
+            0 if answer.said.retry == Some(true) && answer.status >= 500 => Some(false),
             0 => Some(!self.book.promises[ends.policy].lists(answer.status)),
             7 => Some(true),
             _ if unsent || self.book.offline || ends.cancelled => None,
             _ => Some(false),
         };
+        let asked = asked_by(&self.book.promises[ends.policy], answer);
+        let limited = answer.status == 429 && asked.is_some_and(|ms| ms > 0);
         let said = self.circuit(ends.lane);
         let gates = &mut self.book.lanes[ends.lane].gates;
         gates.earn(ends.paid && unsent, verdict == Verdict::Succeeded);
-        let heard = gates.count(self.book.line.now, healthy, ends.failed_by);
+        let heard = gates.count(self.book.line.now, healthy, ends.failed_by, limited);
         gates.hear(self.book.line.now, (ends.began, ends.by_queue), heard, said)
     }
 

@@ -111,8 +111,9 @@ fn from_options(options: &PolicyOptions) -> Spec {
         options.retry_network_errors,
         options.attempt_timeout_ms,
         options.estimated_call_ms,
-        options.max_server_delay_ms,
+        options.max_retry_after_ms,
         options.key_ttl_ms,
+        options.retry_timeouts,
     ];
     Spec { fields, delays: options.delays_ms.clone(), statuses: options.retryable_status_codes.clone() }
 }

@@ -1,7 +1,8 @@
 //! The core behind a trait, so that the same worlds can be run on cores that are wrong on purpose.
 
 use redrive::breaker::Circuit;
-use redrive::gates::Gates;
+use redrive::gates::{Gates, Pace};
+use redrive::outcome::Word;
 use redrive::policy::Policy;
 use redrive::queue::{
     Action, Admission, Cancelled, Carry, Ended, GateStatus, Limits, Past, Queue, Stats, Verdict,
@@ -56,7 +57,7 @@ port! {
     /// Whether a caller's own attempt may start.
     fn admits(&mut self, now: Millis, lane: u32) -> bool;
     /// Hears of a caller's own attempt.
-    fn hear(&mut self, now: Millis, lane: u32, began: Millis, healthy: Option<bool>, succeeded: bool, slow: bool);
+    fn hear(&mut self, now: Millis, lane: u32, began: Millis, kind: Word, pace: Pace);
     /// Until when a store need not be asked.
     fn shut_until(&mut self, now: Millis, lane: u32) -> Option<Millis>;
     /// Holds a lane.
@@ -96,5 +97,5 @@ port! {
     /// Bytes held.
     fn bytes(&mut self) -> u64;
     /// Everything at once.
-    fn stats(&mut self) -> Stats;
+    fn stats(&mut self, now: Millis) -> Stats;
 }

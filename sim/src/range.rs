@@ -19,6 +19,11 @@ impl Range {
     /// No wait at all.
     pub const NONE: Range = Range { low: 0.0, high: 0.0, slack: 0.0 };
 
+    /// That wait and no other.
+    pub fn exactly(ms: u64) -> Range {
+        Range { low: ms as f64, high: ms as f64, slack: 0.0 }
+    }
+
     fn between(low: f64, high: f64) -> Range {
         Range { low, high, slack: 1.0 }
     }

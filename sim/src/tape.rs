@@ -7,6 +7,8 @@ use redrive::queue::{Action, Cancelled, Carry, Verdict};
 use redrive::slots::NONE;
 use redrive::time::Millis;
 
+use crate::event::Answer;
+
 /// Where the codes of reasons begin.
 const REASONS: u32 = 16;
 
@@ -58,6 +60,22 @@ pub fn instant(at: Millis) -> f64 {
 /// A duration that may be absent.
 pub fn optional(ms: Option<u64>) -> f64 {
     ms.map_or(f64::NAN, |ms| ms as f64)
+}
+
+/// How an attempt ended and what was said of it, in the order in which that crosses.
+pub fn answer(answer: &Answer) -> [f64; 9] {
+    let said = &answer.said;
+    [
+        f64::from(answer.outcome),
+        f64::from(answer.status),
+        optional(answer.server),
+        optional(answer.took),
+        optional(answer.limit),
+        f64::from(u8::from(answer.unusable)),
+        f64::from(u8::from(said.partition)),
+        said.retry.map_or(0.0, |retry| if retry { 1.0 } else { 2.0 }),
+        optional(said.delay),
+    ]
 }
 
 /// A lane, or all of them.

@@ -4,7 +4,7 @@ use redrive::queue::{Carry, Verdict};
 use redrive::task::Reason;
 use redrive::time::Millis;
 
-use crate::book::{Book, Place, Promise, Task};
+use crate::book::{Book, MOST_SPREAD, Place, Promise, Task};
 use crate::ensure;
 use crate::event::Answer;
 use crate::line::sum;
@@ -15,6 +15,10 @@ use crate::violation::Violation;
 const MOST_REFUNDS: u32 = 20;
 /// Most of them for a 401.
 const MOST_REFUNDS_401: u32 = 2;
+/// Noted in their place after a 401 to a caller's own first attempt.
+const REFRESHED: u32 = 3;
+/// The last attempt after which `Retry-After: 0` means now.
+const LAST_AT_ONCE: u32 = 3;
 
 /// What an answer is worth, by the rules of HTTP and the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,23 +67,35 @@ fn carried(
     answer: &Answer,
     (verdict, carry): (Verdict, Carry),
 ) -> Result<(), Violation> {
+    let spec = &book.promises[before.policy].spec;
     let task = &mut book.tasks[at];
     let slot = task.slot;
     let refunded = task.attempts < before.attempts;
     ensure!(carry.refunded == refunded, "S8", "slot {slot}: {carry:?} after {} attempts", task.attempts);
-    let marks = u32::from(task.was_401) + 2 * task.refunds_401;
+    let marks = u32::from(task.was_401) + 2 * task.refunds_401 + 8 * u32::from(task.unanswered);
     ensure!(carry.marks == marks, "S8", "slot {slot}: marks {:b}, not {marks:b}", carry.marks);
     let server = asked(answer).filter(|_| match verdict {
         Verdict::Retry { wait, .. } => wait.server.is_some(),
         _ => true,
     });
     let least = server.unwrap_or(0);
-    let most = server.map_or(0, |server| server + (server / 10).clamp(1000, 5000));
+    let most = server.map_or(0, |server| server + most_spread(server));
     let said = carry.server_wait.get();
     ensure!(least <= said && said <= most, "S9", "slot {slot}: {said} ms are the server's, not {server:?}");
     let kept = task.phase.is_none_or(|phase| carry.phase == Some(phase));
     ensure!(kept, "S10", "slot {slot} had phase {:?} and takes along {:?}", task.phase, carry.phase);
     task.phase = carry.phase;
+    let at_once =
+        asked(answer) == Some(0) && !refunded && matches!(verdict, Verdict::Retry { authorize: false, .. });
+    let chosen = answer.said.delay.is_some()
+        && !refunded
+        && matches!(verdict, Verdict::Retry { authorize: false, .. });
+    if at_once || chosen {
+        // The verdict does not tell the wait that "now", or a hook, has put aside.
+        let (curve, said) = (range(spec, task.attempts, before.previous), carry.previous_delay.get());
+        ensure!(curve.holds(said), "S10", "slot {slot}: {said}, put aside, lies outside {curve:?}");
+        task.previous = Some(said);
+    }
     let previous = task.previous.is_none_or(|ms| carry.previous_delay.get() == ms);
     ensure!(previous, "S10", "slot {slot} waited {:?}, not {:?}", task.previous, carry.previous_delay);
     Ok(())
@@ -96,6 +112,14 @@ fn judged(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) -> Resu
     let now = book.line.now;
     match (expected, verdict) {
         (Expected::Exactly(expected), verdict) => {
+            // One that had to end goes on.
+            let goes_on =
+                matches!(expected, Verdict::Exhausted(_)) && matches!(verdict, Verdict::Retry { .. });
+            ensure!(
+                !goes_on,
+                "S8",
+                "slot {slot}: {answer:?} was judged {verdict:?}, and {expected:?} is its end"
+            );
             ensure!(
                 verdict == expected,
                 "S1",
@@ -116,7 +140,7 @@ fn judged(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) -> Resu
                 "slot {slot}: {} lies outside {curve:?}",
                 wait.curve.get()
             );
-            let most = server.map_or(0, |server| (server / 10).clamp(1000, 5000));
+            let most = server.map_or(0, most_spread);
             let spread = wait.spread.get();
             ensure!(spread == 0 || spread < most, "S10", "slot {slot}: a spread of {spread} over {server:?}");
             let whole = wait.curve.get().max(server.unwrap_or(0)) + spread;
@@ -139,7 +163,10 @@ fn judged(book: &mut Book, at: usize, answer: &Answer, verdict: Verdict) -> Resu
         (Expected::Again { curve, .. }, Verdict::Exhausted(reason)) => {
             let server = asked(answer).unwrap_or(0);
             let longest = sum(now, (curve.high as u64).max(server) + 5002);
-            let longest = longest.max(book.lanes[book.tasks[at].lane].held_until);
+            let lane = &book.lanes[book.tasks[at].lane];
+            // A caller's wait also counts for what the breaker keeps waiting.
+            let shut_until = if reason == Reason::WaitExceeded { lane.gates.shut_until_at_most() } else { 0 };
+            let longest = longest.max(lane.held_until).max(shut_until);
             let deadlines = book.deadlines(&book.tasks[at], true);
             let late = deadlines.iter().any(|(code, last)| *code == reason.code() && longest > *last);
             ensure!(late, "S1", "slot {slot}: {answer:?} ended it for {reason:?}, which cannot be");
@@ -157,9 +184,14 @@ fn asked(answer: &Answer) -> Option<u64> {
     answer.server.or(answer.limit).filter(|_| answer.outcome == 0)
 }
 
+/// The longest that clients told the same are spread over; those told "now" are not.
+fn most_spread(server: u64) -> u64 {
+    if server == 0 { 0 } else { (server / 10).clamp(1000, MOST_SPREAD) }
+}
+
 fn learn(book: &mut Book, at: usize, answer: &Answer) {
     let task = &book.tasks[at];
-    let most = book.promises[task.policy].max_server;
+    let asked = asked_by(&book.promises[task.policy], answer);
     let (now, offline) = (book.line.now, book.offline);
     let longest = book.bounds.max_lane_hold_ms;
     let lane = &mut book.lanes[task.lane];
@@ -171,27 +203,44 @@ fn learn(book: &mut Book, at: usize, answer: &Answer) {
     if answer.outcome == 3 || (offline && matches!(answer.outcome, 1 | 2)) {
         lane.failed_offline = true;
     }
-    let speaks_for_all = answer.outcome == 0 && matches!(answer.status, 429 | 503);
-    let server = answer.server.filter(|ms| speaks_for_all && *ms <= most);
-    let limit = answer.limit.filter(|ms| answered && *ms <= most);
-    if let Some(ms) = server.or(limit) {
+    if let Some(ms) = asked {
         lane.hold(now, ms, longest);
     }
+}
+
+/// The wait that an answer asks of its lane.
+pub(crate) fn asked_by(promise: &Promise, answer: &Answer) -> Option<u64> {
+    let most = promise.max_server;
+    let speaks_for_all = answer.outcome == 0 && matches!(answer.status, 429 | 503);
+    let server = answer.server.filter(|ms| speaks_for_all && *ms <= most);
+    let for_all = matches!(answer.outcome, 0 | 7) && !answer.said.partition;
+    let limit = answer.limit.filter(|ms| for_all && *ms <= most);
+    server.or(limit)
 }
 
 fn worth(promise: &Promise, task: &Task, outcome: u8, status: u16) -> Worth {
     let (replayable, keyed) = (task.flags & 1 != 0, task.flags & 2 != 0);
     let listed = promise.lists(status);
+    let processing = status == 409 && keyed && task.unanswered;
     match outcome {
         0 if status < 400 && !listed => Worth::Success,
-        0 if status == 422 && keyed => Worth::Fail(Reason::KeyConflict),
-        0 if status == 400 || !listed || !replayable || (status == 409 && !keyed) => {
-            Worth::Fail(Reason::NotRetryable)
-        }
+        0 if status == 422 && keyed && !listed => Worth::Fail(Reason::KeyConflict),
+        0 if !replayable || !(listed || processing) => Worth::Fail(Reason::NotRetryable),
         0 | 4 | 6 => Worth::Retry,
-        1..=3 if replayable && promise.retry_network => Worth::Retry,
+        1 | 3 if replayable && promise.retry_network => Worth::Retry,
+        2 if replayable && promise.retry_timeouts => Worth::Retry,
         5 => Worth::Fail(Reason::Vetoed),
         _ => Worth::Fail(Reason::NotRetryable),
+    }
+}
+
+/// The same with what the user's hook says: it ends what would be tried again, and has tried again what would end, if that may be repeated.
+fn by_word(worth: Worth, task: &Task, retry: Option<bool>) -> Worth {
+    let is_final = matches!(worth, Worth::Fail(Reason::NotRetryable | Reason::KeyConflict));
+    match retry {
+        Some(false) if worth == Worth::Retry => Worth::Fail(Reason::Vetoed),
+        Some(true) if is_final && task.flags & 1 != 0 => Worth::Retry,
+        _ => worth,
     }
 }
 
@@ -205,12 +254,16 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
     let refundable = task.refunds < MOST_REFUNDS;
     let given_back = matches!(answer.outcome, 3 | 4 | 6);
     let outcome = if given_back && !refundable { 1 } else { answer.outcome };
-    let worth = worth(promise, task, outcome, answer.status);
+    let worth = by_word(worth(promise, task, outcome, answer.status), task, answer.said.retry);
+    task.unanswered |= matches!(outcome, 1..=3);
     if worth == Worth::Success {
         return Expected::Exactly(Verdict::Succeeded);
     }
     if task.cancelled {
         return Expected::Exactly(Verdict::Cancelled);
+    }
+    if outcome == 4 && task.refunds_401 == REFRESHED && task.was_401 {
+        return Expected::Exactly(Verdict::Exhausted(Reason::NotRetryable));
     }
     if given_back && refundable && worth == Worth::Retry {
         task.attempts -= 1;
@@ -220,8 +273,18 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
     }
     let too_long = asked(answer).is_some_and(|ms| ms > promise.max_server);
     let too_long = too_long.then_some(Expected::Exactly(Verdict::Exhausted(Reason::RetryAfterTooLong)));
-    let refused = by_queue && outcome == 0 && answer.status == 401 && task.flags & 4 != 0;
-    if refused && refundable && task.refunds_401 < MOST_REFUNDS_401 {
+    let refused =
+        outcome == 0 && answer.status == 401 && task.flags & 4 != 0 && answer.said.retry != Some(false);
+    if refused && !by_queue && worth != Worth::Retry {
+        if task.attempts >= promise.max_attempts {
+            return Expected::Exactly(Verdict::Exhausted(Reason::MaxAttempts));
+        }
+        task.refunds_401 = REFRESHED;
+        task.was_401 = true;
+        let once = Expected::Again { curve: Range::NONE, authorize: true, counts: false };
+        return too_long.unwrap_or(once);
+    }
+    if refused && by_queue && refundable && task.refunds_401 < MOST_REFUNDS_401 {
         task.attempts -= 1;
         task.refunds += 1;
         task.refunds_401 += 1;
@@ -244,7 +307,13 @@ fn expect(book: &mut Book, at: usize, answer: &Answer, by_queue: bool) -> Expect
             Expected::Exactly(Verdict::Exhausted(Reason::MaxAttempts))
         }
         _ => too_long.unwrap_or(Expected::Again {
-            curve: range(&promise.spec, task.attempts, task.previous),
+            curve: if let Some(ms) = answer.said.delay {
+                Range::exactly(ms)
+            } else if asked(answer) == Some(0) && task.attempts <= LAST_AT_ONCE {
+                Range::NONE
+            } else {
+                range(&promise.spec, task.attempts, task.previous)
+            },
             authorize: false,
             counts: true,
         }),

@@ -5,7 +5,7 @@
 //! bring about a storm, and a storm is what a retry queue is for.
 
 use crate::dice::Dice;
-use crate::event::{Adoption, Answer, Arrival, Bounds, Event, Scenario};
+use crate::event::{Adoption, Answer, Arrival, Bounds, Event, Said, Scenario};
 use crate::gate_spec::GateSpec;
 use crate::policies::policy;
 
@@ -37,7 +37,31 @@ const QUIET: Weather = [2, 20, 1, 2, 20, 1, 50, 1, 0, 2, 0, 0, 0, 1, 1, 1, 1];
 pub fn world(seed: u64, events: usize) -> Scenario {
     // Gates have dice of their own: worlds without them stay as they are.
     let gates = seed.is_multiple_of(2).then(|| Dice::new(seed ^ 0x6A7E_5000_0000_0006));
-    drawn(Dice::new(seed ^ 0x0005_EED0_F0D4_1115), gates, events)
+    let mut world = drawn(Dice::new(seed ^ 0x0005_EED0_F0D4_1115), gates, events);
+    // Drawn apart, too: what happens stays as it is, and what is said of it comes on top.
+    let mut words = Dice::new(seed ^ 0x5A1D_0000_0000_0018);
+    world.events.iter_mut().filter_map(answer_of).for_each(|answer| answer.said = said(&mut words, answer));
+    world
+}
+
+/// The answer that an event brings, if it brings one.
+fn answer_of(event: &mut Event) -> Option<&mut Answer> {
+    match event {
+        Event::Answer { answer, .. } | Event::Stale { answer, .. } => Some(answer),
+        Event::Admit(arrival) => arrival.made.as_mut(),
+        Event::Adopt(adoption) => adoption.task.made.as_mut(),
+        _ => None,
+    }
+}
+
+/// Most attempts have no hook that says something. The users of those that met a 401 mostly leave it to the credentials.
+fn said(dice: &mut Dice, answer: &Answer) -> Said {
+    let share = if answer.status == 401 { 5 } else { 15 };
+    Said {
+        retry: dice.chance(share).then(|| dice.chance(50)),
+        delay: dice.chance(15).then(|| delay(dice)),
+        partition: answer.limit.is_some() && dice.chance(50),
+    }
 }
 
 /// The world that a fuzzer's bytes spell, at most `events` long. What its gates hear is spelled from the other end.
@@ -103,7 +127,9 @@ fn gate_event(dice: &mut Dice, moods: &[Mood; 8], lanes: u8) -> Event {
     }
     let kind = match moods[usize::from(lane)] {
         Mood::Well => dice.pick(&[0, 0, 0, 1]),
-        Mood::Failing | Mood::Limiting | Mood::Silent => dice.pick(&[2, 2, 2, 0]),
+        // Mostly outages: one answer among four failures is no evidence of one.
+        Mood::Failing | Mood::Silent => dice.pick(&[2, 2, 2, 2, 2, 2, 2, 0]),
+        Mood::Limiting => dice.pick(&[2, 4, 4, 4, 4, 2, 4, 0]),
         Mood::Refusing | Mood::Lying => dice.pick(&[0, 1, 2]),
     };
     Event::Hear { lane, ago: if dice.chance(30) { dice.duration(20_000) } else { 0 }, kind }
@@ -196,8 +222,15 @@ fn adoption(dice: &mut Dice, lane: u8, mood: Mood, capacity: u32) -> Adoption {
 
 fn answer(dice: &mut Dice, mood: Mood) -> Answer {
     let took = dice.chance(80).then(|| dice.duration(3000));
-    let plain =
-        |outcome, status| Answer { outcome, status, server: None, limit: None, unusable: false, took };
+    let plain = |outcome, status| Answer {
+        outcome,
+        status,
+        server: None,
+        limit: None,
+        unusable: false,
+        took,
+        said: Said::default(),
+    };
     match mood {
         Mood::Well => plain(0, dice.pick(&[200, 200, 201, 204, 304])),
         Mood::Failing => match dice.below(4) {

@@ -63,7 +63,7 @@ fn l6_without_gates_a_server_stays_down_under_its_own_clients_retries() {
 
 #[test]
 fn l6_the_gates_of_a_server_let_it_recover_and_ask_hardly_more_than_needed() {
-    let figures = run(&setup(200, Backlog::Deep, Outage::Hanging, "edge"), 1).figures;
+    let figures = run(&setup(200, Backlog::Deep, Outage::Hanging, "shipped"), 1).figures;
     assert!(!figures.collapsed && figures.lost == 0, "{figures:?}");
     assert!(figures.amplification <= 1.3, "{figures:?}");
     assert!(figures.drained.unwrap() <= 1.3 * IDEAL_S, "{figures:?}");
@@ -72,14 +72,14 @@ fn l6_the_gates_of_a_server_let_it_recover_and_ask_hardly_more_than_needed() {
 #[test]
 fn without_the_ramp_they_would_keep_a_crowd_from_recovering_and_with_it_they_do_not() {
     let calm = |gates| run(&setup(20_000, Backlog::Deep, Outage::Hanging, gates), 1).figures;
-    let (without, with) = (calm("breaker, budget"), calm("edge"));
+    let (without, with) = (calm("breaker, budget"), calm("shipped"));
     assert!(without.collapsed, "{without:?}");
     assert!(!with.collapsed && with.drained.is_some() && with.lost == 0, "{with:?}");
 }
 
 #[test]
 fn l6_the_ramp_of_a_page_lets_a_crowd_of_tabs_recover() {
-    let figures = run(&setup(20_000, Backlog::Deep, Outage::Hanging, "browser"), 1).figures;
+    let figures = run(&setup(20_000, Backlog::Deep, Outage::Hanging, "shipped"), 1).figures;
     assert!(!figures.collapsed && figures.drained.is_some() && figures.lost == 0, "{figures:?}");
 }
 

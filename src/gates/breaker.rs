@@ -1,15 +1,25 @@
-//! The circuit breaker: stops asking a server that fails anyway, and finds out carefully when it works again.
+//! The circuit breaker: stops asking a server that is down, and finds out carefully when it works again.
 //!
-//! Backoff thins out the retries of one task; it does not see that all of them fail. A breaker
-//! does: closed, it lets everything through and watches; open, it lets nothing through; half-open,
-//! one attempt at a time goes to see. It hears of every attempt, the callers' own too, and keeps
-//! back only the queue's, unless the host asks it about a call with [`Breaker::admit`].
+//! Backoff thins out the retries of one task; it does not see that all of them fail. A breaker does: closed, it lets
+//! everything through and watches; open, it lets nothing through; half-open, one attempt at a time goes to see. It hears of
+//! every attempt, the callers' own too, and keeps back only the queue's, unless the host asks it about a call with
+//! [`Breaker::admit`].
 //!
-//! An attempt that began before the present state did says nothing about it: what hung for half a minute
-//! is no news of a server that has been back for ten seconds.
+//! It tells an outage from bad luck by evidence. A server that fails three times in ten fails five times in a row every
+//! few minutes; one that is down never does anything else. So it opens when three things hold: nothing has succeeded for
+//! some time, all that was asked meanwhile has failed, and chance alone would make a server with its record, or one that still
+//! answers a fair share, fail so often in a row less than once in a thousand times. One healthy answer is far likelier from a
+//! server that works than from one that is down, so one closes it; how fast the load returns is the ramp's matter.
+//!
+//! Such a row is unlikely, and still it happens. So an opening is in doubt for as long as a server that answers its fair share
+//! may have made the row by chance, and each failure in it came soon: the queue's attempts wait, while a caller's own call is sent,
+//! as the probe, and not retried. A caller that calls again at once would otherwise fail hundreds of times for one row of bad luck.
+//!
+//! An attempt that began before the present state did says nothing about it: what hung for half a minute is no news of a
+//! server that has been back for ten seconds.
 #![forbid(unsafe_code)]
 
-use super::recent::Recent;
+use super::record::Record;
 use crate::numbered::numbered;
 use crate::rng::SplitMix64;
 use crate::time::Millis;
@@ -28,35 +38,26 @@ numbered! {
     }
 }
 
-/// When a breaker opens, for how long, and what closes it.
+/// When a breaker opens, and for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BreakerRules {
-    /// Opens after so many failures in a row.
-    pub consecutive_failures: u32,
-    /// Opens where so many of a million recent attempts failed.
-    pub failures_per_million: u32,
-    /// But only of at least so many.
-    pub minimum_attempts: u32,
-    /// The time for which an ended attempt counts as recent.
-    pub window: Millis,
-    /// How long it stays open the first time; doubled each time a probe fails.
+    /// A server that answers so many of a million attempts, or more, does its work however often it fails.
+    pub fair_per_million: u32,
+    /// A breaker stays closed until nothing has succeeded for so long.
+    pub after: Millis,
+    /// The longest that it stays open the first time; doubled each time a probe fails. Chance takes up to half of it.
     pub open: Millis,
-    /// The longest, before its share of chance: times 0.75 to 1.25.
+    /// The longest that it ever stays open.
     pub max_open: Millis,
-    /// How many healthy answers in a row close it.
-    pub close_after: u32,
 }
 
 impl BreakerRules {
     /// The rules of a breaker that nothing else was said about.
     pub const DEFAULT: BreakerRules = BreakerRules {
-        consecutive_failures: 5,
-        failures_per_million: 500_000,
-        minimum_attempts: 20,
-        window: Millis::new(10_000),
-        open: Millis::new(5000),
-        max_open: Millis::new(60_000),
-        close_after: 5,
+        fair_per_million: 200_000,
+        after: Millis::new(2500),
+        open: Millis::new(1000),
+        max_open: Millis::new(4000),
     };
 }
 
@@ -80,23 +81,26 @@ pub struct Heard {
     pub by_queue: bool,
 }
 
+/// Knowledge of a server lasts for so long.
+const MEMORY: Millis = Millis::new(60_000);
+
 /// One lane's breaker.
 #[derive(Clone, Debug, Default)]
 pub struct Breaker {
     circuit: Circuit,
     /// When that began.
     since: Millis,
-    /// Closed: until when what was heard is recent. Open: until when. Half-open: until when it was open.
+    /// Closed: until when what was heard matters. Open: until when. Half-open: until when it was open.
     until: Millis,
     /// Openings without a closing between them.
     openings: u32,
-    /// Failures in a row while closed, healthy answers in a row while half-open.
-    run: u32,
+    /// Since it was closed, each failure that opened it came soon after its attempt began.
+    came_soon: bool,
     /// Until when an attempt has the place of the probe to itself. The queue always hears how its own end, so it has
     /// it for ever; a caller's may never be heard of.
     probe_until: Millis,
-    /// Healthy answers and failures.
-    recent: Recent,
+    /// How the server has done of late, and how many times in a row it has failed.
+    record: Record,
 }
 
 impl Breaker {
@@ -129,10 +133,9 @@ impl Breaker {
         }
     }
 
-    /// Whether its knowledge is too old to matter, so that it may be forgotten: of a server that has not been called
-    /// for the length of the window, or for the longest opening after the last one was over.
-    pub fn is_quiet(&self, rules: &BreakerRules, now: Millis) -> bool {
-        let more = if self.circuit == Circuit::Closed { Millis::ZERO } else { rules.max_open };
+    /// Whether its knowledge is too old to matter, so that it may be forgotten.
+    pub fn is_quiet(&self, now: Millis) -> bool {
+        let more = if self.circuit == Circuit::Closed { Millis::ZERO } else { MEMORY };
         self.until.plus(more) <= now
     }
 
@@ -140,6 +143,20 @@ impl Breaker {
     pub fn look(&mut self, now: Millis) -> Option<Change> {
         let ripe = self.circuit == Circuit::Open && self.until <= now;
         ripe.then(|| self.change(Circuit::HalfOpen, self.until))
+    }
+
+    /// Ends an opening with the present millisecond: what began in that is no probe.
+    pub fn hasten(&mut self, now: Millis) {
+        if self.circuit == Circuit::Open {
+            self.until = self.until.min(now.plus(Millis::new(1)));
+        }
+    }
+
+    /// Ends an opening that is in doubt: a caller's own attempt is about to ask [`Breaker::admit`].
+    pub fn give_way(&mut self, now: Millis) {
+        if self.circuit == Circuit::Open && self.is_in_doubt() {
+            self.until = self.until.min(now);
+        }
     }
 
     /// An attempt of the queue starts: where it is half-open, that is the probe.
@@ -150,13 +167,14 @@ impl Breaker {
     }
 
     /// Whether a caller's own attempt may start now, where the host holds those back as well. Half-open it is the probe,
-    /// until it is heard of, or for as long as a circuit stays open the first time. [`Breaker::look`] comes first.
+    /// until it is heard of, or for as long as a circuit stays open at most. In doubt others go beside it.
+    /// [`Breaker::give_way`] and [`Breaker::look`] come first.
     pub fn admit(&mut self, rules: &BreakerRules, now: Millis) -> bool {
         let admitted = self.room(now) > 0;
         if admitted && self.circuit == Circuit::HalfOpen {
-            self.probe_until = now.plus(rules.open);
+            self.probe_until = now.plus(rules.max_open);
         }
-        admitted
+        admitted || self.is_in_doubt()
     }
 
     /// Hears how an attempt ended. [`Breaker::look`] comes first.
@@ -174,58 +192,73 @@ impl Breaker {
             self.probe_until = Millis::ZERO;
         }
         let healthy = heard.healthy?;
-        // Closed, a run is of failures; half-open, of healthy answers.
-        let goes_on = healthy == (self.circuit == Circuit::HalfOpen);
-        self.run = if goes_on { self.run.saturating_add(1) } else { 0 };
+        if healthy {
+            self.record.succeed(now);
+        } else {
+            self.record.fail(now, heard.began, rules.fair_per_million);
+        }
         match self.circuit {
             Circuit::Open => None,
-            Circuit::HalfOpen if !healthy => self.open(rules, now, rng),
-            Circuit::HalfOpen => {
-                let closes = self.run >= rules.close_after;
-                closes.then(|| {
-                    self.openings = 0;
-                    self.change(Circuit::Closed, now)
-                })
+            Circuit::HalfOpen if healthy => {
+                self.openings = 0;
+                self.until = now.plus(MEMORY);
+                Some(self.change(Circuit::Closed, now))
+            }
+            Circuit::HalfOpen => self.open_for(rules, now, heard.began, rng),
+            Circuit::Closed if self.record.shows_outage(now, rules.after) => {
+                self.open_for(rules, now, heard.began, rng)
             }
             Circuit::Closed => {
-                self.recent.add(rules.window, now, healthy);
-                self.until = now.plus(rules.window);
-                if self.has_failed_enough(rules) { self.open(rules, now, rng) } else { None }
+                self.until = now.plus(MEMORY);
+                None
             }
         }
     }
 
-    /// Opens, unless it is open: each time without a closing between for twice as long as before.
+    /// Whether the server has just failed more often in a row than it does by chance.
+    pub const fn is_odd(&self) -> bool {
+        self.record.is_odd()
+    }
+
+    /// Opens for the failure of an attempt that began at `began`.
+    fn open_for(
+        &mut self,
+        rules: &BreakerRules,
+        now: Millis,
+        began: Millis,
+        rng: &mut SplitMix64,
+    ) -> Option<Change> {
+        let came_soon = self.circuit == Circuit::Closed || self.came_soon;
+        let change = self.open(rules, now, rng);
+        self.came_soon = came_soon && now.minus(began) < rules.after;
+        change
+    }
+
+    /// Whether chance may have opened it.
+    const fn is_in_doubt(&self) -> bool {
+        self.came_soon && self.record.may_be_chance()
+    }
+
+    /// Opens beyond doubt, unless it is open: each time without a closing between for twice as long as before.
     pub fn open(&mut self, rules: &BreakerRules, now: Millis, rng: &mut SplitMix64) -> Option<Change> {
         if self.circuit == Circuit::Open {
             return None;
         }
+        self.came_soon = false;
         let doubled = rules.open.get().saturating_mul(1 << self.openings.min(32));
         let length = doubled.min(rules.max_open.get());
         self.openings = self.openings.saturating_add(1);
         let change = self.change(Circuit::Open, now);
-        // Times 0.75 to 1.25, so that those who were turned away together do not come back together. It saturates where
-        // an opening takes seven weeks.
+        // Half to all of it, so that those who were turned away together do not come back together.
         let chance = length.saturating_mul(u64::from(rng.next_u32())) >> 33;
-        self.until = now.plus(Millis::new(length.saturating_sub(length / 4).saturating_add(chance)));
+        self.until = now.plus(Millis::new((length / 2).saturating_add(chance)));
         Some(change)
-    }
-
-    // Products of two u32 fit.
-    fn has_failed_enough(&self, rules: &BreakerRules) -> bool {
-        let (healthy, failed) = self.recent.counts();
-        let all = healthy.saturating_add(failed);
-        let most = u64::from(all).wrapping_mul(u64::from(rules.failures_per_million));
-        let ratio = all >= rules.minimum_attempts && u64::from(failed).wrapping_mul(1_000_000) >= most;
-        self.run >= rules.consecutive_failures || (failed > 0 && ratio)
     }
 
     fn change(&mut self, to: Circuit, since: Millis) -> Change {
         let from = std::mem::replace(&mut self.circuit, to);
         self.since = since;
-        self.run = 0;
         self.probe_until = Millis::ZERO;
-        self.recent = Recent::default();
         (from, to)
     }
 }

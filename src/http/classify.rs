@@ -21,21 +21,42 @@ pub enum Class {
     Fail(Reason),
 }
 
+/// Facts that bear on an ended call besides what is known of its request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// An attempt before this one had no answer: the server may still be at work on it.
+    pub unanswered: bool,
+    /// The word of the host's own hook: `true` tries again what the rules would not, `false` does not.
+    pub said: Option<bool>,
+}
+
 /// Classifies one call. `status` counts only with [`Outcome::Response`].
 ///
-/// Success is a status below 400 that the policy does not list. 400 is never tried again, listed
-/// or not: the same bytes would be refused again. 422 with a key says that the key was used for
-/// another request; 409 with a key that the first attempt is still running, so it is tried again
-/// where the policy lists it (IETF draft "The Idempotency-Key HTTP Header Field", 2.7).
-pub fn classify(policy: &Policy, outcome: Outcome, status: u32, flags: Flags) -> Class {
+/// Success is a status below 400 that the policy does not list; a listed status is tried again,
+/// whatever it is. Of those that are not, two say something about a key (IETF draft "The
+/// Idempotency-Key HTTP Header Field", 2.7): 422 that it was used for another request, and 409
+/// that the request is still processed. That is believed where an attempt before had no answer;
+/// else a 409 is the resource's own, which no repeat mends.
+///
+/// The hook's word comes last, and mends no danger: what must not be repeated is not.
+pub fn classify(policy: &Policy, outcome: Outcome, status: u32, flags: Flags, beside: Beside) -> Class {
+    let class = by_rule(policy, outcome, status, flags, beside.unanswered);
+    let is_final = matches!(class, Class::Fail(Reason::NotRetryable | Reason::KeyConflict));
+    match beside.said {
+        Some(true) if is_final && flags.contains(Flags::REPLAYABLE) => Class::Retry,
+        Some(false) if class == Class::Retry => Class::Fail(Reason::Vetoed),
+        _ => class,
+    }
+}
+
+fn by_rule(policy: &Policy, outcome: Outcome, status: u32, flags: Flags, unanswered: bool) -> Class {
     let replayable = flags.contains(Flags::REPLAYABLE);
     match outcome {
-        Outcome::Response => response(policy, status, flags),
-        Outcome::NetworkError | Outcome::TimedOut | Outcome::Offline
-            if replayable && policy.retry_network_errors() =>
-        {
+        Outcome::Response => response(policy, status, flags, unanswered),
+        Outcome::NetworkError | Outcome::Offline if replayable && policy.retry_network_errors() => {
             Class::Retry
         }
+        Outcome::TimedOut if replayable && policy.retry_timeouts() => Class::Retry,
         Outcome::NetworkError | Outcome::TimedOut | Outcome::Offline => Class::Fail(Reason::NotRetryable),
         // Neither reached the server: nothing to repeat, only something to make up for.
         Outcome::CredentialsFailed | Outcome::Released => Class::Retry,
@@ -44,15 +65,14 @@ pub fn classify(policy: &Policy, outcome: Outcome, status: u32, flags: Flags) ->
     }
 }
 
-fn response(policy: &Policy, status: u32, flags: Flags) -> Class {
+fn response(policy: &Policy, status: u32, flags: Flags, unanswered: bool) -> Class {
     let listed = policy.retryable().contains(status);
     let keyed = flags.contains(Flags::KEYED);
+    let processing = status == 409 && keyed && unanswered;
     match status {
         0..400 if !listed => Class::Success,
-        400 => Class::Fail(Reason::NotRetryable),
-        422 if keyed => Class::Fail(Reason::KeyConflict),
-        409 if !keyed => Class::Fail(Reason::NotRetryable),
-        _ if listed && flags.contains(Flags::REPLAYABLE) => Class::Retry,
+        _ if (listed || processing) && flags.contains(Flags::REPLAYABLE) => Class::Retry,
+        422 if keyed && !listed => Class::Fail(Reason::KeyConflict),
         _ => Class::Fail(Reason::NotRetryable),
     }
 }

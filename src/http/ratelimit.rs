@@ -4,8 +4,8 @@
 //! of draft-ietf-httpapi-ratelimit-headers (07 and later): a List of Strings with parameters, as
 //! `"default";r=50;t=30`. Malformed fields must be ignored, says the draft, and a structured
 //! field is read whole or not at all, so a fault anywhere makes nothing of everything. Not read:
-//! the names of the policies, `RateLimit-Policy`, and the forms of older drafts
-//! (`limit=100, remaining=5, reset=3`, `RateLimit-Remaining`) and of vendors.
+//! the names of the policies, `RateLimit-Policy`, and the form of an older draft
+//! (`limit=100, remaining=5, reset=3`). Fields of their own for each number are in `reset.rs`.
 #![forbid(unsafe_code)]
 
 use super::structured::{Bare, Scanner};
@@ -18,24 +18,26 @@ pub struct RateLimit {
     pub remaining: u64,
     /// For how long from the response on no more than that may be used; `None`: not said.
     pub reset: Option<Millis>,
+    /// Whether that is left to one partition of the quota (`pk`), such as one user: other requests may have another.
+    pub partitioned: bool,
 }
 
 /// Reads the value of a `RateLimit` header; `None` if it is malformed or empty.
 ///
 /// Each item names a policy, by a String: a Token is as malformed as any other type (the draft
 /// asks for a String, and a structured field of another type has to be ignored). Its parameters
-/// are `r`, which has to be there, and `t`, in seconds, both Integers of at least 0. Others
-/// (`pk`, `qu`, a vendor's) are comments, but have to be well-formed. Of several items the one
-/// with the least left counts, among equals the one with the longest reset; none is shorter
-/// than any.
+/// are `r`, which has to be there, and `t`, in seconds, both Integers of at least 0, and `pk`, the
+/// key of a partition: of what type does not matter. Others (`qu`, a vendor's) are comments, but
+/// have to be well-formed. Of several items the one with the least left counts, among equals one
+/// that binds all partitions, then the one with the longest reset; none is shorter than any.
 pub fn parse_rate_limit(header: &[u8]) -> Option<RateLimit> {
     let mut scanner = Scanner::new(header);
     let mut binding = service_limit(&mut scanner)?;
     while scanner.goes_on()? {
         let limit = service_limit(&mut scanner)?;
-        let is_tighter = limit.remaining < binding.remaining
-            || (limit.remaining == binding.remaining && limit.reset > binding.reset);
-        if is_tighter {
+        // Whole numbers below 2^53: what is left first, turned round, since the least counts.
+        let rank = |limit: &RateLimit| (!limit.remaining, !limit.partitioned, limit.reset);
+        if rank(&limit) > rank(&binding) {
             binding = limit;
         }
     }
@@ -43,10 +45,11 @@ pub fn parse_rate_limit(header: &[u8]) -> Option<RateLimit> {
 }
 
 fn service_limit(scanner: &mut Scanner<'_>) -> Option<RateLimit> {
-    let (mut available, mut window) = (None, None);
+    let (mut available, mut window, mut partitioned) = (None, None, false);
     let name = scanner.item(|key, value| match key {
         b"r" => available = Some(value),
         b"t" => window = Some(value),
+        b"pk" => partitioned = true,
         _ => {}
     })?;
     let Bare::String = name else { return None };
@@ -54,7 +57,7 @@ fn service_limit(scanner: &mut Scanner<'_>) -> Option<RateLimit> {
         Some(seconds) => Some(Millis::new(count(seconds)?.wrapping_mul(1000))),
         None => None,
     };
-    Some(RateLimit { remaining: count(available?)?, reset })
+    Some(RateLimit { remaining: count(available?)?, reset, partitioned })
 }
 
 /// A non-negative Integer.

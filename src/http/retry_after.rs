@@ -89,7 +89,7 @@ pub fn parse_retry_after_ms(header: &[u8]) -> Option<Millis> {
 /// Two of the three dates hold a comma themselves, so a member is what stands between two
 /// commas, or between the commas on either side of one. Nothing is valid both as half of a date
 /// and on its own. Every byte is looked at a fixed number of times, however many commas there are.
-fn largest(header: &[u8], read: &dyn Fn(&[u8]) -> Option<Millis>) -> Option<Millis> {
+pub(super) fn largest(header: &[u8], read: &dyn Fn(&[u8]) -> Option<Millis>) -> Option<Millis> {
     let mut longest = None;
     // Where the piece before this one began, and where this one does.
     let (mut before, mut start) = (0, 0);
@@ -118,7 +118,7 @@ fn delay_seconds(value: &[u8]) -> Option<Millis> {
 }
 
 /// The number that `text` begins with, at least one digit of it, and what follows.
-fn leading_digits(text: &[u8]) -> Option<(u64, &[u8])> {
+pub(super) fn leading_digits(text: &[u8]) -> Option<(u64, &[u8])> {
     let (mut number, mut rest) = (0_u64, text);
     while let [digit @ b'0'..=b'9', after @ ..] = rest {
         // Beyond 2^53 it only matters that it stays there.

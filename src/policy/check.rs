@@ -18,9 +18,9 @@ const DEFAULT_CAP: u64 = 30_000;
 /// Longest wait of spread: 47 s shares no small ratio with a minute, so waits on the cap do not fall into
 /// step with what happens every minute anyway.
 const SPREAD_CAP: u64 = 47_000;
-/// How long a call may take to answer unless said otherwise.
-const TIMEOUT: u64 = 30_000;
-/// More waits than any policy can use (99 retries), and a bound for what a policy weighs.
+/// How long a call may take to answer unless said otherwise; the host adds what the body needs.
+const TIMEOUT: u64 = 10_000;
+/// More waits than a published schedule has, and a bound for what a policy weighs.
 const MOST_DELAYS: usize = 1000;
 
 /// The numbers that an option takes.
@@ -56,7 +56,7 @@ const DURATION: Range = Range::whole("a whole number of milliseconds, 0..=864000
 /// The options in the order of their fields, and what each has to be.
 static RULES: [(&str, Range); NUMBERS] = [
     ("strategy", Range::whole("a known strategy", 0.0, (StrategyCode::ALL.len() - 1) as f64)),
-    ("maxAttempts", Range::whole("a whole number, 1..=100", 1.0, 100.0)),
+    ("maxAttempts", Range::whole("a whole number, 1..=1000000", 1.0, 1_000_000.0)),
     ("initialDelayMs", DURATION),
     ("multiplier", Range::any(MULTIPLIER, 1.0, 100.0)),
     ("maxDelayMs", DURATION),
@@ -71,8 +71,9 @@ static RULES: [(&str, Range); NUMBERS] = [
     ("retryNetworkErrors", Range::whole("true or false", 0.0, 1.0)),
     ("attemptTimeoutMs", DURATION),
     ("estimatedCallMs", DURATION),
-    ("maxServerDelayMs", DURATION),
+    ("maxRetryAfterMs", DURATION),
     ("keyTtlMs", DURATION),
+    ("retryTimeouts", Range::whole("true or false", 0.0, 1.0)),
 ];
 const MULTIPLIER: &str = "1, or a number 1.01..=100";
 
@@ -88,7 +89,7 @@ impl Policy {
     ///
     /// Order: strategy, maxAttempts, initialDelayMs, multiplier, maxDelayMs, totalBudgetMs,
     /// jitterType, jitterRatio, freshJitter, stepMs, baseMs, exponent, jitterMs,
-    /// retryNetworkErrors, attemptTimeoutMs, estimatedCallMs, maxServerDelayMs, keyTtlMs.
+    /// retryNetworkErrors, attemptTimeoutMs, estimatedCallMs, maxRetryAfterMs, keyTtlMs, retryTimeouts.
     ///
     /// # Errors
     /// As [`Policy::new`], and a list shorter than its length says.
@@ -130,6 +131,13 @@ impl Policy {
         }
         let retryable = StatusSet::new(row.statuses)?;
         let strategy = row.strategy()?;
+        let key_ttl = row.ms(Field::KeyTtlMs, DAY);
+        // A task is worth its attempts for as long as its key is safe.
+        let total_budget = row.ms(Field::TotalBudgetMs, key_ttl.get());
+        if total_budget > key_ttl {
+            let got = total_budget.get() as f64;
+            return Err(PolicyError::Number { option: "totalBudgetMs", expected: "keyTtlMs at most", got });
+        }
         let default_cap = match strategy {
             Strategy::Curved(Curve { growth: Growth::Fixed, .. }, _) => Millis::MAX.get(),
             Strategy::Curved(..) => DEFAULT_CAP,
@@ -139,13 +147,14 @@ impl Policy {
         let mut policy = Policy {
             strategy,
             cap: row.ms(Field::MaxDelayMs, default_cap),
-            max_attempts: row.or(Field::MaxAttempts, 5.0) as u8,
-            total_budget: row.ms(Field::TotalBudgetMs, DAY),
+            max_attempts: row.or(Field::MaxAttempts, 5.0) as u32,
+            total_budget,
             retry_network_errors: row.or(Field::RetryNetworkErrors, 1.0) > 0.0,
+            retry_timeouts: row.or(Field::RetryTimeouts, 1.0) > 0.0,
             attempt_timeout: row.ms(Field::AttemptTimeoutMs, TIMEOUT),
             estimated_call: row.has(Field::EstimatedCallMs).then(|| row.ms(Field::EstimatedCallMs, 0)),
-            max_server_delay: row.ms(Field::MaxServerDelayMs, DAY),
-            key_ttl: row.ms(Field::KeyTtlMs, DAY),
+            max_retry_after: row.ms(Field::MaxRetryAfterMs, DAY),
+            key_ttl,
             retryable,
         };
         if let Strategy::Curved(curve, _) | Strategy::Spread(curve, _) = &mut policy.strategy {

@@ -30,8 +30,9 @@ numbered! {
         RetryNetworkErrors = 13,
         AttemptTimeoutMs = 14,
         EstimatedCallMs = 15,
-        MaxServerDelayMs = 16,
+        MaxRetryAfterMs = 16,
         KeyTtlMs = 17,
+        RetryTimeouts = 18,
     }
 }
 
@@ -120,8 +121,9 @@ impl PolicyOptions {
             self.retry_network_errors,
             self.attempt_timeout_ms,
             self.estimated_call_ms,
-            self.max_server_delay_ms,
+            self.max_retry_after_ms,
             self.key_ttl_ms,
+            self.retry_timeouts,
         ]
     }
 }

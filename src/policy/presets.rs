@@ -1,4 +1,4 @@
-//! Whole policies under the names of those who published their schedules.
+//! Whole policies: this library's own two, and others under the names of those who published their schedules.
 //!
 //! A curve alone would mislead: 25 retries over 25 days are no use under the default budget of
 //! one day. So attempts, budget and key lifetime come with it. Budget and key lifetime are the
@@ -12,6 +12,30 @@
 use super::PolicyOptions;
 
 const DAY_MS: f64 = 86_400_000.0;
+
+/// For what was handed over: from 1 s up to 10 min, for as long as its key is safe.
+pub fn background() -> PolicyOptions {
+    PolicyOptions {
+        strategy: Some(7.0),
+        initial_delay_ms: Some(1000.0),
+        multiplier: Some(1.5),
+        max_delay_ms: Some(600_000.0),
+        max_attempts: Some(1_000_000.0),
+        ..PolicyOptions::default()
+    }
+}
+
+/// For a call whose caller waits: 5 attempts from 500 ms, full jitter. The defaults, by name.
+pub fn interactive() -> PolicyOptions {
+    PolicyOptions {
+        strategy: Some(0.0),
+        max_attempts: Some(5.0),
+        initial_delay_ms: Some(500.0),
+        multiplier: Some(2.0),
+        jitter_type: Some(1.0),
+        ..PolicyOptions::default()
+    }
+}
 
 /// 25 retries in 24.99 days, by `15 + n^4 + u * 30 * n` seconds; 25.05 days at the longest.
 /// Source: Zizq's documentation of its default backoff.

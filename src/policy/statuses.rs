@@ -3,15 +3,20 @@
 
 use crate::error::PolicyError;
 
-/// Status codes `100..=599`, one bit each.
+/// Status codes of final answers, `200..=599`, one bit each.
 #[derive(Clone, Copy, Debug, Eq)]
 pub struct StatusSet {
-    bits: [u64; 8],
+    bits: [u64; 7],
 }
 
 /// "Too many", "bad gateway", "unavailable", "gateway timeout": what usually goes away by itself.
 const DEFAULT_CODES: [f64; 4] = [429.0, 502.0, 503.0, 504.0];
-const FIRST: u32 = 100;
+
+/// Those, and what other clients try again beside them: "request timeout", "too early", "internal error", and the
+/// codes of a proxy that could not reach its origin.
+pub const BROAD_CODES: [u16; 12] = [408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524];
+
+const FIRST: u32 = 200;
 
 impl PartialEq for StatusSet {
     /// Written by hand: the derived one becomes a comparison of bytes in order, 1.8 KB in the wasm.
@@ -23,10 +28,10 @@ impl PartialEq for StatusSet {
 impl StatusSet {
     /// The set of `codes`; the default set when there are none given. An empty list is a list.
     pub(super) fn new(codes: Option<&[f64]>) -> Result<StatusSet, PolicyError> {
-        let mut set = StatusSet { bits: [0; 8] };
+        let mut set = StatusSet { bits: [0; 7] };
         for &code in codes.unwrap_or(&DEFAULT_CODES) {
-            if !(100.0..=599.0).contains(&code) || code as u32 as f64 != code {
-                let (option, expected) = ("retryableStatusCodes", "whole numbers, 100..=599");
+            if !(200.0..=599.0).contains(&code) || code as u32 as f64 != code {
+                let (option, expected) = ("retryableStatusCodes", "whole numbers, 200..=599");
                 return Err(PolicyError::Number { option, expected, got: code });
             }
             let (word, bit) = place(code as u32);
@@ -37,7 +42,7 @@ impl StatusSet {
         Ok(set)
     }
 
-    /// Whether `status` is in the set; no status outside `100..=599` is.
+    /// Whether `status` is in the set; no status outside `200..=599` is.
     pub fn contains(&self, status: u32) -> bool {
         let (word, bit) = place(status);
         status >= FIRST && self.bits.get(word).is_some_and(|word| word & bit != 0)
@@ -60,9 +65,9 @@ mod tests {
 
     #[test]
     fn holds_exactly_what_was_put_in() {
-        let set = StatusSet::new(Some(&[100.0, 599.0, 429.0])).unwrap();
-        assert_eq!(set.iter().collect::<Vec<_>>(), [100, 429, 599]);
-        for outside in [0, 99, 101, 600, 612, u32::MAX] {
+        let set = StatusSet::new(Some(&[200.0, 599.0, 429.0])).unwrap();
+        assert_eq!(set.iter().collect::<Vec<_>>(), [200, 429, 599]);
+        for outside in [0, 100, 199, 201, 600, 612, u32::MAX] {
             assert!(!set.contains(outside), "{outside}");
         }
     }
@@ -75,7 +80,7 @@ mod tests {
 
     #[test]
     fn codes_outside_http_are_refused() {
-        for code in [99.0, 600.0, 200.5, -1.0, f64::NAN, f64::INFINITY] {
+        for code in [199.0, 600.0, 200.5, -1.0, f64::NAN, f64::INFINITY] {
             assert!(StatusSet::new(Some(&[503.0, code])).is_err(), "{code}");
         }
     }

@@ -1,10 +1,9 @@
 //! Policies, lanes, orders and tasks: how they come into a queue, and how they are taken out by hand.
 #![forbid(unsafe_code)]
 
-use super::lanes::Lane;
 use super::task::{Refunds, State, Task};
 use super::{Interned, Queue};
-use crate::http::classify::{self, Class};
+use crate::http::classify::{self, Beside, Class};
 use crate::numbered::numbered;
 use crate::outcome::{Flags, Outcome, Reason};
 use crate::policy::Policy;
@@ -73,7 +72,7 @@ impl Queue {
 
     /// Opens a lane and gives its handle; [`NONE`] if there are four million.
     pub fn open_lane(&mut self) -> u32 {
-        self.lanes.slots.insert(Lane::default()).unwrap_or(NONE)
+        self.lanes.open().unwrap_or(NONE)
     }
 
     /// Forgets a lane, if nothing waits, runs or is held there, its breaker has heard of nothing lately and its
@@ -88,7 +87,7 @@ impl Queue {
     /// for a failure worth another attempt.
     pub fn classify(&self, policy: u32, outcome: Outcome, status: u32, flags: Flags) -> Class {
         match self.policies.get(policy) {
-            Some(interned) => classify::classify(&interned.policy, outcome, status, flags),
+            Some(interned) => classify::classify(&interned.policy, outcome, status, flags, Beside::default()),
             None => Class::Fail(Reason::NotRetryable),
         }
     }
@@ -118,7 +117,8 @@ impl Queue {
     /// wait for the others, so its outcome could not be told in order.
     pub fn admit(&mut self, now: Millis, admission: &Admission) -> Option<u32> {
         let now = self.timeline.advance(now);
-        let bytes = self.bytes.saturating_add(admission.bytes);
+        let body = u32::try_from(admission.bytes).unwrap_or(u32::MAX);
+        let bytes = self.bytes.saturating_add(u64::from(body));
         if self.depth().saturating_add(self.dead) >= self.limits.capacity
             || bytes.saturating_add(self.dead_bytes) > self.limits.capacity_bytes
         {
@@ -141,14 +141,14 @@ impl Queue {
             wait_until: self.timeline.inward(admission.wait_until),
             not_before: if admission.started { created_at } else { now },
             previous_delay,
-            bytes: admission.bytes,
+            bytes: body,
             lane: index_of(admission.lane),
             policy: index_of(admission.policy),
             order,
             priority: admission.priority,
             phase: 0,
             flags: admission.flags,
-            attempts: u8::from(admission.started),
+            attempts: u32::from(admission.started),
             refunds: Refunds::default(),
             state: State::Started,
         })?;
@@ -165,6 +165,22 @@ impl Queue {
             self.hold_back(index, State::Behind);
         }
         Some(slot)
+    }
+
+    /// Hears that the caller of a task waits no longer: from now on the task is under `policy`, and no wait ends it. When it is due
+    /// stays as it is. A stale handle changes nothing.
+    pub fn hand_over(&mut self, slot: u32, policy: u32) {
+        if self.tasks.get(slot).is_none() || self.policies.get(policy).is_none() {
+            return;
+        }
+        if let Some(interned) = self.policies.at_mut(index_of(policy)) {
+            interned.uses = interned.uses.saturating_add(1);
+        }
+        if let Some(task) = self.tasks.at_mut(index_of(slot)) {
+            task.wait_until = Millis::MAX;
+            let before = std::mem::replace(&mut task.policy, index_of(policy));
+            self.drop_use(before);
+        }
     }
 
     /// Ends a task that waits, or asks for the end of one in flight.

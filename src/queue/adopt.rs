@@ -22,7 +22,7 @@ pub struct Carry {
     /// The last wait of the curve; zero if there was none.
     pub previous_delay: Millis,
     /// Notes of the queue's own: bit 0, the last attempt met a 401; bits 1 and 2, how many attempts
-    /// were given back for one.
+    /// were given back for one; bit 3, an attempt had no answer.
     pub marks: u32,
     /// The attempt was given back.
     pub refunded: bool,
@@ -36,6 +36,8 @@ impl Carry {
     /// The bit of [`Carry::marks`] that says: the last attempt met a 401.
     pub const UNAUTHORIZED: u32 = 1;
     const UNAUTHORIZED_REFUNDS: u32 = 1;
+    /// The bit of [`Carry::marks`] that says: an attempt had no answer. A store sets it for one that its process took along.
+    pub const UNANSWERED: u32 = 8;
 
     /// The carry of a task whose attempt was judged at `now`; before, `refunds` of its attempts had been given back.
     pub(super) fn of(task: &Task, now: Millis, refunds: u8) -> Carry {
@@ -43,7 +45,9 @@ impl Carry {
         Carry {
             phase: task.flags.contains(Flags::PHASED).then_some(task.phase),
             previous_delay: task.previous_delay,
-            marks: unauthorized | u32::from(task.refunds.unauthorized()) << Carry::UNAUTHORIZED_REFUNDS,
+            marks: unauthorized
+                | u32::from(task.refunds.unauthorized()) << Carry::UNAUTHORIZED_REFUNDS
+                | if task.refunds.unanswered() { Carry::UNANSWERED } else { 0 },
             refunded: task.refunds.all() > refunds,
             server_wait: task.not_before.minus(now),
             hold: Millis::ZERO,
@@ -65,7 +69,7 @@ impl Carry {
 pub struct Past {
     /// When the server may have seen the key first; [`Millis::MAX`] if that is not known, or never.
     pub first_attempt_at: Millis,
-    /// Attempts made and not given back, this one included; at most 100.
+    /// Attempts made and not given back, this one included.
     pub attempts: u32,
     /// Attempts given back; at most 31 count.
     pub refunds: u32,
@@ -95,18 +99,20 @@ impl Queue {
             not_before: if admission.started { created_at } else { now },
             // Decorrelated jitter that set out from nothing would not spread the first wait.
             previous_delay: if carry.previous_delay == Millis::ZERO { base } else { carry.previous_delay },
-            bytes: admission.bytes,
+            // Its store has counted them.
+            bytes: 0,
             lane,
             policy,
             order: NONE,
             priority: admission.priority,
             phase: carry.phase.unwrap_or(0),
             flags: admission.flags.with(Flags::LEASED).with(carry.flags()),
-            attempts: u8::try_from(past.attempts).unwrap_or(u8::MAX),
+            attempts: past.attempts,
             refunds: Refunds::new(
                 u8::try_from(past.refunds).unwrap_or(u8::MAX),
                 carry.unauthorized_refunds(),
-            ),
+            )
+            .with_unanswered(carry.marks & Carry::UNANSWERED != 0),
             state: State::Started,
         })?;
         if let Some(interned) = self.policies.at_mut(policy) {
@@ -125,7 +131,7 @@ impl Queue {
     }
 
     /// How many more attempts of the queue may start in a lane, as far as the lane has a say: its
-    /// pause, breaker, retry budget, limit, a hold that its store does not know of, and at most one while it probes.
+    /// pause, breaker, retry budget, rate, limit, a hold that its store does not know of, and at most one while it probes.
     pub fn room(&self, now: Millis, lane: u32) -> u32 {
         let now = self.at(now);
         let room = |lane: &Lane| {
@@ -148,13 +154,14 @@ impl Queue {
         self.lanes.slots.get(lane).is_some_and(|lane| lane.gates.tries_out(now))
     }
 
-    /// Until when a lane starts nothing of a store's for its breaker, an empty budget or a hold that its
+    /// Until when a lane starts nothing of a store's for its breaker, an empty budget, its rate or a hold that its
     /// store does not know of; `None`: as far as the clock decides, it does.
     pub fn shut_until(&self, now: Millis, lane: u32) -> Option<Millis> {
         let now = self.at(now);
         let lane = self.lanes.slots.get(lane)?;
         let held = lane.hold.unshared_until();
-        let until = held.max(lane.gates.shut_until(now)).max(lane.gates.pays_at(&self.lanes.rules, now));
+        let until = held.max(lane.gates_until(now)).max(lane.gates.pays_at(&self.lanes.rules, now));
+        let until = until.max(lane.bucket.opens_at(now));
         (until > now).then(|| self.timeline.outward(until))
     }
 
@@ -169,6 +176,6 @@ impl Queue {
         if self.paused || self.offline {
             return 0;
         }
-        self.limits.concurrency.saturating_sub(self.in_flight)
+        self.limits.concurrency.saturating_sub(self.running())
     }
 }

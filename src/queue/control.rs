@@ -4,7 +4,8 @@
 use super::Queue;
 use super::task::State;
 use crate::gates::breaker::{Circuit, Heard};
-use crate::gates::{Ending, Gates};
+use crate::gates::{Ending, Gates, Pace};
+use crate::outcome::Word;
 use crate::slots::index_of;
 use crate::time::Millis;
 
@@ -43,7 +44,8 @@ impl Queue {
 
     /// Offline, nothing starts and no attempt is wasted. Back online, a lane that failed
     /// meanwhile makes one attempt at a time until any response arrives: the browser's word
-    /// that it is online says nothing about the way to the server.
+    /// that it is online says nothing about the way to the server. What breakers and ramps have learned may have been
+    /// the network's fault: each lets one attempt go to see.
     pub fn set_online(&mut self, now: Millis, online: bool) {
         let now = self.timeline.advance(now);
         self.offline = !online;
@@ -54,13 +56,14 @@ impl Queue {
             if let Some(lane) = self.lanes.at_mut(index).filter(|lane| lane.failed_offline) {
                 lane.failed_offline = false;
                 lane.probing = true;
-                self.lanes.refresh(index, now);
             }
+            self.hasten(index, now);
         }
     }
 
     /// Makes tasks that wait for their own curve due now, in one lane or everywhere, and says how
-    /// many. A server's delay still holds, and so do limits, holds and orders.
+    /// many. A server's delay still holds, and so do limits, holds and orders; of a breaker or a ramp that makes tasks wait one
+    /// attempt goes to see how the server does.
     pub fn flush(&mut self, now: Millis, lane: Option<u32>) -> u32 {
         let now = self.timeline.advance(now);
         let only = match lane {
@@ -81,6 +84,10 @@ impl Queue {
                 self.due.push(index, due);
                 flushed = flushed.saturating_add(1);
             }
+        }
+        match only {
+            Some(only) => self.hasten(only, now),
+            None => (0..self.lanes.slots.end()).for_each(|lane| self.hasten(lane, now)),
         }
         flushed
     }
@@ -108,11 +115,26 @@ impl Queue {
         self.lanes.rules = gates;
     }
 
+    /// Has tasks whose callers wait end while the breaker of their lane is open, instead of waiting with all others.
+    pub fn set_turns_away(&mut self) {
+        self.turns_away = true;
+    }
+
+    /// Since when a lane's breaker has not been closed, if it is not.
+    pub fn open_since(&self, lane: u32) -> Option<Millis> {
+        let lane = self.lanes.slots.get(lane)?;
+        let open = lane.gates.breaker.circuit(self.timeline.now()) != Circuit::Closed;
+        open.then(|| self.timeline.outward(lane.open_since))
+    }
+
     /// Whether a caller's own first attempt may start in a lane, where the host holds those back as well: not with its
-    /// breaker open. Half-open it is the probe. There is no such lane: it may.
+    /// breaker open beyond doubt. Half-open it is the probe. There is no such lane: it may.
     pub fn admits(&mut self, now: Millis, lane: u32) -> bool {
         let now = self.timeline.advance(now);
         let Some(index) = self.live_lane(lane) else { return true };
+        if let Some(lane) = self.lanes.at_mut(index) {
+            lane.gates.breaker.give_way(now);
+        }
         self.lanes.look(index, now);
         let (Some(lane), Some(rules)) = (self.lanes.slots.at_mut(index), &self.lanes.rules.breaker) else {
             return true;
@@ -130,39 +152,54 @@ impl Queue {
         self.lanes.look(index, now);
         let rules = &self.lanes.rules;
         let Some(lane) = self.lanes.slots.at_mut(index) else { return true };
-        let open = lane.gates.breaker.circuit(now) == Circuit::Closed && lane.gates.shut_until(now) <= now;
+        let open = lane.gates.breaker.circuit(now) == Circuit::Closed && lane.gates_until(now) <= now;
         let paid = open && lane.gates.pay(rules, now).unwrap_or(true);
         self.lanes.refresh(index, now);
         paid
     }
 
     /// Hears of a caller's own attempt that made no task: what it tells of the server, breaker and budget learn.
-    /// `began`: when the caller asked for it; `healthy`: see [`Heard`]; `slow`: its answer took more than half of its
-    /// timeout.
-    pub fn hear(
-        &mut self,
-        now: Millis,
-        lane: u32,
-        began: Millis,
-        healthy: Option<bool>,
-        succeeded: bool,
-        slow: bool,
-    ) {
+    /// `began`: when the caller asked for it.
+    pub fn hear(&mut self, now: Millis, lane: u32, began: Millis, kind: Word, pace: Pace) {
         let now = self.timeline.advance(now);
         let Some(index) = self.live_lane(lane) else { return };
-        // As in `Queue::settle`: offline, a failure says nothing about the server.
-        let healthy = healthy.filter(|healthy| *healthy || !self.offline);
+        let healthy = match kind {
+            Word::Success | Word::Healthy => Some(true),
+            // As in `Queue::settle`: offline, a failure says nothing about the server.
+            Word::Failed | Word::Limited => (!self.offline).then_some(false),
+            Word::Nothing => None,
+        };
         let heard = Heard { began: self.timeline.inward(began), healthy, by_queue: false };
         let ending = Ending {
             heard,
-            succeeded,
-            slow,
+            succeeded: kind == Word::Success,
+            pace,
             paid: false,
             unsent: false,
             first_failure: false,
-            own_trouble: false,
+            excused: kind == Word::Limited,
         };
         self.lanes.hear(index, now, &ending, &mut self.rng);
+        self.lanes.refresh(index, now);
+    }
+
+    /// A task was handed over to a lane, here or in its store: who hands it over may expect that it is tried soon, so that a ramp that
+    /// pauses lets an extra attempt go.
+    pub fn visit(&mut self, now: Millis, lane: u32) {
+        let now = self.timeline.advance(now);
+        let Some(index) = self.live_lane(lane) else { return };
+        if let Some(lane) = self.lanes.at_mut(index) {
+            let until = lane.ramp_until(now);
+            lane.gates.visit(until);
+        }
+        self.lanes.refresh(index, now);
+    }
+
+    /// Lets one attempt of a lane go to see how its server does, whatever its breaker or its ramp still had to wait.
+    fn hasten(&mut self, index: u32, now: Millis) {
+        if let Some(lane) = self.lanes.at_mut(index) {
+            lane.gates.hasten(now);
+        }
         self.lanes.refresh(index, now);
     }
 

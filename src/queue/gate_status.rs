@@ -50,8 +50,10 @@ numbered! {
         CircuitProbing = 14,
         /// The retry budget of its lane was empty when it was due: it waits once more.
         RetryBudget = 15,
-        /// Its lane comes back slowly after its breaker was open, and pauses between two attempts.
+        /// Its lane comes back slowly after it failed: it pauses between two attempts, or, without a time, runs as many as it may.
         Ramp = 16,
+        /// The lane has started as many attempts as may start in that time.
+        Rate = 17,
     }
 }
 
@@ -69,6 +71,12 @@ pub struct GateStatus {
 impl Queue {
     /// The gate that holds a task at the latest time the queue has heard of; `None` if it is gone.
     pub fn gate_status(&self, slot: u32) -> Option<GateStatus> {
+        self.gate_status_at(slot, Millis::ZERO)
+    }
+
+    /// The gate that holds a task at `now`, or at the latest time the queue has heard of, if that is later; `None` if it is gone.
+    pub fn gate_status_at(&self, slot: u32, now: Millis) -> Option<GateStatus> {
+        let now = self.at(now);
         let task = self.tasks.get(slot)?;
         let at = |gate| GateStatus { gate, until: Millis::MAX, ahead: 0 };
         Some(match task.state {
@@ -81,7 +89,6 @@ impl Queue {
                 GateStatus { ahead: behind.saturating_add(1), ..at(Gate::Behind) }
             }
             State::Waiting | State::Ready => {
-                let now = self.timeline.now();
                 let due = self.due.due_of(index_of(slot));
                 if task.state == State::Waiting && due > now {
                     let spent = task.flags.contains(Flags::BUDGET);
@@ -124,11 +131,11 @@ impl Queue {
                 _ => (Gate::CircuitProbing, lane.gates.breaker.shut_until(now)),
             },
             Some(lane) if pays_at > now => (Gate::RetryBudget, pays_at.max(lane.shut_until(now))),
-            Some(lane) if lane.gates.ramp.shut_until() > now => (Gate::Ramp, lane.gates.ramp.shut_until()),
-            Some(lane) if lane.in_flight >= lane.gates.limit(now).min(self.lanes.limit()) => {
-                (Gate::LaneLimit, Millis::MAX)
-            }
-            _ if self.in_flight >= self.limits.concurrency => (Gate::Limit, Millis::MAX),
+            Some(lane) if lane.ramp_until(now) > now => (Gate::Ramp, lane.ramp_until(now)),
+            Some(lane) if lane.bucket.opens_at(now) > now => (Gate::Rate, lane.bucket.opens_at(now)),
+            Some(lane) if lane.running() >= self.lanes.limit() => (Gate::LaneLimit, Millis::MAX),
+            Some(lane) if lane.running() >= lane.gates.limit(now) => (Gate::Ramp, Millis::MAX),
+            _ if self.running() >= self.limits.concurrency => (Gate::Limit, Millis::MAX),
             _ => (Gate::Ready, Millis::MAX),
         };
         let until = if until > now { self.timeline.outward(until) } else { Millis::MAX };

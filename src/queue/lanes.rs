@@ -8,6 +8,8 @@
 use super::agenda::Agenda;
 use super::fifo::{Fifo, Links};
 use super::hold::Hold;
+use super::rate::{Bucket, Rate};
+use crate::gates::breaker::Circuit;
 use crate::gates::{Ending, Gates, LaneGates, Notice};
 use crate::rng::SplitMix64;
 use crate::slots::Slots;
@@ -18,8 +20,12 @@ use crate::time::Millis;
 pub(crate) struct Lane {
     /// Tasks that wait: for their time, for their turn, or parked.
     pub waiting: u32,
+    /// Until when a caller waits at most whose task has waited here.
+    pub awaited_until: Millis,
     /// Attempts that run and count.
     pub in_flight: u32,
+    /// Callers' own first attempts that run and count.
+    pub own: u32,
     /// First attempts of callers between admission and settlement.
     pub started: u32,
     /// How many of those two are of tasks that a store has leased.
@@ -35,6 +41,9 @@ pub(crate) struct Lane {
     pub ready: Fifo,
     pub parked: Fifo,
     pub gates: LaneGates,
+    /// When its breaker opened, the first time since it was closed.
+    pub open_since: Millis,
+    pub bucket: Bucket,
     /// Eight times the moving average of what a call takes, so that small changes add up.
     average_x8: Option<u64>,
     /// The priority at which it stands in line.
@@ -65,8 +74,8 @@ impl Lane {
 
     /// Whether it may be forgotten. Its pause is the host's to remember: lanes of users who have left are paused for good.
     pub fn is_idle(&self, rules: &Gates, now: Millis) -> bool {
-        let tasks = self.waiting > 0 || self.in_flight > 0 || self.started > 0;
-        !tasks && self.hold.until <= now && self.gates.is_quiet(rules, now)
+        let tasks = self.waiting > 0 || self.running() > 0 || self.started > 0;
+        !tasks && self.bucket.is_full(now) && self.hold.until <= now && self.gates.is_quiet(rules, now)
     }
 
     /// How many more attempts of the queue may start, as far as the lane has a say.
@@ -76,17 +85,33 @@ impl Lane {
 
     /// [`Lane::room`] for tasks of a store, but for holds that the store knows of.
     pub fn stored_room(&self, now: Millis, limit: u32) -> u32 {
-        if self.paused || self.hold.unshared_until() > now || self.gates.ramp.shut_until() > now {
+        if self.paused || self.hold.unshared_until() > now || self.ramp_until(now) > now {
             return 0;
         }
         let limit = if self.probing { 1 } else { limit.min(self.gates.limit(now)) };
-        limit.saturating_sub(self.in_flight).min(self.gates.breaker.room(now))
+        let room = limit.saturating_sub(self.running()).min(self.gates.breaker.room(now));
+        room.min(self.bucket.room(now))
     }
 
-    /// Until when its hold, its breaker or its ramp lets nothing start; in the past, or zero: they do.
+    /// Attempts that count against its limit.
+    pub const fn running(&self) -> u32 {
+        self.in_flight.saturating_add(self.own)
+    }
+
+    /// Until when its hold, its breaker, its ramp or its rate lets nothing start; in the past, or zero: they do.
     #[inline(never)]
     pub fn shut_until(&self, now: Millis) -> Millis {
-        self.hold.until.max(self.gates.shut_until(now))
+        self.hold.until.max(self.gates_until(now)).max(self.bucket.opens_at(now))
+    }
+
+    /// Until when its breaker or its ramp lets nothing start.
+    pub fn gates_until(&self, now: Millis) -> Millis {
+        self.gates.breaker.shut_until(now).max(self.ramp_until(now))
+    }
+
+    /// Until when its ramp lets nothing start.
+    pub fn ramp_until(&self, now: Millis) -> Millis {
+        self.gates.ramp.shut_until(self.waiting, self.awaited_until > now)
     }
 }
 
@@ -101,6 +126,8 @@ pub(crate) struct Lanes {
     /// When lanes that keep something back may start it, by hold or breaker.
     holds: Agenda,
     pub rules: Gates,
+    /// The rate of each lane that is opened from now on.
+    pub rate: Option<Rate>,
     /// News that the host has not been told yet, by the index of the lane.
     pub notices: Vec<(u32, Notice)>,
 }
@@ -115,13 +142,25 @@ impl Lanes {
             links: Links::default(),
             holds: Agenda::default(),
             rules: Gates::default(),
+            rate: None,
             notices: Vec::new(),
         }
+    }
+
+    /// Opens a lane; `None`: there are too many.
+    pub fn open(&mut self) -> Option<u32> {
+        let bucket = Bucket::new(self.rate);
+        self.slots.insert(Lane { bucket, ..Lane::default() })
     }
 
     /// Most attempts at a time in one lane.
     pub const fn limit(&self) -> u32 {
         self.limit
+    }
+
+    /// Changes that; each lane's [`Lanes::refresh`] must follow.
+    pub const fn set_limit(&mut self, limit: u32) {
+        self.limit = limit;
     }
 
     /// The lane at an index.
@@ -191,6 +230,9 @@ impl Lanes {
             self.notices.push((index, Notice::Storm(tasks)));
         }
         if let Some(change) = change {
+            if change.0 == Circuit::Closed {
+                lane.open_since = now;
+            }
             self.notices.push((index, Notice::Circuit(change)));
         }
     }

@@ -5,7 +5,7 @@ use super::Queue;
 use super::fifo::from_here;
 use super::task::State;
 use crate::gates::Notice;
-use crate::gates::breaker::Change;
+use crate::gates::breaker::{Change, Circuit};
 use crate::outcome::{Flags, Reason};
 use crate::slots::index_of;
 use crate::time::Millis;
@@ -66,12 +66,39 @@ impl Queue {
     /// Adds the news of the lanes.
     fn tell(&mut self, actions: &mut Vec<Action>) {
         let room = BATCH.saturating_sub(actions.len()).min(self.lanes.notices.len());
+        let mut opened = Vec::new();
         for (index, notice) in self.lanes.notices.drain(..room) {
             let lane = self.lanes.slots.handle(index);
             actions.push(match notice {
-                Notice::Circuit(change) => Action::Circuit(lane, change),
+                Notice::Circuit(change) => {
+                    if change.1 == Circuit::Open {
+                        opened.push(index);
+                    }
+                    Action::Circuit(lane, change)
+                }
                 Notice::Storm(tasks_per_success) => Action::Storm(lane, tasks_per_success),
             });
+        }
+        for lane in opened {
+            self.turn_away(lane);
+        }
+    }
+
+    /// Brings the deadlines of those forward that wait in a lane whose breaker has opened, while their callers wait for an answer.
+    fn turn_away(&mut self, lane: u32) {
+        for index in 0..self.tasks.end() {
+            let Some(task) = self.tasks.at(index) else { continue };
+            if task.lane != lane || !self.is_turned_away(task) {
+                continue;
+            }
+            match task.state {
+                State::Waiting => {
+                    self.detach(index);
+                    self.hold_back(index, State::Ready);
+                }
+                State::Behind | State::Ready | State::Parked => self.deadlines.push(index, Millis::ZERO),
+                State::InFlight | State::Started => {}
+            }
         }
     }
 
@@ -173,7 +200,7 @@ impl Queue {
         if !lane.gates.tries_out(now) {
             return Some(first);
         }
-        let attempts = |index: &u32| self.tasks.at(*index).map_or(u8::MAX, |task| task.attempts);
+        let attempts = |index: &u32| self.tasks.at(*index).map_or(u32::MAX, |task| task.attempts);
         from_here(&self.links, first).take(LOOKED_AT).min_by_key(attempts)
     }
 
@@ -233,7 +260,7 @@ impl Queue {
         let r32 = self.rng.next_u32();
         let Some(task) = self.tasks.at(index) else { return };
         let Some(interned) = self.policies.at(task.policy) else { return };
-        let n = u32::from(task.attempts).max(1);
+        let n = task.attempts.max(1);
         let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay) };
         // Past the first minute half to all of what it has waited since: who waits for hours is not asked every second.
         let long = now.minus(task.not_before).minus(PUT_OFF_OFTEN).min(interned.policy.cap()).get();

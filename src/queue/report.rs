@@ -16,7 +16,7 @@ pub struct Stats {
     pub depth: u32,
     /// Attempts of the queue that run.
     pub in_flight: u32,
-    /// When the next attempt may start, if nothing else comes between.
+    /// When the next attempt may start, if nothing else comes between; none in a pause of everything, or offline.
     pub next_attempt_at: Option<Millis>,
     /// How many calls brought a `Retry-After` that could not be read.
     pub unusable_retry_after: u32,
@@ -35,6 +35,8 @@ pub struct LaneStats {
     pub in_flight: u32,
     /// Until when a server's delay or rate limit holds it.
     pub held_until_at: Option<Millis>,
+    /// Until when its breaker or its ramp lets nothing start, as far as the clock decides that.
+    pub shut_until_at: Option<Millis>,
     /// The state of its breaker.
     pub circuit: Circuit,
     /// The tokens left in its retry budget; infinity where there is none.
@@ -78,7 +80,7 @@ impl Queue {
 
     /// Attempts made for a task and not given back; 0 if it is gone.
     pub fn attempts(&self, slot: u32) -> u32 {
-        self.tasks.get(slot).map_or(0, |task| u32::from(task.attempts))
+        self.tasks.get(slot).map_or(0, |task| task.attempts)
     }
 
     /// Handle of a task's lane; `None` if it is gone.
@@ -119,26 +121,30 @@ impl Queue {
         self.bytes
     }
 
-    /// Everything at once.
-    pub fn stats(&mut self) -> Stats {
-        let next = self.next_due_at();
+    /// Everything at once, as it is at `now`.
+    pub fn stats(&mut self, now: Millis) -> Stats {
+        let now = self.at(now);
+        let next = if self.paused || self.offline { Millis::MAX } else { self.next_due_at() };
         let lanes = (0..self.lanes.slots.end()).filter_map(|index| {
             let lane: &Lane = self.lanes.at(index)?;
-            let held = lane.hold.until > self.timeline.now();
+            let held = lane.hold.until > now;
+            let shut_until = lane.gates_until(now);
             let all = lane.waiting.saturating_add(lane.in_flight).saturating_add(lane.started);
             Some(LaneStats {
                 lane: self.lanes.slots.handle(index),
                 depth: all.saturating_sub(lane.leased),
                 in_flight: lane.in_flight,
                 held_until_at: held.then(|| self.timeline.outward(lane.hold.until)),
-                circuit: lane.gates.breaker.circuit(self.timeline.now()),
-                tokens: lane.gates.tokens(&self.lanes.rules, self.timeline.now()),
+                shut_until_at: (shut_until > now).then(|| self.timeline.outward(shut_until)),
+                circuit: lane.gates.breaker.circuit(now),
+                tokens: lane.gates.tokens(&self.lanes.rules, now),
             })
         });
         Stats {
             depth: self.depth(),
             in_flight: self.in_flight,
-            next_attempt_at: (next != Millis::MAX).then_some(next),
+            // What is due by now starts with the next poll.
+            next_attempt_at: (next != Millis::MAX).then(|| next.max(self.timeline.outward(now))),
             unusable_retry_after: self.unusable_retry_after,
             lanes: lanes.collect(),
         }

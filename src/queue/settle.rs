@@ -2,11 +2,11 @@
 #![forbid(unsafe_code)]
 
 use super::lanes::Lanes;
-use super::task::{State, Task};
-use super::{Carry, Queue};
-use crate::gates::Ending;
+use super::task::{Refunds, State, Task};
+use super::{Carry, Ended, Queue};
 use crate::gates::breaker::Heard;
-use crate::http::classify::{Class, classify};
+use crate::gates::{Ending, Pace};
+use crate::http::classify::{Beside, Class, classify};
 use crate::outcome::{Flags, Outcome, Reason};
 use crate::slots::index_of;
 use crate::time::Millis;
@@ -16,33 +16,17 @@ use crate::wait::backoff;
 const MOST_REFUNDS: u8 = 20;
 /// Most of them for a 401.
 const MOST_UNAUTHORIZED_REFUNDS: u8 = 2;
+/// Noted in their place once the one attempt was granted that a caller asks for after a 401 to its own first: the next 401 is final.
+const REFRESHED: u8 = MOST_UNAUTHORIZED_REFUNDS + 1;
+
+/// Up to this attempt `Retry-After: 0` means now: past it the curve decides, so that a server that
+/// always says so is not asked without a pause.
+const LAST_AT_ONCE: u32 = 3;
+
+const TOO_MANY_REQUESTS: u32 = 429;
 
 /// A task that has failed so often, and fails again while others succeed, keeps failing.
-const FAILED_BEFORE: u8 = 1;
-
-/// How an attempt ended.
-#[derive(Clone, Copy, Debug)]
-pub struct Ended {
-    /// In which way.
-    pub outcome: Outcome,
-    /// The response's status; counts only where there is a response.
-    pub status: u32,
-    /// The wait that the server asked for, from now: `Retry-After`, which wins over a rate limit.
-    pub server_delay: Option<Millis>,
-    /// In how long the server's rate limit begins anew, where nothing is left of it.
-    pub rate_limit: Option<Millis>,
-    /// A `Retry-After` was there and could not be read: it is counted, and the curve decides.
-    pub unusable: bool,
-    /// The time that the call took, up to the response's headers.
-    pub duration: Option<Millis>,
-}
-
-impl Ended {
-    /// An attempt of which nothing but the way it ended is known, to fill in.
-    pub const fn of(outcome: Outcome) -> Ended {
-        Ended { outcome, status: 0, server_delay: None, rate_limit: None, unusable: false, duration: None }
-    }
-}
+const FAILED_BEFORE: u32 = 1;
 
 /// The decision on a task whose attempt has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +91,8 @@ impl Queue {
             self.unusable_retry_after = self.unusable_retry_after.saturating_add(1);
         }
         let asked = self.learn(index, now, ended);
-        let own_trouble = self.is_own_trouble(index);
+        let limited = ended.status == TOO_MANY_REQUESTS && asked > Millis::ZERO;
+        let excused = limited || self.is_own_trouble(index);
         self.detach(index);
         let verdict = self.judge(index, now, ended, by_queue);
         let healthy = self.healthy(index, ended);
@@ -116,11 +101,15 @@ impl Queue {
             succeeded: verdict == Verdict::Succeeded,
             paid,
             unsent: ended.outcome.is_unsent(),
-            slow: self.is_slow(index, ended),
+            pace: self.pace(index, ended),
             first_failure: healthy == Some(false) && self.attempts(slot) == 1,
-            own_trouble,
+            excused,
         };
         self.lanes.hear(lane, now, &ending, &mut self.rng);
+        if let Some(lane) = self.lanes.at_mut(lane).filter(|_| by_queue && ending.unsent) {
+            lane.bucket.give_back(began);
+        }
+        let verdict = self.reconsider(index, now, verdict);
         let mut carry = Carry::default();
         if let (Verdict::Retry { .. } | Verdict::Parked, Some(task)) = (verdict, self.tasks.at(index)) {
             carry = Carry::of(task, now, refunds);
@@ -135,6 +124,26 @@ impl Queue {
         }
         self.lanes.refresh(lane, now);
         (verdict, carry)
+    }
+
+    /// The gates have heard of the attempt since the verdict: where a caller waits for the task, a wait that they let end too late is
+    /// not begun. The breaker may have opened by this very failure.
+    fn reconsider(&mut self, index: u32, now: Millis, verdict: Verdict) -> Verdict {
+        let (Verdict::Retry { delay, .. }, Some(task)) = (verdict, self.tasks.at(index)) else {
+            return verdict;
+        };
+        if self.is_turned_away(task) {
+            return Verdict::Exhausted(Reason::CircuitOpen);
+        }
+        let wait_until = task.wait_until;
+        let Some(lane) = self.lanes.at_mut(task.lane).filter(|_| wait_until != Millis::MAX) else {
+            return verdict;
+        };
+        lane.awaited_until = lane.awaited_until.max(wait_until);
+        if lane.shut_until(now).max(now.plus(delay)) > wait_until {
+            return Verdict::Exhausted(Reason::WaitExceeded);
+        }
+        verdict
     }
 
     /// Tells the lane of the attempt, whatever becomes of the task. Gives the wait that its answer asked of the lane.
@@ -155,29 +164,28 @@ impl Queue {
         }
         // A Retry-After holds the lane only where it speaks for the whole server; a rate limit
         // always does, on a success too. Longer than the policy allows, either is ignored.
-        let usable = |delay: &Millis| *delay <= interned.policy.max_server_delay();
+        let usable = |delay: &Millis| *delay <= interned.policy.max_retry_after();
         let refused = ended.outcome == Outcome::Response && matches!(ended.status, 429 | 503);
         let answered = matches!(ended.outcome, Outcome::Response | Outcome::RedirectRefused);
-        let rate_limit = ended.rate_limit.filter(|_| answered).filter(usable);
+        let rate_limit = ended.rate_limit.filter(|_| answered && !ended.partitioned).filter(usable);
         let asked = ended.server_delay.filter(|_| refused).filter(usable).or(rate_limit);
         let asked = asked.unwrap_or(Millis::ZERO);
         self.lanes.hold(task.lane, now, asked);
         asked
     }
 
-    /// Whether the answer took more than half of what the attempt was given.
-    fn is_slow(&self, index: u32, ended: &Ended) -> bool {
+    /// How long the answer took, by what the attempt was given.
+    fn pace(&self, index: u32, ended: &Ended) -> Pace {
         let policy = self.tasks.at(index).and_then(|task| self.policies.at(task.policy));
         let timeout = policy.map_or(Millis::ZERO, |interned| interned.policy.attempt_timeout());
-        let duration = ended.duration.unwrap_or(Millis::ZERO);
-        timeout > Millis::ZERO && duration.plus(duration) > timeout
+        ended.duration.map_or(Pace::Fair, |took| Pace::of(took, timeout))
     }
 
-    /// Whether a failure of this attempt would be the task's own trouble: it has failed before, and in the wait since then, at the
-    /// latest, its server has answered another.
+    /// Whether a failure of this attempt would be the task's own trouble: it has failed before, and since its first attempt its
+    /// server has answered another. Where all callers wait for such tasks alone nothing succeeds, and the server is well.
     fn is_own_trouble(&self, index: u32) -> bool {
         let Some(task) = self.tasks.at(index) else { return false };
-        let failed_by = task.not_before.minus(task.previous_delay);
+        let failed_by = task.first_attempt_at;
         let lane = self.lanes.at(task.lane);
         task.attempts > FAILED_BEFORE && lane.is_some_and(|lane| lane.gates.went_well_since(failed_by))
     }
@@ -188,7 +196,8 @@ impl Queue {
         match ended.outcome {
             Outcome::RedirectRefused => Some(true),
             Outcome::Response => {
-                Some(!self.policies.at(task.policy)?.policy.retryable().contains(ended.status))
+                let listed = self.policies.at(task.policy)?.policy.retryable().contains(ended.status);
+                Some(!listed && (ended.said != Some(true) || ended.status < 500))
             }
             // A lost connection may be the network's fault, the server's, or cut by hand: it says nothing.
             _ if self.offline || task.flags.contains(Flags::CANCEL_REQUESTED) => None,
@@ -211,29 +220,41 @@ impl Queue {
         let refundable = task.refunds.all() < MOST_REFUNDS;
         // Past the limit of refunds the attempt counts, as one that got no answer.
         let outcome = if given_back && !refundable { Outcome::NetworkError } else { ended.outcome };
-        let class = classify(&interned.policy, outcome, ended.status, task.flags);
+        let beside = Beside { unanswered: task.refunds.unanswered(), said: ended.said };
+        let class = classify(&interned.policy, outcome, ended.status, task.flags, beside);
+        let unanswered = matches!(outcome, Outcome::NetworkError | Outcome::TimedOut | Outcome::Offline);
+        task.refunds = task.refunds.with_unanswered(unanswered);
         if class == Class::Success {
             return Verdict::Succeeded;
         }
         if task.flags.contains(Flags::CANCEL_REQUESTED) {
             return Verdict::Cancelled;
         }
+        let refreshed = task.refunds.unauthorized() == REFRESHED && task.flags.contains(Flags::UNAUTHORIZED);
+        if refreshed && outcome == Outcome::CredentialsFailed {
+            // Its caller has a 401, and there is nothing better to wait for.
+            return Verdict::Exhausted(Reason::NotRetryable);
+        }
         // An attempt that went out offline may have arrived: only what is safe to repeat is.
         if given_back && refundable && class == Class::Retry {
             return self.give_back(index, now, outcome);
         }
-        let unauthorized = by_queue
-            && outcome == Outcome::Response
+        let unauthorized = outcome == Outcome::Response
             && ended.status == 401
+            && ended.said != Some(false)
             && task.flags.contains(Flags::CREDENTIALED);
         let server = ended.server_delay.or(ended.rate_limit).filter(|_| outcome == Outcome::Response);
-        if unauthorized && refundable && task.refunds.unauthorized() < MOST_UNAUTHORIZED_REFUNDS {
+        // A caller's own 401 that its policy does not list comes here only where its caller asks for fresh credentials.
+        if unauthorized && !by_queue && class != Class::Retry {
+            return self.refresh(index, now, server);
+        }
+        if unauthorized && by_queue && refundable && task.refunds.unauthorized() < MOST_UNAUTHORIZED_REFUNDS {
             return self.reauthorize(index, now, server);
         }
         task.flags = task.flags.without(Flags::UNAUTHORIZED);
         match class {
             Class::Fail(reason) => Verdict::Exhausted(reason),
-            Class::Success | Class::Retry => self.try_again(index, now, server),
+            Class::Success | Class::Retry => self.try_again(index, now, server, ended.delay),
         }
     }
 
@@ -266,9 +287,31 @@ impl Queue {
         if parked { Verdict::Parked } else { self.after(index, now, wait, true) }
     }
 
-    /// An ordinary failure: the next attempt after the curve's wait or the server's, whichever
-    /// is longer.
-    fn try_again(&mut self, index: u32, now: Millis, server: Option<Millis>) -> Verdict {
+    /// A 401 to a caller's own first attempt: one more with fresh credentials, at once, which counts.
+    fn refresh(&mut self, index: u32, now: Millis, server: Option<Millis>) -> Verdict {
+        let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
+        let Some(interned) = self.policies.at(task.policy) else { return Verdict::Stale };
+        if task.attempts >= interned.policy.max_attempts() {
+            return Verdict::Exhausted(Reason::MaxAttempts);
+        }
+        task.refunds = Refunds::new(task.refunds.all(), REFRESHED).with_unanswered(task.refunds.unanswered());
+        task.flags = task.flags.with(Flags::UNAUTHORIZED);
+        let mut wait = Wait::default();
+        match self.ask_server(index, now, server, &mut wait) {
+            Some(verdict) => verdict,
+            None => self.after(index, now, wait, true),
+        }
+    }
+
+    /// An ordinary failure: the next attempt after the curve's wait, or the one `given` in its place, or the
+    /// server's, whichever is longer.
+    fn try_again(
+        &mut self,
+        index: u32,
+        now: Millis,
+        server: Option<Millis>,
+        given: Option<Millis>,
+    ) -> Verdict {
         let r32 = self.rng.next_u32();
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
         let Some(interned) = self.policies.at(task.policy) else { return Verdict::Stale };
@@ -278,8 +321,10 @@ impl Queue {
         }
         give_phase(task, &mut self.lanes, self.phase_start);
         let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay) };
-        let curve = backoff::delay(policy, u32::from(task.attempts), draw);
+        let curve = backoff::delay(policy, task.attempts, draw);
         task.previous_delay = curve;
+        let at_once = server == Some(Millis::ZERO) && task.attempts <= LAST_AT_ONCE;
+        let curve = given.unwrap_or(if at_once { Millis::ZERO } else { curve });
         let mut wait = Wait { curve, ..Wait::default() };
         match self.ask_server(index, now, server, &mut wait) {
             Some(verdict) => verdict,
@@ -297,7 +342,7 @@ impl Queue {
     ) -> Option<Verdict> {
         let asked = server?;
         let task = self.tasks.at_mut(index)?;
-        if asked > self.policies.at(task.policy)?.policy.max_server_delay() {
+        if asked > self.policies.at(task.policy)?.policy.max_retry_after() {
             return Some(Verdict::Exhausted(Reason::RetryAfterTooLong));
         }
         give_phase(task, &mut self.lanes, self.phase_start);
@@ -331,8 +376,11 @@ fn give_phase(task: &mut Task, lanes: &mut Lanes, start: u32) {
 }
 
 /// The time that a task waits beyond the server's delay, so that clients told the same do not come back
-/// together: a tenth of it, at least 1 s and at most 5 s, times the task's phase.
+/// together: a tenth of it, at least 1 s and at most 5 s, times the task's phase. "Now" is not spread.
 fn spread(server: Millis, phase: u32) -> Millis {
+    if server == Millis::ZERO {
+        return Millis::ZERO;
+    }
     let window = (server.get() / 10).clamp(1000, 5000);
     Millis::new(window.wrapping_mul(u64::from(phase)) >> 32)
 }

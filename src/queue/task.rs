@@ -8,7 +8,7 @@ use crate::outcome::{Flags, Reason};
 use crate::policy::Policy;
 use crate::time::Millis;
 
-/// Attempts given back, and those for a 401 among them: two counts in one byte.
+/// Attempts given back, those for a 401 among them, and whether one that went out had no answer: all in one byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Refunds(u8);
 
@@ -17,6 +17,7 @@ impl Refunds {
     const UNAUTHORIZED: u8 = 32;
     const MOST: u8 = Refunds::UNAUTHORIZED - 1;
     const MOST_UNAUTHORIZED: u8 = 3;
+    const UNANSWERED: u8 = 128;
 
     /// `all`, at most 31, of them `unauthorized` for a 401, at most three.
     pub const fn new(all: u8, unauthorized: u8) -> Refunds {
@@ -33,19 +34,36 @@ impl Refunds {
 
     /// For a 401.
     pub const fn unauthorized(self) -> u8 {
-        self.0 / Refunds::UNAUTHORIZED
+        (self.0 & !Refunds::UNANSWERED) / Refunds::UNAUTHORIZED
+    }
+
+    /// Whether an attempt went out that had no answer: its server may still be at work on it.
+    pub const fn unanswered(self) -> bool {
+        self.0 & Refunds::UNANSWERED != 0
     }
 
     /// One more.
     #[must_use]
     pub const fn with_one(self) -> Refunds {
-        Refunds::new(self.all().saturating_add(1), self.unauthorized())
+        self.more(0)
     }
 
     /// One more, for a 401.
     #[must_use]
     pub const fn with_unauthorized(self) -> Refunds {
-        Refunds::new(self.all().saturating_add(1), self.unauthorized().saturating_add(1))
+        self.more(1)
+    }
+
+    /// An attempt had no answer, if `so`.
+    #[must_use]
+    pub const fn with_unanswered(self, so: bool) -> Refunds {
+        if so { Refunds(self.0 | Refunds::UNANSWERED) } else { self }
+    }
+
+    const fn more(self, unauthorized: u8) -> Refunds {
+        let counted =
+            Refunds::new(self.all().saturating_add(1), self.unauthorized().saturating_add(unauthorized));
+        counted.with_unanswered(self.unanswered())
     }
 }
 
@@ -78,7 +96,8 @@ pub(crate) struct Task {
     pub not_before: Millis,
     /// The last wait of the curve; its base before the first.
     pub previous_delay: Millis,
-    pub bytes: u64,
+    /// Size of its body; one of 4 GiB or more counts as the most that fits.
+    pub bytes: u32,
     /// Index, not handle: a lane lives as long as its tasks.
     pub lane: u32,
     /// Index, not handle: so does a policy.
@@ -90,8 +109,8 @@ pub(crate) struct Task {
     pub phase: u32,
     /// The host's facts about the request, and the queue's own notes beside them.
     pub flags: Flags,
-    /// Attempts made and not given back, at most 100.
-    pub attempts: u8,
+    /// Attempts made and not given back.
+    pub attempts: u32,
     pub refunds: Refunds,
     pub state: State,
 }
@@ -133,6 +152,10 @@ mod tests {
             assert_eq!((refunds.all(), refunds.unauthorized()), (all.min(31), (all / 10).min(3)));
         }
         assert_eq!(Refunds::new(u8::MAX, u8::MAX), refunds);
+        let unanswered = Refunds::new(4, 1).with_unanswered(true);
+        assert!(unanswered.unanswered() && unanswered.with_one().with_unauthorized().unanswered());
+        assert_eq!((unanswered.all(), unanswered.unauthorized()), (4, 1));
+        assert!(!refunds.unanswered() && !refunds.with_unanswered(false).unanswered());
     }
 
     #[test]

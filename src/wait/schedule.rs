@@ -26,7 +26,10 @@ pub struct Step {
     pub total_max: Millis,
 }
 
-/// The waits before the retries `1..maxAttempts`; empty where nothing is tried again.
+/// Retries that are shown: without a limit of attempts there would be a million.
+const MOST_SHOWN: u32 = 1000;
+
+/// The waits before the retries `1..maxAttempts`, the first thousand of them; empty where nothing is tried again.
 ///
 /// Means are exact, but for decorrelated jitter, where each wait depends on the one before: there
 /// they are exact until the longest wait meets the cap, and within 0.2 % from then on.
@@ -35,7 +38,7 @@ pub fn schedule(policy: &Policy) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let (mut total_mean, mut total_max) = (0.0, Millis::ZERO);
     let mut longest = policy.first_previous();
-    for attempt in 1..u32::from(policy.max_attempts()) {
+    for attempt in 1..policy.max_attempts().min(MOST_SHOWN + 1) {
         let min = delay(policy, attempt, Draw::default());
         let last = Draw { r32: u32::MAX, phase: u32::MAX, previous: Some(longest) };
         longest = delay(policy, attempt, last);

@@ -5,6 +5,7 @@ use wasm_bindgen::prelude::*;
 use super::errors::{no_entropy, policy_error};
 use super::text::with_text;
 use crate::http::ratelimit;
+use crate::http::reset::reset_delay;
 use crate::http::retry_after::{self, Asked};
 use crate::policy::Policy;
 use crate::slots::NONE;
@@ -53,25 +54,35 @@ pub fn random_u32() -> Result<u32, JsError> {
 }
 
 /// The wait that a response asks for from `now`, in ms, at most 2^53; -1: something unusable; NaN: nothing.
-/// The headers Retry-After, retry-after-ms and Date lie one behind the other, of these lengths,
-/// 4294967295 for one that is not there.
+/// The headers Retry-After, retry-after-ms, Date and those of a reset and of what remains until then lie one behind the
+/// other, of these lengths, 4294967295 for one that is not there.
 #[wasm_bindgen]
 pub fn server_delay(
     after: u32,
     #[wasm_bindgen(js_name = afterMs)] after_ms: u32,
     date: u32,
+    reset: u32,
+    remaining: u32,
+    status: u32,
     now: f64,
 ) -> f64 {
+    let lengths = [after, after_ms, date, reset, remaining];
     let size = |length: u32| if length == NONE { 0 } else { length as usize };
-    let total = size(after).saturating_add(size(after_ms)).saturating_add(size(date));
+    let total = lengths.iter().fold(0_usize, |sum, length| sum.saturating_add(size(*length)));
     let asked = with_text(total, |mut rest: &mut [u8]| {
-        let mut take = |length: u32| {
+        let [after, after_ms, date, reset, remaining] = lengths.map(|length| {
             let (head, tail) = std::mem::take(&mut rest).split_at_mut_checked(size(length))?;
             rest = tail;
             (length != NONE).then_some(&*head)
-        };
-        let (after, after_ms, date) = (take(after), take(after_ms), take(date));
-        retry_after::server_delay(after, after_ms, date, Millis::from_f64(now))
+        });
+        let now = Millis::from_f64(now);
+        match retry_after::server_delay(after, after_ms, date, now) {
+            Asked::Wait(wait) => Asked::Wait(wait),
+            other => {
+                let delay = reset.and_then(|reset| reset_delay(reset, remaining, status, date, now));
+                delay.map_or(other, Asked::Wait)
+            }
+        }
     });
     match asked {
         Asked::Nothing => f64::NAN,
@@ -80,14 +91,15 @@ pub fn server_delay(
     }
 }
 
-/// The two numbers of a `RateLimit` header: how much is left, and in how many ms there is more (NaN: not said). Empty
-/// if it is malformed.
+/// The numbers of a `RateLimit` header: how much is left, in how many ms there is more (NaN: not said), and 1 where that is
+/// one partition's, else 0. Empty if it is malformed.
 #[wasm_bindgen]
 pub fn parse_rate_limit(length: usize) -> Vec<f64> {
     match with_text(length, |text| ratelimit::parse_rate_limit(text)) {
         None => Vec::new(),
         Some(limit) => {
-            vec![limit.remaining as f64, limit.reset.map_or(f64::NAN, |reset| reset.get() as f64)]
+            let reset = limit.reset.map_or(f64::NAN, |reset| reset.get() as f64);
+            vec![limit.remaining as f64, reset, f64::from(u8::from(limit.partitioned))]
         }
     }
 }

@@ -3,55 +3,77 @@
 use wasm_bindgen::prelude::*;
 
 use super::queue::{CoreQueue, given};
-use crate::codes::HeardCode;
 use crate::gates::breaker::BreakerRules;
 use crate::gates::budget::BudgetRules;
-use crate::gates::{Gates, OnStorm};
+use crate::gates::{Comeback, Gates, OnStorm, Pace};
+use crate::outcome::Word;
+use crate::queue::rate::Rate;
 use crate::time::Millis;
 
 #[wasm_bindgen]
 impl CoreQueue {
-    /// Sets what stands between due tasks and their attempts, before the first lane is open. Twelve numbers, NaN for
-    /// each that the core has a default for: the breaker's consecutiveFailures (0: there is none), failureRatio,
-    /// minimumAttempts, windowMs, openMs, maxOpenMs, closeAfter; what a retry storm does, by the numbers of [`OnStorm`];
-    /// the budget's capacity (0: there is none), perSuccess, perSecond; and whether a lane that failed comes back slowly
-    /// (0 or 1).
+    /// Sets what stands between due tasks and their attempts, before the first lane is open. Nine numbers, NaN for each
+    /// that the core has a default for: the breaker's fairShare (0: there is none), afterMs, openMs, maxOpenMs; what a retry
+    /// storm does, by the numbers of [`OnStorm`]; the budget's capacity (0: there is none), perSuccess, perSecond; and
+    /// how a lane that failed comes back, by the numbers of [`Comeback`].
     pub fn gates(&mut self, numbers: &[f64]) {
-        let &[
-            failures,
-            ratio,
-            minimum,
-            window,
-            open,
-            max_open,
-            close,
-            storm,
-            capacity,
-            success,
-            second,
-            ramp,
-        ] = numbers
-        else {
+        let &[fair, after, open, max_open, storm, capacity, success, second, ramp] = numbers else {
             return;
         };
         let default = BreakerRules::DEFAULT;
-        let whole = |number: f64, default: u32| if number.is_nan() { default } else { number as u32 };
         let ms = |number: f64, default: Millis| given(number).unwrap_or(default);
         let breaker = BreakerRules {
-            consecutive_failures: whole(failures, default.consecutive_failures),
-            failures_per_million: whole(ratio * 1e6, default.failures_per_million),
-            minimum_attempts: whole(minimum, default.minimum_attempts),
-            window: ms(window, default.window),
+            fair_per_million: if fair.is_nan() { default.fair_per_million } else { (fair * 1e6) as u32 },
+            after: ms(after, default.after),
             open: ms(open, default.open),
             max_open: ms(max_open, default.max_open),
-            close_after: whole(close, default.close_after),
         };
         self.queue.set_gates(Gates {
-            breaker: (breaker.consecutive_failures > 0).then_some(breaker),
-            ramp: ramp > 0.0,
+            breaker: (breaker.fair_per_million > 0).then_some(breaker),
+            ramp: Comeback::ALL.get(ramp as usize).copied().unwrap_or_default(),
             budget: (capacity != 0.0).then(|| BudgetRules::default().with(capacity, success, second)),
             on_storm: OnStorm::ALL.get(storm as usize).copied().unwrap_or_default(),
         });
+    }
+
+    /// Has tasks whose callers wait end while the breaker of their lane is open.
+    #[wasm_bindgen(js_name = setTurnsAway)]
+    pub fn set_turns_away(&mut self) {
+        self.queue.set_turns_away();
+    }
+
+    /// Since when a lane's breaker has not been closed; NaN: it is closed.
+    #[wasm_bindgen(js_name = openSince)]
+    pub fn open_since(&self, lane: u32) -> f64 {
+        self.queue.open_since(lane).map_or(f64::NAN, Millis::to_f64)
+    }
+
+    /// Has each lane that is opened from now on start so many attempts a second, and after a pause `burst` at once.
+    pub fn rate(&mut self, #[wasm_bindgen(js_name = perSecond)] per_second: f64, burst: u32) {
+        self.queue.set_rate(Some(Rate::new(per_second, burst)));
+    }
+
+    /// Changes how many attempts may run at a time, over all lanes and in each.
+    #[wasm_bindgen(js_name = setLimits)]
+    pub fn set_limits(
+        &mut self,
+        now: f64,
+        concurrency: u32,
+        #[wasm_bindgen(js_name = perLane)] per_lane: u32,
+    ) {
+        self.queue.set_limits(Millis::from_f64(now), concurrency, per_lane);
+    }
+
+    /// Whether a caller's own first attempt has a place among those that count; then `leaveOwn` must follow.
+    #[wasm_bindgen(js_name = enterOwn)]
+    pub fn enter_own(&mut self, now: f64, lane: u32) -> bool {
+        self.queue.enter_own(Millis::from_f64(now), lane)
+    }
+
+    /// An own attempt, which entered at `entered_at`, has ended, or was not sent after all.
+    #[wasm_bindgen(js_name = leaveOwn)]
+    pub fn leave_own(&mut self, now: f64, lane: u32, entered_at: f64, sent: bool) {
+        self.queue.leave_own(Millis::from_f64(now), lane, Millis::from_f64(entered_at), sent);
     }
 
     /// Whether a caller's own first attempt may start in a lane whose open breaker holds those back as well. Half-open
@@ -72,10 +94,11 @@ impl CoreQueue {
     }
 
     /// Hears of a caller's own attempt that made no task: when it began, and how it ended, by the numbers of
-    /// [`HeardCode`]. `slow`: the answer took more than half of its timeout.
-    pub fn hear(&mut self, now: f64, lane: u32, began: f64, kind: u32, slow: bool) {
+    /// [`Word`]. `took`: how long its answer took, of the `timeout` that it was given; infinite or 0: it was given none.
+    pub fn hear(&mut self, now: f64, lane: u32, began: f64, kind: u32, took: f64, timeout: f64) {
         let (now, began) = (Millis::from_f64(now), Millis::from_f64(began));
-        let healthy = kind != HeardCode::Failed.code();
-        self.queue.hear(now, lane, began, Some(healthy), kind == HeardCode::Success.code(), slow);
+        let kind = Word::ALL.get(kind as usize).copied().unwrap_or(Word::Nothing);
+        let pace = Pace::of(Millis::from_f64(took), Millis::from_f64(timeout));
+        self.queue.hear(now, lane, began, kind, pace);
     }
 }

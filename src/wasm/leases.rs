@@ -91,6 +91,11 @@ impl CoreQueue {
         self.queue.share_hold(Millis::from_f64(now), lane, Millis::from_f64(ms));
     }
 
+    /// A task was handed over to this lane: where it is asked with pauses, an extra attempt may go.
+    pub fn visit(&mut self, now: f64, lane: u32) {
+        self.queue.visit(Millis::from_f64(now), lane);
+    }
+
     /// Holds a lane for so long from now, no shorter than it is held already; 0 or NaN: nothing.
     pub fn hold(&mut self, now: f64, lane: u32, ms: f64) {
         self.queue.hold(Millis::from_f64(now), lane, Millis::from_f64(ms));

@@ -4,7 +4,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::*;
 
 use super::errors::{no_entropy, policy_error};
-use crate::codes::{self, Aftermath, Ruled};
+use crate::codes::{self, Aftermath, Ruled, Said};
 use crate::outcome::{Flags, Outcome};
 use crate::policy::Policy;
 use crate::queue::{Action, Admission, BATCH, Ended, GateStatus, Limits, Queue};
@@ -138,8 +138,8 @@ impl CoreQueue {
     }
 
     /// Hears how an attempt ended and gives the verdict, by the numbers of [`codes::verdict`]. `serverDelayMs`,
-    /// `durationMs` and `rateLimitMs` are NaN where there is none. `unusable`: a Retry-After was there and could not be
-    /// read. At `decisionPtr` lie the numbers of [`Ruled`] then.
+    /// `durationMs`, `rateLimitMs` and `delayMs` are NaN where there is none. `unusable`: a Retry-After was there and could
+    /// not be read. `partitioned`: the rate limit is one partition's. `said`: by the numbers of [`Said`]. At `decisionPtr` lie the numbers of [`Ruled`] then.
     pub fn settle(
         &mut self,
         now: f64,
@@ -150,6 +150,9 @@ impl CoreQueue {
         #[wasm_bindgen(js_name = durationMs)] duration_ms: f64,
         #[wasm_bindgen(js_name = rateLimitMs)] rate_limit_ms: f64,
         unusable: bool,
+        partitioned: bool,
+        said: u32,
+        #[wasm_bindgen(js_name = delayMs)] delay_ms: f64,
     ) -> u32 {
         let ended = Ended {
             outcome: Outcome::from_code(outcome),
@@ -157,7 +160,10 @@ impl CoreQueue {
             server_delay: given(server_delay_ms),
             duration: given(duration_ms),
             rate_limit: given(rate_limit_ms),
+            partitioned,
             unusable,
+            said: Said::ALL.get(said as usize).and_then(|said| said.word()),
+            delay: given(delay_ms),
         };
         let now = Millis::from_f64(now);
         let (verdict, carry) = self.queue.settle_and_carry(now, slot, &ended);
@@ -174,8 +180,8 @@ impl CoreQueue {
 
     /// Finds the gate that holds a task: whether the task is there. At `decisionPtr` lie the numbers of [`Gated`] then.
     #[wasm_bindgen(js_name = gateStatus)]
-    pub fn gate_status(&mut self, slot: u32) -> bool {
-        let status = self.queue.gate_status(slot);
+    pub fn gate_status(&mut self, slot: u32, now: f64) -> bool {
+        let status = self.queue.gate_status_at(slot, Millis::from_f64(now));
         self.note_gate(status.as_ref())
     }
 
@@ -220,6 +226,12 @@ impl CoreQueue {
         self.queue.wake_at().to_f64()
     }
 
+    /// Puts a task whose caller waits no longer under another policy.
+    #[wasm_bindgen(js_name = handOver)]
+    pub fn hand_over(&mut self, slot: u32, policy: u32) {
+        self.queue.hand_over(slot, policy);
+    }
+
     /// Ends a task, or asks for its end, by the numbers of [`crate::queue::Cancelled`].
     pub fn cancel(&mut self, slot: u32) -> u32 {
         self.queue.cancel(slot).code()
@@ -260,8 +272,8 @@ impl CoreQueue {
     /// `[depth, inFlight, nextAttemptAt, unusableRetryAfter, [[lane, depth, inFlight, heldUntilAt, circuit, tokens], ..]]`,
     /// the instants null where there is none. Lists and not objects: names would bring a cache of
     /// JavaScript's strings along, 1.5 KB of gzip.
-    pub fn stats(&mut self) -> Result<JsValue, JsError> {
-        let stats = self.queue.stats();
+    pub fn stats(&mut self, now: f64) -> Result<JsValue, JsError> {
+        let stats = self.queue.stats(Millis::from_f64(now));
         let lanes: Vec<_> = stats
             .lanes
             .iter()
@@ -272,6 +284,7 @@ impl CoreQueue {
                     Some(f64::from(lane.depth)),
                     Some(f64::from(lane.in_flight)),
                     held,
+                    lane.shut_until_at.map(Millis::to_f64),
                     Some(f64::from(lane.circuit.code())),
                     Some(lane.tokens),
                 ]

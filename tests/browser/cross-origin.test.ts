@@ -100,3 +100,19 @@ test('a listed origin whose preflight refuses the header: the error, and one wor
   expect(degraded).toEqual(['maybe_cors'])
   expect(posts()).toEqual([])
 })
+
+test('an enqueued call to such an origin says so as well', async () => {
+  allowsHeader = false
+  await using tab = await open(browser, home, 'fetch', { options: { policy, idempotency: { origins: [away.url] } } })
+  const said = await tab.page.evaluate(
+    (target) =>
+      new Promise<string>((resolve) => {
+        app.queue.on('degraded', ({ code, message }: { code: string; message: string }) =>
+          resolve(`${code}: ${message}`),
+        )
+        void app.queue.enqueue(target, { method: 'POST', body: 'A-1' })
+      }),
+    `${away.url}/orders`,
+  )
+  expect(said).toMatch(/^maybe_cors: no answer from .*idempotency-key/)
+})

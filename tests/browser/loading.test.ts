@@ -21,7 +21,7 @@ async function leaveTasks(): Promise<BrowserContext> {
   onTestFinished(() => context.close())
   const page = await openLab(context, origin)
   await page.evaluate(async () => {
-    lab.open({ principal: 'ann' }).pause()
+    lab.open({ durable: true, principal: 'ann' }).pause()
     for (let i = 0; i < 3; i++) await lab.queue.enqueue('/api/order', { method: 'POST', body: 'tea' })
   })
   await page.close()
@@ -36,7 +36,7 @@ test('L1 chunks that come after 12 s are used when they come', async () => {
   })
   const page = await openLab(context, origin)
   origin.holdBack = () => arrived
-  await page.evaluate(() => void lab.open({ principal: 'ann' }))
+  await page.evaluate(() => void lab.open({ durable: true, principal: 'ann' }))
   await page.waitForFunction(() => lab.degraded.length > 0)
   expect(await page.evaluate(() => lab.degraded.map(({ code }) => code))).toEqual(['core_unreachable'])
   expect(await page.evaluate(async () => (await lab.queue.fetch('/api/mine')).status)).toBe(200)
@@ -56,7 +56,7 @@ test.for(['the core', 'the store'] as const)(
       refused++
       return Promise.reject(new Error('503'))
     }
-    await page.evaluate(() => void lab.open({ principal: 'ann' }))
+    await page.evaluate(() => void lab.open({ durable: true, principal: 'ann' }))
     await eventually(() => origin.received.length).toBe(3)
     expect(refused).toBe(2)
   },

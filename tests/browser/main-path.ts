@@ -48,6 +48,7 @@ export function mainPath(name: string, launch: () => Promise<Engine>): void {
     const openDurable = (name = `main-path-${++count}`, policy: object = {}): Promise<Tab> =>
       open('fetch', {
         name,
+        durable: true,
         principal: 'user-1',
         policy: { maxAttempts: 50, initialDelayMs: 200, multiplier: 1, ...policy },
       })

@@ -21,7 +21,7 @@ interface Received {
 /** As the form does it, but for the patience. As text: the test runner would rewrite an `import()` in a function. */
 const giveUp = `(async () => {
   const { RetryQueue } = await import('/redrive/index.js')
-  const queue = new RetryQueue({ name: 'trail', principal: null, policy: { maxAttempts: 1 } })
+  const queue = new RetryQueue({ name: 'trail', durable: true, principal: null, policy: { maxAttempts: 1 } })
   const body = new FormData(document.querySelector('form'))
   body.set('place', 'Ford')
   const { taskId } = await queue.enqueue('/api/reports?place=Ford', { method: 'POST', body })

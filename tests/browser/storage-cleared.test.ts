@@ -50,7 +50,7 @@ test.each(Object.entries(clearings))(
     // the first attempt fails, and the next is far away: its caller waits for a task that will be gone
     origin.answer = ({ path }) => (path === '/api/waits' ? 503 : 200)
     await page.evaluate(async () => {
-      await lab.open({ principal: 'ann', policy: { initialDelayMs: 20_000 } }).ready
+      await lab.open({ durable: true, principal: 'ann', policy: { initialDelayMs: 20_000 } }).ready
       const call = lab.queue.fetch('/api/waits', { method: 'POST', body: 'waits', redrive: { waitMs: 60_000 } })
       Object.assign(globalThis, { ended: call.then(({ status }) => status).catch((error) => error.code) })
     })
@@ -78,7 +78,7 @@ test.each(Object.entries(clearings))(
 test('a private window keeps tasks from one page to the next, and nothing once it is closed', async () => {
   const context = await browser.newContext()
   const page = await openLab(context, origin)
-  await page.evaluate(() => lab.open({ principal: 'ann' }).ready)
+  await page.evaluate(() => lab.open({ durable: true, principal: 'ann' }).ready)
   await context.setOffline(true)
   const { durability } = await page.evaluate(() => lab.queue.enqueue('/api/order', { method: 'POST', body: 'order' }))
   expect(durability).toBe('strict')
@@ -86,7 +86,7 @@ test('a private window keeps tasks from one page to the next, and nothing once i
   await page.close()
   await context.setOffline(false)
   const next = await openLab(context, origin)
-  await next.evaluate(() => lab.open({ principal: 'ann' }).ready)
+  await next.evaluate(() => lab.open({ durable: true, principal: 'ann' }).ready)
   await eventually(() => origin.received.map(({ body }) => body)).toEqual(['order'])
   expect(await next.evaluate(() => lab.degraded)).toEqual([])
   await next.evaluate(() => lab.queue.idle())
@@ -95,7 +95,7 @@ test('a private window keeps tasks from one page to the next, and nothing once i
   await context.close()
 
   const other = await openLab(await device(), origin)
-  await other.evaluate(() => lab.open({ principal: 'ann' }).ready)
+  await other.evaluate(() => lab.open({ durable: true, principal: 'ann' }).ready)
   expect(await other.evaluate(async () => (await lab.queue.list()).tasks)).toEqual([])
   expect(await other.evaluate(() => lab.degraded)).toEqual([])
 })

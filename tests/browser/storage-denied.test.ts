@@ -83,7 +83,7 @@ test('S18 a frame in a sandbox, without an origin of its own: the same', async (
   await frame.waitForFunction(() => globalThis.lab !== undefined)
   // to such a frame every server is another origin
   await frame.evaluate((url) => {
-    lab.open({ principal: 'ann', idempotency: { origins: [url] } })
+    lab.open({ durable: true, allowMemory: true, principal: 'ann', idempotency: { origins: [url] } })
   }, origin.url)
   await expectServedFromMemory(frame, await callAll(frame, `${origin.url}/api`), /allow site data/)
 })
@@ -160,7 +160,7 @@ test('S20 the database is of a later version: nothing of it is touched, and the 
 test('a tab that holds the database open lets go of it when a later version wants to upgrade it', async () => {
   const context = await device()
   const page = await openLab(context, origin)
-  await page.evaluate(() => lab.open({ principal: 'ann' }).ready)
+  await page.evaluate(() => lab.open({ durable: true, allowMemory: true, principal: 'ann' }).ready)
   const newer = await otherTab(context)
   const took = await newer.evaluate(
     (name) =>
@@ -187,7 +187,7 @@ test('a connection that is lost once is opened again, and nobody notices', async
       return transaction.apply(this, given)
     }
   })
-  await page.evaluate(() => lab.open({ principal: 'ann' }).ready)
+  await page.evaluate(() => lab.open({ durable: true, allowMemory: true, principal: 'ann' }).ready)
   await page.evaluate(() => Object.assign(globalThis, { lose: 1 }))
   const ends = await callAll(page, `${origin.url}/api`)
   expect([ends.passing.end, ends.refused.end, ends.enqueued.end]).toEqual([200, 404, 'SUCCEEDED'])

@@ -29,7 +29,7 @@ export function answersOfAServer(origin: LabOrigin): void {
 
 export function callAll(page: Page | Frame, api: string): Promise<Ends> {
   return page.evaluate(async (base) => {
-    const queue = globalThis.lab.queue ?? lab.open({ principal: 'ann' })
+    const queue = globalThis.lab.queue ?? lab.open({ durable: true, allowMemory: true, principal: 'ann' })
     const timed = async (work: Promise<number | string>): Promise<End> => {
       const from = performance.now()
       const end = await work.catch((error: { name: string; code?: string }) => `${error.name} ${error.code ?? ''}`)

@@ -81,7 +81,7 @@ describe.each(Object.entries(windows))('%s', (_, openWindow) => {
       const context = await openWindow()
       const page = await openLab(context, origin)
       const lift = await limitQuota(page)
-      await page.evaluate(() => lab.open({ principal: 'ann' }).ready)
+      await page.evaluate(() => lab.open({ durable: true, principal: 'ann' }).ready)
       await context.setOffline(true)
       await page.evaluate(
         async ([count, bytes]) => {
@@ -129,7 +129,7 @@ describe.each(Object.entries(windows))('%s', (_, openWindow) => {
     const context = await openWindow()
     const page = await openLab(context, origin)
     await limitQuota(page)
-    await page.evaluate(() => lab.open({ principal: 'ann' }).ready)
+    await page.evaluate(() => lab.open({ durable: true, principal: 'ann' }).ready)
     expect(await fill(page)).toBe('QuotaExceededError')
     origin.answer = () => 503
     const from = Date.now()

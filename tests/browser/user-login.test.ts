@@ -39,7 +39,7 @@ const orders = (): readonly { readonly of: string; readonly session: string | un
 
 async function openAs(context: BrowserContext, user: string): Promise<Page> {
   const page = await openLab(context, origin)
-  await page.evaluate((principal) => lab.open({ principal }).ready, user)
+  await page.evaluate((principal) => lab.open({ durable: true, principal }).ready, user)
   return page
 }
 

@@ -65,7 +65,7 @@ async function switchTo(page: Page, user: User): Promise<void> {
 async function openAs(context: BrowserContext, user: User | null): Promise<Page> {
   const page = await openLab(context, origin)
   await page.evaluate(async (principal) => {
-    await lab.open({ principal }).ready
+    await lab.open({ durable: true, principal }).ready
   }, user)
   return page
 }
@@ -120,14 +120,14 @@ test('S16 the same when the page was closed in between', async () => {
 
   const second = await openLab(context, origin)
   await logIn(second, 'ben')
-  await second.evaluate(() => lab.open({ principal: 'ben' }).ready)
+  await second.evaluate(() => lab.open({ durable: true, principal: 'ben' }).ready)
   await allSent(second, 'ben')
   expect(orders()).toEqual([ofBen])
   await second.close()
 
   const third = await openLab(context, origin)
   await logIn(third, 'ann')
-  await third.evaluate(() => lab.open({ principal: 'ann' }).ready)
+  await third.evaluate(() => lab.open({ durable: true, principal: 'ann' }).ready)
   await eventually(orders).toEqual([ofBen, ...OF_ANN])
 })
 
@@ -169,7 +169,7 @@ test('S16 ben logs in in another tab while a page of ann’s is loading its stor
   origin.holdBack = (path) =>
     path === '/pkg/indexeddb.js' ? new Promise<void>((resolve) => (arrive = resolve)) : undefined
   const late = await openLab(context, origin)
-  await late.evaluate(() => void lab.open({ principal: 'ann' }))
+  await late.evaluate(() => void lab.open({ durable: true, principal: 'ann' }))
   await eventually(() => arrive !== undefined).toBe(true)
 
   await logOut(tab, context)
@@ -201,7 +201,7 @@ test.for(['its own tab', 'another tab'] as const)(
         new Promise<Record<string, string>>((resolve) => {
           globalThis.release = () => resolve({ 'x-api-key': 'of ann' })
         })
-      await lab.open({ principal: 'ann', credentials: { self: credentials } }).ready
+      await lab.open({ durable: true, principal: 'ann', credentials: { self: credentials } }).ready
     })
     await order(tab, 'ann')
     await tab.waitForFunction(() => globalThis.release !== undefined)

@@ -48,7 +48,7 @@ const redrive: Side = {
   open: (page) =>
     page.evaluate(async () => {
       const credentials = () => ({ authorization: 'Bearer of-the-caller-Jx81Qz' })
-      await lab.open({ principal: 'ann', credentials: { self: credentials } }).ready
+      await lab.open({ durable: true, principal: 'ann', credentials: { self: credentials } }).ready
     }),
   enqueue: (page, path, headers = {}) =>
     page.evaluate(

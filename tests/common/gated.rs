@@ -3,18 +3,27 @@
 
 use redrive::breaker::{BreakerRules, Circuit};
 use redrive::budget::BudgetRules;
-use redrive::gates::{Gates, OnStorm};
+use redrive::gates::{Gates, OnStorm, Pace};
+use redrive::outcome::Word;
 use redrive::queue::{Action, Gate, Limits};
 use redrive::time::Millis;
 use serde_json::Value;
 
 use crate::rig::{Rig, setup_with};
 
-/// The breaker that the package has by default.
-pub const BREAKER: BreakerRules = BreakerRules::DEFAULT;
+/// A breaker as the package has it by default, but that takes a moment's failures for an outage, and stays open for longer.
+pub const BREAKER: BreakerRules = BreakerRules {
+    after: Millis::ZERO,
+    open: Millis::new(5000),
+    max_open: Millis::new(60_000),
+    ..BreakerRules::DEFAULT
+};
+
+/// So many failures in a row open that of a server of which nothing is known.
+pub const ENOUGH: u32 = 5;
 
 /// Longer than the breaker stays open the first time, chance included.
-pub const OPEN_AT_MOST: u64 = 6250;
+pub const OPEN_AT_MOST: u64 = 5000;
 
 pub fn breaker() -> Gates {
     Gates { breaker: Some(BREAKER), ..Gates::default() }
@@ -43,12 +52,13 @@ pub fn gated(gates: Gates, limits: Limits, policy: Value) -> Rig {
 impl Rig {
     /// A caller's own attempt of this very moment ended, in a failure or not.
     pub fn hear(&mut self, healthy: bool) {
-        self.queue.hear(self.time(), self.lane, self.time(), Some(healthy), healthy, false);
+        let kind = if healthy { Word::Success } else { Word::Failed };
+        self.queue.hear(self.time(), self.lane, self.time(), kind, Pace::Fair);
     }
 
     /// So many failures of callers' own attempts as open the breaker, and the news of it.
     pub fn open_circuit(&mut self) {
-        (0..BREAKER.consecutive_failures).for_each(|_| self.hear(false));
+        (0..ENOUGH).for_each(|_| self.hear(false));
         assert_eq!(self.circuit(), Circuit::Open);
         assert_eq!(self.news(), [(Circuit::Closed, Circuit::Open)]);
     }
@@ -90,7 +100,7 @@ impl Rig {
     /// Tokens left in the lane.
     pub fn tokens(&mut self) -> f64 {
         let lane = self.lane;
-        self.queue.stats().lanes.into_iter().find(|row| row.lane == lane).unwrap().tokens
+        self.queue.stats(Millis::ZERO).lanes.into_iter().find(|row| row.lane == lane).unwrap().tokens
     }
 }
 

@@ -7,7 +7,7 @@
     clippy::arithmetic_side_effects
 )]
 
-use redrive::policy::{Policy, PolicyOptions};
+use redrive::policy::{BROAD_CODES, Policy, PolicyOptions};
 use serde_json::Value;
 
 /// The rows of a file in `tests/vectors/`.
@@ -67,12 +67,16 @@ pub fn options(json: &Value) -> PolicyOptions {
         exponent: number("exponent"),
         jitter_ms: number("jitterMs"),
         retry_network_errors: json["retryNetworkErrors"].as_bool().map(|flag| f64::from(u8::from(flag))),
+        retry_timeouts: json["retryTimeouts"].as_bool().map(|flag| f64::from(u8::from(flag))),
         attempt_timeout_ms: number("attemptTimeoutMs"),
         estimated_call_ms: number("estimatedCallMs"),
-        max_server_delay_ms: number("maxServerDelayMs"),
+        max_retry_after_ms: number("maxRetryAfterMs"),
         key_ttl_ms: number("keyTtlMs"),
         delays_ms: list(&json["delaysMs"]),
-        retryable_status_codes: list(&json["retryableStatusCodes"]),
+        retryable_status_codes: match json["retryableStatusCodes"].as_str() {
+            Some("broad") => Some(BROAD_CODES.map(f64::from).to_vec()),
+            _ => list(&json["retryableStatusCodes"]),
+        },
     }
 }
 

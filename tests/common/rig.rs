@@ -158,7 +158,7 @@ pub fn second() -> Past {
 
 /// An attempt that ended with nothing else said.
 pub fn ended(outcome: Outcome, status: u32) -> Ended {
-    Ended { outcome, status, server_delay: None, rate_limit: None, unusable: false, duration: None }
+    Ended { status, ..Ended::of(outcome) }
 }
 
 /// Another attempt in `ms`, by the curve alone.

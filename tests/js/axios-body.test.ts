@@ -144,4 +144,13 @@ describe.each(ADAPTERS)('the data of a call, with the %s adapter', (adapter) => 
     await api.post('/', 'x'.repeat(10))
     expect(server.hits).toBe(1 + 3)
   })
+
+  test('a Blob over maxBodyBytes is not copied, and sent once', async () => {
+    const { server, api } = await setup(adapter, { maxBodyBytes: 10 })
+    server.reply(503)
+    const blob = new Blob(['x'.repeat(11)])
+    blob.arrayBuffer = () => Promise.reject(new Error('read by the queue'))
+    expect((await failure(api.post('/', blob))).response?.status).toBe(503)
+    expect(server.hits).toBe(1)
+  })
 })

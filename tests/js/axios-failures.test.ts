@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
-import type { AxiosRequestConfig } from 'axios'
+import { AxiosError, type AxiosRequestConfig } from 'axios'
 import { describe, expect, test, vi } from 'vitest'
+import type { RetryContext, RetryNotice, RetryQueueOptions } from '../../js/index.ts'
 import { ADAPTERS, failure, keysOf, setup, startServer } from './axios-setup.ts'
 
 describe.each(ADAPTERS)('failures without an answer, with the %s adapter', (adapter) => {
@@ -180,3 +181,102 @@ async function refusing(): Promise<string> {
   await new Promise((resolve) => server.close(resolve))
   return `http://127.0.0.1:${port}`
 }
+
+describe('errors by their codes', () => {
+  const throwing = async (given: Partial<AxiosError>, options: RetryQueueOptions = {}) => {
+    let hits = 0
+    const config = {
+      adapter: () => {
+        hits++
+        const { code, message = 'of this code', name } = given
+        const error = new AxiosError(message, code)
+        return Promise.reject(name ? Object.assign(error, { name }) : error)
+      },
+    }
+    const { api } = await setup('http', options, config as object)
+    await failure(api.post('/', {}))
+    return hits
+  }
+
+  test.each([
+    ...[
+      'EPROTO',
+      'ERR_HTTP2_STREAM_ERROR',
+      'ERR_HTTP2_GOAWAY_SESSION',
+      'ERR_HTTP2_SESSION_ERROR',
+      'ERR_HTTP2_INVALID_SESSION',
+    ],
+    ...['ERR_STREAM_PREMATURE_CLOSE', 'HPE_INVALID_CONSTANT', 'HPE_HEADER_OVERFLOW', 'ESOCKETTIMEDOUT'],
+    // the rest of undici's list, and what axios-retry takes for transient
+    ...[
+      'ECONNRESET',
+      'ECONNREFUSED',
+      'ENOTFOUND',
+      'ENETDOWN',
+      'ENETUNREACH',
+      'EHOSTDOWN',
+      'EHOSTUNREACH',
+      'EPIPE',
+      'UND_ERR_SOCKET',
+    ],
+    ...['EAI_AGAIN', 'ETIMEDOUT', 'ECONNABORTED', 'EADDRNOTAVAIL', 'EMFILE', 'ERR_NETWORK'],
+  ])('%s is a lost connection', async (code) => {
+    expect(await throwing({ code })).toBe(3)
+  })
+
+  test.each([
+    ...[
+      'ERR_BAD_OPTION',
+      'ERR_INVALID_URL',
+      'ERR_HTTP2_INVALID_HEADER_VALUE',
+      'UND_ERR_INVALID_ARG',
+      'ERR_FR_TOO_MANY_REDIRECTS',
+    ],
+    // no repeat mends a certificate
+    ...['CERT_HAS_EXPIRED', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  ])('%s is final', async (code) => {
+    expect(await throwing({ code })).toBe(1)
+  })
+
+  test.each([
+    ['ECONNABORTED', 'timeout of 500ms exceeded'],
+    ['ETIMEDOUT', 'timeout of 500ms exceeded'],
+    ['ESOCKETTIMEDOUT', 'socket'],
+  ])('%s (%s) is a timeout', async (code, message) => {
+    expect(await throwing({ code, message }, { policy: { retryTimeouts: false } })).toBe(1)
+    expect(await throwing({ code, message }, { policy: { retryNetworkErrors: false } })).toBe(3)
+  })
+})
+
+describe.each(ADAPTERS)('shouldRetry and onRetry, with the %s adapter', (adapter) => {
+  test('they hear of status, headers and error, and true tries a 404 again', async () => {
+    const seen: unknown[] = []
+    const { server, api } = await setup(adapter)
+    server.reply(404, { 'x-why': 'soon' }).reset()
+    const redrive = {
+      shouldRetry: ({ response, error, attemptNumber }: RetryContext) => {
+        seen.push([
+          attemptNumber,
+          response?.status,
+          response?.headers.get('x-why'),
+          (error as AxiosError)?.isAxiosError,
+        ])
+        return true
+      },
+      onRetry: ({ status }: RetryNotice) => seen.push(status),
+    }
+    expect((await api.post('/orders', {}, { redrive })).status).toBe(200)
+    expect(seen).toEqual([[1, 404, 'soon', undefined], 404, [2, undefined, undefined, true], null])
+  })
+
+  test('what it throws is what the call rejects with', async () => {
+    const { server, api } = await setup(adapter)
+    server.reply(503)
+    const thrown = new Error('mine')
+    const shouldRetry = () => {
+      throw thrown
+    }
+    await expect(api.post('/orders', {}, { redrive: { shouldRetry } })).rejects.toBe(thrown)
+    expect(server.hits).toBe(1)
+  })
+})

@@ -39,6 +39,13 @@ describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) =>
     expect(server.requests.map((request) => request.headers['x-once'])).toEqual(['"a\\"b"', '"a\\"b"'])
   })
 
+  test.each(['mine', '"mine"'])('sf-string sends the key %s of a caller in one pair of quotes', async (given) => {
+    const { server, api } = await setup(adapter, { idempotency: { format: 'sf-string' } })
+    server.reply(503)
+    await api.post('/', {}, { headers: { 'idempotency-key': given } })
+    expect(keysOf(server)).toEqual(['"mine"', '"mine"'])
+  })
+
   test('POST is not tried again where the key was refused or switched off', async () => {
     const refused = await setup(adapter)
     refused.server.reply(503).reply(503)
@@ -128,6 +135,29 @@ describe.each(ADAPTERS)('what a call carries, with the %s adapter', (adapter) =>
     expect(statuses).toEqual([200])
     expect(server.requests.at(-1)?.headers.authorization).toBe('fresh')
   })
+
+  test.each([{ perCall: true }, { perCall: false }])(
+    'a 401 on the first attempt is mended where the call, or its instance, asks for it',
+    async ({ perCall }) => {
+      const asked: boolean[] = []
+      const give = ({ unauthorized }: { readonly unauthorized: boolean }) => {
+        asked.push(unauthorized)
+        return { authorization: 'fresh' }
+      }
+      const redrive = { credentials: 'on-401' } as const
+      const { server, api } = await setup(adapter, { give }, {}, perCall ? undefined : redrive)
+      const config = { headers: { Authorization: 'stale' }, ...(perCall ? { redrive } : {}) }
+      server.reply(401).reply(200)
+      expect((await api.post('/', { a: 1 }, config)).status).toBe(200)
+      expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(['stale', 'fresh'])
+      expect(new Set(keysOf(server)).size).toBe(1)
+
+      server.reply(401).reply(401).reply(200)
+      expect((await failure(api.post('/', { a: 1 }, config))).response?.status).toBe(401)
+      expect(server.hits).toBe(4)
+      expect(asked).toEqual([true, true])
+    },
+  )
 
   test('S12 another origin gets none of it, by an absolute URL or another baseURL', async () => {
     const other = await startServer()

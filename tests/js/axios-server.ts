@@ -62,6 +62,16 @@ export class AxiosServer {
     return this
   }
 
+  /** Headers at once, and then a body that never ends: a byte every 20 ms. */
+  dribble(status: number): this {
+    this.#script.push((_, response) => {
+      response.writeHead(status, { 'content-type': 'text/plain' })
+      const timer = setInterval(() => response.write('x'), 20)
+      response.on('close', () => clearInterval(timer))
+    })
+    return this
+  }
+
   /** No answer until the returned function is called. */
   hang(): (status?: number, headers?: Record<string, string>) => void {
     let release: (answer: readonly [number, Record<string, string>]) => void = () => {}

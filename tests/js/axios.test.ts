@@ -1,5 +1,6 @@
-import type { AxiosRequestConfig, AxiosResponse } from 'axios'
+import type { AxiosRequestConfig } from 'axios'
 import { describe, expect, test, vi } from 'vitest'
+import { isAccepted } from '../../js/adapters/axios.ts'
 import { ADAPTERS, eventually, failure, keysOf, setup, startServer } from './axios-setup.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -301,7 +302,8 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
   test('defer: 202 as soon as the task is held, by way of the transforms', async () => {
     const { server, queue, api } = await setup(adapter)
     server.reply(503).reply(200)
-    const response: AxiosResponse = await api.post('/orders', {}, { redrive: { mode: 'defer' } })
+    const response = await api.post<number>('/orders', {}, { redrive: { mode: 'defer' } })
+    if (!isAccepted(response)) throw new Error('the 202 was not known as one')
     const { taskId } = response.data
     expect(response).toMatchObject({
       status: 202,

@@ -134,7 +134,7 @@ describe('in a page', () => {
     const { queue } = await open()
     expect(registerBackgroundSync(queue)).toBe(false) // Node, Firefox, Safari
     browser('page')
-    expect(registerBackgroundSync(new RetryQueue({ preload: 'never', store: 'memory' }))).toBe(false)
+    expect(registerBackgroundSync(new RetryQueue({ preload: 'never', durable: false }))).toBe(false)
     expect(registerBackgroundSync(queue)).toBeTypeOf('function')
   })
 

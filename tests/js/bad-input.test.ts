@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { QueueClosedError } from '../../js/index.ts'
 import { device } from './principals-setup.ts'
-import { ORDERS, setup } from './setup.ts'
+import { API, ORDERS, setup } from './setup.ts'
 
 type Row = readonly [
   what: string,
@@ -18,7 +18,9 @@ const wrong: readonly Row[] = [
   ['a user name and password', 'https://user:hush@api.test/', {}, TypeError, /api\.test/],
   ['a bad header name', ORDERS, { headers: { 'bad name': 'x' } }, TypeError, /bad name/],
   ['a bad header value', ORDERS, { headers: { 'x-own': 'a\nb' } }, TypeError, /./],
-  ['redrive: true', ORDERS, { redrive: true }, TypeError, /redrive: expected an object, got true/],
+  ["redrive's mode as fetch's", ORDERS, { mode: 'defer' }, TypeError, /did you mean redrive: \{ mode: 'defer' \}/],
+  ['data, as Axios has it', ORDERS, { data: { a: 1 } }, TypeError, /body: expected .*JSON\.stringify/],
+  ['redrive: true', ORDERS, { redrive: true }, TypeError, /redrive: expected an object such as .* got true/],
   ['an unknown option', ORDERS, { redrive: { retries: 3 } }, TypeError, /redrive\.retries: no such option/],
   ['an unknown policyId', ORDERS, { redrive: { policyId: 'fast' } }, RangeError, /policyId.*default.*'fast'/],
   ['a wrong policy', ORDERS, { redrive: { policy: { maxAttempts: 0 } } }, RangeError, /redrive\.policy\.maxAttempts/],
@@ -51,6 +53,37 @@ test.each(wrong)('%s is refused before anything is sent or queued', async (_what
   await clock.settle()
   expect(server.hits).toBe(0)
   expect(events.names()).toEqual([])
+})
+
+test.each<[what: string, args: readonly unknown[]]>([
+  ['no arguments', []],
+  ['a config, as Axios has it', [{ url: ORDERS, method: 'POST', data: 'tea' }]],
+  ['null', [null]],
+])('%s in place of a URL: the right call is shown', async (_what, args) => {
+  const { queue, server } = await setup()
+  const [input, init] = args as [string, RequestInit]
+  for (const call of [queue.fetch(input, init), queue.enqueue(input, init)]) {
+    await expect(call).rejects.toThrow(/expected a URL.*\(url, \{ method, body \}\)/)
+  }
+  expect(server.hits).toBe(0)
+})
+
+test.each<[what: string, init: object, says: RegExp]>([
+  ['a mode', { mode: 'CORS' }, /init\.mode: expected 'cors' or 'same-origin', got 'CORS'/],
+  ['credentials', { credentials: 'included' }, /init\.credentials.*'included'/],
+  ['a cache', { cache: 'none' }, /init\.cache/],
+  ['a redirect', { redirect: 'never' }, /init\.redirect/],
+  ['a referrer policy', { referrerPolicy: 'x' }, /init\.referrerPolicy/],
+  ["a priority of redrive's", { priority: 5 }, /init\.priority.*'high'/],
+  ['params, as Axios has them', { params: { a: 1 } }, /params: no option of fetch.*the URL/],
+  ['baseURL, as Axios has it', { baseURL: API }, /baseURL: no option of fetch/],
+  ['meta beside redrive', { meta: { order: 7 } }, /meta: no option of fetch.*give redrive: \{ meta \}/],
+  ['tags beside redrive', { tags: ['a'] }, /tags: no option of fetch.*give redrive: \{ tags \}/],
+  ['a principal', { principal: 'ann' }, /principal: no option of fetch.*setPrincipal\(\)/],
+])('S1 %s that no platform knows is refused by enqueue, whatever the platform looks at', async (_what, init, says) => {
+  const { queue, server, events } = await setup()
+  await expect(queue.enqueue(ORDERS, { method: 'POST', ...init } as RequestInit)).rejects.toThrow(says)
+  expect([server.hits, events.names()]).toEqual([0, []])
 })
 
 test('S12 a URL that is refused does not show its query', async () => {
@@ -95,8 +128,13 @@ test.each(unsendable)('%s, which no repeat would mend, is refused by enqueue as 
 })
 
 test.each<[what: string, principal: unknown, options: unknown, says: RegExp]>([
-  ['no principal', undefined, {}, /^setPrincipal: expected null or a well-formed string, got undefined$/],
-  ['a number', 7, {}, /^setPrincipal: expected null or a well-formed string, got 7$/],
+  [
+    'no principal',
+    undefined,
+    {},
+    /^setPrincipal: expected null or a well-formed string such as String\(id\), got undefined$/,
+  ],
+  ['a number', 7, {}, /^setPrincipal: expected null or a well-formed string such as String\(id\), got 7$/],
   ['options that are no object', 'anna', true, /^setPrincipal: expected an object, got true$/],
   ['an unknown option', 'anna', { delete: true }, /^setPrincipal\.delete: no such option/],
   ['purge as text', 'anna', { purge: 'yes' }, /^setPrincipal\.purge: expected a boolean, got 'yes'$/],

@@ -208,10 +208,11 @@ test.each<[what: string, body: () => BodyInit]>([
   const answer = queue.fetch(ORDERS, { method: 'POST', body: body() })
   await clock.settle()
   expect((await answer).status).toBe(503)
-  expect(markOf(await answer)).toBeUndefined()
+  expect(markOf(await answer)).toEqual({ reason: 'body_too_large' })
   expect(sent.map(({ bytes }) => bytes)).toEqual([(await read(ORDERS, { method: 'POST', body: body() })).bytes])
   expect(queue.stats().attempts).toBe(1)
-  expect(events.names()).toEqual([])
+  expect(events.names()).toEqual(['degraded'])
+  expect(events.of('degraded')).toMatchObject([{ code: 'body_too_large' }])
 })
 
 test.each<[what: string, body: () => BodyInit]>([

@@ -34,7 +34,7 @@ export class FileScenario extends Scenario {
   }
 
   protected device(): RetryQueueOptions {
-    return { store: sqliteStore({ path: this.#path }), principal: 'ann' }
+    return { store: sqliteStore({ path: this.#path }), principal: 'ann', allowMemory: true }
   }
 
   async serverIs(state: 'up' | 'down'): Promise<void> {

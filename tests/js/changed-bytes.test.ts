@@ -189,6 +189,8 @@ test('S20 a sum sees each change of one byte, and of one letter of a request', (
     { requestInit: { credentials: 'omit' } },
     { policy: { ...one.policy, maxAttempts: 1 } },
     { idempotent: true },
+    { meta: { order: 17 } },
+    { tags: ['order'] },
   ])
     expect(isWhole(one, texts(given))).toBe(false)
 })

@@ -49,7 +49,7 @@ test('what is taken back leaves the signal to the system', async () => {
 })
 
 test.each([
-  [[{}], {}, TypeError, 'closeOnSignals.queues[0]'],
+  [[{}], {}, TypeError, 'closeOnSignals.queues[0]: expected a RetryQueue, as in closeOnSignals(queue), got'],
   [[], { signals: ['SIGNAL'] }, RangeError, 'closeOnSignals.signals[0]'],
   [[], { drainMs: -1 }, RangeError, 'closeOnSignals.drainMs'],
   [[], { exit: 1 }, TypeError, 'closeOnSignals.exit'],

@@ -199,15 +199,13 @@ function queueOf(source: EngineSource) {
 const lost = () => Promise.reject(new TypeError('Failed to fetch dynamically imported module'))
 
 test('S18 where the module of keys cannot load a call is sent once, without a key, and degraded says so once', async () => {
-  const { queue, server, clock, events } = queueOf(async () => ({
-    prepare: assemble(instantiate, lost, ...storeChunks),
-  }))
+  const { queue, server, clock, events } = queueOf(async () => assemble(instantiate, lost, ...storeChunks))
   await queue.ready
   server.reply(503).reply(503)
   for (let i = 0; i < 2; i++) {
     const answer = watch(queue.fetch(ORDERS, TEA))
     await clock.advance(5_000)
-    expect([answer.value?.status, markOf(answer.value)]).toEqual([503, undefined])
+    expect([answer.value?.status, markOf(answer.value)]).toEqual([503, { reason: 'core_unavailable' }])
   }
   expect(sent(server)).toEqual([null, null])
   expect(events.of('degraded')).toMatchObject([
@@ -221,9 +219,7 @@ test('S18 where the module of keys cannot load a call is sent once, without a ke
 })
 
 test('S18 there, a key that the caller gives is kept, and calls under it are told apart by method and URL', async () => {
-  const { queue, server, clock } = queueOf(async () => ({
-    prepare: assemble(instantiate, lost, ...storeChunks),
-  }))
+  const { queue, server, clock } = queueOf(async () => assemble(instantiate, lost, ...storeChunks))
   const keyed = { ...TEA, redrive: { idempotencyKey: 'mine' } }
   const first = await queue.enqueue(ORDERS, keyed)
   expect(await queue.enqueue(ORDERS, keyed)).toEqual({ ...first, deduplicated: true })
@@ -236,7 +232,7 @@ test('S5 S18 sent without a key because the core was not here, it is not sent ag
   let reachable = false
   const { queue, server, clock } = queueOf(async () => {
     if (!reachable) return lost()
-    return { prepare: assemble(instantiate, instantiateKeys, ...storeChunks) }
+    return assemble(instantiate, instantiateKeys, ...storeChunks)
   })
   const release = server.hang()
   const answer = watch(queue.fetch(ORDERS, TEA))

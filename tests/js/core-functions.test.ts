@@ -53,8 +53,12 @@ test('phase alone leaves other curves half-way', () => {
 })
 
 test('parseRateLimit gives the limit that binds, null where it is malformed', () => {
-  expect(core.parseRateLimit('"burst";r=0;t=20', NOW)).toEqual({ remaining: 0, resetMs: 20_000 })
-  expect(core.parseRateLimit('"day";r=100;t=60, "burst";r=3', NOW)).toEqual({ remaining: 3, resetMs: null })
+  expect(core.parseRateLimit('"burst";r=0;t=20', NOW)).toEqual({ remaining: 0, resetMs: 20_000, partitioned: false })
+  expect(core.parseRateLimit('"day";r=100;t=60, "burst";r=3', NOW)).toEqual({
+    remaining: 3,
+    resetMs: null,
+    partitioned: false,
+  })
   expect(core.parseRateLimit('limit=10, remaining=0', NOW)).toBeNull()
   expect(core.parseRateLimit('', NOW)).toBeNull()
 })
@@ -286,7 +290,7 @@ test('a name that only lowering would make a token is none, and a character beyo
 })
 
 test('parseRateLimit goes without the time', () => {
-  expect(core.parseRateLimit('"a";r=0;t=3')).toEqual({ remaining: 0, resetMs: 3_000 })
+  expect(core.parseRateLimit('"a";r=0;t=3')).toEqual({ remaining: 0, resetMs: 3_000, partitioned: false })
 })
 
 test('S12 a secret in baggage is found by its name and behind escapes', () => {

@@ -6,8 +6,8 @@ import { instantiate } from '../../js/core/inline.ts'
 import { policyFields } from '../../js/core/policy-row.ts'
 import { loadCore } from '../../js/core.ts'
 import { check } from '../../js/options/check.ts'
-import { resolvePolicy } from '../../js/options/policy.ts'
-import { SANITIZE_RULES } from '../../js/options/queue-options.ts'
+import { resolvePolicy } from '../../js/options/policy-rules.ts'
+import { SANITIZE_RULES } from '../../js/options/sanitize.ts'
 
 const core = await loadCore()
 const NOW = Date.UTC(2030, 0, 1)
@@ -95,7 +95,7 @@ test('what the options accept the core accepts: no call is refused after its fir
           keyTtlMs: fc.oneof(fc.integer({ min: 1, max: 400 * 86_400_000 }), fc.constant(8.64e15)),
           attemptTimeoutMs: any,
           estimatedCallMs: any,
-          maxServerDelayMs: any,
+          maxRetryAfterMs: any,
           jitterRatio: fc.double({ min: 0, max: 1, noNaN: true }),
           freshJitter: fc.double({ min: 0, max: 0.5, noNaN: true }),
           exponent: fc.double({ min: 0, max: 8, noNaN: true }),

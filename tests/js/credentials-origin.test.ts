@@ -83,7 +83,7 @@ test('what a resolver is told: where to, which task, which attempt, and no secre
   const heard: CredentialsRequest[] = []
   const { queue, clock } = await setup({
     principal: 'ann',
-    store: 'memory',
+    durable: false,
     credentials: forApi((request) => {
       heard.push(request)
       return {}
@@ -163,7 +163,7 @@ test('S12 a resolver is not found through a prototype, nor put in afterwards', a
 
 test('self is the origin of the page, and of nothing else', async () => {
   vi.stubGlobal('location', new URL('https://shop.test/cart'))
-  const { queue, server, clock } = await setup({ store: 'memory', credentials: { self: bearer } })
+  const { queue, server, clock } = await setup({ durable: false, credentials: { self: bearer } })
   await queue.enqueue('/api/orders')
   await queue.enqueue(ORDERS)
   await clock.settle()

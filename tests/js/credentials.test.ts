@@ -81,6 +81,7 @@ test.each<[what: string, credentials: () => HeadersInit | Promise<HeadersInit>]>
   ],
   ['rejects', () => Promise.reject(new Error('no session'))],
   ['returns a bad header', () => ({ 'bad name': 'no session' })],
+  ['returns nothing', () => undefined as unknown as HeadersInit],
 ])('when it %s the attempt is given back, nothing is sent, and degraded says so once', async (_what, failing) => {
   let works = false
   const { queue, server, clock, events } = await setup({

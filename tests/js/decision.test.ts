@@ -19,16 +19,18 @@ const engine = await instantiate()
 const START = 1_700_000_000_000
 
 /** A queue with one lane and the default policy, and what adopting and settling come down to here. */
+const UNSAID = { unusable: false, partitioned: false, said: 0 }
+
 function setup() {
   const core = new engine.glue.CoreQueue(3, 3, 10, 1000, 60_000, 7n)
-  const policy = core.policy(new Float64Array(20).fill(Number.NaN))
+  const policy = core.policy(new Float64Array(21).fill(Number.NaN))
   const lane = core.lane()
   const flags = FLAG_REPLAYABLE | FLAG_KEYED | FLAG_CREDENTIALED
   const never = { createdAt: START, expiresAt: Infinity, waitUntil: Infinity }
   const leased = { now: START, lane, policy, priority: 0, bytes: 10, flags, ...never, started: false }
   const adopt = (past: Partial<typeof UNTRIED> = {}) => adoptBy(core, { ...leased, ...UNTRIED, attempts: 2, ...past })
   const settle = (slot: number, outcome: number, status: number, serverDelayMs = Number.NaN) => {
-    const none = { durationMs: Number.NaN, rateLimitMs: Number.NaN, unusable: false }
+    const none = { durationMs: Number.NaN, rateLimitMs: Number.NaN, delayMs: Number.NaN, ...UNSAID }
     return settleBy(engine, core, { now: START, slot, outcome, status, serverDelayMs, ...none })
   }
   return { core, lane, adopt, settle }
@@ -116,11 +118,11 @@ test("S9 a hold that the store of a lane knows of is the store's to keep, and en
 
 test('an answer says what it asked of its lane, whatever held that before, and tells when the task may start', () => {
   const { core, lane } = setup()
-  const policy = core.policy(new Float64Array(20).fill(Number.NaN))
+  const policy = core.policy(new Float64Array(21).fill(Number.NaN))
   const admit = () => core.admit(START, lane, policy, 0, 1, FLAG_REPLAYABLE, START, Infinity, Infinity, NONE, true)
   const end = (slot: number, serverDelayMs: number) => {
     const ended = { now: START, slot, outcome: OUTCOME_RESPONSE, status: 503, serverDelayMs }
-    return settleBy(engine, core, { ...ended, durationMs: 5, rateLimitMs: Number.NaN, unusable: false })
+    return settleBy(engine, core, { ...ended, durationMs: 5, rateLimitMs: Number.NaN, delayMs: Number.NaN, ...UNSAID })
   }
   const first = end(admit(), 20_000)
   expect(first).toMatchObject({ verdict: VERDICT_RETRY, holdMs: 20_000, attempts: 1, dueAt: START + first.delayMs })
@@ -139,20 +141,20 @@ test('a lane that is not there takes no lease', () => {
 
 test('the gates of a breaker have their names: open until when, then the one attempt that tries', () => {
   const { core, lane } = setup()
-  core.gates(new Float64Array([1, 0.5, 20, 60_000, 60_000, 60_000, 1, 0, 0, 0, 0, 0]))
-  const policy = core.policy(new Float64Array(20).fill(Number.NaN))
+  core.gates(new Float64Array([1, 0, 60_000, 60_000, 0, 0, 0, 0, 0]))
+  const policy = core.policy(new Float64Array(21).fill(Number.NaN))
   const flags = FLAG_REPLAYABLE | FLAG_KEYED
   const admit = (now: number) => core.admit(now, lane, policy, 0, 10, flags, now, Infinity, Infinity, NONE, false)
   const failed = admit(START)
   core.poll(START)
-  core.settle(START, failed, OUTCOME_RESPONSE, 503, Number.NaN, 5, Number.NaN, false)
+  core.settle(START, failed, OUTCOME_RESPONSE, 503, Number.NaN, 5, Number.NaN, false, false, 0, Number.NaN)
   const held = admit(START)
-  const open = gateStatusOf(engine, core, held)
+  const open = gateStatusOf(engine, core, held, 0)
   expect(open).toMatchObject({ gate: 'circuit-open', ahead: 0 })
   expect(open?.until).toBeGreaterThanOrEqual(START + 45_000)
   expect(open?.until).toBeLessThan(START + 75_000)
   core.poll(open?.until ?? 0)
-  const gates = [failed, held].map((slot) => gateStatusOf(engine, core, slot)?.gate)
+  const gates = [failed, held].map((slot) => gateStatusOf(engine, core, slot, 0)?.gate)
   expect(gates.sort()).toEqual(['circuit-probing', 'in-flight'])
   core.free()
 })

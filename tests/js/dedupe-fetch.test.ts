@@ -220,9 +220,7 @@ test('an abort while the two requests are compared ends the waiting', async () =
   const slow = new Promise<Keys>((resolve) => {
     arrive = resolve
   })
-  const source = async () => ({
-    prepare: assemble(instantiate, () => slow, ...storeChunks),
-  })
+  const source = async () => assemble(instantiate, () => slow, ...storeChunks)
   const queue = new Queue({ clock, fetch: server.fetch, policy: PLAIN_CURVE }, source)
   onTestFinished(() => closeNow(queue as RetryQueue, clock))
   await queue.ready

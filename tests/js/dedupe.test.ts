@@ -102,6 +102,20 @@ test.each(others)('S6 %s under the same key is refused, nothing is sent or kept'
   await expectTasks(fakes, 1)
 })
 
+const ANOTHER_URL =
+  /belongs to a request to another URL, POST https:\/\/api\.test\/orders; a key names one request: use one key for each receiver; this one is not kept$/
+
+test.each([
+  ['another receiver', 'https://other.test/orders', ANOTHER_URL],
+  ['another path', `${ORDERS}/2`, ANOTHER_URL],
+  ['another query', `${ORDERS}?again`, /belongs to another request, POST .*; use a new key for a new request/],
+])('S6 the refusal of a key that was used for %s says so', async (_, url, text) => {
+  const { queue } = await setup()
+  queue.pause()
+  await queue.enqueue(ORDERS, FIRST)
+  await expect(queue.enqueue(url, FIRST)).rejects.toThrow(text)
+})
+
 test('S6 a key that the queue made, used again for another request, is refused; for its own it is the task', async () => {
   const fakes = await setup()
   const { queue, server, clock } = fakes

@@ -33,7 +33,7 @@ test('after a retryable failure the caller has 202 Accepted at once, naming the 
 test('the 202 says where the task is kept: in the store, or in memory where the call is not stored', async () => {
   const { open, server } = world((store) => withMethods(store, { durability: 'strict' }))
   const { queue } = await open()
-  always(server, 503, 3)
+  always(server, 503, 4)
   const told = async (init: RequestInit & { redrive: TaskOptions }) => {
     const response = await queue.fetch(ORDERS, init)
     const { durability } = (await response.json()) as { durability: string }
@@ -43,7 +43,9 @@ test('the 202 says where the task is kept: in the store, or in memory where the 
   expect(await told({ method: 'POST', redrive })).toEqual([202, 'strict', 'strict'])
   // one with the task that is stored already
   expect(await told({ method: 'POST', redrive })).toEqual([202, 'strict', 'strict'])
-  expect(await told(DEFER)).toEqual([202, 'memory', 'memory'])
+  expect(await told(DEFER)).toEqual([202, 'strict', 'strict'])
+  const sensitive = { redrive: { mode: 'defer', sensitive: true } } as const
+  expect(await told(sensitive)).toEqual([202, 'memory', 'memory'])
 })
 
 test('the 202 carries the caller’s own trace id', async () => {

@@ -55,7 +55,7 @@ test('S8 a caller whose time is up gets its last answer, and the task does not g
   await clock.advance(10_000)
   expect(answer.value?.status).toBe(503)
   expect(markOf(answer.value)?.reason).toBe('wait_exceeded')
-  expect(events.names()).toEqual(['queued', 'exhausted'])
+  expect(events.names()).toEqual(['queued', 'retry', 'exhausted'])
   expect(await store.counts()).toMatchObject({ pending: 0, exhausted: 1 })
   queue.resume()
   await clock.advance(60_000)
@@ -83,7 +83,7 @@ test('S8 an abort by the caller rejects with its reason at once and cancels the 
   await clock.settle()
   expect(answer.error).toMatchObject({ message: 'changed my mind' })
   expect(await store.counts()).toMatchObject({ pending: 0, cancelled: 1 })
-  expect(events.names()).toEqual(['queued', 'cancelled'])
+  expect(events.names()).toEqual(['queued', 'retry', 'cancelled'])
 })
 
 test('S8 cancel of a task in flight aborts it, and what comes of it but a success is CANCELLED', async () => {
@@ -158,6 +158,18 @@ test('S6 the same key with another request is refused, and the store is as it wa
     code: 'IDEMPOTENCY_CONFLICT',
   })
   expect(await store.counts()).toMatchObject({ pending: 1 })
+})
+
+test('S6 a key that another process has stored for another URL is refused, and the text says which slip it was', async () => {
+  const { open } = world()
+  const [one, other] = [await open(), await open()]
+  one.queue.pause()
+  other.queue.pause()
+  const init = { ...POST, redrive: { idempotencyKey: 'order-1' } }
+  const { taskId } = await one.queue.enqueue(ORDERS, init)
+  const text = `a request to another URL, task ${taskId}; a key names one request: use one key for each receiver`
+  await expect(other.queue.enqueue(`${ORDERS}/2`, init)).rejects.toThrow(text)
+  await expect(other.queue.enqueue(ORDERS, { ...init, body: 'coffee' })).rejects.toThrow('another request, task')
 })
 
 test('a failed call under a key that waits in the store joins its task', async () => {

@@ -35,7 +35,7 @@ test('the caller of a first attempt that failed gets the answer of the retry, wh
   expect(server.hits).toBe(1)
   await clock.advance(1)
   expect(answer.value?.status).toBe(201)
-  expect(events.names()).toEqual(['queued', 'attempt', 'succeeded'])
+  expect(events.names()).toEqual(['queued', 'retry', 'attempt', 'succeeded'])
   expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0, succeeded: 1 })
 })
 
@@ -47,7 +47,7 @@ test('S8 a task has as many attempts as its policy says, and is a dead letter th
   await clock.advance(60_000)
   expect(answer.value?.status).toBe(504)
   expect(server.hits).toBe(3)
-  expect(events.names()).toEqual(['queued', 'attempt', 'retry', 'attempt', 'exhausted'])
+  expect(events.names()).toEqual(['queued', 'retry', 'attempt', 'retry', 'attempt', 'exhausted'])
   const [dead] = (await queue.deadLetters.list()).tasks
   expect(dead).toMatchObject({ status: 'EXHAUSTED', reason: 'max_attempts', attemptNumber: 3 })
   const { attempts } = await queue.attempts(dead?.taskId ?? '')

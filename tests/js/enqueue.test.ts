@@ -59,12 +59,12 @@ test.each<[what: string, input: string, init: object]>([
   expect(server.hits).toBe(0)
 })
 
-test('a body over maxBodyBytes is refused, naming both sizes', async () => {
+test('a body over maxBodyBytes is refused, naming the limit', async () => {
   const { queue, server, clock } = await setup({ maxBodyBytes: 10 })
   const refused = queue.enqueue(ORDERS, { method: 'POST', body: '12345678901' })
   await expect(refused).rejects.toMatchObject({
     code: 'BODY_TOO_LARGE',
-    message: expect.stringMatching(/\b11\b.*\b10\b/),
+    message: expect.stringContaining('more bytes than maxBodyBytes 10:'),
   })
   await clock.settle()
   expect(server.hits).toBe(0)

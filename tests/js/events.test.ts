@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
 import { always, ORDERS, setup, watch } from './setup.ts'
 
-test('per task: queued, attempt and retry in turn, attempt, and one end', async () => {
+test('per task: queued, retry and attempt in turn, and one end', async () => {
   const { queue, server, clock, events } = await setup()
   always(server, 503, 3)
   const answer = queue.fetch(ORDERS)
   await clock.advance(7_000)
   await answer
-  expect(events.names()).toEqual(['queued', 'attempt', 'retry', 'attempt', 'retry', 'attempt', 'succeeded'])
+  expect(events.names()).toEqual(['queued', ...Array(3).fill(['retry', 'attempt']).flat(), 'succeeded'])
   expect(events.of('attempt').map(({ context }) => context.attemptNumber)).toEqual([2, 3, 4])
-  expect(events.of('retry').map(({ delayMs }) => delayMs)).toEqual([2_000, 4_000])
+  expect(events.of('retry').map(({ delayMs }) => delayMs)).toEqual([1_000, 2_000, 4_000])
 })
 
 test('an enqueued task begins with attempt 1', async () => {
@@ -38,7 +38,7 @@ test('queued is told before a deferring caller has its 202', async () => {
   server.reply(503)
   await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })
   events.note('answered')
-  expect(events.names()).toEqual(['queued', 'answered'])
+  expect(events.names()).toEqual(['queued', 'retry', 'answered'])
 })
 
 test('each event carries the task as it then was', async () => {
@@ -50,8 +50,20 @@ test('each event carries the task as it then was', async () => {
   expect(events.of('queued')[0]?.task).toMatchObject({ status: 'PENDING', attemptNumber: 1 })
   expect(events.of('attempt')[0]?.task).toMatchObject({ status: 'IN_FLIGHT', attemptNumber: 2, nextAttemptAt: null })
   expect(events.of('retry')[0]).toMatchObject({
+    task: { status: 'PENDING', attemptNumber: 1, nextAttemptAt: clock.now() - 2_000 },
+    log: { attemptNumber: 1, responseStatus: 503 },
+  })
+  expect(events.of('retry')[1]).toMatchObject({
     task: { status: 'PENDING', attemptNumber: 2, nextAttemptAt: clock.now() },
     log: { attemptNumber: 2, responseStatus: 503 },
+  })
+  expect(events.of('exhausted')[0]).toMatchObject({
+    attempts: 3,
+    responseStatus: 503,
+    error: {
+      name: 'ExhaustedError',
+      message: expect.stringMatching(/after 3 attempts.*answered with 503.*max_attempts/),
+    },
   })
   expect(events.of('exhausted')[0]?.task).toMatchObject({
     status: 'EXHAUSTED',
@@ -146,7 +158,7 @@ test('a listener may use the queue: cancel from queued ends the task', async () 
   const answer = watch(queue.fetch(ORDERS))
   await clock.advance(10_000)
   expect(answer.state).toBe('rejected')
-  expect(events.names()).toEqual(['queued', 'cancelled'])
+  expect(events.names()).toEqual(['queued', 'retry', 'cancelled'])
   expect(server.hits).toBe(1)
 })
 

@@ -9,7 +9,7 @@ import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { type Process, type World, withMethods, world } from './durable-setup.ts'
 import { dataOf, enqueued, lastOf, lines, POST } from './explain-setup.ts'
-import { closeNow, forApi, PLAIN_CURVE } from './setup.ts'
+import { closeNow, forApi, ORDERS, PLAIN_CURVE } from './setup.ts'
 import { freshPath } from './sqlite/setup.ts'
 
 /** What the next process says of it, which starts nothing itself. */
@@ -57,9 +57,24 @@ test('a pause while the credentials were asked for', async () => {
   expect(dataOf(await afterReload(scene, first, taskId))[1]).toMatchObject({ kind: 'released', cause: 'paused' })
 })
 
-test('S12 credentials that nobody supplies park the task, whoever asks why', async () => {
+test('a due task waits for a free place, which another process may hold', async () => {
   const scene = world()
-  const first = await scene.open({ credentials: forApi(() => ({ authorization: 'Bearer hush' })) })
+  const first = await scene.open({ concurrency: 1 })
+  scene.server.hang()
+  await enqueued({ ...scene, ...first })
+  const second = await scene.open({ concurrency: 1 })
+  const { taskId } = await second.queue.enqueue(`${ORDERS}/2`, POST)
+  await scene.clock.settle()
+  expect(lastOf(await second.queue.explain(taskId))).toMatchObject({
+    kind: 'waits',
+    text: 'waits for a process with a free place (concurrency): it is due, and others may hold the places',
+    data: { gate: 'ready' },
+  })
+})
+
+test('S12 credentials that are not supplied park the task', async () => {
+  const scene = world()
+  const first = await scene.open()
   first.queue.pause()
   const taskId = await enqueued({ ...scene, ...first }, { ...POST, headers: { authorization: 'Bearer hush' } })
   await scene.close(first)
@@ -67,7 +82,7 @@ test('S12 credentials that nobody supplies park the task, whoever asks why', asy
   await scene.clock.advance(1_000)
   const decisions = await afterReload(scene, second, taskId)
   expect(decisions.find(({ kind }) => kind === 'parked')).toMatchObject({
-    text: 'not sent, nobody supplies its credentials; parked until resume() or setPrincipal()',
+    text: 'not sent, `credentials` has no entry for its origin; parked until resume() or setPrincipal()',
     data: { cause: 'credentials_missing', counted: false },
   })
   expect(JSON.stringify(decisions)).not.toContain('hush')
@@ -86,7 +101,9 @@ test('credentials that failed, and 401 twice', async () => {
   const kinds = ['queued', 'released', 'attempt', 'released', 'attempt', 'parked', 'waits']
   const decisions = await first.queue.explain(taskId)
   expect(decisions.map(({ kind }) => kind)).toEqual(kinds)
-  expect(lastOf(decisions)?.text).toBe('resume() or setPrincipal(): its credentials are missing or were refused')
+  expect(lastOf(decisions)?.text).toBe(
+    'waits for resume() or setPrincipal(), since its credentials are missing or were refused',
+  )
   const later = await afterReload(scene, first, taskId)
   expect(dataOf(later).slice(1, 6)).toMatchObject([
     { cause: 'credentials_failed' },
@@ -97,7 +114,7 @@ test('credentials that failed, and 401 twice', async () => {
   ])
 })
 
-test('L2 a process that died leaves its attempt to others, and nobody knows how it ended', async () => {
+test('L2 a process that died leaves its attempt to others, and how it ended is unknown', async () => {
   const scene = world()
   const dead = await scene.open()
   scene.server.hang()
@@ -108,7 +125,7 @@ test('L2 a process that died leaves its attempt to others, and nobody knows how 
   const decisions = await (await scene.open()).queue.explain(taskId)
   expect(decisions[1]).toMatchObject({
     kind: 'lost',
-    text: 'nobody knows how attempt 1 ended: who made it is gone; due again at once',
+    text: 'how attempt 1 ended is unknown, since the process that made it is gone; due again at once',
     data: { attemptNumber: 1 },
   })
 })
@@ -146,7 +163,7 @@ test('S13 put back from the dead letters by another process', async () => {
   expect(lines(decisions).slice(2)).toEqual([
     'exhausted: 503; given up: max_attempts',
     'redriven: put back from the dead letters, attempts counted anew',
-    'waits: resume()',
+    'waits: waits for resume()',
   ])
 })
 
@@ -183,7 +200,7 @@ test('S20 what a version wrote that knew no data is told in its own words', asyn
   const taskId = await enqueued({ ...scene, ...first })
   expect(lines(await first.queue.explain(taskId)).slice(2)).toEqual([
     'retry: 503: next at 00:00:01',
-    'waits: its own wait until 00:00:01',
+    'waits: waits for its own delay until 00:00:01',
   ])
 })
 
@@ -224,6 +241,6 @@ test('S20 a file of the first layout explains what it has', async () => {
   expect(lines(await queue.explain(taskId)).slice(2)).toEqual([
     'retry: 200',
     'redriven: put back from the dead letters, attempts counted anew',
-    'waits: resume()',
+    'waits: waits for resume()',
   ])
 })

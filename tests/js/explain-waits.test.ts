@@ -24,7 +24,7 @@ function runnerOf(queue: RetryQueue): Runner {
 
 /** A breaker that opens at `failures` for a minute; `tokens`: of the retry budget, 0 for none. */
 function gates({ queue }: { readonly queue: RetryQueue }, failures: number, tokens: number): void {
-  const numbers = [failures, 0.5, 20, 60_000, 60_000, 60_000, 1, 0, tokens, 0.1, 0.01, 0]
+  const numbers = [failures === 1 ? 1 : 0.2, 0, 60_000, 60_000, 0, tokens, 0.1, 0.01, 0]
   runnerOf(queue).core.gates(new Float64Array(numbers))
 }
 
@@ -53,14 +53,14 @@ const cases: Readonly<Record<string, Case>> = {
       return enqueued(scene)
     },
     data: { gate: 'lane-held', until: expect.any(Number) },
-    text: 'its origin, held by what its server told another until 00:01:00',
+    text: 'waits for its origin, which asked for a pause in its answer to another request until 00:01:00',
   },
   'a pause of its origin': {
     task: paused({ origin: ORIGIN }),
     data: { gate: 'lane-paused' },
-    text: 'resume() of its origin',
+    text: 'waits for resume() of its origin',
   },
-  'a pause of everything': { task: paused(), data: { gate: 'paused' }, text: 'resume()' },
+  'a pause of everything': { task: paused(), data: { gate: 'paused' }, text: 'waits for resume()' },
   'the limit of its origin': {
     options: { concurrency: 2, concurrencyPerOrigin: 1 },
     task: async (scene) => {
@@ -88,7 +88,7 @@ const cases: Readonly<Record<string, Case>> = {
       return enqueued(scene)
     },
     data: { gate: 'in-flight', attemptNumber: 1 },
-    text: 'nothing: an attempt is under way, here or in another process',
+    text: 'waits for the attempt under way, here or in another process',
   },
   'S16 somebody else is there': {
     options: { principal: 'ann' },
@@ -98,7 +98,7 @@ const cases: Readonly<Record<string, Case>> = {
       return taskId
     },
     data: { gate: 'principal' },
-    text: 'its principal: somebody else is there',
+    text: 'waits for its principal, since another one is current',
   },
   'S19 behind others of its order': {
     task: async (scene) => {
@@ -107,7 +107,7 @@ const cases: Readonly<Record<string, Case>> = {
       return enqueued(scene, ordered)
     },
     data: { gate: 'behind' },
-    text: 'its turn: others of its orderKey come first',
+    text: 'waits for its turn: other tasks of its orderKey come first',
   },
 }
 
@@ -138,7 +138,7 @@ test('offline, said by a process that did not see it come', async () => {
   const taskId = await paused()(scene)
   goOffline()
   const second = await scene.open()
-  expect(await waitOf(second, taskId)).toMatchObject({ text: 'the network', data: { gate: 'offline' } })
+  expect(await waitOf(second, taskId)).toMatchObject({ text: 'waits for the network', data: { gate: 'offline' } })
 })
 
 test.each<readonly [string, () => Promise<Stage>]>([
@@ -153,7 +153,7 @@ test.each<readonly [string, () => Promise<Stage>]>([
   const waiting = await waitOf(stage, taskId)
   expect(waiting?.data).toMatchObject({ gate: 'retry-budget' })
   expect(waiting?.data?.until).toBeGreaterThan(stage.clock.now())
-  expect(waiting?.text).toMatch(/^its origin's retry budget, which is spent: put off until 00:/)
+  expect(waiting?.text).toMatch(/^waits for its origin's retry budget, which is spent until 00:/)
 })
 
 test('a retry budget that is spent keeps retries back, and says so of no first attempt: in a store', async () => {
@@ -181,12 +181,12 @@ test('an open breaker: of what is due, and of what has a wait of its own before'
   const own = lastOf(await first.queue.explain(failed))
   expect(own?.data).toEqual({ gate: 'due', until: scene.clock.now() + 1_000 })
   expect(own?.text).toMatch(
-    /^its own wait until 00:00:01, and then its origin's circuit breaker, open until 00:0\d:\d\d$/,
+    /^waits for its own delay until 00:00:01, and then its origin's circuit breaker, which is open until 00:0\d:\d\d$/,
   )
   const due = lastOf(await first.queue.explain(other))
   expect(due?.data).toMatchObject({ gate: 'circuit-open' })
-  expect(due?.data?.until).toBeGreaterThanOrEqual(scene.clock.now() + 45_000)
-  expect(due?.text).toMatch(/^its origin's circuit breaker, open until 00:0\d:\d\d$/)
+  expect(due?.data?.until).toBeGreaterThanOrEqual(scene.clock.now() + 30_000)
+  expect(due?.text).toMatch(/^waits for its origin's circuit breaker, which is open until 00:0\d:\d\d$/)
   expect(scene.server.hits).toBe(1)
 })
 
@@ -205,6 +205,6 @@ test('a half-open breaker lets one attempt through', async () => {
   const held = states.map((decisions) => lastOf(decisions)?.data?.gate)
   expect(held.sort()).toEqual(['circuit-probing', 'in-flight'])
   expect(states.map((decisions) => lastOf(decisions)?.text)).toContain(
-    'the attempt that tries out its origin: the circuit breaker is half-open',
+    'waits for the attempt that probes its origin while the circuit breaker is half-open',
   )
 })

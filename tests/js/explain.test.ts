@@ -47,7 +47,7 @@ const expiring = (ms: number) => (fakes: Fakes) => ({ expiresAt: fakes.clock.now
 const cases: Readonly<Record<string, Case>> = {
   'waiting for its own curve': {
     before: ({ server }) => server.reply(503),
-    says: [SENT, AGAIN, 'waits: its own wait until 00:00:01'],
+    says: [SENT, AGAIN, 'waits: waits for its own delay until 00:00:01'],
   },
   'S9 held by Retry-After: the server’s wait, and what the curve alone would have been': {
     before: ({ server }) => server.reply(503, { 'retry-after': '120' }),
@@ -59,16 +59,16 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'a Retry-After that cannot be read': {
     before: ({ server }) => server.reply(503, { 'retry-after': 'soon' }),
-    says: [SENT, 'retry: 503, Retry-After unreadable; next in 1 s, at 00:00:01', /^waits: /],
+    says: [SENT, 'retry: 503, Retry-After unreadable; next in 1 s, at 00:00:01', /^waits: waits for /],
   },
   'held with its origin by the Retry-After of another': {
     before: async (fakes) => {
       fakes.server.reply(503, { 'retry-after': '120' })
       await enqueued(fakes, {}, `${ORDERS}/other`)
     },
-    says: ['waits: its origin, held by what its server told another until 00:01:00'],
+    says: ['waits: waits for its origin, which asked for a pause in its answer to another request until 00:01:00'],
   },
-  'paused, everything': { before: ({ queue }) => queue.pause(), says: ['waits: resume()'] },
+  'paused, everything': { before: ({ queue }) => queue.pause(), says: ['waits: waits for resume()'] },
   'paused, its origin': {
     before: ({ queue }) => {
       queue.pause({ origin: 'https://api.test' })
@@ -76,28 +76,28 @@ const cases: Readonly<Record<string, Case>> = {
       queue.resume()
       queue.pause({ origin: 'https://api.test' })
     },
-    says: ['waits: resume() of its origin'],
+    says: ['waits: waits for resume() of its origin'],
   },
-  offline: { isOffline: true, says: ['waits: the network'] },
+  offline: { isOffline: true, says: ['waits: waits for the network'] },
   'behind one of its orderKey': {
     before: (fakes) => inOrder(fakes, 1),
     task: () => ({ orderKey: 'a' }),
-    says: ['waits: its turn: 1 of its orderKey comes first'],
+    says: ['waits: waits for its turn: 1 task of its orderKey comes first'],
   },
   'behind others of its orderKey': {
     before: (fakes) => inOrder(fakes, 2),
     task: () => ({ orderKey: 'a' }),
-    says: ['waits: its turn: 2 of its orderKey come first'],
+    says: ['waits: waits for its turn: 2 tasks of its orderKey come first'],
   },
   'at the limit of all': {
     options: { concurrency: 1, concurrencyPerOrigin: 1 },
     before: (fakes) => busy(fakes, 'https://other.test/'),
-    says: ['waits: concurrency: as many attempts run as may'],
+    says: ['waits: waits for a free place (concurrency)'],
   },
   'at the limit of its origin': {
     options: { concurrency: 2, concurrencyPerOrigin: 1 },
     before: (fakes) => busy(fakes, ORDERS),
-    says: ['waits: concurrencyPerOrigin: as many attempts run at its origin as may'],
+    says: ['waits: waits for a free place at its origin (concurrencyPerOrigin)'],
   },
   'parked by a 401': {
     options: { credentials: forApi(() => ({ authorization: 'Bearer hush-header' })) },
@@ -108,17 +108,20 @@ const cases: Readonly<Record<string, Case>> = {
       'released: 401; given back, not counted; due again at once',
       /^attempt: /,
       'parked: 401; its credentials were refused twice: parked until resume()',
-      'waits: resume(): its credentials were refused',
+      'waits: waits for resume(), since its credentials were refused',
     ],
   },
   'in flight': {
     before: ({ server }) => server.reply(503).hang(),
     after: later(1_000),
-    says: [SENT, AGAIN, 'waits: nothing: an attempt is under way'],
+    says: [SENT, AGAIN, 'waits: waits for the attempt under way'],
   },
   'given back unsent, its credentials having failed': {
     options: { credentials: forApi(() => Promise.reject(new Error('hush-header'))) },
-    says: ['released: not sent, credentials failed; given back, not counted; next in 1 s, at 00:00:01', /^waits: /],
+    says: [
+      'released: not sent, credentials failed; given back, not counted; next in 1 s, at 00:00:01',
+      /^waits: waits for /,
+    ],
   },
   delivered: {
     before: ({ server }) => server.reply(503).fail(new TypeError('fetch failed')),
@@ -214,7 +217,7 @@ test('a fetch that waits is explained from its first attempt on', async () => {
   const answer = watch(queue.fetch(URL_WITH_QUERY, callOf()))
   await clock.settle()
   const taskId = (await queue.list()).tasks[0]?.taskId ?? ''
-  expectLines(lines(await told(fakes, taskId)), [SENT, AGAIN, /^waits: /])
+  expectLines(lines(await told(fakes, taskId)), [SENT, AGAIN, /^waits: waits for /])
   await clock.advance(1_000)
   expect(answer.value?.status).toBe(200)
   expectLines(lines(await told(fakes, taskId)), [SENT, AGAIN, /^attempt: /, /^succeeded: /])

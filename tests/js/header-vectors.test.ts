@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { instantiate } from '../../js/core/inline.ts'
 import { Sanitizer } from '../../js/core/sanitizer.ts'
 import { loadCore } from '../../js/core.ts'
-import type { SanitizeOptions } from '../../js/options/queue-options.ts'
+import type { SanitizeOptions } from '../../js/options/sanitize.ts'
 import { vectors } from './vectors.ts'
 
 interface HeaderRow {

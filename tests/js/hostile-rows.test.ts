@@ -85,6 +85,11 @@ test.for<[what: string, spoil: (database: DatabaseSync) => void]>([
   ['a word of fetch that is not stored', inRecord('$.requestInit.dispatcher', '{}')],
   ['an object for a policy', inRecord('$.policy.maxAttempts', '{}')],
   ['more attempts than a policy allows', inRecord('$.policy.maxAttempts', '1e9')],
+  ['a meta that is no object', inRecord('$.meta', '"order 17"')],
+  ['a meta longer than any caller may give', inRecord('$.meta', JSON.stringify({ a: 'x'.repeat(5_000) }))],
+  ['tags that are no list', inRecord('$.tags', '"order"')],
+  ['a tag that is no text', inRecord('$.tags', '["order", 7]')],
+  ['more tags than any caller may give', inRecord('$.tags', JSON.stringify(Array.from({ length: 17 }, String)))],
   ['a target that is not its lane’s (S15)', column('targetUrl', `'${EVIL}'`)],
   ['a target with a password', column('targetUrl', "'https://a:b@api.test/orders'")],
   ['a principal that is not its lane’s (S16)', column('principal', "'ben'")],
@@ -207,6 +212,8 @@ const HOSTILE: readonly Partial<Record<keyof StoredTask, unknown>>[] = [
   { attemptNumber: Number.NaN },
   { taskId: 'another' },
   { policy: 'x' },
+  { meta: 'x' },
+  { tags: {} },
 ]
 
 test.for(HOSTILE)(

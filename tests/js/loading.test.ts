@@ -37,13 +37,13 @@ function load({ clock, server }: World, options: RetryQueueOptions, ...refuse: r
     await held.get(name)?.until
     return load()
   }
-  const prepare = assemble(
+  const module = assemble(
     instantiate,
     () => chunk('keys', instantiateKeys),
     () => chunk('durable', loadStore),
     () => chunk('pages', loadPages),
   )
-  const source: EngineSource = () => chunk('core', async () => ({ prepare }))
+  const source: EngineSource = () => chunk('core', async () => module)
   const queue = new Queue({ clock, fetch: server.fetch, policy: PLAIN_CURVE, principal: null, ...options }, source)
   const events = new Events()
   events.listen(queue)
@@ -90,7 +90,7 @@ test.for(['core', 'durable', 'pages'] as const)(
     onTestFinished(() => {
       vi.unstubAllGlobals()
     })
-    const pages = name === 'pages' ? {} : { store }
+    const pages = name === 'pages' ? { durable: true, principal: null } : { store, principal: null }
     const { asked, refused, queue, events } = load(here, pages, name)
     await queue.ready
     await clock.advance(15 * 60_000)
@@ -198,7 +198,7 @@ test('a chunk of the store is asked for at once where the network comes back, an
 test('a queue in memory that is in no page asks no chunk by itself: nothing waits for it', async () => {
   const here = world()
   const { clock, server } = here
-  const { asked, queue } = load(here, { store: 'memory' }, 'core')
+  const { asked, queue } = load(here, { durable: false }, 'core')
   server.reply(503)
   expect((await queue.fetch(ORDERS)).status).toBe(503)
   await clock.advance(600_000)
@@ -226,7 +226,7 @@ test.each<[string, RetryQueueOptions, number, Record<string, string>, RequestIni
     { 'retry-after': '20' },
     { redrive: { policy: { maxAttempts: 1 } } } as RequestInit,
   ],
-  ['a success, of a queue in memory', { store: 'memory' }, 200, { ratelimit: '"all";r=0;t=20' }],
+  ['a success, of a queue in memory', { durable: false }, 200, { ratelimit: '"all";r=0;t=20' }],
 ])(
   'S9 a hold that is heard while the core still loads holds what is enqueued: %s',
   async (_, options, status, headers, init) => {
@@ -245,3 +245,13 @@ test.each<[string, RetryQueueOptions, number, Record<string, string>, RequestIni
     expect(it.server.hits).toBe(2)
   },
 )
+
+test('S18 a first attempt is signed without WebAssembly, and where no chunk comes to sign it with it is not sent', async () => {
+  const it = world()
+  const { queue, refused } = load(it, { sign: () => ({ 'x-signature': 'a' }), wasm: new Uint8Array(1) }, 'core')
+  await expect(queue.fetch(ORDERS, POST)).rejects.toThrow('dynamically imported')
+  expect(it.server.hits).toBe(0)
+  refused.clear()
+  await queue.fetch(ORDERS, POST)
+  expect(it.server.requests[0]?.headers.get('x-signature')).toBe('a')
+})

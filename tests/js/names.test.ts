@@ -18,7 +18,7 @@ const OPTIONS: Readonly<Record<string, (name: string) => RetryQueueOptions>> = {
 }
 
 test.for(Object.keys(OPTIONS))('S16 the option %s takes well-formed text, and no other', (what) => {
-  const make = (name: string) => new RetryQueue({ store: 'memory', ...OPTIONS[what]?.(name) })
+  const make = (name: string) => new RetryQueue({ durable: false, ...OPTIONS[what]?.(name) })
   for (const half of HALVES) expect(() => make(half)).toThrow(/expected (?:null or )?a well-formed string/)
   for (const whole of WHOLE) expect(() => make(whole)).not.toThrow()
 })

@@ -8,7 +8,8 @@ import { expect, test } from 'vitest'
 import { type CallContext, makeCall } from '../../js/call/call.ts'
 import type { Acceptance, AttemptInit, FetchForm, RepeatAnswer, Repeatable } from '../../js/call/transport.ts'
 import type { RetryQueue } from '../../js/index.ts'
-import { type TaskOptions, taskPolicy } from '../../js/options/task-options.ts'
+import type { TaskOptions } from '../../js/options/task-options.ts'
+import { taskPolicies } from '../../js/options/task-policies.ts'
 import { internalsOf } from '../../js/queue/internals.ts'
 import { forApi, setup, watch } from './setup.ts'
 
@@ -130,10 +131,9 @@ function wrapClient(queue: RetryQueue, client: Client): Send {
 function callOf(request: Partial<ClientRequest>, options: TaskOptions, client: Client, context: CallContext) {
   const { method = 'GET', url = '', body = null, signal = null } = request
   const headers = new Headers(request.headers)
-  const policy = taskPolicy(context.settings.policies, options)
-  const timeoutMs = policy.attemptTimeoutMs
+  const policies = taskPolicies(context, options)
   const { origin } = new URL(url)
-  const complete = makeCall(context, { method, url, origin, headers, options, policy, timeoutMs, signal })
+  const complete = makeCall(context, { method, url, origin, headers, options, ...policies, signal })
   // here another adapter would wait for its body
   const bytes = new TextEncoder().encode(body ?? '').byteLength
   const transport = new ClientTransport(client, { method, url, body }, headers)
@@ -172,7 +172,7 @@ test('a call is tried again, and its caller has the client’s own answer', asyn
   await clock.advance(1_000)
   expect(send.value).toEqual(answer(201, 'made'))
   expect(requests.map(({ body }) => body)).toEqual([ORDER.body, ORDER.body])
-  expect(events.names()).toEqual(['queued', 'attempt', 'succeeded'])
+  expect(events.names()).toEqual(['queued', 'retry', 'attempt', 'succeeded'])
 })
 
 test('every attempt carries the same idempotency key', async () => {

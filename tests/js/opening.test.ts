@@ -3,6 +3,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Call } from '../../js/call/call.ts'
 import type { RetryQueueOptions, TaskStore } from '../../js/index.ts'
+import { CHECKS } from '../../js/options/checks.ts'
 import type { EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import type { TaskManager } from '../../js/runner/manager.ts'
@@ -24,6 +25,8 @@ function setup(options: RetryQueueOptions = {}, begin: () => Promise<void> = asy
     loads++
     if (!reachable.now) throw new TypeError('Failed to fetch dynamically imported module')
     return {
+      signedFirst: async () => new Headers(),
+      CHECKS,
       prepare: async () => (host) => {
         const manager = {
           runner: { stopped: false, depth: 0, pause: () => told.push('pause') },
@@ -32,7 +35,7 @@ function setup(options: RetryQueueOptions = {}, begin: () => Promise<void> = asy
               told.push('before')
               principals.push(call.principal)
             },
-            observeUntracked: (_call: Call, { status }: { status: number }) => told.push(`heard ${status}`),
+            sentOnce: (_call: Call, { status }: { status: number }) => told.push(`heard ${status}`),
           },
           begin() {
             told.push('begin')
@@ -69,8 +72,8 @@ test('a durable queue opens its store by itself, soon after its construction and
 
 test.each<[what: string, options: RetryQueueOptions]>([
   ['in memory', {}],
-  ['in memory, by name', { store: 'memory' }],
-  ['in memory for now', { store: 'auto', principal: 'anna' }],
+  ['in memory, by name', { durable: false, store }],
+  ['in memory, of a principal', { principal: 'anna' }],
   ['durable, with preload never', { store, preload: 'never' }],
 ])('a queue %s opens nothing unasked', async (_what, options) => {
   const { clock, loads } = setup(options)
@@ -96,7 +99,7 @@ test('on a page the store is opened when the page is idle', async () => {
   })
   vi.stubGlobal('cancelIdleCallback', () => {})
   onTestFinished(() => void vi.unstubAllGlobals())
-  const { clock, told } = setup({ store })
+  const { clock, told } = setup({ store, principal: null })
   await clock.advance(60_000)
   expect(told).toEqual([])
   idle()

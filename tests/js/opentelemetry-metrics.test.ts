@@ -64,7 +64,7 @@ class Circuits extends RetryQueue {
   circuits: Record<string, 'CLOSED' | 'OPEN' | 'HALF_OPEN'> = {}
 
   override stats(): QueueStats {
-    const rest = { depth: 0, inFlight: 0, heldUntilAt: null, retryBudget: 10 }
+    const rest = { depth: 0, inFlight: 0, heldUntilAt: null, shutUntilAt: null, retryBudget: 10 }
     const rows = Object.entries(this.circuits).map(([origin, circuit]) => [origin, { ...rest, circuit }])
     return { ...super.stats(), origins: Object.fromEntries(rows) }
   }

@@ -42,8 +42,8 @@ const RIGHT = [
 
 /** `meant`: the origin that the error names, or the words that it has in place of one. */
 const WRONG: readonly (readonly [origin: string, meant: string])[] = [
-  ['https://*.example.com', 'no wildcard'],
-  ['*', 'no wildcard'],
+  ['https://*.example.com', 'no wildcards'],
+  ['*', 'no wildcards'],
   ['https://a,https://b', 'one origin per entry'],
   ['https://a.test,https://b.test', 'one origin per entry'],
   ['https://a.test, https://b.test', 'one origin per entry'],
@@ -130,6 +130,6 @@ test.each(DOORS)('S12 %s says no secret of a URL that was given in place of an o
 test('S15 a wildcard that the URL parser would have taken for a host names no origin', async () => {
   expect(new URL('https://*.example.com').origin).toBe('https://*.example.com')
   expect(() => new RetryQueue({ idempotency: { origins: ['https://*.example.com'] } })).toThrow(
-    "options.idempotency.origins[0]: expected an exact origin such as 'https://api.test', got 'https://*.example.com': there is no wildcard",
+    "options.idempotency.origins[0]: expected an exact origin such as 'https://api.test', got 'https://*.example.com': one origin per entry, no wildcards",
   )
 })

@@ -194,6 +194,7 @@ test('stats counts what waits, runs and ended, by origin too', async () => {
         inFlight: 0,
         circuit: 'CLOSED',
         heldUntilAt: now + 10_000,
+        shutUntilAt: null,
         retryBudget: Number.POSITIVE_INFINITY,
       },
       'https://b.test': {
@@ -201,6 +202,7 @@ test('stats counts what waits, runs and ended, by origin too', async () => {
         inFlight: 1,
         circuit: 'CLOSED',
         heldUntilAt: null,
+        shutUntilAt: null,
         retryBudget: Number.POSITIVE_INFINITY,
       },
     },

@@ -79,7 +79,7 @@ test('axios-retry: Retry-After: 3000000 is not turned into an instant retry', as
 
 test('axios-retry: and where such a wait is allowed it is waited for, past what a timer can hold', async () => {
   const days = 60 * 86_400_000
-  const policy = { maxServerDelayMs: days, totalBudgetMs: days, keyTtlMs: days }
+  const policy = { maxRetryAfterMs: days, totalBudgetMs: days, keyTtlMs: days }
   const { queue, server, clock } = await setup({ policy })
   server.reply(503, { 'retry-after': '3000000' })
   await queue.enqueue(ORDERS)

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { CircuitState } from '../../js/api/task.ts'
-import { NONE } from '../../js/core/codes.ts'
+import { ENDED, MARK_UNANSWERED, NONE, SAID_END, SAID_NOTHING, SAID_RETRY } from '../../js/core/codes.ts'
 import { instantiate } from '../../js/core/inline.ts'
 import { policyFields } from '../../js/core/policy-row.ts'
 import { loadCore, type RetryPolicy } from '../../js/core.ts'
-import { resolvePolicy } from '../../js/options/policy.ts'
+import { resolvePolicy } from '../../js/options/policy-rules.ts'
 import { vectors } from './vectors.ts'
 
 interface PolicyRow {
@@ -20,6 +20,8 @@ interface ClassifyRow {
   readonly flags: readonly string[]
   readonly policy: Partial<RetryPolicy>
   readonly decision: string
+  readonly unanswered?: boolean
+  readonly shouldRetry?: boolean
 }
 
 const { glue } = await instantiate()
@@ -92,10 +94,33 @@ const CLASSES = [
 test('the core classifies the end of a call as every row says', () => {
   const queue = makeQueue()
   const wrong = vectors<ClassifyRow>('classify')
+    .filter(({ unanswered, shouldRetry }) => unanswered === undefined && shouldRetry === undefined)
     .map((row) => {
       const flags = row.flags.reduce((sum, flag) => sum + (FLAGS[flag] ?? 0), 0)
       const policy = queue.policy(policyFields(resolvePolicy(row.policy)))
       return { row, got: CLASSES[queue.classify(policy, OUTCOMES.indexOf(row.outcome), row.status, flags)] }
+    })
+    .filter(({ row, got }) => got !== row.decision)
+  expect(wrong).toEqual([])
+})
+
+test('the core heeds what came before an attempt, and the word of a hook, as every row says', () => {
+  const queue = makeQueue()
+  const lane = queue.lane()
+  const [never, nothing] = [Number.POSITIVE_INFINITY, Number.NaN]
+  const rows = vectors<ClassifyRow>('classify').filter((row) => 'unanswered' in row || 'shouldRetry' in row)
+  expect(rows.length).toBeGreaterThanOrEqual(40)
+  const wrong = rows
+    .map((row) => {
+      const { unanswered, shouldRetry, status, outcome } = row
+      const flags = row.flags.reduce((sum, flag) => sum + (FLAGS[flag] ?? 0), 0)
+      const policy = queue.policy(policyFields(resolvePolicy(row.policy)))
+      const marks = unanswered ? MARK_UNANSWERED : 0
+      const slot = queue.adopt(0, lane, policy, 0, 0, flags, 0, never, never, never, 2, 0, -1, 0, marks, false)
+      const said = shouldRetry === undefined ? SAID_NOTHING : shouldRetry ? SAID_RETRY : SAID_END
+      const code = OUTCOMES.indexOf(outcome)
+      const verdict = queue.settle(0, slot, code, status, nothing, 1, nothing, false, false, said, nothing)
+      return { row, got: verdict >= ENDED ? CLASSES[verdict - ENDED + 2] : CLASSES[verdict] }
     })
     .filter(({ row, got }) => got !== row.decision)
   expect(wrong).toEqual([])
@@ -132,7 +157,7 @@ test('S21 a seed gives the draws of its row: they are the waits of full jitter o
     // the first draw is the queue's own
     const waits = outputs.slice(1).map(() => {
       const slot = queue.admit(0, lane, policy, 0, 0, 3, 0, forever, forever, NONE, true)
-      queue.settle(0, slot, 0, 503, nothing, 1, nothing, false)
+      queue.settle(0, slot, 0, 503, nothing, 1, nothing, false, false, SAID_NOTHING, nothing)
       return new Float64Array(memory.buffer, queue.decisionPtr(), 1)[0]
     })
     expect([seed, waits]).toEqual([seed, outputs.slice(1).map((hex) => Number.parseInt(hex.slice(0, 8), 16))])

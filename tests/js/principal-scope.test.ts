@@ -17,7 +17,7 @@ async function scene(kind: 'stored' | 'in memory') {
   const { queue } =
     kind === 'stored'
       ? await open(options)
-      : await setup({ ...options, clock, fetch: server.fetch, principal: 'ann', store: 'memory' })
+      : await setup({ ...options, clock, fetch: server.fetch, principal: 'ann', durable: false })
   const dead = async (path: string) => {
     server.reply(503)
     const { taskId } = await queue.enqueue(`${ORDERS}/${path}`, { ...POST, redrive })
@@ -136,7 +136,7 @@ test('S16 stats() of a queue over a store that another user has filled', async (
 })
 
 test('what allPrincipals may be is checked', async () => {
-  const { queue } = await setup({ principal: 'ann', store: 'memory' })
+  const { queue } = await setup({ principal: 'ann', durable: false })
   await queue.enqueue(ORDERS)
   for (const wrong of [{ allPrincipals: 'yes' }, { all: true }] as never[]) {
     await expect(queue.list(wrong)).rejects.toThrow(TypeError)

@@ -227,7 +227,7 @@ test('S22 purge answers callers who wait', async () => {
 
 test.each<[string, RetryQueueOptions]>([
   ['stored', {}],
-  ['in memory', { store: 'memory' }],
+  ['in memory', { durable: false }],
 ])('S16 an order is one user’s: nobody waits behind the tasks of another, %s', async (_, options) => {
   const { open, server, clock } = device()
   const { queue } = await open(options)

@@ -4,23 +4,20 @@ import { expect, test } from 'vitest'
 import { metricsOf } from '../../js/adapters/prometheus.ts'
 import { ORDERS, setup } from './setup.ts'
 
-const LONG = { redrive: { waitMs: 3_600_000 } }
-
 const numberIn = (text: string, name: string): number =>
   Number(text.split(`${name}{origin="https://api.test"} `)[1]?.split('\n', 1)[0])
 
 test('a breaker is 2 while it is open, 1 while one goes to see, 0 when that went well', async () => {
   const policy = { strategy: 'table', delaysMs: [0], maxAttempts: 100, attemptTimeoutMs: 0 } as const
-  const { queue, server, clock, events } = await setup({ policy, breaker: { closeAfter: 2 } })
+  const { queue, server, clock, events } = await setup({ policy, breaker: { afterMs: 0, whenOpen: 'hold' } })
   const { text } = metricsOf(queue)
   const states: number[] = []
   queue.on('circuit', () => states.push(numberIn(text(), 'retry_circuit_state')))
   for (let i = 0; i < 5; i++) server.reply(503)
-  const calls = ['a', 'b', 'c'].map((path) => queue.fetch(`${ORDERS}/${path}`, LONG))
+  for (const path of ['a', 'b', 'c']) await queue.enqueue(`${ORDERS}/${path}`)
   await clock.advance(0)
   expect(numberIn(text(), 'retry_circuit_state')).toBe(2)
   await clock.advance(60_000)
-  await Promise.all(calls)
   expect(numberIn(text(), 'retry_circuit_state')).toBe(0)
   expect(events.of('circuit').map(({ to }) => to)).toEqual(['OPEN', 'HALF_OPEN', 'CLOSED'])
   expect(states).toEqual([2, 1, 0])

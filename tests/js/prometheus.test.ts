@@ -27,7 +27,14 @@ async function measured(options: Parameters<typeof setup>[0] = {}, metrics?: Met
 
 /** A queue that says of itself what the test wants. */
 function withStats(queue: RetryQueue, origins: Record<string, Partial<OriginStats>>): void {
-  const none: OriginStats = { depth: 0, inFlight: 0, circuit: 'CLOSED', heldUntilAt: null, retryBudget: 10 }
+  const none: OriginStats = {
+    depth: 0,
+    inFlight: 0,
+    circuit: 'CLOSED',
+    heldUntilAt: null,
+    shutUntilAt: null,
+    retryBudget: 10,
+  }
   const all = Object.fromEntries(Object.entries(origins).map(([origin, given]) => [origin, { ...none, ...given }]))
   const stats = queue.stats()
   queue.stats = (): QueueStats => ({ ...stats, origins: all })

@@ -3,7 +3,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { RECORD_SCHEMA, type TaskStore } from '../../js/api/store.ts'
 import { RetryQueue } from '../../js/index.ts'
-import { resolvePolicy } from '../../js/options/policy.ts'
+import { resolvePolicy } from '../../js/options/policy-rules.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
 import { PLACES } from './rows/places.ts'

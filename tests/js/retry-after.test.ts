@@ -94,8 +94,8 @@ test('longer than waitMs: the caller has the answer at once', async () => {
   expect(clock.now()).toBe(Date.UTC(2030, 0, 1))
 })
 
-test('longer than maxServerDelayMs: the task ends at once and the lane is not held', async () => {
-  const { queue, server, clock } = await setup({ policy: { maxServerDelayMs: 60_000 } })
+test('longer than maxRetryAfterMs: the task ends at once and the lane is not held', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxRetryAfterMs: 60_000 } })
   server.reply(503, { 'retry-after': '61' })
   const answer = watch(queue.fetch(ORDERS))
   await clock.settle()

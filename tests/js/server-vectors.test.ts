@@ -26,10 +26,12 @@ const core = await loadCore()
 const { glue, scratch } = await instantiate()
 
 /** As js/core/server-delay.ts hands the headers over. */
-function serverDelay(headers: readonly (string | null)[], now: number): number {
+function serverDelay(headers: readonly (string | null)[], now: number, status = 503): number {
   const lengths = scratch.all(headers.map((header) => header ?? ''))
-  const [after = NONE, afterMs = NONE, date = NONE] = headers.map((header, i) => (header === null ? NONE : lengths[i]))
-  return glue.server_delay(after, afterMs, date, now)
+  const [after = NONE, afterMs = NONE, date = NONE, reset = NONE, remaining = NONE] = headers.map((header, i) =>
+    header === null ? NONE : lengths[i],
+  )
+  return glue.server_delay(after, afterMs, date, reset, remaining, status, now)
 }
 
 /** Later than any Date, which is where `parseRetryAfter` stops and the core goes on. */
@@ -57,13 +59,39 @@ test('S9 of two headers the finer counts where it can be used', () => {
   expect(wrong).toEqual([])
 })
 
+test('S9 a reset is read as a delay or a time where the quota is used up, and gives way to Retry-After', () => {
+  interface Row {
+    readonly reset: string
+    readonly remaining: string | null
+    readonly status: number
+    readonly date: string | null
+    readonly now: number
+    readonly ms: number | null
+  }
+  const rows = vectors<Row>('rate-limit-reset')
+  expect(rows.length).toBeGreaterThanOrEqual(40)
+  const wrong = rows
+    .map((row) => {
+      const { reset, remaining, date, status, now } = row
+      const got = serverDelay([null, null, date, reset, remaining], now, status)
+      const after = serverDelay(['7', null, date, reset, remaining], now, status)
+      const unusable = serverDelay(['x', null, date, reset, remaining], now, status)
+      return { row, got: [got, after, unusable] }
+    })
+    .filter(({ row: { ms }, got }) => `${got}` !== `${[ms ?? Number.NaN, 7_000, ms ?? -1]}`)
+  expect(wrong).toEqual([])
+})
+
 test('S9 RateLimit is read whole or not at all', () => {
-  const wrong = vectors<{ header: string; remaining: number | null; resetMs: number | null }>('ratelimit')
+  const wrong = vectors<{ header: string; remaining: number | null; resetMs: number | null; partitioned?: true }>(
+    'ratelimit',
+  )
     .map((row) => ({ row, got: core.parseRateLimit(row.header, 0) }))
     .filter(({ row, got }) => {
       if (row.remaining === null) return got !== null
       // the minus of a zero is of no meaning to anybody
-      return !got || got.remaining + 0 !== row.remaining || got.resetMs !== row.resetMs
+      const isSame = got?.resetMs === row.resetMs && got.partitioned === (row.partitioned ?? false)
+      return !isSame || got.remaining + 0 !== row.remaining
     })
   expect(wrong).toEqual([])
 })

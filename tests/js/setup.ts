@@ -14,8 +14,8 @@ import { EVENT_NAMES, type EventName } from './event-names.ts'
 export const API = 'https://api.test'
 export const ORDERS = `${API}/orders`
 
-/** Waits without chance: 1 s, 2 s, 4 s, 8 s. */
-export const PLAIN_CURVE = { jitterType: 'NONE', initialDelayMs: 1_000 } as const
+/** Waits without chance: 1 s, 2 s, 4 s, 8 s; of what is handed over, too. */
+export const PLAIN_CURVE = { jitterType: 'NONE', initialDelayMs: 1_000, maxAttempts: 5 } as const
 
 /** The option `credentials` with one entry, that of the origin of `ORDERS`. */
 export const forApi = (give: GiveCredentials): Credentials => ({ [API]: give })
@@ -93,9 +93,7 @@ export function watch<T>(promise: Promise<T>): Watched<T> {
 }
 
 /** The mark on the result of a call that was given up. */
-export function markOf(result: unknown): { taskId: string; reason: string } | undefined {
-  return (result as { redrive?: { taskId: string; reason: string } }).redrive
-}
+export { redriveOf as markOf } from '../../js/index.ts'
 
 /** How long after the one before each request came, in ms. */
 export function gaps(server: ScriptedServer): number[] {

@@ -12,6 +12,7 @@ import { WRONG_ROOM } from '../sim/wrong-room.ts'
 import { WRONG_SECRETS } from '../sim/wrong-secrets.ts'
 import { WRONG_PAGES, WRONG_TABS } from '../sim/wrong-tabs.ts'
 import { WRONG_UNSTORED } from '../sim/wrong-unstored.ts'
+import { WRONG_WISHES } from '../sim/wrong-wishes.ts'
 
 const LONG_MS = 300_000
 const KEPT = new URL('../sim/kept/', import.meta.url)
@@ -52,7 +53,7 @@ const noticed = async (store: StoreKind, { breaks, breaking, hints = true }: Wro
   expect(failures.map(({ violation }) => violation.id)).toContain(breaks)
 }
 
-test.for([...WRONG, ...WRONG_SECRETS, ...WRONG_ROOM, ...WRONG_UNSTORED])(
+test.for([...WRONG, ...WRONG_SECRETS, ...WRONG_ROOM, ...WRONG_UNSTORED, ...WRONG_WISHES])(
   'it is noticed when $what ($breaks)',
   { timeout: LONG_MS },
   (wrong) => noticed('memory', wrong),

@@ -259,5 +259,5 @@ test('a file that could not be written when it was opened is used as soon as it 
   const end = ended(reader)
   for await (const line of linesOf(reader)) lines.push(line)
   expect(await end).toEqual([0, null])
-  expect(lines).toEqual(['memory', 'storage_unavailable', 'STORAGE_UNAVAILABLE', 'strict', 'stored'])
+  expect(lines).toEqual(['NOT_DURABLE', 'storage_unavailable', 'STORAGE_UNAVAILABLE', 'strict', 'stored'])
 })

@@ -10,7 +10,7 @@ import { type World, world } from './durable-setup.ts'
 import { closeNow, ORDERS } from './setup.ts'
 import { storeChunks } from './store-chunks.ts'
 
-const POST = { method: 'POST', body: 'tea' } as const
+const POST = { method: 'POST', body: 'tea', redrive: { allowMemory: true } } as const
 
 /** Until `free`, nothing can be had of the store. */
 function setup(): World & { free(): void } {
@@ -63,9 +63,9 @@ test('a chunk that could not be fetched is asked for again once there is a netwo
   const [loadStore, loadPages] = storeChunks
   let isOnline = false
   const load = async () => (isOnline ? loadStore() : Promise.reject(new TypeError('Failed to fetch')))
-  const queue = new Queue({ clock, fetch: server.fetch, store, principal: null }, async () => ({
-    prepare: assemble(instantiate, instantiateKeys, load, loadPages),
-  }))
+  const queue = new Queue({ clock, fetch: server.fetch, store, principal: null }, async () =>
+    assemble(instantiate, instantiateKeys, load, loadPages),
+  )
   onTestFinished(() => closeNow(queue, clock))
   await queue.ready
   expect(await queue.enqueue(`${ORDERS}/1`, POST)).toMatchObject({ durability: 'memory' })

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest'
 import { limitsOf } from '../../js/options/limits.ts'
 import { policyDefaults } from '../../js/options/policy.ts'
-import { resolveOptions } from '../../js/options/queue-options.ts'
+import { resolveOptions } from '../../js/options/queue-rules.ts'
 import { isSpent, redriveDeadline } from '../../js/stores/engine/rules.ts'
 import { resolveTerms } from '../../js/stores/store-options.ts'
 
-const { policyId, maxAttempts = 0, totalBudgetMs = 0, keyTtlMs = 0 } = policyDefaults
+const { policyId, maxAttempts = 0, keyTtlMs = 0 } = policyDefaults
 const policy = { policyId }
 
 test('a store keeps what a queue keeps, unless told otherwise', () => {
@@ -34,7 +34,7 @@ test('a policy that says nothing means to a store what it means to a queue', () 
     deadlineAt: null,
     deadlineReason: 'total_budget',
   } as const
-  expect(redriveDeadline({ ...keyed, firstAttemptAt: null }, policy, false, now)?.deadlineAt).toBe(now + totalBudgetMs)
+  expect(redriveDeadline({ ...keyed, firstAttemptAt: null }, policy, false, now)?.deadlineAt).toBe(now + keyTtlMs)
   expect(redriveDeadline(keyed, policy, false, now)?.deadlineAt).toBe(now)
   expect(redriveDeadline(keyed, policy, false, now + 1)).toBeNull()
 })

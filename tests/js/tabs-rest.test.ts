@@ -230,7 +230,8 @@ test.each(['STORAGE_UNAVAILABLE', 'STORAGE_NEWER'] as const)(
     it.isGone = true
     server.reply(503).reply(503)
     const answer = watch(queue.fetch(ORDERS, POST))
-    expect(await queue.enqueue(`${ORDERS}/2`, POST)).toMatchObject({ durability: 'memory' })
+    const allowed = { ...POST, redrive: { allowMemory: true } }
+    expect(await queue.enqueue(`${ORDERS}/2`, allowed)).toMatchObject({ durability: 'memory' })
     await clock.advance(5_000)
     expect(answer.value?.status).toBe(200)
     expect(events.of('degraded').map(({ code }) => code)).toEqual(['storage_unavailable'])

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { ORDERS, watch } from './setup.ts'
 import { type Browser, browser, page, type Tab } from './tabs-setup.ts'
 
-const POST = { method: 'POST', body: 'of ann' } as const
+const POST = { method: 'POST', body: 'of ann', redrive: { allowMemory: true } } as const
 /** Longer than any wait of a task, shorter than any budget. */
 const LONG_MS = 60_000
 const DAY_MS = 86_400_000

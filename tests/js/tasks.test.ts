@@ -164,7 +164,7 @@ test('S8 cancel of a waiting task ends it at once, and its caller', async () => 
   expect(await queue.cancel(taskId)).toBe('gone')
   await clock.advance(100_000)
   expect(server.hits).toBe(1)
-  expect(events.names()).toEqual(['queued', 'cancelled'])
+  expect(events.names()).toEqual(['queued', 'retry', 'cancelled'])
 })
 
 test('cancel of a task in flight aborts the attempt', async () => {

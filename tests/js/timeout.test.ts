@@ -27,18 +27,37 @@ test('when every attempt times out the caller gets a TimeoutError that says how 
   expect(markOf(answer.error)).toMatchObject({ reason: 'max_attempts' })
 })
 
-test('the default is 30 s, and 0 is none', async () => {
+test.each([
+  [{ waitMs: 2_000 }, 'attempt 1 had no answer within 2000 ms, what was left of waitMs'],
+  [{ policy: { maxAttempts: 1 } }, 'attempt 1 had no answer within 10000 ms, its attemptTimeoutMs'],
+])('the error of a call with %o names the limit that has ended it', async (redrive, message) => {
+  const { queue, server, clock } = await setup()
+  server.hang()
+  const answer = watch(queue.fetch(ORDERS, { redrive }))
+  await clock.advance(10_000)
+  expect(answer.error).toMatchObject({ name: 'TimeoutError', message })
+})
+
+test('the default is 10 s and the time of the body at 50 KB/s, and 0 is none', async () => {
   const { queue, server, clock } = await setup()
   const release = server.hang()
-  const patient = watch(queue.fetch(ORDERS, { redrive: { policy: { attemptTimeoutMs: 0 } } }))
+  const patient = watch(queue.fetch(ORDERS, { redrive: { policy: { attemptTimeoutMs: 0 }, waitMs: 86_400_000 } }))
   await clock.settle()
-  expect(clock.timers).toBe(0)
+  // that of waitMs
+  expect(clock.timers).toBe(1)
   server.hang()
   const hasty = watch(queue.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } }))
-  await clock.advance(29_999)
+  server.hang()
+  const body = 'x'.repeat(100_000)
+  const large = watch(queue.fetch(ORDERS, { method: 'POST', body, redrive: { policy: { maxAttempts: 1 } } }))
+  await clock.advance(9_999)
   expect(hasty.state).toBe('pending')
   await clock.advance(1)
   expect(hasty.error).toMatchObject({ name: 'TimeoutError' })
+  await clock.advance(1_999)
+  expect(large.state).toBe('pending')
+  await clock.advance(1)
+  expect(large.error).toMatchObject({ name: 'TimeoutError' })
   await clock.advance(3_600_000)
   expect(patient.state).toBe('pending')
   release(200)
@@ -102,7 +121,7 @@ test('S11 a wait beyond 2^31-1 ms is waited for in pieces, and the attempt is no
     return clock.after(ms, wake)
   }
   const year = 365 * 86_400_000
-  const policy = { totalBudgetMs: year, keyTtlMs: year, maxServerDelayMs: year, attemptTimeoutMs: 0 }
+  const policy = { totalBudgetMs: year, keyTtlMs: year, maxRetryAfterMs: year, attemptTimeoutMs: 0 }
   const queue = new RetryQueue({ clock: { ...clock, after }, fetch: server.fetch, policy })
   await queue.ready
   server.reply(503, { 'retry-after': '5000000' }) // 57.9 days

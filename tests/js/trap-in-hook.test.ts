@@ -22,7 +22,7 @@ test.each(['tells_secret', 'url_secrets'])(
     const credentials = () => {
       throw new Error('no token')
     }
-    const load = async () => ({ prepare: assemble(trapped, instantiateKeys, ...storeChunks) })
+    const load = async () => assemble(trapped, instantiateKeys, ...storeChunks)
     const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, credentials: forApi(credentials) }, load)
     await queue.ready
     server.reply(503)

@@ -31,7 +31,7 @@ export function trappingAt(method: string): { load: () => Promise<EngineModule>;
         }
         return { ...engine, glue: { ...engine.glue, CoreQueue: Trapping, WakeTimer: Timer } }
       }
-      return { prepare: assemble(instantiate, instantiateKeys, ...storeChunks) }
+      return assemble(instantiate, instantiateKeys, ...storeChunks)
     },
   }
 }

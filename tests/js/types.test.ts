@@ -3,6 +3,8 @@
 import { expectTypeOf, test } from 'vitest'
 import type { FetchOptions } from '../../js/adapters/fetch.ts'
 import { installFetch, wrapFetch } from '../../js/adapters/fetch.ts'
+import type { RedriveObjectOptions } from '../../js/cloudflare/object-options.ts'
+import type { WorkerFetchOptions } from '../../js/cloudflare/worker-options.ts'
 import type { Core } from '../../js/core.ts'
 import * as redrive from '../../js/index.ts'
 import { ExhaustedError, QueueFullError, RedriveError, RetryQueue } from '../../js/index.ts'
@@ -24,7 +26,10 @@ test('RetryQueue', () => {
     ): Promise<redrive.EnqueueReceipt>
     get(taskId: string, scope?: Scope): Promise<redrive.RetryTask | undefined>
     attempts(taskId: string, page?: Page & Scope): Promise<{ attempts: readonly redrive.AttemptLog[]; cursor?: string }>
-    list(filter?: Page & Scope & { status?: redrive.TaskStatus; origin?: string }): Promise<Tasks>
+    list(
+      filter?: Page &
+        Scope & { status?: redrive.TaskStatus; active?: true; tags?: string | readonly string[]; origin?: string },
+    ): Promise<Tasks>
     result(taskId: string, scope?: Scope): Promise<redrive.TaskOutcome>
     cancel(taskId: string, scope?: Scope): Promise<'cancelled' | 'requested' | 'gone'>
     readonly deadLetters: {
@@ -75,7 +80,8 @@ test('options are readonly and closed', () => {
   // @ts-expect-error a store that there is not
   const store: redrive.RetryQueueOptions = { store: 'redis' }
   void [wrong, later, mode, jitter, store]
-  expectTypeOf<redrive.RetryQueueOptions['store']>().toEqualTypeOf<'auto' | 'memory' | redrive.TaskStore | undefined>()
+  expectTypeOf<redrive.RetryQueueOptions['store']>().toEqualTypeOf<redrive.TaskStore | undefined>()
+  expectTypeOf<redrive.RetryQueueOptions['durable']>().toEqualTypeOf<boolean | undefined>()
   expectTypeOf<redrive.RetryQueueOptions['persist']>().toEqualTypeOf<'on-failure' | 'before-send' | undefined>()
   expectTypeOf<redrive.RetryQueueOptions['persistMethods']>().toEqualTypeOf<readonly string[] | undefined>()
   expectTypeOf<redrive.TaskOptions['mode']>().toEqualTypeOf<'await' | 'defer' | undefined>()
@@ -100,7 +106,9 @@ test('options are readonly and closed', () => {
 })
 
 test('presets are whole policies, for each name one', () => {
-  expectTypeOf<keyof typeof redrive.presets>().toEqualTypeOf<'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix'>()
+  expectTypeOf<keyof typeof redrive.presets>().toEqualTypeOf<
+    'interactive' | 'background' | 'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix'
+  >()
   expectTypeOf<typeof redrive.presets.zizq>().toExtend<redrive.RetryPolicy>()
   const options: redrive.RetryQueueOptions = { policies: [redrive.presets.zizq] }
   // @ts-expect-error they are readonly
@@ -114,12 +122,17 @@ test('errors', () => {
   expectTypeOf<redrive.SettledElsewhereError>().toExtend<{ readonly responseStatus: number | null }>()
   expectTypeOf(QueueFullError).instance.toExtend<RedriveError>()
   expectTypeOf(redrive.IdempotencyConflictError).instance.toExtend<RedriveError>()
+  expectTypeOf(redrive.redriveOf).toEqualTypeOf<(given: unknown) => redrive.RedriveMark | undefined>()
+  expectTypeOf<redrive.RedriveMark['reason']>().toEqualTypeOf<redrive.GivenUpReason>()
   void [RedriveError, ExhaustedError]
 })
 
-test('adapters give fetch itself', () => {
+test('adapters give fetch, whose answers may be marked', () => {
   expectTypeOf(wrapFetch).parameters.toEqualTypeOf<[queue: RetryQueueBase, defaults?: FetchOptions | undefined]>()
-  expectTypeOf(wrapFetch).returns.toEqualTypeOf<typeof fetch>()
+  expectTypeOf(wrapFetch).returns.toExtend<typeof fetch>()
+  expectTypeOf<Awaited<ReturnType<RetryQueue['fetch']>>>().toEqualTypeOf<redrive.RedriveResponse>()
+  const marked = async (send: ReturnType<typeof wrapFetch>) => (await send(new URL('https://api.test'))).redrive
+  expectTypeOf(marked).returns.toEqualTypeOf<Promise<redrive.RedriveMark | undefined>>()
   expectTypeOf(installFetch).returns.toEqualTypeOf<() => void>()
   expectTypeOf<FetchOptions['match']>().toEqualTypeOf<((request: Request) => boolean) | undefined>()
 })
@@ -179,4 +192,11 @@ test('redrive/core', () => {
   >()
   expectTypeOf<Core['canonicalJson']>().toEqualTypeOf<(text: string) => string>()
   expectTypeOf<Core['parseDuration']>().toEqualTypeOf<(text: string) => number>()
+})
+
+test("onDegraded of a Worker's fetch and of an object hears what listeners of 'degraded' hear", () => {
+  type Heard<O extends { readonly onDegraded?: unknown }> = O['onDegraded']
+  type Listener = ((report: redrive.QueueEvents['degraded']) => void) | undefined
+  expectTypeOf<Heard<RedriveObjectOptions>>().toEqualTypeOf<Listener>()
+  expectTypeOf<Heard<WorkerFetchOptions>>().toEqualTypeOf<Listener>()
 })

@@ -32,7 +32,7 @@ test('S18 a chunk that cannot load: each call has its own answer or error, and d
   server.reply(503, {}, 'busy').reply(429).fail(lost).reply(200)
   const first = await queue.fetch(ORDERS, { method: 'POST', body: 'x' })
   expect(await first.text()).toBe('busy')
-  expect(markOf(first)).toBeUndefined()
+  expect(markOf(first)).toEqual({ reason: 'core_unavailable' })
   expect((await queue.fetch(ORDERS, { redrive: { mode: 'defer' } })).status).toBe(429)
   await expect(queue.fetch(ORDERS)).rejects.toBe(lost)
   expect((await queue.fetch(ORDERS)).status).toBe(200)
@@ -143,7 +143,7 @@ test.each(METHODS)(
     }
     const after = await queue.fetch(ORDERS)
     expect(after.status).toBe(503)
-    expect(markOf(after)).toBeUndefined()
+    expect(markOf(after)).toEqual({ reason: 'core_unavailable' })
     expect(events.of('degraded')).toMatchObject([
       { code: 'core_unreachable', message: expect.stringContaining('unreachable') },
     ])

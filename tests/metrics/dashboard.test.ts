@@ -9,7 +9,14 @@ import { dashboard, dashboardFile, dashboardQueries, labelsIn, metricsIn, ruleQu
 /** Metric -> its labels, and every outcome there is, as a queue that has an origin prints them. */
 function exported() {
   const queue = new RetryQueue()
-  const none = { depth: 0, inFlight: 0, heldUntilAt: null, circuit: 'CLOSED', retryBudget: 1 } as const
+  const none = {
+    depth: 0,
+    inFlight: 0,
+    heldUntilAt: null,
+    shutUntilAt: null,
+    circuit: 'CLOSED',
+    retryBudget: 1,
+  } as const
   const stats = queue.stats()
   queue.stats = () => ({ ...stats, origins: { 'https://a.test': none } })
   const labels = new Map<string, Set<string>>()

@@ -77,11 +77,11 @@ export function consumer(files: Readonly<Record<string, string>>, parent: string
   }
 }
 
-/** Installs a package of this repository's own: a peer that the user has. */
-export function link({ folder }: Consumer, name: string): void {
+/** Installs a package of this repository's own, or one of `modules`: a peer that the user has. */
+export function link({ folder }: Consumer, name: string, modules: string = join(root, 'node_modules')): void {
   const place = join(folder, 'node_modules', name)
   mkdirSync(dirname(place), { recursive: true })
-  symlinkSync(join(root, 'node_modules', name), place)
+  symlinkSync(join(modules, name), place)
 }
 
 /** The name of a package of this repository's own with its version. */

@@ -1,5 +1,5 @@
-// Answers each path under /api/ with 503 once and then with 200; everything else is a file of the
-// page under test.
+// Answers each call of an API with 503 once and then with 200: every path under /api/, and whatever is posted. Everything else is
+// a file of the page under test.
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,7 +11,8 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css',
   '.wasm': 'application/wasm',
 }
-const cors = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' }
+// `*` does not stand for a credential
+const cors = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*, authorization' }
 
 export interface FlakyServer extends AsyncDisposable {
   readonly origin: string
@@ -24,7 +25,7 @@ export async function flakyServer(pages?: string, policy?: string): Promise<Flak
   const hits = new Map<string, number>()
   const server = createServer((request, response) => {
     const path = new URL(request.url ?? '/', 'http://server').pathname
-    if (path.startsWith('/api/')) {
+    if (path.startsWith('/api/') || request.method !== 'GET') {
       if (request.method === 'OPTIONS') return response.writeHead(204, cors).end()
       const attempt = (hits.get(path) ?? 0) + 1
       hits.set(path, attempt)

@@ -33,7 +33,7 @@ test('every entry loads by itself, and without axios or prom-client installed', 
   using project = consumer({
     'main.mjs': `
       const names = {}
-      const entries = ['core', 'fetch', 'axios', 'prometheus', 'testing', 'memory', 'indexeddb', 'sqlite', 'node'].map((name) => 'redrive/' + name)
+      const entries = ['core', 'fetch', 'axios', 'prometheus', 'testing', 'store', 'memory', 'indexeddb', 'sqlite', 'node'].map((name) => 'redrive/' + name)
       for (const entry of ['redrive', ...entries]) {
         names[entry] = Object.keys(await import(entry))
       }
@@ -46,6 +46,7 @@ test('every entry loads by itself, and without axios or prom-client installed', 
   expect(names['redrive/axios']).toContain('attachToAxios')
   expect(names['redrive/prometheus']?.sort()).toEqual(['metricsOf', 'registerMetrics'])
   expect(names['redrive/testing']?.length).toBeGreaterThan(0)
+  expect(names['redrive/store']).toEqual(expect.arrayContaining(['CLOCK_STEP_MS', 'RECORD_SCHEMA', 'laneName']))
   expect(names['redrive/memory']).toContain('memoryStore')
   expect(names['redrive/sqlite']).toContain('sqliteStore')
   expect(names['redrive/node']).toContain('closeOnSignals')

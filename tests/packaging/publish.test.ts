@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { parse } from 'yaml'
+import { manifest } from '../../scripts/build/manifest.mjs'
 import { root, unpacked } from './pack.ts'
 
 interface Step {
@@ -57,7 +58,7 @@ test('only the job that publishes may say who it is, and it installs and builds 
 test('it publishes the very tarball that was tested, with provenance, once all was checked, tested and fuzzed', () => {
   const { test, fuzz, publish } = jobs
   expect(publish.needs).toEqual(['test', 'fuzz'])
-  const order = ['tag', 'test', 'name', 'pack'].map((name) => test.steps.indexOf(named(name)))
+  const order = ['tag', 'test', 'pack'].map((name) => test.steps.indexOf(named(name)))
   expect(order).toEqual(order.toSorted((a, b) => a - b))
   expect(named('test').run).toBe('bash .ci/run')
   expect(existsSync(join(root, '.ci', 'run'))).toBe(true)
@@ -96,7 +97,7 @@ test('the tarball that is packed is the one whose sum is told', () => {
 })
 
 test('Firefox starts there: it refuses to run as root in the home of another', () => {
-  expect(jobs.test.env).toEqual({ HOME: '/root' })
+  expect(jobs.test.env).toMatchObject({ HOME: '/root' })
 })
 
 test.for([
@@ -107,14 +108,22 @@ test.for([
   expect(spawnSync('bash', ['-e', '-c', named('tag').run ?? ''], { cwd: root, env }).status).toBe(status)
 })
 
-test('the package names the repository it is published from, and is otherwise the one that was tested', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'redrive-publish-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  cpSync(unpacked, folder, { recursive: true })
-  const env = { ...process.env, GITHUB_SERVER_URL: 'https://github.com', GITHUB_REPOSITORY: 'owner/name' }
-  execFileSync('bash', ['-e', '-c', named('name').run ?? ''], { cwd: folder, env, stdio: 'pipe' })
-  const manifest = (from: string) => JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
-  const { repository, ...rest } = manifest(folder)
-  expect(repository).toEqual({ type: 'git', url: 'git+https://github.com/owner/name.git' })
-  expect(rest).toEqual(manifest(unpacked))
+test('the package names the repository it is published from, and where that is said', () => {
+  expect(jobs.test.env?.REDRIVE_REPOSITORY).toMatch(/^\$\{\{ github\.server_url \}\}\/\$\{\{ github\.repository \}\}$/)
+  const { homepage, repository, bugs, ...rest } = manifest({ REDRIVE_REPOSITORY: 'https://github.com/owner/name' })
+  expect([homepage, repository, bugs]).toEqual([
+    'https://github.com/owner/name#readme',
+    { type: 'git', url: 'git+https://github.com/owner/name.git' },
+    { url: 'https://github.com/owner/name/issues' },
+  ])
+  const packed = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'))
+  expect(packed).toEqual(manifest())
+  expect(packed).toMatchObject(rest)
 })
+
+test.each(['github:owner/name', 'https://github.com/owner/name.git/', 'https://github.com/owner'])(
+  'an address of another form, %s, ends the build',
+  (REDRIVE_REPOSITORY) => {
+    expect(() => manifest({ REDRIVE_REPOSITORY })).toThrow(/repository: expected https:.*got/)
+  },
+)

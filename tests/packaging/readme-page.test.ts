@@ -1,32 +1,72 @@
-// The README's recipe for a page, bundled as a user would, in a real browser.
-import { readFileSync } from 'node:fs'
+// The recipes for pages of the README and of docs/recipes.md, each bundled as a user would, in a real browser, with one order. Those that name an API are
+// run from a page of another origin than that API's, as most are.
 import { join } from 'node:path'
 import * as esbuild from 'esbuild'
-import { expect, test } from 'vitest'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { launch } from '../browser/chromium.ts'
-import { consumer } from './consumer.ts'
-import { flakyServer } from './flaky-server.ts'
-import { root } from './pack.ts'
+import { eventually } from '../js/eventually.ts'
+import { consumer, link } from './consumer.ts'
+import { type FlakyServer, flakyServer } from './flaky-server.ts'
+import { snippet } from './snippets.ts'
 
-const page = `<!doctype html><meta charset="utf-8"><title>t</title>
+const page = `<!doctype html><meta charset="utf-8"><title>t</title><link rel="icon" href="data:,">
 <form><input name="place"><button>Send</button></form><script type="module" src="/main.js"></script>`
 
-test('the recipe of the offline form', async () => {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8')
-  const snippets = [...readme.matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code ?? '')
-  const [recipe = '', ...more] = snippets.filter((code) => code.includes('registerBackgroundSync'))
-  expect(recipe).not.toBe('')
-  expect(more).toEqual([])
-  using project = consumer({ 'dist/index.html': page, 'main.js': recipe })
+let browser: Browser
+beforeAll(async () => {
+  browser = await launch()
+})
+afterAll(() => browser?.close())
+
+interface Tab {
+  readonly page: Page
+  /** What the recipe and the package have written to the console. */
+  readonly said: readonly string[]
+  readonly site: FlakyServer
+}
+
+/** A page with the one recipe that holds `word`. `api`: the address in place of the example's. */
+async function open(word: string, api?: string): Promise<Tab> {
+  const project = consumer({ 'dist/index.html': page, 'main.js': snippet(word, api) })
+  onTestFinished(() => project[Symbol.dispose]())
+  link(project, 'axios')
   const options = { bundle: true, splitting: true, format: 'esm', outdir: 'dist', logLevel: 'silent' } as const
   await esbuild.build({ absWorkingDir: project.folder, entryPoints: ['main.js'], ...options })
-  await using server = await flakyServer(join(project.folder, 'dist'))
-  await using browser = await launch()
-  await using tab = await browser.newPage()
-  await tab.goto(server.origin)
+  const site = await flakyServer(join(project.folder, 'dist'))
+  onTestFinished(() => site[Symbol.asyncDispose]())
+  const tab = await browser.newPage()
+  onTestFinished(() => tab.close())
+  const said: string[] = []
+  // a request that fails is told of by the browser itself
+  tab.on(
+    'console',
+    (message) => void (message.text().startsWith('Failed to load resource') || said.push(message.text())),
+  )
+  tab.on('pageerror', (error) => said.push(String(error)))
+  await tab.goto(site.origin)
+  return { page: tab, said, site }
+}
+
+test('the recipe of the offline form', async () => {
+  const { page: tab, said, site } = await open('registerBackgroundSync')
   await tab.fill('input', 'Bridge')
   await tab.click('button')
   await tab.waitForSelector('form[data-report="SUCCEEDED"]', { state: 'attached' })
   expect(await tab.inputValue('input')).toBe('')
-  expect(server.hits('/api/reports')).toBe(2)
+  expect(site.hits('/api/reports')).toBe(2)
+  expect(said).toEqual([])
+})
+
+test.each([
+  ['fetch', 'wrapFetch(queue)', '/orders', ['200']],
+  ['Axios', 'attachToAxios(api, queue)', '/orders', ['attempt 2', expect.stringMatching(/^waits as /)]],
+  ['requests that survive the page', "principal: 'user-4711', // the user", '/reports', ['SUCCEEDED']],
+  ['a token that is never stored', 'sessionToken', '/reports', ['SUCCEEDED']],
+])('the recipe of %s, from another origin than its API', async (_, word, path, answers) => {
+  await using api = await flakyServer()
+  // the recipes name no path of the API's own
+  const { said } = await open(word, api.origin)
+  await eventually(() => said).toEqual(answers)
+  expect(api.hits(path)).toBe(2)
 })

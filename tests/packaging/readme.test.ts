@@ -1,5 +1,5 @@
-// Every snippet of the README is run as it stands: against the packed package, with its server's address in place of
-// the example's.
+// Every snippet of the README and of docs/recipes.md is run as it stands: against the packed package, with its server's address in
+// place of the example's. Those for pages: readme-page.test.ts.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,23 +8,8 @@ import { expect, test } from 'vitest'
 import { type Consumer, consumer, link } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
+import { blocks, snippet, snippets } from './snippets.ts'
 import { workerd, workerModules } from './worker-bundle.ts'
-
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const blocks = (language: string) =>
-  [...readme.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, code]) => code ?? '')
-const snippets = blocks('js')
-
-/** The snippet that holds `word`; there is exactly one. */
-function snippet(word: string, address: string): string {
-  const found = snippets.filter((code) => code.includes(word))
-  expect(found, `snippets with ${word}`).toHaveLength(1)
-  const { origin } = new URL(address)
-  // in a list of origins, and as a key of credentials, the path has no place
-  return (found[0] ?? '')
-    .replaceAll(/'https:\/\/api\.example\.com'(?=[:\]])/g, `'${origin}'`)
-    .replaceAll('https://api.example.com', address)
-}
 
 async function printed(project: Consumer, script: string): Promise<string[]> {
   const env = { PATH: process.env.PATH ?? '' }
@@ -33,7 +18,7 @@ async function printed(project: Consumer, script: string): Promise<string[]> {
 }
 
 test('there is no snippet that no test runs', () => {
-  expect(snippets).toHaveLength(8)
+  expect(snippets).toHaveLength(10)
 })
 
 test('the fetch recipe', async () => {
@@ -47,8 +32,8 @@ test('the Axios recipe', async () => {
   await using server = await flakyServer()
   using project = consumer({ 'main.mjs': snippet('attachToAxios(api, queue)', `${server.origin}/api/axios`) })
   link(project, 'axios')
-  expect(await printed(project, 'main.mjs')).toEqual(['attempt 2'])
-  expect(server.hits('/api/axios/orders')).toBe(2)
+  expect(await printed(project, 'main.mjs')).toEqual(['attempt 2', expect.stringMatching(/^waits as [\w-]{36}$/)])
+  expect([server.hits('/api/axios/orders'), server.hits('/api/axios/reports')]).toEqual([2, 2])
 })
 
 test('the Workers recipe', async () => {
@@ -70,29 +55,21 @@ test('the Workers recipe', async () => {
   }
 })
 
-// here in Node, where there is no IndexedDB and the tasks are in memory; the browser's tests run the same in pages
-test('tasks that outlive the page', async () => {
+test('requests that survive a crash of Node', async () => {
   await using server = await flakyServer()
-  using project = consumer({ 'main.mjs': snippet('sessionToken', `${server.origin}/api/page`) })
-  expect(await printed(project, 'main.mjs')).toEqual(['SUCCEEDED'])
-  expect(server.hits('/api/page/reports')).toBe(2)
-})
-
-test('tasks that outlive the process', async () => {
-  await using server = await flakyServer()
-  using project = consumer({ 'main.mjs': snippet('sqliteStore', `${server.origin}/api/stored`) })
+  using project = consumer({ 'main.mjs': snippet("path: 'orders.db' }),", `${server.origin}/api/stored`) })
   expect(await printed(project, 'main.mjs')).toEqual(['strict', 'SUCCEEDED'])
   expect(server.hits('/api/stored/orders')).toBe(2)
 })
 
-test('beyond a call that waits', async () => {
+test('hand over, go on, look later', async () => {
   await using server = await flakyServer()
   using project = consumer({ 'main.mjs': snippet('deadLetters', `${server.origin}/api/beyond`) })
   expect(await printed(project, 'main.mjs')).toEqual(['SUCCEEDED 200', '202 memory'])
   expect(server.hits('/api/beyond/events')).toBe(2)
 })
 
-test('curves, orders and explanations', async () => {
+test('one after another', async () => {
   await using server = await flakyServer()
   using project = consumer({ 'main.mjs': snippet('presets', `${server.origin}/api/explained`) })
   const lines = await printed(project, 'main.mjs')

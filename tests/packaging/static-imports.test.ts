@@ -24,12 +24,12 @@ test('the entry for service workers has core and store with it, and imports noth
 
 test('no entry brings metrics along but the one for them', () => {
   expect(filesWith('prometheus.js', 'retry_attempts_total')).toEqual(['prometheus.js'])
-  for (const entry of ['index.js', 'index.workerd.js', 'fetch.js', 'axios.js', 'service-worker.js']) {
+  for (const entry of ['index.js', 'index.page.js', 'index.workerd.js', 'fetch.js', 'axios.js', 'service-worker.js']) {
     expect(filesWith(entry, 'retry_attempts_total')).toEqual([])
   }
 })
 
-test.each(['index.js', 'background-sync.js'])('%s has neither core nor store with it', (entry) => {
+test.each(['index.js', 'index.page.js', 'background-sync.js'])('%s has neither core nor store with it', (entry) => {
   expect(graphOf(entry).size).toBeGreaterThan(3)
   expect(filesWith(entry, 'DecompressionStream')).toEqual([])
   expect(filesWith(entry, 'indexedDB')).toEqual([])

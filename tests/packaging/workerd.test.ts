@@ -46,7 +46,7 @@ export default {
     const degraded = []
     queue.on('degraded', ({ code }) => degraded.push(code))
     const response = await queue.fetch(api, { method: 'POST', body: 'tea' })
-    const { idempotencyKey } = await queue.enqueue(api, { method: 'POST', body: 'tea' })
+    const { idempotencyKey } = await queue.enqueue(api, { method: 'POST', body: 'tea', redrive: { allowMemory: true } })
     return Response.json({ status: response.status, digits: idempotencyKey.length, degraded })
   }
 }

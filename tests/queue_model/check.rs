@@ -21,7 +21,7 @@ impl Pair {
         let own: Vec<&Task> = self.naive.tasks.iter().filter(own).collect();
         assert!(own.len() as u32 <= self.naive.limits.concurrency, "S7");
         assert!(held <= self.naive.limits.capacity, "S17");
-        let stats = self.queue.stats();
+        let stats = self.queue.stats(Millis::ZERO);
         assert_eq!(stats.unusable_retry_after, self.naive.unusable);
         for (lane, row) in stats.lanes.iter().enumerate() {
             assert_eq!(row.in_flight, self.naive.in_flight(Some(lane)), "S2");

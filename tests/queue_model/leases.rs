@@ -15,7 +15,7 @@ impl Task {
         Carry {
             phase: self.phase,
             previous_delay: Millis::new(self.previous),
-            marks: u32::from(self.last_was_401) + 2 * self.refunds_401,
+            marks: u32::from(self.last_was_401) + 2 * self.refunds_401 + 8 * u32::from(self.unanswered),
             refunded: self.attempts < attempts,
             server_wait: Millis::new(self.not_before - now),
             hold: Millis::ZERO,
@@ -92,6 +92,7 @@ impl Pair {
             attempts,
             refunds,
             refunds_401: (marks / 2) % 4,
+            unanswered: (marks / 8) % 2 == 1,
             last_was_401: !marks.is_multiple_of(2),
             phase: adoption.phase,
             previous: if adoption.previous == 0 { base } else { adoption.previous },

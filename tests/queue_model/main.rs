@@ -45,7 +45,7 @@ struct Pair {
 fn policies() -> Vec<redrive::policy::Policy> {
     [
         json!({ "maxAttempts": 3, "initialDelayMs": 100, "totalBudgetMs": 5000, "estimatedCallMs": 50,
-                "maxServerDelayMs": 3000, "keyTtlMs": 5000 }),
+                "maxRetryAfterMs": 3000, "keyTtlMs": 5000 }),
         json!({ "maxAttempts": 10, "strategy": "linear", "initialDelayMs": 10, "jitterType": "EQUAL",
                 "estimatedCallMs": 0, "keyTtlMs": 600, "retryableStatusCodes": [401, 429, 503] }),
         json!({ "maxAttempts": 100, "initialDelayMs": 1, "jitterType": "DECORRELATED", "maxDelayMs": 500,
@@ -163,6 +163,9 @@ impl Pair {
                     server_delay: server.map(Millis::new),
                     rate_limit: limit.map(Millis::new),
                     unusable,
+                    partitioned: pick % 3 == 0,
+                    said: [None, None, Some(true), Some(false)][pick % 4],
+                    delay: (pick % 5 == 0).then_some(Millis::new(700)),
                     duration: None,
                 };
                 self.settle(slot, &ended);
@@ -230,6 +233,7 @@ impl Pair {
             attempts: u32::from(admission.started),
             refunds: 0,
             refunds_401: 0,
+            unanswered: false,
             last_was_401: false,
             phase: None,
             previous: self.naive.policies[policy].first_previous().get(),

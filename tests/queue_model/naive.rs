@@ -5,7 +5,7 @@
 
 use super::lane::Lane;
 use redrive::backoff::{self, Draw};
-use redrive::classify::{Class, classify};
+use redrive::classify::{Beside, Class, classify};
 use redrive::policy::Policy;
 use redrive::queue::{Action, Carry, Ended, Limits, Verdict, Wait};
 use redrive::rng::SplitMix64;
@@ -42,6 +42,7 @@ pub struct Task {
     pub attempts: u32,
     pub refunds: u32,
     pub refunds_401: u32,
+    pub unanswered: bool,
     pub last_was_401: bool,
     pub phase: Option<u32>,
     pub previous: u64,
@@ -203,7 +204,7 @@ impl Naive {
                 assert!(now >= task.due && now >= task.not_before, "S9: started early: {task:?}");
                 task.attempts += 1;
                 task.started_at = now;
-                let most = u32::from(self.policies[task.policy].max_attempts());
+                let most = self.policies[task.policy].max_attempts();
                 assert!(task.attempts <= most, "S8: one attempt too many: {task:?}");
                 self.change(at, State::InFlight);
             }
@@ -259,11 +260,11 @@ impl Naive {
             Outcome::NetworkError | Outcome::TimedOut if self.offline => lane.failed_offline = true,
             _ => {}
         }
-        let most = self.policies[self.tasks[at].policy].max_server_delay();
+        let most = self.policies[self.tasks[at].policy].max_retry_after();
         let allowed = |delay: Option<Millis>| delay.filter(|&delay| delay <= most).map_or(0, Millis::get);
         let mut hold = 0;
         if matches!(ended.outcome, Outcome::Response | Outcome::RedirectRefused) {
-            hold = allowed(ended.rate_limit);
+            hold = if ended.partitioned { 0 } else { allowed(ended.rate_limit) };
         }
         if ended.outcome == Outcome::Response && [429, 503].contains(&ended.status) {
             let asked = ended.server_delay.filter(|&delay| delay <= most);
@@ -286,7 +287,9 @@ impl Naive {
         if given_back && task.refunds >= 20 {
             outcome = Outcome::NetworkError;
         }
-        let class = classify(&policy, outcome, ended.status, task.flags);
+        let beside = Beside { unanswered: task.unanswered, said: ended.said };
+        let class = classify(&policy, outcome, ended.status, task.flags, beside);
+        task.unanswered |= [Outcome::NetworkError, Outcome::TimedOut, Outcome::Offline].contains(&outcome);
         if class == Class::Success {
             return Verdict::Succeeded;
         }
@@ -294,6 +297,10 @@ impl Naive {
             return Verdict::Cancelled;
         }
         task.not_before = now;
+        // its caller asked for fresh credentials, and there are none: it has its 401
+        if task.refunds_401 == 3 && task.last_was_401 && outcome == Outcome::CredentialsFailed {
+            return Verdict::Exhausted(Reason::NotRetryable);
+        }
         if given_back && task.refunds < 20 && class == Class::Retry {
             let draw = self.rng.next_u32();
             task.attempts -= 1;
@@ -307,9 +314,21 @@ impl Naive {
         }
         let server = if ended.server_delay.is_some() { ended.server_delay } else { ended.rate_limit };
         let server = if outcome == Outcome::Response { server } else { None };
-        let too_long = server.is_some_and(|server| server > policy.max_server_delay());
-        let asked = by_queue && outcome == Outcome::Response && ended.status == 401;
-        if asked && task.flags.contains(Flags::CREDENTIALED) && task.refunds_401 < 2 && task.refunds < 20 {
+        let too_long = server.is_some_and(|server| server > policy.max_retry_after());
+        let asked = outcome == Outcome::Response && ended.status == 401 && ended.said != Some(false);
+        let asked = asked && task.flags.contains(Flags::CREDENTIALED);
+        if asked && !by_queue && class != Class::Retry {
+            if task.attempts >= policy.max_attempts() {
+                return Verdict::Exhausted(Reason::MaxAttempts);
+            }
+            task.refunds_401 = 3;
+            task.last_was_401 = true;
+            if too_long {
+                return Verdict::Exhausted(Reason::RetryAfterTooLong);
+            }
+            return self.after(at, now, Millis::ZERO, server, true);
+        }
+        if asked && by_queue && task.refunds_401 < 2 && task.refunds < 20 {
             task.attempts -= 1;
             task.refunds += 1;
             task.refunds_401 += 1;
@@ -325,7 +344,7 @@ impl Naive {
             return Verdict::Exhausted(reason);
         }
         let draw = self.rng.next_u32();
-        if task.attempts >= u32::from(policy.max_attempts()) {
+        if task.attempts >= policy.max_attempts() {
             return Verdict::Exhausted(Reason::MaxAttempts);
         }
         let phase = self.phase(at);
@@ -334,6 +353,8 @@ impl Naive {
         let curve = backoff::delay(&policy, task.attempts, draw);
         assert!(curve <= policy.cap(), "S10: {curve:?}");
         task.previous = curve.get();
+        let now_asked = server == Some(Millis::ZERO) && task.attempts <= 3;
+        let curve = ended.delay.unwrap_or(if now_asked { Millis::ZERO } else { curve });
         if too_long {
             return Verdict::Exhausted(Reason::RetryAfterTooLong);
         }
@@ -363,7 +384,8 @@ impl Naive {
         let mut wait = Wait { curve, server, spread: Millis::ZERO };
         let mut delay = curve.get();
         if let Some(server) = server.map(Millis::get) {
-            let spread = (u64::from(self.phase(at)) * 5000.min(1000.max(server / 10))) >> 32;
+            let most = if server == 0 { 0 } else { 5000.min(1000.max(server / 10)) };
+            let spread = (u64::from(self.phase(at)) * most) >> 32;
             wait.spread = Millis::new(spread);
             delay = delay.max(server) + spread;
             self.tasks[at].not_before = now + server + spread;

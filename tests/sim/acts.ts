@@ -75,10 +75,10 @@ function order(world: World, process: Process, life: Life, act: Order): void {
   const { callers, book, time } = world
   const { queue, sends } = life
   if (act.do === 'enqueue') {
-    const { url, init, redrive, called } = requestOf(act.call, process.principal, world.scenario)
+    const { url, init, redrive, called } = requestOf(act.call, process.principal, world.scenario, true)
     callers.enqueue(life, called, queue.enqueue(url, { ...init, redrive }))
   } else if (act.do === 'fetch') {
-    const { url, init, redrive, called } = requestOf(act.call, process.principal, world.scenario)
+    const { url, init, redrive, called } = requestOf(act.call, process.principal, world.scenario, act.mode === 'defer')
     const aborter = new AbortController()
     if (act.abortAfterMs !== undefined) time.after(act.abortAfterMs, () => life.gate.enter(() => aborter.abort()))
     const options = { ...redrive, mode: act.mode, waitMs: act.waitMs, ...(act.detach ? { detach: true } : {}) }

@@ -10,7 +10,9 @@ import type { Called } from './callers.ts'
 import { leakIn } from './canaries.ts'
 import { Holds } from './holds.ts'
 import { type Known, type LaneHold, type Principal, sameOrder } from './known.ts'
+import type { Says } from './scenario.ts'
 import type { VirtualTime } from './time.ts'
+import type { Word } from './words.ts'
 
 /** The default of `maxLaneHoldMs`. */
 const LONGEST_HOLD_MS = 60_000
@@ -41,6 +43,10 @@ interface Asked {
   /** In all that was asked for under it. */
   readonly isOrdered: boolean
   readonly isRefused: boolean
+  /** Of any of its callers. */
+  readonly refreshes: boolean
+  readonly says: Says | undefined
+  readonly isHandedOver: boolean
 }
 
 export class Book {
@@ -65,6 +71,8 @@ export class Book {
   readonly logins: Map<string, string> = new Map()
   /** Owners that will not be back, where the store can tell: since when, in time that really passed. */
   readonly gone: Map<string, number> = new Map()
+  /** By token, or by intent where there is none: what was said of an attempt that failed. */
+  readonly words: Map<number | string, Word> = new Map()
   /** By intent: how its callers have asked for it. */
   readonly asked: Map<string, Asked> = new Map()
   readonly holds: Holds = new Holds(this)
@@ -107,7 +115,16 @@ export class Book {
   }
 
   /** A caller asks for something. */
-  asks({ intent, origin, isUnstored, isOrdered = false, isRefused = false }: Called): void {
+  asks({
+    intent,
+    origin,
+    isUnstored,
+    isOrdered = false,
+    isRefused = false,
+    refreshes = false,
+    says,
+    isHandedOver = false,
+  }: Called): void {
     const before = this.asked.get(intent)
     this.asked.set(intent, {
       origins: (before?.origins ?? new Set()).add(origin),
@@ -116,6 +133,9 @@ export class Book {
       mayBeStored: !isUnstored || before?.mayBeStored === true,
       isOrdered: isOrdered && before?.isOrdered !== false,
       isRefused: isRefused && before?.isRefused !== false,
+      refreshes: refreshes || before?.refreshes === true,
+      says: says ?? before?.says,
+      isHandedOver: isHandedOver || before?.isHandedOver === true,
     })
   }
 
@@ -139,7 +159,8 @@ export class Book {
     return known
   }
 
-  hold(name: string, askedMs: number): void {
+  hold(name: string, askedMs: number, what: string): void {
+    this.holds.keeps(what, name, askedMs)
     const lane = this.lane(name)
     const forMs = Math.min(askedMs, LONGEST_HOLD_MS)
     if (forMs <= 0) return

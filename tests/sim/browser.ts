@@ -3,14 +3,14 @@
  * the leases of a tab that is gone, or has been put away, count as over.
  */
 
-import type { Claim, Lease, Step, TaskStore, Turn } from '../../js/api/store.ts'
+import type { Claim, Hint, Lease, Step, TaskStore, Turn } from '../../js/api/store.ts'
 import { Locks } from './locks.ts'
 import type { Page } from './page.ts'
 import { homeOf, leaderOf, TabLocks } from './tab-locks.ts'
 
 /** A hint, and whether it is sure to arrive: what a tab hears of its own store, or by a lock, is; a channel's may be lost. */
 export interface TabHint {
-  readonly kind: 'due' | 'settled' | 'cancelled' | 'principal'
+  readonly kind: Hint['kind']
   readonly taskId?: string
   readonly isSure: boolean
 }

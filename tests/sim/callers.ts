@@ -5,6 +5,7 @@ import type { EnqueueReceipt } from '../../js/api/methods.ts'
 import { type Book, isLive } from './book.ts'
 import { StoreDown } from './faulty-store.ts'
 import type { Life } from './process.ts'
+import type { Says } from './scenario.ts'
 import type { Server } from './server.ts'
 
 /** What was asked for: the intent as the server knows it. */
@@ -18,6 +19,11 @@ export interface Called {
   readonly isOrdered?: boolean
   /** It asks for a place in an order, and may be in no store. @default false */
   readonly isRefused?: boolean
+  /** @default false */
+  readonly refreshes?: boolean
+  /** Its first attempt may become its task's, whose 401 is answered with fresh credentials. @default false */
+  readonly isHandedOver?: boolean
+  readonly says?: Says | undefined
 }
 
 interface Caller {

@@ -99,7 +99,11 @@ export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
     const { ready: life } = first
     if (!life) return
     const url = `${origin}/?${new URLSearchParams({ intent, principal: first.principal })}`
-    callers.enqueue(life, { intent, method: 'GET', origin, isUnstored: true }, life.queue.enqueue(url))
+    callers.enqueue(
+      life,
+      { intent, method: 'GET', origin, isUnstored: true },
+      life.queue.enqueue(url, { redrive: { sensitive: true } }),
+    )
   }
   const order = (what: string, work: (queue: NonNullable<Process['ready']>['queue']) => Promise<unknown>) => {
     const { ready: life } = first

@@ -10,17 +10,24 @@ const SLOW_EVERY = 2
 const SLOW_MS = 3_000
 const FAILS_EVERY = 16
 
+/** A header that says when an attempt of a queue's own began, and how wrong its clock was then: a credential is the first that it asks for. */
+export const ASKED_AT = 'x-asked-at'
+
 /** The header that goes with each attempt of a queue's own to `origin`; null: none does. */
 export const authorizationOf = (origin: string, principal: string | null): string | null =>
   origin === BARE ? null : `Bearer ${canary(origin, `${principal}`)}`
 
-export function credentialsOf(owner: string, time: VirtualTime, gate: Gate): Credentials {
+export function credentialsOf(owner: string, time: VirtualTime, gate: Gate, offsetMs: () => number): Credentials {
   let asked = 0
   const giver = (origin: string) => (request: CredentialsRequest) => give(origin, request)
   const give = (origin: string, { principal, taskId, attemptNumber, withheldHeaders }: CredentialsRequest) =>
     new Promise<HeadersInit>((resolve, reject) => {
       const withheld = Object.fromEntries(withheldHeaders.map((name) => [name, canary(origin, 'again')]))
-      const headers = { ...withheld, authorization: authorizationOf(origin, principal) ?? '' }
+      const headers = {
+        ...withheld,
+        [ASKED_AT]: `${time.elapsed} ${offsetMs()}`,
+        authorization: authorizationOf(origin, principal) ?? '',
+      }
       const fails = hash(`${owner} ${++asked}`) % FAILS_EVERY === 0
       const end = () => (fails ? reject(new Error(`no luck with ${headers.authorization}`)) : resolve(headers))
       const isSlow = hash(`${taskId} ${attemptNumber}`) % SLOW_EVERY === 0

@@ -2,6 +2,7 @@
 
 import type { Enqueued, NewTask } from '../../js/api/store.ts'
 import type { Book } from './book.ts'
+import { keepsFirstWord } from './words.ts'
 
 const text = new TextDecoder()
 
@@ -48,7 +49,8 @@ function add(book: Book, task: NewTask): void {
   const { measure } = book
   book.accepted++
   book.expect(book.asked.get(intent)?.mayBeStored !== false, 'S12', () => `${intent} is in the store`)
-  book.hold(lane, task.holdLaneForMs ?? 0)
+  book.hold(lane, task.holdLaneForMs ?? 0, `${taskId} is stored`)
+  if (attemptNumber > 0) keepsFirstWord(book, intent, task.dueInMs)
   book.expect(task.dueInMs >= serverMs, 'S9', () => `${taskId} is due in ${task.dueInMs}, the server said ${serverMs}`)
   book.tasks.set(taskId, {
     taskId,

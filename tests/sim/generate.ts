@@ -4,6 +4,7 @@ import { type Dice, dice } from './dice.ts'
 import { answersOf, callOf, crowdOf, fetchOf, loadingOf, outageOf, scopeOf, storeFaultOf } from './draws.ts'
 import { tabsOf } from './generate-tabs.ts'
 import { type Act, type CallSpec, PRINCIPALS, type Scenario, type Step, type StoreKind } from './scenario.ts'
+import { withWishes } from './wishes.ts'
 
 export interface Kind {
   readonly store: StoreKind
@@ -14,7 +15,11 @@ export interface Kind {
 const FREEZE_MS = 75_000
 
 export function scenarioOf(seed: number, { store, hints }: Kind): Scenario {
-  if (store === 'tabs' || store === 'indexeddb') return tabsOf(seed, store, hints)
+  const isTabs = store === 'tabs' || store === 'indexeddb'
+  return withWishes(isTabs ? tabsOf(seed, store, hints) : processesOf(seed, { store, hints }))
+}
+
+function processesOf(seed: number, { store, hints }: Kind): Scenario {
   const chance = dice(seed)
   const processes = chance.between(1, 4)
   const concurrency = chance.between(1, 4)

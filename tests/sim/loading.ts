@@ -49,12 +49,12 @@ export class Loading {
         this.#time.after(delay.ms, () => gate.enter(comes))
       })
     }
-    const prepare = assemble(
+    const module = assemble(
       instantiate,
       () => instantiateKeys(),
       () => load('store', store),
       async () => pages,
     )
-    return () => load('core', { prepare })
+    return () => load('core', module)
   }
 }

@@ -11,11 +11,13 @@ import { Gate } from './gate.ts'
 import { Health } from './health.ts'
 import { Loading } from './loading.ts'
 import { Page } from './page.ts'
-import type { ProcessSpec } from './scenario.ts'
+import type { ProcessSpec, Rate } from './scenario.ts'
 import { Sends } from './sends.ts'
 import type { Server } from './server.ts'
+import { Starts } from './starts.ts'
 import { type Connection, KEEP_MS } from './stores.ts'
 import type { VirtualTime } from './time.ts'
+import { Words } from './words.ts'
 import type { Breaking } from './world.ts'
 
 export const START: number = Date.UTC(2030, 0, 1)
@@ -48,6 +50,9 @@ export interface Surroundings {
   readonly perOrigin: number
   readonly capacity?: number
   readonly strips?: boolean
+  readonly rate?: Rate
+  readonly limitsFirst?: boolean
+  readonly hooks?: boolean
   readonly breaking: Breaking
 }
 
@@ -119,7 +124,11 @@ export class Process {
     if (page) page.navigator.onLine = network.online || !network.told
     const gate = new Gate(page)
     const { store, letGo } = this.#world.connect(owner, page)
-    const sends = new Sends(book, this, owner, network)
+    const skewMs = this.#world.skewMs ?? (() => 0)
+    const words = new Words(book, owner, () => this.offsetMs + skewMs())
+    const { rate, limitsFirst = false, hooks = false } = this.#world
+    const limits = { starts: rate && new Starts(book, rate), countsFirst: limitsFirst }
+    const sends = new Sends(book, this, owner, limits, words, network)
     const health = new Health()
     const refused = new Set<string>()
     let loaded = (): void => {}
@@ -153,7 +162,6 @@ export class Process {
       heard: ({ kind }) => kind === 'principal' && sends.follow(book.session, book.logins.size > 0),
     }
     if (page) page.overChannel = (arrive) => overChannel(way, this.#world.hints, () => queueMicrotask(arrive))
-    const skewMs = this.#world.skewMs ?? (() => 0)
     const clock = {
       now: () => START + time.elapsed + this.offsetMs + skewMs(),
       monotonic: () => time.elapsed,
@@ -172,13 +180,18 @@ export class Process {
       principal: this.principal,
       store: faultyStore(store, way, this.#world.hints),
       persist: this.spec.persist,
+      // what may not be stored is to be seen beside what is
+      allowMemory: true,
       concurrency,
       concurrencyPerOrigin: perOrigin,
       ...(capacity === undefined ? {} : { capacity }),
+      ...(rate ? { rate } : {}),
+      limitFirstAttempts: limitsFirst,
+      ...(hooks ? words.hooks(time, gate) : {}),
       policy: { initialDelayMs: 500, maxAttempts: 5, attemptTimeoutMs: 20_000 },
       policies: POLICIES,
       retention: { terminalMs: KEEP_MS, deadLetterMs: KEEP_MS },
-      credentials: credentialsOf(owner, time, gate),
+      credentials: credentialsOf(owner, time, gate, () => this.offsetMs),
       sanitize: { urlSecrets: strips ? 'strip' : 'memory' },
       fetch: breaking.fetch?.(send) ?? send,
       preload: 'never',

@@ -12,8 +12,14 @@ interface Asked {
   readonly called: Called
 }
 
-export function requestOf(spec: CallSpec, principal: string, { strips = false }: Pick<Scenario, 'strips'>): Asked {
-  const { intent, origin, method, key, orderKey, priority, policyId, secret, sensitive } = spec
+/** `isHandedOver`: its caller does not wait for the answer, so it is stored whatever its method. */
+export function requestOf(
+  spec: CallSpec,
+  principal: string,
+  { strips = false }: Pick<Scenario, 'strips'>,
+  isHandedOver: boolean,
+): Asked {
+  const { intent, origin, method, key, orderKey, priority, policyId, secret, sensitive, says, refreshes } = spec
   const isOrdered = orderKey !== undefined
   const isUnstorable = sensitive === true || secret === 'unknown' || (secret === 'url' && !strips)
   const redrive: TaskOptions = {
@@ -22,13 +28,26 @@ export function requestOf(spec: CallSpec, principal: string, { strips = false }:
     ...(isOrdered ? { orderKey } : {}),
     ...(priority === undefined ? {} : { priority }),
     ...(sensitive ? { sensitive } : {}),
+    ...(refreshes ? { credentials: 'on-401' } : {}),
   }
   // a key is a principal's own: another's request under it is another request
   const own = { intent: `${intent}/${principal}`, principal }
-  const isUnstored = !isOrdered && (isUnstorable || method === 'GET')
-  const called = { intent: own.intent, method, origin, isUnstored, isOrdered, isRefused: isOrdered && isUnstorable }
+  const isUnstored = !isOrdered && (isUnstorable || (method === 'GET' && !isHandedOver))
+  const isRefused = isOrdered && isUnstorable
+  const called = {
+    intent: own.intent,
+    method,
+    origin,
+    isUnstored,
+    isOrdered,
+    isRefused,
+    refreshes: refreshes === true,
+    says,
+    isHandedOver,
+  }
   const query = new URLSearchParams({
-    ...(method === 'GET' ? own : {}),
+    ...(method === 'GET' || says ? own : {}),
+    ...(says ? { says } : {}),
     ...(secret === 'url' ? { access_token: canary(origin, intent) } : {}),
   })
   const url = `${origin}/orders${query.size > 0 ? `?${query}` : ''}`

@@ -19,8 +19,19 @@ export interface Scenario {
   readonly capacity?: number
   /** Secrets of URLs are taken off what is stored. @default false: what has one stays in memory */
   readonly strips?: boolean
+  /** Attempts of each process to each origin. @default no limit */
+  readonly rate?: Rate
+  /** Callers' own first attempts count in the limits and in the rate. @default false */
+  readonly limitsFirst?: boolean
+  /** Processes have hooks, which calls may have say something. @default false */
+  readonly hooks?: boolean
   readonly processes: readonly ProcessSpec[]
   readonly steps: readonly Step[]
+}
+
+export interface Rate {
+  readonly perSecond: number
+  readonly burst: number
 }
 
 export interface ProcessSpec {
@@ -50,13 +61,22 @@ export interface CallSpec {
   /** Where its caller puts a secret: a header that is denied, one that is on no list, or the URL. */
   readonly secret?: 'denied' | 'unknown' | 'url'
   readonly sensitive?: boolean
+  /** What its URL has the hooks of each process say. */
+  readonly says?: Says
+  /** A 401 to its first attempt is answered with fresh credentials. */
+  readonly refreshes?: boolean
 }
+
+/** `shouldRetry` says false: always, or from the second attempt on; or always true; `delay` gives nothing, or 7 s. */
+export type Says = 'ends' | 'ends later' | 'insists' | 'hurries' | 'lingers'
 
 /** How the server treats one request. */
 export interface Answer {
   readonly status: number
   readonly latencyMs: number
   readonly retryAfterS?: number
+  /** Nothing is left of a quota for so long: of all that is asked of it, or of one partition. */
+  readonly limit?: { readonly seconds: number; readonly isPartition: boolean }
   /** The work is done, whatever the answer says. @default a status below 400 */
   readonly works?: boolean
   /** The connection breaks instead of the answer. */

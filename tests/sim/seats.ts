@@ -1,5 +1,6 @@
 /**
- * S7 in one process: what its queue has in flight of its own, stored or in memory, is no more than its limits. Over processes the
+ * S7 in one process: what its queue has in flight of its own, stored or in memory, is no more than its limits, and where these count
+ * callers' own first attempts, they with it. Over processes the
  * book counts leases, which are of stored tasks alone (docs/adr/0039-tasks-that-are-not-stored.md).
  */
 

@@ -3,14 +3,24 @@
 import { laneName } from '../../js/api/records.ts'
 import { becomesGet, MAX_REDIRECTS } from '../../js/call/redirects.ts'
 import type { Book } from './book.ts'
-import { authorizationOf } from './credentials.ts'
+import { ASKED_AT, authorizationOf } from './credentials.ts'
 import type { Gate } from './gate.ts'
 import type { Network, Process } from './process.ts'
 import { Seats } from './seats.ts'
 import type { Request, Server } from './server.ts'
+import type { Starts } from './starts.ts'
+import type { Words } from './words.ts'
 
 /** The queue sends its own attempts so, and callers' never. */
 const isOwn = (init: RequestInit | undefined) => init?.redirect === 'manual'
+
+/** What a process lets start of its own. */
+export interface OwnLimits {
+  /** undefined: there is no rate. */
+  readonly starts: Starts | undefined
+  /** Callers' own first attempts count. */
+  readonly countsFirst: boolean
+}
 
 export class Sends {
   readonly #book: Book
@@ -18,20 +28,26 @@ export class Sends {
   readonly #owner: string
   /** Tokens that have arrived and were not used to send, by task. */
   readonly #granted = new Map<string, number>()
+  /** Those of them that their store has said too late: what it has granted is begun, whatever has begun meanwhile. */
+  readonly #late = new Set<number>()
   /** By the path that a redirect has named: the token of its attempt. */
   readonly #redirected = new Map<string, number>()
   pausedAll = false
   readonly paused: Set<string> = new Set()
   readonly #network: Network | undefined
   readonly #seats: Seats
+  readonly #limits: OwnLimits
+  readonly #words: Words
   /** What fails when the network does. */
   readonly #open = new Set<() => void>()
   /** Who is there, as far as this process has been told by others. */
   #session: string | null | undefined
   #isLogin = false
 
-  constructor(book: Book, process: Process, owner: string, network?: Network) {
+  constructor(book: Book, process: Process, owner: string, limits: OwnLimits, words: Words, network?: Network) {
     this.#book = book
+    this.#limits = limits
+    this.#words = words
     this.#process = process
     this.#owner = owner
     this.#network = network
@@ -52,6 +68,8 @@ export class Sends {
   }
 
   granted(taskId: string, token: number): void {
+    const { leases, time } = this.#book
+    if ((leases.get(token)?.at ?? 0) < time.elapsed) this.#late.add(token)
     this.#granted.delete(taskId)
     this.#granted.set(taskId, token)
   }
@@ -75,16 +93,31 @@ export class Sends {
     )
     const answer = isOwn(init) ? take(request) : followed(server, request, init, take)
     if (token !== undefined) this.#follow(token, answer)
-    if (isOwn(init)) {
-      const lane = laneName(request.principal, request.origin)
-      this.#seats.take(`${this.#owner} sends ${request.intent}`, lane, answer)
-    }
-    if (hop === undefined)
-      answer.then(
-        (response) => this.#hears(request, response, server),
-        () => {},
-      )
+    const isLimited = this.#limits.countsFirst && !mayNotAsk && this.#process.life?.closing === false
+    const begins = hop === undefined && !this.#late.has(token ?? 0)
+    if (isOwn(init) || isLimited) this.#counts(request, init, begins, token !== undefined, answer)
+    answer.then(
+      (response) => this.#hears(request, response, server, isOwn(init), token, hop === undefined),
+      () => this.#words.lost(request.intent, token),
+    )
     return answer
+  }
+
+  /** An attempt leaves that the limits of its process are for. */
+  #counts(
+    { intent, principal, origin }: Request,
+    init: RequestInit | undefined,
+    begins: boolean,
+    isGranted: boolean,
+    over: Promise<unknown>,
+  ): void {
+    const lane = laneName(principal, origin)
+    const what = `${this.#owner} sends ${intent}`
+    this.#seats.take(what, lane, over)
+    if (!begins) return
+    const asked = new Headers(init?.headers).get(ASKED_AT)?.split(' ').map(Number)
+    const [at = 0, offsetMs = 0] = asked ?? [this.#book.time.elapsed, this.#process.offsetMs]
+    this.#limits.starts?.take(what, `${lane} ${isGranted ? 'stored' : 'in memory'}`, { at, offsetMs })
   }
 
   #follow(token: number, answer: Promise<Response>): void {
@@ -102,12 +135,22 @@ export class Sends {
   }
 
   /** The answer has reached the queue. */
-  #hears({ intent, principal, origin }: Request, { status, headers }: Response, server: Server): void {
-    const { retryAfterMs = 0, origin: from } = server.said.get(headers.get('serial') ?? '') ?? {}
-    if ((status !== 429 && status !== 503) || retryAfterMs === 0 || from !== origin) return
-    const mayTell = this.#tells()
-    const what = `${this.#owner} was asked by ${intent} to wait ${retryAfterMs} ms`
-    this.#book.holds.hears(what, laneName(principal, origin), retryAfterMs, mayTell)
+  #hears(
+    { intent, principal, origin }: Request,
+    { headers }: Response,
+    server: Server,
+    isOwn: boolean,
+    token: number | undefined,
+    begins: boolean,
+  ): void {
+    const said = server.said.get(headers.get('serial') ?? '')
+    if (!said) return
+    this.#words.hears({ ...said, intent }, isOwn, token)
+    const { holdMs } = said
+    this.#book.holds.asked(laneName(principal, origin), holdMs)
+    if (!begins || holdMs === 0 || said.origin !== origin) return
+    const what = `${this.#owner} was asked by ${intent} to wait ${holdMs} ms`
+    this.#book.holds.hears(what, laneName(principal, origin), holdMs, this.#tells())
   }
 
   /** Whether this life of the process can reach its store, at any later moment. */
@@ -168,6 +211,7 @@ export class Sends {
       return known?.intent === intent && known.principal === principal
     })
     const token = this.#granted.get(taskId ?? '')
+    this.#words.sends(intent, origin, token, given !== null)
     const inMemory = isUnstored === true || this.#process.life?.inMemory === true
     if (inMemory && token === undefined) {
       book.expect(isOrdered !== true, 'S19', () => `${who} of an order, and it is not in the store`)

@@ -15,7 +15,10 @@ const FINE: Answer = { status: 200, latencyMs: 5 }
 export interface Said {
   readonly intent: string
   readonly status: number
-  readonly retryAfterMs: number
+  /** Asked of the one who hears it; 0: nothing. */
+  readonly waitMs: number
+  /** Asked of all to that origin; 0: nothing. */
+  readonly holdMs: number
   readonly origin: string
 }
 
@@ -105,12 +108,18 @@ export class Server {
         gate.enter(() => {
           // some transports quote what they have sent
           if (answer.lost) return reject(new TypeError(`fetch failed: ${sent}`))
-          const { status, retryAfterS, redirect } = answer
-          this.said.set(serial, { intent, status, retryAfterMs: (retryAfterS ?? 0) * 1_000, origin })
+          const { status, retryAfterS, redirect, limit } = answer
+          this.said.set(serial, { intent, status, ...askedBy(answer), origin })
           this.#hops.set(serial, { intent, principal })
           const asked = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) }
+          const quota = limit && { ratelimit: `"quota";r=0;t=${limit.seconds}${limit.isPartition ? ';pk=:dGVh:' : ''}` }
           const location = redirect && { location: locationOf(origin, redirect, serial) }
-          resolve(new Response(status === 303 ? null : intent, { status, headers: { ...asked, ...location, serial } }))
+          resolve(
+            new Response(status === 303 ? null : intent, {
+              status,
+              headers: { ...asked, ...quota, ...location, serial },
+            }),
+          )
         })
       })
     })
@@ -121,6 +130,13 @@ export class Server {
     if (outage && outage.until > this.#time.elapsed) return outage.answer
     return this.#scripts.get(origin)?.shift() ?? FINE
   }
+}
+
+/** `Retry-After` is the server's own word where it fails; else the quota's is. */
+function askedBy({ status, retryAfterS, limit }: Answer): Pick<Said, 'waitMs' | 'holdMs'> {
+  const ofAllS = limit?.isPartition ? 0 : (limit?.seconds ?? 0)
+  const holdS = status === 429 || status === 503 ? (retryAfterS ?? ofAllS) : ofAllS
+  return { waitMs: 1_000 * (retryAfterS ?? limit?.seconds ?? 0), holdMs: 1_000 * holdS }
 }
 
 /** A redirect that is followed with the same method leaves the work to whom it leads to. */

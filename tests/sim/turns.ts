@@ -4,10 +4,11 @@ import type { Settlement, Step, StoredTask, Turn } from '../../js/api/store.ts'
 import { MOST_REFUNDS } from '../../js/api/store.ts'
 import type { Book } from './book.ts'
 import type { Known } from './known.ts'
+import { keepsWord } from './words.ts'
 
 export function turned(book: Book, owner: string, step: Step, turn: Turn): void {
   for (const [i, settlement] of step.settle.entries()) settled(book, owner, settlement, turn.settled[i])
-  for (const { lane, forMs } of step.hold ?? []) book.hold(lane, forMs)
+  for (const { lane, forMs } of step.hold ?? []) book.hold(lane, forMs, `${owner} holds ${lane}`)
   for (const [i, { taskId, token, forMs }] of step.renew.entries()) {
     const known = book.tasks.get(taskId)
     const said = turn.renewed[i]
@@ -79,8 +80,9 @@ function settled(
   book.expect(!book.running.has(token), 'S4', () => `${what()}; its attempt goes on`)
   book.expect(holds || success, 'S4', what)
   book.expect((said === 'cancelled') === (known.cancelRequested && holds && !success), 'S8', what)
+  if (said !== 'cancelled') keepsWord(book, known.intent, token, next)
   known.settledBy = token
-  book.hold(known.lane, rest.holdLaneForMs ?? 0)
+  book.hold(known.lane, rest.holdLaneForMs ?? 0, `${owner} settles ${taskId}`)
   if (said === 'cancelled') known.status = 'CANCELLED'
   else if (success) known.status = 'SUCCEEDED'
   else if (next.kind === 'exhausted') known.status = 'EXHAUSTED'

@@ -43,7 +43,17 @@ export class World {
   readonly #traffic = new Traffic()
 
   constructor(scenario: Scenario, breaking: Breaking = {}) {
-    const { concurrency, perOrigin, seed, hints, capacity = MOST_TASKS, strips = false } = scenario
+    const {
+      concurrency,
+      perOrigin,
+      seed,
+      hints,
+      capacity = MOST_TASKS,
+      strips = false,
+      rate,
+      limitsFirst = false,
+      hooks = false,
+    } = scenario
     this.scenario = scenario
     const isFenced = scenario.store === 'tabs' || scenario.store === 'indexeddb'
     const limits = {
@@ -71,8 +81,8 @@ export class World {
     }
     const { tabs } = stores
     const tabbed = tabs && { network: this.network, skewMs: () => stores.offsetMs }
-    const given = { seed, time, book, server, hints, connect, concurrency, perOrigin, capacity, strips, breaking }
-    const surroundings = { ...given, ...tabbed }
+    const limited = { concurrency, perOrigin, capacity, limitsFirst, hooks, ...(rate ? { rate } : {}) }
+    const surroundings = { seed, time, book, server, hints, connect, strips, breaking, ...limited, ...tabbed }
     this.processes = scenario.processes.map((spec, i) => new Process(`p${i}`, spec, surroundings))
     this.handover = tabs && new Handover(this.book, tabs, this)
   }

@@ -32,7 +32,12 @@ test('one unbounded part is quick, and so is what has none', async () => {
     '^\\w+(-\\w+)?$',
     '',
   ]
-  expect(await slowOnes(quick.map((source) => found(source, 'gs')))).toEqual([])
+  expect(
+    await slowOnes(
+      quick.map((source) => found(source, 'gs')),
+      OPTIONS,
+    ),
+  ).toEqual([])
 })
 
 test('one that is slow does not keep the next from being tried', async () => {

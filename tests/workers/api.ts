@@ -64,8 +64,8 @@ export const quick = { strategy: 'fixed', initialDelayMs: 20, jitterType: 'NONE'
 export const noGates = { breaker: false, retryBudget: false } as const
 /** A Worker that tries again here, whatever its other calls have met. */
 export const patient = { policy: quick, retryBudget: false } as const
-/** The first attempt is the only one in the Worker. */
-export const atOnce = { policy: quick, inlineAttempts: 1 } as const
+/** The first attempt is the only one in the Worker, which makes it whatever its other calls have met. */
+export const atOnce = { ...patient, inlineAttempts: 1 } as const
 
 export const order = (intent: string): Readonly<Record<string, unknown>> => ({
   method: 'POST',

@@ -24,6 +24,7 @@ test.each([
   expect(refused).toMatchObject({ name: 'TypeError' })
   expect(refused?.message).toContain('queue')
   expect(refused?.message).toContain('RedriveObject')
+  expect(refused?.message).toContain('"migrations": [{ "tag": "v1", "new_sqlite_classes": ["Outbox"] }]')
 })
 
 test('a binding of another class is noticed when a task is handed over: the caller has its own answer', async () => {
@@ -32,6 +33,18 @@ test('a binding of another class is noticed when a task is handed over: the call
   expect(answers).toMatchObject([{ status: 503 }])
   expect(degraded).toHaveLength(1)
   expect(degraded[0]?.message).toContain('RedriveObject')
+})
+
+test('an option that the object does not have is told at the first call, by name, while all is well', async () => {
+  await using other = await Edge.start({ object: { credental: {} } })
+  const calls = [
+    { url: api.orders('well'), init: order('well') },
+    { url: api.orders('later'), init: order('later'), as: 'enqueue', after: 0 },
+  ] as const
+  const { answers, degraded } = await other.calls(calls)
+  const words = expect.stringContaining("options.credental: no such option; did you mean 'credentials'")
+  expect(answers).toMatchObject([{ status: 200 }, { error: { code: 'OBJECT_MISCONFIGURED', message: words } }])
+  expect(degraded).toMatchObject([{ code: 'object_misconfigured', message: words }])
 })
 
 test.each([
@@ -65,6 +78,8 @@ test.each([
     { policy: { attemptTimeoutMs: 60_000 } },
     'attemptTimeoutMs',
   ],
+  ['a mode that there is not', { mode: 'deferred' }, 'redrive.mode'],
+  ['a waitMs that is text', { waitMs: '3' }, 'redrive.waitMs'],
   ["an order whose turn nobody would wait for, with mode 'await'", { mode: 'await', orderKey: 'one' }, 'orderKey'],
 ])('%s is an error of the call, and nothing is sent', async (_, redrive, name) => {
   const answer = await edge.call(api.orders(name), { ...order(name), redrive }, { policy: quick })
@@ -135,6 +150,10 @@ test('S6 the same key with another request is a conflict: the caller hears of it
   expect(first.status).toBe(202)
   const second = await edge.call(api.orders('second'), keyed('{"pieces":2}'), options)
   expect(second.status).not.toBe(202)
+  expect(second.error?.message).toContain(`another request, task ${taskOf(first)}`)
+  const elsewhere = { url: `${api.url}/api/elsewhere`, init: keyed('{"pieces":1}'), as: 'enqueue' } as const
+  const { answers } = await edge.calls([elsewhere], options)
+  expect(answers[0]?.error?.message).toContain(`a request to another URL, task ${taskOf(first)}`)
   await reaches(object, taskOf(first), 'SUCCEEDED')
 })
 

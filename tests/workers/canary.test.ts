@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Canaries } from '../js/canaries.ts'
 import { CanaryServer } from '../js/canary-server.ts'
 import { DENIED, LOOKED_INTO } from '../js/canary-slots.ts'
-import { noGates, taskOf } from './api.ts'
+import { noGates, patient, taskOf } from './api.ts'
 import { type Answers, Edge } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
 
@@ -33,7 +33,7 @@ const object = () => edge.object({ origin: `http://127.0.0.1:${server.port}` })
 const url = (kind: string, rest = ''): string =>
   `http://127.0.0.1:${server.port}/${kind}/${MARKER.path}-${flows++}${rest}`
 const policy = { strategy: 'fixed', initialDelayMs: 20, jitterType: 'NONE', maxAttempts: 4 } as const
-const options = { policy, inlineAttempts: 2 }
+const options = { ...patient, policy, inlineAttempts: 2 }
 let flows = 0
 
 /** With a secret in every header that is denied or looked into. */

@@ -52,6 +52,16 @@ test("the Worker's attempts carry the caller's credentials, the object's those t
   ])
 })
 
+test("a 401 to the caller's own attempt is mended in the Worker where the call asks for it; a second one is the caller's", async () => {
+  origin.answers = { '/mended': [[401], [200]], '/refused': [[401], [401], [200]] }
+  const asking = { ...post, redrive: { credentials: 'on-401' } }
+  const options = { ...patient, token: 'Bearer fresh' }
+  expect((await edge.call(`${origin.url}/mended`, asking, options)).status).toBe(200)
+  expect((await edge.call(`${origin.url}/refused`, asking, options)).status).toBe(401)
+  const both = ['Bearer of-the-caller', 'Bearer fresh']
+  expect(origin.seen.map(({ authorization }) => authorization)).toEqual([...both, ...both])
+})
+
 test('a task whose credentials nobody supplies is not sent without them', async () => {
   origin.answers = { '/nobody': [[503], [200]] }
   const object = bare.object({ origin: origin.url })
@@ -64,7 +74,8 @@ test('a task whose credentials nobody supplies is not sent without them', async 
     withheldHeaders: ['authorization'],
   })
   expect(origin.seen).toHaveLength(1)
-  expect((await object.look()).degraded.map(({ code }) => code)).toContain('credentials_missing')
+  const report = (await object.look()).degraded.find(({ code }) => code === 'credentials_missing')
+  expect(report?.message).toContain("it waits for resume() on the object's stub, or the next deployment")
 })
 
 test('S15 a retry follows a redirect within its origin, and none to another: credentials stay at home', async () => {

@@ -7,8 +7,11 @@ import { reaches, soon } from './harness/soon.ts'
 import { Origin } from './origin.ts'
 
 const TASKS = 50
-/** Five in a row open the circuit; as many as are in flight then may be on their way. */
-const MOST_BEFORE_OPEN = 5 + 3
+/**
+ * Three failures in a row begin the ramp, while as many as may run are on their way. From then on one attempt runs at a time, with a
+ * pause of 250 ms at least between two, until 2.5 s without a success open the circuit.
+ */
+const MOST_BEFORE_OPEN = 3 + 3 + 2_500 / 250
 
 const api = apiDuringTests()
 let edge: Edge

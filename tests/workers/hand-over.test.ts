@@ -40,6 +40,17 @@ test('S5 a task that was handed over keeps its key', async () => {
   expect((await object().get(taskOf({ body })))?.idempotencyKey).toBe(saw?.keys[0])
 })
 
+test('meta and tags go along, and the object finds the task by them', async () => {
+  await api.fails(3)
+  const init = { ...order('labelled'), redrive: { meta: { order: 17 }, tags: ['eu', 'order'] } }
+  const taskId = taskOf(await edge.call(api.orders('labelled'), init, { ...patient, inlineAttempts: 2 }))
+  const labelled = { taskId, meta: { order: 17 }, tags: ['eu', 'order'] }
+  expect(await object().list({ tags: ['order', 'eu'] })).toMatchObject([labelled])
+  await reaches(object(), taskId, 'SUCCEEDED')
+  expect(await object().get(taskId)).toMatchObject(labelled)
+  expect(await object().list({ tags: 'eu', active: true })).toEqual([])
+})
+
 test('attempts are counted and logged on from those in the Worker', async () => {
   await api.fails(3)
   const { body } = await edge.call(api.orders('counted'), order('counted'), { ...patient, inlineAttempts: 2 })
@@ -52,7 +63,11 @@ test('attempts are counted and logged on from those in the Worker', async () => 
     [3, 503],
     [4, 200],
   ])
-  const kinds = (await object().explain(taskId)).map(({ kind }) => kind)
+  const story = await object().explain(taskId)
+  const texts = story.map(({ text }) => text)
+  expect(texts.indexOf('handed over to its object')).toBeGreaterThan(texts.indexOf('attempt 2 was sent'))
+  expect(texts.indexOf('handed over to its object')).toBeLessThan(texts.indexOf('attempt 3 was sent'))
+  const kinds = story.map(({ kind }) => kind)
   expect(kinds.filter((kind) => kind === 'attempt' || kind === 'retry').length).toBeGreaterThanOrEqual(4)
   expect(kinds.at(-1)).toBe('succeeded')
 })

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => edge?.[Symbol.asyncDispose]())
 
-test('a call that succeeds is one request and makes no object', async () => {
+test('a call that succeeds is one request, and an object keeps nothing', async () => {
   const answer = await edge.call(api.orders('calm'), order('calm'), patient)
   expect(answer.status).toBe(200)
   expect(await api.saw('calm')).toMatchObject({ attempts: 1, effects: 1 })
@@ -137,13 +137,27 @@ test('a call waits in the Worker no longer than it may', async () => {
   expect(await api.saw('slow')).toMatchObject({ attempts: 1 })
 })
 
-test('L6 an origin that fails again and again is not tried again from here: each call is handed over at once', async () => {
-  await api.fails(99)
+test('L6 an origin that fails again and again is not asked from here, but for a probe: each call is handed over', async () => {
+  await using origin = new Origin()
+  await origin.listen()
+  const paths = Array.from({ length: 30 }, (_, at) => `/outage-${at}`)
+  origin.answers = Object.fromEntries(paths.map((path) => [path, [[503]]]))
   const policy = { ...quick, initialDelayMs: 200, maxAttempts: 100 }
-  const calls = Array.from({ length: 30 }, (_, at) => ({
-    url: api.orders(`outage-${at}`),
-    init: order(`outage-${at}`),
-  }))
-  for (const each of calls) await edge.calls([each], { policy, principal: 'outage' })
-  expect(await api.saw('outage-29')).toMatchObject({ attempts: 1 })
+  for (const path of paths) {
+    const answer = await edge.call(`${origin.url}${path}`, { method: 'POST', body: '{}' }, { policy })
+    expect(answer.status).toBe(202)
+  }
+  // the object's attempts have its token
+  const attempts = paths.map(
+    (path) => origin.seen.filter((seen) => seen.path === path && seen.authorization === undefined).length,
+  )
+  expect(attempts[0]).toBe(3)
+  expect(attempts.slice(-10).reduce((sum, each) => sum + each, 0)).toBeLessThan(5)
+})
+
+test('what is handed over is kept in an object, which the count above sees', async () => {
+  const before = edge.objects()
+  const call = { url: api.orders('handed'), init: order('handed'), as: 'enqueue' } as const
+  await edge.calls([call], { ...patient, principal: 'counted' })
+  expect(edge.objects()).toBe(before + 1)
 })

@@ -9,6 +9,7 @@ export interface Seen {
   readonly authorization: string | undefined
   readonly traceparent: string | undefined
   readonly key: string | undefined
+  readonly headers: IncomingMessage['headers']
   /** SHA-256 of the body. */
   readonly digest: string
 }
@@ -52,6 +53,7 @@ export class Origin implements AsyncDisposable {
       authorization: header('authorization'),
       traceparent: header('traceparent'),
       key: header('idempotency-key'),
+      headers: request.headers,
       digest: digestOf(Buffer.concat(chunks)),
     })
     const script = this.answers[pathname] ?? []

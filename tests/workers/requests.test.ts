@@ -40,7 +40,7 @@ test.each([
 test('a caller who leaves while the Worker still tries has its task handed over all the same', async () => {
   origin.answers = { '/left': [[503], [503], [503], [200]] }
   const calls = [{ url: `${origin.url}/left`, init: { method: 'POST', body: '{}' } }]
-  const options = { policy: { ...quick, initialDelayMs: 500 }, inlineAttempts: 3 }
+  const options = { ...patient, policy: { ...quick, initialDelayMs: 500 }, inlineAttempts: 3 }
   const leaving = new AbortController()
   const asked = fetch(await edge.url('/call'), {
     method: 'POST',
@@ -59,7 +59,7 @@ test('a caller who leaves while the Worker still tries has its task handed over 
 
 test('each call is given to waitUntil, since the platform stops what is not once its caller has left', async () => {
   const calls = ['/kept-1', '/kept-2'].map((path) => ({ url: `${origin.url}${path}`, init: { method: 'POST' } }))
-  expect((await edge.calls(calls, { policy: quick })).kept).toBeGreaterThanOrEqual(calls.length)
+  expect((await edge.calls(calls, patient)).kept).toBeGreaterThanOrEqual(calls.length)
 })
 
 test('S19 calls of one orderKey are sent by the object, one after another, in the order in which they came', async () => {
@@ -67,7 +67,7 @@ test('S19 calls of one orderKey are sent by the object, one after another, in th
   origin.answers = { '/order-1': [[503], [503], [200]], '/order-2': [[503], [200]] }
   for (const path of paths) {
     const init = { method: 'POST', body: '{}', redrive: { orderKey: 'account-7' } }
-    const answer = await edge.call(`${origin.url}${path}`, init, { policy: quick, shards: 4, principal: 'in-order' })
+    const answer = await edge.call(`${origin.url}${path}`, init, { ...patient, shards: 4, principal: 'in-order' })
     expect(answer.status).toBe(202)
   }
   await soon(() => origin.seen.length).toBe(6)
@@ -98,7 +98,7 @@ test('S6 in content mode what is enqueued, and what has an order, has the key of
     { url: `${origin.url}/content`, init: { method: 'POST', body: 'C', redrive: { orderKey: 'one' } } },
     { url: `${origin.url}/content`, init: { method: 'POST', body: 'A' }, as: 'enqueue', after: 0 },
   ] as const
-  const { answers } = await edge.calls(calls, { policy: quick, idempotency: { mode: 'content' }, principal })
+  const { answers } = await edge.calls(calls, { ...patient, idempotency: { mode: 'content' }, principal })
   const [a, b, c, again] = answers
   expect(answers.map(({ error }) => error)).toEqual(answers.map(() => undefined))
   expect(c?.status).toBe(202)
@@ -113,7 +113,7 @@ test('S6 in content mode what is enqueued, and what has an order, has the key of
 test('a call with an order whose key is that of a task that has ended is told so', async () => {
   const principal = 'ended-in-order'
   const init = { method: 'POST', body: '{}', redrive: { orderKey: 'one', idempotencyKey: 'of-a-task-that-has-ended' } }
-  const send = () => edge.call(`${origin.url}/once`, init, { policy: quick, principal })
+  const send = () => edge.call(`${origin.url}/once`, init, { ...patient, principal })
   const first = await send()
   await reaches(edge.object({ origin: origin.url, principal }), taskOf(first), 'SUCCEEDED')
   const again = await send()
@@ -126,7 +126,7 @@ test('where nothing listens, a lost connection is handed over like a 503', async
   const answer = await edge.call(
     `${nowhere}/`,
     { method: 'POST', body: '{}' },
-    { policy: { ...quick, maxAttempts: 3 }, inlineAttempts: 1 },
+    { ...atOnce, policy: { ...quick, maxAttempts: 3 } },
   )
   expect(answer.status).toBe(202)
   await reaches(edge.object({ origin: nowhere }), taskOf(answer), 'EXHAUSTED')

@@ -23,6 +23,8 @@ export default withRetry({
     const plain = workerFetch({ queue: env.REDRIVE, ctx })
     await plain('https://api.example', { method: 'POST', redrive: { mode: 'defer' } })
     const outbox = env.REDRIVE.get(env.REDRIVE.idFromName(objectName(null, new URL(env.API).origin)))
+    const { tasks, cursor } = await outbox.list({ status: 'EXHAUSTED' })
+    console.log(tasks.map(({ meta, tags }) => meta?.order ?? tags), cursor, (await outbox.stats()).deadLetters)
     const task = await outbox.get('some-id')
     if (task) console.log(task.status, (await outbox.explain(task.taskId)).map(({ text }) => text))
     return fetch(env.API, { method: request.method, body: await request.text() })
@@ -50,6 +52,7 @@ const tsconfig = {
     moduleResolution: 'bundler',
     strict: true,
     exactOptionalPropertyTypes: true,
+    noImplicitOverride: true,
     noEmit: true,
     skipLibCheck: false,
     types: ['./worker-configuration.d.ts'],
@@ -57,14 +60,27 @@ const tsconfig = {
   files: ['src/index.ts'],
 }
 
-test('a strict Worker compiles: handlers know their environment, and stubs their object', async () => {
+/** The recipes as they are printed; that of the README is JavaScript, which has no `override`. */
+const printed = (page: string, language: string): string =>
+  new RegExp(`\`\`\`${language}\\n([^\`]*withRetry.*?)\`\`\``, 's').exec(readFileSync(join(root, page), 'utf8'))?.[1] ??
+  ''
+const readme = printed('README.md', 'js').replace(/^ {2}options = /m, '  override options = ')
+const page = printed('docs/workers.md', 'ts')
+
+test.each([
+  ['handlers know their environment, and stubs their object', worker],
+  ['the recipe of the README, with `override`', readme],
+  ['the recipe of the page, as it is printed', page],
+])('a strict Worker compiles: %s', async (_, program) => {
   using project = exampleProject()
   const at = (name: string): string => join(project.folder, name)
-  writeFileSync(at('src/index.ts'), worker)
+  writeFileSync(at('src/index.ts'), program)
   writeFileSync(at('tsconfig.json'), JSON.stringify(tsconfig))
   writeFileSync(
     at('wrangler.jsonc'),
-    readFileSync(at('wrangler.jsonc'), 'utf8').replace('src/index.js', 'src/index.ts'),
+    readFileSync(at('wrangler.jsonc'), 'utf8')
+      .replace('src/index.js', 'src/index.ts')
+      .replace('"vars": {', '"vars": { "API_TOKEN": "t", '),
   )
   await wrangler(project, 'types')
   await project.run(process.execPath, tsc, '-p', project.folder)

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 
 use redrive::breaker::Circuit;
 use redrive::classify::RetryDecision;
-use redrive::codes::{CLASS_FAILED, ClassCode, ENDED, Gated, HeardCode, Ruled, STORM, VerdictCode};
-use redrive::gates::OnStorm;
+use redrive::codes::{CLASS_FAILED, ClassCode, ENDED, Gated, Ruled, STORM, Said, VerdictCode};
+use redrive::gates::{Comeback, OnStorm};
 use redrive::headers;
-use redrive::outcome::{Flags, Outcome, Reason};
+use redrive::outcome::{Flags, Outcome, Reason, Word};
 use redrive::policy::{Field, JitterCode, StrategyCode};
 use redrive::queue::{BATCH, Cancelled, Carry, Gate};
 use redrive::slots::NONE;
@@ -45,7 +45,8 @@ pub fn module() -> String {
     );
     number(&mut out, "", "CLASS_FAILED", CLASS_FAILED);
     constants(&mut out, "The answers of `cancel`.", "CANCEL", Cancelled::NAMES);
-    constants(&mut out, "How a caller's own attempt ended that makes no task.", "HEARD", HeardCode::NAMES);
+    constants(&mut out, "How a caller's own attempt ended that makes no task.", "HEARD", Word::NAMES);
+    constants(&mut out, "The word of a user's hook on whether to try again.", "SAID", Said::NAMES);
     let flags =
         [("REPLAYABLE", Flags::REPLAYABLE), ("KEYED", Flags::KEYED), ("CREDENTIALED", Flags::CREDENTIALED)];
     for (at, (name, flag)) in flags.into_iter().enumerate() {
@@ -58,6 +59,7 @@ pub fn module() -> String {
         "MARK_UNAUTHORIZED",
         Carry::UNAUTHORIZED,
     );
+    number(&mut out, "The bit that says: an attempt had no answer.", "MARK_UNANSWERED", Carry::UNANSWERED);
     constants(&mut out, "Where the numbers behind a `settle` lie.", "RULED", Ruled::NAMES);
     number(&mut out, "", "RULED_COUNT", Ruled::ALL.len() as u32);
     constants(&mut out, "Where the numbers of `gateStatus` and `gateOfLane` lie.", "GATED", Gated::NAMES);
@@ -66,6 +68,7 @@ pub fn module() -> String {
     constants(&mut out, "The states of a circuit breaker, and their names.", "CIRCUIT", Circuit::NAMES);
     list(&mut out, "", "CIRCUITS", Circuit::NAMES, constant);
     constants(&mut out, "What a retry storm does.", "ON_STORM", OnStorm::NAMES);
+    constants(&mut out, "How a lane comes back.", "COMEBACK", Comeback::NAMES);
     constants(&mut out, "What becomes of a header.", "HEADER", headers::Class::NAMES);
     list(&mut out, "What the retry service decides.", "RETRY_DECISIONS", RetryDecision::NAMES, constant);
     list(

@@ -12,7 +12,7 @@ export const openQueue = (fetch) =>
 
 /** Fetches the core's chunk and starts it, as another queue of the page may have. */
 export async function startCore() {
-  const queue = new RetryQueue({ store: 'memory', fetch: async () => new Response() })
+  const queue = new RetryQueue({ durable: false, fetch: async () => new Response() })
   const { taskId } = await queue.enqueue(`${location.origin}/`)
   await queue.result(taskId)
 }

@@ -5,7 +5,8 @@ import FlatQueue from 'flatqueue'
 import TinyQueue from 'tinyqueue'
 import { instantiate } from '../../../js/core/inline.ts'
 import { policyFields } from '../../../js/core/policy-row.ts'
-import { policyDefaults, resolvePolicy } from '../../../js/options/policy.ts'
+import { policyDefaults } from '../../../js/options/policy.ts'
+import { resolvePolicy } from '../../../js/options/policy-rules.ts'
 
 export const sizesOf = (full) => [1_000, 10_000, 100_000, ...(full ? [1_000_000] : [])]
 

@@ -3,7 +3,8 @@ import { makeCore } from '../../../js/core/functions.ts'
 import { instantiate } from '../../../js/core/inline.ts'
 import { instantiateKeys } from '../../../js/core/keys-inline.ts'
 import { policyFields } from '../../../js/core/policy-row.ts'
-import { policyDefaults, resolvePolicy } from '../../../js/options/policy.ts'
+import { policyDefaults } from '../../../js/options/policy.ts'
+import { resolvePolicy } from '../../../js/options/policy-rules.ts'
 
 const RETRY = 3
 const POLICY = { initialDelayMs: 500, multiplier: 2, maxDelayMs: 30_000 }

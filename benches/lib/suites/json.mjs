@@ -56,7 +56,7 @@ export async function groups(env) {
   return Object.entries(documents).map(([name, body]) => {
     const material = { method: METHOD, url: URL, contentType: TYPE, body }
     const framed = () =>
-      framing.of(['redrive key 1', METHOD, URL, TYPE, 'canonical', canonicalize(JSON.parse(body)), '', ''])
+      framing.of(['redrive key 1', METHOD, URL, TYPE, 'canonical', canonicalize(JSON.parse(body)), '', '', ''])
     return {
       name,
       same: true,

@@ -1,19 +1,22 @@
 /** An answer of axios, read or still to be read. The caller's `validateStatus` is asked about it once, at the end. */
 
 import type { AxiosResponse } from 'axios'
+import type { RedriveMark } from '../../api/mark.ts'
 import { KEPT_BYTES, type RestTerms, readRest, UNREAD_BYTES } from '../../call/discard.ts'
-import { type Mark, mark, type RepeatAnswer } from '../../call/transport.ts'
+import { mark, type RepeatAnswer } from '../../call/transport.ts'
 import { StreamedBody } from './body.ts'
 
 export type ValidateStatus = (status: number) => boolean
 
-/** Reads a body to its end, in the form that its caller wants. */
-export type ReadBody = (body: StreamedBody, response: AxiosResponse) => Promise<unknown>
+/** Reads a body to its end, in the form that its caller wants. `mostMs`: what has come by then is all of it; FOREVER: the attempt is limited itself. */
+export type ReadBody = (body: StreamedBody, response: AxiosResponse, mostMs: number) => Promise<unknown>
 
 /** Uses of a body that is still to come. */
 export interface BodyActs {
   /** Set where it is a stream for the sake of the queue, and not of the caller. */
   readonly read: ReadBody | undefined
+  /** How long it may take once the attempt is over; FOREVER: there is no limit. */
+  readonly bodyMs: number
   /** Ends the request. */
   abort(): void
 }
@@ -24,6 +27,7 @@ export class AxiosAnswer implements RepeatAnswer {
   readonly #error: unknown
   readonly #validate: ValidateStatus | undefined
   readonly #readBody: ReadBody | undefined
+  readonly #bodyMs: number
   /** A body that is still to be read; undefined: axios has read it. */
   readonly #body: StreamedBody | undefined
   #resting: Promise<void> | undefined
@@ -32,11 +36,12 @@ export class AxiosAnswer implements RepeatAnswer {
   #delivered: Promise<AxiosResponse> | undefined
 
   /** `error`: axios would reject with it; without one the answer is good. `validate`: the caller's rule, still to be asked. */
-  constructor(response: AxiosResponse, { read, abort }: BodyActs, error?: unknown, validate?: ValidateStatus) {
+  constructor(response: AxiosResponse, { read, bodyMs, abort }: BodyActs, error?: unknown, validate?: ValidateStatus) {
     this.#response = response
     this.#error = error
     this.#validate = validate
     this.#readBody = read
+    this.#bodyMs = bodyMs
     const { data } = response
     this.#body = StreamedBody.of(data instanceof Response ? data.body : data, abort)
   }
@@ -66,11 +71,11 @@ export class AxiosAnswer implements RepeatAnswer {
     return this
   }
 
-  deliver(redrive: Mark | null): AxiosResponse | Promise<AxiosResponse> {
+  deliver(redrive: RedriveMark | null): AxiosResponse | Promise<AxiosResponse> {
     const body = this.#body
     if (!body) return this.#settle(redrive)
     if (this.#readBody) {
-      this.#delivered ??= this.#readBody(body, this.#response).then((data) => {
+      this.#delivered ??= this.#readBody(body, this.#response, this.#bodyMs).then((data) => {
         this.#response.data = data
         return mark(this.#settle(redrive), redrive)
       })
@@ -96,7 +101,7 @@ export class AxiosAnswer implements RepeatAnswer {
     this.#isWhole = await readRest(reader, isKept ? KEPT_BYTES : UNREAD_BYTES, terms).isWhole
   }
 
-  #settle(redrive: Mark | null): AxiosResponse {
+  #settle(redrive: RedriveMark | null): AxiosResponse {
     if (this.#error === undefined || this.#validate?.(this.#response.status)) return this.#response
     throw mark(this.#error, redrive)
   }

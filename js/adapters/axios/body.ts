@@ -4,7 +4,7 @@
  */
 
 import { bodyLetGo, cancel } from '../../call/discard.ts'
-import { type Clock, within } from '../../platform/clock.ts'
+import { type Clock, FOREVER, within } from '../../platform/clock.ts'
 
 type Chunk = Uint8Array<ArrayBuffer>
 
@@ -83,12 +83,31 @@ export class StreamedBody {
     return this.#source
   }
 
-  /** Reads to the end, or to where it was let go of. `idleMs`: longest time without a part; 0: any. */
-  async all(idleMs: number, clock: Clock): Promise<Chunk> {
-    while (!this.#isGone) {
-      const part = this.read()
-      const { done } = await (idleMs > 0 ? within(clock, idleMs, 'the next part of the body', part) : part)
-      if (done) break
+  /** Reads to the end, or to where it was let go of, for `mostMs` at most. `idleMs`: longest time without a part; 0: any. */
+  async all(idleMs: number, mostMs: number, clock: Clock): Promise<Chunk> {
+    let isOver = false
+    let disarm = () => {}
+    const over = new Promise<{ readonly done: true }>((resolve) => {
+      const end = () => {
+        isOver = true
+        resolve({ done: true })
+      }
+      if (mostMs < FOREVER) disarm = clock.after(mostMs, end)
+    })
+    try {
+      while (!this.#isGone) {
+        const part = this.read()
+        const next = idleMs > 0 ? within(clock, idleMs, 'the next part of the body', part) : part
+        const { done } = await Promise.race([next, over])
+        if (isOver) {
+          // that it breaks off now is our doing, and tells nothing
+          next.catch(() => {})
+          this.discard()
+        }
+        if (done) break
+      }
+    } finally {
+      disarm()
     }
     const bytes = new Uint8Array(this.#chunks.reduce((sum, { byteLength }) => sum + byteLength, 0))
     let at = 0

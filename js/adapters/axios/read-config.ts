@@ -7,12 +7,18 @@ import type { AxiosInstance, InternalAxiosRequestConfig } from 'axios'
 import { BodyNotReplayableError } from '../../api/errors.ts'
 import { type Call, type CallContext, makeCall } from '../../call/call.ts'
 import { isStream } from '../../call/read-fetch.ts'
-import { type TaskOptions, taskPolicy } from '../../options/task-options.ts'
+import { ATTEMPT_MS } from '../../options/policy.ts'
+import type { TaskOptions } from '../../options/task-options.ts'
+import { taskPolicies } from '../../options/task-policies.ts'
+import { FOREVER } from '../../platform/clock.ts'
+import { utf8 } from '../../platform/utf8.ts'
 import { AxiosTransport } from './transport.ts'
 import { withoutUser } from './where.ts'
 
 /** Characters that axios takes out of a header's value before it sends it. */
 const NOT_BYTES = /[^\t\x20-\x7e\x80-\xff]+/g
+/** axios' own time limit comes first, with its own error; an adapter that does not heed it is held to it so much later. */
+const GRACE_MS = 1_000
 const NO_METHOD: ReadonlySet<string> = new Set()
 
 /** `signal` is the caller's, from `callerSignal`. */
@@ -24,37 +30,61 @@ export async function readAxios(
   context: CallContext,
   defaults: TaskOptions,
 ): Promise<Call> {
-  const { settings } = context
-  const options: TaskOptions = { ...defaults, ...(config.redrive || undefined) }
-  const policy = taskPolicy(settings.policies, options)
+  const { settings, checks } = context
+  const { redrive = {} } = config
+  checks?.beside(config)
+  // first: laid over the defaults, what is no object would be nothing
+  if (redrive) checks?.call(redrive)
+  const options: TaskOptions = { ...defaults, ...(redrive || undefined) }
+  const pair = taskPolicies(context, options)
   const method = (config.method ?? 'get').toUpperCase()
   const { origin } = url
   const { header } = settings.idempotency
   const plain = plainHeaders(config)
 
-  const request = { method, url: withoutUser(url), origin, headers: plain, options, policy, signal, timeoutMs: 0 }
+  const request = {
+    method,
+    url: withoutUser(url),
+    origin,
+    headers: plain,
+    options,
+    ...pair,
+    signal,
+    ...limitIn(config),
+  }
   // false is how axios is told never to send a header
   const complete = makeCall(config.headers.get(header) === false ? withoutKeys(context) : context, request)
   const key = plain.get(header)
   // in the caller's config too: sent again after a refusal, it is the same intent
   if (key) config.headers.set(header, key, true)
 
-  const { value: data, bytes, contentType } = await freezeData(config.data, `${method} ${origin}`)
+  const {
+    value: data,
+    bytes,
+    contentType,
+  } = await freezeData(config.data, `${method} ${origin}`, settings.maxBodyBytes)
   const headers = config.headers.concat()
   if (contentType) {
     headers.set('Content-Type', contentType)
     plain.set('content-type', contentType)
   }
   const { auth } = config
-  const frozen = { config: { ...config, ...(auth && { auth: { ...auth } }) }, url, plain, headers, data }
-  const transport = new AxiosTransport(axios, config, frozen, policy.retryableStatusCodes)
+  const { attemptTimeoutMs = ATTEMPT_MS } = pair.policy
+  const bodyMs = config.timeout || attemptTimeoutMs || FOREVER
+  const frozen = { config: { ...config, ...(auth && { auth: { ...auth } }) }, url, bodyMs, plain, headers, data }
+  const transport = new AxiosTransport(axios, config, frozen, pair.policy.retryableStatusCodes)
   return complete({ hasBody: bytes > 0, bytes, transport })
 }
 
+/** The limit of an attempt that its user has set; otherwise it is the policy's. */
+function limitIn({ timeout = 0 }: InternalAxiosRequestConfig): { readonly timeoutMs?: number } {
+  return timeout > 0 ? { timeoutMs: timeout + GRACE_MS } : {}
+}
+
 /** The context of a call that is to be given no key. */
-function withoutKeys({ settings, principal, makeKey }: CallContext): CallContext {
+function withoutKeys({ settings, checks, principal, makeKey }: CallContext): CallContext {
   const idempotency = { ...settings.idempotency, keyed: NO_METHOD }
-  return { settings: { ...settings, idempotency }, principal, makeKey }
+  return { settings: { ...settings, idempotency }, checks, principal, makeKey }
 }
 
 function plainHeaders({ headers }: InternalAxiosRequestConfig): Headers {
@@ -104,12 +134,14 @@ interface NodeFormData {
   getHeaders(): Record<string, string>
 }
 
-async function freezeData(data: unknown, what: string): Promise<FrozenData> {
-  if (typeof data === 'string') return frozen(data, new TextEncoder().encode(data).byteLength)
+async function freezeData(data: unknown, what: string, most: number): Promise<FrozenData> {
+  if (typeof data === 'string') return frozen(data, utf8(data).byteLength)
   if (typeof data !== 'object' || data === null) return frozen(data, 0)
   if (data instanceof ArrayBuffer) return frozen(data.slice(0), data.byteLength)
   if (ArrayBuffer.isView(data)) return copied(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
   // still a Blob: each of axios' adapters has its own idea of the content type of one
+  // and as it is, where it is too large to be kept: it is sent once
+  if (data instanceof Blob && data.size > most) return frozen(data, data.size)
   if (data instanceof Blob) return frozen(new Blob([await data.arrayBuffer()], { type: data.type }), data.size)
   if (data instanceof FormData) {
     const response = new Response(data)

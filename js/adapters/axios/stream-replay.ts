@@ -26,7 +26,7 @@ const isHere = (name: string): boolean =>
 
 /** Reads a body as the call's own config asks. Rejects with axios' error where it breaks off. */
 export function bodyReader(axios: AxiosInstance, config: InternalAxiosRequestConfig, clock: Clock): ReadBody {
-  return async (body, response) => {
+  return async (body, response, mostMs) => {
     let isLate = false
     const { socket } = response.request ?? {}
     const onTimeout = () => {
@@ -35,7 +35,12 @@ export function bodyReader(axios: AxiosInstance, config: InternalAxiosRequestCon
     // axios' http adapter has the socket closed at the same time limit, which may come first and then looks like an abort
     socket?.once?.('timeout', onTimeout)
     try {
-      return await inForm(await body.all(body.isNode ? (config.timeout ?? 0) : 0, clock), body, response, config)
+      return await inForm(
+        await body.all(body.isNode ? (config.timeout ?? 0) : 0, mostMs, clock),
+        body,
+        response,
+        config,
+      )
     } catch (error) {
       body.discard()
       throw await brokenOff((isLate ? timeoutError(String(error)) : error) as NodeError, axios, body, response, config)
@@ -106,7 +111,7 @@ async function inForm(
 }
 
 /** axios' class of errors, which an instance shows by its errors alone. */
-async function errorsOf(axios: AxiosInstance): Promise<typeof AxiosError> {
+export async function errorsOf(axios: AxiosInstance): Promise<typeof AxiosError> {
   const error: unknown = await axios.request({ adapter: [] }).catch((none: unknown) => none)
   return (error as { readonly constructor: typeof AxiosError }).constructor
 }

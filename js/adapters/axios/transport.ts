@@ -4,6 +4,7 @@ import type { AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConf
 import { RedriveError } from '../../api/errors.ts'
 import { acceptedForm } from '../../call/accepted.ts'
 import type { RestTerms } from '../../call/discard.ts'
+import { isOwnError } from '../../call/own-error.ts'
 import {
   assertMaySend,
   BODY_HEADERS,
@@ -16,20 +17,26 @@ import {
 } from '../../call/redirects.ts'
 import type { Acceptance, Answer, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'
 import { bothSignals } from '../../platform/abort.ts'
-import { type Clock, systemClock } from '../../platform/clock.ts'
+import { type Clock, FOREVER, systemClock } from '../../platform/clock.ts'
 import { AxiosAnswer, type ValidateStatus } from './answer.ts'
 import { StreamedBody } from './body.ts'
-import { bodyReader, canStream, failed } from './stream-replay.ts'
+import { bodyReader, canStream, errorsOf, failed } from './stream-replay.ts'
 import { httpUrl, withoutUser } from './where.ts'
 
-/** Codes of axios' errors where the network or the server is at fault. */
-const PASSING = /^(ERR_NETWORK|ECONNABORTED|ETIMEDOUT|E(CONN|PIPE|AI_|HOST|NET)\w*|ENOTFOUND|UND_ERR_\w+)$/
+/**
+ * Codes of axios' errors where the network or the server is at fault, or this machine for a moment: of the system, TLS, HTTP/2, Node's
+ * parser and streams, undici. Certificates are not among them: no repeat mends one.
+ */
+const PASSING =
+  /^(ERR_NETWORK|E(CONN|PIPE|AI_|HOST|NET)\w*|ENOTFOUND|E(SOCKET)?TIMEDOUT|EPROTO|E(ADDRNOTAVAIL|MFILE|NFILE|NOBUFS)|ERR_HTTP2_\w+|ERR_STREAM_PREMATURE_CLOSE|ERR_SOCKET_CONNECTION_TIMEOUT|HPE_\w+|UND_ERR_\w+)$/
 
 /** The parts that are the same on every attempt. */
 export interface Frozen {
   /** The config as it was when the call was made, but for what stands here beside it. */
   readonly config: InternalAxiosRequestConfig
   readonly url: URL
+  /** How long the body of a failure may take: as long as an attempt; FOREVER: there is no limit. */
+  readonly bodyMs: number
   /** The headers again, as the platform has them. */
   readonly plain: Headers
   readonly headers: InternalAxiosRequestConfig['headers']
@@ -98,11 +105,19 @@ export class AxiosTransport implements Repeatable {
     return { init, withheld: user ? ['authorization'] : [], isWhole: false }
   }
 
+  async timedOut({ message }: Error): Promise<AxiosError> {
+    const AxiosErrors = await errorsOf(this.#axios)
+    const { timeoutErrorMessage, transitional } = this.#config
+    const code = transitional?.clarifyTimeoutError ? 'ETIMEDOUT' : 'ECONNABORTED'
+    return new AxiosErrors(timeoutErrorMessage || message, code, this.#config)
+  }
+
   isFinal(error: unknown): boolean {
     const { code, name, request, response } = (error ?? {}) as Partial<AxiosError>
     // the body broke off: by the http adapter with what it had, by fetch as a TypeError without a code
     const brokeOff = response !== undefined || (!code && name === 'TypeError' && request)
-    return !brokeOff && !PASSING.test(code ?? '') && !isHopRefused(error)
+    if (brokeOff || isHopRefused(error)) return false
+    return !PASSING.test(code ?? '') || isOwnError(error)
   }
 
   /** The form in which an adapter gives an answer: transformResponse is still to come. */
@@ -140,7 +155,7 @@ export class AxiosTransport implements Repeatable {
     const { validateStatus } = this.#config
     const read = clock && canStream(given) ? bodyReader(this.#axios, this.#config, clock) : undefined
     const ending = new AbortController()
-    const acts = { read, abort: () => ending.abort() }
+    const acts = { read, bodyMs: this.#frozen.bodyMs, abort: () => ending.abort() }
     const config: InternalAxiosRequestConfig = { ...given, ...(read ? { responseType: 'stream' } : {}) }
     const isStream = config.responseType === 'stream'
     if (isStream) config.signal = bothSignals(given.signal as AbortSignal, ending.signal)
@@ -172,7 +187,7 @@ export class AxiosTransport implements Repeatable {
       return new AxiosAnswer(response, acts, await failed(this.#axios, response), rule())
     }
     const body = read && StreamedBody.of(response.data, acts.abort)
-    if (body) response.data = await read(body, response)
+    if (body) response.data = await read(body, response, FOREVER)
     return new AxiosAnswer(response, acts)
   }
 
@@ -215,7 +230,10 @@ export class AxiosTransport implements Repeatable {
     return (options, ...details) => {
       const { origin } = new URL(options.href as string)
       if (origin !== home) {
-        throw new RedriveError('REDIRECT_REFUSED', `a replay to ${home} is not redirected to another origin, ${origin}`)
+        throw new RedriveError(
+          'REDIRECT_REFUSED',
+          `a replay to ${home} is not redirected to another origin, ${origin}: call that one directly`,
+        )
       }
       assertMaySend(maySend)
       beforeRedirect?.(options, ...details)

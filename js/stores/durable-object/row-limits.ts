@@ -3,6 +3,7 @@
 import { RedriveError } from '../../api/errors.ts'
 import type { NewTask } from '../../api/store.ts'
 import { originIn } from '../../options/check.ts'
+import { utf8 } from '../../platform/utf8.ts'
 import { recordOf } from '../engine/sums.ts'
 import { ROW_BYTES } from './database.ts'
 
@@ -32,5 +33,5 @@ export function tooLarge(task: NewTask): RedriveError | undefined {
 
 /** In UTF-8. */
 function bytesOf(text: string): number {
-  return new TextEncoder().encode(text).length
+  return utf8(text).length
 }

@@ -26,9 +26,13 @@ const DEPTH = 16
 
 /**
  * Whether it is little work to look at all of a value: plain, few parts, little text, no circle. An array counts by its length, since
- * one of 2^32 - 1 holes is a few bytes in a storage and ends the process that walks along it.
+ * one of 2^32 - 1 holes is a few bytes in a storage and ends the process that walks along it. `jsonBytes`: as much as so many bytes of
+ * JSON can hold, however deep.
  */
-export const isSmall = (value: unknown): boolean => fits(value, { parts: MOST_PARTS, text: TEXT_LENGTH }, DEPTH)
+export const isSmall = (value: unknown, jsonBytes?: number): boolean =>
+  jsonBytes === undefined
+    ? fits(value, { parts: MOST_PARTS, text: TEXT_LENGTH }, DEPTH)
+    : fits(value, { parts: jsonBytes, text: jsonBytes }, jsonBytes)
 
 function fits(value: unknown, left: { parts: number; text: number }, depth: number): boolean {
   left.parts--

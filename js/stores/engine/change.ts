@@ -59,6 +59,7 @@ export function startLease(tx: Tx, row: Row, owner: string, forMs: number): Leas
   lane.served = ++tx.state.lastServed
   lane.heldUntil = null
   tx.save(row)
+  hint(tx, 'changed', row.taskId)
   return { taskId: row.taskId, token: row.token, forMs }
 }
 
@@ -146,7 +147,10 @@ export function erase(tx: Tx, row: Row): void {
     tx.saveLane(lane)
   }
   tx.erase(row)
-  if (!isCounted || !isLive(row)) return
+  if (!isCounted || !isLive(row)) {
+    hint(tx, 'changed')
+    return
+  }
   hint(tx, 'settled', row.taskId)
   tx.passOn(row)
 }
@@ -175,8 +179,8 @@ export function holdLane(tx: Tx, lane: Lane, askedMs = 0): void {
   tx.saveLane(lane)
 }
 
-/** Gives listeners a reason to look; that something is due is said once. */
+/** Gives listeners a reason to look; what names no task is said once. */
 export function hint(tx: Tx, kind: Hint['kind'], taskId?: string): void {
-  if (kind !== 'due' || !tx.hints.some((other) => other.kind === 'due'))
+  if (taskId !== undefined || !tx.hints.some((other) => other.kind === kind && other.taskId === undefined))
     tx.hints.push(taskId === undefined ? { kind } : { kind, taskId })
 }

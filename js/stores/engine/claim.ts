@@ -161,10 +161,10 @@ class Line {
   readonly #hasRoom = ({ lane }: Candidate): boolean => lane.inFlight < this.#claim.perLane
 }
 
-/** Most that may be claimed from a lane, by name; lanes that are not named are unbounded with 'any', and out of it otherwise. */
-export function boundsOf({ lanes, bounds = [] }: Claim): (lane: string) => number {
+/** Most that may be claimed from a lane, by name; for lanes that are not named `otherMax` counts with 'any', and they are out of it otherwise. */
+export function boundsOf({ lanes, bounds = [], otherMax = Number.POSITIVE_INFINITY }: Claim): (lane: string) => number {
   const named = new Map((lanes === 'any' ? bounds : lanes).map(({ lane, max }) => [lane, max]))
-  const otherwise = lanes === 'any' ? Number.POSITIVE_INFINITY : 0
+  const otherwise = lanes === 'any' ? otherMax : 0
   return (lane) => named.get(lane) ?? otherwise
 }
 

@@ -11,13 +11,18 @@ import { laneName, RECORD_SCHEMA } from '../../api/records.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { REASONS } from '../../core/generated/codes.ts'
 import { follow, isWellFormed, MAX_MS, object, type Rule, text } from '../../options/check.ts'
-import { resolvePolicy } from '../../options/policy.ts'
+import { resolvePolicy } from '../../options/policy-rules.ts'
+import { INIT_RULES } from '../../options/request-init.ts'
+import { META_BYTES, MOST_TAGS, TAG_LENGTH, tags as TAGS } from '../../options/task-rules.ts'
 import { isPlain, isSmall, METHOD_LENGTH, MOST_IN_ROW, NAME_LENGTH, TEXT_LENGTH } from './bounds.ts'
 import { isOurs, type Row } from './row.ts'
 import { isWholeBody } from './sums.ts'
 
 /** The parts of a request that are only read whole. */
-export type Parts = Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent'>
+export type Parts = Pick<
+  NewTask,
+  'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs'
+>
 
 const U32 = 2 ** 32 - 1
 /** Instants reach this far from 1970 either way: the clock's own end, and two durations on top of it. */
@@ -27,19 +32,8 @@ const STATUSES: ReadonlySet<unknown> = new Set(['PENDING', 'IN_FLIGHT', 'SUCCEED
 const ENDS: ReadonlySet<unknown> = new Set(REASONS)
 const DEADLINES: ReadonlySet<unknown> = new Set(['total_budget', 'expired', 'key_expired'])
 
-/** Words that a request may be sent again with. `no-cors` and `navigate` are never stored. */
-const INIT: ReadonlyMap<string, ReadonlySet<unknown>> = new Map(
-  Object.entries({
-    credentials: ['omit', 'same-origin', 'include'],
-    mode: ['cors', 'same-origin'],
-    cache: ['default', 'no-store', 'reload', 'no-cache', 'force-cache', 'only-if-cached'],
-    redirect: ['follow', 'error', 'manual'],
-    referrerPolicy: [
-      ...['', 'no-referrer', 'no-referrer-when-downgrade', 'same-origin', 'origin', 'strict-origin'],
-      ...['origin-when-cross-origin', 'strict-origin-when-cross-origin', 'unsafe-url'],
-    ],
-  }).map(([name, words]) => [name, new Set(words)]),
-)
+/** One of each kind. */
+const MOST_NEEDS = 4
 
 const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/
 /** As `Headers` takes it. */
@@ -138,39 +132,38 @@ export function isSoundTask(task: StoredTask): boolean {
 }
 
 /** `isSoundTask` but for what `areSoundParts` looks at. */
-export function isSoundRequest(task: StoredTask): boolean {
-  return (
-    isInt(task.schema, 1, RECORD_SCHEMA) &&
-    STATUSES.has(task.status) &&
-    orAbsent(task.reason, (reason) => ENDS.has(reason)) &&
-    isName(task.taskId) &&
-    task.taskId !== '' &&
-    orNull(task.idempotencyKey, (key) => isName(key) && HEADER_VALUE.test(key as string)) &&
-    isText(task.fingerprint) &&
-    orNull(task.principal, isName) &&
-    orNull(task.home, isName) &&
-    orAbsent(task.orderKey, isName) &&
-    isInt(task.attemptNumber, 0, U32) &&
-    isInt(task.refunds, 0, U32) &&
-    isInt(task.phase, -1, U32) &&
-    typeof task.previousDelayMs === 'number' &&
-    task.previousDelayMs >= 0 &&
-    task.previousDelayMs <= FAR &&
-    orAbsent(task.marks, (marks) => isInt(marks, 0, U32)) &&
-    isInt(task.priority, -(2 ** 31), 2 ** 31 - 1) &&
-    isInstant(task.createdAt) &&
-    orNull(task.dueAt, isInstant) &&
-    orAbsent(task.deadlineAt, (at) => isInstant(at) || at === Number.POSITIVE_INFINITY) &&
-    orAbsent(task.deadlineReason, (reason) => DEADLINES.has(reason)) &&
-    orAbsent(task.parked, isFlag) &&
-    isInt(task.bodyBytes, 0, U32) &&
-    isText(task.method, METHOD_LENGTH) &&
-    isToken(task.method) &&
-    !FORBIDDEN.test(task.method) &&
-    areHeaders(task.headers) &&
-    isTarget(task)
-  )
-}
+export const isSoundRequest = (task: StoredTask): boolean => unsoundField(task) === undefined
+
+/** The fields of a request, each with its rule. */
+const FIELDS: readonly (readonly [name: string, isSound: (task: StoredTask) => boolean])[] = [
+  ['schema', ({ schema }) => isInt(schema, 1, RECORD_SCHEMA)],
+  ['status', ({ status }) => STATUSES.has(status)],
+  ['reason', ({ reason }) => orAbsent(reason, (given) => ENDS.has(given))],
+  ['taskId', ({ taskId }) => isName(taskId) && taskId !== ''],
+  ['idempotencyKey', (task) => orNull(task.idempotencyKey, (key) => isName(key) && HEADER_VALUE.test(key as string))],
+  ['fingerprint', ({ fingerprint }) => isText(fingerprint)],
+  ['principal', ({ principal }) => orNull(principal, isName)],
+  ['home', ({ home }) => orNull(home, isName)],
+  ['orderKey', ({ orderKey }) => orAbsent(orderKey, isName)],
+  ['attemptNumber', ({ attemptNumber }) => isInt(attemptNumber, 0, U32)],
+  ['refunds', ({ refunds }) => isInt(refunds, 0, U32)],
+  ['phase', ({ phase }) => isInt(phase, -1, U32)],
+  ['previousDelayMs', ({ previousDelayMs: ms }) => typeof ms === 'number' && ms >= 0 && ms <= FAR],
+  ['marks', ({ marks }) => orAbsent(marks, (bits) => isInt(bits, 0, U32))],
+  ['priority', ({ priority }) => isInt(priority, -(2 ** 31), 2 ** 31 - 1)],
+  ['createdAt', ({ createdAt }) => isInstant(createdAt)],
+  ['dueAt', ({ dueAt }) => orNull(dueAt, isInstant)],
+  ['deadlineAt', ({ deadlineAt }) => orAbsent(deadlineAt, (at) => isInstant(at) || at === Number.POSITIVE_INFINITY)],
+  ['deadlineReason', ({ deadlineReason }) => orAbsent(deadlineReason, (reason) => DEADLINES.has(reason))],
+  ['parked', ({ parked }) => orAbsent(parked, isFlag)],
+  ['bodyBytes', ({ bodyBytes }) => isInt(bodyBytes, 0, U32)],
+  ['method', ({ method }) => isText(method, METHOD_LENGTH) && isToken(method) && !FORBIDDEN.test(method)],
+  ['headers', ({ headers }) => areHeaders(headers)],
+  ['targetUrl', isTarget],
+]
+
+/** The first field of a request that is not sound. */
+const unsoundField = (task: StoredTask): string | undefined => FIELDS.find(([, isSound]) => !isSound(task))?.[0]
 
 const isToken = (value: unknown): boolean => isText(value) && TOKEN.test(value)
 
@@ -194,25 +187,41 @@ function isTarget({ targetUrl, lane, principal }: StoredTask): boolean {
   }
 }
 
-export function areSoundParts({ withheldHeaders, requestInit, policy, idempotent }: Parts): boolean {
-  return (
-    // first of all: what comes after looks at every part
-    [withheldHeaders, requestInit, policy].every((part) => isKnown(part) || isSmall(part)) &&
-    Array.isArray(withheldHeaders) &&
-    // not `every`, which leaves out the holes of an array
-    [...withheldHeaders].every(isToken) &&
-    isInit(requestInit) &&
-    orAbsent(idempotent, isFlag) &&
-    isPolicy(policy)
-  )
-}
+export const areSoundParts = (parts: Parts): boolean => unsoundPart(parts) === undefined
+
+const isLittle = (part: unknown): boolean => isKnown(part) || isSmall(part)
+
+const PARTS: readonly (readonly [name: keyof Parts, isSound: (parts: Parts) => boolean])[] = [
+  // first of each: what comes after looks at all of it; not `every`, which leaves out the holes of an array
+  [
+    'withheldHeaders',
+    ({ withheldHeaders: names }) => isLittle(names) && Array.isArray(names) && [...names].every(isToken),
+  ],
+  ['requestInit', ({ requestInit }) => isLittle(requestInit) && isInit(requestInit)],
+  ['idempotent', ({ idempotent }) => orAbsent(idempotent, isFlag)],
+  ['meta', ({ meta }) => orAbsent(meta, isMeta)],
+  ['tags', ({ tags }) => orAbsent(tags, areTags)],
+  ['needs', ({ needs }) => orAbsent(needs, areNeeds)],
+  ['policy', ({ policy }) => isLittle(policy) && isPolicy(policy)],
+]
+
+const unsoundPart = (parts: Parts): string | undefined => PARTS.find(([, isSound]) => !isSound(parts))?.[0]
+
+/** As it may be shown: what is longer than a caller may give was written by other code. */
+const isMeta = (meta: unknown): boolean => isPlain(meta) && isSmall(meta, META_BYTES)
+const areTags = (tags: unknown): boolean =>
+  Array.isArray(tags) && tags.length <= MOST_TAGS && [...tags].every((tag) => isName(tag, 2 * TAG_LENGTH))
+
+const areNeeds = (needs: unknown): boolean =>
+  Array.isArray(needs) && needs.length <= MOST_NEEDS && [...needs].every((need) => isName(need, TEXT_LENGTH))
 
 /** An unknown word is refused: a later version that stored it meant something that would be lost here. */
 function isInit(init: unknown): boolean {
   if (!isPlain(init)) return false
-  return Object.entries(init).every(([name, value]) =>
-    name === 'integrity' ? typeof value === 'string' : INIT.get(name)?.has(value) === true,
-  )
+  return Object.entries(init).every(([name, value]) => {
+    const rule = INIT_RULES.get(name)
+    return rule !== undefined && isText(value, TEXT_LENGTH) && rule.ok?.(value as never) !== false
+  })
 }
 
 /** Those that cannot change any more: most tasks of a queue share one. */
@@ -237,7 +246,9 @@ const NAMES = ['taskId', 'lane', 'principal', 'orderKey', 'idempotencyKey', 'fin
 
 const NAME: Rule = lengthOf(NAME_LENGTH)
 const OTHER_TEXTS = { method: lengthOf(METHOD_LENGTH), targetUrl: lengthOf(TEXT_LENGTH) } as const
-const PART: Rule = { ...object, expected: 'no more than a row may hold', ok: (part: unknown) => isSmall(part) }
+const PART: Rule = { expected: 'no more than a row may hold', ok: (part: unknown) => isSmall(part) }
+
+const META: Rule = { ...object, expected: 'an object as `redrive.meta` may be', ok: isMeta }
 
 function lengthOf(most: number): Rule {
   const expected = `a well-formed string of at most ${most} characters`
@@ -246,16 +257,34 @@ function lengthOf(most: number): Rule {
 
 /**
  * Refuses names that a database would keep as others: two users, two orders or two tasks would be one. Refuses, too, what would be
- * accepted and then not be read.
+ * accepted and then not be read: it would never be sent, and its caller has a receipt.
  */
-export function assertNames(tasks: readonly NewTask[]): void {
+export function assertStorable(tasks: readonly NewTask[]): void {
   for (const task of tasks) {
     for (const name of NAMES) if (typeof task[name] === 'string') follow(`task.${name}`, task[name], NAME)
     for (const name of ['method', 'targetUrl'] as const) follow(`task.${name}`, task[name], OTHER_TEXTS[name])
     for (const name of ['headers', 'withheldHeaders', 'requestInit', 'policy'] as const) {
       if (!isKnown(task[name])) follow(`task.${name}`, task[name], PART)
     }
+    if (task.meta !== undefined) follow('task.meta', task.meta, META)
+    if (task.tags !== undefined) follow('task.tags', task.tags, TAGS)
+    // what a later version means is not known here: it is kept, and left alone
+    if (task.schema <= RECORD_SCHEMA) assertSound(task)
   }
+}
+
+function assertSound(task: NewTask): void {
+  for (const [name, value] of Object.entries(task.requestInit)) {
+    const rule = INIT_RULES.get(name)
+    if (rule) follow(`task.requestInit.${name}`, value, rule)
+  }
+  const { body, ageMs = 0, dueInMs: dueAt, deadlineInMs: deadlineAt, deadlineReason = 'total_budget', marks = 0 } = task
+  const status = 'PENDING'
+  const times = { createdAt: 0 - ageMs, dueAt, deadlineAt, deadlineReason }
+  const bodyBytes = body?.byteLength ?? 0
+  const stored = { ...task, ...times, status, marks, bodyBytes, refunds: 0, parked: false } as const
+  const field = unsoundField(stored) ?? unsoundPart(task)
+  if (field) throw new RangeError(`task.${field}: expected what its store can read back`)
 }
 
 /** A line of a history, if it is one: kept whole, with fields that are not known here. */

@@ -64,7 +64,7 @@ export function storeOf<D>(
     find: (key, principal) => backend.read((database) => reads.find(database, key, principal)),
     get: (taskId) => backend.read((database) => reads.get(database, taskId)),
     list: async (filter) => {
-      checkGiven('list', filter, 'status', 'principal', 'origin')
+      checkGiven('list', filter, 'status', 'active', 'tags', 'principal', 'origin')
       return backend.read((database) => reads.list(database, filter))
     },
     attempts: (taskId, page) => backend.read((database) => reads.attempts(database, taskId, page)),

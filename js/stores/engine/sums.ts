@@ -44,14 +44,23 @@ interface Summed extends Pick<NewTask, 'taskId' | 'method' | 'targetUrl' | 'idem
 /** The headers, and what `recordOf` makes of the rest, as JSON. */
 type Texts = readonly [headers: string, record: string]
 
-/** The parts of a request that say how it is sent again, as one text. */
+/** The parts of a request that say how it is sent again, and what its caller knows it by, as one text. */
 export function recordOf({
   withheldHeaders,
   requestInit,
   policy,
   idempotent,
-}: Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent'>): string {
-  return JSON.stringify({ withheldHeaders, requestInit, policy, ...(idempotent !== undefined && { idempotent }) })
+  meta,
+  tags,
+  needs,
+}: Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs'>): string {
+  const given = {
+    ...(idempotent !== undefined && { idempotent }),
+    ...(meta && { meta }),
+    ...(tags && { tags }),
+    ...(needs && { needs }),
+  }
+  return JSON.stringify({ withheldHeaders, requestInit, policy, ...given })
 }
 
 export function sumOfRequest(task: Summed, texts: Texts): number {

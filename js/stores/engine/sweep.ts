@@ -2,6 +2,7 @@
 
 import type { StoredTask } from '../../api/records.ts'
 import { SWEEP } from '../../api/store.ts'
+import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
 import { endUnasked, erase, markUnreadable, note, putBack } from './change.ts'
 import type { Outlived, Tx } from './port.ts'
 import type { Row } from './row.ts'
@@ -55,6 +56,7 @@ function takeBack(tx: Tx, row: Row): void {
   else if (isSpent(task) || isLate(row, tx.now) || !mayRepeat(task)) endUnasked(tx, row, 'outcome_unknown')
   else {
     note(tx, row, 'lost')
+    row.marks |= MARK_UNANSWERED
     row.turnAt = tx.now
     row.serverAt = tx.now
     putBack(tx, row, tx.now)

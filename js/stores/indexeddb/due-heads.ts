@@ -5,10 +5,11 @@
 
 import { type Claim, LOOKED_AT } from '../../api/store.ts'
 import { mostTriedIn } from '../engine/claim.ts'
+import { takesHome } from '../engine/homes.ts'
 import type { Heads } from '../engine/port.ts'
 import type { Wait } from '../engine/step.ts'
 import type { HeldRows } from './held-rows.ts'
-import { nameOf } from './keys.ts'
+import { shownName } from './keys.ts'
 import type { Lane, Queue } from './lane-rows.ts'
 import type { TaskRow } from './rows.ts'
 import { done } from './transact.ts'
@@ -96,9 +97,9 @@ export class DueHeads implements Heads {
 }
 
 /** Whether a claim may take tasks of a queue. */
-export function takes(owner: string, { skipHomes, ownHomeOnly = false }: Claim): (queue: Queue) => boolean {
-  const skipped = new Set(skipHomes)
-  return ({ home }) => home === nameOf(owner) || (!ownHomeOnly && (home === nameOf(null) || !skipped.has(String(home))))
+export function takes(owner: string, claim: Claim): (queue: Queue) => boolean {
+  const takesIt = takesHome(owner, claim)
+  return ({ home }) => takesIt(shownName(home))
 }
 
 /** The order of one lane: higher priority, then due first, then enqueued first. */

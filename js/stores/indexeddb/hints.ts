@@ -7,7 +7,7 @@ import type { Hint } from '../../api/store.ts'
 
 type Listener = (hint: Hint) => void
 
-const KINDS: ReadonlySet<unknown> = new Set<Hint['kind']>(['due', 'settled', 'cancelled', 'principal'])
+const KINDS: ReadonlySet<unknown> = new Set<Hint['kind']>(['due', 'settled', 'cancelled', 'changed', 'principal'])
 
 const byName = new Map<string, Hints>()
 

@@ -1,9 +1,9 @@
 /** Questions: readonly transactions, no clock. */
 
-import type { StoredTask, TaskStore } from '../../api/store.ts'
+import { type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { type Counts, countsWith } from '../engine/row.ts'
-import { inOrder, isReadable } from '../engine/rules.ts'
+import { hasTags, inOrder, isReadable, statusesOf } from '../engine/rules.ts'
 import { foundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
 import { nameOf, within } from './keys.ts'
@@ -46,35 +46,40 @@ async function find(
 
 async function list(
   tx: IDBTransaction,
-  { status, principal, origin, limit, cursor }: Parameters<TaskStore['list']>[0],
+  { tags, principal, origin, limit, cursor, ...which }: Parameters<TaskStore['list']>[0],
 ): Promise<Awaited<ReturnType<TaskStore['list']>>> {
   const { skewMs } = await readState(tx)
   const tasks = tx.objectStore('tasks')
   const most = Math.max(1, limit)
-  const isFiltered = principal !== undefined || origin !== undefined
+  const statuses = statusesOf(which) ?? [undefined]
+  const isFiltered = principal !== undefined || origin !== undefined || tags !== undefined
   const piece = isFiltered ? Math.max(PIECE, most + 1) : most + 1
+  const after = (from: string | undefined, status: string | undefined): Promise<TaskRow[]> => {
+    if (status === undefined)
+      return done(tasks.getAll(from === undefined ? null : IDBKeyRange.lowerBound(from, true), piece))
+    const first = from === undefined ? [status] : [status, from]
+    return done(tasks.index('status').getAll(IDBKeyRange.bound(first, [status, []], from !== undefined), piece))
+  }
   const found: StoredTask[] = []
-  for (let from = cursor; found.length <= most; ) {
-    const range =
-      status === undefined
-        ? from === undefined
-          ? null
-          : IDBKeyRange.lowerBound(from, true)
-        : IDBKeyRange.bound(from === undefined ? [status] : [status, from], [status, []], from !== undefined)
-    const rows: TaskRow[] = await done((status === undefined ? tasks : tasks.index('status')).getAll(range, piece))
+  let from = cursor
+  for (let left = tags ? TAGS_LOOKED_AT : Number.POSITIVE_INFINITY; found.length <= most && left > 0; left -= piece) {
+    const all = (await Promise.all(statuses.map((status) => after(from, status)))).flat()
+    const rows = statuses.length > 1 ? all.sort(byId).slice(0, piece) : all
     for (const row of rows) {
       const fits = principal === undefined || row.principal === nameOf(principal)
       if (!fits || (origin !== undefined && row.origin !== origin)) continue
       const task = storedTask(usable(row), skewMs)
-      if (task) found.push(task)
+      if (task && hasTags(task, tags)) found.push(task)
     }
-    if (rows.length < piece) break
-    from = rows.at(-1)?.taskId
+    from = rows.length < piece ? undefined : rows.at(-1)?.taskId
+    if (from === undefined) break
   }
   const page = found.slice(0, most)
-  const last = found.length > most ? page.at(-1)?.taskId : undefined
+  const last = found.length > most ? page.at(-1)?.taskId : from
   return { tasks: page, ...(last !== undefined && { cursor: last }) }
 }
+
+const byId = (a: TaskRow, b: TaskRow): number => (a.taskId < b.taskId ? -1 : 1)
 
 async function attempts(
   tx: IDBTransaction,

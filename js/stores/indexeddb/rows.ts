@@ -9,7 +9,9 @@ import { isWhole, recordOf } from '../engine/sums.ts'
 import { isName, type Name, nameOf, shownName } from './keys.ts'
 
 /** A property that is null is in no index. Instants are the store's own: see `state.ts`. */
-export interface TaskRow extends Row, Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'idempotent'> {
+export interface TaskRow
+  extends Row,
+    Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'idempotent' | 'meta' | 'tags' | 'needs'> {
   readonly principal: Name
   readonly home: Name
   headers: NewTask['headers']
@@ -51,6 +53,9 @@ export function rowOf(task: NewTask, place: Place): TaskRow {
     requestInit: task.requestInit,
     policy: task.policy,
     ...(task.idempotent !== undefined && { idempotent: task.idempotent }),
+    ...(task.meta && { meta: task.meta }),
+    ...(task.tags && { tags: task.tags }),
+    ...(task.needs && { needs: task.needs }),
     lateAt: null,
     guarded: false,
     body: task.body && isSmall(task.body) ? task.body : null,
@@ -113,6 +118,9 @@ export function storedTask(row: TaskRow, skewMs: number): StoredTask | undefined
     ...(row.orderKey !== null && { orderKey: row.orderKey }),
     home: shownName(row.home),
     ...(row.idempotent !== undefined && { idempotent: row.idempotent }),
+    ...(row.meta !== undefined && { meta: row.meta }),
+    ...(row.tags !== undefined && { tags: row.tags }),
+    ...(row.needs !== undefined && { needs: row.needs }),
     schema: row.schema,
     status: row.status,
     ...(row.reason !== null && { reason: row.reason }),

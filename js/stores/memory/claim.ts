@@ -1,6 +1,7 @@
 /** Giving leases to what is due, one after another, each time to the task that comes first by then. */
 
 import { type Claim, LOOKED_AT, SWEEP, type Turn } from '../../api/store.ts'
+import { takesHome } from '../engine/homes.ts'
 import { isReadable, refusal } from '../engine/rules.ts'
 import { show } from './reads.ts'
 import type { Lane, Row, Rows } from './rows.ts'
@@ -15,10 +16,10 @@ export interface Claimed {
 
 /** How many may be claimed of a lane, before any was. */
 export function bounds(claim: Claim): (lane: Lane) => number {
-  const { lanes, principal } = claim
+  const { lanes, principal, otherMax = Number.POSITIVE_INFINITY } = claim
   const listed = lanes === 'any' ? (claim.bounds ?? []) : lanes
   const most = new Map(listed.map(({ lane, max }) => [lane, max]))
-  const otherwise = lanes === 'any' ? Number.POSITIVE_INFINITY : 0
+  const otherwise = lanes === 'any' ? otherMax : 0
   // S16: whatever is asked for, only what is the principal's own
   return (lane) => (lane.principal === principal ? (most.get(lane.name) ?? otherwise) : 0)
 }
@@ -26,15 +27,13 @@ export function bounds(claim: Claim): (lane: Lane) => number {
 export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, now: number): Claimed {
   const mostOf = bounds(claim)
   const taken = new Map<Lane, number>()
-  const homes = new Set(claim.skipHomes)
-  const isOurs = ({ given: { home } }: Row) =>
-    home === owner || (claim.ownHomeOnly !== true && (home === null || !homes.has(home)))
+  const takes = takesHome(owner, claim)
   const isWanted = (row: Row): boolean =>
     row.dueAt !== null &&
     row.dueAt <= now &&
     row.lane.heldUntil <= now &&
     (taken.get(row.lane) ?? 0) < mostOf(row.lane) &&
-    isOurs(row)
+    takes(row.given.home)
   const hasRoom = (row: Row) => rows.counts.inFlight < claim.total && row.lane.inFlight < claim.perLane
 
   const wanted = () => {

@@ -2,8 +2,8 @@
 
 import type { NewTask, StoredTask, TaskStore } from '../../api/store.ts'
 import type { AttemptLog, TaskStatus } from '../../api/task.ts'
-import { inOrder, isReadable } from '../engine/rules.ts'
-import { bodyBytes, type Row, type Rows } from './rows.ts'
+import { hasTags, inOrder, isReadable } from '../engine/rules.ts'
+import { bodyBytes, isLive, type Row, type Rows } from './rows.ts'
 
 interface Filter {
   readonly taskId?: string
@@ -31,11 +31,12 @@ export function findYoungest(rows: Rows, key: string, principal: string | null |
 }
 
 export function page(rows: Rows, filter: Parameters<TaskStore['list']>[0]): Awaited<ReturnType<TaskStore['list']>> {
-  const { origin, cursor = '' } = filter
+  const { origin, tags, active, cursor = '' } = filter
   const limit = Math.max(1, filter.limit)
   const found: Row[] = []
   for (const row of rows.all()) {
     if (row.taskId <= cursor || !isReadable(row.given) || !matches(row, filter)) continue
+    if (!hasTags(row.given, tags) || (active && !isLive(row))) continue
     if (origin === undefined || new URL(row.given.targetUrl).origin === origin) found.push(row)
   }
   found.sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
@@ -91,6 +92,9 @@ export function show(row: Row): StoredTask {
     ...(given.orderKey === undefined ? {} : { orderKey: given.orderKey }),
     home: given.home,
     ...(given.idempotent === undefined ? {} : { idempotent: given.idempotent }),
+    ...(given.meta === undefined ? {} : { meta: copyOf(given.meta) }),
+    ...(given.tags === undefined ? {} : { tags: [...given.tags] }),
+    ...(given.needs === undefined ? {} : { needs: [...given.needs] }),
     schema: given.schema,
     status: row.status,
     ...(row.reason === undefined ? {} : { reason: row.reason }),

@@ -79,7 +79,7 @@ export interface Lane {
 }
 
 export interface Hint {
-  readonly kind: 'due' | 'settled' | 'cancelled'
+  readonly kind: 'due' | 'settled' | 'cancelled' | 'changed'
   readonly taskId?: string
 }
 
@@ -199,6 +199,7 @@ export class Rows {
     row.lane.rows--
     this.forgetLane(row.lane, now)
     if (wasLive) this.#stepOut(row, now)
+    else this.hints.push({ kind: 'changed' })
   }
 
   /** A lane without a task is nothing but its hold. */
@@ -219,6 +220,7 @@ export class Rows {
     row.leaseEndsAt = now + leaseMs
     row.lane.served = ++this.#lastServed
     row.lane.heldUntil = Number.NEGATIVE_INFINITY
+    this.hints.push({ kind: 'changed', taskId: row.taskId })
   }
 
   /** Keeps a record that this version cannot read out of everything that acts (S20): no lane waits for it. */

@@ -10,6 +10,7 @@ import {
   SWEEP,
   type Turn,
 } from '../../api/store.ts'
+import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
 import { goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '../engine/rules.ts'
 import { copyOf, show } from './reads.ts'
 import { holdLane, keepLog, note, type Row, type Rows } from './rows.ts'
@@ -102,6 +103,7 @@ export function takeBack(rows: Rows, found: Found, now: number): void {
       rows.endUnasked(row, 'EXHAUSTED', 'outcome_unknown', now)
     else {
       note(row, 'lost', now)
+      row.marks |= MARK_UNANSWERED
       rows.wait(row, now, now)
       continue
     }

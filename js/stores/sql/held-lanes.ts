@@ -5,10 +5,11 @@
 
 import { type Claim, SWEEP } from '../../api/store.ts'
 import { boundsOf } from '../engine/claim.ts'
+import { takesHome } from '../engine/homes.ts'
 import { inTurn, isHeld, type LanePlace } from '../engine/row.ts'
 import { type Database, LIMIT } from './database.ts'
 import { type LaneRow, laneOf, readLane, writeLane } from './lane-rows.ts'
-import { firstHead, firstPlaces, type Head, headsOf, takesHome } from './line.ts'
+import { firstHead, firstPlaces, type Head, headsOf } from './line.ts'
 
 interface Held {
   readonly lane: LaneRow

@@ -9,6 +9,7 @@
  */
 
 import { type Claim, LOOKED_AT } from '../../api/store.ts'
+import { takesHome } from '../engine/homes.ts'
 import { inTurn, type Lane, type LanePlace } from '../engine/row.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
 import { WAITING } from './tables.ts'
@@ -143,12 +144,6 @@ export function enterLine(
 
 export function leaveLine(database: Database, name: string): void {
   database.run('DELETE FROM line WHERE lane = ?', name)
-}
-
-/** Whether a claim may take tasks of this home. */
-export function takesHome(owner: string, { skipHomes, ownHomeOnly }: Claim): (home: string | null) => boolean {
-  const skipped = new Set<string | null>(skipHomes)
-  return (home) => home === owner || (!ownHomeOnly && !skipped.has(home))
 }
 
 /** The first `count` places of lanes that the claim may take from and that have room beneath `perLane`; `isFull`: any that have none. */

@@ -1,17 +1,26 @@
 /** Questions: no transaction, each one statement (or two over rows that do not change). */
 
-import { LOG_LENGTH, NOTES_LENGTH, RECORD_SCHEMA, type StoredTask, type TaskStore } from '../../api/store.ts'
+import {
+  LOG_LENGTH,
+  NOTES_LENGTH,
+  RECORD_SCHEMA,
+  type StoredTask,
+  TAGS_LOOKED_AT,
+  type TaskStore,
+} from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { countsWith } from '../engine/row.ts'
-import { inOrder } from '../engine/rules.ts'
+import { hasTags, inOrder, statusesOf } from '../engine/rules.ts'
 import { foundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
 import { ownCounts } from './own-counts.ts'
-import { allFound, parsed, rowById, storedTask } from './rows.ts'
+import { allFound, parsed, rowById, storedTask, type TaskRow } from './rows.ts'
 import { readState } from './state.ts'
 import { NUMBERED } from './tables.ts'
 
+/** Rows read at once where most may not fit. */
+const PIECE = 50
 const READABLE = `recordSchema <= ${RECORD_SCHEMA}`
 const ROW = `SELECT row FROM tasks WHERE id = ? AND ${READABLE}`
 
@@ -40,20 +49,36 @@ function find(database: Database, idempotencyKey: string, principal?: string | n
 
 function list(
   database: Database,
-  { status, principal, origin, limit, cursor }: Parameters<TaskStore['list']>[0],
+  { tags, principal, origin, limit, cursor, ...which }: Parameters<TaskStore['list']>[0],
 ): Awaited<ReturnType<TaskStore['list']>> {
-  const { sql, values } = where(
-    { 'status = ?': status, 'principal IS ?': principal, 'origin = ?': origin, 'id > ?': cursor },
-    // nothing comes after an id that is no text: a page would end with it for ever
-    `${READABLE} AND typeof(id) = 'text'`,
-  )
+  const after = (id: string | undefined, status: string | undefined, count: number): TaskRow[] => {
+    const { sql, values } = where(
+      { 'status = ?': status, 'principal IS ?': principal, 'origin = ?': origin, 'id > ?': id },
+      // nothing comes after an id that is no text: a page would end with it for ever
+      `${READABLE} AND typeof(id) = 'text'`,
+    )
+    return allFound(database, `SELECT * FROM tasks ${sql} ORDER BY id ${LIMIT}`, ...values, count)
+  }
+  const statuses = statusesOf(which) ?? [undefined]
   const most = Math.max(1, limit)
-  const rows = allFound(database, `SELECT * FROM tasks ${sql} ORDER BY id ${LIMIT}`, ...values, most + 1)
-  const page = rows.slice(0, most)
-  const last = rows.length > most ? page.at(-1)?.taskId : undefined
-  const tasks = page.map(storedTask).filter((task) => task !== undefined)
+  const piece = tags ? PIECE : most + 1
+  const tasks: StoredTask[] = []
+  let last = cursor
+  for (let left = tags ? TAGS_LOOKED_AT : Number.POSITIVE_INFINITY; left > 0; left -= piece) {
+    const rows = statuses.flatMap((status) => after(last, status, piece)).sort(byId)
+    for (const row of rows.slice(0, piece)) {
+      const task = storedTask(row)
+      const fits = task && hasTags(task, tags)
+      if (fits && tasks.length === most) return { tasks, ...(last !== undefined && { cursor: last }) }
+      if (fits) tasks.push(task)
+      last = row.taskId
+    }
+    if (rows.length < piece) return { tasks }
+  }
   return { tasks, ...(last !== undefined && { cursor: last }) }
 }
+
+const byId = (a: TaskRow, b: TaskRow): number => (a.taskId < b.taskId ? -1 : 1)
 
 function attempts(
   database: Database,

@@ -201,6 +201,9 @@ export function storedTask(row: TaskRow): StoredTask | undefined {
     requestInit: parts.requestInit,
     policy: parts.policy,
     ...(parts.idempotent !== undefined && { idempotent: parts.idempotent }),
+    ...(parts.meta !== undefined && { meta: parts.meta }),
+    ...(parts.tags !== undefined && { tags: parts.tags }),
+    ...(parts.needs !== undefined && { needs: parts.needs }),
     lane: row.lane,
     principal: row.principal,
     attemptNumber: row.attemptNumber,
@@ -232,10 +235,19 @@ const LONGEST_KNOWN = 4_096
 /** The parts that are known of a record; what else its text says has no say. Frozen, since tasks share them. */
 function partsIn(text: string): Parts | undefined {
   if (known.has(text)) return known.get(text)
-  const { withheldHeaders, requestInit, policy, idempotent } = (parsed(text) ?? {}) as Parts
-  const read: Parts = { withheldHeaders, requestInit, policy, ...(idempotent !== undefined && { idempotent }) }
+  const { withheldHeaders, requestInit, policy, idempotent, meta, tags, needs } = (parsed(text) ?? {}) as Parts
+  const read: Parts = {
+    withheldHeaders,
+    requestInit,
+    policy,
+    ...(idempotent !== undefined && { idempotent }),
+    ...(meta !== undefined && { meta }),
+    ...(tags !== undefined && { tags }),
+    ...(needs !== undefined && { needs }),
+  }
   const parts = areSoundParts(read) ? frozen(read) : undefined
-  if (typeof text !== 'string' || text.length > LONGEST_KNOWN) return parts
+  // a meta is most often one task's own, and would drive out what others share
+  if (typeof text !== 'string' || text.length > LONGEST_KNOWN || meta !== undefined) return parts
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(text, parts)
   return parts

@@ -37,12 +37,21 @@ export const isIdle = ({ claim }: Step, turn: Turn): boolean =>
 /** Lanes of tasks that a claim may start, by their own rows. */
 const OVERDUE = `SELECT DISTINCT tasks.lane AS lane FROM tasks NOT INDEXED LEFT JOIN lanes ON lanes.name = tasks.lane
   WHERE aside = 0 AND tasks.principal IS ? AND coalesce(heldUntil, 0) <= ?
-    AND (home = ? OR (home IS NULL AND ?)) AND status = 'PENDING' AND dueAt <= ?`
+    AND (home = ? OR (? AND (home IS NULL OR home IN (SELECT value FROM json_each(?))))) AND status = 'PENDING' AND dueAt <= ?`
 
 /** Whether the table has what such a turn should have found. `now`: the store's. */
 export function losesDue(database: Database, now: number, owner: string, claim: Claim): boolean {
   const mostOf = boundsOf(claim)
   const takesOthers = claim.ownHomeOnly ? 0 : 1
-  const lanes = database.all<{ readonly lane: string }>(OVERDUE, claim.principal, now, owner, takesOthers, now)
+  const supplied = JSON.stringify(claim.supplied ?? [])
+  const lanes = database.all<{ readonly lane: string }>(
+    OVERDUE,
+    claim.principal,
+    now,
+    owner,
+    takesOthers,
+    supplied,
+    now,
+  )
   return lanes.some(({ lane }) => mostOf(lane) > 0 && mostTriedIn(claim, lane) === undefined)
 }

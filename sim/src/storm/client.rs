@@ -3,6 +3,8 @@
 //! A call's first attempt is the caller's own and goes out at once, whatever the gates say. If it fails, the call becomes
 //! a task: the queue is told how it ended and says what follows. If it succeeds, the queue only hears of it.
 
+use redrive::gates::Pace;
+use redrive::outcome::Word;
 use redrive::policy::Policy;
 use redrive::queue::{Action, Admission, Ended, Limits, Queue, Verdict};
 use redrive::slots::{NONE, index_of};
@@ -70,8 +72,8 @@ impl Client {
 
     /// A call's first attempt succeeded: no task, but the gates hear of it.
     pub fn succeeded(&mut self, made: u64, now: u64) {
-        let slow = (now - made) * 2 > TIMEOUT_MS;
-        self.queue.hear(instant(now), self.lane, instant(made), Some(true), true, slow);
+        let pace = Pace::of(Millis::new(now - made), Millis::new(TIMEOUT_MS));
+        self.queue.hear(instant(now), self.lane, instant(made), Word::Success, pace);
     }
 
     /// A call's first attempt failed: it becomes a task. False: it is lost already.

@@ -8,8 +8,8 @@ use redrive::policy::PolicyOptions;
 
 use crate::storm::measure::Figures;
 use crate::storm::model::{
-    Arrivals, BACK_MS, BROWSER_BUDGET, Backlog, EDGE_BUDGET, FEW_TOKENS, IDEAL_S, Outage, Setup, TIMEOUT_MS,
-    WARM_UP_MS, breaker, gates, paged, patient, ramped,
+    Arrivals, BACK_MS, Backlog, DEFAULT_BUDGET, FEW_TOKENS, IDEAL_S, Outage, Setup, TIMEOUT_MS, WARM_UP_MS,
+    breaker, gates, patient, ramped,
 };
 use crate::storm::run::{Outcome, run, run_until};
 
@@ -24,11 +24,10 @@ pub const OUTAGES: [Outage; 2] = [Outage::Hanging, Outage::Refusing];
 pub fn variants() -> Vec<(&'static str, Gates)> {
     vec![
         ("none", gates(None, None)),
-        ("budget", gates(None, Some(EDGE_BUDGET))),
+        ("budget", gates(None, Some(DEFAULT_BUDGET))),
         ("breaker", gates(Some(breaker()), None)),
-        ("breaker, budget", gates(Some(breaker()), Some(EDGE_BUDGET))),
-        ("**edge**: breaker, ramp, budget", ramped(Some(EDGE_BUDGET))),
-        ("**browser**: ramp, budget", paged(Some(BROWSER_BUDGET))),
+        ("breaker, budget", gates(Some(breaker()), Some(DEFAULT_BUDGET))),
+        ("**shipped**: breaker, ramp, budget", ramped(Some(DEFAULT_BUDGET))),
         ("few tokens, no ramp", gates(None, Some(FEW_TOKENS))),
         ("few tokens, breaker", gates(Some(breaker()), Some(FEW_TOKENS))),
     ]
@@ -147,7 +146,7 @@ pub struct Field {
 }
 
 /// Runs the grid; `only` leaves out all rows that do not have its words in their heading and name, as in `200`, `deep` or
-/// `deep edge`.
+/// `deep shipped`.
 pub fn grid(seeds: u64, only: &str, changes: &Changes) -> Vec<Field> {
     let fields: Vec<(u32, Backlog, &str, Gates)> = CROWDS
         .into_iter()
@@ -228,7 +227,7 @@ pub fn lost_work(seeds: u64) -> String {
 const COURSES: [(&str, u32, usize); 3] = [
     ("No gates, 200 servers as clients", 200, 0),
     ("The gates of a server, 200 of them", 200, 4),
-    ("The gates of a page, 20,000 tabs", 20_000, 5),
+    ("The gates of a page, 20,000 tabs", 20_000, 4),
 ];
 /// Seconds of them, from the beginning of the warm-up.
 const SHOWN: u64 = 600;

@@ -2,7 +2,7 @@
 
 use redrive::breaker::BreakerRules;
 use redrive::budget::BudgetRules;
-use redrive::gates::Gates;
+use redrive::gates::{Comeback, Gates};
 use redrive::policy::PolicyOptions;
 
 /// One request takes the server so long, in µs: it does 1,000 a second.
@@ -11,6 +11,8 @@ pub const SERVICE_US: u64 = 1000;
 pub const CALLS_PER_SECOND: f64 = 700.0;
 /// A client gives an attempt up after so long.
 pub const TIMEOUT_MS: u64 = 1000;
+/// More clients than these are tabs.
+pub const MOST_SERVERS: u32 = 2000;
 /// Before the outage.
 pub const WARM_UP_MS: u64 = 20_000;
 /// The server is away for so long.
@@ -105,10 +107,15 @@ impl Setup {
         }
     }
 
-    /// The same setup behind these gates.
+    /// The same setup behind these gates. A ramp is that of servers or of tabs, as the clients are.
     #[must_use]
     pub fn with(self, gates: Gates) -> Setup {
-        Setup { gates, ..self }
+        let ramp = match gates.ramp {
+            Comeback::AtOnce => Comeback::AtOnce,
+            _ if self.clients > MOST_SERVERS => Comeback::OfMany,
+            _ => Comeback::OfFew,
+        };
+        Setup { gates: Gates { ramp, ..gates }, ..self }
     }
 }
 
@@ -136,19 +143,17 @@ pub fn gates(breaker: Option<BreakerRules>, budget: Option<(f64, f64, f64)>) -> 
     Gates { breaker, budget, ..Gates::default() }
 }
 
-/// A ramp from the first failure on, as in pages.
+/// A ramp without a breaker.
 pub fn paged(budget: Option<(f64, f64, f64)>) -> Gates {
-    Gates { ramp: true, ..gates(None, budget) }
+    Gates { ramp: Comeback::OfFew, ..gates(None, budget) }
 }
 
 /// The same with a ramp after an opening, as the package has it with every breaker.
 pub fn ramped(budget: Option<(f64, f64, f64)>) -> Gates {
-    Gates { ramp: true, ..gates(Some(breaker()), budget) }
+    Gates { ramp: Comeback::OfFew, ..gates(Some(breaker()), budget) }
 }
 
-/// The budget of a server or Worker: capacity, per success, per second.
-pub const EDGE_BUDGET: (f64, f64, f64) = (f64::NAN, f64::NAN, f64::NAN);
+/// The budget as it comes: capacity, per success, per second.
+pub const DEFAULT_BUDGET: (f64, f64, f64) = (f64::NAN, f64::NAN, f64::NAN);
 /// What a page would have to do with, if there were no ramp.
 pub const FEW_TOKENS: (f64, f64, f64) = (5.0, 0.2, 1.0 / 150.0);
-/// The budget of a page.
-pub const BROWSER_BUDGET: (f64, f64, f64) = (1000.0, f64::NAN, f64::NAN);

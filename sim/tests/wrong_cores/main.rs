@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod told;
 mod wrong;
 
 use sim::run::{Failure, run, watch};
@@ -65,13 +66,21 @@ caught! {
     s7_a_store_asked_for_too_much: HAS_TOO_MUCH_ROOM is caught by "S7" | "S8";
     s9_a_hold_learned_elsewhere_ignored: HEARS_OF_NO_HOLD is caught by "S8" | "S9";
     s8_no_breaker_where_there_shall_be_one: HAS_NO_BREAKER is caught by "S8";
-    s8_a_breaker_that_opens_one_failure_late: OPENS_LATE is caught by "S8";
+    s8_a_breaker_that_opens_late: OPENS_LATE is caught by "S8";
     s8_a_breaker_that_opens_for_too_short_a_time: OPENS_TOO_SHORTLY is caught by "S8";
-    s8_a_breaker_that_one_answer_closes: CLOSES_AT_ONCE is caught by "S8";
+    s8_a_breaker_that_takes_bad_luck_for_an_outage: TAKES_BAD_LUCK_FOR_AN_OUTAGE is caught by "S8";
     s8_a_breaker_that_believes_stragglers: BELIEVES_STRAGGLERS is caught by "S8";
     s8_a_call_let_through_beside_a_probe: PROBES_BESIDE_CALLERS is caught by "S8";
+    s8_a_breaker_that_is_never_in_doubt: NEVER_IN_DOUBT is caught by "S8";
     s8_a_breaker_that_tells_nobody: TELLS_NO_CHANGE is caught by "S8";
     s8_a_breaker_forgotten_with_its_lane: FORGETS_BREAKERS is caught by "S8";
+    s8_a_veto_of_a_hook_forgotten: GOES_ON_AFTER_A_VETO is caught by "S8" | "S1";
+    s1_a_hook_that_insists_ignored: IGNORES_A_HOOK_THAT_INSISTS is caught by "S1";
+    s9_a_hook_that_undercuts_the_server: LETS_A_HOOK_UNDERCUT_THE_SERVER is caught by "S9";
+    s10_a_chosen_wait_ignored: IGNORES_CHOSEN_WAITS is caught by "S10";
+    s9_a_limit_of_one_partition_holds_all: HOLDS_ALL_FOR_A_PARTITION is caught by "S9";
+    s8_a_second_401_tried_again: REFRESHES_TWICE is caught by "S8";
+    s8_an_attempt_after_a_401_without_fresh_credentials: REFRESHES_FOR_NOTHING is caught by "S8";
     l6_retries_that_cost_nothing: RETRIES_FOR_NOTHING is caught by "L6";
     l6_a_budget_that_fills_too_fast: MINTS_TOKENS is caught by "L6";
     l6_a_store_asked_for_more_than_can_be_paid: ASKS_STORES_FOR_MORE is caught by "L6" | "S7" | "S8";

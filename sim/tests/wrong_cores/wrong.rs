@@ -3,13 +3,14 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use redrive::breaker::Circuit;
-use redrive::gates::Gates;
+use redrive::gates::{Gates, Pace};
+use redrive::outcome::Word;
 use redrive::policy::Policy;
 use redrive::queue::{
     Action, Admission, Cancelled, Carry, Ended, Gate, GateStatus, Limits, Past, Queue, Stats, Verdict, Wait,
 };
 use redrive::slots::NONE;
-use redrive::task::{Outcome, Reason};
+use redrive::task::Reason;
 use redrive::time::Millis;
 use sim::port::Core;
 
@@ -60,9 +61,10 @@ faults!(
     HAS_NO_BREAKER,
     OPENS_LATE,
     OPENS_TOO_SHORTLY,
-    CLOSES_AT_ONCE,
+    TAKES_BAD_LUCK_FOR_AN_OUTAGE,
     BELIEVES_STRAGGLERS,
     PROBES_BESIDE_CALLERS,
+    NEVER_IN_DOUBT,
     TELLS_NO_CHANGE,
     RETRIES_FOR_NOTHING,
     MINTS_TOKENS,
@@ -71,7 +73,15 @@ faults!(
     NEVER_RESTS,
     SHOWS_ATTEMPTS_AS_WAITING,
     SHOWS_NO_ORDER,
+    GOES_ON_AFTER_A_VETO,
+    IGNORES_A_HOOK_THAT_INSISTS,
+    LETS_A_HOOK_UNDERCUT_THE_SERVER,
+    IGNORES_CHOSEN_WAITS,
+    HOLDS_ALL_FOR_A_PARTITION,
+    REFRESHES_TWICE,
+    REFRESHES_FOR_NOTHING,
 );
+use crate::told::told;
 use fault::*;
 
 static DICE: AtomicU64 = AtomicU64::new(0);
@@ -83,13 +93,8 @@ pub struct Wrong<const FAULT: u8> {
     admitted: u32,
     online: bool,
     gates: Gates,
-}
-
-/// A server's delay that the queue is not told of.
-fn deaf(ended: &Ended, to_limits: bool) -> Ended {
-    let zero = |ms: Option<Millis>| ms.map(|ms| ms.min(Millis::new(1)));
-    let rate_limit = if to_limits { None } else { zero(ended.rate_limit) };
-    Ended { server_delay: zero(ended.server_delay), rate_limit, ..*ended }
+    /// Slots whose callers' own first attempts met a 401.
+    refreshed: Vec<u32>,
 }
 
 impl<const FAULT: u8> Core for Wrong<FAULT> {
@@ -109,6 +114,7 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
             admitted: 0,
             online: true,
             gates: Gates::default(),
+            refreshed: Vec::new(),
         }
     }
 
@@ -145,7 +151,9 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
     }
 
     fn poll(&mut self, now: Millis, actions: &mut Vec<Action>) {
-        if FAULT == HOLDS_ALL && self.inner.stats().lanes.iter().any(|lane| lane.held_until_at.is_some()) {
+        if FAULT == HOLDS_ALL
+            && self.inner.stats(Millis::ZERO).lanes.iter().any(|lane| lane.held_until_at.is_some())
+        {
             // Offline nothing starts, and what is late still ends.
             self.inner.set_online(now, false);
             self.inner.poll(now, actions);
@@ -178,16 +186,7 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
     }
 
     fn settle_and_carry(&mut self, now: Millis, slot: u32, ended: &Ended) -> (Verdict, Carry) {
-        let mut told = *ended;
-        match FAULT {
-            BELIEVES_SERVERS if told.outcome == Outcome::Response && told.status >= 500 => told.status = 200,
-            IGNORES_RETRY_AFTER => told = deaf(ended, false),
-            IGNORES_HOLDS if matches!(ended.status, 429 | 503) => {
-                // Not a status that speaks for the whole server.
-                told.status = 502;
-            }
-            _ => {}
-        }
+        let told = told::<FAULT>(ended, self.refreshed.contains(&slot));
         let (verdict, mut carry) = self.inner.settle_and_carry(now, slot, &told);
         let verdict = match (FAULT, verdict) {
             (WAITS_TOO_LONG, Verdict::Retry { delay, wait, authorize }) if wait.curve > Millis::ZERO => {
@@ -199,6 +198,13 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
                 let wait = Wait { server: ended.server_delay.or(ended.rate_limit), ..wait };
                 let delay = wait.curve.max(wait.server.unwrap_or_default()).plus(wait.spread);
                 Verdict::Retry { delay, wait, authorize }
+            }
+            (REFRESHES_TWICE, Verdict::Retry { authorize: true, .. }) if !carry.refunded => {
+                self.refreshed.push(slot);
+                verdict
+            }
+            (REFRESHES_FOR_NOTHING, Verdict::Retry { delay, wait, .. }) if !carry.refunded => {
+                Verdict::Retry { delay, wait, authorize: false }
             }
             (TAKES_ANSWERS_TWICE, Verdict::Stale) if ended.status == 200 => Verdict::Succeeded,
             (KEEPS_REFUNDS_TO_ITSELF, verdict) => {
@@ -277,11 +283,11 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
         let mut told = gates;
         if let Some(breaker) = &mut told.breaker {
             match FAULT {
-                OPENS_LATE => breaker.consecutive_failures += 1,
+                OPENS_LATE => breaker.after = breaker.after.plus(Millis::new(500)),
                 OPENS_TOO_SHORTLY => {
                     (breaker.open, breaker.max_open) = (breaker.open.minus(Millis::new(90)), breaker.max_open)
                 }
-                CLOSES_AT_ONCE => breaker.close_after = 1,
+                TAKES_BAD_LUCK_FOR_AN_OUTAGE => breaker.fair_per_million = 900_000,
                 _ => {}
             }
         }
@@ -302,19 +308,15 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
         self.inner.circuit(lane, now)
     }
     fn admits(&mut self, now: Millis, lane: u32) -> bool {
-        FAULT == PROBES_BESIDE_CALLERS || self.inner.admits(now, lane)
+        if FAULT == NEVER_IN_DOUBT && self.inner.circuit(lane, now) == Circuit::Open {
+            return false;
+        }
+        let admitted = self.inner.admits(now, lane);
+        FAULT == PROBES_BESIDE_CALLERS || admitted
     }
-    fn hear(
-        &mut self,
-        now: Millis,
-        lane: u32,
-        began: Millis,
-        healthy: Option<bool>,
-        succeeded: bool,
-        slow: bool,
-    ) {
+    fn hear(&mut self, now: Millis, lane: u32, began: Millis, kind: Word, pace: Pace) {
         let began = if FAULT == BELIEVES_STRAGGLERS { now } else { began };
-        self.inner.hear(now, lane, began, healthy, succeeded, slow);
+        self.inner.hear(now, lane, began, kind, pace);
     }
     fn shut_until(&mut self, now: Millis, lane: u32) -> Option<Millis> {
         self.inner.shut_until(now, lane)
@@ -376,7 +378,7 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
     fn in_flight(&mut self) -> u32 {
         self.inner.in_flight()
     }
-    fn stats(&mut self) -> Stats {
-        self.inner.stats()
+    fn stats(&mut self, now: Millis) -> Stats {
+        self.inner.stats(now)
     }
 }

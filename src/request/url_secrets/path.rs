@@ -120,7 +120,18 @@ fn is_random(segment: &[u8]) -> bool {
     let all = |is: fn(&u8) -> bool| segment.iter().all(is);
     let is_mixed = any(u8::is_ascii_uppercase) && any(u8::is_ascii_lowercase);
     let is_hex = all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
-    segment.len() >= 16 && any(u8::is_ascii_digit) && (is_mixed || is_hex || all(u8::is_ascii_alphanumeric))
+    let is_whole = is_mixed || is_hex || all(u8::is_ascii_alphanumeric);
+    segment.len() >= 16 && any(u8::is_ascii_digit) && (is_whole || has_random_part(segment))
+}
+
+/// Whether a part of a segment is drawn at random, behind a prefix or between others: `wh_3f9a8b7c6d5e4f3a`. In words with a
+/// number the digits stand together.
+fn has_random_part(segment: &[u8]) -> bool {
+    segment.split(|byte| matches!(byte, b'_' | b'.' | b'~')).any(|part| {
+        let runs = part.split(|byte| !byte.is_ascii_digit()).filter(|digits| !digits.is_empty()).count();
+        let is_number = part.iter().all(u8::is_ascii_digit);
+        part.len() >= 12 && part.iter().all(u8::is_ascii_alphanumeric) && (runs > 1 || is_number)
+    })
 }
 
 /// `;name=value` behind a segment.

@@ -38,7 +38,7 @@ class PageScenario extends Scenario {
 
   protected device(): RetryQueueOptions {
     const origins = ['127.0.0.2', '127.0.0.3'].map((host) => `http://${host}:${this.port}`)
-    return { principal: 'ann', idempotency: { origins } }
+    return { durable: true, allowMemory: true, principal: 'ann', idempotency: { origins } }
   }
 
   snapshot(when: string): Promise<void> {

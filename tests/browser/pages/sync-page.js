@@ -3,7 +3,12 @@ import { registerBackgroundSync } from '/pkg/background-sync.js'
 import { RetryQueue } from '/pkg/index.js'
 
 const query = new URL(location.href).searchParams
-const queue = new RetryQueue({ name: 'sync', principal: null, ...JSON.parse(query.get('options') ?? '{}') })
+const queue = new RetryQueue({
+  name: 'sync',
+  durable: true,
+  principal: null,
+  ...JSON.parse(query.get('options') ?? '{}'),
+})
 const degraded = []
 queue.on('degraded', ({ code, message }) => degraded.push({ code, message }))
 

@@ -32,6 +32,7 @@ const TAKEOVER_TABS = 3
 
 const QUEUE = {
   name: 'faults',
+  durable: true,
   principal: 'u1',
   concurrency: CONCURRENCY,
   capacity: 1_000_000,

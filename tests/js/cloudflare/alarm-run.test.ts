@@ -137,7 +137,7 @@ test('opens a store in a later run that could not be opened in the first', async
 })
 
 test('S8 a breaker that is open holds tasks back, and says until when', async () => {
-  const breaker = { consecutiveFailures: 1, openMs: 5_000 }
+  const breaker = { fairShare: 1, afterMs: 0, openMs: 5_000, maxOpenMs: 5_000 }
   const { clock, alarmClock, server, producer, work } = await setup({ options: { breaker } })
   server.reply(503).reply(503)
   await producer.enqueue(ORDERS, post)
@@ -149,7 +149,7 @@ test('S8 a breaker that is open holds tasks back, and says until when', async ()
 })
 
 test('L6 lanes that a breaker keeps shut are known by name for as long as it is open', async () => {
-  const breaker = { consecutiveFailures: 1, openMs: 5_000 }
+  const breaker = { fairShare: 1, afterMs: 0, openMs: 5_000, maxOpenMs: 5_000 }
   const { clock, alarmClock, server, run, store, producer, work } = await setup({ options: { breaker } })
   server.reply(503)
   await producer.enqueue(ORDERS, post)

@@ -43,7 +43,7 @@ function sqlPlace(open: (clock: Clock) => TaskStore, write: (work: (database: Da
   } satisfies StoragePlace
 }
 
-const PARTS: ReadonlySet<string> = new Set(['withheldHeaders', 'requestInit', 'policy', 'idempotent'])
+const PARTS: ReadonlySet<string> = new Set(['withheldHeaders', 'requestInit', 'policy', 'idempotent', 'meta', 'tags'])
 
 /** Some fields of a task are one text there, and none is absent. */
 function inColumns(database: DatabaseSync, fields: Fields, [taskId = '']: readonly string[]): Fields {

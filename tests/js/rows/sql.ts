@@ -54,6 +54,8 @@ export const FIELDS = [
     'requestInit',
     'policy',
     'idempotent',
+    'meta',
+    'tags',
     'taskId',
     'targetUrl',
     'lane',
@@ -96,7 +98,7 @@ export const POLICY = [
     'jitterType',
     'retryableStatusCodes',
   ],
-  ...['retryNetworkErrors', 'attemptTimeoutMs', 'maxServerDelayMs', 'keyTtlMs', 'delaysMs', 'unknown', '__proto__'],
+  ...['retryNetworkErrors', 'attemptTimeoutMs', 'maxRetryAfterMs', 'keyTtlMs', 'delaysMs', 'unknown', '__proto__'],
 ]
 
 export function put(into: object, name: string, value: unknown): void {

@@ -5,7 +5,7 @@
 
 import { laneName, type NewTask, RECORD_SCHEMA, type TaskStore } from '../../../js/api/store.ts'
 import { RetryQueue } from '../../../js/index.ts'
-import { resolvePolicy } from '../../../js/options/policy.ts'
+import { resolvePolicy } from '../../../js/options/policy-rules.ts'
 import { type FakeClock, fakeClock } from '../../../js/testing.ts'
 import { closeNow, Events, NO_GATES } from '../setup.ts'
 import { type Chance, chanceOf } from './chance.ts'
@@ -55,6 +55,7 @@ function taskOf(n: number, chance: Chance): NewTask {
     priority: chance.below(3) - 1,
     ...(isGood && n % 7 === 0 && { orderKey: `order-${n % 3}` }),
     ...(!isGood && n % 6 === 0 && { orderKey: 'hostile' }),
+    ...(n % 4 === 0 && { meta: { order: n }, tags: ['order'] }),
     home: null,
     schema: RECORD_SCHEMA,
     log: [

@@ -28,8 +28,13 @@ const fetch = async () => new Promise<Response>(() => {})
 const queue = new RetryQueue({ store, principal: null, fetch })
 const reports: string[] = []
 queue.on('degraded', ({ code }) => reports.push(code))
-const receipt = await queue.enqueue('https://api.test/orders', POST)
-say(receipt.durability)
+const enqueued = () =>
+  queue.enqueue('https://api.test/orders', POST).then(
+    ({ durability }) => durability,
+    ({ code }) => code,
+  )
+let durability = await enqueued()
+say(durability)
 say(reports[0] ?? '')
 say(
   await store.enqueue([taskOf(2)]).then(
@@ -39,10 +44,9 @@ say(
 )
 
 for (const file of files) chmodSync(file, 0o600)
-let { durability } = receipt
 for (let tries = 0; durability !== 'strict' && tries < 100; tries++) {
   await setTimeout(100)
-  durability = (await queue.enqueue('https://api.test/orders', POST)).durability
+  durability = await enqueued()
 }
 say(durability)
 say((await store.enqueue([taskOf(2)]))[0]?.outcome ?? '')

@@ -26,12 +26,14 @@ const deadlines = fc.record({
   deadlineReason: fc.constantFrom<DeadlineReason>('total_budget', 'expired', 'key_expired'),
 })
 
-export const policies = fc.record({
-  policyId: fc.constantFrom('default', 'other'),
-  maxAttempts: fc.integer({ min: 1, max: 3 }),
-  totalBudgetMs: fc.constantFrom(2_000, 100_000),
-  keyTtlMs: fc.constantFrom(5_000, 100_000),
-})
+export const policies = fc
+  .record({
+    policyId: fc.constantFrom('default', 'other'),
+    maxAttempts: fc.integer({ min: 1, max: 3 }),
+    totalBudgetMs: fc.constantFrom(2_000, 100_000),
+    keyTtlMs: fc.constantFrom(5_000, 100_000),
+  })
+  .map((policy) => ({ ...policy, totalBudgetMs: Math.min(policy.totalBudgetMs, policy.keyTtlMs) }))
 
 export const tasks: fc.Arbitrary<NewTask> = fc
   .record({
@@ -49,15 +51,18 @@ export const tasks: fc.Arbitrary<NewTask> = fc
     attemptNumber: often(0, 1, 2),
     priority: often(0, 1, -1),
     orderKey: often<string | undefined>(undefined, 'o1', 'o2'),
-    home: often<string | null>(null, 'home'),
+    home: often<string | null>(null, 'home', 'needs sign'),
+    needs: often<readonly string[] | undefined>(undefined, ['sign']),
     idempotent: often(false, true),
+    meta: often<NewTask['meta']>(undefined, { order: 1, of: [{ who: 'ann' }] }),
+    tags: often<NewTask['tags']>(undefined, ['a'], ['a', 'b']),
     schema: fc.oneof(
       { weight: 40, arbitrary: fc.constant(RECORD_SCHEMA) },
       { weight: 1, arbitrary: fc.constant(RECORD_SCHEMA + 1) },
     ),
     size: often(0, 3, 9),
   })
-  .map(({ origin, deadline, size, orderKey, idempotent, ...rest }) => ({
+  .map(({ origin, deadline, size, orderKey, idempotent, meta, tags, needs, ...rest }) => ({
     ...rest,
     ...deadline,
     targetUrl: `${origin}/orders?n=1`,
@@ -70,6 +75,9 @@ export const tasks: fc.Arbitrary<NewTask> = fc
     ...(size > 0 ? { body: new Uint8Array(size).fill(size) } : {}),
     ...(orderKey === undefined ? {} : { orderKey }),
     ...(idempotent ? { idempotent } : {}),
+    ...(meta ? { meta } : {}),
+    ...(tags ? { tags } : {}),
+    ...(needs ? { needs } : {}),
     ...(rest.attemptNumber > 0 ? { log: [logOf(rest.taskId)] } : {}),
   }))
 
@@ -174,13 +182,17 @@ export const claims: fc.Arbitrary<Claim> = fc
       { weight: 1, arbitrary: limited.map(unique) },
     ),
     bounds: fc.option(bounds, { nil: undefined }),
+    otherMax: often<number | undefined>(undefined, 1, 2),
     principal: principals,
     skipHomes: often<readonly string[]>([], ['home']),
+    supplied: often<readonly string[] | undefined>(undefined, [], ['needs sign']),
     ownHomeOnly: often(false, true),
   })
-  .map(({ bounds, ownHomeOnly, ...claim }) => ({
+  .map(({ bounds, otherMax, supplied, ownHomeOnly, ...claim }) => ({
     ...claim,
+    ...(supplied ? { supplied } : {}),
     ...(bounds ? { bounds } : {}),
+    ...(otherMax ? { otherMax } : {}),
     ...(ownHomeOnly ? { ownHomeOnly } : {}),
   }))
 

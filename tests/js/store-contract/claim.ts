@@ -143,6 +143,14 @@ export function claimRules(open: Open): void {
     expect(nextInMs).toBe(LEASE_MS)
   })
 
+  test('a limit of lanes that no bound names: of each no more than so', async () => {
+    const { add, turn } = await setup(open)
+    await add({}, {}, {}, { origin: OTHER }, { origin: OTHER }, { origin: third })
+    const bounds = [{ lane: ORIGIN, max: 2 }]
+    const { claimed } = await turn({ claim: claimOf({ bounds, otherMax: 1 }) })
+    expect(idsOf(claimed)).toEqual([idOf(1), idOf(4), idOf(6), idOf(2)])
+  })
+
   test('a lane whose server is to be tried out: the task with the fewest attempts comes first, then the one that was due first', async () => {
     const { add, claim } = await setup(open)
     const tried = (attemptNumber: number, given: Wanted = {}): Wanted => ({ attemptNumber, ...given })
@@ -195,6 +203,20 @@ export function claimRules(open: Open): void {
     const bounds = [{ lane: ORIGIN, max: 1, leastTried: true }] as const
     expect(idsOf(await claim({ bounds }))).toEqual([idOf(1)])
     expect(idsOf(await claim({ bounds }))).toEqual([idOf(LOOKED_AT + 1)])
+  })
+
+  test('S12 tasks whose home names what they need are left alone by who does not have it, and keep none back', async () => {
+    const { add, claim, turn } = await setup(open)
+    await add(
+      { home: 'needs sign', needs: ['sign'] },
+      {},
+      { home: 'needs a, header b, sign', needs: ['a', 'header b', 'sign'], origin: OTHER },
+    )
+    expect(idsOf(await claim({ supplied: [] }))).toEqual([idOf(2)])
+    const { nextInMs, blockedByLimit } = await turn({ claim: claimOf({ supplied: ['needs a'] }) })
+    expect([nextInMs !== 0, blockedByLimit]).toEqual([true, false])
+    expect(idsOf(await claim({ supplied: ['needs sign'] }))).toEqual([idOf(1)])
+    expect(idsOf(await claim({}))).toEqual([idOf(3)])
   })
 
   test('what a bounded lane has due later is asked for then, unless it is bounded to 0', async () => {

@@ -191,7 +191,14 @@ const look = command(
     key: any.keys,
     of: fc.option(any.principals, { nil: undefined }),
     filter: fc.record(
-      { status: any.statuses, principal: any.principals, origin: fc.constant('https://a.test'), cursor: any.ids },
+      {
+        status: any.statuses,
+        active: fc.constant(true as const),
+        tags: fc.constantFrom(['a'], ['b', 'a']),
+        principal: any.principals,
+        origin: fc.constant('https://a.test'),
+        cursor: any.ids,
+      },
       { requiredKeys: [] },
     ),
     limit: fc.integer({ min: 1, max: 4 }),

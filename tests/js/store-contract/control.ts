@@ -298,7 +298,13 @@ export function controlRules(open: Open): void {
   test('a filter of list and unpark that is undefined is refused: it is not all', async () => {
     const { add, store } = await setup(open)
     await add({ principal: 'ann' })
-    for (const filter of [{ principal: undefined }, { status: undefined }, { origin: undefined }]) {
+    for (const filter of [
+      { principal: undefined },
+      { status: undefined },
+      { origin: undefined },
+      { active: undefined },
+      { tags: undefined },
+    ]) {
       await expect(store.list({ limit: 10, ...filter } as never)).rejects.toThrow(TypeError)
     }
     for (const filter of [{ principal: undefined }, { lane: undefined }]) {

@@ -256,6 +256,21 @@ export function enqueueRules(open: Open): void {
     expect((await enqueue(newTask(4), wish)).lease).toBeDefined()
   })
 
+  test.for<[what: string, task: Partial<NewTask>]>([
+    ['a mode that is none', { requestInit: { mode: 'defer' } }],
+    ['an option that no version stores', { requestInit: { keepalive: 'yes' } as NewTask['requestInit'] }],
+    ['a method that fetch refuses', { method: 'TRACE' }],
+    ['a header value over two lines', { headers: { accept: 'a\nb' } }],
+    ['a target that is not its lane', { targetUrl: `${OTHER}/orders` }],
+    ['a policy that is none', { policy: { policyId: 'default', maxAttempts: 0 } }],
+    ['a priority that is no whole number', { priority: 0.5 }],
+    ['no due time', { dueInMs: Number.NaN }],
+  ])('S1 S20 what could not be read back is refused before it is stored: %s', async ([, task]) => {
+    const { store, enqueue } = await setup(open)
+    await expect(enqueue(newTask(1, task))).rejects.toThrow(/^task\.[\w.]+: expected/)
+    expect(await store.counts()).toEqual(ZERO)
+  })
+
   test('S20 a record of a later version is not claimed, counted once, and not deleted', async () => {
     const { add, turn, store, pass, claim } = await setup(open)
     await add({ schema: RECORD_SCHEMA + 1, deadlineInMs: 1_000 }, {})

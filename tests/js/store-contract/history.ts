@@ -77,6 +77,8 @@ export function historyRules(open: Open): void {
     await turn()
     expect(await historyOf(store)).toMatchObject([{ kind: 'lost', attemptNumber: 1, startedAt: clock.now() }])
     expect((await store.attempts(idOf(1), { limit: 9 })).attempts).toEqual([])
+    // the core's note on an attempt without an answer: a 409 is then no conflict
+    expect(await store.get(idOf(1))).toMatchObject({ marks: 8 })
   })
 
   test('a dead letter that goes back says so, between its old attempts and the new ones', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { LOG_LENGTH } from '../../../js/api/store.ts'
-import { idOf, logOf, type Open, OTHER, releaseIn, retryIn, SUCCEEDED, setup, UNSENT } from './kit.ts'
+import { LOG_LENGTH, TAGS_LOOKED_AT } from '../../../js/api/store.ts'
+import { idOf, logOf, type Open, OTHER, releaseIn, retryIn, SUCCEEDED, setup, UNSENT, ZERO } from './kit.ts'
 
 /** What can be looked up, and what outlives a close. */
 /** No policy allows more attempts than are logged: some are made before the enqueue. */
@@ -42,13 +42,66 @@ export function readRules(open: Open): void {
     [{ principal: null }, [1, 2, 5]],
     [{ origin: OTHER }, [5]],
     [{ status: 'PENDING', principal: 'ann' }, [3]],
+    [{ active: true }, [1, 3, 5]],
+    [{ active: true, status: 'PENDING' }, [3, 5]],
+    [{ active: true, status: 'CANCELLED' }, []],
+    [{ tags: ['order'] }, [1, 3, 4]],
+    [{ tags: ['eu', 'order'] }, [3, 4]],
+    [{ tags: ['eu', 'order'], active: true }, [3]],
+    [{ tags: ['ord'] }, []],
   ] as const)('a list of %o has %o', async ([filter, expected]) => {
-    const { add, store } = await setup(open)
-    await add({}, {}, { principal: 'ann' }, { principal: 'ann' }, { origin: OTHER })
+    const { add, store, claim } = await setup(open)
+    const tags = ['order', 'eu']
+    await add({ tags: ['order'] }, {}, { principal: 'ann', tags }, { principal: 'ann', tags }, { origin: OTHER })
+    expect(await claim({ limit: 1 })).toHaveLength(1)
     for (const n of [2, 4]) await store.cancel(idOf(n))
     const { tasks, cursor } = await store.list({ ...filter, limit: expected.length })
     expect([tasks.map(({ taskId }) => taskId), cursor]).toEqual([expected.map(idOf), undefined])
     for (const task of tasks) expect(task).toEqual(await store.get(task.taskId))
+  })
+
+  test('what a caller knows a task by is kept to its end, and is the store’s own copy', async () => {
+    const { add, store, finish, get } = await setup(open)
+    const meta = { order: 17, of: { who: 'ann', at: [1, null, true] } }
+    const tags = ['order']
+    await add({ meta, tags }, {})
+    meta.of.who = 'ben'
+    tags.push('late')
+    const given = { meta: { order: 17, of: { who: 'ann', at: [1, null, true] } }, tags: ['order'] }
+    expect(await get(idOf(1))).toMatchObject(given)
+    expect(Object.keys(await get(idOf(2)))).not.toContain('meta')
+    await finish(idOf(1), SUCCEEDED)
+    expect(await get(idOf(1))).toMatchObject({ status: 'SUCCEEDED', ...given })
+    await store.close()
+    expect(await get(idOf(1))).toMatchObject(given)
+  })
+
+  test.for([
+    { meta: { text: 'x'.repeat(5_000) } },
+    { meta: [] },
+    { tags: 'order' },
+    { tags: [''] },
+    { tags: ['x'.repeat(65)] },
+    { tags: Array.from({ length: 17 }, String) },
+  ])('what would not be read again is refused: %j', async (wrong) => {
+    const { store, add } = await setup(open)
+    await expect(add(wrong as never)).rejects.toThrow(/task\.(?:meta|tags)/)
+    expect(await store.counts()).toEqual(ZERO)
+  })
+
+  test('tags are looked for page by page, and a page that has found nothing yet goes on', async () => {
+    const { add, store } = await setup(open)
+    const total = TAGS_LOOKED_AT + 200
+    await add(
+      ...Array.from({ length: total }, (_, i) => (i % 500 === 499 || i === total - 1 ? { tags: ['rare'] } : {})),
+    )
+    const seen: string[] = []
+    for (let cursor: string | undefined, first = true; first || cursor; first = false) {
+      const page = await store.list({ tags: ['rare'], limit: 2, ...(cursor ? { cursor } : {}) })
+      seen.push(...page.tasks.map(({ taskId }) => taskId))
+      cursor = page.cursor
+    }
+    expect(seen).toEqual([500, 1_000, total].map(idOf))
   })
 
   test('a task is found by its key: the youngest that keeps it, of a principal where one is asked for', async () => {

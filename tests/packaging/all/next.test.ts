@@ -22,7 +22,7 @@ export const GET = async (request) => Response.json(await main(new URL('/api/fla
 `
 
 /** With React and the framework. */
-const BUDGET: Budget = { before: 150_000, after: 217_000 }
+const BUDGET: Budget = { before: 150_000, after: 233_000 }
 
 vi.setConfig({ testTimeout: 240_000 }) // two builds of a framework, maybe on a busy machine
 

@@ -3,6 +3,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { convertV4MiniflareOptions, Miniflare } from 'miniflare'
 import type { EnqueueReceipt } from '../../../js/api/methods.ts'
 import type { AttemptLog, Decision, RetryTask } from '../../../js/api/task.ts'
@@ -24,6 +25,8 @@ export interface EdgeOptions {
   readonly token?: string | null
   /** More of what it gives. */
   readonly credentials?: Readonly<Record<string, string>>
+  /** With it the object signs what it sends. */
+  readonly secret?: string
   /** Where the handlers of the Worker send. */
   readonly api?: string
 }
@@ -143,7 +146,7 @@ export class EdgeObject {
 
 export class Edge implements AsyncDisposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'redrive-edge-'))
-  readonly #options: EdgeOptions
+  #options: EdgeOptions
   #miniflare: Miniflare | undefined
   #pid = 0
 
@@ -157,15 +160,23 @@ export class Edge implements AsyncDisposable {
     return edge
   }
 
-  /** After `kill`: the same Worker on the same disk. */
-  start(): Promise<void> {
+  /** After `kill`: the same Worker on the same disk, with other options where they are given. */
+  start(options: EdgeOptions = this.#options): Promise<void> {
+    this.#options = options
     const started = starting.then(() => this.#start())
     starting = started.catch(() => {})
     return started
   }
 
   async #start(): Promise<void> {
-    const { object = {}, worker = {}, token = 'Bearer of-the-object', credentials = {}, api = '' } = this.#options
+    const {
+      object = {},
+      worker = {},
+      token = 'Bearer of-the-object',
+      credentials = {},
+      secret,
+      api = '',
+    } = this.#options
     const before = children('workerd')
     this.#miniflare = new Miniflare(
       convertV4MiniflareOptions({
@@ -185,6 +196,7 @@ export class Edge implements AsyncDisposable {
           CREDENTIALS: credentials,
           API: api,
           ...(token === null ? {} : { TOKEN: token }),
+          ...(secret === undefined ? {} : { SIGN: secret }),
         },
         resourcePersistencePath: this.#folder,
         telemetry: { enabled: false },
@@ -229,7 +241,7 @@ export class Edge implements AsyncDisposable {
     return JSON.parse(text)
   }
 
-  /** Calls in one request to the Worker, through one `workerFetch`; `options.token` is what its `credentials` give the origins of the calls. */
+  /** Calls in one request to the Worker, through one `workerFetch`; `options.token` is what its `credentials` give the origins of the calls, `options.secret` what it signs with. */
   calls(calls: readonly Call[], options: Readonly<Record<string, unknown>> = {}, queue = 'REDRIVE'): Promise<Answers> {
     return this.post('/call', { calls, options, queue })
   }
@@ -270,9 +282,24 @@ export class Edge implements AsyncDisposable {
     await this.miniflare.unsafeEvictDurableObject('edge', 'Outbox', { name: name.value })
   }
 
-  /** How many objects were ever made. */
+  /** How many objects keep something. */
   objects(): number {
-    return this.files().filter(({ path }) => /do\/edge-Outbox\/[0-9a-f]{64}\.sqlite$/.test(path)).length
+    const paths = this.files().map(({ path }) => path)
+    return paths.filter((path) => /do\/edge-Outbox\/[0-9a-f]{64}\.sqlite$/.test(path) && this.#hasTables(path)).length
+  }
+
+  #hasTables(path: string): boolean {
+    const database = new DatabaseSync(join(this.#folder, path), { readOnly: true })
+    try {
+      const names = database
+        .prepare('SELECT name FROM sqlite_master')
+        .all()
+        .map(({ name }) => String(name))
+      // workerd has tables of its own
+      return names.some((name) => !name.startsWith('_cf'))
+    } finally {
+      database.close()
+    }
   }
 
   /** Every file of the storage as it lies on the disk now. */

@@ -6,6 +6,8 @@ import { DurableObject } from 'cloudflare:workers'
 import { objectName, RedriveObject, withRetry, workerFetch } from 'redrive/cloudflare'
 import { rig, storyOf } from './rig.js'
 
+const HMAC = { name: 'HMAC', hash: 'SHA-256' }
+
 export class Outbox extends RedriveObject {
   #storage
 
@@ -18,6 +20,7 @@ export class Outbox extends RedriveObject {
   options = {
     ...this.env.OBJECT,
     ...(this.env.TOKEN === undefined ? {} : { credentials: this.#forItsOrigin() }),
+    ...(this.env.SIGN === undefined ? {} : { sign: signer(this.env.SIGN) }),
     onRun: (run) => storyOf(this.ctx).runs.push({ ...run, error: run.error && String(run.error) }),
     onDegraded: (report) => storyOf(this.ctx).degraded.push(report),
   }
@@ -86,8 +89,23 @@ export class Other extends DurableObject {
 
 /** Never says whether it has the task. */
 export class Silent extends DurableObject {
+  verify() {}
+
   enqueue() {
     return new Promise(() => {})
+  }
+}
+
+/** As Standard Webhooks defines it, but for milliseconds. */
+function signer(secret) {
+  const bytes = new TextEncoder()
+  return async ({ headers, body }) => {
+    const id = headers.get('webhook-id')
+    const key = await crypto.subtle.importKey('raw', bytes.encode(secret), HMAC, false, ['sign'])
+    const timestamp = String(Date.now())
+    const signed = new Blob([`${id}.${timestamp}.`, body])
+    const signature = new Uint8Array(await crypto.subtle.sign('HMAC', key, await signed.arrayBuffer()))
+    return { 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature.toBase64()}` }
   }
 }
 
@@ -100,10 +118,11 @@ async function answer(work) {
 }
 
 /** All of `calls` through one fetch, each with its answer or its error. */
-async function call({ calls, options: { token, ...options } = {}, queue = 'REDRIVE' }, env, ctx) {
+async function call({ calls, options: { token, secret, ...options } = {}, queue = 'REDRIVE' }, env, ctx) {
   const give = () => ({ authorization: token })
   const origins = calls.map(({ url }) => [new URL(url).origin, give])
   const credentials = token === undefined ? {} : { credentials: Object.fromEntries(origins) }
+  const signs = secret === undefined ? {} : { sign: signer(secret) }
   const degraded = []
   const onDegraded = (report) => degraded.push(report)
   let kept = 0
@@ -112,7 +131,14 @@ async function call({ calls, options: { token, ...options } = {}, queue = 'REDRI
     ctx.waitUntil(promise)
   }
   try {
-    const retrying = workerFetch({ queue: env[queue], ctx: { waitUntil }, onDegraded, ...credentials, ...options })
+    const retrying = workerFetch({
+      queue: env[queue],
+      ctx: { waitUntil },
+      onDegraded,
+      ...credentials,
+      ...signs,
+      ...options,
+    })
     const work = []
     const send = async ({ url, init: given, as, after, abortMs }) => {
       if (after !== undefined) await work[after]

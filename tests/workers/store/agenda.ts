@@ -172,7 +172,7 @@ export const agenda: Rules = {
     expect(await asked).toMatchObject([{ outcome: 'stored' }])
   },
 
-  async 'who listens hears of due tasks and of ends, each by itself, until it stops'(storage) {
+  async 'who listens hears of due tasks, of leases and of ends, each by itself, until it stops'(storage) {
     const { store } = opened(storage)
     const heard: string[] = []
     const stop = store.subscribe?.(({ kind, taskId = '' }) => heard.push(`${kind} ${taskId}`.trim()))
@@ -180,6 +180,6 @@ export const agenda: Rules = {
     await settle(store, await leaseOf(store), SUCCEEDED)
     stop?.()
     await store.enqueue([newTask(2)])
-    expect(heard).toEqual(['due', `settled ${idOf(1)}`])
+    expect(heard).toEqual(['due', `changed ${idOf(1)}`, `settled ${idOf(1)}`])
   },
 }

@@ -20,7 +20,7 @@ addEventListener('pageshow', ({ persisted }) => persisted && tell('back'))
 const queue = new RetryQueue({
   name,
   ...options,
-  ...(breaks === 'no-store' ? { store: 'memory' } : {}),
+  ...(breaks === 'no-store' ? { durable: false } : {}),
   ...(breaks === 'no-limit' ? { concurrency: 50 } : {}),
   // which document made an attempt, and of which task: the server writes it down
   credentials: { self: ({ taskId, attemptNumber }) => ({ 'x-attempt': `${life} ${taskId} ${attemptNumber}` }) },

@@ -1,0 +1,50 @@
+/**
+ * Reads the body of a call, which is kept until the call has ended, and so no more of it than a queue may keep: a stream may be as
+ * long as a disk. The caller may leave while it is read.
+ */
+
+import { assertNotAborted, orAbort } from '../platform/abort.ts'
+
+/** All bytes of a body; null: there are more than `most`, and the rest was left unread. Rejects where `signal` is aborted. */
+export async function readBody(
+  holder: Request | Response,
+  most: number,
+  signal: AbortSignal | null,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  // Firefox, and Chrome before 105, show no stream of a Request
+  if (!holder.body) return new Uint8Array(await orAbort(signal, holder.arrayBuffer()))
+  const reader = holder.body.getReader()
+  // a body that a Response was made of has no stream of the caller's, and Node's `fetch` fails out of reach when a form is cancelled
+  const end = (reason?: unknown) => holder instanceof Request && cancelBody(reader, reason)
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    assertNotAborted(signal)
+    for (;;) {
+      const { done, value } = await orAbort(signal, reader.read())
+      if (done) break
+      if (!ArrayBuffer.isView(value)) throw new TypeError('expected a body of bytes: its stream gave something else')
+      chunks.push(value)
+      length += value.byteLength
+      if (length > most) {
+        end()
+        return null
+      }
+    }
+  } catch (error) {
+    end(error)
+    throw error
+  }
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return bytes
+}
+
+/** Cancels a stream. One that has broken off refuses, which is of no concern any more. */
+export function cancelBody(stream: Pick<ReadableStream, 'cancel'> | null | undefined, reason?: unknown): void {
+  stream?.cancel(reason).catch(() => {})
+}

@@ -1,0 +1,35 @@
+/** Asks for the signature of an attempt, a caller's own first one included. */
+
+import type { Sign } from '../api/sign.ts'
+import { type Clock, within } from '../platform/clock.ts'
+import { utf8 } from '../platform/utf8.ts'
+import type { Call } from './call.ts'
+import { FetchTransport } from './fetch-transport.ts'
+import { hookHeaders } from './hook-headers.ts'
+import { type BodyContent, laidOver } from './transport.ts'
+
+/** Longest time that the hook may take. */
+const SIGN_MS = 5_000
+
+/** The headers to lay over those of the call: `overlay`, and the signature. Rejects with what the hook has thrown. */
+export async function signed(
+  sign: Sign,
+  call: Call,
+  { overlay, signal, clock }: { readonly overlay: Headers | null; readonly signal: AbortSignal; readonly clock: Clock },
+  limitMs: number = SIGN_MS,
+): Promise<Headers> {
+  const { method, url, transport } = call
+  const content = transport instanceof FetchTransport ? transport.sendable.init.body : await transport.body()
+  const body = bytesOf((content ?? null) as BodyContent)
+  const asked = async () => sign({ method, url, headers: laidOver(call.headers, overlay), body, signal })
+  const given = await within(clock, limitMs, 'sign()', asked())
+  return laidOver(overlay ?? new Headers(), hookHeaders(given, 'sign()', 'unsigned'))
+}
+
+/** Asks for the signature of a caller's own first attempt. */
+export const signedFirst = (sign: Sign, call: Call, clock: Clock): Promise<Headers> =>
+  signed(sign, call, { overlay: null, signal: call.signal ?? new AbortController().signal, clock })
+
+/** A copy: the hook must not change what is sent. */
+const bytesOf = (content: BodyContent): Uint8Array =>
+  typeof content === 'string' ? utf8(content) : new Uint8Array(content ?? [])

@@ -1,0 +1,108 @@
+/** The checks of one call's options, and of what stands beside them. */
+
+import { RedriveError } from '../api/errors.ts'
+import { utf8 } from '../platform/utf8.ts'
+import {
+  check,
+  flag,
+  fn,
+  follow,
+  int,
+  list,
+  ms,
+  object,
+  objectLike,
+  oneOf,
+  pattern,
+  type Rule,
+  type Rules,
+  show,
+  text,
+} from './check.ts'
+import type { PolicyPair } from './policy.ts'
+import { POLICY_RULES, resolvePolicy } from './policy-rules.ts'
+import type { TaskOptions } from './task-options.ts'
+
+/** Longest JSON text of a `meta`, in bytes of UTF-8. */
+export const META_BYTES = 4_096
+export const MOST_TAGS = 16
+/** Characters of a tag. */
+export const TAG_LENGTH = 64
+
+const tag: Rule = pattern(`a tag of 1 to ${TAG_LENGTH} characters`, /^[^\0\p{Surrogate}]{1,64}$/u)
+export const tags: Rule = {
+  ...list(tag),
+  expected: `an array of at most ${MOST_TAGS} tags`,
+  ok: (given: readonly unknown[]) => given.length <= MOST_TAGS,
+}
+
+export const TASK_RULES: Rules<TaskOptions> = {
+  policyId: text,
+  policy: { ...objectLike('{ maxAttempts: 5 }'), inside: POLICY_RULES },
+  idempotencyKey: pattern('1 to 255 visible ASCII characters', /^[\x21-\x7e]{1,255}$/),
+  mode: oneOf('await', 'defer'),
+  waitMs: ms(),
+  priority: int(-(2 ** 31), 2 ** 31 - 1),
+  orderKey: text,
+  detach: flag,
+  credentials: oneOf('on-401'),
+  idempotent: flag,
+  sensitive: flag,
+  allowMemory: flag,
+  expiresAt: ms(),
+  meta: object,
+  tags,
+  shouldRetry: fn,
+  delay: fn,
+  onRetry: fn,
+}
+
+const WHOLE = objectLike('{ waitMs: 60_000 }, or false')
+
+/**
+ * Checks the options of one call. `policies`: those of the queue by their names; absent for a part of the options, such as an adapter's
+ * defaults, whose policy may be sound only with the rest.
+ */
+export function checkTask(given: TaskOptions, policies?: ReadonlyMap<string, PolicyPair>): void {
+  check('redrive', given, TASK_RULES, WHOLE)
+  const { policyId = 'default', policy, meta } = given
+  if (meta) checkMeta(meta)
+  if (!policies) return
+  const base = policies.get(policyId)
+  if (!base) follow('redrive.policyId', policyId, oneOf(...policies.keys()))
+  if (policy) resolvePolicy(policy, base?.policy, 'redrive.policy')
+}
+
+function checkMeta(meta: object): void {
+  let text: string | undefined
+  try {
+    text = JSON.stringify(meta)
+  } catch {} // it holds a circle or a BigInt
+  if (text?.[0] !== '{') throw new TypeError('redrive.meta: expected an object that JSON can hold')
+  const { length } = utf8(text)
+  if (length > META_BYTES) {
+    throw new RedriveError(
+      'META_TOO_LARGE',
+      `redrive.meta: ${length} bytes of JSON exceed ${META_BYTES}; keep an id there`,
+    )
+  }
+}
+
+/** Throws for what fetch would send as `[object Object]` or joined by commas, and for what it would leave out without a word. */
+export function checkInit(init: RequestInit & { data?: unknown }): void {
+  const { body, data } = init
+  // no text is made of bytes for it
+  const isPlain = body?.toString === {}.toString && `${body}` === '[object Object]'
+  if (isPlain || Array.isArray(body) || (data && !body)) {
+    throw new TypeError('body: expected text, bytes or a form; for JSON use JSON.stringify(body)')
+  }
+  checkBeside(init)
+}
+
+/** Throws for an option of `redrive` that stands beside it: it would be ignored without a word. */
+export function checkBeside(init: object): void {
+  for (const [name, value] of Object.entries(init)) {
+    if (!/^(idempotencyKey|orderKey|policyId|waitMs) |^mode (defer|await)$/.test(`${name} ${value}`)) continue
+    throw new TypeError(`${name}: did you mean redrive: { ${name}: ${show(value)} }?`)
+  }
+}

@@ -1,0 +1,94 @@
+/** A caller's own first attempt. It needs no core, unless an option has it wait for one. */
+
+import type { QueueStats } from '../api/stats.ts'
+import { deliver, type Finished, firstPlan, isTransient, markOnce, mayPass } from '../call/attempt.ts'
+import type { Call } from '../call/call.ts'
+import { orKept } from '../call/deferred.ts'
+import { assertNotAborted, orAbort } from '../platform/abort.ts'
+import type { QueueContext } from '../runner/context.ts'
+import type { TaskManager } from '../runner/manager.ts'
+import type { Loader } from './core-loader.ts'
+import { assertOwn, whenSwitched } from './switching.ts'
+
+/** The numbers of `stats()` that are counted without a core. */
+export type Counts = { -readonly [K in 'attempts' | 'firstAttemptSucceeded']: QueueStats[K] }
+
+/** Makes the first attempt of a call, as plain fetch would, and hands the call to the core where that fails. */
+export async function firstAttempt(call: Call, host: QueueContext, core: Loader, counts: Counts): Promise<unknown> {
+  const { settings, now } = host
+  const { durable, persist, limitFirstAttempts } = settings
+  const createdAt = now()
+  const { plain, options } = call
+  const { detach, orderKey, expiresAt = createdAt } = options
+  const signal = detach ? null : call.signal
+  host.checks?.plain(call, host)
+  if (!plain || orderKey !== undefined) {
+    // in an order, too late to be sent, without its key, within limits, or to be stored first: not sent before the core was asked
+    const waits = limitFirstAttempts || (durable && persist === 'before-send')
+    const asks = orderKey !== undefined || expiresAt < createdAt || call.key === '' || waits
+    const opened = asks ? await openFor(call, signal, host, core) : core.opened
+    const asked = opened?.admission.beforeSending(call, createdAt)
+    const early = asked && (await asked)
+    if (early) {
+      call.leave?.(false)
+      return early.answer
+    }
+  }
+  const overlay = settings.sign ? await orAbort(signal, core.signed(call)) : null
+  while (host.switching) await whenSwitched(call, host, signal, host.switching)
+  assertOwn(call, host)
+  counts.attempts++
+  const isDeferred = options.mode === 'defer'
+  const plan = firstPlan(call, isDeferred ? null : signal, createdAt + call.waitMs - now())
+  const { controller } = plan
+  const sending = host.attempt(call, { ...plan, overlay })
+  if (isDeferred) {
+    const own = { sending, controller }
+    const keep = async () => (await openFor(call, null, host, core))?.admission.keepUnderWay(call, own, createdAt)
+    const kept = await orKept(call, own, signal, settings.clock, keep)
+    if (kept) return kept.answer
+  }
+  const finished = await sending
+  call.leave?.(true)
+  if (!finished.answer) {
+    if (signal?.aborted) core.opened?.admission.left(call, finished.startedAt)
+    assertNotAborted(signal)
+  } else if (!plain && finished.status < 400) counts.firstAttemptSucceeded++
+  if (plain || !mayPass(call, finished, settings)) {
+    observe(call, finished, host, core)
+    return deliver(finished, markOnce(call, finished))
+  }
+  const manager = await openFor(call, signal, host, core).catch((error) => {
+    finished.answer?.discard()
+    throw error
+  })
+  return manager && !manager.runner.stopped
+    ? manager.admission.afterFailure(call, finished, createdAt)
+    : deliver(finished, { reason: 'core_unavailable' })
+}
+
+async function openFor(
+  call: Call,
+  signal: AbortSignal | null,
+  host: QueueContext,
+  core: Loader,
+): Promise<TaskManager | undefined> {
+  const manager = await orAbort(signal, core.open())
+  if (manager) checkLate(call, host)
+  return manager
+}
+
+/** Checks a call that was made before the checks had come: before it becomes a task. */
+export function checkLate(call: Call, host: QueueContext): void {
+  host.checks?.early?.(call, host)
+}
+
+/** Has the core hear of an attempt that makes no task; of one that ends while it still loads, as soon as it is there. */
+function observe(call: Call, finished: Finished, { settings: { durable, preload } }: QueueContext, core: Loader): void {
+  const tell = (manager: TaskManager | undefined) => manager?.admission.sentOnce(call, finished)
+  if (core.opened) tell(core.opened)
+  else {
+    const opens = isTransient(call, finished) || (preload !== 'never' && durable && !core.failure)
+    ;(opens ? core.open() : core.starting)?.then(tell)
+  }
+}

@@ -1,0 +1,21 @@
+/** Refuses a call whose key is that of another request, and says which of the usual slips it was. */
+
+import { IdempotencyConflictError } from '../api/errors.ts'
+
+/** `other`: the task that has the key, in words. `isElsewhere`: it goes to another URL. */
+export function keyConflict(
+  { method, origin }: { readonly method: string; readonly origin: string },
+  other: string,
+  isElsewhere: boolean,
+): IdempotencyConflictError {
+  const [whose, remedy] = isElsewhere
+    ? ['a request to another URL', 'a key names one request: use one key for each receiver']
+    : ['another request', 'use a new key for a new request']
+  const what = `${method} ${origin}: its idempotency key belongs to ${whose}, ${other}`
+  return new IdempotencyConflictError(`${what}; ${remedy}; this one is not kept`)
+}
+
+/** Whether two URLs name two receivers. Their queries do not count: a stored URL may have lost a part of its own. */
+export const areElsewhere = (one: string, other: string): boolean => pathOf(one) !== pathOf(other)
+
+const pathOf = (url: string): string | undefined => url.split(/[?#]/, 1)[0]

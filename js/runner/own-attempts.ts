@@ -1,0 +1,35 @@
+/** Callers' own first attempts where they count in the limits, as `limitFirstAttempts` asks. The core keeps the count. */
+
+import type { Call } from '../call/call.ts'
+import type { CoreQueue } from '../core/generated/queue/glue.js'
+import type { QueueContext } from './context.ts'
+import type { Lanes } from './lanes.ts'
+
+/** The part of the runner that they need. */
+interface OwnAttemptPorts {
+  readonly core: CoreQueue
+  readonly lanes: Lanes
+  readonly host: QueueContext
+  readonly stored: { roomMade(): void } | undefined
+  guard<T>(work: () => T): T | undefined
+  tickSoon(): void
+}
+
+/** Whether the call may be sent now: it has its place among the attempts that run, which its `leave` gives up, or the core trapped. */
+export function entersLimits(call: Call, runner: OwnAttemptPorts): boolean {
+  if (call.leave) return true
+  const { core, lanes, host } = runner
+  const lane = runner.guard(() => lanes.of(call.principal, call.origin))
+  if (lane === undefined) return true
+  const enteredAt = host.now()
+  if (runner.guard(() => core.enterOwn(enteredAt, lane)) === false) return false
+  call.leave = (sent) => {
+    delete call.leave
+    runner.guard(() => core.leaveOwn(host.now(), lane, enteredAt, sent))
+    // the queue may start another in its place
+    lanes.changed(call)
+    runner.stored?.roomMade()
+    runner.tickSoon()
+  }
+  return true
+}

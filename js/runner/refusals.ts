@@ -1,0 +1,71 @@
+/** The words with which calls and dead letters are refused, in the store and in memory alike. */
+
+import { NotDurableError, type NotDurableReason, QueueFullError, RedriveError } from '../api/errors.ts'
+import type { NotRetriedReason } from '../api/task.ts'
+import { deliver, type Finished } from '../call/attempt.ts'
+import type { Call } from '../call/call.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
+import type { Settings } from '../options/queue-options.ts'
+import type { Runner } from './runner.ts'
+import type { EarlyAnswer } from './stored.ts'
+
+/** The reason why a call cannot be in the store. */
+export interface Obstacle {
+  readonly reason: NotDurableReason
+  /** In words, with what to do. */
+  readonly why: string
+  readonly cause?: unknown
+}
+
+/** The store cannot be had. */
+export const storeAway = (why: string): Obstacle => ({ reason: 'storage_unavailable', why })
+
+/** A task in memory has the key of the call. */
+export const inMemory = (taskId: string): Obstacle => ({
+  reason: 'in_memory',
+  why: `its key is that of task ${taskId}, which is in memory`,
+})
+
+/**
+ * Throws where a call that is handed over has to be stored, and is not: its caller goes, and would take it for durable.
+ * `isHandedOver`: by `enqueue`; a deferred call is so by itself.
+ */
+export function assertMayBeInMemory(
+  { durable, allowMemory = false }: Settings,
+  { method, origin, options }: Call,
+  isHandedOver: boolean,
+  { reason, why, cause }: Obstacle,
+): void {
+  if (!durable || !(isHandedOver || options.mode === 'defer')) return
+  if (options.sensitive || (options.allowMemory ?? allowMemory)) return
+  const message = `${method} ${origin} was not queued: ${why}; or set allowMemory, which keeps it in memory`
+  throw new NotDurableError(reason, message, { cause })
+}
+
+/** The answer of a call that goes no further than its first attempt; `reason` is marked on it. */
+export function delivered(own: Finished<RepeatAnswer>, reason: NotRetriedReason | null): EarlyAnswer {
+  const deliverOwn = async () => deliver(own, reason && { reason })
+  return { answer: deliverOwn() }
+}
+
+/** The refusal to send a dead letter again whose server may not know its key any more. */
+export function keyExpired(what: string, limit: string): RedriveError {
+  const remedy = 'the server may do the work again; pass acceptDuplicateRisk: true to accept that'
+  return new RedriveError('KEY_EXPIRED', `${what}: its key is older than ${limit}, ${remedy}`)
+}
+
+/** The refusal of a task that the queue has no room for; `dead` of those that take it are dead letters. */
+export function queueFull({ host, limits }: Runner, dead: number): QueueFullError {
+  const held = `${host.settings.capacity} tasks or ${limits.capacityBytes} bytes of bodies`
+  const remedy = dead > 0 ? "redrive or purge those, wait for 'idle'" : "wait for 'idle'"
+  const what = `the queue holds ${held} already, ${dead} of them dead letters`
+  return new QueueFullError(`${what}; ${remedy}, or raise capacity or capacityBytes`)
+}
+
+/** Throws for one of an order, which is kept in no other place than the store, where there is one: in memory it would overtake those in the store (S19). */
+export function assertUnordered({ durable }: Settings, { method, origin, options }: Call): void {
+  if (options.orderKey === undefined || !durable) return
+  const remedy = 'nothing was sent or queued; try again when the store answers, or use a queue that is not durable'
+  const message = `${method} ${origin}: its orderKey needs the store, which is not available: ${remedy}`
+  throw new RedriveError('STORAGE_UNAVAILABLE', message)
+}

@@ -1,0 +1,79 @@
+/**
+ * Asks `shouldRetry` and `delay`, of the call and then of the queue, about an attempt that failed. What they say is the core's to weigh.
+ * They may take their time, and a wait that the server has asked of all begins before they are asked (S9).
+ */
+
+import type { RetryContext, RetryHooks } from '../api/hooks.ts'
+import type { Finished } from '../call/attempt.ts'
+import type { Call } from '../call/call.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
+import { OUTCOME_OFFLINE } from '../core/codes.ts'
+import { follow, type Rule } from '../options/check.ts'
+import { within } from '../platform/clock.ts'
+import type { Rulings } from '../tasks/ruling.ts'
+import type { QueueContext } from './context.ts'
+import { HOOK_MS } from './credentials.ts'
+import type { Lanes } from './lanes.ts'
+
+const DELAY: Rule = {
+  type: 'number',
+  expected: 'milliseconds, 0 or more, or undefined',
+  ok: (ms: number) => ms >= 0 && ms < Number.POSITIVE_INFINITY,
+}
+
+/** Whether there are hooks to ask about this attempt. */
+export function asksAbout(
+  call: Call,
+  { answer, outcome, status, error }: Finished,
+  { settings }: QueueContext,
+): boolean {
+  const { shouldRetry, delay } = { ...settings, ...call.options }
+  if (!shouldRetry && !delay) return false
+  if (answer) return !answer.redirectRefused && (status >= 400 || call.policy.retryableStatusCodes.includes(status))
+  return outcome !== OUTCOME_OFFLINE && (error as Error | undefined)?.name !== 'AbortError'
+}
+
+/** The part of the runner that asking needs. */
+export interface HookPorts {
+  readonly host: QueueContext
+  readonly lanes: Pick<Lanes, 'of'>
+  readonly rulings: Pick<Rulings, 'holdLane'>
+  readonly stored: { holdLane(principal: string | null, origin: string, until: number): void } | undefined
+  guard<T>(work: () => T): T | undefined
+}
+
+/** The attempt with the word of the hooks on it. Rejects with what a hook throws. */
+export async function askHooks(
+  call: Call,
+  finished: Finished<RepeatAnswer>,
+  ports: HookPorts,
+  // a caller's own first attempt: there is no task yet
+  { attemptNumber = 1, taskId }: { readonly attemptNumber?: number; readonly taskId?: string } = {},
+): Promise<Finished<RepeatAnswer>> {
+  const { answer, status, error } = finished
+  const { method, url, origin, principal, headers, key, replayable, options, policy } = call
+  const { host, lanes, rulings, stored } = ports
+  const { settings } = host
+  const until = ports.guard(() => rulings.holdLane(finished, lanes.of(principal, origin), policy, host.now())) ?? 0
+  stored?.holdLane(principal, origin, until)
+  const context: RetryContext = {
+    attemptNumber,
+    taskId,
+    response: answer && { status, headers: { get: (name) => answer.header(name.toLowerCase()) } },
+    error,
+    request: { method, url, headers: new Headers(headers), idempotencyKey: key, isReplayable: replayable },
+  }
+  const ask = async (name: keyof RetryHooks) => {
+    for (const { [name]: hook } of [options, settings]) {
+      const given = hook && new Promise((resolve) => resolve(hook(context)))
+      const said = given && (await within(settings.clock, HOOK_MS, `${name}()`, given))
+      if (name === 'delay' ? said !== undefined && said !== null : typeof said === 'boolean') return said
+    }
+    return undefined
+  }
+  const retry = (await ask('shouldRetry')) as boolean | undefined
+  const delayMs = (retry === false ? undefined : await ask('delay')) as number | undefined
+  if (delayMs !== undefined) follow('delay()', delayMs, DELAY)
+  // the core counts in whole milliseconds
+  return { ...finished, said: { retry, delayMs: delayMs && Math.ceil(delayMs) } }
+}

@@ -1,0 +1,63 @@
+/** The error of a task that was given up: what happened, why, and what to do next. One text for each reason. */
+
+import { ExhaustedError } from '../api/errors.ts'
+import type { ExhaustedReason, RetryTask } from '../api/task.ts'
+
+const PUT_BACK = 'put it back with deadLetters.redrive(taskId)'
+
+/** For each reason its cause, and the remedy. */
+const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: string]>> = {
+  max_attempts: ['its policy allows no further attempt', `raise maxAttempts, or ${PUT_BACK} once the server is well`],
+  total_budget: [
+    'the next attempt could not end within the totalBudgetMs of its policy',
+    `raise totalBudgetMs, or ${PUT_BACK} once the server is well`,
+  ],
+  wait_exceeded: [
+    'the next attempt would have come later than its caller waits (waitMs)',
+    "raise waitMs, or hand the call over: queue.enqueue(...) or mode: 'defer'",
+  ],
+  not_retryable: [
+    'another attempt would end the same way, or might do harm',
+    `correct the request; if the status is transient for this server, list it in retryableStatusCodes`,
+  ],
+  key_expired: [
+    'its idempotency key is older than keyTtlMs, so the server may have forgotten it and do the work twice',
+    'raise keyTtlMs if the server remembers keys for longer, or put it back with acceptDuplicateRisk: true',
+  ],
+  key_conflict: [
+    'the server knows its idempotency key from another request',
+    'make the call again with a key of its own',
+  ],
+  expired: ['the next attempt would have come after its expiresAt', 'make the call again if it is still wanted'],
+  retry_after_too_long: [
+    'the server asked for a longer wait than its policy allows',
+    `raise maxRetryAfterMs, or ${PUT_BACK} later`,
+  ],
+  outcome_unknown: [
+    'an attempt was cut off, and the request may not be repeated without knowing how it ended',
+    'ask the server whether the work was done before you send it again',
+  ],
+  vetoed: ['beforeAttempt decided against it', `${PUT_BACK} when it may be sent`],
+  body_missing: ['its stored body is gone', 'make the call again'],
+  circuit_open: [
+    'the circuit of its origin is open, and its caller waits for an answer',
+    "make the call again later, or hand it over: queue.enqueue(...) or mode: 'defer'",
+  ],
+}
+
+/** `what`: method and target, without the query. */
+export function givenUp(
+  what: string,
+  reason: ExhaustedReason,
+  task: RetryTask,
+  responseStatus: number | null,
+): ExhaustedError {
+  const { attemptNumber: attempts, taskId } = task
+  // a reason of a later version has no words here
+  const [cause, remedy] = WORDS[reason] ?? [reason, PUT_BACK]
+  const made = attempts === 1 ? 'one attempt' : `${attempts} attempts`
+  const last = responseStatus === null ? 'the last without an answer' : `the last answered with ${responseStatus}`
+  const after = attempts > 0 ? `after ${made}, ${last}` : 'before it was sent'
+  const message = `${what} was given up ${after} (${reason}): ${cause}. It is kept as dead letter ${taskId}; ${remedy}`
+  return new ExhaustedError(reason, message, { task, attempts, responseStatus })
+}

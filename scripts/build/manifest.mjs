@@ -1,0 +1,34 @@
+// Makes the manifest of the package: its version is the crate's, and its addresses are made from one, the repository's.
+import { readFileSync } from 'node:fs'
+import { at } from '../lib/paths.mjs'
+import { StepError } from '../lib/steps.mjs'
+
+/** Address of the repository: `REDRIVE_REPOSITORY`, which a workflow sets to its own, else `repository` of the workspace's package.json. */
+export function repository({ REDRIVE_REPOSITORY } = process.env) {
+  const address = REDRIVE_REPOSITORY || JSON.parse(readFileSync(at('package.json'), 'utf8')).repository
+  if (/^https:\/\/[^\s/]+\/[^\s/]+\/[^\s/]+$/.test(address)) return address
+  throw new StepError(`repository: expected https://HOST/OWNER/NAME, got '${address}'`)
+}
+
+function version() {
+  const match = /^\[package\][^[]*?^version = "([^"]+)"/ms.exec(readFileSync(at('Cargo.toml'), 'utf8'))
+  if (!match) throw new StepError('Cargo.toml has no version in [package]')
+  return match[1]
+}
+
+export function manifest(env = process.env) {
+  const address = repository(env)
+  const addresses = {
+    homepage: `${address}#readme`,
+    repository: { type: 'git', url: `git+${address}.git` },
+    bugs: { url: `${address}/issues` },
+  }
+  const {
+    name,
+    version: _,
+    description,
+    keywords,
+    ...rest
+  } = JSON.parse(readFileSync(at('pkg-template', 'package.json'), 'utf8'))
+  return { name, version: version(), description, keywords, ...addresses, ...rest }
+}

@@ -1,0 +1,45 @@
+//! How an attempt ended, as the host tells it.
+#![forbid(unsafe_code)]
+
+use crate::outcome::Outcome;
+use crate::time::Millis;
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// In which way.
+    pub outcome: Outcome,
+    /// The response's status; counts only where there is a response.
+    pub status: u32,
+    /// The wait that the server asked for, from now: `Retry-After`, which wins over a rate limit.
+    pub server_delay: Option<Millis>,
+    /// In how long the server's rate limit begins anew, where nothing is left of it.
+    pub rate_limit: Option<Millis>,
+    /// That limit is one partition's: it binds the request that was answered, and no other of its lane.
+    pub partitioned: bool,
+    /// A `Retry-After` was there and could not be read: it is counted, and the curve decides.
+    pub unusable: bool,
+    /// The time that the call took, up to the response's headers.
+    pub duration: Option<Millis>,
+    /// The word of the host's own hook: whether to try again.
+    pub said: Option<bool>,
+    /// The wait of the host's own hook, in place of the curve's.
+    pub delay: Option<Millis>,
+}
+
+impl Ended {
+    /// An attempt of which nothing but the way it ended is known, to fill in.
+    pub const fn of(outcome: Outcome) -> Ended {
+        Ended {
+            outcome,
+            status: 0,
+            server_delay: None,
+            rate_limit: None,
+            partitioned: false,
+            unusable: false,
+            duration: None,
+            said: None,
+            delay: None,
+        }
+    }
+}

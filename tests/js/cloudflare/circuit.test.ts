@@ -1,0 +1,144 @@
+/** A Worker whose server is down: what may leave is handed over unsent, and who has to wait for an answer fails at once. */
+import { expect, test, vi } from 'vitest'
+import type { NewTask } from '../../../js/api/store.ts'
+import type { WorkerFetchOptions } from '../../../js/cloudflare/worker-options.ts'
+import { workerFetch } from '../../../js/cloudflare.ts'
+import { CircuitOpenError } from '../../../js/index.ts'
+import { fakeClock, scriptedServer } from '../../../js/testing.ts'
+import { watch } from '../setup.ts'
+
+vi.mock('cloudflare:workers', () => ({ DurableObject: class {} }))
+vi.mock('../../../js/core/static.ts', () => import('../../../js/core/inline.ts'))
+vi.mock('../../../js/core/keys-static.ts', async () => {
+  const { instantiateKeys } = await import('../../../js/core/keys-inline.ts')
+  return { instantiateKeys }
+})
+
+const OPEN_MS = 6_250
+/** So many failures open it. */
+const MOST = 500
+let origins = 0
+
+/** A Worker's requests, each with a fetch of its own, to an origin that no other test calls. */
+function setup(options: Partial<WorkerFetchOptions> = {}, answer: object = { outcome: 'stored' }) {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const url = `https://${++origins}.circuit.test/orders`
+  const taken: NewTask[] = []
+  const stub = {
+    enqueue: async ([task]: readonly NewTask[]) => {
+      if (!task) return []
+      taken.push(task)
+      return [{ taskId: task.taskId, ...answer }]
+    },
+    cancel: async () => 'gone',
+    verify: async () => undefined,
+    holdLane: async () => {},
+  }
+  const queue = { idFromName: (name: string) => ({ name }), get: () => stub }
+  const ctx = { waitUntil: () => {} }
+  // gates are shared by their rules, and so is the clock of the first queue that has them
+  const own = { clock, fetch: server.fetch, seed: 1n, maxLaneHoldMs: 60_000 + origins, ...options }
+  const call = (init?: RequestInit & { redrive?: object }) => workerFetch({ queue, ctx, ...own })(url, init)
+  /** Calls that are not tried again, until one is not sent any more. */
+  const open = async () => {
+    for (let i = 0; i < MOST; i++) {
+      const { hits } = server
+      const end = server.hang()
+      const called = watch(call({ redrive: { policy: { maxAttempts: 1 } } }))
+      await clock.advance(10)
+      end(503)
+      await clock.advance(0)
+      if (server.hits > hits) continue
+      // the answer that was not asked for
+      await server.fetch(url)
+      return called.error
+    }
+    return undefined
+  }
+  return { clock, server, taken, call, open }
+}
+
+const POST = { method: 'POST', body: 'tea' } as const
+
+test('S8 a call that has to be answered here fails at once, and nothing is sent', async () => {
+  const { open, call, server, clock } = setup()
+  expect(await open()).toBeInstanceOf(CircuitOpenError)
+  const { hits } = server
+  const failed = await call({ ...POST, redrive: { mode: 'await' } }).catch((error) => error)
+  expect(failed).toMatchObject({ code: 'CIRCUIT_OPEN' })
+  expect(failed.until).toBeGreaterThan(clock.now())
+  expect(failed.message).toMatch(/^POST https:.* was not sent: .*retryBudget: false/)
+  expect(server.hits).toBe(hits)
+})
+
+test('S8 a call that may leave is handed over unsent, and answered 202', async () => {
+  const { open, call, server, taken } = setup()
+  await open()
+  const { hits } = server
+  const response = await call(POST)
+  expect(response.status).toBe(202)
+  expect(taken).toMatchObject([{ method: 'POST', attemptNumber: 0 }])
+  expect(response.headers.get('redrive-task-id')).toBe(taken[0]?.taskId)
+  expect(server.hits).toBe(hits)
+})
+
+test('one that cannot be stored fails, and both its error and onDegraded say why', async () => {
+  const reports: unknown[] = []
+  const { open, call, taken } = setup({ onDegraded: (report) => reports.push(report) })
+  await open()
+  const failed = await call({ ...POST, headers: { 'x-tenant': 'ann' } }).catch((error) => error)
+  expect(failed).toBeInstanceOf(CircuitOpenError)
+  expect(failed.message).toMatch(/could not be handed over either/)
+  expect(String(failed.cause)).toContain('x-tenant')
+  expect(reports).toMatchObject([{ code: 'headers_withheld', message: expect.stringContaining('x-tenant') }])
+  expect(taken).toEqual([])
+})
+
+test('one whose key is that of a task that has ended is told so', async () => {
+  const { open, call, server } = setup({}, { taskId: 'dead', outcome: 'duplicate', hasEnded: true })
+  await open()
+  const { hits } = server
+  const failed = await call({ ...POST, redrive: { idempotencyKey: 'of-a-dead-letter' } }).catch((error) => error)
+  expect(failed).toMatchObject({ code: 'TASK_ENDED' })
+  expect(server.hits).toBe(hits)
+})
+
+test('half-open one call goes to see; one whose client leaves makes room for the next', async () => {
+  const { open, call, server, clock, taken } = setup()
+  await open()
+  await clock.advance(OPEN_MS)
+  const { hits } = server
+  server.hang()
+  const client = new AbortController()
+  const probe = watch(call({ signal: client.signal }))
+  await clock.advance(0)
+  expect(server.hits).toBe(hits + 1)
+  expect((await call(POST)).status).toBe(202)
+  expect(taken).toHaveLength(1)
+  client.abort()
+  await clock.advance(0)
+  expect(probe.error).toMatchObject({ name: 'AbortError' })
+  expect((await call()).status).toBe(200)
+})
+
+test('clients that leave say nothing of the server', async () => {
+  const { call, server, clock } = setup()
+  server.reply(503)
+  await call({ redrive: { policy: { maxAttempts: 1 } } })
+  for (let i = 0; i < 100; i++) {
+    server.hang()
+    const client = new AbortController()
+    const left = call({ signal: client.signal }).catch(() => {})
+    await clock.advance(0)
+    client.abort()
+    await left
+  }
+  expect((await call()).status).toBe(200)
+})
+
+test('with retryBudget: false nothing is turned away', async () => {
+  const { open, server } = setup({ retryBudget: false })
+  expect(await open()).toBeUndefined()
+  expect(server.hits).toBe(MOST)
+})

@@ -1,0 +1,177 @@
+/** Fresh credentials for a caller's own first attempt that was refused, where its caller asks for them. */
+
+import { expect, test } from 'vitest'
+import { wrapFetch } from '../../js/adapters/fetch.ts'
+import type { CredentialsRequest } from '../../js/index.ts'
+import { world } from './durable-setup.ts'
+import { always, forApi, gaps, markOf, ORDERS, setup, watch } from './setup.ts'
+
+const REFRESH = { credentials: 'on-401' } as const
+const POST = { method: 'POST', body: 'tea', headers: { authorization: 'stale' } } as const
+
+/** Gives a fresh token, and notes what it was asked. */
+function giver(heard: CredentialsRequest[] = []) {
+  return {
+    heard,
+    credentials: forApi((request) => {
+      heard.push(request)
+      return { authorization: 'fresh' }
+    }),
+  }
+}
+
+const sentBy = ({ requests }: { readonly requests: readonly { readonly headers: Headers }[] }) =>
+  requests.map(({ headers }) => headers.get('authorization'))
+
+test.each<[what: string, policy: object]>([
+  ['with the default codes', {}],
+  ['where 401 is listed as well', { retryableStatusCodes: [401, 503] }],
+])('S8 a first attempt refused with 401 is made once more with fresh credentials, %s', async (_what, policy) => {
+  const { heard, credentials } = giver()
+  const { queue, server, clock } = await setup({ credentials, policy })
+  server.reply(401).reply(201)
+  const answer = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
+  await clock.advance(1_000)
+  expect((await answer).status).toBe(201)
+  expect(sentBy(server)).toEqual(['stale', 'fresh'])
+  expect(heard).toMatchObject([{ attemptNumber: 2, method: 'POST', url: ORDERS, withheldHeaders: ['authorization'] }])
+})
+
+test('it is at once, says that the attempt before was refused, and has the same key and body', async () => {
+  const { heard, credentials } = giver()
+  const { queue, server, clock } = await setup({ credentials })
+  server.reply(401)
+  const answer = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
+  await clock.settle()
+  expect((await answer).status).toBe(200)
+  expect(heard.map(({ unauthorized }) => unauthorized)).toEqual([true])
+  expect(gaps(server)).toEqual([0])
+  const [first, second] = server.requests
+  expect(second?.headers.get('idempotency-key')).toBe(first?.headers.get('idempotency-key'))
+  expect(second?.body).toEqual(first?.body)
+})
+
+test('S8 a second 401 is the caller’s', async () => {
+  const { heard, credentials } = giver()
+  const { queue, server, clock, events } = await setup({ credentials })
+  always(server, 401, 5)
+  const answer = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
+  await clock.settle()
+  expect((await answer).status).toBe(401)
+  expect(markOf(await answer)).toMatchObject({ reason: 'not_retryable' })
+  expect(server.hits).toBe(2)
+  expect(heard).toHaveLength(1)
+  expect(events.of('unauthorized')).toEqual([])
+  expect(queue.stats().depth).toBe(0)
+})
+
+test('S8 it counts as an attempt', async () => {
+  const { queue, server, clock } = await setup({ credentials: giver().credentials, policy: { maxAttempts: 3 } })
+  server.reply(401).reply(503).reply(503).reply(200)
+  const answer = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
+  await clock.advance(60_000)
+  expect((await answer).status).toBe(503)
+  expect(server.hits).toBe(3)
+
+  const { queue: single, server: asked } = await setup({ credentials: giver().credentials, policy: { maxAttempts: 1 } })
+  asked.reply(401)
+  expect((await single.fetch(ORDERS, { ...POST, redrive: REFRESH })).status).toBe(401)
+  expect(asked.hits).toBe(1)
+})
+
+test('a transient failure after it is retried, with credentials, and a 401 then is the caller’s', async () => {
+  const { heard, credentials } = giver()
+  const { queue, server, clock } = await setup({ credentials })
+  server.reply(401).reply(503).reply(401).reply(200)
+  const answer = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
+  await clock.advance(60_000)
+  expect((await answer).status).toBe(401)
+  expect(heard.map(({ unauthorized }) => unauthorized)).toEqual([true, false])
+})
+
+test('without the option the 401 is the caller’s', async () => {
+  const { heard, credentials } = giver()
+  const { queue, server } = await setup({ credentials })
+  server.reply(401)
+  expect((await queue.fetch(ORDERS, POST)).status).toBe(401)
+  expect([server.hits, heard]).toEqual([1, []])
+})
+
+test('without an entry of the origin it is too, and degraded says which is missing', async () => {
+  const { queue, server, events } = await setup()
+  server.reply(401)
+  expect((await queue.fetch(ORDERS, { ...POST, redrive: REFRESH })).status).toBe(401)
+  expect(server.hits).toBe(1)
+  expect(events.of('degraded')).toMatchObject([
+    { code: 'credentials_missing', message: expect.stringContaining("credentials['https://api.test']") },
+  ])
+})
+
+test.each<[what: string, give: () => never]>([
+  [
+    'throws',
+    () => {
+      throw new Error('no session')
+    },
+  ],
+  ['takes too long', () => new Promise(() => {}) as never],
+])('where the entry %s the caller has its 401, and waits for nothing', async (_what, give) => {
+  const { queue, server, clock, events } = await setup({ credentials: forApi(give) })
+  server.reply(401)
+  const call = watch(queue.fetch(ORDERS, { ...POST, redrive: REFRESH }))
+  await clock.advance(5_000)
+  expect(call.value?.status).toBe(401)
+  expect(server.hits).toBe(1)
+  expect(events.of('degraded')).toMatchObject([{ code: 'credentials_failed' }])
+})
+
+test('what may not be repeated for lack of a key may be after a 401: the server has refused it', async () => {
+  const { queue, server, clock } = await setup({ credentials: giver().credentials, idempotency: false })
+  server.reply(401).reply(503)
+  const answer = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
+  await clock.advance(60_000)
+  expect((await answer).status).toBe(503)
+  expect(server.hits).toBe(2)
+})
+
+test('a body over maxBodyBytes is not sent again', async () => {
+  const { heard, credentials } = giver()
+  const { queue, server } = await setup({ credentials, maxBodyBytes: 2 })
+  server.reply(401)
+  expect((await queue.fetch(ORDERS, { ...POST, redrive: REFRESH })).status).toBe(401)
+  expect([server.hits, heard]).toEqual([1, []])
+})
+
+test('wrapFetch takes it as a default of its calls', async () => {
+  const { queue, server, clock } = await setup({ credentials: giver().credentials })
+  server.reply(401)
+  const answer = wrapFetch(queue, REFRESH)(ORDERS, POST)
+  await clock.settle()
+  expect((await answer).status).toBe(200)
+  expect(server.hits).toBe(2)
+})
+
+test('the option has to be one that is known', async () => {
+  const { queue } = await setup()
+  const redrive = { credentials: 'always' } as never
+  await expect(queue.fetch(ORDERS, { redrive })).rejects.toThrow(/redrive.credentials: expected 'on-401', got 'always'/)
+})
+
+test('S8 with a store: the attempt counts there, and a second 401 is the caller’s', async () => {
+  const { heard, credentials } = giver()
+  const { open, server, clock, store } = world()
+  const { queue, events } = await open({ credentials })
+  server.reply(401).reply(200).reply(401).reply(401)
+  const good = queue.fetch(ORDERS, { ...POST, redrive: REFRESH })
+  await clock.advance(1_000)
+  expect((await good).status).toBe(200)
+  expect(sentBy(server)).toEqual(['stale', 'fresh'])
+  const [taskId] = events.of('queued').map(({ task }) => task.taskId)
+  expect(await store.get(taskId ?? '')).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 2, refunds: 0 })
+
+  const bad = watch(queue.fetch(ORDERS, { ...POST, redrive: REFRESH }))
+  await clock.advance(1_000)
+  expect(bad.value?.status).toBe(401)
+  expect(server.hits).toBe(4)
+  expect(heard.map(({ unauthorized }) => unauthorized)).toEqual([true, true])
+})

@@ -1,0 +1,128 @@
+/** Every attempt of a caller is evidence about its server, whether it may be tried again or not. */
+
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { RetryQueue, type RetryQueueOptions } from '../../js/index.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { closeNow, ORDERS, setup, watch } from './setup.ts'
+
+const ORIGIN = new URL(ORDERS).origin
+const POST = { method: 'POST', body: 'tea' } as const
+const ENOUGH = 1_000
+
+/** A queue whose core was not asked for, with the gates that it has by default. */
+function untouched(options: RetryQueueOptions = {}) {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, ...options })
+  onTestFinished(() => closeNow(queue, clock))
+  return { queue, server, clock }
+}
+
+const KINDS: [string, RetryQueueOptions, RequestInit & { redrive?: object }][] = [
+  ['without a key', { idempotency: false }, POST],
+  ['too large to be kept', { maxBodyBytes: 1 }, POST],
+  ['of one attempt', {}, { redrive: { policy: { maxAttempts: 1 } } }],
+]
+
+test.each(KINDS)(
+  'failures of calls %s open the circuit, though the core was not there for the first',
+  async (_, options, init) => {
+    const { queue, server, clock } = untouched(options)
+    for (let i = 0; i < ENOUGH && queue.stats().origins[ORIGIN]?.circuit !== 'OPEN'; i++) {
+      server.reply(503)
+      expect((await queue.fetch(ORDERS, init)).status).toBe(503)
+      // the first one starts the core
+      if (i === 0) await queue.ready
+      await clock.advance(10)
+    }
+    expect(queue.stats().origins[ORIGIN]?.circuit).toBe('OPEN')
+  },
+)
+
+test.each(KINDS)('and successes of calls %s close it', async (_, options, init) => {
+  const { queue, server, clock } = untouched({ ...options, breaker: { whenOpen: 'hold' } })
+  for (let i = 0; i < ENOUGH && queue.stats().origins[ORIGIN]?.circuit !== 'OPEN'; i++) {
+    server.fail()
+    await queue.fetch(ORDERS, init).catch(() => {})
+    if (i === 0) await queue.ready
+    await clock.advance(10)
+  }
+  await clock.advance(6_250)
+  for (let i = 0; i < ENOUGH && queue.stats().origins[ORIGIN]?.circuit !== 'CLOSED'; i++) {
+    await queue.fetch(ORDERS, init)
+    await clock.advance(10)
+  }
+  expect(queue.stats().origins[ORIGIN]?.circuit).toBe('CLOSED')
+})
+
+test.each(KINDS)('limits that calls %s meet, each with its end, are no outage', async (_, options, init) => {
+  const { queue, server, clock } = untouched(options)
+  for (let i = 0; i < ENOUGH; i++) {
+    server.reply(429, { 'retry-after': '1' })
+    expect((await queue.fetch(ORDERS, init)).status).toBe(429)
+    if (i === 0) await queue.ready
+    await clock.advance(10)
+  }
+  expect(queue.stats().origins[ORIGIN]?.circuit).toBe('CLOSED')
+})
+
+test('a server that limits each task once, for a second, answers its caller and all that is handed over', async () => {
+  const met = new Set<string>()
+  const send: typeof fetch = async (input, init) => {
+    const body = await new Request(input, init).text()
+    if (met.has(body)) return new Response('done')
+    met.add(body)
+    return new Response(null, { status: 429, headers: { 'retry-after': '1' } })
+  }
+  for (let seed = 1n; seed <= 20n; seed++) {
+    met.clear()
+    const { queue, clock } = untouched({ fetch: send, concurrency: 2, seed })
+    const call = watch(queue.fetch(ORDERS, POST))
+    const handedOver = Array.from({ length: 4 }, (_, i) => queue.enqueue(ORDERS, { ...POST, body: `tea ${i}` }))
+    await clock.advance(15_000)
+    expect(call.value?.status, `seed ${seed}`).toBe(200)
+    for (const { taskId } of await Promise.all(handedOver)) {
+      expect(await queue.get(taskId), `seed ${seed}`).toMatchObject({ status: 'SUCCEEDED' })
+    }
+  }
+})
+
+test('a success, and a failure that no retry mends, start no core', async () => {
+  const { queue, server } = untouched()
+  server.reply(200).reply(404)
+  await queue.fetch(ORDERS, POST)
+  await queue.fetch(ORDERS, POST)
+  expect(queue.stats().origins).toEqual({})
+})
+
+test('mistakes of callers, aborts and calls with redrive: false say nothing of a server', async () => {
+  const { queue, server, clock } = await setup({ breaker: {}, retryBudget: {}, idempotency: false })
+  for (let i = 0; i < 200; i++) {
+    await queue.fetch(ORDERS, { ...POST, mode: 'no such mode' as RequestMode }).catch(() => {})
+    server.hang()
+    const caller = new AbortController()
+    const left = queue.fetch(ORDERS, { ...POST, signal: caller.signal }).catch(() => {})
+    await clock.advance(0)
+    caller.abort()
+    await left
+    server.reply(503)
+    await queue.fetch(ORDERS, { ...POST, redrive: false })
+  }
+  await clock.advance(0)
+  expect(queue.stats().origins).toEqual({})
+})
+
+test('S8 the breaker is there without being asked for, in a page as on a server', async () => {
+  vi.stubGlobal('location', new URL('https://app.test/'))
+  onTestFinished(() => {
+    vi.unstubAllGlobals()
+  })
+  const { queue, server, clock } = untouched({ principal: null, idempotency: { origins: [ORIGIN] } })
+  for (let i = 0; i < ENOUGH && queue.stats().origins[ORIGIN]?.circuit !== 'OPEN'; i++) {
+    server.reply(503)
+    await queue.fetch(ORDERS, { redrive: { policy: { maxAttempts: 1 } } })
+    if (i === 0) await queue.ready
+    await clock.advance(10)
+  }
+  expect(queue.stats().origins[ORIGIN]?.circuit).toBe('OPEN')
+})

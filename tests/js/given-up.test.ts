@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import type { ExhaustedReason, RetryTask } from '../../js/index.ts'
+import { ExhaustedError } from '../../js/index.ts'
+import { givenUp } from '../../js/tasks/given-up.ts'
+import { always, ORDERS, setup } from './setup.ts'
+
+test('a task that was given up says why, after how many attempts, and what to do next', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxAttempts: 3 } })
+  always(server, 503)
+  const { taskId } = await queue.enqueue(`${ORDERS}?sku=1`, { method: 'POST', body: 'tea' })
+  const ended = queue.result(taskId)
+  await clock.advance(60_000)
+  const { error } = await ended
+  expect(error).toBeInstanceOf(ExhaustedError)
+  expect(error).toMatchObject({ code: 'EXHAUSTED', reason: 'max_attempts', attempts: 3, responseStatus: 503 })
+  expect(error?.message).toBe(
+    `POST ${ORDERS} was given up after 3 attempts, the last answered with 503 (max_attempts): its policy allows no further ` +
+      `attempt. It is kept as dead letter ${taskId}; raise maxAttempts, or put it back with deadLetters.redrive(taskId) once the server is well`,
+  )
+})
+
+test('one whose connections were lost has no status', async () => {
+  const { queue, server, clock } = await setup({ policy: { maxAttempts: 1 } })
+  server.fail()
+  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
+  await clock.advance(60_000)
+  const { error } = await queue.result(taskId)
+  expect(error).toMatchObject({ attempts: 1, responseStatus: null })
+  expect(error?.message).toContain('given up after one attempt, the last without an answer (max_attempts)')
+})
+
+test('one that was never sent says so', async () => {
+  const { queue, server, clock } = await setup()
+  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', redrive: { expiresAt: clock.now() - 1 } })
+  await clock.advance(1_000)
+  const { error } = await queue.result(taskId)
+  expect(error?.message).toContain('was given up before it was sent (expired): ')
+  expect(server.hits).toBe(0)
+})
+
+const REASONS: Readonly<Record<ExhaustedReason, RegExp>> = {
+  max_attempts: /raise maxAttempts/,
+  total_budget: /raise totalBudgetMs/,
+  wait_exceeded: /raise waitMs, or hand the call over/,
+  not_retryable: /correct the request/,
+  key_expired: /acceptDuplicateRisk/,
+  key_conflict: /a key of its own/,
+  expired: /if it is still wanted/,
+  retry_after_too_long: /raise maxRetryAfterMs/,
+  outcome_unknown: /ask the server/,
+  vetoed: /beforeAttempt decided against it/,
+  body_missing: /make the call again/,
+  circuit_open: /make the call again later/,
+}
+
+test.each(Object.entries(REASONS))('%s has a remedy in words', (reason, remedy) => {
+  const task = { taskId: 'id', attemptNumber: 2 } as RetryTask
+  const { message } = givenUp('POST https://api.test/', reason as ExhaustedReason, task, 500)
+  expect(message).toMatch(remedy)
+  expect(message).toContain(`(${reason}): `)
+})

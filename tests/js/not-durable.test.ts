@@ -1,0 +1,228 @@
+/** Nothing is lost without a word: a durable queue that is handed a call and cannot store it refuses it, and says what is in the way. */
+
+import { expect, test } from 'vitest'
+import { NotDurableError, type RetryQueueOptions, type TaskOptions } from '../../js/index.ts'
+import { sqliteStore } from '../../js/stores/sqlite.ts'
+import { type World, withMethods, world } from './durable-setup.ts'
+import { markOf, ORDERS, watch } from './setup.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+const SECRET = 's3cr3t-0123456789abcdef'
+
+type Init = RequestInit & { readonly redrive?: TaskOptions }
+
+/** Calls that may not be stored: the code of the reason, and what the message names. */
+const unstorable: readonly (readonly [what: string, url: string, init: Init, reason: string, names: string[]])[] = [
+  ['x-tenant', ORDERS, { headers: { 'x-tenant': 'a' } }, 'headers_withheld', ['x-tenant', 'sanitize.persistHeaders']],
+  [
+    'x-app-version',
+    ORDERS,
+    { headers: { 'x-app-version': '7' } },
+    'headers_withheld',
+    ['x-app-version', 'persistHeaders'],
+  ],
+  ['user-agent', ORDERS, { headers: { 'user-agent': 'me' } }, 'headers_withheld', ['user-agent', 'persistHeaders']],
+  [
+    'webhook-id',
+    ORDERS,
+    { headers: { 'webhook-id': 'evt_1', 'webhook-timestamp': '1' } },
+    'headers_withheld',
+    ["idempotency: { header: 'webhook-id' }", 'redrive.idempotencyKey', '`sign` makes the rest for each attempt'],
+  ],
+  [
+    "Slack's path",
+    'https://api.test/services/T0123ABCD/B0123ABCD/x7kq',
+    {},
+    'url_secret',
+    ['a part of its path looks like a secret', "set sanitize.urlSecrets: 'keep'"],
+  ],
+  ['?token=', `${ORDERS}?a=1&token=${SECRET}`, {}, 'url_secret', ["'token' in its URL", 'sanitize.urlSecrets']],
+]
+
+/** A world whose store fails with `error` while there is one. */
+function faulty(): World & { error: unknown } {
+  const fault = { error: undefined as unknown }
+  const unlessFaulty = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (fault.error) throw fault.error
+    return work()
+  }
+  const it = world((store) =>
+    withMethods(store, {
+      durability: 'strict',
+      enqueue: (tasks, lease) => unlessFaulty(() => store.enqueue(tasks, lease)),
+      turn: (step) => unlessFaulty(() => store.turn(step)),
+      counts: () => unlessFaulty(() => store.counts()),
+    }),
+  )
+  return Object.assign(fault, it)
+}
+
+const gone = Object.assign(new Error('the disk is gone'), { code: 'STORAGE_UNAVAILABLE' })
+const broken = new Error('the disk fails')
+
+test.each(unstorable)('S1 enqueue rejects what may not be stored: %s', async (_, url, init, reason, names) => {
+  const it = world()
+  const { queue, events } = await it.open()
+  const refused = await queue.enqueue(url, { ...POST, ...init }).catch((error) => error)
+  expect(refused).toBeInstanceOf(NotDurableError)
+  expect(refused).toMatchObject({ name: 'NotDurableError', code: 'NOT_DURABLE', reason })
+  for (const name of [...names, 'POST https://api.test', 'allowMemory']) expect(refused.message).toContain(name)
+  expect(refused.message).not.toContain(SECRET)
+  await it.clock.advance(60_000)
+  expect([it.server.hits, queue.stats().depth, events.names()]).toEqual([0, 0, []])
+})
+
+test.each<[string, RetryQueueOptions, TaskOptions]>([
+  ['of the queue', { allowMemory: true }, {}],
+  ['of the call', {}, { allowMemory: true }],
+  ['of the call, before that of the queue', { allowMemory: false }, { allowMemory: true }],
+])('with allowMemory %s it is kept in memory, and the receipt says so', async (_, options, redrive) => {
+  const it = world((store) => withMethods(store, { durability: 'strict' }))
+  const { queue, events } = await it.open(options)
+  const { durability } = await queue.enqueue(ORDERS, { ...POST, headers: { 'x-tenant': 'a' }, redrive } as Init)
+  expect(durability).toBe('memory')
+  expect(events.of('degraded')).toMatchObject([{ code: 'headers_withheld' }])
+  await it.clock.settle()
+  expect(it.server.hits).toBe(1)
+})
+
+test('allowMemory: false of a call wins over the queue’s', async () => {
+  const { queue } = await world().open({ allowMemory: true })
+  const init = { ...POST, headers: { 'x-tenant': 'a' }, redrive: { allowMemory: false } } as Init
+  await expect(queue.enqueue(ORDERS, init)).rejects.toMatchObject({ code: 'NOT_DURABLE' })
+})
+
+test.each(unstorable)(
+  'an awaited call goes on in memory, and `degraded` says why: %s',
+  async (_, url, init, code, names) => {
+    const it = world()
+    const { queue, events } = await it.open()
+    it.server.reply(503)
+    const answer = watch(queue.fetch(url, { ...POST, ...init }))
+    await it.clock.advance(2_000)
+    expect(answer.value?.status).toBe(200)
+    expect(events.of('degraded')).toMatchObject([{ code, message: expect.stringContaining(names[0] ?? '') }])
+  },
+)
+
+test.each(unstorable)(
+  'a deferred call has its own first answer, and is not promised anything: %s',
+  async (_, url, init, reason) => {
+    const it = world()
+    const { queue, events } = await it.open()
+    it.server.reply(503, { 'x-own': 'yes' }, 'later').fail(new TypeError('fetch failed'))
+    const redrive = { mode: 'defer' } as const
+    const answer = await queue.fetch(url, { ...POST, ...init, redrive } as Init)
+    expect([answer.status, answer.headers.get('x-own'), await answer.text()]).toEqual([503, 'yes', 'later'])
+    expect(markOf(answer)).toEqual({ reason: 'not_durable' })
+    const error = await queue.fetch(url, { ...POST, ...init, redrive } as Init).catch((thrown) => thrown)
+    expect(error.message).toBe('fetch failed')
+    expect(markOf(error)).toEqual({ reason: 'not_durable' })
+    expect(events.of('degraded')).toMatchObject([
+      { code: reason, message: expect.stringContaining('cannot be stored') },
+      { code: 'not_durable', message: expect.stringContaining('allowMemory') },
+    ])
+    await it.clock.advance(60_000)
+    expect(it.server.hits).toBe(2)
+  },
+)
+
+test('a deferred call with allowMemory is answered 202, which says memory', async () => {
+  const it = world((store) => withMethods(store, { durability: 'strict' }))
+  const { queue } = await it.open()
+  it.server.reply(503)
+  const init = { ...POST, headers: { 'x-tenant': 'a' }, redrive: { mode: 'defer', allowMemory: true } } as Init
+  const answer = await queue.fetch(ORDERS, init)
+  expect([answer.status, await answer.json()]).toMatchObject([202, { durability: 'memory' }])
+})
+
+test('what is sensitive is in memory, as was asked', async () => {
+  const it = world((store) => withMethods(store, { durability: 'strict' }))
+  const { queue, events } = await it.open()
+  const { durability } = await queue.enqueue(ORDERS, { ...POST, redrive: { sensitive: true } } as Init)
+  expect([durability, events.of('degraded')]).toEqual(['memory', []])
+})
+
+test('what is handed over is stored whatever its method', async () => {
+  const it = world((store) => withMethods(store, { durability: 'strict' }))
+  const { queue } = await it.open({ persistMethods: ['POST'] })
+  expect((await queue.enqueue(ORDERS)).durability).toBe('strict')
+  expect((await queue.enqueue(ORDERS, { method: 'DELETE' })).durability).toBe('strict')
+  it.server.reply(503)
+  const answer = await queue.fetch(`${ORDERS}/7`, { redrive: { mode: 'defer' } } as Init)
+  expect([answer.status, await answer.json()]).toMatchObject([202, { durability: 'strict' }])
+})
+
+test.each([
+  ['cannot be opened', gone, true],
+  ['is away', gone, false],
+  ['fails', broken, false],
+])('S1 enqueue rejects while the store %s, and stores again once it can', async (_, error, fromTheStart) => {
+  const it = faulty()
+  if (fromTheStart) it.error = error
+  const { queue } = await it.open()
+  it.error = error
+  const refused = { code: 'NOT_DURABLE', reason: 'storage_unavailable', message: expect.stringContaining('the disk') }
+  for (const path of ['1', '2']) {
+    const receipt = watch(queue.enqueue(`${ORDERS}/${path}`, POST))
+    await it.clock.advance(1_000)
+    expect(receipt.error).toMatchObject(refused)
+  }
+  const allowed = watch(queue.enqueue(`${ORDERS}/3`, { ...POST, redrive: { allowMemory: true } } as Init))
+  await it.clock.advance(1_000)
+  // one that fails midway may have the task all the same
+  const isKept = error === gone
+  if (isKept) expect(allowed.value?.durability).toBe('memory')
+  else expect(allowed.error).toMatchObject(refused)
+  it.error = undefined
+  await it.clock.advance(60_000)
+  expect((await queue.enqueue(`${ORDERS}/4`, POST)).durability).toBe('strict')
+  await it.clock.settle()
+  expect(it.server.requests.map(({ url }) => url)).toEqual([...(isKept ? [`${ORDERS}/3`] : []), `${ORDERS}/4`])
+})
+
+test('S1 a path that cannot be written: enqueue rejects, and an awaited call goes on', async () => {
+  const it = world()
+  const store = sqliteStore({ path: '/proc/orders.db', clock: it.clock })
+  const { queue, events } = await it.open({ store })
+  await expect(queue.enqueue(ORDERS, POST)).rejects.toMatchObject({
+    code: 'NOT_DURABLE',
+    reason: 'storage_unavailable',
+    message: expect.stringContaining('/proc/orders.db'),
+  })
+  it.server.reply(503)
+  const answer = watch(queue.fetch(ORDERS, POST))
+  await it.clock.advance(2_000)
+  expect(answer.value?.status).toBe(200)
+  expect(events.of('degraded')).toMatchObject([{ code: 'storage_unavailable' }])
+})
+
+test('enqueue rejects where its key is that of a task in memory', async () => {
+  const it = world()
+  const { queue } = await it.open()
+  it.server.reply(503)
+  const redrive = { idempotencyKey: 'order-1' } as const
+  const headers = { 'x-tenant': 'a' }
+  const answer = watch(queue.fetch(ORDERS, { ...POST, headers, redrive } as Init))
+  await it.clock.advance(500)
+  const refused = { code: 'NOT_DURABLE', reason: 'in_memory', message: expect.stringContaining('is in memory') }
+  await expect(queue.enqueue(ORDERS, { ...POST, headers, redrive } as Init)).rejects.toMatchObject(refused)
+  await it.clock.advance(1_000)
+  expect(answer.value?.status).toBe(200)
+})
+
+test('S12 who enqueues a header that is not stored hears that its task waits for credentials after a reload', async () => {
+  const it = world((store) => withMethods(store, { durability: 'strict' }))
+  const init = { ...POST, headers: { authorization: `Bearer ${SECRET}` } }
+  const first = await it.open()
+  first.queue.pause()
+  await first.queue.enqueue(ORDERS, init)
+  await first.queue.enqueue(ORDERS, init)
+  const [said, ...more] = first.events.of('degraded')
+  expect([said?.code, more]).toEqual(['credentials_missing', []])
+  expect(said?.message).toMatch(/authorization is not stored.*`credentials\['https:\/\/api\.test'\]` gives it$/)
+  expect(said?.message).not.toContain(SECRET)
+  const second = await it.open({ credentials: { 'https://api.test': () => ({ authorization: 'Bearer fresh' }) } })
+  await second.queue.enqueue(ORDERS, init)
+  expect(second.events.of('degraded')).toEqual([])
+})

@@ -1,0 +1,340 @@
+/** A3: which answers and which errors are tried again, over fetch; Axios has its own file. */
+
+import { describe, expect, test } from 'vitest'
+import { world } from './durable-setup.ts'
+import { always, markOf, ORDERS, setup, watch } from './setup.ts'
+
+const BROAD = [408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]
+const POST = { method: 'POST', body: 'order' } as const
+
+describe('statuses', () => {
+  test.each(BROAD)("'broad' tries %i again", async (status) => {
+    const { queue, server, clock } = await setup({ policy: { retryableStatusCodes: 'broad' } })
+    server.reply(status)
+    const answer = queue.fetch(ORDERS, POST)
+    await clock.advance(10_000)
+    expect([(await answer).status, server.hits]).toEqual([200, 2])
+  })
+
+  test.each([400, 401, 403, 404, 409, 422, 501, 505, 525])("'broad' leaves %i alone", async (status) => {
+    const { queue, server, clock } = await setup({ policy: { retryableStatusCodes: 'broad' } })
+    server.reply(status)
+    const answer = queue.fetch(ORDERS, POST)
+    await clock.advance(10_000)
+    expect([(await answer).status, server.hits]).toEqual([status, 1])
+  })
+
+  test.each([200, 202, 304, 400, 404, 409, 418, 422, 500])('a listed %i is tried again', async (status) => {
+    for (const init of [POST, {}]) {
+      const { queue, server, clock } = await setup({ policy: { retryableStatusCodes: [status] } })
+      server.reply(status).reply(201)
+      const answer = queue.fetch(ORDERS, init)
+      await clock.advance(10_000)
+      expect([(await answer).status, server.hits]).toEqual([201, 2])
+    }
+  })
+
+  test('a listed status is tried again where the call says so, and is in the store as it was said', async () => {
+    const { open, server, clock, store } = world()
+    const { queue } = await open()
+    server.reply(422)
+    const answer = queue.fetch(ORDERS, { ...POST, redrive: { policy: { retryableStatusCodes: 'broad' } } })
+    await clock.advance(10_000)
+    expect((await answer).status).toBe(422)
+    always(server, 500, 2)
+    await queue.fetch(ORDERS, { ...POST, redrive: { mode: 'defer', policy: { retryableStatusCodes: 'broad' } } })
+    const { tasks } = await store.list({ limit: 10 })
+    expect(tasks.map(({ policy }) => policy.retryableStatusCodes)).toEqual([BROAD])
+    await clock.advance(10_000)
+    expect(queue.stats().succeeded).toBe(1)
+  })
+
+  test.each([
+    [[100], RangeError],
+    [[199, 503], RangeError],
+    [[600], RangeError],
+    ['wide', TypeError],
+    ['BROAD', TypeError],
+    [503, TypeError],
+  ])('retryableStatusCodes: %j is refused at construction', async (codes, kind) => {
+    const refused = await setup({ policy: { retryableStatusCodes: codes as 'broad' } }).catch((error) => error)
+    expect(refused).toBeInstanceOf(kind)
+    expect(refused.message).toMatch(/^options\.policy\.retryableStatusCodes/)
+  })
+})
+
+describe('409 to a request with a key', () => {
+  test('S1 after an attempt without an answer the server is still at work on it', async () => {
+    const { queue, server, clock } = await setup()
+    server.fail().reply(409).reply(409).reply(201, {}, 'made')
+    const answer = queue.fetch(ORDERS, POST)
+    await clock.advance(20_000)
+    expect(await (await answer).text()).toBe('made')
+    expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1)
+  })
+
+  test('S1 after an attempt that timed out, too, and it waits as long as it is told', async () => {
+    const { queue, server, clock } = await setup({ policy: { attemptTimeoutMs: 1_000 } })
+    server.hang()
+    server.reply(409, { 'retry-after': '7' })
+    const answer = queue.fetch(ORDERS, POST)
+    await clock.advance(20_000)
+    expect((await answer).status).toBe(200)
+    const [, second = 0, third = 0] = server.requests.map(({ at }) => at)
+    expect(third - second).toBeGreaterThanOrEqual(7_000)
+  })
+
+  test('it is the resource’s own without such an attempt, or without a key', async () => {
+    const { queue, server, clock } = await setup()
+    server.reply(503).reply(409)
+    const kept = queue.fetch(ORDERS, POST)
+    await clock.advance(20_000)
+    expect([(await kept).status, server.hits]).toEqual([409, 2])
+    server.fail().reply(409)
+    const bare = queue.fetch(ORDERS)
+    await clock.advance(20_000)
+    expect([(await bare).status, server.hits]).toEqual([409, 4])
+  })
+
+  test('S1 a stored task knows it in the next process', async () => {
+    const { open, server, clock, close } = world()
+    const first = await open()
+    server.fail()
+    await first.queue.fetch(ORDERS, { ...POST, redrive: { mode: 'defer' } })
+    await close(first)
+    server.reply(409).reply(201)
+    const second = await open()
+    await clock.advance(60_000)
+    expect(second.queue.stats().succeeded).toBe(1)
+    expect(server.hits).toBe(3)
+  })
+
+  test('S1 L2 a process that died had no answer either', async () => {
+    const { open, server, clock, store } = world()
+    const dead = await open()
+    server.hang()
+    await dead.queue.enqueue(ORDERS, POST)
+    await clock.settle()
+    // what it holds runs out, and it renews nothing any more
+    clock.step(120_000)
+    await store.turn({ owner: 'another', settle: [], renew: [], claim: null })
+    server.reply(409).reply(201)
+    const { queue } = await open()
+    await clock.advance(60_000)
+    expect(queue.stats().succeeded + dead.queue.stats().succeeded).toBe(1)
+    expect(server.hits).toBe(3)
+  })
+})
+
+describe('errors', () => {
+  const throwing = async (error: unknown) => {
+    let hits = 0
+    const fetch = async () => {
+      hits++
+      throw error
+    }
+    const { queue, clock } = await setup({ fetch, policy: { maxAttempts: 3 } })
+    const call = watch(queue.fetch(ORDERS, POST))
+    await clock.advance(60_000)
+    expect(call.error).toBe(error)
+    return hits
+  }
+  const caused = (message: string, cause: object) => Object.assign(new TypeError(message), { cause })
+  const coded = (code: string) => Object.assign(new Error(code), { code })
+
+  test.each([
+    new TypeError('fetch failed'),
+    new TypeError('Failed to fetch'),
+    new TypeError('NetworkError when attempting to fetch resource.'),
+    new TypeError('Load failed'),
+    new TypeError('Network connection lost.'),
+    new TypeError('terminated'),
+    caused('fetch failed', coded('ECONNRESET')),
+    caused('fetch failed', coded('UND_ERR_SOCKET')),
+    caused('fetch failed', coded('UND_ERR_CONNECT_TIMEOUT')),
+    caused('fetch failed', coded('EPROTO')),
+    coded('ERR_HTTP2_STREAM_ERROR'),
+    coded('HPE_INVALID_CONSTANT'),
+    new Error('socket hang up'),
+    'a string',
+    null,
+  ])('%s is a lost connection', async (error) => {
+    expect(await throwing(error)).toBe(3)
+  })
+
+  test.each([
+    new DOMException('left', 'AbortError'),
+    Object.assign(new Error('The user aborted a request.'), { name: 'AbortError' }),
+    new TypeError("Cannot read properties of undefined (reading 'token')"),
+    new TypeError('client.send is not a function'),
+    new TypeError('can\'t access property "token", session is undefined'),
+    new TypeError('session is undefined'),
+    new TypeError("undefined is not an object (evaluating 'session.token')"),
+    new TypeError("Failed to execute 'fetch' on 'Window': Invalid value"),
+    new TypeError("Window.fetch: 'x y' is not a valid header value."),
+    new TypeError('Invalid header value.'),
+    new TypeError('Fetch API cannot load: ftp://a.test/'),
+    new ReferenceError('token is not defined'),
+    new RangeError('Maximum call stack size exceeded'),
+    caused('fetch failed', new Error('bad port')),
+    caused('fetch failed', new Error('unknown scheme')),
+    caused('fetch failed', coded('UND_ERR_INVALID_ARG')),
+    caused('fetch failed', coded('UND_ERR_NOT_SUPPORTED')),
+    coded('ERR_INVALID_URL'),
+    coded('ERR_HTTP2_INVALID_HEADER_VALUE'),
+  ])('%s is the caller’s own, and final', async (error) => {
+    expect(await throwing(error)).toBe(1)
+  })
+
+  test.each([
+    ['a header that undici does not take', { headers: { expect: '100-continue' } }],
+    ['a port that fetch does not send to', { url: 'http://127.0.0.1:1/' }],
+  ])(
+    '%s is final with the fetch of this platform',
+    async (_what, {
+      url = 'http://127.0.0.1:9/',
+      headers = {},
+    }: {
+      readonly url?: string
+      readonly headers?: Record<string, string>
+    }) => {
+      let hits = 0
+      const fetch: typeof globalThis.fetch = (input, init) => {
+        hits++
+        return globalThis.fetch(input, init)
+      }
+      const { queue } = await setup({ fetch })
+      await expect(queue.fetch(url, { headers })).rejects.toThrow(TypeError)
+      expect(hits).toBe(1)
+    },
+  )
+
+  test.each([
+    [{ retryTimeouts: false }, 1, 3],
+    [{ retryNetworkErrors: false }, 3, 1],
+    [{ retryTimeouts: false, retryNetworkErrors: false }, 1, 1],
+    [{}, 3, 3],
+  ])('%j: timeouts are told from lost connections', async (policy, timeouts, losses) => {
+    const late = [
+      new DOMException('late', 'TimeoutError'),
+      coded('ETIMEDOUT'),
+      caused('fetch failed', coded('UND_ERR_HEADERS_TIMEOUT')),
+    ]
+    for (const [expected, errors] of [
+      [timeouts, late],
+      [losses, [new TypeError('fetch failed'), coded('ECONNRESET')]],
+    ] as const) {
+      for (const error of errors) {
+        let hits = 0
+        const fetch = async () => {
+          hits++
+          throw error
+        }
+        const { queue, clock } = await setup({ fetch, policy: { ...policy, maxAttempts: 3 } })
+        const call = watch(queue.fetch(ORDERS, POST))
+        await clock.advance(60_000)
+        expect([error, call.error, hits]).toEqual([error, error, expected])
+      }
+    }
+    const { queue, server, clock } = await setup({ policy: { ...policy, maxAttempts: 3, attemptTimeoutMs: 500 } })
+    for (let i = 0; i < 3; i++) server.hang()
+    const call = watch(queue.fetch(ORDERS, POST))
+    await clock.advance(60_000)
+    expect([call.state, server.hits]).toEqual(['rejected', timeouts])
+  })
+})
+
+describe('a wait that a server names', () => {
+  const GITHUB = { 'x-ratelimit-limit': '5000', 'x-ratelimit-remaining': '0' }
+
+  test('S9 x-ratelimit-reset, seconds of the epoch, as GitHub sends it with a 403', async () => {
+    const { queue, server, clock } = await setup({ policy: { retryableStatusCodes: [403, 429] } })
+    const at = Math.floor(clock.now() / 1_000) + 90
+    server.reply(403, { ...GITHUB, 'x-ratelimit-reset': `${at}` })
+    await queue.enqueue(ORDERS, POST)
+    await clock.advance(89_000)
+    expect(server.hits).toBe(1)
+    await clock.advance(15_000)
+    expect(server.hits).toBe(2)
+  })
+
+  test.each([
+    ['ratelimit-reset', { 'ratelimit-reset': '40', 'ratelimit-remaining': '0' }],
+    ['ratelimit-reset alone', { 'ratelimit-reset': '40' }],
+    ['x-rate-limit-reset', { 'x-rate-limit-reset': '40' }],
+    ['a RateLimit that has something left', { 'x-ratelimit-reset': '40', ratelimit: '"day";r=7;t=90' }],
+    ['an unreadable Retry-After', { 'x-ratelimit-reset': '40', 'retry-after': 'soon' }],
+  ])('S9 a 429 with %s', async (_what, headers) => {
+    const { queue, server, clock } = await setup()
+    server.reply(429, headers)
+    await queue.enqueue(ORDERS, POST)
+    await clock.advance(39_999)
+    expect(server.hits).toBe(1)
+    await clock.advance(5_001)
+    expect(server.hits).toBe(2)
+  })
+
+  test.each([
+    ['something is left', 429, { 'x-ratelimit-reset': '3600', 'x-ratelimit-remaining': '17' }],
+    ['the status says nothing of a limit', 502, { 'x-ratelimit-reset': '3600' }],
+    ['the time has passed', 429, { 'x-ratelimit-reset': '1000000000' }],
+    ['it cannot be read', 429, { 'x-ratelimit-reset': 'soon' }],
+  ])('the curve decides where %s', async (_what, status, headers) => {
+    const { queue, server, clock } = await setup()
+    server.reply(status, headers)
+    await queue.enqueue(ORDERS, POST)
+    await clock.advance(1_000)
+    expect(server.hits).toBe(2)
+  })
+
+  test('a better field has the word', async () => {
+    const { queue, server, clock } = await setup()
+    server.reply(429, { 'retry-after': '2', 'x-ratelimit-reset': '3600' })
+    await queue.enqueue(ORDERS, POST)
+    await clock.advance(4_000)
+    expect(server.hits).toBe(2)
+  })
+
+  test('S9 Retry-After: 0 means now, three times; then the curve holds again', async () => {
+    const { queue, server, clock } = await setup({ policy: { maxAttempts: 6 } })
+    always(server, 503, 6, { 'retry-after': '0' })
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.settle()
+    expect(server.hits).toBe(4)
+    await clock.advance(7_999)
+    expect(server.hits).toBe(4)
+    await clock.advance(40_000)
+    expect([server.hits, answer.value?.status]).toEqual([6, 503])
+    expect(markOf(answer.value)).toMatchObject({ reason: 'max_attempts' })
+  })
+
+  test('a limit of one partition (pk) binds its request, and holds no other of its origin', async () => {
+    const { queue, server, clock } = await setup({ concurrency: 10 })
+    server.reply(429, { ratelimit: '"user";r=0;t=50;pk=:YQ==:' })
+    await queue.enqueue(`${ORDERS}/1`, POST)
+    await clock.settle()
+    await queue.enqueue(`${ORDERS}/2`, POST)
+    await clock.settle()
+    expect(server.hits).toBe(2)
+    await clock.advance(49_999)
+    expect(server.hits).toBe(2)
+    await clock.advance(6_000)
+    expect(server.hits).toBe(3)
+    server.reply(200, { ratelimit: '"all";r=0;t=30' })
+    await queue.fetch(ORDERS, POST)
+    await queue.enqueue(`${ORDERS}/3`, POST)
+    await clock.advance(29_000)
+    expect(server.hits).toBe(4)
+  })
+
+  test('maxRetryAfterMs: a longer wait is not begun, and the caller has the answer', async () => {
+    const { queue, server, clock } = await setup({ policy: { maxRetryAfterMs: 60_000 } })
+    for (const header of ['retry-after', 'x-ratelimit-reset']) {
+      server.reply(429, { [header]: '61' }, 'slow down')
+      const answer = watch(queue.fetch(ORDERS, { ...POST, redrive: { waitMs: 600_000 } }))
+      await clock.settle()
+      expect(await answer.value?.text()).toBe('slow down')
+      expect(markOf(answer.value)).toMatchObject({ reason: 'retry_after_too_long' })
+    }
+  })
+})

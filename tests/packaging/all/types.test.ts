@@ -1,0 +1,27 @@
+// Every compiler from the oldest that we support to the last before our own, over every library, Workers' included.
+import { join } from 'node:path'
+import { vi } from 'vitest'
+import { versioned } from '../consumer.ts'
+import { tries } from '../tries.ts'
+import { judge, libraries, ownCompiler, workerLibraries } from '../typed.ts'
+import { installed, modules } from './installed.ts'
+
+// eight programs each, by compilers that are slower than ours
+vi.setConfig({ testTimeout: 300_000 })
+
+const versions = ['5.4', '5.5', '5.6', '5.7', '5.8', '5.9', '6.0']
+
+for (const version of versions) {
+  const name = `typescript-${version}`
+  tries(installed('TypeScript', name), `types by TypeScript ${version}`, async () => {
+    for (const library of Object.values({ ...libraries, ...workerLibraries })) {
+      await judge(join(modules, name), library, 'bundler', modules)
+    }
+    return undefined
+  })
+}
+
+tries(versioned('TypeScript', 'typescript'), 'types with @cloudflare/workers-types', async () => {
+  for (const library of Object.values(workerLibraries)) await judge(ownCompiler, library, 'bundler', modules)
+  return undefined
+})

@@ -1,0 +1,31 @@
+// The snippets that users copy: those of the README and of docs/recipes.md.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { root } from './pack.ts'
+
+const text = ['README.md', 'docs/recipes.md'].map((name) => readFileSync(join(root, name), 'utf8')).join('\n')
+
+export const blocksOf = (page: string, language: string): string[] =>
+  [...page.matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, code]) => code ?? '')
+
+export const blocks = (language: string): string[] => blocksOf(text, language)
+
+export const snippets: readonly string[] = blocks('js')
+
+/** The snippet that holds `word`, of which there is exactly one, for a server at `address`. */
+export function snippet(word: string, address = ''): string {
+  const found = snippets.filter((code) => code.includes(word))
+  expect(found, `snippets with ${word}`).toHaveLength(1)
+  const [code = ''] = found
+  return address === '' ? code : toServer(code, address)
+}
+
+/** The snippet with `address` in place of the example's. */
+export function toServer(code: string, address: string): string {
+  const { origin } = new URL(address)
+  // in a list of origins, and as a key of credentials, the path has no place
+  return code
+    .replaceAll(/'https:\/\/api\.example\.com'(?=[:\]])/g, `'${origin}'`)
+    .replaceAll('https://api.example.com', address)
+}

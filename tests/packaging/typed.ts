@@ -1,0 +1,159 @@
+// A program that uses every entry, and the ways in which a compiler is asked to read it: with all declarations of the package
+// checked too (`skipLibCheck: false`), by the libraries that a user may have chosen.
+import { join } from 'node:path'
+import { type Consumer, consumer, link } from './consumer.ts'
+import { root } from './pack.ts'
+
+const program = `
+import axios from 'axios'
+import { presets, type RedriveMark, redriveOf, type RetryTask, RetryQueue, type TaskStore } from 'redrive'
+import { attachToAxios, isAccepted } from 'redrive/axios'
+import { registerBackgroundSync } from 'redrive/background-sync'
+import { loadCore } from 'redrive/core'
+import { wrapFetch } from 'redrive/fetch'
+import { indexedDbStore } from 'redrive/indexeddb'
+import { closeOnSignals } from 'redrive/node'
+import { metricsOf, type QueueMetrics } from 'redrive/prometheus'
+import { attachOpenTelemetry, type OpenTelemetryOptions } from 'redrive/opentelemetry'
+import { sqliteStore } from 'redrive/sqlite'
+import { laneName, type Claim, type Lease, type NewTask, type Settlement, type StoredTask, type Turn } from 'redrive/store'
+import { memoryStore } from 'redrive/memory'
+import * as worker from 'redrive/service-worker'
+import * as testing from 'redrive/testing'
+import wasm from 'redrive/redrive.wasm'
+import keys from 'redrive/redrive-keys.wasm'
+
+export const queue: RetryQueue = new RetryQueue({ concurrency: 2 })
+export const send: typeof fetch = wrapFetch(queue)
+export const task: Promise<RetryTask | undefined> = queue.get('id')
+export const delay: Promise<number> = loadCore().then((core) => core.calculateBackoffDelay({}, 1))
+export const key: Promise<string> = loadCore().then((core) => core.generateIdempotencyKey({ method: 'GET', url: '' }))
+export const days: number | undefined = presets.zizq.keyTtlMs
+export const modules: readonly object[] = [wasm, keys]
+export const stopAsking: (() => void) | false = registerBackgroundSync(queue)
+export const stopAnswering: (() => void) | false = worker.registerBackgroundSync(new worker.RetryQueue(), { drainMs: 60_000 })
+export const undo: () => void = closeOnSignals(queue, { signals: ['SIGHUP'] })
+export const metrics: QueueMetrics = metricsOf([queue], { maxOrigins: 5 })
+export const stored: Promise<number> = sqliteStore({ path: 'tasks.db' }).flush()
+export const store: TaskStore = memoryStore({ capacity: 5 })
+export const links: OpenTelemetryOptions = { replay: 'link', propagateTo: ['https://api.test'] }
+export const untrace: () => void = attachOpenTelemetry(queue, links)
+export const pages: TaskStore = indexedDbStore({ name: 'tasks' })
+export const detach: () => void = attachToAxios(axios, queue)
+interface Order { readonly id: number }
+const placed = await axios.post<Order>('/orders', {}, { redrive: { waitMs: 1 } })
+export const id: number = placed.data.id
+export const given: RedriveMark | undefined = placed.redrive
+const deferred = await axios.post<Order>('/orders', {}, { redrive: { mode: 'defer' } })
+export const kept: string | number = isAccepted(deferred) ? deferred.data.taskId : deferred.data.id
+// @ts-expect-error it may be the 202 that says that the task is kept
+deferred.data.id
+declare const options: { readonly redrive: { readonly mode: 'await' | 'defer' } }
+const either = await axios.post('/orders', {}, options)
+export const said: string = isAccepted(either) ? either.data.taskId : either.statusText
+const named = await axios.post<Order>('/orders', {}, options)
+export const found: string | number = isAccepted(named) ? named.status : named.data.id
+axios.delete('/orders').catch((error: unknown) => axios.isAxiosError(error) && error.redrive?.reason)
+const answer = await wrapFetch(queue)('https://api.test', { redrive: { mode: 'defer' } })
+export const why: string | undefined = answer.redrive?.reason
+export const gone: string | undefined = await queue.fetch('https://api.test').then(({ redrive }) => redrive?.taskId, (error: unknown) => redriveOf(error)?.taskId)
+queue.on('degraded', ({ code }) => code === 'storage_full')
+export { testing }
+export const lane: NewTask['lane'] = laneName(null, 'https://api.test')
+export type Contract = [Claim, Lease, NewTask, Settlement, StoredTask, Turn]
+// @ts-expect-error the inside of a store is no matter of who uses one
+export type { Lease as Inside } from 'redrive'
+// @ts-expect-error a typo in an option is an error
+new RetryQueue({ concurency: 2 })
+`
+
+const workers = `
+import { RetryQueue } from 'redrive'
+import { objectName, RedriveObject, withRetry, workerFetch } from 'redrive/cloudflare'
+import { wrapFetch } from 'redrive/fetch'
+
+export const send: typeof fetch = wrapFetch(new RetryQueue())
+export class Outbox extends RedriveObject {
+  options = { credentials: { 'https://api.test': () => ({ authorization: this.env.API_TOKEN }) } }
+}
+export default withRetry({
+  async fetch(request, env, ctx, fetch) {
+    ctx.waitUntil(workerFetch({ queue: env.REDRIVE, ctx })(request.url))
+    return fetch(objectName(null, env.API_TOKEN), { method: 'POST', body: await request.text() })
+  },
+  async scheduled({ cron }, env, ctx, fetch) {
+    await fetch(cron)
+  },
+}) satisfies ExportedHandler<Env>
+
+interface Env {
+  readonly API_TOKEN: string
+  readonly REDRIVE: DurableObjectNamespace<Outbox>
+}
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      readonly API_TOKEN: string
+      readonly REDRIVE: DurableObjectNamespace<Outbox>
+    }
+  }
+}
+`
+
+export interface Library {
+  readonly lib: readonly string[]
+  /** Packages whose declarations are global. */
+  readonly types: readonly string[]
+  readonly program: string
+  /** Packages that the program imports beyond those of every user. */
+  readonly packages?: readonly string[]
+}
+
+const dom = ['dom', 'dom.iterable']
+
+/** The libraries of browsers and of Node, from the oldest on. */
+export const libraries: Readonly<Record<string, Library>> = {
+  'ES2022 and DOM': { lib: ['es2022', ...dom], types: [], program },
+  'ES2023 and DOM': { lib: ['es2023', ...dom], types: [], program },
+  'ESNext and DOM': { lib: ['esnext', ...dom], types: [], program },
+  'ESNext, DOM and Node': { lib: ['esnext', ...dom], types: ['node'], program },
+  'ES2022 and Node': { lib: ['es2022'], types: ['node'], program },
+  'ESNext and Node': { lib: ['esnext'], types: ['node'], program },
+}
+
+/** Those of Workers, as `@cloudflare/workers-types` has them. */
+export const workerLibraries: Readonly<Record<string, Library>> = {
+  'ES2022 and Workers': { lib: ['es2022'], types: ['@cloudflare/workers-types'], program: workers },
+  'ESNext and Workers': { lib: ['esnext'], types: ['@cloudflare/workers-types'], program: workers },
+}
+
+/** Compiles nothing but says what is wrong, by rejecting. `modules`: further packages, by the folder that has them. */
+export async function judge(
+  tsc: string,
+  { lib, types, program, packages = [] }: Library,
+  moduleResolution: 'nodenext' | 'bundler',
+  modules?: string,
+): Promise<void> {
+  const compilerOptions = {
+    target: 'es2022',
+    lib,
+    module: moduleResolution === 'nodenext' ? 'nodenext' : 'esnext',
+    moduleResolution,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    noEmit: true,
+    types,
+  }
+  using project: Consumer = consumer({
+    'package.json': '{ "type": "module" }',
+    'tsconfig.json': JSON.stringify({ compilerOptions, files: ['main.ts'] }),
+    'main.ts': program,
+  })
+  for (const name of ['@opentelemetry/api', '@types/node', 'undici-types', 'axios', ...packages]) link(project, name)
+  if (modules !== undefined) link(project, '@cloudflare/workers-types', modules)
+  await project.run(process.execPath, join(tsc, 'bin', 'tsc'), '-p', project.folder)
+}
+
+/** The compiler that this repository is built with. */
+export const ownCompiler: string = join(root, 'node_modules', 'typescript')
