@@ -55,7 +55,7 @@ export interface NewTask extends Labels {
   readonly priority: number
   /** One after another, within the principal. */
   readonly orderKey?: string
-  /** The process whose caller waits; or, where none does, `homeOf` what the task needs. */
+  /** The process whose caller waits, or that alone has a header of the task; else `homeOf` what the task needs. */
   readonly home: string | null
   /** The caller vouches: may be repeated without a key. */
   readonly idempotent?: boolean

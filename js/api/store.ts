@@ -270,8 +270,8 @@ export interface TaskStore {
    */
   subscribe?(listener: (hint: Hint) => void): () => void
   /**
-   * Homes: the runners whose callers wait. While a home is live, others leave its tasks to it (`skipHomes`): a response can
-   * be given only where its caller is. Absent: no other runner uses the store.
+   * Homes: the runners whose callers wait, or that alone have a header of a task. While a home is live, others leave its tasks to it
+   * (`skipHomes`): a response can be given only where its caller is. Absent: no other runner uses the store.
    */
   readonly homes?: {
     /** `owner` is a home for the next `forMs`; 0: no longer. */

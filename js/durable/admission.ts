@@ -221,7 +221,10 @@ export class StorePlace implements StoredPlace {
 
   #begin(task: Task): void {
     this.#runner.announcer.queued(task)
+    const { state, leadership } = this.#durable
     this.#durable.registerStored(task)
+    // a caller that left meanwhile may have given up the home
+    if (state.hasSole) leadership.stayHome().catch(state.failed)
   }
 
   /** Ends the waiting of a caller who has aborted; the task is cancelled where it is. */
@@ -242,18 +245,19 @@ export class StorePlace implements StoredPlace {
     const { host } = this.#runner
     const fingerprint = (await this.#admission.dedupe.fingerprint(call)) ?? `unknown ${task.taskId}`
     const { principal, taskId } = task
-    const { owner } = this.#durable.state
+    const { state } = this.#durable
+    const isHome = waits || state.isSole(call, content)
     const now = host.now()
     const why = ruling?.why
     const timing = { ...terms, now, dueInMs: why?.delayMs ?? 0 }
-    const ids = { taskId, fingerprint, principal, home: waits ? owner : null }
+    const ids = { taskId, fingerprint, principal, home: isHome ? state.owner : null }
     const record = { ...recordOf(ids, call, content, timing), ...this.#attempted(task, ruling) }
     this.#durable.state.pending.begin(taskId)
     this.#durable.counts.writing(taskId)
     let stored = false
     try {
       const trying = () => this.#try(record, call)
-      const enqueued = await (waits ? this.#durable.callers.enter(trying) : trying())
+      const enqueued = await (isHome ? this.#durable.callers.enter(trying) : trying())
       if (!enqueued) return undefined
       if (enqueued.outcome === 'conflict') throw await this.#conflict(call, enqueued.taskId)
       if (enqueued.outcome === 'unreadable') throw keyUnreadable(call, enqueued.taskId)
@@ -269,7 +273,7 @@ export class StorePlace implements StoredPlace {
         this.#durable.state.pending.end(taskId, false)
         this.#durable.counts.written(taskId)
       }
-      if (!stored && waits) this.#durable.callers.callerLeft()
+      if (!stored && isHome) this.#durable.callers.callerLeft()
     }
   }
 

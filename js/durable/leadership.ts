@@ -1,9 +1,10 @@
 /**
  * Says which due tasks this process may claim: the leader claims those that no caller waits for, and every process claims those
- * that its own callers wait for.
+ * that its own callers wait for, or that no other can send.
  *
  * A store whose processes cannot all claim at once (tabs of a browser) elects a leader among them; with other stores every process
- * leads. Home: the process whose caller waits. A response can be given only there, so the leader leaves the tasks of live homes to them.
+ * leads. Home: the process whose caller waits, or that alone has a header of the task. A response can be given, or such a task be
+ * sent, only there, so the leader leaves the tasks of live homes to them.
  */
 
 import type { QueueStats } from '../api/stats.ts'
@@ -53,9 +54,9 @@ export class Leadership {
     if (await this.#lacking.look(turn, claim)) this.resign()
   }
 
-  /** Whether callers wait here. */
+  /** Whether callers wait here, or tasks that no other process can send. */
   get isHome(): boolean {
-    return this.#homeWanted()
+    return this.#homeWanted() || this.#state.hasSole
   }
 
   /** When to say again that this is a home. A home without callers lapses by itself, and no timer is kept for it. */
@@ -85,6 +86,11 @@ export class Leadership {
   /** Makes this process a home before its caller's task is stored. `wanted`: whether callers of this process wait, from now on. */
   async keepHome(wanted: () => boolean): Promise<void> {
     this.#homeWanted = wanted
+    await this.stayHome()
+  }
+
+  /** Says that this process is a home, unless the store knows that. */
+  async stayHome(): Promise<void> {
     if (!this.#isSuspended && this.#homeUntil <= this.#state.runner.host.now()) await this.#holdHome()
   }
 
@@ -123,7 +129,7 @@ export class Leadership {
   async resumeFromSuspend(): Promise<void> {
     this.#isSuspended = false
     this.seek()
-    if (this.isHome) await this.keepHome(this.#homeWanted)
+    if (this.isHome) await this.stayHome()
   }
 
   async #holdHome(): Promise<void> {

@@ -9,8 +9,10 @@ import { StorageFullError } from '../api/errors.ts'
 import type { DegradedCode } from '../api/events.ts'
 import { laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
 import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
+import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { FOREVER } from '../platform/clock.ts'
+import { giverFor } from '../runner/credentials.ts'
 import type { Runner } from '../runner/runner.ts'
 import { isSoundTask } from '../stores/engine/sound.ts'
 import { Task } from '../tasks/task.ts'
@@ -33,7 +35,7 @@ export interface Endings {
 
 export class StoredState {
   readonly store: TaskStore
-  /** The name under which the store knows this process: of its leases, and as the home of tasks whose caller waits here. */
+  /** The name under which the store knows this process: of its leases, and as the home of tasks that only it can send or answer. */
   readonly owner: string
   readonly runner: Runner
   /** Tasks that this process holds a lease of. */
@@ -45,6 +47,8 @@ export class StoredState {
   #hasAnswered = true
   /** Tasks whose caller waits here, or that need what is not stored. */
   readonly #watched = new Map<string, Task>()
+  /** Those of them that no other process can send: a header is here alone. */
+  readonly #sole = new Set<string>()
 
   constructor(store: TaskStore, owner: string, runner: Runner) {
     this.store = store
@@ -85,7 +89,19 @@ export class StoredState {
 
   /** Keeps a task here until `forget`, or until `remember` finds that nothing here needs it. */
   watch(task: Task): void {
-    this.#watched.set(task.taskId, task)
+    const { call, record, taskId } = task
+    this.#watched.set(taskId, task)
+    if (call && !call.rebuilt && record?.home === this.owner && this.isSole(call, record)) this.#sole.add(taskId)
+  }
+
+  /** Whether a call has a header that no store keeps and no `credentials` give: no other process can send it. */
+  isSole(call: Call, { withheldHeaders }: Pick<StoredTask, 'withheldHeaders'>): boolean {
+    return withheldHeaders.length > 0 && giverFor(this.runner.host.settings, call) === undefined
+  }
+
+  /** Whether tasks are here that no other process can send. */
+  get hasSole(): boolean {
+    return this.#sole.size > 0
   }
 
   get isWatching(): boolean {
@@ -110,12 +126,17 @@ export class StoredState {
     const needed =
       own && (call.underWay || (record?.withheldHeaders.length ?? 0) > 0 || !repeatableOf(call).asFetch().isWhole)
     if (waits || needed) this.watch(task)
-    else this.#watched.delete(task.taskId)
+    else this.#unwatch(task)
   }
 
   forget(task: Task): void {
-    this.#watched.delete(task.taskId)
+    this.#unwatch(task)
     this.leased.delete(task.taskId)
+  }
+
+  #unwatch({ taskId }: Task): void {
+    this.#watched.delete(taskId)
+    this.#sole.delete(taskId)
   }
 
   /** When the first task is due whose caller waits here, as far as the holds of a turn's lanes let it; Infinity: none. */

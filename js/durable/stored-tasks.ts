@@ -165,12 +165,10 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   }
 
   async switchPrincipal(): Promise<void> {
-    try {
-      await this.#declarePrincipal()
-    } catch (error) {
+    await this.#declarePrincipal().catch((error) => {
       this.guard.tellLater()
       throw error
-    }
+    })
     this.workOffered()
     this.state.runner.tick()
     // only then it is known what waits for the new one: `idle` and `stats` go by it
@@ -232,9 +230,10 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   }
 
   leave(task: Task): void {
-    const { runner } = this.state
+    const { runner, hasSole } = this.state
     this.state.forget(task)
     this.callers.stopWaiting(task)
+    if (hasSole) this.callers.callerLeft()
     task.lease = undefined
     if (task.slot < 0) return
     // an attempt of it goes on: whatever it comes to, its place in the core is free
