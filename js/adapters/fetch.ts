@@ -56,14 +56,16 @@ function completer(queue: RetryQueue, call: string, { match, ...defaults }: Fetc
   host.checks?.call(defaults)
   return (input: RequestLike, init: RedriveInit | undefined): RedriveInit | undefined => {
     if (init?.redrive === false) return init
-    if (match) {
-      // a clone: making a Request of a Request takes its body
-      const request = new Request(input instanceof Request ? input.clone() : input, init)
-      if (!match(request)) return { ...init, redrive: false }
-    }
-    const { redrive = {} } = init ?? {}
+    const redrive = init?.redrive ?? {}
     // first: laid over the defaults, what is no object would be nothing
-    if (redrive) host.checks?.call(redrive)
-    return { ...init, redrive: { ...defaults, ...redrive } }
+    host.checks?.call(redrive)
+    // a clone: making a Request of a Request takes its body
+    type Both = [RequestLike, RequestInit]
+    const isOurs = !match || match(new Request(...([input, init].map(copyOf) as Both)))
+    // a Request in place of the init shows its parts to no `...`
+    const own = init instanceof Request ? new Request(init) : { ...init }
+    return Object.assign(own, { redrive: isOurs && { ...defaults, ...redrive } })
   }
 }
+
+const copyOf = <T>(given: T): T => (given instanceof Request ? (given.clone() as T) : given)

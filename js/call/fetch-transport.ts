@@ -11,7 +11,7 @@ export interface Sendable {
   readonly url: string
   readonly init: SentInit
   /** The request itself, with a body that is too large to be kept: it can be sent once. */
-  readonly whole?: Request
+  readonly whole?: Request | undefined
 }
 
 export class FetchTransport implements Transport {

@@ -23,7 +23,7 @@ export async function readBody(
     for (;;) {
       const { done, value } = await orAbort(signal, reader.read())
       if (done) break
-      if (!ArrayBuffer.isView(value)) throw new TypeError('expected a body of bytes: its stream gave something else')
+      if (!ArrayBuffer.isView(value)) throw new TypeError('expected a stream of bytes')
       chunks.push(value)
       length += value.byteLength
       if (length > most) {

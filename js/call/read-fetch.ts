@@ -60,8 +60,9 @@ export function readFetch(
   if (url.username || url.password) throw new TypeError(`expected a URL without a password for ${url.host}`)
   // checked first: a Request made of it would hide the stream
   if (init) context.checks?.init(init)
-  if (isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}`)
-  const request = input instanceof Request ? new Request(input, init) : null
+  const isWhole = init instanceof Request
+  if (!isWhole && isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}`)
+  const request = isWhole || input instanceof Request ? new Request(input, init) : null
   const { method = 'GET', headers: given, signal = null } = request ?? init ?? {}
   const headers = new Headers(given)
   const complete = makeCall(context, {
@@ -76,7 +77,7 @@ export function readFetch(
 
   const sent = { ...init, ...(request && requestInit(request)), method, headers }
   const finish = (bytes: number, init: SentInit, whole?: Request): Call => {
-    const sendable = { fetch, url: url.href, init, ...(whole && { whole }) }
+    const sendable = { fetch, url: url.href, init, whole }
     return complete({ hasBody: init.body !== null, bytes, transport: new FetchTransport(sendable) })
   }
   // the content type is the one that fetch would give the body
@@ -84,14 +85,14 @@ export function readFetch(
     if (type && !headers.has('content-type')) headers.set('content-type', type)
   }
 
-  const body = init?.body ?? null
+  const body = init?.body
   // most bodies are text: sent at once, without waiting for bytes
   if (!request && typeof body === 'string') {
     setType('text/plain;charset=UTF-8')
     return finish(utf8(body).byteLength, { ...sent, body })
   }
   // a Request's own body is not one-shot to its owner: it is read here, as fetch would
-  const holder = request ?? (body === null ? null : new Response(body))
+  const holder = request ?? (body == null ? body : new Response(body))
   // undefined: Firefox, and Chrome before 105, do not say whether a Request has one
   if (!holder || holder.body === null) return finish(0, { ...sent, body: null })
   // what is too long to be kept is still to be sent, with the length that only a Request knows
@@ -120,6 +121,7 @@ export function isStream(body: unknown): boolean {
 /** The options of fetch that a Request shows. The rest is known from the init beside it alone. */
 function requestInit(request: Request): RequestInit {
   const names = ['cache', 'cf', 'credentials', 'integrity', 'mode', 'redirect', 'referrer', 'referrerPolicy'] as const
-  const shown = request as Request & { readonly cf?: unknown }
-  return defined(Object.fromEntries(names.map((name) => [name, shown[name]])))
+  return defined(
+    Object.fromEntries(names.map((name) => [name, (request as Request & { readonly cf?: unknown })[name]])),
+  )
 }

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { atOnce, noGates, patient, quick, taskOf } from './api.ts'
-import { Edge, type EdgeObject } from './harness/edge.ts'
+import { type Answer, Edge, type EdgeObject } from './harness/edge.ts'
 import { reaches, soon } from './harness/soon.ts'
 import { digestOf, Origin } from './origin.ts'
 
@@ -35,6 +35,20 @@ test.each([
   expect(answer.status).toBe(202)
   await reaches(object, taskOf(answer), 'SUCCEEDED')
   expect(origin.seen.map(({ digest }) => digest)).toEqual([digestOf(body), digestOf(body)])
+})
+
+test('fetch(url, request) passes the whole request on: method, headers and body, to the object, too', async () => {
+  origin.answers = { '/proxied': [[503], [200]] }
+  const headers = { 'content-type': 'text/tea', 'x-request-id': 'r-1' }
+  const url = `${origin.url}/proxied`
+  const { answers } = await edge.calls([{ url, init: { method: 'PUT', headers, body: 'tea' }, as: 'proxied' }], atOnce)
+  const answer = answers[0] as Answer
+  expect(answer.status).toBe(202)
+  await reaches(object, taskOf(answer), 'SUCCEEDED')
+  expect(origin.seen).toMatchObject([
+    { digest: digestOf('tea'), headers },
+    { digest: digestOf('tea'), headers },
+  ])
 })
 
 test('a caller who leaves while the Worker still tries has its task handed over all the same', async () => {

@@ -144,6 +144,7 @@ async function call({ calls, options: { token, secret, ...options } = {}, queue 
       if (after !== undefined) await work[after]
       const init = abortMs === undefined ? given : { ...given, signal: AbortSignal.timeout(abortMs) }
       if (as === 'enqueue') return { receipt: await retrying.enqueue(url, init) }
+      if (as === 'proxied') return answer(() => retrying(url, new Request('http://caller.test/', init)))
       return answer(() => retrying(as === 'request' ? new Request(url, init) : url, init))
     }
     for (const each of calls) work.push(send(each).catch((error) => ({ error: told(error) })))

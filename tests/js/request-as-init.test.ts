@@ -1,0 +1,70 @@
+/** `fetch(url, request)`: a Request in place of an init, as proxies write it. Its parts are getters, so that a copy by `...` would have none of them. */
+import { expect, onTestFinished, test } from 'vitest'
+import { installFetch, wrapFetch } from '../../js/adapters/fetch.ts'
+import type { Fakes } from './setup.ts'
+import { ORDERS, setup } from './setup.ts'
+
+const incoming = (): Request =>
+  new Request('https://proxy.test/', {
+    method: 'PUT',
+    headers: { 'x-own': 'a', 'content-type': 'text/tea' },
+    body: 'tea',
+  })
+
+const ways: [string, (fakes: Fakes) => typeof fetch][] = [
+  ['queue.fetch', ({ queue }) => queue.fetch.bind(queue) as typeof fetch],
+  ['wrapFetch', ({ queue }) => wrapFetch(queue)],
+  ['wrapFetch with a match', ({ queue }) => wrapFetch(queue, { match: ({ method }) => method === 'PUT' })],
+  ['wrapFetch of others', ({ queue }) => wrapFetch(queue, { match: () => false })],
+]
+
+test.each(ways)('%s sends a Request in place of an init whole', async (name, wayOf) => {
+  const fakes = await setup()
+  const { server, clock } = fakes
+  const statuses = name === 'wrapFetch of others' ? [200] : [503, 200]
+  for (const status of statuses) server.reply(status)
+  const answer = wayOf(fakes)(ORDERS, incoming())
+  await clock.advance(1_000)
+  expect((await answer).status).toBe(200)
+  expect(server.requests).toHaveLength(statuses.length)
+  for (const { url, method, headers, body } of server.requests) {
+    expect([url, method, headers.get('x-own'), headers.get('content-type'), body]).toEqual([
+      ...[ORDERS, 'PUT', 'a', 'text/tea', 'tea'],
+    ])
+  }
+})
+
+test('the options of a call beside its parts are heard', async () => {
+  const { queue, server } = await setup()
+  server.reply(503)
+  const given = Object.assign(incoming(), { redrive: false as const })
+  expect((await wrapFetch(queue)(ORDERS, given)).status).toBe(503)
+  expect(server.requests).toMatchObject([{ method: 'PUT' }])
+})
+
+test('an installed fetch leaves none of a Request in place of an init out', async () => {
+  const fakes = await setup()
+  const original = globalThis.fetch
+  globalThis.fetch = fakes.server.fetch
+  const restore = installFetch(fakes.queue)
+  onTestFinished(() => {
+    restore()
+    globalThis.fetch = original
+  })
+  await fetch(ORDERS, new Request('https://proxy.test/', { method: 'DELETE', headers: { 'x-own': 'a' } }))
+  await fetch(ORDERS, incoming())
+  const sent = fakes.server.requests.map(({ method, headers, body }) => [method, headers.get('x-own'), body])
+  expect(sent).toEqual([
+    ['DELETE', 'a', ''],
+    ['PUT', 'a', 'tea'],
+  ])
+})
+
+test('enqueue takes it, too', async () => {
+  const { queue, server } = await setup()
+  server.reply(200)
+  const request = new Request('https://proxy.test/', { method: 'POST', body: 'tea', headers: { 'x-request-id': '1' } })
+  await queue.enqueue(ORDERS, request).then(({ taskId }) => queue.result(taskId))
+  expect(server.requests).toMatchObject([{ url: ORDERS, method: 'POST', body: 'tea' }])
+  expect(server.requests[0]?.headers.get('x-request-id')).toBe('1')
+})
