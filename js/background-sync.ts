@@ -31,7 +31,7 @@ const ASK_AGAIN_MS = 60_000
 const LOOK_MS = 1_000
 /** A look may fall into a turn of the store, while which nothing has a next moment. */
 const QUIET_LOOKS = 3
-/** A page that has just been closed holds the lead until the browser has ended it; one that is open sends by itself. */
+/** A page that has just been closed holds the lead, and what it sent last, until the browser has ended it; one that is open sends by itself. */
 const LOOKS_FOR_OTHERS = 10
 /** After these a queue is idle because it cannot see its tasks, not because there are none. */
 const BLIND: ReadonlySet<DegradedCode> = new Set([
@@ -226,11 +226,13 @@ class Answers {
   async #patience(endsAt: number): Promise<number> {
     const { inFlight, nextAttemptAt, lacking } = this.#queue.stats()
     if (inFlight > 0) return Number.POSITIVE_INFINITY
-    if (lacking || (nextAttemptAt !== null && nextAttemptAt >= endsAt)) return QUIET_LOOKS
+    if (lacking) return QUIET_LOOKS
+    const { tasks, cursor } = await this.#queue.list({ active: true })
+    if (tasks.some(({ status }) => status === 'IN_FLIGHT')) return LOOKS_FOR_OTHERS
+    if (nextAttemptAt !== null && nextAttemptAt >= endsAt) return QUIET_LOOKS
     // the queue may only look again then, for the end of a hold: the tasks say when they are due
-    const { tasks, cursor } = await this.#queue.list({ status: 'PENDING' })
-    const isDue = cursor !== undefined || tasks.some(({ nextAttemptAt: at }) => at !== null && at < endsAt)
-    if (!isDue) return QUIET_LOOKS
-    return nextAttemptAt === null ? LOOKS_FOR_OTHERS : Number.POSITIVE_INFINITY
+    const dueAt = Math.min(...tasks.map(({ nextAttemptAt: at }) => at ?? Number.POSITIVE_INFINITY))
+    if (cursor === undefined && dueAt >= endsAt) return QUIET_LOOKS
+    return nextAttemptAt === null && dueAt <= this.#host.now() ? LOOKS_FOR_OTHERS : Number.POSITIVE_INFINITY
   }
 }

@@ -115,34 +115,81 @@ describe('a server that cannot', () => {
   })
 })
 
-test('L2 a page that ends slowly still holds the lead: the sync waits for it, also with its last chance', async () => {
-  const { context, devtools } = await start()
-  const slow = await context.newPage()
-  await slow.goto(`${site.url}/pages/sync-worker.js`)
-  const page = await visit(context, site)
-  await goOffline(context, page)
-  await store(page, 'a')
-  const lead = await page.evaluate(
-    async () => (await navigator.locks.query()).held?.map(({ name }) => name ?? '') ?? [],
-  )
-  const isHeld = () => slow.evaluate(async () => (await navigator.locks.query()).held?.length ?? 0)
-  await slow.evaluate((names) => {
-    const held = new Promise<void>((release) => {
-      globalThis.endSlowly = release
-    })
-    for (const name of names) void navigator.locks.request(name, () => held)
-  }, lead)
-  await page.close()
-  await eventually(isHeld).toBe(lead.length)
-  await context.setOffline(false)
-  await devtools.startSync({ lastChance: true })
-  // longer than a sync stays for nothing
-  await new Promise((resolve) => setTimeout(resolve, 5_000))
-  expect(site.seen).toEqual([])
-  expect(site.syncs).toEqual([])
-  await slow.evaluate(() => globalThis.endSlowly())
-  await eventually(bodies).toEqual(['a'])
-  await eventually(() => site.syncs.at(-1)?.ended).toBe('well')
+describe('a page that ends slowly', () => {
+  interface Slowly {
+    isGone(): Promise<void>
+    end(): Promise<void>
+  }
+  /** Another page takes what `page` holds as soon as that has ended, and keeps it for the while that the browser would need. */
+  async function endingSlowly(context: BrowserContext): Promise<(page: Page) => Promise<Slowly>> {
+    const slow = await context.newPage()
+    await slow.goto(`${site.url}/pages/sync-worker.js`)
+    const count = (which: 'held' | 'pending') => () =>
+      slow.evaluate(async (which) => (await navigator.locks.query())[which]?.length ?? 0, which)
+    return async (page) => {
+      const names = await page.evaluate(
+        async () => (await navigator.locks.query()).held?.map(({ name }) => name ?? '') ?? [],
+      )
+      await slow.evaluate((all) => {
+        const lasting = new Promise<void>((release) => {
+          globalThis.endSlowly = release
+        })
+        for (const name of all) void navigator.locks.request(name, () => lasting)
+      }, names)
+      await eventually(count('pending')).toBe(names.length)
+      return {
+        isGone: async () => {
+          await eventually(count('pending')).toBe(0)
+          await eventually(count('held')).toBe(names.length)
+        },
+        end: () => slow.evaluate(() => globalThis.endSlowly()),
+      }
+    }
+  }
+  /** Longer than a sync stays for nothing. */
+  async function staysFor(seen: readonly string[]): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, 5_000))
+    expect(bodies()).toEqual(seen)
+    expect(site.syncs).toEqual([])
+  }
+
+  test('L2 still holds the lead: the sync waits for it, also with its last chance', async () => {
+    const { context, devtools } = await start()
+    const ending = await endingSlowly(context)
+    const page = await visit(context, site)
+    await goOffline(context, page)
+    await store(page, 'a')
+    const slowly = await ending(page)
+    await page.close()
+    await slowly.isGone()
+    await context.setOffline(false)
+    await devtools.startSync({ lastChance: true })
+    await staysFor([])
+    await slowly.end()
+    await eventually(bodies).toEqual(['a'])
+    await eventually(() => site.syncs.at(-1)?.ended).toBe('well')
+  })
+
+  test('L2 L3 still holds the lease of its attempt: the sync waits for that, too', async () => {
+    const { context, devtools } = await start()
+    const ending = await endingSlowly(context)
+    site.answer = 'never'
+    const page = await visit(context, site)
+    await store(page, 'a')
+    await eventually(bodies).toEqual(['a'])
+    const slowly = await ending(page)
+    const crashed = page.waitForEvent('crash')
+    page.goto('chrome://crash').catch(() => {}) // it has no end
+    await crashed
+    await slowly.isGone()
+    site.answer = { status: 200 }
+    await devtools.startSync()
+    await staysFor(['a'])
+    await slowly.end()
+    await eventually(bodies).toEqual(['a', 'a'])
+    await eventually(() => site.syncs.at(-1)?.ended).toBe('well')
+    expect(new Set(site.seen.map(({ headers }) => headers['idempotency-key'])).size).toBe(1)
+  })
 })
 
 describe('what it needs for itself', () => {
@@ -194,7 +241,7 @@ describe('what it needs for itself', () => {
     await leave(context, ['a'])
     expect(await devtools.sync()).toBe('well')
     const [worker] = context.serviceWorkers()
-    expect(await worker?.evaluate(() => [...syncWorker.timers])).toEqual([])
+    await eventually(() => worker?.evaluate(() => [...syncWorker.timers.values()])).toEqual([])
     const locks = () => worker?.evaluate(async () => (await navigator.locks.query()).held?.map(({ name }) => name))
     await eventually(locks).toEqual([])
   })

@@ -22,7 +22,7 @@ interface SyncPage {
 /** What pages/sync-worker.js exposes. */
 interface SyncWorker {
   readonly queue: RetryQueue
-  readonly timers: ReadonlySet<number>
+  readonly timers: ReadonlyMap<number, string>
   readonly supported: boolean
 }
 export interface Sync {

@@ -6,14 +6,15 @@
 import { RetryQueue, registerBackgroundSync } from '/pkg/service-worker.js'
 
 const query = new URL(location.href).searchParams
-const timers = new Set()
+/** Those that run, and who armed them. */
+const timers = new Map()
 const { setTimeout, clearTimeout } = globalThis
 globalThis.setTimeout = (work, ms) => {
   const id = setTimeout(() => {
     timers.delete(id)
     work()
   }, ms)
-  timers.add(id)
+  timers.set(id, new Error(`${ms} ms`).stack)
   return id
 }
 globalThis.clearTimeout = (id) => {
