@@ -45,11 +45,11 @@ export class Emitter<Events extends object> {
         this.#onThrow(event, error)
       })
     }
-    if (subject !== undefined && !isHeard) this.#onUnheard?.(payload as object, subject)
+    if (subject !== undefined && !isHeard) this.#onUnheard?.(event, payload as object, subject)
   }
 }
 
-type Unheard = (payload: object, subject: string) => void
+type Unheard = (event: PropertyKey, payload: object, subject: string) => void
 
 /** Reports that are remembered: of the oldest it is told once more. */
 const MOST_REPORTED = 1_000
@@ -72,11 +72,13 @@ export function reporter(events: Emitter<QueueEvents>): Report {
 /** Writes to the console what has no listener, once for each subject: a warning that no one hears is none. */
 export function consoleWarner(name: string): Unheard {
   const said = new Set<string>()
-  return (payload, subject) => {
+  return (event, payload: { readonly error?: object }, subject) => {
     if (said.has(subject) || said.size === MOST_REPORTED) return
     said.add(subject)
-    const { code, message } = payload as { readonly code?: string; readonly message?: string }
-    const [event, what] = code ? ['degraded', `${code}: ${message}`] : ['alert', `alert: ${JSON.stringify(payload)}`]
-    console.warn(`redrive: queue '${name}': ${what} (said once; silenced by on('${event}', ...) or warn: false)`)
+    const { code, message } = (payload.error ?? payload) as { readonly code?: string; readonly message?: string }
+    const what = code ? `${code}: ${message}` : `${String(event)}: ${JSON.stringify(payload)}`
+    console.warn(
+      `redrive: queue '${name}': ${what} (said once; silenced by on('${String(event)}', ...) or warn: false)`,
+    )
   }
 }

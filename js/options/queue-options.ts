@@ -125,7 +125,10 @@ export interface RetryQueueOptions extends RetryHooks {
    * `degraded` 'hook_threw' says so.
    */
   readonly beforeAttempt?: (task: RetryTask, context: AttemptContext) => boolean | Promise<boolean>
-  /** Sends `degraded` and `alert` to `console.warn`, once for each subject, while they have no listener. @default true */
+  /**
+   * Sends `degraded`, `alert`, and the `exhausted` of tasks that no caller waits for, to `console.warn`, once for each subject, while they have
+   * no listener. @default true
+   */
   readonly warn?: boolean
   /** When the core's chunk is loaded: it must be there before the network fails. @default 'idle' */
   readonly preload?: 'idle' | 'eager' | 'never'

@@ -107,10 +107,13 @@ export function reportEnd(task: Task, host: EndListeners, show: () => RetryTask,
     // unread, it would keep all that the caller reads; without a caller it goes with the answer itself
     if (response && (task.waiter || task.joined.length > 0)) letGoUnread(response, terms)
   } else if (status === 'EXHAUSTED') {
-    if (!events.has('exhausted')) return
+    // a task that no one waits for must not end without a word
+    const isTold = task.waiter || task.joined.length > 0 || task.outcome
+    if (isTold && !events.has('exhausted')) return
     const error = givenUp(task.what, reason as ExhaustedReason, show(), task.lastStatus || null)
     const { attempts, responseStatus } = error
-    events.emit('exhausted', { task: show(), reason: error.reason, attempts, responseStatus, error })
+    const subject = isTold ? undefined : `${reason} ${task.origin}`
+    events.emit('exhausted', { task: show(), reason: error.reason, attempts, responseStatus, error }, subject)
   } else if (events.has('cancelled')) events.emit('cancelled', { task: show() })
 }
 

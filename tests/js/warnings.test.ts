@@ -72,6 +72,7 @@ test('a listener of the package’s own is none of the user’s', async () => {
 
 test('`alert` without a listener is warned of once for each kind', async () => {
   const { queue, server, clock, said } = silent({ policy: { maxAttempts: 1 } })
+  queue.on('exhausted', () => {})
   always(server, 503, 20)
   const enqueue = async () => {
     for (let i = 0; i < 8; i++) await queue.enqueue(ORDERS, { method: 'POST' })
@@ -84,4 +85,41 @@ test('`alert` without a listener is warned of once for each kind', async () => {
   await enqueue()
   expect(said()).toHaveLength(1)
   queue.on('alert', () => {})
+})
+
+test.each(['enqueue', 'defer'] as const)(
+  'what was handed over by %s and was given up is warned of once for each origin and reason, while no one waits for it',
+  async (how) => {
+    const { queue, server, clock, said } = silent()
+    const handOver = async (path: string) => {
+      server.reply(503).reply(400)
+      const init = { method: 'POST', body: 'tea' } as const
+      if (how === 'enqueue') await queue.enqueue(`${ORDERS}/${path}?pin=1234`, init)
+      else await queue.fetch(`${ORDERS}/${path}?pin=1234`, { ...init, redrive: { mode: 'defer' } })
+      await clock.advance(10_000)
+    }
+    await handOver('1')
+    expect(said()).toEqual([
+      expect.stringMatching(
+        /^redrive: queue 'orders': EXHAUSTED: POST https:\/\/api\.test was given up after 2 attempts, the last answered with 400 .*on\('exhausted'.*warn: false/,
+      ),
+    ])
+    await handOver('2')
+    expect(said()).toHaveLength(1)
+    expect(said()[0]).not.toContain('1234')
+  },
+)
+
+test('a caller who is told that its call was given up is enough, be it by its answer or by `result()`', async () => {
+  const { queue, server, clock, said } = silent()
+  server.reply(503).reply(400)
+  const answer = queue.fetch(ORDERS, { method: 'POST', body: 'tea' })
+  await clock.advance(10_000)
+  expect((await answer).status).toBe(400)
+  server.reply(503).reply(400)
+  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
+  const outcome = queue.result(taskId)
+  await clock.advance(10_000)
+  expect((await outcome).task.status).toBe('EXHAUSTED')
+  expect(said()).toEqual([])
 })
