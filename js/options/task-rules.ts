@@ -88,15 +88,21 @@ function checkMeta(meta: object): void {
   }
 }
 
-/** Throws for what fetch would send as `[object Object]` or joined by commas, and for what it would leave out without a word. */
+/** Throws for what fetch would send as `[object ...]` or joined by commas, and for what it would leave out without a word. */
 export function checkInit(init: RequestInit & { data?: unknown }): void {
   const { body, data } = init
-  // no text is made of bytes for it
-  const isPlain = body?.toString === {}.toString && `${body}` === '[object Object]'
-  if (isPlain || Array.isArray(body) || (data && !body)) {
-    throw new TypeError('body: expected text, bytes or a form; for JSON use JSON.stringify(body)')
+  if (isWords(body) || Array.isArray(body) || (data && !body)) {
+    throw new TypeError('body: expected text, bytes or a form of the platform; for JSON use JSON.stringify(body)')
   }
   checkBeside(init)
+}
+
+/** Whether fetch would send `[object ...]` for a body: it has no bytes that this platform knows of, as the form of another library has none. */
+function isWords(body: unknown): boolean {
+  // no text is made of bytes for it
+  if (typeof body !== 'object' || ArrayBuffer.isView(body) || body instanceof FormData) return false
+  if (!/^\[object (?!Blob|File|ArrayBuffer|.*Stream)/.test(`${body}`)) return false
+  return new Response(body as BodyInit).headers.get('content-type') === 'text/plain;charset=UTF-8'
 }
 
 /** Throws for an option of `redrive` that stands beside it: it would be ignored without a word. */

@@ -108,6 +108,11 @@ test.each([{ redrive: {} }, { sanitize: {} }])(
   },
 )
 
+/** The form of another library, such as undici's, which the platform's own fetch does not know. */
+class ForeignForm {
+  readonly [Symbol.toStringTag] = 'FormData'
+}
+
 test.each<[init: object, meant: string]>([
   [{ redrive: true }, 'redrive: expected an object such as { waitMs: 60_000 }, or false, got true'],
   [{ redrive: 'defer' }, "or false, got 'defer'"],
@@ -119,6 +124,8 @@ test.each<[init: object, meant: string]>([
   [{ mode: 'defer' }, "mode: did you mean redrive: { mode: 'defer' }?"],
   [{ body: { a: 1 } }, 'for JSON use JSON.stringify(body)'],
   [{ body: [1, 2] }, 'for JSON use JSON.stringify(body)'],
+  [{ body: new ForeignForm() }, 'a form of the platform'],
+  [{ body: Promise.resolve('tea') }, 'a form of the platform'],
 ])('a call with %o says what was meant, and is not sent', async (init, meant) => {
   const { queue, server, clock, events } = await setup()
   const given = { method: 'POST', ...init } as RequestInit
