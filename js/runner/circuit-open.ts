@@ -5,6 +5,7 @@ import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import type { BreakerOptions } from '../options/gate-options.ts'
 import { orAbort } from '../platform/abort.ts'
+import { within } from '../platform/clock.ts'
 import { timeOf } from '../tasks/history.ts'
 import type { QueueContext } from './context.ts'
 
@@ -15,10 +16,11 @@ export async function circuitOpen(
 ): Promise<unknown> {
   const { breaker } = settings
   const fallback = breaker ? breaker.fallback : undefined
-  const { signal } = call
+  const { signal, waitMs } = call
   let cause: unknown
   try {
-    const given = fallback && (await orAbort(signal, askedOf(fallback, call)))
+    const given =
+      fallback && (await orAbort(signal, within(settings.clock, waitMs, 'breaker.fallback', askedOf(fallback, call))))
     if (given) return repeatableOf(call).answered(given)
   } catch (error) {
     if (signal?.aborted) throw error

@@ -155,6 +155,17 @@ test('a fallback that gives nothing, or throws, leaves the error', async () => {
   expect(failed2.cause).toBeUndefined()
 })
 
+test('a fallback that never answers keeps its caller no longer than waitMs', async () => {
+  const fakes = await breaking({ breaker: { fallback: () => new Promise(() => {}) } })
+  await open(fakes)
+  const failed = watch(fakes.queue.fetch(ORDERS, { redrive: { waitMs: 3_000 } }))
+  await fakes.clock.advance(2_999)
+  expect(failed.error).toBeUndefined()
+  await fakes.clock.advance(1)
+  expect(failed.error).toMatchObject({ code: 'CIRCUIT_OPEN', cause: { name: 'TimeoutError' } })
+  expect(fakes.events.of('degraded')).toMatchObject([{ code: 'hook_threw' }])
+})
+
 test("with 'hold' a fallback is not asked", async () => {
   const fallback = vi.fn(() => new Response('kept'))
   const fakes = await breaking({ breaker: { fallback, whenOpen: 'hold' } })
