@@ -60,6 +60,8 @@ export interface RedriveObjectOptions extends QueueOptions {
   readonly attemptsPerRun?: number
   /** Hears of each alarm. */
   readonly onRun?: (run: ObjectRun) => void
+  /** Hears of each dead letter: no caller waits for a task of an object, and none would ask. @default console.warn, with the words of its error */
+  readonly onExhausted?: (dead: QueueEvents['exhausted']) => void
   /** Hears what works less well than asked. @default console.warn */
   readonly onDegraded?: (report: QueueEvents['degraded']) => void
 }
@@ -69,6 +71,7 @@ type OwnOptions = Omit<RedriveObjectOptions, (typeof QUEUE_OPTIONS)[number]>
 const RULES: Rules<OwnOptions> = {
   attemptsPerRun: int(1, 900),
   onRun: fn,
+  onExhausted: fn,
   onDegraded: fn,
 }
 
@@ -77,20 +80,27 @@ export interface ObjectSettings {
   readonly attemptsPerRun: number
   readonly maxBodyBytes: number
   readonly onRun: (run: ObjectRun) => void
+  readonly onExhausted: (dead: QueueEvents['exhausted']) => void
   readonly onDegraded: (report: QueueEvents['degraded']) => void
 }
 
 export const warn = ({ code, message }: QueueEvents['degraded']): void => console.warn(`redrive: ${code}: ${message}`)
 
+/** A dead letter in words. The queue's own put it back by a method of its own, which an object has on its stub. */
+const warnOfDead = ({ error }: QueueEvents['exhausted']): void =>
+  console.warn(
+    `redrive: ${error.message.replace('deadLetters.redrive(taskId)', "redrive(taskId) of the object's stub")}`,
+  )
+
 /** Throws as `RetryQueue` does, naming the option. */
 export function resolveObjectOptions(given: RedriveObjectOptions): ObjectSettings {
   const { own, queue: rest } = partOptions<OwnOptions, QueueOptions>('options', given, QUEUE_OPTIONS, RULES)
-  const { attemptsPerRun = 40, onRun = () => {}, onDegraded = warn } = own
+  const { attemptsPerRun = 40, onRun = () => {}, onExhausted = warnOfDead, onDegraded = warn } = own
   const retryBudget = rest.retryBudget === false ? (false as const) : { ...BUDGET, ...rest.retryBudget }
   const queue = { ...rest, retryBudget }
   // whose tasks it keeps is known later, and these have their keys
   const { maxBodyBytes } = resolveOptions({ ...queue, principal: '' })
-  return { queue: withIntent(queue), attemptsPerRun, onRun, onDegraded, maxBodyBytes }
+  return { queue: withIntent(queue), attemptsPerRun, onRun, onExhausted, onDegraded, maxBodyBytes }
 }
 
 /** Without content keys, which a Worker's calls have: an object may be given the same options. */

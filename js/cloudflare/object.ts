@@ -11,7 +11,7 @@ import { laneName, type NewTask, type StoredTask, type TaskStore } from '../api/
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import { check, flag, follow, MAX_MS, num } from '../options/check.ts'
 import { limitsOf } from '../options/limits.ts'
-import { systemClock } from '../platform/clock.ts'
+import { FOREVER, systemClock } from '../platform/clock.ts'
 import { errorText, unsaid } from '../platform/error-text.ts'
 import * as engine from '../queue/chunk.workerd.ts'
 import { internalsOf } from '../queue/internals.ts'
@@ -33,6 +33,8 @@ const RUN_MS = 5 * 60_000
 const LOOK_AGAIN_MS = 1_000
 /** Likewise where its tasks need hooks that the class does not have: only a deployment changes that. */
 const LACKING_MS = 30_000
+/** A parked task is tried again by the next instance, which a deployment makes, and no call may come to make one. */
+const PARKED_MS = 10 * 60_000
 const MOST_IDLE_RUNS = 3
 const LEAST_MS = 100
 const FIRST_AGAIN_MS = 1_000
@@ -232,7 +234,7 @@ export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
     const backoffMs = error === undefined ? 0 : Math.min(LAST_AGAIN_MS, FIRST_AGAIN_MS * 2 ** (this.#failedRuns - 1))
     try {
       // a lane that was shut for the attempts under way is not shut when they are over
-      const at = isUsedUp ? this.#store.nextAt() : this.#dueAt()
+      const at = isUsedUp ? this.#soonest() : this.#dueAt()
       if (at === null || at > now || isUsedUp) return at && Math.max(at, now + backoffMs)
       // due, and not claimed
       const isLacking = this.#made?.queue.stats().lacking !== undefined
@@ -247,11 +249,16 @@ export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
   #dueAt(): number | null {
     const { run, clock } = this.#made ?? {}
     const shut = run?.shut ?? []
-    const at = this.#store.nextAt(shut)
+    const at = this.#soonest(shut)
     if (shut.length === 0) return at
     const now = systemClock.now()
     const wakeAt = Math.max(clock?.nextAt() ?? now + LOOK_AGAIN_MS, now + LEAST_MS)
     return at === null ? wakeAt : Math.min(at, wakeAt)
+  }
+
+  #soonest(shut?: readonly string[]): number | null {
+    const at = this.#store.nextAt(shut)
+    return this.#store.hasParked() ? Math.min(at ?? FOREVER, systemClock.now() + PARKED_MS) : at
   }
 
   /** A queue that could not open its store, or that finds nothing to do again and again although there is, is made anew by the next call. */
@@ -335,6 +342,7 @@ export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
     const own = { ...settings.queue, clock, principal, store: run.store } as const
     const queue = new RetryQueue({ ...own, preload: 'never' }, async () => engine, engine.CHECKS)
     queue.on('degraded', settings.onDegraded)
+    queue.on('exhausted', settings.onExhausted)
     // before the queue has opened it: the first call may be an enqueue
     const { host } = internalsOf(queue)
     host.unparkedBy = "resume() on the object's stub, or the next deployment"

@@ -11,7 +11,7 @@ import type { RedriveError } from '../api/errors.ts'
 import type { NewTask, TaskStore } from '../api/store.ts'
 import { check, fn, follow, object, type Rules } from '../options/check.ts'
 import type { ObjectDatabase, ObjectStorage } from './durable-object/database.ts'
-import { nextAt, owners } from './durable-object/next-alarm.ts'
+import { hasParked, nextAt, owners } from './durable-object/next-alarm.ts'
 import { tooLarge } from './durable-object/row-limits.ts'
 import { lapse, ObjectTasks } from './durable-object/transaction.ts'
 import { holdLane } from './engine/change.ts'
@@ -47,6 +47,8 @@ export interface DurableObjectStore extends TaskStore {
    * the lanes in `shut`, which the caller keeps an eye on.
    */
   nextAt(shut?: Iterable<string>): number | null
+  /** Whether tasks are parked: `nextAt` has no time for these but that of their deadlines. */
+  hasParked(): boolean
   /** Principals with tasks that are due now, or whose lease is over: whom to claim for; 'any': all that have tasks. @default 'due' */
   owners(which?: 'due' | 'any'): readonly (string | null)[]
   /**
@@ -91,6 +93,7 @@ export function durableObjectStore(options: DurableObjectStoreOptions): DurableO
     subscribe: (listener) => held.listen(listener),
     migrate: () => held.read(() => {}),
     nextAt: (shut = []) => held.read((database) => nextAt(database, held.clock, held.terms, shut)),
+    hasParked: () => held.read(hasParked),
     owners: (which = 'due') => held.read((database) => owners(database, held.clock, which)),
     lapse: () => held.write(lapse),
     holdLane: (lane, forMs) => held.write((tx) => holdLane(tx, tx.laneNamed(lane), forMs)),

@@ -74,8 +74,18 @@ test('a task whose credentials nobody supplies is not sent without them', async 
     withheldHeaders: ['authorization'],
   })
   expect(origin.seen).toHaveLength(1)
-  const report = (await object.look()).degraded.find(({ code }) => code === 'credentials_missing')
+  const { degraded, alarmAt } = await object.look()
+  expect((alarmAt ?? 0) - Date.now(), 'a deployment may bring them, and no call after it').toBeLessThanOrEqual(600_000)
+  const report = degraded.find(({ code }) => code === 'credentials_missing')
   expect(report?.message).toContain("it waits for resume() on the object's stub, or the next deployment")
+})
+
+test('a parked task whose time is over is told as a dead letter', async () => {
+  origin.answers = { '/parked': [[503]] }
+  const init = { ...post, redrive: { expiresAt: Date.now() + 3_000 } }
+  const taskId = taskOf(await bare.call(`${origin.url}/parked`, init, atOnce))
+  const told = async () => (await bare.object({ origin: origin.url }).look()).dead
+  await soon(told).toEqual([expect.stringContaining(`It is kept as dead letter ${taskId}`)])
 })
 
 test('S15 a retry follows a redirect within its origin, and none to another: credentials stay at home', async () => {

@@ -147,6 +147,8 @@ test('a task can be cancelled in its object, and a dead letter put back', async 
   const policy = { ...quick, maxAttempts: 2 }
   const dead = taskOf(await edge.call(api.orders('dead'), order('dead'), { ...patient, policy, inlineAttempts: 1 }))
   await reaches(object(), dead, 'EXHAUSTED')
+  const told = (await object().look()).dead.filter((words) => words.includes(dead))
+  expect(told, 'once').toEqual([expect.stringContaining('the last answered with 503 (max_attempts)')])
   await api.fails(0)
   await object().ask('redrive', dead)
   await reaches(object(), dead, 'SUCCEEDED')

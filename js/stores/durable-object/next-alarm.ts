@@ -26,6 +26,10 @@ export function nextAt(
   return instants.length === 0 ? null : Math.min(...instants) + clock.read(state).shiftMs
 }
 
+/** Whether a task waits for credentials, and so for nothing that has a time. */
+export const hasParked = (database: Database): boolean =>
+  database.one('SELECT 1 FROM tasks INDEXED BY tasks_parked WHERE parked = 1 LIMIT 1') !== undefined
+
 /** Kept for `keptMs`, to the last instant of it. */
 const endOf = (endedAt: number | null, keptMs: number): number | null =>
   endedAt === null ? null : endedAt + keptMs + 1

@@ -1,6 +1,6 @@
 /** What an object can be given, and what is refused since it could have no effect there. */
 
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { resolveObjectOptions } from '../../../js/cloudflare/object-options.ts'
 
 const elsewhere = {
@@ -29,4 +29,17 @@ test("options of a queue go to it, and an object's own do not", () => {
   expect([attemptsPerRun, maxBodyBytes]).toEqual([7, 1_000])
   expect(queue).toMatchObject({ maxBodyBytes: 1_000, retryBudget: expect.anything() })
   expect(queue).not.toHaveProperty('attemptsPerRun')
+})
+
+test('a dead letter is told on the console, with the method of the stub that puts it back, unless someone else hears of it', () => {
+  const said = vi.spyOn(console, 'warn').mockImplementation(() => {})
+  const error = { message: 'POST https://api.test/a was given up; put it back with deadLetters.redrive(taskId) later' }
+  resolveObjectOptions({}).onExhausted({ error } as never)
+  expect(said.mock.calls).toEqual([
+    ["redrive: POST https://api.test/a was given up; put it back with redrive(taskId) of the object's stub later"],
+  ])
+  const onExhausted = vi.fn()
+  resolveObjectOptions({ onExhausted }).onExhausted({ error } as never)
+  expect([onExhausted.mock.calls.length, said.mock.calls.length]).toEqual([1, 1])
+  said.mockRestore()
 })

@@ -82,6 +82,8 @@ export interface Story {
   }[]
   readonly alarms: readonly { readonly threw: string | null; readonly stands: boolean }[]
   readonly degraded: readonly Degraded[]
+  /** Its dead letters, in words. */
+  readonly dead: readonly string[]
   readonly alarmAt: number | null
   readonly bornAt: number
 }

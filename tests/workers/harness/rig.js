@@ -7,6 +7,7 @@ class Story {
   runs = []
   alarms = []
   degraded = []
+  dead = []
   #plan = { calls: [], alarms: 0 }
   /** What is broken now: which calls, how many of them work before, and how many fail then. */
   #calls = []

@@ -23,6 +23,7 @@ export class Outbox extends RedriveObject {
     ...(this.env.SIGN === undefined ? {} : { sign: signer(this.env.SIGN) }),
     onRun: (run) => storyOf(this.ctx).runs.push({ ...run, error: run.error && String(run.error) }),
     onDegraded: (report) => storyOf(this.ctx).degraded.push(report),
+    onExhausted: ({ error }) => storyOf(this.ctx).dead.push(error.message),
   }
 
   /** The origin that the object is for is the first word of its name. */
@@ -48,8 +49,8 @@ export class Outbox extends RedriveObject {
 
   /** What became of it in this process. */
   async look() {
-    const { runs, alarms, degraded } = storyOf(this.ctx)
-    return { runs, alarms, degraded, alarmAt: await this.#storage.getAlarm(), bornAt: this.bornAt }
+    const { runs, alarms, degraded, dead } = storyOf(this.ctx)
+    return { runs, alarms, degraded, dead, alarmAt: await this.#storage.getAlarm(), bornAt: this.bornAt }
   }
 
   bornAt = Date.now()
