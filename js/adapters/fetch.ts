@@ -39,7 +39,9 @@ export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): ()
   const original = globalThis.fetch
   let active = true
   const installed: typeof fetch = async (input: RequestLike, init?: RedriveInit) => {
-    if (!active || isStream(init?.body) || passesThrough(input, init)) return original(input, init)
+    // a Request's own body is no stream of its caller's: it is read, as by fetch
+    const isOnce = !(init instanceof Request) && isStream(init?.body)
+    if (!active || isOnce || passesThrough(input, init)) return original(input, init)
     return queue.fetch(input, complete(input, init))
   }
   globalThis.fetch = installed
@@ -64,7 +66,7 @@ function completer(queue: RetryQueue, call: string, { match, ...defaults }: Fetc
     const isOurs = !match || match(new Request(...([input, init].map(copyOf) as Both)))
     // a Request in place of the init shows its parts to no `...`
     const own = init instanceof Request ? new Request(init) : { ...init }
-    return Object.assign(own, { redrive: isOurs && { ...defaults, ...redrive } })
+    return Object.assign(own, { redrive: isOurs ? { ...defaults, ...redrive } : false })
   }
 }
 

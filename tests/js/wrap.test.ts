@@ -50,6 +50,14 @@ test('match picks the requests that are the queue’s; the others are plain fetc
   expect(server.requests[2]?.body).toBe('x')
 })
 
+test.each([undefined, null, 0])('a match that says %s leaves the request to plain fetch', async (said) => {
+  const { queue, server } = await setup()
+  always(server, 503, 1)
+  const match = (() => said) as unknown as () => boolean
+  expect((await wrapFetch(queue, { match })(ORDERS, { method: 'POST' })).status).toBe(503)
+  expect(server.requests.map(({ headers }) => headers.has('idempotency-key'))).toEqual([false])
+})
+
 test.each([true, false])('match is asked about a stream without taking it (match says %s)', async (matches) => {
   const { queue, server } = await setup()
   const body = new Blob(['streamed']).stream()
@@ -132,6 +140,18 @@ test('installed, a stream passes through', async () => {
   expect(server.requests[0]?.body).toBe('streamed')
   expect(server.requests[0]?.headers.has('idempotency-key')).toBe(false)
   uninstall()
+  await close()
+})
+
+test('installed, a Request as the second argument is tried again', async () => {
+  const { queue, server, clock, close } = await installable()
+  installFetch(queue)
+  always(server, 503, 1)
+  const answer = globalThis.fetch(ORDERS, new Request('https://elsewhere.test/', { method: 'POST', body: 'x' }))
+  await expect.poll(() => queue.stats().depth).toBe(1)
+  await clock.advance(1_000)
+  expect((await answer).status).toBe(200)
+  expect(server.requests.map(({ body }) => body)).toEqual(['x', 'x'])
   await close()
 })
 
