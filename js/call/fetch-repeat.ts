@@ -208,6 +208,8 @@ async function sendWithinOrigin(
     const response = await fetch(url, init)
     // a browser's opaque redirect does not say where it leads
     if (response.type === 'opaqueredirect') return new FetchRepeatAnswer(response, true)
+    // the platform, which was asked for one hop, says of none; a `fetch` of the user's own may give what cannot be written on
+    if (hop > 0) Reflect.defineProperty(response, 'redirected', { value: true, configurable: true })
     const answer = new FetchRepeatAnswer(response)
     const location = REDIRECT.has(response.status) ? answer.header('location') : null
     if (location === null) return answer

@@ -95,6 +95,12 @@ test('a replay follows a redirect within its origin', async () => {
   const { response } = await replay('/go/302?fail&to=/there')
   expect(await response.text()).toBe('arrived')
   expect(home.hits.map(({ path }) => path?.split('?')[0])).toEqual(['/go/302', '/go/302', '/there'])
+  expect(response).toMatchObject({ redirected: true, url: `${home.url}/there` })
+})
+
+test('an answer to a replay that was not redirected does not say so', async () => {
+  const { response } = await replay('/there?fail')
+  expect(response).toMatchObject({ redirected: false, url: `${home.url}/there?fail` })
 })
 
 test.each<[status: number, method: string, arrives: string, withBody: boolean]>([
