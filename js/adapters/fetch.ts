@@ -66,7 +66,7 @@ function completer(queue: RetryQueue, call: string, { match, ...defaults }: Fetc
     const isOurs = !match || match(new Request(...([input, init].map(copyOf) as Both)))
     // a Request in place of the init shows its parts to no `...`
     const own = init instanceof Request ? new Request(init) : { ...init }
-    return Object.assign(own, { redrive: isOurs ? { ...defaults, ...redrive } : false })
+    return Object.assign(own, { redrive: isOurs ? { ...defaults, ...redrive } : (false as const) })
   }
 }
 
