@@ -50,6 +50,7 @@ describe.each(ADAPTERS)('failures without an answer, with the %s adapter', (adap
       expect(error.redrive).toMatchObject({ reason: 'max_attempts' })
       expect([error.name, error.message, error.code]).toEqual([plain.name, plain.message, plain.code])
       expect(error.response?.status).toBe(plain.response?.status)
+      expect(error.response?.data).toBe(plain.response?.data)
     },
   )
 

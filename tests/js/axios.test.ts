@@ -299,7 +299,7 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
     expect(server.requests.map((request) => request.body.length)).toEqual([1000, 1000])
   })
 
-  test('defer: 202 as soon as the task is held, by way of the transforms', async () => {
+  test('defer: 202 as soon as the task is held', async () => {
     const { server, queue, api } = await setup(adapter)
     server.reply(503).reply(200)
     const response = await api.post<number>('/orders', {}, { redrive: { mode: 'defer' } })
@@ -314,6 +314,23 @@ describe.each(ADAPTERS)('axios with its %s adapter', (adapter) => {
     expect(response.headers['redrive-task-id']).toBe(taskId)
     expect(await queue.result(taskId)).toMatchObject({ responseStatus: 200, task: { status: 'SUCCEEDED' } })
     expect(server.hits).toBe(2)
+  })
+
+  test.each<[what: string, config: AxiosRequestConfig]>([
+    ['text', { responseType: 'text' }],
+    ['bytes', { responseType: 'arraybuffer' }],
+    ['a stream', { responseType: 'stream' }],
+    ['what a transformResponse makes of it', { transformResponse: (text: string) => JSON.parse(text).orders.length }],
+    ['only a status that it does not have', { validateStatus: (status) => status === 200 }],
+  ])('defer: the 202 is the same for a caller that wants %s', async (_what, config) => {
+    const { server, queue, api } = await setup(adapter)
+    server.reply(503).reply(200, {}, '{"orders":[1]}')
+    const response = await api.post('/orders', {}, { ...config, redrive: { mode: 'defer' } })
+    if (!isAccepted(response)) throw new Error('the 202 was not known as one')
+    expect(response.data).toMatchObject({ status: 'queued', taskId: expect.any(String), durability: 'memory' })
+    // it may be sent again, as a call of its own
+    expect(response.config.transformResponse).toEqual(config.transformResponse ?? api.defaults.transformResponse)
+    expect(await queue.result(response.data.taskId)).toMatchObject({ task: { status: 'SUCCEEDED' } })
   })
 
   test('a dead letter is sent again as it was', async () => {

@@ -43,6 +43,8 @@ export function bodyReader(axios: AxiosInstance, config: InternalAxiosRequestCon
       )
     } catch (error) {
       body.discard()
+      // it was a stream for the sake of the queue alone
+      response.data = undefined
       throw await brokenOff((isLate ? timeoutError(String(error)) : error) as NodeError, axios, body, response, config)
     } finally {
       socket?.off?.('timeout', onTimeout)

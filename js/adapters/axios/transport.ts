@@ -120,10 +120,12 @@ export class AxiosTransport implements Repeatable {
     return !PASSING.test(code ?? '') || isOwnError(error)
   }
 
-  /** The form in which an adapter gives an answer: transformResponse is still to come. */
+  /** No server sent it: neither the caller's `responseType` nor `transformResponse`, which axios looks up when it has this, is about it. */
   accepted(acceptance: Acceptance): Partial<AxiosResponse> {
     const { headers, body } = acceptedForm(acceptance)
-    return { status: 202, statusText: 'Accepted', headers, data: body, config: this.#config }
+    const config = { ...this.#config }
+    this.#config.transformResponse = []
+    return { status: 202, statusText: 'Accepted', headers, data: JSON.parse(body), config }
   }
 
   /** The form in which an adapter gives an answer; `validateStatus` is not asked about one that no server sent. */
