@@ -66,7 +66,7 @@ class FetchRepeat implements Repeatable {
     // as fetch reads it, and read once: it may be anything that is a text in the end
     const redirect = `${init.redirect ?? 'follow'}` as RequestRedirect
     if (redirect !== 'follow' || mayLeave(own.method, own.headers, overlay)) {
-      return new FetchRepeatAnswer(await fetch(url, { ...init, redirect }))
+      return new FetchRepeatAnswer(await answerOf(fetch(url, { ...init, redirect })))
     }
     return sendWithinOrigin(fetch, url, init, { clock, signal, maySend })
   }
@@ -124,7 +124,8 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
   }
 
   header(name: string): string | null {
-    return this.response.headers.get(name)
+    // a `fetch` of the user's own may give an answer of any kind
+    return this.response.headers?.get?.(name) ?? null
   }
 
   override deliver(): Response {
@@ -195,6 +196,13 @@ function withoutBody(response: Response): Response {
   }
 }
 
+/** Rejects where a `fetch` of the user's own gives what is no answer, such as Response.error(): a task would take it for a success. */
+async function answerOf(sending: Promise<Response>): Promise<Response> {
+  const response = await sending
+  if (!response.status && response.type !== 'opaqueredirect') throw new TypeError('fetch gave no status')
+  return response
+}
+
 /** Follows redirects by hand while they stay within the origin (S15). */
 async function sendWithinOrigin(
   fetch: typeof globalThis.fetch,
@@ -205,7 +213,7 @@ async function sendWithinOrigin(
   let init: SentInit = { ...own, redirect: 'manual' }
   let url = first
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-    const response = await fetch(url, init)
+    const response = await answerOf(fetch(url, init))
     // a browser's opaque redirect does not say where it leads
     if (response.type === 'opaqueredirect') return new FetchRepeatAnswer(response, true)
     // the platform, which was asked for one hop, says of none; a `fetch` of the user's own may give what cannot be written on

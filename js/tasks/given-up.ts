@@ -37,7 +37,7 @@ const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: s
     'an attempt was cut off, and the request may not be repeated without knowing how it ended',
     'ask the server whether the work was done before you send it again',
   ],
-  vetoed: ['beforeAttempt or shouldRetry decided against it', `${PUT_BACK} when it may be sent`],
+  vetoed: ['beforeAttempt or shouldRetry said no', `${PUT_BACK} when it may be sent`],
   body_missing: ['its stored body is gone', 'make the call again'],
   circuit_open: [
     'the circuit of its origin is open, and its caller waits for an answer',

@@ -48,7 +48,7 @@ const REASONS: Readonly<Record<ExhaustedReason, RegExp>> = {
   expired: /if it is still wanted/,
   retry_after_too_long: /raise maxRetryAfterMs/,
   outcome_unknown: /ask the server/,
-  vetoed: /beforeAttempt or shouldRetry decided against it/,
+  vetoed: /beforeAttempt or shouldRetry said no/,
   body_missing: /make the call again/,
   circuit_open: /make the call again later/,
 }

@@ -1,0 +1,33 @@
+/** A `fetch` of the user's own may give what is no Response: a mock, a wrapper's object. The queue goes on, and takes none for a success. */
+
+import { expect, test } from 'vitest'
+import { ORDERS, setup } from '../setup.ts'
+
+const NO_RETRY_AFTER: readonly (readonly [what: string, answer: object])[] = [
+  ['none', { status: 503 }],
+  ['a plain object', { status: 503, headers: { 'retry-after': '1' } }],
+  ['a Map', { status: 503, headers: new Map() }],
+]
+
+test.each(NO_RETRY_AFTER)('S18 an answer whose headers are %s is read by its status', async (_, answer) => {
+  let calls = 0
+  const fetch = async () => (calls++ === 0 ? answer : new Response('good')) as Response
+  const { queue, clock, events } = await setup({ fetch })
+  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
+  await clock.advance(60_000)
+  expect((await queue.get(taskId))?.status).toBe('SUCCEEDED')
+  expect([calls, events.of('degraded')]).toEqual([2, []])
+})
+
+test.each([
+  ['an object without a status', { ok: true }],
+  ['Response.error()', Response.error()],
+])('S1 %s is no success: the task goes on', async (_, answer) => {
+  let calls = 0
+  const fetch = async () => (calls++ < 2 ? answer : new Response('good')) as Response
+  const { queue, clock, events } = await setup({ fetch })
+  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
+  await clock.advance(60_000)
+  expect((await queue.get(taskId))?.status).toBe('SUCCEEDED')
+  expect([calls, events.of('degraded')]).toEqual([3, []])
+})
