@@ -28,7 +28,13 @@ export async function signed(
 
 /** Asks for the signature of a caller's own first attempt. */
 export const signedFirst = (sign: Sign, call: Call, clock: Clock): Promise<Headers> =>
-  signed(sign, call, { overlay: null, signal: call.signal ?? new AbortController().signal, clock })
+  signed(
+    sign,
+    call,
+    { overlay: null, signal: call.signal ?? new AbortController().signal, clock },
+    // its caller waits no longer for the hook than for an answer
+    Math.min(SIGN_MS, Math.max(1, call.waitMs)),
+  )
 
 /** A copy: the hook must not change what is sent. */
 const bytesOf = (content: BodyContent): Uint8Array =>

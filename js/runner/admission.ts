@@ -161,7 +161,7 @@ export class Admission {
     const isGone = isLate || this.#gone.has(call.principal)
     const isOwn = isMistake(call, finished)
     if (isOwn) finished = { ...finished, outcome: OUTCOME_FINAL }
-    if (!isGone && asksAbout(call, finished, this.#runner.host)) finished = await this.#asked(call, finished)
+    if (!isGone && asksAbout(call, finished, this.#runner.host)) finished = await this.#asked(call, finished, createdAt)
     if (isGone || (isOwn && !finished.said?.retry)) {
       this.observeUntracked(call, finished)
       return deliver(finished, isLate ? { reason: 'core_unavailable' } : null)
@@ -189,8 +189,8 @@ export class Admission {
   }
 
   /** The attempt with what the user's hooks say of it. Rejects with what one throws: the caller waits. */
-  #asked(call: Call, finished: Finished<RepeatAnswer>): Promise<Finished<RepeatAnswer>> {
-    return askHooks(call, finished, this.#runner).catch((error) => {
+  #asked(call: Call, finished: Finished<RepeatAnswer>, createdAt: number): Promise<Finished<RepeatAnswer>> {
+    return askHooks(call, finished, this.#runner, createdAt + call.waitMs).catch((error) => {
       this.observeUntracked(call, finished)
       finished.answer?.rest(false, this.#runner.restTerms)
       throw error

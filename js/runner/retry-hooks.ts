@@ -42,11 +42,12 @@ export interface HookPorts {
   guard<T>(work: () => T): T | undefined
 }
 
-/** The attempt with the word of the hooks on it. Rejects with what a hook throws. */
+/** The attempt with the word of the hooks on it. Rejects with what a hook throws. `waitUntil`: the end of its caller's wait; FOREVER: none waits. */
 export async function askHooks(
   call: Call,
   finished: Finished<RepeatAnswer>,
   ports: HookPorts,
+  waitUntil: number,
   // a caller's own first attempt: there is no task yet
   { attemptNumber = 1, taskId }: { readonly attemptNumber?: number; readonly taskId?: string } = {},
 ): Promise<Finished<RepeatAnswer>> {
@@ -63,10 +64,12 @@ export async function askHooks(
     error,
     request: { method, url, headers: new Headers(headers), idempotencyKey: key, isReplayable: replayable },
   }
+  // a caller waits no longer for a hook than for an answer
+  const limitMs = () => Math.min(HOOK_MS, Math.max(1, waitUntil - host.now()))
   const ask = async (name: keyof RetryHooks) => {
     for (const { [name]: hook } of [options, settings]) {
       const given = hook && new Promise((resolve) => resolve(hook(context)))
-      const said = given && (await within(settings.clock, HOOK_MS, `${name}()`, given))
+      const said = given && (await within(settings.clock, limitMs(), `${name}()`, given))
       if (name === 'delay' ? said !== undefined && said !== null : typeof said === 'boolean') return said
     }
     return undefined

@@ -14,7 +14,7 @@ import { signed } from '../call/sign.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import { bothSignals, whenAborted } from '../platform/abort.ts'
-import { type Clock, within } from '../platform/clock.ts'
+import { type Clock, FOREVER, within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
 import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
@@ -77,7 +77,8 @@ export class Sender {
     const { overlay, outcome } = await askBefore(host, task, this.#ports.show(task), context, about)
     const isSure = (await this.#ports.stored?.confirm(task)) ?? true
     if (task.controller !== controller) return // given back meanwhile, and perhaps begun anew
-    if (!isSure) this.#giveBack(task)
+    // whose caller has waited to the end for a hook: sent now, it would reach its server, and its caller be told that it failed
+    if (!isSure || task.leftMs(host.now()) <= 0) this.#giveBack(task)
     else if (outcome === undefined) this.#send(task, controller, overlay, context)
     else this.#ports.settle(task, notSent(outcome, host.now()))
   }
@@ -174,7 +175,7 @@ export class Sender {
   async #asked(task: Task, call: Call, ended: Finished<RepeatAnswer>): Promise<Finished<RepeatAnswer>> {
     const { host, words } = this.#ports
     try {
-      return await askHooks(call, ended, this.#ports, task)
+      return await askHooks(call, ended, this.#ports, task.waiter ? task.waitUntil : FOREVER, task)
     } catch (error) {
       if (task.waiter || task.joined.length > 0) {
         ended.answer?.discard()

@@ -64,11 +64,10 @@ export function reportFollowUp(
     const log = showEntry(task.taskId, entry)
     const { responseStatus: status, errorMessage: error } = log
     const notice = { task: show(), delayMs: why?.delayMs ?? 0, status, error, log }
-    try {
-      onRetry?.(notice)
-    } catch {
-      degraded('hook_threw', `onRetry() of ${task.what} threw: the task goes on`, 'onRetry')
-    }
+    // as a promise: one that throws and one that rejects are told of alike, and neither ends the process
+    new Promise((resolve) => resolve(onRetry?.(notice))).catch(() =>
+      degraded('hook_threw', `onRetry() of ${task.what} threw: the task goes on`, 'onRetry'),
+    )
     events.emit('retry', notice)
   }
 }

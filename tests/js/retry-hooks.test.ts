@@ -32,6 +32,19 @@ test('shouldRetry is asked about each failure, with what there is to know, befor
   expect(seen[2]?.request.headers.get('x-tenant')).toBe('7')
 })
 
+test.each(['throws', 'rejects'])('an onRetry that %s is told of, once, and ends nothing', async (how) => {
+  const { queue, server, clock, events } = await setup()
+  const onRetry = () => {
+    if (how === 'throws') throw new Error('mine')
+    return Promise.reject(new Error('mine'))
+  }
+  always(server, 503, 2)
+  const answer = queue.fetch(ORDERS, { redrive: { onRetry } })
+  await clock.advance(10_000)
+  expect((await answer).status).toBe(200)
+  expect(events.of('degraded').map(({ code }) => code)).toEqual(['hook_threw'])
+})
+
 test('it is not asked about a success or an abort', async () => {
   let asked = 0
   const shouldRetry = () => {
