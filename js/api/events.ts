@@ -44,8 +44,9 @@ export interface QueueEvents {
   /** An attempt failed, the caller's own first one included, and another follows. */
   retry: RetryNotice
   /**
-   * `response` is a clone, made only for a queue that has a listener; null where the answer is no `Response` (Axios). Begin to read
-   * its body before anything is awaited: of one that no listener reads 64 KiB are kept that came within 250 ms, or nothing if it is longer.
+   * `response` is a clone, made only for a queue that has a listener; null where the answer is no `Response` (Axios), or was read already.
+   * Begin to read its body before anything is awaited: of one that no listener reads 64 KiB are kept that came within 250 ms, or nothing if
+   * it is longer.
    */
   succeeded: { task: RetryTask; response: Response | null }
   /**

@@ -135,10 +135,15 @@ class FetchRepeatAnswer extends FetchAnswer implements RepeatAnswer {
     return this.response
   }
 
-  clone(): Response {
+  clone(): Response | null {
     if (this.#body === 'gone') return withoutBody(this.response)
-    this.#copy = this.response.clone()
-    return this.#copy
+    try {
+      this.#copy = this.response.clone()
+      return this.#copy
+    } catch {
+      // a `fetch` of the user's own has read it, to log it, or gives what no copy can be made of
+      return null
+    }
   }
 
   rest(isKept: boolean, terms: RestTerms): Promise<void> | undefined {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { scriptedServer } from '../../js/testing.ts'
 import { always, ORDERS, setup, watch } from './setup.ts'
 
 test('per task: queued, retry and attempt in turn, and one end', async () => {
@@ -175,4 +176,18 @@ test('a listener may close the queue', async () => {
 test('on refuses what is no function', async () => {
   const { queue } = await setup()
   expect(() => queue.on('idle', 'x' as never)).toThrow(TypeError)
+})
+
+test.each<[what: string, give: (response: Response) => Promise<unknown>]>([
+  ['has read its answer, to log it', async (response) => response.text().then(() => response)],
+  ['gives what no copy can be made of', async ({ status, headers }) => ({ status, headers })],
+])('a fetch that %s does not stop the queue for those who listen', async (_what, give) => {
+  const server = scriptedServer()
+  const fetch = (async (...request: Parameters<typeof server.fetch>) => give(await server.fetch(...request))) as never
+  const { queue, clock, events } = await setup({ fetch })
+  server.reply(503, {}, 'busy').reply(200, {}, 'one').reply(200, {}, 'two')
+  for (const body of ['a', 'b']) await queue.enqueue(ORDERS, { method: 'POST', body })
+  await clock.advance(10_000)
+  expect(events.of('succeeded').map(({ response }) => response)).toEqual([null, null])
+  expect(events.of('degraded')).toEqual([])
 })
