@@ -32,7 +32,7 @@ import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import { type Task, traceIdOf } from '../tasks/task.ts'
 import { type ObjectFault, objectName, type RedriveStub, shardOf, stubOf, type Taken } from './namespace.ts'
-import { askForFault, wrongClass } from './object-fault.ts'
+import { askForFault, classFault } from './object-fault.ts'
 import { type Binding, hasTaken } from './told-objects.ts'
 
 /** An object that was moved or restarted answers at the next try; the task's id makes twice once. */
@@ -246,10 +246,10 @@ export class Handoff {
         const leftMs = Math.max(1, overAt - clock.now())
         const [taken] = await within(clock, leftMs, `the object '${name}'`, enqueued(stub, record))
         if (taken) return taken
-        throw new TypeError(`the object '${name}' gave no answer for the task`)
+        throw new Error(`the object '${name}' gave no answer for the task`)
       } catch (error) {
         const afterMs = TRIES_AFTER_MS[tries]
-        const fault = wrongClass(error)
+        const fault = classFault(error)
         if (afterMs === undefined || fault || clock.now() + afterMs >= overAt) {
           // the object may have stored it all the same; its caller is told that it failed, so it must not run
           this.#terms.waitUntil(cancelled(stub, record.taskId))

@@ -30,15 +30,21 @@ export async function askForFault(
   try {
     return await within(clock, ANSWER_MS, `the object '${name}'`, verified())
   } catch (error) {
-    const fault = wrongClass(error)
+    const fault = classFault(error)
     // it could not be reached, which says nothing about it
     if (!fault) asked.delete(namespace)
     return fault
   }
 }
 
-/** The fault of an object that is of another class, which no repeat mends; undefined: the error says something else. */
-export function wrongClass(error: unknown): RedriveError | undefined {
-  const isWrong = error instanceof TypeError && /does not implement|not a function/.test(error.message)
-  return isWrong ? new RedriveError('BINDING_INVALID', WRONG_CLASS, { cause: error }) : undefined
+/** The fault of an object that is of another class, or of one that throws when it is made, which no repeat mends; undefined: the error says something else. */
+export function classFault(error: unknown): RedriveError | undefined {
+  const { name, message } = error as Error
+  // what the platform itself throws is a plain Error
+  if (!/^(Type|Range|Reference)Error$/.test(name)) return undefined
+  if (/does not implement|not a function/.test(message)) {
+    return new RedriveError('BINDING_INVALID', WRONG_CLASS, { cause: error })
+  }
+  const what = `its fields or its constructor throw a ${name}: see its log`
+  return new RedriveError('OBJECT_MISCONFIGURED', what, { cause: error })
 }

@@ -42,6 +42,11 @@ const LAST_AGAIN_MS = 60_000
 /** A layout of a later version: only a deployment changes that. */
 const NEWER_MS = 10 * 60_000
 
+const NO_SQL: ObjectFault = {
+  code: 'OBJECT_MISCONFIGURED',
+  message: 'its class has no SQLite: name it in new_sqlite_classes, or another if it was deployed without',
+}
+
 const REDRIVE_RULES = { acceptDuplicateRisk: flag }
 const WAIT = num(0, MAX_MS)
 
@@ -61,6 +66,7 @@ export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
   #made: Parts | undefined
   /** The principal whose tasks the queue sends now. */
   #principal: string | null = null
+  #lacksSql = false
   #failedRuns = 0
   /** Runs in a row that did nothing although something was due. */
   #idleRuns = 0
@@ -79,6 +85,8 @@ export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
         // a new one has none until its first task: one that is only asked whether it can take tasks leaves nothing behind
         if (storage.sql.exec('SELECT 1 FROM sqlite_master LIMIT 1').toArray().length > 0) this.#store.migrate()
       } catch (error) {
+        // other storage that fails may work again
+        this.#lacksSql = /SQL is not enabled/.test(`${error}`)
         this.#degraded(`its tables could not be made (${errorText(error)}): the next call tries again`)
       }
     })
@@ -101,7 +109,7 @@ export class RedriveObject<Env = WorkerEnv> extends DurableObject<Env> {
   async verify(): Promise<ObjectFault | undefined> {
     try {
       this.#settings()
-      return undefined
+      return this.#lacksSql ? NO_SQL : undefined
     } catch (error) {
       const { code, message } = error as RedriveError
       return { code, message }

@@ -48,6 +48,20 @@ test('an option that the object does not have is told at the first call, by name
 })
 
 test.each([
+  ['without SQLite', 'PLAIN', 'new_sqlite_classes'],
+  ['that throws when it is made', 'THROWING', 'throw a TypeError'],
+])('a class %s is told at the first call, while all is well, and by enqueue', async (_, binding, words) => {
+  const calls = [
+    { url: api.orders('soon'), init: order('soon') },
+    { url: api.orders('kept'), init: order('kept'), as: 'enqueue', after: 0 },
+  ] as const
+  const { answers, degraded } = await edge.calls(calls, {}, binding)
+  const told = expect.stringContaining(words)
+  expect(answers).toMatchObject([{ status: 200 }, { error: { code: 'OBJECT_MISCONFIGURED', message: told } }])
+  expect(degraded).toMatchObject([{ code: 'object_misconfigured', message: told }])
+})
+
+test.each([
   [{ shards: 0 }, 'shards'],
   [{ shards: 257 }, 'shards'],
   [{ inlineMs: -1 }, 'inlineMs'],

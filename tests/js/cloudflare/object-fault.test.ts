@@ -86,6 +86,19 @@ test('an object that cannot be reached says nothing of its options: the next cal
   expect(reports).toEqual([])
 })
 
+test('an object whose class throws when it is made is told, without the words of the error: they may hold anything', async () => {
+  const { call, reports, asked } = setup(() => {
+    throw new TypeError('Invalid URL string: hunter2')
+  })
+  await call()
+  await call()
+  expect(asked).toHaveLength(1)
+  expect(reports).toEqual([
+    { code: 'object_misconfigured', message: expect.stringMatching(/its fields or its constructor throw a TypeError/) },
+  ])
+  expect(reports[0]?.message).not.toContain('hunter2')
+})
+
 test('in an outage the words are the same, and told once in a request', async () => {
   const { call, server, reports } = setup(() => FAULT, { inlineMs: 0 })
   server.reply(503)

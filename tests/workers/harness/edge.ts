@@ -188,6 +188,8 @@ export class Edge implements AsyncDisposable {
         durableObjects: {
           REDRIVE: { className: 'Outbox', useSQLite: true },
           OTHER: { className: 'Other', useSQLite: true },
+          PLAIN: { className: 'Plain' },
+          THROWING: { className: 'Throwing', useSQLite: true },
           SILENT: { className: 'Silent', useSQLite: true },
         },
         queueConsumers: ['orders'],

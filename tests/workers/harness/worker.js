@@ -88,6 +88,14 @@ export class Other extends DurableObject {
   }
 }
 
+/** Its migration names it among `new_classes`, so that it has no SQLite. */
+export class Plain extends RedriveObject {}
+
+/** Its field reads a variable that is not there. */
+export class Throwing extends RedriveObject {
+  options = { credentials: { [new URL(this.env.NOTHING).origin]: () => ({}) } }
+}
+
 /** Never says whether it has the task. */
 export class Silent extends DurableObject {
   verify() {}
