@@ -20,6 +20,7 @@ import type { Admission } from '../runner/admission.ts'
 import { askedOf } from '../runner/handles.ts'
 import { joinTask } from '../runner/join.ts'
 import { areElsewhere, keyConflict } from '../runner/key-conflict.ts'
+import { waitsInVain } from '../runner/principal-left.ts'
 import { assertMayBeInMemory, delivered, queueFull, storeAway } from '../runner/refusals.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from '../runner/stored.ts'
@@ -194,6 +195,8 @@ export class StorePlace implements StoredPlace {
       this.#runner.putAside(task)
       this.#begin(task)
       if (ruling && entry) reportFollowUp({ entry }, ruling, host, task, () => this.#runner.show(task))
+      // its principal may have left during the first attempt
+      if (waitsInVain(task, host)) this.#durable.callers.endWait(task)
       if (!task.waiter || !call.signal) return
       link(task, call.signal, {
         cancel: (reason) => this.#abort(task, reason),

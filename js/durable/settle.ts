@@ -2,6 +2,7 @@
 
 import { type Carry, laneName, type Settlement, type Turn } from '../api/store.ts'
 import { VERDICT_SUCCEEDED } from '../core/codes.ts'
+import { waitsInVain } from '../runner/principal-left.ts'
 import { type FollowUp, followUpOf, reportFollowUp } from '../tasks/follow-up.ts'
 import { showEntry } from '../tasks/history.ts'
 import type { Ruling } from '../tasks/ruling.ts'
@@ -98,7 +99,9 @@ export class Settler {
     if (ruling.sent) runner.announcer.answerDeferred(task)
     runner.putAside(task)
     reportFollowUp(followUp, ruling, host, task, () => runner.show(task))
-    this.#callers.waitsAgain(task)
+    // its principal may have left meanwhile
+    if (waitsInVain(task, host)) this.#callers.endWait(task)
+    else this.#callers.waitsAgain(task)
   }
 
   /** Lets go of a task that another process has by now. */

@@ -142,8 +142,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     runner.tickSoon()
   }
 
-  circuitOpened(principal: string | null, origin: string): void {
-    this.callers.circuitOpened((task) => task.principal === principal && task.origin === origin)
+  endWaits(isOf: (task: Task) => boolean, reason: ExhaustedReason): void {
+    this.callers.endWaits(isOf, reason)
   }
 
   settle(task: Task, ruling: Ruling): void {

@@ -94,13 +94,13 @@ export class WaitingCallers {
 
   /** Ends the wait of a caller whose time ran out during an attempt that has not ended the task. */
   waitsAgain(task: Task): void {
-    if (this.until(task) <= this.#state.runner.host.now()) this.#endWait(task)
+    if (this.until(task) <= this.#state.runner.host.now()) this.endWait(task)
   }
 
   /** Ends the tasks that `isOf` names and whose callers wait, unless an attempt of theirs runs, which may end well. */
-  circuitOpened(isOf: (task: Task) => boolean): void {
+  endWaits(isOf: (task: Task) => boolean, reason: ExhaustedReason): void {
     for (const [task, { until }] of this.#waits) {
-      if (until < FOREVER && !task.lease && isOf(task)) this.#endWait(task, 'circuit_open')
+      if (until < FOREVER && !task.lease && isOf(task)) this.endWait(task, reason)
     }
   }
 
@@ -208,10 +208,11 @@ export class WaitingCallers {
     // a timer holds 24.8 days at most and may wake early
     if (this.#state.runner.host.now() < wait.until) this.#waits.set(task, { ...wait, disarm: arm() })
     // an attempt under way may end well; if not, `waitsAgain` asks whether there is time for another
-    else if (!task.lease) this.#endWait(task)
+    else if (!task.lease) this.endWait(task)
   }
 
-  #endWait(task: Task, reason: ExhaustedReason = 'wait_exceeded'): void {
+  /** Ends a task whose caller waits no longer, and tells the caller. */
+  endWait(task: Task, reason: ExhaustedReason = 'wait_exceeded'): void {
     this.#giveUp(task, reason).catch(this.#state.failed)
   }
 

@@ -24,8 +24,9 @@ export interface TaskOptions extends RetryHooks {
   /**
    * The longest that the caller waits for the headers of an answer, in milliseconds. 'await': when the next attempt would start later,
    * the caller gets the last answer or error now; an attempt that is under way then is aborted, with a TimeoutError. The task ends
-   * 'wait_exceeded': it never goes on behind a caller who was told it failed. 'defer': then comes the 202, and in a Worker the attempt ends; a call that cannot be kept waits
-   * for its attempt. @default 'await': 30_000, and the time that the request's body needs at 50 KB/s; in a Worker what is left of 25_000.
+   * 'wait_exceeded': it never goes on behind a caller who was told it failed. Unless `waitMs` is given, it ends so between two attempts when
+   * another principal is there (`setPrincipal`). 'defer': then comes the 202, and in a Worker the attempt ends; a call that cannot be kept
+   * waits for its attempt. @default 'await': 30_000, and the time that the request's body needs at 50 KB/s; in a Worker what is left of 25_000.
    * 'defer': 2_000
    */
   readonly waitMs?: number

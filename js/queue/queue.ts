@@ -222,7 +222,8 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /**
-   * Says whose requests are made from now on. Tasks of the principal before wait until theirs is back. Calls made after this
+   * Says whose requests are made from now on. Tasks of the principal before wait until theirs is back; callers of theirs who have set no
+   * `waitMs` get their last answer or error now. Calls made after this
    * one have the new principal, even before it resolves; one made before whose body was still being read rejects with
    * `PRINCIPAL_CHANGED`, unsent. Cookies that change before this is called go out with the retries of the principal before: log
    * in with `during`.

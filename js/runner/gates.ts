@@ -34,7 +34,7 @@ interface GatePorts {
   readonly core: CoreQueue
   readonly lanes: Lanes
   readonly host: QueueContext
-  readonly stored: Pick<StoredSide, 'circuitOpened'> | undefined
+  readonly stored: Pick<StoredSide, 'endWaits'> | undefined
   /** Closed or closing, or the core trapped. */
   readonly stopped: boolean
   guard<T>(work: () => T): T | undefined
@@ -107,7 +107,8 @@ export class Gates {
     const [from, to] = [CIRCUITS[Math.floor(code / 3)], CIRCUITS[code % 3]]
     if (!origin || !from || !to || principal === undefined) return
     // those in memory the core has ended already
-    if (to === 'OPEN' && this.#turnsAway) stored?.circuitOpened(principal, origin)
+    const isOf = (task: Task) => task.principal === principal && task.origin === origin
+    if (to === 'OPEN' && this.#turnsAway) stored?.endWaits(isOf, 'circuit_open')
     host.changed?.({})
     host.events.emit('circuit', { origin, from, to })
   }

@@ -16,6 +16,7 @@ import type { Task } from '../tasks/task.ts'
 import { Admission } from './admission.ts'
 import { DeadLetterManager } from './dead-letters.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
+import { principalLeft } from './principal-left.ts'
 import { storeAway } from './refusals.ts'
 import type { Runner } from './runner.ts'
 import type { PageStoreModule, StoredManager, StoredPlace } from './stored.ts'
@@ -211,6 +212,7 @@ export class TaskManager {
       for (const task of runner.tasks) if (task.principal === before) runner.cancel(task, cancelled())
       await this.#stored?.purge(before)
     }
+    principalLeft(runner)
     if (!runner.stored) return runner.tick()
     await runner.stored.switchPrincipal().catch((error) => {
       // other pages hear of it from here alone

@@ -29,6 +29,7 @@ import type { QueueContext } from './context.ts'
 import { Gates } from './gates.ts'
 import { Orders, Policies } from './handles.ts'
 import { Lanes } from './lanes.ts'
+import { endIfLeft } from './principal-left.ts'
 import type { NewsPorts, PrincipalNews } from './principal-news.ts'
 import { Sender } from './sender.ts'
 import { type CoreStats, heldStats } from './stats.ts'
@@ -190,6 +191,7 @@ export class Runner {
       if (task.lease) this.stored?.settle(task, ruling)
       else {
         applyRuling(this, task, ruling)
+        endIfLeft(task, this)
         this.stored?.holdLane(task.principal, task.origin, this.host.now() + ruling.holdMs)
         this.stored?.roomMade()
       }

@@ -6,7 +6,7 @@
 import type { PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import type { RunnerStats } from '../api/stats.ts'
 import type { TaskStore, UnreadableRecord } from '../api/store.ts'
-import type { AttemptLog, Decision, Durability, RetryTask } from '../api/task.ts'
+import type { AttemptLog, Decision, Durability, ExhaustedReason, RetryTask } from '../api/task.ts'
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
@@ -39,8 +39,8 @@ export interface StoredSide {
   confirm(task: Task): Promise<boolean>
   /** Tells the store until when a server has asked a lane to wait; not past now: it has asked for nothing new. */
   holdLane(principal: string | null, origin: string, until: number): void
-  /** The circuit of an origin has opened: ends tasks of this lane that wait here for an answer. */
-  circuitOpened(principal: string | null, origin: string): void
+  /** Ends the tasks that `isOf` names and whose callers wait here for an answer, unless an attempt of theirs runs. */
+  endWaits(isOf: (task: Task) => boolean, reason: ExhaustedReason): void
   /** Writes down how the attempt of a leased task ended. */
   settle(task: Task, ruling: Ruling): void
   /** Lets tasks go that wait for credentials: those of an origin, or all. */

@@ -13,7 +13,7 @@ const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: s
     `raise totalBudgetMs, or ${PUT_BACK} once the server is well`,
   ],
   wait_exceeded: [
-    'the next attempt would have come later than its caller waits (waitMs)',
+    'the next attempt would have come later than its caller waits (waitMs), or another principal is there (setPrincipal)',
     "raise waitMs, or hand the call over: queue.enqueue(...) or mode: 'defer'",
   ],
   not_retryable: [

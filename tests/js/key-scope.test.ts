@@ -85,7 +85,7 @@ test.each(STORES)('S16 S22 %s a call that fails waits for no task of another use
   for (const redrive of [{}, { idempotencyKey: 'order-1' }]) {
     const { queue, server, clock } = await ofAnn(make)
     server.reply(503).reply(503).reply(200, {}, "ben's")
-    const ann = watch(queue.fetch(ORDERS, { ...TEA, redrive }))
+    const ann = watch(queue.fetch(ORDERS, { ...TEA, redrive: { ...redrive, waitMs: 30_000 } }))
     await clock.settle()
     await queue.setPrincipal('ben')
     const ben = watch(queue.fetch(ORDERS, { ...TEA, redrive }))

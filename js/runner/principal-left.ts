@@ -1,0 +1,45 @@
+/**
+ * Answers callers whose principal has left. Nothing of theirs may be sent until that principal is back, so each gets at once what there is, and
+ * the task ends: it must not go on behind a caller who was told that it failed. What was handed over waits.
+ */
+
+import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
+import type { CoreQueue } from '../core/generated/queue/glue.js'
+import type { Task } from '../tasks/task.ts'
+import type { QueueContext } from './context.ts'
+import type { StoredSide } from './stored.ts'
+
+/** The parts of the runner that end a task. */
+interface EndPorts {
+  readonly host: QueueContext
+  readonly core: Pick<CoreQueue, 'cancel'>
+  readonly tasks: readonly Task[]
+  readonly stored: Pick<StoredSide, 'endWaits'> | undefined
+  guard<T>(work: () => T): T | undefined
+  end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
+}
+
+/**
+ * Whether a task's caller waits for nothing: another principal is there. While one logs in, that is not known yet. A caller that has said
+ * by itself how long it waits may wait for its principal.
+ */
+export function waitsInVain({ waiter, status, principal, call }: Task, host: QueueContext): boolean {
+  const { mode, waitMs } = call?.options ?? {}
+  const isAwaited = waiter !== undefined && mode !== 'defer' && waitMs === undefined
+  // an attempt under way may end well
+  return isAwaited && status === 'PENDING' && !host.switching && principal !== host.principal
+}
+
+/** Follows a change of principal, which may be the one before again by now. */
+export function principalLeft(runner: EndPorts): void {
+  for (const task of runner.tasks) endIfLeft(task, runner)
+  runner.stored?.endWaits((task) => waitsInVain(task, runner.host), 'wait_exceeded')
+}
+
+/** Ends a task in memory whose caller waits for nothing. */
+export function endIfLeft(task: Task, runner: EndPorts): void {
+  if (task.slot < 0 || !waitsInVain(task, runner.host)) return
+  runner.guard(() => runner.core.cancel(task.slot))
+  // the core trapped: the task has ended already
+  if (task.slot >= 0) runner.end(task, 'EXHAUSTED', 'wait_exceeded')
+}
