@@ -90,6 +90,10 @@ function checkMeta(meta: object): void {
 
 /** Throws for what fetch would send as `[object ...]` or joined by commas, and for what it would leave out without a word. */
 export function checkInit(init: RequestInit & { data?: unknown }): void {
+  // a text or a list, of which a spread makes an object of numbers; its value may be a body, and is not shown
+  if (typeof init !== 'object' || '0' in init) {
+    throw new TypeError("expected an object such as { method: 'POST', body } after the URL, got text or a list")
+  }
   const { body, data } = init
   if (isWords(body) || Array.isArray(body) || (data && !body)) {
     throw new TypeError('body: expected text, bytes or a form of the platform; for JSON use JSON.stringify(body)')

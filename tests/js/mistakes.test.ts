@@ -142,6 +142,23 @@ test.each<[init: object, meant: string]>([
   expect(events.names()).toEqual([])
 })
 
+test.each(['POST', 'the body', ['a', 'b']])(
+  '%o in place of an init is refused, and not sent as a GET',
+  async (given) => {
+    const { queue, server } = await setup()
+    const init = given as RequestInit
+    for (const call of [
+      queue.fetch(ORDERS, init),
+      queue.enqueue(ORDERS, init as never),
+      wrapFetch(queue)(ORDERS, init),
+    ]) {
+      await expect(call).rejects.toThrow("expected an object such as { method: 'POST', body } after the URL")
+    }
+    expect(server.hits).toBe(0)
+    expect(queue.stats().depth).toBe(0)
+  },
+)
+
 test('bodies that fetch takes are taken', async () => {
   const { queue, server } = await setup()
   const form = new FormData()
