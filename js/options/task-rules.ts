@@ -105,7 +105,7 @@ export function checkInit(init: RequestInit & { data?: unknown }): void {
 function isWords(body: unknown): boolean {
   // no text is made of bytes for it
   if (typeof body !== 'object' || ArrayBuffer.isView(body) || body instanceof FormData) return false
-  if (!/^\[object (?!Array|Readable)/.test(`${body}`)) return false
+  if (!/^\[object (?!Array|Blob|File|Readable)/.test(`${body}`)) return false
   return new Response(body as BodyInit).headers.get('content-type') === 'text/plain;charset=UTF-8'
 }
 
