@@ -9,6 +9,7 @@ import type { RestTerms } from '../call/discard.ts'
 import { letGoUnread } from '../call/fetch-repeat.ts'
 import { mark } from '../call/transport.ts'
 import { givenUp } from './given-up.ts'
+import { HIDDEN_REDIRECT } from './history.ts'
 import type { Task, Waiter } from './task.ts'
 
 /** Detaches the caller from its task, and gives it to the code that settles its promise. */
@@ -110,7 +111,7 @@ export function reportEnd(task: Task, host: EndListeners, show: () => RetryTask,
     // a task that no one waits for must not end without a word
     const isTold = task.waiter || task.joined.length > 0 || task.outcome
     if (isTold && !events.has('exhausted')) return
-    const error = givenUp(task.what, reason as ExhaustedReason, show(), task.lastStatus || null)
+    const error = givenUp(task.what, reason as ExhaustedReason, show(), task.lastStatus || null, isHidden(task))
     const { attempts, responseStatus } = error
     const subject = isTold ? undefined : `${reason} ${task.origin}`
     events.emit('exhausted', { task: show(), reason: error.reason, attempts, responseStatus, error }, subject)
@@ -129,12 +130,17 @@ export function count(totals: Totals, status: TaskStatus): void {
   else totals.cancelled++
 }
 
+/** Whether a task ended with a redirect of which the browser tells nothing. */
+function isHidden({ entries }: Task): boolean {
+  return entries[entries.length - 1]?.error === HIDDEN_REDIRECT
+}
+
 /** The outcome of a terminal task. */
 export function outcomeOf(task: Task, shown: RetryTask): TaskOutcome {
   const responseStatus = task.lastStatus || null
   if (task.status === 'SUCCEEDED') return { task: shown, responseStatus }
   const error = task.reason
-    ? givenUp(task.what, task.reason, shown, responseStatus)
+    ? givenUp(task.what, task.reason, shown, responseStatus, isHidden(task))
     : new RedriveError('CANCELLED', `${task.what} was cancelled`, { task: shown })
   return { task: shown, responseStatus, error }
 }

@@ -2,6 +2,7 @@
 
 import { ExhaustedError } from '../api/errors.ts'
 import type { ExhaustedReason, RetryTask } from '../api/task.ts'
+import { HIDDEN_REDIRECT } from './history.ts'
 
 const PUT_BACK = 'put it back with deadLetters.redrive(taskId)'
 
@@ -45,18 +46,25 @@ const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: s
   ],
 }
 
-/** `what`: method and target, without the query. */
+const REDIRECTED: (typeof WORDS)[ExhaustedReason] = [
+  'its server may have done the work',
+  'send it to the address that answers, or have the server answer without a redirect',
+]
+
+/** `what`: method and target, without the query. `isHidden`: the last answer was a redirect of which the browser tells nothing. */
 export function givenUp(
   what: string,
   reason: ExhaustedReason,
   task: RetryTask,
   responseStatus: number | null,
+  isHidden = false,
 ): ExhaustedError {
   const { attemptNumber: attempts, taskId } = task
   // a reason of a later version has no words here
-  const [cause, remedy] = WORDS[reason] ?? [reason, PUT_BACK]
+  const [cause, remedy] = isHidden ? REDIRECTED : (WORDS[reason] ?? [reason, PUT_BACK])
   const made = attempts === 1 ? 'one attempt' : `${attempts} attempts`
-  const last = responseStatus === null ? 'the last without an answer' : `the last answered with ${responseStatus}`
+  const answered = `the last answered with ${isHidden ? HIDDEN_REDIRECT : responseStatus}`
+  const last = responseStatus === null && !isHidden ? 'the last without an answer' : answered
   const after = attempts > 0 ? `after ${made}, ${last}` : 'before it was sent'
   const message = `${what} was given up ${after} (${reason}): ${cause}. It is kept as dead letter ${taskId}; ${remedy}`
   return new ExhaustedError(reason, message, { task, attempts, responseStatus })

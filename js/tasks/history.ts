@@ -33,13 +33,17 @@ export interface HistoryEntry {
   readonly nextAt: number
 }
 
+/** The words for an answer of which a browser tells nothing, not even its status. */
+export const HIDDEN_REDIRECT = 'a redirect, which a page cannot follow here'
+
 /** The line about an attempt and the decision that followed. */
 export function lineOf(
   { startedAt, durationMs, status, answer, error }: Finished,
   words: (error: unknown) => string,
   rest: Omit<HistoryEntry, 'startedAt' | 'durationMs' | 'status' | 'error'>,
 ): HistoryEntry {
-  return { ...rest, startedAt, durationMs, status, error: rest.sent && !answer ? words(error) : null }
+  const failure = answer ? (status ? null : HIDDEN_REDIRECT) : words(error)
+  return { ...rest, startedAt, durationMs, status, error: rest.sent ? failure : null }
 }
 
 /** The public form of a log line. */

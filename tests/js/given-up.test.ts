@@ -29,6 +29,26 @@ test('one whose connections were lost has no status', async () => {
   expect(error?.message).toContain('given up after one attempt, the last without an answer (max_attempts)')
 })
 
+test('one that a page saw redirected says so: a browser hides where to, and its server may have done the work', async () => {
+  const redirect = () =>
+    Object.defineProperties(new Response(), { status: { value: 0 }, type: { value: 'opaqueredirect' } })
+  const { queue, clock } = await setup({ fetch: async () => redirect() })
+  const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', body: 'tea' })
+  await clock.advance(1_000)
+  const { error } = await queue.result(taskId)
+  expect(error).toMatchObject({ reason: 'not_retryable', responseStatus: null })
+  expect(error?.message).toContain(
+    'after one attempt, the last answered with a redirect, which a page cannot follow here (not_retryable): ' +
+      'its server may have done the work',
+  )
+  expect(error?.message).toContain('; send it to the address that answers')
+  const told = await queue.explain(taskId)
+  expect(told.map(({ text }) => text).slice(1)).toEqual([
+    'attempt 1 was sent',
+    'a redirect, which a page cannot follow here; given up: not_retryable',
+  ])
+})
+
 test('one that was never sent says so', async () => {
   const { queue, server, clock } = await setup()
   const { taskId } = await queue.enqueue(ORDERS, { method: 'POST', redrive: { expiresAt: clock.now() - 1 } })
