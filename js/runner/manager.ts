@@ -210,6 +210,7 @@ export class TaskManager {
     this.admission.switched(before, principal, purge)
     if (purge && before !== principal) {
       for (const task of runner.tasks) if (task.principal === before) runner.cancel(task, cancelled())
+      runner.registry.purgeOf(before)
       await this.#stored?.purge(before)
     }
     principalLeft(runner)

@@ -149,6 +149,11 @@ export class Registry {
     return tasks.length
   }
 
+  /** Deletes all tasks of a principal: none of them waits any more. */
+  purgeOf(principal: string | null): void {
+    for (const task of [...this.#all.values()]) if (task.principal === principal) this.#drop(task)
+  }
+
   page(filter: (task: Task) => boolean, options: { limit?: number; cursor?: string }, now: number): Page<Task> {
     this.#expire(now)
     return page(this.#all.values(), filter, options)
