@@ -163,11 +163,22 @@ export class Handoff {
       log: entries.map((entry) => showEntry(taskId, entry)),
     }
     const waiter = detachCaller(task)
+    const { joined } = task
+    // what leaves is not cancelled: those who joined are answered as its caller is
+    task.joined = []
     // in memory it ends here, and must not take its last answer along
     task.last = undefined
     leave()
     const answer = next === 'nowhere' && last ? answerOf(last) : this.#answer({ call, taskId, createdAt }, left, last)
-    answer.then(waiter?.resolve, waiter?.reject)
+    answer.then(
+      (given) => {
+        for (const each of joined) each.resolve((given as Response).clone())
+        waiter?.resolve(given)
+      },
+      (error) => {
+        for (const each of [waiter ?? [], ...joined].flat()) each.reject(error)
+      },
+    )
     return true
   }
 

@@ -156,6 +156,20 @@ test('a task can be cancelled in its object, and a dead letter put back', async 
   expect((await api.saw('dead'))?.keys).toHaveLength(1)
 })
 
+test('S22 calls of one request with the same key are handed over as one task, and each is told so', async () => {
+  await api.fails(9)
+  const init = { ...order('twins'), redrive: { idempotencyKey: 'of-both' } }
+  const call = { url: api.orders('twins'), init }
+  const policy = { ...quick, initialDelayMs: 300 }
+  const { answers } = await edge.calls([call, call], { ...patient, policy, inlineAttempts: 2 })
+  expect(answers).toMatchObject([{ status: 202 }, { status: 202 }])
+  const [one, other] = answers.map(taskOf)
+  expect(one).toBe(other)
+  await api.fails(0)
+  await reaches(object(), one as string, 'SUCCEEDED')
+  expect(await api.saw('twins')).toMatchObject({ effects: 1 })
+})
+
 test('S14 a call whose key is that of a dead letter has its own answer: nothing more comes of that task', async () => {
   await api.fails(99)
   const init = { ...order('buried'), redrive: { idempotencyKey: 'of-a-dead-letter' } }
