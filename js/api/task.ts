@@ -22,6 +22,7 @@ export type ExhaustedReason =
   | 'vetoed'
   | 'body_missing'
   | 'circuit_open'
+  | 'closed'
 
 /** All that `redrive.reason` of a call that was given up, or not tried again, may say. */
 export type GivenUpReason = ExhaustedReason | NotRetriedReason

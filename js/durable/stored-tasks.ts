@@ -127,9 +127,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     this.loop.tick(now)
   }
 
-  roomMade(): void {
-    this.loop.roomMade()
-  }
+  readonly roomMade = (): void => this.loop.roomMade()
+  readonly endWaiting = (): void => this.callers.endWaiting()
 
   confirm(task: Task): Promise<boolean> {
     return this.guard.confirm(task)
@@ -213,6 +212,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
   async #close(): Promise<void> {
     const { store, owner, runner, failed } = this.state
     const closed = new QueueClosedError(runner.host.settings.name)
+    this.callers.endAll()
     await drain(this, closed)
     this.stop(closed)
     await store.homes?.holdHome(owner, 0).catch(failed)
@@ -289,9 +289,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     task.controller?.abort()
   }
 
-  turning(): void {
-    this.counts.asking()
-  }
+  readonly turning = (): void => this.counts.asking()
 
   turned(failed: number, error: unknown, turn: Turn | undefined, shut: readonly string[] = []): void {
     const { runner } = this.state
@@ -308,7 +306,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     reportTurn(turn, runner)
     if (this.#depthBefore > 0 && this.depth === 0) runner.announcer.idle()
     this.#depthBefore = this.depth
-    runner.drained()
+    runner.draining.look()
   }
 
   // what admission and the manager ask

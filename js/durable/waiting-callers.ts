@@ -5,7 +5,7 @@
  * A hint or a turn tells of most such ends. Against those that are lost, waiting callers are looked after now and then.
  */
 
-import { RedriveError, SettledElsewhereError } from '../api/errors.ts'
+import { QueueClosedError, RedriveError, SettledElsewhereError } from '../api/errors.ts'
 import type { TaskOutcome } from '../api/methods.ts'
 import type { StoredTask } from '../api/store.ts'
 import type { ExhaustedReason } from '../api/task.ts'
@@ -39,6 +39,7 @@ export class WaitingCallers {
   #swept = 0
   /** Tasks that ended for their callers while the store did not answer, and why. */
   readonly #endedHere = new Map<string, ExhaustedReason>()
+  #isClosing = false
   /** Callers whose tasks are on their way into the store. */
   #entering = 0
 
@@ -70,6 +71,8 @@ export class WaitingCallers {
     this.#state.watch(task)
     this.#lookAtOwn = Math.min(this.#lookAtOwn, host.now() + OWN_LOOK_MS)
     void this.#keepHome()
+    // stored while the queue was closing
+    if (this.#isClosing) queueMicrotask(() => this.#endClosed(task))
   }
 
   /** Stores a task whose caller is going to wait: the task must not be in the store before this process is known as its home. */
@@ -94,7 +97,8 @@ export class WaitingCallers {
 
   /** Ends the wait of a caller whose time ran out during an attempt that has not ended the task. */
   waitsAgain(task: Task): void {
-    if (this.until(task) <= this.#state.runner.host.now()) this.endWait(task)
+    if (this.#isClosing) this.#endClosed(task)
+    else if (this.until(task) <= this.#state.runner.host.now()) this.endWait(task)
   }
 
   /** Ends the tasks that `isOf` names and whose callers wait, unless an attempt of theirs runs, which may end well. */
@@ -102,6 +106,29 @@ export class WaitingCallers {
     for (const [task, { until }] of this.#waits) {
       if (until < FOREVER && !task.lease && isOf(task)) this.endWait(task, reason)
     }
+  }
+
+  /** The queue is about to close: ends the tasks whose callers wait here, unless an attempt of theirs runs, which may end well. */
+  endWaiting(): void {
+    this.#isClosing = true
+    for (const task of this.#state.watched()) if (!task.lease) this.#endClosed(task)
+  }
+
+  /** Ends those whose attempts run, too: their time to end well is over. */
+  endAll(): void {
+    for (const task of this.#state.all()) this.#endClosed(task)
+  }
+
+  /** What was handed over goes on in the store; a caller who waits for it, and is told that it failed, must not be surprised by a late effect. */
+  #endClosed(task: Task): void {
+    const { runner } = this.#state
+    runner.announcer.answerDeferred(task)
+    const isItsCallers = task.waiter !== undefined
+    task.reason = 'closed'
+    answer(task, () => new QueueClosedError(runner.host.settings.name))
+    task.reason = undefined
+    // of an attempt that was made and must not be repeated, the outcome is unknown: its end says so
+    if (isItsCallers && !(task.lease && task.call?.replayable === false)) this.endWait(task, 'closed')
   }
 
   /** Takes note that the store fails. Answers the callers of `tasks`, whose settlements it does not take: those of a success, and those whose time is up. */

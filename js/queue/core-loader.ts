@@ -101,11 +101,13 @@ export class CoreLoader {
     return sign ? (await this.#chunk()).signedFirst(sign, call, clock) : null
   }
 
-  async close(drainMs: number): Promise<void> {
+  async close(drainMs: number, calls: Iterable<Promise<unknown>>): Promise<void> {
     this.#closing.abort()
     this.#disarm()
+    const own = within(this.#host.settings.clock, drainMs, '', Promise.allSettled(calls)).catch(() => {})
     await this.starting
-    await this.opened?.close(drainMs)
+    await this.opened?.close(drainMs, own)
+    await own
   }
 
   #start(): Promise<TaskManager | undefined> {

@@ -62,7 +62,7 @@ export async function firstAttempt(call: Call, host: QueueContext, core: Loader,
     finished.answer?.discard()
     throw error
   })
-  return manager && !manager.runner.stopped
+  return manager
     ? manager.admission.afterFailure(call, finished, createdAt)
     : deliver(finished, { reason: 'core_unavailable' })
 }
@@ -74,13 +74,9 @@ async function openFor(
   core: Loader,
 ): Promise<TaskManager | undefined> {
   const manager = await orAbort(signal, core.open())
-  if (manager) checkLate(call, host)
+  // given before the checks had come: before it becomes a task
+  if (manager) host.checks?.early?.(call, host)
   return manager
-}
-
-/** Checks a call that was made before the checks had come: before it becomes a task. */
-export function checkLate(call: Call, host: QueueContext): void {
-  host.checks?.early?.(call, host)
 }
 
 /** Has the core hear of an attempt that makes no task; of one that ends while it still loads, as soon as it is there. */

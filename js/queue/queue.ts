@@ -37,7 +37,7 @@ import type { QueueContext, TaskChanges } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
 import { CoreLoader, type EngineSource, type Loader, type LoaderClass } from './core-loader.ts'
 import { deadLettersOf, NO_TASKS } from './dead-letters.ts'
-import { type Counts, checkLate, firstAttempt } from './first-attempt.ts'
+import { type Counts, firstAttempt } from './first-attempt.ts'
 import { expose } from './internals.ts'
 import { setLimit } from './limits.ts'
 import { subscribeTo } from './subscribe.ts'
@@ -51,7 +51,7 @@ export class RetryQueue implements AsyncDisposable {
   readonly #core: Loader
   readonly #host: QueueContext
   #closing: Promise<void> | undefined
-  #calls = 0
+  readonly #calls = new Set<Promise<unknown>>()
   readonly #counts: Counts = { attempts: 0, firstAttemptSucceeded: 0 }
   #idleWaiters: (() => void)[] = []
 
@@ -82,7 +82,10 @@ export class RetryQueue implements AsyncDisposable {
         this.#counts.attempts++
       },
       attempt: (call, plan) => attempt(call, plan, settings.clock, this.#host.now),
-      idle: () => this.#checkIdle(),
+      idle: () => {
+        if (this.#calls.size > 0 || this.#core.opened?.runner.depth) return
+        for (const resolve of this.#idleWaiters.splice(0)) resolve()
+      },
     }
     this.deadLetters = deadLettersOf(
       (about) => this.#manager(about),
@@ -90,10 +93,7 @@ export class RetryQueue implements AsyncDisposable {
     )
     expose(this, {
       host: this.#host,
-      run: async (call) => {
-        this.#assertOpen()
-        return this.#run(call)
-      },
+      run: (call) => this.#run(call),
     })
     this.#core = new CoreOf(source, this.#host)
   }
@@ -103,7 +103,7 @@ export class RetryQueue implements AsyncDisposable {
    * `degraded` says so and this resolves all the same.
    */
   get ready(): Promise<void> {
-    return this.#core.open().then(() => undefined)
+    return this.#core.open().then(() => {})
   }
 
   /**
@@ -130,7 +130,7 @@ export class RetryQueue implements AsyncDisposable {
     const createdAt = this.#host.now()
     const call = await readFetch(input, init, this.#host)
     const manager = await this.#running()
-    checkLate(call, this.#host)
+    this.#host.checks?.early?.(call, this.#host)
     return manager.enqueue(call, createdAt, !!passesThrough(input, init))
   }
 
@@ -242,7 +242,7 @@ export class RetryQueue implements AsyncDisposable {
     if (this.#host.settings.durable) await this.#core.open()
     return new Promise((resolve) => {
       this.#idleWaiters.push(resolve)
-      this.#checkIdle()
+      this.#host.idle()
     })
   }
 
@@ -279,13 +279,13 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   /**
-   * Starts no more attempts, lets those in flight end (or aborts them after drainMs), then settles every caller with
-   * what there is. Tasks in memory end CANCELLED, those of a store stay in it. A caller's own first attempt is the
-   * caller's: it goes on as plain fetch would. drainMs @default 5_000
+   * Starts no more attempts, and lets those in flight end, or aborts them after `drainMs`. Callers get what there is, marked `reason: 'closed'`: those
+   * who wait for a retry at once. A stored task ends with its caller; what was handed over stays in the store. Tasks in memory end CANCELLED.
+   * A caller's own first attempt that takes longer goes on as plain fetch would. drainMs @default 5_000
    */
   async close(options: { readonly drainMs?: number } = {}): Promise<void> {
     this.#host.checks?.close(options)
-    this.#closing ??= this.#core.close(options.drainMs ?? DRAIN_MS).then(() => this.#checkIdle())
+    this.#closing ??= this.#core.close(options.drainMs ?? DRAIN_MS, this.#calls).then(this.#host.idle)
     return this.#closing
   }
 
@@ -294,14 +294,16 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   async #run(call: Call): Promise<unknown> {
+    // a body may have taken until now
+    this.#assertOpen()
     assertNotAborted(call.signal)
-    this.#calls++
     // counted to its end, even if its caller detached and left
     const work = firstAttempt(call, this.#host, this.#core, this.#counts).finally(() => {
       if (!call.underWay) call.leave?.(false)
-      this.#calls--
-      this.#checkIdle()
+      this.#calls.delete(work)
+      this.#host.idle()
     })
+    this.#calls.add(work)
     return call.options.detach ? orLeft(call.signal, work) : work
   }
 
@@ -331,10 +333,5 @@ export class RetryQueue implements AsyncDisposable {
 
   #assertOpen(): void {
     if (this.#closing) throw new QueueClosedError(this.name)
-  }
-
-  #checkIdle(): void {
-    if (this.#calls > 0 || this.#core.opened?.runner.depth) return
-    for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
 }

@@ -62,7 +62,8 @@ export class RequestLoader implements Loader {
 
   async close(drainMs: number): Promise<void> {
     const all = [...this.#left.keys(), ...(this.#own ? [this.#own] : [])]
-    await Promise.all(all.map((core) => core.close(drainMs)))
+    // promises of other requests cannot be waited for
+    await Promise.all(all.map((core) => core.close(drainMs, [])))
   }
 
   /** The core of the request whose code runs now; undefined: it has none. */
@@ -95,7 +96,7 @@ export class RequestLoader implements Loader {
       if (!isIdle && this.#left.size <= MOST_LEFT) continue
       this.#left.delete(each)
       // its callers have their answers, or are gone
-      void each.close(0).catch(() => {})
+      void each.close(0, []).catch(() => {})
     }
   }
 }

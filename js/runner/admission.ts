@@ -138,7 +138,8 @@ export class Admission {
   async keepUnderWay(call: Call, own: UnderWay, createdAt: number): Promise<EarlyAnswer | undefined> {
     const { policy, plain, replayable, principal } = call
     const mayFollow = replayable && !plain && backgroundOf(call).maxAttempts > 1 && !this.#gone.has(principal)
-    if (this.#runner.stopped || !mayFollow || own.controller.signal.aborted || this.#mayBeKnown(call)) return undefined
+    const isOver = this.#runner.stopped && !this.#mayStillBeStored(call)
+    if (isOver || !mayFollow || own.controller.signal.aborted || this.#mayBeKnown(call)) return undefined
     call.underWay = own
     // its attempt keeps the place that it has taken, until its task has one
     own.sending.then(() => call.leave?.(true))
@@ -156,6 +157,10 @@ export class Admission {
   /** Takes over after a first attempt that failed in a way that may pass. Settles as the caller is to be answered. */
   async afterFailure(call: Call, first: Finished, createdAt: number): Promise<unknown> {
     let finished = adopted(call, first)
+    const { stopped, isTrapped } = this.#runner
+    if (stopped && !this.#mayStillBeStored(call)) {
+      return deliver(finished, { reason: isTrapped ? 'core_unavailable' : 'closed' })
+    }
     // one of an order waits for its turn, one in content mode for its key; this one went out while there was no core
     const isLate = call.options.orderKey !== undefined || call.key === ''
     const isGone = isLate || this.#gone.has(call.principal)
@@ -305,6 +310,11 @@ export class Admission {
     const { core, lanes, host } = this.#runner
     const lane = lanes.find(principal, origin)
     if (lane !== undefined) this.#runner.guard(() => core.visit(host.now(), lane))
+  }
+
+  /** Whether the call outlives the queue that closes: it was handed over, and the store takes it. */
+  #mayStillBeStored(call: Call): boolean {
+    return this.#runner.state === 'closing' && call.options.mode === 'defer' && this.#isStored(call)
   }
 
   #isStored(call: Call, isHandedOver: boolean = call.options.mode === 'defer'): boolean {

@@ -11,6 +11,8 @@ import type { QueueContext } from './context.ts'
 export interface RulingActs {
   readonly host: QueueContext
   readonly announcer: { queued(task: Task): void }
+  /** Ends a task that would go on waiting, and its caller with it, where the queue closes. false: it does not, or no caller waits. */
+  endIfClosing(task: Task): boolean
   show(task: Task): RetryTask
   end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
   announce(task: Task): void
@@ -39,7 +41,7 @@ export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling): void 
     task.nextAttemptAt = isParked ? null : entry.nextAt
     task.unauthorized = !isParked && why?.authorize === true
     host.changed?.(task)
-    if (host.handOver?.(task, ruling, () => acts.cancel(task, undefined))) return
+    if (host.handOver?.(task, ruling, () => acts.cancel(task, undefined)) || acts.endIfClosing(task)) return
     if (!task.announced) acts.announce(task)
     // a listener may have cancelled it
     if (task.status === 'PENDING') reportFollowUp(followUp, ruling, host, task, () => acts.show(task))

@@ -222,8 +222,9 @@ export class TaskManager {
     })
   }
 
-  async close(drainMs: number): Promise<void> {
-    await this.runner.close(drainMs)
+  /** `own`: the calls under way, for `drainMs` at most. */
+  async close(drainMs: number, own: Promise<unknown>): Promise<void> {
+    await this.runner.close(drainMs, own)
   }
 
   /** Throws on what is no id: there would be no such task either. */

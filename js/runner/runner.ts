@@ -17,7 +17,7 @@ import { Sanitizer } from '../core/sanitizer.ts'
 import { type Limits, limitsOf, trimmedText } from '../options/limits.ts'
 import { errorText } from '../platform/error-text.ts'
 import { isOffline } from '../platform/page.ts'
-import { detachCaller, link, outcomeOf, whenEnded } from '../tasks/callers.ts'
+import { answer, detachCaller, link, outcomeOf, whenEnded } from '../tasks/callers.ts'
 import { Registry } from '../tasks/registry.ts'
 import { releaseCause } from '../tasks/release-cause.ts'
 import { type Ruling, Rulings } from '../tasks/ruling.ts'
@@ -26,6 +26,7 @@ import type { Task } from '../tasks/task.ts'
 import { Announcer } from './announcer.ts'
 import { applyRuling } from './apply-ruling.ts'
 import type { QueueContext } from './context.ts'
+import { Draining } from './draining.ts'
 import { Gates } from './gates.ts'
 import { Orders, Policies } from './handles.ts'
 import { Lanes } from './lanes.ts'
@@ -62,10 +63,14 @@ export class Runner {
   readonly #tasks = new Map<number, Task>()
   readonly #onNetwork = () => this.#setOnline(!isOffline())
   #tickQueued = false
-  #trapped = false
-  #state: 'open' | 'closing' | 'stopped' = 'open'
-  #drained: (() => void) | undefined
+  /** Calls are plain from then on. */
+  isTrapped = false
+  /** What was handed over can still be stored while it is closing. */
+  state: 'open' | 'closing' | 'stopped' = 'open'
+  readonly draining: Draining = new Draining(() => !this.guard(() => this.core.inFlight()) && !this.stored?.settling)
   readonly #closing = new AbortController()
+  /** Aborted when no new work is begun here any more. */
+  readonly closing: AbortSignal = this.#closing.signal
 
   constructor(engine: Engine, host: QueueContext, newsFor?: (runner: NewsPorts) => PrincipalNews) {
     const { capacity, seed, clock, sanitize = {} } = host.settings
@@ -93,14 +98,9 @@ export class Runner {
     this.news = newsFor?.(this)
   }
 
-  /** Closed or closing, or the core trapped: nothing new can be decided here. */
+  /** Closed or closing, or the core trapped: nothing new is begun here. */
   get stopped(): boolean {
-    return this.#state !== 'open'
-  }
-
-  /** Aborted when no new work is begun here any more. */
-  get closing(): AbortSignal {
-    return this.#closing.signal
+    return this.state !== 'open'
   }
 
   /** The terms on which answers are let go of. */
@@ -126,7 +126,7 @@ export class Runner {
   }
 
   maySend(task: Task): boolean {
-    if (this.#state !== 'open' || task.slot < 0 || task.cancelRequested) return false
+    if (this.state !== 'open' || task.slot < 0 || task.cancelRequested) return false
     const { principal, origin, lease } = task
     return this.lanes.maySend(principal, origin) && (!lease || lease.endsAt > this.host.now())
   }
@@ -147,7 +147,7 @@ export class Runner {
   /** Starts what may start, ends what ran out of time, arms the timer. */
   tick(): void {
     // what a claim on its way brings has to fit
-    if (this.#state === 'stopped' || this.stored?.isClaiming) return
+    if (this.state === 'stopped' || this.stored?.isClaiming) return
     this.guard(() => {
       let now = 0
       for (let count = BATCH; count === BATCH; ) {
@@ -159,13 +159,13 @@ export class Runner {
         for (let i = 0; i < actions.length; i += 2) this.#act(actions[i] as number, actions[i + 1] as number)
       }
       this.stored?.tick(now)
-      if (this.#state !== 'stopped') this.arm()
+      if (this.state !== 'stopped') this.arm()
     })
   }
 
   /** Arms the timer for the next moment that matters, here or in the store. */
   arm(): void {
-    if (this.#state === 'stopped') return
+    if (this.state === 'stopped') return
     const wakeAt = this.guard(() => this.core.wakeAt()) ?? Number.POSITIVE_INFINITY
     this.#timer.arm(Math.min(wakeAt, this.stored?.wakeAt ?? wakeAt), this.host.now())
   }
@@ -182,7 +182,7 @@ export class Runner {
 
   /** Tells the core how an attempt ended and does what it says. */
   settle(task: Task, finished: Finished<RepeatAnswer>): void {
-    if (this.#state === 'stopped' || task.slot < 0) {
+    if (this.state === 'stopped' || task.slot < 0) {
       finished.answer?.discard()
       return
     }
@@ -199,12 +199,7 @@ export class Runner {
     task.overlay = null
     // attempts that end together cost the core one look
     this.tickSoon()
-    this.drained()
-  }
-
-  /** Lets `close` go on once no attempt is in flight any more. */
-  drained(): void {
-    if (this.#drained && !this.guard(() => this.core.inFlight()) && !this.stored?.settling) this.#drained()
+    this.draining.look()
   }
 
   /** Tasks in memory. */
@@ -271,24 +266,19 @@ export class Runner {
     return this.stored?.stats(here, of === undefined) ?? here
   }
 
-  /** Lets attempts in flight end, for `drainMs` at most; then every caller gets what there is. */
-  async close(drainMs: number): Promise<void> {
+  /** Answers callers who wait for a retry; lets attempts in flight, and `own` calls, end within `drainMs`; then every caller gets what there is. */
+  async close(drainMs: number, own: Promise<unknown>): Promise<void> {
     this.#closing.abort()
-    const open = this.#state === 'open'
-    if (open) this.#state = 'closing'
-    if (open && (this.core.inFlight() > 0 || this.stored?.settling)) {
+    if (this.state === 'open') {
+      this.state = 'closing'
       this.core.pause(NONE)
-      await new Promise<void>((resolve) => {
-        const disarm = this.host.settings.clock.after(drainMs, resolve)
-        this.#drained = () => {
-          disarm()
-          resolve()
-        }
-      })
+      for (const task of this.tasks) if (task.status === 'PENDING') this.endIfClosing(task)
+      this.stored?.endWaiting()
+      await Promise.all([own, this.draining.wait(this.host.settings.clock, drainMs)])
     }
     await this.stored?.close()
     // everything ended with the trap, and a core that trapped is not safe to call any more, not even to free it
-    if (this.#trapped) return
+    if (this.isTrapped) return
     this.#stop(new QueueClosedError(this.host.settings.name))
     this.sanitizer.free()
     this.core.free()
@@ -355,8 +345,23 @@ export class Runner {
     this.announcer.idle()
   }
 
+  endIfClosing(task: Task): boolean {
+    if (this.state !== 'closing' || (!task.waiter && task.joined.length === 0)) return false
+    this.guard(() => this.core.cancel(task.slot))
+    if (task.slot >= 0) this.#letGo(task, new QueueClosedError(this.host.settings.name))
+    return true
+  }
+
+  /** Ends a task in memory because nothing goes on here; its caller gets its last answer or error, or else `error`. */
+  #letGo(task: Task, error: unknown): void {
+    task.controller?.abort(error)
+    if (!this.isTrapped) task.reason = 'closed'
+    answer(task, () => error)
+    this.end(task, 'CANCELLED')
+  }
+
   #setOnline(online: boolean): void {
-    if (this.#state === 'stopped') return
+    if (this.state === 'stopped') return
     this.guard(() => this.core.setOnline(this.host.now(), online))
     this.lanes.lookAgain()
     this.stored?.roomMade()
@@ -365,13 +370,13 @@ export class Runner {
 
   /** Calls the core. One that traps is dead: every caller gets what there is, later calls are plain (S18), and this gives undefined. */
   guard<T>(work: () => T): T | undefined {
-    if (this.#state === 'stopped') return undefined
+    if (this.state === 'stopped') return undefined
     try {
       return work()
     } catch (error) {
       const message = `the core stopped (${errorText(error)}): waiting calls got their last answer, and calls are plain fetch until the page or process starts anew`
       this.host.degraded('core_unreachable', message)
-      this.#trapped = true
+      this.isTrapped = true
       this.#stop(error)
       return undefined
     }
@@ -385,16 +390,12 @@ export class Runner {
 
   /** Ends everything: each caller gets its last answer or error, or else `error`. */
   #stop(error: unknown): void {
-    this.#state = 'stopped'
+    this.state = 'stopped'
     this.#closing.abort()
     globalThis.removeEventListener?.('online', this.#onNetwork)
     globalThis.removeEventListener?.('offline', this.#onNetwork)
-    this.#timer.free(this.#trapped)
+    this.#timer.free(this.isTrapped)
     this.stored?.stop(error)
-    for (const task of [...this.#tasks.values()]) {
-      if (!task.last) detachCaller(task)?.reject(error)
-      task.controller?.abort(error)
-      this.end(task, 'CANCELLED')
-    }
+    for (const task of this.tasks) this.#letGo(task, error)
   }
 }

@@ -55,6 +55,8 @@ export interface StoredSide {
   stats(here: RunnerStats, all: boolean): RunnerStats
   /** Answers every caller with what there is, or else `error`. Nothing can be decided here any more. */
   stop(error: unknown): void
+  /** The queue is about to close: ends tasks whose callers wait here for a retry, and answers those callers. */
+  endWaiting(): void
   /** Gives back what runs, then stops. Never rejects, and waits for a store that hangs 2 s at most (L5). */
   close(): Promise<void>
 }

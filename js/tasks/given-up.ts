@@ -44,6 +44,10 @@ const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: s
     'the circuit of its origin is open, and its caller waits for an answer',
     "make the call again later, or hand it over: queue.enqueue(...) or mode: 'defer'",
   ],
+  closed: [
+    'its queue was closed while its caller waited',
+    `make the call again, or ${PUT_BACK}; what is handed over, by queue.enqueue(...) or mode: 'defer', outlives a queue that is durable`,
+  ],
 }
 
 const REDIRECTED: (typeof WORDS)[ExhaustedReason] = [

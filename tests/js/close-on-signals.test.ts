@@ -1,7 +1,14 @@
 // A real process with real signals: what it writes before it ends, and how it ends.
-import { constants } from 'node:os'
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { RetryQueue } from '../../js/index.ts'
 import { closeOnSignals } from '../../js/node.ts'
+import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { ended, linesOf, start } from './processes/run.ts'
 
 /** Sends `signals`, one after each of its first lines, and gives what it wrote from the first on. */
@@ -58,4 +65,28 @@ test.each([
   expect(() => closeOnSignals(queues as never, options as never)).toThrow(kind)
   expect(() => closeOnSignals(queues as never, options as never)).toThrow(words)
   expect(process.listenerCount('SIGTERM')).toBe(listeners)
+})
+
+test('S1 an order whose first attempt runs when the signal comes, and fails, is stored before the process ends', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'close-on-signals-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const server = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  const asked = once(server, 'request')
+  const path = join(folder, 'orders.db')
+  const child = start('processes/deferring.ts', path, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+  const end = ended(child)
+  const [, response] = await asked
+  child.kill('SIGTERM')
+  const told: string[] = []
+  response.writeHead(503).end()
+  for await (const line of linesOf(child)) told.push(line)
+  expect(told).toEqual(['202'])
+  expect(await end).toEqual([128 + constants.signals.SIGTERM, null])
+  const queue = new RetryQueue({ store: sqliteStore({ path }), principal: null, preload: 'never' })
+  queue.pause()
+  const { tasks } = await queue.list()
+  await queue.close()
+  expect(tasks).toMatchObject([{ status: 'PENDING', attemptNumber: 1 }])
 })

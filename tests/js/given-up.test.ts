@@ -71,6 +71,7 @@ const REASONS: Readonly<Record<ExhaustedReason, RegExp>> = {
   vetoed: /beforeAttempt or shouldRetry said no/,
   body_missing: /make the call again/,
   circuit_open: /make the call again later/,
+  closed: /make the call again, or put it back/,
 }
 
 test.each(Object.entries(REASONS))('%s has a remedy in words', (reason, remedy) => {

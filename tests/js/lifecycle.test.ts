@@ -102,7 +102,9 @@ test('a caller’s first attempt outlives close, and is not tried again', async 
   const release = server.hang()
   const answer = watch(queue.fetch(ORDERS))
   await clock.settle()
-  await queue.close()
+  const closed = queue.close()
+  await clock.advance(5_000)
+  await closed
   release(503)
   await clock.settle()
   expect(answer.value?.status).toBe(503)

@@ -1,0 +1,221 @@
+/** What becomes of calls and stored tasks when their queue closes: who was told that it failed sees no late effect, and what was handed over goes on. */
+
+import { describe, expect, test } from 'vitest'
+import type { RetryQueueOptions } from '../../js/index.ts'
+import { type World, world } from './durable-setup.ts'
+import { markOf, ORDERS, setup, watch } from './setup.ts'
+
+const POST = { method: 'POST', body: 'tea' } as const
+const DEFER = { ...POST, redrive: { mode: 'defer' } } as const
+
+/** Hours later, with another process on the same store: how many requests it sent. */
+async function sentLater({ open, clock, server }: World): Promise<number> {
+  const before = server.hits
+  await open()
+  await clock.advance(3_600_000)
+  return server.hits - before
+}
+
+/** A queue whose close the clock has no part in, unless something takes time. */
+async function opened(options: RetryQueueOptions = {}) {
+  const all = world()
+  const { queue, events } = await all.open(options)
+  return { ...all, all, queue, events }
+}
+
+describe('a caller who waits for a retry', () => {
+  test('S22 gets its last answer at once, and its task ends with it', async () => {
+    const { queue, server, clock, store, all } = await opened()
+    server.reply(503)
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.settle()
+    expect(await store.counts()).toMatchObject({ pending: 1 })
+    const closed = watch(queue.close())
+    await clock.settle()
+    expect(closed.state).toBe('resolved')
+    expect(answer.value?.status).toBe(503)
+    expect(markOf(answer.value)?.reason).toBe('closed')
+    expect(await store.counts()).toMatchObject({ pending: 0, exhausted: 1 })
+    expect(await sentLater(all)).toBe(0)
+  })
+
+  test('S22 also where it was never sent: it learns that the queue closed', async () => {
+    const { queue, clock, all } = await opened({ persist: 'before-send' })
+    queue.pause()
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.settle()
+    await queue.close()
+    expect(answer.error).toMatchObject({ code: 'QUEUE_CLOSED' })
+    expect(await sentLater(all)).toBe(0)
+  })
+
+  test('S22 in memory too, before what is in flight has ended', async () => {
+    const { queue, server, clock } = await setup()
+    server.reply(503)
+    const answer = watch(queue.fetch(ORDERS))
+    await clock.settle()
+    server.hang()
+    await queue.enqueue(`${ORDERS}/2`)
+    await clock.settle()
+    const closed = watch(queue.close())
+    await clock.settle()
+    expect(closed.state).toBe('pending')
+    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
+    await clock.advance(5_000)
+    expect(closed.state).toBe('resolved')
+  })
+
+  test('L5 S22 whose retry runs gets the answer of it', async () => {
+    const { queue, server, clock, store } = await opened()
+    server.reply(503)
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.settle()
+    const release = server.hang()
+    await clock.advance(1_000)
+    const closed = watch(queue.close())
+    await clock.settle()
+    expect(closed.state).toBe('pending')
+    release(201)
+    await clock.settle()
+    expect(closed.state).toBe('resolved')
+    expect([answer.value?.status, markOf(answer.value)]).toEqual([201, undefined])
+    expect(await store.counts()).toMatchObject({ succeeded: 1 })
+  })
+
+  test('S22 whose retry fails while the queue closes is told so, and no other follows', async () => {
+    const { queue, server, clock, all } = await opened()
+    server.reply(503)
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.settle()
+    const release = server.hang()
+    await clock.advance(1_000)
+    const closed = watch(queue.close())
+    await clock.settle()
+    release(502)
+    await clock.settle()
+    expect(closed.state).toBe('resolved')
+    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([502, 'closed'])
+    expect(await sentLater(all)).toBe(0)
+  })
+
+  test('L5 S22 whose retry hangs waits no longer than drainMs', async () => {
+    const { queue, server, clock, store, all } = await opened()
+    server.reply(503)
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.settle()
+    server.hang()
+    await clock.advance(1_000)
+    const closed = watch(queue.close())
+    await clock.advance(4_999)
+    expect(closed.state).toBe('pending')
+    await clock.advance(1)
+    expect(closed.state).toBe('resolved')
+    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
+    expect(await store.counts()).toMatchObject({ pending: 0, inFlight: 0 })
+    expect(await sentLater(all)).toBe(0)
+  })
+})
+
+describe('a caller whose first attempt runs', () => {
+  test('gets the answer of it, and the queue closes then', async () => {
+    const { queue, server, clock, store } = await opened()
+    const release = server.hang()
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.settle()
+    const closed = watch(queue.close())
+    await clock.advance(3_000)
+    expect(closed.state).toBe('pending')
+    release(503)
+    await clock.settle()
+    expect(closed.state).toBe('resolved')
+    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
+    expect(await store.counts()).toMatchObject({ pending: 0 })
+  })
+
+  test('L5 keeps the queue open for drainMs at most, and goes on alone', async () => {
+    const { queue, server, clock } = await opened()
+    const release = server.hang()
+    const answer = watch(queue.fetch(ORDERS, POST))
+    await clock.settle()
+    const closed = watch(queue.close({ drainMs: 700 }))
+    await clock.advance(700)
+    expect(closed.state).toBe('resolved')
+    release(503)
+    await clock.settle()
+    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
+  })
+})
+
+test('a call whose body is still being read is not sent', async () => {
+  const { queue, server, clock } = await setup()
+  const answer = watch(queue.fetch(ORDERS, { method: 'POST', body: new Blob(['tea']) }))
+  await queue.close()
+  await clock.settle()
+  expect(answer.error).toMatchObject({ code: 'QUEUE_CLOSED' })
+  expect(server.hits).toBe(0)
+})
+
+describe('what was handed over', () => {
+  test('S1 stays in the store, and goes on with the next process', async () => {
+    const { queue, clock, all } = await opened()
+    queue.pause()
+    await queue.enqueue(ORDERS, POST)
+    await clock.settle()
+    await queue.close()
+    expect(await sentLater(all)).toBe(1)
+  })
+
+  test('S1 by a deferred call whose first attempt fails meanwhile is stored, and its caller told so', async () => {
+    const { queue, server, clock, store, all } = await opened()
+    const release = server.hang()
+    const answer = watch(queue.fetch(ORDERS, DEFER))
+    await clock.advance(500)
+    const closed = watch(queue.close())
+    await clock.settle()
+    release(503)
+    await clock.settle()
+    expect([answer.value?.status, closed.state]).toEqual([202, 'resolved'])
+    expect(await store.counts()).toMatchObject({ pending: 1 })
+    expect(await sentLater(all)).toBe(1)
+  })
+
+  test('S1 S5 by a deferred call whose first attempt hangs is stored after its 2 s', async () => {
+    const { queue, server, clock, all } = await opened()
+    server.hang()
+    const answer = watch(queue.fetch(ORDERS, DEFER))
+    await clock.advance(500)
+    const closed = watch(queue.close())
+    await clock.advance(1_500)
+    expect(answer.value?.status).toBe(202)
+    await clock.advance(3_500)
+    expect(closed.state).toBe('resolved')
+    expect(await sentLater(all)).toBe(1)
+    expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key'))).size).toBe(1)
+  })
+
+  test('in memory is not said to be kept: its caller gets the answer of its own attempt', async () => {
+    const { queue, server, clock } = await setup()
+    const release = server.hang()
+    const answer = watch(queue.fetch(ORDERS, DEFER))
+    await clock.advance(500)
+    const closed = watch(queue.close())
+    await clock.settle()
+    release(503)
+    await clock.settle()
+    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
+    expect(closed.state).toBe('resolved')
+  })
+
+  test('S1 and is waited for by another caller goes on without that one', async () => {
+    const { queue, server, clock, all } = await opened()
+    queue.pause()
+    const redrive = { idempotencyKey: 'order-1' }
+    await queue.enqueue(ORDERS, { ...POST, redrive })
+    server.reply(503)
+    const answer = watch(queue.fetch(ORDERS, { ...POST, redrive }))
+    await clock.settle()
+    await queue.close()
+    expect(answer.error).toMatchObject({ code: 'QUEUE_CLOSED' })
+    expect(await sentLater(all)).toBe(1)
+  })
+})
