@@ -138,6 +138,8 @@ numbered! {
         BodyMissing = 10,
         /// The breaker of its lane is open, and its caller waits for an answer.
         CircuitOpen = 11,
+        /// The queue was closed while its caller waited. Given by the host only.
+        Closed = 12,
     }
 }
 

@@ -225,6 +225,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     this.leave(task)
     this.state.seen.delete(task.taskId)
     this.#starter.forgetCarry(task.taskId)
+    // those whose attempts were cut off end CANCELLED
+    if (reason === 'closed' || (status === 'CANCELLED' && this.callers.isClosing)) this.callers.tellClosed(task)
     this.state.runner.announcer.ended(task, status, reason)
     task.strip()
   }

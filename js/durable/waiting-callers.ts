@@ -39,7 +39,7 @@ export class WaitingCallers {
   #swept = 0
   /** Tasks that ended for their callers while the store did not answer, and why. */
   readonly #endedHere = new Map<string, ExhaustedReason>()
-  #isClosing = false
+  isClosing = false
   /** Callers whose tasks are on their way into the store. */
   #entering = 0
 
@@ -72,7 +72,7 @@ export class WaitingCallers {
     this.#lookAtOwn = Math.min(this.#lookAtOwn, host.now() + OWN_LOOK_MS)
     void this.#keepHome()
     // stored while the queue was closing
-    if (this.#isClosing) queueMicrotask(() => this.#endClosed(task))
+    if (this.isClosing) queueMicrotask(() => this.#endClosed(task))
   }
 
   /** Stores a task whose caller is going to wait: the task must not be in the store before this process is known as its home. */
@@ -97,7 +97,7 @@ export class WaitingCallers {
 
   /** Ends the wait of a caller whose time ran out during an attempt that has not ended the task. */
   waitsAgain(task: Task): void {
-    if (this.#isClosing) this.#endClosed(task)
+    if (this.isClosing) this.#endClosed(task)
     else if (this.until(task) <= this.#state.runner.host.now()) this.endWait(task)
   }
 
@@ -110,7 +110,7 @@ export class WaitingCallers {
 
   /** The queue is about to close: ends the tasks whose callers wait here, unless an attempt of theirs runs, which may end well. */
   endWaiting(): void {
-    this.#isClosing = true
+    this.isClosing = true
     for (const task of this.#state.watched()) if (!task.lease) this.#endClosed(task)
   }
 
@@ -119,16 +119,21 @@ export class WaitingCallers {
     for (const task of this.#state.all()) this.#endClosed(task)
   }
 
-  /** What was handed over goes on in the store; a caller who waits for it, and is told that it failed, must not be surprised by a late effect. */
+  /** Tasks that were handed over go on in the store; one whose caller waits, and is told that it failed, must have no late effect. */
   #endClosed(task: Task): void {
     const { runner } = this.#state
     runner.announcer.answerDeferred(task)
-    const isItsCallers = task.waiter !== undefined
-    task.reason = 'closed'
-    answer(task, () => new QueueClosedError(runner.host.settings.name))
-    task.reason = undefined
     // of an attempt that was made and must not be repeated, the outcome is unknown: its end says so
-    if (isItsCallers && !(task.lease && task.call?.replayable === false)) this.endWait(task, 'closed')
+    const isUnknown = task.lease && task.call?.replayable === false
+    if (!task.waiter) this.tellClosed(task)
+    else if (!isUnknown) this.endWait(task, 'closed')
+  }
+
+  /** Answers the callers of a task that ends because the queue closes. */
+  tellClosed(task: Task): void {
+    task.reason = 'closed'
+    answer(task, () => new QueueClosedError(this.#state.runner.host.settings.name))
+    task.reason = undefined
   }
 
   /** Takes note that the store fails. Answers the callers of `tasks`, whose settlements it does not take: those of a success, and those whose time is up. */

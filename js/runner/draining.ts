@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts'
 
 export class Draining {
   readonly #isOver: () => boolean
-  #end = () => {}
+  #end: (() => void) | undefined
 
   constructor(isOver: () => boolean) {
     this.#isOver = isOver
@@ -12,7 +12,7 @@ export class Draining {
 
   /** Takes note that something has ended. */
   look(): void {
-    if (this.#isOver()) this.#end()
+    if (this.#end && this.#isOver()) this.#end()
   }
 
   /** Resolves once all has ended, or `ms` are over. */

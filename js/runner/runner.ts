@@ -63,9 +63,8 @@ export class Runner {
   readonly #tasks = new Map<number, Task>()
   readonly #onNetwork = () => this.#setOnline(!isOffline())
   #tickQueued = false
-  /** Calls are plain from then on. */
   isTrapped = false
-  /** What was handed over can still be stored while it is closing. */
+  /** While it is closing, calls that are handed over can still be stored. */
   state: 'open' | 'closing' | 'stopped' = 'open'
   readonly draining: Draining = new Draining(() => !this.guard(() => this.core.inFlight()) && !this.stored?.settling)
   readonly #closing = new AbortController()
@@ -348,12 +347,12 @@ export class Runner {
   endIfClosing(task: Task): boolean {
     if (this.state !== 'closing' || (!task.waiter && task.joined.length === 0)) return false
     this.guard(() => this.core.cancel(task.slot))
-    if (task.slot >= 0) this.#letGo(task, new QueueClosedError(this.host.settings.name))
+    if (task.slot >= 0) this.#dropTask(task, new QueueClosedError(this.host.settings.name))
     return true
   }
 
   /** Ends a task in memory because nothing goes on here; its caller gets its last answer or error, or else `error`. */
-  #letGo(task: Task, error: unknown): void {
+  #dropTask(task: Task, error: unknown): void {
     task.controller?.abort(error)
     if (!this.isTrapped) task.reason = 'closed'
     answer(task, () => error)
@@ -396,6 +395,6 @@ export class Runner {
     globalThis.removeEventListener?.('offline', this.#onNetwork)
     this.#timer.free(this.isTrapped)
     this.stored?.stop(error)
-    for (const task of this.tasks) this.#letGo(task, error)
+    for (const task of this.tasks) this.#dropTask(task, error)
   }
 }

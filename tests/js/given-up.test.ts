@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { REASONS as KNOWN } from '../../js/core/generated/codes.ts'
 import type { ExhaustedReason, RetryTask } from '../../js/index.ts'
 import { ExhaustedError } from '../../js/index.ts'
 import { givenUp } from '../../js/tasks/given-up.ts'
@@ -73,6 +74,10 @@ const REASONS: Readonly<Record<ExhaustedReason, RegExp>> = {
   circuit_open: /make the call again later/,
   closed: /make the call again, or put it back/,
 }
+
+test('stores know each reason: a row that ended for another would count as damaged', () => {
+  expect(Object.keys(REASONS).toSorted()).toEqual([...KNOWN].toSorted())
+})
 
 test.each(Object.entries(REASONS))('%s has a remedy in words', (reason, remedy) => {
   const task = { taskId: 'id', attemptNumber: 2 } as RetryTask
