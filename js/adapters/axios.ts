@@ -15,6 +15,7 @@ import type { RetryQueue } from '../queue/queue.ts'
 import { callerSignal, readAxios } from './axios/read-config.ts'
 import { sendOnce } from './axios/transport.ts'
 import { httpUrl } from './axios/where.ts'
+import type * as required from './axios-required.cjs'
 
 interface GivenUp {
   /** Put on the last answer or error of a call that was given up. */
@@ -46,7 +47,11 @@ export type AcceptedResponse = AxiosResponse<AcceptedBody> & { readonly status: 
 export type Deferred<T> = Promise<AxiosResponse<T> | AcceptedResponse>
 
 /** Whether an answer is not the server's, but says that the task of a deferred call is kept. */
-export function isAccepted(response: AxiosResponse): response is AcceptedResponse {
+export function isAccepted(response: AxiosResponse): response is AcceptedResponse
+export function isAccepted<R extends required.AxiosResponse>(
+  response: R,
+): response is R & required.AxiosResponse<AcceptedBody> & { readonly status: 202 }
+export function isAccepted(response: AxiosResponse | required.AxiosResponse): boolean {
   return response.status === 202 && 'redrive-task-id' in response.headers
 }
 
@@ -63,7 +68,12 @@ const originals = new WeakMap<object, InternalAxiosRequestConfig['adapter']>()
  * answer, its body included, unless `responseType` is 'stream': give slow downloads a longer one. An interceptor that sets
  * `config.adapter` and runs after this one takes its calls out of the queue.
  */
-export function attachToAxios(instance: AxiosInstance, queue: RetryQueue, defaults: TaskOptions = {}): () => void {
+export function attachToAxios(
+  axios: AxiosInstance | required.AxiosInstance,
+  queue: RetryQueue,
+  defaults: TaskOptions = {},
+): () => void {
+  const instance = axios as AxiosInstance
   if (!instance?.interceptors) throw new TypeError(`${CALL}: expected an Axios instance first, got ${typeof instance}`)
   const { host, run } = internalsOf(queue, CALL)
   host.checks?.call(defaults)

@@ -33,7 +33,7 @@ export async function declarations(outdir) {
     const target = join(outdir, 'types', relative(emitted, path))
     mkdirSync(dirname(target), { recursive: true })
     writeFileSync(target, text)
-    for (const specifier of importsOf(text)) queue.push(join(dirname(path), specifier.replace(/\.js$/, '.d.ts')))
+    for (const specifier of importsOf(text)) queue.push(join(dirname(path), specifier.replace(/\.(c?)js$/, '.d.$1ts')))
   }
   for (const name of ['redrive', 'redrive-keys']) {
     // a WebAssembly.Module, which has no members, by a name that is also known without the DOM library

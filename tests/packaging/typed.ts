@@ -100,6 +100,25 @@ declare global {
 }
 `
 
+/** Of a CommonJS project, to whose compiler the types of axios are others. */
+const commonJs = `
+import axios, { type AxiosResponse } from 'axios'
+import { type RedriveMark, redriveOf, RetryQueue } from 'redrive'
+import { attachToAxios, isAccepted } from 'redrive/axios'
+
+const api = axios.create()
+export const detach: () => void = attachToAxios(api, new RetryQueue(), { waitMs: 1 })
+export async function order(): Promise<string> {
+  const placed: AxiosResponse<{ readonly id: string }> = await api.post('/orders', {}, { redrive: { waitMs: 1 } })
+  const given: RedriveMark | undefined = placed.redrive
+  const deferred = await api.post<{ readonly id: string }>('/orders', {}, { redrive: { mode: 'defer' } })
+  const kept: string = isAccepted(deferred) ? deferred.data.taskId : deferred.data.id
+  return kept + (given ?? redriveOf(new Error()))?.reason
+}
+// @ts-expect-error a typo in an option is an error
+api.get('/', { redrive: { retries: 1 } })
+`
+
 export interface Library {
   readonly lib: readonly string[]
   /** Packages whose declarations are global. */
@@ -107,6 +126,8 @@ export interface Library {
   readonly program: string
   /** Packages that the program imports beyond those of every user. */
   readonly packages?: readonly string[]
+  /** @default 'module' */
+  readonly type?: 'commonjs'
 }
 
 const dom = ['dom', 'dom.iterable']
@@ -121,6 +142,9 @@ export const libraries: Readonly<Record<string, Library>> = {
   'ESNext and Node': { lib: ['esnext'], types: ['node'], program },
 }
 
+/** Read with `nodenext`, as a CommonJS project that calls modules of the other kind is. */
+export const required: Library = { lib: ['es2022'], types: ['node'], program: commonJs, type: 'commonjs' }
+
 /** Those of Workers, as `@cloudflare/workers-types` has them. */
 export const workerLibraries: Readonly<Record<string, Library>> = {
   'ES2022 and Workers': { lib: ['es2022'], types: ['@cloudflare/workers-types'], program: workers },
@@ -130,7 +154,7 @@ export const workerLibraries: Readonly<Record<string, Library>> = {
 /** Compiles nothing but says what is wrong, by rejecting. `modules`: further packages, by the folder that has them. */
 export async function judge(
   tsc: string,
-  { lib, types, program, packages = [] }: Library,
+  { lib, types, program, packages = [], type }: Library,
   moduleResolution: 'nodenext' | 'bundler',
   modules?: string,
 ): Promise<void> {
@@ -146,7 +170,7 @@ export async function judge(
     types,
   }
   using project: Consumer = consumer({
-    'package.json': '{ "type": "module" }',
+    'package.json': JSON.stringify({ type: type ?? 'module' }),
     'tsconfig.json': JSON.stringify({ compilerOptions, files: ['main.ts'] }),
     'main.ts': program,
   })

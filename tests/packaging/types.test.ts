@@ -2,7 +2,7 @@
 // tests/workers; older compilers are in all/.
 import { versioned } from './consumer.ts'
 import { tries } from './tries.ts'
-import { judge, libraries, ownCompiler } from './typed.ts'
+import { judge, libraries, ownCompiler, required } from './typed.ts'
 
 const every = Object.values(libraries)
 
@@ -12,3 +12,8 @@ for (const moduleResolution of ['nodenext', 'bundler'] as const) {
     return undefined
   })
 }
+
+tries(versioned('TypeScript', 'typescript'), 'CommonJS, moduleResolution nodenext', async () => {
+  await judge(ownCompiler, required, 'nodenext')
+  return undefined
+})
