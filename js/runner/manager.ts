@@ -23,6 +23,14 @@ import type { PageStoreModule, StoredManager, StoredPlace } from './stored.ts'
 import { isInScope, readScope, scopeOf } from './task-scope.ts'
 import { FIRST_LOAD_WAIT_MS, LAST_LOAD_WAIT_MS, untilDone } from './until-done.ts'
 
+/** Ends of tasks that say nothing against another attempt. */
+const IMPATIENT = /^(wait_exceeded|circuit_open|max_attempts)$/
+
+/** Another call with its key may have put it back meanwhile. */
+const unlessGone = (error: { readonly code?: string }): void => {
+  if (error.code !== 'TASK_NOT_FOUND') throw error
+}
+
 const LIST_RULES: Rules<ListFilter> = {
   ...PAGE_RULES,
   status: oneOf('PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED'),
@@ -108,7 +116,14 @@ export class TaskManager {
   async enqueue(call: Call, createdAt: number, passesThrough: boolean): Promise<EnqueueReceipt> {
     assertEnqueueable(call, passesThrough, this.runner.host.settings.maxBodyBytes)
     const { key, ...kept } = await this.admission.enqueue(call, createdAt)
+    if (kept.deduplicated) await this.#revive(kept.taskId)
     return { ...kept, idempotencyKey: key }
+  }
+
+  /** Puts a dead letter back that ended by the impatience of its caller, not by its server's word: handed over now, it goes on. */
+  async #revive(taskId: string): Promise<void> {
+    const { reason = '' } = (await this.get(taskId)) ?? {}
+    if (IMPATIENT.test(reason)) await this.deadLetters.redrive(taskId).catch(unlessGone)
   }
 
   async get(taskId: string, scope: ScopeOptions = {}): Promise<RetryTask | undefined> {

@@ -1,0 +1,46 @@
+/** A call that failed for its caller, who then hands the same request over under its key: the task that it became goes on. */
+
+import { expect, test } from 'vitest'
+import { world } from './durable-setup.ts'
+import { always, ORDERS, setup, watch } from './setup.ts'
+
+const POST = { method: 'POST', body: 'tea', redrive: { idempotencyKey: 'evt_1' } } as const
+
+const ENDS = [
+  ['wait_exceeded', { waitMs: 1_400 }, 2],
+  ['max_attempts', { policy: { maxAttempts: 2 } }, 2],
+] as const
+
+test.each(ENDS)(
+  'S1 enqueued after its caller was told %s, in memory: it is delivered under its key',
+  async (reason, more, failures) => {
+    const { queue, server, clock } = await setup()
+    always(server, 503, failures)
+    const answer = watch(queue.fetch(ORDERS, { ...POST, redrive: { ...POST.redrive, ...more } }))
+    await clock.advance(30_000)
+    expect(answer.value?.redrive).toMatchObject({ reason })
+    const receipt = await queue.enqueue(ORDERS, POST)
+    expect(receipt).toMatchObject({ taskId: answer.value?.redrive?.taskId, deduplicated: true })
+    await clock.advance(3_600_000)
+    expect((await queue.get(receipt.taskId))?.status).toBe('SUCCEEDED')
+    expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key')))).toEqual(new Set(['evt_1']))
+  },
+)
+
+test.each(ENDS)(
+  'S1 enqueued after its caller was told %s, stored: it is delivered under its key',
+  async (reason, more, failures) => {
+    const { open, server, clock } = world()
+    const [{ queue }, other] = [await open(), await open()]
+    always(server, 503, failures)
+    const answer = watch(queue.fetch(ORDERS, { ...POST, redrive: { ...POST.redrive, ...more } }))
+    await clock.advance(30_000)
+    expect(answer.value?.redrive).toMatchObject({ reason })
+    // two at once, from two processes: one task
+    const [receipt, same] = await Promise.all([queue.enqueue(ORDERS, POST), other.queue.enqueue(ORDERS, POST)])
+    expect([receipt.taskId, receipt.deduplicated]).toEqual([same.taskId, true])
+    await clock.advance(3_600_000)
+    expect((await queue.get(receipt.taskId))?.status).toBe('SUCCEEDED')
+    expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key')))).toEqual(new Set(['evt_1']))
+  },
+)
