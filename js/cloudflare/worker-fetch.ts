@@ -72,6 +72,8 @@ class Calls {
   #running = 0
   /** Attempts made, and retries that are to be made. */
   #used = 0
+  /** Made by the request of this fetch: another's code cannot copy it. */
+  #mark = new Response('a request')
 
   constructor(given: WorkerFetchOptions) {
     const { own, queue } = resolveWorkerOptions(given)
@@ -196,6 +198,7 @@ class Calls {
 
   /** Runs `work` on the queue of the request, which is closed when the last call has ended. */
   async #during<T>(work: (open: Open) => Promise<T>): Promise<T> {
+    this.#assertOwn()
     this.#open ??= this.#make()
     const open = this.#open
     this.#running++
@@ -212,6 +215,16 @@ class Calls {
         ctx.waitUntil(open.queue.close())
       }
     }
+  }
+
+  /** One that served two requests would lose answers between them: what one of them began the platform keeps from the other. */
+  #assertOwn(): void {
+    try {
+      this.#mark.clone()
+    } catch {
+      throw new TypeError('workerFetch: expected one for each request, got that of another; make it in the handler')
+    }
+    this.#mark = new Response('a request')
   }
 
   #make(): Open {

@@ -47,6 +47,14 @@ test('an option that the object does not have is told at the first call, by name
   expect(degraded).toMatchObject([{ code: 'object_misconfigured', message: words }])
 })
 
+test('a fetch that another request has made refuses each call, and sends nothing', async () => {
+  const ask = (): Promise<object> => edge.post('/module-fetch', {})
+  expect(await ask()).toMatchObject({ status: 200 })
+  const error = { name: 'TypeError', message: expect.stringContaining('expected one for each request') }
+  expect(await ask()).toMatchObject({ error })
+  expect(await api.saw('module')).toMatchObject({ attempts: 1 })
+})
+
 test.each([
   ['without SQLite', 'PLAIN', 'new_sqlite_classes'],
   ['that throws when it is made', 'THROWING', 'throw a TypeError'],

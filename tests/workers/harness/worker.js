@@ -118,6 +118,8 @@ function signer(secret) {
   }
 }
 
+let ofModule
+
 const told = (error) => ({ name: error?.name, code: error?.code, message: String(error?.message ?? error) })
 
 async function answer(work) {
@@ -194,6 +196,11 @@ export default withRetry(
       if (pathname === '/name') {
         const { principal, origin, shard } = await request.json()
         return Response.json({ value: objectName(principal, origin, shard) })
+      }
+      if (pathname === '/module-fetch') {
+        ofModule ??= workerFetch({ queue: env.REDRIVE, ctx })
+        const work = () => ofModule(`${env.API}/api/orders?intent=module`, { method: 'POST', body: '{}' })
+        return Response.json(await answer(work).catch((error) => ({ error: told(error) })))
       }
       if (pathname === '/wraps') return Response.json(wraps())
       if (pathname === '/order') return Response.json(await order(await request.json(), env))
