@@ -26,8 +26,8 @@ const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: s
     'raise keyTtlMs if the server remembers keys for longer, or put it back with acceptDuplicateRisk: true',
   ],
   key_conflict: [
-    'the server knows its idempotency key from another request',
-    'make the call again with a key of its own',
+    'the server refuses the request as it is, or knows its idempotency key from another request',
+    'correct the request, or make the call again with a key of its own',
   ],
   expired: ['the next attempt would have come after its expiresAt', 'make the call again if it is still wanted'],
   retry_after_too_long: [
