@@ -72,7 +72,9 @@ export class StorePlace implements StoredPlace {
     if (!enqueued) return undefined
     const { taskId, outcome } = enqueued
     const deduplicated = outcome === 'duplicate'
+    const known = this.#durable.state.find(taskId)
     if (!deduplicated) this.#begin(task)
+    else if (known?.waiter) known.isHandedOver = true
     const isStalled = this.#durable.loop.failingSinceAt !== undefined
     return { taskId, key: call.key, durability, deduplicated, ...(isStalled && { isStalled }) }
   }

@@ -254,8 +254,10 @@ export class Admission {
     const { settings } = this.#runner.host
     return this.#unlessKnown(
       call,
-      ({ taskId }) => {
+      (task) => {
+        const { taskId } = task
         assertMayBeInMemory(settings, call, true, inMemory(taskId))
+        task.isHandedOver = task.waiter !== undefined
         return { taskId, key: call.key, durability: 'memory', deduplicated: true }
       },
       async () => {

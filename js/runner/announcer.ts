@@ -81,6 +81,8 @@ export class Announcer {
     task.outcome?.resolve(outcome())
     task.outcome = undefined
     task.last = undefined
+    if (task.isHandedOver && status === 'EXHAUSTED') host.revive?.(task.taskId)
+    task.isHandedOver = false
   }
 
   /** Tells that no task waits any more, if so. */

@@ -70,6 +70,8 @@ export interface QueueContext {
   handOver?(task: Task, ruling: Ruling, leave: () => void): boolean
   /** The calls that have parked tasks go on, in words. @default resume() or setPrincipal() */
   unparkedBy?: string
+  /** Puts a task back that was given up for its caller, but had been handed over besides. */
+  revive?(taskId: string): void
   /** Hears of each change of a task. Absent: there is no core yet, and so no task. */
   changed?(change: Changed): void
   /** The numbers after the last change. Absent: no caller has asked for them since. */

@@ -22,6 +22,7 @@ export function joinTask(
   const { now, settings } = runner.host
   const { signal, waitMs } = call
   if (call.options.mode === 'defer') {
+    task.isHandedOver = task.waiter !== undefined
     own.answer?.rest(false, runner.restTerms)
     return Promise.resolve(runner.announcer.accepted(task, call))
   }

@@ -76,6 +76,11 @@ export class TaskManager {
     this.deadLetters = new DeadLetterManager(runner, this.admission)
     this.#loadStore = loadStore
     this.#loadPages = loadPages
+    // once it has ended for all who hear of it; a queue that is full by then keeps the dead letter
+    runner.host.revive = (taskId) =>
+      void Promise.resolve(taskId)
+        .then((id) => this.#revive(id))
+        .catch(() => {})
   }
 
   /** Opens the store, where the queue has one, and takes up what is there. Resolves after the first try. */

@@ -63,7 +63,7 @@ export interface LinkActs {
 /** Listens to the caller's signal: an abort ends the waiting at once, and the task with it unless the caller detached it. */
 export function link(task: Task, signal: AbortSignal, acts: LinkActs): void {
   const onAbort = () => {
-    if (!task.call?.options.detach) {
+    if (!task.call?.options.detach && !task.isHandedOver) {
       acts.cancel(signal.reason)
       return
     }

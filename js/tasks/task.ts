@@ -105,6 +105,8 @@ export class Task {
   call: Call | null
   /** The core's handle while the task waits or runs. */
   slot = -1
+  /** A call with its key was handed over while its caller waited: it goes on without that caller. */
+  isHandedOver = false
   /** `queued` was emitted. */
   announced = false
   status: TaskStatus = 'PENDING'

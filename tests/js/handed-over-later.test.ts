@@ -44,3 +44,42 @@ test.each(ENDS)(
     expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key')))).toEqual(new Set(['evt_1']))
   },
 )
+
+const LEAVES = [
+  ['waits no longer', 'enqueue', 'memory'],
+  ['waits no longer', 'enqueue', 'store'],
+  ['waits no longer', 'defer', 'memory'],
+  ['waits no longer', 'defer', 'store'],
+  ['has aborted', 'enqueue', 'memory'],
+  ['has aborted', 'enqueue', 'store'],
+  ['has aborted', 'defer', 'memory'],
+  ['has aborted', 'defer', 'store'],
+] as const
+
+test.each(LEAVES)('S1 what joins a call whose caller %s is handed over for good: %s, %s', async (how, door, place) => {
+  const { queue, server, clock } = place === 'memory' ? await setup() : await stored()
+  always(server, 503, 3)
+  const controller = new AbortController()
+  const redrive = { ...POST.redrive, waitMs: 2_500 }
+  const first = watch(queue.fetch(ORDERS, { ...POST, signal: controller.signal, redrive }))
+  await clock.advance(200)
+  const handed = watch<unknown>(
+    door === 'enqueue'
+      ? queue.enqueue(ORDERS, POST)
+      : queue.fetch(ORDERS, { ...POST, redrive: { ...POST.redrive, mode: 'defer' } }),
+  )
+  await clock.advance(200)
+  expect(handed.state).toBe('resolved')
+  if (how === 'has aborted') controller.abort()
+  await clock.advance(5_000)
+  expect(first.state).toBe(how === 'has aborted' ? 'rejected' : 'resolved')
+  await clock.advance(3_600_000)
+  const { tasks } = await queue.list()
+  expect(tasks.map(({ status }) => status)).toEqual(['SUCCEEDED'])
+  expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key')))).toEqual(new Set(['evt_1']))
+})
+
+async function stored() {
+  const { open, server, clock } = world()
+  return { ...(await open()), server, clock }
+}
