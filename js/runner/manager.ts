@@ -24,7 +24,7 @@ import { isInScope, readScope, scopeOf } from './task-scope.ts'
 import { FIRST_LOAD_WAIT_MS, LAST_LOAD_WAIT_MS, untilDone } from './until-done.ts'
 
 /** Ends of tasks that say nothing against another attempt. */
-const IMPATIENT = /^(wait_exceeded|circuit_open|max_attempts)$/
+const IMPATIENT = /^(wait_exceeded|circuit_open|max_attempts|closed)$/
 
 /** Another call with its key may have put it back meanwhile. */
 const unlessGone = (error: { readonly code?: string }): void => {

@@ -83,3 +83,17 @@ async function stored() {
   const { open, server, clock } = world()
   return { ...(await open()), server, clock }
 }
+
+test('S1 enqueued in the next process, after its own had closed with the caller still waiting', async () => {
+  const { open, close, server, clock } = world()
+  const first = await open()
+  always(server, 503, 1)
+  const answer = watch(first.queue.fetch(ORDERS, POST))
+  await clock.advance(100)
+  await close(first)
+  expect(answer.value?.redrive).toMatchObject({ reason: 'closed' })
+  const { queue } = await open()
+  const { taskId } = await queue.enqueue(ORDERS, POST)
+  await clock.advance(60_000)
+  expect((await queue.get(taskId))?.status).toBe('SUCCEEDED')
+})
