@@ -125,7 +125,7 @@ export class WaitingCallers {
     runner.announcer.answerDeferred(task)
     // of an attempt that was made and must not be repeated, the outcome is unknown: its end says so
     const isUnknown = task.lease && task.call?.replayable === false
-    if (!task.waiter) this.tellClosed(task)
+    if (!task.waiter || task.isHandedOver) this.tellClosed(task)
     else if (!isUnknown) this.endWait(task, 'closed')
   }
 

@@ -206,6 +206,18 @@ describe('what was handed over', () => {
     expect(closed.state).toBe('resolved')
   })
 
+  test('S1 under the key of a call that waits stays, and that caller is told that the queue has closed', async () => {
+    const { queue, server, clock, all } = await opened()
+    const redrive = { idempotencyKey: 'order-1' }
+    server.reply(503)
+    const answer = watch(queue.fetch(ORDERS, { ...POST, redrive }))
+    await clock.settle()
+    expect(await queue.enqueue(ORDERS, { ...POST, redrive })).toMatchObject({ deduplicated: true })
+    await queue.close()
+    expect([answer.value?.status, markOf(answer.value)?.reason]).toEqual([503, 'closed'])
+    expect(await sentLater(all)).toBe(1)
+  })
+
   test('S1 and is waited for by another caller goes on without that one', async () => {
     const { queue, server, clock, all } = await opened()
     queue.pause()
