@@ -59,11 +59,18 @@ export class SharedGates {
     this.#rules = [...this.#numbers, this.#maxLaneHoldMs].join()
     observe(queue, {
       attempt: async (call, plan, next) => {
+        // by the clock that their circuits are timed by: that of a request may be a millisecond behind, and an attempt that seems to have begun
+        // before its circuit changed does not count
+        const startedAt = byRules.get(this.#rules)?.now()
         const finished = await next(plan)
         // a caller who leaves, or is mistaken, says nothing about the server
         const isLeft = !finished.answer && finished.outcome !== OUTCOME_TIMED_OUT && plan.signal.aborted
         const isCallers = isLeft || isMistake(call, finished)
-        await this.#observe(call, isCallers ? { ...finished, outcome: OUTCOME_FINAL } : finished)
+        await this.#observe(call, {
+          ...finished,
+          ...(startedAt !== undefined && { startedAt }),
+          ...(isCallers && { outcome: OUTCOME_FINAL }),
+        })
         return finished
       },
     })

@@ -39,14 +39,15 @@ function setup(options: Partial<WorkerFetchOptions> = {}, answer: object = { out
   const ctx = { waitUntil: () => {} }
   // gates are shared by their rules, and so is the clock of the first queue that has them
   const own = { clock, fetch: server.fetch, seed: 1n, maxLaneHoldMs: 60_000 + origins, ...options }
-  const call = (init?: RequestInit & { redrive?: object }) => workerFetch({ queue, ctx, ...own })(url, init)
+  const call = (init?: RequestInit & { redrive?: object }, more: Partial<WorkerFetchOptions> = {}) =>
+    workerFetch({ queue, ctx, ...own, ...more })(url, init)
   /** Calls that are not tried again, until one is not sent any more. */
-  const open = async () => {
+  const open = async (more: Partial<WorkerFetchOptions> = {}, takesMs = 10) => {
     for (let i = 0; i < MOST; i++) {
       const { hits } = server
       const end = server.hang()
-      const called = watch(call({ redrive: { policy: { maxAttempts: 1 } } }))
-      await clock.advance(10)
+      const called = watch(call({ redrive: { policy: { maxAttempts: 1 } } }, more))
+      await clock.advance(takesMs)
       end(503)
       await clock.advance(0)
       if (server.hits > hits) continue
@@ -141,4 +142,16 @@ test('with retryBudget: false nothing is turned away', async () => {
   const { open, server } = setup({ retryBudget: false })
   expect(await open()).toBeUndefined()
   expect(server.hits).toBe(MOST)
+})
+
+test('failures count whose request has a clock that is behind that of the gates', async () => {
+  const { clock, server, call, open } = setup()
+  server.reply(503)
+  const first = watch(call({ redrive: { policy: { maxAttempts: 1 } } }))
+  await clock.advance(10)
+  expect(first.value?.status).toBe(503)
+  const behind = Object.assign(Object.create(clock), { now: () => clock.now() - 1 })
+  // open after 13, in doubt until the 31st
+  expect(await open({ clock: behind }, 200)).toBeInstanceOf(CircuitOpenError)
+  expect(server.hits).toBe(32)
 })
