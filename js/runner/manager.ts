@@ -1,6 +1,6 @@
 /** Answers `get`, `list`, `enqueue` and their like once there is a runner: in memory first, then in the store. */
 
-import { notFound } from '../api/errors.ts'
+import { notFound, QueueFullError } from '../api/errors.ts'
 import type { EnqueueReceipt, ListFilter, PageOptions, ScopeOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
@@ -76,11 +76,15 @@ export class TaskManager {
     this.deadLetters = new DeadLetterManager(runner, this.admission)
     this.#loadStore = loadStore
     this.#loadPages = loadPages
-    // once it has ended for all who hear of it; a queue that is full by then keeps the dead letter
+    // once it has ended for all who hear of it
     runner.host.revive = (taskId) =>
       void Promise.resolve(taskId)
         .then((id) => this.#revive(id))
-        .catch(() => {})
+        .catch((error) => {
+          const what = `task ${taskId}, which was handed over, stays a dead letter (${runner.words(error)})`
+          const code = error instanceof QueueFullError ? 'storage_full' : 'storage_unavailable'
+          runner.host.degraded(code, `${what}: put it back with deadLetters.redrive(taskId)`, taskId)
+        })
   }
 
   /** Opens the store, where the queue has one, and takes up what is there. Resolves after the first try. */

@@ -1,7 +1,7 @@
 /** A call that failed for its caller, who then hands the same request over under its key: the task that it became goes on. */
 
 import { expect, test } from 'vitest'
-import { world } from './durable-setup.ts'
+import { withMethods, world } from './durable-setup.ts'
 import { always, ORDERS, setup, watch } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea', redrive: { idempotencyKey: 'evt_1' } } as const
@@ -96,4 +96,22 @@ test('S1 enqueued in the next process, after its own had closed with the caller 
   const { taskId } = await queue.enqueue(ORDERS, POST)
   await clock.advance(60_000)
   expect((await queue.get(taskId))?.status).toBe('SUCCEEDED')
+})
+
+test('one that cannot be put back when its caller has left is reported, with what to do', async () => {
+  const redrive = async () => {
+    throw new Error('disk on fire')
+  }
+  const { open, server, clock } = world((store) => withMethods(store, { redrive }))
+  const { queue, events } = await open()
+  always(server, 503, 9)
+  watch(queue.fetch(ORDERS, { ...POST, redrive: { ...POST.redrive, waitMs: 2_500 } }))
+  await clock.advance(200)
+  const { taskId } = await queue.enqueue(ORDERS, POST)
+  await clock.advance(5_000)
+  const [said] = events.of('degraded')
+  expect(said).toMatchObject({ code: 'storage_unavailable' })
+  expect(said?.message).toBe(
+    `task ${taskId}, which was handed over, stays a dead letter (disk on fire): put it back with deadLetters.redrive(taskId)`,
+  )
 })
