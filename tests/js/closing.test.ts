@@ -23,6 +23,21 @@ async function opened(options: RetryQueueOptions = {}) {
   return { ...all, all, queue, events }
 }
 
+/** A call whose first attempt has failed, and whose retry runs while the queue closes. */
+async function closingInRetry() {
+  const all = await opened()
+  const { queue, server, clock } = all
+  server.reply(503)
+  const answer = watch(queue.fetch(ORDERS, POST))
+  await clock.settle()
+  const release = server.hang()
+  await clock.advance(1_000)
+  const closed = watch(queue.close())
+  await clock.settle()
+  expect(closed.state).toBe('pending')
+  return { ...all, answer, closed, release }
+}
+
 describe('a caller who waits for a retry', () => {
   test('S22 gets its last answer at once, and its task ends with it', async () => {
     const { queue, server, clock, store, all } = await opened()
@@ -66,15 +81,7 @@ describe('a caller who waits for a retry', () => {
   })
 
   test('L5 S22 whose retry runs gets the answer of it', async () => {
-    const { queue, server, clock, store } = await opened()
-    server.reply(503)
-    const answer = watch(queue.fetch(ORDERS, POST))
-    await clock.settle()
-    const release = server.hang()
-    await clock.advance(1_000)
-    const closed = watch(queue.close())
-    await clock.settle()
-    expect(closed.state).toBe('pending')
+    const { clock, store, answer, closed, release } = await closingInRetry()
     release(201)
     await clock.settle()
     expect(closed.state).toBe('resolved')
@@ -83,14 +90,7 @@ describe('a caller who waits for a retry', () => {
   })
 
   test('S22 whose retry fails while the queue closes is told so, and no other follows', async () => {
-    const { queue, server, clock, all } = await opened()
-    server.reply(503)
-    const answer = watch(queue.fetch(ORDERS, POST))
-    await clock.settle()
-    const release = server.hang()
-    await clock.advance(1_000)
-    const closed = watch(queue.close())
-    await clock.settle()
+    const { clock, all, answer, closed, release } = await closingInRetry()
     release(502)
     await clock.settle()
     expect(closed.state).toBe('resolved')
@@ -99,13 +99,7 @@ describe('a caller who waits for a retry', () => {
   })
 
   test('L5 S22 whose retry hangs waits no longer than drainMs', async () => {
-    const { queue, server, clock, store, all } = await opened()
-    server.reply(503)
-    const answer = watch(queue.fetch(ORDERS, POST))
-    await clock.settle()
-    server.hang()
-    await clock.advance(1_000)
-    const closed = watch(queue.close())
+    const { clock, store, all, answer, closed } = await closingInRetry()
     await clock.advance(4_999)
     expect(closed.state).toBe('pending')
     await clock.advance(1)
