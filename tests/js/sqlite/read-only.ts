@@ -3,6 +3,7 @@ import { chmodSync, chownSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { RetryQueue } from '../../../js/index.ts'
+import { memoryStore } from '../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
 import { taskOf } from './words.ts'
 
@@ -10,6 +11,11 @@ const NOBODY = 65_534
 const [path = ''] = process.argv.slice(2)
 const say = (line: string): boolean => process.stdout.write(`${line}\n`)
 const POST = { method: 'POST', body: 'tea' }
+
+// the other user may not be allowed to read the folder of the project: what a queue loads is loaded before
+const first = new RetryQueue({ store: memoryStore(), principal: null })
+await first.ready
+await first.close()
 
 const maker = sqliteStore({ path })
 await maker.enqueue([taskOf(1)])
