@@ -31,9 +31,10 @@ test.each([
 
 test('S7 an answer that hangs is let go at close, not after it', async () => {
   const server = await serve(hangs(503))
-  const queue = makeQueue({ concurrency: 50 })
+  // so many that some hang at any time: where it takes long to enqueue them, the first are tried again before the last
+  const queue = makeQueue({ concurrency: 50, policy: { maxAttempts: 100, initialDelayMs: 10, jitterType: 'NONE' } })
   for (let i = 0; i < 50; i++) await queue.enqueue(`${server.url}/${i}`)
-  await eventually(() => server.hits).toBe(50)
+  await eventually(() => server.hits).toBeGreaterThanOrEqual(50)
   await queue.close({ drainMs: 0 })
   await eventually(() => server.answers).toBe(0)
 })
