@@ -4,7 +4,7 @@
  */
 
 import type { Visit } from '../../servers/start.mjs'
-import { type Counts, FOREVER, none, pairs, type Row } from '../checks.ts'
+import { atMost, type Counts, FOREVER, none, pairs, type Row } from '../checks.ts'
 import { type Evidence, withoutAWord } from '../judge.ts'
 import { awayFrom, isFirst, type Life, lifeOf } from './lives.ts'
 
@@ -35,14 +35,20 @@ export interface BrowserFacts {
   readonly uncaught: readonly string[]
   /** Callers that got what they should not. */
   readonly wrong: readonly string[]
+  /** Intent -> when its caller was told that the circuit is open: it failed by chance often enough in a row. */
+  readonly turnedAway: ReadonlyMap<string, number>
+  readonly calls: number
   /** Callers that still wait. */
   readonly waiting: readonly string[]
   readonly drained: boolean
   readonly limit: number
 }
 
+/** Of a server that fails three times in ten few rows look like an outage. */
+const MOST_TURNED_AWAY = 0.05
+
 export function ofBrowsers(facts: BrowserFacts): Evidence {
-  const { acknowledged, deadLetters, visits, effects, lives, counts, rows, soft, drained, limit } = facts
+  const { acknowledged, deadLetters, visits, effects, lives, counts, rows, soft, turnedAway, drained, limit } = facts
   return {
     acknowledged,
     deadLetters,
@@ -66,10 +72,17 @@ export function ofBrowsers(facts: BrowserFacts): Evidence {
       ),
       'callers that got what was not theirs': facts.wrong,
       'callers left waiting': facts.waiting,
+      'sent after its caller was told': visits
+        .filter(({ intent, startedAt }) => startedAt > (turnedAway.get(intent) ?? FOREVER))
+        .map(({ intent, by }) => `${intent}: ${by}`),
+      'not ended, its caller told': rows
+        .filter(({ intent, status }) => turnedAway.has(intent) && status !== 'EXHAUSTED')
+        .map(({ intent, status }) => `${intent} is ${status}`),
       'browsers and tabs that ended by themselves': facts.deaths,
       'errors that nobody caught': facts.uncaught,
     },
     own: [
+      atMost('callers told of an open circuit', turnedAway.size, Math.floor(facts.calls * MOST_TURNED_AWAY)),
       none(
         'tasks sent by who had not opened a page',
         visits.filter((visit) => !lives.has(lifeOf(visit))).map(({ intent, by }) => `${intent}: ${by}`),

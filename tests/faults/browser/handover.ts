@@ -86,7 +86,7 @@ export class Handovers {
   judge(visits: readonly Visit[]): { readonly checks: readonly Check[]; readonly figures: readonly Figure[] } {
     const late = (holder: Holder) =>
       this.#done
-        .filter((each) => each.holder === holder)
+        .filter((each) => each.holder === holder && !this.#calls.turnedAway.has(each.intent))
         .flatMap(({ intent, from, goneAt, dueAt }) => {
           const [, second] = visits.filter((visit) => visit.intent === intent)
           // sent by the tab itself, in its last moment

@@ -56,6 +56,8 @@ const fine: BrowserFacts = {
   deaths: [],
   uncaught: [],
   wrong: [],
+  turnedAway: new Map(),
+  calls: 20,
   waiting: [],
   drained: true,
   limit: LIMIT,
@@ -90,6 +92,17 @@ describe('what it notices', () => {
     ['Retry-After undercut', { visits: [visit('a t1 1', 50, { retryAfterMs: 1_000 }), visit('b t1 2', 1_000)] }],
     ['callers that got what was not theirs', { wrong: ['two was given the answer to one'] }],
     ['callers left waiting', { waiting: ['two'] }],
+    ['sent after its caller was told', { turnedAway: new Map([['one', 40]]) }],
+    ['not ended, its caller told', { turnedAway: new Map([['one', 60]]) }],
+    [
+      'callers told of an open circuit',
+      {
+        turnedAway: new Map([
+          ['two', 1],
+          ['three', 1],
+        ]),
+      },
+    ],
     ['counts() beside the rows', { counts: { ...fine.counts, succeeded: 2 } }],
     ['browsers and tabs that ended by themselves', { deaths: ['the browser ended by itself'] }],
     ['errors that nobody caught', { uncaught: ['a: TypeError'] }],
@@ -139,6 +152,13 @@ describe('what it lets pass', () => {
     const acknowledged = new Map([...fine.acknowledged, ['two', 't2']])
     const counts = { ...fine.counts, exhausted: 1 }
     expect(broken({ acknowledged, rows, counts, deadLetters: ['t2'] })).toEqual([])
+  })
+
+  test('a call whose caller was told that the circuit is open, with the work done or not', () => {
+    const visits = [visit('a t1 1', 50), visit('a first', 60, { intent: 'two' })]
+    expect(broken({ visits, turnedAway: new Map([['two', 70]]) })).toEqual([])
+    const effects = new Map([...fine.effects, ['two', 1]])
+    expect(broken({ visits, effects, turnedAway: new Map([['two', 70]]) })).toEqual([])
   })
 
   test('a task that was kept in memory, and that was said', () => {

@@ -22,6 +22,8 @@ export class Calls {
   readonly wrong: string[] = []
   asked = 0
   settled = 0
+  /** Intent -> when: its caller was told that the circuit is open, as `docs/gates.md` has it. The task, if there was one, has ended. */
+  readonly turnedAway: Map<string, number> = new Map()
   /** Told that another tab had the answer. */
   elsewhere = 0
   /** Their document was gone. */
@@ -78,14 +80,21 @@ export class Calls {
     for (const { intent } of orders) if (this.#open.delete(intent)) this.orphans++
   }
 
-  #settle({ intent, with: how, of, message = '' }: Settled): void {
+  #settle({ intent, with: how, of, message = '', reason = '' }: Settled): void {
     const order = this.#open.get(intent)
     if (!order) return
     this.#open.delete(intent)
     this.settled++
     if (how === 'SettledElsewhereError') this.elsewhere++
-    else if (how !== 200 && !(how === 202 && order.via === 'defer')) this.wrong.push(`${intent}: ${how} ${message}`)
-    else if (how === 200 && of !== intent) this.wrong.push(`${intent} was given the answer to ${of}`)
+    else if (order.via === 'await' && (reason === 'circuit_open' || how === 'CircuitOpenError')) this.#turnAway(intent)
+    else if (how !== 200 && !(how === 202 && order.via === 'defer')) {
+      this.wrong.push(`${intent}: ${how} ${message} ${reason}`)
+    } else if (how === 200 && of !== intent) this.wrong.push(`${intent} was given the answer to ${of}`)
+  }
+
+  #turnAway(intent: string): void {
+    this.turnedAway.set(intent, Date.now())
+    this.acknowledged.delete(intent)
   }
 }
 

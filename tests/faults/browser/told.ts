@@ -36,6 +36,8 @@ export interface Settled {
   /** Of a 202. */
   readonly taskId?: string | null
   readonly message?: string
+  /** Why the call was given up. */
+  readonly reason?: string
 }
 
 const MARK = 'told '

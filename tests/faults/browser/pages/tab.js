@@ -46,9 +46,11 @@ async function call(target, init, intent) {
   try {
     const response = await queue.fetch(target, init)
     const body = await response.json()
-    tell('settled', { intent, with: response.status, of: body.intent ?? null, taskId: body.taskId ?? null })
+    const { reason } = response.redrive ?? {}
+    tell('settled', { intent, with: response.status, of: body.intent ?? null, taskId: body.taskId ?? null, reason })
   } catch (error) {
-    tell('settled', { intent, with: error.name, of: null, message: String(error) })
+    const { reason } = error.redrive ?? {}
+    tell('settled', { intent, with: error.name, of: null, message: String(error), reason })
   }
 }
 
