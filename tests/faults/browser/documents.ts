@@ -44,8 +44,8 @@ export interface BrowserFacts {
   readonly limit: number
 }
 
-/** Of a server that fails three times in ten few rows look like an outage. */
-const MOST_TURNED_AWAY = 0.05
+/** Of a server that fails three times in ten few rows look like an outage; one that does may end all calls that its tab has open. */
+const mostTurnedAway = (calls: number): number => Math.max(10, Math.floor(calls / 20))
 
 export function ofBrowsers(facts: BrowserFacts): Evidence {
   const { acknowledged, deadLetters, visits, effects, lives, counts, rows, soft, turnedAway, drained, limit } = facts
@@ -82,7 +82,7 @@ export function ofBrowsers(facts: BrowserFacts): Evidence {
       'errors that nobody caught': facts.uncaught,
     },
     own: [
-      atMost('callers told of an open circuit', turnedAway.size, Math.floor(facts.calls * MOST_TURNED_AWAY)),
+      atMost('callers told of an open circuit', turnedAway.size, mostTurnedAway(facts.calls)),
       none(
         'tasks sent by who had not opened a page',
         visits.filter((visit) => !lives.has(lifeOf(visit))).map(({ intent, by }) => `${intent}: ${by}`),

@@ -94,15 +94,7 @@ describe('what it notices', () => {
     ['callers left waiting', { waiting: ['two'] }],
     ['sent after its caller was told', { turnedAway: new Map([['one', 40]]) }],
     ['not ended, its caller told', { turnedAway: new Map([['one', 60]]) }],
-    [
-      'callers told of an open circuit',
-      {
-        turnedAway: new Map([
-          ['two', 1],
-          ['three', 1],
-        ]),
-      },
-    ],
+    ['callers told of an open circuit', { turnedAway: new Map(Array.from('abcdefghijk', (intent) => [intent, 1])) }],
     ['counts() beside the rows', { counts: { ...fine.counts, succeeded: 2 } }],
     ['browsers and tabs that ended by themselves', { deaths: ['the browser ended by itself'] }],
     ['errors that nobody caught', { uncaught: ['a: TypeError'] }],
