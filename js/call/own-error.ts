@@ -18,10 +18,12 @@ const WORDS = [
   /^Failed to (construct|execute|parse)/,
   /^\w+\.fetch: /,
   /^(Fetch API cannot load|Invalid (URL|header)|Illegal invocation|Incorrect type)/,
+  // of a redirect that leads on and on: another request would be led there, too
+  /^more than \d+ redirects/,
 ]
 
-/** The causes that undici gives for a URL that it does not send to. */
-const REFUSED_URL = /^(bad port|unknown scheme|invalid (url|method|path))/i
+/** The causes that undici gives for a URL that it does not send to, and for redirects that it does not follow. */
+const REFUSED_URL = /^(bad port|unknown scheme|invalid (url|method|path)|unexpected redirect|redirect count exceeded)/i
 
 /** Whether an error is one of the caller's own making, which no repeat mends. */
 export function isOwnError(error: unknown): boolean {

@@ -1,5 +1,7 @@
 /** A3: which answers and which errors are tried again, over fetch; Axios has its own file. */
 
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { world } from './durable-setup.ts'
 import { always, markOf, ORDERS, setup, watch } from './setup.ts'
@@ -178,6 +180,9 @@ describe('errors', () => {
     new RangeError('Maximum call stack size exceeded'),
     caused('fetch failed', new Error('bad port')),
     caused('fetch failed', new Error('unknown scheme')),
+    caused('fetch failed', new Error('unexpected redirect')),
+    caused('fetch failed', new Error('redirect count exceeded')),
+    new TypeError('more than 20 redirects'),
     caused('fetch failed', coded('UND_ERR_INVALID_ARG')),
     caused('fetch failed', coded('UND_ERR_NOT_SUPPORTED')),
     coded('ERR_INVALID_URL'),
@@ -208,6 +213,23 @@ describe('errors', () => {
       expect(hits).toBe(1)
     },
   )
+
+  test.each([
+    ['a redirect that the call refuses', { redirect: 'error' }, 1],
+    ['redirects without an end', {}, 21],
+  ] as const)('%s is final with the fetch of this platform', async (_what, init, requests) => {
+    let hits = 0
+    const server = createServer((request, response) => {
+      hits++
+      response.writeHead(302, { location: `${request.url}x` }).end()
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const { queue } = await setup({ fetch: globalThis.fetch })
+    await expect(queue.fetch(`http://127.0.0.1:${port}/`, init)).rejects.toThrow('fetch failed')
+    expect(hits).toBe(requests)
+    await new Promise((resolve) => server.close(resolve))
+  })
 
   test.each([
     [{ retryTimeouts: false }, 1, 3],
