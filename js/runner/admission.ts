@@ -30,6 +30,7 @@ import { entersLimits } from './own-attempts.ts'
 import { assertMayBeInMemory, assertUnordered, delivered, inMemory, type Obstacle, storeAway } from './refusals.ts'
 import { askHooks, asksAbout } from './retry-hooks.ts'
 import type { Runner } from './runner.ts'
+import { beginServerWait } from './server-wait.ts'
 import type { Arrival, EarlyAnswer, Kept, StoredPlace } from './stored.ts'
 import { reportUnkeyed } from './unkeyed.ts'
 
@@ -141,8 +142,12 @@ export class Admission {
     const isOver = this.#runner.stopped && !this.#mayStillBeStored(call)
     if (isOver || !mayFollow || own.controller.signal.aborted || this.#mayBeKnown(call)) return undefined
     call.underWay = own
-    // its attempt keeps the place that it has taken, until its task has one
-    own.sending.then(() => call.leave?.(true))
+    own.sending.then((finished) => {
+      // its attempt keeps the place that it has taken, until its task has one
+      call.leave?.(true)
+      // and what it was told holds others back before that
+      if (!this.#runner.stopped) beginServerWait(call, adopted(call, finished), this.#runner)
+    })
     const unsent = notSent(OUTCOME_RELEASED, createdAt)
     const arrival = { call, own: unsent, terms: termsOf(call, createdAt), asks: false, mustWait: true }
     // what keeps it out is told when the attempt has failed

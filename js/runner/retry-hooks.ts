@@ -10,10 +10,9 @@ import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_OFFLINE } from '../core/codes.ts'
 import { follow, type Rule } from '../options/check.ts'
 import { within } from '../platform/clock.ts'
-import type { Rulings } from '../tasks/ruling.ts'
 import type { QueueContext } from './context.ts'
 import { HOOK_MS } from './credentials.ts'
-import type { Lanes } from './lanes.ts'
+import { beginServerWait, type WaitPorts } from './server-wait.ts'
 
 const DELAY: Rule = {
   type: 'number',
@@ -33,30 +32,20 @@ export function asksAbout(
   return outcome !== OUTCOME_OFFLINE && (error as Error | undefined)?.name !== 'AbortError'
 }
 
-/** The part of the runner that asking needs. */
-export interface HookPorts {
-  readonly host: QueueContext
-  readonly lanes: Pick<Lanes, 'of'>
-  readonly rulings: Pick<Rulings, 'holdLane'>
-  readonly stored: { holdLane(principal: string | null, origin: string, until: number): void } | undefined
-  guard<T>(work: () => T): T | undefined
-}
-
 /** The attempt with the word of the hooks on it. Rejects with what a hook throws. `waitUntil`: the end of its caller's wait; FOREVER: none waits. */
 export async function askHooks(
   call: Call,
   finished: Finished<RepeatAnswer>,
-  ports: HookPorts,
+  ports: WaitPorts,
   waitUntil: number,
   // a caller's own first attempt: there is no task yet
   { attemptNumber = 1, taskId }: { readonly attemptNumber?: number; readonly taskId?: string } = {},
 ): Promise<Finished<RepeatAnswer>> {
   const { answer, status, error } = finished
-  const { method, url, origin, principal, headers, key, replayable, options, policy } = call
-  const { host, lanes, rulings, stored } = ports
+  const { method, url, headers, key, replayable, options } = call
+  const { host } = ports
   const { settings } = host
-  const until = ports.guard(() => rulings.holdLane(finished, lanes.of(principal, origin), policy, host.now())) ?? 0
-  stored?.holdLane(principal, origin, until)
+  beginServerWait(call, finished, ports)
   const context: RetryContext = {
     attemptNumber,
     taskId,

@@ -21,12 +21,13 @@ import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
 import { tellMaybeCors } from './cors.ts'
 import { askFor, giverFor, HOOK_MS, remedyFor } from './credentials.ts'
-import { askHooks, asksAbout, type HookPorts } from './retry-hooks.ts'
+import { askHooks, asksAbout } from './retry-hooks.ts'
+import type { WaitPorts } from './server-wait.ts'
 
 /** The part of the runner that sending needs. */
-export interface SenderPorts extends HookPorts {
+export interface SenderPorts extends WaitPorts {
   /** Confirms attempts of stored tasks. */
-  readonly stored: (HookPorts['stored'] & { confirm(task: Task): Promise<boolean> }) | undefined
+  readonly stored: (WaitPorts['stored'] & { confirm(task: Task): Promise<boolean> }) | undefined
   readonly restTerms: RestTerms
   /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
   maySend(task: Task): boolean

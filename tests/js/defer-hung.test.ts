@@ -77,6 +77,26 @@ describe.each(places)('%s', (_, make) => {
     ])
   })
 
+  test('S9 what a late answer asks of all callers holds them back while its task has no place yet', async () => {
+    const { queue, server, clock } = await make()
+    queue.concurrency = 1
+    server.reply(503)
+    const running = server.hang()
+    const late = server.hang()
+    await queue.enqueue(ORDERS, { method: 'POST', body: 'A-1' })
+    await clock.advance(3_000)
+    expect(server.hits, 'the one that has the place').toBe(2)
+    await at(clock, 2_000, queue.fetch(ORDERS, post()))
+    await queue.enqueue(ORDERS, { method: 'POST', body: 'A-3', redrive: { priority: 1 } })
+    late(429, { 'retry-after': '20' })
+    await clock.advance(1_000)
+    running(200)
+    await clock.advance(18_500)
+    expect(server.hits).toBe(3)
+    await clock.advance(60_000)
+    expect(server.hits).toBe(5)
+  })
+
   test('one that never answers ends at its own time limit, and is retried', async () => {
     const { queue, server, clock } = await make()
     server.hang()

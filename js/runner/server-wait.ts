@@ -1,0 +1,27 @@
+/** The wait that a server asks of all its callers begins with its answer, whatever has to be decided or waited for before a task hears of that (S9). */
+
+import type { Finished } from '../call/attempt.ts'
+import type { Call } from '../call/call.ts'
+import type { RepeatAnswer } from '../call/transport.ts'
+import type { Rulings } from '../tasks/ruling.ts'
+import type { QueueContext } from './context.ts'
+import type { Lanes } from './lanes.ts'
+
+/** The part of the runner that holds a lane back. */
+export interface WaitPorts {
+  readonly host: QueueContext
+  readonly lanes: Pick<Lanes, 'of'>
+  readonly rulings: Pick<Rulings, 'holdLane'>
+  readonly stored: { holdLane(principal: string | null, origin: string, until: number): void } | undefined
+  guard<T>(work: () => T): T | undefined
+}
+
+export function beginServerWait(
+  { principal, origin, policy }: Call,
+  finished: Finished<RepeatAnswer>,
+  ports: WaitPorts,
+): void {
+  const { host, lanes, rulings, stored } = ports
+  const until = ports.guard(() => rulings.holdLane(finished, lanes.of(principal, origin), policy, host.now())) ?? 0
+  stored?.holdLane(principal, origin, until)
+}
