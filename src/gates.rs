@@ -52,6 +52,8 @@ numbered! {
 pub(crate) struct Ending {
     /// The part of it that the breaker hears.
     pub heard: Heard,
+    /// When it ended: what is heard of late, such as what came while a host still loaded its core, is in no row with what came after it.
+    pub ended: Millis,
     /// The attempt was a success, which is more than a healthy answer.
     pub succeeded: bool,
     /// The attempt had paid a token.
@@ -74,7 +76,7 @@ pub(crate) struct LaneGates {
     pub ramp: Ramp,
     budget: RetryBudget,
     storm: Storm,
-    /// When the server last answered as one that works.
+    /// When the last answer came of a server that works.
     healthy_at: Option<Millis>,
 }
 
@@ -162,10 +164,14 @@ impl LaneGates {
         }
         let mut heard = ending.heard;
         match heard.healthy {
-            Some(true) => self.healthy_at = Some(now),
-            // A task that fails while others succeed does not speak for the server, and one that sets limits is not away. As
-            // the probe both do: it is to show that this task, too, may be asked again.
-            Some(false) if ending.excused && self.breaker.circuit(now) == Circuit::Closed => {
+            Some(true) => self.healthy_at = self.healthy_at.max(Some(ending.ended)),
+            // A task that fails while others succeed does not speak for the server, and one that sets limits is not away; nor
+            // does a failure from before its last answer. As the probe they do: it is to show that this task, too, may be asked
+            // again.
+            Some(false)
+                if (ending.excused || self.healthy_at > Some(ending.ended))
+                    && self.breaker.circuit(now) == Circuit::Closed =>
+            {
                 heard.healthy = None
             }
             _ => {}

@@ -142,7 +142,7 @@ fn a_callers_own_attempt_is_excused_by_a_limit_too() {
     for (kind, opens) in [(Word::Limited, false), (Word::Failed, true)] {
         let mut rig = setup();
         for _ in 0..5 {
-            rig.queue.hear(rig.time(), rig.lane, rig.time(), kind, Pace::Fair);
+            rig.queue.hear(rig.time(), rig.lane, rig.time(), Millis::ZERO, kind, Pace::Fair);
         }
         assert_eq!(rig.circuit() == Open, opens, "{kind:?}");
     }
@@ -207,7 +207,7 @@ fn what_began_while_it_was_open_does_not_close_it_past_half_open() {
     let began = rig.time();
     rig.wait(OPEN_AT_MOST + 1000);
     for _ in 0..10 {
-        rig.queue.hear(rig.time(), rig.lane, began, Word::Success, Pace::Fair);
+        rig.queue.hear(rig.time(), rig.lane, began, Millis::ZERO, Word::Success, Pace::Fair);
     }
     assert_eq!(rig.circuit(), HalfOpen);
     assert_eq!(rig.news(), [(Open, HalfOpen)]);
@@ -222,7 +222,7 @@ fn what_began_after_its_time_was_up_counts_though_nobody_looked_before() {
     rig.wait(OPEN_AT_MOST);
     let began = rig.time();
     rig.wait(500);
-    rig.queue.hear(rig.time(), rig.lane, began, Word::Success, Pace::Fair);
+    rig.queue.hear(rig.time(), rig.lane, began, Millis::ZERO, Word::Success, Pace::Fair);
     assert_eq!(rig.news(), [(Open, HalfOpen), (HalfOpen, Closed)]);
 }
 
@@ -244,7 +244,7 @@ fn a_callers_probe_is_the_only_one_until_it_is_heard_of_or_lapses() {
     assert_eq!(rig.queue.room(rig.time(), rig.lane), 0);
     // Heard of, and nothing was learned: another may.
     rig.wait(1000);
-    rig.queue.hear(rig.time(), rig.lane, rig.time(), Word::Nothing, Pace::Fair);
+    rig.queue.hear(rig.time(), rig.lane, rig.time(), Millis::ZERO, Word::Nothing, Pace::Fair);
     assert_eq!(rig.circuit(), HalfOpen);
     assert!(rig.queue.admits(rig.time(), rig.lane));
     assert_eq!(rig.start(), NOTHING);

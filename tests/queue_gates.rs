@@ -183,7 +183,7 @@ fn a_success_of_anybody_brings_its_share_back() {
     rig.answer(slots[1], 404);
     assert_eq!(rig.tokens(), 0.25, "healthy, and no success");
     rig.hear(true);
-    rig.queue.hear(rig.time(), rig.lane, rig.time(), Word::Healthy, Pace::Fair);
+    rig.queue.hear(rig.time(), rig.lane, rig.time(), Millis::ZERO, Word::Healthy, Pace::Fair);
     assert_eq!(rig.tokens(), 0.5);
     let call = rig.admit(|admission| admission.started = true);
     rig.answer(call, 204);

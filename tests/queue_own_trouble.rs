@@ -1,4 +1,4 @@
-//! Tasks that fail by themselves: a breaker judges the server, and is told little by one that has failed before.
+//! Failures that say little of a server: of a task that has failed before, and those heard of after a later answer.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 mod common;
@@ -9,6 +9,9 @@ mod rig;
 
 use gated::{ENOUGH, OPEN_AT_MOST, breaker, gated, roomy};
 use redrive::breaker::Circuit::{Closed, Open};
+use redrive::gates::Pace;
+use redrive::outcome::Word;
+use redrive::time::Millis;
 use rig::Rig;
 use serde_json::json;
 
@@ -70,4 +73,25 @@ fn a_task_that_fails_again_while_others_succeed_does_not_open_it() {
     assert_eq!(rig.circuit(), Closed);
     rig.hear(false);
     assert_eq!(rig.circuit(), Open, "a first failure counts, whatever has gone well");
+}
+
+#[test]
+fn l6_failures_that_ended_before_an_answer_that_was_heard_of_are_no_row() {
+    const TOOK: u64 = 3000;
+    for (answers, took, opens) in
+        [(false, TOOK - 1, true), (true, TOOK - 1, false), (true, TOOK, true), (true, TOOK + 1, true)]
+    {
+        let mut rig = setup();
+        let began = rig.time();
+        rig.wait(TOOK);
+        if answers {
+            rig.hear(true);
+        }
+        rig.wait(1);
+        for _ in 0..ENOUGH {
+            let took = Millis::new(took);
+            rig.queue.hear(rig.time(), rig.lane, began, took, Word::Failed, Pace::Fair);
+        }
+        assert_eq!(rig.circuit() == Open, opens, "an answer: {answers}, failures after {took} ms");
+    }
 }

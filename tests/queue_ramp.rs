@@ -107,7 +107,7 @@ fn l1_a_quick_answer_to_a_callers_own_call_ends_the_pause_at_once() {
         assert_eq!(rig.start(), [first]);
         rig.answer(first, 200);
         assert_eq!(rig.gate(second), Gate::Ramp);
-        rig.queue.hear(rig.time(), rig.lane, rig.time(), Word::Success, pace);
+        rig.queue.hear(rig.time(), rig.lane, rig.time(), Millis::ZERO, Word::Success, pace);
         assert_eq!(rig.start().contains(&second), starts, "{pace:?}");
     }
 }
@@ -213,7 +213,7 @@ fn an_answer_after_half_of_its_timeout_narrows_it() {
     rig.open_circuit();
     rig.wait(LONG);
     for _ in 0..5 {
-        rig.queue.hear(rig.time(), rig.lane, rig.time(), Word::Success, Pace::Slow);
+        rig.queue.hear(rig.time(), rig.lane, rig.time(), Millis::ZERO, Word::Success, Pace::Slow);
     }
     rig.start();
     assert_eq!(rig.circuit(), Circuit::Closed);

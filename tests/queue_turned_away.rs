@@ -166,7 +166,7 @@ fn a_caller_that_leaves_as_the_probe_makes_room_for_the_next() {
     let lane = rig.lane;
     assert!(rig.queue.admits(rig.time(), lane));
     assert!(!rig.queue.admits(rig.time(), lane));
-    rig.queue.hear(rig.time(), lane, rig.time(), Word::Nothing, Pace::Fair);
+    rig.queue.hear(rig.time(), lane, rig.time(), Millis::ZERO, Word::Nothing, Pace::Fair);
     assert!(rig.queue.admits(rig.time(), lane));
 }
 

@@ -47,6 +47,8 @@ export class Admission {
   obstacle: Obstacle = storeAway('the store is not open yet')
   readonly #runner: Runner
   readonly #memory: MemoryPlace
+  /** Until then calls that failed wait for the core and its store. */
+  #readyAt = FOREVER
   readonly #nextTaskId: (now: number) => string
   /** Principals who left and had all their tasks deleted: calls of theirs that still run leave nothing either. */
   readonly #gone = new Set<string | null>()
@@ -56,6 +58,11 @@ export class Admission {
     this.dedupe = new Dedupe(runner.host, runner.registry, loadKeys)
     this.#memory = new MemoryPlace(runner, this)
     this.#nextTaskId = uuid7Maker(runner.host.draw)
+  }
+
+  /** Calls that failed meanwhile are heard of now. */
+  begin(): void {
+    this.#readyAt = this.#runner.host.now()
   }
 
   /** Another principal is signed in; `purged`: all that belonged to the one who left was deleted. */
@@ -233,7 +240,9 @@ export class Admission {
     const { lanes, rulings, stored, stopped, host } = runner
     if (stopped) return
     const own = adopted(call, isMistake(call, finished) ? { ...finished, outcome: OUTCOME_FINAL } : finished)
-    const lane = isNews(own, policy) ? lanes.of(principal, origin) : lanes.find(principal, origin)
+    // what failed while the core was on its way is weighed against what was answered meanwhile
+    const isEarly = own.answer && own.startedAt + own.durationMs <= this.#readyAt
+    const lane = isEarly || isNews(own, policy) ? lanes.of(principal, origin) : lanes.find(principal, origin)
     if (lane === undefined) return
     const heldUntil = runner.guard(() => rulings.observeUntracked(own, lane, policy, host.now())) ?? 0
     stored?.holdLane(principal, origin, heldUntil)

@@ -90,11 +90,13 @@ export class TaskManager {
   /** Opens the store, where the queue has one, and takes up what is there. Resolves after the first try. */
   async begin(): Promise<void> {
     const { runner, admission } = this
-    if (!runner.host.settings.durable) return
-    await Promise.all([
-      untilDone(runner, FIRST_LOAD_WAIT_MS, () => this.#begin()),
-      untilDone(runner, FIRST_LOAD_WAIT_MS, async () => ((await admission.dedupe.load()) ? 0 : LAST_LOAD_WAIT_MS)),
-    ])
+    if (runner.host.settings.durable) {
+      await Promise.all([
+        untilDone(runner, FIRST_LOAD_WAIT_MS, () => this.#begin()),
+        untilDone(runner, FIRST_LOAD_WAIT_MS, async () => ((await admission.dedupe.load()) ? 0 : LAST_LOAD_WAIT_MS)),
+      ])
+    }
+    admission.begin()
   }
 
   /** Resolves with the longest wait before it is tried again. */

@@ -52,7 +52,7 @@ pub struct LaneGates {
     pub lapses: u64,
     /// Tokens spent, and when that was so.
     spent: (u128, u64),
-    /// When the server last answered as one that works.
+    /// When the last answer came of a server that works.
     healthy_at: Option<u64>,
 }
 
@@ -78,19 +78,22 @@ impl LaneGates {
     }
 
     /// The part of an attempt's end that counts: a closed breaker does not hear of a task that had failed by `failed_by`, and fails
-    /// again while others have succeeded since, nor of a server that has `limited` it until a moment that it said.
+    /// again while others have succeeded since, nor of a server that has `limited` it until a moment that it said, nor of a failure
+    /// that ended before an answer that was heard of already.
     pub fn count(
         &mut self,
-        now: u64,
+        ended: u64,
         healthy: Option<bool>,
         failed_by: Option<u64>,
         limited: bool,
     ) -> Option<bool> {
         if healthy == Some(true) {
-            self.healthy_at = Some(now);
+            self.healthy_at = self.healthy_at.max(Some(ended));
         }
+        let is_late = self.healthy_at > Some(ended);
         let since = failed_by.zip(self.healthy_at).is_some_and(|(failed, well)| well >= failed);
-        healthy.filter(|healthy| *healthy || !(since || limited) || self.circuit != Circuit::Closed)
+        healthy
+            .filter(|healthy| *healthy || !(since || limited || is_late) || self.circuit != Circuit::Closed)
     }
 
     /// An attempt has ended.

@@ -64,7 +64,8 @@ impl<C: Core> Driver<C> {
         // now and then it took its time
         let took = ago % 2 * 9;
         let kind = Word::ALL[usize::from(kind)];
-        self.core.hear(now, handle, began, kind, Pace::of(Millis::new(took), Millis::new(TIMEOUT)));
+        let pace = Pace::of(Millis::new(took), Millis::new(TIMEOUT));
+        self.core.hear(now, handle, began, Millis::new(took), kind, pace);
         let said = [f64::from(kind.code()), took as f64, TIMEOUT as f64];
         let numbers = [&[tape::instant(now), f64::from(handle), tape::instant(began)][..], &said].concat();
         self.tape.call("hear", &numbers, &[]);
@@ -74,8 +75,9 @@ impl<C: Core> Driver<C> {
         let said = self.circuit(lane);
         let gates = &mut self.book.lanes[lane].gates;
         gates.earn(false, kind == Word::Success);
-        let heard = gates.count(self.book.line.now, healthy, None, kind == Word::Limited);
-        gates.hear(self.book.line.now, (began, false), heard, said)
+        let now = self.book.line.now;
+        let heard = gates.count((began + took).min(now), healthy, None, kind == Word::Limited);
+        gates.hear(now, (began, false), heard, said)
     }
 
     pub(crate) fn ask(&mut self, lane: u8) -> Result<(), Violation> {
@@ -142,8 +144,10 @@ impl<C: Core> Driver<C> {
         let said = self.circuit(ends.lane);
         let gates = &mut self.book.lanes[ends.lane].gates;
         gates.earn(ends.paid && unsent, verdict == Verdict::Succeeded);
-        let heard = gates.count(self.book.line.now, healthy, ends.failed_by, limited);
-        gates.hear(self.book.line.now, (ends.began, ends.by_queue), heard, said)
+        let now = self.book.line.now;
+        let ended = answer.took.filter(|_| !ends.by_queue).map_or(now, |took| (ends.began + took).min(now));
+        let heard = gates.count(ended, healthy, ends.failed_by, limited);
+        gates.hear(now, (ends.began, ends.by_queue), heard, said)
     }
 
     /// After a poll: what was due and is not any more was put off, by its next wait and for want of a token.

@@ -57,7 +57,7 @@ port! {
     /// Whether a caller's own attempt may start.
     fn admits(&mut self, now: Millis, lane: u32) -> bool;
     /// Hears of a caller's own attempt.
-    fn hear(&mut self, now: Millis, lane: u32, began: Millis, kind: Word, pace: Pace);
+    fn hear(&mut self, now: Millis, lane: u32, began: Millis, took: Millis, kind: Word, pace: Pace);
     /// Until when a store need not be asked.
     fn shut_until(&mut self, now: Millis, lane: u32) -> Option<Millis>;
     /// Holds a lane.

@@ -159,8 +159,8 @@ impl Queue {
     }
 
     /// Hears of a caller's own attempt that made no task: what it tells of the server, breaker and budget learn.
-    /// `began`: when the caller asked for it.
-    pub fn hear(&mut self, now: Millis, lane: u32, began: Millis, kind: Word, pace: Pace) {
+    /// `began`: when the caller asked for it; `took`: how long until it ended.
+    pub fn hear(&mut self, now: Millis, lane: u32, began: Millis, took: Millis, kind: Word, pace: Pace) {
         let now = self.timeline.advance(now);
         let Some(index) = self.live_lane(lane) else { return };
         let healthy = match kind {
@@ -169,9 +169,10 @@ impl Queue {
             Word::Failed | Word::Limited => (!self.offline).then_some(false),
             Word::Nothing => None,
         };
-        let heard = Heard { began: self.timeline.inward(began), healthy, by_queue: false };
+        let began = self.timeline.inward(began);
         let ending = Ending {
-            heard,
+            heard: Heard { began, healthy, by_queue: false },
+            ended: began.plus(took).min(now),
             succeeded: kind == Word::Success,
             pace,
             paid: false,

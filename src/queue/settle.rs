@@ -98,6 +98,7 @@ impl Queue {
         let healthy = self.healthy(index, ended);
         let ending = Ending {
             heard: Heard { began, healthy, by_queue },
+            ended: ended.duration.filter(|_| !by_queue).map_or(now, |took| began.plus(took).min(now)),
             succeeded: verdict == Verdict::Succeeded,
             paid,
             unsent: ended.outcome.is_unsent(),

@@ -98,7 +98,8 @@ impl CoreQueue {
     pub fn hear(&mut self, now: f64, lane: u32, began: f64, kind: u32, took: f64, timeout: f64) {
         let (now, began) = (Millis::from_f64(now), Millis::from_f64(began));
         let kind = Word::ALL.get(kind as usize).copied().unwrap_or(Word::Nothing);
-        let pace = Pace::of(Millis::from_f64(took), Millis::from_f64(timeout));
-        self.queue.hear(now, lane, began, kind, pace);
+        let took = Millis::from_f64(took);
+        let pace = Pace::of(took, Millis::from_f64(timeout));
+        self.queue.hear(now, lane, began, took, kind, pace);
     }
 }

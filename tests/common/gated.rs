@@ -53,7 +53,7 @@ impl Rig {
     /// A caller's own attempt of this very moment ended, in a failure or not.
     pub fn hear(&mut self, healthy: bool) {
         let kind = if healthy { Word::Success } else { Word::Failed };
-        self.queue.hear(self.time(), self.lane, self.time(), kind, Pace::Fair);
+        self.queue.hear(self.time(), self.lane, self.time(), Millis::ZERO, kind, Pace::Fair);
     }
 
     /// So many failures of callers' own attempts as open the breaker, and the news of it.

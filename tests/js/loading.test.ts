@@ -255,3 +255,25 @@ test('S18 a first attempt is signed without WebAssembly, and where no chunk come
   await queue.fetch(ORDERS, POST)
   expect(it.server.requests[0]?.headers.get('x-signature')).toBe('a')
 })
+
+test.each<Chunk>(['core', 'durable', 'keys'])(
+  'L6 answers that come while a chunk is on its way count as much as failures, and no circuit opens: %s',
+  async (chunk) => {
+    const it = world()
+    const { clock, server } = it
+    const { queue, events, hold, arrive } = load(it, chunk === 'core' ? {} : { store: it.store })
+    hold(chunk)
+    const failed: ReturnType<typeof watch<Response>>[] = []
+    for (let i = 0; i < 10; i++) {
+      server.reply(503)
+      failed.push(watch(queue.fetch(ORDERS, POST)))
+      await clock.advance(100)
+      for (const _ of [1, 2]) expect((await queue.fetch(ORDERS, POST)).status).toBe(200)
+      await clock.advance(200)
+    }
+    arrive(chunk)
+    await clock.advance(10_000)
+    await vi.waitFor(() => expect(failed.map(({ value }) => value?.status)).toEqual(failed.map(() => 200)))
+    expect(events.of('circuit')).toEqual([])
+  },
+)

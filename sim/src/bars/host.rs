@@ -80,7 +80,15 @@ impl Host {
     pub fn first(&mut self, call: u32, answered: bool, began: u64, now: u64) -> bool {
         if answered {
             if !self.asleep {
-                self.queue.hear(instant(now), self.lane, instant(began), Word::Success, pace(began, now));
+                let took = instant(now - began);
+                self.queue.hear(
+                    instant(now),
+                    self.lane,
+                    instant(began),
+                    took,
+                    Word::Success,
+                    pace(began, now),
+                );
             }
             return false;
         }

@@ -72,8 +72,9 @@ impl Client {
 
     /// A call's first attempt succeeded: no task, but the gates hear of it.
     pub fn succeeded(&mut self, made: u64, now: u64) {
-        let pace = Pace::of(Millis::new(now - made), Millis::new(TIMEOUT_MS));
-        self.queue.hear(instant(now), self.lane, instant(made), Word::Success, pace);
+        let took = instant(now - made);
+        let pace = Pace::of(took, Millis::new(TIMEOUT_MS));
+        self.queue.hear(instant(now), self.lane, instant(made), took, Word::Success, pace);
     }
 
     /// A call's first attempt failed: it becomes a task. False: it is lost already.

@@ -70,6 +70,7 @@ caught! {
     s8_a_breaker_that_opens_for_too_short_a_time: OPENS_TOO_SHORTLY is caught by "S8";
     s8_a_breaker_that_takes_bad_luck_for_an_outage: TAKES_BAD_LUCK_FOR_AN_OUTAGE is caught by "S8";
     s8_a_breaker_that_believes_stragglers: BELIEVES_STRAGGLERS is caught by "S8";
+    s8_a_breaker_that_takes_old_failures_for_new: TAKES_OLD_FAILURES_FOR_NEW is caught by "S8";
     s8_a_call_let_through_beside_a_probe: PROBES_BESIDE_CALLERS is caught by "S8";
     s8_a_breaker_that_is_never_in_doubt: NEVER_IN_DOUBT is caught by "S8";
     s8_a_breaker_that_tells_nobody: TELLS_NO_CHANGE is caught by "S8";

@@ -63,6 +63,7 @@ faults!(
     OPENS_TOO_SHORTLY,
     TAKES_BAD_LUCK_FOR_AN_OUTAGE,
     BELIEVES_STRAGGLERS,
+    TAKES_OLD_FAILURES_FOR_NEW,
     PROBES_BESIDE_CALLERS,
     NEVER_IN_DOUBT,
     TELLS_NO_CHANGE,
@@ -314,9 +315,10 @@ impl<const FAULT: u8> Core for Wrong<FAULT> {
         let admitted = self.inner.admits(now, lane);
         FAULT == PROBES_BESIDE_CALLERS || admitted
     }
-    fn hear(&mut self, now: Millis, lane: u32, began: Millis, kind: Word, pace: Pace) {
+    fn hear(&mut self, now: Millis, lane: u32, began: Millis, took: Millis, kind: Word, pace: Pace) {
         let began = if FAULT == BELIEVES_STRAGGLERS { now } else { began };
-        self.inner.hear(now, lane, began, kind, pace);
+        let took = if FAULT == TAKES_OLD_FAILURES_FOR_NEW { Millis::MAX } else { took };
+        self.inner.hear(now, lane, began, took, kind, pace);
     }
     fn shut_until(&mut self, now: Millis, lane: u32) -> Option<Millis> {
         self.inner.shut_until(now, lane)
