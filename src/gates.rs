@@ -52,7 +52,7 @@ numbered! {
 pub(crate) struct Ending {
     /// The part of it that the breaker hears.
     pub heard: Heard,
-    /// When it ended: what is heard of late, such as what came while a host still loaded its core, is in no row with what came after it.
+    /// When it ended, which may be long before it is heard of: a host that was loading its core tells of all attempts at once.
     pub ended: Millis,
     /// The attempt was a success, which is more than a healthy answer.
     pub succeeded: bool,
@@ -76,7 +76,7 @@ pub(crate) struct LaneGates {
     pub ramp: Ramp,
     budget: RetryBudget,
     storm: Storm,
-    /// When the last answer came of a server that works.
+    /// When the last healthy answer came.
     healthy_at: Option<Millis>,
 }
 
@@ -165,9 +165,8 @@ impl LaneGates {
         let mut heard = ending.heard;
         match heard.healthy {
             Some(true) => self.healthy_at = self.healthy_at.max(Some(ending.ended)),
-            // A task that fails while others succeed does not speak for the server, and one that sets limits is not away; nor
-            // does a failure from before its last answer. As the probe they do: it is to show that this task, too, may be asked
-            // again.
+            // No sign of an outage: a task that fails while others succeed, a server that sets limits, a failure from before the
+            // last healthy answer. As the probe each counts: it is to show that this task, too, may be asked again.
             Some(false)
                 if (ending.excused || self.healthy_at > Some(ending.ended))
                     && self.breaker.circuit(now) == Circuit::Closed =>

@@ -18,7 +18,7 @@ const WORDS = [
   /^Failed to (construct|execute|parse)/,
   /^\w+\.fetch: /,
   /^(Fetch API cannot load|Invalid (URL|header)|Illegal invocation|Incorrect type)/,
-  // of a redirect that leads on and on: another request would be led there, too
+  // redirects without an end: another request would follow them, too
   /^more than \d+ redirects/,
 ]
 

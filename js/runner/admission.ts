@@ -47,7 +47,7 @@ export class Admission {
   obstacle: Obstacle = storeAway('the store is not open yet')
   readonly #runner: Runner
   readonly #memory: MemoryPlace
-  /** Until then calls that failed wait for the core and its store. */
+  /** Until then, calls that failed wait for the core or the store. */
   #readyAt = FOREVER
   readonly #nextTaskId: (now: number) => string
   /** Principals who left and had all their tasks deleted: calls of theirs that still run leave nothing either. */
@@ -60,7 +60,7 @@ export class Admission {
     this.#nextTaskId = uuid7Maker(runner.host.draw)
   }
 
-  /** Calls that failed meanwhile are heard of now. */
+  /** The core is there, and the store if there is one: calls that failed are heard of from now on. */
   begin(): void {
     this.#readyAt = this.#runner.host.now()
   }
@@ -240,7 +240,7 @@ export class Admission {
     const { lanes, rulings, stored, stopped, host } = runner
     if (stopped) return
     const own = adopted(call, isMistake(call, finished) ? { ...finished, outcome: OUTCOME_FINAL } : finished)
-    // what failed while the core was on its way is weighed against what was answered meanwhile
+    // what failed while the core was loading is weighed against what was answered meanwhile
     const isEarly = own.answer && own.startedAt + own.durationMs <= this.#readyAt
     const lane = isEarly || isNews(own, policy) ? lanes.of(principal, origin) : lanes.find(principal, origin)
     if (lane === undefined) return

@@ -1,4 +1,4 @@
-/** The wait that a server asks of all its callers begins with its answer, whatever has to be decided or waited for before a task hears of that (S9). */
+/** Begins the wait that a server asks of all its callers as soon as its answer is there: its task may hear of it much later (S9). */
 
 import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'

@@ -52,7 +52,7 @@ pub struct LaneGates {
     pub lapses: u64,
     /// Tokens spent, and when that was so.
     spent: (u128, u64),
-    /// When the last answer came of a server that works.
+    /// When the last healthy answer came.
     healthy_at: Option<u64>,
 }
 

@@ -35,7 +35,7 @@ export interface BrowserFacts {
   readonly uncaught: readonly string[]
   /** Callers that got what they should not. */
   readonly wrong: readonly string[]
-  /** Intent -> when its caller was told that the circuit is open: it failed by chance often enough in a row. */
+  /** Intent -> when its caller was told that the circuit is open: now and then chance makes a row of failures that looks like an outage. */
   readonly turnedAway: ReadonlyMap<string, number>
   readonly calls: number
   /** Callers that still wait. */
@@ -44,7 +44,7 @@ export interface BrowserFacts {
   readonly limit: number
 }
 
-/** Of a server that fails three times in ten few rows look like an outage; one that does may end all calls that its tab has open. */
+/** A server that fails three times in ten seldom looks like an outage. When it does, all open calls of a tab may end. */
 const mostTurnedAway = (calls: number): number => Math.max(10, Math.floor(calls / 20))
 
 export function ofBrowsers(facts: BrowserFacts): Evidence {
