@@ -80,15 +80,8 @@ impl Host {
     pub fn first(&mut self, call: u32, answered: bool, began: u64, now: u64) -> bool {
         if answered {
             if !self.asleep {
-                let took = instant(now - began);
-                self.queue.hear(
-                    instant(now),
-                    self.lane,
-                    instant(began),
-                    took,
-                    Word::Success,
-                    pace(began, now),
-                );
+                let (took, pace) = (instant(now - began), pace(began, now));
+                self.queue.hear(instant(now), self.lane, instant(began), took, Word::Success, pace);
             }
             return false;
         }
