@@ -1,5 +1,6 @@
 // Regular expressions, each tried on hostile text. One with two unbounded parts takes a time that grows with the square of the
 // text, and the texts that they are tried on in use are those of others: URLs, headers, messages of errors.
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -9,7 +10,7 @@ import { at, root } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
 
 const LENGTH = 100_000
-/** A linear search takes one or two; one that is not takes seconds. */
+/** Of the processor: a linear search takes one or two; one that is not takes seconds. */
 const LIMIT_MS = 50
 /** Beyond it the worker that tries is stopped. */
 const STOP_MS = 3_000
@@ -66,6 +67,7 @@ export function piecesOf(source) {
 
 const tries = `
   const { parentPort } = require('node:worker_threads')
+  const cpuMs = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1_000 }
   parentPort.on('message', ({ source, flags, pieces, length, limitMs }) => {
     const regexp = new RegExp(source, flags)
     for (const piece of pieces) {
@@ -73,9 +75,9 @@ const tries = `
       for (const text of [row + '\\n!', '!' + row + '\\0']) {
         let leastMs = Infinity
         for (let i = 0; i < 3 && leastMs > limitMs; i++) {
-          const begun = performance.now()
+          const begun = cpuMs()
           text.replace(regexp, '')
-          leastMs = Math.min(leastMs, performance.now() - begun)
+          leastMs = Math.min(leastMs, cpuMs() - begun)
         }
         if (leastMs > limitMs) return parentPort.postMessage({ piece, leastMs })
       }
@@ -84,34 +86,71 @@ const tries = `
     parentPort.postMessage({})
   })`
 
+/** What this process, with its workers, has had of the processor. Other programs may take as long as they like. */
+function cpuMs() {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
+/** A worker that listens: what it took to start is no regular expression's fault. */
+async function startWorker() {
+  const worker = new Worker(tries, { eval: true })
+  await once(worker, 'online')
+  return worker
+}
+
 /**
- * Tries each on texts made of its own pieces. The least of three times counts, as other work may take the processor away.
+ * Tries one in the worker, which is of no more use where that took longer than `stopMs`.
+ * @returns {Promise<{ ms: number, piece?: string }>} no time where each text was quick
+ */
+function tryOne(worker, { source, flags }, { length, limitMs, stopMs }) {
+  return new Promise((resolve, reject) => {
+    let last = 'its first text'
+    let begunMs
+    let timer
+    const end = (result) => {
+      clearTimeout(timer)
+      worker.removeAllListeners('message').removeAllListeners('error')
+      resolve(result)
+    }
+    const look = () => {
+      const leftMs = begunMs + stopMs - cpuMs()
+      if (leftMs <= 0) end({ piece: `what comes after ${last}`, ms: Number.POSITIVE_INFINITY })
+      else timer = setTimeout(look, leftMs)
+    }
+    const next = () => {
+      clearTimeout(timer)
+      begunMs = cpuMs()
+      timer = setTimeout(look, stopMs)
+    }
+    worker.on('error', reject).on('message', ({ piece, leastMs }) => {
+      last = JSON.stringify(piece)
+      if (leastMs !== undefined) end({ piece: last, ms: leastMs })
+      else if (piece === undefined) end({ ms: 0 })
+      else next()
+    })
+    next()
+    worker.postMessage({ source, flags, pieces: piecesOf(source), length, limitMs })
+  })
+}
+
+/**
+ * Tries each on texts made of its own pieces, timed by the processor's time, so that no other program's work counts. The
+ * least of three times counts, as a collection of garbage may fall into one.
  * @param {readonly Found[]} regexps
  * @returns {Promise<string[]>} a line for each that is slow
  */
 export async function slowOnes(regexps, { length = LENGTH, limitMs = LIMIT_MS, stopMs = STOP_MS } = {}) {
   const told = []
-  let worker = new Worker(tries, { eval: true })
-  for (const { path, line, source, flags } of regexps) {
-    const { piece, ms } = await new Promise((resolve, reject) => {
-      let last = 'its first text'
-      const stop = () => resolve({ piece: `what comes after ${last}`, ms: Number.POSITIVE_INFINITY })
-      let timer = setTimeout(stop, stopMs)
-      worker.on('error', reject).on('message', ({ piece, leastMs }) => {
-        clearTimeout(timer)
-        last = JSON.stringify(piece)
-        if (leastMs !== undefined) resolve({ piece: last, ms: leastMs })
-        else if (piece === undefined) resolve({ ms: 0 })
-        else timer = setTimeout(stop, stopMs)
-      })
-      worker.postMessage({ source, flags, pieces: piecesOf(source), length, limitMs })
-    })
-    worker.removeAllListeners('message').removeAllListeners('error')
+  let worker = await startWorker()
+  for (const regexp of regexps) {
+    const { piece, ms } = await tryOne(worker, regexp, { length, limitMs, stopMs })
     if (ms > stopMs) {
       await worker.terminate()
-      worker = new Worker(tries, { eval: true })
+      worker = await startWorker()
     }
     const took = ms > stopMs ? `more than ${stopMs}` : Math.round(ms)
+    const { path, line, source, flags } = regexp
     if (ms > 0) told.push(`${path}:${line}: /${source}/${flags} takes ${took} ms for ${length} characters of ${piece}`)
   }
   await worker.terminate()
