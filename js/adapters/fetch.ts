@@ -1,7 +1,7 @@
 /** fetch, made retryable: as a function of its own, or in place of the global one. */
 
 import type { RedriveResponse } from '../api/mark.ts'
-import { isStream, passesThrough, type RedriveInit } from '../call/read-fetch.ts'
+import { isStream, partsOf, passesThrough, type RedriveInit } from '../call/read-fetch.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import type { RequestLike } from '../platform/web.ts'
 import { internalsOf } from '../queue/internals.ts'
@@ -56,16 +56,17 @@ export function installFetch(queue: RetryQueue, defaults: FetchOptions = {}): ()
 function completer(queue: RetryQueue, call: string, { match, ...defaults }: FetchOptions) {
   const { host } = internalsOf(queue, call)
   host.checks?.call(defaults)
-  return (input: RequestLike, init: RedriveInit | undefined): RedriveInit | undefined => {
-    if (init?.redrive === false) return init
-    const redrive = init?.redrive ?? {}
+  return (input: RequestLike, given: RedriveInit | null | undefined): RedriveInit => {
+    const init = given ?? {}
+    const redrive = init.redrive ?? {}
+    if (redrive === false) return init
     // first: laid over the defaults, what is no object would be nothing
     host.checks?.call(redrive)
     // a clone: making a Request of a Request takes its body
     type Both = [RequestLike, RequestInit]
     const isOurs = !match || match(new Request(...([input, init].map(copyOf) as Both)))
-    // a Request in place of the init shows its parts to no `...`
-    const own = init instanceof Request ? new Request(init) : { ...init }
+    // a Request in place of the init stays one: its body is no stream of its caller's
+    const own = init instanceof Request ? new Request(init) : partsOf(init)
     return Object.assign(own, { redrive: isOurs ? { ...defaults, ...redrive } : (false as const) })
   }
 }

@@ -75,7 +75,7 @@ export function readFetch(
     signal,
   })
 
-  const sent = { ...init, ...(request && requestInit(request)), method, headers }
+  const sent = { ...init, ...partsOf(request ?? init ?? {}), method, headers }
   const finish = (bytes: number, init: SentInit, whole?: Request): Call => {
     const sendable = { fetch, url: url.href, init, whole }
     return complete({ hasBody: init.body !== null, bytes, transport: new FetchTransport(sendable) })
@@ -118,10 +118,39 @@ export function isStream(body: unknown): boolean {
   return typeof body === 'object' && body !== null && ('getReader' in body || Symbol.asyncIterator in body)
 }
 
-/** The options of fetch that a Request shows. The rest is known from the init beside it alone. */
-function requestInit(request: Request): RequestInit {
-  const names = ['cache', 'cf', 'credentials', 'integrity', 'mode', 'redirect', 'referrer', 'referrerPolicy'] as const
-  return defined(
-    Object.fromEntries(names.map((name) => [name, (request as Request & { readonly cf?: unknown })[name]])),
-  )
+/** A copy of an init, or of a Request, with the parts that fetch asks for by name: `...` would miss those that a class has. */
+export function partsOf(given: RequestInit & { readonly cf?: unknown }): RequestInit {
+  const {
+    body,
+    cache,
+    cf,
+    credentials,
+    headers,
+    integrity,
+    keepalive,
+    method,
+    mode,
+    redirect,
+    referrer,
+    referrerPolicy,
+    signal,
+  } = given
+  return {
+    ...given,
+    ...defined({
+      body,
+      cache,
+      cf,
+      credentials,
+      headers,
+      integrity,
+      keepalive,
+      method,
+      mode,
+      redirect,
+      referrer,
+      referrerPolicy,
+      signal,
+    }),
+  } as RequestInit
 }

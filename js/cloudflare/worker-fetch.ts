@@ -17,7 +17,7 @@ import type { EnqueueReceipt } from '../api/methods.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable, assertInit } from '../call/check-enqueue.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
-import { absolute, passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
+import { absolute, partsOf, passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
 import { backgroundOf } from '../options/background.ts'
 import { MAX_MS } from '../options/check.ts'
 import type { RetryQueueOptions } from '../options/queue-options.ts'
@@ -81,13 +81,13 @@ class Calls {
     this.#options = queue
   }
 
-  async fetch(input: RequestLike, init: RedriveInit = {}): Promise<Response> {
-    const { redrive } = init
-    if (init instanceof Request) {
-      // in place of an init it shows its parts to no `...`
-      const request = new Request(input instanceof Request ? input : absolute(String(input)), init)
+  async fetch(input: RequestLike, given: RedriveInit = {}): Promise<Response> {
+    const { redrive } = given
+    if (given instanceof Request) {
+      const request = new Request(input instanceof Request ? input : absolute(String(input)), given)
       return this.fetch(request, redrive === undefined ? {} : { redrive })
     }
+    const init: RedriveInit = { ...partsOf(given), ...(redrive === undefined ? {} : { redrive }) }
     if (typeof redrive !== 'object' || redrive === null || !redrive.detach) {
       return this.#during((open) => this.#fetch(open, input, init))
     }

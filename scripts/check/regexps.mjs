@@ -10,7 +10,7 @@ import { at, root } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
 
 const LENGTH = 100_000
-/** Of the processor: a linear search takes one or two; one that is not takes seconds. */
+/** Time of the processor: a linear search takes one or two; one that is not takes seconds. */
 const LIMIT_MS = 50
 /** Beyond it the worker that tries is stopped. */
 const STOP_MS = 3_000
@@ -86,7 +86,7 @@ const tries = `
     parentPort.postMessage({})
   })`
 
-/** What this process, with its workers, has had of the processor. Other programs may take as long as they like. */
+/** Time of the processor that this process has had, with its workers. Other programs may take as long as they like. */
 function cpuMs() {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000

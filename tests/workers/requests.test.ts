@@ -37,11 +37,14 @@ test.each([
   expect(origin.seen.map(({ digest }) => digest)).toEqual([digestOf(body), digestOf(body)])
 })
 
-test('fetch(url, request) passes the whole request on: method, headers and body, to the object, too', async () => {
-  origin.answers = { '/proxied': [[503], [200]] }
+test.each([
+  ['fetch(url, request)', 'proxied'],
+  ['an init that inherits', 'inherited'],
+] as const)('%s: the whole request is passed on, method, headers and body, to the object, too', async (_, as) => {
+  origin.answers = { [`/${as}`]: [[503], [200]] }
   const headers = { 'content-type': 'text/tea', 'x-request-id': 'r-1' }
-  const url = `${origin.url}/proxied`
-  const { answers } = await edge.calls([{ url, init: { method: 'PUT', headers, body: 'tea' }, as: 'proxied' }], atOnce)
+  const url = `${origin.url}/${as}`
+  const { answers } = await edge.calls([{ url, init: { method: 'PUT', headers, body: 'tea' }, as }], atOnce)
   const answer = answers[0] as Answer
   expect(answer.status).toBe(202)
   await reaches(object, taskOf(answer), 'SUCCEEDED')

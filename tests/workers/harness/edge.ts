@@ -35,7 +35,7 @@ export interface Call {
   readonly url: string
   readonly init?: Readonly<Record<string, unknown>>
   /** The Worker makes a Request of it, passes on one that came to it, or enqueues it. */
-  readonly as?: 'request' | 'proxied' | 'enqueue'
+  readonly as?: 'request' | 'proxied' | 'inherited' | 'enqueue'
   /** It begins once that one of the same list has its answer. */
   readonly after?: number
   /** Its caller leaves so long after it began. */

@@ -156,6 +156,7 @@ async function call({ calls, options: { token, secret, ...options } = {}, queue 
       const init = abortMs === undefined ? given : { ...given, signal: AbortSignal.timeout(abortMs) }
       if (as === 'enqueue') return { receipt: await retrying.enqueue(url, init) }
       if (as === 'proxied') return answer(() => retrying(url, new Request('http://caller.test/', init)))
+      if (as === 'inherited') return answer(() => retrying(url, Object.create(init)))
       return answer(() => retrying(as === 'request' ? new Request(url, init) : url, init))
     }
     for (const each of calls) work.push(send(each).catch((error) => ({ error: told(error) })))

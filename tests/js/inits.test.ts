@@ -1,5 +1,8 @@
-/** `fetch(url, request)`: a Request in place of an init, as proxies write it. Its parts are getters, so that a copy by `...` would have none of them. */
-import { expect, onTestFinished, test } from 'vitest'
+/**
+ * An init that is no plain object: a Request, as proxies write it, an instance of a class, one that inherits. fetch asks for
+ * each part by its name, so these are whole inits to it, and a copy by `...` would have none of their parts.
+ */
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { installFetch, wrapFetch } from '../../js/adapters/fetch.ts'
 import type { Fakes } from './setup.ts'
 import { ORDERS, setup } from './setup.ts'
@@ -10,6 +13,39 @@ const incoming = (): Request =>
     headers: { 'x-own': 'a', 'content-type': 'text/tea' },
     body: 'tea',
   })
+
+/** Parts that only their own class can read. */
+class Init {
+  #method = 'PUT'
+  get method() {
+    return this.#method
+  }
+  get headers() {
+    return { 'x-own': 'a', 'content-type': 'text/tea' }
+  }
+  get body() {
+    return 'tea'
+  }
+  get credentials() {
+    return 'include' as const
+  }
+}
+
+const plain = {
+  method: 'PUT',
+  headers: { 'x-own': 'a', 'content-type': 'text/tea' },
+  body: 'tea',
+  credentials: 'include',
+} as const
+const inits: [string, () => RequestInit][] = [
+  ['of a class', () => new Init()],
+  ['that inherits', () => Object.create(plain)],
+  [
+    'that inherits and has parts of its own',
+    () => Object.assign(Object.create({ ...plain, method: 'POST' }), { method: 'PUT' }),
+  ],
+  ['that is frozen', () => Object.freeze({ ...plain })],
+]
 
 const ways: [string, (fakes: Fakes) => typeof fetch][] = [
   ['queue.fetch', ({ queue }) => queue.fetch.bind(queue) as typeof fetch],
@@ -32,6 +68,36 @@ test.each(ways)('%s sends a Request in place of an init whole', async (name, way
       ...[ORDERS, 'PUT', 'a', 'text/tea', 'tea'],
     ])
   }
+})
+
+describe.each(inits)('an init %s', (_, initOf) => {
+  test.each(ways)('is sent whole by %s, and repeated whole', async (name, wayOf) => {
+    const statuses = name === 'wrapFetch of others' ? [200] : [503, 200]
+    const sent: RequestInit[] = []
+    const recording = async (_url: unknown, init: RequestInit = {}) => {
+      sent.push(init)
+      return new Response('', { status: statuses[sent.length - 1] ?? 500 })
+    }
+    const fakes = await setup({ fetch: recording as typeof fetch })
+    const answer = wayOf(fakes)(ORDERS, initOf())
+    await fakes.clock.advance(1_000)
+    expect((await answer).status).toBe(200)
+    expect(sent).toHaveLength(statuses.length)
+    for (const init of sent) {
+      const { method, headers, body, credentials } = init
+      const own = new Headers(headers)
+      expect([method, own.get('x-own'), own.get('content-type'), body, credentials]).toEqual([
+        ...['PUT', 'a', 'text/tea', 'tea', 'include'],
+      ])
+    }
+  })
+
+  test('is a task as it is sent', async () => {
+    const { queue, server, clock } = await setup({ idempotency: { origins: [new URL(ORDERS).origin] } })
+    await queue.enqueue(ORDERS, initOf())
+    await clock.advance(1_000)
+    expect(server.requests).toMatchObject([{ method: 'PUT', body: 'tea' }])
+  })
 })
 
 test('the options of a call beside its parts are heard', async () => {
