@@ -155,7 +155,8 @@ describe.each(ADAPTERS)('a call that is taken back, with the %s adapter', (adapt
   test('a timeout that passes is made good', async () => {
     const { server, api } = await setup(adapter)
     server.hang()
-    expect((await api.post('/', {}, { timeout: 1_000 })).status).toBe(200)
+    // an answer comes within it on a busy machine, too
+    expect((await api.post('/', {}, { timeout: 3_000 })).status).toBe(200)
     expect(server.hits).toBe(2)
   })
 
