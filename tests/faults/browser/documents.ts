@@ -35,6 +35,8 @@ export interface BrowserFacts {
   readonly uncaught: readonly string[]
   /** Callers that got what they should not. */
   readonly wrong: readonly string[]
+  /** Intent -> the document that was given an answer whose body never came. */
+  readonly bodiless: ReadonlyMap<string, string>
   /** Intent -> when its caller was told that the circuit is open: now and then chance makes a row of failures that looks like an outage. */
   readonly turnedAway: ReadonlyMap<string, number>
   readonly calls: number
@@ -71,6 +73,9 @@ export function ofBrowsers(facts: BrowserFacts): Evidence {
         ([one, other]) => `${one.intent}: ${one.taskId} and ${other.taskId}`,
       ),
       'callers that got what was not theirs': facts.wrong,
+      'answers without a body, of pages that were never frozen': [...facts.bodiless]
+        .filter(([, life]) => awayFrom(lives.get(life), 0) === FOREVER)
+        .map(([intent, life]) => `${intent}, in ${life}`),
       'callers left waiting': facts.waiting,
       'sent after its caller was told': visits
         .filter(({ intent, startedAt }) => startedAt > (turnedAway.get(intent) ?? FOREVER))

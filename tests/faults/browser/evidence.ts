@@ -1,6 +1,6 @@
 /** Brings together what is judged after a run: from the store, as a page shows it, from the server, and from what pages said. */
 
-import type { FlakyServer } from '../../servers/start.mjs'
+import type { FlakyServer, Visit } from '../../servers/start.mjs'
 import type { Counts } from '../checks.ts'
 import type { Figure } from '../evidence.ts'
 import type { Producer } from '../producer.ts'
@@ -50,9 +50,10 @@ export async function gather(
     deaths,
     uncaught,
     wrong: calls.wrong,
+    bodiless: calls.bodiless,
     turnedAway: calls.turnedAway,
     calls: calls.asked,
-    waiting: calls.waiting,
+    waiting: calls.waiting.map((intent) => storyOf(intent, { fleet, startedAt, visits, rows: look.rows })),
     drained,
     limit,
   }
@@ -64,6 +65,7 @@ export async function gather(
     ['  that became tasks', calls.acknowledged.size, 'each written down outside'],
     ['  settled', calls.settled, `${calls.orphans} more went with their page`],
     ['  settled elsewhere', calls.elsewhere, ''],
+    ['  answered without a body', calls.bodiless.size, 'their page was frozen: plain fetch gets none either'],
     ['  told that the circuit is open', calls.turnedAway.size, 'a row of failures; their tasks have ended'],
     ['accepted in memory only', soft.length, 'as was said: the store could not be opened'],
     ['neither acknowledged nor refused', producer.unknown.length, 'gone while it was asked'],
@@ -79,6 +81,21 @@ export async function gather(
     ['seconds', ((Date.now() - startedAt) / 1000).toFixed(1), ''],
   ]
   return { facts, figures }
+}
+
+interface Seen extends Pick<Story, 'fleet' | 'startedAt'> {
+  readonly visits: readonly Visit[]
+  readonly rows: readonly StoredRow[]
+}
+
+/** All that is known of a call whose caller waits still, for whoever has to find out why. */
+function storyOf(intent: string, { fleet, startedAt, visits, rows }: Seen): string {
+  const row = rows.find((each) => each.intent === intent)
+  const became = row ? `${row.taskId} ${row.status} after ${row.attemptNumber}` : 'no task'
+  const requests = visits.filter((visit) => visit.intent === intent)
+  const at = requests[0]?.startedAt ?? startedAt
+  const seen = requests.map((each) => `${each.by} ${each.status} at ${each.startedAt - at} ms`)
+  return `${intent}: ${fleet.whereIs(intent, at)}; ${became}; ${seen.join(', ') || 'no request'}`
 }
 
 /** What the store holds, as one page of those that are there sees it. */

@@ -56,6 +56,8 @@ export class Fleet {
   readonly #options: FleetOptions
   readonly #ear: FleetEar
   readonly #open = new Map<Life, Map<string, Order>>()
+  /** Intent -> why its order did not reach its page. */
+  readonly #untaken = new Map<string, string>()
   #places: Place[] = []
   #browser: Browser | undefined
   #killing = new AbortController()
@@ -111,7 +113,7 @@ export class Fleet {
     const open = this.#open.get(life) ?? new Map<string, Order>()
     this.#open.set(life, open.set(order.intent, order))
     // a document that is gone meanwhile: what was not answered is told
-    tab.run(`give(${JSON.stringify(order)})`).catch(() => {})
+    tab.run(`give(${JSON.stringify(order)})`).catch((error) => this.#untaken.set(order.intent, String(error)))
     return true
   }
 
@@ -182,6 +184,19 @@ export class Fleet {
   async offline(on: boolean): Promise<void> {
     this.isOffline = on
     await this.#running().offline?.(on)
+  }
+
+  /** The document that was given an order, and what became of it since; times from `at` on. */
+  whereIs(intent: string, at: number): string {
+    const since = (ms: number) => (ms === Number.POSITIVE_INFINITY ? 'now' : `${((ms - at) / 1_000).toFixed(2)} s`)
+    for (const [{ name, place, fate, away }, orders] of this.#open) {
+      const order = orders.get(intent)
+      if (!order) continue
+      const ways = away.map(({ from, until }) => `${since(from)} to ${since(until)}`).join(', ')
+      const reached = this.#untaken.get(intent) ?? 'given'
+      return `${order.via} in ${name} of tab ${place}, ${reached}, ${fate ?? 'there'}, away ${ways || 'never'}`
+    }
+    return 'no document has it'
   }
 
   /** As a user ends it. */

@@ -56,6 +56,7 @@ const fine: BrowserFacts = {
   deaths: [],
   uncaught: [],
   wrong: [],
+  bodiless: new Map(),
   turnedAway: new Map(),
   calls: 20,
   waiting: [],
@@ -91,6 +92,7 @@ describe('what it notices', () => {
     ['tasks sent by who had not opened a page', { visits: [visit('c t1 1', 50)] }],
     ['Retry-After undercut', { visits: [visit('a t1 1', 50, { retryAfterMs: 1_000 }), visit('b t1 2', 1_000)] }],
     ['callers that got what was not theirs', { wrong: ['two was given the answer to one'] }],
+    ['answers without a body, of pages that were never frozen', { bodiless: new Map([['two', 'a']]) }],
     ['callers left waiting', { waiting: ['two'] }],
     ['sent after its caller was told', { turnedAway: new Map([['one', 40]]) }],
     ['not ended, its caller told', { turnedAway: new Map([['one', 60]]) }],
@@ -123,6 +125,10 @@ describe('what it lets pass', () => {
   test('a request that was on its way when its tab was frozen', () => {
     const visits = [visit('a t1 1', 50, { endedAt: 5_000 }), visit('b t1 2', 130)]
     expect(broken({ visits, lives: lives({ a: [[45, 2_000]], b: [] }) })).toEqual([])
+  })
+
+  test('an answer whose body did not come, in a page that was frozen', () => {
+    expect(broken({ bodiless: new Map([['two', 'a']]), lives: lives({ a: [[45, 2_000]], b: [] }) })).toEqual([])
   })
 
   test('callers’ own first attempts, however many', () => {

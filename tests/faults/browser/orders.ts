@@ -1,7 +1,7 @@
 /** What tabs are asked for, and who keeps count of it. */
 
 import type { Ear } from '../crew.ts'
-import type { Settled, Told } from './told.ts'
+import type { From, Settled, Told } from './told.ts'
 
 export interface Order {
   readonly intent: string
@@ -24,6 +24,8 @@ export class Calls {
   settled = 0
   /** Intent -> when: its caller was told that the circuit is open, as `docs/gates.md` has it. The task, if there was one, has ended. */
   readonly turnedAway: Map<string, number> = new Map()
+  /** Intent -> the document that has an answer without its body. */
+  readonly bodiless: Map<string, string> = new Map()
   /** Told that another tab had the answer. */
   elsewhere = 0
   /** Their document was gone. */
@@ -80,12 +82,13 @@ export class Calls {
     for (const { intent } of orders) if (this.#open.delete(intent)) this.orphans++
   }
 
-  #settle({ intent, with: how, of, message = '', reason = '' }: Settled): void {
+  #settle({ intent, with: how, of, message = '', reason = '', hasNoBody = false, life }: Settled & From): void {
     const order = this.#open.get(intent)
     if (!order) return
     this.#open.delete(intent)
     this.settled++
     if (how === 'SettledElsewhereError') this.elsewhere++
+    else if (hasNoBody) this.bodiless.set(intent, life)
     else if (order.via === 'await' && (reason === 'circuit_open' || how === 'CircuitOpenError')) this.#turnAway(intent)
     else if (how !== 200 && !(how === 202 && order.via === 'defer')) {
       this.wrong.push(`${intent}: ${how} ${message} ${reason}`)

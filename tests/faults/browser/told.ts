@@ -1,6 +1,6 @@
 /** What the pages say (`pages/tab.js`), each with the document that says it. */
 
-interface From {
+export interface From {
   readonly life: string
 }
 
@@ -38,6 +38,8 @@ export interface Settled {
   readonly message?: string
   /** Why the call was given up. */
   readonly reason?: string
+  /** The answer came, and its body did not. */
+  readonly hasNoBody?: boolean
 }
 
 const MARK = 'told '

@@ -41,13 +41,30 @@ queue.on('queued', ({ task }) => {
 })
 queue.on('retry', ({ task }) => tell('waits', { intent: intentOf(task), dueAt: task.nextAttemptAt }))
 
+/** A page of Chromium that is frozen between the headers and the body of an answer never hears of that body, by plain fetch either. */
+const BODY_MS = 5_000
+
+/** undefined: it does not come. */
+async function bodyOf(response) {
+  let timer
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, BODY_MS)
+  })
+  try {
+    return await Promise.race([response.json(), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 /** Each settles once, and says with what. */
 async function call(target, init, intent) {
   try {
     const response = await queue.fetch(target, init)
-    const body = await response.json()
     const { reason } = response.redrive ?? {}
-    tell('settled', { intent, with: response.status, of: body.intent ?? null, taskId: body.taskId ?? null, reason })
+    const body = await bodyOf(response)
+    const { intent: of = null, taskId = null } = body ?? {}
+    tell('settled', { intent, with: response.status, of, taskId, reason, hasNoBody: body === undefined })
   } catch (error) {
     const { reason } = error.redrive ?? {}
     tell('settled', { intent, with: error.name, of: null, message: String(error), reason })
