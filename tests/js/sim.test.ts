@@ -34,7 +34,7 @@ test.for(KINDS)('nothing breaks: $store, hints $hints, $seeds seeds', { timeout:
   expect(tally.seeds).toBe(kind.seeds)
 })
 
-test('S21 the same seed is the same world, event for event', async () => {
+test('S21 the same seed is the same world, event for event', { timeout: LONG_MS }, async () => {
   for (const store of ['memory', 'tabs', 'indexeddb'] as const) {
     for (const seed of [1, 2, 3]) {
       const [once, again] = [
