@@ -41,6 +41,7 @@ async function goOffline(context: BrowserContext, page: Page): Promise<void> {
 declare global {
   var wentOffline: Promise<unknown>
   var endSlowly: () => void
+  var taken: number
 }
 
 /** A page that stores tasks while it has no network, and is closed. */
@@ -134,9 +135,17 @@ describe('a page that ends slowly', () => {
         const lasting = new Promise<void>((release) => {
           globalThis.endSlowly = release
         })
-        for (const name of all) void navigator.locks.request(name, () => lasting)
+        globalThis.taken = 0
+        const take = () => {
+          globalThis.taken++
+          return lasting
+        }
+        for (const name of all) void navigator.locks.request(name, take)
       }, names)
-      await eventually(count('pending')).toBe(names.length)
+      // one that the page held for a moment only is here already
+      await eventually(async () => (await count('pending')()) + (await slow.evaluate(() => globalThis.taken))).toBe(
+        names.length,
+      )
       return {
         isGone: async () => {
           await eventually(count('pending')).toBe(0)
