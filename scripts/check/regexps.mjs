@@ -65,9 +65,15 @@ export function piecesOf(source) {
   return [...new Set([...single, ...literal, joined, ...pairs])].filter(Boolean)
 }
 
+/** Time of the processor that this process has had, with its workers. Other programs may take as long as they like. */
+function cpuMs() {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
 const tries = `
   const { parentPort } = require('node:worker_threads')
-  const cpuMs = () => { const { user, system } = process.cpuUsage(); return (user + system) / 1_000 }
+  ${cpuMs}
   parentPort.on('message', ({ source, flags, pieces, length, limitMs }) => {
     const regexp = new RegExp(source, flags)
     for (const piece of pieces) {
@@ -85,12 +91,6 @@ const tries = `
     }
     parentPort.postMessage({})
   })`
-
-/** Time of the processor that this process has had, with its workers. Other programs may take as long as they like. */
-function cpuMs() {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1_000
-}
 
 /** A worker that listens: what it took to start is no regular expression's fault. */
 async function startWorker() {

@@ -49,6 +49,13 @@ export interface BrowserFacts {
 /** A server that fails three times in ten seldom looks like an outage. When it does, all open calls of a tab may end. */
 const mostTurnedAway = (calls: number): number => Math.max(10, Math.floor(calls / 20))
 
+/** A busy page may take so long to read an answer that its server has sent. */
+const READ_MS = 5_000
+
+/** Whether a document was away, frozen for example, at some moment between a request and the end of its answer. */
+const frozenUnder = ({ startedAt, endedAt }: Visit, life: Life | undefined): boolean =>
+  awayFrom(life, startedAt) < (endedAt ?? FOREVER) + READ_MS
+
 export function ofBrowsers(facts: BrowserFacts): Evidence {
   const { acknowledged, deadLetters, visits, effects, lives, counts, rows, soft, turnedAway, drained, limit } = facts
   return {
@@ -73,8 +80,10 @@ export function ofBrowsers(facts: BrowserFacts): Evidence {
         ([one, other]) => `${one.intent}: ${one.taskId} and ${other.taskId}`,
       ),
       'callers that got what was not theirs': facts.wrong,
-      'answers without a body, of pages that were never frozen': [...facts.bodiless]
-        .filter(([, life]) => awayFrom(lives.get(life), 0) === FOREVER)
+      'answers without a body, their page not frozen': [...facts.bodiless]
+        .filter(
+          ([intent, life]) => !visits.some((visit) => visit.intent === intent && frozenUnder(visit, lives.get(life))),
+        )
         .map(([intent, life]) => `${intent}, in ${life}`),
       'callers left waiting': facts.waiting,
       'sent after its caller was told': visits

@@ -88,7 +88,7 @@ interface Seen extends Pick<Story, 'fleet' | 'startedAt'> {
   readonly rows: readonly StoredRow[]
 }
 
-/** All that is known of a call whose caller waits still, for whoever has to find out why. */
+/** A call whose caller still waits, with all that the run knows of it: which page has it, what its task became, and which requests it made. */
 function storyOf(intent: string, { fleet, startedAt, visits, rows }: Seen): string {
   const row = rows.find((each) => each.intent === intent)
   const became = row ? `${row.taskId} ${row.status} after ${row.attemptNumber}` : 'no task'

@@ -92,7 +92,11 @@ describe('what it notices', () => {
     ['tasks sent by who had not opened a page', { visits: [visit('c t1 1', 50)] }],
     ['Retry-After undercut', { visits: [visit('a t1 1', 50, { retryAfterMs: 1_000 }), visit('b t1 2', 1_000)] }],
     ['callers that got what was not theirs', { wrong: ['two was given the answer to one'] }],
-    ['answers without a body, of pages that were never frozen', { bodiless: new Map([['two', 'a']]) }],
+    ['answers without a body, their page not frozen', { bodiless: new Map([['one', 'a']]) }],
+    [
+      'answers without a body, their page not frozen',
+      { bodiless: new Map([['one', 'a']]), lives: lives({ a: [[10, 40]], b: [] }) },
+    ],
     ['callers left waiting', { waiting: ['two'] }],
     ['sent after its caller was told', { turnedAway: new Map([['one', 40]]) }],
     ['not ended, its caller told', { turnedAway: new Map([['one', 60]]) }],
@@ -128,7 +132,7 @@ describe('what it lets pass', () => {
   })
 
   test('an answer whose body did not come, in a page that was frozen', () => {
-    expect(broken({ bodiless: new Map([['two', 'a']]), lives: lives({ a: [[45, 2_000]], b: [] }) })).toEqual([])
+    expect(broken({ bodiless: new Map([['one', 'a']]), lives: lives({ a: [[60, 2_000]], b: [] }) })).toEqual([])
   })
 
   test('callers’ own first attempts, however many', () => {
