@@ -4,6 +4,7 @@
 //   npm run bench                              all of them
 //   npm run bench -- --full                    also 1,000,000 tasks; 100,000 in IndexedDB
 //   npm run bench -- scheduling lateness       only these
+//   npm run bench -- profile --tasks 10000     not one of them, and takes the words behind it
 import { spawnSync } from 'node:child_process'
 import { cpus, release, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -30,13 +31,19 @@ const benches = {
   boundary: 'what a call into the wasm costs, and what text costs on top',
 }
 
+/** Asked for by name only, with options of their own. */
+const alone = {
+  profile: 'self time and allocations of an attempt, by function',
+}
+
 const words = process.argv.slice(2)
+const single = words[0] in alone ? words[0] : undefined
 const flags = words.filter((word) => word.startsWith('--'))
 const asked = words.filter((word) => !word.startsWith('--'))
 const unknown = [...asked.filter((name) => !(name in benches)), ...flags.filter((flag) => flag !== '--full')]
-if (unknown.length > 0) {
+if (!single && unknown.length > 0) {
   console.error(
-    `no such bench or option: ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')} and --full`,
+    `no such bench or option: ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')} and --full,\n  or alone ${Object.keys(alone).join(', ')}`,
   )
   process.exit(2)
 }
@@ -50,10 +57,13 @@ console.log(
   `Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}${flags.includes('--full') ? ', --full' : ''}`,
 )
 
-for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
-  console.log(`\n## ${name}: ${benches[name]}\n`)
+function run(name, about, args) {
+  console.log(`\n## ${name}: ${about}\n`)
   const file = fileURLToPath(new URL(`${name}.mjs`, import.meta.url))
   // a process each: what one bench leaves in the heap or teaches the compiler is not the next one's business
-  const { status } = spawnSync(process.execPath, ['--expose-gc', file, ...flags], { stdio: 'inherit' })
+  const { status } = spawnSync(process.execPath, ['--expose-gc', file, ...args], { stdio: 'inherit' })
   if (status !== 0) process.exitCode = 1
 }
+
+if (single) run(single, alone[single], words.slice(1))
+else for (const name of asked.length > 0 ? asked : Object.keys(benches)) run(name, benches[name], flags)

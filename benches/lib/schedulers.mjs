@@ -98,6 +98,7 @@ function redriveEnqueue(n) {
   const queue = new RetryQueue({
     ...roomFor(n),
     policy: NO_WAITS,
+    warn: false,
     fetch: (url) => handler(Number(url.slice(prefix.length))),
   })
   return async () => {
