@@ -33,6 +33,7 @@ const benches = {
 
 /** Asked for by name only, with options of their own. */
 const alone = {
+  compare: 'two builds side by side',
   profile: 'self time and allocations of an attempt, by function',
 }
 

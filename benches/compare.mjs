@@ -1,0 +1,93 @@
+// Two builds of redrive, row by row, in turns: each a folder that holds the package, a checkout that was built, or a name that git
+// knows, which is checked out and built first.
+//
+//   npm run bench -- compare main HEAD [--only enqueue] [--rounds 5]
+//   npm run bench -- compare ../before/pkg pkg
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { buildOf } from './lib/compare/builds.mjs'
+import { rows } from './lib/compare/rows.mjs'
+import { median } from './lib/measure.mjs'
+import { smoke } from './lib/smoke.mjs'
+import { figure, note, table } from './lib/table.mjs'
+
+/** A difference from here on is marked. */
+const NOTABLE = 0.05
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    only: { type: 'string', default: '' },
+    rounds: { type: 'string', default: '5' },
+    smoke: { type: 'boolean', default: false },
+  },
+})
+const rounds = smoke ? 1 : Number(values.rounds)
+if (positionals.length !== 2 || !(rounds >= 1)) {
+  console.error('npm run bench -- compare OLD NEW [--only part-of-a-row] [--rounds 5]')
+  process.exit(2)
+}
+
+/** A process that measures one row for one build. */
+async function openSide(name, { pkg, tree = '' }) {
+  const file = fileURLToPath(new URL('lib/compare/side.mjs', import.meta.url))
+  const side = fork(file, [name, tree, ...(smoke ? ['--smoke'] : [])], {
+    execArgv: ['--expose-gc'],
+    env: { ...process.env, REDRIVE_PKG: pkg },
+  })
+  const said = async () => {
+    const [heard] = await Promise.race([
+      once(side, 'message'),
+      once(side, 'exit').then(([code]) => Promise.reject(new Error(`${name}, ${pkg}: ended with ${code}`))),
+    ])
+    return heard
+  }
+  await said()
+  return {
+    measure() {
+      side.send('measure')
+      return said()
+    },
+    close: () => side.disconnect(),
+  }
+}
+
+/** @returns {Promise<[number, number][]>} of each round what both took */
+async function inTurns(name, builds, { rounds, warmUp }) {
+  const sides = await Promise.all(builds.map((build) => openSide(name, build)))
+  const found = []
+  for (let round = -warmUp; round < rounds; round++) {
+    const pair = []
+    for (const i of round % 2 === 0 ? [0, 1] : [1, 0]) pair[i] = await sides[i].measure()
+    if (round >= 0) found.push(pair)
+  }
+  for (const side of sides) side.close()
+  return found
+}
+
+function cellsOf(unit, pairs) {
+  const ratios = pairs.map(([old, now]) => now / old)
+  const ratio = median(ratios)
+  const mark = ratio > 1 + NOTABLE ? 'WORSE' : ratio < 1 - NOTABLE ? 'better' : ''
+  const range = pairs.length > 1 ? `${figure(Math.min(...ratios))} to ${figure(Math.max(...ratios))}` : ''
+  const medians = [0, 1].map((i) => figure(median(pairs.map((pair) => pair[i]))))
+  return [unit, ...medians, figure(ratio), range, mark]
+}
+
+const builds = []
+for (const name of positionals) builds.push(await buildOf(name))
+const printed = []
+for (const [name, row] of Object.entries(rows).filter(([name]) => name.includes(values.only))) {
+  const able = !row.sources || builds.every(({ tree }) => tree)
+  const pairs =
+    able &&
+    (await inTurns(name, builds, { warmUp: smoke ? 0 : 2, ...row, rounds: Math.min(rounds, row.rounds ?? rounds) }))
+  printed.push(able ? [name, ...cellsOf(row.unit, pairs)] : [name, row.unit])
+}
+console.log()
+table(['', 'unit', 'OLD', 'NEW', 'NEW / OLD', 'rounds from, to', ''], printed)
+console.log()
+note(`OLD is ${builds[0].name}, NEW is ${builds[1].name}; in every row less is better.`)
+note(`Medians of ${rounds} rounds in which both take turns; the ratio is the median of the rounds' own ratios.`)
+note('A dash: the row measures what the package does not export, and there are no sources beside it.')
