@@ -2,12 +2,12 @@
  * redrive/indexeddb: tasks in the browser's own database. Any number of tabs may use one database at once, each command
  * being one transaction.
  *
- * An `enqueue` that resolved is on the disk, as far as the browser promises (`durability: 'strict'`); what is only
+ * An `enqueue` that resolved is on the disk, as far as the browser promises, unless `durability` is 'relaxed'; what is only
  * bookkeeping is written without waiting for it, and after a power cut at worst an attempt is made again.
  */
 
 import type { Step, TaskStore } from '../api/store.ts'
-import { check, pattern, type Rules } from '../options/check.ts'
+import { check, oneOf, pattern, type Rules } from '../options/check.ts'
 import { assertStorable } from './engine/sound.ts'
 import { runLater } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
@@ -26,11 +26,18 @@ import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts
 export interface IndexedDbStoreOptions extends TermsOptions {
   /** The queue's name: its tasks are in the database `redrive-<name>`. @default 'default' */
   readonly name?: string
+  /**
+   * 'strict': `enqueue` resolves once the disk has the task, as far as the browser promises. 'relaxed': once the operating system has it, which
+   * takes less time. It outlives the page, and the browser even if that is killed; of the last half minute some may be lost where the
+   * machine loses power or its system crashes. @default 'strict'
+   */
+  readonly durability?: 'strict' | 'relaxed'
 }
 
 const RULES: Rules<IndexedDbStoreOptions> = {
   ...TERMS_RULES,
   name: pattern('a name', /^[^\0\p{Surrogate}]+$/u),
+  durability: oneOf('strict', 'relaxed'),
 }
 
 /** Whether the owner of a step may be given leases. A step that only gives them back takes no lock: its page may be being put away. */
@@ -45,7 +52,7 @@ function needsGuard({ renew, claim }: Step, mayBeClaimed: boolean): boolean {
  */
 export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
   check('indexedDbStore', options, RULES)
-  const { name = 'default' } = options
+  const { name = 'default', durability = 'strict' } = options
   const { clock, terms } = resolveTerms('indexedDbStore', options)
   const connection = new Connection({ name: `redrive-${name}`, layout: LAYOUT, stores: STORES })
   const hints = hintsOf(name)
@@ -53,13 +60,13 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
   const database = new Database({ name, connection, hints, presence, clock, terms })
   const group = new EnqueueGroup(async (batches) => {
     const owners = (): string[] => batches().flatMap(({ lease }) => lease?.owner ?? [])
-    const outcomes = await database.writeLeases('strict', owners, (tx) => enqueueAll(tx, batches()))
+    const outcomes = await database.writeLeases(durability, owners, (tx) => enqueueAll(tx, batches()))
     database.reserve()
     return outcomes
   })
   return {
-    ...storeOf(backendOf(database)),
-    durability: 'strict',
+    ...storeOf(backendOf(database, durability)),
+    durability,
     idleCheckMs: null,
     graceMs: 75_000,
     async enqueue(tasks, lease) {
@@ -95,7 +102,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
   }
 }
 
-function backendOf(database: Database): Backend<IDBTransaction> {
+function backendOf(database: Database, durability: 'strict' | 'relaxed'): Backend<IDBTransaction> {
   return {
     configure(terms, report) {
       database.terms = terms
@@ -104,7 +111,7 @@ function backendOf(database: Database): Backend<IDBTransaction> {
     reads,
     read: (question) => database.read(question),
     write(step, { isDurable, frees }) {
-      const write = () => database.write(isDurable ? 'strict' : 'relaxed', (tx) => runLater(step(tx)))
+      const write = () => database.write(isDurable ? durability : 'relaxed', (tx) => runLater(step(tx)))
       return frees ? database.anyway(write) : write()
     },
   }

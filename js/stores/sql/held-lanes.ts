@@ -8,12 +8,15 @@ import { boundsOf } from '../engine/claim.ts'
 import { takesHome } from '../engine/homes.ts'
 import { inTurn, isHeld, type LanePlace } from '../engine/row.ts'
 import { type Database, LIMIT } from './database.ts'
-import { type LaneRow, laneOf, readLane, writeLane } from './lane-rows.ts'
+import { type LaneRow, laneOf, readLane, writeArrivals, writeLane } from './lane-rows.ts'
 import { firstHead, firstPlaces, type Head, headsOf } from './line.ts'
+import type { TaskRow } from './rows.ts'
 
 interface Held {
   readonly lane: LaneRow
   isDirty: boolean
+  /** New tasks, as long as no other has changed; `undefined`: one has. */
+  arrivals: TaskRow[] | undefined
   /** `undefined`: to be looked for. */
   heads: readonly Head[] | undefined
 }
@@ -33,17 +36,33 @@ export class HeldLanes {
     return this.#get(name, principal).lane
   }
 
-  /** The lane or a task of it has changed. */
-  changed(name: string, principal: string | null): void {
-    const held = this.#get(name, principal)
+  /** The lane has changed, but none of its tasks. */
+  changed({ name, principal }: LaneRow): void {
+    this.#get(name, principal).isDirty = true
+  }
+
+  /** A task of the lane has changed. */
+  moved({ lane, principal }: TaskRow): void {
+    const held = this.#get(lane, principal)
     held.isDirty = true
+    held.arrivals = undefined
+    held.heads = undefined
+  }
+
+  /** A task of the lane is new. */
+  entered(row: TaskRow): void {
+    const held = this.#get(row.lane, row.principal)
+    held.isDirty = true
+    held.arrivals?.push(row)
     held.heads = undefined
   }
 
   /** A task of the lane is gone. */
   lost(name: string): void {
     const held = this.#held.get(name)
-    if (held) held.heads = undefined
+    if (!held) return
+    held.arrivals = undefined
+    held.heads = undefined
   }
 
   /** The first due task of each home in a lane, as of now. */
@@ -85,13 +104,19 @@ export class HeldLanes {
   /** Writes those that have changed, and forgets all: queries over lanes may follow. */
   write(): void {
     for (const held of this.#held.values()) {
-      if (held.isDirty) writeLane(this.#database, this.#now, held.lane, () => this.#headsOf(held))
+      if (!held.isDirty || this.#hasTakenIn(held)) continue
+      writeLane(this.#database, this.#now, held.lane, () => this.#headsOf(held))
     }
     this.forget()
   }
 
   forget(): void {
     this.#held.clear()
+  }
+
+  /** Writes it where it costs less. */
+  #hasTakenIn({ lane, arrivals }: Held): boolean {
+    return arrivals !== undefined && writeArrivals(this.#database, this.#now, lane, arrivals)
   }
 
   #past(principal: string | null): Held[] {
@@ -126,7 +151,7 @@ export class HeldLanes {
   }
 
   #remember(lane: LaneRow): Held {
-    const held: Held = { lane, isDirty: false, heads: undefined }
+    const held: Held = { lane, isDirty: false, arrivals: [], heads: undefined }
     this.#held.set(lane.name, held)
     return held
   }

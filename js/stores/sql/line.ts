@@ -10,7 +10,7 @@
 
 import { type Claim, LOOKED_AT } from '../../api/store.ts'
 import { takesHome } from '../engine/homes.ts'
-import { inTurn, type Lane, type LanePlace } from '../engine/row.ts'
+import { inTurn, type Lane, type LanePlace, type Row } from '../engine/row.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
 import { WAITING } from './tables.ts'
 
@@ -140,6 +140,18 @@ export function enterLine(
       dueAt,
     )
   }
+}
+
+/** Whether a new task changes no place of its lane, which is in line: it is not due, or stands behind another of its home. */
+export function isBehind(
+  database: Database,
+  now: number,
+  { lane, home, rank, dueAt }: Pick<Row, 'lane' | 'rank' | 'dueAt'> & { readonly home: string | null },
+): boolean {
+  if (dueAt === null || dueAt > now) return true
+  const place = 'SELECT rank, dueAt FROM line WHERE lane = ? AND home = ?'
+  const first = database.one<Pick<Head, 'rank' | 'dueAt'>>(place, lane, home ?? '')
+  return first !== undefined && (first.rank < rank || (first.rank === rank && first.dueAt <= dueAt))
 }
 
 export function leaveLine(database: Database, name: string): void {

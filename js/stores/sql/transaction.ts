@@ -140,12 +140,14 @@ export class Transaction implements Tx {
   insert(row: TaskRow, body: Uint8Array | undefined): void {
     insertRow(this.database, row)
     if (body) this.database.keepBody(row.row, body)
-    this.#saved(row)
+    this.#wrote = true
+    this.#lanes.entered(row)
   }
 
   save(row: TaskRow): void {
     updateRow(this.database, row)
-    this.#saved(row)
+    this.#wrote = true
+    this.#lanes.moved(row)
   }
 
   erase(row: TaskRow): void {
@@ -200,9 +202,9 @@ export class Transaction implements Tx {
     return this.#lanes.of(name, principalIn(name))
   }
 
-  saveLane({ name, principal }: LaneRow): void {
+  saveLane(lane: LaneRow): void {
     this.#wrote = true
-    this.#lanes.changed(name, principal)
+    this.#lanes.changed(lane)
   }
 
   /** Those that ended before `before`, or the `surplus` that ended first. */
@@ -311,30 +313,5 @@ export class Transaction implements Tx {
     const changed = this.database.run(sql, ...values)
     if (changed > 0) this.#wrote = true
     return changed
-  }
-
-  /** Runs `work`; what it has done is undone when it throws, and the rest of the transaction goes on. */
-  apart<T>(work: () => T): T {
-    this.written()
-    const { unreadable } = this
-    const hints = this.hints.length
-    try {
-      return this.database.apart(() => {
-        const result = work()
-        this.written()
-        return result
-      })
-    } catch (error) {
-      this.#lanes.forget()
-      this.#state = readState(this.database)
-      this.hints.length = hints
-      this.unreadable = unreadable
-      throw error
-    }
-  }
-
-  #saved({ lane, principal }: TaskRow): void {
-    this.#wrote = true
-    this.#lanes.changed(lane, principal)
   }
 }

@@ -9,6 +9,7 @@ export const BUSY_TIMEOUT_MS = 4
 export class Connection implements Database {
   readonly #connection: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  #waits: boolean | undefined
 
   /** `defensive` false: `PRAGMA writable_schema` has an effect, which later versions of Node refuse otherwise. */
   constructor(path: string, options: { readonly readOnly: boolean; readonly defensive?: false }) {
@@ -58,17 +59,16 @@ export class Connection implements Database {
     return this.#atOnce(() => this.one<{ readonly busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)')?.busy === 0)
   }
 
-  /** Writes the log into the file, to be written over from its start and never cut from now on; false: not done, for want of room or for another process. */
+  /** Writes the log into the file, to be written over from its start; false: not done, for want of room or for another process. */
   reuseLog(): boolean {
-    return this.#atOnce(() => {
-      this.exec('PRAGMA journal_size_limit = -1')
-      return this.one<{ readonly busy: number }>('PRAGMA wal_checkpoint(RESTART)')?.busy === 0
-    })
+    return this.#atOnce(() => this.one<{ readonly busy: number }>('PRAGMA wal_checkpoint(RESTART)')?.busy === 0)
   }
 
-  /** Has the log cut again where it is done with, since it holds what was written before. */
-  cutsLog(): void {
-    this.exec('PRAGMA journal_size_limit = 0')
+  /** Whether a `COMMIT` from now on waits until the disk has it. */
+  waitForDisk(waits: boolean): void {
+    if (waits === this.#waits) return
+    this.exec(`PRAGMA synchronous = ${waits ? 'FULL' : 'NORMAL'}`)
+    this.#waits = waits
   }
 
   /** Writes the file anew, with nothing but what is in it; false: another process is in the middle of something. */

@@ -255,9 +255,10 @@ export class CurrentFile {
     const opened = this.#openMended()
     const { database } = opened
     try {
-      database.exec('PRAGMA synchronous = FULL; BEGIN IMMEDIATE')
+      database.waitForDisk(true)
+      database.run('BEGIN IMMEDIATE')
       const { refused, aside } = bringIn(database, contents, this.#clock.now())
-      database.exec('COMMIT; PRAGMA synchronous = NORMAL')
+      database.run('COMMIT')
       this.#mended += aside
       this.#keep(opened)
       return { tasks: contents.tasks.length, refused, unread: contents.unread, aside }

@@ -44,12 +44,6 @@ export const isNoDatabase = (error: unknown): boolean => primaryCode(error) === 
 export const isFull = (error: unknown): boolean => primaryCode(error) === FULL || codeOf(error) === NO_ROOM_FOR_INDEX
 export const isReadOnly = (error: unknown): boolean => primaryCode(error) === READONLY
 
-/** Whether it is the file's trouble, and not that of the one statement. */
-export function isOfFile(error: unknown): boolean {
-  const code = primaryCode(error)
-  return code === FULL || (code !== undefined && code in ADVICE)
-}
-
 const OPENED_ANEW: ReadonlySet<number | undefined> = new Set([
   READONLY,
   CANTOPEN,

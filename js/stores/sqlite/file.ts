@@ -47,14 +47,14 @@ export class StoreFile {
   readonly #line = new Line()
   readonly #file: CurrentFile
   readonly #reserve: DiskReserve
-  /** The disk was, when it was last written; the log is written over, and not cut, until there is room. */
+  /** The disk was, when it was last written; the log is not cut until there is room. */
   #isFull = false
-  /** The log beside the file may hold what has been deleted. */
-  #remains = false
+  /** The log beside the file may hold what has been deleted, by a process before this one too. */
+  #remains = true
   /** A user has asked for a deletion since the file was written anew. */
   #hasCopies = false
   #hasRewritten = false
-  #erasedAt = 0
+  #erasedAt: number
   /** Rises with what other connections write. */
   #version: number | undefined
 
@@ -63,6 +63,7 @@ export class StoreFile {
     this.#name = fileName(this.path)
     this.#wallClock = clock
     this.#clock = new StoreClock(clock)
+    this.#erasedAt = clock.monotonic()
     this.terms = terms
     this.#reserve = new DiskReserve(this.path)
     this.#file = new CurrentFile(this.path, clock, (code, message) => this.report(code, message))
@@ -153,19 +154,13 @@ export class StoreFile {
   /** `undefined`: nothing was done, since another process has moved everything out of the file meanwhile. */
   #writeOnce<T>(work: (tx: Transaction) => T, { durable = false, erases = false }: Urgency): Transacted<T> | undefined {
     const database = this.#file.connect(durable)
-    if (durable) {
-      this.#reserve.keep()
-      database.exec('PRAGMA synchronous = FULL')
-    }
-    try {
-      const done = this.#transact(database, work)
-      if (!done) return
-      tell(this.#name, done.hints)
-      if (this.#remains) this.#erase(database, erases)
-      return done
-    } finally {
-      if (durable) database.exec('PRAGMA synchronous = NORMAL')
-    }
+    if (durable) this.#reserve.keep()
+    database.waitForDisk(durable)
+    const done = this.#transact(database, work)
+    if (!done) return
+    tell(this.#name, done.hints)
+    if (this.#remains) this.#erase(database, erases)
+    return done
   }
 
   #readCurrent<T>(work: (database: Connection) => T): T {
@@ -258,10 +253,7 @@ export class StoreFile {
 
   /** Says whether the room of the log can be done without: on a full disk another program would take it. */
   #seeRoom(): boolean {
-    if (this.#isFull && this.#reserve.hasRoom()) {
-      this.#isFull = false
-      this.#file.open?.cutsLog()
-    }
+    if (this.#isFull && this.#reserve.hasRoom()) this.#isFull = false
     return !this.#isFull
   }
 }

@@ -1,12 +1,12 @@
 /**
  * Group commit: enqueues that arrive together share one transaction, and with it the one wait for the disk that is most of
- * their cost. Each is a savepoint of its own, so one that fails fails alone, unless it is the file that fails.
+ * their cost. Where one fails each is done alone, so that one fails alone, unless it is the file that fails.
  */
 
+import { RedriveError } from '../../api/errors.ts'
 import type { Enqueued } from '../../api/store.ts'
 import { type Batch, enqueue } from '../engine/enqueue.ts'
 import { runNow } from '../engine/step.ts'
-import { isOfFile } from './errors.ts'
 import type { StoreFile } from './file.ts'
 
 /** Most calls of one transaction: thousands at once would keep all else from running for as long as they take. */
@@ -50,26 +50,12 @@ export class EnqueueGroup {
 
   async #commit(batches: readonly Waiting[]): Promise<void> {
     try {
-      const answers = await this.#file.write(
-        (tx) =>
-          batches.map((batch) => {
-            try {
-              const [outcomes] = tx.apart(() => runNow(enqueue(tx, [batch])))
-              return { outcomes }
-            } catch (error) {
-              if (isOfFile(error)) throw error
-              return { error }
-            }
-          }),
-        { durable: true },
-      )
-      for (const [i, { resolve, reject }] of batches.entries()) {
-        const answer = answers[i]
-        if (answer?.outcomes) resolve(answer.outcomes)
-        else reject(answer?.error)
-      }
+      const outcomes = await this.#file.write((tx) => runNow(enqueue(tx, batches)), { durable: true })
+      for (const [i, { resolve }] of batches.entries()) resolve(outcomes[i] ?? [])
     } catch (error) {
-      for (const { reject } of batches) reject(error)
+      const isOfFile = error instanceof RedriveError
+      if (batches.length > 1 && !isOfFile) for (const one of batches) await this.#commit([one])
+      else for (const { reject } of batches) reject(error)
     }
   }
 }
