@@ -8,6 +8,7 @@
 import { RedriveError } from '../api/errors.ts'
 import { bare } from '../call/read-fetch.ts'
 import { errorText } from '../platform/error-text.ts'
+import { utf8 } from '../platform/utf8.ts'
 import type * as Glue from './generated/keys/glue.js'
 import { bindGlue } from './instance.ts'
 import { Scratch } from './scratch.ts'
@@ -32,6 +33,8 @@ export interface KeyScope {
 }
 
 const decoder = new TextDecoder()
+/** Size of the length that stands before each part of a form. */
+const LENGTH_BYTES = 4
 /** Lone surrogates, which TextEncoder would silently replace. */
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
@@ -53,6 +56,11 @@ export class Keys {
       throw error
     })
     return this.#starting
+  }
+
+  /** The material of a call, whose body may be a form. */
+  ofCall(material: KeyMaterial): KeyMaterial {
+    return { ...material, body: formOf(material.body, material.contentType) }
   }
 
   /** 64 hex digits. */
@@ -151,4 +159,32 @@ export async function bindKeys(glue: typeof Glue, module: WebAssembly.Module): P
   const keys = new Keys(glue, module)
   await keys.ready
   return keys
+}
+
+/**
+ * Equal forms differ in the boundary that the platform draws for each: a form counts as its parts (RFC 2046, 5.1.1), each as its
+ * length and its bytes, so that no part can be taken for two.
+ */
+function formOf(body: string | Uint8Array, contentType: string): string | Uint8Array {
+  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(contentType)?.[1]
+  if (boundary === undefined) return body
+  const bytes = typeof body === 'string' ? utf8(body) : body
+  // a character a byte; the first part needs no line before it
+  const text = `\r\n${new TextDecoder('latin1').decode(bytes)}`
+  const line = `\r\n--${boundary}`
+  const ends: number[] = []
+  for (let at = text.indexOf(line); at >= 0; at = text.indexOf(line, at + line.length)) ends.push(at)
+  ends.push(text.length)
+  const form = new Uint8Array(text.length + LENGTH_BYTES * ends.length)
+  const view = new DataView(form.buffer)
+  let size = 0
+  let from = 0
+  for (const end of ends) {
+    const part = bytes.subarray(Math.max(0, from - 2), Math.max(0, end - 2))
+    view.setUint32(size, part.length)
+    form.set(part, size + LENGTH_BYTES)
+    size += LENGTH_BYTES + part.length
+    from = end + line.length
+  }
+  return form.subarray(0, size)
 }

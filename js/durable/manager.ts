@@ -8,11 +8,10 @@ import type { GateStatus } from '../core/decode.ts'
 import { backgroundOf } from '../options/background.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { keyExpired } from '../runner/refusals.ts'
-import type { Aside, StoredFilter, StoredManager } from '../runner/stored.ts'
+import type { Aside, StoredFilter, StoredManager, WordsModule } from '../runner/stored.ts'
 import { isInScope, type TaskScope } from '../runner/task-scope.ts'
 import { isSoundTask, soundLog } from '../stores/engine/sound.ts'
 import { cancelled, whenEnded } from '../tasks/callers.ts'
-import { decisionsOf, waits, wordsOf } from '../tasks/explain.ts'
 import { lacking, optionsOf } from './needs.ts'
 import { showRecord } from './record.ts'
 import { originOf, type StoredState } from './state.ts'
@@ -48,12 +47,12 @@ export class StoredTaskManager implements StoredManager {
     return { ...page, attempts: page.attempts.filter(soundLog) }
   }
 
-  async explain(taskId: string, of: TaskScope): Promise<readonly Decision[]> {
+  async explain(taskId: string, of: TaskScope, words: WordsModule): Promise<readonly Decision[]> {
     const record = await this.#record(taskId, of)
     if (!record) return []
     const history = await this.#store.history?.(taskId)
     const known = (history ?? (await this.#store.attempts(taskId, { limit: PAGE })).attempts).filter(soundLog)
-    return explainStored(this.#show(record), record, known, this.#tasks)
+    return explainStored(this.#show(record), record, known, this.#tasks, words)
   }
 
   async list(filter: StoredFilter, { limit = PAGE, cursor: from }: PageOptions, of: TaskScope): Promise<TaskPage> {
@@ -228,6 +227,7 @@ function explainStored(
   record: StoredTask,
   history: readonly AttemptLog[],
   tasks: StoredTasks,
+  { decisionsOf, waits, wordsOf }: WordsModule,
 ): readonly Decision[] {
   const now = tasks.state.runner.host.now()
   const last = history[history.length - 1]
@@ -243,7 +243,7 @@ function explainStored(
   if (task.status === 'PENDING' || task.status === 'IN_FLIGHT') {
     const status = gateStatusOf(record, tasks, now)
     const waiting = waits(status, record.attemptNumber, now)
-    decisions.push({ ...waiting, text: `waits for ${textOf(status, record, tasks)}` })
+    decisions.push({ ...waiting, text: `waits for ${textOf(status, record, tasks, wordsOf)}` })
   }
   return decisions
 }
@@ -265,7 +265,7 @@ function laneStatus({ principal, lane, attemptNumber }: StoredTask, { state }: S
   return state.runner.gates.statusOfLane(principal, originOf(lane), now, attemptNumber > 0) ?? at('ready')
 }
 
-function textOf(status: GateStatus, record: StoredTask, tasks: StoredTasks): string {
+function textOf(status: GateStatus, record: StoredTask, tasks: StoredTasks, wordsOf: WordsModule['wordsOf']): string {
   const { gate, until } = status
   if (gate === 'in-flight') return `${wordsOf(status)}, here or in another process`
   if (gate === 'needs')

@@ -2,7 +2,7 @@
 
 import { assertNotAborted } from '../platform/abort.ts'
 import { random128 } from '../platform/random.ts'
-import type { StoreModule } from '../runner/manager.ts'
+import type { StoreModule } from '../runner/parts.ts'
 import { storeAway } from '../runner/refusals.ts'
 import { untilDone } from '../runner/until-done.ts'
 import { StorePlace } from './admission.ts'

@@ -1,6 +1,7 @@
 /** The core chunk of the default entry, loaded for the first call that fails or is enqueued. */
 
 import { instantiate } from '../core/inline.ts'
+import { lateWords } from '../runner/late-words.ts'
 import { PrincipalNews } from '../runner/principal-news.ts'
 import { assemble } from './assemble.ts'
 import type { EngineModule } from './core-loader.ts'
@@ -8,10 +9,10 @@ import type { EngineModule } from './core-loader.ts'
 export { signedFirst } from '../call/sign.ts'
 export { EARLY_CHECKS as CHECKS } from '../options/early-checks.ts'
 
-export const prepare: EngineModule['prepare'] = assemble(
-  instantiate,
-  () => import('../core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
-  () => import('../durable/open.ts'),
-  () => import('../stores/indexeddb.ts'),
-  (runner) => new PrincipalNews(runner),
-).prepare
+export const prepare: EngineModule['prepare'] = assemble(instantiate, {
+  keys: () => import('../core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
+  store: () => import('../durable/open.ts'),
+  pages: () => import('../stores/indexeddb.ts'),
+  ...lateWords(() => import('../tasks/explain.ts')),
+  newsFor: (runner) => new PrincipalNews(runner),
+}).prepare

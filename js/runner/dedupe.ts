@@ -10,7 +10,6 @@ import { putKey } from '../call/key.ts'
 import type { Keys } from '../core/keys.ts'
 import { DAY_MS, systemClock, within } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
-import { utf8 } from '../platform/utf8.ts'
 import type { Registry } from '../tasks/registry.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
@@ -25,8 +24,6 @@ const LOAD_MS = 10_000
 const AHEAD_MS = 5_000
 /** Headers that are another with each request of one user. */
 const CHANGING = /[cx]srf|sign|hmac/
-/** Size of the length that stands before each part of a form. */
-const LENGTH_BYTES = 4
 
 export class Dedupe {
   readonly #host: QueueContext
@@ -65,7 +62,8 @@ export class Dedupe {
     const material = await materialOf(call)
     return this.#ask((keys) => {
       const now = this.#host.now()
-      const fingerprint = keys.fingerprint(material)
+      const whole = keys.ofCall(material)
+      const fingerprint = keys.fingerprint(whole)
       call.fingerprint = fingerprint
       // a fingerprint has one length, so that no two of these are one
       const whose = principal === null ? fingerprint : `${fingerprint} ${principal}`
@@ -73,7 +71,7 @@ export class Dedupe {
       // the window begins with the first of them; between processes, which share no memory, at its multiples
       if (last !== undefined && now - last.at < windowMs) return last.key
       const nonce = String(Math.floor(now / windowMs))
-      const key = keys.contentKey(material, { principal, scope: scope ?? '', nonce, scopeKey })
+      const key = keys.contentKey(whole, { principal, scope: scope ?? '', nonce, scopeKey })
       this.#remember(whose, key, now)
       return key
     })
@@ -114,7 +112,7 @@ export class Dedupe {
   async fingerprint(call: Call): Promise<string | undefined> {
     if (call.fingerprint === undefined) {
       const material = await materialOf(call)
-      const fingerprint = await this.#ask((keys) => keys.fingerprint(material))
+      const fingerprint = await this.#ask((keys) => keys.fingerprint(keys.ofCall(material)))
       if (fingerprint !== undefined) call.fingerprint = fingerprint
     }
     return call.fingerprint
@@ -199,33 +197,5 @@ export class Dedupe {
 async function materialOf(call: Call) {
   const { method, url, headers } = call
   const contentType = headers.get('content-type') ?? ''
-  return { method, url, contentType, body: formOf((await repeatableOf(call).body()) ?? '', contentType) }
-}
-
-/**
- * Equal forms differ in the boundary that the platform draws for each: a form counts as its parts (RFC 2046, 5.1.1), each as its
- * length and its bytes, so that no part can be taken for two.
- */
-function formOf(body: string | Uint8Array, contentType: string): string | Uint8Array {
-  const boundary = /^multipart\/form-data;.*boundary="?([^";]+)/i.exec(contentType)?.[1]
-  if (boundary === undefined) return body
-  const bytes = typeof body === 'string' ? utf8(body) : body
-  // a character a byte; the first part needs no line before it
-  const text = `\r\n${new TextDecoder('latin1').decode(bytes)}`
-  const line = `\r\n--${boundary}`
-  const ends: number[] = []
-  for (let at = text.indexOf(line); at >= 0; at = text.indexOf(line, at + line.length)) ends.push(at)
-  ends.push(text.length)
-  const form = new Uint8Array(text.length + LENGTH_BYTES * ends.length)
-  const view = new DataView(form.buffer)
-  let size = 0
-  let from = 0
-  for (const end of ends) {
-    const part = bytes.subarray(Math.max(0, from - 2), Math.max(0, end - 2))
-    view.setUint32(size, part.length)
-    form.set(part, size + LENGTH_BYTES)
-    size += LENGTH_BYTES + part.length
-    from = end + line.length
-  }
-  return form.subarray(0, size)
+  return { method, url, contentType, body: (await repeatableOf(call).body()) ?? '' }
 }

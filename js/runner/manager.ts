@@ -5,21 +5,20 @@ import type { EnqueueReceipt, ListFilter, PageOptions, ScopeOptions, TaskOutcome
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
-import type { Keys } from '../core/keys.ts'
 import { check, follow, oneOf, origin, type Rules, text } from '../options/check.ts'
 import { errorText } from '../platform/error-text.ts'
-import { hasTags, statusesOf } from '../stores/engine/rules.ts'
+import { hasTags, statusesOf } from '../stores/engine/listing.ts'
 import { cancelled } from '../tasks/callers.ts'
-import { explain } from '../tasks/explain.ts'
 import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
 import { Admission } from './admission.ts'
 import { DeadLetterManager } from './dead-letters.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
+import type { Parts } from './parts.ts'
 import { principalLeft } from './principal-left.ts'
 import { storeAway } from './refusals.ts'
 import type { Runner } from './runner.ts'
-import type { PageStoreModule, StoredManager, StoredPlace } from './stored.ts'
+import type { StoredManager } from './stored.ts'
 import { isInScope, readScope, scopeOf } from './task-scope.ts'
 import { FIRST_LOAD_WAIT_MS, LAST_LOAD_WAIT_MS, untilDone } from './until-done.ts'
 
@@ -42,40 +41,20 @@ const LIST_RULES: Rules<ListFilter> = {
   },
 }
 
-/** The chunk of durable queues. */
-export interface StoreModule {
-  /**
-   * Opens the store and tells `opened` when it is. `pages`: the store of pages, where none was given. Resolves after the
-   * first try, and never rejects: where the store cannot be had, it tries again by itself.
-   */
-  openStore(
-    pages: PageStoreModule | undefined,
-    runner: Runner,
-    admission: Admission,
-    opened: (manager: StoredManager, place: StoredPlace) => void,
-  ): Promise<void>
-}
-
 export class TaskManager {
   readonly runner: Runner
   readonly admission: Admission
   readonly deadLetters: DeadLetterManager
-  readonly #loadStore: () => Promise<StoreModule>
-  readonly #loadPages: () => Promise<PageStoreModule>
+  readonly #parts: Parts
   /** Answers questions about stored tasks; undefined until the store is open. */
   #stored: StoredManager | undefined
 
-  constructor(
-    runner: Runner,
-    loadKeys: () => Promise<Keys>,
-    loadStore: () => Promise<StoreModule>,
-    loadPages: () => Promise<PageStoreModule>,
-  ) {
+  constructor(runner: Runner, parts: Parts) {
     this.runner = runner
-    this.admission = new Admission(runner, loadKeys)
+    this.admission = new Admission(runner, parts.keys)
     this.deadLetters = new DeadLetterManager(runner, this.admission)
-    this.#loadStore = loadStore
-    this.#loadPages = loadPages
+    this.#parts = parts
+    parts.begin?.(runner)
     // once it has ended for all who hear of it
     runner.host.revive = (taskId) =>
       void Promise.resolve(taskId)
@@ -105,8 +84,8 @@ export class TaskManager {
     if (runner.stopped) return 0
     try {
       const [{ openStore }, pages] = await Promise.all([
-        this.#loadStore(),
-        typeof runner.host.settings.store === 'object' ? undefined : this.#loadPages(),
+        this.#parts.store(),
+        typeof runner.host.settings.store === 'object' ? undefined : this.#parts.pages(),
       ])
       await openStore(pages, runner, admission, (manager, place) => {
         admission.place = place
@@ -158,8 +137,10 @@ export class TaskManager {
   async explain(taskId: string, scope: ScopeOptions = {}): Promise<readonly Decision[]> {
     const of = readScope(this.runner.host, 'explain', scope)
     const task = this.#find('explain', taskId)
-    if (task) return isInScope(of, task) ? explain(task, this.runner.gates.statusOf(task), this.runner.host.now()) : []
-    return this.#stored?.explain(taskId, of) ?? []
+    if (!task) return this.#stored?.explain(taskId, of, await this.#parts.words()) ?? []
+    if (!isInScope(of, task)) return []
+    const { explain } = await this.#parts.words()
+    return explain(task, this.runner.gates.statusOf(task), this.runner.host.now())
   }
 
   async list(filter: ListFilter = {}): Promise<TaskPage> {

@@ -11,9 +11,13 @@ import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import type { Clock } from '../platform/clock.ts'
+import type * as Words from '../tasks/explain.ts'
 import type { Ruling } from '../tasks/ruling.ts'
 import type { Task } from '../tasks/task.ts'
 import type { TaskScope } from './task-scope.ts'
+
+/** The words for the decisions about tasks: a chunk of its own, that comes with the first of them. */
+export type WordsModule = typeof Words
 
 /** The side that keeps tasks in a store. Without one the runner works alone. */
 export interface StoredSide {
@@ -128,7 +132,7 @@ export interface StoredManager {
     page: PageOptions,
     of: TaskScope,
   ): Promise<{ readonly attempts: readonly AttemptLog[]; readonly cursor?: string }>
-  explain(taskId: string, of: TaskScope): Promise<readonly Decision[]>
+  explain(taskId: string, of: TaskScope, words: WordsModule): Promise<readonly Decision[]>
   list(filter: StoredFilter, page: PageOptions, of: TaskScope): Promise<TaskPage>
   result(taskId: string, of: TaskScope): Promise<TaskOutcome>
   cancel(taskId: string, of: TaskScope): Promise<'cancelled' | 'requested' | 'gone'>

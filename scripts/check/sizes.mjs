@@ -68,7 +68,7 @@ async function bundled({ source, conditions = [] }) {
 
 /**
  * The bytes of the files that the entry loads later: those with the core in them, the others, and those that these load in turn
- * for a durable queue of a page. Files that are loaded already do not count again.
+ * for a durable queue of a page, but what comes with a task only. Files that are loaded already do not count again.
  */
 function later() {
   const { outputs } = JSON.parse(readFileSync(metafile, 'utf8'))
@@ -89,7 +89,7 @@ function later() {
   const deeper = new Set()
   for (const file of dynamic) visit(file, found, deeper)
   const stored = new Set()
-  for (const file of deeper) if (!/^keys-/.test(file)) visit(file, stored, new Set())
+  for (const file of deeper) if (!/^(keys|explain)-/.test(file)) visit(file, stored, new Set())
   const files = [...found].filter((file) => !entry.has(file)).sort()
   const isCore = (file) => Object.keys(byName.get(file).inputs).some((input) => input.startsWith('js/core/generated/'))
   const [core, rest] = [files.filter(isCore), files.filter((file) => !isCore(file))]
@@ -141,7 +141,7 @@ export async function checkSizes() {
   for (const row of rows) measured.push({ ...row, bytes: await bundled(row) })
   const { core, rest, store } = later()
   measured.push({ what: 'core, loaded at idle', bytes: core, limit: 48_800, aim: 30_000 })
-  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 38_700 })
+  measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 36_200 })
   measured.push({ what: 'durable, in a page: store', bytes: store })
   const head = `${'gzip bytes'.padEnd(36)}${'now'.padStart(8)}${'aim'.padStart(8)}${'limit'.padStart(8)}`
   const lines = measured.map(

@@ -1,6 +1,7 @@
 /** What a page pays while nothing fails: a chunk fetched when it has time, and nothing else. */
+import { readdirSync, readFileSync } from 'node:fs'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { FlakyServer } from '../servers/start.mjs'
 import { launch, open, startServer } from './chromium.ts'
 
@@ -27,10 +28,20 @@ test('the core is not fetched before the page is idle, and not instantiated whil
   expect(await tab.page.evaluate(() => probe.alive())).toEqual([])
 })
 
-test('the first failure instantiates it, from what is already here', async () => {
+/** The chunk with the words of explain(), and those that it imports. */
+function wordsOf(pkg: URL): readonly [face: string, ...imported: string[]] {
+  const face = readdirSync(pkg).find((name) => /^explain-.*\.js$/.test(name)) ?? ''
+  const code = readFileSync(new URL(face, pkg), 'utf8')
+  return [face, ...[...code.matchAll(/"\.\/([^"]+)"/g)].map(([, name = '']) => name)]
+}
+
+test('the first failure instantiates it, from what is already here; only what explains tasks comes then', async () => {
   await using tab = await open(browser, server, 'fetch', { options: { policy: { initialDelayMs: 20 } } })
   await tab.coreFetched
-  const loaded = tab.modules.length
+  const fetched = () => tab.modules.map((url) => url.slice(url.lastIndexOf('/') + 1))
+  const before = fetched()
+  const [face, ...imported] = wordsOf(new URL('../../pkg/', import.meta.url))
+  expect(before).not.toContain(face)
   await server.configure({
     share: 1,
     maxFaults: 1,
@@ -39,7 +50,9 @@ test('the first failure instantiates it, from what is already here', async () =>
   await tab.page.evaluate(() => app.call('first-failure'))
   await server.configure({ share: 0 })
   expect(await tab.page.evaluate(() => probe.wasm.length)).toBeGreaterThan(0)
-  expect(tab.modules.length).toBe(loaded)
+  await vi.waitFor(() => expect(fetched()).toContain(face))
+  const since = fetched().slice(before.length)
+  expect(since.filter((name) => name !== face && !imported.includes(name))).toEqual([])
   expect(await tab.page.evaluate(() => probe.alive())).toEqual([])
 })
 

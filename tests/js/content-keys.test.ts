@@ -2,7 +2,6 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import { instantiate } from '../../js/core/inline.ts'
-import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import { loadCore } from '../../js/core.ts'
 import type { IdempotencyOptions } from '../../js/index.ts'
 import { assemble } from '../../js/queue/assemble.ts'
@@ -10,8 +9,8 @@ import type { EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { setup as axiosSetup, keysOf } from './axios-setup.ts'
+import { chunks } from './chunks.ts'
 import { closeNow, Events, markOf, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
-import { storeChunks } from './store-chunks.ts'
 
 const core = await loadCore()
 const JSON_TYPE = { 'content-type': 'application/json' }
@@ -199,7 +198,7 @@ function queueOf(source: EngineSource) {
 const lost = () => Promise.reject(new TypeError('Failed to fetch dynamically imported module'))
 
 test('S18 where the module of keys cannot load a call is sent once, without a key, and degraded says so once', async () => {
-  const { queue, server, clock, events } = queueOf(async () => assemble(instantiate, lost, ...storeChunks))
+  const { queue, server, clock, events } = queueOf(async () => assemble(instantiate, { ...chunks, keys: lost }))
   await queue.ready
   server.reply(503).reply(503)
   for (let i = 0; i < 2; i++) {
@@ -219,7 +218,7 @@ test('S18 where the module of keys cannot load a call is sent once, without a ke
 })
 
 test('S18 there, a key that the caller gives is kept, and calls under it are told apart by method and URL', async () => {
-  const { queue, server, clock } = queueOf(async () => assemble(instantiate, lost, ...storeChunks))
+  const { queue, server, clock } = queueOf(async () => assemble(instantiate, { ...chunks, keys: lost }))
   const keyed = { ...TEA, redrive: { idempotencyKey: 'mine' } }
   const first = await queue.enqueue(ORDERS, keyed)
   expect(await queue.enqueue(ORDERS, keyed)).toEqual({ ...first, deduplicated: true })
@@ -232,7 +231,7 @@ test('S5 S18 sent without a key because the core was not here, it is not sent ag
   let reachable = false
   const { queue, server, clock } = queueOf(async () => {
     if (!reachable) return lost()
-    return assemble(instantiate, instantiateKeys, ...storeChunks)
+    return assemble(instantiate, chunks)
   })
   const release = server.hang()
   const answer = watch(queue.fetch(ORDERS, TEA))

@@ -9,8 +9,8 @@ import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { setup as axiosSetup, eventually, keysOf } from './axios-setup.ts'
+import { chunks } from './chunks.ts'
 import { closeNow, type Fakes, markOf, ORDERS, PLAIN_CURVE, setup, watch } from './setup.ts'
-import { storeChunks } from './store-chunks.ts'
 
 const KEY = 'order-4711'
 
@@ -220,7 +220,7 @@ test('an abort while the two requests are compared ends the waiting', async () =
   const slow = new Promise<Keys>((resolve) => {
     arrive = resolve
   })
-  const source = async () => assemble(instantiate, () => slow, ...storeChunks)
+  const source = async () => assemble(instantiate, { ...chunks, keys: () => slow })
   const queue = new Queue({ clock, fetch: server.fetch, policy: PLAIN_CURVE }, source)
   onTestFinished(() => closeNow(queue as RetryQueue, clock))
   await queue.ready

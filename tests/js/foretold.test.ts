@@ -2,15 +2,14 @@
 
 import { expect, onTestFinished, test } from 'vitest'
 import { instantiate } from '../../js/core/inline.ts'
-import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import type { RetryQueueOptions, TaskOptions } from '../../js/index.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { chunks } from './chunks.ts'
 import { world } from './durable-setup.ts'
 import { API, closeNow, forApi, ORDERS, setup } from './setup.ts'
-import { storeChunks } from './store-chunks.ts'
 
 type Init = RequestInit & { readonly redrive?: TaskOptions }
 
@@ -100,11 +99,7 @@ test('S18 a core that traps over it leaves the call its answer', async () => {
     const trap = () => {
       throw new WebAssembly.RuntimeError('unreachable')
     }
-    return assemble(
-      async () => ({ ...engine, glue: { ...engine.glue, secret_values: trap } }),
-      instantiateKeys,
-      ...storeChunks,
-    )
+    return assemble(async () => ({ ...engine, glue: { ...engine.glue, secret_values: trap } }), chunks)
   }
   const store = memoryStore({ clock })
   const queue = new RetryQueue({ clock, fetch: server.fetch, store, principal: null, seed: 1n }, load)

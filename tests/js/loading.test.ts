@@ -1,21 +1,20 @@
-/** What cannot be loaded, or comes late, is tried again by itself: the core, the durable chunk, the store of pages, the module of keys. */
+/** What cannot be loaded, or comes late, is tried again by itself: the core, the chunks that come after it, the module of keys. */
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { instantiate } from '../../js/core/inline.ts'
-import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import type { RetryQueueOptions } from '../../js/index.ts'
 import { systemClock } from '../../js/platform/clock.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import type { EngineSource } from '../../js/queue/core-loader.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
+import { lateWords } from '../../js/runner/late-words.ts'
+import { chunks } from './chunks.ts'
 import { type World, world } from './durable-setup.ts'
 import { closeNow, Events, ORDERS, PLAIN_CURVE, watch } from './setup.ts'
-import { storeChunks } from './store-chunks.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
-const [loadStore, loadPages] = storeChunks
 
-type Chunk = 'core' | 'durable' | 'pages' | 'keys'
+type Chunk = 'core' | 'durable' | 'pages' | 'keys' | 'words'
 
 /** A queue whose chunks are `refused` or `held` by name; `asked` counts how often each was asked for. */
 interface Loading {
@@ -28,7 +27,7 @@ interface Loading {
 }
 
 function load({ clock, server }: World, options: RetryQueueOptions, ...refuse: readonly Chunk[]): Loading {
-  const asked = { core: 0, durable: 0, pages: 0, keys: 0 }
+  const asked = { core: 0, durable: 0, pages: 0, keys: 0, words: 0 }
   const refused = new Set<Chunk>(refuse)
   const held = new Map<Chunk, { readonly until: Promise<void>; readonly arrive: () => void }>()
   const chunk = async <T>(name: Chunk, load: () => Promise<T>): Promise<T> => {
@@ -37,12 +36,13 @@ function load({ clock, server }: World, options: RetryQueueOptions, ...refuse: r
     await held.get(name)?.until
     return load()
   }
-  const module = assemble(
-    instantiate,
-    () => chunk('keys', instantiateKeys),
-    () => chunk('durable', loadStore),
-    () => chunk('pages', loadPages),
-  )
+  const module = assemble(instantiate, {
+    ...chunks,
+    keys: () => chunk('keys', chunks.keys),
+    store: () => chunk('durable', chunks.store),
+    pages: () => chunk('pages', chunks.pages),
+    ...lateWords(() => chunk('words', chunks.words)),
+  })
   const source: EngineSource = () => chunk('core', async () => module)
   const queue = new Queue({ clock, fetch: server.fetch, policy: PLAIN_CURVE, principal: null, ...options }, source)
   const events = new Events()
@@ -170,6 +170,39 @@ test('the module of keys is asked for until it comes, so that it is here when th
   expect(asked.keys).toBe(5)
   await clock.advance(600_000)
   expect(asked.keys).toBe(5)
+})
+
+test('what explains a task is fetched with the first one, and asked for until it comes; until then explain() says why not', async () => {
+  const here = world()
+  const { clock } = here
+  const { asked, refused, queue } = load(here, { durable: false }, 'words')
+  await queue.ready
+  await clock.advance(60_000)
+  expect(asked.words).toBe(0)
+  const { taskId } = await queue.enqueue(ORDERS, POST)
+  await clock.advance(7_000)
+  expect(asked.words).toBe(4)
+  await expect(queue.explain(taskId)).rejects.toMatchObject({ code: 'core_unreachable' })
+  refused.clear()
+  await clock.advance(8_000)
+  await clock.advance(600_000)
+  expect(asked.words).toBe(6)
+  expect((await queue.explain(taskId)).at(-1)).toMatchObject({ kind: 'succeeded' })
+})
+
+test('offline it is not asked for: a browser may never ask again for a chunk that it could not have', async () => {
+  vi.stubGlobal('navigator', { onLine: false })
+  onTestFinished(() => {
+    vi.unstubAllGlobals()
+  })
+  const here = world()
+  const { asked, queue } = load(here, { durable: false })
+  await queue.enqueue(ORDERS, POST)
+  await here.clock.advance(60_000)
+  expect(asked.words).toBe(0)
+  vi.stubGlobal('navigator', { onLine: true })
+  await here.clock.advance(60_000)
+  expect(asked.words).toBe(1)
 })
 
 test('a chunk of the store is asked for at once where the network comes back, and not twice', async () => {

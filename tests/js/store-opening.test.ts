@@ -3,12 +3,11 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
 import { instantiate } from '../../js/core/inline.ts'
-import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
+import { chunks } from './chunks.ts'
 import { type World, world } from './durable-setup.ts'
 import { closeNow, ORDERS } from './setup.ts'
-import { storeChunks } from './store-chunks.ts'
 
 const POST = { method: 'POST', body: 'tea', redrive: { allowMemory: true } } as const
 
@@ -60,11 +59,10 @@ test('a chunk that could not be fetched is asked for again once there is a netwo
     vi.unstubAllGlobals()
   })
   const { clock, server, store } = world()
-  const [loadStore, loadPages] = storeChunks
   let isOnline = false
-  const load = async () => (isOnline ? loadStore() : Promise.reject(new TypeError('Failed to fetch')))
+  const load = async () => (isOnline ? chunks.store() : Promise.reject(new TypeError('Failed to fetch')))
   const queue = new Queue({ clock, fetch: server.fetch, store, principal: null }, async () =>
-    assemble(instantiate, instantiateKeys, load, loadPages),
+    assemble(instantiate, { ...chunks, store: load }),
   )
   onTestFinished(() => closeNow(queue, clock))
   await queue.ready

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
 import { instantiate } from '../../js/core/inline.ts'
-import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { chunks } from './chunks.ts'
 import { forApi, ORDERS, watch } from './setup.ts'
-import { storeChunks } from './store-chunks.ts'
 
 test.each(['tells_secret', 'url_secrets'])(
   'S18 S22 a core that traps in %s around a hook still answers the caller',
@@ -22,7 +21,7 @@ test.each(['tells_secret', 'url_secrets'])(
     const credentials = () => {
       throw new Error('no token')
     }
-    const load = async () => assemble(trapped, instantiateKeys, ...storeChunks)
+    const load = async () => assemble(trapped, chunks)
     const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, credentials: forApi(credentials) }, load)
     await queue.ready
     server.reply(503)

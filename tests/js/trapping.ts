@@ -1,8 +1,7 @@
 import { instantiate as instantiateCore } from '../../js/core/inline.ts'
-import { instantiateKeys } from '../../js/core/keys-inline.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import type { EngineModule } from '../../js/queue/core-loader.ts'
-import { storeChunks } from './store-chunks.ts'
+import { chunks } from './chunks.ts'
 
 /** The engine, with one method of its core that traps when told; its timer does from then on. */
 export function trappingAt(method: string): { load: () => Promise<EngineModule>; trap: () => void } {
@@ -31,7 +30,7 @@ export function trappingAt(method: string): { load: () => Promise<EngineModule>;
         }
         return { ...engine, glue: { ...engine.glue, CoreQueue: Trapping, WakeTimer: Timer } }
       }
-      return assemble(instantiate, instantiateKeys, ...storeChunks)
+      return assemble(instantiate, chunks)
     },
   }
 }

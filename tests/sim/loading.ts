@@ -6,6 +6,7 @@ import * as store from '../../js/durable/open.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import type { EngineSource } from '../../js/queue/core-loader.ts'
 import * as pages from '../../js/stores/indexeddb.ts'
+import * as words from '../../js/tasks/explain.ts'
 import type { Gate } from './gate.ts'
 import type { VirtualTime } from './time.ts'
 
@@ -49,12 +50,12 @@ export class Loading {
         this.#time.after(delay.ms, () => gate.enter(comes))
       })
     }
-    const module = assemble(
-      instantiate,
-      () => instantiateKeys(),
-      () => load('store', store),
-      async () => pages,
-    )
+    const module = assemble(instantiate, {
+      keys: () => instantiateKeys(),
+      store: () => load('store', store),
+      pages: async () => pages,
+      words: async () => words,
+    })
     return () => load('core', module)
   }
 }

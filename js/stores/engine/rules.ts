@@ -15,7 +15,7 @@ import {
   type Settlement,
   type Turn,
 } from '../../api/store.ts'
-import type { AttemptLog, DecisionKind, ExhaustedReason, Labels, TaskStatus } from '../../api/task.ts'
+import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { DAY_MS, FOREVER } from '../../platform/clock.ts'
 
 /** The default of js/options/policy.ts, which no store should have to load; a resolved policy says it. */
@@ -44,22 +44,6 @@ const isNumber = (value: unknown): boolean => typeof value === 'number'
 export function isSpent(task: { readonly attemptNumber: number; readonly policy: RetryPolicy }): boolean {
   return task.attemptNumber >= (task.policy.maxAttempts ?? ATTEMPTS)
 }
-
-/** The statuses that a filter of `list` lets through; undefined: all. */
-export function statusesOf({
-  status,
-  active,
-}: {
-  readonly status?: TaskStatus
-  readonly active?: true
-}): readonly TaskStatus[] | undefined {
-  if (!active) return status && [status]
-  return (['PENDING', 'IN_FLIGHT'] as const).filter((live) => status === undefined || status === live)
-}
-
-/** Whether a task has all of these tags; undefined: none is asked for. */
-export const hasTags = ({ tags = [] }: Labels, wanted: readonly string[] = []): boolean =>
-  wanted.every((tag) => tags.includes(tag))
 
 /** An attempt may still start at the deadline itself, as in the core. */
 export function isLate(task: { readonly deadlineAt: number }, now: number): boolean {

@@ -2,8 +2,9 @@
 
 import { type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
+import { hasTags, statusesOf } from '../engine/listing.ts'
 import { type Counts, countsWith } from '../engine/row.ts'
-import { hasTags, inOrder, isReadable, statusesOf } from '../engine/rules.ts'
+import { inOrder, isReadable } from '../engine/rules.ts'
 import { foundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
 import { nameOf, within } from './keys.ts'

@@ -2,7 +2,8 @@
 
 import type { NewTask, StoredTask, TaskStore } from '../../api/store.ts'
 import type { AttemptLog, TaskStatus } from '../../api/task.ts'
-import { hasTags, inOrder, isReadable } from '../engine/rules.ts'
+import { hasTags } from '../engine/listing.ts'
+import { inOrder, isReadable } from '../engine/rules.ts'
 import { bodyBytes, isLive, type Row, type Rows } from './rows.ts'
 
 interface Filter {

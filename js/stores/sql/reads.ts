@@ -9,8 +9,9 @@ import {
   type TaskStore,
 } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
+import { hasTags, statusesOf } from '../engine/listing.ts'
 import { countsWith } from '../engine/row.ts'
-import { hasTags, inOrder, statusesOf } from '../engine/rules.ts'
+import { inOrder } from '../engine/rules.ts'
 import { foundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
