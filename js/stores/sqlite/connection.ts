@@ -59,9 +59,20 @@ export class Connection implements Database {
     return this.#atOnce(() => this.one<{ readonly busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)')?.busy === 0)
   }
 
-  /** Writes the log into the file, to be written over from its start; false: not done, for want of room or for another process. */
+  /** Writes the log into the file, to be written over from its start and never cut from now on; false: not done, for want of room or for another process. */
   reuseLog(): boolean {
-    return this.#atOnce(() => this.one<{ readonly busy: number }>('PRAGMA wal_checkpoint(RESTART)')?.busy === 0)
+    return this.#atOnce(() => {
+      this.exec('PRAGMA journal_size_limit = -1')
+      return this.one<{ readonly busy: number }>('PRAGMA wal_checkpoint(RESTART)')?.busy === 0
+    })
+  }
+
+  /**
+   * Says how large the log gets, in pages. A large one is written over, since a file that grows again and again is what the disk is
+   * waited for longest; a small one is cut where it is done with.
+   */
+  keepLog(pages: number, isSmall: boolean): void {
+    this.exec(`PRAGMA wal_autocheckpoint = ${pages}; PRAGMA journal_size_limit = ${isSmall ? 0 : -1}`)
   }
 
   /** Whether a `COMMIT` from now on waits until the disk has it. */

@@ -14,7 +14,7 @@ import { CurrentFile } from './current-file.ts'
 import { DiskReserve } from './disk-reserve.ts'
 import { isBusy, isCorrupt, isFull, isUnusable, translated } from './errors.ts'
 import { Line } from './line.ts'
-import { refuseNewer } from './open.ts'
+import { keepLog, refuseNewer } from './open.ts'
 
 type Listener = (hint: Hint) => void
 
@@ -47,7 +47,7 @@ export class StoreFile {
   readonly #line = new Line()
   readonly #file: CurrentFile
   readonly #reserve: DiskReserve
-  /** The disk was, when it was last written; the log is not cut until there is room. */
+  /** The disk was, when it was last written; the log is written over, and not cut, until there is room. */
   #isFull = false
   /** The log beside the file may hold what has been deleted, by a process before this one too. */
   #remains = true
@@ -253,7 +253,11 @@ export class StoreFile {
 
   /** Says whether the room of the log can be done without: on a full disk another program would take it. */
   #seeRoom(): boolean {
-    if (this.#isFull && this.#reserve.hasRoom()) this.#isFull = false
+    if (this.#isFull && this.#reserve.hasRoom()) {
+      this.#isFull = false
+      const { open } = this.#file
+      if (open) keepLog(open, this.path)
+    }
     return !this.#isFull
   }
 }

@@ -34,12 +34,18 @@ const LOG_PAGES = 4_000
 const SMALL_LOG_PAGES = 1_000
 const SMALL_DISK_BYTES = 2 ** 30
 
-function logPages(path: string): number {
+/** Has the log as large as the room on the disk allows. */
+export function keepLog(database: Connection, path: string): void {
+  const isSmall = roomOn(dirname(path)) < SMALL_DISK_BYTES
+  database.keepLog(isSmall ? SMALL_LOG_PAGES : LOG_PAGES, isSmall)
+}
+
+function roomOn(folder: string): number {
   try {
-    const { bavail, bsize } = statfsSync(dirname(path))
-    return bavail * bsize < SMALL_DISK_BYTES ? SMALL_LOG_PAGES : LOG_PAGES
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
   } catch {
-    return SMALL_LOG_PAGES
+    return 0
   }
 }
 
@@ -68,9 +74,8 @@ function openOnce(path: string): Opened | undefined {
     database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
     turnToWal(database, path)
     // what is deleted is overwritten
-    database.exec(
-      `PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = ${logPages(path)}`,
-    )
+    database.exec('PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY')
+    keepLog(database, path)
     database.waitForDisk(false)
     migrate(database, path)
     const file = openedFile(path)
