@@ -1,10 +1,11 @@
 // What one step of a queue costs beside two heaps; the wheel by itself is in benches/agenda.
 import { measureInBoth } from './lib/both.mjs'
 import { exponent } from './lib/measure.mjs'
+import { smoke } from './lib/smoke.mjs'
 import { sizesOf } from './lib/suites/agenda.mjs'
 import { figure, note, table } from './lib/table.mjs'
 
-const sizes = sizesOf(process.argv.includes('--full'))
+const sizes = sizesOf({ full: process.argv.includes('--full'), smoke })
 
 for (const { where, figures } of await measureInBoth('agenda')) {
   const of = (who, n) => figures[String(n)][who]

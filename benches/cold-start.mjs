@@ -3,9 +3,10 @@ import { execFileSync } from 'node:child_process'
 import { pathToFileURL } from 'node:url'
 import { median } from './lib/measure.mjs'
 import { folder } from './lib/package.mjs'
+import { orLess } from './lib/smoke.mjs'
 import { figure, note, table } from './lib/table.mjs'
 
-const ROUNDS = 15
+const ROUNDS = orLess(15)
 
 const entry = JSON.stringify(pathToFileURL(`${folder}/index.js`).href)
 const peer = (name) => JSON.stringify(import.meta.resolve(name))
@@ -31,7 +32,7 @@ const frame = (body) => `
   console.log(JSON.stringify(laps))`
 
 const laps = Object.fromEntries(Object.keys(scripts).map((name) => [name, []]))
-for (let round = -1; round < ROUNDS; round++) {
+for (let round = orLess(-1, 0); round < ROUNDS; round++) {
   for (const [name, body] of Object.entries(scripts)) {
     const args = ['--input-type=module', '-e', frame(body)]
     const out = JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))

@@ -10,8 +10,8 @@ import { parseArgs } from 'node:util'
 import { buildOf } from './lib/compare/builds.mjs'
 import { rows } from './lib/compare/rows.mjs'
 import { median } from './lib/measure.mjs'
-import { smoke } from './lib/smoke.mjs'
-import { figure, note, table } from './lib/table.mjs'
+import { orLess, smoke } from './lib/smoke.mjs'
+import { figure, note } from './lib/table.mjs'
 
 /** A difference from here on is marked. */
 const NOTABLE = 0.05
@@ -23,7 +23,7 @@ const { values, positionals } = parseArgs({
     smoke: { type: 'boolean', default: false },
   },
 })
-const rounds = smoke ? 1 : Number(values.rounds)
+const rounds = orLess(Number(values.rounds))
 if (positionals.length !== 2 || !(rounds >= 1)) {
   console.error('npm run bench -- compare OLD NEW [--only part-of-a-row] [--rounds 5]')
   process.exit(2)
@@ -77,16 +77,21 @@ function cellsOf(unit, pairs) {
 
 const builds = []
 for (const name of positionals) builds.push(await buildOf(name))
-const printed = []
-for (const [name, row] of Object.entries(rows).filter(([name]) => name.includes(values.only))) {
-  const able = !row.sources || builds.every(({ tree }) => tree)
-  const pairs =
-    able &&
-    (await inTurns(name, builds, { warmUp: smoke ? 0 : 2, ...row, rounds: Math.min(rounds, row.rounds ?? rounds) }))
-  printed.push(able ? [name, ...cellsOf(row.unit, pairs)] : [name, row.unit])
+const wanted = Object.entries(rows).filter(([name]) => name.includes(values.only))
+const widths = [Math.max(...wanted.map(([name]) => name.length)), 22, 9, 9, 9, 14, 6]
+/** Rows take their time: each is printed when it is known. */
+function print(cells) {
+  const padded = widths.map((width, i) => (i < 2 ? (cells[i] ?? '').padEnd(width) : (cells[i] ?? '-').padStart(width)))
+  console.log(`| ${padded.join(' | ')} |`)
 }
 console.log()
-table(['', 'unit', 'OLD', 'NEW', 'NEW / OLD', 'rounds from, to', ''], printed)
+print(['', '', 'OLD', 'NEW', 'NEW / OLD', 'rounds', ''])
+print(widths.map((width, i) => (i < 2 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)))
+for (const [name, row] of wanted) {
+  const able = !row.sources || builds.every(({ tree }) => tree)
+  const turns = { warmUp: orLess(1, 0), ...row, rounds: Math.min(rounds, row.rounds ?? rounds) }
+  print([name, ...(able ? cellsOf(row.unit, await inTurns(name, builds, turns)) : [row.unit])])
+}
 console.log()
 note(`OLD is ${builds[0].name}, NEW is ${builds[1].name}; in every row less is better.`)
 note(`Medians of ${rounds} rounds in which both take turns; the ratio is the median of the rounds' own ratios.`)

@@ -6,11 +6,12 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { RetryQueue } from './lib/package.mjs'
 import { roomFor } from './lib/scheduler.mjs'
+import { orLess } from './lib/smoke.mjs'
 import { figure, note, table } from './lib/table.mjs'
 
-const N = process.argv.includes('--full') ? 100_000 : 20_000
+const N = orLess(process.argv.includes('--full') ? 100_000 : 20_000, 50)
 const AT_ONCE = 50
-const LATER_MS = 30_000
+const LATER_MS = orLess(30_000, 100)
 const BODY = JSON.stringify({ order: 'x'.repeat(100) })
 
 const post = async (url) => (await fetch(url, { method: 'POST', body: BODY })).text()

@@ -1,6 +1,7 @@
 // What the gates add to an attempt where they keep nothing back: the same work as in `scheduling`, with and without.
 import { takeTurns } from './lib/measure.mjs'
 import { redriveScheduler } from './lib/schedulers.mjs'
+import { orLess } from './lib/smoke.mjs'
 import { aim, figure, table, times } from './lib/table.mjs'
 
 const ATTEMPTS = 2
@@ -13,7 +14,7 @@ const gates = {
 const ways = { 'no gates': undefined, breaker: { breaker: gates.breaker }, 'breaker and budget': gates }
 
 async function microsPerAttempt(given, n) {
-  const runs = Math.max(1, Math.floor(20_000 / n))
+  const runs = Math.max(1, Math.floor(orLess(20_000) / n))
   let total = 0
   for (let i = 0; i < runs; i++) {
     const run = redriveScheduler(n, given ? { gates: given } : {})
@@ -24,7 +25,7 @@ async function microsPerAttempt(given, n) {
   return (total * 1_000) / (runs * n * ATTEMPTS)
 }
 
-const sizes = [1_000, 10_000, 100_000]
+const sizes = orLess([1_000, 10_000, 100_000], [100])
 const rows = Object.fromEntries(Object.keys(ways).map((name) => [name, []]))
 for (const n of sizes) {
   const turns = Object.entries(ways).map(([name, given]) => [name, () => microsPerAttempt(given, n)])

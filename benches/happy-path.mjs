@@ -4,9 +4,10 @@ import axiosRetry from 'axios-retry'
 import ky from 'ky'
 import { eachMicros, takeTurns } from './lib/measure.mjs'
 import { RetryQueue, wrapFetch } from './lib/package.mjs'
+import { orLess } from './lib/smoke.mjs'
 import { aim, figure, note, table } from './lib/table.mjs'
 
-const CALLS = 2_000
+const CALLS = orLess(2_000, 10)
 const ROUNDS = 15
 const URL = 'https://api.example.test/orders/17?expand=lines'
 

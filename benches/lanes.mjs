@@ -7,13 +7,14 @@ import { deliver } from './lib/lanes/run.mjs'
 import { median } from './lib/measure.mjs'
 import { RetryQueue } from './lib/package.mjs'
 import { bundle, servePage } from './lib/page.mjs'
+import { orLess } from './lib/smoke.mjs'
 import { openMemory, openSqlite } from './lib/stores.mjs'
 import { aim, figure, note, table, times } from './lib/table.mjs'
 import { ROOM } from './lib/tasks.mjs'
 
-const TASKS = 10_000
-const LANES = [1, 1_000, TASKS]
-const ROUNDS = 3
+const TASKS = orLess(10_000, 200)
+const LANES = [1, orLess(1_000, 10), TASKS]
+const ROUNDS = orLess(3)
 
 const server = await servePage(await bundle("import './lanes/page.mjs'"))
 await inProfile(newProfile(), async (open) => {
@@ -21,18 +22,18 @@ await inProfile(newProfile(), async (open) => {
   let databases = 0
   const here = (store) => (given) => deliver(RetryQueue, store(), given)
   const kinds = {
-    'in memory': { count: 5_000, run: here(() => 'memory') },
-    SQLite: { count: 500, run: here(openSqlite) },
+    'in memory': { count: orLess(5_000, 20), run: here(() => 'memory') },
+    SQLite: { count: orLess(500, 20), run: here(openSqlite) },
     'Durable Object, its storage over node:sqlite': {
-      count: 500,
+      count: orLess(500, 20),
       run: here(() => durableObjectStore({ storage: objectStorage(), ...ROOM })),
     },
     'IndexedDB in Chromium': {
-      count: 200,
+      count: orLess(200, 20),
       run: (given) => page.evaluate(([name, given]) => bench.deliver(name, given), [`lanes-${++databases}`, given]),
     },
     // the reference: naive, and shown for that
-    MemoryStore: { count: 50, run: here(openMemory), rounds: 1 },
+    MemoryStore: { count: orLess(50, 10), run: here(openMemory), rounds: 1 },
   }
   const rows = []
   for (const [name, { count, run, rounds = ROUNDS }] of Object.entries(kinds)) {

@@ -7,9 +7,10 @@ import ky from 'ky'
 import { Agent, RetryAgent, fetch as undiciFetch } from 'undici'
 import { eachMicros, takeTurns } from './lib/measure.mjs'
 import { RetryQueue, wrapFetch } from './lib/package.mjs'
+import { orLess } from './lib/smoke.mjs'
 import { aim, figure, note, table } from './lib/table.mjs'
 
-const CALLS = 200
+const CALLS = orLess(200, 2)
 const ROUNDS = 25
 
 const server = fork(new URL('loopback-server.mjs', import.meta.url), { execArgv: [] })

@@ -134,9 +134,13 @@ if (only > 0) {
 }
 
 const rows = {}
-for (const name of Object.keys(contestants)) {
+const flags = process.argv.slice(2)
+const named = ['p-queue + p-retry', 'redrive core alone', 'redrive, enqueued']
+for (const name of orLess(Object.keys(contestants), named)) {
   const file = fileURLToPath(import.meta.url)
-  rows[name] = JSON.parse(execFileSync(process.execPath, ['--expose-gc', file, '--one', name], { encoding: 'utf8' }))
+  rows[name] = JSON.parse(
+    execFileSync(process.execPath, ['--expose-gc', file, '--one', name, ...flags], { encoding: 'utf8' }),
+  )
 }
 table(
   [`${N.toLocaleString('en-US')} tasks wait`, 'bytes per task', "of them in the core's memory"],

@@ -4,10 +4,13 @@
 //   npm run bench                              all of them
 //   npm run bench -- --full                    also 1,000,000 tasks; 100,000 in IndexedDB
 //   npm run bench -- scheduling lateness       only these
+//   npm run bench -- --smoke                   that they work, in seconds: the figures mean nothing
 //   npm run bench -- profile --tasks 10000     not one of them, and takes the words behind it
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpus, release, totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { passOn } from '../scripts/lib/signals.mjs'
 
 const benches = {
   'happy-path': 'a call that succeeds at once: what wrapping costs',
@@ -34,17 +37,19 @@ const benches = {
 /** Asked for by name only, with options of their own. */
 const alone = {
   compare: 'two builds side by side',
+  drain: 'how long until 1,000 calls are through, where the server fails some or is away for a while',
   profile: 'self time and allocations of an attempt, by function',
 }
 
+const OPTIONS = ['--full', '--smoke']
 const words = process.argv.slice(2)
 const single = words[0] in alone ? words[0] : undefined
 const flags = words.filter((word) => word.startsWith('--'))
 const asked = words.filter((word) => !word.startsWith('--'))
-const unknown = [...asked.filter((name) => !(name in benches)), ...flags.filter((flag) => flag !== '--full')]
+const unknown = [...asked.filter((name) => !(name in benches)), ...flags.filter((flag) => !OPTIONS.includes(flag))]
 if (!single && unknown.length > 0) {
   console.error(
-    `no such bench or option: ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')} and --full,\n  or alone ${Object.keys(alone).join(', ')}`,
+    `no such bench or option: ${unknown.join(', ')}; there are ${Object.keys(benches).join(', ')}, ${OPTIONS.join(' and ')},\n  or alone ${Object.keys(alone).join(', ')}`,
   )
   process.exit(2)
 }
@@ -55,16 +60,19 @@ console.log(
   `${processors.length} x ${processors[0]?.model.trim() ?? process.arch}, ${memory}, ${process.platform} ${release()}`,
 )
 console.log(
-  `Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}${flags.includes('--full') ? ', --full' : ''}`,
+  `Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}${flags.map((flag) => `, ${flag}`).join('')}`,
 )
 
-function run(name, about, args) {
-  console.log(`\n## ${name}: ${about}\n`)
+async function run(name, about, args) {
   const file = fileURLToPath(new URL(`${name}.mjs`, import.meta.url))
   // a process each: what one bench leaves in the heap or teaches the compiler is not the next one's business
-  const { status } = spawnSync(process.execPath, ['--expose-gc', file, ...args], { stdio: 'inherit' })
-  if (status !== 0) process.exitCode = 1
+  const child = spawn(process.execPath, ['--expose-gc', file, ...args], { stdio: 'inherit' })
+  const stopPassing = passOn(child)
+  console.log(`\n## ${name}: ${about}\n`)
+  const [code] = await once(child, 'exit')
+  if (stopPassing()) process.exit(1)
+  if (code !== 0) process.exitCode = 1
 }
 
-if (single) run(single, alone[single], words.slice(1))
-else for (const name of asked.length > 0 ? asked : Object.keys(benches)) run(name, benches[name], flags)
+if (single) await run(single, alone[single], words.slice(1))
+else for (const name of asked.length > 0 ? asked : Object.keys(benches)) await run(name, benches[name], flags)

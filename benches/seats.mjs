@@ -6,11 +6,12 @@ import { median, takeTurns } from './lib/measure.mjs'
 import { RetryQueue } from './lib/package.mjs'
 import { bundle, servePage } from './lib/page.mjs'
 import { attempts, WAYS } from './lib/seats/run.mjs'
+import { orLess } from './lib/smoke.mjs'
 import { openSqlite } from './lib/stores.mjs'
 import { figure, note, table } from './lib/table.mjs'
 
-const ROUNDS = 15
-const COUNT = 300
+const ROUNDS = orLess(15)
+const COUNT = orLess(300, 6)
 const CONCURRENCY = [3, 10]
 
 const loopback = fork(new URL('loopback-server.mjs', import.meta.url), { execArgv: [] })
@@ -52,7 +53,7 @@ console.log()
 table(
   ['CPU of an attempt, us', ...heads],
   CONCURRENCY.map((concurrency) => {
-    const of = (way) => cpu.filter((run) => run.way === way && run.concurrency === concurrency).slice(3)
+    const of = (way) => cpu.filter((run) => run.way === way && run.concurrency === concurrency).slice(orLess(3, 0))
     const micros = WAYS.map((way) => [way, median(of(way).map(({ micros }) => micros))])
     return [`SQLite, ${concurrency} at once`, ...compared(Object.fromEntries(micros))]
   }),

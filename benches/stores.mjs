@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { median, quantile, takeTurns } from './lib/measure.mjs'
+import { orLess } from './lib/smoke.mjs'
 import { newFile, openMemory, openQueue, openSqlite } from './lib/stores.mjs'
 import { aim, figure, note, table, times } from './lib/table.mjs'
 import { claimOf, delivered, fill, PRINCIPAL, taskOf } from './lib/tasks.mjs'
@@ -39,8 +40,8 @@ function rawInserts() {
 }
 
 async function measureEnqueue() {
-  const SINGLES = 300
-  const AT_ONCE = 100
+  const SINGLES = orLess(300, 3)
+  const AT_ONCE = orLess(100, 4)
   const open = async (store) => {
     const queue = openQueue(store, ok)
     queue.pause()
@@ -101,7 +102,7 @@ async function measureEnqueue() {
 }
 
 async function measureRuns() {
-  const TASKS = 1_000
+  const TASKS = orLess(1_000, 20)
   const stores = { 'in memory': () => 'memory', MemoryStore: openMemory, SQLite: openSqlite }
   const rates = await takeTurns(
     Object.fromEntries(
@@ -157,8 +158,8 @@ async function gaps(store, count) {
 }
 
 async function measureTakeUp() {
-  const STORED = 100_000
-  const RUNS = 5
+  const STORED = orLess(100_000, 1_001)
+  const RUNS = orLess(5)
   const sizes = [1_000, STORED]
   const rows = []
   let cold
@@ -218,9 +219,9 @@ function inFreshProcess(path) {
 }
 
 async function measureHeld() {
-  const HELD = 50_000
+  const HELD = orLess(50_000, 200)
   const ORIGINS = 50
-  const EACH = 40
+  const EACH = orLess(40, 2)
   const held = 'https://held.example.test'
   const HOUR_MS = 3_600_000
   /** Two principals at 50 origins; `make` of the 50,000 is how they are kept back. */

@@ -1,8 +1,10 @@
 // Sets up, builds the package and runs a program on it: `npm run demo`, `npm run bench` and `npm run trace`.
 // The first argument is the program, all others are handed to it: `npm run bench -- scheduling`.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { build } from './build.mjs'
 import { at } from './lib/paths.mjs'
+import { passOn } from './lib/signals.mjs'
 import { main } from './lib/steps.mjs'
 import { setup } from './setup.mjs'
 
@@ -11,6 +13,8 @@ await main(async () => {
   await setup()
   await build()
   process.stdout.write('\n')
-  const { status } = spawnSync(process.execPath, [at(program), ...args], { stdio: 'inherit' })
-  process.exitCode = status ?? 1
+  const child = spawn(process.execPath, [at(program), ...args], { stdio: 'inherit' })
+  passOn(child)
+  const [code] = await once(child, 'exit')
+  process.exitCode = code ?? 1
 })

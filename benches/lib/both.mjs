@@ -2,9 +2,10 @@
 import { createHash } from 'node:crypto'
 import { launch } from '../../tests/browser/chromium.ts'
 import { bundle, servePage } from './page.mjs'
+import { smoke } from './smoke.mjs'
 import { measureSuite } from './suite.mjs'
 
-const full = process.argv.includes('--full')
+const given = { full: process.argv.includes('--full'), smoke }
 
 const script = (name) =>
   bundle(`
@@ -26,7 +27,7 @@ async function inChromium(name) {
     await page.goto(server.url)
     await page.waitForFunction(() => globalThis.measured !== undefined)
     if (!(await page.evaluate(() => globalThis.crossOriginIsolated))) throw new Error('the page is not isolated')
-    return { version: browser.version(), figures: await page.evaluate((env) => globalThis.measured(env), { full }) }
+    return { version: browser.version(), figures: await page.evaluate((env) => globalThis.measured(env), given) }
   } finally {
     await browser.close()
     server.close()
@@ -36,7 +37,7 @@ async function inChromium(name) {
 /** @returns {Promise<{ where: string, figures: Record<string, Record<string, number>> }[]>} Node's, then Chromium's */
 export async function measureInBoth(name) {
   const suite = await import(`./suites/${name}.mjs`)
-  const node = await measureSuite(suite, { full, createHash })
+  const node = await measureSuite(suite, { ...given, createHash })
   const page = await inChromium(name)
   return [
     { where: 'Node', figures: node },

@@ -1,4 +1,5 @@
 // Contestants take turns, round after round, so that a busy spell of the machine hits all of them alike.
+import { orLess } from './smoke.mjs'
 
 export const median = (values) => {
   const sorted = [...values].sort((a, b) => a - b)
@@ -19,7 +20,8 @@ export const quantile = (values, q) => {
  */
 export async function takeTurns(contestants, { rounds, warmUp = 1, collect = true }) {
   const figures = Object.fromEntries(Object.keys(contestants).map((name) => [name, []]))
-  for (let round = -warmUp; round < rounds; round++) {
+  const end = orLess(rounds)
+  for (let round = orLess(-warmUp, 0); round < end; round++) {
     for (const [name, sample] of Object.entries(contestants)) {
       if (collect) globalThis.gc?.()
       const figure = await sample()

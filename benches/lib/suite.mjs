@@ -15,9 +15,9 @@ async function runs(work, count) {
 }
 
 /** Gives nanoseconds per call of `work`, which either gives a promise each time or never. */
-async function sampler(work) {
+async function sampler(work, { smoke }) {
   let count = 1
-  for (let warm = 0; warm < WARM_UP_MS; ) {
+  for (let warm = 0; warm < (smoke ? 1 : WARM_UP_MS); ) {
     const took = await runs(work, count)
     warm += took
     count = Math.max(1, Math.ceil(count * Math.min(10, SAMPLE_MS / Math.max(took, 0.01))))
@@ -36,7 +36,7 @@ async function sameAnswers(name, contestants) {
 }
 
 /** A contestant with `sample` times itself and gives ns; one that is a function is called over and over. */
-const toSample = (contestant) => contestant.sample ?? sampler(contestant)
+const toSample = (contestant, env) => contestant.sample ?? sampler(contestant, env)
 
 /**
  * @param {{ groups(env: object): Promise<readonly { name: string, same?: boolean, rounds?: number, contestants: object }[]> }} suite
@@ -47,8 +47,8 @@ export async function measureSuite(suite, env) {
   for (const { name, same = false, rounds = 61, contestants } of await suite.groups(env)) {
     if (same) await sameAnswers(name, contestants)
     const samples = {}
-    for (const [who, contestant] of Object.entries(contestants)) samples[who] = await toSample(contestant)
-    figures[name] = await takeTurns(samples, { rounds, warmUp: 2, collect: false })
+    for (const [who, contestant] of Object.entries(contestants)) samples[who] = await toSample(contestant, env)
+    figures[name] = await takeTurns(samples, { rounds: env.smoke ? 1 : rounds, warmUp: 2, collect: false })
   }
   return figures
 }

@@ -11,7 +11,7 @@ import { orLess, smoke } from '../smoke.mjs'
 
 const ATTEMPTS = 2
 /** A sample is at least so many tasks, so that the clock and a collection of garbage matter little. */
-const TASKS = orLess(40_000, 100)
+const TASKS = orLess(20_000, 100)
 const CALLS = orLess(10_000, 10)
 
 function scheduling(contestant, n, more) {

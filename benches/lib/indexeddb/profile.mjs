@@ -13,6 +13,9 @@ export function newProfile() {
   return folder
 }
 
+/** Leaves by way of `exit`, whose listeners end the browser and delete its profile; a signal alone would leave both. */
+for (const signal of ['SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
+
 /** A page that does not lie in front is slowed down, and pages take turns here. */
 const AWAKE = ['--disable-renderer-backgrounding', '--disable-background-timer-throttling']
 
@@ -22,6 +25,9 @@ export async function inProfile(folder, work) {
     executablePath: chromiumPath(),
     args: [...quiet, ...AWAKE],
     timeout: 60_000,
+    // Playwright would end the browser alone, and leave this process to what it was doing
+    handleSIGTERM: false,
+    handleSIGHUP: false,
   })
   try {
     return await work((url) => openPage(context, url), context.browser()?.version())

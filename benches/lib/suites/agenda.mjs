@@ -8,7 +8,7 @@ import { policyFields } from '../../../js/core/policy-row.ts'
 import { policyDefaults } from '../../../js/options/policy.ts'
 import { resolvePolicy } from '../../../js/options/policy-rules.ts'
 
-export const sizesOf = (full) => [1_000, 10_000, 100_000, ...(full ? [1_000_000] : [])]
+export const sizesOf = ({ full, smoke }) => (smoke ? [1_000] : [1_000, 10_000, 100_000, ...(full ? [1_000_000] : [])])
 
 const LONGEST_MS = 60_000
 const START = Date.UTC(2030, 0, 1)
@@ -99,9 +99,9 @@ async function core(n, concurrency) {
   }
 }
 
-export async function groups({ full }) {
+export async function groups(env) {
   const all = []
-  for (const n of sizesOf(full)) {
+  for (const n of sizesOf(env)) {
     all.push({
       name: String(n),
       rounds: 15,

@@ -1,0 +1,20 @@
+// Each bench once, with next to no work: one that no longer works is found here, and not by whoever needs a figure.
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const program = fileURLToPath(new URL('../../benches/run.mjs', import.meta.url))
+
+const asked = [
+  ...['boundary', 'cold-start', 'drained', 'gates', 'happy-path', 'lateness', 'loopback', 'memory', 'parts'],
+  ...['agenda', 'delays', 'headers', 'json', 'keys'],
+  ...['scheduling', 'stores', 'profile', 'compare pkg pkg --only 1,000', 'compare pkg pkg --only size', 'drain'],
+]
+
+test.for(asked)('npm run bench -- %s', { timeout: 120_000 }, async (words) => {
+  // no browser: tests/browser/benches.test.ts has one
+  const env = { ...process.env, CHROMIUM_PATH: 'none' }
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...words.split(' '), '--smoke'], { env })
+  expect(stdout).toMatch(/\| +\d|\d$/m)
+})
