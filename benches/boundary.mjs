@@ -1,6 +1,6 @@
 // What a call into the wasm costs, and what text costs on top: the figures behind "numbers in, numbers out"
 // (docs/adr/0003-numbers-across-the-boundary.md). Run it after `npm run build`: node benches/boundary.mjs
-import { instantiate } from '../js/core/inline.ts'
+import { instantiate } from '../js/core/file.ts'
 import { policyFields } from '../js/core/policy-row.ts'
 import { policyDefaults } from '../js/options/policy.ts'
 import { resolvePolicy } from '../js/options/policy-rules.ts'

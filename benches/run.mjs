@@ -31,6 +31,7 @@ const benches = {
   delays: 'one wait, in Node and in Chromium',
   agenda: 'what is due when, beside two heaps, in Node and in Chromium',
   parts: 'what each part of the core weighs',
+  packing: 'what the modules weigh on their way, and what unpacking costs',
   boundary: 'what a call into the wasm costs, and what text costs on top',
 }
 

@@ -1,4 +1,4 @@
-/** redrive: a retry queue for HTTP. The core comes as a chunk of its own. */
+/** redrive: a retry queue for HTTP, for Node and for pages while they are developed. The core comes as a chunk of its own. */
 
 import { CHECKS } from './options/checks.ts'
 import type { RetryQueueOptions } from './options/queue-options.ts'
@@ -7,7 +7,7 @@ import { RetryQueue as Queue } from './queue/queue.ts'
 
 export * from './exports.ts'
 
-const source: EngineSource = () => import('./queue/chunk.ts')
+const source: EngineSource = () => import('./queue/chunk.node.ts')
 
 /** Tries failed requests again: at the right time, under the same key, within limits. */
 export class RetryQueue extends Queue {

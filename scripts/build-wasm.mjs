@@ -1,8 +1,8 @@
 // Rust -> js/core/generated/, for each of the core's two modules: the optimised module, the glue that
-// calls it, and the module again as text for the entries that must not fetch a file of their own. Beside
+// calls it, and the module again, packed as text, for the entries that must not fetch a file of their own. Beside
 // them codes.ts: the numbers of the core's enums.
 //
-//   cargo (release, simd128)  ->  xtask (wasm-bindgen)  ->  wasm-opt  ->  gzip, base64
+//   cargo (release, simd128)  ->  xtask (wasm-bindgen)  ->  wasm-opt  ->  build/pack.mjs
 //   xtask (the core, natively)  ->  codes.ts
 //
 // Ends by loading and calling what it made: an optimiser that is too old for the module's
@@ -19,7 +19,6 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { gzipSync } from 'node:zlib'
 import { fingerprint, unlessFresh } from './lib/inputs.mjs'
 import { cargoHome, machinePaths, sysroot } from './lib/machine-paths.mjs'
 import {
@@ -52,11 +51,14 @@ const codes = join(generated, 'codes.ts')
 const outputs = [
   codes,
   ...wasmModules.flatMap((name) =>
-    ['glue.js', 'glue.d.ts', `${name}.wasm`, `${name}.wasm.d.ts`, 'base64.js', 'base64.d.ts'].map((file) =>
+    ['glue.js', 'glue.d.ts', `${name}.wasm`, `${name}.wasm.d.ts`, 'packed.js', 'packed.d.ts'].map((file) =>
       join(generated, name, file),
     ),
   ),
 ]
+
+/** The code that packs the modules and unpacks them. */
+const packing = [at('scripts', 'build', 'pack.mjs'), at('js', 'core', 'unpack.ts'), at('js', 'core', 'wasm-model.ts')]
 
 /** The module that cargo links, with its symbol names: the checks for float code and for what each part weighs read these. */
 export const linkedWasm = (name) => join(wasmTargetDir, `${name}.linked.wasm`)
@@ -132,9 +134,12 @@ export function __wbg_set_wasm(exports: WebAssembly.Exports): void;
 `
 
 const wasmTypes = 'declare const module: WebAssembly.Module\nexport default module\n'
-const base64Types = '/** The module, gzipped, in base64. */\ndeclare const base64: string\nexport default base64\n'
-
-function write(name, bindings, wasm) {
+const packedTypes =
+  "import type { Packed } from '../../unpack.ts'\n/** The module, for unpack.ts. */\ndeclare const packed: Packed\nexport default packed\n"
+async function write(name, bindings, wasm) {
+  // Imported here and not above: these are TypeScript, which the Node that starts the set-up may not read.
+  const { pack } = await import('./build/pack.mjs')
+  const { unpack } = await import('../js/core/unpack.ts')
   const folder = join(generated, name)
   mkdirSync(folder, { recursive: true })
   const put = (file, content) => writeFileSync(join(folder, file), content)
@@ -142,8 +147,10 @@ function write(name, bindings, wasm) {
   put('glue.d.ts', glueTypes(readFileSync(join(bindings, `${name}.d.ts`), 'utf8')))
   put(`${name}.wasm`, wasm)
   put(`${name}.wasm.d.ts`, wasmTypes)
-  put('base64.js', `export default '${gzipSync(wasm, { level: 9 }).toString('base64')}'\n`)
-  put('base64.d.ts', base64Types)
+  const packed = await pack(wasm)
+  if (!wasm.equals(await unpack(packed))) throw new StepError(`the module '${name}' does not come out as it was packed`)
+  put('packed.js', `export default ${JSON.stringify(packed)}\n`)
+  put('packed.d.ts', packedTypes)
 }
 
 /** Instantiates a module with its glue and asks it for something. */
@@ -166,7 +173,7 @@ async function make(name, print) {
   const found = machinePaths(wasm)
   if (found.length > 0)
     throw new StepError(`the module '${name}' carries folders of this machine:\n${found.join('\n')}`)
-  write(name, bindings, wasm)
+  await write(name, bindings, wasm)
   rmSync(bindings, { recursive: true })
   await callOnce(name, wasm, print)
 }
@@ -178,7 +185,7 @@ export async function buildWasm() {
   const { stdout: compiler } = await run(rustc[0], [...rustc.slice(1), '-vV'], { cwd: root })
   const binaryen = JSON.parse(readFileSync(packageBin('binaryen', 'package.json'), 'utf8')).version
   const print = fingerprint(
-    [at('Cargo.toml'), at('Cargo.lock'), at('src'), at('xtask'), at('scripts', 'build-wasm.mjs')],
+    [at('Cargo.toml'), at('Cargo.lock'), at('src'), at('xtask'), at('scripts', 'build-wasm.mjs'), ...packing],
     [compiler, binaryen, ...features],
   )
   return unlessFresh({ stampFile: join(generated, '.stamp'), print, outputs }, async () => {

@@ -2,8 +2,8 @@
 
 import { Emitter } from '../../js/api/emitter.ts'
 import { attempt } from '../../js/call/attempt.ts'
-import { instantiate } from '../../js/core/inline.ts'
-import { instantiateKeys } from '../../js/core/keys-inline.ts'
+import { instantiate } from '../../js/core/file.ts'
+import { instantiateKeys } from '../../js/core/keys-file.ts'
 import { policyFields } from '../../js/core/policy-row.ts'
 import { resolvePolicy } from '../../js/options/policy-rules.ts'
 import { resolveOptions } from '../../js/options/queue-rules.ts'

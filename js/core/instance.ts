@@ -24,11 +24,3 @@ export function once<A extends readonly unknown[], T>(start: (...args: A) => Pro
     return started
   }
 }
-
-/** A module that came along as base64 of its gzip. */
-export async function unpack(base64: string): Promise<WebAssembly.Module> {
-  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
-  // by way of a Response: the Blob of jsdom, where others run their tests, has no stream
-  const { body } = new Response(bytes)
-  return WebAssembly.compile(await new Response(body?.pipeThrough(new DecompressionStream('gzip'))).arrayBuffer())
-}

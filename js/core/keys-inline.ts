@@ -1,8 +1,12 @@
 /** The module of keys as a chunk of its own, fetched by queues that need it. */
 
-import base64 from './generated/keys/base64.js'
 import * as glue from './generated/keys/glue.js'
-import { once, unpack } from './instance.ts'
+import packed from './generated/keys/packed.js'
+import { once } from './instance.ts'
 import { bindKeys, type Keys } from './keys.ts'
+import { unpack } from './unpack.ts'
 
-export const instantiateKeys: () => Promise<Keys> = once(async () => bindKeys(glue, await unpack(base64)))
+/** One instance serves all, so an entry that knows another place for the module than the text gives `find`. */
+export const instantiateKeys: (find?: () => WebAssembly.Module | undefined) => Promise<Keys> = once(async (find) =>
+  bindKeys(glue, find?.() ?? (await WebAssembly.compile(await unpack(packed)))),
+)

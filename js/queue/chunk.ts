@@ -2,6 +2,7 @@
 
 import { instantiate } from '../core/inline.ts'
 import { lateWords } from '../runner/late-words.ts'
+import type { Parts } from '../runner/parts.ts'
 import { PrincipalNews } from '../runner/principal-news.ts'
 import { assemble } from './assemble.ts'
 import type { EngineModule } from './core-loader.ts'
@@ -9,10 +10,16 @@ import type { EngineModule } from './core-loader.ts'
 export { signedFirst } from '../call/sign.ts'
 export { EARLY_CHECKS as CHECKS } from '../options/early-checks.ts'
 
-export const prepare: EngineModule['prepare'] = assemble(instantiate, {
-  keys: () => import('../core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
-  store: () => import('../durable/open.ts'),
-  pages: () => import('../stores/indexeddb.ts'),
-  ...lateWords(() => import('../tasks/explain.ts')),
-  newsFor: (runner) => new PrincipalNews(runner),
-}).prepare
+/** `chunk.node.ts` knows another place for the modules. */
+export const prepareWith = (start: typeof instantiate, keys: Parts['keys']): EngineModule['prepare'] =>
+  assemble(start, {
+    keys,
+    store: () => import('../durable/open.ts'),
+    pages: () => import('../stores/indexeddb.ts'),
+    ...lateWords(() => import('../tasks/explain.ts')),
+    newsFor: (runner) => new PrincipalNews(runner),
+  }).prepare
+
+export const prepare: EngineModule['prepare'] = prepareWith(instantiate, () =>
+  import('../core/keys-inline.ts').then(({ instantiateKeys }) => instantiateKeys()),
+)

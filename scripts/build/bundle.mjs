@@ -48,8 +48,13 @@ export async function bundle(outdir) {
     external: ['node:*', 'cloudflare:*', '@opentelemetry/api'],
     target: 'es2022',
     minify: true,
-    // the minifier knows the short form of the global alone: 1/0
-    define: { 'Number.POSITIVE_INFINITY': 'Infinity', 'Number.NaN': 'NaN' },
+    // the minifier knows the short form of the global alone: 1/0; and in the package all files lie in one folder
+    define: {
+      'Number.POSITIVE_INFINITY': 'Infinity',
+      'Number.NaN': 'NaN',
+      QUEUE_FILE: '"redrive.wasm"',
+      KEYS_FILE: '"redrive-keys.wasm"',
+    },
     mangleProps: new RegExp(`^(${inward.replaceAll(' ', '|')})$`),
     legalComments: 'none',
     // with the sources inside: a debugger shows them, and the package has no other copy

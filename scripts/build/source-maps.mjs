@@ -2,13 +2,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Names sources as the repository does, and leaves out the modules in base64, which are no text and half of the bytes. */
+/** Names sources as the repository does, and leaves out the packed modules, which are no text and half of the bytes. */
 export function tidySourceMaps(folder) {
   for (const name of readdirSync(folder).filter((each) => each.endsWith('.js.map'))) {
     const path = join(folder, name)
     const map = JSON.parse(readFileSync(path, 'utf8'))
     map.sources = map.sources.map((source) => source.replace(/^(\.\.\/)+/, ''))
-    map.sourcesContent = map.sourcesContent.map((text, i) => (map.sources[i].endsWith('/base64.js') ? null : text))
+    map.sourcesContent = map.sourcesContent.map((text, i) => (map.sources[i].endsWith('/packed.js') ? null : text))
     writeFileSync(path, JSON.stringify(map))
   }
 }

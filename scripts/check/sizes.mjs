@@ -28,7 +28,7 @@ const rows = [
   {
     what: 'service worker, whole',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 159_300,
+    limit: 145_200,
   },
   {
     // all of a Worker's code; the two modules are files beside it
@@ -91,7 +91,8 @@ function later() {
   const stored = new Set()
   for (const file of deeper) if (!/^(keys|explain)-/.test(file)) visit(file, stored, new Set())
   const files = [...found].filter((file) => !entry.has(file)).sort()
-  const isCore = (file) => Object.keys(byName.get(file).inputs).some((input) => input.startsWith('js/core/generated/'))
+  const isCore = (file) =>
+    Object.keys(byName.get(file).inputs).some((input) => /^js\/core\/(generated\/|wasm-model)/.test(input))
   const [core, rest] = [files.filter(isCore), files.filter((file) => !isCore(file))]
   if (core.length === 0) throw new StepError('the entry loads nothing later: the core is not a chunk of its own')
   // the largest first: in the order of their names, which are hashes, the sum would change by chance
@@ -140,7 +141,7 @@ export async function checkSizes() {
   const measured = []
   for (const row of rows) measured.push({ ...row, bytes: await bundled(row) })
   const { core, rest, store } = later()
-  measured.push({ what: 'core, loaded at idle', bytes: core, limit: 48_800, aim: 30_000 })
+  measured.push({ what: 'core, loaded at idle', bytes: core, limit: 39_700, aim: 30_000 })
   measured.push({ what: 'runner, loaded with it', bytes: rest, limit: 36_200 })
   measured.push({ what: 'durable, in a page: store', bytes: store })
   const head = `${'gzip bytes'.padEnd(36)}${'now'.padStart(8)}${'aim'.padStart(8)}${'limit'.padStart(8)}`

@@ -15,8 +15,8 @@ import { withMethods } from './durable-setup.ts'
 import { closeNow, NO_GATES, ORDERS } from './setup.ts'
 import { freshPath, openStore } from './sqlite/setup.ts'
 
-vi.mock('../../js/core/static.ts', () => import('../../js/core/inline.ts'))
-vi.mock('../../js/core/keys-static.ts', () => import('../../js/core/keys-inline.ts'))
+vi.mock('../../js/core/static.ts', () => import('../../js/core/file.ts'))
+vi.mock('../../js/core/keys-static.ts', () => import('../../js/core/keys-file.ts'))
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS

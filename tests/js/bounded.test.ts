@@ -2,7 +2,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { Emitter, reporter } from '../../js/api/emitter.ts'
 import type { QueueEvents } from '../../js/api/events.ts'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import type { QueueContext } from '../../js/runner/context.ts'
 import { Lanes } from '../../js/runner/lanes.ts'
 import { type CoreStats, heldStats } from '../../js/runner/stats.ts'

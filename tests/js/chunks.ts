@@ -1,6 +1,6 @@
 /** Ways to the chunks of a queue, as an entry gives them. */
 
-import { instantiateKeys } from '../../js/core/keys-inline.ts'
+import { instantiateKeys } from '../../js/core/keys-file.ts'
 import type { Parts } from '../../js/runner/parts.ts'
 
 export const chunks: Parts = {

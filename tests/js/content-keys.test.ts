@@ -1,7 +1,7 @@
 /** Keys made of the request's content: equal calls of one user within a window are one intent. */
 
 import { expect, onTestFinished, test } from 'vitest'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import { loadCore } from '../../js/core.ts'
 import type { IdempotencyOptions } from '../../js/index.ts'
 import { assemble } from '../../js/queue/assemble.ts'

@@ -1,7 +1,7 @@
 /** How often the core is called: a crossing costs more than what most of them ask. */
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import { ORDERS, setup } from './setup.ts'
 
 /** The names of the queue's calls from now on, in their order. */

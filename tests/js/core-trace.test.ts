@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import { replay } from './core-trace.ts'
 
 const lines = readFileSync(new URL('../vectors/core-trace.txt', import.meta.url), 'utf8')

@@ -12,7 +12,7 @@ import {
   VERDICT_RETRY,
 } from '../../js/core/codes.ts'
 import { gateStatusOf } from '../../js/core/decode.ts'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import { adopt as adoptBy, settle as settleBy, UNTRIED } from '../../js/core/queue-calls.ts'
 
 const engine = await instantiate()

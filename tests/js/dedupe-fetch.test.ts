@@ -1,9 +1,9 @@
 /** S14, S22: a call under the key of a live task gets what the task gets. */
 
 import { expect, onTestFinished, test } from 'vitest'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import type { Keys } from '../../js/core/keys.ts'
-import { instantiateKeys } from '../../js/core/keys-inline.ts'
+import { instantiateKeys } from '../../js/core/keys-file.ts'
 import { IdempotencyConflictError, RetryQueue } from '../../js/index.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'

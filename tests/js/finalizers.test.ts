@@ -19,7 +19,7 @@ const registered = vi.hoisted(() => {
   return pending
 })
 
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
 import { ORDERS } from './setup.ts'

@@ -1,7 +1,7 @@
 /** What would show in the first outage, that a call like this one may not be stored, is told at the first such call that the core sees. */
 
 import { expect, onTestFinished, test } from 'vitest'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import type { RetryQueueOptions, TaskOptions } from '../../js/index.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'

@@ -1,7 +1,7 @@
 /** Which headers, values and URLs may be shown, every row through the wasm. */
 
 import { expect, onTestFinished, test } from 'vitest'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import { Sanitizer } from '../../js/core/sanitizer.ts'
 import { loadCore } from '../../js/core.ts'
 import type { SanitizeOptions } from '../../js/options/sanitize.ts'

@@ -8,8 +8,8 @@ import { memoryStore } from '../../js/stores/memory.ts'
 import { type FakeClock, fakeClock, scriptedServer } from '../../js/testing.ts'
 import { closeNow, forApi, NO_GATES, ORDERS, watch } from './setup.ts'
 
-vi.mock('../../js/core/static.ts', () => import('../../js/core/inline.ts'))
-vi.mock('../../js/core/keys-static.ts', () => import('../../js/core/keys-inline.ts'))
+vi.mock('../../js/core/static.ts', () => import('../../js/core/file.ts'))
+vi.mock('../../js/core/keys-static.ts', () => import('../../js/core/keys-file.ts'))
 
 /** What an awaited call may take in all: 30 s, and what is read of an answer. */
 const WAIT_MS = 30_000

@@ -4,7 +4,7 @@ import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import { expect, test } from 'vitest'
-import { instantiateKeys } from '../../js/core/keys-inline.ts'
+import { instantiateKeys } from '../../js/core/keys-file.ts'
 import { loadCore } from '../../js/core.ts'
 import { vectors } from './vectors.ts'
 

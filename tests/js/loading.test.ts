@@ -1,7 +1,7 @@
 /** What cannot be loaded, or comes late, is tried again by itself: the core, the chunks that come after it, the module of keys. */
 
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import type { RetryQueueOptions } from '../../js/index.ts'
 import { systemClock } from '../../js/platform/clock.ts'
 import { assemble } from '../../js/queue/assemble.ts'

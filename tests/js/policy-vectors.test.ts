@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import type { CircuitState } from '../../js/api/task.ts'
 import { ENDED, MARK_UNANSWERED, NONE, SAID_END, SAID_NOTHING, SAID_RETRY } from '../../js/core/codes.ts'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import { policyFields } from '../../js/core/policy-row.ts'
 import { loadCore, type RetryPolicy } from '../../js/core.ts'
 import { resolvePolicy } from '../../js/options/policy-rules.ts'

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import { NONE } from '../../js/core/codes.ts'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import { loadCore } from '../../js/core.ts'
 import { vectors } from './vectors.ts'
 

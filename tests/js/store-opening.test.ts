@@ -2,7 +2,7 @@
 
 import { expect, onTestFinished, test, vi } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue as Queue } from '../../js/queue/queue.ts'
 import { chunks } from './chunks.ts'

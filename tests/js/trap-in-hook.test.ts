@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { instantiate } from '../../js/core/inline.ts'
+import { instantiate } from '../../js/core/file.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import { RetryQueue } from '../../js/queue/queue.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'

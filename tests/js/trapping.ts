@@ -1,4 +1,4 @@
-import { instantiate as instantiateCore } from '../../js/core/inline.ts'
+import { instantiate as instantiateCore } from '../../js/core/file.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import type { EngineModule } from '../../js/queue/core-loader.ts'
 import { chunks } from './chunks.ts'

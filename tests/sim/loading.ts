@@ -1,7 +1,7 @@
 /** How a process comes by its chunks, the core and the store's: at once, late, or for a while not at all. */
 
-import { instantiate } from '../../js/core/inline.ts'
-import { instantiateKeys } from '../../js/core/keys-inline.ts'
+import { instantiate } from '../../js/core/file.ts'
+import { instantiateKeys } from '../../js/core/keys-file.ts'
 import * as store from '../../js/durable/open.ts'
 import { assemble } from '../../js/queue/assemble.ts'
 import type { EngineSource } from '../../js/queue/core-loader.ts'

@@ -3,7 +3,7 @@
 // jitter), through its boundary; the heaps do nothing else.
 import FlatQueue from 'flatqueue'
 import TinyQueue from 'tinyqueue'
-import { instantiate } from '../../../js/core/inline.ts'
+import { instantiate } from '../../../js/core/file.ts'
 import { policyFields } from '../../../js/core/policy-row.ts'
 import { policyDefaults } from '../../../js/options/policy.ts'
 import { resolvePolicy } from '../../../js/options/policy-rules.ts'

@@ -1,7 +1,8 @@
 // The wait before a retry, default policy (exponential, full jitter), third retry.
+
+import { instantiate } from '../../../js/core/file.ts'
 import { makeCore } from '../../../js/core/functions.ts'
-import { instantiate } from '../../../js/core/inline.ts'
-import { instantiateKeys } from '../../../js/core/keys-inline.ts'
+import { instantiateKeys } from '../../../js/core/keys-file.ts'
 import { policyFields } from '../../../js/core/policy-row.ts'
 import { policyDefaults } from '../../../js/options/policy.ts'
 import { resolvePolicy } from '../../../js/options/policy-rules.ts'

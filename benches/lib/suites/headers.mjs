@@ -1,7 +1,7 @@
 // Which of 20 headers may be kept and shown. All give the same answer for these headers; only the core's rules also refuse
 // what HTTP does not allow, take the caller's own patterns, know names they have no entry for, and look into values.
 import { HEADER_DROPPED, HEADER_KEPT, HEADER_UNKNOWN, HEADER_WITHHELD } from '../../../js/core/codes.ts'
-import { instantiate } from '../../../js/core/inline.ts'
+import { instantiate } from '../../../js/core/file.ts'
 import { Sanitizer } from '../../../js/core/sanitizer.ts'
 
 const KEPT = {

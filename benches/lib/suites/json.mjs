@@ -1,7 +1,7 @@
 // The key of a request whose body is JSON: canonical form (RFC 8785) and SHA-256, from the text. The others parse, print
 // with `canonicalize` and hash the same fields.
 import canonicalize from 'canonicalize'
-import { instantiateKeys } from '../../../js/core/keys-inline.ts'
+import { instantiateKeys } from '../../../js/core/keys-file.ts'
 import { Framing } from '../framing.mjs'
 import { hashers } from '../hashers.mjs'
 

@@ -1,9 +1,10 @@
 // The key of a request, made by the core and by what else computes SHA-256. All hash the same fields, each behind its
 // length in 64 bits, and give 64 hexadecimal digits. The others are handed what the core works out by itself (normalized
 // URL, class of the content type) and encode into a buffer that is kept, as the core's side does.
+
+import { instantiate } from '../../../js/core/file.ts'
 import { makeCore } from '../../../js/core/functions.ts'
-import { instantiate } from '../../../js/core/inline.ts'
-import { instantiateKeys } from '../../../js/core/keys-inline.ts'
+import { instantiateKeys } from '../../../js/core/keys-file.ts'
 import { Framing } from '../framing.mjs'
 import { hashers } from '../hashers.mjs'
 

@@ -8,9 +8,9 @@ import { fakeClock, scriptedServer } from '../../../js/testing.ts'
 import { watch } from '../setup.ts'
 
 vi.mock('cloudflare:workers', () => ({ DurableObject: class {} }))
-vi.mock('../../../js/core/static.ts', () => import('../../../js/core/inline.ts'))
+vi.mock('../../../js/core/static.ts', () => import('../../../js/core/file.ts'))
 vi.mock('../../../js/core/keys-static.ts', async () => {
-  const { instantiateKeys } = await import('../../../js/core/keys-inline.ts')
+  const { instantiateKeys } = await import('../../../js/core/keys-file.ts')
   return { instantiateKeys }
 })
 

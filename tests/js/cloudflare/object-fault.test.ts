@@ -5,8 +5,8 @@ import { workerFetch } from '../../../js/cloudflare.ts'
 import { fakeClock, scriptedServer } from '../../../js/testing.ts'
 
 vi.mock('cloudflare:workers', () => ({ DurableObject: class {} }))
-vi.mock('../../../js/core/static.ts', () => import('../../../js/core/inline.ts'))
-vi.mock('../../../js/core/keys-static.ts', () => import('../../../js/core/keys-inline.ts'))
+vi.mock('../../../js/core/static.ts', () => import('../../../js/core/file.ts'))
+vi.mock('../../../js/core/keys-static.ts', () => import('../../../js/core/keys-file.ts'))
 
 const FAULT = {
   code: 'OBJECT_MISCONFIGURED',

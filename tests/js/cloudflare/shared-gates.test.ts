@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { SharedGates } from '../../../js/cloudflare/shared-gates.ts'
 import { setup } from '../setup.ts'
 
-vi.mock('../../../js/core/static.ts', () => import('../../../js/core/inline.ts'))
+vi.mock('../../../js/core/static.ts', () => import('../../../js/core/file.ts'))
 
 const MOST_ORIGINS = 1_000
 const DAY_MS = 86_400_000
