@@ -13,24 +13,10 @@ const forEver = () => new Promise(() => {})
 
 /** Every peer: `one` takes what `prepare` gave and resolves once it is kept, `many` a list of it. */
 export const peers = {
-  'redrive, queue': {
-    strict: true,
-    async open() {
-      const queue = openQueue(forEver)
-      queue.pause()
-      await queue.ready
-      const one = ({ url, init }) => queue.enqueue(url, init)
-      return { prepare: (request) => request, one, many: (list) => Promise.all(list.map(one)) }
-    },
-  },
-  'redrive, store': {
-    strict: true,
-    async open() {
-      const store = openStore()
-      const one = (task) => store.enqueue([task])
-      return { prepare: taskFor, one, many: (list) => Promise.all(list.map(one)) }
-    },
-  },
+  'redrive, queue': { strict: true, open: () => keepInQueue('strict') },
+  'redrive, queue, relaxed': { strict: false, open: () => keepInQueue('relaxed') },
+  'redrive, store': { strict: true, open: () => keepInStore('strict') },
+  'redrive, store, relaxed': { strict: false, open: () => keepInStore('relaxed') },
   'redrive, store, as a list': {
     strict: true,
     onlyLists: true,
@@ -70,13 +56,8 @@ export const peers = {
       return { prepare: rowFor, one, many: (list) => Promise.all(list.map(one)) }
     },
   },
-  'Dexie add, bulkAdd': {
-    strict: false,
-    async open() {
-      const table = dexieTable()
-      return { prepare: rowFor, one: (row) => table.add(row), many: (list) => table.bulkAdd(list) }
-    },
-  },
+  'Dexie add, bulkAdd': { strict: false, open: () => keepInDexie('relaxed') },
+  'Dexie add, bulkAdd, strict': { strict: true, open: () => keepInDexie('strict') },
   'idb add, one transaction': {
     strict: false,
     async open() {
@@ -106,8 +87,27 @@ async function openRaw(durability) {
   return { prepare: rowFor, one: (row) => many([row]), many }
 }
 
-export function dexieTable() {
-  const database = new Dexie('bench')
+async function keepInQueue(durability) {
+  const queue = openQueue(forEver, durability)
+  queue.pause()
+  await queue.ready
+  const one = ({ url, init }) => queue.enqueue(url, init)
+  return { prepare: (request) => request, one, many: (list) => Promise.all(list.map(one)) }
+}
+
+async function keepInStore(durability) {
+  const store = openStore(durability)
+  const one = (task) => store.enqueue([task])
+  return { prepare: taskFor, one, many: (list) => Promise.all(list.map(one)) }
+}
+
+async function keepInDexie(durability) {
+  const table = dexieTable(durability)
+  return { prepare: rowFor, one: (row) => table.add(row), many: (list) => table.bulkAdd(list) }
+}
+
+export function dexieTable(chromeTransactionDurability = 'relaxed') {
+  const database = new Dexie('bench', { chromeTransactionDurability })
   database.version(1).stores({ tasks: 'id, dueAt' })
   return database.table('tasks')
 }

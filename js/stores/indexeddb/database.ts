@@ -38,6 +38,9 @@ export class Database {
   #isLookedAt = false
   /** Hints that had been heard by then. */
   #changes = 0
+  /** The key of the state that was written last: see `replaceState`; and the connection over which. */
+  #ownKey: number | undefined
+  #ownIn: IDBDatabase | undefined
   /** Which database this is: see `State`. */
   #id: string | undefined
   /** The writes asked for so far: never rejects. */
@@ -157,29 +160,33 @@ export class Database {
     const surroundings = { clock: this.#clock, terms: this.terms, isGuarding: this.#leases.isGuarding }
     const { connection, hints } = this.#parts
     let thrown: unknown
-    const run = async (idb: IDBTransaction): Promise<{ readonly result: T; readonly tx: Transaction }> => {
+    const run = async (
+      idb: IDBTransaction,
+    ): Promise<{ readonly result: T; readonly tx: Transaction; readonly database: IDBDatabase }> => {
       const { unreadable, ...begin } = snapshot ? { ...snapshot, unreadable: 0 } : await this.#look(idb)
       const isOld = await countDead(idb, begin.state)
       const tx = new Transaction(idb, surroundings, begin, snapshot !== undefined)
+      // over another connection the database may be another
+      if (idb.db === this.#ownIn) tx.ownKey = this.#ownKey
       if (unreadable > 0 || isOld) tx.touch()
       tx.mended = unreadable
       try {
         const result = await work(tx)
         await tx.finish()
-        return { result, tx }
+        return { result, tx, database: idb.db }
       } catch (error) {
         thrown = error
         throw error
       }
     }
     // told before it is complete: a tab that dies in between would not tell. A tab that looks waits for this transaction
-    const { result, tx } = await connection
+    const { result, tx, database } = await connection
       .write(durability, run, (done) => hints.post(done.tx.hints))
       .catch((error: unknown) => {
         // an error that came of an old snapshot says nothing; one of the storage does
         throw snapshot && (error === thrown || isTaken(error)) ? new StaleSnapshot() : error
       })
-    this.#done(tx)
+    this.#done(tx, database)
     return result
   }
 
@@ -191,10 +198,12 @@ export class Database {
     return isWrong ? mended(idb, snapshot, now) : { ...snapshot, unreadable: 0 }
   }
 
-  #done(tx: Transaction): void {
+  #done(tx: Transaction, database: IDBDatabase): void {
     this.#isLookedAt = true
     this.#mended += tx.mended
     const { state, now, hints } = tx
+    this.#ownKey = tx.ownKey
+    this.#ownIn = database
     this.#snapshot = tx.snapshot()
     this.#clock.saw(now, state)
     this.#recognize(state.id)

@@ -12,7 +12,7 @@ import { everyName, isName, nameOf, ownName, within } from './keys.ts'
 import { type Lane, LaneRows, type Waiting, waitingOf } from './lane-rows.ts'
 import type { StoreName } from './layout.ts'
 import { hasBodyApart, lateAtOf, putAside, putOut, type TaskRow, usable } from './rows.ts'
-import { readState, replaceState, type Snapshot, StaleSnapshot, type State, type StoreClock } from './state.ts'
+import { keyOf, readState, replaceState, type Snapshot, StaleSnapshot, type State, type StoreClock } from './state.ts'
 import { done } from './transact.ts'
 
 /** Rows read at once where they are without bound. */
@@ -47,6 +47,8 @@ export abstract class HeldRows {
   readonly #orders = new Map<string, TaskRow>()
   /** Records that were put aside in it. */
   unreadable = 0
+  /** The key of the state that this store object has written last. */
+  ownKey: number | undefined
   /** Others that were put aside before it began. */
   mended = 0
   #erasedAside = 0
@@ -203,13 +205,17 @@ export abstract class HeldRows {
   async finish(): Promise<void> {
     await this.flush()
     if (!this.#wrote) return this.verify()
+    const from = keyOf(this.state)
+    // a key that another may write under does not tell whether he has
+    if (from !== this.ownKey) await this.verify()
     const aside = (this.state.unreadable ?? 0) + this.unreadable - this.#erasedAside
     if (aside !== (this.state.unreadable ?? 0)) this.state.unreadable = Math.max(0, aside)
     this.state.highWater = this.now
     this.state.wallAt = this.now - this.state.skewMs
     this.state.version = this.#version + 1
     this.state.lanes = this.lanes.together(this.state.lanes)
-    replaceState(this.store('meta'), this.state, this.#version)
+    replaceState(this.store('meta'), this.state, from, this.ownKey)
+    this.ownKey = keyOf(this.state)
   }
 
   /** Counters and lanes for the next transaction to begin with, once this one is complete. */

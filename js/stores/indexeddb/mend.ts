@@ -13,7 +13,7 @@ import { areCounts, forgetToken, isSoundHold, isWithin, Tally } from '../engine/
 import { beyond, isName, nameOf, ownName, within } from './keys.ts'
 import { type Lane, moved, newLane, type Queue, soonestDue, TOGETHER, waitingOf } from './lane-rows.ts'
 import { lateAtOf, putAside, putOut, storedTask, type TaskRow, usable } from './rows.ts'
-import { firstState, isListOfLanes, type Snapshot, type State } from './state.ts'
+import { firstState, isListOfLanes, keyOf, type Snapshot, type State } from './state.ts'
 import { done } from './transact.ts'
 
 /** Rows read at once. */
@@ -28,7 +28,7 @@ export async function needsMending(tx: IDBTransaction, { state, lanes }: Snapsho
   const [areRight, isAnyLate, key, pending, inFlight, leased, endless, due] = await Promise.all([
     areQueuesRight(tasks.index('due'), lanes.values()),
     areLate(tasks, lanes.values(), seen),
-    done(tx.objectStore('meta').getKey(['state', state.version])),
+    done(tx.objectStore('meta').getKey(['state', keyOf(state)])),
     done(tasks.index('status').count(within(['PENDING']))),
     done(tasks.index('status').count(within(['IN_FLIGHT']))),
     done(tasks.index('lease').count()),
@@ -101,7 +101,7 @@ function isSoundState(state: State | undefined, now: number): state is State {
   const { version, lastSeq, lastToken, lastServed, pending, inFlight, succeeded, exhausted, cancelled, purged } = state
   return (
     typeof state.id === 'string' &&
-    areCounts(version, lastSeq, lastToken, lastServed) &&
+    areCounts(version, keyOf(state), lastSeq, lastToken, lastServed) &&
     areCounts(pending, inFlight, succeeded, exhausted, cancelled, purged, state.bytes, state.unreadable ?? 0) &&
     isTime(state, now)
   )
@@ -194,6 +194,7 @@ export async function mended(tx: IDBTransaction, { state: old, lanes: known }: S
   meta.delete(within(['state']))
   // what another tab remembers of the old one is stale
   state.version++
+  state.key = state.version
   meta.add(state, ['state', state.version])
   return { state, lanes, unreadable: put }
 }

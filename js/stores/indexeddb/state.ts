@@ -22,6 +22,8 @@ export interface State extends Counters {
   readonly id: string
   /** Rises with every transaction that writes. */
   version: number
+  /** The second part of its key: the version with which its writer came. Absent: `version`. */
+  key?: number
   highWater: number
   /** The store's time less the wall clock's. Never negative: see above. */
   skewMs: number
@@ -89,13 +91,21 @@ export function loginsAt({ logins = {} }: State, now: number): [login: string, u
   )
 }
 
+/** The second part of the key under which a state lies. */
+export const keyOf = ({ key, version }: State): number => key ?? version
+
 /**
- * Replaces version `from`, and makes the whole transaction fail where that is not what is there: its key is its version, so
- * only that very version is deleted, and a unique index holds no two of them. No answer has to be waited for before.
+ * Replaces the state that lies under `from`. No two store objects write under one key, and a unique index holds no two states. So who was the
+ * last to write puts his anew under `own`, his key, and waits for no answer before: the whole transaction fails where another has written
+ * since. Who comes after another has read what is there, and takes it away.
  */
-export function replaceState(meta: IDBObjectStore, state: State, from: number): void {
-  meta.delete(['state', from])
-  meta.add(state, ['state', state.version])
+export function replaceState(meta: IDBObjectStore, state: State, from: number, own: number | undefined): void {
+  if (from === own) meta.put(state, ['state', from])
+  else {
+    meta.delete(['state', from])
+    state.key = state.version
+    meta.add(state, ['state', state.version])
+  }
 }
 
 /**

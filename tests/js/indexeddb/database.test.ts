@@ -211,8 +211,8 @@ test('an enqueue of a known database writes at once: one transaction, and nothin
   await store.enqueue([newTask(1)])
   // what is kept for a full quota is written by now
   await store.turn({ owner: 'runner', settle: [], renew: [], claim: null })
-  // the task, and the counters: their old version goes, the new one comes
-  expect(await asked(() => store.enqueue([newTask(2)]))).toEqual({ transactions: 1, requests: 3, rows: 0 })
+  // the task, and the counters
+  expect(await asked(() => store.enqueue([newTask(2)]))).toEqual({ transactions: 1, requests: 2, rows: 0 })
 })
 
 test('a turn asks as much of ten tasks as of two thousand', async () => {
@@ -246,7 +246,48 @@ test('an empty store is asked for nothing but whether it still is', async () => 
   expect(await asked(() => store.turn(step))).toEqual({ transactions: 1, requests: 1, rows: 0 })
 })
 
+test('S2 S4 who only looked before another wrote counts what that one has written', async () => {
+  const name = freshName()
+  const [one, two] = [openStore(name), await openInOtherTab(name)]
+  await one.enqueue([newTask(1)])
+  for (let n = 2; n < 8; n += 2) {
+    await two.turn({ owner: 'two', settle: [], renew: [], claim: null })
+    await one.enqueue([newTask(n)])
+    await two.enqueue([newTask(n + 1)])
+  }
+  expect(await one.counts()).toMatchObject({ pending: 7 })
+})
+
+test('S2 a database that was cleared and made anew by another tab is taken as it is', async () => {
+  const name = freshName()
+  const store = openStore(name)
+  await store.enqueue([newTask(1)])
+  await done(indexedDB.deleteDatabase(`redrive-${name}`))
+  const other = await openInOtherTab(name)
+  for (const n of [2, 3]) await other.enqueue([newTask(n)])
+  await store.enqueue([newTask(4)])
+  expect(await other.counts()).toMatchObject({ pending: 3 })
+})
+
+test.for([undefined, 'strict', 'relaxed'] as const)(
+  'durability %s is asked of the browser and told',
+  async (durability) => {
+    const asked = vi.spyOn(IDBDatabase.prototype, 'transaction')
+    const store = openStore(freshName(), durability ? { durability } : {})
+    await store.enqueue([newTask(1)])
+    expect(store.durability).toBe(durability ?? 'strict')
+    expect(asked.mock.calls.map(([, mode, options]) => mode === 'readwrite' && options?.durability)).toContain(
+      durability ?? 'strict',
+    )
+    asked.mockClear()
+    await store.cancel(idOf(1))
+    expect(asked.mock.calls.at(-1)?.[2]).toEqual({ durability: durability ?? 'strict' })
+    asked.mockRestore()
+  },
+)
+
 test.for([
+  [{ durability: 'fast' }, RangeError, "indexedDbStore.durability: expected 'strict' or 'relaxed'"],
   [{ name: '' }, RangeError, 'indexedDbStore.name: expected a name'],
   [{ name: 7 }, TypeError, 'indexedDbStore.name: expected a name'],
   [{ capacity: 0 }, RangeError, 'indexedDbStore.capacity: expected'],
