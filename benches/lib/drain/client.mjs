@@ -4,6 +4,8 @@ import { quantile } from '../measure.mjs'
 import { contestants } from './contestants.mjs'
 
 const { name, url, calls, ...given } = JSON.parse(process.argv[2])
+// a run that is ended early leaves nobody who goes on trying
+process.on('disconnect', () => process.exit())
 let requests = 0
 // the built-in fetch, undici from npm and node:http; one that finds the port closed is a request too
 for (const channel of ['undici:request:create', 'http.client.request.created']) subscribe(channel, () => requests++)
