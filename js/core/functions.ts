@@ -150,6 +150,9 @@ const KEY_RULES: Rules<KeyedRequest> = {
   scopeKey: SCOPE_KEY,
 }
 
+/** Lone surrogates, which TextEncoder would silently replace. */
+const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
+
 /** @internal */
 export function makeCore(engine: Engine, keys: Keys): Core {
   const { glue, scratch } = engine
@@ -167,7 +170,10 @@ export function makeCore(engine: Engine, keys: Keys): Core {
       follow('maxRetries', maxRetries, U32)
       follow('retryableStatusCodes', codes, list(int(100, 599)))
       const circuit = CIRCUITS.indexOf(circuitState)
-      const decision = keys.evaluateRetryStatus(statusCode, circuit, retryCount, maxRetries, codes)
+      const listed = Uint16Array.from(codes)
+      const decision = keys.ask(({ glue }) =>
+        glue.evaluate_retry_status(statusCode, circuit, retryCount, maxRetries, listed),
+      )
       return RETRY_DECISIONS[decision] ?? 'FAIL_FAST'
     },
     calculateBackoffDelay(policy, attempt, context = {}) {
@@ -221,11 +227,13 @@ export function makeCore(engine: Engine, keys: Keys): Core {
     },
     canonicalJson(json) {
       follow('text', json, anyText)
-      return keys.canonicalJson(json)
+      const wellFormed = (json as { isWellFormed?(): boolean }).isWellFormed?.() ?? !LONE.test(json)
+      if (!wellFormed) throw new SyntaxError('text: a surrogate stands alone in it')
+      return keys.answer(({ glue, scratch }) => glue.canonical_json(scratch.text(json)))
     },
     parseDuration(duration) {
       follow('text', duration, anyText)
-      const parsed = keys.parseDuration(duration)
+      const parsed = keys.ask(({ glue, scratch }) => glue.parse_duration(scratch.text(duration)))
       if (Number.isNaN(parsed)) {
         throw new RangeError(`text: expected a duration such as 250ms, 12.5s, 3m, 1h or 2d, got ${show(duration)}`)
       }

@@ -32,21 +32,28 @@ export interface KeyScope {
   readonly scopeKey: string | Uint8Array | undefined
 }
 
+/** SHA-256 of the bytes: 64 hex digits, at once. */
+export type Digest = (bytes: Uint8Array) => string
+
+/** Below so many characters or bytes of a body the core has the key before the host could be asked. */
+const WORTH_ASKING = 512
+
 const decoder = new TextDecoder()
 /** Size of the length that stands before each part of a form. */
 const LENGTH_BYTES = 4
-/** Lone surrogates, which TextEncoder would silently replace. */
-const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/
 
 export class Keys {
   readonly #glue: typeof Glue
   readonly #module: WebAssembly.Module
+  /** The host's own SHA-256, where it has one that answers at once. What is hashed is the core's, byte for byte. */
+  readonly #digest: Digest | undefined
   #bound: Bound | undefined
   #starting: Promise<void> | undefined
 
-  constructor(glue: typeof Glue, module: WebAssembly.Module) {
+  constructor(glue: typeof Glue, module: WebAssembly.Module, digest?: Digest) {
     this.#glue = glue
     this.#module = module
+    this.#digest = digest
   }
 
   /** Resolves when there is an instance to ask; until then every question throws `CORE_TRAPPED`. Rejects where none can be made. */
@@ -69,59 +76,40 @@ export class Keys {
     { principal, scope, nonce, scopeKey = '' }: KeyScope,
   ): string {
     const parts = [method, url, contentType, principal ?? '', scope, nonce, scopeKey, body]
-    return this.#hex(({ scratch }) => this.#glue.content_key(scratch.all(parts), principal !== null), url)
+    const hash: Hash = (lengths, framed) => this.#glue.content_key(lengths, principal !== null, framed)
+    // an HMAC is the core's: its secret stays there
+    return this.#hex(parts, hash, scopeKey.length > 0 ? '' : body)
   }
 
   /** A key without a scope: whether two requests are one. */
   fingerprint({ method, url, contentType, body }: KeyMaterial): string {
-    const parts = [method, url, contentType, body]
-    return this.#hex(({ scratch }) => this.#glue.fingerprint(scratch.all(parts)), url)
-  }
-
-  /** RFC 8785. */
-  canonicalJson(text: string): string {
-    const wellFormed = (text as { isWellFormed?(): boolean }).isWellFormed?.() ?? !LONE.test(text)
-    if (!wellFormed) throw new SyntaxError('text: a surrogate stands alone in it')
-    return this.#answer(({ scratch }) => this.#glue.canonical_json(scratch.text(text)))
-  }
-
-  /** 0 ENQUEUE, 1 FAIL_FAST, 2 CIRCUIT_OPEN. `circuit`: 0 closed, 1 open, 2 half-open. */
-  evaluateRetryStatus(
-    status: number,
-    circuit: number,
-    retryCount: number,
-    maxRetries: number,
-    codes: readonly number[],
-  ): number {
-    const list = Uint16Array.from(codes)
-    return this.#ask(() => this.#glue.evaluate_retry_status(status, circuit, retryCount, maxRetries, list))
-  }
-
-  /** `12.5s` in ms; NaN if it is no duration. */
-  parseDuration(text: string): number {
-    return this.#ask(({ scratch }) => this.#glue.parse_duration(scratch.text(text)))
+    return this.#hex([method, url, contentType, body], this.#glue.fingerprint, body)
   }
 
   /** SHA-256 in hex: for the standard's published examples. */
   sha256(bytes: Uint8Array): string {
-    return this.#answer(({ scratch }) => this.#glue.sha256(scratch.all([bytes])[0] ?? 0))
+    return this.answer(({ scratch }) => this.#glue.sha256(scratch.all([bytes])[0] ?? 0))
   }
 
-  #hex(question: Question<number>, url: string): string {
-    const hex = this.#answer(question)
-    if (hex === '') throw new TypeError(`expected an absolute http(s) URL, got '${bare(url)}'`)
+  /** The URL is the second part. The host is asked where `body` is worth it. */
+  #hex(parts: readonly (string | Uint8Array)[], hash: Hash, body: string | Uint8Array): string {
+    const digest = body.length < WORTH_ASKING ? undefined : this.#digest
+    const hex = this.answer(({ scratch }) => hash(scratch.all(parts), !!digest), digest)
+    if (hex === '') throw new TypeError(`expected an absolute http(s) URL, got '${bare(parts[1] as string)}'`)
     return hex
   }
 
-  /** The text that the module leaves behind, by its length. */
-  #answer(question: Question<number>): string {
-    return this.#ask((bound) => {
+  /** The bytes that the module leaves behind, by their length: a text, or, with a digest, what that is to be made of. */
+  answer(question: Question<number>, digest?: Digest): string {
+    return this.ask((bound) => {
       const length = question(bound)
-      return decoder.decode(new Uint8Array(bound.memory.buffer, this.#glue.answer_at(), length))
+      const bytes = new Uint8Array(bound.memory.buffer, this.#glue.answer_at(), length)
+      return digest && length > 0 ? digest(bytes) : decoder.decode(bytes)
     })
   }
 
-  #ask<T>(question: Question<T>): T {
+  /** Puts a question to the module. Throws `CORE_TRAPPED` while there is none. */
+  ask<T>(question: Question<T>): T {
     const bound = this.#bound
     if (!bound) throw trapped('it is being made anew')
     try {
@@ -141,22 +129,25 @@ export class Keys {
 
   async #start(): Promise<void> {
     const { memory } = (await bindGlue(this.#glue, this.#module, 'keys')) as { readonly memory: WebAssembly.Memory }
-    this.#bound = { memory, scratch: new Scratch(memory, this.#glue.scratch) }
+    this.#bound = { glue: this.#glue, memory, scratch: new Scratch(memory, this.#glue.scratch) }
   }
 }
 
 interface Bound {
+  readonly glue: typeof Glue
   readonly memory: WebAssembly.Memory
   readonly scratch: Scratch
 }
+
+type Hash = (lengths: Uint32Array | number[], framed: boolean) => number
 
 type Question<T> = (bound: Bound) => T
 
 const trapped = (why: string, cause?: unknown): RedriveError =>
   new RedriveError('CORE_TRAPPED', `the module of keys stopped (${why}): a new instance is made; ask again`, { cause })
 
-export async function bindKeys(glue: typeof Glue, module: WebAssembly.Module): Promise<Keys> {
-  const keys = new Keys(glue, module)
+export async function bindKeys(glue: typeof Glue, module: WebAssembly.Module, digest?: Digest): Promise<Keys> {
+  const keys = new Keys(glue, module, digest)
   await keys.ready
   return keys
 }

@@ -3,9 +3,9 @@
 import type { SanitizeOptions } from '../options/sanitize.ts'
 import { errorText, unsaid } from '../platform/error-text.ts'
 import { utf8 } from '../platform/utf8.ts'
-import { HEADER_DROPPED, HEADER_KEPT, HEADER_REFUSED, HEADER_UNKNOWN } from './codes.ts'
+import { HEADER_DROPPED, HEADER_KEPT, HEADER_UNKNOWN } from './codes.ts'
 import type { Engine } from './engine.ts'
-import type { HeaderRules } from './generated/queue/glue.js'
+import { HeaderNames } from './header-names.ts'
 
 export interface Sanitized {
   readonly headers: Record<string, string>
@@ -14,6 +14,8 @@ export interface Sanitized {
   /** Names that are on no list. */
   readonly unknown: readonly string[]
 }
+
+const decoder = new TextDecoder()
 
 /** Stands for a secret of a URL where that is shown. */
 export const REDACTED = 'REDACTED'
@@ -27,62 +29,54 @@ const UNSENDABLE = /[\r\n\0\u0100-\uffff]/
 /** @internal */
 export class Sanitizer {
   readonly #engine: Engine
-  readonly #rules: HeaderRules
-  /** The built-in rules alone. */
-  readonly #plain: HeaderRules
+  readonly #names: HeaderNames
+  /** By the built-in rules alone. */
+  readonly #plain: HeaderNames
   readonly #keepsUrls: boolean
 
   constructor(engine: Engine, { persistHeaders = [], denyHeaders = [], urlSecrets }: SanitizeOptions) {
     this.#engine = engine
     this.#keepsUrls = urlSecrets === 'keep'
-    const [persist = 0, deny = 0] = engine.scratch.all([persistHeaders.join('\n'), denyHeaders.join('\n')])
-    this.#rules = new engine.glue.HeaderRules(persist, deny)
-    this.#plain = new engine.glue.HeaderRules(0, 0)
+    this.#names = new HeaderNames(engine, persistHeaders, denyHeaders)
+    this.#plain = new HeaderNames(engine)
   }
 
   /** Names in lower case, values of one name joined. Throws on what HTTP does not allow; the message names no value. */
-  headers(given: Iterable<readonly [string, string]>, rules: HeaderRules = this.#rules): Sanitized {
+  headers(given: Iterable<readonly [string, string]>, by: HeaderNames = this.#names): Sanitized {
     const { scratch, glue } = this.#engine
     const names: string[] = []
     const values: string[] = []
+    let all = ''
     for (const [name, value] of given) {
       names.push(name)
       values.push(value)
+      all += value
     }
-    if (names.length === 0) return { headers: {}, withheld: [], unknown: [] }
-    // each looked at only if one of them all gives cause; the core takes names in any case
-    const all = names.join('\n')
-    const count = rules.classify(scratch.text(all))
-    const classes = scratch.answer(count).slice()
-    // one that is empty, holds a line break, or becomes a token only when it is lowered is not one name to the core
-    const odd = count !== names.length || /[^\n!-~]/.test(all)
-    const refused = odd ? names.findIndex((name) => !/^[!-~]+$/.test(name)) : classes.indexOf(HEADER_REFUSED)
-    if (refused >= 0) {
-      throw new TypeError(`headers: expected names that are RFC 9110 tokens; number ${refused + 1} is not one`)
-    }
-    if (UNSENDABLE.test(values.join(' '))) {
+    const verdicts = by.verdicts(names)
+    // each looked at only if one of them all gives cause
+    if (UNSENDABLE.test(all)) {
       const name = names[values.findIndex((value) => UNSENDABLE.test(value))]
       throw new TypeError(`headers: the value of '${name}' holds CR, LF, NUL or a character that is no byte`)
     }
-    const kept = values.filter((_, i) => classes[i] === HEADER_KEPT)
-    const secret = scratch.answer(glue.secret_values(scratch.text(kept.join('\n'))))
-    const headers = new Map<string, string>()
+    const kept = values.filter((_, i) => verdicts[i]?.kind === HEADER_KEPT)
+    const secrets = glue.secret_values(scratch.text(kept.join('\n'))) && scratch.answer(kept.length)
+    const headers: Record<string, string> = {}
     const withheld = new Set<string>()
     const unknown = new Set<string>()
     let looked = 0
-    for (let i = 0; i < names.length; i++) {
-      const name = (names[i] as string).toLowerCase()
-      const found = classes[i]
-      const value = values[i] as string
-      if (found === HEADER_KEPT && secret[looked++] !== 1) {
-        const half = headers.get(name)
-        headers.set(name, half === undefined ? value : `${half}, ${value}`)
-      } else if (found === HEADER_UNKNOWN) unknown.add(name)
-      else if (found !== HEADER_DROPPED) withheld.add(name)
+    for (let i = 0; i < values.length; i++) {
+      const { name, kind } = verdicts[i] as (typeof verdicts)[number]
+      if (kind === HEADER_KEPT && (!secrets || secrets[looked++] === 0)) {
+        const value = Object.hasOwn(headers, name) ? `${headers[name]}, ${values[i]}` : (values[i] as string)
+        // an assignment would make no header of it
+        if (name === '__proto__') Object.defineProperty(headers, name, { value, configurable: true, enumerable: true })
+        else headers[name] = value
+      } else if (kind === HEADER_UNKNOWN) unknown.add(name)
+      else if (kind !== HEADER_DROPPED) withheld.add(name)
     }
     // the half of a header is another header
-    for (const name of withheld) headers.delete(name)
-    return { headers: Object.fromEntries(headers), withheld: [...withheld], unknown: [...unknown] }
+    if (secrets) for (const name of withheld) delete headers[name]
+    return { headers, withheld: [...withheld], unknown: [...unknown] }
   }
 
   /** Whether a store may have been given these headers: names that only another's `persistHeaders` knows may be among them. */
@@ -98,8 +92,7 @@ export class Sanitizer {
     const size = scratch.text(url)
     // ranges are of bytes, which are characters in what URL.href gives
     const bytes = size === url.length ? null : utf8(url)
-    const cut = (from: number, to: number) =>
-      bytes ? new TextDecoder().decode(bytes.subarray(from, to)) : url.slice(from, to)
+    const cut = (from: number, to: number) => (bytes ? decoder.decode(bytes.subarray(from, to)) : url.slice(from, to))
     const found = glue.url_secrets(size)
     let shown = ''
     let from = 0
@@ -113,7 +106,7 @@ export class Sanitizer {
   /** The URL without the secrets that can be taken out of it; one in its path cannot, and `url` shows that it is there. */
   strip(url: string): string {
     const { scratch, glue } = this.#engine
-    return new TextDecoder().decode(scratch.answer(glue.strip_secrets(scratch.text(new URL(url).href))))
+    return decoder.decode(scratch.answer(glue.strip_secrets(scratch.text(new URL(url).href))))
   }
 
   /** The secrets in a URL, as they stand there and decoded. */
@@ -124,7 +117,7 @@ export class Sanitizer {
     const found = glue.url_secrets(scratch.text(url))
     const secrets: string[] = []
     for (let i = 0; i < found.length; i += 3) {
-      const secret = new TextDecoder().decode(bytes.subarray(found[i + 1], found[i + 2]))
+      const secret = decoder.decode(bytes.subarray(found[i + 1], found[i + 2]))
       secrets.push(secret, new URLSearchParams(`_=${secret}`).get('_') as string)
     }
     return secrets
@@ -163,7 +156,7 @@ export class Sanitizer {
 
   free(): void {
     this.#plain.free()
-    this.#rules.free()
+    this.#names.free()
   }
 }
 

@@ -6,14 +6,14 @@
 //! duplicate names, lone surrogates and numbers beyond a double (RFC 8785, 3.1). Noncharacters
 //! such as U+FFFF are text like any other: RFC 8785 does not name them.
 //!
-//! Numbers are printed by the host ([`Numbers`]), since a float parser and printer would weigh
-//! more than all of this module.
+//! Numbers that are not printed as they are written are printed by the host ([`Numbers`]), since a
+//! float parser and printer would weigh more than all of this module.
 //!
 //! **Cost.** Nesting is as deep as the text allows: nothing here recurses. The text is read once
 //! into a draft that keeps the source's order; objects out of order are noted, and one more pass
 //! copies each byte to its place. Time is `n log n`, the logarithm from sorting names. Memory is
 //! linear: the draft and the result are at most 5.25 times the text each (`1e20` is printed as 21
-//! digits), beside twelve words for each member, five for each object and a byte for each level.
+//! digits), beside sixteen words for each member, six for each object and a byte for each level.
 #![forbid(unsafe_code)]
 
 mod error;
@@ -22,6 +22,7 @@ mod native;
 mod numbers;
 mod objects;
 mod scanner;
+mod shortest;
 mod strings;
 
 pub use error::{JsonError, JsonErrorKind};

@@ -35,10 +35,18 @@ impl HeaderRules {
 }
 
 /// Writes 1 for each of the values, joined by `\n`, that looks like a secret, else 0, over them, and
-/// says how many.
+/// says whether one does: nearly always none, and then the host has nothing to read.
 #[wasm_bindgen]
-pub fn secret_values(length: usize) -> usize {
-    with_text(length, |text| answer(text, |value| u8::from(looks_secret(value))))
+pub fn secret_values(length: usize) -> bool {
+    let mut found = false;
+    with_text(length, |text| {
+        answer(text, |value| {
+            let is_secret = looks_secret(value);
+            found |= is_secret;
+            u8::from(is_secret)
+        })
+    });
+    found
 }
 
 /// Whether a message for people holds a secret, of a known form or by its name.
@@ -75,7 +83,7 @@ pub fn url_secrets(length: usize) -> Vec<u32> {
 /// Asks about each line and writes the answers over the text from its start: never over what was
 /// not read yet, since a line and its `\n` take at least the byte that its answer takes, but for
 /// the last.
-fn answer(text: &mut [u8], of: impl Fn(&[u8]) -> u8) -> usize {
+fn answer(text: &mut [u8], mut of: impl FnMut(&[u8]) -> u8) -> usize {
     if text.is_empty() {
         return 0;
     }

@@ -5,7 +5,7 @@ use wasm_bindgen::prelude::*;
 
 use super::text::{answer_with, with_text};
 use crate::request::json::{Numbers, canonicalize};
-use crate::request::key::{self, KeyScope, Request};
+use crate::request::key::{self, KeyScope, Request, WriteFields};
 use crate::request::url::push_number;
 
 /// ECMAScript's own form of a number is what RFC 8785 asks for, so the host writes it.
@@ -48,29 +48,41 @@ fn total(lengths: &[u32]) -> usize {
 }
 
 /// The content key of method, URL, content type, principal, scope, nonce, secret and body, of these
-/// lengths, in hex: its length, 0 if the URL is not absolute http(s) or the method no token.
+/// lengths, in hex: its length, 0 if the URL is not absolute http(s) or the method no token. If `framed`, what is to be hashed
+/// instead; there must be no secret then.
 #[wasm_bindgen]
-pub fn content_key(lengths: &[u32], has_principal: bool) -> usize {
-    let key = with_text(total(lengths), |text| {
+pub fn content_key(lengths: &[u32], has_principal: bool, framed: bool) -> usize {
+    let answer = with_text(total(lengths), |text| {
         let [method, url, content_type, principal, scope, nonce, secret, body] = parts(text, lengths);
         let request = Request { method, url, content_type: Some(content_type), body };
         let scope = KeyScope { principal: has_principal.then_some(principal), scope, nonce, secret };
-        let key = key::content_key(&request, &scope, &mut HostNumbers);
+        let answer =
+            digest(framed, secret, &mut |take| key::content_fields(&request, &scope, &mut HostNumbers, take));
         // The buffer is kept, and the secret should not be.
         text.fill(0);
-        key
+        answer
     });
-    answer_with(key.as_ref().map_or(&[], |key| key.as_bytes()))
+    answer_with(&answer)
 }
 
-/// The fingerprint of method, URL, content type and body.
+/// The fingerprint of method, URL, content type and body, or what is to be hashed for it.
 #[wasm_bindgen]
-pub fn fingerprint(lengths: &[u32]) -> usize {
-    let key = with_text(total(lengths), |text| {
+pub fn fingerprint(lengths: &[u32], framed: bool) -> usize {
+    let answer = with_text(total(lengths), |text| {
         let [method, url, content_type, body] = parts(text, lengths);
-        key::fingerprint(&Request { method, url, content_type: Some(content_type), body }, &mut HostNumbers)
+        let request = Request { method, url, content_type: Some(content_type), body };
+        digest(framed, &[], &mut |take| key::fingerprint_fields(&request, &mut HostNumbers, take))
     });
-    answer_with(key.as_ref().map_or(&[], |key| key.as_bytes()))
+    answer_with(&answer)
+}
+
+/// The fields in hex once they are hashed, or one behind the other; empty if there are none.
+fn digest(framed: bool, secret: &[u8], fields: &mut WriteFields<'_>) -> Vec<u8> {
+    if !framed {
+        return key::hash(secret, fields).map(String::into_bytes).unwrap_or_default();
+    }
+    let mut frame = Vec::new();
+    fields(&mut |bytes| frame.extend_from_slice(bytes)).map(|()| frame).unwrap_or_default()
 }
 
 /// RFC 8785 of the text: the length of the answer. Throws what is wrong and where.

@@ -148,6 +148,36 @@ proptest! {
         prop_assert_eq!(String::from_utf8(canonical(token.as_bytes())).unwrap(), shortest(&token));
     }
 
+    /// Sixteen or seventeen digits may be what is printed, a neighbour of it, or more than is printed.
+    #[test]
+    fn long_decimals_near_a_double_are_printed_as_ecmascript_prints_them(
+        bits in (1003_u64 << 52)..(1076 << 52), round in 0_u32..4, step in -30_i64..=30, places in 0_usize..20,
+    ) {
+        // Doubles beside powers of two above all: there the one below is nearer.
+        let bits = if round == 0 { bits } else { (bits >> 50 << 50).wrapping_add_signed(step / 10) };
+        let number = f64::from_bits(bits);
+        let mut buffer = ryu_js::Buffer::new();
+        let printed = buffer.format_finite(number);
+        let longer = format!("{number:.places$}");
+        for text in [printed, &longer] {
+            let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+            let Ok(digits) = format!("{whole}{fraction}").parse::<u128>() else { continue };
+            for near in [digits, digits.saturating_add_signed(i128::from(step)), digits.saturating_add_signed(-1)] {
+                let digits = format!("{near:0>width$}", width = fraction.len() + 1);
+                let (whole, fraction) = digits.split_at(digits.len() - fraction.len());
+                let token = if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") };
+                prop_assert_eq!(String::from_utf8(canonical(token.as_bytes())).unwrap(), shortest(&token));
+                let exact = canonicalize_exact(token.as_bytes(), &mut NativeNumbers).is_ok();
+                let plain = |text: &str| text.trim_end_matches('0').trim_end_matches('.').to_owned();
+                if shortest(&token) == token {
+                    prop_assert!(exact, "{}", token);
+                } else if token.contains('.') && plain(&token) != shortest(&token) && !shortest(&token).contains('e') {
+                    prop_assert!(!exact, "{}", token);
+                }
+            }
+        }
+    }
+
     #[test]
     fn a_normal_url_is_normal(url in url()) {
         if let Some(once) = normalize(url.as_bytes()) {

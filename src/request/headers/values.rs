@@ -17,23 +17,20 @@ pub fn check_value(value: &[u8]) -> bool {
 pub(super) fn have_form(value: &[u8]) -> bool {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
     let start = value.iter().take_while(|byte| is_space(byte)).count();
-    let mut jwt = Jwt::default();
+    let mut may_hold_jwt = false;
     let mut after_word = false;
     for (at, &byte) in value.iter().enumerate() {
-        if jwt.push(byte) {
-            return true;
-        }
-        let rest = value.get(at..).unwrap_or(&[]);
-        if byte == b'-' && is_pem(rest) {
-            return true;
-        }
         let begins_word = !after_word && byte.is_ascii_alphabetic();
-        if begins_word && (is_vendors(byte, rest) || is_scheme(rest, at == start)) {
-            return true;
-        }
         after_word = byte.is_ascii_alphanumeric();
+        if begins_word || byte == b'-' {
+            let rest = value.get(at..).unwrap_or(&[]);
+            if is_pem(rest) || is_vendors(byte, rest) || is_scheme(byte, rest, at == start) {
+                return true;
+            }
+            may_hold_jwt |= rest.starts_with(JWT);
+        }
     }
-    jwt.end()
+    may_hold_jwt && holds_jwt(value)
 }
 
 /// The characters of a token after its prefix.
@@ -124,7 +121,11 @@ const SCHEMES: [&[u8]; 4] = [b"basic", b"bearer", b"digest", b"dpop"];
 /// Amid other text these are ordinary words, too: there something like a token must follow.
 const SHORTEST_AMID: usize = 8;
 
-fn is_scheme(rest: &[u8], at_start: bool) -> bool {
+fn is_scheme(first: u8, rest: &[u8], at_start: bool) -> bool {
+    // Most words are none: one look at their first letter tells.
+    if !matches!(first, b'B' | b'b' | b'D' | b'd') {
+        return false;
+    }
     SCHEMES.iter().any(|scheme| {
         let Some((begins, after)) = rest.split_at_checked(scheme.len()) else { return false };
         if !begins.eq_ignore_ascii_case(scheme) {
@@ -157,8 +158,16 @@ fn is_base64url(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
-/// Follows base64url runs joined by dots: a JWS (RFC 7515) has three, a JWE (RFC 7516) five. Both begin
-/// with a JSON object, hence `eyJ`; the second may be empty (detached payload, direct encryption).
+/// How a JSON object begins in base64url, and with it every JWS and JWE.
+const JWT: &[u8] = b"eyJ";
+
+fn holds_jwt(value: &[u8]) -> bool {
+    let mut jwt = Jwt::default();
+    value.iter().any(|byte| jwt.push(*byte)) || jwt.end()
+}
+
+/// Follows base64url runs joined by dots: a JWS (RFC 7515) has three, a JWE (RFC 7516) five; the
+/// second may be empty (detached payload, direct encryption).
 #[derive(Default)]
 struct Jwt {
     /// Bytes of the current run.
@@ -181,7 +190,7 @@ impl Jwt {
             self.begins = match self.begins {
                 3 => 3,
                 _ if !byte.is_ascii_alphanumeric() => 0,
-                seen if b"eyJ".get(seen) == Some(&byte) => seen.saturating_add(1),
+                seen if JWT.get(seen) == Some(&byte) => seen.saturating_add(1),
                 _ => 4,
             };
             self.length = self.length.saturating_add(1);

@@ -2,6 +2,7 @@
 
 use super::error::{JsonError, JsonErrorKind};
 use super::scanner::Scanner;
+use super::shortest::is_shortest;
 
 /// A printer of numbers.
 pub trait Numbers {
@@ -48,6 +49,10 @@ pub(super) fn number(
         out.extend_from_slice(text);
         return Ok(());
     }
+    if !has_exponent && stays(token, fraction) {
+        out.extend_from_slice(token);
+        return Ok(());
+    }
     let start = out.len();
     if !numbers.shortest(token, out) {
         return Err(JsonError { at: from, kind: JsonErrorKind::NumberTooLarge });
@@ -69,6 +74,16 @@ fn plain(token: &[u8], fraction: usize, leading_zero: bool) -> Option<&[u8]> {
     let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
     let is_small = leading_zero && zeros >= ZEROS_OF_SMALL;
     if is_small { None } else { token.get(..=whole.len().saturating_add(last)) }
+}
+
+/// Whether a number without an exponent, of so many digits behind its point, is printed as it is written.
+fn stays(token: &[u8], fraction: usize) -> bool {
+    let mut digits: u64 = 0;
+    for byte in token.iter().filter(|byte| byte.is_ascii_digit()) {
+        // A longer number is not counted to its end: nothing that long is printed.
+        digits = digits.saturating_mul(10).saturating_add(u64::from(byte.wrapping_sub(b'0')));
+    }
+    u32::try_from(fraction).is_ok_and(|scale| is_shortest(digits, scale))
 }
 
 /// Passes digits, at least one; how many.
