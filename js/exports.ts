@@ -1,21 +1,7 @@
 /** The exports that the default entries share, beside the class. */
 
 export type * from './api/credentials.ts'
-export {
-  BodyNotReplayableError,
-  CircuitOpenError,
-  ExhaustedError,
-  IdempotencyConflictError,
-  NotDurableError,
-  type NotDurableReason,
-  type OpenCircuit,
-  QueueClosedError,
-  QueueFullError,
-  RedriveError,
-  SettledElsewhereError,
-  StorageFullError,
-  WasmUnavailableError,
-} from './api/errors.ts'
+export { BodyNotReplayableError, QueueClosedError, RedriveError, WasmUnavailableError } from './api/errors.ts'
 export type * from './api/events.ts'
 export type * from './api/hooks.ts'
 export { type RedriveMark, type RedriveResponse, redriveOf } from './api/mark.ts'
@@ -25,6 +11,17 @@ export type { Sign, SignRequest } from './api/sign.ts'
 export type { OriginStats, QueueStats } from './api/stats.ts'
 export type { TaskStore } from './api/store.ts'
 export type * from './api/task.ts'
+export {
+  CircuitOpenError,
+  ExhaustedError,
+  IdempotencyConflictError,
+  NotDurableError,
+  type NotDurableReason,
+  type OpenCircuit,
+  QueueFullError,
+  SettledElsewhereError,
+  StorageFullError,
+} from './api/task-errors.ts'
 export type { RedriveInit } from './call/read-fetch.ts'
 export type { BreakerOptions, RateOptions, RetryBudgetOptions } from './options/gate-options.ts'
 export type { IdempotencyOptions } from './options/idempotency.ts'

@@ -26,14 +26,14 @@ const sources = [
 
 async function makePackage(folder) {
   // Imported here and not above: esbuild is installed only after the set-up.
-  const { bundle, metafile } = await import('./build/bundle.mjs')
+  const { bundle } = await import('./build/bundle.mjs')
   const { declarations } = await import('./build/types.mjs')
   const { edgeLight } = await import('./build/edge-light.mjs')
   const { tidySourceMaps } = await import('./build/source-maps.mjs')
   const { notices } = await import('./build/notices.mjs')
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  const meta = await bundle(folder)
+  await bundle(folder)
   tidySourceMaps(folder)
   edgeLight(folder)
   await declarations(folder)
@@ -42,7 +42,6 @@ async function makePackage(folder) {
   for (const name of papers) cpSync(at(name), join(folder, name))
   writeFileSync(join(folder, 'THIRD_PARTY_NOTICES'), await notices())
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest(), undefined, 2)}\n`)
-  writeFileSync(metafile, JSON.stringify(meta)) // last: the size check reads it beside pkg/
 }
 
 function buildPackage() {

@@ -1,8 +1,8 @@
 /** The events of a queue. */
 
-import type { ExhaustedError } from './errors.ts'
 import type { RetryNotice } from './hooks.ts'
 import type { AttemptContext, CircuitState, ExhaustedReason, RetryTask } from './task.ts'
+import type { ExhaustedError } from './task-errors.ts'
 
 /** The reason why something works less well than asked. */
 export type DegradedCode =

@@ -15,8 +15,6 @@ import { isOffline } from '../platform/page.ts'
 import type { Call } from './call.ts'
 import { type Answer, type AttemptInit, type Finished, mark, type Transport } from './transport.ts'
 
-/** The end that no repeat can mend: a redirect that a replay must not follow, an error of the caller's own making. */
-export { OUTCOME_REDIRECT_REFUSED as OUTCOME_FINAL } from '../core/generated/codes.ts'
 export type { Finished } from './transport.ts'
 
 /** A limit on time that is the transport's own: of a system, undici, axios, or `AbortSignal.timeout()`. */

@@ -3,17 +3,12 @@
  * and log so far. The caller is answered 202 once the object has it on disk.
  */
 
-import {
-  IdempotencyConflictError,
-  NotDurableError,
-  QueueFullError,
-  RedriveError,
-  WasmUnavailableError,
-} from '../api/errors.ts'
+import { RedriveError, WasmUnavailableError } from '../api/errors.ts'
 import type { DegradedCode } from '../api/events.ts'
 import type { EnqueueReceipt } from '../api/methods.ts'
 import type { NewTask } from '../api/store.ts'
 import type { AttemptLog } from '../api/task.ts'
+import { IdempotencyConflictError, NotDurableError, QueueFullError } from '../api/task-errors.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'

@@ -6,11 +6,11 @@
  * It holds numbers only: in a Worker, timers and promises belong to the request that made them.
  */
 
-import type { OpenCircuit } from '../api/errors.ts'
-import { type Finished, OUTCOME_FINAL } from '../call/attempt.ts'
+import type { OpenCircuit } from '../api/task-errors.ts'
+import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { adopted, isMistake } from '../call/fetch-repeat.ts'
-import { OUTCOME_TIMED_OUT } from '../core/codes.ts'
+import { OUTCOME_FINAL, OUTCOME_TIMED_OUT } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { instantiate } from '../core/static.ts'
 import { limitsOf } from '../options/limits.ts'

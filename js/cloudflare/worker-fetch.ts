@@ -5,15 +5,10 @@
  * A queue lives no longer than the calls of one request: in a Worker, timers and promises belong to the request that made them.
  */
 
-import {
-  CircuitOpenError,
-  IdempotencyConflictError,
-  type OpenCircuit,
-  RedriveError,
-  WasmUnavailableError,
-} from '../api/errors.ts'
+import { RedriveError, WasmUnavailableError } from '../api/errors.ts'
 import type { RedriveResponse } from '../api/mark.ts'
 import type { EnqueueReceipt } from '../api/methods.ts'
+import { CircuitOpenError, IdempotencyConflictError, type OpenCircuit } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable, assertInit } from '../call/check-enqueue.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
@@ -25,7 +20,8 @@ import type { TaskOptions } from '../options/task-options.ts'
 import { checkTask } from '../options/task-rules.ts'
 import { assertNotAborted, orLeft } from '../platform/abort.ts'
 import { FOREVER } from '../platform/clock.ts'
-import { random128, uuid7Maker } from '../platform/random.ts'
+import { random128 } from '../platform/random.ts'
+import { uuid7Maker } from '../platform/uuid7.ts'
 import type { RequestLike } from '../platform/web.ts'
 import * as engine from '../queue/chunk.workerd.ts'
 import { internalsOf } from '../queue/internals.ts'

@@ -1,14 +1,14 @@
 /** Turns calls into stored tasks: enqueued, before they are sent, or after their first attempt failed. */
 
+import { RedriveError } from '../api/errors.ts'
+import type { Enqueued, NewTask } from '../api/store.ts'
 import {
   IdempotencyConflictError,
   NotDurableError,
   notFound,
   QueueFullError,
-  RedriveError,
   StorageFullError,
-} from '../api/errors.ts'
-import type { Enqueued, NewTask } from '../api/store.ts'
+} from '../api/task-errors.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { patienceOf } from '../call/deferred.ts'

@@ -5,10 +5,10 @@
  * request that is not stored, is in this process. What happens to a task when it ends is left to `Endings`.
  */
 
-import { StorageFullError } from '../api/errors.ts'
 import type { DegradedCode } from '../api/events.ts'
 import { laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
 import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
+import { StorageFullError } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import { FOREVER } from '../platform/clock.ts'

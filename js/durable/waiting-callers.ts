@@ -5,10 +5,11 @@
  * A hint or a turn tells of most such ends. Against those that are lost, waiting callers are looked after now and then.
  */
 
-import { QueueClosedError, RedriveError, SettledElsewhereError } from '../api/errors.ts'
+import { QueueClosedError, RedriveError } from '../api/errors.ts'
 import type { TaskOutcome } from '../api/methods.ts'
 import type { StoredTask } from '../api/store.ts'
 import type { ExhaustedReason } from '../api/task.ts'
+import { SettledElsewhereError } from '../api/task-errors.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { answer, detachCaller, outcomeOf } from '../tasks/callers.ts'
 import type { Task } from '../tasks/task.ts'

@@ -3,7 +3,7 @@
  * that is handed over to memory is never sent again, and its caller was told that it is queued.
  */
 
-import { NotDurableError } from '../api/errors.ts'
+import { NotDurableError } from '../api/task-errors.ts'
 import type { Settings } from '../options/queue-options.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 

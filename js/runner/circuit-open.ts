@@ -1,6 +1,6 @@
 /** Ends a call that an open circuit turns away: with what its `fallback` gives, else with an error. Nothing is sent. */
 
-import { CircuitOpenError, type OpenCircuit } from '../api/errors.ts'
+import { CircuitOpenError, type OpenCircuit } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
 import type { BreakerOptions } from '../options/gate-options.ts'

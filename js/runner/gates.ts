@@ -3,7 +3,7 @@
  * asked about new calls, and their news become events. Every decision is the core's.
  */
 
-import type { OpenCircuit } from '../api/errors.ts'
+import type { OpenCircuit } from '../api/task-errors.ts'
 import {
   CIRCUIT_CLOSED,
   CIRCUIT_OPEN,

@@ -1,6 +1,6 @@
 /** Refuses a call whose key is that of another request, and says which of the usual slips it was. */
 
-import { IdempotencyConflictError } from '../api/errors.ts'
+import { IdempotencyConflictError } from '../api/task-errors.ts'
 
 /** `other`: the task that has the key, in words. `isElsewhere`: it goes to another URL. */
 export function keyConflict(

@@ -1,7 +1,8 @@
 /** The place of tasks that end with their process: takes calls in, and dead letters back. */
 
-import { type QueueFullError, RedriveError, WasmUnavailableError } from '../api/errors.ts'
+import { RedriveError, WasmUnavailableError } from '../api/errors.ts'
 import type { RetryTask } from '../api/task.ts'
+import type { QueueFullError } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
 import { NONE, OUTCOME_RELEASED } from '../core/codes.ts'
 import { admit } from '../core/queue-calls.ts'

@@ -1,7 +1,8 @@
 /** The words with which calls and dead letters are refused, in the store and in memory alike. */
 
-import { NotDurableError, type NotDurableReason, QueueFullError, RedriveError } from '../api/errors.ts'
+import { RedriveError } from '../api/errors.ts'
 import type { NotRetriedReason } from '../api/task.ts'
+import { NotDurableError, type NotDurableReason, QueueFullError } from '../api/task-errors.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import type { RepeatAnswer } from '../call/transport.ts'

@@ -4,7 +4,7 @@
  */
 
 import type { AttemptContext, RetryTask } from '../api/task.ts'
-import { type Finished, isTimeout, limitOf, OUTCOME_FINAL } from '../call/attempt.ts'
+import { type Finished, isTimeout, limitOf } from '../call/attempt.ts'
 import type { Call, UnderWay } from '../call/call.ts'
 import type { RestTerms } from '../call/discard.ts'
 import { adopted, isMistake, repeatableOf } from '../call/fetch-repeat.ts'
@@ -12,7 +12,7 @@ import { UnusableHeaders } from '../call/hook-headers.ts'
 import { notSent } from '../call/not-sent.ts'
 import { signed } from '../call/sign.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
-import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
+import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_FINAL, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import { bothSignals, whenAborted } from '../platform/abort.ts'
 import { type Clock, FOREVER, within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'

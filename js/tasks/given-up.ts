@@ -1,7 +1,7 @@
 /** The error of a task that was given up: what happened, why, and what to do next. One text for each reason. */
 
-import { ExhaustedError } from '../api/errors.ts'
 import type { ExhaustedReason, RetryTask } from '../api/task.ts'
+import { ExhaustedError } from '../api/task-errors.ts'
 import { HIDDEN_REDIRECT } from './history.ts'
 
 const PUT_BACK = 'put it back with deadLetters.redrive(taskId)'

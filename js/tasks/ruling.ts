@@ -1,7 +1,7 @@
 /** Asks the core what an ended attempt means: for its task, and for its lane. */
 
 import type { ReleaseCause } from '../api/task.ts'
-import { type Finished, OUTCOME_FINAL } from '../call/attempt.ts'
+import type { Finished } from '../call/attempt.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import {
   HEARD_FAILED,
@@ -9,6 +9,7 @@ import {
   HEARD_LIMITED,
   HEARD_NOTHING,
   HEARD_SUCCESS,
+  OUTCOME_FINAL,
   OUTCOME_NETWORK_ERROR,
   OUTCOME_OFFLINE,
   SAID_END,

@@ -9,6 +9,7 @@ export function tidySourceMaps(folder) {
     const map = JSON.parse(readFileSync(path, 'utf8'))
     map.sources = map.sources.map((source) => source.replace(/^(\.\.\/)+/, ''))
     map.sourcesContent = map.sourcesContent.map((text, i) => (map.sources[i].endsWith('/packed.js') ? null : text))
+    map.sourceRoot = 'redrive:///'
     writeFileSync(path, JSON.stringify(map))
   }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { hostDraw, random128, uuid7Maker } from '../../js/platform/random.ts'
+import { hostDraw, random128 } from '../../js/platform/random.ts'
+import { uuid7Maker } from '../../js/platform/uuid7.ts'
 import { always, ORDERS, setup } from './setup.ts'
 
 const NOW = Date.UTC(2030, 0, 1)

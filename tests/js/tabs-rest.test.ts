@@ -1,8 +1,9 @@
 /** Pages that are put away, tabs of several users, a store that is taken away, and machines that sleep. */
 
 import { expect, test } from 'vitest'
-import { RedriveError, SettledElsewhereError } from '../../js/api/errors.ts'
+import { RedriveError } from '../../js/api/errors.ts'
 import type { TaskStore } from '../../js/api/store.ts'
+import { SettledElsewhereError } from '../../js/api/task-errors.ts'
 import { world } from './durable-setup.ts'
 import { forApi, ORDERS, watch } from './setup.ts'
 import { browser, page } from './tabs-setup.ts'

@@ -16,7 +16,7 @@ test('the tarball holds every entry, what they share, types, the two modules and
   const code = [...Object.keys(entries), ...Object.keys(edgeEntries)].map((name) => `${name}.js`)
   const modules = ['redrive.wasm', 'redrive-keys.wasm'].flatMap((name) => [name, `${name}.d.ts`])
   const papers = ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE-MIT', 'LICENSE-APACHE', 'THIRD_PARTY_NOTICES']
-  const shared = /^[a-z.-]+-[A-Z0-9]{8}\.js$|\.js\.map$|^types\/[\w/.-]+\.d\.c?ts$/
+  const shared = /^[a-z.-]+-[a-z0-9]{8}\.js$|\.js\.map$|^types\/[\w/.-]+\.d\.c?ts$/
   const named = files.filter((name) => !shared.test(name))
   expect(named.sort()).toEqual([...code, ...modules, ...papers].sort())
 })

@@ -28,6 +28,7 @@ const PUBLIC = [
   'options/retention',
   'options/policy',
   'api/errors',
+  'api/task-errors',
   'platform/clock',
   'options/presets',
   'core/sanitizer',

@@ -30,9 +30,17 @@ test('no entry brings metrics along but the one for them', () => {
 })
 
 test.each(['index.js', 'index.page.js', 'background-sync.js'])('%s has neither core nor store with it', (entry) => {
-  expect(graphOf(entry).size).toBeGreaterThan(3)
+  expect(graphOf(entry).size).toBeGreaterThan(2)
   expect(filesWith(entry, 'MessageChannel')).toEqual([])
   expect(filesWith(entry, 'indexedDB')).toEqual([])
+})
+
+test('what a page runs at once is one file, from which all others import: bundlers have nothing to cut apart', () => {
+  const [page = ''] = [...graphOf('fetch.js').keys()].filter((file) => file.startsWith('page-'))
+  expect([...graphOf('fetch.js').keys()]).toEqual(['fetch.js', page])
+  const named = [...graphOf('index.page.js').keys()].filter((file) => file.startsWith('named-'))
+  expect(new Set(graphOf('index.page.js').keys())).toEqual(new Set(['index.page.js', page, ...named]))
+  expect(named).toHaveLength(1)
 })
 
 test('the edge’s entries are the Workers’ with another name for the modules, and share all else', () => {

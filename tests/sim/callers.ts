@@ -1,7 +1,8 @@
 /** Those who have called: what each was given, and that each is given something, once. */
 
-import { IdempotencyConflictError, QueueFullError, RedriveError } from '../../js/api/errors.ts'
+import { RedriveError } from '../../js/api/errors.ts'
 import type { EnqueueReceipt } from '../../js/api/methods.ts'
+import { IdempotencyConflictError, QueueFullError } from '../../js/api/task-errors.ts'
 import { type Book, isLive } from './book.ts'
 import { StoreDown } from './faulty-store.ts'
 import type { Life } from './process.ts'

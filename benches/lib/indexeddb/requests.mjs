@@ -1,5 +1,6 @@
 // What is kept in every row: a POST of 2 KB of JSON to one of four origins.
-import { hostDraw, uuid7Maker } from '../../../js/platform/random.ts'
+import { hostDraw } from '../../../js/platform/random.ts'
+import { uuid7Maker } from '../../../js/platform/uuid7.ts'
 import { taskOf } from '../tasks.mjs'
 
 export const BODY_BYTES = 2_048

@@ -6,8 +6,8 @@
 
 import type { OriginStats, QueueStats } from '../../api/stats.ts'
 import type { CircuitState, TaskStatus } from '../../api/task.ts'
-import { type AttemptPlan, type Finished, OUTCOME_FINAL } from '../../call/attempt.ts'
-import { OUTCOME_OFFLINE, OUTCOME_RESPONSE, OUTCOME_TIMED_OUT } from '../../core/codes.ts'
+import type { AttemptPlan, Finished } from '../../call/attempt.ts'
+import { OUTCOME_FINAL, OUTCOME_OFFLINE, OUTCOME_RESPONSE, OUTCOME_TIMED_OUT } from '../../core/codes.ts'
 import { internalsOf } from '../../queue/internals.ts'
 import { observe } from '../../queue/observe.ts'
 import type { RetryQueue } from '../../queue/queue.ts'

@@ -1,6 +1,7 @@
 /** Turns what a Durable Object's storage throws into an error of ours, which says what to do about it. */
 
-import { RedriveError, StorageFullError } from '../../api/errors.ts'
+import { RedriveError } from '../../api/errors.ts'
+import { StorageFullError } from '../../api/task-errors.ts'
 import { errorText } from '../../platform/error-text.ts'
 
 /** For what `ctx.storage` itself has thrown; an error that is one of ours already stays as it is. */

@@ -1,7 +1,7 @@
 /** One database: asked in transactions, one after another; what each has changed is told when it is done. */
 
-import { StorageFullError } from '../../api/errors.ts'
 import type { Report, StoreTerms } from '../../api/store.ts'
+import { StorageFullError } from '../../api/task-errors.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Connection } from './connection.ts'
 import type { Hints } from './hints.ts'

@@ -1,6 +1,7 @@
 /** Turns what IndexedDB throws into an error of ours, which names the database and says what to do about it. */
 
-import { RedriveError, StorageFullError } from '../../api/errors.ts'
+import { RedriveError } from '../../api/errors.ts'
+import { StorageFullError } from '../../api/task-errors.ts'
 
 /** The connection, or the process behind it, has gone away: another connection may do what this one could not. */
 export class Lost extends Error {

@@ -1,6 +1,7 @@
 /** Turns what SQLite throws into an error of ours, which names the file and says what to do about it. */
 
-import { RedriveError, StorageFullError } from '../../api/errors.ts'
+import { RedriveError } from '../../api/errors.ts'
+import { StorageFullError } from '../../api/task-errors.ts'
 
 /** https://www.sqlite.org/rescode.html: the low byte is the primary code. */
 const OTHER = 1

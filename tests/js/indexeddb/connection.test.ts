@@ -1,7 +1,8 @@
 /** What a browser does to a connection, and what its user is told of it: nothing, or an error that says what to do. */
 import { forceCloseDatabase } from 'fake-indexeddb'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type RedriveError, StorageFullError } from '../../../js/api/errors.ts'
+import type { RedriveError } from '../../../js/api/errors.ts'
+import { StorageFullError } from '../../../js/api/task-errors.ts'
 import { done } from '../../../js/stores/indexeddb/transact.ts'
 import { eventually } from '../eventually.ts'
 import { earlyFailure, engineAborts, error, failingRequest, fails, get, notes, put, setup } from './faulty.ts'

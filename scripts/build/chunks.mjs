@@ -1,0 +1,93 @@
+// Which files the package is cut into. A bundler of a page cuts along them again: what a page needs at once has to be one file,
+// from which the later ones import, or it becomes several requests. esbuild cuts by who needs a module and by nothing else, so
+// it makes one file of each module, and Rollup puts them together.
+import { basename, dirname, resolve } from 'node:path'
+import { transform } from 'esbuild'
+import { rollup } from 'rollup'
+import { at } from '../lib/paths.mjs'
+import { StepError } from '../lib/steps.mjs'
+
+/** A chunk, and the modules that belong to it with all that they import, but for what is in one above. */
+const GROUPS = {
+  // what a page runs before its first call has failed
+  page: ['js/queue/queue.ts', 'js/adapters/fetch.ts'],
+  // what the entries only pass on: a page that does not name it loads it with the core, or never
+  named: ['js/exports.ts'],
+}
+
+const IMPORTS = /from\s*"(\.[^"]+)"/g
+
+/** File of a module that esbuild has made -> the chunk it belongs to, where it is in a group. */
+function groupsOf(texts, names, fileOf, entries) {
+  const groups = new Map(entries.map((module) => [fileOf(module), undefined]))
+  for (const [name, modules] of Object.entries(GROUPS)) {
+    const seen = new Set()
+    const visit = (file) => {
+      if (seen.has(file)) return
+      seen.add(file)
+      // of the numbers of the core a first attempt needs those alone that the minifier has written out
+      if (names.get(file) === 'codes') return
+      if (!groups.has(file)) groups.set(file, name)
+      for (const [, path] of texts.get(file).matchAll(IMPORTS)) visit(resolve(dirname(file), path))
+    }
+    for (const module of modules) visit(fileOf(module))
+  }
+  return groups
+}
+
+/** Writes what esbuild has made of each module to `outdir`, in few files. `entries`: name in the package -> module. */
+export async function writeChunks({ outputFiles, metafile }, entries, outdir, external) {
+  const texts = new Map(outputFiles.map(({ path, text }) => [path, text]))
+  const files = new Map()
+  const names = new Map()
+  for (const [path, { inputs, entryPoint }] of Object.entries(metafile.outputs)) {
+    // every module is an entry: where others import it, its file passes on what is in another
+    if (entryPoint) files.set(entryPoint, at(path))
+    const [module = entryPoint] = Object.keys(inputs)
+    if (module)
+      names.set(
+        at(path),
+        basename(module)
+          .replace(/\.[jt]s$/, '')
+          .replace('.', '-'),
+      )
+  }
+  const fileOf = (module) => files.get(module)
+  const groups = groupsOf(texts, names, fileOf, Object.values(entries))
+  const fromMemory = {
+    name: 'from-memory',
+    resolveId: (id, importer) => {
+      const file = resolve(importer ? dirname(importer) : outdir, id)
+      return texts.has(file) ? file : undefined
+    },
+    load: (file) => ({ code: texts.get(file), map: texts.get(`${file}.map`) }),
+  }
+  const minified = {
+    name: 'minified',
+    renderChunk: (code) =>
+      transform(code, { minify: true, format: 'esm', target: 'es2022', legalComments: 'none', sourcemap: 'external' }),
+  }
+  const bundle = await rollup({
+    input: Object.fromEntries(Object.entries(entries).map(([name, module]) => [name, fileOf(module)])),
+    external,
+    preserveEntrySignatures: 'strict',
+    treeshake: { moduleSideEffects: false },
+    plugins: [fromMemory],
+    onwarn: ({ message }) => {
+      throw new StepError(message)
+    },
+  })
+  await bundle.write({
+    dir: outdir,
+    chunkFileNames: ({ name, facadeModuleId, moduleIds }) =>
+      `${name in GROUPS ? name : (names.get(facadeModuleId ?? moduleIds.at(-1)) ?? 'helpers')}-[hash].js`,
+    hashCharacters: 'base36',
+    // the import of what an import imports: bundlers warn of it, since it has no effect
+    hoistTransitiveImports: false,
+    manualChunks: (file) => groups.get(file),
+    onlyExplicitManualChunks: true,
+    sourcemap: true,
+    plugins: [minified],
+  })
+  await bundle.close()
+}
