@@ -10,7 +10,8 @@
 pub const NONE: u32 = u32::MAX;
 
 const INDEX_BITS: u32 = 22;
-const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
+/// The part of a handle that is its index.
+pub const INDEX_MASK: u32 = (1 << INDEX_BITS) - 1;
 const GENERATION_MASK: u16 = (1 << (u32::BITS - INDEX_BITS)) - 1;
 /// How many slots rest before the one that has rested longest is used again.
 const RESTING: u32 = 256;

@@ -1,7 +1,6 @@
 // redrive's scheduler without fetch around it, from the sources: Node strips the types.
 
 import { Emitter } from '../../js/api/emitter.ts'
-import { attempt } from '../../js/call/attempt.ts'
 import { instantiate } from '../../js/core/file.ts'
 import { instantiateKeys } from '../../js/core/keys-file.ts'
 import { policyFields } from '../../js/core/policy-row.ts'
@@ -36,7 +35,6 @@ export async function openScheduler(n, { clock, policy = NO_WAITS, gates } = {})
     settings,
     events: new Emitter(() => {}),
     now,
-    attempt: (call, plan) => attempt(call, plan, settings.clock, now),
     draw: hostDraw(),
     degraded: (code, message) => console.error(code, message),
     sent: () => {},

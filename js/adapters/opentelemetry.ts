@@ -118,13 +118,13 @@ class Tracing {
     this.#propagateTo = origins && new Set(origins)
   }
 
-  async attempt(call: Call, plan: AttemptPlan, next: (plan: AttemptPlan) => Promise<Finished>): Promise<Finished> {
+  async attempt(call: Call, plan: AttemptPlan, next: () => Promise<Finished>): Promise<Finished> {
     const span = this.#guarded(() => this.#begin(call, plan))
-    if (!span) return next(plan)
+    if (!span) return next()
     const within = trace.setSpan(plan.isReplay ? ROOT_CONTEXT : context.active(), span)
-    const sent = this.#guarded(() => this.#withHeaders(call, plan, span)) ?? plan
+    this.#guarded(() => this.#addHeaders(call, plan, span))
     try {
-      const finished = await context.with(suppressed(within), () => next(sent))
+      const finished = await context.with(suppressed(within), next)
       this.#guarded(() => this.#end(span, call, finished))
       return finished
     } catch (error) {
@@ -175,15 +175,16 @@ class Tracing {
     return this.#contexts.begin(call, trace.setSpan(context.active(), span))
   }
 
-  /** The attempt with the span's context in its headers. */
-  #withHeaders(call: Call, plan: AttemptPlan, span: Span): AttemptPlan {
+  /** Puts the span's context into the headers of the attempt. */
+  #addHeaders(call: Call, plan: AttemptPlan, span: Span): void {
     const made = this.#contexts.recalled(call, plan.task?.taskId) ?? ROOT_CONTEXT
-    if (!this.#mayCarry(call) || isSuppressed(made)) return plan
+    if (!this.#mayCarry(call) || isSuppressed(made)) return
     const overlay = new Headers(plan.overlay ?? undefined)
     this.#headers.write(trace.setSpan(made, span)).forEach((value, name) => {
       overlay.set(name, value)
     })
-    return { ...plan, overlay, transport: withOverlay(plan, overlay) }
+    plan.transport = withOverlay(plan, overlay)
+    plan.overlay = overlay
   }
 
   #end(span: Span, call: Call, finished: Finished): void {

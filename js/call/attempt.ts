@@ -54,28 +54,30 @@ export function deliver({ answer, error }: Finished, word: RedriveMark | null = 
   throw mark(error, word)
 }
 
+/** An attempt as it is about to be made. What watches attempts may change `overlay` and `transport`. */
 export interface AttemptPlan extends AttemptInit {
+  overlay: Headers | null
   /** The call's own for a first attempt, `repeatableOf(call)` for a replay. */
-  readonly transport: Transport
-  /** Limit to response headers, from `limitOf`; FOREVER: none. */
-  readonly timeoutMs: number
-  /** Aborts the attempt: at its time limit, or when its task is cancelled or given back. */
-  readonly controller: AbortController
-  /** Ends the wait for the answer of a replay, later than `signal` the replay itself. @default `signal` */
-  readonly over?: AbortSignal
+  transport: Transport
   /** The task of a replay. */
   readonly task?: { readonly taskId: string; readonly attemptNumber: number; readonly createdAt: number }
-  /** Whether no repeat can mend an error. A first attempt goes without: its error is examined when its call becomes a task. */
-  readonly isFinal?: (error: unknown) => boolean
 }
 
-/** A caller's own first attempt: the request as it is, for as long as its caller waits: `leftMs` more. */
-export function firstPlan(call: Call, caller: AbortSignal | null, leftMs: number): AttemptPlan {
+/** A caller's own first attempt: the request as it is, for as long as its caller waits. */
+export interface FirstPlan extends AttemptPlan {
+  /** Limit to response headers, from `limitOf`; FOREVER: none. */
+  readonly timeoutMs: number
+  /** Aborts the attempt: at its time limit, or when the task that it has become is cancelled or given back. */
+  readonly controller: AbortController
+}
+
+/** `leftMs`: how long its caller waits. */
+export function firstPlan(call: Call, caller: AbortSignal | null, overlay: Headers | null, leftMs: number): FirstPlan {
   const { transport, plain } = call
   const timeoutMs = plain ? FOREVER : limitOf(call, leftMs)
   const controller = new AbortController()
   const signal = bothSignals(caller, controller.signal)
-  return { transport, overlay: null, isReplay: false, controller, signal, timeoutMs }
+  return { transport, overlay, isReplay: false, controller, signal, timeoutMs }
 }
 
 /** The limit of an attempt of a call whose caller waits for `leftMs` more, of a millisecond at least; FOREVER: none. */
@@ -83,17 +85,21 @@ export function limitOf({ timeoutMs }: Call, leftMs: number): number {
   return Math.min(timeoutMs || FOREVER, Math.max(1, leftMs))
 }
 
+/** The reason that an attempt is aborted with when its limit is over. */
+export function tooLong(call: Call, timeoutMs: number, attemptNumber = 1): DOMException {
+  const limit = timeoutMs === call.timeoutMs ? 'its attemptTimeoutMs' : 'what was left of waitMs'
+  return timeoutError(`attempt ${attemptNumber} had no answer within ${timeoutMs} ms, ${limit}`)
+}
+
 /**
- * Sends once and waits for response headers, for no longer than its time limit and its caller allow: a `fetch` that was given to the
- * queue may not heed its signal. Never rejects. An answer that comes when the attempt is over is let go of.
+ * Makes a first attempt: sends once and waits for response headers, for no longer than its time limit and its caller allow: a `fetch`
+ * that was given to the queue may not heed its signal. Never rejects. An answer that comes when the attempt is over is let go of.
+ * Replays, of which a queue may make a million, have a leaner way to the same end: `runner/replay.ts`.
  */
-export async function attempt(call: Call, plan: AttemptPlan, clock: Clock, now: () => number): Promise<Finished> {
+export async function attempt(call: Call, plan: FirstPlan, clock: Clock, now: () => number): Promise<Finished> {
   const startedAt = now()
-  const { controller, timeoutMs, signal, over = signal, transport, task } = plan
-  const onTimeout = () => {
-    const limit = timeoutMs === call.timeoutMs ? 'its attemptTimeoutMs' : 'what was left of waitMs'
-    controller.abort(timeoutError(`attempt ${task?.attemptNumber ?? 1} had no answer within ${timeoutMs} ms, ${limit}`))
-  }
+  const { controller, timeoutMs, signal, transport } = plan
+  const onTimeout = () => controller.abort(tooLong(call, timeoutMs))
   const disarm = timeoutMs < FOREVER ? clock.after(timeoutMs, onTimeout) : undefined
   const end = (outcome: number, error: unknown, answer: Answer | null = null): Finished => {
     disarm?.()
@@ -102,25 +108,31 @@ export async function attempt(call: Call, plan: AttemptPlan, clock: Clock, now: 
   try {
     const sending = transport.send(plan)
     sending.then(
-      (late) => over.aborted && late.discard(),
+      (late) => signal.aborted && late.discard(),
       () => {},
     )
-    const answer = await orAbort(over, sending)
+    const answer = await orAbort(signal, sending)
     return end(answer.redirectRefused ? OUTCOME_FINAL : OUTCOME_RESPONSE, undefined, answer)
   } catch (error) {
     const { reason } = controller.signal
-    if (isTimeout(controller)) return end(OUTCOME_TIMED_OUT, (await transport.timedOut?.(reason)) ?? reason)
-    const { name, code, message, cause } = (error ?? {}) as Words & { readonly cause?: Words }
-    // neither the queue nor the caller has aborted it: a fetch of the user's own did
-    const isLeft = name === 'AbortError' && !signal.aborted
-    if (isLeft || plan.isFinal?.(error)) return end(OUTCOME_FINAL, error)
-    if (isOffline()) return end(OUTCOME_OFFLINE, error)
-    const isLate = TIMEOUT.test([name, cause?.name, cause?.code, code, message].join(' '))
-    return end(isLate ? OUTCOME_TIMED_OUT : OUTCOME_NETWORK_ERROR, error)
+    if (isTimeout(reason)) return end(OUTCOME_TIMED_OUT, (await transport.timedOut?.(reason)) ?? reason)
+    // its error is examined more closely when its call becomes a task
+    return end(outcomeOf(error, signal.aborted, false), error)
   }
+}
+
+/** How an attempt has ended that had no answer. `isAborted`: by the queue or its caller. `isFinal`: no repeat can mend the error. */
+export function outcomeOf(error: unknown, isAborted: boolean, isFinal: boolean): number {
+  const { name, code, message, cause } = (error ?? {}) as Words & { readonly cause?: Words }
+  // neither the queue nor the caller has aborted it: a fetch of the user's own did
+  const isLeft = name === 'AbortError' && !isAborted
+  if (isLeft || isFinal) return OUTCOME_FINAL
+  if (isOffline()) return OUTCOME_OFFLINE
+  const isLate = TIMEOUT.test([name, cause?.name, cause?.code, code, message].join(' '))
+  return isLate ? OUTCOME_TIMED_OUT : OUTCOME_NETWORK_ERROR
 }
 
 type Words = { readonly [K in 'name' | 'code' | 'message']?: string }
 
-/** Whether its time limit has aborted an attempt. */
-export const isTimeout = ({ signal }: AbortController): boolean => signal.reason?.name === 'TimeoutError'
+/** Whether an attempt was aborted since its time limit was over. */
+export const isTimeout = (reason: Error | undefined): boolean => reason?.name === 'TimeoutError'

@@ -47,8 +47,21 @@ export function isMistake(call: Call, { answer, error }: Finished): boolean {
 
 /** Throws where an argument of fetch is wrong. fetch gives a TypeError for that and for a lost connection; only this tells them apart. */
 export function assertSendable(url: string, init: RequestInit): void {
+  if (isPlain(init)) return
   // whether there is a body matters, its content does not
   new Request(url, { ...init, body: init.body == null ? null : '', signal: null })
+}
+
+/** Methods that every platform sends, with a body and without one. */
+const [WITH_BODY, WITHOUT] = [new Set(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']), new Set(['GET', 'HEAD'])]
+/** Parts of a request that were read before: what is wrong with them was told then. */
+const WAS_READ: ReadonlySet<string> = new Set(['method', 'headers', 'body', 'signal', 'redrive'])
+
+/** Whether nothing can be wrong with a request. A Request made of it would tell, and cost more than all else that a task takes. */
+function isPlain(init: RequestInit): boolean {
+  const { method = 'GET', body } = init
+  const isKnown = WITH_BODY.has(method) || (WITHOUT.has(method) && body == null)
+  return isKnown && Object.keys(init).every((name) => WAS_READ.has(name))
 }
 
 /** Repeats the request that a `FetchTransport` has sent first. */
@@ -59,16 +72,16 @@ class FetchRepeat implements Repeatable {
     this.#sendable = sendable
   }
 
-  async send({ overlay, signal, clock = systemClock, maySend }: AttemptInit): Promise<RepeatAnswer> {
+  async send(attempt: AttemptInit): Promise<RepeatAnswer> {
+    const { overlay, signal } = attempt
     const { fetch, url, init: own } = this.#sendable
     const headers = overlay ? laidOver(own.headers, overlay) : own.headers
-    const init: SentInit = { ...own, headers, signal }
     // as fetch reads it, and read once: it may be anything that is a text in the end
-    const redirect = `${init.redirect ?? 'follow'}` as RequestRedirect
-    if (redirect !== 'follow' || mayLeave(own.method, own.headers, overlay)) {
-      return new FetchRepeatAnswer(await answerOf(fetch(url, { ...init, redirect })))
-    }
-    return sendWithinOrigin(fetch, url, init, { clock, signal, maySend })
+    const redirect = `${own.redirect ?? 'follow'}` as RequestRedirect
+    const leaves = redirect !== 'follow' || mayLeave(own.method, own.headers, overlay)
+    const init: SentInit = { ...own, headers, signal, redirect: leaves ? redirect : 'manual' }
+    const response = heard(await fetch(url, init))
+    return leaves ? new FetchRepeatAnswer(response) : withinOrigin(response, { fetch, url, init }, attempt)
   }
 
   isFinal(error: unknown): boolean {
@@ -201,41 +214,47 @@ function withoutBody(response: Response): Response {
   }
 }
 
-/** Rejects where a `fetch` of the user's own gives what is no answer, such as Response.error(): a task would take it for a success. */
-async function answerOf(sending: Promise<Response>): Promise<Response> {
-  const response = await sending
+/** Throws where a `fetch` of the user's own gives what is no answer, such as Response.error(): a task would take it for a success. */
+function heard(response: Response): Response {
   if (!response.status && response.type !== 'opaqueredirect') throw new TypeError('fetch gave no status')
   return response
 }
 
-/** Follows redirects by hand while they stay within the origin (S15). */
-async function sendWithinOrigin(
-  fetch: typeof globalThis.fetch,
-  first: string,
-  own: SentInit,
-  terms: RestTerms & Pick<AttemptInit, 'maySend'>,
+/** The answer, or that of the redirects in it, which are followed by hand while they stay within the origin (S15). */
+function withinOrigin(response: Response, sent: Sendable, attempt: AttemptInit): RepeatAnswer | Promise<RepeatAnswer> {
+  // a browser's opaque redirect does not say where it leads
+  if (response.type === 'opaqueredirect') return new FetchRepeatAnswer(response, true)
+  const answer = new FetchRepeatAnswer(response)
+  return REDIRECT.has(response.status) ? follow(answer, sent, attempt) : answer
+}
+
+async function follow(
+  first: FetchRepeatAnswer,
+  { fetch, url: from, init: own }: Sendable,
+  { clock = systemClock, signal, maySend }: AttemptInit,
 ): Promise<RepeatAnswer> {
-  let init: SentInit = { ...own, redirect: 'manual' }
-  let url = first
-  for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-    const response = await answerOf(fetch(url, init))
-    // a browser's opaque redirect does not say where it leads
-    if (response.type === 'opaqueredirect') return new FetchRepeatAnswer(response, true)
-    // the platform, which was asked for one hop, says of none; a `fetch` of the user's own may give what cannot be written on
-    if (hop > 0) Reflect.defineProperty(response, 'redirected', { value: true, configurable: true })
-    const answer = new FetchRepeatAnswer(response)
-    const location = REDIRECT.has(response.status) ? answer.header('location') : null
+  let answer = first
+  let init = own
+  let url = from
+  for (let hop = 0; ; hop++) {
+    const { status } = answer.response
+    const location = REDIRECT.has(status) ? answer.header('location') : null
     if (location === null) return answer
     const next = nextHop(location, url)
-    if (!next) return new FetchRepeatAnswer(response, true)
+    if (!next) return new FetchRepeatAnswer(answer.response, true)
+    if (hop === MAX_REDIRECTS) throw new TypeError(`more than ${MAX_REDIRECTS} redirects`)
     // first: two hops at once would be two connections
-    await answer.rest(false, terms)
-    assertNotAborted(init.signal ?? null)
-    assertMaySend(terms.maySend)
+    await answer.rest(false, { clock, signal })
+    assertNotAborted(signal)
+    assertMaySend(maySend)
     url = next.href
-    init = afterRedirect(init, response.status)
+    init = afterRedirect(init, status)
+    const response = heard(await fetch(url, init))
+    if (response.type === 'opaqueredirect') return new FetchRepeatAnswer(response, true)
+    // the platform, which was asked for one hop, says of none; a `fetch` of the user's own may give what cannot be written on
+    Reflect.defineProperty(response, 'redirected', { value: true, configurable: true })
+    answer = new FetchRepeatAnswer(response)
   }
-  throw new TypeError(`more than ${MAX_REDIRECTS} redirects`)
 }
 
 function afterRedirect(init: SentInit, status: number): SentInit {

@@ -30,14 +30,13 @@ export class FetchTransport implements Transport {
 
 export class FetchAnswer implements Answer {
   readonly response: Response
+  readonly status: number
   readonly redirectRefused: boolean = false
 
+  /** Throws where a `fetch` of the user's own gives nothing. */
   constructor(response: Response) {
     this.response = response
-  }
-
-  get status(): number {
-    return this.response.type === 'opaque' ? 200 : this.response.status
+    this.status = response.type === 'opaque' ? 200 : response.status
   }
 
   deliver(): Response {

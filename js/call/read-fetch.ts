@@ -63,8 +63,8 @@ export function readFetch(
   const isWhole = init instanceof Request
   if (!isWhole && isStream(init?.body)) throw new BodyNotReplayableError(`${init?.method ?? 'GET'} ${url.origin}`)
   const request = isWhole || input instanceof Request ? new Request(input, init) : null
-  const { method = 'GET', headers: given, signal = null } = request ?? init ?? {}
-  const headers = new Headers(given)
+  const { method = 'GET', headers: ownHeaders, signal = null } = request ?? init ?? {}
+  const headers = new Headers(ownHeaders)
   const complete = makeCall(context, {
     method: method.toUpperCase(),
     url: url.href,
@@ -75,7 +75,8 @@ export function readFetch(
     signal,
   })
 
-  const sent = { ...init, ...partsOf(request ?? init ?? {}), method, headers }
+  const given = request ?? init
+  const sent = { ...init, ...(given && partsOf(given)), method, headers }
   const finish = (bytes: number, init: SentInit, whole?: Request): Call => {
     const sendable = { fetch, url: url.href, init, whole }
     return complete({ hasBody: init.body !== null, bytes, transport: new FetchTransport(sendable) })

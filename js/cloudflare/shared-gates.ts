@@ -62,7 +62,7 @@ export class SharedGates {
         // by the clock that their circuits are timed by: that of a request may be a millisecond behind, and an attempt that seems to have begun
         // before its circuit changed does not count
         const startedAt = byRules.get(this.#rules)?.now()
-        const finished = await next(plan)
+        const finished = await next()
         // a caller who leaves, or is mistaken, says nothing about the server
         const isLeft = !finished.answer && finished.outcome !== OUTCOME_TIMED_OUT && plan.signal.aborted
         const isCallers = isLeft || isMistake(call, finished)

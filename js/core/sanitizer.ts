@@ -33,6 +33,8 @@ export class Sanitizer {
   /** By the built-in rules alone. */
   readonly #plain: HeaderNames
   readonly #keepsUrls: boolean
+  /** The URL that was looked at last, and what may be shown of it: tasks of one kind come in rows. */
+  #last: readonly [url: string, shown: string] = ['', '']
 
   constructor(engine: Engine, { persistHeaders = [], denyHeaders = [], urlSecrets }: SanitizeOptions) {
     this.#engine = engine
@@ -88,6 +90,7 @@ export class Sanitizer {
   /** The URL as it may be shown: `REDACTED` in place of what looks like a secret in it, unless asked to keep it. */
   url(url: string): string {
     if (this.#keepsUrls) return url
+    if (this.#last[0] === url) return this.#last[1]
     const { scratch, glue } = this.#engine
     const size = scratch.text(url)
     // ranges are of bytes, which are characters in what URL.href gives
@@ -100,7 +103,8 @@ export class Sanitizer {
       shown += cut(from, found[i + 1] as number) + REDACTED
       from = found[i + 2] as number
     }
-    return shown + cut(from, size)
+    this.#last = [url, shown + cut(from, size)]
+    return this.#last[1]
   }
 
   /** The URL without the secrets that can be taken out of it; one in its path cannot, and `url` shows that it is there. */

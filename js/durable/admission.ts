@@ -164,7 +164,7 @@ export class StorePlace implements StoredPlace {
       )
       if (slot === NONE) return undefined
       task.slot = slot
-      const ruling = this.#runner.rule(task, { ...own, outcome })
+      const ruling = this.#runner.rule(task, { ...own, outcome }, this.#runner.host.now())
       task.slot = -1
       return ruling
     })

@@ -28,10 +28,10 @@ export interface PageParts {
  */
 function giveBackAll({ leased, runner }: StoredState, reason: unknown): void {
   for (const task of [...leased.values()]) {
-    const { lease, call, controller } = task
+    const { lease, call, attempt } = task
     const isMade = lease?.isSent && call?.replayable === false
     if (isMade) lease.reason = 'outcome_unknown'
-    controller?.abort(reason)
+    attempt?.abort(reason)
     if (!isMade && task.slot >= 0) runner.settle(task, notSent(OUTCOME_RELEASED, runner.host.now()))
   }
 }

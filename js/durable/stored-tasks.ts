@@ -194,7 +194,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     this.leadership.suspend()
     store.suspend?.()
     for (const task of this.state.all()) {
-      task.controller?.abort(error)
+      task.attempt?.abort(error)
       task.slot = -1
       this.leave(task)
       answer(task, () => error)
@@ -239,17 +239,18 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     task.lease = undefined
     if (task.slot < 0) return
     // an attempt of it goes on: whatever it comes to, its place in the core is free
-    const { controller } = task
-    runner.guard(() => runner.rule(task, notSent(OUTCOME_RELEASED, runner.host.now())))
+    const { attempt } = task
+    const now = runner.host.now()
+    runner.guard(() => runner.rule(task, notSent(OUTCOME_RELEASED, now), now))
     task.slot = -1
-    controller?.abort()
+    attempt?.abort()
   }
 
   abort(task: Task, reason: unknown): void {
     const { runner } = this.state
     task.cancelRequested = true
     runner.guard(() => runner.core.cancel(task.slot))
-    task.controller?.abort(reason)
+    task.attempt?.abort(reason)
   }
 
   purged(task: Task): void {
@@ -288,7 +289,7 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
     if (said === 'cancelled' && !task.cancelRequested) this.abort(task, cancelled())
     if (said !== 'lost' || !task.lease) return
     task.lease.lost = true
-    task.controller?.abort()
+    task.attempt?.abort()
   }
 
   readonly turning = (): void => this.counts.asking()

@@ -6,7 +6,7 @@
 /** 32 random bits. */
 export type Draw = () => number
 
-const POOL_WORDS = 128
+const POOL_WORDS = 1_024
 
 /** The host's entropy, drawn in pools: one call per id would cost more than the id. */
 export function hostDraw(): Draw {

@@ -1,7 +1,7 @@
 /** A caller's own first attempt. It needs no core, unless an option has it wait for one. */
 
 import type { QueueStats } from '../api/stats.ts'
-import { deliver, type Finished, firstPlan, isTransient, markOnce, mayPass } from '../call/attempt.ts'
+import { attempt, deliver, type Finished, firstPlan, isTransient, markOnce, mayPass } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { orKept } from '../call/deferred.ts'
 import { assertNotAborted, orAbort } from '../platform/abort.ts'
@@ -39,9 +39,10 @@ export async function firstAttempt(call: Call, host: QueueContext, core: Loader,
   assertOwn(call, host)
   counts.attempts++
   const isDeferred = options.mode === 'defer'
-  const plan = firstPlan(call, isDeferred ? null : signal, createdAt + call.waitMs - now())
+  const plan = firstPlan(call, isDeferred ? null : signal, overlay, createdAt + call.waitMs - now())
   const { controller } = plan
-  const sending = host.attempt(call, { ...plan, overlay })
+  const send = () => attempt(call, plan, settings.clock, now)
+  const sending = host.watched ? host.watched(call, plan, send) : send()
   if (isDeferred) {
     const own = { sending, controller }
     const keep = async () => (await openFor(call, null, host, core))?.admission.keepUnderWay(call, own, createdAt)

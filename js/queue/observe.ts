@@ -10,21 +10,15 @@ import { internalsOf } from './internals.ts'
 
 /** The part of an adapter that a queue calls. None of its methods may throw, except that `attempt` passes on what `next` throws. */
 export interface Observer {
-  /** Surrounds one attempt, the caller's own or a replay; calls `next` once, with the plan as it came or one of its own. */
-  attempt?(call: Call, plan: AttemptPlan, next: (plan: AttemptPlan) => Promise<Finished>): Promise<Finished>
+  /** Surrounds one attempt, the caller's own or a replay; may change what it sends, and calls `next` once. */
+  attempt?(call: Call, plan: AttemptPlan, next: () => Promise<Finished>): Promise<Finished>
   /** Hears of a call that is about to become a task, and again when that task has its id. */
   onTask?: NonNullable<QueueContext['onTask']>
   /** Hears of a task that has ended, before its caller does. */
   onEnd?: NonNullable<QueueContext['onEnd']>
 }
 
-interface Observed {
-  /** The queue's own. */
-  readonly attempt: QueueContext['attempt']
-  readonly observers: Set<Observer>
-}
-
-const observed = new WeakMap<QueueContext, Observed>()
+const observed = new WeakMap<QueueContext, Set<Observer>>()
 
 /**
  * Adds an observer around those that are there; returns what takes it off again, in whatever order several come off. An
@@ -32,23 +26,23 @@ const observed = new WeakMap<QueueContext, Observed>()
  */
 export function observe(queue: object, observer: Observer): () => void {
   const { host } = internalsOf(queue)
-  const known = observed.get(host) ?? { attempt: host.attempt, observers: new Set() }
+  const known = observed.get(host) ?? new Set()
   observed.set(host, known)
-  known.observers.add(observer)
+  known.add(observer)
   connect(host, known)
   return () => {
-    if (known.observers.delete(observer)) connect(host, known)
+    if (known.delete(observer)) connect(host, known)
   }
 }
 
 /** Puts the observers of this moment between the queue and its attempts. */
-function connect(host: QueueContext, { attempt, observers }: Observed): void {
+function connect(host: QueueContext, observers: ReadonlySet<Observer>): void {
   const all = [...observers]
-  host.attempt = attempt
+  delete host.watched
   for (const observer of all) {
-    const inner = host.attempt
+    const inner: NonNullable<QueueContext['watched']> = host.watched ?? ((_, __, run) => run())
     const around = observer.attempt?.bind(observer)
-    if (around) host.attempt = (call, plan) => around(call, plan, (passed) => inner(call, passed))
+    if (around) host.watched = (call, plan, run) => around(call, plan, () => inner(call, plan, run))
   }
   delete host.onTask
   delete host.onEnd

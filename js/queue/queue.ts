@@ -23,7 +23,6 @@ import type {
 import type { QueueStats } from '../api/stats.ts'
 import { emptyStats } from '../api/stats.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
-import { attempt } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { passesThrough, type RedriveInit, readFetch } from '../call/read-fetch.ts'
 import type { Checks } from '../options/checks.ts'
@@ -81,7 +80,6 @@ export class RetryQueue implements AsyncDisposable {
       sent: () => {
         this.#counts.attempts++
       },
-      attempt: (call, plan) => attempt(call, plan, settings.clock, this.#host.now),
       idle: () => {
         if (this.#calls.size > 0 || this.#core.opened?.runner.depth) return
         for (const resolve of this.#idleWaiters.splice(0)) resolve()

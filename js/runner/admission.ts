@@ -267,6 +267,15 @@ export class Admission {
     this.#visit(call)
     const terms = { createdAt, expiresAt: call.options.expiresAt ?? FOREVER, waitUntil: FOREVER }
     const { settings } = this.#runner.host
+    const keepInMemory = (): Kept => {
+      assertUnordered(settings, call)
+      assertMayBeInMemory(settings, call, true, this.obstacle)
+      this.assertStays(call)
+      return this.#memory.enqueue(call, terms)
+    }
+    const isStored = () => this.#isStored(call, true)
+    if (!isStored() && call.key !== '' && !this.#mayBeKnown(call))
+      return new Promise((resolve) => resolve(keepInMemory()))
     return this.#unlessKnown(
       call,
       (task) => {
@@ -275,14 +284,7 @@ export class Admission {
         task.isHandedOver = task.waiter !== undefined
         return { taskId, key: call.key, durability: 'memory', deduplicated: true }
       },
-      async () => {
-        const stored = this.#isStored(call, true) ? await this.place?.enqueue(call, terms) : undefined
-        if (stored) return stored
-        assertUnordered(this.#runner.host.settings, call)
-        assertMayBeInMemory(settings, call, true, this.obstacle)
-        this.assertStays(call)
-        return this.#memory.enqueue(call, terms)
-      },
+      async () => (isStored() ? await this.place?.enqueue(call, terms) : undefined) ?? keepInMemory(),
     )
   }
 

@@ -76,9 +76,8 @@ export class Announcer {
     host.changed?.(task)
     reportEnd(task, host, () => this.show(task), restTerms)
     // shown only to those who ask: most tasks end without a caller or a listener that looks
-    const outcome = () => outcomeOf(task, this.show(task))
-    answer(task, () => outcome().error)
-    task.outcome?.resolve(outcome())
+    answer(task, () => outcomeOf(task, this.show(task)).error)
+    task.outcome?.resolve(outcomeOf(task, this.show(task)))
     task.outcome = undefined
     task.last = undefined
     if (task.isHandedOver && status === 'EXHAUSTED') host.revive?.(task.taskId)

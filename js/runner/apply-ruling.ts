@@ -14,26 +14,26 @@ export interface RulingActs {
   /** Ends a task that would go on waiting, and its caller with it, where the queue closes. false: it does not, or no caller waits. */
   endIfClosing(task: Task): boolean
   show(task: Task): RetryTask
-  end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void
+  end(task: Task, status: TaskStatus, reason: ExhaustedReason | undefined, now: number): void
   announce(task: Task): void
   putAside(task: Task): void
   cancel(task: Task, reason: unknown): unknown
   releaseCause(task: Task, ruling: Ruling): ReleaseCause
 }
 
-export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling): void {
+export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling, now: number): void {
   if (ruling.verdict === VERDICT_STALE) return
   const { host } = acts
   const { why, attemptNumber } = ruling
   const followUp = followUpOf(task, ruling, why?.dueAt ?? Number.NaN, () => acts.releaseCause(task, ruling))
   const { kind, reason, entry } = followUp
   task.log(entry)
-  if (kind === 'succeeded') acts.end(task, 'SUCCEEDED')
-  else if (kind === 'cancelled') acts.end(task, 'CANCELLED')
+  if (kind === 'succeeded') acts.end(task, 'SUCCEEDED', undefined, now)
+  else if (kind === 'cancelled') acts.end(task, 'CANCELLED', undefined, now)
   else if (kind === 'exhausted') {
     task.attemptNumber = attemptNumber
     if (!task.announced) acts.announcer.queued(task)
-    acts.end(task, 'EXHAUSTED', reason)
+    acts.end(task, 'EXHAUSTED', reason, now)
   } else {
     const isParked = kind === 'parked'
     task.status = 'PENDING'

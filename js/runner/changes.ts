@@ -24,7 +24,8 @@ export function changesOf(host: QueueContext): (change: Changed) => void {
     return all
   }
   return ({ taskId, others = false, isStores }) => {
-    delete host.snapshot
+    if (host.snapshot) host.snapshot = undefined
+    if (!events.has('queue') && !events.has('store')) return
     for (const scope of ['queue', 'store'] as const) {
       if (!events.has(scope) || (isStores && scope === 'queue')) continue
       heard[scope] ??= tellSoon(scope)

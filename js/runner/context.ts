@@ -52,8 +52,8 @@ export interface QueueContext {
   readonly degraded: Report
   /** Counts one more request that went out. */
   sent(): void
-  /** Makes an attempt of a call, the caller's own or a replay. Adapters that watch attempts lay theirs around it. */
-  attempt(call: Call, plan: AttemptPlan): Promise<Finished>
+  /** Makes an attempt of a call, the caller's own or a replay, by `run`, with what adapters do around it. Absent: none watches attempts. */
+  watched?(call: Call, plan: AttemptPlan, run: () => Promise<Finished>): Promise<Finished>
   /**
    * Hears of a call that is about to become a task: once before its headers are sanitized for the store, and again when the task
    * has its id. Some of these calls become no task after all. Set by adapters that trace.
@@ -75,7 +75,7 @@ export interface QueueContext {
   /** Hears of each change of a task. Absent: there is no core yet, and so no task. */
   changed?(change: Changed): void
   /** The numbers after the last change. Absent: no caller has asked for them since. */
-  snapshot?: QueueStats
+  snapshot?: QueueStats | undefined
   /** No task is left: callers of the queue's `idle()` may be waiting for that. */
   idle(): void
 }

@@ -23,6 +23,8 @@ export class Lanes {
   readonly #host: QueueContext
   readonly #byName = new Map<string, Lane>()
   readonly #byHandle = new Map<number, Lane>()
+  /** The lane that was asked for last: tasks of one lane come in rows. */
+  #last: Lane | undefined
   /** Lanes that may have less room than the limit: their number was asked for since they were last seen to have all of it. */
   readonly #short = new Set<Lane>()
   readonly #paused = new Set<string>()
@@ -35,9 +37,9 @@ export class Lanes {
   }
 
   of(principal: string | null, origin: string): number {
-    const name = laneName(principal, origin)
-    const known = this.named(name)
+    const known = this.find(principal, origin)
     if (known !== undefined) return known
+    const name = laneName(principal, origin)
     if (this.#byName.size >= KEPT) this.#dropIdle()
     const handle = this.#core.lane()
     const lane = { name, principal, origin, handle }
@@ -50,14 +52,19 @@ export class Lanes {
 
   /** The lane's number; undefined: nothing was queued for it so far. */
   find(principal: string | null, origin: string): number | undefined {
-    return this.named(laneName(principal, origin))
+    const last = this.#last
+    if (last?.origin !== origin || last.principal !== principal) return this.named(laneName(principal, origin))
+    this.#short.add(last)
+    return last.handle
   }
 
   /** The number of a lane, by its whole name. */
   named(name: string): number | undefined {
     const lane = this.#byName.get(name)
-    if (lane) this.#short.add(lane) // the question may come before a change of its room
-    return lane?.handle
+    if (!lane) return undefined
+    this.#last = lane
+    this.#short.add(lane) // the question may come before a change of its room
+    return lane.handle
   }
 
   /** The lane that the core names. */
@@ -171,6 +178,7 @@ export class Lanes {
       const { name, handle } = lane
       this.#byName.delete(name)
       if (this.#core.dropLane(handle)) {
+        if (this.#last === lane) this.#last = undefined
         this.#byHandle.delete(handle)
         this.#short.delete(lane)
       } else this.#byName.set(name, lane)

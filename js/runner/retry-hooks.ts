@@ -26,9 +26,9 @@ export function asksAbout(
   { answer, outcome, status, error }: Finished,
   { settings }: QueueContext,
 ): boolean {
-  const { shouldRetry, delay } = { ...settings, ...call.options }
-  if (!shouldRetry && !delay) return false
-  if (answer) return !answer.redirectRefused && (status >= 400 || call.policy.retryableStatusCodes.includes(status))
+  const { options, policy } = call
+  if (!(options.shouldRetry ?? settings.shouldRetry ?? options.delay ?? settings.delay)) return false
+  if (answer) return !answer.redirectRefused && (status >= 400 || policy.retryableStatusCodes.includes(status))
   return outcome !== OUTCOME_OFFLINE && (error as Error | undefined)?.name !== 'AbortError'
 }
 

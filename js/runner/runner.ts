@@ -7,14 +7,14 @@ import { QueueClosedError } from '../api/errors.ts'
 import type { ScopeOptions, TaskOutcome } from '../api/methods.ts'
 import { emptyHeldStats, type RunnerStats } from '../api/stats.ts'
 import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
-import type { Finished } from '../call/attempt.ts'
 import { putAside, type RestTerms } from '../call/discard.ts'
-import type { RepeatAnswer } from '../call/transport.ts'
+import type { Finished, RepeatAnswer } from '../call/transport.ts'
 import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf } from '../core/codes.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { Sanitizer } from '../core/sanitizer.ts'
 import { type Limits, limitsOf, trimmedText } from '../options/limits.ts'
+import { FOREVER } from '../platform/clock.ts'
 import { errorText } from '../platform/error-text.ts'
 import { isOffline } from '../platform/page.ts'
 import { answer, detachCaller, link, outcomeOf, whenEnded } from '../tasks/callers.ts'
@@ -33,6 +33,7 @@ import { Lanes } from './lanes.ts'
 import { endIfLeft } from './principal-left.ts'
 import type { NewsPorts, PrincipalNews } from './principal-news.ts'
 import { Sender } from './sender.ts'
+import { Slots } from './slots.ts'
 import { type CoreStats, heldStats } from './stats.ts'
 import type { StoredSide } from './stored.ts'
 import { readScope } from './task-scope.ts'
@@ -60,7 +61,7 @@ export class Runner {
   /** The words of an error, without secrets (S12). */
   readonly words = (error: unknown, about?: Confidential): string =>
     this.guard(() => this.sanitizer.message(error, about && secretsOf(about, this.sanitizer))) ?? 'an error'
-  readonly #tasks = new Map<number, Task>()
+  readonly #slots = new Slots()
   readonly #onNetwork = () => this.#setOnline(!isOffline())
   #tickQueued = false
   isTrapped = false
@@ -116,8 +117,7 @@ export class Runner {
 
   /** Notes the slot under which the core has a task. */
   trackSlot(task: Task, slot: number): void {
-    task.slot = slot
-    this.#tasks.set(slot, task)
+    this.#slots.add(task, slot)
   }
 
   show(task: Task): RetryTask {
@@ -166,7 +166,8 @@ export class Runner {
   arm(): void {
     if (this.state === 'stopped') return
     const wakeAt = this.guard(() => this.core.wakeAt()) ?? Number.POSITIVE_INFINITY
-    this.#timer.arm(Math.min(wakeAt, this.stored?.wakeAt ?? wakeAt), this.host.now())
+    const at = Math.min(wakeAt, this.stored?.wakeAt ?? wakeAt)
+    this.#timer.arm(at, at < FOREVER ? this.host.now() : 0)
   }
 
   /** Ticks once the code that runs now has ended: many calls cost one tick. */
@@ -179,19 +180,19 @@ export class Runner {
     })
   }
 
-  /** Tells the core how an attempt ended and does what it says. */
-  settle(task: Task, finished: Finished<RepeatAnswer>): void {
+  /** Tells the core how an attempt ended and does what it says. `now`: where it has just been read. */
+  settle(task: Task, finished: Finished<RepeatAnswer>, now: number = this.host.now()): void {
     if (this.state === 'stopped' || task.slot < 0) {
       finished.answer?.discard()
       return
     }
     this.guard(() => {
-      const ruling = this.rule(task, finished)
+      const ruling = this.rule(task, finished, now)
       if (task.lease) this.stored?.settle(task, ruling)
       else {
-        applyRuling(this, task, ruling)
+        applyRuling(this, task, ruling, now)
         endIfLeft(task, this)
-        this.stored?.holdLane(task.principal, task.origin, this.host.now() + ruling.holdMs)
+        this.stored?.holdLane(task.principal, task.origin, now + ruling.holdMs)
         this.stored?.roomMade()
       }
     })
@@ -203,7 +204,7 @@ export class Runner {
 
   /** Tasks in memory. */
   get tasks(): readonly Task[] {
-    return [...this.#tasks.values()]
+    return this.#slots.all
   }
 
   /** Cancels a task in memory. */
@@ -216,7 +217,7 @@ export class Runner {
     detachCaller(task)?.reject(reason)
     if (requested) {
       task.cancelRequested = true
-      task.controller?.abort(reason)
+      task.attempt?.abort(reason)
       return 'requested'
     }
     this.end(task, 'CANCELLED')
@@ -232,7 +233,7 @@ export class Runner {
 
   /** Tasks waiting or in flight, as far as this process knows. */
   get depth(): number {
-    return this.#tasks.size + (this.stored?.depth ?? 0)
+    return this.#slots.size + (this.stored?.depth ?? 0)
   }
 
   /** Tasks that take room: those, and dead letters of what was accepted. */
@@ -286,12 +287,12 @@ export class Runner {
   /** Ends a call that the core has given up before it was a task anywhere. */
   giveUp(task: Task, ruling: Ruling): void {
     this.registry.add(task)
-    applyRuling(this, task, ruling)
+    applyRuling(this, task, ruling, this.host.now())
   }
 
   #act(slot: number, action: number): void {
     if (this.gates.report(slot, action)) return
-    const task = this.#tasks.get(slot)
+    const task = this.#slots.at(slot)
     if (!task) return
     if (action >= ENDED) {
       this.end(task, 'EXHAUSTED', reasonOf(action))
@@ -310,16 +311,16 @@ export class Runner {
   }
 
   /** Has the core rule on an attempt of a task that has a slot. */
-  rule(task: Task, finished: Finished<RepeatAnswer>): Ruling {
+  rule(task: Task, finished: Finished<RepeatAnswer>, now: number): Ruling {
     if (finished.answer !== null || finished.error !== undefined) {
       // before the core is asked: should it trap, this is what the caller gets
       task.last?.answer?.discard()
       task.last = finished
       task.lastStatus = finished.status
     }
-    task.controller = undefined
+    task.attempt = undefined
     if (this.stored) this.lanes.changed(task)
-    return this.rulings.rule(task, finished, this.host.now())
+    return this.rulings.rule(task, finished, now)
   }
 
   /** The reason why the attempt that `ruling` is about was given back. */
@@ -334,11 +335,10 @@ export class Runner {
   }
 
   /** Ends a task in memory. */
-  end(task: Task, status: TaskStatus, reason?: ExhaustedReason): void {
-    this.#tasks.delete(task.slot)
-    task.slot = -1
+  end(task: Task, status: TaskStatus, reason?: ExhaustedReason, now: number = this.host.now()): void {
+    this.#slots.remove(task)
     const isTold = task.waiter !== undefined || task.joined.length > 0
-    this.registry.end(task, status !== 'EXHAUSTED' ? 'ended' : isTold ? 'told' : 'dead', this.host.now())
+    this.registry.end(task, status !== 'EXHAUSTED' ? 'ended' : isTold ? 'told' : 'dead', now)
     this.announcer.ended(task, status, reason)
     if (status !== 'EXHAUSTED') task.strip()
     this.announcer.idle()
@@ -353,7 +353,7 @@ export class Runner {
 
   /** Ends a task in memory because nothing goes on here; its caller gets its last answer or error, or else `error`. */
   #dropTask(task: Task, error: unknown): void {
-    task.controller?.abort(error)
+    task.attempt?.abort(error)
     if (!this.isTrapped) task.reason = 'closed'
     answer(task, () => error)
     this.end(task, 'CANCELLED')

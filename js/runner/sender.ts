@@ -4,23 +4,23 @@
  */
 
 import type { AttemptContext, RetryTask } from '../api/task.ts'
-import { type Finished, isTimeout, limitOf } from '../call/attempt.ts'
+import { type Finished, limitOf } from '../call/attempt.ts'
 import type { Call, UnderWay } from '../call/call.ts'
 import type { RestTerms } from '../call/discard.ts'
-import { adopted, isMistake, repeatableOf } from '../call/fetch-repeat.ts'
+import { adopted, isMistake } from '../call/fetch-repeat.ts'
 import { UnusableHeaders } from '../call/hook-headers.ts'
 import { notSent } from '../call/not-sent.ts'
 import { signed } from '../call/sign.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_FINAL, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
-import { bothSignals, whenAborted } from '../platform/abort.ts'
-import { type Clock, FOREVER, within } from '../platform/clock.ts'
+import { FOREVER, within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
 import type { Confidential } from '../tasks/secrets.ts'
 import type { Task } from '../tasks/task.ts'
 import type { QueueContext } from './context.ts'
 import { tellMaybeCors } from './cors.ts'
 import { askFor, giverFor, HOOK_MS, remedyFor } from './credentials.ts'
+import { Replay } from './replay.ts'
 import { askHooks, asksAbout } from './retry-hooks.ts'
 import type { WaitPorts } from './server-wait.ts'
 
@@ -32,7 +32,8 @@ export interface SenderPorts extends WaitPorts {
   /** Whether the attempt may still be made: not paused or closing, not cancelled, lease held, principal there. */
   maySend(task: Task): boolean
   show(task: Task): RetryTask
-  settle(task: Task, finished: Finished<RepeatAnswer>): void
+  /** `now`: where it has just been read. */
+  settle(task: Task, finished: Finished<RepeatAnswer>, now?: number): void
   /** Hears that the core trapped outside of a call that is guarded. */
   trapped(error: unknown): void
   /** The words of an error, without secrets (S12). */
@@ -54,41 +55,43 @@ export class Sender {
       this.#follow(task, call, call.underWay)
       return
     }
-    const controller = new AbortController()
-    task.controller = controller
-    const give = call ? giverFor(settings, call) : undefined
-    const asks = give !== undefined || settings.beforeAttempt !== undefined || settings.sign !== undefined
+    if (!call) return
+    const attempt = new Replay(this.#ports, task, call)
+    task.attempt = attempt
+    const asks =
+      giverFor(settings, call) !== undefined || settings.beforeAttempt !== undefined || settings.sign !== undefined
     if (!asks && !events.has('attempt')) {
-      this.#send(task, controller, null, null)
+      this.#send(task, call, attempt, null)
       return
     }
-    const context = { attemptNumber: task.attemptNumber, signal: controller.signal, unauthorized: task.unauthorized }
-    if (asks) this.#ask(task, controller, context).catch((error) => this.#ports.trapped(error))
-    else this.#send(task, controller, null, context)
+    const context = { attemptNumber: task.attemptNumber, signal: attempt.own, unauthorized: task.unauthorized }
+    if (asks) this.#ask(task, call, attempt, context).catch((error) => this.#ports.trapped(error))
+    else this.#send(task, call, attempt, context)
   }
 
-  async #ask(task: Task, controller: AbortController, context: AttemptContext): Promise<void> {
+  async #ask(task: Task, call: Call, attempt: Replay, context: AttemptContext): Promise<void> {
     const { host, words } = this.#ports
     if (!this.#ports.maySend(task)) {
       this.#giveBack(task)
       return
     }
-    const { call } = task
     const about = (error: unknown, overlay: Headers | null) => words(error, { call, overlay })
-    const { overlay, outcome } = await askBefore(host, task, this.#ports.show(task), context, about)
+    const { overlay, outcome } = await askBefore(host, task, call, this.#ports.show(task), context, about)
     const isSure = (await this.#ports.stored?.confirm(task)) ?? true
-    if (task.controller !== controller) return // given back meanwhile, and perhaps begun anew
+    if (task.attempt !== attempt) return // given back meanwhile, and perhaps begun anew
     // whose caller has waited to the end for a hook: sent now, it would reach its server, and its caller be told that it failed
     if (!isSure || task.leftMs(host.now()) <= 0) this.#giveBack(task)
-    else if (outcome === undefined) this.#send(task, controller, overlay, context)
-    else this.#ports.settle(task, notSent(outcome, host.now()))
+    else if (outcome === undefined) {
+      attempt.overlay = overlay
+      this.#send(task, call, attempt, context)
+    } else this.#ports.settle(task, notSent(outcome, host.now()))
   }
 
-  #send(task: Task, controller: AbortController, overlay: Headers | null, context: AttemptContext | null): void {
+  #send(task: Task, call: Call, attempt: Replay, context: AttemptContext | null): void {
     const { host } = this.#ports
-    const { call } = task
     // given back, cancelled or lost while the hooks were asked: should it run again, this is not that attempt
-    if (!call || task.controller !== controller) return
+    if (!task.call || task.attempt !== attempt) return
+    const { overlay } = attempt
     const missing = task.missing(overlay)
     if (missing.length > 0) {
       // no credentials will come by themselves: parked
@@ -99,12 +102,13 @@ export class Sender {
       this.#ports.settle(task, notSent(OUTCOME_CREDENTIALS_FAILED, host.now()))
       return
     }
-    const may = this.#ports.maySend(task)
+    let may = this.#ports.maySend(task)
     if (may && context && host.events.has('attempt')) {
       host.events.emit('attempt', { task: this.#ports.show(task), context })
+      // a listener may have paused, closed or cancelled
+      may = this.#ports.maySend(task)
     }
-    // a listener may have paused, closed or cancelled
-    if (!may || !this.#ports.maySend(task)) {
+    if (!may) {
       this.#giveBack(task)
       return
     }
@@ -112,35 +116,15 @@ export class Sender {
     if (task.lease) task.lease.isSent = true
     task.overlay = overlay
     // a deferred caller may be answered before the attempt has ended: that one's abort is a cancel
-    const isBound = !call.options.detach && call.options.mode !== 'defer'
-    const caller = task.waiter && isBound ? call.signal : null
-    const signal = bothSignals(caller, controller.signal)
-    const timeoutMs = limitOf(call, task.leftMs(host.now()))
-    const transport = repeatableOf(call)
-    const isFinal = (error: unknown) => transport.isFinal(error)
-    const { clock } = host.settings
-    const maySend = () => this.#ports.maySend(task)
-    const { over, disarm } = endOf(signal, () => !caller?.aborted && !isTimeout(controller), clock)
-    const plan = {
-      transport,
-      overlay,
-      isReplay: true,
-      signal,
-      over,
-      controller,
-      timeoutMs,
-      isFinal,
-      task,
-      clock,
-      maySend,
+    if (task.waiter && !call.options.detach && call.options.mode !== 'defer') attempt.caller = call.signal
+    attempt.timeoutMs = limitOf(call, task.waiter ? task.leftMs(host.now()) : FOREVER)
+    const ended = (finished: Finished) => {
+      tellMaybeCors(call, finished, host)
+      // its answer is the transport's own
+      this.#ended(task, call, attempt, finished as Finished<RepeatAnswer>, finished.startedAt + finished.durationMs)
     }
-    // its answer is the transport's own
-    const attempt = host.attempt(call, plan) as Promise<Finished<RepeatAnswer>>
-    attempt.then((ended) => {
-      disarm()
-      tellMaybeCors(call, ended, host)
-      this.#ended(task, call, controller, ended)
-    })
+    if (host.watched) host.watched(call, attempt, () => attempt.run()).then(ended)
+    else attempt.begin(ended)
   }
 
   /** Takes the attempt that its caller has begun for the task's first. */
@@ -148,7 +132,7 @@ export class Sender {
     call.underWay = undefined
     // it has a place and a token of its own now
     call.leave?.(false)
-    task.controller = controller
+    task.attempt = controller
     if (task.lease) task.lease.isSent = true
     sending.then((ended) => {
       const isOwn = isMistake(call, ended)
@@ -156,20 +140,30 @@ export class Sender {
     })
   }
 
-  #ended(task: Task, call: Call, controller: AbortController, ended: Finished<RepeatAnswer>): void {
-    const settle = (finished: Finished<RepeatAnswer>) => {
+  #ended(task: Task, call: Call, attempt: Task['attempt'], ended: Finished<RepeatAnswer>, now?: number): void {
+    if (task.attempt !== attempt) {
       // given back meanwhile: the task's next attempt, if it has one by now, is another
-      if (task.controller === controller) this.#ports.settle(task, finished)
-      else finished.answer?.discard()
+      ended.answer?.discard()
+      return
     }
-    const asked = task.controller === controller && asksAbout(call, ended, this.#ports.host)
-    const resting = task.controller === controller ? this.#rest(task, ended, call.policy) : undefined
-    if (asked)
-      void Promise.resolve(resting)
-        .then(() => this.#asked(task, call, ended))
-        .then(settle)
-    else if (resting) void resting.then(() => settle(ended))
-    else settle(ended)
+    const asks = asksAbout(call, ended, this.#ports.host)
+    const resting = this.#rest(task, ended, call.policy)
+    if (asks || resting) void this.#settleLater(task, call, attempt, ended, asks, resting)
+    else this.#ports.settle(task, ended, now)
+  }
+
+  async #settleLater(
+    task: Task,
+    call: Call,
+    attempt: Task['attempt'],
+    ended: Finished<RepeatAnswer>,
+    asks: boolean,
+    resting: Promise<void> | undefined,
+  ): Promise<void> {
+    await resting
+    const finished = asks ? await this.#asked(task, call, ended) : ended
+    if (task.attempt === attempt) this.#ports.settle(task, finished)
+    else finished.answer?.discard()
   }
 
   /** The attempt with what the user's hooks say of it. Where one throws, that is what a caller who waits gets. Never rejects. */
@@ -207,25 +201,6 @@ export class Sender {
   }
 }
 
-/** How long an attempt that was cancelled has to tell of a success that was on its way. */
-const ON_ITS_WAY_MS = 1_000
-
-/** The signal that ends the wait for an answer once `signal` has ended its attempt: a moment later while the answer is still wanted. */
-function endOf(signal: AbortSignal, isWanted: () => boolean, clock: Clock): { over: AbortSignal; disarm: () => void } {
-  const end = new AbortController()
-  const stop = () => end.abort(signal.reason)
-  let disarmStop: (() => void) | undefined
-  const unlisten = whenAborted(signal, () => {
-    if (isWanted()) disarmStop = clock.after(ON_ITS_WAY_MS, stop)
-    else stop()
-  })
-  const disarm = () => {
-    unlisten()
-    disarmStop?.()
-  }
-  return { over: end.signal, disarm }
-}
-
 /** Answers of the user's hooks; `outcome` is set when the attempt must not be sent. */
 interface Asked {
   readonly overlay: Headers | null
@@ -236,19 +211,19 @@ interface Asked {
 async function askBefore(
   host: QueueContext,
   task: Task,
+  call: Call,
   shown: RetryTask,
   context: AttemptContext,
   words: (error: unknown, overlay: Headers | null) => string,
 ): Promise<Asked> {
   const { settings } = host
   const { beforeAttempt, clock, sign } = settings
-  const { call } = task
-  const give = call ? giverFor(settings, call) : undefined
+  const give = giverFor(settings, call)
   // its caller waits no longer for a hook than for an answer
   const limitMs = () => Math.min(HOOK_MS, Math.max(1, task.leftMs(host.now())))
   let overlay: Headers | null = null
   task.isUnsigned = false
-  if (call && give) {
+  if (give) {
     try {
       overlay = await askFor(give, task, call, shown, context, settings, limitMs())
     } catch (error) {
@@ -270,7 +245,7 @@ async function askBefore(
       )
     }
   }
-  if (call && sign) {
+  if (sign) {
     try {
       // last, so that the signature is as young as can be
       overlay = await signed(sign, call, { overlay, signal: context.signal, clock }, limitMs())

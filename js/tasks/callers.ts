@@ -24,6 +24,10 @@ export function detachCaller(task: Task): Waiter | undefined {
 /** Gives the caller the last answer, else its own last error, else `otherwise()`; without a caller, lets go of the answer. */
 export function answer(task: Task, otherwise: () => unknown): void {
   const { last, joined } = task
+  if (!task.waiter && joined.length === 0) {
+    last?.answer?.discard()
+    return
+  }
   task.joined = []
   // where no caller waits for the task itself, one who joined gets its answer
   const [waiter, ...others] = [detachCaller(task) ?? [], ...joined].flat()

@@ -1,7 +1,6 @@
 /** The history of a task, line by line; its words are made when it is read. */
 
 import type { AttemptLog, DecisionData, DecisionKind, ExhaustedReason, ReleaseCause } from '../api/task.ts'
-import type { Finished } from '../call/attempt.ts'
 import { MAX_MS } from '../options/check.ts'
 
 /** One attempt, or one that was not sent after all. */
@@ -35,16 +34,6 @@ export interface HistoryEntry {
 
 /** The words for an answer of which a browser tells nothing, not even its status. */
 export const HIDDEN_REDIRECT = 'a redirect, which a page cannot follow here'
-
-/** The line about an attempt and the decision that followed. */
-export function lineOf(
-  { startedAt, durationMs, status, answer, error }: Finished,
-  words: (error: unknown) => string,
-  rest: Omit<HistoryEntry, 'startedAt' | 'durationMs' | 'status' | 'error'>,
-): HistoryEntry {
-  const failure = answer ? (status ? null : HIDDEN_REDIRECT) : words(error)
-  return { ...rest, startedAt, durationMs, status, error: rest.sent ? failure : null }
-}
 
 /** The public form of a log line. */
 export function showEntry(taskId: string, entry: HistoryEntry): AttemptLog {

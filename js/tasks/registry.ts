@@ -180,17 +180,28 @@ export class Registry {
   /** Deletes the oldest while that `isOver`; gives how many. */
   #dropWhile(tasks: Ended, isOver: (oldest: Task) => boolean): number {
     const { size } = tasks
-    for (let task = tasks.oldest; task && isOver(task); task = tasks.oldest) this.#drop(task)
+    for (let task = tasks.oldest; task && isOver(task); task = tasks.oldest) {
+      tasks.delete(task)
+      // one that succeeded is in none of the others
+      if (tasks !== this.#ended) this.revive(task)
+      this.#forget(task)
+    }
     return size - tasks.size
   }
 
   #drop(task: Task): void {
     this.#ended.delete(task)
     this.revive(task)
-    this.#all.delete(task.taskId)
-    const own = this.#byKey.get(task.principal)
-    if (task.key !== null && own?.get(task.key) === task) own.delete(task.key)
-    if (own?.size === 0) this.#byKey.delete(task.principal)
+    this.#forget(task)
+  }
+
+  #forget(task: Task): void {
+    const { taskId, key, principal } = task
+    this.#all.delete(taskId)
+    if (key === null) return
+    const own = this.#byKey.get(principal)
+    if (own?.get(key) === task) own.delete(key)
+    if (own?.size === 0) this.#byKey.delete(principal)
   }
 }
 

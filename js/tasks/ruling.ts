@@ -23,23 +23,77 @@ import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { type Settled, settle } from '../core/queue-calls.ts'
 import { serverDelayOf } from '../core/server-delay.ts'
 import { ATTEMPT_MS, type ResolvedPolicy } from '../options/policy.ts'
-import { type HistoryEntry, lineOf } from './history.ts'
+import { HIDDEN_REDIRECT, type HistoryEntry } from './history.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
 
-export interface Ruling {
+/** The core's word on an ended attempt. */
+export class Ruling {
   readonly verdict: number
   /** The numbers behind it, where another attempt is to follow. */
   readonly why: Settled | undefined
   /** The attempt left: there is an answer, or a connection was lost. */
   readonly sent: boolean
-  /** End of the attempt, by the core's numbers: `OUTCOME_*`. */
-  readonly outcome: number
   readonly attemptNumber: number
   /** The wait that the server asked of the whole lane, before any limit; 0: none. */
   readonly holdMs: number
-  /** Makes the line for the log; `nextAt` NaN: no attempt follows. */
-  readonly entry: (kind: HistoryEntry['kind'], next: string, nextAt?: number, cause?: ReleaseCause) => HistoryEntry
+  readonly #finished: Finished<RepeatAnswer>
+  readonly #serverDelayMs: number
+  /** The words of its error, without secrets. */
+  readonly #words: () => string
+
+  constructor(
+    settled: Settled,
+    finished: Finished<RepeatAnswer>,
+    attemptNumber: number,
+    serverDelayMs: number,
+    words: () => string,
+  ) {
+    const { verdict, holdMs } = settled
+    const { answer, error } = finished
+    this.verdict = verdict
+    this.why = verdict === VERDICT_RETRY || verdict === VERDICT_PARKED ? settled : undefined
+    this.sent = answer !== null || error !== undefined
+    this.attemptNumber = attemptNumber || (this.sent ? 1 : 0)
+    this.holdMs = holdMs
+    this.#finished = finished
+    this.#serverDelayMs = serverDelayMs
+    this.#words = words
+  }
+
+  /** End of the attempt, by the core's numbers: `OUTCOME_*`. */
+  get outcome(): number {
+    return this.#finished.outcome
+  }
+
+  /** The line for the log; `nextAt` NaN: no attempt follows. */
+  entry(
+    kind: HistoryEntry['kind'],
+    next: string,
+    nextAt: number = Number.NaN,
+    cause: ReleaseCause | undefined = undefined,
+  ): HistoryEntry {
+    const { why, sent, attemptNumber } = this
+    const { startedAt, durationMs, status, answer } = this.#finished
+    const failure = answer ? (status ? null : HIDDEN_REDIRECT) : this.#words()
+    return {
+      sent,
+      kind,
+      attemptNumber,
+      startedAt,
+      durationMs,
+      status,
+      error: sent ? failure : null,
+      serverDelayMs: this.#serverDelayMs,
+      curveMs: why && kind === 'retry' ? why.curveMs : Number.NaN,
+      spreadMs: why?.spreadMs ?? 0,
+      counted: why && !why.refunded,
+      authorize: why?.authorize === true,
+      cause,
+      next,
+      nextAt,
+    }
+  }
 }
 
 /** The outcome of an attempt that was made before there was a task: being offline is then just as transient as a lost connection. */
@@ -76,43 +130,29 @@ export class Rulings {
   /** Tells the core how an attempt of `task` has ended. */
   rule(task: Task, finished: Finished<RepeatAnswer>, now: number): Ruling {
     const { outcome, status, durationMs, answer, error, said } = finished
-    const sent = answer !== null || error !== undefined
-    const asked = serverDelayOf(this.#engine, answer, task.call?.policy.retryableStatusCodes ?? [], now)
-    const { serverDelayMs } = asked
+    const { call, overlay, slot } = task
+    const { serverDelayMs, rateLimitMs, partitioned } = serverDelayOf(
+      this.#engine,
+      answer,
+      call?.policy.retryableStatusCodes ?? [],
+      now,
+    )
     const unusable = serverDelayMs < 0
-    const { slot } = task
     const settled = settle(this.#engine, this.#core, {
       now,
       slot,
       outcome,
       status,
       durationMs,
-      ...asked,
+      rateLimitMs,
+      partitioned,
       serverDelayMs: unusable ? Number.NaN : serverDelayMs,
       unusable,
       said: said?.retry === undefined ? SAID_NOTHING : said.retry ? SAID_RETRY : SAID_END,
       delayMs: said?.delayMs ?? Number.NaN,
     })
-    const { verdict, holdMs } = settled
-    const why = verdict === VERDICT_RETRY || verdict === VERDICT_PARKED ? settled : undefined
-    const attemptNumber = task.attemptNumber || (sent ? 1 : 0)
-    const about = { call: task.call, overlay: task.overlay }
-    const entry: Ruling['entry'] = (kind, next, nextAt = Number.NaN, cause) => {
-      return lineOf(finished, (thrown) => this.#words(thrown, about), {
-        sent,
-        kind,
-        attemptNumber,
-        serverDelayMs,
-        curveMs: why && kind === 'retry' ? why.curveMs : Number.NaN,
-        spreadMs: why?.spreadMs ?? 0,
-        counted: why && !why.refunded,
-        authorize: why?.authorize === true,
-        cause,
-        next,
-        nextAt,
-      })
-    }
-    return { verdict, why, sent, outcome, attemptNumber, holdMs, entry }
+    const words = () => this.#words(error, { call, overlay })
+    return new Ruling(settled, finished, task.attemptNumber, serverDelayMs, words)
   }
 
   /** Tells a lane how an attempt has ended that makes no task. Gives the moment until which its server holds the lane, beyond what it had asked before; 0: it does not. */

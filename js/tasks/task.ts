@@ -22,6 +22,9 @@ const MAX_ENTRIES = 120
 const NO_ENTRIES: readonly HistoryEntry[] = []
 const NOBODY: readonly Waiter[] = []
 const NO_LABELS: Labels = {}
+// most requests have nothing to show but their URL
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
+const NO_NAMES: readonly string[] = Object.freeze([])
 
 /** The parts of a request that may be seen, as the core says; made once for all to whom the task is shown. */
 interface Shown {
@@ -79,11 +82,13 @@ function shownOf({ url, call, record }: Task, sanitizer: Sanitizer): Shown {
     const { headers, withheldHeaders } = record
     return { url: sanitizer.url(record.targetUrl), headers, withheld: withheldHeaders }
   }
-  const { headers, withheld, unknown } = sanitizer.headers(call?.headers ?? [])
+  const sanitized = sanitizer.headers(call?.headers ?? [])
+  const withheld = [...sanitized.withheld, ...sanitized.unknown]
+  const headers = Object.keys(sanitized.headers).length > 0 ? Object.freeze(sanitized.headers) : NO_HEADERS
   return {
     url: sanitizer.url(url),
-    headers: Object.freeze(headers),
-    withheld: Object.freeze([...withheld, ...unknown].sort()),
+    headers,
+    withheld: withheld.length > 0 ? Object.freeze(withheld.sort()) : NO_NAMES,
   }
 }
 
@@ -123,7 +128,8 @@ export class Task {
   record: StoredTask | undefined
   /** The lease under which an attempt may be made. */
   lease: HeldLease | undefined
-  controller: AbortController | undefined
+  /** The attempt under way. */
+  attempt: { abort(reason?: unknown): void } | undefined
   /** Headers that `credentials` gave for the last attempt. */
   overlay: Headers | null = null
   waiter: Waiter | undefined
@@ -166,12 +172,15 @@ export class Task {
 
   log(entry: HistoryEntry): void {
     // a copy of just the right size: most tasks log a line or two, and push would reserve room for seventeen
-    this.entries = [...this.entries.slice(1 - MAX_ENTRIES), entry]
+    const { entries } = this
+    this.entries = entries.length === 0 ? [entry] : [...entries.slice(1 - MAX_ENTRIES), entry]
   }
 
   show(sanitizer: Sanitizer): RetryTask {
-    this.#shown ??= shownOf(this, sanitizer)
-    this.#target = this.#shown.url.split(/[?#]/, 1)[0] as string
+    if (!this.#shown) {
+      this.#shown = shownOf(this, sanitizer)
+      this.#target = this.#shown.url.split(/[?#]/, 1)[0] as string
+    }
     const shown: { -readonly [K in keyof RetryTask]: RetryTask[K] } = {
       taskId: this.taskId,
       idempotencyKey: this.key,
@@ -188,7 +197,7 @@ export class Task {
     }
     if (this.hasBody && this.call) shown.bodyRef = 'inline'
     if (this.reason) shown.reason = this.reason
-    return Object.assign(shown, this.labels)
+    return this.labels === NO_LABELS ? shown : Object.assign(shown, this.labels)
   }
 
   /** Brings the task back from the dead letters: key and history stay, attempts are counted anew. */

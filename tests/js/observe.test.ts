@@ -8,9 +8,9 @@ import { ORDERS, setup } from './setup.ts'
 
 /** An observer that writes down what it sees, under a name. */
 const noting = (name: string, notes: string[]): Parameters<typeof observe>[1] => ({
-  async attempt(call, plan, next) {
+  async attempt(call, _, next) {
     notes.push(`${name} before ${call.method}`)
-    const finished = await next(plan)
+    const finished = await next()
     notes.push(`${name} after ${finished.status}`)
     return finished
   },
@@ -35,7 +35,7 @@ test.each([[[0, 1]], [[1, 0]]])('taken off in the order %j, the queue is as it w
   for (const i of order) offs[i]?.()
   await queue.fetch(ORDERS)
   expect(notes).toEqual([])
-  expect(host.attempt).toBe(before.attempt)
+  expect(host.watched).toBe(before.watched)
   expect(Object.keys(host)).toEqual(Object.keys(before))
 })
 

@@ -170,9 +170,9 @@ test('a queue that nobody attached is as it was, before and after', async () => 
   const { host } = internalsOf(queue)
   const before = { ...host }
   const detach = attachOpenTelemetry(queue)
-  expect(host.attempt).not.toBe(before.attempt)
+  expect(host.watched).not.toBe(before.watched)
   detach()
-  expect(host.attempt).toBe(before.attempt)
+  expect(host.watched).toBe(before.watched)
   expect(Object.keys(host)).toEqual(Object.keys(before))
   expect(host.onTask).toBeUndefined()
 })
@@ -196,9 +196,9 @@ test('what observes the queue beside it stays, in whatever order the two are tak
   const { queue, telemetry, detach } = await traced()
   const seen: string[] = []
   observe(queue, {
-    attempt: (call, plan, next) => {
+    attempt: (call, _, next) => {
       seen.push(call.method)
-      return next(plan)
+      return next()
     },
   })
   detach()

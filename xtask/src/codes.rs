@@ -13,7 +13,7 @@ use redrive::headers;
 use redrive::outcome::{Flags, Outcome, Reason, Word};
 use redrive::policy::{Field, JitterCode, StrategyCode};
 use redrive::queue::{BATCH, Cancelled, Carry, Gate};
-use redrive::slots::NONE;
+use redrive::slots::{INDEX_MASK, NONE};
 
 /// The module.
 pub fn module() -> String {
@@ -21,6 +21,12 @@ pub fn module() -> String {
         "// Printed by xtask from the core's enums: `npm run build` writes it. What each number means is said there.\n",
     );
     number(&mut out, "\"None\" of a handle, and \"all\" where a lane is asked for.", "NONE", NONE);
+    number(
+        &mut out,
+        "The part of a handle that is the index of its place; the rest tells it from handles that had the place before.",
+        "SLOT_INDEX",
+        INDEX_MASK,
+    );
     number(
         &mut out,
         "So many actions a `poll` gives at most; after that many, more may wait.",

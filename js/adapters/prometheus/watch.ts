@@ -131,7 +131,7 @@ export class Watch {
       attempt: async (call, plan, next) => {
         // read before the attempt: its task has gone on when it has ended
         const isRetry = plan.task !== undefined && plan.task.attemptNumber > 1
-        const finished = await next(plan)
+        const finished = await next()
         if (!active) return finished
         const outcome = outcomeOf(finished, plan)
         const labels = { outcome, policy: this.#policies.of(call.policy.policyId) }
@@ -168,7 +168,7 @@ function outcomeOf({ outcome, status }: Finished, { signal }: AttemptPlan): Atte
     if (status === 429) return 'rate_limited'
     return status < 500 ? 'client_error' : 'server_error'
   }
-  // before the signal is looked at: a timeout aborts it too
+  // before the abort is looked at: a timeout aborts it too
   if (outcome === OUTCOME_TIMED_OUT) return 'timeout'
   if (signal.aborted) return 'cancelled'
   if (outcome === OUTCOME_OFFLINE) return 'offline'
