@@ -19,7 +19,7 @@ const parts = [
   ['RateLimit', /redrive::http::(ratelimit|structured)|^parse_rate_limit/],
   ['secrets in URLs', /redrive::request::url_secrets|^url_secrets/],
   ['headers', /redrive::(request::headers|wasm::headers)|^headerrules|^secret_values|HeaderRules/],
-  ['agenda, queues, slots', /redrive::(slots|queue::(agenda|fifo|orders|lanes))/],
+  ['agenda, queues, slots', /redrive::(chunks|slots|queue::(agenda|wheel|fifo|orders|lanes))/],
   ['queue: decisions', /redrive::(queue|outcome|time|rng|gates|http::classify)/],
   ['canonical JSON', /redrive::request::json|^canonical_json|HostNumbers/],
   ['keys, SHA-256', /redrive::request::key|sha2|^hex|digest|block_buffer|^content_key|^fingerprint|^sha256/],

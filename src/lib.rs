@@ -67,11 +67,13 @@
 //! # }
 //! ```
 
+mod chunks;
 #[doc(hidden)]
 pub mod codes;
 pub mod error;
 pub mod gates;
 mod http;
+mod index;
 mod numbered;
 pub mod outcome;
 pub mod policy;

@@ -16,6 +16,7 @@
 mod admit;
 mod adopt;
 pub mod agenda;
+mod agendas;
 mod control;
 mod ended;
 mod fifo;
@@ -29,6 +30,7 @@ pub mod rate;
 mod report;
 mod settle;
 mod task;
+mod wheel;
 
 pub use admit::{Admission, Cancelled};
 pub use adopt::{Carry, Past};
@@ -42,9 +44,9 @@ use crate::gates::breaker::Circuit;
 use crate::outcome::{Flags, Reason};
 use crate::policy::Policy;
 use crate::rng::SplitMix64;
-use crate::slots::Slots;
+use crate::slots::{ManySlots, Slots};
 use crate::time::{Millis, Timeline};
-use agenda::Agenda;
+use agendas::Agendas;
 use fifo::Links;
 use lanes::{Lane, Lanes};
 use orders::Orders;
@@ -83,13 +85,11 @@ pub struct Queue {
     policies: Slots<Interned>,
     lanes: Lanes,
     orders: Orders,
-    tasks: Slots<Task>,
+    tasks: ManySlots<Task>,
     /// Links of the lanes' queues of ready and of parked tasks, and of the orders' of the rest.
     links: Links,
-    /// When waiting tasks become ready.
-    due: Agenda,
-    /// The last instant at which ready, parked and tasks behind others may start.
-    deadlines: Agenda,
+    /// When tasks become ready, and when they end by themselves.
+    agendas: Agendas,
     /// Tasks at their last instant: they end unless this very poll starts them.
     last_chances: Vec<u32>,
     in_flight: u32,
@@ -121,10 +121,9 @@ impl Queue {
             policies: Slots::default(),
             lanes: Lanes::new(limits.per_lane.max(1), limits.max_lane_hold),
             orders: Orders::default(),
-            tasks: Slots::default(),
+            tasks: ManySlots::default(),
             links: Links::default(),
-            due: Agenda::default(),
-            deadlines: Agenda::default(),
+            agendas: Agendas::default(),
             last_chances: Vec::new(),
             in_flight: 0,
             own: 0,
@@ -141,28 +140,36 @@ impl Queue {
 
     /// Puts a task that is nowhere into the agenda.
     fn wait(&mut self, index: u32, due: Millis) {
-        self.due.push(index, due);
+        self.agendas.push(State::Waiting, index, due);
         self.enter(index, State::Waiting);
     }
 
     /// Puts a task that is nowhere where its deadline ends it, and into its lane as `state` says.
     fn hold_back(&mut self, index: u32, state: State) {
-        self.deadlines.push(index, self.last_start(index));
         self.enter(index, state);
+        self.agendas.push(state, index, self.last_start(index));
+    }
+
+    /// Moves a task to an instant in the agenda that its state says, if it says one.
+    fn schedule(&mut self, index: u32, at: Millis) {
+        if let Some(task) = self.tasks.at(index) {
+            self.agendas.push(task.state, index, at);
+        }
     }
 
     /// Puts a task that is nowhere into its lane, as `state` says.
     fn enter(&mut self, index: u32, state: State) {
         let Some(task) = self.tasks.at_mut(index) else { return };
         task.state = state;
-        let Some(lane) = self.lanes.at_mut(task.lane) else { return };
+        let Some(lane) = self.lanes.at_mut(task.lane.get()) else { return };
         match state {
             State::Waiting => lane.waiting = lane.waiting.saturating_add(1),
             State::Behind => {
                 lane.waiting = lane.waiting.saturating_add(1);
-                self.orders.stand_behind(task.order, &mut self.links, index);
+                self.orders.stand_behind(task.order.get(), &mut self.links, index);
             }
             State::Ready => {
+                task.due = self.agendas.at(index).into();
                 lane.waiting = lane.waiting.saturating_add(1);
                 lane.ready.push(&mut self.links, index, task.priority);
             }
@@ -184,25 +191,20 @@ impl Queue {
     /// this task. What follows is another [`Queue::enter`] or the end.
     fn detach(&mut self, index: u32) {
         let Some(task) = self.tasks.at(index) else { return };
-        let Some(lane) = self.lanes.at_mut(task.lane) else { return };
+        let Some(lane) = self.lanes.at_mut(task.lane.get()) else { return };
+        self.agendas.remove(task.state, index);
         match task.state {
-            State::Waiting => {
-                self.due.remove(index);
-                lane.waiting = lane.waiting.saturating_sub(1);
-            }
+            State::Waiting => lane.waiting = lane.waiting.saturating_sub(1),
             State::Behind => {
-                self.orders.step_out(task.order, &mut self.links, index);
-                self.deadlines.remove(index);
+                self.orders.step_out(task.order.get(), &mut self.links, index);
                 lane.waiting = lane.waiting.saturating_sub(1);
             }
             State::Ready => {
                 lane.ready.remove(&mut self.links, index, task.priority);
-                self.deadlines.remove(index);
                 lane.waiting = lane.waiting.saturating_sub(1);
             }
             State::Parked => {
                 lane.parked.remove(&mut self.links, index, task.priority);
-                self.deadlines.remove(index);
                 lane.waiting = lane.waiting.saturating_sub(1);
             }
             State::InFlight => {
@@ -212,24 +214,24 @@ impl Queue {
             State::Started => lane.started = lane.started.saturating_sub(1),
         }
         if matches!(task.state, State::Ready | State::InFlight) {
-            self.lanes.refresh(task.lane, self.timeline.now());
+            self.lanes.refresh(task.lane.get(), self.timeline.now());
         }
     }
 
     /// Frees the slot of a detached task, and gives the next of its order its turn.
     fn forget(&mut self, index: u32) {
         let Some(task) = self.tasks.remove(self.tasks.handle(index)) else { return };
-        self.drop_use(task.policy);
+        self.drop_use(task.policy.get());
         if task.flags.contains(Flags::LEASED) {
             self.leased = self.leased.saturating_sub(1);
-            if let Some(lane) = self.lanes.at_mut(task.lane) {
+            if let Some(lane) = self.lanes.at_mut(task.lane.get()) {
                 lane.leased = lane.leased.saturating_sub(1);
             }
             return;
         }
         self.bytes = self.bytes.saturating_sub(u64::from(task.bytes));
-        if let Some(next) = self.orders.succeed(task.order, index) {
-            let not_before = self.tasks.at(next).map_or(Millis::ZERO, |next| next.not_before);
+        if let Some(next) = self.orders.succeed(task.order.get(), index) {
+            let not_before = self.tasks.at(next).map_or(Millis::ZERO, |next| next.not_before.get());
             self.detach(next);
             self.wait(next, not_before.max(self.timeline.now()));
         }
@@ -245,7 +247,7 @@ impl Queue {
 
     /// The time that an attempt of this task is expected to take: the policy's, else the average of its lane.
     fn estimate(&self, task: &Task, policy: &Policy) -> Millis {
-        let average = || self.lanes.at(task.lane).map_or(Millis::ZERO, Lane::average);
+        let average = || self.lanes.at(task.lane.get()).map_or(Millis::ZERO, Lane::average);
         policy.estimated_call().unwrap_or_else(average)
     }
 
@@ -253,15 +255,15 @@ impl Queue {
     #[inline(never)]
     fn refusal(&self, index: u32, start: Millis) -> Option<Reason> {
         let task = self.tasks.at(index)?;
-        let policy = &self.policies.at(task.policy)?.policy;
+        let policy = &self.policies.at(task.policy.get())?.policy;
         let refused = task.refusal(policy, self.estimate(task, policy), start);
         refused.or_else(|| self.is_turned_away(task).then_some(Reason::CircuitOpen))
     }
 
     /// Whether its caller is not to wait any longer, since the breaker of its lane is open.
     fn is_turned_away(&self, task: &Task) -> bool {
-        let awaited = self.turns_away && task.wait_until != Millis::MAX;
-        let lane = self.lanes.at(task.lane).filter(|_| awaited);
+        let awaited = self.turns_away && task.wait_until.get() != Millis::MAX;
+        let lane = self.lanes.at(task.lane.get()).filter(|_| awaited);
         lane.is_some_and(|lane| lane.gates.breaker.circuit(self.timeline.now()) == Circuit::Open)
     }
 
@@ -269,7 +271,7 @@ impl Queue {
     #[inline(never)]
     fn last_start(&self, index: u32) -> Millis {
         let Some(task) = self.tasks.at(index) else { return Millis::MAX };
-        let Some(interned) = self.policies.at(task.policy) else { return Millis::MAX };
+        let Some(interned) = self.policies.at(task.policy.get()) else { return Millis::MAX };
         if self.is_turned_away(task) {
             return Millis::ZERO;
         }

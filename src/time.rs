@@ -5,6 +5,10 @@
 //! that only rises. All arithmetic saturates: a deadline too far away to name is simply never.
 #![forbid(unsafe_code)]
 
+mod packed;
+
+pub(crate) use packed::PackedMillis;
+
 /// A duration or an epoch instant in whole milliseconds, `0..=2^53`.
 ///
 /// 2^53 is the last whole number an f64 can count to, and so the last that can cross the

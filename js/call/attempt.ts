@@ -49,7 +49,10 @@ export function markOnce(call: Call, finished: Finished): RedriveMark | null {
 }
 
 /** Gives an ended attempt to its caller: returns the answer, or throws the transport's error; `word` is marked on either. */
-export function deliver({ answer, error }: Finished, word: RedriveMark | null = null): unknown {
+export function deliver(
+  { answer, error }: Pick<Finished, 'answer' | 'error'>,
+  word: RedriveMark | null = null,
+): unknown {
   if (answer) return mark(answer.deliver(word), word)
   throw mark(error, word)
 }

@@ -12,6 +12,9 @@ import type { Finished, Repeatable } from './transport.ts'
 /** How long a caller waits who has not said so, beside the time that the body needs. */
 const WAIT_MS = 30_000
 
+/** The options of all calls that were given none. */
+export const NO_OPTIONS: TaskOptions = Object.freeze({})
+
 /** The part of a queue that reading a call needs. */
 export interface CallContext extends OptionsContext {
   /** The principal whose requests are made now. */
@@ -94,7 +97,8 @@ export function makeCall(
 ): (content: CallContent) => Call {
   const keyed = readKey(request, settings.idempotency, makeKey)
   const { policy } = request
-  const options = { ...request.options, ...labelsOf(request.options) }
+  const { options: given } = request
+  const options = given === NO_OPTIONS ? given : { ...given, ...labelsOf(given) }
   const { attemptTimeoutMs } = policy
   const { mode, waitMs } = options
   return (content) => {

@@ -10,7 +10,7 @@ import { taskPolicies } from '../options/task-policies.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { utf8 } from '../platform/utf8.ts'
 import type { RequestLike } from '../platform/web.ts'
-import { type Call, type CallContext, makeCall } from './call.ts'
+import { type Call, type CallContext, makeCall, NO_OPTIONS } from './call.ts'
 import { FetchTransport, type SentInit } from './fetch-transport.ts'
 import { cancelBody, readBody } from './read-body.ts'
 
@@ -54,7 +54,7 @@ export function readFetch(
   context: CallContext,
 ): Call | Promise<Call> {
   const { fetch, maxBodyBytes } = context.settings
-  const options = (init?.redrive || {}) as TaskOptions
+  const options = init?.redrive || NO_OPTIONS
   const pair = taskPolicies(context, options)
   const url = parse(input instanceof Request ? input.url : String(input))
   if (url.username || url.password) throw new TypeError(`expected a URL without a password for ${url.host}`)

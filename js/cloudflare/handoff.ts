@@ -9,10 +9,9 @@ import type { EnqueueReceipt } from '../api/methods.ts'
 import type { NewTask } from '../api/store.ts'
 import type { AttemptLog } from '../api/task.ts'
 import { IdempotencyConflictError, NotDurableError, QueueFullError } from '../api/task-errors.ts'
-import { deliver, type Finished } from '../call/attempt.ts'
+import { deliver } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
-import type { RepeatAnswer } from '../call/transport.ts'
 import { instantiateKeys } from '../core/keys-static.ts'
 import { contentOf, recordOf } from '../durable/record.ts'
 import { FOREVER, within } from '../platform/clock.ts'
@@ -178,11 +177,7 @@ export class Handoff {
   }
 
   /** Answers 202, or with the caller's last answer where the object cannot take the task. */
-  async #answer(
-    departure: Departure,
-    left: Partial<NewTask>,
-    last: Finished<RepeatAnswer> | undefined,
-  ): Promise<unknown> {
+  async #answer(departure: Departure, left: Partial<NewTask>, last: Task['last']): Promise<unknown> {
     const { call } = departure
     try {
       const { taskId, hasEnded } = await this.#store(await this.#recordOf(departure, left))
@@ -273,7 +268,7 @@ const handedOver = (taskId: string, at: number, attemptNumber: number): AttemptL
   decision: attemptNumber > 0 ? 'handed over to its object' : 'handed over to its object unsent',
 })
 
-const answerOf = async (last: Finished): Promise<unknown> => deliver(last)
+const answerOf = async (last: NonNullable<Task['last']>): Promise<unknown> => deliver(last)
 
 /** Asks the object; a stub's method that throws at once rejects like any other. */
 const enqueued = async (stub: RedriveStub, record: NewTask): Promise<readonly Taken[]> => stub.enqueue([record])

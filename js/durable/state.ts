@@ -77,8 +77,7 @@ export class StoredState {
     // a credential that other code has put there goes nowhere (S12)
     if (!sanitizer.mayBeStored(record.headers)) throw new TypeError('its headers hold one that is never stored')
     const task =
-      this.find(record.taskId) ??
-      new Task(record.taskId, record.createdAt, record.principal, callOf(record, undefined, host.settings))
+      this.find(record.taskId) ?? new Task(record.taskId, record.createdAt, callOf(record, undefined, host.settings))
     task.announced = true
     task.status = record.status
     task.reason = record.reason

@@ -34,3 +34,7 @@ export function uuid7Maker(draw: Draw): (now: number) => string {
     return String.fromCharCode(...codes)
   }
 }
+
+/** The millisecond of an id: that of its making, or a later one if there were very many in it or the clock was set back. */
+export const timeOfId = (id: string): number =>
+  Number.parseInt(id.slice(0, 8), 16) * 0x10000 + Number.parseInt(id.slice(9, 13), 16)

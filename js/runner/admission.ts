@@ -87,7 +87,7 @@ export class Admission {
     const { host } = this.#runner
     const taskId = this.#nextTaskId(host.now())
     host.onTask?.(call, taskId)
-    return new Task(taskId, createdAt, call.principal, call)
+    return new Task(taskId, createdAt, call)
   }
 
   /**

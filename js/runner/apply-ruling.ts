@@ -25,7 +25,8 @@ export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling, now: n
   if (ruling.verdict === VERDICT_STALE) return
   const { host } = acts
   const { why, attemptNumber } = ruling
-  const followUp = followUpOf(task, ruling, why?.dueAt ?? Number.NaN, () => acts.releaseCause(task, ruling))
+  const dueAt = why?.dueAt ?? Number.NaN
+  const followUp = followUpOf(task, ruling, dueAt, () => acts.releaseCause(task, ruling))
   const { kind, reason, entry } = followUp
   task.log(entry)
   if (kind === 'succeeded') acts.end(task, 'SUCCEEDED', undefined, now)
@@ -38,7 +39,7 @@ export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling, now: n
     const isParked = kind === 'parked'
     task.status = 'PENDING'
     task.attemptNumber = why?.attempts ?? 0
-    task.nextAttemptAt = isParked ? null : entry.nextAt
+    task.nextAttemptAt = isParked ? null : dueAt
     task.unauthorized = !isParked && why?.authorize === true
     host.changed?.(task)
     if (host.handOver?.(task, ruling, () => acts.cancel(task, undefined)) || acts.endIfClosing(task)) return

@@ -32,7 +32,7 @@ export function giverFor({ credentials }: Settings, call: Pick<Call, 'url'>): Gi
 /** Asks. Rejects, with an error whose words hold no credential, where none is given in time or it is no valid headers. */
 export async function askFor(
   give: GiveCredentials,
-  { taskId, method, principal }: Task,
+  { taskId, about }: Task,
   call: Call,
   { targetUrl: url, withheldHeaders }: RetryTask,
   context: AttemptContext,
@@ -40,6 +40,7 @@ export async function askFor(
   limitMs: number = HOOK_MS,
 ): Promise<Headers> {
   const origin = originOf(call)
+  const { method, principal } = about
   const request: CredentialsRequest = { origin, url, method, taskId, principal, withheldHeaders, ...context }
   const given = new Promise<HeadersLike>((resolve) => resolve(give(request))).catch(withoutWords)
   return hookHeaders(await within(clock, limitMs, 'credentials', given), 'it', 'without')

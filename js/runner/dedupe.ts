@@ -86,15 +86,15 @@ export class Dedupe {
       // it may have ended and gone, or another come, while the two were compared
       if (this.#registry.withKey(task.principal, task.key ?? '', this.#host.now()) !== task) continue
       if (other === undefined) return task
-      throw keyConflict(call, other, areElsewhere(task.url, call.url))
+      throw keyConflict(call, other, areElsewhere(task.about.url, call.url))
     }
   }
 
   /** Notes the call's fingerprint for when the task has ended and let go of its request. Nothing waits for that. */
   remember(task: Task, call: Call): void {
     const known = this.#identify(call).then(() => {
-      task.fingerprint = call.fingerprint
-      task.sender = call.sender
+      // its call, or what is left of that
+      Object.assign(task.about, { fingerprint: call.fingerprint, sender: call.sender })
     })
     // a body that cannot be read is a matter of the attempt; the task is told apart by method and URL then
     known.catch(() => {})
@@ -125,16 +125,16 @@ export class Dedupe {
     const { call: known } = task
     if (known) {
       await this.#identify(known)
-      task.fingerprint ??= known.fingerprint
-      task.sender ??= known.sender
     }
+    const about = known ?? task.about
+    const { fingerprint, sender = call.sender } = about
     // an ended task whose key the queue made keeps no request: what it was sent to has to do
-    if (task.fingerprint === undefined || call.fingerprint === undefined) {
-      return task.method === call.method && task.url === call.url ? undefined : task.what
+    if (fingerprint === undefined || call.fingerprint === undefined) {
+      return about.method === call.method && about.url === call.url ? undefined : task.what
     }
-    if (task.fingerprint !== call.fingerprint) return task.what
+    if (fingerprint !== call.fingerprint) return task.what
     // one user's task, and its answer, are not another's
-    return (task.sender ?? call.sender) === call.sender
+    return sender === call.sender
       ? undefined
       : `${task.what} with other credentials (a principal would say whose it is)`
   }

@@ -156,7 +156,7 @@ export class TaskManager {
     const fits = (task: Task) =>
       isInScope(of, task) &&
       (statuses?.includes(task.status) ?? true) &&
-      hasTags(task.labels, tags) &&
+      hasTags(task.about.options, tags) &&
       (origin === undefined || task.origin === origin)
     const here = showPage(this.runner, this.runner.registry.page(fits, filter, this.runner.host.now()))
     if (!this.#stored) return here

@@ -115,7 +115,7 @@ export class Runner {
     else last.answer.rest(false, this.restTerms)
   }
 
-  /** Notes the slot under which the core has a task. */
+  /** Notes the slot of a task. */
   trackSlot(task: Task, slot: number): void {
     this.#slots.add(task, slot)
   }
@@ -312,10 +312,10 @@ export class Runner {
 
   /** Has the core rule on an attempt of a task that has a slot. */
   rule(task: Task, finished: Finished<RepeatAnswer>, now: number): Ruling {
+    // before the core is asked: should it trap, this is what the caller gets
     if (finished.answer !== null || finished.error !== undefined) {
-      // before the core is asked: should it trap, this is what the caller gets
       task.last?.answer?.discard()
-      task.last = finished
+      task.last = { answer: finished.answer, error: finished.error, status: finished.status }
       task.lastStatus = finished.status
     }
     task.attempt = undefined

@@ -8,9 +8,10 @@ import type { ExhaustedReason, RetryTask, TaskStatus } from '../api/task.ts'
 import type { RestTerms } from '../call/discard.ts'
 import { letGoUnread } from '../call/fetch-repeat.ts'
 import { mark } from '../call/transport.ts'
+import type { Waiter } from './course.ts'
 import { givenUp } from './given-up.ts'
 import { HIDDEN_REDIRECT } from './history.ts'
-import type { Task, Waiter } from './task.ts'
+import type { Task } from './task.ts'
 
 /** Detaches the caller from its task, and gives it to the code that settles its promise. */
 export function detachCaller(task: Task): Waiter | undefined {

@@ -131,7 +131,7 @@ const UNSENT: ReadonlyMap<ReleaseCause, string> = new Map([
 const BLOCKED = /^(?:Failed to fetch|Load failed|NetworkError when attempting to fetch resource\.)$/
 
 function happened(log: AttemptLog): string {
-  const { cause, serverDelayMs = Number.NaN, serverDelayUnreadable } = log.data ?? {}
+  const { cause, serverDelayMs, serverDelayUnreadable } = log.data ?? {}
   const asked = serverWait(serverDelayUnreadable ? -1 : serverDelayMs)
   if (log.responseStatus !== null) return `${log.responseStatus}${asked}`
   const why = cause && UNSENT.get(cause)

@@ -14,10 +14,10 @@ export interface HistoryEntry {
   readonly durationMs: number
   readonly status: number
   readonly error: string | null
-  /** The server's wait in ms; NaN: it named none; -1: one that cannot be read. */
-  readonly serverDelayMs: number
-  /** The curve's wait in ms; NaN: none was chosen. */
-  readonly curveMs: number
+  /** The server's wait in ms; undefined: it named none; -1: one that cannot be read. */
+  readonly serverDelayMs: number | undefined
+  /** The curve's wait in ms; undefined: none was chosen. */
+  readonly curveMs: number | undefined
   /** Wait of our own on top of the server's. */
   readonly spreadMs: number
   /** Whether the attempt counts; undefined: none is to follow. */
@@ -28,12 +28,33 @@ export interface HistoryEntry {
   readonly cause: ReleaseCause | undefined
   /** Words for what follows; where the task was given up, the reason. */
   readonly next: string
-  /** Time at which the next attempt is due; NaN: there is none. */
-  readonly nextAt: number
+  /** From its end until the next attempt is due; undefined: there is none. */
+  readonly delayMs: number | undefined
 }
 
 /** The words for an answer of which a browser tells nothing, not even its status. */
 export const HIDDEN_REDIRECT = 'a redirect, which a page cannot follow here'
+
+/** A line that is not about an attempt. */
+export function unsent(kind: HistoryEntry['kind'], attemptNumber: number, at: number, next: string): HistoryEntry {
+  return {
+    sent: false,
+    kind,
+    attemptNumber,
+    startedAt: at,
+    durationMs: 0,
+    status: 0,
+    error: null,
+    serverDelayMs: undefined,
+    curveMs: undefined,
+    spreadMs: 0,
+    counted: undefined,
+    authorize: false,
+    cause: undefined,
+    next,
+    delayMs: undefined,
+  }
+}
 
 /** The public form of a log line. */
 export function showEntry(taskId: string, entry: HistoryEntry): AttemptLog {
@@ -46,13 +67,12 @@ export function showEntry(taskId: string, entry: HistoryEntry): AttemptLog {
 
 /** Data of a line that has no field of its own in an `AttemptLog`. */
 function dataOf(entry: HistoryEntry): DecisionData {
-  const { kind, startedAt, durationMs, serverDelayMs, curveMs, spreadMs, counted, authorize, cause, next, nextAt } =
+  const { kind, startedAt, durationMs, serverDelayMs, curveMs, spreadMs, counted, authorize, cause, next, delayMs } =
     entry
-  const asked = serverDelayMs < 0 ? ({ serverDelayUnreadable: true } as const) : { serverDelayMs }
   return {
-    ...(Number.isNaN(nextAt) ? {} : { delayMs: nextAt - startedAt - durationMs, nextAttemptAt: nextAt }),
-    ...(Number.isNaN(curveMs) ? {} : { curveMs }),
-    ...(Number.isNaN(serverDelayMs) ? {} : asked),
+    ...(delayMs === undefined ? {} : { delayMs, nextAttemptAt: startedAt + durationMs + delayMs }),
+    ...(curveMs === undefined ? {} : { curveMs }),
+    ...(serverDelayMs === undefined ? {} : serverDelayMs < 0 ? { serverDelayUnreadable: true } : { serverDelayMs }),
     ...(spreadMs > 0 ? { spreadMs } : {}),
     ...(counted === undefined ? {} : { counted }),
     ...(authorize ? { authorize } : {}),
@@ -62,14 +82,15 @@ function dataOf(entry: HistoryEntry): DecisionData {
 }
 
 /** "503, Retry-After 120 s: next at 14:03:10" (UTC). */
-export function decisionOf({ status, error, serverDelayMs, next, nextAt }: HistoryEntry): string {
+export function decisionOf(entry: HistoryEntry): string {
+  const { status, error, serverDelayMs, next, startedAt, durationMs, delayMs } = entry
   const happened = status ? String(status) : (error ?? 'not sent')
-  return `${happened}${serverWait(serverDelayMs)}: ${next}${Number.isNaN(nextAt) ? '' : ` at ${timeOf(nextAt)}`}`
+  return `${happened}${serverWait(serverDelayMs)}: ${next}${delayMs === undefined ? '' : ` at ${timeOf(startedAt + durationMs + delayMs)}`}`
 }
 
 /** ", Retry-After 120 s"; nothing where the server named no wait. */
-export function serverWait(ms: number): string {
-  if (Number.isNaN(ms)) return ''
+export function serverWait(ms: number | undefined): string {
+  if (ms === undefined) return ''
   return ms < 0 ? ', Retry-After unreadable' : `, Retry-After ${ms / 1000} s`
 }
 

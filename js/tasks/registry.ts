@@ -1,6 +1,7 @@
 /** Tasks in memory that can be asked for by id: waiting, running, or ended and not yet past their retention. */
 
 import type { RetentionOptions } from '../options/retention.ts'
+import { ById } from './by-id.ts'
 import type { Task } from './task.ts'
 
 export interface Page<T> {
@@ -64,8 +65,8 @@ const bytesOf = ({ call }: Task): number => call?.bytes ?? 0
 export class Registry {
   readonly #retention: Required<RetentionOptions>
   readonly #onTrim: (count: number) => void
-  // insertion order is the order of ids (UUIDv7), which is what pages go by
-  readonly #all = new Map<string, Task>()
+  // the order of ids is what pages go by
+  readonly #all = new ById<Task>()
   /** The youngest task with a key, of each principal: one user's key says nothing about another's (S16). */
   readonly #byKey = new Map<string | null, Map<string, Task>>()
   readonly #ended = new Ended()
@@ -98,7 +99,7 @@ export class Registry {
   }
 
   add(task: Task): void {
-    this.#all.set(task.taskId, task)
+    this.#all.add(task)
     if (task.key === null) return
     const { principal, key } = task
     const own = this.#byKey.get(principal) ?? new Map<string, Task>()
@@ -151,12 +152,12 @@ export class Registry {
 
   /** Deletes all tasks of a principal: none of them waits any more. */
   purgeOf(principal: string | null): void {
-    for (const task of [...this.#all.values()]) if (task.principal === principal) this.#drop(task)
+    for (const task of [...this.#all]) if (task.principal === principal) this.#drop(task)
   }
 
   page(filter: (task: Task) => boolean, options: { limit?: number; cursor?: string }, now: number): Page<Task> {
     this.#expire(now)
-    return page(this.#all.values(), filter, options)
+    return page(this.#all, filter, options)
   }
 
   allDead(now: number): readonly Task[] {
@@ -196,8 +197,8 @@ export class Registry {
   }
 
   #forget(task: Task): void {
-    const { taskId, key, principal } = task
-    this.#all.delete(taskId)
+    const { key, principal } = task
+    this.#all.delete(task)
     if (key === null) return
     const own = this.#byKey.get(principal)
     if (own?.get(key) === task) own.delete(key)

@@ -84,17 +84,20 @@ export class Ruling {
       durationMs,
       status,
       error: sent ? failure : null,
-      serverDelayMs: this.#serverDelayMs,
-      curveMs: why && kind === 'retry' ? why.curveMs : Number.NaN,
+      serverDelayMs: known(this.#serverDelayMs),
+      curveMs: kind === 'retry' && why ? known(why.curveMs) : undefined,
       spreadMs: why?.spreadMs ?? 0,
       counted: why && !why.refunded,
       authorize: why?.authorize === true,
       cause,
       next,
-      nextAt,
+      delayMs: known(nextAt - startedAt - durationMs),
     }
   }
 }
+
+/** A number that is kept: NaN would take an object of its own. */
+const known = (ms: number): number | undefined => (Number.isNaN(ms) ? undefined : ms)
 
 /** The outcome of an attempt that was made before there was a task: being offline is then just as transient as a lost connection. */
 export const untrackedOutcome = ({ outcome }: Finished): number =>

@@ -1,83 +1,27 @@
 /** A task as this process holds it, and the form in which it is shown. */
 
-import type { TaskOutcome } from '../api/methods.ts'
 import type { StoredTask } from '../api/store.ts'
 import type { ExhaustedReason, Labels, RetryTask, TaskStatus } from '../api/task.ts'
-import type { Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
-import type { RepeatAnswer } from '../call/transport.ts'
 import type { Sanitizer } from '../core/sanitizer.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { FOREVER } from '../platform/clock.ts'
-import type { HistoryEntry } from './history.ts'
-
-/** A caller who waits for the answer. */
-export interface Waiter {
-  resolve(value: unknown): void
-  reject(error: unknown): void
-}
+import { timeOfId } from '../platform/uuid7.ts'
+import { Course, type HeldLease, type Kept, type Shown, type Waiter } from './course.ts'
+import { type HistoryEntry, unsent } from './history.ts'
 
 /** A hundred attempts that were sent, which is what is shown, and as many as can be given back. */
 const MAX_ENTRIES = 120
-const NO_ENTRIES: readonly HistoryEntry[] = []
-const NOBODY: readonly Waiter[] = []
 const NO_LABELS: Labels = {}
 // most requests have nothing to show but their URL
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 const NO_NAMES: readonly string[] = Object.freeze([])
 
-/** The parts of a request that may be seen, as the core says; made once for all to whom the task is shown. */
-interface Shown {
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly withheld: readonly string[]
-}
-
 /** The words that a call or a record gives its task to be known by. */
 export const labelsIn = ({ meta, tags }: Pick<TaskOptions, 'meta' | 'tags'>): Labels =>
   meta || tags ? { ...(meta && { meta: meta as NonNullable<Labels['meta']> }), ...(tags && { tags }) } : NO_LABELS
 
-/** A store's lease, as the process that has it keeps it. */
-export interface HeldLease {
-  readonly token: number
-  readonly forMs: number
-  /** End of the lease on the queue's clock, counted from before the claim. */
-  endsAt: number
-  renewAt: number
-  /** The request has left: the server may have it. */
-  isSent?: boolean
-  /** Given back, the task waits for its missing credentials. */
-  parks?: boolean
-  /** The reason why the task ends, where the core is not asked. */
-  reason?: ExhaustedReason
-  /** Error that the task ends with, if the store agrees that it is this runner's to end. */
-  damage?: unknown
-  /** Another process may have the task by now: only a success is worth telling. */
-  lost?: boolean
-}
-
-/** A line that is not about an attempt. */
-function unsent(kind: HistoryEntry['kind'], attemptNumber: number, at: number, next: string): HistoryEntry {
-  return {
-    sent: false,
-    kind,
-    attemptNumber,
-    startedAt: at,
-    durationMs: 0,
-    status: 0,
-    error: null,
-    serverDelayMs: Number.NaN,
-    curveMs: Number.NaN,
-    spreadMs: 0,
-    counted: undefined,
-    authorize: false,
-    cause: undefined,
-    next,
-    nextAt: Number.NaN,
-  }
-}
-
-function shownOf({ url, call, record }: Task, sanitizer: Sanitizer): Shown {
+function shownOf({ about, call, record }: Task, sanitizer: Sanitizer): Shown {
   if (record) {
     const { headers, withheldHeaders } = record
     return { url: sanitizer.url(record.targetUrl), headers, withheld: withheldHeaders }
@@ -86,108 +30,305 @@ function shownOf({ url, call, record }: Task, sanitizer: Sanitizer): Shown {
   const withheld = [...sanitized.withheld, ...sanitized.unknown]
   const headers = Object.keys(sanitized.headers).length > 0 ? Object.freeze(sanitized.headers) : NO_HEADERS
   return {
-    url: sanitizer.url(url),
+    url: sanitizer.url(about.url),
     headers,
     withheld: withheld.length > 0 ? Object.freeze(withheld.sort()) : NO_NAMES,
   }
 }
 
+const STATUSES: readonly TaskStatus[] = ['PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED']
+
+// a number with these, and a status in its low bits, takes the room of one field
+const STATUS = 7
+const ANNOUNCED = 8
+const HANDED_OVER = 16
+const UNAUTHORIZED = 32
+const UNSIGNED = 64
+const CANCEL_REQUESTED = 128
+// above these, how long before its id it was made, if that is little more than an hour at most
+const AGE_BITS = 8
+const MAX_AGE_MS = 2 ** 22
+
+/** The course of all tasks that nothing has come of yet. */
+const NOTHING_YET: Readonly<Course> = new Course()
+
+/**
+ * Times are kept from the first task's on: milliseconds of several weeks are small integers, which take no room beyond their field, and
+ * a date takes an object of its own.
+ */
+let epoch: number | undefined
+
+/** Each field that every task has costs eight bytes a task, and a private method a field: what is rarer is in its `Course`. */
 export class Task {
   readonly taskId: string
-  readonly createdAt: number
-  readonly principal: string | null
-  readonly method: string
-  readonly url: string
-  readonly origin: string
-  readonly key: string | null
-  readonly policyId: string
-  readonly hasBody: boolean
-  readonly labels: Labels
-  fingerprint: string | undefined
-  /** Kept of its call, once that is gone. */
-  sender: string | undefined
   /** Gone once the task succeeded or was cancelled: an ended row keeps no headers and no body. */
   call: Call | null
   /** The core's handle while the task waits or runs. */
   slot = -1
-  /** A call with its key was handed over while its caller waited: it goes on without that caller. */
-  isHandedOver = false
-  /** `queued` was emitted. */
-  announced = false
-  status: TaskStatus = 'PENDING'
-  reason: ExhaustedReason | undefined
-  attemptNumber = 0
-  nextAttemptAt: number | null = null
-  endedAt = 0
-  /** The next attempt follows a 401. */
-  unauthorized = false
-  /** `sign` failed for the last attempt. */
-  isUnsigned = false
-  cancelRequested = false
-  /** The task as its store has it; undefined: it lives in memory. */
-  record: StoredTask | undefined
-  /** The lease under which an attempt may be made. */
-  lease: HeldLease | undefined
-  /** The attempt under way. */
-  attempt: { abort(reason?: unknown): void } | undefined
-  /** Headers that `credentials` gave for the last attempt. */
-  overlay: Headers | null = null
-  waiter: Waiter | undefined
-  /** Until when the waiter waits. */
-  waitUntil: number = FOREVER
-  /** Callers of the same request under the same key, who get the same answer. */
-  joined: readonly Waiter[] = NOBODY
-  /** Stops listening to the caller's signal. */
-  unlink: (() => void) | undefined
-  /** The last attempt, whose answer the caller gets if there is no better one. */
-  last: Finished<RepeatAnswer> | undefined
-  entries: readonly HistoryEntry[] = NO_ENTRIES
-  /** Status of the last attempt; 0: it had no response. */
-  lastStatus = 0
-  /** Callers of `result()`. */
-  outcome: { readonly promise: Promise<TaskOutcome>; readonly resolve: (outcome: TaskOutcome) => void } | undefined
-  #shown: Shown | undefined
-  #target: string
+  #due: number | null = null
+  #state = 0
+  #course = NOTHING_YET
 
-  constructor(taskId: string, createdAt: number, principal: string | null, call: Call) {
+  constructor(taskId: string, createdAt: number, call: Call) {
     this.taskId = taskId
-    this.createdAt = createdAt
-    this.principal = principal
-    this.method = call.method
-    this.url = call.url
-    this.origin = call.origin
-    this.#target = call.origin
-    this.key = call.key
-    this.policyId = call.policy.policyId
-    this.hasBody = call.hasBody
-    this.fingerprint = call.fingerprint
-    this.labels = labelsIn(call.options)
     this.call = call
+    epoch ??= createdAt
+    const ageMs = timeOfId(taskId) - createdAt
+    if (ageMs >= 0 && ageMs < MAX_AGE_MS) this.#state = ageMs << AGE_BITS
+    else this.own.createdAt = createdAt
+  }
+
+  get createdAt(): number {
+    return this.#course.createdAt ?? timeOfId(this.taskId) - (this.#state >>> AGE_BITS)
+  }
+
+  get nextAttemptAt(): number | null {
+    return this.#due === null ? null : (epoch as number) + this.#due
+  }
+
+  set nextAttemptAt(at: number | null) {
+    this.#due = at === null ? null : at - (epoch as number)
+  }
+
+  get principal(): string | null {
+    return this.about.principal
+  }
+
+  get origin(): string {
+    return this.about.origin
+  }
+
+  get key(): string | null {
+    return this.about.key
+  }
+
+  get policyId(): string {
+    return this.about.policy.policyId
+  }
+
+  get status(): TaskStatus {
+    return STATUSES[this.#state & STATUS] as TaskStatus
+  }
+
+  set status(status: TaskStatus) {
+    this.#state = (this.#state & ~STATUS) | STATUSES.indexOf(status)
+  }
+
+  /** `queued` was emitted. */
+  get announced(): boolean {
+    return this.is(ANNOUNCED)
+  }
+
+  set announced(is: boolean) {
+    this.mark(ANNOUNCED, is)
+  }
+
+  /** A call with its key was handed over while its caller waited: it goes on without that caller. */
+  get isHandedOver(): boolean {
+    return this.is(HANDED_OVER)
+  }
+
+  set isHandedOver(is: boolean) {
+    this.mark(HANDED_OVER, is)
+  }
+
+  /** The next attempt follows a 401. */
+  get unauthorized(): boolean {
+    return this.is(UNAUTHORIZED)
+  }
+
+  set unauthorized(is: boolean) {
+    this.mark(UNAUTHORIZED, is)
+  }
+
+  /** `sign` failed for the last attempt. */
+  get isUnsigned(): boolean {
+    return this.is(UNSIGNED)
+  }
+
+  set isUnsigned(is: boolean) {
+    this.mark(UNSIGNED, is)
+  }
+
+  get cancelRequested(): boolean {
+    return this.is(CANCEL_REQUESTED)
+  }
+
+  set cancelRequested(is: boolean) {
+    this.mark(CANCEL_REQUESTED, is)
+  }
+
+  get attemptNumber(): number {
+    return this.#course.attemptNumber
+  }
+
+  set attemptNumber(value: number) {
+    this.own.attemptNumber = value
+  }
+
+  /** The attempt under way. */
+  get attempt(): Course['attempt'] {
+    return this.#course.attempt
+  }
+
+  set attempt(value: Course['attempt']) {
+    this.own.attempt = value
+  }
+
+  /** Headers that `credentials` gave for the last attempt. */
+  get overlay(): Headers | null {
+    return this.#course.overlay
+  }
+
+  set overlay(value: Headers | null) {
+    this.own.overlay = value
+  }
+
+  /** The last attempt, whose answer the caller gets if there is no better one. */
+  get last(): Course['last'] {
+    return this.#course.last
+  }
+
+  set last(value: Course['last']) {
+    this.own.last = value
+  }
+
+  /** Status of the last attempt; 0: it had no response. */
+  get lastStatus(): number {
+    return this.#course.lastStatus
+  }
+
+  set lastStatus(value: number) {
+    this.own.lastStatus = value
+  }
+
+  get waiter(): Waiter | undefined {
+    return this.#course.waiter
+  }
+
+  set waiter(value: Waiter | undefined) {
+    this.own.waiter = value
+  }
+
+  /** Callers of the same request under the same key, who get the same answer. */
+  get joined(): readonly Waiter[] {
+    return this.#course.joined
+  }
+
+  set joined(value: readonly Waiter[]) {
+    this.own.joined = value
+  }
+
+  /** Stops listening to the caller's signal. */
+  get unlink(): Course['unlink'] {
+    return this.#course.unlink
+  }
+
+  set unlink(value: Course['unlink']) {
+    this.own.unlink = value
+  }
+
+  /** Callers of `result()`. */
+  get outcome(): Course['outcome'] {
+    return this.#course.outcome
+  }
+
+  set outcome(value: Course['outcome']) {
+    this.own.outcome = value
+  }
+
+  /** The task as its store has it; undefined: it lives in memory. */
+  get record(): StoredTask | undefined {
+    return this.#course.record
+  }
+
+  set record(value: StoredTask | undefined) {
+    this.own.record = value
+  }
+
+  /** The lease under which an attempt may be made. */
+  get lease(): HeldLease | undefined {
+    return this.#course.lease
+  }
+
+  set lease(value: HeldLease | undefined) {
+    this.own.lease = value
+  }
+
+  get reason(): ExhaustedReason | undefined {
+    return this.#course.reason
+  }
+
+  set reason(value: ExhaustedReason | undefined) {
+    this.own.reason = value
+  }
+
+  /** Until when the waiter waits. */
+  get waitUntil(): number {
+    return (epoch as number) + (this.#course.waitUntil ?? FOREVER)
+  }
+
+  set waitUntil(at: number) {
+    this.own.waitUntil = at - (epoch as number)
+  }
+
+  get endedAt(): number {
+    return (epoch as number) + this.#course.endedAt
+  }
+
+  set endedAt(at: number) {
+    this.own.endedAt = at - (epoch as number)
+  }
+
+  /** The lines of its log. */
+  get entries(): readonly HistoryEntry[] {
+    return [this.#course.lines ?? []].flat()
   }
 
   /** Method and target for messages: its path as it is shown, or no path before that, as it may hold a secret. */
   get what(): string {
-    return `${this.method} ${this.#target}`
+    return `${this.about.method} ${this.#course.target ?? this.origin}`
+  }
+
+  /** Its call, or the parts of that which are left. */
+  get about(): Call | Kept {
+    return this.call ?? (this.#course.kept as Kept)
+  }
+
+  private is(flag: number): boolean {
+    return (this.#state & flag) !== 0
+  }
+
+  private mark(flag: number, is: boolean): void {
+    this.#state = is ? this.#state | flag : this.#state & ~flag
+  }
+
+  /** Its own course, to be written to. */
+  private get own(): Course {
+    if (this.#course === NOTHING_YET) this.#course = new Course()
+    return this.#course as Course
   }
 
   log(entry: HistoryEntry): void {
+    const { lines } = this.own
     // a copy of just the right size: most tasks log a line or two, and push would reserve room for seventeen
-    const { entries } = this
-    this.entries = entries.length === 0 ? [entry] : [...entries.slice(1 - MAX_ENTRIES), entry]
+    this.own.lines = lines ? [...[lines].flat().slice(1 - MAX_ENTRIES), entry] : entry
   }
 
   show(sanitizer: Sanitizer): RetryTask {
-    if (!this.#shown) {
-      this.#shown = shownOf(this, sanitizer)
-      this.#target = this.#shown.url.split(/[?#]/, 1)[0] as string
+    let { shown: seen } = this.#course
+    if (!seen) {
+      seen = shownOf(this, sanitizer)
+      this.own.shown = seen
+      this.own.target = seen.url.split(/[?#]/, 1)[0]
     }
     const shown: { -readonly [K in keyof RetryTask]: RetryTask[K] } = {
       taskId: this.taskId,
       idempotencyKey: this.key,
-      targetUrl: this.#shown.url,
-      method: this.method,
-      headers: this.#shown.headers,
-      withheldHeaders: this.#shown.withheld,
+      targetUrl: seen.url,
+      method: this.about.method,
+      headers: seen.headers,
+      withheldHeaders: seen.withheld,
       policyId: this.policyId,
       principal: this.principal,
       attemptNumber: this.attemptNumber,
@@ -195,9 +336,9 @@ export class Task {
       createdAt: this.createdAt,
       status: this.status,
     }
-    if (this.hasBody && this.call) shown.bodyRef = 'inline'
+    if (this.call?.hasBody) shown.bodyRef = 'inline'
     if (this.reason) shown.reason = this.reason
-    return this.labels === NO_LABELS ? shown : Object.assign(shown, this.labels)
+    return Object.assign(shown, labelsIn(this.about.options))
   }
 
   /** Brings the task back from the dead letters: key and history stay, attempts are counted anew. */
@@ -227,15 +368,21 @@ export class Task {
   /** Takes over the task as its store has it now. */
   setRecord(record: StoredTask): void {
     this.record = record
-    this.#shown = undefined
+    this.own.shown = undefined
     this.attemptNumber = record.attemptNumber
   }
 
   /** Forgets the request. */
   strip(): void {
+    if (this.call) {
+      const { method, url, origin, principal, key, fingerprint, sender, policy, options } = this.call
+      const { policyId } = policy
+      const given = labelsIn(options)
+      this.own.kept = { method, url, origin, principal, key, fingerprint, sender, policy: { policyId }, options: given }
+    }
     this.call = null
     this.overlay = null
-    this.#shown = undefined
+    this.own.shown = undefined
   }
 }
 

@@ -25,18 +25,18 @@ const wasmBesideTheCode = {
  */
 export const inward =
   'addedCrossOrigin admission afterFailure allDead allowed also announced announcer answer answerDeferred ' +
-  'applyLimits askAt asksToPersist assertStays beforeSending begin callerLeft callers checks controller declaredAt ' +
-  'deliver discard draw each early emit endWait events expected failingSinceAt failure final finished flushOrders ' +
-  'flushRows giveBack giveUp got guard hasBody hasErased hasLooked inside isApart isAvailable isAway isChecked ' +
-  'isClaiming isClosing isCurrent isDirty isDurable isFinal isGone isGuarding isHandedOver isHome isLeader isMute ' +
-  'isOptimistic isOver isOwnLane isReplay isStolen isStores isSuspended isTrapped isUnsigned isUnsure isUsedUp ' +
-  'keepHome keepUnderWay keyed lastStatus leadership leave left lookAgain lookSoon loop made makeKey maySend ' +
-  'mustWait network observeUntracked observers obstacle offline onTask opened orphaned orphanedLeases over overlay ' +
-  'passOn passing plain putAside rateLimitMs rebuilt recount redirectRefused refunded registry releaseCause ' +
-  'remember replayable reportOutage requestTurn restTerms resumeFromSuspend roomMade roomTaken rulings runner ' +
-  'saveLane sendable sending sent sentOnce settings settling signed starting statusOf statusOfLane stopped suspect ' +
-  'switchPrincipal switching taskOf tickSoon timedOut timeoutMs trackSlot transport underWay verdict waiter watched ' +
-  'whole words workOffered'
+  'applyLimits askAt asksToPersist assertStays beforeSending begin callerLeft callers cancelRequested checks ' +
+  'controller declaredAt deliver discard draw each early emit endWait events expected failingSinceAt failure final ' +
+  'finished flushOrders flushRows giveBack giveUp got guard hasBody hasErased hasLooked inside isApart isAvailable ' +
+  'isAway isChecked isClaiming isClosing isCurrent isDirty isDurable isFinal isGone isGuarding isHandedOver isHome ' +
+  'isLeader isMute isOptimistic isOver isOwnLane isReplay isStolen isStores isSuspended isTrapped isUnsigned ' +
+  'isUnsure isUsedUp joined keepHome keepUnderWay keyed lastStatus leadership leave left lookAgain lookSoon loop ' +
+  'made makeKey maySend mustWait network observeUntracked observers obstacle offline onTask opened orphaned ' +
+  'orphanedLeases over overlay passOn passing plain putAside rateLimitMs rebuilt recount redirectRefused refunded ' +
+  'registry releaseCause remember replayable reportOutage requestTurn restTerms resumeFromSuspend roomMade ' +
+  'roomTaken rulings runner saveLane sendable sending sent sentOnce settings settling signed starting statusOf ' +
+  'statusOfLane stopped suspect switchPrincipal switching taskOf tickSoon timedOut timeoutMs trackSlot transport ' +
+  'underWay unlink verdict waiter watched whole words workOffered'
 
 const external = ['node:*', 'cloudflare:*', '@opentelemetry/api']
 

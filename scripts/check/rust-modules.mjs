@@ -8,7 +8,7 @@ import { at } from '../lib/paths.mjs'
 
 /** Files of the root and folders. What stands in one line does not import one another, the first line's files apart. */
 const order = [
-  ['time', 'rng', 'error', 'numbered', 'outcome', 'slots'],
+  ['time', 'rng', 'error', 'numbered', 'outcome', 'chunks', 'index', 'slots'],
   ['policy'],
   ['gates'],
   ['wait', 'http', 'request'],

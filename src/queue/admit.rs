@@ -135,16 +135,17 @@ impl Queue {
         let previous_delay = self.policies.get(admission.policy)?.policy.first_previous();
         let created_at = self.timeline.inward(admission.created_at);
         let slot = self.tasks.insert(Task {
-            created_at,
-            first_attempt_at: Millis::MAX,
-            expires_at: self.timeline.inward(admission.expires_at),
-            wait_until: self.timeline.inward(admission.wait_until),
-            not_before: if admission.started { created_at } else { now },
-            previous_delay,
+            created_at: created_at.into(),
+            first_attempt_at: Millis::MAX.into(),
+            expires_at: self.timeline.inward(admission.expires_at).into(),
+            wait_until: self.timeline.inward(admission.wait_until).into(),
+            not_before: if admission.started { created_at } else { now }.into(),
+            due: now.into(),
+            previous_delay: previous_delay.into(),
             bytes: body,
-            lane: index_of(admission.lane),
-            policy: index_of(admission.policy),
-            order,
+            lane: index_of(admission.lane).into(),
+            policy: index_of(admission.policy).into(),
+            order: order.into(),
             priority: admission.priority,
             phase: 0,
             flags: admission.flags,
@@ -177,9 +178,9 @@ impl Queue {
             interned.uses = interned.uses.saturating_add(1);
         }
         if let Some(task) = self.tasks.at_mut(index_of(slot)) {
-            task.wait_until = Millis::MAX;
-            let before = std::mem::replace(&mut task.policy, index_of(policy));
-            self.drop_use(before);
+            task.wait_until = Millis::MAX.into();
+            let before = std::mem::replace(&mut task.policy, index_of(policy).into());
+            self.drop_use(before.get());
         }
     }
 

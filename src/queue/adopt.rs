@@ -44,12 +44,12 @@ impl Carry {
         let unauthorized = u32::from(task.flags.contains(Flags::UNAUTHORIZED));
         Carry {
             phase: task.flags.contains(Flags::PHASED).then_some(task.phase),
-            previous_delay: task.previous_delay,
+            previous_delay: task.previous_delay.get(),
             marks: unauthorized
                 | u32::from(task.refunds.unauthorized()) << Carry::UNAUTHORIZED_REFUNDS
                 | if task.refunds.unanswered() { Carry::UNANSWERED } else { 0 },
             refunded: task.refunds.all() > refunds,
-            server_wait: task.not_before.minus(now),
+            server_wait: task.not_before.get().minus(now),
             hold: Millis::ZERO,
         }
     }
@@ -92,18 +92,20 @@ impl Queue {
         let created_at = self.timeline.inward(admission.created_at);
         let carry = &past.carry;
         let slot = self.tasks.insert(Task {
-            created_at,
-            first_attempt_at: self.timeline.inward(past.first_attempt_at),
-            expires_at: self.timeline.inward(admission.expires_at),
-            wait_until: self.timeline.inward(admission.wait_until),
-            not_before: if admission.started { created_at } else { now },
+            created_at: created_at.into(),
+            first_attempt_at: self.timeline.inward(past.first_attempt_at).into(),
+            expires_at: self.timeline.inward(admission.expires_at).into(),
+            wait_until: self.timeline.inward(admission.wait_until).into(),
+            not_before: if admission.started { created_at } else { now }.into(),
+            due: now.into(),
             // Decorrelated jitter that set out from nothing would not spread the first wait.
-            previous_delay: if carry.previous_delay == Millis::ZERO { base } else { carry.previous_delay },
+            previous_delay: if carry.previous_delay == Millis::ZERO { base } else { carry.previous_delay }
+                .into(),
             // Its store has counted them.
             bytes: 0,
-            lane,
-            policy,
-            order: NONE,
+            lane: lane.into(),
+            policy: policy.into(),
+            order: NONE.into(),
             priority: admission.priority,
             phase: carry.phase.unwrap_or(0),
             flags: admission.flags.with(Flags::LEASED).with(carry.flags()),

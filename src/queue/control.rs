@@ -76,12 +76,12 @@ impl Queue {
         let mut flushed: u32 = 0;
         for index in 0..self.tasks.end() {
             let Some(task) = self.tasks.at(index) else { continue };
-            if task.state != State::Waiting || only.is_some_and(|only| only != task.lane) {
+            if task.state != State::Waiting || only.is_some_and(|only| only != task.lane.get()) {
                 continue;
             }
-            let due = task.not_before.max(now);
-            if due < self.due.due_of(index) {
-                self.due.push(index, due);
+            let due = task.not_before.get().max(now);
+            if due < self.agendas.at(index) {
+                self.agendas.push(State::Waiting, index, due);
                 flushed = flushed.saturating_add(1);
             }
         }
@@ -213,7 +213,7 @@ impl Queue {
         lane.paused = false;
         while let Some((_, task)) = self.lanes.at(index).and_then(|lane| lane.parked.front()) {
             self.detach(task);
-            let not_before = self.tasks.at(task).map_or(now, |task| task.not_before);
+            let not_before = self.tasks.at(task).map_or(now, |task| task.not_before.get());
             self.wait(task, now.max(not_before));
         }
         self.lanes.refresh(index, now);

@@ -5,46 +5,50 @@
 //! member and leaving is a matter of four writes.
 #![forbid(unsafe_code)]
 
-use crate::slots::NONE;
+use crate::chunks::{Chunks, Table};
+use crate::index::{NONE, PackedIndex};
 
 /// The neighbours before and behind, for every index that can be in a queue. An index may be in
 /// one queue of a table at a time.
 #[derive(Debug, Default)]
 pub struct Links {
-    table: Vec<Link>,
+    table: Chunks<Link>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Link {
-    before: u32,
-    behind: u32,
+    before: PackedIndex,
+    behind: PackedIndex,
+}
+
+impl Default for Link {
+    fn default() -> Link {
+        Link { before: NONE.into(), behind: NONE.into() }
+    }
 }
 
 impl Links {
     fn at(&self, index: u32) -> Link {
-        self.table.get(index as usize).copied().unwrap_or(Link { before: NONE, behind: NONE })
+        self.table.get(index).copied().unwrap_or_default()
     }
 
     /// Sets both links of `index`, growing the table to it.
     fn set(&mut self, index: u32, link: Link) {
-        let index = index as usize;
-        if index >= self.table.len() {
-            self.table.resize(index.saturating_add(1), Link { before: NONE, behind: NONE });
-        }
+        self.table.reach(index);
         if let Some(place) = self.table.get_mut(index) {
             *place = link;
         }
     }
 
     fn set_before(&mut self, index: u32, before: u32) {
-        if let Some(link) = self.table.get_mut(index as usize) {
-            link.before = before;
+        if let Some(link) = self.table.get_mut(index) {
+            link.before = before.into();
         }
     }
 
     fn set_behind(&mut self, index: u32, behind: u32) {
-        if let Some(link) = self.table.get_mut(index as usize) {
-            link.behind = behind;
+        if let Some(link) = self.table.get_mut(index) {
+            link.behind = behind.into();
         }
     }
 }
@@ -70,7 +74,7 @@ impl Chain {
 
     /// Puts `index` behind all others. It must not be in a queue of `links`.
     pub fn push(&mut self, links: &mut Links, index: u32) {
-        links.set(index, Link { before: self.last, behind: NONE });
+        links.set(index, Link { before: self.last.into(), behind: NONE.into() });
         links.set_behind(self.last, index);
         if self.first == NONE {
             self.first = index;
@@ -80,7 +84,8 @@ impl Chain {
 
     /// Takes `index`, which is in here, out.
     pub fn remove(&mut self, links: &mut Links, index: u32) {
-        let Link { before, behind } = links.at(index);
+        let link = links.at(index);
+        let (before, behind) = (link.before.get(), link.behind.get());
         links.set_behind(before, behind);
         links.set_before(behind, before);
         if self.first == index {
@@ -94,10 +99,10 @@ impl Chain {
     /// How many stand before `index`, counted up to `most`.
     pub fn ahead_of(links: &Links, index: u32, most: u32) -> u32 {
         let mut ahead: u32 = 0;
-        let mut before = links.at(index).before;
+        let mut before = links.at(index).before.get();
         while before != NONE && ahead < most {
             ahead = ahead.saturating_add(1);
-            before = links.at(before).before;
+            before = links.at(before).before.get();
         }
         ahead
     }
@@ -105,7 +110,7 @@ impl Chain {
 
 /// Those from `first` on, in the order of their chain.
 pub fn from_here(links: &Links, first: u32) -> impl Iterator<Item = u32> {
-    let behind = |index: &u32| Some(links.at(*index).behind).filter(|behind| *behind != NONE);
+    let behind = |index: &u32| Some(links.at(*index).behind.get()).filter(|behind| *behind != NONE);
     std::iter::successors(Some(first), behind)
 }
 

@@ -89,19 +89,19 @@ impl Queue {
                 GateStatus { ahead: behind.saturating_add(1), ..at(Gate::Behind) }
             }
             State::Waiting | State::Ready => {
-                let due = self.due.due_of(index_of(slot));
+                let due = self.agendas.at(index_of(slot));
                 if task.state == State::Waiting && due > now {
                     let spent = task.flags.contains(Flags::BUDGET);
                     let gate = if spent { Gate::RetryBudget } else { Gate::Due };
                     GateStatus { until: self.timeline.outward(due), ..at(gate) }
                 } else {
-                    let lane = self.lanes.at(task.lane);
+                    let lane = self.lanes.at(task.lane.get());
                     let status = self.lane_status(lane, now, false);
                     let half_open =
                         lane.is_some_and(|lane| lane.gates.breaker.circuit(now) == Circuit::HalfOpen);
                     let is_free = half_open && status.gate == Gate::Ready && task.state == State::Ready;
                     // Of those that the breaker would let through one is the probe, and all others wait for it.
-                    let waits = is_free && self.next_of(task.lane, now) != Some(index_of(slot));
+                    let waits = is_free && self.next_of(task.lane.get(), now) != Some(index_of(slot));
                     if waits { at(Gate::CircuitProbing) } else { status }
                 }
             }

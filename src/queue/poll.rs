@@ -88,7 +88,7 @@ impl Queue {
     fn turn_away(&mut self, lane: u32) {
         for index in 0..self.tasks.end() {
             let Some(task) = self.tasks.at(index) else { continue };
-            if task.lane != lane || !self.is_turned_away(task) {
+            if task.lane.get() != lane || !self.is_turned_away(task) {
                 continue;
             }
             match task.state {
@@ -96,8 +96,7 @@ impl Queue {
                     self.detach(index);
                     self.hold_back(index, State::Ready);
                 }
-                State::Behind | State::Ready | State::Parked => self.deadlines.push(index, Millis::ZERO),
-                State::InFlight | State::Started => {}
+                _ => self.schedule(index, Millis::ZERO),
             }
         }
     }
@@ -105,14 +104,14 @@ impl Queue {
     /// Makes ready what is due and ends what is late, until neither leaves any.
     fn end_what_is_late(&mut self, now: Millis, actions: &mut Vec<Action>) {
         loop {
-            if let Some(index) = self.due.pop(now) {
+            if let Some(index) = self.agendas.pop_due(now) {
                 self.detach(index);
                 self.hold_back(index, State::Ready);
                 if let Some(task) = self.tasks.at(index) {
-                    self.lanes.refresh(task.lane, now);
+                    self.lanes.refresh(task.lane.get(), now);
                 }
             } else if actions.len() < BATCH
-                && let Some(index) = self.deadlines.pop(now)
+                && let Some(index) = self.agendas.pop_late(now)
             {
                 self.meet_deadline(index, now, actions);
             } else {
@@ -153,7 +152,7 @@ impl Queue {
     fn meet_deadline(&mut self, index: u32, now: Millis, actions: &mut Vec<Action>) {
         let last_start = self.last_start(index);
         if last_start > now {
-            self.deadlines.push(index, last_start);
+            self.schedule(index, last_start);
         } else if last_start == now {
             self.last_chances.push(self.tasks.handle(index));
         } else {
@@ -168,7 +167,7 @@ impl Queue {
             .is_some_and(|task| matches!(task.state, State::Ready | State::Parked | State::Behind));
         let index = index_of(slot);
         // It may have been started and come back meanwhile: then its deadline is watched anew.
-        if !waits || self.deadlines.contains(index) {
+        if !waits || self.agendas.contains(index) {
             return;
         }
         // From the next millisecond on no attempt may start: that is why it ends.
@@ -176,7 +175,7 @@ impl Queue {
         if self.refusal(index, after).is_some() {
             self.give_up(index, after, actions);
         } else {
-            self.deadlines.push(index, self.last_start(index));
+            self.schedule(index, self.last_start(index));
         }
     }
 
@@ -225,7 +224,7 @@ impl Queue {
         self.enter(index, State::InFlight);
         if let Some(task) = self.tasks.at_mut(index) {
             task.attempts = task.attempts.saturating_add(1);
-            task.not_before = now;
+            task.not_before = now.into();
         }
         self.lanes.rotate(lane_index, now);
         actions.push(Action::Start(self.tasks.handle(index)));
@@ -234,8 +233,8 @@ impl Queue {
     /// An attempt takes its place as the probe, if its lane is half-open, or pays as a retry. Whether it could pay.
     pub(super) fn pass_gates(&mut self, index: u32, now: Millis, is_retry: bool) -> bool {
         let Some(task) = self.tasks.at_mut(index) else { return false };
-        self.lanes.look(task.lane, now);
-        let Some(lane) = self.lanes.slots.at_mut(task.lane) else { return false };
+        self.lanes.look(task.lane.get(), now);
+        let Some(lane) = self.lanes.slots.at_mut(task.lane.get()) else { return false };
         let paid = if is_retry { lane.gates.pay(&self.lanes.rules, now) } else { None };
         lane.gates.breaker.start();
         if lane.gates.ramp.is_on() {
@@ -249,7 +248,7 @@ impl Queue {
     fn has_no_attempt_left(&self, index: u32) -> bool {
         self.tasks.at(index).is_some_and(|task| {
             self.policies
-                .at(task.policy)
+                .at(task.policy.get())
                 .is_none_or(|interned| task.attempts >= interned.policy.max_attempts())
         })
     }
@@ -259,11 +258,11 @@ impl Queue {
     fn put_off(&mut self, index: u32, now: Millis) {
         let r32 = self.rng.next_u32();
         let Some(task) = self.tasks.at(index) else { return };
-        let Some(interned) = self.policies.at(task.policy) else { return };
+        let Some(interned) = self.policies.at(task.policy.get()) else { return };
         let n = task.attempts.max(1);
-        let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay) };
+        let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay.get()) };
         // Past the first minute half to all of what it has waited since: who waits for hours is not asked every second.
-        let long = now.minus(task.not_before).minus(PUT_OFF_OFTEN).min(interned.policy.cap()).get();
+        let long = now.minus(task.not_before.get()).minus(PUT_OFF_OFTEN).min(interned.policy.cap()).get();
         let chance = long.saturating_mul(u64::from(r32)) >> 33;
         let waited = Millis::new((long / 2).saturating_add(chance));
         let delay = backoff::delay(&interned.policy, n, draw).max(PUT_OFF_AT_LEAST).max(waited);

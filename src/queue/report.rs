@@ -51,7 +51,7 @@ impl Queue {
         if self.has_work() {
             return self.timeline.outward(self.timeline.now());
         }
-        let next = self.due.next_at().min(self.deadlines.next_at()).min(self.lanes.next_hold_end());
+        let next = self.agendas.next_due().min(self.agendas.next_deadline()).min(self.lanes.next_hold_end());
         self.timeline.outward(next)
     }
 
@@ -61,7 +61,7 @@ impl Queue {
         if self.may_start() && self.lanes.front().is_some() {
             return self.timeline.outward(self.timeline.now());
         }
-        let next = self.due.next_at().min(self.lanes.next_hold_end());
+        let next = self.agendas.next_due().min(self.lanes.next_hold_end());
         self.timeline.outward(next)
     }
 
@@ -73,8 +73,9 @@ impl Queue {
             return None;
         }
         let now = self.timeline.now();
-        let shut_until = self.lanes.at(task.lane).map_or(Millis::ZERO, |lane| lane.shut_until(now));
-        let due = self.due.due_of(index_of(slot)).max(shut_until);
+        let shut_until = self.lanes.at(task.lane.get()).map_or(Millis::ZERO, |lane| lane.shut_until(now));
+        let ready = task.state == State::Ready;
+        let due = if ready { task.due.get() } else { self.agendas.at(index_of(slot)) }.max(shut_until);
         Some(self.timeline.outward(due))
     }
 
@@ -85,7 +86,7 @@ impl Queue {
 
     /// Handle of a task's lane; `None` if it is gone.
     pub fn lane_of(&self, slot: u32) -> Option<u32> {
-        Some(self.lanes.slots.handle(self.tasks.get(slot)?.lane))
+        Some(self.lanes.slots.handle(self.tasks.get(slot)?.lane.get()))
     }
 
     /// Until when a lane is held at `now`.

@@ -83,7 +83,7 @@ impl Queue {
         let Some(task) = self.tasks.get(slot).filter(running) else {
             return (Verdict::Stale, Carry::default());
         };
-        let (lane, by_queue, began) = (task.lane, task.state == State::InFlight, task.not_before);
+        let (lane, by_queue, began) = (task.lane.get(), task.state == State::InFlight, task.not_before.get());
         let paid = task.flags.contains(Flags::BUDGET);
         let (leased, refunds) = (task.flags.contains(Flags::LEASED), task.refunds.all());
         let index = index_of(slot);
@@ -136,8 +136,8 @@ impl Queue {
         if self.is_turned_away(task) {
             return Verdict::Exhausted(Reason::CircuitOpen);
         }
-        let wait_until = task.wait_until;
-        let Some(lane) = self.lanes.at_mut(task.lane).filter(|_| wait_until != Millis::MAX) else {
+        let wait_until = task.wait_until.get();
+        let Some(lane) = self.lanes.at_mut(task.lane.get()).filter(|_| wait_until != Millis::MAX) else {
             return verdict;
         };
         lane.awaited_until = lane.awaited_until.max(wait_until);
@@ -150,8 +150,8 @@ impl Queue {
     /// Tells the lane of the attempt, whatever becomes of the task. Gives the wait that its answer asked of the lane.
     fn learn(&mut self, index: u32, now: Millis, ended: &Ended) -> Millis {
         let Some(task) = self.tasks.at(index) else { return Millis::ZERO };
-        let Some(interned) = self.policies.at(task.policy) else { return Millis::ZERO };
-        let Some(lane) = self.lanes.at_mut(task.lane) else { return Millis::ZERO };
+        let Some(interned) = self.policies.at(task.policy.get()) else { return Millis::ZERO };
+        let Some(lane) = self.lanes.at_mut(task.lane.get()) else { return Millis::ZERO };
         match ended.outcome {
             Outcome::Response | Outcome::RedirectRefused => {
                 lane.probing = false;
@@ -171,13 +171,13 @@ impl Queue {
         let rate_limit = ended.rate_limit.filter(|_| answered && !ended.partitioned).filter(usable);
         let asked = ended.server_delay.filter(|_| refused).filter(usable).or(rate_limit);
         let asked = asked.unwrap_or(Millis::ZERO);
-        self.lanes.hold(task.lane, now, asked);
+        self.lanes.hold(task.lane.get(), now, asked);
         asked
     }
 
     /// How long the answer took, by what the attempt was given.
     fn pace(&self, index: u32, ended: &Ended) -> Pace {
-        let policy = self.tasks.at(index).and_then(|task| self.policies.at(task.policy));
+        let policy = self.tasks.at(index).and_then(|task| self.policies.at(task.policy.get()));
         let timeout = policy.map_or(Millis::ZERO, |interned| interned.policy.attempt_timeout());
         ended.duration.map_or(Pace::Fair, |took| Pace::of(took, timeout))
     }
@@ -186,8 +186,8 @@ impl Queue {
     /// server has answered another. Where all callers wait for such tasks alone nothing succeeds, and the server is well.
     fn is_own_trouble(&self, index: u32) -> bool {
         let Some(task) = self.tasks.at(index) else { return false };
-        let failed_by = task.first_attempt_at;
-        let lane = self.lanes.at(task.lane);
+        let failed_by = task.first_attempt_at.get();
+        let lane = self.lanes.at(task.lane.get());
         task.attempts > FAILED_BEFORE && lane.is_some_and(|lane| lane.gates.went_well_since(failed_by))
     }
 
@@ -197,7 +197,7 @@ impl Queue {
         match ended.outcome {
             Outcome::RedirectRefused => Some(true),
             Outcome::Response => {
-                let listed = self.policies.at(task.policy)?.policy.retryable().contains(ended.status);
+                let listed = self.policies.at(task.policy.get())?.policy.retryable().contains(ended.status);
                 Some(!listed && (ended.said != Some(true) || ended.status < 500))
             }
             // A lost connection may be the network's fault, the server's, or cut by hand: it says nothing.
@@ -209,12 +209,12 @@ impl Queue {
     /// The verdict on a detached task. `by_queue`: the attempt was one of the queue's own.
     fn judge(&mut self, index: u32, now: Millis, ended: &Ended, by_queue: bool) -> Verdict {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
-        let Some(interned) = self.policies.at(task.policy) else { return Verdict::Stale };
+        let Some(interned) = self.policies.at(task.policy.get()) else { return Verdict::Stale };
         // What was not sent has shown no server the key.
         if !matches!(ended.outcome, Outcome::CredentialsFailed | Outcome::Released) {
-            task.first_attempt_at = task.first_attempt_at.min(task.not_before);
+            task.first_attempt_at = task.first_attempt_at.get().min(task.not_before.get()).into();
         }
-        task.not_before = now;
+        task.not_before = now.into();
         task.flags = task.flags.without(Flags::BUDGET);
         let given_back =
             matches!(ended.outcome, Outcome::Offline | Outcome::CredentialsFailed | Outcome::Released);
@@ -263,7 +263,7 @@ impl Queue {
     fn give_back(&mut self, index: u32, now: Millis, outcome: Outcome) -> Verdict {
         let r32 = self.rng.next_u32();
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
-        let Some(interned) = self.policies.at(task.policy) else { return Verdict::Stale };
+        let Some(interned) = self.policies.at(task.policy.get()) else { return Verdict::Stale };
         task.attempts = task.attempts.saturating_sub(1);
         task.refunds = task.refunds.with_one();
         let mut wait = Wait::default();
@@ -291,7 +291,7 @@ impl Queue {
     /// A 401 to a caller's own first attempt: one more with fresh credentials, at once, which counts.
     fn refresh(&mut self, index: u32, now: Millis, server: Option<Millis>) -> Verdict {
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
-        let Some(interned) = self.policies.at(task.policy) else { return Verdict::Stale };
+        let Some(interned) = self.policies.at(task.policy.get()) else { return Verdict::Stale };
         if task.attempts >= interned.policy.max_attempts() {
             return Verdict::Exhausted(Reason::MaxAttempts);
         }
@@ -315,15 +315,15 @@ impl Queue {
     ) -> Verdict {
         let r32 = self.rng.next_u32();
         let Some(task) = self.tasks.at_mut(index) else { return Verdict::Stale };
-        let Some(interned) = self.policies.at(task.policy) else { return Verdict::Stale };
+        let Some(interned) = self.policies.at(task.policy.get()) else { return Verdict::Stale };
         let policy = &interned.policy;
         if task.attempts >= policy.max_attempts() {
             return Verdict::Exhausted(Reason::MaxAttempts);
         }
         give_phase(task, &mut self.lanes, self.phase_start);
-        let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay) };
+        let draw = backoff::Draw { r32, phase: task.phase, previous: Some(task.previous_delay.get()) };
         let curve = backoff::delay(policy, task.attempts, draw);
-        task.previous_delay = curve;
+        task.previous_delay = curve.into();
         let at_once = server == Some(Millis::ZERO) && task.attempts <= LAST_AT_ONCE;
         let curve = given.unwrap_or(if at_once { Millis::ZERO } else { curve });
         let mut wait = Wait { curve, ..Wait::default() };
@@ -343,13 +343,13 @@ impl Queue {
     ) -> Option<Verdict> {
         let asked = server?;
         let task = self.tasks.at_mut(index)?;
-        if asked > self.policies.at(task.policy)?.policy.max_retry_after() {
+        if asked > self.policies.at(task.policy.get())?.policy.max_retry_after() {
             return Some(Verdict::Exhausted(Reason::RetryAfterTooLong));
         }
         give_phase(task, &mut self.lanes, self.phase_start);
         wait.server = server;
         wait.spread = spread(asked, task.phase);
-        task.not_before = now.plus(asked).plus(wait.spread);
+        task.not_before = now.plus(asked).plus(wait.spread).into();
         None
     }
 
@@ -357,7 +357,7 @@ impl Queue {
     /// wait, not after.
     fn after(&self, index: u32, now: Millis, wait: Wait, authorize: bool) -> Verdict {
         let delay = wait.delay();
-        let held = self.tasks.at(index).and_then(|task| self.lanes.at(task.lane));
+        let held = self.tasks.at(index).and_then(|task| self.lanes.at(task.lane.get()));
         let start = now.plus(delay).max(held.map_or(Millis::ZERO, |lane| lane.hold.until));
         match self.refusal(index, start) {
             Some(reason) => Verdict::Exhausted(reason),
@@ -369,7 +369,7 @@ impl Queue {
 /// A task's place on the staircase of its lane, fixed when it first needs one.
 fn give_phase(task: &mut Task, lanes: &mut Lanes, start: u32) {
     if !task.flags.contains(Flags::PHASED)
-        && let Some(lane) = lanes.at_mut(task.lane)
+        && let Some(lane) = lanes.at_mut(task.lane.get())
     {
         task.phase = lane.next_phase(start);
         task.flags = task.flags.with(Flags::PHASED);

@@ -4,9 +4,10 @@
 //! be a million of them.
 #![forbid(unsafe_code)]
 
+use crate::index::PackedIndex;
 use crate::outcome::{Flags, Reason};
 use crate::policy::Policy;
-use crate::time::Millis;
+use crate::time::{Millis, PackedMillis};
 
 /// Attempts given back, those for a 401 among them, and whether one that went out had no answer: all in one byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,26 +85,29 @@ pub(crate) enum State {
     Started,
 }
 
-/// A task. At a million of them every word counts, so what the agendas know is not repeated.
-#[derive(Clone, Debug)]
+/// A task. At a million of them every byte counts, so there are none between the fields.
+#[derive(Clone, Copy, Debug)]
+#[repr(Rust, packed)]
 pub(crate) struct Task {
-    pub created_at: Millis,
+    pub created_at: PackedMillis,
     /// When the server may have seen the key first; never if it has not been sent.
-    pub first_attempt_at: Millis,
-    pub expires_at: Millis,
-    pub wait_until: Millis,
+    pub first_attempt_at: PackedMillis,
+    pub expires_at: PackedMillis,
+    pub wait_until: PackedMillis,
     /// The instant that a server's delay forbids to undercut, even by a flush; while an attempt runs, its start.
-    pub not_before: Millis,
+    pub not_before: PackedMillis,
+    /// Once it is ready: when it became due, or would have. While it waits, the agenda knows.
+    pub due: PackedMillis,
     /// The last wait of the curve; its base before the first.
-    pub previous_delay: Millis,
+    pub previous_delay: PackedMillis,
     /// Size of its body; one of 4 GiB or more counts as the most that fits.
     pub bytes: u32,
     /// Index, not handle: a lane lives as long as its tasks.
-    pub lane: u32,
+    pub lane: PackedIndex,
     /// Index, not handle: so does a policy.
-    pub policy: u32,
+    pub policy: PackedIndex,
     /// Index, not handle: so does an order. [`crate::slots::NONE`] if it is in none.
-    pub order: u32,
+    pub order: PackedIndex,
     pub priority: i32,
     /// Position in the window of spread waits, once it is [`Flags::PHASED`].
     pub phase: u32,
@@ -128,14 +132,14 @@ impl Task {
     }
 
     fn deadlines(&self, policy: &Policy, estimate: Millis) -> [(Millis, Reason); 4] {
-        let budget = self.created_at.plus(policy.total_budget()).minus(estimate);
+        let budget = self.created_at.get().plus(policy.total_budget()).minus(estimate);
         let keyed = self.flags.contains(Flags::KEYED);
-        let key = if keyed { self.first_attempt_at.plus(policy.key_ttl()) } else { Millis::MAX };
+        let key = if keyed { self.first_attempt_at.get().plus(policy.key_ttl()) } else { Millis::MAX };
         [
             (budget, Reason::TotalBudget),
-            (self.expires_at, Reason::Expired),
+            (self.expires_at.get(), Reason::Expired),
             (key, Reason::KeyExpired),
-            (self.wait_until, Reason::WaitExceeded),
+            (self.wait_until.get(), Reason::WaitExceeded),
         ]
     }
 }
@@ -160,6 +164,7 @@ mod tests {
 
     #[test]
     fn a_million_tasks_fit_in_eighty_megabytes() {
-        assert!(size_of::<Option<Task>>() <= 80, "{}", size_of::<Option<Task>>());
+        // And three bytes for its slot.
+        assert!(size_of::<Task>() <= 77, "{}", size_of::<Task>());
     }
 }

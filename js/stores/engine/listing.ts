@@ -15,5 +15,7 @@ export function statusesOf({
 }
 
 /** Whether a task has all of these tags; undefined: none is asked for. */
-export const hasTags = ({ tags = [] }: Labels, wanted: readonly string[] = []): boolean =>
-  wanted.every((tag) => tags.includes(tag))
+export const hasTags = (
+  { tags = [] }: { readonly tags?: Labels['tags'] | undefined },
+  wanted: readonly string[] = [],
+): boolean => wanted.every((tag) => tags.includes(tag))
