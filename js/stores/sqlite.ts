@@ -26,7 +26,7 @@ import { isIdle, losesBody, losesDue, losesSettled } from './sqlite/lost-rows.ts
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
 export interface SqliteStoreOptions {
-  /** The file, which is one queue's: all who open it share its tasks, whatever their `name`. Made if it is not there, its folder is not. Beside it lie `-wal`, `-shm` and the folder `-owners` while it is in use, and from the first task on `-reserve`, 1 MiB for when the disk is full. */
+  /** The file, which is one queue's: all who open it share its tasks, whatever their `name`. Made if it is not there, its folder is not. Beside it lie `-wal`, of up to 16 MiB, `-shm` and the folder `-owners` while it is in use, and from the first task on `-reserve`, 1 MiB for when the disk is full. */
   readonly path: string
   /** For tests: see `redrive/testing`. */
   readonly clock?: Clock

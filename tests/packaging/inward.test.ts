@@ -26,6 +26,7 @@ const PUBLIC = [
   'options/gate-options',
   'options/idempotency',
   'options/retention',
+  'options/sanitize',
   'options/policy',
   'api/errors',
   'api/task-errors',
