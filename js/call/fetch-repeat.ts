@@ -242,9 +242,9 @@ async function follow(
     if (location === null) return answer
     const next = nextHop(location, url)
     if (!next) return new FetchRepeatAnswer(answer.response, true)
-    if (hop === MAX_REDIRECTS) throw new TypeError(`more than ${MAX_REDIRECTS} redirects`)
     // first: two hops at once would be two connections
     await answer.rest(false, { clock, signal })
+    if (hop === MAX_REDIRECTS) throw new TypeError(`more than ${MAX_REDIRECTS} redirects`)
     assertNotAborted(signal)
     assertMaySend(maySend)
     url = next.href

@@ -1,7 +1,7 @@
 /**
  * An attempt that a queue makes of a task. As a first attempt it sends once and waits for response headers, for no longer than its time
- * limit and its caller allow. Of these there may be a million, and most are never aborted or watched: signals and the timer are made when
- * they are needed, and no promise stands between the answer and its ruling.
+ * limit and its caller allow. Of these there may be a million: signals are made when a transport or a hook asks for them, and no promise
+ * stands between the answer and its ruling.
  */
 
 import { type AttemptPlan, isTimeout, outcomeOf, tooLong } from '../call/attempt.ts'
@@ -91,13 +91,18 @@ export class Replay implements AttemptPlan {
       },
     )
     if (caller) this.#unlisten = whenAborted(caller, () => this.#over(caller.reason))
+    // ended while hooks were asked: a transport that heeds no signal would not end
+    if (this.#controller?.signal.aborted) this.#ending()
   }
 
   /** Ends it, and the body of its answer: it was cancelled, given back, or took too long. */
   abort(given?: unknown): void {
     if (this.own.aborted) return
     this.#controller?.abort(given)
-    if (!this.#done) return
+    if (this.#done) this.#ending()
+  }
+
+  #ending(): void {
     this.#disarm?.()
     const { reason } = this.own
     // a moment later while the answer is still wanted

@@ -155,7 +155,8 @@ export class Runner {
         if (count === 0) break
         // copied: what runs below may call back into the core, and its memory may move
         const actions = new Uint32Array(this.#engine.memory.buffer, this.core.actionsPtr(), count * 2).slice()
-        for (let i = 0; i < actions.length; i += 2) this.#act(actions[i] as number, actions[i + 1] as number)
+        const tasks = this.#slots.of(actions)
+        for (const [i, task] of tasks.entries()) this.#act(actions[2 * i] as number, actions[2 * i + 1] as number, task)
       }
       this.stored?.tick(now)
       if (this.state !== 'stopped') this.arm()
@@ -290,10 +291,8 @@ export class Runner {
     applyRuling(this, task, ruling, this.host.now())
   }
 
-  #act(slot: number, action: number): void {
-    if (this.gates.report(slot, action)) return
-    const task = this.#slots.at(slot)
-    if (!task) return
+  #act(slot: number, action: number, task: Task | undefined): void {
+    if (this.gates.report(slot, action) || task?.slot !== slot) return
     if (action >= ENDED) {
       this.end(task, 'EXHAUSTED', reasonOf(action))
       return

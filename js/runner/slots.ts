@@ -12,8 +12,9 @@ export class Slots {
     return this.#size
   }
 
+  /** In the order in which they came. */
   get all(): Task[] {
-    return this.#tasks.filter((task) => task !== undefined)
+    return this.#tasks.filter((task) => task !== undefined).sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
   }
 
   at(slot: number): Task | undefined {
@@ -21,10 +22,20 @@ export class Slots {
     return task?.slot === slot ? task : undefined
   }
 
+  /**
+   * The tasks of what the core wants done, slot and action in turns. Read before any of it is done: the slots of those that end are free by now, and
+   * a listener's new task may take one.
+   */
+  of(actions: Uint32Array): (Task | undefined)[] {
+    const tasks: (Task | undefined)[] = []
+    for (let i = 0; i < actions.length; i += 2) tasks.push(this.at(actions[i] as number))
+    return tasks
+  }
+
   add(task: Task, slot: number): void {
     task.slot = slot
+    if (!this.#tasks[slot & SLOT_INDEX]) this.#size++
     this.#tasks[slot & SLOT_INDEX] = task
-    this.#size++
   }
 
   /** Takes a task out, if it is in. */

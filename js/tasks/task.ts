@@ -74,7 +74,7 @@ export class Task {
     this.call = call
     epoch ??= createdAt
     const ageMs = timeOfId(taskId) - createdAt
-    if (ageMs >= 0 && ageMs < MAX_AGE_MS) this.#state = ageMs << AGE_BITS
+    if (ageMs >= 0 && ageMs < MAX_AGE_MS && Number.isInteger(ageMs)) this.#state = ageMs << AGE_BITS
     else this.own.createdAt = createdAt
   }
 
