@@ -27,7 +27,7 @@ export const inward =
   'addedCrossOrigin admission afterFailure allDead allowed also announced announcer answer answerDeferred ' +
   'applyLimits askAt asksToPersist assertStays beforeSending begin callerLeft callers cancelRequested checks ' +
   'controller declaredAt deliver discard draw each early emit endWait events expected failingSinceAt failure final ' +
-  'finished flushOrders flushRows giveBack giveUp got guard hasBody hasErased hasLooked inside isApart isAvailable ' +
+  'finished flushOrders flushRows giveBack giveUp got guard hasBody hasErased hasLooked inside isAvailable ' +
   'isAway isChecked isClaiming isClosing isCurrent isDirty isDurable isFinal isGone isGuarding isHandedOver isHome ' +
   'isLeader isMute isOptimistic isOver isOwnLane isReplay isStolen isStores isSuspended isTrapped isUnsigned ' +
   'isUnsure isUsedUp joined keepHome keepUnderWay keyed lastStatus leadership leave left lookAgain lookSoon loop ' +
