@@ -50,7 +50,7 @@ export function contractIn(engines: Readonly<Record<string, () => Promise<Engine
       expect(await failures(tab, of('connection > '))).toEqual([])
     })
 
-    test('S20 rows that other code has written stop no other', { timeout: 120_000 }, async () => {
+    test('S20 rows that other code has written stop no other', { timeout: 300_000 }, async () => {
       expect(of('rows > ').length).toBeGreaterThan(3)
       expect(await failures(tab, of('rows > '))).toEqual([])
     })
