@@ -8,15 +8,10 @@
 
 import { RedriveError } from '../api/errors.ts'
 import type { Clock } from '../platform/clock.ts'
+import { CHUNK_BYTES, KEPT_BYTES, REST_MS } from './read-body.ts'
 
 /** Bytes that are read, unpacked, of a body that no caller gets. */
 export const UNREAD_BYTES: number = 16 * 1024
-/** Bytes that are kept, unpacked, of a body whose caller may still get it. */
-export const KEPT_BYTES: number = 64 * 1024
-/** Longest time that either takes. */
-export const REST_MS = 250
-/** A chunk counts as so many bytes at least: a stream of empty ones would never come to an end. */
-const CHUNK_BYTES = 16
 
 /** A body that is read part by part: the reader of a stream, or what is like one. */
 export interface Reader {

@@ -8,9 +8,10 @@ import { systemClock } from '../platform/clock.ts'
 import { acceptedForm } from './accepted.ts'
 import type { Finished } from './attempt.ts'
 import type { Call } from './call.ts'
-import { bodyLetGo, cancel, KEPT_BYTES, type Rest, type RestTerms, readRest, UNREAD_BYTES } from './discard.ts'
+import { bodyLetGo, cancel, type Rest, type RestTerms, readRest, UNREAD_BYTES } from './discard.ts'
 import { FetchAnswer, FetchTransport, type Sendable, type SentInit } from './fetch-transport.ts'
 import { isOwnError } from './own-error.ts'
+import { KEPT_BYTES } from './read-body.ts'
 import { assertMaySend, BODY_HEADERS, becomesGet, MAX_REDIRECTS, mayLeave, nextHop, REDIRECT } from './redirects.ts'
 import {
   type Acceptance,

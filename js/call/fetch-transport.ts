@@ -1,6 +1,8 @@
 /** A caller's own first attempt by fetch, as every page loads it. Repeating it is left to `fetch-repeat.ts`. */
 
-import { cancelBody } from './read-body.ts'
+import { RedriveError } from '../api/errors.ts'
+import type { Clock } from '../platform/clock.ts'
+import { CHUNK_BYTES, cancelBody, KEPT_BYTES, REST_MS } from './read-body.ts'
 import { type Answer, type AttemptInit, laidOver, type Transport } from './transport.ts'
 
 export type SentInit = RequestInit & { readonly method: string; readonly headers: Headers }
@@ -41,6 +43,28 @@ export class FetchAnswer implements Answer {
 
   deliver(): Response {
     return this.response
+  }
+
+  readAhead(clock: Clock, controller: AbortController): () => void {
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+    const cut = () =>
+      controller.abort(new RedriveError('BODY_LET_GO', `its body had not come ${REST_MS} ms after its headers`))
+    const disarm = clock.after(REST_MS, cut)
+    const read = async () => {
+      // the response itself stays unread
+      reader = this.response.clone().body?.getReader()
+      for (let left = KEPT_BYTES; left >= 0; ) {
+        const chunk = await reader?.read()
+        if (!chunk?.value) return disarm()
+        left -= Math.max(chunk.value.byteLength || 0, CHUNK_BYTES)
+      }
+    }
+    // broken off, or of a `fetch` of the user's own, which may give a body of any kind
+    read().catch(disarm)
+    return () => {
+      disarm()
+      cancelBody(reader)
+    }
   }
 
   discard(): void {

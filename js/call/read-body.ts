@@ -1,9 +1,16 @@
 /**
  * Reads the body of a call, which is kept until the call has ended, and so no more of it than a queue may keep: a stream may be as
- * long as a disk. The caller may leave while it is read.
+ * long as a disk. The caller may leave while it is read. Bodies of answers have their limits here too.
  */
 
 import { assertNotAborted, orAbort } from '../platform/abort.ts'
+
+/** Bytes that are kept, unpacked, of the body of an answer whose caller may still get it. */
+export const KEPT_BYTES: number = 64 * 1024
+/** Longest time that what is left of an answer is read. */
+export const REST_MS = 250
+/** A chunk counts as so many bytes: a stream of empty ones would never come to an end. */
+export const CHUNK_BYTES = 16
 
 /** All bytes of a body; null: there are more than `most`, and the rest was left unread. Rejects where `signal` is aborted. */
 export async function readBody(

@@ -38,6 +38,11 @@ export interface Answer {
   readonly redirectRefused: boolean
   /** Gives the answer to the caller: returns it, or throws what the caller expects to be thrown, with `mark` on it. */
   deliver(mark: RedriveMark | null): unknown
+  /**
+   * Reads of it what a task would keep, and aborts its attempt where it does not end in time: the core is loading, and may have to come by
+   * the connection that it holds (HTTP/1.1 has six for an origin). Gives a function that stops that.
+   */
+  readAhead?(clock: Clock, controller: AbortController): () => void
   /** Ends the connection of an answer that has no reader, at once, if its body has not been read to its end. */
   discard(): void
 }

@@ -59,10 +59,13 @@ export async function firstAttempt(call: Call, host: QueueContext, core: Loader,
     observe(call, finished, host, core)
     return deliver(finished, markOnce(call, finished))
   }
-  const manager = await openFor(call, signal, host, core).catch((error) => {
-    finished.answer?.discard()
-    throw error
-  })
+  const stop = finished.answer?.readAhead?.(settings.clock, controller)
+  const manager = await openFor(call, signal, host, core)
+    .catch((error) => {
+      finished.answer?.discard()
+      throw error
+    })
+    .finally(stop)
   return manager
     ? manager.admission.afterFailure(call, finished, createdAt)
     : deliver(finished, { reason: 'core_unavailable' })

@@ -9,7 +9,7 @@ import { measurePages } from './pages.mjs'
 
 /** The sizes of a page with `RetryQueue` and `wrapFetch`. A limit holds for each bundler. */
 const columns = [
-  { what: 'before the first call', of: ({ atOnce }) => atOnce, limit: 9_600, aim: 8_000 },
+  { what: 'before the first call', of: ({ atOnce }) => atOnce, limit: 9_800, aim: 8_000 },
   { what: 'in requests', of: ({ requests }) => requests, limit: 3, aim: 1 },
   { what: "of it the bundler's own", of: ({ own }) => own },
   { what: 'at idle, more: the core', of: ({ atIdle }) => atIdle, limit: 79_500, aim: 50_000 },
@@ -22,7 +22,7 @@ const rows = [
   {
     what: 'RetryQueue + wrapFetch',
     source: "export { RetryQueue } from './index.page.js'; export { wrapFetch } from './fetch.js'",
-    limit: 8_400,
+    limit: 8_600,
     aim: 8_000,
   },
   {
@@ -33,7 +33,7 @@ const rows = [
     what: 'RetryQueue + registerBackgroundSync',
     source:
       "export { RetryQueue } from './index.page.js'; export { registerBackgroundSync } from './background-sync.js'",
-    limit: 10_600,
+    limit: 10_800,
   },
   {
     what: 'service worker, whole',

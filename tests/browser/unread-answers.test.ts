@@ -53,11 +53,12 @@ afterAll(async () => {
 })
 
 test.each([
-  ['calls that wait for a retry', 'fetch', 503],
-  ['tasks that failed', 'enqueue', 503],
-  ['tasks that were delivered', 'enqueue', 200],
-] as const)('the page goes on while the answers of %s hang', async (_, how, status) => {
-  const options = { concurrency: 6, policy: { initialDelayMs: 20_000, jitterType: 'NONE' } }
+  ['calls that wait for a retry', 'fetch', 503, 'eager'],
+  ['calls that wait for the core', 'fetch', 503, 'never'],
+  ['tasks that failed', 'enqueue', 503, 'idle'],
+  ['tasks that were delivered', 'enqueue', 200, 'idle'],
+] as const)('the page goes on while the answers of %s hang', async (_, how, status, preload) => {
+  const options = { concurrency: 6, preload, policy: { initialDelayMs: 20_000, jitterType: 'NONE' } }
   await using tab = await open(browser, home, 'fetch', { options })
   const text = await tab.page.evaluate(
     async ([how, status, calls, soonMs]) => {

@@ -85,6 +85,69 @@ test('S18 a chunk that never comes holds its call for 10 s, real time, and no lo
   expect(events.of('degraded')).toMatchObject([{ code: 'core_unreachable' }])
 })
 
+/** Answers as `fetch` gives them: an abort of the attempt ends the body, and `ended` tells that it did. */
+function answering(body: (to: ReadableStreamDefaultController) => void) {
+  const seen = { ended: 0 }
+  const fetch = async (_: unknown, { signal }: RequestInit = {}) => {
+    const start = (to: ReadableStreamDefaultController) => {
+      body(to)
+      signal?.addEventListener('abort', () => {
+        seen.ended++
+        to.error(signal.reason)
+      })
+    }
+    return new Response(new ReadableStream({ start }), { status: 503, headers: { 'x-node': 'a' } })
+  }
+  return { fetch: fetch as typeof globalThis.fetch, seen }
+}
+
+test('S18 an answer that hangs gives back its connection, by which the chunk may have to come', async () => {
+  const { fetch, seen } = answering((to) => to.enqueue(new Uint8Array(10)))
+  let found = (_: EngineModule) => {}
+  const load = () => new Promise<EngineModule>((resolve) => (found = resolve))
+  const { queue, clock } = setup(load, { fetch, policy: { ...PLAIN_CURVE, maxAttempts: 2 } })
+  const answer = watch(queue.fetch(ORDERS, { redrive: { waitMs: 600 } }))
+  await clock.advance(249)
+  expect(seen.ended).toBe(0)
+  await clock.advance(1)
+  expect(seen.ended).toBe(1)
+  found(chunk)
+  await queue.ready
+  await clock.advance(1_000)
+  expect(answer.value?.headers.get('x-node')).toBe('a')
+  await expect(answer.value?.text()).rejects.toMatchObject({ code: 'BODY_LET_GO' })
+})
+
+test.each([
+  ['whole', 65_536, true],
+  ['too long to be kept', 65_537, false],
+] as const)('S18 an answer whose body is %s while the chunk is on its way', async (_, bytes, isKept) => {
+  const { fetch, seen } = answering((to) => {
+    to.enqueue(new Uint8Array(bytes))
+    to.close()
+  })
+  let fail = (_: Error) => {}
+  const { queue, clock } = setup(() => new Promise((_, reject) => (fail = reject)), { fetch })
+  const answer = watch(queue.fetch(ORDERS))
+  await clock.advance(5_000)
+  expect(seen.ended).toBe(isKept ? 0 : 1)
+  fail(new TypeError('no chunk'))
+  await clock.settle()
+  expect(markOf(answer.value)).toEqual({ reason: 'core_unavailable' })
+  if (isKept) expect((await answer.value?.bytes())?.length).toBe(bytes)
+  expect(clock.timers).toBe(0)
+})
+
+test('S18 an answer that hangs is left alone where the chunk fails at once', async () => {
+  const { fetch, seen } = answering((to) => to.enqueue(new Uint8Array(10)))
+  const { queue, clock } = setup(unreachable, { fetch })
+  const answer = await queue.fetch(ORDERS)
+  await clock.advance(5_000)
+  expect(answer.bodyUsed).toBe(false)
+  expect(seen.ended).toBe(0)
+  expect(clock.timers).toBe(0)
+})
+
 test('L5 close does not wait for a chunk that never comes; its callers have their answers', async () => {
   const { queue, server, clock } = setup(() => new Promise(() => {}))
   server.reply(503)

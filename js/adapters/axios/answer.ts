@@ -2,7 +2,8 @@
 
 import type { AxiosResponse } from 'axios'
 import type { RedriveMark } from '../../api/mark.ts'
-import { KEPT_BYTES, type RestTerms, readRest, UNREAD_BYTES } from '../../call/discard.ts'
+import { type RestTerms, readRest, UNREAD_BYTES } from '../../call/discard.ts'
+import { KEPT_BYTES } from '../../call/read-body.ts'
 import { mark, type RepeatAnswer } from '../../call/transport.ts'
 import { StreamedBody } from './body.ts'
 
