@@ -59,7 +59,7 @@ export async function firstAttempt(call: Call, host: QueueContext, core: Loader,
     observe(call, finished, host, core)
     return deliver(finished, markOnce(call, finished))
   }
-  const stop = finished.answer?.readAhead?.(settings.clock, controller)
+  const stop = core.opened ? undefined : finished.answer?.readAhead?.(settings.clock, controller)
   const manager = await openFor(call, signal, host, core)
     .catch((error) => {
       finished.answer?.discard()

@@ -90,6 +90,7 @@ export function indexedDbStore(options: IndexedDbStoreOptions = {}): TaskStore {
     ...(presence.leader && { leader: presence.leader }),
     principals: principalsOf(database, presence),
     suspend() {
+      database.suspend()
       presence.suspend()
       hints.suspend()
     },

@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { Connection } from './connection.ts'
 import type { Hints } from './hints.ts'
 import { LeaseWatch } from './lease-watch.ts'
-import { countDead, mended, needsMending } from './mend.ts'
+import { countDead, lookAt, mended } from './mend.ts'
 import type { Presence } from './presence.ts'
 import { reserve, spend } from './quota-reserve.ts'
 import { readSnapshot, readState, type Snapshot, StaleSnapshot, StoreClock } from './state.ts'
@@ -15,6 +15,9 @@ import { Transaction } from './transaction.ts'
 type Durability = 'strict' | 'relaxed'
 type Work<T> = (tx: Transaction) => T | Promise<T>
 
+/** Tasks that are too many to be counted with the first write are counted once nothing has been written for so long. */
+const QUIET_MS = 1_000
+
 export interface DatabaseParts {
   readonly name: string
   readonly connection: Connection
@@ -22,6 +25,12 @@ export interface DatabaseParts {
   readonly presence: Presence
   readonly clock: Clock
   readonly terms: StoreTerms
+}
+
+interface Looked extends Snapshot {
+  /** Tasks that were put aside. */
+  readonly unreadable: number
+  readonly isMended?: boolean
 }
 
 export class Database {
@@ -36,6 +45,10 @@ export class Database {
   #mended = 0
   /** Counters and lanes have been looked at. */
   #isLookedAt = false
+  /** The tasks were too many to be counted then. */
+  #isUncounted = false
+  /** Takes back the count that is planned. */
+  #disarm = (): void => {}
   /** Hints that had been heard by then. */
   #changes = 0
   /** The key of the state that was written last: see `replaceState`; and the connection over which. */
@@ -111,9 +124,16 @@ export class Database {
     this.#next(() => this.#parts.connection.write('relaxed', reserve)).catch(() => {})
   }
 
+  /** Plans nothing, until the next write. */
+  suspend(): void {
+    this.#disarm()
+  }
+
   /** When nothing is being written any more: from then on it remembers nothing. */
   async close(): Promise<void> {
     await this.#written
+    this.#isUncounted = false
+    this.#disarm()
     this.#snapshot = undefined
   }
 
@@ -156,19 +176,23 @@ export class Database {
     }
   }
 
-  async #transact<T>(durability: Durability, work: Work<T>, snapshot?: Snapshot): Promise<T> {
+  async #transact<T>(durability: Durability, work: Work<T>, snapshot?: Snapshot, isThorough = false): Promise<T> {
     const surroundings = { clock: this.#clock, terms: this.terms, isGuarding: this.#leases.isGuarding }
     const { connection, hints } = this.#parts
     let thrown: unknown
     const run = async (
       idb: IDBTransaction,
     ): Promise<{ readonly result: T; readonly tx: Transaction; readonly database: IDBDatabase }> => {
-      const { unreadable, ...begin } = snapshot ? { ...snapshot, unreadable: 0 } : await this.#look(idb)
+      const { unreadable, isMended, ...begin } = snapshot
+        ? { ...snapshot, unreadable: 0 }
+        : await this.#look(idb, isThorough)
       const isOld = await countDead(idb, begin.state)
       const tx = new Transaction(idb, surroundings, begin, snapshot !== undefined)
       // over another connection the database may be another
       if (idb.db === this.#ownIn) tx.ownKey = this.#ownKey
       if (unreadable > 0 || isOld) tx.touch()
+      // what was not seen to be due may be
+      if (isMended) tx.hints.push({ kind: 'due' })
       tx.mended = unreadable
       try {
         const result = await work(tx)
@@ -191,11 +215,31 @@ export class Database {
   }
 
   /** Reads what there is; the first time it is put right, if other code has changed it. */
-  async #look(idb: IDBTransaction): Promise<Snapshot & { readonly unreadable: number }> {
+  async #look(idb: IDBTransaction, isThorough: boolean): Promise<Looked> {
     const snapshot = await readSnapshot(idb)
+    if (this.#isLookedAt && !isThorough) return { ...snapshot, unreadable: 0 }
     const now = this.#parts.clock.now()
-    const isWrong = !this.#isLookedAt && (await needsMending(idb, snapshot, now))
-    return isWrong ? mended(idb, snapshot, now) : { ...snapshot, unreadable: 0 }
+    const found = await lookAt(idb, snapshot, now, isThorough)
+    if (found === 'uncounted') this.#isUncounted = true
+    return found === 'wrong'
+      ? { ...(await mended(idb, snapshot, now)), isMended: true }
+      : { ...snapshot, unreadable: 0 }
+  }
+
+  /** Counts the tasks, and mends what is wrong, once nothing has been written for a while: a queue that wrong counters stop writes nothing. */
+  #countLater(): void {
+    this.#disarm()
+    this.#disarm = this.#parts.clock.after(
+      QUIET_MS,
+      () => {
+        this.#isUncounted = false
+        this.#next(() => this.#transact('relaxed', () => {}, undefined, true)).catch(() => {
+          // the next write tells its caller what is wrong, and plans another count
+          this.#isUncounted = true
+        })
+      },
+      true,
+    )
   }
 
   #done(tx: Transaction, database: IDBDatabase): void {
@@ -210,6 +254,7 @@ export class Database {
     this.#leases.follow(state)
     this.#parts.hints.tellPage(hints)
     this.#changes = this.#parts.hints.changes
+    if (this.#isUncounted) this.#countLater()
     if (tx.asksToPersist) askToPersist()
   }
 

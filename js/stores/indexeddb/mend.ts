@@ -1,7 +1,7 @@
 /**
  * A look at the database when a store object first writes to it: counters and lanes that other code has changed would stop a
  * whole queue. Where they do not agree with the tasks, as the indexes count them, all are made anew from the tasks, and
- * tasks that cannot be read are put aside on the way.
+ * tasks that cannot be read are put aside on the way. Many tasks are counted once the queue is quiet, which one that is stopped is.
  */
 
 import { principalIn } from '../../api/records.ts'
@@ -19,39 +19,53 @@ import { done } from './transact.ts'
 /** Rows read at once. */
 const PIECE = 256
 
-/** `now`: the wall clock's. */
-export async function needsMending(tx: IDBTransaction, { state, lanes }: Snapshot, now: number): Promise<boolean> {
-  if (!isSoundState(state, now)) return true
+/** With more tasks than these an index is counted when nothing else waits for it: a browser takes up to 16 us for each. */
+const FEW = 500
+
+/**
+ * Whether counters and lanes agree with each other, and with the tasks. 'uncounted': with each other they do, and the tasks are too many to
+ * be counted while a step waits; `isThorough`: they are counted all the same. `now`: the wall clock's.
+ */
+export async function lookAt(
+  tx: IDBTransaction,
+  { state, lanes }: Snapshot,
+  now: number,
+  isThorough: boolean,
+): Promise<'right' | 'wrong' | 'uncounted'> {
+  if (!isSoundState(state, now)) return 'wrong'
   const seen = seenAt(state, now)
-  if (![...lanes.values()].every((lane) => isSoundLane(lane, seen + LONGEST_HOLD_MS))) return true
+  if (![...lanes.values()].every((lane) => isSoundLane(lane, seen + LONGEST_HOLD_MS))) return 'wrong'
+  const sum = (of: (lane: Lane) => number): number => [...lanes.values()].reduce((total, lane) => total + of(lane), 0)
   const tasks = tx.objectStore('tasks')
-  const [areRight, isAnyLate, key, pending, inFlight, leased, endless, due] = await Promise.all([
-    areQueuesRight(tasks.index('due'), lanes.values()),
+  const [isAnyLate, key, inFlight, leased, endless, some] = await Promise.all([
     areLate(tasks, lanes.values(), seen),
     done(tx.objectStore('meta').getKey(['state', keyOf(state)])),
-    done(tasks.index('status').count(within(['PENDING']))),
     done(tasks.index('status').count(within(['IN_FLIGHT']))),
     done(tasks.index('lease').count()),
     done(tasks.index('lease').count(IDBKeyRange.lowerBound(seen + LONGEST_LEASE_MS, true))),
+    done(tasks.index('status').getAllKeys(within(['PENDING']), FEW + 1)),
+  ])
+  const agree =
+    key !== undefined &&
+    inFlight === state.inFlight &&
+    leased === state.inFlight &&
+    endless === 0 &&
+    !isAnyLate &&
+    isWithout(
+      sum((lane) => lane.pending),
+      state.pending,
+      state.unreadable,
+    ) &&
+    sum((lane) => lane.inFlight) === inFlight
+  if (!agree) return 'wrong'
+  if (some.length > FEW && !isThorough) return 'uncounted'
+  const [areRight, pending, due] = await Promise.all([
+    areQueuesRight(tasks.index('due'), lanes.values()),
+    done(tasks.index('status').count(within(['PENDING']))),
     done(tasks.index('due').count()),
   ])
-  const sum = (of: (lane: Lane) => number): number => [...lanes.values()].reduce((total, lane) => total + of(lane), 0)
-  return (
-    key === undefined ||
-    pending !== state.pending ||
-    inFlight !== state.inFlight ||
-    !areRight ||
-    isAnyLate ||
-    leased !== state.inFlight ||
-    endless > 0 ||
-    !isWithout(
-      sum((lane) => lane.pending),
-      pending,
-      state.unreadable,
-    ) ||
-    sum((lane) => lane.inFlight) !== inFlight ||
-    due !== sum(({ queues }) => queues.reduce((total, { tasks: waiting }) => total + waiting, 0))
-  )
+  const waiting = sum(({ queues }) => queues.reduce((total, { tasks }) => total + tasks, 0))
+  return areRight && pending === state.pending && due === waiting ? 'right' : 'wrong'
 }
 
 /** Whether lanes count all that is pending but what was put aside: of `unreadable` some may have been put aside as ended tasks. */
