@@ -22,7 +22,7 @@ const source: EngineSource = async () => engine
 export class RetryQueue extends Queue {
   /** Checks its options at once: TypeError and RangeError name the option, what was expected and what came. */
   constructor(options: RetryQueueOptions = {}) {
-    super(options, source, CHECKS, RequestLoader)
+    super(options, source, CHECKS, (...given) => new RequestLoader(...given))
     const { host, run } = internalsOf(this)
     // adapters that read calls themselves
     const runKept = async (call: Parameters<typeof run>[0]) => {

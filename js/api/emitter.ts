@@ -5,21 +5,21 @@ import type { DegradedCode, QueueEvents } from './events.ts'
 type Listener<T> = (payload: T) => unknown
 
 export class Emitter<Events extends object> {
-  readonly #listeners = new Map<PropertyKey, Set<Listener<never>>>()
+  readonly #listeners = new Map<string, Set<Listener<never>>>()
   readonly #reported = new WeakSet<object>()
   /** Which listeners are the package's own. */
   readonly #own = new WeakMap<object, boolean>()
-  readonly #onThrow: (event: keyof Events, error: unknown) => void
+  readonly #onThrow: (event: string, error: unknown) => void
   readonly #onUnheard: Unheard | undefined
 
   /** `onThrow` hears of the first error of each listener, `onUnheard` of what has a subject and no listener of the user's. */
-  constructor(onThrow: (event: keyof Events, error: unknown) => void, onUnheard?: Unheard) {
+  constructor(onThrow: (event: string, error: unknown) => void, onUnheard?: Unheard) {
     this.#onThrow = onThrow
     this.#onUnheard = onUnheard
   }
 
   /** `isOwn`: it is the package's, so the user does not hear of the event by it. */
-  on<E extends keyof Events>(event: E, listener: Listener<Events[E]>, isOwn = false): () => void {
+  on<E extends keyof Events & string>(event: E, listener: Listener<Events[E]>, isOwn = false): () => void {
     // first: it throws for nothing or a text, which would pass for one who hears of the event
     this.#own.set(listener, isOwn)
     const listeners = this.#listeners.get(event) ?? new Set()
@@ -29,17 +29,18 @@ export class Emitter<Events extends object> {
   }
 
   /** Payloads cost something to build: ask first. */
-  has(event: keyof Events): boolean {
+  has(event: keyof Events & string): boolean {
     return !!this.#listeners.get(event)?.size
   }
 
   /** `subject`: what the event is about, for those that a user should hear of once even without a listener. */
-  emit<E extends keyof Events>(event: E, payload: Events[E], subject?: string): void {
+  emit<E extends keyof Events & string>(event: E, payload: Events[E], subject?: string): void {
     let isHeard = false
     for (const listener of this.#listeners.get(event) ?? []) {
       isHeard ||= !this.#own.get(listener)
       // as a promise: one that throws and one that rejects are told of alike, and neither ends the process
-      new Promise((resolve) => resolve((listener as Listener<Events[E]>)(payload))).catch((error) => {
+      const told = async () => (listener as Listener<Events[E]>)(payload)
+      told().catch((error) => {
         if (this.#reported.has(listener)) return
         this.#reported.add(listener)
         this.#onThrow(event, error)
@@ -49,7 +50,7 @@ export class Emitter<Events extends object> {
   }
 }
 
-type Unheard = (event: PropertyKey, payload: object, subject: string) => void
+type Unheard = (event: string, payload: object, subject: string) => void
 
 /** Reports that are remembered: of the oldest it is told once more. */
 const MOST_REPORTED = 1_000
@@ -76,9 +77,7 @@ export function consoleWarner(name: string): Unheard {
     if (said.has(subject) || said.size === MOST_REPORTED) return
     said.add(subject)
     const { code, message } = (payload.error ?? payload) as { readonly code?: string; readonly message?: string }
-    const what = code ? `${code}: ${message}` : `${String(event)}: ${JSON.stringify(payload)}`
-    console.warn(
-      `redrive: queue '${name}': ${what} (said once; silenced by on('${String(event)}', ...) or warn: false)`,
-    )
+    const what = code ? `${code}: ${message}` : `${event}: ${JSON.stringify(payload)}`
+    console.warn(`redrive: queue '${name}': ${what} (once; on('${event}', ...) or warn: false silences it)`)
   }
 }

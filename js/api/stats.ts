@@ -59,14 +59,15 @@ export type HeldStats = Pick<
   'depth' | 'inFlight' | 'nextAttemptAt' | 'unusableRetryAfter' | 'origins' | 'moreOrigins'
 >
 
-/** Before there is a core. */
-export const emptyHeldStats: HeldStats = {
+/** Before there is a runner. Every page loads it, so it is kept apart from the code that fills it in. */
+export const emptyStats: RunnerStats = {
   depth: 0,
   inFlight: 0,
   nextAttemptAt: null,
   unusableRetryAfter: 0,
   origins: {},
+  deadLetters: 0,
+  succeeded: 0,
+  exhausted: 0,
+  cancelled: 0,
 }
-
-/** Before there is a runner. Every page loads it, so it is kept apart from the code that fills it in. */
-export const emptyStats: RunnerStats = { ...emptyHeldStats, deadLetters: 0, succeeded: 0, exhausted: 0, cancelled: 0 }

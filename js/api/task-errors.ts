@@ -3,11 +3,6 @@
 import { RedriveError } from './errors.ts'
 import type { ExhaustedReason, RetryTask } from './task.ts'
 
-/** The answer to a question about a task that is not here. */
-export function notFound(taskId: string): RedriveError {
-  return new RedriveError('TASK_NOT_FOUND', `there is no task '${taskId}' here, or it is past its retention`)
-}
-
 /** The facts about a task that was given up. */
 export interface ExhaustedFacts {
   readonly task: RetryTask

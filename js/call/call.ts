@@ -1,7 +1,8 @@
 /** One request to be made, as the queue knows it, whichever adapter has read it and whichever transport sends it. */
 
+import { ATTEMPT_MS, bodyMs, type FirstPolicy } from '../options/first-policy.ts'
 import { labelsOf } from '../options/labels.ts'
-import { ATTEMPT_MS, bodyMs, type PolicyPair, type ResolvedPolicy } from '../options/policy.ts'
+import type { PolicyPair } from '../options/policy.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import type { OptionsContext } from '../options/task-policies.ts'
 import { FOREVER } from '../platform/clock.ts'
@@ -50,7 +51,7 @@ export interface Call {
   replayable: boolean
   readonly options: TaskOptions
   /** The one in force: that of `backgroundOf` once the call is handed over. */
-  policy: ResolvedPolicy
+  policy: FirstPolicy
   /** The fields that were given: the policy of what is handed over, or has lost its caller, is made of them. */
   readonly given: PolicyPair['given']
   /** Limit of each attempt, to its response headers; 0: none, or the transport has its own. */

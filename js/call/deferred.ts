@@ -21,9 +21,9 @@ export async function orKept<T>(
   clock: Clock,
   keep: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
-  const unlisten = signal ? whenAborted(signal, () => controller.abort(signal.reason)) : () => {}
+  const unlisten = signal && whenAborted(signal, () => controller.abort(signal.reason))
   sending.then(unlisten)
   const kept = await within(clock, patienceOf(call), '', sending).then(() => undefined, keep)
-  if (kept) unlisten()
+  if (kept) unlisten?.()
   return kept
 }

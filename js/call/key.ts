@@ -49,17 +49,17 @@ export function readKey(
 /** The key in a text of the caller's, who may have quoted it already where the format asks for quotes; null: there is none. */
 function unquoted(text: string | null | undefined, { format }: IdempotencySettings): string | null {
   // asked of any text: what is none throws, since its name, such as [object Promise], would be one key for all calls
-  const inner = text?.match(/^"((?:[^"\\]|\\["\\])*)"$/)?.[1]
-  return (inner === undefined || format !== 'sf-string' ? text : inner.replace(/\\(.)/g, '$1')) || null
+  const isQuoted = text?.match(/^"([ !#-[\]-~]|\\["\\])*"$/) && format === 'sf-string'
+  return (isQuoted ? JSON.parse(text as string) : text) || null
 }
 
-/** Writes a key into its header, in the form the server is said to expect. */
+/** Writes a key into its header, in the form the server is said to expect. JSON has the same quotes: a key is visible ASCII. */
 export function putKey(
   headers: Headers,
   key: string,
   { header, format }: Pick<IdempotencySettings, 'header' | 'format'>,
 ): void {
-  headers.set(header, format === 'sf-string' ? `"${key.replace(/["\\]/g, '\\$&')}"` : key)
+  headers.set(header, format === 'sf-string' ? JSON.stringify(key) : key)
 }
 
 /** Whether a request leaves the page's origin; only pages and their workers have one. */

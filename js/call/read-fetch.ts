@@ -9,7 +9,7 @@ import type { TaskOptions } from '../options/task-options.ts'
 import { taskPolicies } from '../options/task-policies.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { utf8 } from '../platform/utf8.ts'
-import type { RequestLike } from '../platform/web.ts'
+import type { BodyLike, RequestLike } from '../platform/web.ts'
 import { type Call, type CallContext, makeCall, NO_OPTIONS } from './call.ts'
 import { FetchTransport, type SentInit } from './fetch-transport.ts'
 import { cancelBody, readBody } from './read-body.ts'
@@ -76,10 +76,10 @@ export function readFetch(
   })
 
   const given = request ?? init
-  const sent = { ...init, ...(given && partsOf(given)), method, headers }
-  const finish = (bytes: number, init: SentInit, whole?: Request): Call => {
-    const sendable = { fetch, url: url.href, init, whole }
-    return complete({ hasBody: init.body !== null, bytes, transport: new FetchTransport(sendable) })
+  const sent = { ...init, ...partsOf(given ?? {}), method, headers }
+  const finish = (bytes: number, body: BodyLike | null | undefined, whole?: Request): Call => {
+    const sendable = { fetch, url: url.href, init: { ...sent, body } as SentInit, whole }
+    return complete({ hasBody: body !== null, bytes, transport: new FetchTransport(sendable) })
   }
   // the content type is the one that fetch would give the body
   const setType = (type: string | null) => {
@@ -90,22 +90,22 @@ export function readFetch(
   // most bodies are text: sent at once, without waiting for bytes
   if (!request && typeof body === 'string') {
     setType('text/plain;charset=UTF-8')
-    return finish(utf8(body).byteLength, { ...sent, body })
+    return finish(utf8(body).byteLength, body)
   }
   // a Request's own body is not one-shot to its owner: it is read here, as fetch would
   const holder = request ?? (body == null ? body : new Response(body))
   // undefined: Firefox, and Chrome before 105, do not say whether a Request has one
-  if (!holder || holder.body === null) return finish(0, { ...sent, body: null })
+  if (!holder || holder.body === null) return finish(0, null)
   // what is too long to be kept is still to be sent, with the length that only a Request knows
   const whole = request?.body ? request.clone() : undefined
   // bytes are here already
-  const most = ArrayBuffer.isView(body) || body instanceof ArrayBuffer ? FOREVER : maxBodyBytes
+  const most = 'byteLength' in Object(body) ? FOREVER : maxBodyBytes
   return readBody(holder, most, signal).then(
     (read) => {
-      if (!read) return finish(maxBodyBytes + 1, { ...sent, body: whole ? undefined : body } as SentInit, whole)
+      if (!read) return finish(maxBodyBytes + 1, whole ? undefined : body, whole)
       cancelBody(whole?.body)
       setType(holder.headers.get('content-type'))
-      return finish(read.byteLength, { ...sent, body: read.byteLength ? read : null })
+      return finish(read.byteLength, read.byteLength ? read : null)
     },
     (error) => {
       cancelBody(whole?.body, error)
@@ -116,7 +116,7 @@ export function readFetch(
 
 /** Whether a body is a web stream, or an async iterable, which Node's fetch takes too. */
 export function isStream(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && ('getReader' in body || Symbol.asyncIterator in body)
+  return 'getReader' in Object(body) || Symbol.asyncIterator in Object(body)
 }
 
 /** A copy of an init, or of a Request, with the parts that fetch asks for by name: `...` would miss those that a class has. */

@@ -21,7 +21,7 @@ export type NextBit = (probability: number) => 0 | 1
 /** Probabilities in the table, all contexts together: 8 MB while unpacking. */
 const TABLE_BITS = 22
 /** A probability follows the last so many bits and forgets older ones. */
-const MEMORY = 11
+const MEMORY = 7
 const LEARNING = 0.03 / 65536
 /** Between bodies of functions: their sizes and locals, read as an operator of its own with two immediates or more. */
 const HEADER = 257
@@ -37,8 +37,8 @@ export async function expand(
   const { squash, stretch, share } = curves()
   const table = new Uint16Array(1 << TABLE_BITS).fill(1 << 15)
   // four weights for each operator, and four for each beginning of a byte
-  const byOperator = new Float32Array((HEADER + 1) * 4).fill(0.3)
-  const byPrefix = new Float32Array(256 * 4).fill(0.3)
+  const byOperator = new Float32Array((HEADER + 1) * 4).fill(0.45)
+  const byPrefix = new Float32Array(256 * 4).fill(0.45)
   const out = new Uint8Array(length)
 
   let operator = NONE
@@ -72,7 +72,7 @@ export async function expand(
       instruction = operators = left = immediates = 0
     }
     const here = hash(operator * 16 + immediates, instruction)
-    const hash0 = hash(bytes & 0xff, 1)
+    const hash0 = hash(hash(bytes & 0xff, operator), 1)
     const hash1 = hash(bytes & 0xffff, 2)
     const hash2 = hash(hash(here, operators & 0xff), 3)
     const hash3 = hash(hash(here, operators), 4)
@@ -177,7 +177,7 @@ function curves(): { squash: Uint16Array; stretch: Float32Array; share: Float32A
   }
   stretch[2048] = 0
   // the more bits a probability has seen, the less one more moves it
-  const share = Float32Array.from({ length: 16 }, (_, seen) => 1 / (seen + 1.5))
+  const share = Float32Array.from({ length: 16 }, (_, seen) => 1 / (seen + 1.1))
   return { squash, stretch, share }
 }
 

@@ -1,14 +1,9 @@
 /** Turns calls into stored tasks: enqueued, before they are sent, or after their first attempt failed. */
 
 import { RedriveError } from '../api/errors.ts'
+import { notFound } from '../api/not-found.ts'
 import type { Enqueued, NewTask } from '../api/store.ts'
-import {
-  IdempotencyConflictError,
-  NotDurableError,
-  notFound,
-  QueueFullError,
-  StorageFullError,
-} from '../api/task-errors.ts'
+import { IdempotencyConflictError, NotDurableError, QueueFullError, StorageFullError } from '../api/task-errors.ts'
 import { deliver, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { patienceOf } from '../call/deferred.ts'

@@ -7,7 +7,8 @@
  */
 
 import { backgroundOf } from '../options/background.ts'
-import { ATTEMPT_MS, type PolicyPair } from '../options/policy.ts'
+import { ATTEMPT_MS } from '../options/first-policy.ts'
+import type { PolicyPair } from '../options/policy.ts'
 import { LONGEST_LEASE_MS } from '../stores/engine/bounds.ts'
 
 /** A lease that is renewed while its attempt runs: asked of stores without a grace. */

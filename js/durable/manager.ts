@@ -1,9 +1,9 @@
 /** Answers questions about stored tasks, and carries out orders to them. */
 
 import type { PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
+import { notFound } from '../api/not-found.ts'
 import type { StoredTask, TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, Gate, RetryTask, TaskStatus } from '../api/task.ts'
-import { notFound } from '../api/task-errors.ts'
 import type { GateStatus } from '../core/decode.ts'
 import { backgroundOf } from '../options/background.ts'
 import { FOREVER } from '../platform/clock.ts'

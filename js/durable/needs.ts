@@ -6,6 +6,7 @@
 
 import { type Claim, homeOf, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
 import type { Call } from '../call/call.ts'
+import { giversOf } from '../options/givers.ts'
 import { type IdempotencySettings, KEY_HEADER } from '../options/idempotency.ts'
 import type { Settings } from '../options/queue-options.ts'
 import type { QueueContext } from '../runner/context.ts'
@@ -22,7 +23,7 @@ const QUOTED = 'format sf-string'
 function supplyOf({ credentials, idempotency, sign }: Settings) {
   const header = idempotency.header.toLowerCase()
   return {
-    entries: [...credentials.keys()].map(entryOf),
+    entries: [...giversOf(credentials).keys()].map(entryOf),
     header: header === KEY_HEADER.toLowerCase() ? [] : [HEADER + header],
     sign: sign ? [SIGN] : [],
   }

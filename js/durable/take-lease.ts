@@ -9,6 +9,7 @@ import type { Call } from '../call/call.ts'
 import { notSent } from '../call/not-sent.ts'
 import { MARK_UNAUTHORIZED, NONE, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import { adopt } from '../core/queue-calls.ts'
+import { policyDefaults } from '../options/policy.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { flagsOf } from '../runner/handles.ts'
 import { soundBody } from '../stores/engine/sound.ts'
@@ -88,7 +89,7 @@ export class LeaseStarter {
     const call = task.call as Call
     const now = host.now()
     const { deadlineReason, idempotencyKey } = record
-    const { keyTtlMs, totalBudgetMs = keyTtlMs } = call.policy
+    const { keyTtlMs = policyDefaults.keyTtlMs, totalBudgetMs = keyTtlMs } = call.policy
     const deadlineAt = record.deadlineAt + offset
     // the core watches a deadline as what it is, so that it names it
     const createdAt = deadlineReason === 'total_budget' && deadlineAt < FOREVER ? deadlineAt - totalBudgetMs : now

@@ -4,9 +4,19 @@
  */
 
 import type { RetryPolicy } from '../api/policy.ts'
-import { filled, type PolicyPair, policyDefaults, type ResolvedPolicy, UNLIMITED } from './policy.ts'
+import { filled } from './first-policy.ts'
+import { type PolicyPair, policyDefaults, type ResolvedPolicy, UNLIMITED } from './policy.ts'
 import { isOfCurve } from './policy-rules.ts'
-import { BACKGROUND } from './presets.ts'
+
+/** The fields in which what is handed over differs, where the user gives none of a curve: those of `presets.background`. */
+const BACKGROUND: Partial<ResolvedPolicy> = {
+  strategy: 'spread',
+  maxAttempts: UNLIMITED,
+  initialDelayMs: 1_000,
+  // a task waits for half of what the outage has lasted at most, and not for all of it
+  multiplier: 1.5,
+  maxDelayMs: 600_000,
+}
 
 /** One for all calls of a policy: the core keeps it for them. */
 const known = new WeakMap<object, ResolvedPolicy>()
@@ -23,7 +33,6 @@ export function backgroundOf({ given }: Pick<PolicyPair, 'given'>): ResolvedPoli
 
 function backgroundWith(given: Partial<RetryPolicy>): ResolvedPolicy {
   const isShaped = Object.keys(given).some(isOfCurve)
-  const { policyId } = policyDefaults
-  const base = isShaped ? { ...policyDefaults, maxAttempts: UNLIMITED } : { ...policyDefaults, ...BACKGROUND, policyId }
+  const base = isShaped ? { ...policyDefaults, maxAttempts: UNLIMITED } : { ...policyDefaults, ...BACKGROUND }
   return filled(base, given)
 }

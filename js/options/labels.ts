@@ -12,10 +12,8 @@ interface Given extends Pick<Labels, 'tags'> {
 }
 
 /** Frozen copies of what was given. */
-export function labelsOf({ meta, tags }: Given): Labels {
-  return {
-    ...(meta && { meta: frozenCopy(meta) as NonNullable<Labels['meta']> }),
-    // a text has no values: its letters would be sound tags
-    ...(tags && { tags: Object.freeze([...new Set(tags.values())]) }),
-  }
+export function labelsOf({ meta, tags }: Given): Labels | undefined {
+  // a text has no values: its letters would be sound tags
+  const labels = { meta, tags: tags && [...new Set(tags.values())] }
+  return meta || tags ? (frozenCopy(labels) as Labels) : undefined
 }

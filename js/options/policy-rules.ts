@@ -7,7 +7,8 @@ import type { RetryPolicy } from '../api/policy.ts'
 import { JITTERS, STRATEGIES } from '../core/generated/codes.ts'
 import { frozenCopy } from '../platform/json.ts'
 import { check, flag, follow, int, list, ms, num, oneOf, or, type Rule, type Rules, text } from './check.ts'
-import { filled, policyDefaults, type ResolvedPolicy, UNLIMITED } from './policy.ts'
+import { type FirstPolicy, filled } from './first-policy.ts'
+import { policyDefaults, type ResolvedPolicy, UNLIMITED } from './policy.ts'
 
 /** The fields of a polynomial, given together or not at all. */
 const POLYNOMIAL = { baseMs: ms(), exponent: num(0, 8), jitterMs: ms() }
@@ -48,11 +49,11 @@ const TABLE: Rule = { ...list(ms()), expected: '1 to 1000 delays', ok: ({ length
 /** Checks `given` laid over `base` and fills in the defaults. */
 export function resolvePolicy(
   given: Partial<RetryPolicy>,
-  base: ResolvedPolicy = policyDefaults,
+  base: FirstPolicy = policyDefaults,
   what = 'policy',
 ): ResolvedPolicy {
   check(what, given as RetryPolicy, POLICY_RULES)
-  const policy = filled(base, frozenCopy(given))
+  const policy = filled({ ...policyDefaults, ...base }, frozenCopy(given))
   const need = (rules: Partial<Rules<RetryPolicy>>) => {
     for (const [name, rule] of Object.entries(rules)) follow(`${what}.${name}`, policy[name as keyof RetryPolicy], rule)
   }

@@ -1,33 +1,31 @@
 /**
  * The two policies of a queue that says nothing about policies, and published schedules as complete policies: attempts, budget and key lifetime included. `keyTtlMs` says how long the
  * server has to remember a key for the whole schedule to be safe: make sure that yours does. Times are written out, since a
- * bundler keeps a product that goes unused.
+ * bundler keeps a product that goes unused, and so are the first two: what an entry passes on and what the queue has of them are in different chunks.
  */
 
 import type { RetryPolicy } from '../api/policy.ts'
-import { INTERACTIVE, type ResolvedPolicy, UNLIMITED } from './policy.ts'
-
-/** The fields in which what is handed over differs, where the user gives none of a curve. */
-export const BACKGROUND: Pick<
-  ResolvedPolicy,
-  'policyId' | 'strategy' | 'maxAttempts' | 'initialDelayMs' | 'multiplier' | 'maxDelayMs'
-> = {
-  policyId: 'background',
-  strategy: 'spread',
-  maxAttempts: UNLIMITED,
-  initialDelayMs: 1_000,
-  // a task waits for half of what the outage has lasted at most, and not for all of it
-  multiplier: 1.5,
-  maxDelayMs: 600_000,
-}
-
 export const presets: Readonly<
   Record<'interactive' | 'background' | 'zizq' | 'sidekiq' | 'aws' | 'grpc' | 'svix', RetryPolicy>
 > = {
   /** A call whose caller waits: 5 attempts, exponential from 500 ms with full jitter, within `waitMs`. */
-  interactive: INTERACTIVE,
+  interactive: {
+    policyId: 'interactive',
+    strategy: 'exponential',
+    maxAttempts: 5,
+    initialDelayMs: 500,
+    multiplier: 2,
+    jitterType: 'FULL',
+  },
   /** Calls that were handed over, by `enqueue`, `mode: 'defer'` or a Worker's 202: from 1 s up to 10 min, for as long as their key is safe. */
-  background: BACKGROUND,
+  background: {
+    policyId: 'background',
+    strategy: 'spread',
+    maxAttempts: 1_000_000,
+    initialDelayMs: 1_000,
+    multiplier: 1.5,
+    maxDelayMs: 600_000,
+  },
   /** Zizq's default: 25 retries over 24.99 days on average. */
   zizq: {
     policyId: 'zizq',

@@ -1,6 +1,6 @@
 /** The options of a queue, and the settings they come to. Their checks are in `queue-rules.ts`. */
 
-import type { Credentials, GiveCredentials } from '../api/credentials.ts'
+import type { Credentials } from '../api/credentials.ts'
 import type { RetryHooks } from '../api/hooks.ts'
 import type { RetryPolicy } from '../api/policy.ts'
 import type { Sign } from '../api/sign.ts'
@@ -9,7 +9,8 @@ import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import type { BreakerOptions, RateOptions, RetryBudgetOptions } from './gate-options.ts'
 import { type IdempotencyOptions, type IdempotencySettings, settledIdempotency } from './idempotency.ts'
-import { type PolicyPair, pairOf } from './policy.ts'
+import type { PolicyPair } from './policy.ts'
+import { pairOf } from './policy-pair.ts'
 import type { RetentionOptions } from './retention.ts'
 import type { SanitizeOptions } from './sanitize.ts'
 
@@ -142,9 +143,6 @@ export interface RetryQueueOptions extends RetryHooks {
   readonly seed?: bigint
 }
 
-/** The functions that give credentials, by origin. A map, so that no property of a prototype can be taken for an entry. */
-export type CredentialsByOrigin = ReadonlyMap<string, GiveCredentials>
-
 /** The options of a queue, complete; what only tasks are measured by gets its defaults in `limits.ts`. */
 export interface Settings
   extends Omit<
@@ -159,7 +157,8 @@ export interface Settings
   readonly maxBodyBytes: number
   readonly policies: ReadonlyMap<string, PolicyPair>
   readonly idempotency: IdempotencySettings
-  readonly credentials: CredentialsByOrigin
+  /** A copy, which is read by `givers`. */
+  readonly credentials: Credentials
   readonly preload: 'idle' | 'eager' | 'never'
   readonly fetch: typeof fetch
   readonly clock: Clock
@@ -187,14 +186,9 @@ export function settingsOf(given: RetryQueueOptions): Settings {
       ...policies.map((each): [string, PolicyPair] => [each.policyId, pairOf(each)]),
     ]),
     idempotency: settledIdempotency(idempotency || { methods: [] }),
-    credentials: new Map(Object.entries(given.credentials ?? {}).map(([key, give]) => [ownOrigin(key), give])),
+    credentials: { ...given.credentials },
     durable,
   }
-}
-
-/** The origin that a key of `credentials` stands for. */
-export function ownOrigin(key: string): string {
-  return (key === 'self' && globalThis.location?.origin) || key
 }
 
 /** An option given as undefined is one that is not given. */

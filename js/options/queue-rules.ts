@@ -25,9 +25,10 @@ import {
   token,
 } from './check.ts'
 import { BREAKER_RULES, BUDGET_RULES, RATE_RULES } from './gate-options.ts'
+import { ownOrigin } from './givers.ts'
 import type { IdempotencyOptions } from './idempotency.ts'
 import { POLICY_RULES, resolvePolicy } from './policy-rules.ts'
-import { ownOrigin, type RetryQueueOptions, type Settings, settingsOf } from './queue-options.ts'
+import { type RetryQueueOptions, type Settings, settingsOf } from './queue-options.ts'
 import { RETENTION_RULES } from './retention.ts'
 import { SANITIZE_RULES } from './sanitize.ts'
 import { TASK_RULES } from './task-rules.ts'

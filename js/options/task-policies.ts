@@ -1,7 +1,8 @@
 /** The policies that the options of one call come to. */
 
 import type { Checks } from './checks.ts'
-import { type PolicyPair, pairOf } from './policy.ts'
+import type { PolicyPair } from './policy.ts'
+import { pairOf } from './policy-pair.ts'
 import type { Settings } from './queue-options.ts'
 import type { TaskOptions } from './task-options.ts'
 

@@ -11,13 +11,10 @@ const POOL_WORDS = 1_024
 /** The host's entropy, drawn in pools: one call per id would cost more than the id. */
 export function hostDraw(): Draw {
   const pool = new Uint32Array(POOL_WORDS)
-  let used = POOL_WORDS
+  let left = 0
   return () => {
-    if (used === POOL_WORDS) {
-      crypto.getRandomValues(pool)
-      used = 0
-    }
-    return pool[used++] as number
+    left ||= crypto.getRandomValues(pool).length
+    return pool[--left] as number
   }
 }
 

@@ -15,6 +15,8 @@ const NOTHING: { readonly [K in keyof DeadLetters]: unknown } = {
   export: undefined,
 }
 
+type Method = (...given: unknown[]) => unknown
+
 /** `find` gives undefined where there is no manager, and starts one for a question `about` something; `running` starts one, or rejects. */
 export function deadLettersOf(
   find: (about: unknown) => Promise<TaskManager | undefined>,
@@ -24,8 +26,8 @@ export function deadLettersOf(
     name,
     async (...given: unknown[]) => {
       const manager = await (nothing === undefined ? running() : find(given.length || undefined))
-      const deadLetters = manager?.deadLetters as Record<string, (...given: unknown[]) => unknown> | undefined
-      return deadLetters ? deadLetters[name]?.(...given) : nothing
+      const deadLetters = manager?.deadLetters as unknown as Record<string, Method> | undefined
+      return deadLetters ? (deadLetters[name] as Method)(...given) : nothing
     },
   ])
   return Object.fromEntries(methods)

@@ -19,6 +19,6 @@ export function expose(queue: object, internals: Internals): void {
 export function internalsOf(queue: object, call = 'redrive'): Internals {
   const internals = byQueue.get(queue)
   if (internals) return internals
-  const came = queue === null ? 'null' : typeof queue
+  const came = queue === null ? queue : typeof queue
   throw new TypeError(`${call}: expected a RetryQueue, got ${came}; if it is one, redrive is installed twice`)
 }

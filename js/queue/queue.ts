@@ -34,12 +34,10 @@ import { hostDraw, random128, seededDraw } from '../platform/random.ts'
 import type { RequestLike } from '../platform/web.ts'
 import type { QueueContext, TaskChanges } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
-import { CoreLoader, type EngineSource, type Loader, type LoaderClass } from './core-loader.ts'
+import { type EngineSource, type Loader, loadCore, type MakeLoader } from './core-loader.ts'
 import { deadLettersOf, NO_TASKS } from './dead-letters.ts'
 import { type Counts, firstAttempt } from './first-attempt.ts'
 import { expose } from './internals.ts'
-import { setLimit } from './limits.ts'
-import { subscribeTo } from './subscribe.ts'
 import { switchPrincipal } from './switching.ts'
 
 const DRAIN_MS = 5_000
@@ -55,14 +53,14 @@ export class RetryQueue implements AsyncDisposable {
   #idleWaiters: (() => void)[] = []
 
   /** @internal The entries' own say how the core is loaded, and whether options are checked before that. */
-  constructor(options: RetryQueueOptions, source: EngineSource, checks?: Checks, CoreOf: LoaderClass = CoreLoader) {
+  constructor(options: RetryQueueOptions, source: EngineSource, checks?: Checks, load: MakeLoader = loadCore) {
     checks?.queue(options)
     const settings = settingsOf(options)
     this.name = settings.name
     const unheard = settings.warn === false ? undefined : consoleWarner(this.name)
     const events = new Emitter<QueueEvents & TaskChanges>((event, error) => {
       const words = this.#core.opened?.runner.words(error) ?? error
-      degraded('hook_threw', `a listener of '${String(event)}' threw: ${words}`)
+      degraded('hook_threw', `a listener of '${event}' threw: ${words}`)
     }, unheard)
     const degraded = reporter(events)
     const draw = settings.seed === undefined ? hostDraw() : seededDraw(settings.seed)
@@ -93,7 +91,7 @@ export class RetryQueue implements AsyncDisposable {
       host: this.#host,
       run: (call) => this.#run(call),
     })
-    this.#core = new CoreOf(source, this.#host)
+    this.#core = load(source, this.#host)
   }
 
   /**
@@ -184,7 +182,7 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   set concurrency(most: number) {
-    setLimit('concurrency', most, this.#host, this.#core)
+    this.#setLimit('concurrency', most)
   }
 
   /** Likewise; it follows `concurrency` where that was given and this was not, until it is set. */
@@ -193,7 +191,7 @@ export class RetryQueue implements AsyncDisposable {
   }
 
   set concurrencyPerOrigin(most: number) {
-    setLimit('concurrencyPerOrigin', most, this.#host, this.#core)
+    this.#setLimit('concurrencyPerOrigin', most)
   }
 
   /**
@@ -262,8 +260,13 @@ export class RetryQueue implements AsyncDisposable {
    * Tells `listener` when tasks have changed, of any principal: what changed together, once. Returns what ends that. A property and bound, as
    * is `snapshot`: `useSyncExternalStore(queue.subscribe, queue.snapshot)`.
    */
-  readonly subscribe = (listener: (change: TaskChange) => void, options: SubscribeOptions = {}): (() => void) =>
-    subscribeTo(this.#host, listener, options, () => this.#closing ?? this.#core.open())
+  readonly subscribe = (listener: (change: TaskChange) => void, options: SubscribeOptions = {}): (() => void) => {
+    const { checks, events, settings } = this.#host
+    checks?.subscribe(listener, options)
+    // a store that is not open tells no changes
+    if (settings.durable && !this.#closing) void this.#core.open()
+    return events.on(options.scope ?? 'store', (change) => listener(change)) // twice the same function is two
+  }
 
   /** `stats()` as it was after the last change of a task: the same object until there is another. */
   readonly snapshot = (): QueueStats => {
@@ -289,6 +292,14 @@ export class RetryQueue implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** A core that is yet to come reads the settings. */
+  #setLimit(name: 'concurrency' | 'concurrencyPerOrigin', most: number): void {
+    const { checks, settings } = this.#host
+    checks?.limit(name, most)
+    settings[name] = most
+    this.#core.opened?.applyLimits()
   }
 
   async #run(call: Call): Promise<unknown> {

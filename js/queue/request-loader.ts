@@ -6,7 +6,7 @@
 import type { Call } from '../call/call.ts'
 import type { QueueContext } from '../runner/context.ts'
 import type { TaskManager } from '../runner/manager.ts'
-import { CoreLoader, type EngineSource, type Loader } from './core-loader.ts'
+import { type EngineSource, type Loader, loadCore } from './core-loader.ts'
 
 /** A core that has no task is kept so long after another request has come: a call of its own may be about to become one. */
 const REST_MS = 10_000
@@ -17,11 +17,11 @@ export class RequestLoader implements Loader {
   readonly #source: EngineSource
   readonly #host: QueueContext
   /** The core of the request that asked last. */
-  #own: CoreLoader | undefined
+  #own: Loader | undefined
   /** Made by that request: another's code cannot copy it. */
   #mark: Response | undefined
   /** Cores of other requests, and when they were left. */
-  readonly #left = new Map<CoreLoader, number>()
+  readonly #left = new Map<Loader, number>()
   readonly #paused = new Set<string | undefined>()
 
   constructor(source: EngineSource, host: QueueContext) {
@@ -37,7 +37,7 @@ export class RequestLoader implements Loader {
     return this.#here?.starting
   }
 
-  get failure(): CoreLoader['failure'] {
+  get failure(): Loader['failure'] {
     return this.#own?.failure
   }
 
@@ -67,7 +67,7 @@ export class RequestLoader implements Loader {
   }
 
   /** The core of the request whose code runs now; undefined: it has none. */
-  get #here(): CoreLoader | undefined {
+  get #here(): Loader | undefined {
     try {
       this.#mark?.clone()
     } catch {
@@ -77,18 +77,18 @@ export class RequestLoader implements Loader {
     return this.#mark && this.#own
   }
 
-  #begin(): CoreLoader {
+  #begin(): Loader {
     const here = this.#here
     if (here) return here
     if (this.#own) this.#leave(this.#own)
-    const own = new CoreLoader(this.#source, this.#host)
+    const own = loadCore(this.#source, this.#host)
     for (const origin of this.#paused) own.pause(origin)
     this.#own = own
     this.#mark = newMark()
     return own
   }
 
-  #leave(core: CoreLoader): void {
+  #leave(core: Loader): void {
     const now = this.#host.now()
     this.#left.set(core, now)
     for (const [each, leftAt] of this.#left) {

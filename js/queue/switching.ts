@@ -28,41 +28,35 @@ export async function switchPrincipal(
   const { principal: before, declaredAt, settings } = host
   // another principal may be named meanwhile, but the cookies become that login's
   if (host.switching && (during || principal !== before))
-    throw new RedriveError('PRINCIPAL_CHANGING', 'await the setPrincipal({ during }) that is under way first')
-  host.principal = principal
-  host.declaredAt = instantOf(settings.clock)
-  if (during) await holdDuring(during, { principal: before, declaredAt }, host, tell)
-  await tell(before, purge)
-}
-
-/**
- * Sends nothing before `during` has resolved; `host.principal` is the new one already. Where it rejects, the principal is that of
- * `before` again.
- */
-async function holdDuring(
-  during: () => unknown,
-  before: Pick<QueueContext, 'principal' | 'declaredAt'>,
-  host: QueueContext,
-  tell: (from: string | null, purge: boolean) => Promise<void>,
-): Promise<void> {
-  const { principal } = host
-  // other tabs of the store have to hear of it first; a store that cannot be told reports it when the login is over
-  const login = tell(before.principal, false)
-    .catch(() => {})
-    // `then` would pass over what is no function, such as a login that runs already
-    .then(() => during())
-  host.switching = login.then(
-    // the cookies are those of the login that ended last
-    () => Object.assign(host, { declaredAt: instantOf(host.settings.clock), switching: undefined }),
-    () => Object.assign(host, before, { switching: undefined }),
-  )
-  await host.switching
-  try {
-    await login
-  } catch (error) {
-    await tell(principal, false).catch(() => {})
-    throw error
+    throw new RedriveError('PRINCIPAL_CHANGING', 'await setPrincipal({ during }) first')
+  const declare = (to: string | null, at = instantOf(settings.clock)) => {
+    host.principal = to
+    host.declaredAt = at
   }
+  declare(principal)
+  if (during) {
+    // nothing is sent before it has resolved. Other tabs of the store have to hear of it first; a store that cannot be told reports it
+    // when the login is over
+    const login = tell(before, false)
+      .catch(() => {})
+      // `then` would pass over what is no function, such as a login that runs already
+      .then(() => during())
+    host.switching = login
+      // the cookies are those of the login that ended last
+      .then(
+        () => declare(host.principal),
+        () => declare(before, declaredAt),
+      )
+      .finally(() => {
+        host.switching = undefined
+      })
+    await host.switching
+    await login.catch(async (error) => {
+      await tell(principal, false).catch(() => {})
+      throw error
+    })
+  }
+  await tell(before, purge)
 }
 
 /** Resolves when the login under way has ended; the next one may have begun. A call that one waits for by itself ends, and says how to make it. */

@@ -8,6 +8,7 @@ import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { asksAfter, type Finished } from '../call/attempt.ts'
 import type { Call } from '../call/call.ts'
 import { hookHeaders } from '../call/hook-headers.ts'
+import { giversOf } from '../options/givers.ts'
 import type { Settings } from '../options/queue-options.ts'
 import { within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
@@ -25,8 +26,9 @@ export function originOf({ url }: Pick<Call, 'url'>): string {
 
 /** Finds the resolver of credentials for a call; undefined: there is none. */
 export function giverFor({ credentials }: Settings, call: Pick<Call, 'url'>): GiveCredentials | undefined {
+  const givers = giversOf(credentials)
   // most queues have none, and need not parse the URL again
-  return credentials.size > 0 ? credentials.get(originOf(call)) : undefined
+  return givers.size > 0 ? givers.get(originOf(call)) : undefined
 }
 
 /** Asks. Rejects, with an error whose words hold no credential, where none is given in time or it is no valid headers. */

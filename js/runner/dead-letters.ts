@@ -2,8 +2,8 @@
 
 import { RedriveError } from '../api/errors.ts'
 import type { DeadLetters, PageOptions, RedriveAllOptions, ScopeOptions, TaskPage } from '../api/methods.ts'
+import { notFound } from '../api/not-found.ts'
 import type { AttemptLog, RetryTask } from '../api/task.ts'
-import { notFound } from '../api/task-errors.ts'
 import { check, flag, fn, follow, object, type Rules, text } from '../options/check.ts'
 import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'

@@ -6,7 +6,8 @@ import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { policyFields } from '../core/policy-row.ts'
 import type { Admitted } from '../core/queue-calls.ts'
 import { backgroundOf } from '../options/background.ts'
-import type { ResolvedPolicy } from '../options/policy.ts'
+import type { FirstPolicy } from '../options/first-policy.ts'
+import { policyDefaults } from '../options/policy.ts'
 import type { QueueContext } from './context.ts'
 import { giverFor } from './credentials.ts'
 import type { Lanes } from './lanes.ts'
@@ -54,7 +55,7 @@ export class Orders {
 export class Policies {
   readonly #core: CoreQueue
   readonly #host: QueueContext
-  readonly #pinned = new Map<ResolvedPolicy, number>()
+  readonly #pinned = new Map<FirstPolicy, number>()
 
   constructor(core: CoreQueue, host: QueueContext) {
     this.#core = core
@@ -67,10 +68,10 @@ export class Policies {
     if (slot >= 0) this.with(call.policy, (policy) => this.#core.handOver(slot, policy))
   }
 
-  with<T>(policy: ResolvedPolicy, use: (handle: number) => T): T {
+  with<T>(policy: FirstPolicy, use: (handle: number) => T): T {
     const pinned = this.#pinned.get(policy)
     if (pinned !== undefined) return use(pinned)
-    const handle = this.#core.policy(policyFields(policy))
+    const handle = this.#core.policy(policyFields({ ...policyDefaults, ...policy }))
     const own = this.#host.settings.policies.get(policy.policyId)
     if (own && (policy === own.policy || policy === backgroundOf(own))) {
       this.#pinned.set(policy, handle)

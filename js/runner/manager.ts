@@ -1,8 +1,9 @@
 /** Answers `get`, `list`, `enqueue` and their like once there is a runner: in memory first, then in the store. */
 
 import type { EnqueueReceipt, ListFilter, PageOptions, ScopeOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
+import { notFound } from '../api/not-found.ts'
 import type { AttemptLog, Decision, RetryTask } from '../api/task.ts'
-import { notFound, QueueFullError } from '../api/task-errors.ts'
+import { QueueFullError } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
 import { assertEnqueueable } from '../call/check-enqueue.ts'
 import { check, follow, oneOf, origin, type Rules, text } from '../options/check.ts'

@@ -7,6 +7,7 @@ import type { Call } from '../call/call.ts'
 import { NONE, OUTCOME_RELEASED } from '../core/codes.ts'
 import { admit } from '../core/queue-calls.ts'
 import { backgroundOf } from '../options/background.ts'
+import { policyDefaults } from '../options/policy.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
 import type { Dedupe } from './dedupe.ts'
@@ -67,7 +68,7 @@ export class MemoryPlace implements Place {
     const { call } = task
     const now = this.#runner.host.now()
     if (!call) throw new RedriveError('TASK_NOT_FOUND', `${task.what} has no request left to send`)
-    const { keyTtlMs = FOREVER } = call.policy
+    const { keyTtlMs = policyDefaults.keyTtlMs } = call.policy
     const firstAt = task.entries.find(({ sent }) => sent)?.startedAt ?? now
     const keyEndsAt = task.key === null || acceptDuplicateRisk ? FOREVER : firstAt + keyTtlMs
     if (keyEndsAt < now) {

@@ -5,7 +5,7 @@
 
 import { QueueClosedError } from '../api/errors.ts'
 import type { ScopeOptions, TaskOutcome } from '../api/methods.ts'
-import { emptyHeldStats, type RunnerStats } from '../api/stats.ts'
+import { emptyStats, type RunnerStats } from '../api/stats.ts'
 import type { ExhaustedReason, ReleaseCause, RetryTask, TaskStatus } from '../api/task.ts'
 import { putAside, type RestTerms } from '../call/discard.ts'
 import type { Finished, RepeatAnswer } from '../call/transport.ts'
@@ -263,7 +263,7 @@ export class Runner {
     const of = readScope(this.host, 'stats', scope)
     const counted = { deadLetters: this.registry.deadLetters(this.host.now(), of), ...this.announcer.totals }
     const held = this.guard(() => heldStats(this.core.stats(this.host.now()) as CoreStats, this.lanes, of))
-    const here = { ...(held ?? emptyHeldStats), ...counted }
+    const here = { ...(held ?? emptyStats), ...counted }
     return this.stored?.stats(here, of === undefined) ?? here
   }
 

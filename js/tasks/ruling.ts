@@ -22,7 +22,8 @@ import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import { type Settled, settle } from '../core/queue-calls.ts'
 import { serverDelayOf } from '../core/server-delay.ts'
-import { ATTEMPT_MS, type ResolvedPolicy } from '../options/policy.ts'
+import { ATTEMPT_MS, type FirstPolicy } from '../options/first-policy.ts'
+import { policyDefaults } from '../options/policy.ts'
 import { HIDDEN_REDIRECT, type HistoryEntry } from './history.ts'
 import type { Confidential } from './secrets.ts'
 import type { Task } from './task.ts'
@@ -104,7 +105,7 @@ export const untrackedOutcome = ({ outcome }: Finished): number =>
   outcome === OUTCOME_OFFLINE ? OUTCOME_NETWORK_ERROR : outcome
 
 /** The word of an ended attempt about its server, `HEARD_*`. A redirect that is not followed, an error of the caller's own making, being offline: nothing. */
-function heardOf({ answer, outcome, status }: Finished, { retryableStatusCodes }: ResolvedPolicy): number {
+function heardOf({ answer, outcome, status }: Finished, { retryableStatusCodes }: FirstPolicy): number {
   if (!answer) return outcome === OUTCOME_FINAL || outcome === OUTCOME_OFFLINE ? HEARD_NOTHING : HEARD_FAILED
   if (answer.redirectRefused) return HEARD_NOTHING
   if (retryableStatusCodes.includes(status)) return HEARD_FAILED
@@ -112,7 +113,7 @@ function heardOf({ answer, outcome, status }: Finished, { retryableStatusCodes }
 }
 
 /** Whether an answer tells of an origin that nothing is known of: it failed, or may ask others to wait, who are in the store or come later. */
-export function isNews(finished: Finished<RepeatAnswer>, policy: ResolvedPolicy): boolean {
+export function isNews(finished: Finished<RepeatAnswer>, policy: FirstPolicy): boolean {
   const { answer, status } = finished
   if (heardOf(finished, policy) === HEARD_FAILED) return true
   return answer !== null && (status === 429 || status === 503 || answer.header('ratelimit') !== null)
@@ -159,7 +160,7 @@ export class Rulings {
   }
 
   /** Tells a lane how an attempt has ended that makes no task. Gives the moment until which its server holds the lane, beyond what it had asked before; 0: it does not. */
-  observeUntracked(finished: Finished<RepeatAnswer>, lane: number, policy: ResolvedPolicy, now: number): number {
+  observeUntracked(finished: Finished<RepeatAnswer>, lane: number, policy: FirstPolicy, now: number): number {
     const { startedAt, durationMs } = finished
     const heard = heardOf(finished, policy)
     const isLimited = heard === HEARD_FAILED && finished.status === 429 && this.holdAsked(finished, policy, now) > 0
@@ -175,7 +176,7 @@ export class Rulings {
   }
 
   /** Holds a lane as an answer asks of all its callers. Gives the moment until which it is held, beyond what was asked before; 0: it is not. */
-  holdLane(finished: Finished<RepeatAnswer>, lane: number, policy: ResolvedPolicy, now: number): number {
+  holdLane(finished: Finished<RepeatAnswer>, lane: number, policy: FirstPolicy, now: number): number {
     const heldUntil = this.#core.heldUntil(lane, now)
     this.#core.hold(now, lane, this.holdAsked(finished, policy, now))
     const until = this.#core.heldUntil(lane, now)
@@ -183,9 +184,9 @@ export class Rulings {
   }
 
   /** How long an answer asks all callers of its lane to wait, in milliseconds; 0: not at all. */
-  holdAsked({ answer, status }: Finished<RepeatAnswer>, policy: ResolvedPolicy, now: number): number {
+  holdAsked({ answer, status }: Finished<RepeatAnswer>, policy: FirstPolicy, now: number): number {
     if (!answer) return 0
-    const { retryableStatusCodes, maxRetryAfterMs } = policy
+    const { retryableStatusCodes, maxRetryAfterMs = policyDefaults.maxRetryAfterMs } = policy
     const asked = serverDelayOf(this.#engine, answer, retryableStatusCodes, now)
     const { serverDelayMs, rateLimitMs, partitioned } = asked
     const speaksForAll = status === 429 || status === 503

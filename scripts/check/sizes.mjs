@@ -9,20 +9,20 @@ import { measurePages } from './pages.mjs'
 
 /** The sizes of a page with `RetryQueue` and `wrapFetch`. A limit holds for each bundler. */
 const columns = [
-  { what: 'before the first call', of: ({ atOnce }) => atOnce, limit: 9_800, aim: 8_000 },
+  { what: 'before the first call', of: ({ atOnce }) => atOnce, limit: 9_430, aim: 8_000 },
   { what: 'in requests', of: ({ requests }) => requests, limit: 3, aim: 1 },
   { what: "of it the bundler's own", of: ({ own }) => own },
-  { what: 'at idle, more: the core', of: ({ atIdle }) => atIdle, limit: 79_500, aim: 50_000 },
+  { what: 'at idle, more: the core', of: ({ atIdle }) => atIdle, limit: 79_300, aim: 50_000 },
   { what: 'with the first task, more: explain', of: ({ withTask }) => withTask, limit: 2_400 },
   { what: 'with a principal, more: the store', of: ({ withPrincipal }) => withPrincipal, limit: 47_600, aim: 22_000 },
-  { what: 'and the keys module', of: ({ forKeys }) => forKeys, limit: 19_600, aim: 18_000 },
+  { what: 'and the keys module', of: ({ forKeys }) => forKeys, limit: 19_200, aim: 18_000 },
 ]
 
 const rows = [
   {
     what: 'RetryQueue + wrapFetch',
     source: "export { RetryQueue } from './index.page.js'; export { wrapFetch } from './fetch.js'",
-    limit: 8_600,
+    limit: 8_320,
     aim: 8_000,
   },
   {
@@ -33,19 +33,19 @@ const rows = [
     what: 'RetryQueue + registerBackgroundSync',
     source:
       "export { RetryQueue } from './index.page.js'; export { registerBackgroundSync } from './background-sync.js'",
-    limit: 10_800,
+    limit: 10_500,
   },
   {
     what: 'service worker, whole',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 147_800,
+    limit: 147_500,
   },
   {
     // all of a Worker's code; the two modules are files beside it
     what: 'a Worker, without its .wasm',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 98_500,
+    limit: 98_400,
   },
 ]
 
