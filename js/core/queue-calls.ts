@@ -1,9 +1,10 @@
 /**
- * `admit`, `adopt` and `settle` of the core's queue with named arguments: the order in which their numbers cross is known here
+ * `admit`, `adopt`, `settle` and `poll` of the core's queue with names for what crosses: the order of the numbers is known here
  * alone. Nothing is decided here.
  */
 
 import {
+  BATCH,
   RULED_ATTEMPTS,
   RULED_AUTHORIZE,
   RULED_COUNT,
@@ -37,14 +38,9 @@ export interface Admitted {
   readonly started: boolean
 }
 
-export interface Admission extends Admitted {
-  /** NONE: it is in no order. */
-  readonly order: number
-}
-
-/** Takes a task into the queue: its slot, or NONE where the queue is full. */
-export function admit(core: CoreQueue, task: Admission): number {
-  const { now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, started } = task
+/** Takes a task into the queue: its slot, or NONE where the queue is full. `order` NONE: it is in none. */
+export function admit(core: CoreQueue, task: Admitted, order: number): number {
+  const { now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, started } = task
   return core.admit(now, lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, order, started)
 }
 
@@ -86,6 +82,28 @@ export function adopt(core: CoreQueue, task: Adoption): number {
   )
 }
 
+/** What the core wants done, as `poll` leaves it. */
+export class Actions {
+  readonly #memory: WebAssembly.Memory
+  readonly #core: CoreQueue
+  #pairs = new Uint32Array()
+
+  constructor({ memory }: Pick<Engine, 'memory'>, core: CoreQueue) {
+    this.#memory = memory
+    this.#core = core
+  }
+
+  /** Slot and action in turns, in the core's memory. A view of it costs more than a look whether the last one still fits. */
+  get pairs(): Uint32Array {
+    const at = this.#core.actionsPtr()
+    const { buffer } = this.#memory
+    if (this.#pairs.buffer !== buffer || this.#pairs.byteOffset !== at) {
+      this.#pairs = new Uint32Array(buffer, at, 2 * BATCH)
+    }
+    return this.#pairs
+  }
+}
+
 export interface EndedAttempt {
   readonly now: number
   readonly slot: number
@@ -107,8 +125,6 @@ export interface EndedAttempt {
 }
 
 export interface Settled extends Carried {
-  /** `VERDICT_*`, or a reason from ENDED on. */
-  readonly verdict: number
   /** Until the next attempt; after VERDICT_PARKED the server's part of it. */
   readonly delayMs: number
   /** The wait of the curve alone. */
@@ -121,37 +137,62 @@ export interface Settled extends Carried {
   readonly refunded: boolean
   /** How much of the delay is the server's: nothing undercuts it. */
   readonly serverMs: number
-  /** The wait that the answer asked of the whole lane, before any limit; 0: none. */
-  readonly holdMs: number
   /** Attempts made and not given back; 0 once the slot is free. */
   readonly attempts: number
   /** When the task may start again; NaN where no time is known, or the slot is free. */
   readonly dueAt: number
 }
 
-/** Tells the core how an attempt ended, and reads its ruling with the numbers behind it. */
-export function settle({ memory }: Pick<Engine, 'memory'>, core: CoreQueue, ended: EndedAttempt): Settled {
-  const { now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, delayMs } = ended
-  const { unusable, partitioned, said } = ended
-  // biome-ignore format: in the order in which they cross
-  const verdict = core.settle(
-    now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, partitioned, said, delayMs,
-  )
-  const numbers = new Float64Array(memory.buffer, core.decisionPtr(), RULED_COUNT)
-  const at = (place: number) => numbers[place] as number
-  return {
-    verdict,
-    delayMs: at(RULED_DELAY_MS),
-    curveMs: at(RULED_CURVE_MS),
-    spreadMs: at(RULED_SPREAD_MS),
-    authorize: at(RULED_AUTHORIZE) === 1,
-    phase: at(RULED_PHASE),
-    previousDelayMs: at(RULED_PREVIOUS_DELAY_MS),
-    marks: at(RULED_MARKS),
-    refunded: at(RULED_REFUNDED) === 1,
-    serverMs: at(RULED_SERVER_MS),
-    holdMs: at(RULED_HOLD_MS),
-    attempts: at(RULED_ATTEMPTS),
-    dueAt: at(RULED_DUE_AT),
+/** Tells the core how attempts end, and reads its rulings with the numbers behind them. */
+export class Settling {
+  readonly #memory: WebAssembly.Memory
+  readonly #core: CoreQueue
+  /** The numbers behind the last ruling, in the core's memory. */
+  #numbers = new Float64Array()
+
+  constructor({ memory }: Pick<Engine, 'memory'>, core: CoreQueue) {
+    this.#memory = memory
+    this.#core = core
+  }
+
+  /** The verdict, `VERDICT_*` or a reason from ENDED on. */
+  settle(ended: EndedAttempt): number {
+    const { now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, delayMs } = ended
+    const { unusable, partitioned, said } = ended
+    // biome-ignore format: in the order in which they cross
+    const verdict = this.#core.settle(
+      now, slot, outcome, status, serverDelayMs, durationMs, rateLimitMs, unusable, partitioned, said, delayMs,
+    )
+    const at = this.#core.decisionPtr()
+    const { buffer } = this.#memory
+    if (this.#numbers.buffer !== buffer || this.#numbers.byteOffset !== at)
+      this.#numbers = new Float64Array(buffer, at, RULED_COUNT)
+    return verdict
+  }
+
+  /** The wait that the answer asked of the whole lane, before any limit; 0: none. */
+  get holdMs(): number {
+    return this.#at(RULED_HOLD_MS)
+  }
+
+  /** The numbers behind the last verdict. */
+  get settled(): Settled {
+    return {
+      delayMs: this.#at(RULED_DELAY_MS),
+      curveMs: this.#at(RULED_CURVE_MS),
+      spreadMs: this.#at(RULED_SPREAD_MS),
+      authorize: this.#at(RULED_AUTHORIZE) === 1,
+      phase: this.#at(RULED_PHASE),
+      previousDelayMs: this.#at(RULED_PREVIOUS_DELAY_MS),
+      marks: this.#at(RULED_MARKS),
+      refunded: this.#at(RULED_REFUNDED) === 1,
+      serverMs: this.#at(RULED_SERVER_MS),
+      attempts: this.#at(RULED_ATTEMPTS),
+      dueAt: this.#at(RULED_DUE_AT),
+    }
+  }
+
+  #at(place: number): number {
+    return this.#numbers[place] as number
   }
 }

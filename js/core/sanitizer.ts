@@ -54,6 +54,7 @@ export class Sanitizer {
       values.push(value)
       all += value
     }
+    if (names.length === 0) return { headers: {}, withheld: [], unknown: [] }
     const verdicts = by.verdicts(names)
     // each looked at only if one of them all gives cause
     if (UNSENDABLE.test(all)) {

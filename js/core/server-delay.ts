@@ -36,11 +36,12 @@ export function serverDelayOf(
 }
 
 function serverDelay({ glue, scratch }: Engine, answer: RepeatAnswer, readsReset: boolean, now: number): number {
-  const reset = readsReset ? RESETS.find((name) => answer.header(name) !== null) : undefined
-  const names = ['retry-after', 'retry-after-ms', 'date']
-  if (reset) names.push(reset, reset.replace(/reset$|retry-after$/, 'remaining'))
-  const values = names.map((name) => answer.header(name))
-  if (values[0] === null && values[1] === null && !reset) return Number.NaN
+  let reset: string | undefined
+  if (readsReset) for (const name of RESETS) if (reset === undefined && answer.header(name) !== null) reset = name
+  const waits = [answer.header('retry-after'), answer.header('retry-after-ms')]
+  if (waits[0] === null && waits[1] === null && !reset) return Number.NaN
+  const names = reset ? ['date', reset, reset.replace(/reset$|retry-after$/, 'remaining')] : ['date']
+  const values = [...waits, ...names.map((name) => answer.header(name))]
   const lengths = scratch.all(values.map((value) => value ?? ''))
   const length = (i: number) => ((values[i] ?? null) === null ? NONE : (lengths[i] ?? 0))
   return glue.server_delay(length(0), length(1), length(2), length(3), length(4), answer.status, now)

@@ -155,7 +155,7 @@ export class StorePlace implements StoredPlace {
     const outcome = untrackedOutcome(own)
     return this.#runner.guard(() => {
       const slot = policies.with(call.policy, (policy) =>
-        adopt(core, { ...askedOf(this.#runner, call, terms), policy, started: true, ...UNTRIED }),
+        adopt(core, { ...askedOf(this.#runner, call, terms, policy, true), ...UNTRIED }),
       )
       if (slot === NONE) return undefined
       task.slot = slot
@@ -191,7 +191,7 @@ export class StorePlace implements StoredPlace {
         host.settings.clock.after(patienceOf(call), () => announcer.answerDeferred(task))
       this.#runner.putAside(task)
       this.#begin(task)
-      if (ruling && entry) reportFollowUp({ entry }, ruling, host, task, () => this.#runner.show(task))
+      if (ruling && entry) reportFollowUp({ entry }, ruling, host, task, this.#runner)
       // its principal may have left during the first attempt
       if (waitsInVain(task, host)) this.#durable.callers.endWait(task)
       if (!task.waiter || !call.signal) return
@@ -307,7 +307,7 @@ export class StorePlace implements StoredPlace {
     const why = ruling?.why
     if (!ruling || !why) return {}
     const nextAt = this.#runner.host.now() + why.delayMs
-    const { entry } = followUpOf(task, ruling, nextAt, () => this.#runner.releaseCause(task, ruling))
+    const { entry } = followUpOf(task, ruling, nextAt, this.#runner)
     task.log(entry)
     const { serverMs, phase, previousDelayMs, marks } = why
     return {

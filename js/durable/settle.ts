@@ -49,7 +49,7 @@ export class Settler {
       return
     }
     const dueAt = now + (ruling.why?.delayMs ?? 0)
-    const followUp = followUpOf(task, ruling, dueAt, () => runner.releaseCause(task, ruling))
+    const followUp = followUpOf(task, ruling, dueAt, runner)
     const next = nextOf(ruling, followUp)
     this.#starter.noteCarry(task, next)
     // the turn that tells the store of it goes by the store's word already
@@ -98,7 +98,7 @@ export class Settler {
     host.changed?.(task)
     if (ruling.sent) runner.announcer.answerDeferred(task)
     runner.putAside(task)
-    reportFollowUp(followUp, ruling, host, task, () => runner.show(task))
+    reportFollowUp(followUp, ruling, host, task, runner)
     // its principal may have left meanwhile
     if (waitsInVain(task, host)) this.#callers.endWait(task)
     else this.#callers.waitsAgain(task)

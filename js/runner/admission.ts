@@ -32,7 +32,7 @@ import { assertMayBeInMemory, assertUnordered, delivered, inMemory, type Obstacl
 import { askHooks, asksAbout } from './retry-hooks.ts'
 import type { Runner } from './runner.ts'
 import { beginServerWait } from './server-wait.ts'
-import type { Arrival, EarlyAnswer, Kept, StoredPlace } from './stored.ts'
+import type { Arrival, EarlyAnswer, Kept, StoredPlace, Terms } from './stored.ts'
 import { reportUnkeyed } from './unkeyed.ts'
 
 /** Principals who left that are remembered, the last: calls of earlier ones have ended long ago. */
@@ -266,26 +266,36 @@ export class Admission {
     call.policy = backgroundOf(call)
     this.#visit(call)
     const terms = { createdAt, expiresAt: call.options.expiresAt ?? FOREVER, waitUntil: FOREVER }
-    const { settings } = this.#runner.host
-    const keepInMemory = (): Kept => {
-      assertUnordered(settings, call)
-      assertMayBeInMemory(settings, call, true, this.obstacle)
-      this.assertStays(call)
-      return this.#memory.enqueue(call, terms)
+    if (this.#isStored(call, true) || call.key === '' || this.#mayBeKnown(call)) return this.#enqueueOnce(call, terms)
+    try {
+      return Promise.resolve(this.#enqueueInMemory(call, terms))
+    } catch (error) {
+      return Promise.reject(error)
     }
-    const isStored = () => this.#isStored(call, true)
-    if (!isStored() && call.key !== '' && !this.#mayBeKnown(call))
-      return new Promise((resolve) => resolve(keepInMemory()))
+  }
+
+  #enqueueOnce(call: Call, terms: Terms): Promise<Kept> {
     return this.#unlessKnown(
       call,
       (task) => {
         const { taskId } = task
-        assertMayBeInMemory(settings, call, true, inMemory(taskId))
+        assertMayBeInMemory(this.#runner.host.settings, call, true, inMemory(taskId))
         task.isHandedOver = task.waiter !== undefined
         return { taskId, key: call.key, durability: 'memory', deduplicated: true }
       },
-      async () => (isStored() ? await this.place?.enqueue(call, terms) : undefined) ?? keepInMemory(),
+      async () => {
+        const stored = this.#isStored(call, true) ? await this.place?.enqueue(call, terms) : undefined
+        return stored ?? this.#enqueueInMemory(call, terms)
+      },
     )
+  }
+
+  #enqueueInMemory(call: Call, terms: Terms): Kept {
+    const { settings } = this.#runner.host
+    assertUnordered(settings, call)
+    assertMayBeInMemory(settings, call, true, this.obstacle)
+    this.assertStays(call)
+    return this.#memory.enqueue(call, terms)
   }
 
   /** Puts a dead letter back with its key and history, its attempts counted anew. */

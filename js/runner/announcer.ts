@@ -74,14 +74,18 @@ export class Announcer {
     count(this.totals, status)
     if (status === 'EXHAUSTED') gates.alerts.deadLetter()
     host.changed?.(task)
-    reportEnd(task, host, () => this.show(task), restTerms)
-    // shown only to those who ask: most tasks end without a caller or a listener that looks
-    answer(task, () => outcomeOf(task, this.show(task)).error)
-    task.outcome?.resolve(outcomeOf(task, this.show(task)))
+    reportEnd(task, host, this, restTerms)
+    this.#answer(task)
+    if (task.outcome) task.outcome.resolve(outcomeOf(task, this.show(task)))
     task.outcome = undefined
     task.last = undefined
     if (task.isHandedOver && status === 'EXHAUSTED') host.revive?.(task.taskId)
     task.isHandedOver = false
+  }
+
+  /** Shown only to those who ask: most tasks end without a caller or a listener that looks. */
+  #answer(task: Task): void {
+    answer(task, () => outcomeOf(task, this.show(task)).error)
   }
 
   /** Tells that no task waits any more, if so. */

@@ -26,7 +26,7 @@ export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling, now: n
   const { host } = acts
   const { why, attemptNumber } = ruling
   const dueAt = why?.dueAt ?? Number.NaN
-  const followUp = followUpOf(task, ruling, dueAt, () => acts.releaseCause(task, ruling))
+  const followUp = followUpOf(task, ruling, dueAt, acts)
   const { kind, reason, entry } = followUp
   task.log(entry)
   if (kind === 'succeeded') acts.end(task, 'SUCCEEDED', undefined, now)
@@ -42,10 +42,15 @@ export function applyRuling(acts: RulingActs, task: Task, ruling: Ruling, now: n
     task.nextAttemptAt = isParked ? null : dueAt
     task.unauthorized = !isParked && why?.authorize === true
     host.changed?.(task)
-    if (host.handOver?.(task, ruling, () => acts.cancel(task, undefined)) || acts.endIfClosing(task)) return
+    if (leaves(acts, task, ruling) || acts.endIfClosing(task)) return
     if (!task.announced) acts.announce(task)
     // a listener may have cancelled it
-    if (task.status === 'PENDING') reportFollowUp(followUp, ruling, host, task, () => acts.show(task))
+    if (task.status === 'PENDING') reportFollowUp(followUp, ruling, host, task, acts)
     acts.putAside(task)
   }
+}
+
+/** Whether the task leaves the queue instead of waiting in it. */
+function leaves(acts: RulingActs, task: Task, ruling: Ruling): boolean {
+  return acts.host.handOver?.(task, ruling, () => acts.cancel(task, undefined)) === true
 }

@@ -8,12 +8,9 @@ import type { Call } from '../call/call.ts'
 import { OUTCOME_NETWORK_ERROR } from '../core/codes.ts'
 import type { QueueContext } from './context.ts'
 
-export function tellMaybeCors(
-  { addedCrossOrigin, origin, headers }: Call,
-  { outcome, answer }: Finished,
-  { degraded, settings }: QueueContext,
-): void {
-  if (!addedCrossOrigin || answer || outcome !== OUTCOME_NETWORK_ERROR) return
+export function tellMaybeCors(call: Call, { outcome, answer }: Finished, { degraded, settings }: QueueContext): void {
+  if (answer || outcome !== OUTCOME_NETWORK_ERROR || !call.addedCrossOrigin) return
+  const { origin, headers } = call
   const names = [headers.has('content-type') ? 'content-type' : [], settings.idempotency.header.toLowerCase()].flat()
   const remedy = `let the server send "Access-Control-Allow-Headers: ${names.join(', ')}", or take the origin out of idempotency.origins`
   const preflight = `it is down, or its CORS preflight refuses the key. If the console says "blocked by CORS policy", ${remedy}`

@@ -96,13 +96,17 @@ export function flagsOf(call: Call, { settings }: QueueContext): number {
   )
 }
 
-/** A call as the core is asked about it, but for its policy. */
+/** A call as the core is asked about it. `started`: an attempt of it has just ended. */
 export function askedOf(
   { host, lanes }: { readonly host: QueueContext; readonly lanes: Lanes },
   call: Call,
-  terms: Terms,
-): Omit<Admitted, 'policy' | 'started'> {
+  { createdAt, expiresAt, waitUntil }: Terms,
+  policy: number,
+  started: boolean,
+): Admitted {
   const { principal, origin, bytes, options } = call
   const { priority = 0 } = options
-  return { now: host.now(), lane: lanes.of(principal, origin), priority, bytes, flags: flagsOf(call, host), ...terms }
+  const lane = lanes.of(principal, origin)
+  const flags = flagsOf(call, host)
+  return { now: host.now(), lane, policy, priority, bytes, flags, createdAt, expiresAt, waitUntil, started }
 }

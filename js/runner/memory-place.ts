@@ -126,7 +126,7 @@ export class MemoryPlace implements Place {
     const { orderKey } = call.options
     return policies.with(call.policy, (policy) => {
       const order = orderKey === undefined ? NONE : orders.of(call.principal, orderKey)
-      return admit(core, { ...askedOf(this.#runner, call, terms), policy, order, started: isStarted })
+      return admit(core, askedOf(this.#runner, call, terms, policy, isStarted), order)
     })
   }
 }

@@ -38,7 +38,7 @@ export function principalLeft(runner: EndPorts): void {
 
 /** Ends a task in memory whose caller waits for nothing. */
 export function endIfLeft(task: Task, runner: EndPorts): void {
-  if (task.slot < 0 || !waitsInVain(task, runner.host)) return
+  if (task.slot < 0 || task.principal === runner.host.principal || !waitsInVain(task, runner.host)) return
   runner.guard(() => runner.core.cancel(task.slot))
   // the core trapped: the task has ended already
   if (task.slot >= 0) runner.end(task, 'EXHAUSTED', 'wait_exceeded')

@@ -22,7 +22,7 @@ interface ReplayPorts {
   maySend(task: Task): boolean
 }
 
-type Done = (finished: Finished<RepeatAnswer>) => void
+type Done = (replay: Replay, finished: Finished<RepeatAnswer>) => void
 
 export class Replay implements AttemptPlan {
   readonly isReplay = true
@@ -33,7 +33,7 @@ export class Replay implements AttemptPlan {
   timeoutMs: number = FOREVER
   /** The signal of its caller, whose abort ends it at once. */
   caller: AbortSignal | null = null
-  readonly #call: Call
+  readonly call: Call
   readonly #repeatable: Repeatable
   readonly #ports: ReplayPorts
   #controller: AbortController | undefined
@@ -48,7 +48,7 @@ export class Replay implements AttemptPlan {
     const repeatable = repeatableOf(call)
     this.#ports = ports
     this.task = task
-    this.#call = call
+    this.call = call
     this.#repeatable = repeatable
     this.transport = repeatable
   }
@@ -75,14 +75,14 @@ export class Replay implements AttemptPlan {
 
   /** Never rejects. */
   run(): Promise<Finished<RepeatAnswer>> {
-    return new Promise((resolve) => this.begin(resolve))
+    return new Promise((resolve) => this.begin((_, finished) => resolve(finished)))
   }
 
-  /** `done` is called once, after this has returned. */
-  begin(done: Done): void {
+  /** `done` is called once, after this has returned. `now`: where it has just been read. */
+  begin(done: Done, now: number = this.#ports.host.now()): void {
     const { caller, timeoutMs } = this
     this.#done = done
-    this.#startedAt = this.#ports.host.now()
+    this.#startedAt = now
     if (timeoutMs < FOREVER) this.#disarm = this.clock.after(timeoutMs, () => this.#tooLong())
     this.transport.send(this).then(
       (answer) => this.#answered(answer),
@@ -111,7 +111,7 @@ export class Replay implements AttemptPlan {
   }
 
   #tooLong(): void {
-    this.abort(tooLong(this.#call, this.timeoutMs, this.task.attemptNumber))
+    this.abort(tooLong(this.call, this.timeoutMs, this.task.attemptNumber))
   }
 
   #over(reason: unknown): void {
@@ -143,6 +143,6 @@ export class Replay implements AttemptPlan {
     this.#disarm?.()
     this.#unlisten?.()
     const durationMs = this.#ports.host.now() - startedAt
-    done?.({ outcome, status: answer?.status ?? 0, answer, error, startedAt, durationMs })
+    done?.(this, { outcome, status: answer?.status ?? 0, answer, error, startedAt, durationMs })
   }
 }

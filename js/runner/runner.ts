@@ -12,6 +12,7 @@ import type { Finished, RepeatAnswer } from '../call/transport.ts'
 import { BATCH, CANCEL_REQUESTED, ENDED, NONE, reasonOf } from '../core/codes.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
+import { Actions } from '../core/queue-calls.ts'
 import { Sanitizer } from '../core/sanitizer.ts'
 import { type Limits, limitsOf, trimmedText } from '../options/limits.ts'
 import { FOREVER } from '../platform/clock.ts'
@@ -33,7 +34,7 @@ import { Lanes } from './lanes.ts'
 import { endIfLeft } from './principal-left.ts'
 import type { NewsPorts, PrincipalNews } from './principal-news.ts'
 import { Sender } from './sender.ts'
-import { Slots } from './slots.ts'
+import { type Action, Slots } from './slots.ts'
 import { type CoreStats, heldStats } from './stats.ts'
 import type { StoredSide } from './stored.ts'
 import { readScope } from './task-scope.ts'
@@ -55,7 +56,6 @@ export class Runner {
   readonly news: PrincipalNews | undefined
   /** Keeps tasks in a store; undefined: the queue has none, or it could not be opened. */
   stored: StoredSide | undefined
-  readonly #engine: Engine
   readonly #timer: WakeTimer
   readonly #sender: Sender
   /** The words of an error, without secrets (S12). */
@@ -71,15 +71,23 @@ export class Runner {
   readonly #closing = new AbortController()
   /** Aborted when no new work is begun here any more. */
   readonly closing: AbortSignal = this.#closing.signal
+  /** The terms on which answers are let go of. */
+  readonly restTerms: RestTerms
+  readonly #actions: Actions
+  readonly #tickNow = () => {
+    this.#tickQueued = false
+    this.tick()
+  }
 
   constructor(engine: Engine, host: QueueContext, newsFor?: (runner: NewsPorts) => PrincipalNews) {
     const { capacity, seed, clock, sanitize = {} } = host.settings
     this.limits = limitsOf(host.settings)
     const { concurrency, concurrencyPerOrigin, capacityBytes, maxLaneHoldMs, retention } = this.limits
     this.host = host
-    this.#engine = engine
+    this.restTerms = { clock, signal: this.closing }
     const most = [concurrency, concurrencyPerOrigin, capacity, capacityBytes, maxLaneHoldMs] as const
     this.core = new engine.glue.CoreQueue(...most, seed)
+    this.#actions = new Actions(engine, this.core)
     this.lanes = new Lanes(this.core, host)
     this.gates = new Gates(engine, this)
     this.orders = new Orders(this.core)
@@ -101,11 +109,6 @@ export class Runner {
   /** Closed or closing, or the core trapped: nothing new is begun here. */
   get stopped(): boolean {
     return this.state !== 'open'
-  }
-
-  /** The terms on which answers are let go of. */
-  get restTerms(): RestTerms {
-    return { clock: this.host.settings.clock, signal: this.closing }
   }
 
   /** Takes the last answer of a task that waits again off its connection; without a caller there is none to keep it for. */
@@ -147,20 +150,18 @@ export class Runner {
   tick(): void {
     // what a claim on its way brings has to fit
     if (this.state === 'stopped' || this.stored?.isClaiming) return
-    this.guard(() => {
+    try {
       let now = 0
       for (let count = BATCH; count === BATCH; ) {
         now = this.host.now()
         count = this.core.poll(now)
-        if (count === 0) break
-        // copied: what runs below may call back into the core, and its memory may move
-        const actions = new Uint32Array(this.#engine.memory.buffer, this.core.actionsPtr(), count * 2).slice()
-        const tasks = this.#slots.of(actions)
-        for (const [i, task] of tasks.entries()) this.#act(actions[2 * i] as number, actions[2 * i + 1] as number, task)
+        if (count > 0) for (const action of this.#slots.of(this.#actions.pairs, count)) this.#act(action, now)
       }
       this.stored?.tick(now)
-      if (this.state !== 'stopped') this.arm()
-    })
+      this.arm()
+    } catch (error) {
+      this.trapped(error)
+    }
   }
 
   /** Arms the timer for the next moment that matters, here or in the store. */
@@ -175,10 +176,7 @@ export class Runner {
   tickSoon(): void {
     if (this.#tickQueued) return
     this.#tickQueued = true
-    queueMicrotask(() => {
-      this.#tickQueued = false
-      this.tick()
-    })
+    queueMicrotask(this.#tickNow)
   }
 
   /** Tells the core how an attempt ended and does what it says. `now`: where it has just been read. */
@@ -187,7 +185,7 @@ export class Runner {
       finished.answer?.discard()
       return
     }
-    this.guard(() => {
+    try {
       const ruling = this.rule(task, finished, now)
       if (task.lease) this.stored?.settle(task, ruling)
       else {
@@ -196,7 +194,9 @@ export class Runner {
         this.stored?.holdLane(task.principal, task.origin, now + ruling.holdMs)
         this.stored?.roomMade()
       }
-    })
+    } catch (error) {
+      this.trapped(error)
+    }
     task.overlay = null
     // attempts that end together cost the core one look
     this.tickSoon()
@@ -291,22 +291,22 @@ export class Runner {
     applyRuling(this, task, ruling, this.host.now())
   }
 
-  #act(slot: number, action: number, task: Task | undefined): void {
+  #act({ slot, action, task }: Action, now: number): void {
     if (this.gates.report(slot, action) || task?.slot !== slot) return
     if (action >= ENDED) {
       this.end(task, 'EXHAUSTED', reasonOf(action))
       return
     }
     task.attemptNumber = this.core.attempts(task.slot)
-    this.start(task)
+    this.start(task, now)
   }
 
-  /** Makes the attempt that the core, or a store, has granted. */
-  start(task: Task): void {
+  /** Makes the attempt that the core, or a store, has granted. `now`: where it has just been read. */
+  start(task: Task, now?: number): void {
     if (this.stored) this.lanes.changed(task)
     task.status = 'IN_FLIGHT'
     task.nextAttemptAt = null
-    this.#sender.start(task)
+    this.#sender.start(task, now)
   }
 
   /** Has the core rule on an attempt of a task that has a slot. */
@@ -372,18 +372,17 @@ export class Runner {
     try {
       return work()
     } catch (error) {
-      const message = `the core stopped (${errorText(error)}): waiting calls got their last answer, and calls are plain fetch until the page or process starts anew`
-      this.host.degraded('core_unreachable', message)
-      this.isTrapped = true
-      this.#stop(error)
+      this.trapped(error)
       return undefined
     }
   }
 
   trapped(error: unknown): void {
-    this.guard(() => {
-      throw error
-    })
+    if (this.state === 'stopped') return
+    const message = `the core stopped (${errorText(error)}): waiting calls got their last answer, and calls are plain fetch until the page or process starts anew`
+    this.host.degraded('core_unreachable', message)
+    this.isTrapped = true
+    this.#stop(error)
   }
 
   /** Ends everything: each caller gets its last answer or error, or else `error`. */

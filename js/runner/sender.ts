@@ -42,15 +42,22 @@ export interface SenderPorts extends WaitPorts {
 
 export class Sender {
   readonly #ports: SenderPorts
+  readonly #replayed = (attempt: Replay, finished: Finished<RepeatAnswer>): void => {
+    const { task, call } = attempt
+    tellMaybeCors(call, finished, this.#ports.host)
+    this.#ended(task, call, attempt, finished, finished.startedAt + finished.durationMs)
+  }
 
   constructor(ports: SenderPorts) {
     this.#ports = ports
   }
 
-  start(task: Task): void {
-    const { settings, events } = this.#ports.host
+  /** `now`: where it has just been read. */
+  start(task: Task, now?: number): void {
+    const { host } = this.#ports
+    const { settings, events } = host
     const { call } = task
-    this.#ports.host.changed?.(task)
+    host.changed?.(task)
     if (call?.underWay) {
       this.#follow(task, call, call.underWay)
       return
@@ -61,7 +68,7 @@ export class Sender {
     const asks =
       giverFor(settings, call) !== undefined || settings.beforeAttempt !== undefined || settings.sign !== undefined
     if (!asks && !events.has('attempt')) {
-      this.#send(task, call, attempt, null)
+      this.#send(task, call, attempt, null, now)
       return
     }
     const context = { attemptNumber: task.attemptNumber, signal: attempt.own, unauthorized: task.unauthorized }
@@ -87,12 +94,12 @@ export class Sender {
     } else this.#ports.settle(task, notSent(outcome, host.now()))
   }
 
-  #send(task: Task, call: Call, attempt: Replay, context: AttemptContext | null): void {
+  #send(task: Task, call: Call, attempt: Replay, context: AttemptContext | null, now = this.#ports.host.now()): void {
     const { host } = this.#ports
     // given back, cancelled or lost while the hooks were asked: should it run again, this is not that attempt
     if (!task.call || task.attempt !== attempt) return
     const { overlay } = attempt
-    const missing = task.missing(overlay)
+    const missing = call.rebuilt ? task.missing(overlay) : []
     if (missing.length > 0) {
       // no credentials will come by themselves: parked
       if (task.lease) task.lease.parks = true
@@ -114,17 +121,18 @@ export class Sender {
     }
     host.sent()
     if (task.lease) task.lease.isSent = true
-    task.overlay = overlay
+    if (overlay) task.overlay = overlay
     // a deferred caller may be answered before the attempt has ended: that one's abort is a cancel
     if (task.waiter && !call.options.detach && call.options.mode !== 'defer') attempt.caller = call.signal
-    attempt.timeoutMs = limitOf(call, task.waiter ? task.leftMs(host.now()) : FOREVER)
-    const ended = (finished: Finished) => {
-      tellMaybeCors(call, finished, host)
-      // its answer is the transport's own
-      this.#ended(task, call, attempt, finished as Finished<RepeatAnswer>, finished.startedAt + finished.durationMs)
-    }
-    if (host.watched) host.watched(call, attempt, () => attempt.run()).then(ended)
-    else attempt.begin(ended)
+    attempt.timeoutMs = limitOf(call, task.leftMs(now))
+    if (host.watched) this.#sendWatched(call, attempt, host.watched)
+    else attempt.begin(this.#replayed, now)
+  }
+
+  #sendWatched(call: Call, attempt: Replay, watched: NonNullable<QueueContext['watched']>): void {
+    // its answer is the transport's own
+    const ended = (finished: Finished) => this.#replayed(attempt, finished as Finished<RepeatAnswer>)
+    watched.call(this.#ports.host, call, attempt, () => attempt.run()).then(ended)
   }
 
   /** Takes the attempt that its caller has begun for the task's first. */

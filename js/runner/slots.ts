@@ -3,6 +3,13 @@
 import { SLOT_INDEX } from '../core/codes.ts'
 import type { Task } from '../tasks/task.ts'
 
+/** A pair of the core's, and the task that has its slot; undefined: none has, or it is about a lane. */
+export interface Action {
+  readonly slot: number
+  readonly action: number
+  readonly task: Task | undefined
+}
+
 export class Slots {
   /** By the part of a slot that the core uses again; the rest tells a task from those that had its place before. */
   readonly #tasks: (Task | undefined)[] = []
@@ -23,13 +30,16 @@ export class Slots {
   }
 
   /**
-   * The tasks of what the core wants done, slot and action in turns. Read before any of it is done: the slots of those that end are free by now, and
-   * a listener's new task may take one.
+   * What the core wants done, `count` pairs of slot and action in its memory. Read before any of it is done: that may call back into the core, the
+   * slots of those that end are free by now, and a listener's new task may take one.
    */
-  of(actions: Uint32Array): (Task | undefined)[] {
-    const tasks: (Task | undefined)[] = []
-    for (let i = 0; i < actions.length; i += 2) tasks.push(this.at(actions[i] as number))
-    return tasks
+  of(pairs: Uint32Array, count: number): Action[] {
+    const actions: Action[] = []
+    for (let i = 0; i < 2 * count; i += 2) {
+      const slot = pairs[i] as number
+      actions.push({ slot, action: pairs[i + 1] as number, task: this.at(slot) })
+    }
+    return actions
   }
 
   add(task: Task, slot: number): void {

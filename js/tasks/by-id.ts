@@ -11,8 +11,13 @@ export class ById<T extends Named> {
   /** The id of a task that is gone stays, which keeps the order, until there are too many of these. */
   #all: (T | string)[] = []
   #gone = 0
+  /** Those before this place are gone: tasks go mostly in the order in which they came. */
+  #first = 0
 
   get(taskId: string): T | undefined {
+    const last = this.#all.at(-1)
+    // of the youngest its caller asks for the result
+    if (typeof last === 'object' && last.taskId === taskId) return last
     const found = this.#all[this.#placeOf(taskId)]
     return typeof found === 'object' && found.taskId === taskId ? found : undefined
   }
@@ -20,7 +25,11 @@ export class ById<T extends Named> {
   add(task: T): void {
     const last = this.#all.at(-1)
     if (last === undefined || idOf(last) < task.taskId) this.#all.push(task)
-    else this.#all.splice(this.#placeOf(task.taskId), 0, task)
+    else {
+      const place = this.#placeOf(task.taskId)
+      this.#all.splice(place, 0, task)
+      this.#first = Math.min(this.#first, place)
+    }
   }
 
   delete({ taskId }: T): void {
@@ -28,9 +37,11 @@ export class ById<T extends Named> {
     const found = this.#all[place]
     if (typeof found !== 'object' || found.taskId !== taskId) return
     this.#all[place] = taskId
+    while (typeof this.#all[this.#first] === 'string') this.#first++
     if (++this.#gone * SHARE < this.#all.length) return
     this.#all = [...this]
     this.#gone = 0
+    this.#first = 0
   }
 
   /** Those that were there when it began, less those that are gone when it comes to them. Nothing may be added meanwhile. */
@@ -43,7 +54,7 @@ export class ById<T extends Named> {
    * in steps that grow while they fall short.
    */
   #placeOf(taskId: string): number {
-    let place = 0
+    let place = this.#mayPrecede(taskId) ? 0 : this.#first
     for (let step = 1; step >= 1; ) {
       const each = this.#all[place + step - 1]
       if (each !== undefined && idOf(each) < taskId) {
@@ -52,6 +63,12 @@ export class ById<T extends Named> {
       } else step /= 2
     }
     return place
+  }
+
+  /** Whether its place may be among those that are gone. */
+  #mayPrecede(taskId: string): boolean {
+    const before = this.#all[this.#first - 1]
+    return before !== undefined && taskId <= idOf(before)
   }
 }
 

@@ -9,6 +9,7 @@ import type { RestTerms } from '../call/discard.ts'
 import { letGoUnread } from '../call/fetch-repeat.ts'
 import { mark } from '../call/transport.ts'
 import type { Waiter } from './course.ts'
+import type { Shows } from './follow-up.ts'
 import { givenUp } from './given-up.ts'
 import { HIDDEN_REDIRECT } from './history.ts'
 import type { Task } from './task.ts'
@@ -102,25 +103,26 @@ interface EndListeners {
 }
 
 /** Tells listeners that the task has ended. */
-export function reportEnd(task: Task, host: EndListeners, show: () => RetryTask, terms: RestTerms): void {
+export function reportEnd(task: Task, host: EndListeners, shows: Shows, terms: RestTerms): void {
   const { status, reason, last } = task
   const { events } = host
   host.onEnd?.(task)
   if (status === 'SUCCEEDED') {
     if (!events.has('succeeded')) return
     const response = last?.answer?.clone() ?? null
-    events.emit('succeeded', { task: show(), response })
+    events.emit('succeeded', { task: shows.show(task), response })
     // unread, it would keep all that the caller reads; without a caller it goes with the answer itself
     if (response && (task.waiter || task.joined.length > 0)) letGoUnread(response, terms)
   } else if (status === 'EXHAUSTED') {
     // a task that no one waits for must not end without a word
     const isTold = task.waiter || task.joined.length > 0 || task.outcome
     if (isTold && !events.has('exhausted')) return
-    const error = givenUp(task.what, reason as ExhaustedReason, show(), task.lastStatus || null, isHidden(task))
+    const shown = shows.show(task)
+    const error = givenUp(task.what, reason as ExhaustedReason, shown, task.lastStatus || null, isHidden(task))
     const { attempts, responseStatus } = error
     const subject = isTold ? undefined : `${reason} ${task.origin}`
-    events.emit('exhausted', { task: show(), reason: error.reason, attempts, responseStatus, error }, subject)
-  } else if (events.has('cancelled')) events.emit('cancelled', { task: show() })
+    events.emit('exhausted', { task: shown, reason: error.reason, attempts, responseStatus, error }, subject)
+  } else if (events.has('cancelled')) events.emit('cancelled', { task: shows.show(task) })
 }
 
 export interface Totals {

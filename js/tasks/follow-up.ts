@@ -19,18 +19,19 @@ export interface FollowUp {
   readonly entry: HistoryEntry
 }
 
-/** `dueAt`: of the next attempt, if one follows by itself. `causeOf`: why the attempt was given back, if it was. */
-export function followUpOf(
-  { lease }: Pick<Task, 'lease'>,
-  ruling: Ruling,
-  dueAt: number,
-  causeOf: () => ReleaseCause,
-): FollowUp {
+/** The part of the runner that knows why an attempt was given back. */
+interface Releases {
+  releaseCause(task: Task, ruling: Ruling): ReleaseCause
+}
+
+/** `dueAt`: of the next attempt, if one follows by itself. */
+export function followUpOf(task: Task, ruling: Ruling, dueAt: number, releases: Releases): FollowUp {
+  const { lease } = task
   const kind = kindOf(ruling, lease?.parks === true)
   const reason = kind === 'exhausted' ? (lease?.reason ?? reasonOf(ruling.verdict)) : undefined
   const goesOn = kind === 'retry' || kind === 'released'
   const words = reason ?? (kind === 'parked' ? 'parked until resume()' : goesOn ? 'next' : kind)
-  const cause = kind === 'parked' || ruling.why?.refunded ? causeOf() : undefined
+  const cause = kind === 'parked' || ruling.why?.refunded ? releases.releaseCause(task, ruling) : undefined
   return { kind, reason, entry: ruling.entry(kind, words, goesOn ? dueAt : Number.NaN, cause) }
 }
 
@@ -42,6 +43,11 @@ function kindOf({ verdict, why, attemptNumber }: Ruling, parks: boolean): Follow
   if (verdict === VERDICT_PARKED || (why && parks)) return 'parked'
   // a call that was never sent has no attempt to take back
   return why?.refunded && attemptNumber > 0 ? 'released' : 'retry'
+}
+
+/** Shows a task to those who are told of it. */
+export interface Shows {
+  show(task: Task): RetryTask
 }
 
 /** The parts of the queue that hear of a task that waits again. */
@@ -56,14 +62,14 @@ export function reportFollowUp(
   { verdict, why }: Ruling,
   { events, degraded }: Hears,
   task: Task,
-  show: () => RetryTask,
+  shows: Shows,
 ): void {
   const onRetry = task.call?.options.onRetry
-  if (verdict === VERDICT_PARKED) events.emit('unauthorized', { task: show() })
+  if (verdict === VERDICT_PARKED) events.emit('unauthorized', { task: shows.show(task) })
   else if (entry.sent && (onRetry || events.has('retry'))) {
     const log = showEntry(task.taskId, entry)
     const { responseStatus: status, errorMessage: error } = log
-    const notice = { task: show(), delayMs: why?.delayMs ?? 0, status, error, log }
+    const notice = { task: shows.show(task), delayMs: why?.delayMs ?? 0, status, error, log }
     // as a promise: one that throws and one that rejects are told of alike, and neither ends the process
     new Promise((resolve) => resolve(onRetry?.(notice))).catch(() =>
       degraded('hook_threw', `onRetry() of ${task.what} threw: the task goes on`, 'onRetry'),

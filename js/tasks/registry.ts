@@ -126,10 +126,8 @@ export class Registry {
     if (as === 'told') this.#told.add(task)
     this.#expire(now)
     const { maxTerminal, maxDeadLetters } = this.#retention
-    this.#dropWhile(this.#ended, () => this.#ended.size > maxTerminal)
-    const trimmed =
-      this.#dropWhile(this.#told, () => this.#told.size > MOST_TOLD) +
-      this.#dropWhile(this.#dead, () => this.#dead.size > maxDeadLetters)
+    this.#trim(this.#ended, maxTerminal)
+    const trimmed = this.#trim(this.#told, MOST_TOLD) + this.#trim(this.#dead, maxDeadLetters)
     if (trimmed > 0) this.#onTrim(trimmed)
   }
 
@@ -173,15 +171,15 @@ export class Registry {
 
   #expire(now: number): void {
     const { terminalMs, deadLetterMs } = this.#retention
-    this.#dropWhile(this.#ended, ({ endedAt }) => endedAt < now - terminalMs)
-    const purged = this.#dropWhile(this.#dead, ({ endedAt }) => endedAt < now - deadLetterMs)
+    this.#trim(this.#ended, Number.POSITIVE_INFINITY, now - terminalMs)
+    const purged = this.#trim(this.#dead, Number.POSITIVE_INFINITY, now - deadLetterMs)
     if (purged > 0) this.#onTrim(purged)
   }
 
-  /** Deletes the oldest while that `isOver`; gives how many. */
-  #dropWhile(tasks: Ended, isOver: (oldest: Task) => boolean): number {
+  /** Deletes the oldest while there are more than `most`, or that ended before `since`; gives how many. */
+  #trim(tasks: Ended, most: number, since: number = Number.NEGATIVE_INFINITY): number {
     const { size } = tasks
-    for (let task = tasks.oldest; task && isOver(task); task = tasks.oldest) {
+    for (let task = tasks.oldest; task && (tasks.size > most || task.endedAt < since); task = tasks.oldest) {
       tasks.delete(task)
       // one that succeeded is in none of the others
       if (tasks !== this.#ended) this.revive(task)

@@ -20,7 +20,7 @@ import {
 } from '../core/codes.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
-import { type Settled, settle } from '../core/queue-calls.ts'
+import { type Settled, Settling } from '../core/queue-calls.ts'
 import { serverDelayOf } from '../core/server-delay.ts'
 import { ATTEMPT_MS, type FirstPolicy } from '../options/first-policy.ts'
 import { policyDefaults } from '../options/policy.ts'
@@ -40,26 +40,24 @@ export class Ruling {
   readonly holdMs: number
   readonly #finished: Finished<RepeatAnswer>
   readonly #serverDelayMs: number
-  /** The words of its error, without secrets. */
-  readonly #words: () => string
+  /** The words of its error, without secrets; null: it has none. */
+  error: string | null = null
 
+  /** `settling` has the numbers behind the verdict. */
   constructor(
-    settled: Settled,
+    verdict: number,
+    settling: Settling,
     finished: Finished<RepeatAnswer>,
     attemptNumber: number,
     serverDelayMs: number,
-    words: () => string,
   ) {
-    const { verdict, holdMs } = settled
-    const { answer, error } = finished
     this.verdict = verdict
-    this.why = verdict === VERDICT_RETRY || verdict === VERDICT_PARKED ? settled : undefined
-    this.sent = answer !== null || error !== undefined
+    this.why = verdict === VERDICT_RETRY || verdict === VERDICT_PARKED ? settling.settled : undefined
+    this.sent = finished.answer !== null || finished.error !== undefined
     this.attemptNumber = attemptNumber || (this.sent ? 1 : 0)
-    this.holdMs = holdMs
+    this.holdMs = settling.holdMs
     this.#finished = finished
     this.#serverDelayMs = serverDelayMs
-    this.#words = words
   }
 
   /** End of the attempt, by the core's numbers: `OUTCOME_*`. */
@@ -76,7 +74,6 @@ export class Ruling {
   ): HistoryEntry {
     const { why, sent, attemptNumber } = this
     const { startedAt, durationMs, status, answer } = this.#finished
-    const failure = answer ? (status ? null : HIDDEN_REDIRECT) : this.#words()
     return {
       sent,
       kind,
@@ -84,7 +81,7 @@ export class Ruling {
       startedAt,
       durationMs,
       status,
-      error: sent ? failure : null,
+      error: answer && !status ? HIDDEN_REDIRECT : this.error,
       serverDelayMs: known(this.#serverDelayMs),
       curveMs: kind === 'retry' && why ? known(why.curveMs) : undefined,
       spreadMs: why?.spreadMs ?? 0,
@@ -122,12 +119,14 @@ export function isNews(finished: Finished<RepeatAnswer>, policy: FirstPolicy): b
 export class Rulings {
   readonly #engine: Engine
   readonly #core: CoreQueue
+  readonly #settling: Settling
   /** The words of an error, without secrets. */
   readonly #words: (error: unknown, about: Confidential) => string
 
   constructor(engine: Engine, core: CoreQueue, words: (error: unknown, about: Confidential) => string) {
     this.#engine = engine
     this.#core = core
+    this.#settling = new Settling(engine, core)
     this.#words = words
   }
 
@@ -142,7 +141,7 @@ export class Rulings {
       now,
     )
     const unusable = serverDelayMs < 0
-    const settled = settle(this.#engine, this.#core, {
+    const verdict = this.#settling.settle({
       now,
       slot,
       outcome,
@@ -155,8 +154,11 @@ export class Rulings {
       said: said?.retry === undefined ? SAID_NOTHING : said.retry ? SAID_RETRY : SAID_END,
       delayMs: said?.delayMs ?? Number.NaN,
     })
-    const words = () => this.#words(error, { call, overlay })
-    return new Ruling(settled, finished, task.attemptNumber, serverDelayMs, words)
+    const settling = this.#settling
+    const ruling = new Ruling(verdict, settling, finished, task.attemptNumber, serverDelayMs)
+    // last: to find secrets in it the core is called, too
+    if (!answer && ruling.sent) ruling.error = this.#words(error, { call, overlay })
+    return ruling
   }
 
   /** Tells a lane how an attempt has ended that makes no task. Gives the moment until which its server holds the lane, beyond what it had asked before; 0: it does not. */

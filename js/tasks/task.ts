@@ -14,7 +14,6 @@ import { type HistoryEntry, unsent } from './history.ts'
 const MAX_ENTRIES = 120
 const NO_LABELS: Labels = {}
 // most requests have nothing to show but their URL
-const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 const NO_NAMES: readonly string[] = Object.freeze([])
 
 /** The words that a call or a record gives its task to be known by. */
@@ -26,14 +25,9 @@ function shownOf({ about, call, record }: Task, sanitizer: Sanitizer): Shown {
     const { headers, withheldHeaders } = record
     return { url: sanitizer.url(record.targetUrl), headers, withheld: withheldHeaders }
   }
-  const sanitized = sanitizer.headers(call?.headers ?? [])
-  const withheld = [...sanitized.withheld, ...sanitized.unknown]
-  const headers = Object.keys(sanitized.headers).length > 0 ? Object.freeze(sanitized.headers) : NO_HEADERS
-  return {
-    url: sanitizer.url(about.url),
-    headers,
-    withheld: withheld.length > 0 ? Object.freeze(withheld.sort()) : NO_NAMES,
-  }
+  const { headers, withheld, unknown } = sanitizer.headers(call?.headers ?? [])
+  const names = withheld.length + unknown.length > 0 ? Object.freeze([...withheld, ...unknown].sort()) : NO_NAMES
+  return { url: sanitizer.url(about.url), headers: Object.freeze(headers), withheld: names }
 }
 
 const STATUSES: readonly TaskStatus[] = ['PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED']
@@ -310,9 +304,11 @@ export class Task {
   }
 
   log(entry: HistoryEntry): void {
-    const { lines } = this.own
+    const { own } = this
+    const { lines } = own
     // a copy of just the right size: most tasks log a line or two, and push would reserve room for seventeen
-    this.own.lines = lines ? [...[lines].flat().slice(1 - MAX_ENTRIES), entry] : entry
+    if (!lines) own.lines = entry
+    else own.lines = 'length' in lines ? [...lines.slice(1 - MAX_ENTRIES), entry] : [lines, entry]
   }
 
   show(sanitizer: Sanitizer): RetryTask {
@@ -338,7 +334,8 @@ export class Task {
     }
     if (this.call?.hasBody) shown.bodyRef = 'inline'
     if (this.reason) shown.reason = this.reason
-    return Object.assign(shown, labelsIn(this.about.options))
+    const { options } = this.about
+    return options.meta || options.tags ? Object.assign(shown, labelsIn(options)) : shown
   }
 
   /** Brings the task back from the dead letters: key and history stay, attempts are counted anew. */
@@ -376,9 +373,8 @@ export class Task {
   strip(): void {
     if (this.call) {
       const { method, url, origin, principal, key, fingerprint, sender, policy, options } = this.call
-      const { policyId } = policy
       const given = labelsIn(options)
-      this.own.kept = { method, url, origin, principal, key, fingerprint, sender, policy: { policyId }, options: given }
+      this.own.kept = { method, url, origin, principal, key, fingerprint, sender, policy, options: given }
     }
     this.call = null
     this.overlay = null

@@ -22,7 +22,6 @@ test('300,000 tasks take 110 bytes each of the core at most, for which its memor
     flags: 1,
     createdAt: 1,
     ...never,
-    order: NONE,
     started: false,
   }
   const before = memory.buffer.byteLength
@@ -30,7 +29,7 @@ test('300,000 tasks take 110 bytes each of the core at most, for which its memor
   let steps = 0
   let refused = 0
   for (let i = 0; i < most; i++) {
-    if (admit(core, task) === NONE) refused++
+    if (admit(core, task, NONE) === NONE) refused++
     if (memory.buffer === buffer) continue
     buffer = memory.buffer
     steps++

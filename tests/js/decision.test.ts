@@ -13,7 +13,7 @@ import {
 } from '../../js/core/codes.ts'
 import { gateStatusOf } from '../../js/core/decode.ts'
 import { instantiate } from '../../js/core/file.ts'
-import { adopt as adoptBy, settle as settleBy, UNTRIED } from '../../js/core/queue-calls.ts'
+import { adopt as adoptBy, type EndedAttempt, Settling, UNTRIED } from '../../js/core/queue-calls.ts'
 
 const engine = await instantiate()
 const START = 1_700_000_000_000
@@ -25,15 +25,20 @@ function setup() {
   const core = new engine.glue.CoreQueue(3, 3, 10, 1000, 60_000, 7n)
   const policy = core.policy(new Float64Array(21).fill(Number.NaN))
   const lane = core.lane()
+  const settling = new Settling(engine, core)
+  const settled = (ended: EndedAttempt) => {
+    const verdict = settling.settle(ended)
+    return { verdict, ...settling.settled, holdMs: settling.holdMs }
+  }
   const flags = FLAG_REPLAYABLE | FLAG_KEYED | FLAG_CREDENTIALED
   const never = { createdAt: START, expiresAt: Infinity, waitUntil: Infinity }
   const leased = { now: START, lane, policy, priority: 0, bytes: 10, flags, ...never, started: false }
   const adopt = (past: Partial<typeof UNTRIED> = {}) => adoptBy(core, { ...leased, ...UNTRIED, attempts: 2, ...past })
   const settle = (slot: number, outcome: number, status: number, serverDelayMs = Number.NaN) => {
     const none = { durationMs: Number.NaN, rateLimitMs: Number.NaN, delayMs: Number.NaN, ...UNSAID }
-    return settleBy(engine, core, { now: START, slot, outcome, status, serverDelayMs, ...none })
+    return settled({ now: START, slot, outcome, status, serverDelayMs, ...none })
   }
-  return { core, lane, adopt, settle }
+  return { core, lane, adopt, settle, settled }
 }
 
 test('S9 a retry says how much of its delay is the server’s, and what the core wants back', () => {
@@ -117,12 +122,12 @@ test("S9 a hold that the store of a lane knows of is the store's to keep, and en
 })
 
 test('an answer says what it asked of its lane, whatever held that before, and tells when the task may start', () => {
-  const { core, lane } = setup()
+  const { core, lane, settled } = setup()
   const policy = core.policy(new Float64Array(21).fill(Number.NaN))
   const admit = () => core.admit(START, lane, policy, 0, 1, FLAG_REPLAYABLE, START, Infinity, Infinity, NONE, true)
   const end = (slot: number, serverDelayMs: number) => {
     const ended = { now: START, slot, outcome: OUTCOME_RESPONSE, status: 503, serverDelayMs }
-    return settleBy(engine, core, { ...ended, durationMs: 5, rateLimitMs: Number.NaN, delayMs: Number.NaN, ...UNSAID })
+    return settled({ ...ended, durationMs: 5, rateLimitMs: Number.NaN, delayMs: Number.NaN, ...UNSAID })
   }
   const first = end(admit(), 20_000)
   expect(first).toMatchObject({ verdict: VERDICT_RETRY, holdMs: 20_000, attempts: 1, dueAt: START + first.delayMs })
