@@ -82,7 +82,7 @@ export function adopt(core: CoreQueue, task: Adoption): number {
   )
 }
 
-/** What the core wants done, as `poll` leaves it. */
+/** The core's wishes, as `poll` leaves them. */
 export class Actions {
   readonly #memory: WebAssembly.Memory
   readonly #core: CoreQueue
@@ -144,7 +144,7 @@ export interface Settled extends Carried {
 }
 
 /** Tells the core how attempts end, and reads its rulings with the numbers behind them. */
-export class Settling {
+export class Verdicts {
   readonly #memory: WebAssembly.Memory
   readonly #core: CoreQueue
   /** The numbers behind the last ruling, in the core's memory. */

@@ -60,6 +60,8 @@ export async function firstAttempt(call: Call, host: QueueContext, core: Loader,
     return deliver(finished, markOnce(call, finished))
   }
   const stop = core.opened ? undefined : finished.answer?.readAhead?.(settings.clock, controller)
+  // at once: what was handed over while it loaded starts in the same turn
+  if (!core.opened) core.open().then((manager) => manager?.admission.heard(call, finished))
   const manager = await openFor(call, signal, host, core)
     .catch((error) => {
       finished.answer?.discard()

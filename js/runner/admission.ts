@@ -154,7 +154,7 @@ export class Admission {
       // its attempt keeps the place that it has taken, until its task has one
       call.leave?.(true)
       // and what it was told holds others back before that
-      if (!this.#runner.stopped) beginServerWait(call, adopted(call, finished), this.#runner)
+      this.heard(call, finished)
     })
     const unsent = notSent(OUTCOME_RELEASED, createdAt)
     const arrival = { call, own: unsent, terms: termsOf(call, createdAt), asks: false, mustWait: true }
@@ -165,6 +165,11 @@ export class Admission {
       call.policy = policy
     }
     return taken
+  }
+
+  /** Begins the wait that an answer asks of all callers, before its call is a task (S9). */
+  heard(call: Call, finished: Finished): void {
+    if (!this.#runner.stopped) beginServerWait(call, adopted(call, finished), this.#runner)
   }
 
   /** Takes over after a first attempt that failed in a way that may pass. Settles as the caller is to be answered. */

@@ -30,7 +30,7 @@ export class Slots {
   }
 
   /**
-   * What the core wants done, `count` pairs of slot and action in its memory. Read before any of it is done: that may call back into the core, the
+   * The core's wishes, `count` pairs of slot and action in its memory. Read before any of it is done: that may call back into the core, the
    * slots of those that end are free by now, and a listener's new task may take one.
    */
   of(pairs: Uint32Array, count: number): Action[] {

@@ -117,8 +117,9 @@ export function reportEnd(task: Task, host: EndListeners, shows: Shows, terms: R
     // a task that no one waits for must not end without a word
     const isTold = task.waiter || task.joined.length > 0 || task.outcome
     if (isTold && !events.has('exhausted')) return
+    const { what, lastStatus } = task
     const shown = shows.show(task)
-    const error = givenUp(task.what, reason as ExhaustedReason, shown, task.lastStatus || null, isHidden(task))
+    const error = givenUp(what, reason as ExhaustedReason, shown, lastStatus || null, isHidden(task))
     const { attempts, responseStatus } = error
     const subject = isTold ? undefined : `${reason} ${task.origin}`
     events.emit('exhausted', { task: shown, reason: error.reason, attempts, responseStatus, error }, subject)

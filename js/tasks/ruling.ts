@@ -20,7 +20,7 @@ import {
 } from '../core/codes.ts'
 import type { Engine } from '../core/engine.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
-import { type Settled, Settling } from '../core/queue-calls.ts'
+import { type Settled, Verdicts } from '../core/queue-calls.ts'
 import { serverDelayOf } from '../core/server-delay.ts'
 import { ATTEMPT_MS, type FirstPolicy } from '../options/first-policy.ts'
 import { policyDefaults } from '../options/policy.ts'
@@ -43,19 +43,19 @@ export class Ruling {
   /** The words of its error, without secrets; null: it has none. */
   error: string | null = null
 
-  /** `settling` has the numbers behind the verdict. */
+  /** `verdicts` has the numbers behind the verdict. */
   constructor(
     verdict: number,
-    settling: Settling,
+    verdicts: Verdicts,
     finished: Finished<RepeatAnswer>,
     attemptNumber: number,
     serverDelayMs: number,
   ) {
     this.verdict = verdict
-    this.why = verdict === VERDICT_RETRY || verdict === VERDICT_PARKED ? settling.settled : undefined
+    this.why = verdict === VERDICT_RETRY || verdict === VERDICT_PARKED ? verdicts.settled : undefined
     this.sent = finished.answer !== null || finished.error !== undefined
     this.attemptNumber = attemptNumber || (this.sent ? 1 : 0)
-    this.holdMs = settling.holdMs
+    this.holdMs = verdicts.holdMs
     this.#finished = finished
     this.#serverDelayMs = serverDelayMs
   }
@@ -119,14 +119,14 @@ export function isNews(finished: Finished<RepeatAnswer>, policy: FirstPolicy): b
 export class Rulings {
   readonly #engine: Engine
   readonly #core: CoreQueue
-  readonly #settling: Settling
+  readonly #verdicts: Verdicts
   /** The words of an error, without secrets. */
   readonly #words: (error: unknown, about: Confidential) => string
 
   constructor(engine: Engine, core: CoreQueue, words: (error: unknown, about: Confidential) => string) {
     this.#engine = engine
     this.#core = core
-    this.#settling = new Settling(engine, core)
+    this.#verdicts = new Verdicts(engine, core)
     this.#words = words
   }
 
@@ -141,7 +141,7 @@ export class Rulings {
       now,
     )
     const unusable = serverDelayMs < 0
-    const verdict = this.#settling.settle({
+    const verdict = this.#verdicts.settle({
       now,
       slot,
       outcome,
@@ -154,8 +154,8 @@ export class Rulings {
       said: said?.retry === undefined ? SAID_NOTHING : said.retry ? SAID_RETRY : SAID_END,
       delayMs: said?.delayMs ?? Number.NaN,
     })
-    const settling = this.#settling
-    const ruling = new Ruling(verdict, settling, finished, task.attemptNumber, serverDelayMs)
+    const verdicts = this.#verdicts
+    const ruling = new Ruling(verdict, verdicts, finished, task.attemptNumber, serverDelayMs)
     // last: to find secrets in it the core is called, too
     if (!answer && ruling.sent) ruling.error = this.#words(error, { call, overlay })
     return ruling

@@ -24,6 +24,8 @@ interface Member {
   frozen: boolean
   /** Told where to be killed. */
   doomed: boolean
+  /** What it wrote last. */
+  words: string
 }
 
 export class Crew {
@@ -70,16 +72,23 @@ export class Crew {
     const child = spawn(process.execPath, [program, JSON.stringify(options)], {
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     })
-    const member: Member = { child, life: options.life, open: new Map(), ready: false, frozen: false, doomed: false }
-    let words = ''
+    const member: Member = {
+      child,
+      life: options.life,
+      open: new Map(),
+      ready: false,
+      frozen: false,
+      doomed: false,
+      words: '',
+    }
     child.stderr?.on('data', (chunk) => {
-      words = `${words}${chunk}`.slice(-2_000)
+      member.words = `${member.words}${chunk}`.slice(-2_000)
     })
     child.on('message', (told: Told) => this.#hear(member, told))
     child.on('exit', (code, signal) => {
       this.#members.delete(place)
       if (signal === 'SIGKILL') this.kills++
-      else if (!this.#ending) this.deaths.push(`${options.life} ended with ${signal ?? code}: ${words}`)
+      else if (!this.#ending) this.deaths.push(`${options.life} ended with ${signal ?? code}: ${member.words}`)
       this.#ear.unanswered([...member.open.values()])
       if (!this.#ending) this.#startAgain(place)
     })
@@ -146,10 +155,11 @@ export class Crew {
   /** Lets all close by themselves. */
   async close(): Promise<void> {
     this.#endAll()
-    const gone = [...this.#members.values()].map(({ child }) => once(child, 'exit'))
-    for (const { child } of this.#members.values()) child.disconnect()
-    for (const [code, signal] of await Promise.all(gone)) {
-      if (code !== 0) this.deaths.push(`closed, and ended with ${signal ?? code}`)
+    const closing = [...this.#members.values()]
+    const gone = closing.map(({ child }) => once(child, 'exit'))
+    for (const { child } of closing) child.disconnect()
+    for (const [i, [code, signal]] of (await Promise.all(gone)).entries()) {
+      if (code !== 0) this.deaths.push(`closed, and ended with ${signal ?? code}: ${closing[i]?.words}`)
     }
   }
 

@@ -13,22 +13,22 @@ import {
 } from '../../js/core/codes.ts'
 import { gateStatusOf } from '../../js/core/decode.ts'
 import { instantiate } from '../../js/core/file.ts'
-import { adopt as adoptBy, type EndedAttempt, Settling, UNTRIED } from '../../js/core/queue-calls.ts'
+import { adopt as adoptBy, type EndedAttempt, Verdicts, UNTRIED } from '../../js/core/queue-calls.ts'
 
 const engine = await instantiate()
 const START = 1_700_000_000_000
 
-/** A queue with one lane and the default policy, and what adopting and settling come down to here. */
+/** A queue with one lane and the default policy, and what adopting and verdicts come down to here. */
 const UNSAID = { unusable: false, partitioned: false, said: 0 }
 
 function setup() {
   const core = new engine.glue.CoreQueue(3, 3, 10, 1000, 60_000, 7n)
   const policy = core.policy(new Float64Array(21).fill(Number.NaN))
   const lane = core.lane()
-  const settling = new Settling(engine, core)
+  const verdicts = new Verdicts(engine, core)
   const settled = (ended: EndedAttempt) => {
-    const verdict = settling.settle(ended)
-    return { verdict, ...settling.settled, holdMs: settling.holdMs }
+    const verdict = verdicts.settle(ended)
+    return { verdict, ...verdicts.settled, holdMs: verdicts.holdMs }
   }
   const flags = FLAG_REPLAYABLE | FLAG_KEYED | FLAG_CREDENTIALED
   const never = { createdAt: START, expiresAt: Infinity, waitUntil: Infinity }

@@ -320,3 +320,25 @@ test.each<[what: string, given: () => unknown]>([
   expect((await answer).status).toBe(200)
   expect(events.of('degraded')).toEqual([])
 })
+
+test.each(['called first', 'enqueued first'])(
+  'S9 a pause that a call was asked for while the core loaded holds what was handed over meanwhile, %s',
+  async (order) => {
+    let arrive = (): void => {}
+    const late = new Promise<EngineModule>((resolve) => {
+      arrive = () => resolve(chunk)
+    })
+    const { queue, server, clock } = setup(() => late)
+    server.reply(429, { 'retry-after': '10' })
+    const enqueue = () => [1, 2].map((n) => watch(queue.enqueue(`${ORDERS}/${n}`)))
+    if (order === 'enqueued first') enqueue()
+    watch(queue.fetch(ORDERS))
+    if (order === 'called first') enqueue()
+    await clock.settle()
+    arrive()
+    await clock.advance(9_999)
+    expect(server.hits).toBe(1)
+    await clock.advance(20_000)
+    expect(server.hits).toBe(4)
+  },
+)
