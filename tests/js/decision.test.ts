@@ -13,7 +13,7 @@ import {
 } from '../../js/core/codes.ts'
 import { gateStatusOf } from '../../js/core/decode.ts'
 import { instantiate } from '../../js/core/file.ts'
-import { adopt as adoptBy, type EndedAttempt, Verdicts, UNTRIED } from '../../js/core/queue-calls.ts'
+import { adopt as adoptBy, type EndedAttempt, UNTRIED, Verdicts } from '../../js/core/queue-calls.ts'
 
 const engine = await instantiate()
 const START = 1_700_000_000_000
