@@ -29,8 +29,6 @@ const DELAY_MS = 700
 const PATIENCE_MS = 5_000
 const SEEN_MS = 800
 const P50_MS = 1_000
-/** Of fewer the median is the worst, or next to it, which has a limit of its own. */
-const FOR_A_MEDIAN = 3
 const MOST_MS = 5_000
 
 export class Handovers {
@@ -102,7 +100,7 @@ export class Handovers {
     return {
       checks: [
         { ...atMost('waiting work handed over, times', all.length, 1_000_000), ok: all.length > 0, wanted: 'some' },
-        ...(all.length < FOR_A_MEDIAN ? [] : [atMost('handed over within, p50 ms', middle(all), P50_MS)]),
+        atMost('handed over within, p50 ms', middle(all), P50_MS),
         atMost('handed over within, at most ms', all.at(-1) ?? 0, MOST_MS),
       ],
       figures: [
