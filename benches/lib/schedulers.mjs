@@ -133,7 +133,17 @@ class PlainAnswer {
 
 /** redrive without fetch's objects: the scheduler itself, given a handler as the others are. */
 export function redriveScheduler(n, options) {
-  const handler = makeHandler(n, new PlainAnswer(503), new PlainAnswer(200))
+  return overHandler(n, makeHandler(n, new PlainAnswer(503), new PlainAnswer(200)), options)
+}
+
+/** Every second task fails once: no row of failures for which a gate would keep anything back. */
+export function redriveSchedulerWithoutRows(n, options) {
+  const fine = new PlainAnswer(200)
+  const handler = makeHandler(n, new PlainAnswer(503), fine)
+  return overHandler(n, async (i) => (i % 2 === 0 ? fine : handler(i)), options)
+}
+
+function overHandler(n, handler, options) {
   return async () => {
     const { runner, admission, callOf } = await openScheduler(n, options)
     const endOf = ({ taskId }) => runner.result(runner.registry.get(taskId, 0))

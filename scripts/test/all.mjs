@@ -57,7 +57,8 @@ async function runSuite(name, { begun, args = [], scale }) {
     })
   } catch (error) {
     const output = error instanceof StepError ? error.message : (error?.stack ?? String(error))
-    result ??= { passed: 0, failed: 1, skipped: 0, ok: false, output, summary: [`not run: ${output.split('\n')[0]}`] }
+    const notRun = [`not run: ${output.split('\n')[0]}`]
+    result ??= { passed: 0, failed: 1, skipped: 0, ok: false, output, summary: notRun, failures: notRun }
   }
   return { name, ...result }
 }
@@ -76,7 +77,7 @@ export async function runSuites(names, given) {
   return results.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name))
 }
 
-/** Prints failures, each runner's own summary and one line; returns false if a suite failed or was empty. */
+/** Prints what failed, each runner's own summary, a line for each failure and one in all; returns false if a suite failed or was empty. */
 export function reportSuites(results) {
   for (const { name, ok, output } of results) if (!ok) tell(`\n--- ${name}\n${output.trimEnd()}`)
   for (const { name, summary } of results) tell(`\n${name}\n${summary.join('\n')}`)
@@ -84,6 +85,9 @@ export function reportSuites(results) {
   const skipped = total('skipped') > 0 ? `, ${total('skipped')} skipped` : ''
   const empty = results.filter(({ passed, failed }) => passed + failed === 0).map(({ name }) => name)
   if (empty.length > 0) tell(`\nno test ran in: ${empty.join(', ')}`)
+  // once more, in short: whoever reads the end of a long log need not look for them
+  const failures = results.flatMap((result) => result.failures.map((line) => `${result.name}  ${line}`))
+  if (failures.length > 0) tell(`\n${failures.join('\n')}`)
   tell(`\n${total('passed')} passed, ${total('failed')} failed${skipped}`)
   return results.every(({ ok }) => ok)
 }

@@ -84,5 +84,7 @@ export async function packaging(args = [], scale = 'alone') {
   if (!result.ok) return { ...result, summary }
   if (args.includes('--write')) write(lines)
   const output = differences(lines)
-  return output === undefined ? { ...result, summary } : { ...result, summary, ok: false, failed: 1, output }
+  return output === undefined
+    ? { ...result, summary }
+    : { ...result, summary, ok: false, failed: 1, output, failures: [output.split('\n')[0]] }
 }

@@ -2,16 +2,20 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { relative } from 'node:path'
 import { stripVTControlCharacters as plain } from 'node:util'
 import { at, packageBin, root } from '../lib/paths.mjs'
 import { run } from '../lib/steps.mjs'
 
-/** @typedef {{ passed: number, failed: number, skipped: number, ok: boolean, output: string, summary: string[] }} Result */
+/**
+ * `failures`: a line for each failed test, its name and what went wrong.
+ * @typedef {{ passed: number, failed: number, skipped: number, ok: boolean, output: string, summary: string[], failures: string[] }} Result
+ */
 
 const sum = (numbers) => numbers.reduce((total, next) => total + next, 0)
 
 /** A runner that ends badly without naming a failed test (it did not compile, say) has failed once. */
-function result({ code, output, passed, failed, skipped, summary }) {
+function result({ code, output, passed, failed, skipped, summary, failures }) {
   const counted = code !== 0 && failed === 0 ? 1 : failed
   return {
     passed,
@@ -20,6 +24,7 @@ function result({ code, output, passed, failed, skipped, summary }) {
     ok: code === 0 && counted === 0 && passed > 0,
     output: plain(output),
     summary,
+    failures: code !== 0 && failures.length === 0 ? [`the runner ended with exit code ${code}`] : failures,
   }
 }
 
@@ -48,6 +53,9 @@ export async function cargoTests(args = [], scale = 'alone') {
     .split('\n')
     .filter((line) => line.startsWith('test result:'))
   const count = (word) => sum(lines.map((line) => Number(new RegExp(`(\\d+) ${word}`).exec(line)?.[1] ?? 0)))
+  const failures = plain(output)
+    .split('\n')
+    .filter((line) => /^test .* FAILED$/.test(line))
   return result({
     code,
     output,
@@ -55,6 +63,7 @@ export async function cargoTests(args = [], scale = 'alone') {
     failed: count('failed'),
     skipped: count('ignored'),
     summary: lines,
+    failures,
   })
 }
 
@@ -87,6 +96,7 @@ export async function vitest(project, args = [], scale = 'alone') {
     failed: counts.numFailedTests,
     skipped: counts.numPendingTests + counts.numTodoTests,
     summary,
+    failures: failuresOf(counts.testResults),
   })
 }
 
@@ -133,6 +143,7 @@ export async function killRuns(args = [], scale = 'alone') {
     ok: results.every(({ ok }) => ok),
     output: results.flatMap(({ ok, output }) => (ok ? [] : [output.trim()])).join('\n\n'),
     summary: results.flatMap(({ summary }) => summary),
+    failures: results.flatMap(({ failures }) => failures),
   }
 }
 
@@ -148,15 +159,27 @@ async function killRun(words, live) {
   child.stdout.on('data', hear)
   child.stderr?.on('data', hear)
   const [code] = await once(child, 'close')
-  const count = (mark) => output.split('\n').filter((line) => line.startsWith(mark)).length
+  const marked = (mark) => output.split('\n').filter((line) => line.startsWith(mark))
   const summary = output.trimEnd().split('\n').slice(-1)
-  return result({ code, output, passed: count('✓ '), failed: count('✗ '), skipped: 0, summary })
+  const failures = marked('✗ ')
+  return result({ code, output, passed: marked('✓ ').length, failed: failures.length, skipped: 0, summary, failures })
+}
+
+/** Of a report of Vitest's. A file that could not be loaded has no tests, but a message. */
+function failuresOf(files) {
+  const firstLine = (message = '') => plain(message).split('\n')[0].slice(0, 300)
+  return files.flatMap(({ name, status, message, assertionResults }) => {
+    const file = relative(root, name)
+    const failed = assertionResults.filter((test) => test.status === 'failed')
+    if (failed.length === 0) return status === 'failed' ? [`${file}: ${firstLine(message)}`] : []
+    return failed.map((test) => `${file}: ${test.fullName}: ${firstLine(test.failureMessages[0])}`)
+  })
 }
 
 function read(report) {
   try {
     return JSON.parse(readFileSync(report, 'utf8'))
   } catch {
-    return { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0 }
+    return { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0, testResults: [] }
   }
 }
