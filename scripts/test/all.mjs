@@ -85,7 +85,7 @@ export function reportSuites(results) {
   const skipped = total('skipped') > 0 ? `, ${total('skipped')} skipped` : ''
   const empty = results.filter(({ passed, failed }) => passed + failed === 0).map(({ name }) => name)
   if (empty.length > 0) tell(`\nno test ran in: ${empty.join(', ')}`)
-  // once more, in short: whoever reads the end of a long log need not look for them
+  // once more, in short, where a long log ends
   const failures = results.flatMap((result) => result.failures.map((line) => `${result.name}  ${line}`))
   if (failures.length > 0) tell(`\n${failures.join('\n')}`)
   tell(`\n${total('passed')} passed, ${total('failed')} failed${skipped}`)

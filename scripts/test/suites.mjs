@@ -165,7 +165,7 @@ async function killRun(words, live) {
   return result({ code, output, passed: marked('✓ ').length, failed: failures.length, skipped: 0, summary, failures })
 }
 
-/** Of a report of Vitest's. A file that could not be loaded has no tests, but a message. */
+/** A line for each failed test in Vitest's report. A file that could not be loaded has no tests, but a message. */
 function failuresOf(files) {
   const firstLine = (message = '') => plain(message).split('\n')[0].slice(0, 300)
   return files.flatMap(({ name, status, message, assertionResults }) => {
