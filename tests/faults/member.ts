@@ -87,16 +87,17 @@ async function main(options: MemberOptions): Promise<void> {
       tell({ what: 'refused', intent, message: String(error) })
     }
   })
-  process.once('disconnect', () => {
-    queue.close().then(() => process.exit(0))
-  })
+  const close = () => queue.close().then(() => process.exit(0))
+  // it may have been told to close before it could listen
+  if (!process.connected) return close()
+  process.once('disconnect', close)
   await queue.ready
   tell({ what: 'ready' })
 }
 
 const tell = (told: Told): void => {
-  // nobody is left to hear it once the parent has gone
-  if (process.connected) process.send?.(told)
+  // nobody is left to hear it once the parent has gone, which may be while this is written
+  if (process.connected) process.send?.(told, () => {})
 }
 
 await main(JSON.parse(process.argv[2] ?? '{}'))

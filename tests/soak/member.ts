@@ -42,7 +42,8 @@ async function main({ url, folder, from, step, perSecond }: MemberOptions): Prom
   queue.on('degraded', ({ code, message }) => failures.push(`${code}: ${message}`))
   const tell = (what: Told['what']) => {
     const { rss } = process.memoryUsage()
-    if (process.connected) process.send?.({ what, rss, accepted, failures: failures.slice(0, 5) } satisfies Told)
+    if (process.connected)
+      process.send?.({ what, rss, accepted, failures: failures.slice(0, 5) } satisfies Told, () => {})
   }
   const underWay = new Set<Promise<unknown>>()
   let asked = 0
