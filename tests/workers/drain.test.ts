@@ -1,7 +1,7 @@
 /** Each attempt of an alarm is a subrequest, of which the platform allows so many: a backlog is worked off in several. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { apiDuringTests, noGates, order, quick, taskOf } from './api.ts'
+import { apiDuringTests, atOnce, noGates, order, quick, taskOf } from './api.ts'
 import { Edge } from './harness/edge.ts'
 import { soon } from './harness/soon.ts'
 
@@ -27,7 +27,7 @@ async function backlog(edge: Edge, count: number, delayMs: number): Promise<read
       const intent = `due-${from + at}`
       return { url: api.orders(intent), init: order(intent) }
     })
-    const options = { policy: { ...quick, initialDelayMs: delayMs }, inlineAttempts: 1 }
+    const options = { ...atOnce, policy: { ...quick, initialDelayMs: delayMs } }
     const { answers } = await edge.calls(calls, options)
     ids.push(...answers.map(taskOf))
   }

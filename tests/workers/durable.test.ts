@@ -21,7 +21,7 @@ const intentsOf = (count: number): readonly string[] => Array.from({ length: cou
 
 async function handOver(count: number, policy: Readonly<Record<string, unknown>> = quick): Promise<readonly string[]> {
   const calls = intentsOf(count).map((intent) => ({ url: api.orders(intent), init: order(intent) }))
-  const { answers } = await edge.calls(calls, { policy, inlineAttempts: 1 })
+  const { answers } = await edge.calls(calls, { ...atOnce, policy })
   expect(answers.map(({ status }) => status)).toEqual(calls.map(() => 202))
   return answers.map(taskOf)
 }

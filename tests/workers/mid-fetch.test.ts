@@ -1,7 +1,7 @@
 /** An attempt whose object dies under it: the next instance takes it back, and the task goes on under its key. */
 
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { apiDuringTests, noGates, order, quick, taskOf } from './api.ts'
+import { apiDuringTests, atOnce, noGates, order, quick, taskOf } from './api.ts'
 import { Edge, type EdgeObject } from './harness/edge.ts'
 import { soon } from './harness/soon.ts'
 
@@ -37,7 +37,7 @@ test.each(blows)(
     await api.server.configure({ latencyMs: [200, 500] })
     const intents = Array.from({ length: TASKS }, (_, at) => `order-${at}`)
     const calls = intents.map((intent) => ({ url: api.orders(intent), init: order(intent) }))
-    const { answers } = await edge.calls(calls, { policy: { ...quick, maxAttempts: 20 }, inlineAttempts: 1 })
+    const { answers } = await edge.calls(calls, { ...atOnce, policy: { ...quick, maxAttempts: 20 } })
     const ids = answers.map(taskOf).sort()
 
     for (let blow = 0; blow < BLOWS; blow++) {
