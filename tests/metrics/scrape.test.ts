@@ -38,10 +38,16 @@ const within = <T>(read: () => T) => expect.poll(read, { timeout: 45_000, interv
 
 test('the three alerts fire where they should, and the dashboard has its numbers', async () => {
   const address = await upstream()
+  // whether failures in a row open a circuit, and whether a new order lets an earlier one go, is a matter of seconds
+  const breaker = false
   // they wait long, so a small queue fills
-  const waits = { capacity: 10, policy: { initialDelayMs: 600_000, maxDelayMs: 600_000 } }
+  const waits = {
+    capacity: 10,
+    breaker,
+    policy: { initialDelayMs: 600_000, maxDelayMs: 600_000, jitterType: 'NONE' },
+  }
   // nothing can be tried again in time, so each call that fails is a dead letter at once
-  const gives = { policy: { totalBudgetMs: 1 } }
+  const gives = { breaker, policy: { totalBudgetMs: 1 } }
   const [fine, full, dead] = await Promise.all([
     startNode(EXAMPLE, `${address}/up`),
     startNode(EXAMPLE, `${address}/down`, JSON.stringify(waits)),
