@@ -7,6 +7,7 @@
 import { builtPackage, storeFile } from './built.ts'
 import { logFile } from './log.ts'
 import type { Break } from './options.ts'
+import { tellParent, whenParentGoes } from './parent.ts'
 import { type Moment, watchedStore } from './watched-store.ts'
 
 export interface MemberOptions {
@@ -87,17 +88,11 @@ async function main(options: MemberOptions): Promise<void> {
       tell({ what: 'refused', intent, message: String(error) })
     }
   })
-  const close = () => queue.close().then(() => process.exit(0))
-  // it may have been told to close before it could listen
-  if (!process.connected) return close()
-  process.once('disconnect', close)
+  whenParentGoes(() => void queue.close().then(() => process.exit(0)))
   await queue.ready
   tell({ what: 'ready' })
 }
 
-const tell = (told: Told): void => {
-  // nobody is left to hear it once the parent has gone, which may be while this is written
-  if (process.connected) process.send?.(told, () => {})
-}
+const tell = (told: Told): void => tellParent(told)
 
 await main(JSON.parse(process.argv[2] ?? '{}'))

@@ -1,6 +1,7 @@
 /** One process of a soak: a queue as users have it, that enqueues at a steady rate until it is told to stop. */
 
 import { builtPackage, storeFile } from '../faults/built.ts'
+import { tellParent, whenParentGoes } from '../faults/parent.ts'
 import { CONCURRENCY, RETRY_MS } from './options.ts'
 import type { Asked } from './server.ts'
 
@@ -42,8 +43,7 @@ async function main({ url, folder, from, step, perSecond }: MemberOptions): Prom
   queue.on('degraded', ({ code, message }) => failures.push(`${code}: ${message}`))
   const tell = (what: Told['what']) => {
     const { rss } = process.memoryUsage()
-    if (process.connected)
-      process.send?.({ what, rss, accepted, failures: failures.slice(0, 5) } satisfies Told, () => {})
+    tellParent({ what, rss, accepted, failures: failures.slice(0, 5) } satisfies Told)
   }
   const underWay = new Set<Promise<unknown>>()
   let asked = 0
@@ -73,9 +73,7 @@ async function main({ url, folder, from, step, perSecond }: MemberOptions): Prom
     await Promise.all(underWay)
     tell('stopped')
   })
-  process.once('disconnect', () => {
-    queue.close().then(() => process.exit(0))
-  })
+  whenParentGoes(() => void queue.close().then(() => process.exit(0)))
   await queue.ready
   tell('ready')
 }

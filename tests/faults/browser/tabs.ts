@@ -96,7 +96,7 @@ async function upset(
   let handoverAt = startedAt + HANDOVER_MS / 2
   let handedOver = 0
   let toldAt = startedAt
-  // a slow machine may not have come to a handover by then: it gets as long again
+  // on a slow machine the run may not have come to a handover by then: it gets as long again
   const isOver = () => Date.now() >= (handedOver > 0 ? endAt : endAt + seconds * 1_000)
   while (!isOver() && failures.length === 0) {
     await wait(LEAST_MS + random() * (MOST_MS - LEAST_MS))
