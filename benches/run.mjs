@@ -40,6 +40,7 @@ const alone = {
   compare: 'two builds side by side',
   drain: 'how long until 1,000 calls are through, where the server fails some or is away for a while',
   profile: 'self time and allocations of an attempt, by function',
+  redis: 'tasks in Redis, beside BullMQ: speed, what it costs both processors, memory, end to end',
 }
 
 const OPTIONS = ['--full', '--smoke']

@@ -19,6 +19,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { buildLuaStep } from './build/lua.mjs'
 import { fingerprint, unlessFresh } from './lib/inputs.mjs'
 import { cargoHome, machinePaths, sysroot } from './lib/machine-paths.mjs'
 import {
@@ -196,7 +197,11 @@ export async function buildWasm() {
   })
 }
 
-export const buildWasmStep = () => step('wasm core', async () => ((await buildWasm()) ? undefined : 'unchanged'))
+/** What is generated below js/: the core, and the scripts of Redis. */
+export const buildWasmStep = async () => {
+  await step('wasm core', async () => ((await buildWasm()) ? undefined : 'unchanged'))
+  await buildLuaStep()
+}
 
 if (isEntry(import.meta.url)) {
   await main(async () => {

@@ -7,7 +7,9 @@ import { firefoxStep } from './setup/firefox.mjs'
 import { nodeStep } from './setup/node.mjs'
 import { packagesStep } from './setup/packages.mjs'
 import { prometheusStep } from './setup/prometheus.mjs'
+import { redisStep } from './setup/redis.mjs'
 import { rustStep, wasmTargetStep } from './setup/rust.mjs'
+import { valkeyStep } from './setup/valkey.mjs'
 import { webkitStep } from './setup/webkit.mjs'
 
 export { wasmCargo } from './setup/rust.mjs'
@@ -18,13 +20,15 @@ const programs = {
   firefox: firefoxStep,
   webkit: webkitStep,
   prometheus: prometheusStep,
+  redis: redisStep,
+  valkey: valkeyStep,
   consumers: consumersStep,
 }
 
 /**
- * Installs Node, npm packages, Rust and the wasm target; Chromium, Firefox, WebKit, Prometheus and large consumers on request only.
+ * Installs Node, npm packages, Rust and the wasm target; Chromium, Firefox, WebKit, Prometheus, Redis, Valkey and large consumers on request only.
  * If this Node is too old the script starts again under a newer one, and this call never returns.
- * @param {{ [name in 'chromium' | 'firefox' | 'webkit' | 'prometheus' | 'consumers']?: boolean }} [wanted]
+ * @param {{ [name in 'chromium' | 'firefox' | 'webkit' | 'prometheus' | 'redis' | 'valkey' | 'consumers']?: boolean }} [wanted]
  */
 export async function setup(wanted = {}) {
   const { tools } = await beginSetup()

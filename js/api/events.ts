@@ -14,6 +14,7 @@ export type DegradedCode =
   | 'storage_evicted'
   | 'storage_replaced'
   | 'storage_damaged'
+  | 'storage_unsafe'
   | 'headers_withheld'
   | 'url_secret'
   | 'key_origin_missing'

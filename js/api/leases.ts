@@ -2,7 +2,7 @@
 
 import type { AttemptLog, ExhaustedReason } from './task.ts'
 
-/** A fencing token: those of a store count from 1, by 1, in the order in which leases are given. Never an instant. */
+/** A fencing token: those of a store rise in the order in which leases are given, from 1 and by 1, but where another server of the store has taken over: then it may leave some out. Never an instant. */
 export interface Lease {
   readonly taskId: string
   readonly token: number

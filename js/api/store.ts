@@ -6,7 +6,8 @@
  * is written by both. The store has the only clock: times go in and come out relative to it, `createdAt`, `dueAt` and
  * `deadlineAt` are instants of it.
  *
- * Every method is one atomic step. One that rejects may have been done or not: it can be called again, and twice is once
+ * Every method is one atomic step, but for these, which a store may do in parts of at least `SWEEP` tasks, each an atomic step: `purge`,
+ * `purgeAll`, `flush`, `unpark`, `redrive`. What others do between two parts may be met by the later one or not. One that rejects may have been done or not: it can be called again, and twice is once
  * (a claim whose answer is lost costs one lease and one attempt). A store that has tried again by itself, in vain, rejects
  * with a `RedriveError` of code 'STORAGE_UNAVAILABLE': new tasks are kept in memory until it answers again. `tests/js/store-contract.ts` holds every store to the
  * rules written here; `memory.ts` is the reference.
@@ -64,7 +65,7 @@ export {
   type UnreadableRecord,
 } from './records.ts'
 
-/** Most tasks that one `turn` ends for their deadline, most that its claim ends or puts aside, and most rows that it deletes for their retention. */
+/** Most tasks that one `turn` ends for their deadline, most that its claim ends or puts aside, and most rows that it deletes for their retention. A store may also take back no more leases than this in a turn, and then says `nextInMs` 0. */
 export const SWEEP = 256
 /** Due tasks of a lane among which a claim looks for the one with the fewest attempts. */
 export const LOOKED_AT = 128
@@ -102,7 +103,7 @@ export interface StoreTerms {
 
 /** Lane = principal + origin. Times are relative: the store has the only clock. */
 export interface TaskStore {
-  /** The faults that a resolved `enqueue` survives. */
+  /** The faults that a resolved `enqueue` survives. A getter, where the server of a store has to be asked: true from its first answer on. */
   readonly durability: Durability
   /** Producers this store cannot hear are looked for this often; null: every producer can be heard. */
   readonly idleCheckMs: number | null
@@ -349,7 +350,7 @@ export interface Turn {
   readonly ended: readonly StoredTask[]
   /**
    * Lanes of the claim's principal that have a task in flight, or one pending that was not put aside, or are held; at most `LANES_SHOWN`, by `nextInMs` (null
-   * last), then by name. Lanes that the claim bounds to 0 are left out, and where its `lanes` is a list all that are not on it.
+   * last), then by name. Where the store has more lanes than that, a store may choose which it shows, those that are due first of all. Lanes that the claim bounds to 0 are left out, and where its `lanes` is a list all that are not on it.
    */
   readonly lanes: readonly LaneView[]
   /**

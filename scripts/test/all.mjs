@@ -11,16 +11,16 @@ import { cargoTests, killRuns, vitest } from './suites.mjs'
 export const suites = {
   rust: { run: cargoTests, busy: true, needs: ['rust'] },
   sim: { run: (args, scale) => cargoTests(['--package', 'sim', ...args], scale), busy: true, needs: ['rust'] },
-  js: { run: (args, scale) => vitest('js', args, scale), busy: true, needs: ['built'] },
-  faults: { run: killRuns, needs: ['tarball', 'chromium', 'firefox'] },
+  js: { run: (args, scale) => vitest('js', args, scale), busy: true, needs: ['built', 'redis'] },
+  faults: { run: killRuns, needs: ['tarball', 'chromium', 'firefox', 'redis'] },
   workers: { run: (args, scale) => vitest('workers', args, scale), needs: ['tarball'] },
-  browser: { run: (args, scale) => vitest('browser', args, scale), needs: ['built', 'chromium', 'firefox'] },
-  packaging: { run: packaging, needs: ['tarball', 'chromium', 'consumers'] },
+  browser: { run: (args, scale) => vitest('browser', args, scale), needs: ['built', 'chromium', 'firefox', 'redis'] },
+  packaging: { run: packaging, needs: ['tarball', 'chromium', 'redis', 'consumers'] },
   metrics: { run: (args, scale) => vitest('metrics', args, scale), needs: ['built', 'prometheus'] },
   webkit: { run: (args, scale) => vitest('webkit', args, scale), needs: ['built', 'webkit'] },
 }
 
-const INSTALLED = ['chromium', 'firefox', 'webkit', 'prometheus', 'consumers']
+const INSTALLED = ['chromium', 'firefox', 'webkit', 'prometheus', 'redis', 'valkey', 'consumers']
 
 /**
  * Begins whatever these suites need, and says when each is there.

@@ -13,7 +13,8 @@ import { settleRules } from './store-contract/settle.ts'
 import { tabRules } from './store-contract/tabs.ts'
 import { timeRules } from './store-contract/time.ts'
 
-export function storeContract(name: string, open: Open): void {
+/** `runs`: of random commands, where REDRIVE_RUNS does not say. */
+export function storeContract(name: string, open: Open, runs?: number): void {
   describe(`${name}: enqueue`, () => enqueueRules(open))
   describe(`${name}: leases and settlements`, () => settleRules(open))
   describe(`${name}: holds`, () => holdRules(open))
@@ -23,5 +24,5 @@ export function storeContract(name: string, open: Open): void {
   describe(`${name}: tabs`, () => tabRules(open))
   describe(`${name}: reads`, () => readRules(open))
   describe(`${name}: history`, () => historyRules(open))
-  describe(`${name}: beside the reference`, () => modelRules(open))
+  describe(`${name}: beside the reference`, () => modelRules(open, runs))
 }

@@ -19,7 +19,7 @@ import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../.
 import { DAY_MS, FOREVER } from '../../platform/clock.ts'
 
 /** The default of js/options/policy.ts, which no store should have to load; a resolved policy says it. */
-const ATTEMPTS = 5
+export const ATTEMPTS = 5
 
 /** RFC 9110, 9.2.2: doing it twice is doing it once. */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])

@@ -1,22 +1,15 @@
 /** A task as a row of the table, as the commands see it, and as it leaves the store. */
 
-import type { DeadlineReason, NewTask, StoredTask } from '../../api/records.ts'
+import type { DeadlineReason } from '../../api/records.ts'
 import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { FOREVER } from '../../platform/clock.ts'
-import type { Row } from '../engine/row.ts'
-import { isReadable } from '../engine/rules.ts'
-import { areSoundParts, isSoundRequest, isSoundRow, neutral, type Parts } from '../engine/sound.ts'
-import { isWhole } from '../engine/sums.ts'
+import type { TextRow } from '../engine/shown.ts'
+import { isSoundRow, neutral } from '../engine/sound.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
 
-/** A row; the texts that commands leave alone are not parsed. */
-export interface TaskRow extends Row {
+export interface TaskRow extends TextRow {
   /** The key of the table. */
   readonly row: number
-  readonly principal: string | null
-  readonly home: string | null
-  headers: string
-  record: string
 }
 
 /** The columns. */
@@ -184,86 +177,3 @@ export function rowsFound(database: Database, from: string, ...values: readonly 
 
 export const rowById = (database: Database, taskId: string): TaskRow | undefined =>
   rowFound(database, 'SELECT * FROM tasks WHERE id = ?', taskId)
-
-/** undefined: it cannot be read, being broken or of a later version: the command puts it aside, which is how it is told (S20). */
-export function storedTask(row: TaskRow): StoredTask | undefined {
-  if (row.isBroken || !isReadable(row)) return undefined
-  const parts = partsIn(row.record)
-  if (!parts || !isWhole(row, () => [row.headers, row.record])) return undefined
-  const task: StoredTask = {
-    taskId: row.taskId,
-    idempotencyKey: row.idempotencyKey,
-    fingerprint: row.fingerprint,
-    method: row.method,
-    targetUrl: row.targetUrl,
-    headers: parsed(row.headers) as NewTask['headers'],
-    withheldHeaders: parts.withheldHeaders,
-    requestInit: parts.requestInit,
-    policy: parts.policy,
-    ...(parts.idempotent !== undefined && { idempotent: parts.idempotent }),
-    ...(parts.meta !== undefined && { meta: parts.meta }),
-    ...(parts.tags !== undefined && { tags: parts.tags }),
-    ...(parts.needs !== undefined && { needs: parts.needs }),
-    lane: row.lane,
-    principal: row.principal,
-    attemptNumber: row.attemptNumber,
-    phase: row.phase,
-    previousDelayMs: row.previousDelayMs,
-    priority: 0 - row.rank,
-    ...(row.orderKey !== null && { orderKey: row.orderKey }),
-    home: row.home,
-    schema: row.schema,
-    status: row.status,
-    ...(row.reason !== null && { reason: row.reason }),
-    createdAt: row.createdAt,
-    dueAt: row.dueAt,
-    deadlineAt: row.deadlineAt,
-    deadlineReason: row.deadlineReason,
-    refunds: row.refunds,
-    marks: row.marks,
-    parked: row.parkedIn !== null,
-    bodyBytes: row.bodyBytes,
-  }
-  return isSoundRequest(task) ? task : undefined
-}
-
-/** Texts of records that were read last, each with its parts: most tasks of a queue have the same policy, and the same text. */
-const known = new Map<string, Parts | undefined>()
-const MOST_KNOWN = 64
-const LONGEST_KNOWN = 4_096
-
-/** The parts that are known of a record; what else its text says has no say. Frozen, since tasks share them. */
-function partsIn(text: string): Parts | undefined {
-  if (known.has(text)) return known.get(text)
-  const { withheldHeaders, requestInit, policy, idempotent, meta, tags, needs } = (parsed(text) ?? {}) as Parts
-  const read: Parts = {
-    withheldHeaders,
-    requestInit,
-    policy,
-    ...(idempotent !== undefined && { idempotent }),
-    ...(meta !== undefined && { meta }),
-    ...(tags !== undefined && { tags }),
-    ...(needs !== undefined && { needs }),
-  }
-  const parts = areSoundParts(read) ? frozen(read) : undefined
-  // a meta is most often one task's own, and would drive out what others share
-  if (typeof text !== 'string' || text.length > LONGEST_KNOWN || meta !== undefined) return parts
-  if (known.size >= MOST_KNOWN) known.clear()
-  known.set(text, parts)
-  return parts
-}
-
-function frozen<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value
-  for (const part of Object.values(value)) frozen(part)
-  return Object.freeze(value)
-}
-
-/** undefined where it is no JSON text. */
-export function parsed(text: unknown): unknown {
-  try {
-    return typeof text === 'string' ? JSON.parse(text) : undefined
-  } catch {
-    return undefined
-  }
-}

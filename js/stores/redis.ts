@@ -1,0 +1,134 @@
+/**
+ * redrive/redis: tasks in a Redis or Valkey that many processes and machines share. All who open a store of one `name` are one queue:
+ * limits, orders, keys and counts hold over all of them.
+ *
+ * Each method is one script inside the server, or a few where thousands of tasks may be concerned; each is atomic. The time is the
+ * server's. How much of what was accepted survives is a matter of how the server is set up: see docs/redis.md.
+ */
+
+import type { TaskStore } from '../api/store.ts'
+import type { Durability } from '../api/task.ts'
+import { check, flag, follow, int, objectLike, pattern, type Rules } from '../options/check.ts'
+import type { RetentionOptions } from '../options/retention.ts'
+import type { Clock } from '../platform/clock.ts'
+import { assertStorable } from './engine/sound.ts'
+import { checkGiven, checkPurge } from './filters.ts'
+import { portOf, reopening } from './redis/client.ts'
+import * as control from './redis/control.ts'
+import { EnqueueGroup } from './redis/enqueue.ts'
+import * as reads from './redis/reads.ts'
+import { Server } from './redis/server.ts'
+import { Session } from './redis/session.ts'
+import { turn } from './redis/turn.ts'
+import { resolveTerms, TERMS_RULES } from './store-options.ts'
+
+export type { RedisPort } from './redis/port.ts'
+
+export interface RedisStoreOptions {
+  /** A client of node-redis 5 or later (`createClient`, `createCluster`, `createSentinel`), of ioredis 5 or later (`Redis`, `Cluster`) or iovalkey, or a `RedisPort`. It stays its user's: the store never closes it. */
+  readonly client: unknown
+  /** A connection of its own on which the store hears other processes; null: none, and work of others is found every `idleCheckMs`. @default a duplicate of `client` */
+  readonly subscriber?: unknown
+  /** All stores of one name share their tasks: one for each tenant, policy or origin is how the work is spread over the nodes of a cluster. 1 to 64 letters, digits, '.', '_' and '-'. @default 'default' */
+  readonly name?: string
+  /** An `enqueue` resolves once the server has synced its append-only file to disk (WAITAOF, from Redis 7.2 and Valkey 7.2 on). @default false */
+  readonly fsync?: boolean
+  /** An `enqueue` resolves once so many replicas have it (WAIT). 0..=16. @default 0 */
+  readonly replicas?: number
+  /** How long `fsync` and `replicas` are waited for; then the call rejects, and its tasks may be stored. 1..=60_000. @default 2_000 */
+  readonly ackTimeoutMs?: number
+  /** Uses a server that may evict keys, and with them tasks: for tests and caches. @default false */
+  readonly allowEviction?: boolean
+  /** How often a queue looks for work of others of which it has not heard. 10..=3_600_000. @default 5_000 */
+  readonly idleCheckMs?: number
+  /** For tests: its time counts, and not the server's. See `redrive/testing`. */
+  readonly clock?: Clock
+  /** Tasks pending, in flight or dead letters, until a queue says otherwise. 1..=1_000_000. @default 10_000 */
+  readonly capacity?: number
+  /** Their bodies, in bytes. @default 50 MiB */
+  readonly capacityBytes?: number
+  readonly retention?: RetentionOptions
+}
+
+const RULES: Rules<RedisStoreOptions> = {
+  ...TERMS_RULES,
+  client: { expected: 'a client' },
+  subscriber: { expected: 'a client or null' },
+  name: pattern("1 to 64 letters, digits, '.', '_' and '-'", /^[\w.-]{1,64}$/),
+  fsync: flag,
+  replicas: int(0, 16),
+  ackTimeoutMs: int(1, 60_000),
+  allowEviction: flag,
+  idleCheckMs: int(10, 3_600_000),
+}
+
+/** A store in Redis. Nothing is sent before it is used. */
+export function redisStore(options: RedisStoreOptions): TaskStore {
+  check('redisStore', options, RULES, objectLike('{ client: createClient() }'))
+  const { client, subscriber, name = 'default', idleCheckMs = 5_000 } = options
+  follow('redisStore.name', name, RULES.name)
+  const { clock, terms } = resolveTerms('redisStore', options)
+  const port = reopening(() => portOf(client, subscriber))
+  const server = new Server(name, port, options)
+  const session: Session = new Session({
+    name,
+    port,
+    clock,
+    ownTime: options.clock !== undefined,
+    terms,
+    async open() {
+      await server.open(session.report)
+      if (session.isHeard) server.hear(session)
+    },
+  })
+  // who waits for a disk or for replicas keeps its connection waiting
+  const apart = server.confirms ? reopening(() => portOf(client, null)) : port
+  const group = new EnqueueGroup(session, apart, () => server.confirm(apart))
+  return {
+    get durability(): Durability {
+      return server.durability
+    },
+    idleCheckMs,
+    configure(wanted, report) {
+      session.terms = { ...wanted, retention: { ...wanted.retention } }
+      if (report) session.report = report
+    },
+    async enqueue(tasks, lease) {
+      assertStorable(tasks)
+      return tasks.length === 0 ? [] : group.add(tasks, lease)
+    },
+    turn: (step) => turn(session, step),
+    cancel: (taskId, as) => control.cancel(session, taskId, as),
+    redrive: (taskIds, how) => control.redrive(session, taskIds, how),
+    flush: (lane) => control.flush(session, lane),
+    unpark: async (filter) => {
+      checkGiven('unpark', filter, 'principal', 'lane')
+      return control.unpark(session, filter)
+    },
+    purge: async (filter) => control.purge(session, checkPurge('purge', filter)),
+    purgeAll: () => control.purge(session, {}),
+    body: (taskId) => reads.body(session, taskId),
+    find: (key, principal) => reads.find(session, key, principal),
+    get: (taskId) => reads.get(session, taskId),
+    list: async (filter) => {
+      checkGiven('list', filter, 'status', 'active', 'tags', 'principal', 'origin')
+      return reads.list(session, filter)
+    },
+    attempts: (taskId, page) => reads.attempts(session, taskId, page),
+    history: (taskId) => reads.history(session, taskId),
+    counts: () => reads.counts(session),
+    countsOf: (principal) => reads.countsOf(session, principal),
+    unreadable: (page) => reads.unreadable(session, page),
+    subscribe: (listener) => server.listen(session, listener),
+    homes: {
+      holdHome: async (owner, forMs) => void (await session.command('home', owner, String(forMs))),
+      live: async () => ((await session.command('homes')) as readonly { toString(): string }[]).map(String).sort(),
+    },
+    async close() {
+      await group.idle()
+      await server.close()
+      session.reopen()
+      await Promise.all([port.close(), apart.close()])
+    },
+  }
+}

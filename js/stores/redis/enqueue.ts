@@ -1,0 +1,123 @@
+/** Takes tasks: calls that are made in one tick are one script. */
+
+import type { Buffer } from 'node:buffer'
+import { RedriveError } from '../../api/errors.ts'
+import type { NewTask } from '../../api/records.ts'
+import type { Enqueued, Lease } from '../../api/store.ts'
+import type { EnqueueLease } from '../engine/enqueue.ts'
+import { idText } from './names.ts'
+import { Packer } from './packed.ts'
+import type { Arg, RedisPort, Reply } from './port.ts'
+import { enqueueScript } from './scripts.ts'
+import type { Session } from './session.ts'
+import { argsOf, prepared } from './task.ts'
+
+/** Calls are put together up to this many tasks, for others to have their turn; a call that has more is one script all the same. */
+const MOST = 128
+
+const OUTCOMES: readonly Enqueued['outcome'][] = ['stored', 'duplicate', 'conflict', 'unreadable', 'full']
+
+interface Waiting {
+  readonly tasks: readonly NewTask[]
+  readonly lease: EnqueueLease | undefined
+  readonly resolve: (outcomes: readonly Enqueued[]) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class EnqueueGroup {
+  readonly #session: Session
+  readonly #confirm: () => Promise<void>
+  readonly #port: RedisPort
+  #waiting: Waiting[] = []
+  #sent: Promise<unknown> = Promise.resolve()
+
+  /** `confirm`: resolves when what was stored before it, on `port`, survives what the store promises. */
+  constructor(session: Session, port: RedisPort, confirm: () => Promise<void>) {
+    this.#session = session
+    this.#port = port
+    this.#confirm = confirm
+  }
+
+  add(tasks: readonly NewTask[], lease: EnqueueLease | undefined): Promise<readonly Enqueued[]> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ tasks, lease, resolve, reject })
+      if (this.#waiting.length === 1) queueMicrotask(() => this.#send())
+    })
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    await this.#sent
+  }
+
+  #send(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    const sent = this.#all(waiting)
+    this.#sent = Promise.all([this.#sent, sent])
+  }
+
+  /** Never rejects. */
+  async #all(waiting: readonly Waiting[]): Promise<void> {
+    for (let from = 0; from < waiting.length; ) {
+      let [to, count] = [from, 0]
+      do count += waiting[to++]?.tasks.length ?? 0
+      while (to < waiting.length && count + (waiting[to]?.tasks.length ?? 0) <= MOST)
+      const group = waiting.slice(from, to)
+      from = to
+      try {
+        const answers = await this.#store(group)
+        await this.#confirm()
+        for (const [i, { resolve }] of group.entries()) resolve(answers[i] ?? [])
+      } catch (error) {
+        for (const { reject } of group) reject(error)
+      }
+    }
+  }
+
+  async #store(group: readonly Waiting[]): Promise<readonly (readonly Enqueued[])[]> {
+    const session = this.#session
+    const batches = group.map(({ tasks, lease }) => ({ lease, tasks: tasks.map(prepared) }))
+    const common = new Set(batches.flatMap(({ tasks }) => tasks.flatMap((task) => task.common ?? [])))
+    for (let isNew = false; ; isNew = true) {
+      await session.share([...common].filter((shared) => !session.has(shared)))
+      const used = new Set([...common].filter((shared) => session.has(shared)))
+      const args = batches.flatMap(({ tasks, lease }): Arg[] => [
+        headOf(tasks.length, lease),
+        ...tasks.flatMap((task) => argsOf(task, (shared) => used.has(shared))),
+      ])
+      const counts = new Packer(8).u32(used.size, batches.length).done()
+      const tags = [...used].map(({ tag }) => tag)
+      try {
+        const [, answers] = await session.write(enqueueScript, [counts, ...tags, ...args], 'safe', this.#port)
+        return (answers as readonly (readonly Buffer[])[]).map((batch) => batch.map(enqueuedIn))
+      } catch (error) {
+        // the server was emptied, or is another one: it has to be told again, once
+        if (isNew || !isUnknownRecord(error)) throw error
+        session.records.clear()
+      }
+    }
+  }
+}
+
+const isUnknownRecord = (error: unknown): boolean =>
+  error instanceof RedriveError && /REDRIVE_RECORDS/.test(String((error.cause as Error | undefined)?.message))
+
+function headOf(tasks: number, lease: EnqueueLease | undefined): Buffer {
+  const { owner = '', leaseMs = 0, total, perLane } = lease ?? {}
+  const most = Number.POSITIVE_INFINITY
+  return new Packer(64)
+    .u32(tasks)
+    .u8(lease ? 1 : 0)
+    .f64(leaseMs, total ?? most, perLane ?? most)
+    .text(owner)
+    .done()
+}
+
+function enqueuedIn(packed: Reply): Enqueued {
+  const bytes = packed as Buffer
+  const taskId = idText(bytes.subarray(21, 21 + bytes.readUInt32BE(17)))
+  const token = bytes.readDoubleBE(1)
+  const lease: Lease = { taskId, token, forMs: bytes.readDoubleBE(9) }
+  return { taskId, outcome: OUTCOMES[bytes[0] as number] as Enqueued['outcome'], ...(token > 0 && { lease }) }
+}

@@ -1,0 +1,83 @@
+/** Turns what a server or a client throws into an error of ours, which names the store and says what to do about it. */
+
+import { RedriveError } from '../../api/errors.ts'
+import { StorageFullError } from '../../api/task-errors.ts'
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** The code that a server's error begins with: 'NOSCRIPT', 'OOM', 'READONLY'. A script's own errors have none before theirs. */
+export const codeOf = (error: unknown): string => /^(?:ERR )?([A-Z_]+)/.exec(messageOf(error))?.[1] ?? ''
+
+/** The script is not there any more: the server was started anew, or its scripts were flushed. */
+export const isUnknownScript = (error: unknown): boolean => codeOf(error) === 'NOSCRIPT'
+
+/** The server refused the call before it did anything: it may be sent again, whatever it was. */
+const REFUSED = new Set([
+  'LOADING',
+  'BUSY',
+  'READONLY',
+  'CLUSTERDOWN',
+  'TRYAGAIN',
+  'MASTERDOWN',
+  'NOREPLICAS',
+  'MISCONF',
+  'NOT_READY',
+])
+
+export const isRefused = (error: unknown): boolean =>
+  REFUSED.has(codeOf(error)) || (error as { readonly code?: unknown } | null)?.code === 'NOT_READY'
+
+/** The server has said no, and would say so again. */
+export const isFinal = (error: unknown): boolean =>
+  error instanceof RedriveError ||
+  /^(?:ERR|OOM|NOPERM|NOAUTH|WRONGPASS|WRONGTYPE|CROSSSLOT|NOPROTO)\b/.test(messageOf(error))
+
+const ADVICE: Readonly<Record<string, string>> = {
+  READONLY:
+    'the server is a replica, which takes no writes; connect to the primary, or use a Sentinel or Cluster client',
+  LOADING: 'the server is still reading its data; it will answer once it has',
+  BUSY: 'another client runs a script that does not end; SCRIPT KILL ends it',
+  CLUSTERDOWN: 'the cluster does not serve all slots; look at CLUSTER INFO',
+  TRYAGAIN: 'the slot of the store is being moved; it will answer once that is done',
+  MASTERDOWN: 'the primary is down; a failover will bring another',
+  NOREPLICAS: 'fewer replicas are connected than min-replicas-to-write asks for',
+  MISCONF: 'the server cannot write its data to disk; look at its log, and make room there',
+  NOAUTH: 'the client has not said a password; give it one',
+  WRONGPASS: 'the password of the client is wrong',
+  WRONGTYPE: 'other code keeps something else under its keys; give another name',
+  CROSSSLOT: 'the client sends keys of one store to several slots; give the client of the cluster, not one of a node',
+}
+
+/** An error of ours for whatever went wrong. `name`: the store's. */
+export function translated(error: unknown, name: string): Error {
+  if (error instanceof RedriveError) return error
+  const message = messageOf(error)
+  const code = codeOf(error)
+  if (code === 'OOM') {
+    return new StorageFullError(
+      `the server of the store '${name}' has reached its maxmemory: nothing was stored; raise it, or lower capacityBytes`,
+      { cause: error },
+    )
+  }
+  const newer = /REDRIVE_NEWER (\d+)/.exec(message)
+  if (newer) return tooNew(name, Number(newer[1]), error)
+  if (code === 'NOPERM')
+    return unavailable(
+      name,
+      `its user may not do what the store has to (${message}); see the ACL in docs/redis.md`,
+      error,
+    )
+  return unavailable(name, ADVICE[code] ?? `the server does not answer (${message}); tasks wait until it does`, error)
+}
+
+export function unavailable(name: string, advice: string, cause?: unknown): RedriveError {
+  return new RedriveError('STORAGE_UNAVAILABLE', `the store '${name}' in Redis: ${advice}`, { cause })
+}
+
+function tooNew(name: string, layout: number, cause: unknown): RedriveError {
+  return new RedriveError(
+    'STORAGE_NEWER',
+    `the store '${name}' in Redis was written by a later version (layout ${layout}): update redrive here, or give another name; nothing was changed`,
+    { cause },
+  )
+}

@@ -1,0 +1,340 @@
+-- Claiming what is due. Lanes are looked at in the order in which they are served, and no more of them than tasks may be
+-- claimed; of each only the first tasks. Ten thousand lanes that wait, are held or have no room cost nothing.
+local LEAST, UNTRIED = 1, 2
+
+local function claimFrom()
+  local c = { bounds = {}, skipped = {} }
+  local packed = arg()
+  local any, own, supplied, bounds, skips, needs, at
+  c.limit, c.leaseMs, c.total, c.perLane, c.otherMax, any, own, supplied, bounds, skips, needs, c.tag = unpacked('>dddddBBBI4I4I4c16', packed)
+  c.own = own == 1
+  if any == 0 then c.otherMax = 0 end
+  for _ = 1, bounds do
+    local bound, max, mode = arg(), nil, nil
+    max, mode, at = unpacked('>dB', bound)
+    c.bounds[sub(bound, at)] = { max = max, mode = mode }
+  end
+  for _ = 1, skips do c.skipped[arg()] = true end
+  if supplied == 1 then
+    c.supplied = {}
+    for _ = 1, needs do c.supplied[arg()] = true end
+  end
+  return c
+end
+
+-- The homes whose tasks the claim may take, by number.
+local function homesFor(c, owner)
+  local takes = { [0] = not c.own }
+  loadHomes()
+  for name, home in pairs(homes) do
+    local isNeeds = sub(name, 1, #NEEDS) == NEEDS
+    takes[home.no] = name == owner or (not c.own and not c.skipped[name] and not (isNeeds and c.supplied and not c.supplied[name]))
+  end
+  return takes
+end
+
+-- The due tasks of one line, in the order of claims: a list of members of D. `at` is the next one, `cursor` where the next part begins.
+local function feedOf(lane, home, count)
+  local prefix = pack('>I4I4', lane.no, home)
+  return { prefix = prefix, last = '(' .. pack('>I4I4', lane.no, home + 1), cursor = '[' .. prefix, count = count, at = 1, isOver = false }
+end
+
+local function readMore(feed)
+  local ids, n = {}, #feed
+  repeat
+    local members = call('ZRANGEBYLEX', D, feed.cursor, feed.last, 'LIMIT', 0, feed.count)
+    feed.isOver = #members < feed.count
+    for i = 1, #members do
+      local member = members[i]
+      local rank, due = unpacked('>I5d', member, 9)
+      if due > now then
+        -- the other tasks of this rank are to come: those of the next may be due
+        feed.isOver = S.ranked == 0
+        feed.cursor = '[' .. feed.prefix .. pack('>I5', rank + 1)
+        break
+      end
+      ids[#ids + 1] = sub(member, 30)
+      n = n + 1
+      feed[n] = member
+      feed.cursor = '(' .. member
+    end
+  until feed.isOver or #ids > 0
+  load(ids)
+end
+
+-- Whether one task comes before another of its lane, by their members of D: rank, then due time, then seq.
+local function isBefore(a, b)
+  local rank, due, seq = unpacked('>I5dd', a, 9)
+  local otherRank, otherDue, otherSeq = unpacked('>I5dd', b, 9)
+  if rank ~= otherRank then return rank < otherRank end
+  if due ~= otherDue then return due < otherDue end
+  return seq < otherSeq
+end
+
+-- The next task of a lane: its member of D, the feed that has it, and where it stands there.
+local function nextOf(candidate)
+  local best, from
+  local feeds = candidate.feeds
+  for i = 1, #feeds do
+    local feed = feeds[i]
+    while not feed[feed.at] and not feed.isOver do readMore(feed) end
+    local member = feed[feed.at]
+    if member and (not best or isBefore(member, best)) then best, from = member, feed end
+  end
+  return best, from, from and from.at
+end
+
+-- The one with the fewest attempts, of the first due tasks of the highest priority.
+local function leastTried(candidate, isUntried)
+  local first = nextOf(candidate)
+  if not first then return nil end
+  local looked = {}
+  for _, feed in ipairs(candidate.feeds) do
+    for i = feed.at, feed.at + LOOKED_AT - 1 do
+      while not feed[i] and not feed.isOver do readMore(feed) end
+      if not feed[i] or sub(feed[i], 9, 13) ~= sub(first, 9, 13) then break end
+      looked[#looked + 1] = { member = feed[i], feed = feed, at = i }
+    end
+  end
+  table.sort(looked, function(a, b) return isBefore(a.member, b.member) end)
+  local least, fewest
+  for i = 1, min(#looked, LOOKED_AT) do
+    local row = rowOf(sub(looked[i].member, 30))
+    local attempts = row and row.attempt or 0
+    if not least or attempts < fewest then least, fewest = looked[i], attempts end
+  end
+  if isUntried and fewest > 0 then return nil end
+  return least.member, least.feed, least.at
+end
+
+-- Says whether the lane has a task that may be claimed, which is then the candidate's `head`.
+local function findHead(candidate)
+  if candidate.left <= 0 then return false end
+  if candidate.mode > 0 then
+    candidate.head, candidate.feed, candidate.place = leastTried(candidate, candidate.mode == UNTRIED)
+  else
+    candidate.head, candidate.feed, candidate.place = nextOf(candidate)
+  end
+  if not candidate.head then return false end
+  candidate.rank = S.ranked == 1 and unpacked('>I5', candidate.head, 9) or 2 ^ 32
+  return true
+end
+
+local function comesFirst(a, b)
+  if a.lane.served ~= b.lane.served then return a.lane.served < b.lane.served end
+  local due, otherDue = unpacked('>d', a.head, 14), (unpacked('>d', b.head, 14))
+  if due ~= otherDue then return due < otherDue end
+  return a.lane.name < b.lane.name
+end
+
+-- Lanes that may be claimed from, of which as many are known as have to be. Of each rank those that were not served in
+-- this turn come first, in order, and then those that were, in the order in which they were.
+local function lineUpLanes(c, takes, taken)
+  local l = { cursor = '[' .. c.tag, isOver = false, seen = {}, fresh = {}, again = {}, ranks = {}, full = {}, asked = 0 }
+  local last = '(' .. c.tag .. '\255'
+
+  local function mostOf(name)
+    local bound = c.bounds[name]
+    return (bound and bound.max or c.otherMax) - (taken[name] or 0)
+  end
+
+  local function queueFor(rank)
+    if not l.fresh[rank] then
+      l.fresh[rank], l.again[rank] = { at = 1 }, { at = 1 }
+      local i = #l.ranks
+      while i > 0 and l.ranks[i] > rank do i = i - 1 end
+      table.insert(l.ranks, i + 1, rank)
+    end
+    return l.fresh[rank], l.again[rank]
+  end
+
+  local function admit(candidate)
+    if not findHead(candidate) then return false end
+    if candidate.lane.inFlight >= c.perLane then
+      l.full[#l.full + 1] = candidate
+      return false
+    end
+    local fresh = queueFor(candidate.rank)
+    local i = #fresh
+    while i >= fresh.at and comesFirst(candidate, fresh[i]) do i = i - 1 end
+    table.insert(fresh, i + 1, candidate)
+    return true
+  end
+
+  -- Learns of at least `count` more, if there are as many.
+  function l.know(count)
+    l.asked = count
+    local most, added = max(count, 16), 0
+    while added < count and not l.isOver do
+      local members = call('ZRANGEBYLEX', Q, l.cursor, last, 'LIMIT', 0, most)
+      l.isOver = #members < most
+      local list = {}
+      for _, member in ipairs(members) do
+        local bytes = #member
+        local home, no = unpacked('>I4I4', member, bytes - 7)
+        l.cursor = '(' .. member
+        l.frontier = (unpacked('>I5', member, 17))
+        if takes[home] and not l.seen[no] then
+          local name = sub(member, 38, bytes - 9)
+          local left = mostOf(name)
+          if left > 0 then
+            l.seen[no] = true
+            list[#list + 1] = { no = no, left = left, mode = c.bounds[name] and c.bounds[name].mode or 0 }
+          end
+        end
+      end
+      local nos = {}
+      for i, candidate in ipairs(list) do nos[i] = candidate.no end
+      loadLanes(nos)
+      local each = math.ceil(c.limit / max(1, #list)) + 1
+      for _, candidate in ipairs(list) do
+        local lane = lanes[candidate.no]
+        if lane then
+          candidate.lane = lane
+          candidate.feeds = {}
+          local part = candidate.mode > 0 and LOOKED_AT or min(each, candidate.left, max(0, c.perLane - lane.inFlight)) + 1
+          for _, line in ipairs(lane.lines) do
+            if takes[line.home] then candidate.feeds[#candidate.feeds + 1] = feedOf(lane, line.home, part) end
+          end
+          if lane.inFlight >= c.perLane then touch(lane) end
+          if admit(candidate) then added = added + 1 end
+        end
+      end
+    end
+  end
+
+  -- Takes out the one whose turn it is.
+  function l.first()
+    while true do
+      local rank, isFresh
+      for _, each in ipairs(l.ranks) do
+        local fresh, again = l.fresh[each], l.again[each]
+        if fresh[fresh.at] or again[again.at] then
+          rank, isFresh = each, fresh[fresh.at] ~= nil
+          break
+        end
+      end
+      if l.isOver or (rank and l.frontier and (rank < l.frontier or (rank == l.frontier and isFresh))) then
+        if not rank then return nil end
+        local queue = isFresh and l.fresh[rank] or l.again[rank]
+        queue.at = queue.at + 1
+        return queue[queue.at - 1]
+      end
+      l.know(2 * l.asked)
+    end
+  end
+
+  -- Puts it back with its next task, behind the others if it was served.
+  function l.back(candidate, wasServed)
+    if not wasServed then return admit(candidate) end
+    if not findHead(candidate) then return end
+    if candidate.lane.inFlight >= c.perLane then
+      l.full[#l.full + 1] = candidate
+    else
+      local _, again = queueFor(candidate.rank)
+      again[#again + 1] = candidate
+    end
+  end
+
+  function l.isAny()
+    while true do
+      for _, each in ipairs(l.ranks) do
+        if l.fresh[each][l.fresh[each].at] or l.again[each][l.again[each].at] then return true end
+      end
+      if l.isOver then return false end
+      l.know(2 * l.asked)
+    end
+  end
+
+  -- Whether a lane without room has something due that the claim could take.
+  function l.isAnyFull()
+    if #l.full > 0 then return true end
+    local from = '[' .. c.tag .. pack('>I4', min(c.perLane, 2 ^ 32 - 1))
+    while true do
+      local members = call('ZRANGEBYLEX', U, from, last, 'LIMIT', 0, 64)
+      for _, member in ipairs(members) do
+        local bytes = #member
+        local home, no = unpacked('>I4I4', member, bytes - 7)
+        local name = sub(member, 42, bytes - 9)
+        local left = mostOf(name)
+        local mode = c.bounds[name] and c.bounds[name].mode or 0
+        if takes[home] and left > 0 then
+          if mode == 0 then return true end
+          local lane = lanes[no] or (loadLanes({ no }) or lanes[no])
+          local candidate = { lane = lane, left = left, mode = mode, feeds = {} }
+          for _, line in ipairs(lane and lane.lines or {}) do
+            if takes[line.home] then candidate.feeds[#candidate.feeds + 1] = feedOf(lane, line.home, LOOKED_AT) end
+          end
+          if findHead(candidate) then return true end
+        end
+      end
+      if #members < 64 then return false end
+      from = '(' .. members[64]
+    end
+  end
+
+  l.know(min(c.limit, SWEEP) + 1)
+  return l
+end
+
+-- Brings lanes into line whose moment has come, or that have room by this claim's measure.
+local function wake(c)
+  S.perLane = c.perLane
+  local coming = call('ZRANGEBYLEX', V, '[' .. c.tag, '(' .. c.tag .. pack('>d', now) .. '\255', 'LIMIT', 0, SWEEP)
+  local roomy = call('ZRANGEBYLEX', U, '[' .. c.tag, '(' .. c.tag .. pack('>I4', min(c.perLane, 2 ^ 32 - 1)), 'LIMIT', 0, SWEEP)
+  local nos = {}
+  for _, members in ipairs({ coming, roomy }) do
+    for _, member in ipairs(members) do nos[#nos + 1] = (unpacked('>I4', member, #member - 3)) end
+  end
+  loadLanes(nos)
+  for _, no in ipairs(nos) do
+    if lanes[no] then touch(lanes[no]) end
+  end
+end
+
+local claimed = {}
+-- Says whether more was due than `limit`, and whether a limit keeps back what is due.
+local function claimDue(c, owner)
+  wake(c)
+  flush()
+  local takes, taken, spoilt = homesFor(c, owner), {}, 0
+  local line = lineUpLanes(c, takes, taken)
+  while #claimed < c.limit and S.inFlight < c.total and spoilt < SWEEP do
+    local candidate = line.first()
+    if not candidate then break end
+    local head, feed = candidate.head, candidate.feed
+    -- most often it is the first that is left; others are taken from the middle
+    if candidate.place == feed.at then feed.at = feed.at + 1 else table.remove(feed, candidate.place) end
+    local row = rowOf(sub(head, 30))
+    local wasServed = false
+    if not row then
+      -- other code has deleted it, or written something else in its place
+      unplace(D, head)
+      touch(candidate.lane)
+    elseif row.schema > G.schema then
+      setAside(row, false)
+    elseif now > row.deadline then
+      endUnasked(row, REASONS[warm(row).why])
+      collect(row)
+    elseif row.attempt >= row.most then
+      endUnasked(row, 'max_attempts')
+      collect(row)
+    else
+      row.due0 = head
+      startLease(row, owner, c.leaseMs)
+      claimed[#claimed + 1] = row.id
+      candidate.left = candidate.left - 1
+      taken[candidate.lane.name] = (taken[candidate.lane.name] or 0) + 1
+      wasServed = true
+    end
+    if not wasServed then spoilt = spoilt + 1 end
+    if not wasServed and row and row.order ~= NONE then
+      flush() -- the next of its order, in whatever lane, may be due now
+      line = lineUpLanes(c, takes, taken)
+    else
+      line.back(candidate, wasServed)
+    end
+  end
+  if S.inFlight >= c.total then return false, line.isAny() or line.isAnyFull() end
+  return line.isAny(), line.isAnyFull()
+end

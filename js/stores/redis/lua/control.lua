@@ -1,0 +1,200 @@
+-- What users ask for: cancel, redrive, flush, unpark, purge, homes, and records that a client could not read.
+--
+-- ARGV: head; the name of the command; its own. Answer: state, what the command says, hints.
+local commands = {}
+
+-- id, reason or nothing
+function commands.cancel()
+  local id, reason = arg(), arg()
+  local row = rowOf(id)
+  if not row or row.aside == 1 or not isReadable(row) then return 'gone' end
+  if row.status == IN_FLIGHT then
+    row.asked = 1
+    save(row)
+    hint('c', id)
+    return 'requested'
+  end
+  if row.status ~= PENDING then return 'gone' end
+  endUnasked(row, reason ~= '' and reason or nil)
+  return 'cancelled'
+end
+
+-- Until when a dead letter that goes back now may be tried.
+local function deadlineFor(row, budgetMs, keyTtlMs, isKeyed)
+  local keyAt = isKeyed and row.first == row.first and row.first or huge
+  if keyAt + keyTtlMs < now then return nil end
+  local expires = REASONS[row.why] == 'expired' and row.deadline ~= 0 and row.deadline or huge
+  local at, why = now + budgetMs, 0
+  if expires < at then at, why = expires, 1 end
+  if keyAt + keyTtlMs < at then at, why = keyAt + keyTtlMs, 2 end
+  return at, why
+end
+
+-- spacing, how many, how many went back before; of each: budget, lifetime of the key, attempts, whether its key counts, record as it was, id; record as it becomes
+function commands.redrive()
+  local spacing, many, back = unpacked('>dI4I4', arg())
+  local said = {}
+  for i = 1, many do
+    local packed, record = arg(), arg()
+    local budgetMs, keyTtlMs, most, isKeyed, was, at = unpacked('>dddBI4', packed)
+    local old = sub(packed, at, at + was - 1)
+    local id = sub(packed, at + was)
+    local row = rowOf(id)
+    if not row or warm(row).aside == 1 or row.status ~= EXHAUSTED or not isReadable(row) then
+      said[i] = 'gone'
+    elseif call('HGET', R, id) ~= old then
+      said[i] = 'again'
+    else
+      local deadline, why = deadlineFor(row, budgetMs, keyTtlMs, isKeyed == 1)
+      if not deadline then
+        said[i] = 'key_expired'
+      else
+        put(R, id, record)
+        row.most = most
+        row.turn = now + back * spacing
+        back = back + 1
+        become(row, PENDING)
+        S.seq = S.seq + 1
+        row.seq = S.seq
+        lineUp(row)
+        row.reason = ''
+        row.attempt = 0
+        note(row, 'redriven', '')
+        row.refunds, row.phase, row.delay, row.marks = 0, -1, 0, 0
+        row.server = -huge
+        row.deadline, row.why = deadline, why
+        row.ended = NAN
+        save(row)
+        hint('d')
+        said[i] = 'redriven'
+      end
+    end
+  end
+  return said
+end
+
+local function makeDue(row)
+  warm(row).parked = 0
+  row.turn = max(now, row.server)
+  row.due = row.turn
+  save(row)
+  hint('d')
+end
+
+-- The next part of a walk along a set, and where the one after it begins: nothing, if there is none.
+local function part(key, from, last)
+  local members = call('ZRANGEBYLEX', key, from, last, 'LIMIT', 0, SWEEP)
+  return members, #members == SWEEP and '(' .. members[SWEEP] or ''
+end
+
+-- cursor, lane or nothing
+function commands.flush()
+  local cursor, name = arg(), arg()
+  local from, last = '-', '+'
+  if name ~= '' then
+    local no = call('HGET', L, name)
+    if not no then return { 0, '' } end
+    from, last = '[' .. no, '(' .. pack('>I4', unpacked('>I4', no) + 1)
+  end
+  if cursor ~= '' then from = cursor end
+  local members, rest = part(D, from, last)
+  local list, count = {}, 0
+  for _, member in ipairs(members) do
+    local _, due, _, at = unpacked('>I5dd', member, 9)
+    if due > now then list[#list + 1] = sub(member, at) end
+  end
+  load(list)
+  for _, id in ipairs(list) do
+    local row = rowOf(id)
+    if row and isReadable(row) and row.due > max(now, warm(row).server) then
+      makeDue(row)
+      count = count + 1
+    end
+  end
+  return { count, rest }
+end
+
+-- cursor, lane or nothing, tag of a principal or nothing
+function commands.unpark()
+  local cursor, name, tag = arg(), arg(), arg()
+  local from, last = '-', '+'
+  if name ~= '' then
+    local no = call('HGET', L, name)
+    if not no then return { 0, '' } end
+    from, last = '[' .. no, '(' .. pack('>I4', unpacked('>I4', no) + 1)
+  end
+  if cursor ~= '' then from = cursor end
+  local members, rest = part(P, from, last)
+  local list, count = {}, 0
+  for i, member in ipairs(members) do list[i] = sub(member, 13) end
+  load(list)
+  for _, id in ipairs(list) do
+    local row = rowOf(id)
+    if row and (tag == '' or laneOf(row).tag == tag) then
+      makeDue(row)
+      count = count + 1
+    end
+  end
+  return { count, rest }
+end
+
+-- cursor, tag of a principal or nothing, status or nothing
+function commands.purge()
+  local cursor, tag, status = arg(), arg(), arg()
+  local members, rest = part(I, cursor ~= '' and cursor or '-', '+')
+  load(members)
+  local count = 0
+  for _, id in ipairs(members) do
+    local row = rowOf(id)
+    if row and (tag == '' or laneOf(row).tag == tag) and (status == '' or row.status == tonumber(status)) then
+      erase(row)
+      count = count + 1
+    end
+  end
+  return { count, rest }
+end
+
+-- id, tag of a principal or nothing, status or nothing
+function commands.erase()
+  local row, tag, status = rowOf(arg()), arg(), arg()
+  if not row or (tag ~= '' and laneOf(row).tag ~= tag) or (status ~= '' and row.status ~= tonumber(status)) then return 0 end
+  erase(row)
+  return 1
+end
+
+-- owner, for how long
+function commands.home()
+  local owner, forMs = arg(), tonumber(arg())
+  if forMs > 0 then place(H, owner, now + forMs) else unplace(H, owner) end
+  return 0
+end
+
+function commands.homes()
+  call('ZREMRANGEBYSCORE', H, '-inf', string.format('%.17g', now))
+  return call('ZRANGE', H, 0, -1)
+end
+
+-- of each: token and id, of what was claimed; 0, of what was not
+function commands.aside()
+  for i = 1, tonumber(arg()) do
+    local packed = arg()
+    local token, at = unpacked('>d', packed)
+    local row = rowOf(sub(packed, at))
+    if row and (token == 0 or (row.status == IN_FLIGHT and row.token == token)) and isLive(row) then setAside(row, true) end
+  end
+  return found.unreadable
+end
+
+-- of each: tag and text
+function commands.records()
+  for _ = 1, tonumber(arg()) do
+    local tag, text = arg(), arg()
+    if call('HEXISTS', C, tag) == 0 and call('HLEN', C) >= MOST_RECORDS then return 0 end
+    call('HSET', C, tag, text)
+  end
+  return 1
+end
+
+local said = commands[arg()]()
+finish()
+return { pack('>dd', now, S.offset), said, concat(hints) }

@@ -1,0 +1,206 @@
+-- Lanes: what a turn has to know of thousands of tasks without reading one of them.
+--
+-- A lane has a line for each home that its due tasks have (0: none). A line that may start a task stands in Q, in the
+-- order of claims, or in U while its lane has no room; the lane stands in V by the next moment at which time alone
+-- changes that. `restage` is the only place that decides where.
+local lanes, touched = {}, {}
+local FORGET = string.rep('\255', 16)
+local QUEUED, FULL = 1, 2
+local WAKES, FADES = 1, 2
+
+local function laneFrom(kept)
+  local lane = { lines = {} }
+  local at, lines
+  lane.no, lane.tag, lane.tasks, lane.pending, lane.inFlight, lane.dead, lane.heldUntil, lane.holdEndsBy, lane.served, lane.moment, lane.at, lines, at =
+    unpacked('>I4c16dddddddBdI4', kept)
+  for i = 1, lines do
+    local line = {}
+    line.home, line.stage, line.rank, line.due, line.served, line.inFlight, at = unpacked('>I4BI5ddI4', kept, at)
+    lane.lines[i] = line
+  end
+  lane.name = sub(kept, at)
+  return lane
+end
+
+local function laneText(lane)
+  local parts = {
+    pack('>I4c16dddddddBdI4', lane.no, lane.tag, lane.tasks, lane.pending, lane.inFlight, lane.dead, lane.heldUntil,
+      lane.holdEndsBy, lane.served, lane.moment, lane.at, #lane.lines),
+  }
+  for _, line in ipairs(lane.lines) do
+    parts[#parts + 1] = pack('>I4BI5ddI4', line.home, line.stage, line.rank, line.due, line.served, line.inFlight)
+  end
+  parts[#parts + 1] = lane.name
+  return concat(parts)
+end
+
+local function loadLanes(numbers)
+  local wanted, asked = {}, {}
+  for _, no in ipairs(numbers) do
+    if lanes[no] == nil then
+      lanes[no] = false
+      wanted[#wanted + 1] = no
+      asked[#asked + 1] = pack('>I4', no)
+    end
+  end
+  for from = 1, #asked, MOST do
+    local found = call('HMGET', N, unpack(asked, from, min(#asked, from + MOST - 1)))
+    for i = 1, #found do
+      if found[i] then lanes[wanted[from + i - 1]] = laneFrom(found[i]) end
+    end
+  end
+end
+
+local function newLane(no, name, tag)
+  local lane = {
+    no = no, tag = tag, name = name, tasks = 0, pending = 0, inFlight = 0, dead = 0,
+    heldUntil = -huge, holdEndsBy = -huge, served = 0, moment = 0, at = 0, lines = {},
+  }
+  lanes[no] = lane
+  return lane
+end
+
+local function laneOf(row)
+  local no = row.lane
+  if lanes[no] == nil then loadLanes({ no }) end
+  -- other code has deleted it: its tasks go on without a name to be claimed by
+  return lanes[no] or newLane(no, '', NONE)
+end
+
+local numbers = {}
+local function laneNamed(name, tag)
+  local no = numbers[name]
+  if no == nil then
+    local kept = call('HGET', L, name)
+    no = kept and unpacked('>I4', kept)
+  end
+  if no then
+    numbers[name] = no
+    if lanes[no] == nil then loadLanes({ no }) end
+    if lanes[no] then return lanes[no] end
+  else
+    S.laneNo = S.laneNo + 1
+    no = S.laneNo
+    numbers[name] = no
+    keep(L, name, pack('>I4', no))
+  end
+  return newLane(no, name, tag)
+end
+
+local function touch(lane)
+  touched[lane.no] = lane
+end
+
+local function isHeld(lane)
+  return lane.heldUntil > now
+end
+
+-- Holds a lane as its server asked, for `maxHold` from the beginning of the hold at most. No time holds nothing.
+local function holdLane(lane, askedMs)
+  local forMs = min(askedMs, G.maxHold)
+  if not (forMs > 0) then return end
+  if isHeld(lane) then
+    lane.heldUntil = max(lane.heldUntil, min(now + forMs, lane.holdEndsBy))
+  elseif lane.heldUntil + CHANCE_MS <= now then
+    lane.holdEndsBy = now + G.maxHold
+    lane.heldUntil = now + forMs
+  else
+    return -- those who waited come first
+  end
+  touch(lane)
+end
+
+local function lineOf(lane, home)
+  for _, line in ipairs(lane.lines) do
+    if line.home == home then return line end
+  end
+  local line = { home = home, stage = 0, rank = 0, due = 0, served = 0, inFlight = 0 }
+  lane.lines[#lane.lines + 1] = line
+  return line
+end
+
+local function queuedAs(lane, line)
+  local member = pack('>I5dd', line.rank, line.served, line.due) .. lane.name .. '\0' .. pack('>I4I4', line.home, lane.no)
+  if line.stage == FULL then return U, lane.tag .. pack('>I4', line.inFlight) .. member end
+  return Q, lane.tag .. member
+end
+
+local function momentAs(lane)
+  return (lane.moment == WAKES and lane.tag or FORGET) .. pack('>d', lane.at) .. lane.name .. '\0' .. pack('>I4', lane.no)
+end
+
+local function firstIn(key, from, to)
+  return call('ZRANGEBYLEX', key, from, to, 'LIMIT', 0, 1)[1]
+end
+
+-- The head of a line, as the rank and due time of the first task that is due; its first due time; its first that is to come.
+local function look(lane, home)
+  local prefix = pack('>I4I4', lane.no, home)
+  local last = '(' .. pack('>I4I4', lane.no, home + 1)
+  local rank, due
+  local first, coming = huge, huge
+  local member = firstIn(D, '[' .. prefix, last)
+  while member do
+    local itsRank, itsDue = unpacked('>I5d', member, 9)
+    first = min(first, itsDue)
+    local ranked = prefix .. pack('>I5', itsRank)
+    if itsDue <= now then
+      if not rank then
+        rank, due = itsRank, itsDue
+      end
+      local later = firstIn(D, '(' .. ranked .. pack('>d', now) .. '\255', '(' .. prefix .. pack('>I5', itsRank + 1))
+      if later then coming = min(coming, (unpacked('>d', later, 14))) end
+    else
+      coming = min(coming, itsDue)
+    end
+    member = S.ranked == 1 and firstIn(D, '[' .. prefix .. pack('>I5', itsRank + 1), last) or nil
+  end
+  return rank, due, first, coming
+end
+
+local function restage(lane)
+  local isOver = lane.tasks <= 0
+  if isOver then lane.served = 0 end
+  local held = isHeld(lane)
+  local at, kept = huge, {}
+  for _, line in ipairs(lane.lines) do
+    local key, member
+    if line.stage > 0 then key, member = queuedAs(lane, line) end
+    local rank, due, first, coming = look(lane, line.home)
+    line.stage = 0
+    if rank and not held then
+      line.stage = lane.inFlight >= S.perLane and FULL or QUEUED
+      line.rank, line.due, line.served, line.inFlight = rank, due, lane.served, line.stage == FULL and lane.inFlight or 0
+    end
+    at = min(at, held and max(first, lane.heldUntil) or coming)
+    local newKey, newMember
+    if line.stage > 0 then newKey, newMember = queuedAs(lane, line) end
+    if newMember ~= member or newKey ~= key then
+      if member then unplace(key, member) end
+      if newMember then place(newKey, newMember, 0) end
+    end
+    if first < huge or rank then kept[#kept + 1] = line end
+  end
+  lane.lines = kept
+  local moment = 0
+  if isOver and lane.heldUntil + CHANCE_MS > now then
+    moment, at = FADES, lane.heldUntil + CHANCE_MS
+  elseif at < huge then
+    moment = WAKES
+  end
+  if moment == 0 then at = 0 end
+  if moment ~= lane.moment or at ~= lane.at then
+    if lane.moment > 0 then unplace(V, momentAs(lane)) end
+    lane.moment, lane.at = moment, at
+    if moment > 0 then place(V, momentAs(lane), 0) end
+  end
+  local no = pack('>I4', lane.no)
+  if isOver and moment == 0 then
+    remove(N, no)
+    keep(L, lane.name, false)
+    lanes[lane.no] = nil
+    numbers[lane.name] = nil
+  else
+    put(N, no, laneText(lane))
+  end
+end

@@ -1,0 +1,84 @@
+-- Questions: they read no clock and change nothing.
+--
+-- ARGV: head; the name of the question; its own. Answer: what is shown less than what is kept, and what the question asks for.
+local questions = {}
+
+-- Ids, rows, records and headers, each as a list; and large bodies.
+local function tasksOf(list, withBodies)
+  if #list == 0 then return {} end
+  local answer = { list }
+  for _, key in ipairs(withBodies and { T, R, E, B } or { T, R, E }) do answer[#answer + 1] = call('HMGET', key, unpack(list)) end
+  return answer
+end
+
+function questions.tasks()
+  local list = {}
+  for i = 1, tonumber(arg()) do list[i] = arg() end
+  return tasksOf(list)
+end
+
+function questions.body()
+  return tasksOf({ arg() }, true)
+end
+
+-- key, tag of a principal or nothing
+function questions.find()
+  local key, tag = arg(), arg()
+  local list = {}
+  for _, keeper in ipairs(keepersFrom(call('HGET', K, key))) do
+    if tag == '' or keeper.tag == tag then list[#list + 1] = keeper.id end
+  end
+  return tasksOf(list)
+end
+
+-- cursor, most, statuses as a text of digits or nothing: tasks, where the next part begins
+function questions.list()
+  local cursor, most, statuses = arg(), tonumber(arg()), arg()
+  local members = call('ZRANGEBYLEX', I, cursor ~= '' and '(' .. cursor or '-', '+', 'LIMIT', 0, SWEEP)
+  local list = {}
+  local rest = #members == SWEEP and members[SWEEP] or ''
+  local rows = #members > 0 and call('HMGET', T, unpack(members)) or {}
+  for i, id in ipairs(members) do
+    local row = rows[i]
+    if row and (statuses == '' or string.find(statuses, tostring(string.byte(row, 2)), 1, true)) then
+      list[#list + 1] = id
+      if #list == most then
+        if i < #members then rest = id end
+        break
+      end
+    end
+  end
+  return { tasksOf(list), rest }
+end
+
+function questions.history()
+  local id = arg()
+  local row = rowFrom(id, call('HGET', T, id))
+  if not row or not isReadable(row) then return {} end
+  local fields = {}
+  for n = max(1, row.logged - LOG_LENGTH + 1), row.logged do fields[#fields + 1] = id .. pack('>i4', n) end
+  local logs = #fields
+  for n = max(1, row.noted - NOTES_LENGTH + 1), row.noted do fields[#fields + 1] = id .. pack('>i4', -n) end
+  local lines = #fields > 0 and call('HMGET', A, unpack(fields)) or {}
+  for i = 1, #lines do lines[i] = lines[i] or '' end
+  return { pack('>I4I4', row.logged, logs), lines }
+end
+
+-- cursor, most
+function questions.aside()
+  local cursor, most = arg(), tonumber(arg())
+  local list = call('ZRANGEBYLEX', W, cursor ~= '' and '(' .. cursor or '-', '+', 'LIMIT', 0, most)
+  return tasksOf(list)
+end
+
+function questions.counts()
+  return { pack('>ddddddddd', S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.unreadable, S.pendingAside) }
+end
+
+-- cursor of HSCAN: lanes
+function questions.lanes()
+  return call('HSCAN', N, arg(), 'COUNT', 500)
+end
+
+local answer = questions[arg()]()
+return { pack('>d', S.offset), answer }

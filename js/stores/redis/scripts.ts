@@ -1,0 +1,84 @@
+/** The scripts that run inside Redis: one for each kind of call, put together from parts that they share. */
+
+import { createHash } from 'node:crypto'
+import {
+  CHANCE_MS,
+  CLOCK_STEP_MS,
+  LANES_SHOWN,
+  LOG_LENGTH,
+  LOOKED_AT,
+  MOST_REFUNDS,
+  NOTES_LENGTH,
+  SWEEP,
+} from '../../api/store.ts'
+import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
+import {
+  CLAIM,
+  CONTROL,
+  ENQUEUE,
+  HEAD,
+  KEYS,
+  LANES,
+  READ,
+  ROWS,
+  SETTLE,
+  SWEEP as SWEEPS,
+  TASKS,
+  TIME,
+  TURN,
+} from './generated/lua.ts'
+
+/** The layout of what is kept. A store that finds a higher one rejects with 'STORAGE_NEWER'. */
+export const LAYOUT = 1
+/** Records that tasks may share; more lie with their tasks. */
+const MOST_RECORDS = 1_024
+
+/** Bodies up to this size lie beside the headers of their task, and come with its claim. */
+export const SMALL_BODY = 4_096
+
+/** Tokens that are left out where another server has taken over: more than can have been given and lost with the one before. */
+const LEAP = 2 ** 20
+
+/** Names in the scripts that stand for values of the contract. */
+const VALUES: Readonly<Record<string, number | string>> = {
+  STEP_MS: CLOCK_STEP_MS,
+  CHANCE_MS,
+  LOG_LENGTH,
+  NOTES_LENGTH,
+  SWEEP,
+  LOOKED_AT,
+  LANES_SHOWN,
+  MOST_REFUNDS,
+  MARK_UNANSWERED,
+  MOST_RECORDS,
+  LEAP,
+  SMALL_BODY,
+  NEEDS: "'needs '",
+}
+
+export interface Script {
+  readonly name: string
+  readonly source: string
+  readonly sha: string
+}
+
+/** `flags`: of https://redis.io/docs/latest/develop/programmability/lua-api/#script_flags; what frees room, or only keeps books, runs when memory is full. */
+function script(name: string, flags: string, ...parts: readonly string[]): Script {
+  const text = parts.join('\n').replace(/\b[A-Z_]{4,}\b/g, (word) => String(VALUES[word] ?? word))
+  const source = `#!lua${flags}\n${text}`
+  return { name, source, sha: createHash('sha1').update(source).digest('hex') }
+}
+
+const BASE = [HEAD, TIME, LANES, ROWS, KEYS, TASKS]
+const FREES = ' flags=allow-oom'
+
+export const enqueueScript: Script = script('enqueue', '', ...BASE, ENQUEUE)
+export const turnScript: Script = script('turn', FREES, ...BASE, SWEEPS, SETTLE, CLAIM, TURN)
+export const controlScript: Script = script('control', FREES, ...BASE, CONTROL)
+export const readScript: Script = script('read', ' flags=no-writes', HEAD, ROWS, KEYS, READ)
+
+/** The keys of a store, in the order in which the scripts name them; all under one hash tag, so that a cluster keeps them together. */
+export const keysOf = (name: string): readonly string[] =>
+  [...'mtrebadziokxypwnlquvjhc'].map((letter) => `{redrive:${name}}:${letter}`)
+
+export const channelOf = (name: string): string => `{redrive:${name}}:h`

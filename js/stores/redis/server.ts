@@ -1,0 +1,174 @@
+/** The server that a store lies in: whether it may be used, what it promises, and what it tells of other processes. */
+
+import type { Buffer } from 'node:buffer'
+import { RedriveError } from '../../api/errors.ts'
+import type { Hint, Report } from '../../api/store.ts'
+import type { Durability } from '../../api/task.ts'
+import { translated, unavailable } from './failures.ts'
+import { hintsIn } from './hints.ts'
+import type { RedisPort } from './port.ts'
+import { channelOf, keysOf } from './scripts.ts'
+import type { Session } from './session.ts'
+
+interface ServerOptions {
+  readonly fsync?: boolean
+  readonly replicas?: number
+  readonly ackTimeoutMs?: number
+  readonly allowEviction?: boolean
+}
+
+/** Bytes of the name that hints begin with: who has published them. */
+const SENDER = 16
+
+export class Server {
+  readonly #name: string
+  readonly #port: RedisPort
+  readonly #key: string
+  readonly #options: ServerOptions
+  #durability: Durability = 'relaxed'
+  #unsubscribe: Promise<() => Promise<void>> | undefined
+
+  constructor(name: string, port: RedisPort, options: ServerOptions) {
+    this.#name = name
+    this.#port = port
+    this.#key = keysOf(name)[0] as string
+    this.#options = options
+    if (options.fsync) this.#durability = 'strict'
+    if (options.replicas) this.#durability = 'replicated'
+  }
+
+  /** Whether an `enqueue` waits for a disk or for replicas, on a connection that nothing else may wait for. */
+  get confirms(): boolean {
+    const { fsync = false, replicas = 0 } = this.#options
+    return fsync || replicas > 0
+  }
+
+  /** What an `enqueue` that resolved survives: a guess until the server has been asked. */
+  get durability(): Durability {
+    return this.#durability
+  }
+
+  /** Asks what the server is. Rejects where no store can be kept there. */
+  async open(report: Report | undefined): Promise<void> {
+    const info = await this.#info()
+    this.#checkVersion(info)
+    this.#checkEviction(info, report)
+    this.#durability = await this.#promiseOf(info)
+    if (this.#durability !== 'memory') return
+    report?.(
+      'storage_unsafe',
+      `the store '${this.#name}' in Redis: the server keeps nothing on disk and has no replica, so its tasks are lost when it ends; set appendonly yes`,
+    )
+  }
+
+  async #info(): Promise<ReadonlyMap<string, string>> {
+    const sections = ['server', 'memory', 'persistence', 'replication']
+    const fields = new Map<string, string>()
+    for (const line of String(await this.#port.call('INFO', sections, this.#key)).split(/\r?\n/)) {
+      const at = line.indexOf(':')
+      if (at > 0) fields.set(line.slice(0, at), line.slice(at + 1))
+    }
+    return fields
+  }
+
+  #checkVersion(info: ReadonlyMap<string, string>): void {
+    const valkey = info.get('valkey_version')
+    const version = valkey ?? info.get('redis_version') ?? ''
+    const [major = 0, minor = 0] = version.split('.').map(Number)
+    const isOld = valkey ? major < 7 || (major === 7 && minor < 2) : major < 7
+    if (isOld) {
+      throw unavailable(
+        this.#name,
+        `the server is ${version || 'of an unknown version'}; Redis 7.0 or Valkey 7.2 is the oldest that will do`,
+      )
+    }
+    const hasSync = valkey !== undefined || major > 7 || (major === 7 && minor >= 2)
+    if (this.#options.fsync && !hasSync) {
+      throw unavailable(
+        this.#name,
+        `fsync needs WAITAOF, which this server (${version}) lacks; use Redis 7.2 or Valkey 7.2, or set appendfsync always there`,
+      )
+    }
+  }
+
+  #checkEviction(info: ReadonlyMap<string, string>, report: Report | undefined): void {
+    const policy = info.get('maxmemory_policy') ?? 'noeviction'
+    if (policy === 'noeviction') return
+    const words = `the store '${this.#name}' in Redis: maxmemory-policy is ${policy}, so the server may delete tasks that were accepted; set it to noeviction`
+    if (!this.#options.allowEviction) {
+      throw new RedriveError('STORAGE_UNSAFE', `${words}, or give allowEviction: true`)
+    }
+    report?.('storage_unsafe', words)
+  }
+
+  async #promiseOf(info: ReadonlyMap<string, string>): Promise<Durability> {
+    const { fsync, replicas = 0 } = this.#options
+    if (replicas > 0) return 'replicated'
+    if (info.get('aof_enabled') !== '1') return Number(info.get('connected_slaves') ?? 0) > 0 ? 'relaxed' : 'memory'
+    if (fsync) return 'strict'
+    return (await this.#appendFsync()) === 'always' ? 'strict' : 'relaxed'
+  }
+
+  /** Where its user may not ask, the server's own default is taken for granted. */
+  async #appendFsync(): Promise<string> {
+    try {
+      const reply = (await this.#port.call('CONFIG', ['GET', 'appendfsync'], this.#key)) as readonly unknown[]
+      return String(reply[1] ?? 'everysec')
+    } catch (error) {
+      if (/NOPERM|unknown command/.test(String(error))) return 'everysec'
+      throw error
+    }
+  }
+
+  /** Resolves when what was written before, on this connection, survives what the store promises. */
+  async confirm(port: RedisPort): Promise<void> {
+    const { fsync, replicas = 0, ackTimeoutMs = 2_000 } = this.#options
+    if (!fsync && replicas === 0) return
+    const asked = fsync
+      ? (['WAITAOF', ['1', String(replicas), String(ackTimeoutMs)]] as const)
+      : (['WAIT', [String(replicas), String(ackTimeoutMs)]] as const)
+    let reply: unknown
+    try {
+      reply = await port.call(asked[0], asked[1], this.#key)
+    } catch (error) {
+      throw translated(error, this.#name)
+    }
+    const [local, others] = fsync ? (reply as readonly number[]) : [1, reply as number]
+    if (Number(local) >= 1 && Number(others) >= replicas) return
+    throw unavailable(
+      this.#name,
+      `${others} of ${replicas} replicas${fsync ? ` and ${local} of 1 disks` : ''} have confirmed within ${ackTimeoutMs} ms; the tasks may be stored, and asking again stores none twice`,
+    )
+  }
+
+  /** Hints of this process, and of others where they can be heard. */
+  listen(session: Session, listener: (hint: Hint) => void): () => void {
+    this.hear(session)
+    return session.listen(listener)
+  }
+
+  /** Begins to hear other processes. Where that fails it is tried again with the next connection; until then a queue looks by itself. */
+  hear(session: Session): void {
+    const { subscribe } = this.#port
+    if (!subscribe || this.#unsubscribe) return
+    const heard = (message: Buffer): void => {
+      if (!message.subarray(0, SENDER).equals(session.sender)) session.tell(hintsIn(message.subarray(SENDER)))
+    }
+    const begun = subscribe(channelOf(this.#name), heard).catch((error: unknown) => {
+      if (this.#unsubscribe === begun) this.#unsubscribe = undefined
+      session.report?.(
+        'storage_unavailable',
+        `the store '${this.#name}' in Redis: work of other processes cannot be heard (${String(error)}), and is looked for now and then`,
+      )
+      return async () => {}
+    })
+    this.#unsubscribe = begun
+  }
+
+  /** Ends its connections; they are made anew when they are needed. */
+  async close(): Promise<void> {
+    const unsubscribe = await this.#unsubscribe
+    this.#unsubscribe = undefined
+    await unsubscribe?.()
+  }
+}

@@ -1,0 +1,190 @@
+/** Calls of the scripts: what each of them is told, what is sent again when, and what becomes of their hints. */
+
+import type { Buffer } from 'node:buffer'
+import { randomBytes } from 'node:crypto'
+import { RECORD_SCHEMA } from '../../api/records.ts'
+import type { Hint, Report, StoreTerms } from '../../api/store.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { isFinal, isRefused, isUnknownScript, translated } from './failures.ts'
+import { hintsIn } from './hints.ts'
+import { Packer } from './packed.ts'
+import { type Arg, PortError, type RedisPort, type Reply } from './port.ts'
+import { controlScript, keysOf, LAYOUT, readScript, type Script } from './scripts.ts'
+import type { Kept, Shared } from './task.ts'
+import { tagIn } from './task.ts'
+
+/** How long an answer is waited for: a server that hangs must not hang its callers. */
+const ANSWER_MS = 10_000
+/** Waits between attempts of a call whose answer was lost, in milliseconds. */
+const PAUSES = [50, 250, 1_000]
+
+/** Whether a call may be made again when its answer is lost. */
+export type Again = 'safe' | 'never'
+
+export interface SessionOptions {
+  readonly name: string
+  readonly port: RedisPort
+  readonly clock: Clock
+  /** Its time counts, and not the server's: for tests. */
+  readonly ownTime: boolean
+  readonly terms: StoreTerms
+  /** Asked before the first call of each connection: what the server is, and whether it may be used. */
+  readonly open: () => Promise<void>
+}
+
+export class Session {
+  readonly name: string
+  readonly port: RedisPort
+  readonly keys: readonly string[]
+  /** Tells own hints from those of others. */
+  readonly sender: Buffer = randomBytes(16)
+  /** Records that the store has, by the digits of their tag. */
+  readonly records: Map<string, string> = new Map()
+  terms: StoreTerms
+  report: Report | undefined
+  readonly #clock: Clock
+  readonly #ownTime: boolean
+  readonly #open: () => Promise<void>
+  #opened: Promise<void> | undefined
+  readonly #listeners = new Set<(hint: Hint) => void>()
+
+  constructor({ name, port, clock, ownTime, terms, open }: SessionOptions) {
+    this.name = name
+    this.port = port
+    this.keys = keysOf(name)
+    this.#clock = clock
+    this.#ownTime = ownTime
+    this.#open = open
+    this.terms = terms
+    port.onReconnect(() => this.reopen())
+  }
+
+  /** Has the server asked again, before the next call, what it is: it may be another one. */
+  reopen(): void {
+    this.#opened = undefined
+  }
+
+  listen(listener: (hint: Hint) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  get isHeard(): boolean {
+    return this.#listeners.size > 0
+  }
+
+  /** Tells listeners of this process, each by itself: one that throws does not keep the others from hearing. */
+  tell(hints: readonly Hint[]): void {
+    for (const hint of hints) for (const listener of this.#listeners) queueMicrotask(() => listener(hint))
+  }
+
+  /** Runs a script and tells what it has changed. The last part of its answer are its hints. */
+  async write(script: Script, args: readonly Arg[], again: Again, port?: RedisPort): Promise<readonly Reply[]> {
+    const answer = await this.run(script, args, again, port)
+    this.tell(hintsIn(answer.at(-1) as Buffer))
+    return answer
+  }
+
+  /** A command of `control.lua`: what it says. */
+  async command(name: string, ...args: readonly Arg[]): Promise<Reply> {
+    const [, said] = await this.write(controlScript, [name, ...args], 'safe')
+    return said as Reply
+  }
+
+  /** A question of `read.lua`: what it says, and what instants are shown less. */
+  async ask(name: string, ...args: readonly Arg[]): Promise<{ readonly said: Reply; readonly offset: number }> {
+    const [state, said] = await this.run(readScript, [name, ...args], 'safe')
+    return { said: said as Reply, offset: (state as Buffer).readDoubleBE(0) }
+  }
+
+  /** `port`: the connection to send it on, if not the one of all. */
+  async run(
+    script: Script,
+    args: readonly Arg[],
+    again: Again,
+    port: RedisPort = this.port,
+  ): Promise<readonly Reply[]> {
+    for (let tries = 0; ; tries++) {
+      try {
+        await this.#ready()
+        return (await this.#inTime(this.#once(port, script, [this.#head(), ...args]))) as readonly Reply[]
+      } catch (error) {
+        const pause = PAUSES[tries]
+        if (isFinal(error) || pause === undefined || (again === 'never' && !isRefused(error))) {
+          throw translated(error, this.name)
+        }
+        await new Promise<void>((resolve) => this.#clock.after(pause, resolve))
+      }
+    }
+  }
+
+  async #once(port: RedisPort, script: Script, args: readonly Arg[]): Promise<Reply> {
+    try {
+      return await port.evalsha(script.sha, this.keys, args)
+    } catch (error) {
+      if (!isUnknownScript(error)) throw error
+      return port.eval(script.source, this.keys, args)
+    }
+  }
+
+  #inTime<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const disarm = this.#clock.after(ANSWER_MS, () =>
+        reject(new PortError('CONNECTION_LOST', `no answer within ${ANSWER_MS} ms`)),
+      )
+      answer.then(resolve, reject).finally(disarm)
+    })
+  }
+
+  #ready(): Promise<void> {
+    this.#opened ??= this.#open().catch((error: unknown) => {
+      this.#opened = undefined
+      throw error
+    })
+    return this.#opened
+  }
+
+  #head(): Buffer {
+    const { capacity, capacityBytes, maxLaneHoldMs, retention } = this.terms
+    const { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters } = retention
+    return new Packer(112)
+      .f64(LAYOUT, this.#ownTime ? this.#clock.now() : Number.NaN, RECORD_SCHEMA)
+      .bytes(this.sender)
+      .f64(capacity, capacityBytes, maxLaneHoldMs, terminalMs, maxTerminal, deadLetterMs, maxDeadLetters)
+      .done()
+  }
+
+  /** Whether the store is known to keep a record. */
+  has({ tag }: Shared): boolean {
+    return this.records.has(tag.toString('hex'))
+  }
+
+  /** Has the store keep records that tasks are about to share. */
+  async share(records: readonly Shared[]): Promise<void> {
+    if (records.length === 0) return
+    const kept = await this.command(
+      'records',
+      String(records.length),
+      ...records.flatMap(({ tag, text }) => [tag, text]),
+    )
+    if (kept !== 1) return
+    for (const { tag, text } of records) this.records.set(tag.toString('hex'), text)
+  }
+
+  /** Learns the records that tasks of an answer name. */
+  async learn(tasks: readonly Kept[]): Promise<void> {
+    const wanted = new Map<string, Buffer>()
+    for (const task of tasks) {
+      const tag = tagIn(task)
+      const digits = tag?.toString('hex')
+      if (tag && digits !== undefined && !this.records.has(digits)) wanted.set(digits, tag)
+    }
+    if (wanted.size === 0) return
+    const key = this.keys.at(-1) as string
+    const texts = (await this.port.call('HMGET', [key, ...wanted.values()], key)) as readonly (Buffer | null)[]
+    ;[...wanted.keys()].forEach((digits, i) => {
+      const text = texts[i]
+      if (text) this.records.set(digits, text.toString())
+    })
+  }
+}

@@ -1,0 +1,442 @@
+// Each client that a store may be given, over real servers: that bytes stay bytes, and that nothing is kept or sent again behind our back.
+import { Buffer } from 'node:buffer'
+import { Queue } from 'bullmq'
+import { Cluster, Redis } from 'ioredis'
+import { Redis as Valkey, Cluster as ValkeyCluster } from 'iovalkey'
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { portOf } from '../../../js/stores/redis/client.ts'
+import { PortError, type RedisPort } from '../../../js/stores/redis/port.ts'
+import {
+  isWhole,
+  type RedisCluster,
+  type RedisServer,
+  startCluster,
+  startSentinels,
+  startServer,
+} from '../../redis/servers.ts'
+import { eventually } from '../eventually.ts'
+
+const KEY = '{redrive:ports}:m'
+const CHANNEL = '{redrive:ports}:h'
+const ALL_BYTES = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
+
+interface Bed {
+  readonly client: unknown
+  /** The server that has our keys. */
+  readonly server: RedisServer
+  /** The client's own connection, as its user has it. */
+  ping(): Promise<unknown>
+}
+
+let cluster: Promise<RedisCluster> | undefined
+afterAll(async () => (await cluster)?.end())
+
+const alone = async () => {
+  const server = await startServer()
+  onTestFinished(() => server.end())
+  return server
+}
+
+async function inCluster() {
+  cluster ??= startCluster()
+  const nodes = await cluster
+  const server = await nodes.ownerOf(KEY)
+  await server.ask('DEL', KEY, '{redrive:ports}:count')
+  onTestFinished(async () => {
+    if (!server.pid) await server.start()
+    await isWhole(nodes)
+  })
+  return { server, addresses: nodes.nodes.map(({ address }) => address) }
+}
+
+const quiet = <T extends { on(event: 'error', listener: () => void): unknown }>(client: T): T => {
+  client.on('error', () => {})
+  return client
+}
+
+const beds: Record<string, (connects?: boolean) => Promise<Bed>> = {
+  async 'node-redis'(connects = true) {
+    const server = await alone()
+    const client = quiet(createClient({ url: server.url }))
+    if (connects) await client.connect()
+    onTestFinished(() => client.destroy())
+    return { client, server, ping: () => client.ping() }
+  },
+  async 'node-redis, a cluster'(connects = true) {
+    const { server, addresses } = await inCluster()
+    const client = quiet(createCluster({ rootNodes: addresses.map((socket) => ({ socket })) }))
+    if (connects) await client.connect()
+    onTestFinished(() => client.destroy())
+    return { client, server, ping: () => client.get(KEY) }
+  },
+  async ioredis(connects = true) {
+    const server = await alone()
+    const client = quiet(new Redis(server.port, { lazyConnect: !connects }))
+    onTestFinished(() => client.disconnect())
+    return { client, server, ping: () => client.ping() }
+  },
+  async 'ioredis, a cluster'(connects = true) {
+    const { server, addresses } = await inCluster()
+    const client = quiet(new Cluster(addresses, { lazyConnect: !connects }))
+    onTestFinished(() => client.disconnect())
+    return { client, server, ping: () => client.get(KEY) }
+  },
+  async iovalkey(connects = true) {
+    const server = await alone()
+    const client = quiet(new Valkey(server.port, { lazyConnect: !connects }))
+    onTestFinished(() => client.disconnect())
+    return { client, server, ping: () => client.ping() }
+  },
+}
+
+function portTo(client: unknown, subscriber?: unknown): RedisPort {
+  const port = portOf(client, subscriber)
+  onTestFinished(() => port.close())
+  return port
+}
+
+const subscribe = (port: RedisPort, heard: (message: Buffer) => void) => {
+  if (!port.subscribe) throw new Error('this port hears nothing')
+  return port.subscribe(CHANNEL, heard)
+}
+
+/** Until it has not only a process, but connections. */
+const answers = (port: RedisPort) =>
+  eventually(() =>
+    port.call('GET', [KEY], KEY).then(
+      () => true,
+      () => false,
+    ),
+  ).toBe(true)
+
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+const connectionsOf = async (server: RedisServer) =>
+  `${await server.ask('CLIENT', 'LIST', 'TYPE', 'normal')}`.split('\n').filter((line) => line.includes('name=redrive '))
+
+describe.each(Object.entries(beds))('%s', (_, bed) => {
+  test('bytes of all values go there and come back, as keys, arguments and answers', async () => {
+    const { client } = await bed()
+    const port = portTo(client)
+    const key = Buffer.concat([Buffer.from(KEY), ALL_BYTES])
+    await port.call('SET', [key, ALL_BYTES], key)
+    expect(await port.call('GET', [key], key)).toEqual(ALL_BYTES)
+    expect(await port.eval('return {KEYS[1], ARGV[1], 1, false, {}}', [key], [ALL_BYTES])).toEqual([
+      key,
+      ALL_BYTES,
+      1,
+      null,
+      [],
+    ])
+    await port.call('DEL', [key], key)
+  })
+
+  test('values are as servers of every version give them', async () => {
+    const { client } = await bed()
+    const port = portTo(client)
+    await port.call('HSET', [KEY, 'field', 'ä'], KEY)
+    expect(await port.call('HGETALL', [KEY], KEY)).toEqual([Buffer.from('field'), Buffer.from('ä')])
+    await port.call('DEL', [KEY], KEY)
+    await port.call('ZADD', [KEY, '1.5', 'member'], KEY)
+    expect(await port.call('ZRANGE', [KEY, '0', '-1', 'WITHSCORES'], KEY)).toEqual([
+      Buffer.from('member'),
+      Buffer.from('1.5'),
+    ])
+    expect(await port.call('INFO', ['server'], KEY)).toBeInstanceOf(Buffer)
+  })
+
+  test('an error of the server is its own, and carries nothing of the command', async () => {
+    const { client } = await bed()
+    const port = portTo(client)
+    const error = await failure(port.evalsha('0'.repeat(40), [KEY], ['a secret']))
+    expect(error).toMatchObject({ message: expect.stringMatching(/^NOSCRIPT /) })
+    expect(JSON.stringify({ ...(error as object) })).not.toContain('a secret')
+    const own = await failure(port.eval("return redis.error_reply('NEWER of layout 2')", [KEY], []))
+    expect(own).toMatchObject({ message: expect.stringMatching(/^(ERR )?NEWER of layout 2/) })
+  })
+
+  test('a script is known by its digest once it was loaded', async () => {
+    const { client } = await bed()
+    const port = portTo(client)
+    const sha = `${await port.call('SCRIPT', ['LOAD', 'return ARGV[1]'], KEY)}`
+    expect(await port.evalsha(sha, [KEY], ['here'])).toEqual(Buffer.from('here'))
+  })
+
+  test('a command goes to the node of the key, whether it names the key or not', async () => {
+    const { client, server } = await bed()
+    const port = portTo(client)
+    expect(await port.call('CONFIG', ['GET', 'port'], KEY)).toEqual([
+      Buffer.from('port'),
+      Buffer.from(`${server.port}`),
+    ])
+    await port.call('SET', [KEY, 'there'], KEY)
+    expect(await server.ask('GET', KEY)).toBe('there')
+  })
+
+  test('hears what a script says, as bytes, until it no longer listens', async () => {
+    const { client } = await bed()
+    const port = portTo(client)
+    const heard: Buffer[] = []
+    const end = await subscribe(port, (message) => heard.push(message))
+    const say = () => port.eval("return redis.call('SPUBLISH', KEYS[1], ARGV[1])", [CHANNEL], [ALL_BYTES])
+    expect(await say()).toBe(1)
+    await eventually(() => heard).toEqual([ALL_BYTES])
+    await end()
+    await eventually(say).toBe(0)
+  })
+
+  test('two that hear on one port end one by one', async () => {
+    const { client } = await bed()
+    const port = portTo(client)
+    const heard: string[] = []
+    const hear = (message: Buffer) => void heard.push(`${message}`)
+    const [endFirst] = [await subscribe(port, hear), await subscribe(port, hear)]
+    await endFirst()
+    await port.call('SPUBLISH', [CHANNEL, 'once'], CHANNEL)
+    await eventually(() => heard).toEqual(['once'])
+  })
+
+  test('refuses at once while the server is away, and works when it is back', async () => {
+    const { client, server } = await bed()
+    const port = portTo(client)
+    await port.call('SET', [KEY, 'before'], KEY)
+    await server.kill()
+    await eventually(() => failure(port.call('GET', [KEY], KEY))).toBeInstanceOf(PortError)
+    const started = performance.now()
+    for (let i = 0; i < 10; i++) {
+      expect(await failure(port.call('INCR', ['{redrive:ports}:count'], KEY))).toBeInstanceOf(Error)
+    }
+    expect(performance.now() - started).toBeLessThan(5_000)
+    await server.start()
+    await answers(port)
+    // none of those was kept
+    expect(await server.ask('GET', '{redrive:ports}:count')).toBeNull()
+  })
+
+  test('what was under way when the connection broke rejects, and is not sent again', async () => {
+    const { client, server } = await bed()
+    const port = portTo(client)
+    await answers(port)
+    server.freeze()
+    const lost = failure(port.call('INCR', ['{redrive:ports}:count'], KEY))
+    const script = failure(port.eval("return redis.call('INCR', KEYS[1])", ['{redrive:ports}:count'], []))
+    // until it is on its way
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await server.kill()
+    expect(await lost).toMatchObject({ code: 'CONNECTION_LOST', message: expect.stringContaining('INCR') })
+    expect(await script).toMatchObject({ code: 'CONNECTION_LOST' })
+    await server.start()
+    await answers(port)
+    expect(await server.ask('GET', '{redrive:ports}:count')).toBeNull()
+  })
+
+  test('tells of each new connection but the first, and hears again', async () => {
+    const { client, server } = await bed()
+    const port = portTo(client)
+    let again = 0
+    const end = port.onReconnect(() => {
+      again += 1
+    })
+    const heard: string[] = []
+    await subscribe(port, (message) => heard.push(`${message}`))
+    await answers(port)
+    const before = again
+    await server.kill()
+    await server.start()
+    await answers(port)
+    await eventually(() => again).toBeGreaterThan(before)
+    await eventually(async () => {
+      await failure(port.call('SPUBLISH', [CHANNEL, 'again'], CHANNEL))
+      return heard
+    }).toContain('again')
+    end()
+  })
+
+  test('a client that is not connected yet is as good, and stays so', async () => {
+    const { client } = await bed(false)
+    const port = portTo(client)
+    expect(await port.call('GET', [KEY], KEY)).toBeNull()
+    expect(client).toMatchObject('status' in (client as object) ? { status: 'wait' } : { isOpen: false })
+  })
+
+  test('closes what it has opened, and leaves the client to its user', async () => {
+    const { client, server, ping } = await bed()
+    const before = (await connectionsOf(server)).length
+    const port = portTo(client)
+    await subscribe(port, () => {})
+    await answers(port)
+    await port.close()
+    expect(await failure(port.call('GET', [KEY], KEY))).toMatchObject({ code: 'NOT_READY' })
+    await eventually(async () => (await connectionsOf(server)).length).toBe(before)
+    await ping()
+  })
+
+  test('rejects at once where there was never a server', async () => {
+    const { client, server } = await bed(false)
+    await server.kill()
+    const port = portTo(client)
+    const started = performance.now()
+    const tries = [port.call('GET', [KEY], KEY), port.call('GET', [KEY], KEY), subscribe(port, () => {})].map(failure)
+    for (const each of await Promise.all(tries)) expect(each).toBeInstanceOf(Error)
+    expect(performance.now() - started).toBeLessThan(5_000)
+    await server.start()
+    await answers(port)
+  })
+})
+
+describe('by sentinels', () => {
+  const kinds: Record<string, (bed: Awaited<ReturnType<typeof startSentinels>>) => Promise<unknown>> = {
+    async 'node-redis'({ name, sentinels }) {
+      const client = quiet(createSentinel({ name, sentinelRootNodes: sentinels.map(({ address }) => address) }))
+      return client
+    },
+    async ioredis({ name, sentinels }) {
+      return quiet(new Redis({ name, sentinels: sentinels.map(({ address }) => address), lazyConnect: true }))
+    },
+  }
+  test.each(Object.entries(kinds))('%s finds the new primary, and sends nothing twice', async (_, make) => {
+    const bed = await startSentinels()
+    onTestFinished(() => bed.end())
+    const port = portTo(await make(bed))
+    let again = 0
+    port.onReconnect(() => {
+      again += 1
+    })
+    const heard: string[] = []
+    await subscribe(port, (message) => heard.push(`${message}`))
+    await port.call('SET', [KEY, ALL_BYTES], KEY)
+    expect(await port.call('GET', [KEY], KEY)).toEqual(ALL_BYTES)
+    await eventually(() => bed.replica.ask('STRLEN', KEY)).toBe(256)
+    const before = again
+    bed.primary.freeze()
+    const lost = failure(port.call('INCR', ['{redrive:ports}:count'], KEY))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    await bed.primary.kill()
+    expect(await lost).toMatchObject({ code: 'CONNECTION_LOST' })
+    await answers(port)
+    expect(await port.call('CONFIG', ['GET', 'port'], KEY)).toEqual([
+      Buffer.from('port'),
+      Buffer.from(`${bed.replica.port}`),
+    ])
+    expect(await bed.replica.ask('GET', '{redrive:ports}:count')).toBeNull()
+    expect(again).toBeGreaterThan(before)
+    await eventually(async () => {
+      await failure(port.call('SPUBLISH', [CHANNEL, 'again'], CHANNEL))
+      return heard
+    }).toContain('again')
+  })
+})
+
+describe('what is given', () => {
+  const own = (): RedisPort => ({
+    evalsha: async () => 1,
+    eval: async () => 2,
+    call: async () => 3,
+    onReconnect: () => () => {},
+    close: async () => {},
+  })
+
+  test('a port is used as it is', async () => {
+    const port = portTo(own())
+    expect(await port.evalsha('', [KEY], [])).toBe(1)
+    expect(await port.eval('', [KEY], [])).toBe(2)
+    expect(await port.call('GET', [], KEY)).toBe(3)
+    expect(port.subscribe).toBeUndefined()
+  })
+
+  test('a subscriber that is given is used itself, and left open', async () => {
+    const server = await alone()
+    const client = quiet(new Redis(server.port))
+    const subscriber = quiet(createClient({ url: server.url }))
+    await subscriber.connect()
+    onTestFinished(() => {
+      client.disconnect()
+      subscriber.destroy()
+    })
+    const port = portTo(client, subscriber)
+    const heard: string[] = []
+    await subscribe(port, (message) => heard.push(`${message}`))
+    await port.call('SPUBLISH', [CHANNEL, 'heard'], CHANNEL)
+    await eventually(() => heard).toEqual(['heard'])
+    await port.close()
+    expect(subscriber.isReady).toBe(true)
+    expect(await client.spublish(CHANNEL, 'nobody')).toBe(0)
+  })
+
+  test('one subscriber serves two stores', async () => {
+    const server = await alone()
+    const client = quiet(new Redis(server.port))
+    onTestFinished(() => client.disconnect())
+    const subscriber = client.duplicate()
+    onTestFinished(() => subscriber.disconnect())
+    const [first, second] = [portTo(client, subscriber), portTo(client, subscriber)]
+    const heard: string[] = []
+    await subscribe(first, () => {})
+    await subscribe(second, (message) => heard.push(`${message}`))
+    await first.close()
+    await second.call('SPUBLISH', [CHANNEL, 'heard'], CHANNEL)
+    await eventually(() => heard).toEqual(['heard'])
+  })
+
+  test('with null nobody listens', () => {
+    expect(portTo(new Redis({ lazyConnect: true }), null).subscribe).toBeUndefined()
+  })
+
+  test('a cluster of iovalkey cannot hear, and says so by having nothing to hear with', () => {
+    const client = new ValkeyCluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true })
+    expect(portTo(client).subscribe).toBeUndefined()
+  })
+
+  test.each<[string, () => unknown, RegExp]>([
+    ['nothing', () => undefined, /got undefined$/],
+    ['null', () => null, /got null$/],
+    ['a URL', () => 'redis://user:secret@host', /got a string: give a client for that URL/],
+    ['options', () => ({ host: 'localhost', port: 6379 }), /got an object: give a client/],
+    ['a list of nodes', () => [{ host: 'localhost' }], /got an array: give a client/],
+    ['a number', () => 6379, /got a number: give a client/],
+    ['a class', () => Redis, /got a function: give a client/],
+    ['a promise', () => Promise.resolve(), /got a promise: await it first$/],
+    ['a pool', () => createClientPool(), /got a pool: give the client that it is made of$/],
+    [
+      'a client of redis 4',
+      () => Object.create({ sendCommand() {}, duplicate() {}, connect() {}, v4: {} }),
+      /got a client of redis before version 5: upgrade it$/,
+    ],
+    [
+      'a client of redis 3',
+      () => Object.create({ send_command() {}, internal_send_command() {}, duplicate() {} }),
+      /got a client of redis before version 5: upgrade it$/,
+    ],
+    ['a map', () => new Map(), /got an object of class Map: give its client$/],
+    [
+      'a queue of BullMQ',
+      () => {
+        const connection = quiet(new Redis({ lazyConnect: true, maxRetriesPerRequest: null }))
+        const queue = new Queue('q', { connection, skipWaitingForReady: true })
+        queue.on('error', () => {})
+        onTestFinished(() => {
+          connection.disconnect()
+        })
+        return queue
+      },
+      /got an object of class Queue of BullMQ: give its client$/,
+    ],
+  ])('%s is refused by name', (_, make, message) => {
+    const value = make()
+    expect(() => portOf(value)).toThrow(TypeError)
+    expect(() => portOf(value)).toThrow(/^redisStore\.client: expected a client or cluster of redis 5/)
+    expect(() => portOf(value)).toThrow(message)
+    expect(() => portOf(value)).not.toThrow(/secret/)
+    if (value !== undefined && value !== null) {
+      expect(() => portOf(own(), value)).toThrow(/^redisStore\.subscriber: expected/)
+    }
+  })
+
+  test('a port that cannot subscribe is no subscriber', () => {
+    expect(() => portOf(own(), own())).toThrow(/got a RedisPort without subscribe$/)
+  })
+})
