@@ -27,6 +27,21 @@ const REFUSED = new Set([
 export const isRefused = (error: unknown): boolean =>
   REFUSED.has(codeOf(error)) || (error as { readonly code?: unknown } | null)?.code === 'NOT_READY'
 
+/** A script met a command that its user may not give; the server does not say which. */
+export const isWithoutRight = (error: unknown): boolean => /can't run this command/.test(messageOf(error))
+
+/** The same, with the names of the commands. */
+export class NoRight extends Error {
+  override readonly name = 'NoRight'
+  /** As an ACL would give them: '+zadd +zrem'. */
+  readonly commands: string
+
+  constructor(commands: string, cause: unknown) {
+    super(`NOPERM ${commands}`, { cause })
+    this.commands = commands
+  }
+}
+
 /** The server has said no, and would say so again. */
 export const isFinal = (error: unknown): boolean =>
   error instanceof RedriveError ||
@@ -61,6 +76,8 @@ export function translated(error: unknown, name: string): Error {
   }
   const newer = /REDRIVE_NEWER (\d+)/.exec(message)
   if (newer) return tooNew(name, Number(newer[1]), error)
+  if (error instanceof NoRight)
+    return unavailable(name, `its user lacks rights: ${error.commands}; see the ACL in docs/redis.md`, error)
   if (code === 'NOPERM')
     return unavailable(
       name,

@@ -82,3 +82,17 @@ export const keysOf = (name: string): readonly string[] =>
   [...'mtrebadziokxypwnlquvjhc'].map((letter) => `{redrive:${name}}:${letter}`)
 
 export const channelOf = (name: string): string => `{redrive:${name}}:h`
+
+/** The commands that the scripts give: a test holds this list to their text. */
+export const COMMANDS: readonly string[] = (
+  'GET SET HGET HMGET HSET HDEL HLEN HVALS HGETALL HEXISTS HSCAN ZADD ZREM ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREMRANGEBYSCORE ' +
+  'ZCARD ZCOUNT ZSCORE TIME INFO SPUBLISH'
+).split(' ')
+
+/** Says which of the commands in ARGV its user may not give. */
+export const RIGHTS = `#!lua flags=no-writes
+local lacking = {}
+for _, name in ipairs(ARGV) do
+  if not redis.acl_check_cmd(name, KEYS[1], '0', '0') then lacking[#lacking + 1] = '+' .. string.lower(name) end
+end
+return table.concat(lacking, ' ')`

@@ -5,11 +5,11 @@ import { randomBytes } from 'node:crypto'
 import { RECORD_SCHEMA } from '../../api/records.ts'
 import type { Hint, Report, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { isFinal, isRefused, isUnknownScript, translated } from './failures.ts'
+import { isFinal, isRefused, isUnknownScript, isWithoutRight, NoRight, translated } from './failures.ts'
 import { hintsIn } from './hints.ts'
 import { Packer } from './packed.ts'
 import { type Arg, PortError, type RedisPort, type Reply } from './port.ts'
-import { controlScript, keysOf, LAYOUT, readScript, type Script } from './scripts.ts'
+import { COMMANDS, controlScript, keysOf, LAYOUT, RIGHTS, readScript, type Script } from './scripts.ts'
 import type { Kept, Shared } from './task.ts'
 import { tagIn } from './task.ts'
 
@@ -122,9 +122,20 @@ export class Session {
     try {
       return await port.evalsha(script.sha, this.keys, args)
     } catch (error) {
-      if (!isUnknownScript(error)) throw error
-      return port.eval(script.source, this.keys, args)
+      if (!isUnknownScript(error)) throw await this.#explained(error)
     }
+    try {
+      return await port.eval(script.source, this.keys, args)
+    } catch (error) {
+      throw await this.#explained(error)
+    }
+  }
+
+  /** Finds out which commands a script lacks, of which the server says only that there is one. */
+  async #explained(error: unknown): Promise<unknown> {
+    if (!isWithoutRight(error)) return error
+    const lacking = await this.port.eval(RIGHTS, this.keys.slice(0, 1), [...COMMANDS])
+    return new NoRight(String(lacking), error)
   }
 
   #inTime<T>(answer: Promise<T>): Promise<T> {

@@ -1,0 +1,215 @@
+// What a server may be like that a store cannot be kept in, or not safely: each is told, with what to do about it, before a task is taken.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+import { expect, onTestFinished, test } from 'vitest'
+import type { TaskStore } from '../../../js/api/store.ts'
+import { COMMANDS } from '../../../js/stores/redis/scripts.ts'
+import { type RedisStoreOptions, redisStore } from '../../../js/stores/redis.ts'
+import { type RedisServer, type ServerOptions, startReplicated, startServer } from '../../redis/servers.ts'
+import { claimOf, newTask, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
+
+type Given = Partial<Omit<RedisStoreOptions, 'client'>>
+
+async function serverWith(options: ServerOptions = {}): Promise<RedisServer> {
+  const server = await startServer(options)
+  onTestFinished(() => server.end())
+  return server
+}
+
+function storeOn(server: Pick<RedisServer, 'port'>, given: Given = {}): { store: TaskStore; told: string[] } {
+  const client = new Redis(server.port, { lazyConnect: true })
+  const store = redisStore({ client, name: 'orders', ...given })
+  onTestFinished(() => store.close())
+  const told: string[] = []
+  const { capacity = 10_000 } = given
+  const retention = { terminalMs: 1e6, maxTerminal: 10, deadLetterMs: 1e6, maxDeadLetters: 10 }
+  store.configure?.({ capacity, capacityBytes: 1e9, maxLaneHoldMs: 0, retention }, (code, words) =>
+    told.push(`${code}: ${words}`),
+  )
+  return { store, told }
+}
+
+const failure = async (work: Promise<unknown>): Promise<{ code?: string; message: string }> => {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  return error as { code?: string; message: string }
+}
+
+test.for([
+  [{ client: undefined }, 'redisStore.client: expected a client'],
+  [{ client: 'redis://:secret@host' }, 'redisStore.client: expected a client'],
+  [{ client: {} }, 'redisStore.client: expected a client'],
+  [{ name: 'a b' }, "redisStore.name: expected 1 to 64 letters, digits, '.', '_' and '-'"],
+  [{ replicas: 17 }, 'redisStore.replicas: expected a whole number from 0 to 16, got 17'],
+  [{ ackTimeoutMs: 0 }, 'redisStore.ackTimeoutMs: expected a whole number from 1 to 60000, got 0'],
+  [{ fsync: 1 }, 'redisStore.fsync: expected a boolean'],
+  [{ url: 'x' }, 'redisStore.url: no such option'],
+] as const)('%o is refused when the store is made', ([given, words]) => {
+  const client = createClient()
+  const make = () => redisStore({ client, ...given } as unknown as RedisStoreOptions)
+  expect(make).toThrow(words)
+  expect(make).not.toThrow('secret')
+})
+
+test('S1 a server that may evict tasks is refused before the first, and named with its setting', async () => {
+  const server = await serverWith({ maxmemoryPolicy: 'allkeys-lru' })
+  const { store } = storeOn(server)
+  const { code, message } = await failure(store.enqueue([newTask(1)]))
+  expect(code).toBe('STORAGE_UNSAFE')
+  expect(message).toContain('maxmemory-policy is allkeys-lru')
+  expect(message).toContain('set it to noeviction')
+  expect(await server.ask('DBSIZE')).toBe(0)
+  const { store: cache, told } = storeOn(server, { allowEviction: true })
+  expect(await cache.enqueue([newTask(1)])).toMatchObject([{ outcome: 'stored' }])
+  expect(told.join('\n')).toContain('storage_unsafe: ')
+})
+
+test('S1 how much survives is what the server says, from its first answer on', async () => {
+  const promised = async (options: ServerOptions, given: Given = {}) => {
+    const { store, told } = storeOn(await serverWith(options), given)
+    await store.counts()
+    return [store.durability, told.length]
+  }
+  expect(await promised({})).toEqual(['memory', 1])
+  expect(await promised({ appendonly: true })).toEqual(['relaxed', 0])
+  expect(await promised({ appendonly: true, appendfsync: 'always' })).toEqual(['strict', 0])
+})
+
+test('S1 an enqueue waits for as many replicas as it was asked to, and rejects where they do not answer', async () => {
+  const { primary, replica, end } = await replicated()
+  onTestFinished(end)
+  const { store } = storeOn(primary, { replicas: 1, ackTimeoutMs: 30_000 })
+  expect(await store.enqueue([newTask(1)])).toMatchObject([{ outcome: 'stored' }])
+  expect(store.durability).toBe('replicated')
+  await replica.kill()
+  const { store: hasty } = storeOn(primary, { replicas: 1, ackTimeoutMs: 100 })
+  const { code, message } = await failure(hasty.enqueue([newTask(2)]))
+  expect(code).toBe('STORAGE_UNAVAILABLE')
+  expect(message).toContain('0 of 1 replicas have confirmed within 100 ms')
+  // it was stored all the same, and asking again stores none twice
+  expect(await store.get(newTask(2).taskId)).toBeDefined()
+})
+
+async function replicated() {
+  const made = await startReplicated()
+  return { primary: made.primary, replica: made.replica, end: () => made.end() }
+}
+
+test('fsync is refused where the server cannot be asked for it', async () => {
+  const server = await serverWith({ appendonly: true })
+  const { redis_version: version = '' } = await server.info('server')
+  const { store } = storeOn(server, { fsync: true })
+  if (!/^7\.[01]\./.test(version)) {
+    expect(await store.enqueue([newTask(1)])).toMatchObject([{ outcome: 'stored' }])
+    expect(store.durability).toBe('strict')
+    return
+  }
+  const { code, message } = await failure(store.enqueue([newTask(1)]))
+  expect(code).toBe('STORAGE_UNAVAILABLE')
+  expect(message).toContain('fsync needs WAITAOF')
+})
+
+test('a replica takes no task, and its store says what it is', async () => {
+  const { replica, end } = await replicated()
+  onTestFinished(end)
+  const { store } = storeOn(replica)
+  const { code, message } = await failure(store.enqueue([newTask(1)]))
+  expect(code).toBe('STORAGE_UNAVAILABLE')
+  expect(message).toContain('the server is a replica')
+})
+
+test('S20 a store of a later version is left alone', async () => {
+  const server = await serverWith()
+  // the layout comes first
+  await server.ask(
+    'EVAL',
+    "redis.call('SET', KEYS[1], struct.pack('>d', 2) .. string.rep('\\0', 200))",
+    1,
+    '{redrive:orders}:m',
+  )
+  const { store } = storeOn(server)
+  for (const work of [() => store.enqueue([newTask(1)]), () => store.counts(), () => store.purgeAll()]) {
+    const { code, message } = await failure(work())
+    expect(code).toBe('STORAGE_NEWER')
+    expect(message).toContain("the store 'orders' in Redis was written by a later version (layout 2)")
+  }
+  expect(await server.ask('DBSIZE')).toBe(1)
+})
+
+test('a user without a right is told which command it lacks', async () => {
+  const server = await serverWith()
+  const client = new Redis(server.port, { lazyConnect: true, username: 'clerk', password: 'x' })
+  await server.ask('ACL', 'SETUSER', 'clerk', 'on', '>x', '~*', '&*', '+@all', '-zadd')
+  const store = redisStore({ client, name: 'orders' })
+  onTestFinished(() => store.close())
+  const { code, message } = await failure(store.enqueue([newTask(1)]))
+  expect(code).toBe('STORAGE_UNAVAILABLE')
+  expect(message).toContain('zadd')
+  expect(message).toContain('docs/redis.md')
+})
+
+test('the commands that a user is said to lack are those of the scripts', () => {
+  const folder = join(import.meta.dirname, '..', '..', '..', 'js', 'stores', 'redis', 'lua')
+  const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'))
+  const given = texts.flatMap((text) => [...text.matchAll(/'([HZ][A-Z]{3,}|GET|SET|TIME|INFO|SPUBLISH)'/g)])
+  expect([...new Set(given.map(([, name]) => name))].sort()).toEqual([...COMMANDS].sort())
+})
+
+test('other code under its keys is told, and nothing of it is changed', async () => {
+  const server = await serverWith()
+  await server.ask('SET', '{redrive:orders}:t', 'mine')
+  const { store } = storeOn(server)
+  const { code, message } = await failure(store.enqueue([newTask(1)]))
+  expect(code).toBe('STORAGE_UNAVAILABLE')
+  expect(message).toContain('give another name')
+  expect(String(await server.ask('GET', '{redrive:orders}:t'))).toBe('mine')
+})
+
+test('S17 a full server refuses tasks as full, and goes on to settle those that it has', async () => {
+  const server = await serverWith()
+  const { store } = storeOn(server)
+  await store.enqueue([newTask(1), newTask(2)])
+  await server.ask('CONFIG', 'SET', 'maxmemory', '1mb')
+  const { code, message } = await failure(store.enqueue([newTask(3)]))
+  expect(code).toBe('STORAGE_FULL')
+  expect(message).toContain('has reached its maxmemory')
+  const step = { owner: 'ann', settle: [], renew: [], claim: claimOf({ limit: 1 }) }
+  const { claimed } = await store.turn(step)
+  const settle = claimed.map(({ lease }) => settlementOf(lease, SUCCEEDED))
+  expect((await store.turn({ ...step, settle, claim: null })).settled).toEqual(['applied'])
+})
+
+test('S1 scripts that the server has forgotten are given to it again, unheard', async () => {
+  const server = await serverWith()
+  const { store } = storeOn(server)
+  await store.enqueue([newTask(1)])
+  await server.ask('SCRIPT', 'FLUSH')
+  expect((await store.counts()).pending).toBe(1)
+  await server.ask('FLUSHALL')
+  await server.ask('SCRIPT', 'FLUSH')
+  // the records that tasks share are gone too
+  expect(await store.enqueue([newTask(2)])).toMatchObject([{ outcome: 'stored' }])
+  expect((await store.get(newTask(2).taskId))?.status).toBe('PENDING')
+})
+
+test('S4 tokens of a server that has taken over leap past those that may have been lost', async () => {
+  const server = await serverWith({ appendonly: true, appendfsync: 'always' })
+  const { store } = storeOn(server)
+  await store.enqueue([newTask(1), newTask(2)])
+  const step = { owner: 'ann', settle: [], renew: [], claim: claimOf({ limit: 1 }) }
+  const [first] = (await store.turn(step)).claimed
+  await server.restart()
+  let second: typeof first
+  for (const until = Date.now() + 10_000; !second && Date.now() < until; ) {
+    ;[second] = await store.turn(step).then(
+      ({ claimed }) => claimed,
+      () => [],
+    )
+  }
+  expect(first?.lease.token).toBe(1)
+  expect(second?.lease.token).toBe(2 ** 20 + 2)
+})
