@@ -197,7 +197,7 @@ export async function buildWasm() {
   })
 }
 
-/** What is generated below js/: the core, and the scripts of Redis. */
+/** Everything that is generated below js/: the core, and the scripts of Redis. */
 export const buildWasmStep = async () => {
   await step('wasm core', async () => ((await buildWasm()) ? undefined : 'unchanged'))
   await buildLuaStep()

@@ -19,6 +19,7 @@ const sources = [
   at('package-lock.json'),
   at('tsconfig.json'),
   at('tsconfig.build.json'),
+  at('tsconfig.build-node.json'),
   at('scripts', 'build'),
   at('scripts', 'build.mjs'),
   ...papers.map((name) => at(name)),

@@ -53,10 +53,10 @@ export class Board {
     this.#changed(call)
   }
 
-  /** The process of the queue is gone: what it had in flight gets no answer. */
-  interrupt() {
+  /** The process of the queue is gone: what it had in flight gets no answer. `isIts`: of several processes, the calls of the one. */
+  interrupt(isIts = () => true) {
     for (const call of this.calls) {
-      if (call.state !== 'flying') continue
+      if (call.state !== 'flying' || !isIts(call)) continue
       land(call, 'lost', 'waiting')
       this.#changed(call)
     }

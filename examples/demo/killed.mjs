@@ -22,7 +22,7 @@ const { pending: waiting, inFlight: leased } = await store.counts()
 const queue = new RetryQueue({ ...queueOptions, store, principal: 'shop' })
 
 // the parent is gone: there is no process left to tell
-const tell = (message) => process.connected && process.send(message)
+const tell = (message) => process.connected && process.send(message, () => {})
 
 for (const event of ['queued', 'attempt', 'retry', 'succeeded', 'exhausted', 'cancelled']) {
   queue.on(event, ({ task, delayMs, log }) => tell({ event, payload: { task, delayMs, log } }))
@@ -33,7 +33,10 @@ process.on('message', async ({ place, count }) => {
   if (place) tell({ answer: place, value: await accepted(place) })
   if (count) tell({ answer: count, value: (await store.counts()).succeeded })
 })
-process.once('disconnect', () => queue.close().then(() => process.exit(0)))
+const end = () => queue.close().then(() => process.exit(0))
+process.once('disconnect', end)
+// it may have gone while this process loaded
+if (!process.connected) end()
 
 await queue.ready
 tell({ answer: 'ready', value: { waiting, leased, leaseMs, ended: await endedIntents() } })

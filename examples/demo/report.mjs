@@ -4,7 +4,8 @@ import { figures } from './verdict.js'
 
 const margin = '  '
 
-export function printReport(report, verdict, { stream, paint }) {
+/** `story`: lines that stand at the end. */
+export function printReport(report, verdict, { stream, paint, story = [] }) {
   const columns = Math.min((stream.columns ?? 80) - 2 * margin.length, 72)
   const lines = ['', paint('What the server saw', 'bold'), paint('─'.repeat(columns), 'dim')]
   for (const [label, value, remark] of figures(report)) lines.push(row(label, String(value), remark, columns, paint))
@@ -15,7 +16,7 @@ export function printReport(report, verdict, { stream, paint }) {
   }
   lines.push(
     '',
-    ...conclusion(report, verdict).flatMap(([text, ...styles]) =>
+    ...[...conclusion(report, verdict), ...story.map((text) => [text])].flatMap(([text, ...styles]) =>
       wrapText(text, columns).map((line) => paint(line, ...styles)),
     ),
     '',

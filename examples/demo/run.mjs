@@ -20,6 +20,7 @@ const help = `Sends orders through a redrive queue to a server that fails three 
   --seed N        which faults happen; the same number, the same faults   (default 22)
   --calls N       how many orders, 1 to 500                                (default 60)
   --kill          the queue lives in a process of its own, which is killed half-way and started again
+  --redis         four processes share a queue in a Redis of their own; two of them and Redis are killed
   --serve         the same in a browser: prints the address of the page
   --offline-form  another page: a form that keeps what is sent while there is no network
   --port N        with a page: its port                                    (default: a free one)
@@ -35,30 +36,41 @@ async function main() {
   return options.serve ? serve(options) : demo(options)
 }
 
-async function demo({ seed, calls, kill }) {
+async function demo({ seed, calls, kill, redis }) {
+  const parts = redis ? await redisParts() : {}
   const { RetryQueue } = await builtPackage()
   const { stdout, env } = process
   const live = stdout.isTTY === true && env.TERM !== 'dumb'
   const paint = painter(live && !env.NO_COLOR)
   const server = await startFlaky({ faults: { ...serverFaults, seed } })
-  const board = new Board(intentNames(calls), { enqueued: kill })
-  const title = `${calls} orders to a server that fails three times in ten${kill ? ', from a queue that is killed half-way' : ''}`
+  const board = new Board(intentNames(calls), { enqueued: kill || redis })
+  const from = kill ? ', from a queue that is killed half-way' : redis ? ', from four processes that share a Redis' : ''
+  const title = `${calls} orders to a server that fails three times in ten${from}`
   const lines = wrapText(title, (stdout.columns ?? 80) - 4)
   stdout.write(`\n${lines.map((line) => `  ${paint(line, 'bold')}\n`).join('')}\n`)
-  const place = kill ? placeAndKill : (parts) => placeHere(new RetryQueue(queueOptions), parts)
+  const here = (all) => placeHere(new RetryQueue(queueOptions), all)
+  const place = kill ? placeAndKill : (parts.place ?? here)
   let pauseLeft = () => 0
   const picture = show(board, { stream: stdout, paint, live, pauseLeft: () => pauseLeft() })
   const { note, stop } = picture
   const showPause = (left) => {
     pauseLeft = left
   }
-  const accepted = await place({ server, board, note, showPause }).finally(stop)
+  const story = []
+  const sayAtEnd = (text) => void story.push(text)
+  const accepted = await place({ server, board, note, sayAtEnd, showPause, ...parts }).finally(stop)
 
   const report = await server.report()
   await server.close()
   const verdict = judge(report, { calls, accepted, concurrency: queueOptions.concurrency })
-  printReport(report, verdict, { stream: stdout, paint })
+  printReport(report, verdict, { stream: stdout, paint, story })
   process.exitCode = verdict.ok ? 0 : 1
+}
+
+/** Only who asks for it needs a Redis, and a Node that reads TypeScript. */
+async function redisParts() {
+  const { findRedis, placeAndKillRedis } = await import('./redis.mjs')
+  return { place: placeAndKillRedis, binary: await findRedis() }
 }
 
 async function placeHere(queue, { server, board, showPause }) {
@@ -102,14 +114,18 @@ function readOptions() {
       calls: { type: 'string', default: '60' },
       port: { type: 'string', default: '0' },
       kill: { type: 'boolean', default: false },
+      redis: { type: 'boolean', default: false },
       serve: { type: 'boolean', default: false },
       'offline-form': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   const { seed, calls, port } = values
-  if (values.kill && values.serve)
-    throw new Error('--kill and --serve: a page has no process to kill; give one of them')
+  for (const name of ['kill', 'redis']) {
+    if (values[name] && values.serve)
+      throw new Error(`--${name} and --serve: a page has no process to kill; give one of them`)
+  }
+  if (values.kill && values.redis) throw new Error('--kill and --redis: --redis kills, too; give one of them')
   return {
     ...values,
     seed: whole('seed', seed, 0, 2 ** 32),

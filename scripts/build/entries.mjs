@@ -18,6 +18,7 @@ export const entries = {
   memory: 'js/stores/memory.ts',
   indexeddb: 'js/stores/indexeddb.ts',
   sqlite: 'js/stores/sqlite.ts',
+  redis: 'js/stores/redis.ts',
   node: 'js/node.ts',
   'background-sync': 'js/background-sync.ts',
   'service-worker': 'js/service-worker.ts',
@@ -25,4 +26,4 @@ export const entries = {
 }
 
 /** Entries that may use Node's modules. All others run in pages, Workers and servers alike. */
-export const nodeOnly = ['node', 'sqlite']
+export const nodeOnly = ['node', 'sqlite', 'redis']

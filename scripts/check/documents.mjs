@@ -12,7 +12,7 @@ const link = /\]\(([^)\s]+)\)/g
 const command = /npm run ([\w:]+)/g
 const inCode = /\b(docs\/[\w./-]+\.(?:md|svg|json|yml))/g
 /** Written by the build, so not there in a fresh clone. */
-const isGenerated = (path) => path.startsWith('js/core/generated')
+const isGenerated = (path) => /^js\/(core|stores\/redis)\/generated/.test(path)
 
 /** The anchors of a document, as GitHub makes them of its headings. */
 const anchorsOf = (text) =>

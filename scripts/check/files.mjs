@@ -10,7 +10,7 @@ import { StepError } from '../lib/steps.mjs'
 const maxLines = 400
 const isCode = (path) => /\.(rs|ts|mjs|js|css|html|sh)$/.test(path)
 const isOutput = (path) =>
-  path.startsWith('js/core/generated') ||
+  /^js\/(core|stores\/redis)\/generated/.test(path) ||
   /(^|\/)(target|node_modules|\.next|\.wrangler|examples\/[^/]+\/dist)(\/|$)/.test(path)
 
 export function checkLengths() {

@@ -29,6 +29,7 @@ const groups = [
   ],
   ['A Durable Object', 'The `options` of a `RedriveObject`, beside options of a queue.', 'RedriveObjectOptions'],
   ['`sqliteStore`', 'For Node: [durability](durability.md#many-processes).', 'SqliteStoreOptions'],
+  ['`redisStore`', 'For Node, and processes on many machines: [Redis](redis.md).', 'RedisStoreOptions'],
   ['`indexedDbStore`', 'Made by itself where a page is `durable`.', 'IndexedDbStoreOptions'],
   ['`registerMetrics`', 'Prometheus: [observability](observability.md).', 'MetricsOptions'],
   ['`attachOpenTelemetry`', '[observability](observability.md).', 'OpenTelemetryOptions'],

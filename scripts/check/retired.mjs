@@ -81,7 +81,7 @@ const bareMethods = [
 const badOpening = /^(What|Who|Whose|Of|As|It|They|The same)\b/
 const vague = /\b(somebody|nobody|whoever)\b/i
 
-const isGenerated = (path) => path.startsWith('js/core/generated')
+const isGenerated = (path) => /^js\/(core|stores\/redis)\/generated/.test(path)
 const tokens = /\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
 const isComment = (token) => token.startsWith('//') || token.startsWith('/*')
 const lineAt = (text, index) => text.slice(0, index).split('\n').length

@@ -47,6 +47,13 @@ const rows = [
     conditions: ['workerd'],
     limit: 98_500,
   },
+  {
+    // for Node alone; 13,300 bytes of it are the scripts that run in the server
+    what: 'redisStore',
+    source: "export { redisStore } from './redis.js'",
+    limit: 36_000,
+    aim: 15_000,
+  },
 ]
 
 const gzipped = (bytes) => gzipSync(bytes, { level: 9 }).length
@@ -62,7 +69,7 @@ async function bundled({ source, conditions = [] }) {
     write: false,
     logLevel: 'silent',
     conditions,
-    external: ['cloudflare:*', '*.wasm'],
+    external: ['cloudflare:*', 'node:*', '*.wasm'],
     plugins: [
       {
         name: 'later',

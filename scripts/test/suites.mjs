@@ -103,26 +103,29 @@ export async function vitest(project, args = [], scale = 'alone') {
 const processRuns = at('tests', 'faults', 'run.ts')
 const browserRuns = at('tests', 'faults', 'browser', 'run.ts')
 const workersRuns = at('tests', 'faults', 'workers', 'run.ts')
+const redisRuns = at('tests', 'faults', 'redis', 'run.ts')
 
-const others = { browser: browserRuns, workers: workersRuns }
+const others = { browser: browserRuns, workers: workersRuns, redis: redisRuns }
 
 /** Another seed each night, so that the long runs see other faults; each says which it had. */
 const tonight = String(Math.floor(Date.now() / 86_400_000))
 
 /** Which runs are made where no arguments say. */
 const KILL_RUNS = {
-  short: [[processRuns], [browserRuns], [browserRuns, '--browser', 'firefox'], [workersRuns]],
+  short: [[processRuns], [browserRuns], [browserRuns, '--browser', 'firefox'], [workersRuns], [redisRuns]],
   long: [
     [processRuns, '--tasks', '5000', '--kills', '300', '--takeovers', '60'],
     [browserRuns, '--tasks', '2000', '--kills', '50', '--tabs', '8', '--minutes', '4', '--takeovers', '40'],
     [browserRuns, '--browser', 'firefox', '--tasks', '400', '--kills', '12', '--tabs', '4', '--minutes', '2'],
     [workersRuns, '--tasks', '1500', '--kills', '30'],
+    [redisRuns, '--tasks', '2500', '--kills', '250', '--redis-kills', '30', '--fsync', 'everysec'],
+    [redisRuns, '--tasks', '2500', '--kills', '250', '--redis-kills', '30', '--fsync', 'always'],
   ].map((words) => [...words, '--seed', tonight]),
 }
 
 /**
  * Processes, browsers and Workers killed while they work. With arguments only one of them is run: browsers where the first
- * is `browser`, Workers where it is `workers`, which is left out.
+ * is `browser`, Workers where it is `workers`, processes on a Redis where it is `redis`, which is left out.
  * @param {readonly string[]} args
  * @param {Scale} scale
  * @returns {Promise<Result>}

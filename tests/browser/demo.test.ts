@@ -3,20 +3,26 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { here, launch } from './chromium.ts'
 
 const program = here('../../examples/demo/run.mjs')
 
-function start(...args: string[]): { child: ChildProcess; output: () => string } {
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+function start(
+  variables: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): { child: ChildProcess; output: () => string } {
+  const env = { ...process.env, ...variables }
+  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (text += chunk))
   return { child, output: () => text }
 }
 
 async function finish(...args: string[]): Promise<{ code: number; output: string }> {
-  const { child, output } = start(...args)
+  const { child, output } = start({}, ...args)
+  // one that takes too long
+  onTestFinished(() => void child.kill())
   const [code] = await once(child, 'close')
   return { code: code as number, output: output() }
 }
@@ -39,6 +45,27 @@ describe('in a terminal', () => {
     expect(Number(found)).toBeGreaterThan(0)
     expect(output).toContain('30 orders, 30 effects')
     expect(code).toBe(0)
+  })
+
+  test('S1 with --redis two of four processes die, and then Redis: nothing that it acknowledged is lost, and every order takes effect once', {
+    timeout: 120_000,
+  }, async () => {
+    const { code, output } = await finish('--redis', '--calls', '30', '--seed', '22')
+    expect(output).toMatch(/✗ killed: SIGKILL to two of the four processes, with \d+ of 30 orders done/)
+    const [, acknowledged] =
+      /✗ killed: SIGKILL to Redis, with \d+ of 30 orders done and (\d+) acknowledged/.exec(output) ?? []
+    expect(Number(acknowledged)).toBeGreaterThan(0)
+    const end = output.slice(output.indexOf('30 orders, 30 effects')).replace(/\s+/g, ' ')
+    expect(end).toContain(`had all ${acknowledged} orders that it had acknowledged before.`)
+    expect(code).toBe(0)
+  })
+
+  test('without a redis-server --redis says where one is to be had', async () => {
+    const { child, output } = start({ REDIS_PATH: '/nowhere/redis-server' }, '--redis')
+    const [code] = await once(child, 'close')
+    expect(output()).toContain('REDIS_PATH names /nowhere/redis-server, which is not there')
+    expect(output()).toContain('apt-get install redis-server')
+    expect(code).toBe(1)
   })
 
   test('code 1 and the reason, where the server was too kind for the run to prove anything', async () => {
@@ -88,7 +115,7 @@ describe('as a page', () => {
 
   beforeAll(async () => {
     browser = await launch()
-    const { child, output } = start('--serve')
+    const { child, output } = start({}, '--serve')
     served = child
     while (!/http:\S+/.test(output())) await once(child.stdout as NodeJS.ReadableStream, 'data')
     url = /http:\S+/.exec(output())?.[0] ?? ''

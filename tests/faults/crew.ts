@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 import type { Aimed, MemberOptions, Order, Told } from './member.ts'
 import type { Moment } from './watched-store.ts'
 
-const program = fileURLToPath(new URL('./member.ts', import.meta.url))
+const ofFiles = fileURLToPath(new URL('./member.ts', import.meta.url))
 
 /** Who hears what the processes say. */
 export interface Ear {
   accepted(intent: string, taskId: string, durability: string): void
-  refused(intent: string, message: string): void
+  refused(intent: string, message: string, code?: string): void
   /** A process is gone, and with it the answers to these. */
   unanswered(orders: readonly Order[]): void
 }
@@ -28,9 +28,20 @@ interface Member {
   words: string
 }
 
+/** What each process is told when it starts, but for its life. */
+export type CrewOptions = Omit<MemberOptions, 'life'>
+
+export interface Crewing {
+  /** How long the place of one that is gone stays empty. @default 0 */
+  readonly startAgainMs?: number
+  /** What a process runs. @default member.ts, on a file */
+  readonly program?: string
+}
+
 export class Crew {
-  readonly #options: Omit<MemberOptions, 'life'>
+  readonly #options: CrewOptions
   readonly #ear: Ear
+  readonly #program: string
   readonly #members = new Map<number, Member>()
   #lives = 0
   #turn = 0
@@ -47,11 +58,11 @@ export class Crew {
   readonly #startAgainMs: number
   readonly #toStart = new Set<NodeJS.Timeout>()
 
-  /** `startAgainMs`: how long the place of one that is gone stays empty. */
-  constructor(options: Omit<MemberOptions, 'life'>, ear: Ear, startAgainMs = 0) {
+  constructor(options: CrewOptions, ear: Ear, { startAgainMs = 0, program = ofFiles }: Crewing = {}) {
     this.#options = options
     this.#ear = ear
     this.#startAgainMs = startAgainMs
+    this.#program = program
   }
 
   get lives(): number {
@@ -69,7 +80,7 @@ export class Crew {
       life: `${place}.${this.#lives}`,
       seed: this.#options.seed + this.#lives,
     }
-    const child = spawn(process.execPath, [program, JSON.stringify(options)], {
+    const child = spawn(process.execPath, [this.#program, JSON.stringify(options)], {
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     })
     const member: Member = {
@@ -193,7 +204,7 @@ export class Crew {
     else {
       member.open.delete(told.intent)
       if (told.what === 'accepted') this.#ear.accepted(told.intent, told.taskId, told.durability)
-      else this.#ear.refused(told.intent, told.message)
+      else this.#ear.refused(told.intent, told.message, told.code)
     }
   }
 }

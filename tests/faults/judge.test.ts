@@ -21,6 +21,10 @@ const lease = (token: number, from: number, given: Partial<LeaseSpan> = {}): Lea
   successAt: Infinity,
   endedAt: Infinity,
   answer: 'applied',
+  lane: 'http://a',
+  waitsUntil: undefined,
+  delayMs: undefined,
+  isRefunded: false,
   ...given,
 })
 

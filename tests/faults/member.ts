@@ -36,7 +36,7 @@ export interface Aimed {
 export type Told =
   | { readonly what: 'ready' }
   | { readonly what: 'accepted'; readonly intent: string; readonly taskId: string; readonly durability: string }
-  | { readonly what: 'refused'; readonly intent: string; readonly message: string }
+  | { readonly what: 'refused'; readonly intent: string; readonly message: string; readonly code?: string }
   | { readonly what: 'degraded'; readonly message: string }
 
 const POLICY = {

@@ -43,7 +43,7 @@ export async function takeoverRun({ takeovers, seed }: Options, say: Say): Promi
   const tasks = Math.ceil((takeovers * (MISSING_MS + 2 * CALM_MS) * PER_SECOND) / 1_000)
   const producer = new Producer(tasks, join(folder, 'acknowledged'))
   const member = { url: server.url, folder, seed, concurrency: CONCURRENCY, isAsUsed: true }
-  const crew = new Crew(member, producer, MISSING_MS)
+  const crew = new Crew(member, producer, { startAgainMs: MISSING_MS })
   const struck = new Map<string, number>()
   let feedFrom = Number.NaN
   const feeding = setInterval(() => {

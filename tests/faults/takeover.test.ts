@@ -16,6 +16,10 @@ const lease = (token: number, life: string, given: Partial<LeaseSpan> = {}): Lea
   successAt: FOREVER,
   endedAt: FOREVER,
   answer: undefined,
+  lane: 'http://a',
+  waitsUntil: undefined,
+  delayMs: undefined,
+  isRefunded: false,
   ...given,
 })
 

@@ -58,6 +58,8 @@ export function watchedStore(store: TaskStore, { file, breaks, ownLeases }: Watc
         token,
         at,
         success: next.kind === 'succeeded',
+        delayMs: 'delayMs' in next ? next.delayMs : undefined,
+        refund: next.kind === 'release' && next.refund,
       })),
     )
     const done = await store.turn({
@@ -70,13 +72,14 @@ export function watchedStore(store: TaskStore, { file, breaks, ownLeases }: Watc
     const untilOf = ({ forMs }: Lease) => done.now + (ownLeases ? forMs : LEASE_MS)
     write([
       ...step.settle.map(
-        ({ lease }, i): Line => ({ what: 'settled', token: lease.token, answer: done.settled[i] ?? '' }),
+        ({ lease: { token } }, i): Line => ({ what: 'settled', token, answer: done.settled[i] ?? '', at: done.now }),
       ),
       ...step.renew.flatMap((lease, i): Line[] =>
         done.renewed[i] === 'lost' ? [] : [{ what: 'renewed', token: lease.token, until: untilOf(lease) }],
       ),
-      ...done.claimed.map(({ task: { taskId }, lease }): Line => {
-        return { what: 'claimed', taskId, token: lease.token, at: done.now, until: untilOf(lease) }
+      ...done.claimed.map(({ task: { taskId, targetUrl }, lease }): Line => {
+        const { origin } = new URL(targetUrl)
+        return { what: 'claimed', taskId, token: lease.token, at: done.now, until: untilOf(lease), lane: origin }
       }),
     ])
     for (const { task, lease } of done.claimed) if (task.idempotencyKey) tokens.set(task.idempotencyKey, lease.token)
@@ -86,7 +89,12 @@ export function watchedStore(store: TaskStore, { file, breaks, ownLeases }: Watc
     }
   }
   return {
-    store: { ...store, enqueue, turn },
+    store: Object.defineProperties({} as TaskStore, {
+      // what it promises may become known later
+      ...Object.getOwnPropertyDescriptors(store),
+      enqueue: { value: enqueue },
+      turn: { value: turn },
+    }),
     aim(moment) {
       aimedAt = moment
     },

@@ -4,6 +4,7 @@
  */
 
 import { beforeAll, describe, expect, test } from 'vitest'
+import type { CallFault } from '../redis/sync-port.ts'
 import { tell } from '../sim/crash-story.ts'
 import type { StoreFault } from '../sim/scenario.ts'
 
@@ -43,6 +44,37 @@ describe.each(['memory', 'sqlite'] as const)('%s', (store) => {
           lost: [],
           twice: [],
         })
+      }
+    },
+  )
+})
+
+/** A store that asks a server may ask it several times a call, or again: what goes wrong does so between these two. */
+describe('redis', () => {
+  let sent = 0
+  beforeAll(async () => {
+    sent = (await tell('redis')).sent
+  })
+
+  test('the story by itself ends well', async () => {
+    const { violation, waiting, live, lost, twice, acknowledged } = await tell('redis')
+    const well = { violation: undefined, waiting: [], live: 0, lost: [], twice: [] }
+    expect({ violation, waiting, live, lost, twice }).toEqual(well)
+    expect(acknowledged).toBeGreaterThan(0)
+  })
+
+  test.for<CallFault>(['crash-before', 'crash-after', 'fail-before', 'fail-after'])(
+    'S1 S5 S14 S22 nothing is lost or done twice: %s, at each call to the server',
+    { timeout: 300_000 },
+    async (fault) => {
+      expect(sent).toBeGreaterThan(0)
+      // where an answer is lost and its process lives on, what it was told is not all that was done
+      const isBlind = fault === 'fail-after'
+      for (let at = 1; at <= sent; at++) {
+        const { violation: seen, waiting, live, lost, twice } = await tell('redis', { at, of: 'server', fault })
+        const violation = isBlind ? undefined : seen
+        const well = { violation: undefined, waiting: [], live: 0, lost: [], twice: [] }
+        expect({ at, violation, waiting, live, lost, twice }).toEqual({ at, ...well })
       }
     },
   )

@@ -8,6 +8,7 @@ import type { Scenario, StoreKind } from '../sim/scenario.ts'
 import { runSeeds, type Wish } from '../sim/seeds.ts'
 import { WRONG, type Wrong } from '../sim/wrong.ts'
 import { WRONG_FILE } from '../sim/wrong-file.ts'
+import { WRONG_REDIS } from '../sim/wrong-redis.ts'
 import { WRONG_ROOM } from '../sim/wrong-room.ts'
 import { WRONG_SECRETS } from '../sim/wrong-secrets.ts'
 import { WRONG_PAGES, WRONG_TABS } from '../sim/wrong-tabs.ts'
@@ -22,6 +23,8 @@ const KINDS = [
   { store: 'memory', hints: false, seeds: 100 },
   { store: 'sqlite', hints: true, seeds: 45 },
   { store: 'sqlite', hints: false, seeds: 25 },
+  { store: 'redis', hints: true, seeds: 35 },
+  { store: 'redis', hints: false, seeds: 10 },
   { store: 'tabs', hints: true, seeds: 120 },
   { store: 'tabs', hints: false, seeds: 60 },
   { store: 'indexeddb', hints: true, seeds: 20 },
@@ -35,7 +38,7 @@ test.for(KINDS)('nothing breaks: $store, hints $hints, $seeds seeds', { timeout:
 })
 
 test('S21 the same seed is the same world, event for event', { timeout: LONG_MS }, async () => {
-  for (const store of ['memory', 'tabs', 'indexeddb'] as const) {
+  for (const store of ['memory', 'redis', 'tabs', 'indexeddb'] as const) {
     for (const seed of [1, 2, 3]) {
       const [once, again] = [
         await runScenario(scenarioOf(seed, { store, hints: true }), { traced: true }),
@@ -67,6 +70,10 @@ test.for(WRONG_PAGES)('of pages it is noticed when $what ($breaks)', { timeout: 
 
 test.for(WRONG_FILE)('of processes on a file it is noticed when $what ($breaks)', { timeout: LONG_MS }, (wrong) =>
   noticed('sqlite', wrong),
+)
+
+test.for(WRONG_REDIS)('of scripts in Redis it is noticed when $what ($breaks)', { timeout: LONG_MS }, (wrong) =>
+  noticed('redis', wrong),
 )
 
 test.for(readdirSync(KEPT).filter((name) => name.endsWith('.json')))('what once broke does not: %s', async (name) => {

@@ -30,7 +30,7 @@ test('every file that an entry of package.json names is there', () => {
 })
 
 test('it stays small: the service worker’s entry holds all the rest once more, it may not import() anything', () => {
-  expect(statSync(tarball()).size).toBeLessThan(1_050_000)
+  expect(statSync(tarball()).size).toBeLessThan(1_110_000)
   const loaded = files.filter((name) => !name.endsWith('.map'))
   const unpackedBytes = loaded.reduce((sum, name) => sum + statSync(join(unpacked, name)).size, 0)
   expect(unpackedBytes).toBeLessThan(1_050_000)
@@ -59,7 +59,7 @@ test('the licences of all that is linked into the modules are there, with their 
 
 test('it needs no other package at run time', () => {
   expect(manifest.dependencies).toBeUndefined()
-  const peers = ['@opentelemetry/api', 'axios', 'prom-client']
+  const peers = ['@opentelemetry/api', 'axios', 'ioredis', 'prom-client', 'redis']
   expect(Object.keys(manifest.peerDependencies)).toEqual(peers)
   expect(manifest.peerDependenciesMeta).toEqual(Object.fromEntries(peers.map((name) => [name, { optional: true }])))
 })
@@ -92,8 +92,8 @@ function reachedFrom(name: string, found: Set<string> = new Set()): Set<string> 
 }
 
 test('no chunk that a page loads fetches the module from an address, reads a file or compiles in one go', () => {
-  // sqlite.js, node.js and what reads the module from a file are Node's alone; while a page is developed it gets the latter, too
-  const nodes = ['sqlite.js', 'node.js', 'index.js']
+  // sqlite.js, redis.js, node.js and what reads the module from a file are Node's alone; while a page is developed it gets the latter, too
+  const nodes = ['sqlite.js', 'redis.js', 'node.js', 'index.js']
   const entered = Object.keys(entries).map((name) => `${name}.js`)
   const loaded = new Set(entered.filter((name) => !nodes.includes(name)).flatMap((name) => [...reachedFrom(name)]))
   const found = [...loaded].filter((name) =>
@@ -102,4 +102,12 @@ test('no chunk that a page loads fetches the module from an address, reads a fil
   expect(found).toEqual([])
   expect(loaded.size).toBeGreaterThan(20)
   expect([...reachedFrom('index.js')].some((name) => text(name).includes('readFileSync'))).toBe(true)
+})
+
+test('what is for Redis is in its own entry: no other loads a line of it', () => {
+  const isForRedis = (name: string) => /EVALSHA|SPUBLISH|\bredis\.call\b/.test(text(name))
+  const others = Object.keys(entries).filter((name) => name !== 'redis')
+  const loaded = new Set(others.flatMap((name) => [...reachedFrom(`${name}.js`)]))
+  expect([...loaded].filter(isForRedis)).toEqual([])
+  expect([...reachedFrom('redis.js')].filter(isForRedis)).toEqual(['redis.js'])
 })

@@ -28,8 +28,15 @@ export function copyOf(name: string, peers: readonly string[] = [], modules?: st
 }
 
 /** A program in that folder with no environment but the one every shell has. */
-export function start(folder: string, ...args: readonly string[]): ChildProcess {
-  const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' }
+export const start = (folder: string, ...args: readonly string[]): ChildProcess => startWith({}, folder, ...args)
+
+/** The same, with these variables. */
+export function startWith(
+  variables: Readonly<Record<string, string>>,
+  folder: string,
+  ...args: readonly string[]
+): ChildProcess {
+  const env = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...variables }
   const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(async () => {
     if (child.exitCode === null && child.kill()) await once(child, 'close')

@@ -48,6 +48,8 @@ const PUBLIC = [
   'api/neighbours',
   'api/records',
   'stores/sqlite',
+  'stores/redis',
+  'stores/redis/port',
   'stores/durable-object',
   'stores/indexeddb',
   'cloudflare',

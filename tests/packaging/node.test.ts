@@ -29,11 +29,11 @@ tries(node, 'require', async () => {
   return undefined
 })
 
-test('every entry loads by itself, and without axios or prom-client installed', async () => {
+test('every entry loads by itself, and without the packages it is for installed', async () => {
   using project = consumer({
     'main.mjs': `
       const names = {}
-      const entries = ['core', 'fetch', 'axios', 'prometheus', 'testing', 'store', 'memory', 'indexeddb', 'sqlite', 'node'].map((name) => 'redrive/' + name)
+      const entries = ['core', 'fetch', 'axios', 'prometheus', 'testing', 'store', 'memory', 'indexeddb', 'sqlite', 'redis', 'node'].map((name) => 'redrive/' + name)
       for (const entry of ['redrive', ...entries]) {
         names[entry] = Object.keys(await import(entry))
       }
@@ -49,6 +49,7 @@ test('every entry loads by itself, and without axios or prom-client installed', 
   expect(names['redrive/store']).toEqual(expect.arrayContaining(['CLOCK_STEP_MS', 'RECORD_SCHEMA', 'laneName']))
   expect(names['redrive/memory']).toContain('memoryStore')
   expect(names['redrive/sqlite']).toContain('sqliteStore')
+  expect(names['redrive/redis']).toEqual(['redisStore'])
   expect(names['redrive/node']).toContain('closeOnSignals')
 })
 

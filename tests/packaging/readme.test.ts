@@ -5,20 +5,21 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { startServer } from '../redis/servers.ts'
 import { type Consumer, consumer, link } from './consumer.ts'
 import { flakyServer } from './flaky-server.ts'
 import { root } from './pack.ts'
 import { blocks, snippet, snippets } from './snippets.ts'
 import { workerd, workerModules } from './worker-bundle.ts'
 
-async function printed(project: Consumer, script: string): Promise<string[]> {
-  const env = { PATH: process.env.PATH ?? '' }
+async function printed(project: Consumer, script: string, variables: NodeJS.ProcessEnv = {}): Promise<string[]> {
+  const env = { PATH: process.env.PATH ?? '', ...variables }
   const { stdout } = await promisify(execFile)(process.execPath, [script], { cwd: project.folder, env })
   return stdout.trim().split('\n')
 }
 
 test('there is no snippet that no test runs', () => {
-  expect(snippets).toHaveLength(10)
+  expect(snippets).toHaveLength(11)
 })
 
 test('the fetch recipe', async () => {
@@ -60,6 +61,15 @@ test('requests that survive a crash of Node', async () => {
   using project = consumer({ 'main.mjs': snippet("path: 'orders.db' }),", `${server.origin}/api/stored`) })
   expect(await printed(project, 'main.mjs')).toEqual(['strict', 'SUCCEEDED'])
   expect(server.hits('/api/stored/orders')).toBe(2)
+})
+
+test('one queue for many machines', async () => {
+  await using server = await flakyServer()
+  await using redis = await startServer({ appendonly: true })
+  using project = consumer({ 'main.mjs': snippet('redisStore({', `${server.origin}/api/shared`) })
+  link(project, 'redis')
+  expect(await printed(project, 'main.mjs', { REDIS_URL: redis.url })).toEqual(['relaxed', 'SUCCEEDED'])
+  expect(server.hits('/api/shared/orders')).toBe(2)
 })
 
 test('hand over, go on, look later', async () => {

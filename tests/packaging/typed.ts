@@ -15,6 +15,7 @@ import { indexedDbStore } from 'redrive/indexeddb'
 import { closeOnSignals } from 'redrive/node'
 import { metricsOf, type QueueMetrics } from 'redrive/prometheus'
 import { attachOpenTelemetry, type OpenTelemetryOptions } from 'redrive/opentelemetry'
+import { redisStore, type RedisPort } from 'redrive/redis'
 import { sqliteStore } from 'redrive/sqlite'
 import { laneName, type Claim, type Lease, type NewTask, type Settlement, type StoredTask, type Turn } from 'redrive/store'
 import { memoryStore } from 'redrive/memory'
@@ -35,6 +36,9 @@ export const stopAnswering: (() => void) | false = worker.registerBackgroundSync
 export const undo: () => void = closeOnSignals(queue, { signals: ['SIGHUP'] })
 export const metrics: QueueMetrics = metricsOf([queue], { maxOrigins: 5 })
 export const stored: Promise<number> = sqliteStore({ path: 'tasks.db' }).flush()
+declare const port: RedisPort
+export const shared: TaskStore = redisStore({ client: port, name: 'orders', fsync: true, replicas: 1 })
+export const heard: Promise<() => Promise<void>> | undefined = port.subscribe?.('hints', (message) => message.byteLength)
 export const store: TaskStore = memoryStore({ capacity: 5 })
 export const links: OpenTelemetryOptions = { replay: 'link', propagateTo: ['https://api.test'] }
 export const untrace: () => void = attachOpenTelemetry(queue, links)

@@ -39,7 +39,8 @@ export async function compare(book: Book, store: TaskStore): Promise<void> {
   }
 }
 
-async function allOf(store: TaskStore): Promise<Map<string, StoredTask>> {
+/** Every row, by its id. */
+export async function allOf(store: TaskStore): Promise<Map<string, StoredTask>> {
   const rows = new Map<string, StoredTask>()
   for (let cursor: string | undefined; ; ) {
     const page = await store.list({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) })

@@ -1,8 +1,10 @@
-/** A fixed story over one store, cut short at one of its store calls, and what must be so when a second process has gone on with it. */
+/** A fixed story over one store, cut short at one of its calls, and what must be so when a second process has gone on with it. */
 
+import type { StoredTask } from '../../js/api/store.ts'
+import type { CallFault, Line } from '../redis/sync-port.ts'
 import { Book } from './book.ts'
 import { Callers } from './callers.ts'
-import { compare } from './compare.ts'
+import { allOf, compare } from './compare.ts'
 import { Process } from './process.ts'
 import { recorder, Traffic } from './recorder.ts'
 import type { StoreFault, StoreKind } from './scenario.ts'
@@ -16,15 +18,17 @@ const LIMITS = { total: 3, perLane: 2 }
 const SPEC = { persist: 'on-failure', offsetMs: 0, principal: 'ann' } as const
 const [SHOP = '', BANK = '', MAIL = ''] = ['https://a.test', 'https://b.test', 'https://c.test']
 
-/** What goes wrong, at the how-manieth store call of the first process. */
-export interface Cut {
-  readonly at: number
-  readonly fault: StoreFault
-}
+/** What goes wrong, at the how-manieth call of the first process: to its store, or from its store to a server. */
+export type Cut =
+  | { readonly at: number; readonly of?: 'store'; readonly fault: StoreFault }
+  | { readonly at: number; readonly of: 'server'; readonly fault: CallFault }
 
 export interface Told {
   /** Store calls that the first process made. */
   readonly calls: number
+  /** Calls of its store to a server. */
+  readonly sent: number
+  /** Of what the answers of the stores said; where one was lost, it may be wrong. */
   readonly violation: Book['violation']
   /** Callers of processes that are there, and were never answered. */
   readonly waiting: readonly string[]
@@ -32,25 +36,32 @@ export interface Told {
   readonly live: number
   /** Acknowledged, and neither delivered, given up nor cancelled. */
   readonly lost: readonly string[]
-  /** Intents whose work was done more than once. */
+  /** Tasks whose work was done more than once. */
   readonly twice: readonly string[]
   readonly acknowledged: number
 }
 
 export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
-  await warm()
+  await warm(store)
   const time = new VirtualTime()
   const book = new Book(LIMITS, time)
   const server = new Server(book, time)
   const callers = new Callers(book, server)
   const stores = new Stores(store, time, HOUR_MS)
   const traffic = new Traffic()
+  let sent = 0
+  const line: Line = {
+    called: () => {
+      sent++
+      return cut?.of === 'server' && sent === cut.at ? cut.fault : undefined
+    },
+    crash: () => first.crash(),
+  }
   const connect = (owner: string) => {
-    const opened = stores.connect()
+    const opened = stores.connect(undefined, owner.startsWith('first') ? line : undefined)
     const letGo = () => {
       opened.letGo()
-      // in memory nothing tells who is gone
-      if (store === 'memory') return
+      if (!stores.tellsTheGone) return
       book.gone.set(owner, time.elapsed)
       book.loosen(owner)
     }
@@ -61,7 +72,7 @@ export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
   const first = new Process('first', SPEC, world)
   const second = new Process('second', SPEC, world)
 
-  const rest = () => drain(() => traffic.isBusy)
+  const rest = () => drain(() => !stores.isAtOnce && traffic.isBusy)
   const pass = async (ms: number, over = () => false) => {
     const until = time.elapsed + ms
     await rest()
@@ -75,7 +86,7 @@ export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
   let calls = 0
   first.onCall = (way) => {
     calls++
-    if (cut && calls === cut.at) way.troubles.push({ fault: cut.fault, calls: 1, ms: 0 })
+    if (cut && cut.of !== 'server' && calls === cut.at) way.troubles.push({ fault: cut.fault, calls: 1, ms: 0 })
   }
   const open = async (process: Process) => {
     await process.open()?.started
@@ -156,7 +167,7 @@ export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
     if (life) first.closed(life)
   })
   await pass(20_000)
-  const told = calls
+  const told = { calls, sent }
 
   for (const principal of ['ann', 'ben'] as const) {
     second.principal = principal
@@ -165,23 +176,26 @@ export async function tell(store: StoreKind, cut?: Cut): Promise<Told> {
     await pass(HOUR_MS, () => book.live(principal).length === 0 && callers.waiting.length === 0)
   }
   await compare(book, stores.observer)
-  const known = [...book.tasks.values()]
+  const rows = await allOf(stores.observer)
+  const effects = ({ principal, idempotencyKey: key }: StoredTask) => server.effects(principal, key)
   const lost = [...book.acknowledged].filter((taskId) => {
-    const task = book.tasks.get(taskId)
-    if (task?.status === 'SUCCEEDED') return server.effects(task.principal, task.key) !== 1
-    return task?.status !== 'EXHAUSTED' && task?.status !== 'CANCELLED'
+    const row = rows.get(taskId)
+    if (row?.status === 'SUCCEEDED') return effects(row) !== 1
+    return row?.status !== 'EXHAUSTED' && row?.status !== 'CANCELLED'
   })
-  const twice = known.filter(({ principal, key }) => server.effects(principal, key) > 1).map(({ intent }) => intent)
+  const stored = [...rows.values()]
+  const twice = stored.filter((row) => effects(row) > 1).map(({ taskId }) => taskId)
+  const live = stored.filter(({ status }) => status === 'PENDING' || status === 'IN_FLIGHT').length
   const { violation } = book
   const { waiting } = callers
   for (const process of [first, second]) process.crash()
   await rest()
   await stores.close()
   return {
-    calls: told,
+    ...told,
     violation,
     waiting,
-    live: book.live().length,
+    live,
     lost,
     twice,
     acknowledged: book.acknowledged.size,

@@ -8,8 +8,8 @@ import type { Scenario, StoreKind } from './scenario.ts'
 import { type Failure, runSeeds, type Tally } from './seeds.ts'
 import { shrink } from './shrink.ts'
 
-const STORES: readonly StoreKind[] = ['memory', 'sqlite', 'tabs', 'indexeddb']
-const USAGE = `npm run sim -- [--seeds N] [--first S] [--store memory|sqlite|both|tabs|indexeddb] [--no-hints] [--replay SEED] [--verbose]`
+const STORES: readonly StoreKind[] = ['memory', 'sqlite', 'redis', 'tabs', 'indexeddb']
+const USAGE = `npm run sim -- [--seeds N] [--first S] [--store memory|sqlite|both|redis|tabs|indexeddb] [--no-hints] [--replay SEED] [--verbose]`
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '500' },

@@ -17,7 +17,7 @@ export async function runScenario(
   scenario: Scenario,
   { breaking, traced = false }: { readonly breaking?: Breaking; readonly traced?: boolean } = {},
 ): Promise<Outcome> {
-  await warm()
+  await warm(scenario.store)
   const mend = breaking?.code?.()
   const world = new World(scenario, breaking)
   world.book.traced = traced

@@ -5,8 +5,8 @@
 
 import type { Delay, Part } from './loading.ts'
 
-/** 'tabs': in memory, dressed as a browser's; 'indexeddb': the browser's own, with tabs just the same. */
-export type StoreKind = 'memory' | 'sqlite' | 'tabs' | 'indexeddb'
+/** 'redis': in a real server; 'tabs': in memory, dressed as a browser's; 'indexeddb': the browser's own, with tabs just the same. */
+export type StoreKind = 'memory' | 'sqlite' | 'redis' | 'tabs' | 'indexeddb'
 
 export interface Scenario {
   readonly seed: number

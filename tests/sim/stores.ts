@@ -1,4 +1,4 @@
-/** The store of a world: one object in memory, bare or dressed as a browser's, or a file or database that every process opens for itself. */
+/** The store of a world: one object in memory, bare or dressed as a browser's, or a file, database or server that every process opens for itself. */
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,11 +6,13 @@ import type { TaskStore } from '../../js/api/store.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { QUICK_FOLDER } from '../js/sqlite/quick-folder.ts'
+import type { Line } from '../redis/sync-port.ts'
 import { Browser } from './browser.ts'
 import type { Locks } from './locks.ts'
 import { Page } from './page.ts'
 import { START } from './process.ts'
 import { Realm } from './realm.ts'
+import { RedisWorld } from './redis.ts'
 import type { StoreKind } from './scenario.ts'
 import type { VirtualTime } from './time.ts'
 
@@ -39,23 +41,34 @@ export class Stores {
   offsetMs = 0
   /** Of tabs. */
   readonly tabs: Tabs | undefined
+  /** What a process held that is gone can be had at once; else it runs out. */
+  readonly tellsTheGone: boolean
+  /** A call is over when nothing happens any more; one that is not waits for time, or for ever. Others may need turns of the event loop. */
+  readonly isAtOnce: boolean
+  readonly #redis: RedisWorld | undefined
   readonly #open: () => TaskStore
   readonly #shared: boolean
   readonly #opened: TaskStore[] = []
   readonly #folder: string | undefined
 
-  /** `idleCheckMs`: how often a file is looked at unasked. */
-  constructor(kind: StoreKind, time: VirtualTime, idleCheckMs = 1_000) {
+  /** `idleCheckMs`: how often a file or server is looked at unasked. @default that of its store */
+  constructor(kind: StoreKind, time: VirtualTime, idleCheckMs: number = kind === 'redis' ? 5_000 : 1_000) {
     const clock = {
       now: () => START + time.elapsed + this.offsetMs,
       monotonic: () => time.elapsed,
       after: () => () => {},
     }
     this.#shared = kind !== 'sqlite'
+    this.tellsTheGone = kind !== 'memory' && kind !== 'redis'
+    this.isAtOnce = kind === 'redis'
     if (kind === 'indexeddb') {
       const realm = new Realm({ clock, ...ROOM })
       this.#open = () => realm.connect(new Page()).store
       this.tabs = realm
+    } else if (kind === 'redis') {
+      const redis = new RedisWorld(time, { clock, idleCheckMs, ...ROOM })
+      this.#open = () => redis.connect().store
+      this.#redis = redis
     } else if (this.#shared) {
       const store = memoryStore({ clock, ...ROOM })
       this.#open = () => store
@@ -68,9 +81,10 @@ export class Stores {
     this.observer = this.connect().store
   }
 
-  /** `page`: the tab, where there are tabs. */
-  connect(page?: Page): Connection {
+  /** `page`: the tab, where there are tabs; `line`: what goes wrong on the way to a server. */
+  connect(page?: Page, line?: Line): Connection {
     if (this.tabs && page) return this.tabs.connect(page)
+    if (this.#redis) return this.#redis.connect(line)
     const store = this.#open()
     if (this.#shared) return { store, letGo: () => void store.close() }
     this.#opened.push(store)
@@ -99,11 +113,13 @@ export class Stores {
       const files = readdirSync(folder, { withFileTypes: true, recursive: true }).filter((each) => each.isFile())
       return files.map(({ parentPath, name }) => [name, readFileSync(join(parentPath, name))] as const)
     }
+    if (this.#redis) return this.#redis.contents()
     return this.tabs instanceof Realm ? [['the database', await this.tabs.contents()]] : []
   }
 
   async close(): Promise<void> {
     for (const store of this.#opened) await store.close()
+    await this.#redis?.close()
     if (this.#folder) rmSync(this.#folder, { recursive: true, force: true })
   }
 }

@@ -1,13 +1,16 @@
-/** Chunks that are loaded for the first time take a time of their own, which no world should see. */
+/** Chunks that are loaded for the first time, and a server that starts, take a time of their own, which no world should see. */
 
 import { RetryQueue } from '../../js/index.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
+import { warmRedis } from './redis.ts'
+import type { StoreKind } from './scenario.ts'
 
 let warmed: Promise<void> | undefined
 
-export function warm(): Promise<void> {
+export async function warm(kind: StoreKind): Promise<void> {
   warmed ??= load()
-  return warmed
+  await warmed
+  if (kind === 'redis') await warmRedis()
 }
 
 async function load(): Promise<void> {

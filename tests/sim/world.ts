@@ -72,8 +72,7 @@ export class World {
       const { store, letGo } = stores.connect(page)
       const gone = () => {
         letGo()
-        // in memory nothing tells who is gone
-        if (scenario.store === 'memory') return
+        if (!stores.tellsTheGone) return
         book.gone.set(owner, time.elapsed)
         book.loosen(owner)
       }
@@ -120,7 +119,7 @@ export class World {
 
   /** Lets happen what needs no time. */
   async rest(): Promise<void> {
-    await drain(() => this.#traffic.isBusy)
+    await drain(() => !this.stores.isAtOnce && this.#traffic.isBusy)
     this.handover?.check()
     this.book.holds.check()
     if (++this.events > MOST_EVENTS) this.book.fail('L1', `${MOST_EVENTS} events, and no end`)

@@ -48,7 +48,7 @@ export function portOf(client: unknown, subscriber?: unknown, label = 'redrive')
 /** Longer is not waited for a subscription: clusters wait for as long as a node is away. */
 const SUBSCRIBED_WITHIN_MS = 2_000
 
-/** The end of a subscription. One that comes too late is ended, since whoever asked for it asks again. */
+/** The end of a subscription. One that comes too late is ended, since its caller asks again. */
 function soon(subscribed: Promise<() => Promise<void>>): Promise<() => Promise<void>> {
   return new Promise((resolve, reject) => {
     let isLate = false
@@ -107,7 +107,7 @@ const can = (value: unknown, ...methods: readonly string[]): boolean =>
   value !== null &&
   methods.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
 
-/** What came, and what to do. Never the text of a string: a URL may hold a password. */
+/** The value that came, in words, and what to do about it. Never the text of a string: a URL may hold a password. */
 function told(value: unknown): string {
   if (value === undefined || value === null) return `${value}`
   if (typeof value === 'string') return 'a string: give a client for that URL, such as createClient({ url }) of redis'

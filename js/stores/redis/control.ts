@@ -1,4 +1,4 @@
-/** What users ask for: each a command of `control.lua`, in parts where there may be many tasks. */
+/** Commands of users: each a command of `control.lua`, in parts where there may be many tasks. */
 
 import type { Buffer } from 'node:buffer'
 import type { RetryPolicy } from '../../api/policy.ts'

@@ -30,10 +30,10 @@ export const isRefused = (error: unknown): boolean =>
 /** A script met a command that its user may not give; the server does not say which. */
 export const isWithoutRight = (error: unknown): boolean => /can't run this command/.test(messageOf(error))
 
-/** The same, with the names of the commands. */
+/** A script met commands that its user may not give: these. */
 export class NoRight extends Error {
   override readonly name = 'NoRight'
-  /** As an ACL would give them: '+zadd +zrem'. */
+  /** In the words of an ACL: '+zadd +zrem'. */
   readonly commands: string
 
   constructor(commands: string, cause: unknown) {

@@ -9,7 +9,7 @@
 import type { Buffer } from 'node:buffer'
 import { type Arg, type Commands, isAnswer, PortError, type Reply, type Subscriber } from './port.ts'
 
-/** What it makes of a call before it is sent. */
+/** A call, as it makes one before it is sent. */
 interface IoCommand {
   getKeys(): readonly Arg[]
 }
@@ -90,7 +90,7 @@ export function ioredisSubscriber(given: IoRedis, label: string, isOurs: boolean
   const channels = heardOn.get(redis) ?? new Map<string, number>()
   heardOn.set(redis, channels)
   const ends = new Set<() => Promise<void>>()
-  // its own way of doing so leaves an error to nobody, which ends the process; if this fails, the connection is lost again
+  // its own way of doing so leaves an error unhandled, which ends the process; if this fails, the connection is lost again
   if (isOurs && !redis.isCluster) {
     redis.on('ready', () => {
       for (const channel of channels.keys()) redis.ssubscribe?.(channel).catch(() => {})

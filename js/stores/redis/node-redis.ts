@@ -3,7 +3,7 @@
  *
  * The port works on duplicates of what it is given, which then need not be connected yet, and whose user may block it, WATCH with it
  * or close it. What the port refuses is what the client does by itself: to keep a command until the server is back, and to send one
- * again whose answer was lost. A claim of an hour ago is nobody's any more.
+ * again whose answer was lost. The lease of a claim that is sent an hour late would have no holder.
  */
 
 import { Buffer } from 'node:buffer'
@@ -63,7 +63,7 @@ export type NodeRedis = NodeRedisClient | NodeRedisCluster | NodeRedisSentinel
 
 /** Numbers of RESP's types: bulk strings and verbatim strings as bytes, maps as flat arrays, as RESP2 has them. */
 const BYTES = { 36: Buffer, 61: Buffer, 37: Array }
-/** As servers of every version answer. Caches and notices of maintenance are RESP3's, and serve readers of single keys. */
+/** Every version of a server answers so. Caches and notices of maintenance are RESP3's, and serve readers of single keys. */
 const RESP2 = { RESP: 2, clientSideCache: undefined, emitInvalidate: undefined, maintNotifications: 'disabled' }
 
 /** A cluster may know of a master that is not there, and would wait for it as long as that lasts. */
@@ -102,7 +102,7 @@ export function nodeRedisSubscriber(given: NodeRedis, label: string, isOurs: boo
   return {
     async subscribe(channel, heard) {
       await open()
-      // it would wait for a connection, and nobody would know that hints are missing
+      // it would wait for a connection, and its caller would not know that hints are missing
       if (!connection.isOpen || ('isReady' in connection && !connection.isReady)) throw notReady()
       // one function may be asked to hear twice, and the client tells them apart by themselves
       const hear: Hear = (message) => heard(message)
@@ -156,7 +156,7 @@ async function sendInCluster(cluster: NodeRedisCluster, key: Arg, args: readonly
   }
 }
 
-/** What was answered with MOVED or ASK has not been done: the cluster finds out who has the slot, which may be somebody who is not there. */
+/** A call that was answered with MOVED or ASK has not been done: the cluster finds out which node has the slot; it may be away. */
 function redirect(cluster: NodeRedisCluster, key: Arg, args: readonly Arg[]): Promise<Reply> {
   const controller = new AbortController()
   return new Promise((resolve, reject) => {
@@ -353,7 +353,7 @@ const clientOf = (node: Node): NodeRedisClient | undefined => node.client
 
 const SLOTS = 16_384
 
-/** Of a key or channel: CRC-16 (XMODEM) of what stands in its first braces, else of it all. */
+/** The slot of a key or channel: CRC-16 (XMODEM) of what stands in its first braces, else of it all. */
 function slotOf(key: Arg): number {
   const bytes = Buffer.from(key)
   const from = bytes.indexOf('{')

@@ -18,7 +18,7 @@ export interface RedisPort {
   eval(source: string, keys: readonly Arg[], args: readonly Arg[]): Promise<Reply>
   /** Any other command, sent to the node of `key` in a cluster. */
   call(command: string, args: readonly Arg[], key: Arg): Promise<Reply>
-  /** SSUBSCRIBE on a connection of its own; the result ends it. It outlives lost connections; rejects where it cannot be made now, and whoever asked asks again. Absent: nobody is heard, and the store looks every `idleCheckMs`. */
+  /** SSUBSCRIBE on a connection of its own; the result ends it. It outlives lost connections; rejects where it cannot be made now, and its caller asks again. Absent: no other process is heard, and the store looks every `idleCheckMs`. */
   subscribe?(channel: string, heard: (message: Buffer) => void): Promise<() => Promise<void>>
   /** Calls back after each new connection to a server but the first, now and then without need; the result ends that. */
   onReconnect(again: () => void): () => void
@@ -42,7 +42,7 @@ export class PortError extends Error {
 export const isAnswer = (error: unknown): boolean =>
   error instanceof Error && /^[A-Z][A-Z0-9_]+( |$)/.test(error.message)
 
-/** What a client of some kind does for a port. A script is a command like any other. */
+/** The work of a client of some kind for a port. A script is a command like any other. */
 export type Commands = Pick<RedisPort, 'call' | 'onReconnect' | 'close'>
 
 /** Where hints are heard. */

@@ -43,7 +43,7 @@ export class Server {
     return fsync || replicas > 0
   }
 
-  /** What an `enqueue` that resolved survives: a guess until the server has been asked. */
+  /** The faults that a resolved `enqueue` survives: a guess until the server has been asked. */
   get durability(): Durability {
     return this.#durability
   }
@@ -80,6 +80,12 @@ export class Server {
       throw unavailable(
         this.#name,
         `the server is ${version || 'of an unknown version'}; Redis 7.0 or Valkey 7.2 is the oldest that will do`,
+      )
+    }
+    if (this.#options.fsync && info.get('aof_enabled') !== '1') {
+      throw unavailable(
+        this.#name,
+        'fsync asks for an append-only file, which the server does not keep; set appendonly yes there',
       )
     }
     const hasSync = valkey !== undefined || major > 7 || (major === 7 && minor >= 2)
@@ -137,7 +143,7 @@ export class Server {
     if (Number(local) >= 1 && Number(others) >= replicas) return
     throw unavailable(
       this.#name,
-      `${others} of ${replicas} replicas${fsync ? ` and ${local} of 1 disks` : ''} have confirmed within ${ackTimeoutMs} ms; the tasks may be stored, and asking again stores none twice`,
+      `${others} of ${replicas} replicas${fsync ? ` and ${local} of 1 disks` : ''} have confirmed within ${ackTimeoutMs} ms; the tasks may be stored; with the same idempotency key, asking again stores none twice`,
     )
   }
 

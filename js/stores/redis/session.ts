@@ -5,7 +5,16 @@ import { randomBytes } from 'node:crypto'
 import { RECORD_SCHEMA } from '../../api/records.ts'
 import type { Hint, Report, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { isFinal, isRefused, isUnknownScript, isWithoutRight, NoRight, translated } from './failures.ts'
+import {
+  codeOf,
+  isFinal,
+  isRefused,
+  isUnknownScript,
+  isWithoutRight,
+  NoRight,
+  translated,
+  unavailable,
+} from './failures.ts'
 import { hintsIn } from './hints.ts'
 import { Packer } from './packed.ts'
 import { type Arg, PortError, type RedisPort, type Reply } from './port.ts'
@@ -104,6 +113,8 @@ export class Session {
     again: Again,
     port: RedisPort = this.port,
   ): Promise<readonly Reply[]> {
+    // an earlier try may have been done, and its answer lost
+    let isUnsure = false
     for (let tries = 0; ; tries++) {
       try {
         await this.#ready()
@@ -111,8 +122,11 @@ export class Session {
       } catch (error) {
         const pause = PAUSES[tries]
         if (isFinal(error) || pause === undefined || (again === 'never' && !isRefused(error))) {
-          throw translated(error, this.name)
+          throw isUnsure && codeOf(error) === 'OOM'
+            ? unavailable(this.name, 'the server is full now, and an earlier try may have been done', error)
+            : translated(error, this.name)
         }
+        isUnsure ||= !isRefused(error)
         await new Promise<void>((resolve) => this.#clock.after(pause, resolve))
       }
     }

@@ -13,7 +13,7 @@ import { Packer } from './packed.ts'
 import type { Arg, Reply } from './port.ts'
 import { SMALL_BODY } from './scripts.ts'
 
-/** As the scripts number them. */
+/** The statuses, by their numbers in the scripts. */
 export const STATUSES: readonly TaskStatus[] = ['PENDING', 'IN_FLIGHT', 'SUCCEEDED', 'EXHAUSTED', 'CANCELLED']
 export const DEADLINES = ['total_budget', 'expired', 'key_expired'] as const
 
@@ -132,7 +132,7 @@ const logBytes = (log: AttemptLog): Buffer => Buffer.from(`${wasSent(log) ? '\x0
 /** A line of a history. */
 export const logText = (log: AttemptLog): string => JSON.stringify(log)
 
-/** What a script answers for a task. */
+/** A task in the answer of a script. */
 export interface Kept {
   readonly taskId: string
   readonly row: Buffer

@@ -128,7 +128,7 @@ function claimArgs({
 
 interface Read {
   readonly made: Turn
-  /** Of each task that was claimed and cannot be read: its token and its id. */
+  /** The token and the id of each task that was claimed and cannot be read. */
   readonly damaged: readonly Buffer[]
 }
 
@@ -176,7 +176,7 @@ async function readTurn(session: Session, step: Step, answer: readonly Reply[]):
   return { made, damaged }
 }
 
-/** As lua/lanes.lua lays it out. */
+/** Offsets in a lane, as lua/lanes.lua packs it. */
 const LANE = {
   tag: 4,
   pending: 28,

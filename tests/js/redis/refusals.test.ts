@@ -99,6 +99,13 @@ async function replicated() {
   return { primary: made.primary, replica: made.replica, end: () => made.end() }
 }
 
+test('fsync is refused where the server keeps no append-only file', async () => {
+  const { store } = storeOn(await serverWith(), { fsync: true })
+  const { code, message } = await failure(store.enqueue([newTask(1)]))
+  expect(code).toBe('STORAGE_UNAVAILABLE')
+  expect(message).toContain('set appendonly yes')
+})
+
 test('fsync is refused where the server cannot be asked for it', async () => {
   const server = await serverWith({ appendonly: true })
   const { redis_version: version = '' } = await server.info('server')

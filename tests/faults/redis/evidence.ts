@@ -1,0 +1,129 @@
+/** Brings together what is judged after a run: from the store, from the server, and from what callers and processes wrote down. */
+
+import type { TaskStore } from '../../../js/api/store.ts'
+import type { FlakyServer } from '../../servers/start.mjs'
+import type { Row } from '../checks.ts'
+import type { Crew } from '../crew.ts'
+import type { Figure } from '../evidence.ts'
+import { readSpans } from '../log.ts'
+import type { Callers } from './callers.ts'
+import type { RedisFacts } from './laws.ts'
+import type { Nemesis } from './nemesis.ts'
+import type { Fsync } from './options.ts'
+import type { Servers } from './servers.ts'
+
+type Told = Pick<
+  RedisFacts,
+  'samples' | 'redriven' | 'drained' | 'stoodStillMs' | 'mayStandStillMs' | 'limit' | 'limitPerLane'
+>
+
+export interface Story extends Told {
+  readonly crew: Crew
+  readonly callers: Callers
+  readonly servers: Servers
+  readonly nemesis: Nemesis
+  readonly store: TaskStore
+  readonly folder: string
+  readonly tookMs: number
+  readonly fsync: Fsync
+}
+
+/** As member.ts has it. */
+const MAX_ATTEMPTS = 30
+
+export async function gather(
+  story: Story,
+  server: FlakyServer,
+): Promise<{ readonly facts: RedisFacts; readonly figures: readonly Figure[] }> {
+  const { crew, callers, servers, nemesis, store, folder, fsync } = story
+  const { visits = [], perIntent, injected, outcomes, inFlight } = await server.report({ visits: true })
+  const leases = readSpans(folder, crew.killed)
+  const accepted = callers.calls.filter(({ request, outcome }) => request.kind === 'new' && outcome === 'accepted')
+  const found = new Map<string, Row>()
+  for (const { request, taskId = '' } of accepted) {
+    const row = await store.get(taskId)
+    if (row) found.set(request.intent, row)
+  }
+  const rows = await listed(store, {})
+  const dead = await listed(store, { status: 'EXHAUSTED' })
+  const promised = fsync === 'always' ? 'strict' : 'relaxed'
+  const facts: RedisFacts = {
+    ...story,
+    calls: callers.calls,
+    leases,
+    visits,
+    effects: new Map(perIntent.map((each) => [each.intent, each.effects])),
+    found,
+    rows,
+    counts: await store.counts(),
+    deadLetters: dead.map(({ taskId }) => taskId),
+    deaths: crew.deaths,
+    degraded: [...crew.degraded.keys()],
+    maxAttempts: MAX_ATTEMPTS,
+    durabilities: nemesis.count('failover') > 0 ? [promised, 'replicated'] : [promised],
+    lags: servers.lags,
+    full: nemesis.troubles.filter(({ kind }) => kind === 'memory'),
+  }
+  const told = (outcome: string) => callers.calls.filter((call) => call.outcome === outcome)
+  const codes = new Map<string, number>()
+  for (const { code = 'killed' } of [...told('unknown'), ...told('refused')])
+    codes.set(code, (codes.get(code) ?? 0) + 1)
+  const settled = (answer: string | undefined) => leases.filter((lease) => lease.answer === answer).length
+  const troubles = new Map<string, number>()
+  for (const { kind } of nemesis.troubles) troubles.set(kind, (troubles.get(kind) ?? 0) + 1)
+  const longest = Math.max(
+    0,
+    ...callers.calls
+      .filter(({ code, outcome }) => outcome === 'accepted' || code)
+      .map(({ askedAt, endedAt }) => endedAt - askedAt),
+  )
+  const { connections, broken, doubled, lost } = servers.front.counted
+  const figures: Figure[] = [
+    ['requests to processes', callers.calls.length, 'asking again included'],
+    ['tasks acknowledged', accepted.length, 'each written down outside'],
+    ['  of which the store has none', accepted.length - found.size, 'kept in memory, or not written or copied in time'],
+    ['refused, or not known', told('unknown').length + told('refused').length, words(codes)],
+    ['  the longest wait for an answer, ms', longest, ''],
+    ['processes killed', crew.kills, `${crew.lives} started`],
+    ['  at the worst of moments', crew.aimed, 'written to the store, and nobody told yet'],
+    ['frozen past their leases', crew.freezes, ''],
+    ['Redis killed', nemesis.count('kill'), fsync],
+    ['failovers', nemesis.count('failover'), ''],
+    ['troubles', nemesis.troubles.length, words(troubles)],
+    ['connections', connections, `${broken} broken in an answer, ${lost} lost, ${doubled} scripts doubled`],
+    ['requests', visits.length, ''],
+    ['  that failed by intent', injected.total, `${(injected.share * 100).toFixed(1)} %`],
+    ['  answered from the key', outcomes.repeated ?? 0, 'the work was done, the answer lost'],
+    ['most at once at the server', inFlight.max, 'those that outlived a lease included'],
+    ['leases given', leases.length, 'of which somebody heard'],
+    ['  never settled', settled(undefined), ''],
+    ['  settled too late', settled('stale'), 'changed nothing'],
+    ['  settled before', settled('repeated'), 'and the answer lost'],
+    ['dead letters', dead.length, `${story.redriven.size} were put back`],
+    ['most attempts of a task', Math.max(0, ...rows.map(({ attemptNumber }) => attemptNumber)), ''],
+    [
+      'degraded',
+      [...crew.degraded.values()].reduce((sum, count) => sum + count, 0),
+      [...crew.degraded.keys()][0] ?? '',
+    ],
+    [
+      'seconds',
+      (story.tookMs / 1_000).toFixed(1),
+      `${Math.round(story.stoodStillMs)} ms without a move after the blows`,
+    ],
+  ]
+  return { facts, figures }
+}
+
+async function listed(store: TaskStore, filter: { readonly status?: 'EXHAUSTED' }): Promise<Row[]> {
+  const rows: Row[] = []
+  for (let cursor: string | undefined; ; ) {
+    const page = await store.list({ ...filter, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) })
+    rows.push(...page.tasks)
+    cursor = page.cursor
+    if (cursor === undefined) return rows
+  }
+}
+
+const words = (counts: ReadonlyMap<string, number>): string =>
+  [...counts].map(([name, count]) => `${count} ${name}`).join(', ')

@@ -1,0 +1,382 @@
+/**
+ * What processes on one Redis are held to, by what callers were told, what processes wrote down of their leases, what the server saw
+ * and what the store holds. Numbers H1 to H14 are those of the laws in docs/testing.md.
+ */
+
+import type { Visit } from '../../servers/start.mjs'
+import { atMost, type Check, type Counts, FOREVER, mostAtOnce, none, pairs, type Row, TICK_MS } from '../checks.ts'
+import { type Evidence, withoutAWord } from '../judge.ts'
+import type { LeaseSpan } from '../log.ts'
+import type { Call } from './callers.ts'
+
+export interface Sample {
+  /** Acknowledged before it was asked, and asked for when the answer had come. */
+  readonly acknowledged: number
+  readonly asked: number
+  readonly total: number
+}
+
+/** A time in which something was wrong. */
+export interface Span {
+  readonly from: number
+  readonly until: number
+}
+
+export interface RedisFacts {
+  readonly calls: readonly Call[]
+  readonly leases: readonly LeaseSpan[]
+  readonly visits: readonly Visit[]
+  readonly effects: ReadonlyMap<string, number>
+  /** Of each acknowledged intent what `get` gives for its task. */
+  readonly found: ReadonlyMap<string, Row>
+  readonly rows: readonly Row[]
+  readonly counts: Counts
+  readonly samples: readonly Sample[]
+  /** Tasks that `list` gives as EXHAUSTED; and what became of those that were put back, by task. */
+  readonly deadLetters: readonly string[]
+  readonly redriven: ReadonlyMap<string, string>
+  readonly deaths: readonly string[]
+  /** What the processes said works less well than it should. */
+  readonly degraded: readonly string[]
+  readonly drained: boolean
+  /** The longest that nothing moved for after the last blow. */
+  readonly stoodStillMs: number
+  readonly mayStandStillMs: number
+  readonly limit: number
+  readonly limitPerLane: number
+  readonly maxAttempts: number
+  /** What receipts may promise. */
+  readonly durabilities: readonly string[]
+  /** Times of which nothing may be left: before failovers, and before kills of a server that does not write at once. */
+  readonly lags: readonly Span[]
+  /** Times in which the server had no room. */
+  readonly full: readonly Span[]
+}
+
+/** What was written so soon before may not have arrived. */
+const ON_ITS_WAY_MS = 200
+
+export function ofRedis(facts: RedisFacts): Evidence {
+  const { calls, visits, effects, leases, counts, rows, drained, limit } = facts
+  const tasks = calls.filter(({ request }) => request.kind === 'new')
+  const accepted = tasks.filter(({ outcome }) => outcome === 'accepted')
+  const ends = cancels(calls)
+  const isCancelled = ({ taskId = '' }: Call) => ends.has(taskId)
+  const sure = accepted.filter((call) => {
+    return !isCancelled(call) && !mayBeGone(call, facts)
+  })
+  const bySpan = new Map(leases.map((lease) => [`${lease.life} ${lease.token}`, lease]))
+  const leaseOf = ({ by }: Visit) => (by === null ? undefined : bySpan.get(by))
+  const overAt = (visit: Visit) => {
+    const { until = FOREVER, endedAt = FOREVER } = leaseOf(visit) ?? {}
+    return Math.min(visit.endedAt ?? FOREVER, until, endedAt)
+  }
+  return {
+    acknowledged: new Map(sure.map(({ request: { intent }, taskId = '' }) => [intent, taskId])),
+    deadLetters: facts.deadLetters,
+    found: facts.found,
+    visits,
+    effects,
+    drained,
+    store: { counts, rows },
+    left: counts.pending + counts.inFlight,
+    attempts: {
+      overAt,
+      hasTold: (visit) => leaseOf(visit)?.answer === 'applied',
+      limit: { most: limit, counts: () => true },
+    },
+    never: {
+      'refused for no reason': refusals(calls),
+      'accepted with another promise': accepted
+        .filter(({ durability = '' }) => !facts.durabilities.includes(durability) && durability !== 'memory')
+        .map(({ request, durability }) => `${request.intent}: ${durability}`),
+      'kept in memory without a word': withoutAWord(
+        accepted.filter(({ durability }) => durability === 'memory').map(({ request }) => request.intent),
+        facts.degraded,
+      ),
+      'processes that ended by themselves': facts.deaths,
+      'H2 sent, and nobody had asked for it': uncalled(facts),
+      'H5 tokens given twice': givenTwice(facts),
+      'H5 tokens that fall': fallingTokens(facts),
+      'H4 tasks leased to two at once': leasedTwice(facts),
+      'H7 the same key, and another task': otherTasks(facts),
+      'H7 another request under a key taken': conflictsTaken(facts),
+      'H9 attempts beyond the policy': tooMany(facts),
+      'H9 sent after its cancel was answered': sentAfterCancel(facts, ends),
+      'H9 cancelled, and shown otherwise': [...ends].flatMap(([taskId, { answer }]) => wrongEnd(facts, taskId, answer)),
+      'H10 leased before its wait was over': leasedEarly(facts),
+      'H11 orders not kept': outOfOrder(facts),
+      'H12 put back under another id': [...facts.redriven].flatMap(([taskId, said]) =>
+        said === 'redriven' || said === 'gone' ? [] : [`${taskId}: ${said}`],
+      ),
+      'S17 refused for want of room, and sent': refusedAndSent(facts),
+    },
+    own: [
+      atMost('H8 leases at once', mostAtOnce(leases.map(spanOf)), limit),
+      ...[...new Set(leases.map(({ lane }) => lane))].map((lane) =>
+        atMost(
+          `H8 leases at once, ${lane}`,
+          mostAtOnce(leases.filter((lease) => lease.lane === lane).map(spanOf)),
+          facts.limitPerLane,
+        ),
+      ),
+      besideTheRows(facts),
+      samplesFit(facts),
+      exhaustedAreShown(facts),
+      atMost(
+        'H14 ms in which nothing moved after the last blow',
+        Math.round(facts.stoodStillMs),
+        facts.mayStandStillMs,
+      ),
+      ...settledWhenFull(facts),
+    ],
+  }
+}
+
+/** When a lease was over, at the earliest. */
+const endOf = ({ until, settlingAt, endedAt }: LeaseSpan): number => Math.min(until, settlingAt, endedAt)
+const spanOf = (lease: LeaseSpan) => [lease.from, endOf(lease)] as const
+
+/** What is kept in memory only ends with its process; a failover loses what the replica had not got, but not what it was asked to confirm. */
+function mayBeGone({ askedAt, endedAt, durability }: Call, { lags }: RedisFacts): boolean {
+  if (durability === 'replicated') return false
+  return durability === 'memory' || isInLag(lags, askedAt, endedAt)
+}
+
+const isInLag = (lags: readonly Span[], from: number, until: number): boolean =>
+  lags.some((lag) => from < lag.until && until > lag.from - ON_ITS_WAY_MS)
+
+/** Cancels that were not refused: when each was asked for, and what the first answer was. */
+function cancels(calls: readonly Call[]): Map<string, { readonly answer: string; readonly answeredAt: number }> {
+  const found = new Map<string, { answer: string; answeredAt: number }>()
+  for (const { request, outcome, durability = '', endedAt } of calls) {
+    if (request.kind !== 'cancel') continue
+    const answer = outcome === 'accepted' ? durability : 'unknown'
+    found.set(request.taskId ?? '', { answer, answeredAt: endedAt })
+  }
+  return found
+}
+
+/** A store that is away, or full, may refuse; another request under a key must be. */
+const MAY_BE = new Set(['STORAGE_FULL'])
+function refusals(calls: readonly Call[]): string[] {
+  return calls
+    .filter(({ outcome, code = '', request }) => {
+      return outcome === 'refused' && !MAY_BE.has(code) && request.kind !== 'conflict'
+    })
+    .map(({ request, message, code }) => `${request.intent}: ${code} ${message}`)
+}
+
+function uncalled({ calls, visits }: RedisFacts): string[] {
+  const asked = new Set(calls.map(({ request }) => request.body.intent))
+  return [...new Set(visits.map(({ intent }) => intent).filter((intent) => !asked.has(intent)))]
+}
+
+/** Of a task that is not there any more nobody has the key. */
+function otherTasks(facts: RedisFacts): string[] {
+  const { calls } = facts
+  const gone = new Set(calls.filter((call) => mayBeGone(call, facts)).map(({ taskId }) => taskId))
+  return calls
+    .filter(({ request, outcome, taskId }) => {
+      const isOther = request.kind === 'again' && outcome === 'accepted' && taskId !== request.taskId
+      return isOther && !gone.has(request.taskId)
+    })
+    .map(({ request, taskId }) => `${request.intent} is ${taskId}, and was ${request.taskId}`)
+}
+
+function conflictsTaken(facts: RedisFacts): string[] {
+  const { calls, visits } = facts
+  const gone = new Set(calls.filter((call) => mayBeGone(call, facts)).map(({ taskId }) => taskId))
+  const sent = new Set(visits.map(({ intent }) => intent))
+  return calls
+    .filter(({ request, outcome, code }) => {
+      if (request.kind !== 'conflict' || gone.has(request.taskId)) return false
+      const isWrong = outcome === 'refused' && code !== 'IDEMPOTENCY_CONFLICT' && !MAY_BE.has(code ?? '')
+      return outcome === 'accepted' || isWrong || sent.has(request.intent)
+    })
+    .map(({ request, outcome, code = '' }) => `${request.intent} was ${outcome} ${code}`)
+}
+
+/** Leases that were given while the replica heard nothing are unknown to the primary after it, whose tokens go on. */
+const isForgotten = ({ from }: LeaseSpan, { lags }: RedisFacts): boolean =>
+  lags.some((lag) => from >= lag.from - ON_ITS_WAY_MS && from <= lag.until)
+
+function givenTwice(facts: RedisFacts): string[] {
+  const given = new Map<number, LeaseSpan>()
+  return facts.leases.flatMap((lease) => {
+    const other = given.get(lease.token)
+    given.set(lease.token, lease)
+    if (!other) return []
+    return [`${lease.token} of ${lease.life} for ${lease.taskId}, of ${other.life} for ${other.taskId}`]
+  })
+}
+
+/** The store's time does not fall, so neither may tokens in its order. */
+function fallingTokens({ leases }: RedisFacts): string[] {
+  const byToken = [...leases].sort((a, b) => a.token - b.token)
+  return pairs(byToken, () => '')
+    .filter(([before, after]) => after.from < before.from)
+    .map(([before, after]) => `${after.token} came ${before.from - after.from} ms before ${before.token}`)
+}
+
+function leasedTwice(facts: RedisFacts): string[] {
+  const known = facts.leases.filter((lease) => !isForgotten(lease, facts)).sort((a, b) => a.from - b.from)
+  return pairs(known, ({ taskId }) => taskId)
+    .filter(([before, after]) => after.from < endOf(before) && !lapsedIn(before, after.from, facts))
+    .map(([before, after]) => {
+      const early = Math.round(endOf(before) - after.from)
+      return `${after.taskId}: token ${before.token} of ${before.life} had ${early} ms left when ${after.life} got ${after.token}`
+    })
+}
+
+/** A renewal that was forgotten may be missed by then. */
+const lapsedIn = ({ from }: LeaseSpan, at: number, { lags }: RedisFacts): boolean =>
+  lags.some((lag) => from <= lag.until && at >= lag.from)
+
+function tooMany({ visits, rows, leases, calls, maxAttempts, redriven }: RedisFacts): string[] {
+  const intents = new Map(calls.map(({ request, taskId = '' }) => [taskId, request.intent]))
+  const sent = new Map<string, number>()
+  for (const { intent } of visits) sent.set(intent, (sent.get(intent) ?? 0) + 1)
+  return rows.flatMap(({ taskId, attemptNumber }) => {
+    const refunds = leases.filter((lease) => lease.taskId === taskId && lease.isRefunded).length
+    const most = (maxAttempts + refunds) * (redriven.has(taskId) ? 2 : 1)
+    const made = sent.get(intents.get(taskId) ?? '') ?? 0
+    return attemptNumber > maxAttempts || made > most ? [`${taskId}: ${attemptNumber} counted, ${made} made`] : []
+  })
+}
+
+type Ends = ReturnType<typeof cancels>
+
+function sentAfterCancel({ leases, lags }: RedisFacts, ends: Ends): string[] {
+  return leases.flatMap(({ taskId, from, token }) => {
+    const { answer, answeredAt } = ends.get(taskId) ?? { answer: '', answeredAt: FOREVER }
+    const isForgotten = lags.some((lag) => answeredAt > lag.from - ON_ITS_WAY_MS && answeredAt < lag.until)
+    return answer === 'cancelled' && from > answeredAt && !isForgotten ? [`${taskId} by token ${token}`] : []
+  })
+}
+
+function wrongEnd({ rows, lags, leases, calls }: RedisFacts, taskId: string, answer: string): string[] {
+  const its = calls.filter((call) => call.taskId === taskId || call.request.taskId === taskId)
+  const spans = [
+    ...its.map(({ askedAt, endedAt }) => [askedAt, endedAt] as const),
+    ...leases.filter((lease) => lease.taskId === taskId).map(spanOf),
+  ]
+  if (spans.some(([from, until]) => isInLag(lags, from, until))) return []
+  const status = rows.find((row) => row.taskId === taskId)?.status ?? 'not there'
+  const wanted: Record<string, readonly string[]> = {
+    cancelled: ['CANCELLED'],
+    requested: ['CANCELLED', 'SUCCEEDED'],
+    // its own first try may have done it, whose answer was lost
+    gone: ['SUCCEEDED', 'EXHAUSTED', 'CANCELLED'],
+    unknown: ['CANCELLED', 'SUCCEEDED', 'EXHAUSTED'],
+  }
+  return wanted[answer]?.includes(status) ? [] : [`${taskId} is ${status}, its cancel said ${answer}`]
+}
+
+function leasedEarly(facts: RedisFacts): string[] {
+  const known = facts.leases.filter((lease) => !isForgotten(lease, facts)).sort((a, b) => a.from - b.from)
+  return pairs(known, ({ taskId }) => taskId)
+    .filter(([before, after]) => {
+      const { waitsUntil } = before
+      return waitsUntil !== undefined && after.from < waitsUntil - TICK_MS && !lapsedIn(before, after.from, facts)
+    })
+    .map(([{ waitsUntil = 0, taskId }, { from }]) => `${taskId}: ${Math.round(waitsUntil - from)} ms early`)
+}
+
+/** One whose enqueue was answered before the other's was asked for comes first, as a whole. */
+function outOfOrder({ calls, leases, lags, redriven }: RedisFacts): string[] {
+  const spans = new Map<string, LeaseSpan[]>()
+  for (const lease of leases) {
+    const own = spans.get(lease.taskId) ?? []
+    spans.set(lease.taskId, own)
+    own.push(lease)
+  }
+  const ordered = calls.filter(({ request, outcome, taskId = '' }) => {
+    return request.kind === 'new' && request.orderKey !== undefined && outcome === 'accepted' && !redriven.has(taskId)
+  })
+  const isTouched = ({ askedAt, endedAt, taskId = '' }: Call) =>
+    isInLag(lags, askedAt, endedAt) ||
+    (spans.get(taskId) ?? []).some((lease) => isInLag(lags, lease.from, endOf(lease)))
+  // one that is asked for again may have been there since the first time
+  const askedFirst = new Map<string, number>()
+  for (const { request, askedAt } of calls) {
+    if (!askedFirst.has(request.intent)) askedFirst.set(request.intent, askedAt)
+  }
+  const untouched = ordered.filter((call) => !isTouched(call))
+  return untouched.flatMap((first) =>
+    untouched
+      .filter(({ request: { orderKey, intent } }) => {
+        return orderKey === first.request.orderKey && first.endedAt < (askedFirst.get(intent) ?? 0)
+      })
+      .flatMap((second) => {
+        const [early, late] = [first, second].map(({ taskId = '' }) => spans.get(taskId) ?? [])
+        const last = Math.max(0, ...(early ?? []).map(endOf))
+        const next = Math.min(FOREVER, ...(late ?? []).map(({ from }) => from))
+        const ends = `${second.request.intent} began ${Math.round(last - next)} ms before ${first.request.intent} was over`
+        return next < last ? [ends] : []
+      }),
+  )
+}
+
+/** What is refused for want of room is not there: its caller has been told so. */
+function refusedAndSent({ calls, visits }: RedisFacts): string[] {
+  const sent = new Set(visits.map(({ intent }) => intent))
+  return calls
+    .filter(({ request, outcome, code }) => {
+      return outcome === 'refused' && code === 'STORAGE_FULL' && request.key === undefined && sent.has(request.intent)
+    })
+    .map(({ request }) => request.intent)
+}
+
+/** A request that was not answered may be there or not; no other row may. */
+function besideTheRows(facts: RedisFacts): Check {
+  const { calls, rows } = facts
+  const accepted = new Set(calls.filter(({ outcome }) => outcome === 'accepted').map(({ request }) => request.intent))
+  const news = calls.filter(({ request }) => request.kind === 'new')
+  const taken = new Set(news.filter(({ request }) => accepted.has(request.intent)).map(({ request }) => request.intent))
+  const lost = news.filter((call) => call.outcome === 'accepted' && mayBeGone(call, facts)).length
+  // one that is not known is a task of its own each time it is asked for, which is its store's to cancel
+  const unknown = news.filter(({ outcome }) => outcome === 'unknown' || outcome === 'open').length
+  const [least, most] = [taken.size - lost, taken.size + unknown]
+  return {
+    label: 'H3 accepted beside the rows',
+    found: `${least} to ${most}, ${rows.length}`,
+    wanted: 'within',
+    ok: rows.length >= least && rows.length <= most,
+    offenders: [],
+  }
+}
+
+function samplesFit(facts: RedisFacts): Check {
+  const { samples, calls } = facts
+  const gone = calls.filter((call) => call.outcome === 'accepted' && mayBeGone(call, facts)).length
+  const wrong = samples.filter(({ acknowledged, asked, total }) => total < acknowledged - gone || total > asked)
+  return none(
+    `H3 counts() while it ran, ${samples.length} times`,
+    wrong.map(({ acknowledged, asked, total }) => `${total} counted, ${acknowledged} acknowledged, ${asked} asked for`),
+  )
+}
+
+function exhaustedAreShown({ rows, deadLetters }: RedisFacts): Check {
+  const shown = new Set(deadLetters)
+  const dead = rows.filter(({ status }) => status === 'EXHAUSTED').map(({ taskId }) => taskId)
+  const wrong = [...dead.filter((id) => !shown.has(id)), ...deadLetters.filter((id) => !dead.includes(id))]
+  return none('H12 dead letters and what is shown of them differ', wrong)
+}
+
+/** A server without room still takes what frees it. */
+function settledWhenFull({ full, leases }: RedisFacts): readonly Check[] {
+  if (full.length === 0) return []
+  const inIt = (at: number) => full.some(({ from, until }) => at > from && at < until)
+  const tried = leases.filter(({ settlingAt }) => inIt(settlingAt))
+  const done = tried.filter(({ answer }) => answer !== undefined)
+  return [
+    {
+      label: 'S17 settled while there was no room',
+      found: `${done.length} of ${tried.length}`,
+      wanted: 'at least half',
+      ok: done.length * 2 >= tried.length,
+      offenders: [],
+    },
+  ]
+}

@@ -1,0 +1,49 @@
+/** Scripts that are wrong on purpose, each in one way: what the checks are there to notice. */
+
+import { createHash } from 'node:crypto'
+import { controlScript, enqueueScript, type Script, turnScript } from '../../js/stores/redis/scripts.ts'
+import type { Wrong } from './wrong.ts'
+
+const SCRIPTS: readonly Script[] = [enqueueScript, turnScript, controlScript]
+
+/** Every script that says `words` says others in their place, for the length of a world. Fields of rows are numbers by then. */
+function reads(words: RegExp, others: string): Wrong['breaking'] {
+  const code = () => {
+    const changed = SCRIPTS.filter(({ source }) => words.test(source)).map((script) => ({ script, ...script }))
+    if (changed.length === 0) throw new Error(`no script says ${words} any more`)
+    for (const { script, source } of changed) become(script, source.replace(words, others))
+    return () => {
+      for (const { script, source } of changed) become(script, source)
+    }
+  }
+  return { code }
+}
+
+function become(script: Script, source: string): void {
+  Object.assign(script, { source, sha: createHash('sha1').update(source).digest('hex') })
+}
+
+export const WRONG_REDIS: readonly Wrong[] = [
+  {
+    what: 'any token settles what is in flight',
+    breaks: 'S4',
+    breaking: reads(/(not succeeded and \(status ~= \d+) or row\S+ ~= token/, '$1'),
+  },
+  {
+    what: 'a renewal is said, and not made',
+    breaks: 'S3',
+    breaking: reads(/(token then return \d+ end\n)row\S+ = now \+ forMs/, '$1'),
+  },
+  { what: 'a lease runs on for an hour', breaks: 'L2', breaking: reads(/S\S+, now \+ forMs/, '$& + 3600000') },
+  {
+    what: 'there is room for one more',
+    breaks: 'S7',
+    breaking: reads(/c\.own = own == 1/, 'c.own, c.perLane, c.total = own == 1, c.perLane + 1, c.total + 1'),
+  },
+  { what: 'a held lane is not', breaks: 'S9', breaking: reads(/return lane\S+ > now/, 'return false') },
+  {
+    what: 'the next of an order does not wait',
+    breaks: 'S19',
+    breaking: reads(/firstOfOrder\(row\S+\) and 1 or 0/, '0'),
+  },
+]
