@@ -17,7 +17,7 @@ import { portOf, reopening } from './redis/client.ts'
 import * as control from './redis/control.ts'
 import { EnqueueGroup } from './redis/enqueue.ts'
 import * as reads from './redis/reads.ts'
-import { Server } from './redis/server.ts'
+import { ACK_TIMEOUT_MS, Server } from './redis/server.ts'
 import { Session } from './redis/session.ts'
 import { turn } from './redis/turn.ts'
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
@@ -62,6 +62,8 @@ const RULES: Rules<RedisStoreOptions> = {
   idleCheckMs: int(10, 3_600_000),
 }
 
+const ANSWER_MS = 10_000
+
 /** A store in Redis. Nothing is sent before it is used. */
 export function redisStore(options: RedisStoreOptions): TaskStore {
   check('redisStore', options, RULES, objectLike('{ client: createClient() }'))
@@ -76,6 +78,7 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
     clock,
     ownTime: options.clock !== undefined,
     terms,
+    answerMs: ANSWER_MS + (server.confirms ? (options.ackTimeoutMs ?? ACK_TIMEOUT_MS) : 0),
     async open() {
       await server.open(session.report)
       if (session.isHeard) server.hear(session)
@@ -83,7 +86,7 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
   })
   // who waits for a disk or for replicas keeps its connection waiting
   const apart = server.confirms ? reopening(() => portOf(client, null)) : port
-  const group = new EnqueueGroup(session, apart, () => server.confirm(apart))
+  const group = new EnqueueGroup(session, apart, () => session.inTime(server.confirm(apart)))
   return {
     get durability(): Durability {
       return server.durability

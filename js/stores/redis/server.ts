@@ -17,6 +17,8 @@ interface ServerOptions {
   readonly allowEviction?: boolean
 }
 
+export const ACK_TIMEOUT_MS = 2_000
+
 /** Bytes of the name that hints begin with: who has published them. */
 const SENDER = 16
 
@@ -128,7 +130,7 @@ export class Server {
 
   /** Resolves when what was written before, on this connection, survives what the store promises. */
   async confirm(port: RedisPort): Promise<void> {
-    const { fsync, replicas = 0, ackTimeoutMs = 2_000 } = this.#options
+    const { fsync, replicas = 0, ackTimeoutMs = ACK_TIMEOUT_MS } = this.#options
     if (!fsync && replicas === 0) return
     const asked = fsync
       ? (['WAITAOF', ['1', String(replicas), String(ackTimeoutMs)]] as const)

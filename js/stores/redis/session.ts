@@ -17,13 +17,11 @@ import {
 } from './failures.ts'
 import { hintsIn } from './hints.ts'
 import { Packer } from './packed.ts'
-import { type Arg, PortError, type RedisPort, type Reply } from './port.ts'
+import type { Arg, RedisPort, Reply } from './port.ts'
 import { COMMANDS, controlScript, keysOf, LAYOUT, RIGHTS, readScript, type Script } from './scripts.ts'
 import type { Kept, Shared } from './task.ts'
 import { tagIn } from './task.ts'
 
-/** How long an answer is waited for: a server that hangs must not hang its callers. */
-const ANSWER_MS = 10_000
 /** Waits between attempts of a call whose answer was lost, in milliseconds. */
 const PAUSES = [50, 250, 1_000]
 
@@ -37,6 +35,8 @@ export interface SessionOptions {
   /** Its time counts, and not the server's: for tests. */
   readonly ownTime: boolean
   readonly terms: StoreTerms
+  /** The time that an answer may take: a server that hangs must not hang its callers. */
+  readonly answerMs: number
   /** Asked before the first call of each connection: what the server is, and whether it may be used. */
   readonly open: () => Promise<void>
 }
@@ -54,16 +54,18 @@ export class Session {
   readonly #clock: Clock
   readonly #ownTime: boolean
   readonly #open: () => Promise<void>
+  readonly #answerMs: number
   #opened: Promise<void> | undefined
   readonly #listeners = new Set<(hint: Hint) => void>()
 
-  constructor({ name, port, clock, ownTime, terms, open }: SessionOptions) {
+  constructor({ name, port, clock, ownTime, terms, answerMs, open }: SessionOptions) {
     this.name = name
     this.port = port
     this.keys = keysOf(name)
     this.#clock = clock
     this.#ownTime = ownTime
     this.#open = open
+    this.#answerMs = answerMs
     this.terms = terms
     port.onReconnect(() => this.reopen())
   }
@@ -117,8 +119,8 @@ export class Session {
     let isUnsure = false
     for (let tries = 0; ; tries++) {
       try {
-        await this.#ready()
-        return (await this.#inTime(this.#once(port, script, [this.#head(), ...args]))) as readonly Reply[]
+        await this.inTime(this.#ready())
+        return (await this.inTime(this.#once(port, script, [this.#head(), ...args]))) as readonly Reply[]
       } catch (error) {
         const pause = PAUSES[tries]
         if (isFinal(error) || pause === undefined || (again === 'never' && !isRefused(error))) {
@@ -152,11 +154,11 @@ export class Session {
     return new NoRight(String(lacking), error)
   }
 
-  #inTime<T>(answer: Promise<T>): Promise<T> {
+  /** The answer, if it comes soon enough. What is late is not asked for again: the server has it. */
+  inTime<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const disarm = this.#clock.after(ANSWER_MS, () =>
-        reject(new PortError('CONNECTION_LOST', `no answer within ${ANSWER_MS} ms`)),
-      )
+      const words = `no answer within ${this.#answerMs} ms; what was asked for may have been done`
+      const disarm = this.#clock.after(this.#answerMs, () => reject(unavailable(this.name, words)))
       answer.then(resolve, reject).finally(disarm)
     })
   }
@@ -206,7 +208,8 @@ export class Session {
     }
     if (wanted.size === 0) return
     const key = this.keys.at(-1) as string
-    const texts = (await this.port.call('HMGET', [key, ...wanted.values()], key)) as readonly (Buffer | null)[]
+    const asked = this.port.call('HMGET', [key, ...wanted.values()], key)
+    const texts = (await this.inTime(asked)) as readonly (Buffer | null)[]
     ;[...wanted.keys()].forEach((digits, i) => {
       const text = texts[i]
       if (text) this.records.set(digits, text.toString())

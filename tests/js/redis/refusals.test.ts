@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { TaskStore } from '../../../js/api/store.ts'
 import { COMMANDS } from '../../../js/stores/redis/scripts.ts'
 import { type RedisStoreOptions, redisStore } from '../../../js/stores/redis.ts'
+import { fakeClock } from '../../../js/testing/clock.ts'
 import { type RedisServer, type ServerOptions, startReplicated, startServer } from '../../redis/servers.ts'
 import { claimOf, newTask, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
 
@@ -201,6 +202,32 @@ test('S1 scripts that the server has forgotten are given to it again, unheard', 
   // the records that tasks share are gone too
   expect(await store.enqueue([newTask(2)])).toMatchObject([{ outcome: 'stored' }])
   expect((await store.get(newTask(2).taskId))?.status).toBe('PENDING')
+})
+
+test('a server that hangs does not hang its callers', async () => {
+  const server = await serverWith()
+  const clock = fakeClock()
+  const { store } = storeOn(server, { clock })
+  await store.counts()
+  server.freeze()
+  onTestFinished(() => server.thaw())
+  const asked = failure(store.counts())
+  await new Promise(setImmediate) // it is sent, and waited for
+  await clock.advance(10_000)
+  const { code, message } = await asked
+  expect(code).toBe('STORAGE_UNAVAILABLE')
+  expect(message).toContain('no answer within 10000 ms')
+})
+
+test('S1 a claim may be of more tasks than a command of Lua takes values', { timeout: 120_000 }, async () => {
+  const { store } = storeOn(await serverWith(), { capacity: 1e6 })
+  const many = 9_000
+  for (let from = 0; from < many; from += 1_000) {
+    await store.enqueue(Array.from({ length: 1_000 }, (_, i) => newTask(from + i)))
+  }
+  const claim = claimOf({ limit: many, total: many, perLane: many })
+  const { claimed } = await store.turn({ owner: 'ann', settle: [], renew: [], claim })
+  expect(claimed.length).toBe(many)
 })
 
 test('S4 tokens of a server that has taken over leap past those that may have been lost', async () => {

@@ -8,10 +8,10 @@ local function oldest(key, surplus, before, most)
   local count = min(most, max(surplus, call('ZCOUNT', key, '-inf', last)))
   if count <= 0 then return {} end
   local list = call('ZRANGE', key, 0, count)
-  -- one more is there: all that ended at its moment are looked at, if some of them are among the first
+  -- one more is there: those that ended at its moment are looked at, if some of them are among the first
   local latest = list[count + 1] and call('ZSCORE', key, list[count + 1])
   if latest and call('ZSCORE', key, list[count]) == latest then
-    list = call('ZRANGEBYSCORE', key, '-inf', latest, 'LIMIT', 0, MOST)
+    list = call('ZRANGEBYSCORE', key, '-inf', latest, 'LIMIT', 0, count + SWEEP)
   else
     list[count + 1] = nil
   end

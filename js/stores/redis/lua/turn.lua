@@ -54,6 +54,15 @@ local shown = {}
 for no in pairs(lanes) do shown[#shown + 1] = no end
 flush()
 
+local function valuesOf(key, fields)
+  local list = {}
+  for from = 1, #fields, MOST do
+    local found = call('HMGET', key, unpack(fields, from, min(#fields, from + MOST - 1)))
+    for i = 1, #found do list[from + i - 1] = found[i] end
+  end
+  return list
+end
+
 -- When time, or another turn, next finds something to do.
 local function nextAt()
   if more then return now end
@@ -101,10 +110,8 @@ local function views()
     end
   end
   local list = {}
-  if #nos > 0 then
-    for _, lane in ipairs(call('HMGET', N, unpack(nos))) do
-      if lane then list[#list + 1] = lane end
-    end
+  for _, lane in ipairs(valuesOf(N, nos)) do
+    if lane then list[#list + 1] = lane end
   end
   return list
 end
@@ -112,7 +119,7 @@ end
 -- Ids, rows, records and headers, each as a list.
 local function tasksOf(list)
   if #list == 0 then return {} end
-  return { list, call('HMGET', T, unpack(list)), call('HMGET', R, unpack(list)), call('HMGET', E, unpack(list)) }
+  return { list, valuesOf(T, list), valuesOf(R, list), valuesOf(E, list) }
 end
 
 local at = nextAt()
