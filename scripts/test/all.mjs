@@ -11,7 +11,7 @@ import { cargoTests, killRuns, vitest } from './suites.mjs'
 export const suites = {
   rust: { run: cargoTests, busy: true, needs: ['rust'] },
   sim: { run: (args, scale) => cargoTests(['--package', 'sim', ...args], scale), busy: true, needs: ['rust'] },
-  js: { run: (args, scale) => vitest('js', args, scale), busy: true, needs: ['built', 'redis'] },
+  js: { run: (args, scale) => vitest('js', args, scale), busy: true, needs: ['built', 'redis', 'valkey'] },
   faults: { run: killRuns, needs: ['tarball', 'chromium', 'firefox', 'redis'] },
   workers: { run: (args, scale) => vitest('workers', args, scale), needs: ['tarball'] },
   browser: { run: (args, scale) => vitest('browser', args, scale), needs: ['built', 'chromium', 'firefox', 'redis'] },

@@ -96,12 +96,13 @@ interface History {
 
 async function linesOf(session: Session, taskId: string): Promise<History> {
   const { said } = await session.ask('history', idBytes(taskId))
-  const [head, lines] = said as readonly [Buffer | undefined, readonly Buffer[]]
+  const [head, lines, youngest] = said as readonly [Buffer | undefined, readonly Buffer[], Buffer]
   if (!head) return { first: 1, attempts: [], notes: [] }
   const [logged, kept] = [head.readUInt32BE(0), head.readUInt32BE(4)]
-  const attempts = lines.slice(0, kept).flatMap((line) => soundLog(parsed(line.toString())) ?? [])
+  const texts = [...lines.slice(0, kept), ...(logged > 0 ? [youngest as Buffer] : [])]
+  const attempts = texts.flatMap((line) => soundLog(parsed(line.toString())) ?? [])
   const notes = lines.slice(kept).flatMap((line) => noteIn(taskId, line) ?? [])
-  return { first: logged - kept + 1, attempts, notes }
+  return { first: logged - texts.length + 1, attempts, notes }
 }
 
 const FROM_STORE = 16

@@ -189,7 +189,7 @@ const ROW = {
   why: 173,
   owner: 192,
 } as const
-const LEAST = 195
+const LEAST = 196
 
 /** The status that a row says. */
 export const statusIn = ({ row }: Pick<Kept, 'row'>): TaskStatus | undefined => STATUSES[row[ROW.status] as number]
@@ -215,7 +215,7 @@ export function rowIn({ taskId, row, record, head }: Kept, records: Records, off
   const instant = (at: number): number | null => orNull(number(at) - offset)
   const is = (at: number): boolean => row[at] === 1
   const isOver = status === 'SUCCEEDED' || status === 'CANCELLED'
-  // three texts, each with a NUL at its end
+  // four texts, each with a NUL at its end
   const [owner = '', , reason = ''] = row.toString('utf8', ROW.owner).split('\0')
   const made: TextRow = {
     taskId,

@@ -85,10 +85,10 @@ local function take(task, batch)
   local lane = laneNamed(task.lane, task.tag)
   -- as rows.lua names its fields
   local row = {
-    task.id, false, false, false, false, NAN, false, false, false,
+    task.id, false, false, false, false, NAN, false, false, false, false,
     1, PENDING, 0, 0, 0, 0, task.schema, lane.no, 0, task.rank, NAN, S.seq, now + task.deadlineIn,
     task.attempt > 0 and now - task.age or NAN, 0, NAN, NAN, NAN, task.most, task.attempt, task.bodyBytes, 0, 0, task.order, '', '',
-    task.home, '', 0, now + max(0, task.dueIn), now + task.server, now - S.offset - task.age, task.phase, task.delay, 0, task.marks,
+    task.home, '', '', 0, now + max(0, task.dueIn), now + task.server, now - S.offset - task.age, task.phase, task.delay, 0, task.marks,
     task.why, task.repeats, 0, task.key,
   }
   rows[row.id] = row

@@ -56,12 +56,12 @@ function questions.history()
   local row = rowFrom(id, call('HGET', T, id))
   if not row or not isReadable(row) then return {} end
   local fields = {}
-  for n = max(1, row.logged - LOG_LENGTH + 1), row.logged do fields[#fields + 1] = id .. pack('>i4', n) end
+  for n = max(1, row.logged - LOG_LENGTH + 1), row.logged - 1 do fields[#fields + 1] = id .. pack('>i4', n) end
   local logs = #fields
   for n = max(1, row.noted - NOTES_LENGTH + 1), row.noted do fields[#fields + 1] = id .. pack('>i4', -n) end
   local lines = #fields > 0 and call('HMGET', A, unpack(fields)) or {}
   for i = 1, #lines do lines[i] = lines[i] or '' end
-  return { pack('>I4I4', row.logged, logs), lines }
+  return { pack('>I4I4', row.logged, logs), lines, row.log }
 end
 
 -- cursor, most

@@ -1,14 +1,14 @@
 -- Tasks: a row holds what changes of one. Its places in the sorted sets follow from it, so that no change can forget one.
 --
 -- A row is a list and `row.name` an index of it, which the build puts in: a table with forty names costs six times as
--- much to make. In the order of this list; those from `layout` to `reason` are packed as ROW says. What is seldom needed lies
+-- much to make. In the order of this list; those from `layout` to `log` are packed as ROW says. What is seldom needed lies
 -- in `cold`, as bytes: `warm` unpacks it into the fields from `turn` on.
---@ row: id text0 at0 end0 parked0 ended0 due0 gone changed layout status aside asked parked behind schema lane home rank due seq deadline first token settledToken leaseUntil ended most attempt bodyBytes logged noted order cold owner homeName reason after turn server created phase delay refunds marks why repeats damaged key
+--@ row: id text0 at0 end0 parked0 ended0 due0 gone changed text layout status aside asked parked behind schema lane home rank due seq deadline first token settledToken leaseUntil ended most attempt bodyBytes logged noted order cold owner homeName reason log after turn server created phase delay refunds marks why repeats damaged key
 local PENDING, IN_FLIGHT, SUCCEEDED, EXHAUSTED, CANCELLED = 0, 1, 2, 3, 4
 local COUNTER = { [0] = 'pending', 'inFlight', 'succeeded', 'exhausted', 'cancelled' }
 local REASONS = { [0] = 'total_budget', 'expired', 'key_expired' }
-local ROW, COLD = '>BBBBBBI2I4I4I5dddddddddI4I4I4I4c16c67sss', '>dddddI4I4BBBc16'
-local SMALLEST = 195
+local ROW, COLD = '>BBBBBBI2I4I4I5dddddddddI4I4I4I4c16c67ssss', '>dddddI4I4BBBc16'
+local SMALLEST = 196
 -- Of a row as it is kept: its place among due tasks (lane, home, rank, due, seq).
 local PLACE_FROM, PLACE_TO = 9, 37
 
@@ -30,7 +30,7 @@ end
 -- The row that is kept so; nil: it is none of ours.
 local function rowFrom(id, kept)
   if not kept or #kept < SMALLEST then return nil end
-  local row = { id, kept, false, false, false, false, false, false, false, unpacked(ROW, kept) }
+  local row = { id, kept, false, false, false, false, false, false, false, false, unpacked(ROW, kept) }
   local status = row.status
   -- a due task has its place by `text0` until `due0` has it
   if status ~= PENDING or row.aside == 1 or row.due ~= row.due then row.text0 = false end
@@ -48,7 +48,7 @@ end
 
 local function rowText(row)
   if row.turn then row.cold = pack(COLD, unpack(row, index(row.turn), index(row.key))) end
-  return pack(ROW, unpack(row, index(row.layout), index(row.reason)))
+  return pack(ROW, unpack(row, index(row.layout), index(row.log)))
 end
 
 local function load(ids)
@@ -110,7 +110,8 @@ local function erasePlaces(row)
   end
   unplace(I, id)
   if row.aside == 1 then unplace(W, id) end
-  for n = max(1, row.logged - LOG_LENGTH + 1), row.logged do remove(A, id .. pack('>i4', n)) end
+  -- the youngest attempt is a part of the row
+  for n = max(1, row.logged - LOG_LENGTH + 1), row.logged - 1 do remove(A, id .. pack('>i4', n)) end
   for n = max(1, row.noted - NOTES_LENGTH + 1), row.noted do remove(A, id .. pack('>i4', -n)) end
   if due0 then
     touch(laneOf(row))
@@ -138,7 +139,7 @@ local function settlePlaces(row)
       if row.rank ~= 2 ^ 32 then S.ranked = 1 end
     end
   end
-  row.text0, row.due0 = false, due
+  row.text0, row.due0, row.text = false, due, text
   local at, ended, parked = placesOf(row)
   if at ~= row.at0 then
     if at then place(Z, id, at) else unplace(Z, id) end

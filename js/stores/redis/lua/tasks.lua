@@ -32,10 +32,11 @@ end
 -- A line of a task's history: an attempt, or a note among them.
 local function keepLog(row, text, wasSent)
   if wasSent then
-    local n = row.logged + 1
-    row.logged = n
-    put(A, row.id .. pack('>i4', n), text)
-    if n > LOG_LENGTH then remove(A, row.id .. pack('>i4', n - LOG_LENGTH)) end
+    -- the youngest lies in the row: most tasks have one attempt, and so nothing in A
+    local n = row.logged
+    if n > 0 then put(A, row.id .. pack('>i4', n), row.log) end
+    if n >= LOG_LENGTH then remove(A, row.id .. pack('>i4', n + 1 - LOG_LENGTH)) end
+    row.logged, row.log = n + 1, text
   else
     row.noted = row.noted + 1
     put(A, row.id .. pack('>i4', -row.noted), pack('>I4', row.logged) .. text)

@@ -116,10 +116,15 @@ local function views()
   return list
 end
 
--- Ids, rows, records and headers, each as a list.
+-- Ids, rows, records and headers, each as a list. The rows have just been written.
 local function tasksOf(list)
   if #list == 0 then return {} end
-  return { list, valuesOf(T, list), valuesOf(R, list), valuesOf(E, list) }
+  local texts = {}
+  for i = 1, #list do
+    local row = rows[list[i]]
+    texts[i] = row.text
+  end
+  return { list, texts, valuesOf(R, list), valuesOf(E, list) }
 end
 
 local at = nextAt()

@@ -1,0 +1,108 @@
+// Where a lane waits is the subtlest part of the scripts: a thousand lanes, beside the reference, which looks at every task.
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type Lease, laneName, type Settlement, type TaskStore, type Turn } from '../../../js/api/store.ts'
+import { memoryStore } from '../../../js/stores/memory.ts'
+import { redisStore } from '../../../js/stores/redis.ts'
+import { fakeClock } from '../../../js/testing/clock.ts'
+import { SyncPort, syncConnection } from '../../redis/sync-port.ts'
+import { claimOf, newTask, releaseIn, retryIn, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
+
+const LANES = 1_000
+const STEPS = 60
+const RUNS = Number(process.env.REDRIVE_RUNS ?? 4)
+const originOf = (lane: number): string => `https://${lane}.test`
+
+const tasks = fc.array(
+  fc.record({
+    lane: fc.oneof(fc.nat(LANES - 1), fc.nat(5)),
+    priority: fc.constantFrom(0, 0, 0, 1, -1),
+    dueInMs: fc.constantFrom(0, 0, 0, 5, 1_000, 20_000),
+    home: fc.constantFrom(null, null, null, 'home', 'needs sign'),
+    orderKey: fc.constantFrom(undefined, undefined, undefined, 'one', 'two'),
+    holdLaneForMs: fc.constantFrom(0, 0, 0, 3_000),
+  }),
+  { minLength: 40, maxLength: 120, size: 'max' },
+)
+const ends = fc.array(fc.constantFrom('done', 'again', 'later', 'back', 'hold'), { minLength: 64, maxLength: 64 })
+const claims = fc.record({
+  limit: fc.constantFrom(0, 1, 16, 64),
+  total: fc.constantFrom(1_000, 40),
+  perLane: fc.constantFrom(1, 2, 100),
+  bounds: fc.array(fc.record({ lane: fc.nat(5), max: fc.nat(2), leastTried: fc.boolean() }), { maxLength: 3 }),
+  otherMax: fc.constantFrom(undefined, undefined, 1),
+  skipHomes: fc.constantFrom([], ['home']),
+  supplied: fc.constantFrom(undefined, []),
+})
+const steps = fc.array(fc.record({ tasks, ends, claim: claims, passMs: fc.constantFrom(0, 1, 500, 5_000) }), {
+  minLength: STEPS,
+  maxLength: STEPS,
+  size: 'max',
+})
+
+function endOf(lease: Lease, end: string): Settlement {
+  if (end === 'done') return settlementOf(lease, SUCCEEDED)
+  if (end === 'again') return settlementOf(lease, retryIn(0))
+  if (end === 'later') return settlementOf(lease, retryIn(2_000))
+  if (end === 'back') return settlementOf(lease, releaseIn(300))
+  return settlementOf(lease, retryIn(0), { holdLaneForMs: 1_500 })
+}
+
+/** Of more than 64 lanes a store chooses which it shows. */
+const comparable = ({ lanes: _, claimed, ...turn }: Turn) => ({
+  ...turn,
+  claimed: claimed.map(({ task, lease }) => [task.lane, lease]),
+})
+
+test('L4 S7 a thousand lanes are claimed from in the order that the reference gives', {
+  timeout: 600_000,
+}, async () => {
+  const connection = await syncConnection()
+  let worlds = 0
+  const property = fc.asyncProperty(steps, async (all) => {
+    const clock = fakeClock()
+    const client = new SyncPort(connection)
+    const store = redisStore({ client, name: `lanes-${++worlds}`, clock, capacity: 1e6 })
+    const reference = memoryStore({ clock, capacity: 1e6 })
+    const both = async <T>(act: (each: TaskStore) => Promise<T>): Promise<T> => {
+      const wanted = await act(reference)
+      expect(await act(store)).toEqual(wanted)
+      return wanted
+    }
+    let count = 0
+    let held: readonly Lease[] = []
+    for (const { tasks: given, ends: outcomes, claim, passMs } of all) {
+      const batch = given.map(({ lane, orderKey, ...rest }) => {
+        const origin = originOf(lane)
+        const order = orderKey === undefined ? {} : { orderKey: `${orderKey} ${lane}` }
+        return newTask(++count, { ...rest, ...order, origin, lane: laneName(null, origin) })
+      })
+      await both((each) => each.enqueue(batch))
+      const { bounds, otherMax, supplied, ...rest } = claim
+      const named = bounds.filter(({ lane }, i) => bounds.findIndex((other) => other.lane === lane) === i)
+      const asked = claimOf({
+        ...rest,
+        bounds: named.map(({ lane, max, leastTried }) => ({
+          lane: laneName(null, originOf(lane)),
+          max,
+          ...(leastTried && { leastTried: true as const }),
+        })),
+        ...(otherMax !== undefined && { otherMax }),
+        ...(supplied && { supplied }),
+      })
+      const settle = held.map((lease, i) => endOf(lease, outcomes[i % outcomes.length] ?? 'done'))
+      const step = { owner: 'ann', settle, renew: [], claim: asked }
+      let leases: readonly Lease[] = []
+      await both(async (each) => {
+        const turn = await each.turn(step)
+        leases = turn.claimed.map(({ lease }) => lease)
+        return comparable(turn)
+      })
+      held = leases
+      clock.step(passMs)
+    }
+    await both((each) => each.counts())
+    await store.close()
+  })
+  await fc.assert(property, { numRuns: RUNS, endOnFailure: true })
+})
