@@ -89,16 +89,17 @@ async function redriveOnce(
   const tasks = await read(session, taskIds)
   const change = (task: Kept | undefined) => task && changeOf(session, task, policies, acceptDuplicateRisk)
   await session.share(tasks.flatMap((task) => change(task)?.unshared ?? []))
-  const args = tasks.flatMap((task, i): Arg[] => {
-    const wanted = change(task)
-    return wanted ? [wanted.packed, wanted.record] : [gone(taskIds[i] as string), '']
-  })
-  const head = new Packer(16).f64(spacingMs).u32(taskIds.length, back).done()
-  return ((await session.command('redrive', head, ...args)) as readonly Reply[]).map(wordOf)
+  const changes = tasks.map(change)
+  const args = changes.flatMap((wanted): Arg[] => (wanted ? [wanted.packed, wanted.record] : []))
+  const head = new Packer(16)
+    .f64(spacingMs)
+    .u32(args.length / 2, back)
+    .done()
+  const said = (await session.command('redrive', head, ...args)) as readonly Reply[]
+  let next = 0
+  // one that is not here, or cannot be read, is not asked for
+  return changes.map((wanted) => (wanted ? wordOf(said[next++] as Reply) : 'gone'))
 }
-
-/** Names a task that was not found: the script says so too. */
-const gone = (taskId: string): Buffer => new Packer(64).f64(0, 0, 0).u8(0).u32(0).bytes(idBytes(taskId)).done()
 
 interface Change {
   readonly packed: Buffer

@@ -1,7 +1,7 @@
 /** Questions, which change nothing: packed for `read.lua`, and what it answers. */
 
 import type { Buffer } from 'node:buffer'
-import { type OwnCounts, RECORD_SCHEMA, type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
+import { type OwnCounts, type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason } from '../../api/task.ts'
 import { originIn } from '../../options/check.ts'
 import { hasTags, statusesOf } from '../engine/listing.ts'
@@ -195,6 +195,3 @@ export async function unreadable(
   const last = page.length > most ? records.at(-1)?.taskId : undefined
   return { records, ...(last !== undefined && { cursor: last }) }
 }
-
-/** The version whose records this one reads. */
-export const READS: number = RECORD_SCHEMA

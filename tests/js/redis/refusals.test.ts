@@ -204,6 +204,18 @@ test('S1 scripts that the server has forgotten are given to it again, unheard', 
   expect((await store.get(newTask(2).taskId))?.status).toBe('PENDING')
 })
 
+test('S20 a dead letter that cannot be read is not put back', async () => {
+  const server = await serverWith()
+  const { store } = storeOn(server)
+  const [lost, sound] = [newTask(1), newTask(2)]
+  await store.enqueue([lost, sound])
+  for (const { taskId } of [lost, sound]) await store.cancel(taskId, 'wait_exceeded')
+  const damage = "redis.call('HSET', KEYS[1], redis.call('ZRANGE', KEYS[2], 0, 0)[1], 'not a record')"
+  await server.ask('EVAL', damage, 2, '{redrive:orders}:r', '{redrive:orders}:i')
+  const how = { spacingMs: 0, acceptDuplicateRisk: false }
+  expect(await store.redrive([lost.taskId, sound.taskId], how)).toEqual(['gone', 'redriven'])
+})
+
 test('a server that hangs does not hang its callers', async () => {
   const server = await serverWith()
   const clock = fakeClock()

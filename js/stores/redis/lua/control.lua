@@ -87,17 +87,21 @@ local function part(key, from, last)
   return members, #members == SWEEP and '(' .. members[SWEEP] or ''
 end
 
--- cursor, lane or nothing
-function commands.flush()
-  local cursor, name = arg(), arg()
+-- The same of one lane, or of all where none is named.
+local function partOfLane(key, cursor, name)
   local from, last = '-', '+'
   if name ~= '' then
     local no = call('HGET', L, name)
-    if not no then return { 0, '' } end
+    if not no then return {}, '' end
     from, last = '[' .. no, '(' .. pack('>I4', unpacked('>I4', no) + 1)
   end
-  if cursor ~= '' then from = cursor end
-  local members, rest = part(D, from, last)
+  return part(key, cursor ~= '' and cursor or from, last)
+end
+
+-- cursor, lane or nothing
+function commands.flush()
+  local cursor, name = arg(), arg()
+  local members, rest = partOfLane(D, cursor, name)
   local list, count = {}, 0
   for _, member in ipairs(members) do
     local _, due, _, at = unpacked('>I5dd', member, 9)
@@ -117,14 +121,7 @@ end
 -- cursor, lane or nothing, tag of a principal or nothing
 function commands.unpark()
   local cursor, name, tag = arg(), arg(), arg()
-  local from, last = '-', '+'
-  if name ~= '' then
-    local no = call('HGET', L, name)
-    if not no then return { 0, '' } end
-    from, last = '[' .. no, '(' .. pack('>I4', unpacked('>I4', no) + 1)
-  end
-  if cursor ~= '' then from = cursor end
-  local members, rest = part(P, from, last)
+  local members, rest = partOfLane(P, cursor, name)
   local list, count = {}, 0
   for i, member in ipairs(members) do list[i] = sub(member, 13) end
   load(list)
