@@ -287,7 +287,7 @@ export async function startCluster(options: ServerOptions = {}): Promise<RedisCl
     async ownerOf(key) {
       const slot = Number(await servers[0]?.ask('CLUSTER', 'KEYSLOT', key))
       const owner = servers.find((_, i) => slot < firstOf(i + 1))
-      if (!owner) throw new Error(`nobody has slot ${slot}`)
+      if (!owner) throw new Error(`no node has slot ${slot}`)
       return owner
     },
     end: () => endAll(servers),

@@ -132,7 +132,7 @@ describe('what it notices', () => {
     ['refused for no reason', { calls: [call({ outcome: 'refused', code: 'TYPE' })] }],
     ['accepted with another promise', { calls: [call({ durability: 'strict' })] }],
     ['kept in memory without a word', { calls: [call({ durability: 'memory' })] }],
-    ['H2 sent, and nobody had asked for it', { visits: [visit(1, 50), visit(2, 500, { intent: 'none' })] }],
+    ['H2 sent without a call for it', { visits: [visit(1, 50), visit(2, 500, { intent: 'none' })] }],
     ['H3 accepted beside the rows', { rows: [row, other] }],
     ['H3 counts() while it ran, 1 times', { samples: [{ acknowledged: 2, asked: 2, total: 1 }] }],
     ['H3 counts() while it ran, 1 times', { samples: [{ acknowledged: 1, asked: 1, total: 2 }] }],

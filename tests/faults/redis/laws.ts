@@ -95,7 +95,7 @@ export function ofRedis(facts: RedisFacts): Evidence {
         facts.degraded,
       ),
       'processes that ended by themselves': facts.deaths,
-      'H2 sent, and nobody had asked for it': uncalled(facts),
+      'H2 sent without a call for it': uncalled(facts),
       'H5 tokens given twice': givenTwice(facts),
       'H5 tokens that fall': fallingTokens(facts),
       'H4 tasks leased to two at once': leasedTwice(facts),
@@ -172,7 +172,7 @@ function uncalled({ calls, visits }: RedisFacts): string[] {
   return [...new Set(visits.map(({ intent }) => intent).filter((intent) => !asked.has(intent)))]
 }
 
-/** Of a task that is not there any more nobody has the key. */
+/** The key of a task that was deleted may be another's. */
 function otherTasks(facts: RedisFacts): string[] {
   const { calls } = facts
   const gone = new Set(calls.filter((call) => mayBeGone(call, facts)).map(({ taskId }) => taskId))

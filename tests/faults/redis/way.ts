@@ -4,7 +4,7 @@
  *
  * TCP itself doubles nothing, and no client of ours sends a script again by itself. What does happen is that a command whose answer
  * was lost arrives a second time on another connection, from a proxy that tries again or from the caller. So that is what doubling
- * is here: a whole command, once more, later, on a connection of its own, whose answer nobody gets.
+ * is here: a whole command, once more, later, on a connection of its own, whose answer is dropped.
  */
 
 import { once } from 'node:events'

@@ -42,7 +42,7 @@ describe('what is given', () => {
     await eventually(() => heard).toEqual(['heard'])
     await port.close()
     expect(subscriber.isReady).toBe(true)
-    expect(await client.spublish(CHANNEL, 'nobody')).toBe(0)
+    expect(await client.spublish(CHANNEL, 'unheard')).toBe(0)
   })
 
   test('one subscriber serves two stores', async () => {
@@ -60,7 +60,7 @@ describe('what is given', () => {
     await eventually(() => heard).toEqual(['heard'])
   })
 
-  test('with null nobody listens', () => {
+  test('with null there is no listener', () => {
     expect(portTo(new Redis({ lazyConnect: true }), null).subscribe).toBeUndefined()
   })
 

@@ -30,7 +30,7 @@ const once = (fault: CallFault): { called(): CallFault | undefined } => {
   return { called: () => faults.shift() }
 }
 
-test('bytes go there and come back, and nobody waits for them', async () => {
+test('bytes go there and come back, without a wait', async () => {
   const redis = await port()
   const bytes = Buffer.from([0, 13, 10, 255, 36])
   expect(await atOnce(redis.call('SET', ['bytes', bytes]))).toBe(true)
