@@ -31,6 +31,9 @@ import type { StoredTasks } from './stored-tasks.ts'
 
 /** A store that does not answer is asked again: what it may have done already counts once. */
 const TRIES_AFTER_MS = [50, 250]
+/** What a caller does whose task may be in the store all the same, and may be another caller's by now. */
+const ASK_AGAIN =
+  'whether it has the task is not known; make the call again under the same idempotency key when it answers, and it is the same task'
 /** Codes of a store that says itself that it cannot be used. */
 const AWAY: ReadonlySet<string> = new Set(['STORAGE_UNAVAILABLE', 'STORAGE_NEWER'])
 
@@ -289,17 +292,25 @@ export class StorePlace implements StoredPlace {
     return queueFull(this.#runner, exhausted)
   }
 
-  #away({ taskId }: NewTask, error: unknown): void {
+  #away({ taskId }: NewTask, call: Call, error: unknown): void {
     const fault = `the store is not available (${this.#runner.words(error)})`
     this.#admission.obstacle = storeAway(fault)
     this.#durable.away(`${fault}: until it is, new tasks stay in memory and end with the page`)
-    this.#unstore(taskId)
+    this.#unstore(taskId, call)
   }
 
-  /** Cancels a task that may be in the store all the same: its caller was not told so, so it must not run. */
-  #unstore(taskId: string): void {
+  /**
+   * Cancels a task that may be in the store all the same: its caller was not told so, so it must not run. Where another call can have
+   * its key, that one may have been told that the task is its own (S1), so it stays.
+   */
+  #unstore(taskId: string, call: Call): void {
     const { store, failed } = this.#durable.state
-    store.cancel(taskId).catch(failed)
+    if (!this.#mayBeJoined(call)) store.cancel(taskId).catch(failed)
+  }
+
+  /** Whether another call can have this one's key: it is the caller's own, or made of the content. */
+  #mayBeJoined({ key, made }: Call): boolean {
+    return key !== null && (!made || this.#runner.host.settings.idempotency.mode === 'content')
   }
 
   /** The fields that a first attempt leaves in the record; none if there was no attempt. */
@@ -338,12 +349,12 @@ export class StorePlace implements StoredPlace {
         if (error instanceof StorageFullError || error instanceof RangeError) throw error
         // it has tried again by itself, or a later version has it now
         if (AWAY.has((error as RedriveError).code)) {
-          this.#away(record, error)
+          this.#away(record, call, error)
           return undefined
         }
         if (afterMs === undefined) {
-          this.#unstore(record.taskId)
-          const remedy = 'nothing was queued; try again when the store answers'
+          this.#unstore(record.taskId, call)
+          const remedy = this.#mayBeJoined(call) ? ASK_AGAIN : 'nothing was queued; try again when it answers'
           throw new RedriveError('STORAGE_UNAVAILABLE', `the store fails (${this.#runner.words(error)}): ${remedy}`, {
             cause: error,
           })

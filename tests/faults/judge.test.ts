@@ -87,6 +87,10 @@ describe('what it notices', () => {
     ['requests at once', { visits: [visit(1, 50), visit(1, 100, { intent: 'two' })] }],
     ['tasks leased to two at once', { leases: leases(lease(1, 0), lease(2, 400)) }],
     ['tasks sent again before the attempt was over', { visits: [visit(1, 50), visit(1, 100)] }],
+    [
+      'tasks sent again before the attempt was over',
+      { visits: [visit(1, 50, { by: '0.1 1 40' }), visit(1, 100, { by: '0.1 1 90' })] },
+    ],
     ['Retry-After undercut', { visits: [visit(1, 50, { retryAfterMs: 1_000 }), visit(1, 1_000)] }],
     ['counts() beside the rows', { counts: { ...fine.counts, succeeded: 2 } }],
     ['accepted beside the rows', { rows: [row, row] }],
@@ -106,6 +110,11 @@ describe('what it lets pass', () => {
 
   test('a second attempt once the lease of the first has run out, though its request is still open', () => {
     const visits = [visit(1, 50, { endedAt: 3_000 }), visit(2, 1_100)]
+    expect(broken({ visits, leases: leases(lease(1, 0, { settlingAt: Infinity }), lease(2, 1_000)) })).toEqual([])
+  })
+
+  test('a request that its process had let go of under its lease, and was frozen before it went out', () => {
+    const visits = [visit(2, 1_100), visit(1, 1_200, { by: '0.1 1 60' })]
     expect(broken({ visits, leases: leases(lease(1, 0, { settlingAt: Infinity }), lease(2, 1_000)) })).toEqual([])
   })
 

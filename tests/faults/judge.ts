@@ -18,6 +18,7 @@ import {
   one,
   pairs,
   type Row,
+  sentAt,
   TICK_MS,
 } from './checks.ts'
 
@@ -106,10 +107,11 @@ function atOnce({ visits, attempts: { limit, overAt } }: Evidence): readonly Che
 }
 
 function sentTwice({ visits, attempts: { overAt } }: Evidence): string[] {
-  return pairs(visits, ({ intent }) => intent)
-    .filter(([before, after]) => after.startedAt + GRAIN_MS < overAt(before))
+  const sent = [...visits].sort((a, b) => sentAt(a) - sentAt(b))
+  return pairs(sent, ({ intent }) => intent)
+    .filter(([before, after]) => sentAt(after) + GRAIN_MS < overAt(before))
     .map(([before, after]) => {
-      const early = Math.round(overAt(before) - after.startedAt)
+      const early = Math.round(overAt(before) - sentAt(after))
       return `${after.intent}: ${after.by} came ${early} ms before ${before.by} was over`
     })
 }

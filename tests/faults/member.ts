@@ -54,7 +54,7 @@ async function main(options: MemberOptions): Promise<void> {
   const { store, tokenOf, aim } = watchedStore(real, { file: logFile(folder, life), breaks, ownLeases: isAsUsed })
   const send: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers)
-    headers.set('x-attempt', `${life} ${tokenOf(headers.get('idempotency-key') ?? '') ?? ''}`)
+    headers.set('x-attempt', `${life} ${tokenOf(headers.get('idempotency-key') ?? '') ?? ''} ${Date.now()}`)
     return fetch(input, { ...init, headers })
   }
   const queue = new RetryQueue({

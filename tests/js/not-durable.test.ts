@@ -181,6 +181,69 @@ test.each([
   expect(it.server.requests.map(({ url }) => url)).toEqual([...(isKept ? [`${ORDERS}/3`] : []), `${ORDERS}/4`])
 })
 
+/** Ways for two calls to have one key. */
+const shared: readonly (readonly [string, Partial<RetryQueueOptions>, Init])[] = [
+  ['the caller’s own key', {}, { ...POST, redrive: { idempotencyKey: 'order-7' } }],
+  ['a key made of the content', { idempotency: { mode: 'content' }, principal: 'ann' }, POST],
+]
+
+test.each(shared)(
+  'S1 an enqueue whose answer is lost takes nothing from the call that asked again under %s',
+  async (_, options, init) => {
+    const cancels: (() => void)[] = []
+    let loses = true
+    const it = world((store) =>
+      withMethods(store, {
+        durability: 'strict',
+        enqueue: async (tasks, lease) => {
+          const done = await store.enqueue(tasks, lease)
+          if (loses) throw broken
+          return done
+        },
+        // one that comes late
+        cancel: async (taskId) => {
+          await new Promise<void>((resolve) => cancels.push(resolve))
+          return store.cancel(taskId)
+        },
+      }),
+    )
+    it.server.reply(503)
+    const { queue } = await it.open(options)
+    const first = watch(queue.enqueue(ORDERS, init))
+    await it.clock.advance(400)
+    const refused = { reason: 'storage_unavailable', message: expect.stringMatching(/not known.*same idempotency key/) }
+    expect(first.error).toMatchObject(refused)
+    loses = false
+    const { taskId, deduplicated } = await queue.enqueue(ORDERS, init)
+    expect(deduplicated).toBe(true)
+    for (const cancel of cancels) cancel()
+    await it.clock.advance(60_000)
+    expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+  },
+)
+
+test('S1 an enqueue whose answer is lost leaves no task that only its caller could ask for again', async () => {
+  let loses = true
+  const it = world((store) =>
+    withMethods(store, {
+      durability: 'strict',
+      enqueue: async (tasks, lease) => {
+        const done = await store.enqueue(tasks, lease)
+        if (loses) throw broken
+        return done
+      },
+    }),
+  )
+  const { queue } = await it.open()
+  await queue.pause()
+  const refused = watch(queue.enqueue(ORDERS, POST))
+  await it.clock.advance(400)
+  expect(refused.error).toMatchObject({ message: expect.stringContaining('nothing was queued') })
+  loses = false
+  await it.clock.advance(60_000)
+  expect((await queue.list()).tasks).toMatchObject([{ status: 'CANCELLED' }])
+})
+
 test('S1 a path that cannot be written: enqueue rejects, and an awaited call goes on', async () => {
   const it = world()
   const store = sqliteStore({ path: '/proc/orders.db', clock: it.clock })

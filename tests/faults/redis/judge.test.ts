@@ -175,6 +175,10 @@ describe('what it notices', () => {
       { full: [{ from: 400, until: 600 }], leases: [lease(1, 0, { answer: undefined })] },
     ],
     ['tasks sent again before the attempt was over', { visits: [visit(1, 50), visit(1, 100)] }],
+    [
+      'tasks sent again before the attempt was over',
+      { visits: [visit(1, 50, { by: '0.1 1 40' }), visit(1, 100, { by: '0.1 1 90' })] },
+    ],
     ['Retry-After undercut', { visits: [visit(1, 50, { retryAfterMs: 1_000 }), visit(1, 1_000)] }],
     ['processes that ended by themselves', { deaths: ['0.1 ended with 1'] }],
   ]
@@ -216,6 +220,13 @@ describe('what it lets pass', () => {
       {
         leases: [lease(1, 0, { settlingAt: Infinity }), lease(2, 1_000)],
         visits: [visit(1, 50, { endedAt: 3_000 }), visit(2, 1_100)],
+      },
+    ],
+    [
+      'a request that its process had let go of under its lease, and was frozen before it went out',
+      {
+        leases: [lease(1, 0, { settlingAt: Infinity }), lease(2, 1_000)],
+        visits: [visit(2, 1_100), visit(1, 1_200, { by: '0.1 1 60' })],
       },
     ],
   ]

@@ -66,7 +66,7 @@ export function ofRedis(facts: RedisFacts): Evidence {
     return !isCancelled(call) && !mayBeGone(call, facts)
   })
   const bySpan = new Map(leases.map((lease) => [`${lease.life} ${lease.token}`, lease]))
-  const leaseOf = ({ by }: Visit) => (by === null ? undefined : bySpan.get(by))
+  const leaseOf = ({ by }: Visit) => (by === null ? undefined : bySpan.get(by.split(' ').slice(0, 2).join(' ')))
   const overAt = (visit: Visit) => {
     const { until = FOREVER, endedAt = FOREVER } = leaseOf(visit) ?? {}
     return Math.min(visit.endedAt ?? FOREVER, until, endedAt)

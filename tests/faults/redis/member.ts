@@ -43,7 +43,7 @@ async function main(options: RedisMemberOptions): Promise<void> {
   })
   const send: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers)
-    headers.set('x-attempt', `${life} ${tokenOf(headers.get('idempotency-key') ?? '') ?? ''}`)
+    headers.set('x-attempt', `${life} ${tokenOf(headers.get('idempotency-key') ?? '') ?? ''} ${Date.now()}`)
     return fetch(input, { ...init, headers })
   }
   const queue = new RetryQueue({
