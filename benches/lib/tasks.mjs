@@ -5,14 +5,15 @@ export const PRINCIPAL = 'ann'
 export const ROOM = { capacity: 1_000_000, capacityBytes: Number.MAX_SAFE_INTEGER }
 const DAY_MS = 86_400_000
 const BODY = new TextEncoder().encode('{"sku":17,"count":2}')
-const POLICY = {
+/** As a queue's is: nothing can change it, so that a store needs to look at it once. */
+const POLICY = Object.freeze({
   policyId: 'default',
   maxAttempts: 5,
   initialDelayMs: 0,
   jitterType: 'NONE',
   attemptTimeoutMs: 0,
   totalBudgetMs: DAY_MS,
-}
+})
 
 let ids = 0
 

@@ -46,4 +46,19 @@ export const WRONG_REDIS: readonly Wrong[] = [
     breaks: 'S19',
     breaking: reads(/firstOfOrder\(row\S+\) and 1 or 0/, '0'),
   },
+  {
+    what: 'a key is that of its first user',
+    breaks: 'S6',
+    breaking: reads(/if keeper.tag == tag then (return rowOf\(keeper.id\)) end/, 'do $1 end'),
+  },
+  {
+    what: 'a lane stays where it is',
+    breaks: 'L1',
+    breaking: reads(/for _, lane in pairs\(moved\) do restage\(lane\) end/, ''),
+  },
+  {
+    what: 'a clock that was set back takes twice as much along',
+    breaks: 'L1',
+    breaking: reads(/local at = clock \+ S.offset/, 'local at = clock - S.offset'),
+  },
 ]

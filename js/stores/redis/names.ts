@@ -1,7 +1,7 @@
 /** Names as they are kept in Redis: short, and of one length. */
 
 import { Buffer } from 'node:buffer'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
 const BYTES = 16
@@ -23,7 +23,13 @@ export function idText(bytes: Buffer): string {
 }
 
 /** The first 16 bytes of a SHA-256: two names that share them are not to be found. */
-export const digest = (text: string): Buffer => createHash('sha256').update(text).digest().subarray(0, BYTES)
+export const digest = (text: string): Buffer => Buffer.from(hash('sha256', text, 'hex').slice(0, 2 * BYTES), 'hex')
+
+const SHA256 = /^[\da-f]{64}$/
+
+/** Stands for a fingerprint: one that is a SHA-256 in hexadecimal needs no other. */
+export const fingerprintTag = (fingerprint: string): Buffer =>
+  SHA256.test(fingerprint) ? Buffer.from(fingerprint.slice(0, 2 * BYTES), 'hex') : digest(fingerprint)
 
 const MOST_KNOWN = 10_000
 const tags = new Map<string | null, Buffer>()

@@ -8,7 +8,7 @@ import { ATTEMPTS, mayRepeat, orderName, wasSent } from '../engine/rules.ts'
 import { storedTask, type TextRow } from '../engine/shown.ts'
 import { isSoundRow } from '../engine/sound.ts'
 import { recordOf, sumOfBytes, sumOfRequest } from '../engine/sums.ts'
-import { digest, idBytes, idText, NONE, principalTag } from './names.ts'
+import { digest, fingerprintTag, idBytes, idText, NONE, principalTag } from './names.ts'
 import { Packer } from './packed.ts'
 import type { Arg, Reply } from './port.ts'
 import { SMALL_BODY } from './scripts.ts'
@@ -58,7 +58,7 @@ export function sharedOf({ meta, tags }: Pick<NewTask, 'meta' | 'tags'>, text: s
 
 /** The record as its key keeps it. `tag`: of the record that lies elsewhere; else it is in here. */
 function recordBytes(fixed: Fixed, tag: Buffer): Buffer {
-  return Buffer.concat([digest(fixed[1]), tag, Buffer.from(JSON.stringify(fixed))])
+  return Buffer.concat([fingerprintTag(fixed[1]), tag, Buffer.from(JSON.stringify(fixed))])
 }
 
 /** A task with its record, and that as others may share it. */

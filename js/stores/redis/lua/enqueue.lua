@@ -13,28 +13,23 @@ if records > 0 then
   end
 end
 
+-- A task's fixed part, and where it has the count of logs, with the key behind it, and the id.
+local FIXED, LOGS_AT, ID_AT = '>I2BBI5ddddI4dddI4I4dI4c16c16c16', 86, 138
 local wanted = {}
 local ids, keys = {}, {}
 for b = 1, batches do
-  local batch = { tasks = {} }
-  local head = arg()
+  -- where each of its tasks begins among the arguments
+  local batch = {}
   local many, at
+  local head = arg()
   many, batch.leases, batch.leaseMs, batch.total, batch.perLane, at = unpacked('>I4Bddd', head)
   batch.owner = sub(head, at)
   for t = 1, many do
     local fixed = arg()
-    local schema, repeats, why, rank, dueIn, server, age, deadlineIn, attempt, most, phase, delay, marks, bodyBytes, hold, logs, key, order, tag, idAt =
-      unpacked('>I2BBI5ddddI4dddI4I4dI4c16c16c16', fixed)
-    local task = {
-      schema = schema, repeats = repeats, why = why, rank = rank, dueIn = dueIn, server = server, age = age,
-      deadlineIn = deadlineIn, attempt = attempt, most = most, phase = phase, delay = delay, marks = marks,
-      bodyBytes = bodyBytes, hold = hold, logs = logs, key = key, order = order, tag = tag, id = sub(fixed, idAt),
-      lane = arg(), home = arg(), record = arg(), head = arg(), body = arg(),
-    }
-    for i = 1, logs do task[i] = arg() end
-    batch.tasks[t] = task
-    ids[#ids + 1] = task.id
-    keys[#keys + 1] = key
+    batch[t] = given
+    local logs, key = unpacked('>I4c16', fixed, LOGS_AT)
+    ids[#ids + 1], keys[#keys + 1] = sub(fixed, ID_AT), key
+    given = given + 5 + logs
   end
   wanted[b] = batch
 end
@@ -47,10 +42,10 @@ local function answer(outcome, id, token, forMs)
   return pack('>BddI4', outcome, token or 0, forMs or 0, #id) .. id
 end
 
-local function keeperOf(task)
-  if task.key == NONE then return nil end
-  for _, keeper in ipairs(keepersOf(task.key)) do
-    if keeper.tag == task.tag then return rowOf(keeper.id) end
+local function keeperOf(key, tag)
+  if key == NONE then return nil end
+  for _, keeper in ipairs(keepersFrom(keepersOf(key))) do
+    if keeper.tag == tag then return rowOf(keeper.id) end
   end
 end
 
@@ -60,67 +55,67 @@ local function printOf(id)
   return prints[id]
 end
 
-local function startsNow(row, task, batch)
+local function startsNow(row, dueIn, batch)
   local lane = laneOf(row)
-  return batch.leases == 1 and row.behind == 0 and task.dueIn <= 0 and isReadable(row) and not isLate(row) and not isSpent(row)
+  return batch.leases == 1 and row.behind == 0 and dueIn <= 0 and isReadable(row) and not isLate(row) and not isSpent(row)
     and not isHeld(lane) and S.inFlight < batch.total and lane.inFlight < batch.perLane
 end
 
-local function take(task, batch)
-  local rowSame = rowOf(task.id)
+-- The task whose arguments begin there.
+local function take(at, batch)
+  local schema, repeats, why, rank, dueIn, server, age, deadlineIn, attempt, most, phase, delay, marks, bodyBytes, hold, logs, key, order, tag, idAt =
+    unpacked(FIXED, ARGV[at])
+  local id, record = sub(ARGV[at], idAt), ARGV[at + 3]
+  local rowSame = rowOf(id)
   if rowSame then
     local isHis = batch.leases == 1 and rowSame.status == IN_FLIGHT and rowSame.owner == batch.owner and rowSame.leaseUntil > now
     if isHis then return answer(DUPLICATE, rowSame.id, rowSame.token, rowSame.leaseUntil - now) end
     return answer(DUPLICATE, rowSame.id)
   end
-  local rowKeeper = keeperOf(task)
+  local rowKeeper = keeperOf(key, tag)
   if rowKeeper then
     if not isReadable(rowKeeper) then return answer(UNREADABLE, rowKeeper.id) end
-    return answer(printOf(rowKeeper.id) == sub(task.record, 1, 16) and DUPLICATE or CONFLICT, rowKeeper.id)
+    return answer(printOf(rowKeeper.id) == sub(record, 1, 16) and DUPLICATE or CONFLICT, rowKeeper.id)
   end
-  if S.pending + S.inFlight + S.exhausted >= G.capacity or S.bytes + task.bodyBytes > G.capacityBytes then
-    return answer(FULL_STORE, task.id)
+  if S.pending + S.inFlight + S.exhausted >= G.capacity or S.bytes + bodyBytes > G.capacityBytes then
+    return answer(FULL_STORE, id)
   end
   S.seq = S.seq + 1
-  local lane = laneNamed(task.lane, task.tag)
+  local lane = laneNamed(ARGV[at + 1], tag)
   -- as rows.lua names its fields
   local row = {
-    task.id, false, false, false, false, NAN, false, false, false, false,
-    1, PENDING, 0, 0, 0, 0, task.schema, lane.no, 0, task.rank, NAN, S.seq, now + task.deadlineIn,
-    task.attempt > 0 and now - task.age or NAN, 0, NAN, NAN, NAN, task.most, task.attempt, task.bodyBytes, 0, 0, task.order, '', '',
-    task.home, '', '', 0, now + max(0, task.dueIn), now + task.server, now - S.offset - task.age, task.phase, task.delay, 0, task.marks,
-    task.why, task.repeats, 0, task.key,
+    id, false, false, false, false, NAN, false, false, false, false,
+    1, PENDING, 0, 0, 0, 0, schema, lane.no, 0, rank, NAN, S.seq, now + deadlineIn,
+    attempt > 0 and now - age or NAN, 0, NAN, NAN, NAN, most, attempt, bodyBytes, 0, 0, order, '', '',
+    ARGV[at + 2], '', '', 0, now + max(0, dueIn), now + server, now - S.offset - age, phase, delay, 0, marks,
+    why, repeats, 0, key,
   }
-  rows[row.id] = row
-  prints[row.id] = sub(task.record, 1, 16)
+  rows[id] = row
+  prints[id] = sub(record, 1, 16)
   lineUp(row)
   lane.tasks = lane.tasks + 1
   count(row, 1)
   countHome(row, 1)
-  if task.key ~= NONE then
-    local list = keepersOf(task.key)
-    list[#list + 1] = { tag = task.tag, id = row.id }
-    keepKeepers(task.key)
-  end
-  put(R, row.id, task.record)
-  put(E, row.id, task.head)
-  if task.body ~= '' then put(B, row.id, task.body) end
-  place(I, row.id, 0)
+  if key ~= NONE then keepKeepers(key, keepersOf(key) .. keeperAs(tag, id)) end
+  put(R, id, record)
+  put(E, id, ARGV[at + 4])
+  if ARGV[at + 5] ~= '' then put(B, id, ARGV[at + 5]) end
+  place(I, id, 0)
   save(row)
-  holdLane(lane, task.hold)
-  for i = 1, task.logs do keepLog(row, sub(task[i], 2), sub(task[i], 1, 1) == '\1') end
-  if startsNow(row, task, batch) then
+  holdLane(lane, hold)
+  for i = at + 6, at + 5 + logs do keepLog(row, sub(ARGV[i], 2), sub(ARGV[i], 1, 1) == '\1') end
+  if startsNow(row, dueIn, batch) then
     startLease(row, batch.owner, batch.leaseMs)
-    return answer(STORED, row.id, row.token, batch.leaseMs)
+    return answer(STORED, id, row.token, batch.leaseMs)
   end
   hint('d')
-  return answer(STORED, row.id)
+  return answer(STORED, id)
 end
 
 local answers = {}
 for b, batch in ipairs(wanted) do
   local said = {}
-  for t, task in ipairs(batch.tasks) do said[t] = take(task, batch) end
+  for t, at in ipairs(batch) do said[t] = take(at, batch) end
   answers[b] = said
 end
 finish()

@@ -71,10 +71,15 @@ local function remove(key, field)
   local list = removals[key]
   list[#list + 1] = field
 end
+-- Redis writes out a number each time it is handed one, and most of a step's are the same.
+G.scores = setmetatable({}, { __index = function(scores, score)
+  scores[score] = string.format('%.17g', score)
+  return scores[score]
+end })
 local function place(key, member, score)
   local list = places[key]
   local n = #list
-  list[n + 1], list[n + 2] = score, member
+  list[n + 1], list[n + 2] = G.scores[score], member
 end
 local function unplace(key, member)
   local list = unplaces[key]

@@ -1,5 +1,8 @@
--- Who keeps an idempotency key: a task for each principal that has used it.
+-- Who keeps an idempotency key: a task for each principal that has used it. Most keys have one, so they stay packed.
 local keepers = {}
+local function keeperAs(tag, id)
+  return pack('>c16I4', tag, #id) .. id
+end
 local function keepersFrom(kept)
   local list, at = {}, 1
   while kept and at <= #kept do
@@ -15,21 +18,20 @@ local function loadKeepers(keys)
   local wanted = {}
   for _, key in ipairs(keys) do
     if key ~= NONE and not keepers[key] then
-      keepers[key] = NONE
+      keepers[key] = ''
       wanted[#wanted + 1] = key
     end
   end
   for from = 1, #wanted, MOST do
     local kept = call('HMGET', K, unpack(wanted, from, min(#wanted, from + MOST - 1)))
-    for i = 1, #kept do keepers[wanted[from + i - 1]] = keepersFrom(kept[i]) end
+    for i = 1, #kept do keepers[wanted[from + i - 1]] = kept[i] or '' end
   end
 end
 local function keepersOf(key)
-  if not keepers[key] then keepers[key] = keepersFrom(call('HGET', K, key)) end
+  if not keepers[key] then keepers[key] = call('HGET', K, key) or '' end
   return keepers[key]
 end
-local function keepKeepers(key)
-  local parts = {}
-  for i, keeper in ipairs(keepers[key]) do parts[i] = pack('>c16I4', keeper.tag, #keeper.id) .. keeper.id end
-  keep(K, key, #parts > 0 and concat(parts))
+local function keepKeepers(key, packed)
+  keepers[key] = packed
+  keep(K, key, packed ~= '' and packed)
 end

@@ -122,15 +122,13 @@ local function putBack(row, due)
 end
 
 local function dropKey(row)
-  if warm(row).key == NONE then return end
-  local tag = laneOf(row).tag
-  local keepers = keepersOf(row.key)
-  for i, keeper in ipairs(keepers) do
-    if keeper.tag == tag and keeper.id == row.id then
-      table.remove(keepers, i)
-      return keepKeepers(row.key)
-    end
+  local key = warm(row).key
+  if key == NONE then return end
+  local tag, others = laneOf(row).tag, {}
+  for _, keeper in ipairs(keepersFrom(keepersOf(key))) do
+    if keeper.tag ~= tag or keeper.id ~= row.id then others[#others + 1] = keeperAs(keeper.tag, keeper.id) end
   end
+  keepKeepers(key, concat(others))
 end
 
 local function endTask(row, status, reason)
