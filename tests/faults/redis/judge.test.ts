@@ -150,6 +150,11 @@ describe('what it notices', () => {
     ['H9 attempts beyond the policy', { visits: [1, 2, 3, 4].map((n) => visit(n, n * 1_000)) }],
     ['H9 sent after its cancel was answered', { calls: [call(), cancel('cancelled', -10)] }],
     ['H9 cancelled, and shown otherwise', { calls: [call(), cancel('cancelled')] }],
+    [
+      'H9 sent after its cancel was answered',
+      { calls: [call(), cancel('cancelled', -10)], lags: [{ from: 1_000, until: 2_000 }] },
+    ],
+    ['H8 leases at once', { leases: [lease(1, 0), lease(2, 400)], lags: [{ from: 1_000, until: 2_000 }] }],
     ['H10 leased before its wait was over', { leases: [lease(1, 0, { waitsUntil: 900 }), lease(2, 800)] }],
     [
       'H11 orders not kept',
@@ -204,7 +209,17 @@ describe('what it lets pass', () => {
     ],
     [
       'a lease that a new primary did not know of',
-      { lags: [{ from: 1_000, until: 1_300 }], leases: [lease(1, 1_050), lease(2, 1_400)], limit: 2, limitPerLane: 2 },
+      { lags: [{ from: 1_000, until: 1_300 }], leases: [lease(1, 1_050), lease(2, 1_400)] },
+    ],
+    [
+      'a cancel that the old primary made, and whose answer came when it was gone',
+      {
+        lags: [{ from: 1_000, until: 1_300 }],
+        calls: [call(), second, { ...cancel('cancelled', 1_500), askedAt: 1_200 }],
+        leases: [lease(1, 0, { taskId: 't2' }), lease(2, 1_600)],
+        visits: [visit(1, 50, { intent: 'two', key: 'k2' }), visit(2, 1_650)],
+      },
+      two,
     ],
     [
       'a task whose cancel was asked for, and which succeeded all the same',

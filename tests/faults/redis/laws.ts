@@ -8,6 +8,7 @@ import { atMost, type Check, type Counts, FOREVER, mostAtOnce, none, pairs, type
 import { type Evidence, withoutAWord } from '../judge.ts'
 import type { LeaseSpan } from '../log.ts'
 import type { Call } from './callers.ts'
+import { endOf, isForgotten, isInLag, knownSpans, lapsedIn, mayBeGone, spanOf } from './lags.ts'
 
 export interface Sample {
   /** Acknowledged before it was asked, and asked for when the answer had come. */
@@ -52,9 +53,6 @@ export interface RedisFacts {
   /** Times in which the server had no room. */
   readonly full: readonly Span[]
 }
-
-/** What was written so soon before may not have arrived. */
-const ON_ITS_WAY_MS = 200
 
 export function ofRedis(facts: RedisFacts): Evidence {
   const { calls, visits, effects, leases, counts, rows, drained, limit } = facts
@@ -112,11 +110,16 @@ export function ofRedis(facts: RedisFacts): Evidence {
       'S17 refused for want of room, and sent': refusedAndSent(facts),
     },
     own: [
-      atMost('H8 leases at once', mostAtOnce(leases.map(spanOf)), limit),
+      atMost('H8 leases at once', mostAtOnce(knownSpans(facts, leases)), limit),
       ...[...new Set(leases.map(({ lane }) => lane))].map((lane) =>
         atMost(
           `H8 leases at once, ${lane}`,
-          mostAtOnce(leases.filter((lease) => lease.lane === lane).map(spanOf)),
+          mostAtOnce(
+            knownSpans(
+              facts,
+              leases.filter((lease) => lease.lane === lane),
+            ),
+          ),
           facts.limitPerLane,
         ),
       ),
@@ -133,26 +136,19 @@ export function ofRedis(facts: RedisFacts): Evidence {
   }
 }
 
-/** When a lease was over, at the earliest. */
-const endOf = ({ until, settlingAt, endedAt }: LeaseSpan): number => Math.min(until, settlingAt, endedAt)
-const spanOf = (lease: LeaseSpan) => [lease.from, endOf(lease)] as const
-
-/** What is kept in memory only ends with its process; a failover loses what the replica had not got, but not what it was asked to confirm. */
-function mayBeGone({ askedAt, endedAt, durability }: Call, { lags }: RedisFacts): boolean {
-  if (durability === 'replicated') return false
-  return durability === 'memory' || isInLag(lags, askedAt, endedAt)
+interface Cancel {
+  readonly answer: string
+  readonly askedAt: number
+  readonly answeredAt: number
 }
 
-const isInLag = (lags: readonly Span[], from: number, until: number): boolean =>
-  lags.some((lag) => from < lag.until && until > lag.from - ON_ITS_WAY_MS)
-
-/** Cancels that were not refused: when each was asked for, and what the first answer was. */
-function cancels(calls: readonly Call[]): Map<string, { readonly answer: string; readonly answeredAt: number }> {
-  const found = new Map<string, { answer: string; answeredAt: number }>()
-  for (const { request, outcome, durability = '', endedAt } of calls) {
+/** Cancels that were not refused, by task. */
+function cancels(calls: readonly Call[]): Map<string, Cancel> {
+  const found = new Map<string, Cancel>()
+  for (const { request, outcome, durability = '', askedAt, endedAt } of calls) {
     if (request.kind !== 'cancel') continue
     const answer = outcome === 'accepted' ? durability : 'unknown'
-    found.set(request.taskId ?? '', { answer, answeredAt: endedAt })
+    found.set(request.taskId ?? '', { answer, askedAt, answeredAt: endedAt })
   }
   return found
 }
@@ -197,10 +193,6 @@ function conflictsTaken(facts: RedisFacts): string[] {
     .map(({ request, outcome, code = '' }) => `${request.intent} was ${outcome} ${code}`)
 }
 
-/** Leases that were given while the replica heard nothing are unknown to the primary after it, whose tokens go on. */
-const isForgotten = ({ from }: LeaseSpan, { lags }: RedisFacts): boolean =>
-  lags.some((lag) => from >= lag.from - ON_ITS_WAY_MS && from <= lag.until)
-
 function givenTwice(facts: RedisFacts): string[] {
   const given = new Map<number, LeaseSpan>()
   return facts.leases.flatMap((lease) => {
@@ -229,10 +221,6 @@ function leasedTwice(facts: RedisFacts): string[] {
     })
 }
 
-/** A renewal that was forgotten may be missed by then. */
-const lapsedIn = ({ from }: LeaseSpan, at: number, { lags }: RedisFacts): boolean =>
-  lags.some((lag) => from <= lag.until && at >= lag.from)
-
 function tooMany({ visits, rows, leases, calls, maxAttempts, redriven }: RedisFacts): string[] {
   const intents = new Map(calls.map(({ request, taskId = '' }) => [taskId, request.intent]))
   const sent = new Map<string, number>()
@@ -246,12 +234,13 @@ function tooMany({ visits, rows, leases, calls, maxAttempts, redriven }: RedisFa
 }
 
 type Ends = ReturnType<typeof cancels>
+const NEVER: Cancel = { answer: '', askedAt: FOREVER, answeredAt: FOREVER }
 
 function sentAfterCancel({ leases, lags }: RedisFacts, ends: Ends): string[] {
   return leases.flatMap(({ taskId, from, token }) => {
-    const { answer, answeredAt } = ends.get(taskId) ?? { answer: '', answeredAt: FOREVER }
-    const isForgotten = lags.some((lag) => answeredAt > lag.from - ON_ITS_WAY_MS && answeredAt < lag.until)
-    return answer === 'cancelled' && from > answeredAt && !isForgotten ? [`${taskId} by token ${token}`] : []
+    const { answer, askedAt, answeredAt } = ends.get(taskId) ?? NEVER
+    const isSent = answer === 'cancelled' && from > answeredAt && !isInLag(lags, askedAt, answeredAt)
+    return isSent ? [`${taskId} by token ${token}`] : []
   })
 }
 

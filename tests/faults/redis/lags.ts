@@ -1,0 +1,42 @@
+/** What nothing may be left of: what a server had answered for, and had not written or copied when it was lost. */
+
+import type { LeaseSpan } from '../log.ts'
+import type { Call } from './callers.ts'
+import type { RedisFacts, Span } from './laws.ts'
+
+/** What was written so soon before may not have arrived. */
+export const ON_ITS_WAY_MS = 200
+
+/** When a lease was over, at the earliest. */
+export const endOf = ({ until, settlingAt, endedAt }: LeaseSpan): number => Math.min(until, settlingAt, endedAt)
+export const spanOf = (lease: LeaseSpan) => [lease.from, endOf(lease)] as const
+
+/** What is kept in memory only ends with its process; a failover loses what the replica had not got, but not what it was asked to confirm. */
+export function mayBeGone({ askedAt, endedAt, durability }: Call, { lags }: RedisFacts): boolean {
+  if (durability === 'replicated') return false
+  return durability === 'memory' || isInLag(lags, askedAt, endedAt)
+}
+
+export const isInLag = (lags: readonly Span[], from: number, until: number): boolean =>
+  lags.some((lag) => from < lag.until && until > lag.from - ON_ITS_WAY_MS)
+
+/** Leases that were given while the replica heard nothing are unknown to the primary after it, whose tokens go on. */
+export const isForgotten = ({ from }: LeaseSpan, { lags }: RedisFacts): boolean =>
+  lags.some((lag) => from >= lag.from - ON_ITS_WAY_MS && from <= lag.until)
+
+/** Leases as the server knows of them: after a lag those from before it may have ended sooner than their processes were told. */
+export function knownSpans(
+  facts: RedisFacts,
+  leases: readonly LeaseSpan[],
+): (readonly [from: number, until: number])[] {
+  return leases
+    .filter((lease) => !isForgotten(lease, facts))
+    .map((lease) => {
+      const lags = facts.lags.map(({ from }) => from - ON_ITS_WAY_MS).filter((from) => from >= lease.from)
+      return [lease.from, Math.min(endOf(lease), ...lags)]
+    })
+}
+
+/** A renewal that was forgotten may be missed by then. */
+export const lapsedIn = ({ from }: LeaseSpan, at: number, { lags }: RedisFacts): boolean =>
+  lags.some((lag) => from <= lag.until && at >= lag.from)
