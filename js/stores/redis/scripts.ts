@@ -36,7 +36,12 @@ const MOST_RECORDS = 1_024
 /** Bodies up to this size lie beside the headers of their task, and come with its claim. */
 export const SMALL_BODY = 4_096
 
-/** Tokens that are left out where another server has taken over: more than can have been given and lost with the one before. */
+/**
+ * Where another server has taken over, tokens go on from the store's time at so many a millisecond: more than any server can have given
+ * since another leaped, so that of two that lack each other's tokens the later gives none of the earlier one's. Exact until 2109.
+ */
+const TOKENS_A_MS = 2 ** 11
+/** They rise by so many at least, whatever the clock says. */
 const LEAP = 2 ** 20
 
 /** Names in the scripts that stand for values of the contract. */
@@ -52,6 +57,7 @@ const VALUES: Readonly<Record<string, number | string>> = {
   MARK_UNANSWERED,
   MOST_RECORDS,
   LEAP,
+  TOKENS_A_MS,
   SMALL_BODY,
   NEEDS: "'needs '",
 }

@@ -86,7 +86,7 @@ local function knowHistory()
   isKnown = true
   local history = string.match(call('INFO', 'replication'), 'master_replid:(%x+)') or ''
   if history == S.history then return end
-  if S.history ~= '' then S.token = S.token + LEAP end
+  if S.history ~= '' then S.token = max(S.token + LEAP, math.floor(now) * TOKENS_A_MS) end
   S.history = history
 end
 
