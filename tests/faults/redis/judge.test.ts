@@ -184,6 +184,10 @@ describe('what it notices', () => {
       'tasks sent again before the attempt was over',
       { visits: [visit(1, 50, { by: '0.1 1 40' }), visit(1, 100, { by: '0.1 1 90' })] },
     ],
+    [
+      'tasks sent again before the attempt was over',
+      { visits: [visit(1, 50), visit(1, 100)], lags: [{ from: 1_000, until: 1_300 }] },
+    ],
     ['Retry-After undercut', { visits: [visit(1, 50, { retryAfterMs: 1_000 }), visit(1, 1_000)] }],
     ['processes that ended by themselves', { deaths: ['0.1 ended with 1'] }],
   ]
@@ -210,6 +214,22 @@ describe('what it lets pass', () => {
     [
       'a lease that a new primary did not know of',
       { lags: [{ from: 1_000, until: 1_300 }], leases: [lease(1, 1_050), lease(2, 1_400)] },
+    ],
+    [
+      'a second attempt once the server that had given the first lease was lost',
+      {
+        lags: [{ from: 1_000, until: 1_300 }],
+        leases: [lease(1, 1_050), lease(2, 1_400)],
+        visits: [visit(1, 1_100), visit(2, 1_450)],
+      },
+    ],
+    [
+      'a pause that only the old primary was told of',
+      {
+        lags: [{ from: 400, until: 900 }],
+        leases: [lease(1, 0), lease(2, 1_000)],
+        visits: [visit(1, 50, { retryAfterMs: 5_000 }), visit(2, 1_050)],
+      },
     ],
     [
       'a cancel that the old primary made, and whose answer came when it was gone',

@@ -1,5 +1,6 @@
 /** What nothing may be left of: what a server had answered for, and had not written or copied when it was lost. */
 
+import { FOREVER } from '../checks.ts'
 import type { LeaseSpan } from '../log.ts'
 import type { Call } from './callers.ts'
 import type { RedisFacts, Span } from './laws.ts'
@@ -24,18 +25,20 @@ export const isInLag = (lags: readonly Span[], from: number, until: number): boo
 export const isForgotten = ({ from }: LeaseSpan, { lags }: RedisFacts): boolean =>
   lags.some((lag) => from >= lag.from - ON_ITS_WAY_MS && from <= lag.until)
 
-/** Leases as the server knows of them: after a lag those from before it may have ended sooner than their processes were told. */
-export function knownSpans(
+/**
+ * When a server that knew of this lease was lost, at the earliest: the next one may not know of it, or not of its renewal, and gives its
+ * task and its place to others.
+ */
+export function lostAt({ from }: LeaseSpan, { lags }: Pick<RedisFacts, 'lags'>): number {
+  return Math.min(FOREVER, ...lags.filter(({ until }) => until > from).map((lag) => lag.from - ON_ITS_WAY_MS))
+}
+
+/** Leases for as long as the server knew of them. */
+export const knownSpans = (
   facts: RedisFacts,
   leases: readonly LeaseSpan[],
-): (readonly [from: number, until: number])[] {
-  return leases
-    .filter((lease) => !isForgotten(lease, facts))
-    .map((lease) => {
-      const lags = facts.lags.map(({ from }) => from - ON_ITS_WAY_MS).filter((from) => from >= lease.from)
-      return [lease.from, Math.min(endOf(lease), ...lags)]
-    })
-}
+): readonly (readonly [from: number, until: number])[] =>
+  leases.map((lease) => [lease.from, Math.min(endOf(lease), lostAt(lease, facts))] as const)
 
 /** A renewal that was forgotten may be missed by then. */
 export const lapsedIn = ({ from }: LeaseSpan, at: number, { lags }: RedisFacts): boolean =>

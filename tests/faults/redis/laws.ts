@@ -8,7 +8,7 @@ import { atMost, type Check, type Counts, FOREVER, mostAtOnce, none, pairs, type
 import { type Evidence, withoutAWord } from '../judge.ts'
 import type { LeaseSpan } from '../log.ts'
 import type { Call } from './callers.ts'
-import { endOf, isForgotten, isInLag, knownSpans, lapsedIn, mayBeGone, spanOf } from './lags.ts'
+import { endOf, isForgotten, isInLag, knownSpans, lapsedIn, lostAt, mayBeGone, spanOf } from './lags.ts'
 
 export interface Sample {
   /** Acknowledged before it was asked, and asked for when the answer had come. */
@@ -66,8 +66,13 @@ export function ofRedis(facts: RedisFacts): Evidence {
   const bySpan = new Map(leases.map((lease) => [`${lease.life} ${lease.token}`, lease]))
   const leaseOf = ({ by }: Visit) => (by === null ? undefined : bySpan.get(by.split(' ').slice(0, 2).join(' ')))
   const overAt = (visit: Visit) => {
-    const { until = FOREVER, endedAt = FOREVER } = leaseOf(visit) ?? {}
-    return Math.min(visit.endedAt ?? FOREVER, until, endedAt)
+    const lease = leaseOf(visit)
+    const { until = FOREVER, endedAt = FOREVER } = lease ?? {}
+    return Math.min(visit.endedAt ?? FOREVER, until, endedAt, lease ? lostAt(lease, facts) : FOREVER)
+  }
+  const hasTold = (visit: Visit) => {
+    const { answer, settlingAt = FOREVER } = leaseOf(visit) ?? {}
+    return answer === 'applied' && !isInLag(facts.lags, settlingAt, settlingAt)
   }
   return {
     acknowledged: new Map(sure.map(({ request: { intent }, taskId = '' }) => [intent, taskId])),
@@ -80,7 +85,7 @@ export function ofRedis(facts: RedisFacts): Evidence {
     left: counts.pending + counts.inFlight,
     attempts: {
       overAt,
-      hasTold: (visit) => leaseOf(visit)?.answer === 'applied',
+      hasTold,
       limit: { most: limit, counts: () => true },
     },
     never: {
