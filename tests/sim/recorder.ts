@@ -60,10 +60,11 @@ export function recorder(store: TaskStore, book: Book, owner: string, traffic: T
     turn: (step) => {
       book.shows('the store', step.settle)
       const before = [...unparking]
+      const { lastToken } = book
       return told(store.turn(step), (turn) => {
         // what was asked first was done first, whichever answer comes first
         for (const filter of before) if (unparking.has(filter)) unparked(book, filter)
-        turned(book, owner, step, turn)
+        turned(book, owner, step, turn, lastToken)
       })
     },
     cancel: (taskId, as) => told(store.cancel(taskId, as), (said) => cancelled(book, taskId, as, said)),

@@ -6,7 +6,8 @@ import type { Book } from './book.ts'
 import type { Known } from './known.ts'
 import { keepsWord } from './words.ts'
 
-export function turned(book: Book, owner: string, step: Step, turn: Turn): void {
+/** `lastToken`: the last that the book knew when the turn was asked for. Of two turns under way the later may be answered first. */
+export function turned(book: Book, owner: string, step: Step, turn: Turn, lastToken: number): void {
   for (const [i, settlement] of step.settle.entries()) settled(book, owner, settlement, turn.settled[i])
   for (const { lane, forMs } of step.hold ?? []) book.hold(lane, forMs, `${owner} holds ${lane}`)
   for (const [i, { taskId, token, forMs }] of step.renew.entries()) {
@@ -28,6 +29,9 @@ export function turned(book: Book, owner: string, step: Step, turn: Turn): void 
   for (const { task, lease: given } of turn.claimed) {
     book.totals.claims++
     book.note(() => `${owner} claim ${task.taskId} token ${given.token} attempt ${task.attemptNumber}`)
+    const { token } = given
+    const isNew = token > lastToken && !book.leases.has(token)
+    book.expect(isNew, 'S4', () => `token ${token} was given after ${lastToken}, or twice`)
     if (claim) claimed(book, owner, task, given, claim.principal)
     else book.fail('S7', `${task.taskId} was claimed unasked`)
   }
@@ -124,7 +128,6 @@ function claimed(
   const inForce = status === 'IN_FLIGHT' && !book.isLoose(known)
   book.expect(!inForce, 'S3', () => `${taskId} was claimed while ${known.holder} has it`)
   book.expect(status === 'PENDING' || status === 'IN_FLIGHT', 'S8', () => `${taskId} ${status} was claimed`)
-  book.expect(token > book.lastToken, 'S4', () => `token ${token} follows ${book.lastToken}`)
   book.expect(attempts < maxAttempts, 'S8', () => `${taskId} begins attempt ${attempts + 1} of ${maxAttempts}`)
   book.expect(
     task.attemptNumber === attempts + 1,
