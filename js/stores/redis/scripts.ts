@@ -15,6 +15,7 @@ import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
 import {
   CLAIM,
   CONTROL,
+  ENDS,
   ENQUEUE,
   HEAD,
   KEYS,
@@ -75,12 +76,24 @@ function script(name: string, flags: string, ...parts: readonly string[]): Scrip
   return { name, source, sha: createHash('sha1').update(source).digest('hex') }
 }
 
-const BASE = [HEAD, TIME, LANES, ROWS, KEYS, TASKS]
+/**
+ * `rest` in a function of its own. What it uses of `base` it is handed once: each function that a chunk makes looks for the chunk's own
+ * locals one by one, and there are a hundred.
+ */
+const nested = (base: readonly string[], rest: readonly string[]): readonly string[] => [
+  ...base,
+  'return (function()',
+  ...rest,
+  'end)()',
+]
+
+const BASE = [HEAD, TIME]
+const TASKS_BASE = [LANES, ROWS, KEYS, TASKS]
 const FREES = ' flags=allow-oom'
 
-export const enqueueScript: Script = script('enqueue', '', ...BASE, ENQUEUE)
-export const turnScript: Script = script('turn', FREES, ...BASE, SWEEPS, SETTLE, CLAIM, TURN)
-export const controlScript: Script = script('control', FREES, ...BASE, CONTROL)
+export const enqueueScript: Script = script('enqueue', '', ...nested(BASE, [...TASKS_BASE, ENQUEUE]))
+export const turnScript: Script = script('turn', FREES, ...nested(BASE, [...TASKS_BASE, ENDS, SWEEPS, SETTLE, CLAIM, TURN]))
+export const controlScript: Script = script('control', FREES, ...nested(BASE, [...TASKS_BASE, ENDS, CONTROL]))
 export const readScript: Script = script('read', ' flags=no-writes', HEAD, ROWS, KEYS, READ)
 
 /** The keys of a store, in the order in which the scripts name them; all under one hash tag, so that a cluster keeps them together. */

@@ -17,9 +17,16 @@ local NONE = string.rep('\0', 16)
 -- values handed to one command: Lua's stack holds no more than 8,000
 local MOST = 4000
 
-local G = {}
-G.layout, G.clock, G.schema, G.sender, G.capacity, G.capacityBytes, G.maxHold, G.terminalMs, G.maxTerminal, G.deadMs, G.maxDead =
-  unpacked('>dddc16ddddddd', ARGV[1])
+-- Tables with names are made with all of them: one that grows name by name is made anew at each power of two.
+local G
+do
+  local layout, clock, schema, sender, capacity, capacityBytes, maxHold, terminalMs, maxTerminal, deadMs, maxDead =
+    unpacked('>dddc16ddddddd', ARGV[1])
+  G = {
+    layout = layout, clock = clock, schema = schema, sender = sender, capacity = capacity, capacityBytes = capacityBytes,
+    maxHold = maxHold, terminalMs = terminalMs, maxTerminal = maxTerminal, deadMs = deadMs, maxDead = maxDead,
+  }
+end
 
 -- The next of the call's other arguments.
 local given = 1
@@ -36,76 +43,80 @@ local STATE = {
   'unreadable', 'pendingAside', 'perLane', 'ranked',
 }
 local STATE_AS = '>ddddddddddddddddddd'
-local S = { history = '' }
+local S = {
+  layout = G.layout, highWater = -1, offset = 0, seq = 0, token = 0, served = 0, laneNo = 0, homeNo = 0,
+  pending = 0, inFlight = 0, succeeded = 0, exhausted = 0, cancelled = 0, purged = 0, bytes = 0,
+  unreadable = 0, pendingAside = 0, perLane = huge, ranked = 0, history = '',
+}
 do
   local text = call('GET', M)
-  local values = text and { unpacked(STATE_AS, text) } or {}
-  for i = 1, #STATE do S[STATE[i]] = values[i] or 0 end
   if text then
+    local values = { unpacked(STATE_AS, text) }
+    for i = 1, #STATE do S[STATE[i]] = values[i] end
     S.history = sub(text, 8 * #STATE + 1)
-  else
-    S.layout, S.highWater, S.perLane = G.layout, -1, huge
   end
 end
 if S.layout > G.layout then return redis.error_reply('REDRIVE_NEWER ' .. S.layout) end
 
 -- Changes of hashes and sorted sets, by key. Each field and member is named once between two writes, but for those of
 -- `keep`, of which the last word counts (false: none).
-local sets, removals, places, unplaces, kept
-local LISTS = { __index = function(lists, key)
-  local list = {}
-  lists[key] = list
-  return list
-end }
-local function forget()
-  sets, removals, places, unplaces, kept =
-    setmetatable({}, LISTS), setmetatable({}, LISTS), setmetatable({}, LISTS), setmetatable({}, LISTS), setmetatable({}, LISTS)
+local sets, removals, places, unplaces, kept = {}, {}, {}, {}, {}
+local function newIn(lists, key)
+  lists[key] = {}
+  return lists[key]
 end
-forget()
 local function put(key, field, value)
-  local list = sets[key]
+  local list = sets[key] or newIn(sets, key)
   local n = #list
   list[n + 1], list[n + 2] = field, value
 end
 local function remove(key, field)
-  local list = removals[key]
+  local list = removals[key] or newIn(removals, key)
   list[#list + 1] = field
 end
 -- Redis writes out a number each time it is handed one, and most of a step's are the same.
-G.scores = setmetatable({}, { __index = function(scores, score)
-  scores[score] = string.format('%.17g', score)
-  return scores[score]
-end })
+local scores = {}
 local function place(key, member, score)
-  local list = places[key]
+  local text = scores[score]
+  if not text then
+    text = string.format('%.17g', score)
+    scores[score] = text
+  end
+  local list = places[key] or newIn(places, key)
   local n = #list
-  list[n + 1], list[n + 2] = G.scores[score], member
+  list[n + 1], list[n + 2] = text, member
 end
 local function unplace(key, member)
-  local list = unplaces[key]
+  local list = unplaces[key] or newIn(unplaces, key)
   list[#list + 1] = member
 end
 local function keep(key, field, value)
-  kept[key][field] = value
+  local fields = kept[key] or newIn(kept, key)
+  fields[field] = value
 end
 
+-- Gives a list for what comes next: the same one, if there was nothing in it.
 local function each(command, lists)
+  if not next(lists) then return lists end
   for key, list in pairs(lists) do
     for from = 1, #list, MOST do call(command, key, unpack(list, from, min(#list, from + MOST - 1))) end
   end
+  return {}
 end
 
 local function write()
-  for key, fields in pairs(kept) do
-    for field, value in pairs(fields) do
-      if value then put(key, field, value) else remove(key, field) end
+  if next(kept) then
+    for key, fields in pairs(kept) do
+      for field, value in pairs(fields) do
+        if value then put(key, field, value) else remove(key, field) end
+      end
     end
+    kept = {}
   end
-  each('HDEL', removals)
-  each('HSET', sets)
-  each('ZREM', unplaces)
-  each('ZADD', places)
-  forget()
+  removals = each('HDEL', removals)
+  sets = each('HSET', sets)
+  unplaces = each('ZREM', unplaces)
+  places = each('ZADD', places)
 end
 
 -- What other processes are told: a byte of the kind, and the id of a task or nothing.

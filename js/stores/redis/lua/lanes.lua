@@ -9,17 +9,18 @@ local QUEUED, FULL = 1, 2
 local WAKES, FADES = 1, 2
 
 local function laneFrom(kept)
-  local lane = { lines = {} }
-  local at, lines
-  lane.no, lane.tag, lane.tasks, lane.pending, lane.inFlight, lane.dead, lane.heldUntil, lane.holdEndsBy, lane.served, lane.moment, lane.at, lines, at =
+  local no, tag, tasks, pending, inFlight, dead, heldUntil, holdEndsBy, served, moment, at, count, from =
     unpacked('>I4c16dddddddBdI4', kept)
-  for i = 1, lines do
-    local line = {}
-    line.home, line.stage, line.rank, line.due, line.served, line.inFlight, at = unpacked('>I4BI5ddI4', kept, at)
-    lane.lines[i] = line
+  local lines = {}
+  for i = 1, count do
+    local home, stage, rank, due, itsServed, itsInFlight
+    home, stage, rank, due, itsServed, itsInFlight, from = unpacked('>I4BI5ddI4', kept, from)
+    lines[i] = { home = home, stage = stage, rank = rank, due = due, served = itsServed, inFlight = itsInFlight }
   end
-  lane.name = sub(kept, at)
-  return lane
+  return {
+    no = no, tag = tag, name = sub(kept, from), tasks = tasks, pending = pending, inFlight = inFlight, dead = dead,
+    heldUntil = heldUntil, holdEndsBy = holdEndsBy, served = served, moment = moment, at = at, lines = lines,
+  }
 end
 
 local function laneText(lane)
