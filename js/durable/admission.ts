@@ -31,7 +31,7 @@ import type { StoredTasks } from './stored-tasks.ts'
 
 /** A store that does not answer is asked again: what it may have done already counts once. */
 const TRIES_AFTER_MS = [50, 250]
-/** What a caller does whose task may be in the store all the same, and may be another caller's by now. */
+/** For a caller whose task may be in the store all the same, and may be another caller's by now. */
 const ASK_AGAIN =
   'whether it has the task is not known; make the call again under the same idempotency key when it answers, and it is the same task'
 /** Codes of a store that says itself that it cannot be used. */

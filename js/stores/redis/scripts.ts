@@ -42,7 +42,7 @@ export const SMALL_BODY = 4_096
  * since another leaped, so that of two that lack each other's tokens the later gives none of the earlier one's. Exact until 2109.
  */
 const TOKENS_A_MS = 2 ** 11
-/** They rise by so many at least, whatever the clock says. */
+/** At least so many are left out, whatever the clock says. */
 const LEAP = 2 ** 20
 
 /** Names in the scripts that stand for values of the contract. */
@@ -92,7 +92,11 @@ const TASKS_BASE = [LANES, ROWS, KEYS, TASKS]
 const FREES = ' flags=allow-oom'
 
 export const enqueueScript: Script = script('enqueue', '', ...nested(BASE, [...TASKS_BASE, ENQUEUE]))
-export const turnScript: Script = script('turn', FREES, ...nested(BASE, [...TASKS_BASE, ENDS, SWEEPS, SETTLE, CLAIM, TURN]))
+export const turnScript: Script = script(
+  'turn',
+  FREES,
+  ...nested(BASE, [...TASKS_BASE, ENDS, SWEEPS, SETTLE, CLAIM, TURN]),
+)
 export const controlScript: Script = script('control', FREES, ...nested(BASE, [...TASKS_BASE, ENDS, CONTROL]))
 export const readScript: Script = script('read', ' flags=no-writes', HEAD, ROWS, KEYS, READ)
 
