@@ -262,8 +262,11 @@ test('S4 tokens of a server that has taken over leap past those that may have be
   expect(second?.lease.token).toBeGreaterThan(2 ** 20)
 })
 
-test('S4 of two servers that have lost each other’s tokens neither gives one of the other’s', async () => {
-  const old = await serverWith()
+test('S4 of two servers that have lost each other’s tokens neither gives one of the other’s', {
+  timeout: 60_000,
+}, async () => {
+  const soon = ['--repl-diskless-sync-delay', '0']
+  const old = await serverWith({ args: soon })
   const { store } = storeOn(old)
   await store.enqueue(Array.from({ length: 20 }, (_, i) => newTask(i)))
   const tokens = async (from: TaskStore) => {
@@ -273,7 +276,7 @@ test('S4 of two servers that have lost each other’s tokens neither gives one o
   }
   const before = await tokens(store)
   // the history of the one changes as it is copied, and that of the copy as it takes over: both leap, from the same token
-  const next = await serverWith({ args: ['--replicaof', `127.0.0.1 ${old.port}`, '--repl-diskless-sync-delay', '0'] })
+  const next = await serverWith({ args: ['--replicaof', `127.0.0.1 ${old.port}`, ...soon] })
   await eventually(async () => (await next.info('replication')).master_link_status).toBe('up')
   await next.ask('REPLICAOF', 'NO', 'ONE')
   const lost = await tokens(store)
