@@ -1,4 +1,4 @@
-// js/stores/redis/lua/*.lua -> js/stores/redis/generated/lua.ts: the same text without comments and indentation, which
+// js/stores/redis/lua/*.lua -> js/stores/redis/generated/lua.ts: the same text without comments and spaces that mean nothing, which
 // every process that opens a store would carry along, with
 // values in place of constants, and indexes in place of the names of a row's fields.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -69,6 +69,13 @@ const stripped = (text) =>
     .filter((line) => line !== '')
     .join('\n')
 
+/** Spaces beside signs mean nothing, but within quotes; `..` and `-` keep theirs, since `1..x` is no concatenation and `--` is a comment. */
+const dense = (text) =>
+  text
+    .split(/('[^'\n]*')/)
+    .map((part, i) => (i % 2 === 1 ? part : part.replace(/ *(~=|[<>=]=|[=,(){}[\]<>+*/]) */g, '$1')))
+    .join('')
+
 /** The generated module. */
 export function luaModule() {
   const names = readdirSync(folder)
@@ -78,7 +85,7 @@ export function luaModule() {
   const lists = fieldsIn(texts.join('\n'))
   const constants = constantsIn(texts.map(stripped).join('\n'))
   const parts = names.map((name, i) => {
-    const text = withIndexes(withValues(stripped(texts[i]), constants), lists)
+    const text = dense(withIndexes(withValues(stripped(texts[i]), constants), lists))
     return `export const ${name.replace('.lua', '').toUpperCase()}: string = String.raw\`${text}\`\n`
   })
   return ['// Made by scripts/build/lua.mjs of js/stores/redis/lua.', '', ...parts].join('\n')
