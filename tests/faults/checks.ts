@@ -30,15 +30,6 @@ export const GRAIN_MS = 20
 export const TICK_MS = 2
 export const FOREVER: number = Number.POSITIVE_INFINITY
 
-/**
- * When the maker of a request let go of it, which the third word of `X-Attempt` says; without one, when the server saw it. A process
- * that is frozen between the two cannot take its request back.
- */
-export function sentAt({ by, startedAt }: Visit): number {
-  const told = by?.split(' ')[2]
-  return told === undefined ? startedAt : Math.min(Number(told), startedAt)
-}
-
 export const none = (label: string, offenders: readonly string[], say = (offender: string) => offender): Check => ({
   label,
   found: String(offenders.length),

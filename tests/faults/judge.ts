@@ -18,7 +18,6 @@ import {
   one,
   pairs,
   type Row,
-  sentAt,
   TICK_MS,
 } from './checks.ts'
 
@@ -50,6 +49,8 @@ export interface Evidence {
 export interface Attempts {
   /** The moment from which on another attempt may be made: its maker could do nothing about it any more. */
   overAt(visit: Visit): number
+  /** When its maker let go of it, where that is known; else it is when the server saw it. One that is frozen between the two cannot take it back. */
+  sentAt?(visit: Visit): number
   /** Whether `next` had to know of the pause that this one was told: a maker who dies with the answer tells it to none. */
   hasTold?(visit: Visit, next: Visit): boolean
   /** How many may be open at once, and which of them count. */
@@ -106,7 +107,7 @@ function atOnce({ visits, attempts: { limit, overAt } }: Evidence): readonly Che
   return [atMost('requests at once', mostAtOnce(open), limit.most)]
 }
 
-function sentTwice({ visits, attempts: { overAt } }: Evidence): string[] {
+function sentTwice({ visits, attempts: { overAt, sentAt = ({ startedAt }) => startedAt } }: Evidence): string[] {
   const sent = [...visits].sort((a, b) => sentAt(a) - sentAt(b))
   return pairs(sent, ({ intent }) => intent)
     .filter(([before, after]) => sentAt(after) + GRAIN_MS < overAt(before))

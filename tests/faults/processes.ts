@@ -46,6 +46,7 @@ export function ofProcesses(facts: ProcessFacts): Evidence {
         const { until = FOREVER, endedAt = FOREVER } = leaseOf(visit, leases) ?? {}
         return Math.min(visit.endedAt ?? FOREVER, until, endedAt)
       },
+      sentAt,
       hasTold: (visit) => leaseOf(visit, leases)?.answer === 'applied',
       limit: { most: limit, counts: ({ intent }) => !soft.includes(intent) },
     },
@@ -65,6 +66,12 @@ export function ofProcesses(facts: ProcessFacts): Evidence {
 /** The lease a request went out under: its process says so with it. */
 export function leaseOf({ by }: Visit, leases: ProcessFacts['leases']): LeaseSpan | undefined {
   return by === null ? undefined : leases.get(Number(by.split(' ')[1]))
+}
+
+/** Its process says so, too, if it came to that. */
+export function sentAt({ by, startedAt }: Visit): number {
+  const told = by?.split(' ')[2]
+  return told === undefined ? startedAt : Math.min(Number(told), startedAt)
 }
 
 /** When a lease was over, at the earliest. */

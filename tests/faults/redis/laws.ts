@@ -7,6 +7,7 @@ import type { Visit } from '../../servers/start.mjs'
 import { atMost, type Check, type Counts, FOREVER, mostAtOnce, none, pairs, type Row, TICK_MS } from '../checks.ts'
 import { type Evidence, withoutAWord } from '../judge.ts'
 import type { LeaseSpan } from '../log.ts'
+import { sentAt } from '../processes.ts'
 import type { Call } from './callers.ts'
 import { endOf, isForgotten, isInLag, knownSpans, lapsedIn, lostAt, mayBeGone, spanOf } from './lags.ts'
 
@@ -85,6 +86,7 @@ export function ofRedis(facts: RedisFacts): Evidence {
     left: counts.pending + counts.inFlight,
     attempts: {
       overAt,
+      sentAt,
       hasTold,
       limit: { most: limit, counts: () => true },
     },
