@@ -211,15 +211,15 @@ const notReady = (cause?: unknown) => new PortError('NOT_READY', 'there is no co
 /** These are said of what was never written. */
 const UNSENT = /^(Stream isn't writeable|Cluster isn't ready)/
 
-/** A cluster's client says so of what its nodes refused each time; nothing was done. */
-const REFUSED = /^Too many Cluster redirections\. Last error: ReplyError: ((?:TRYAGAIN|CLUSTERDOWN) .*)/
+/** A cluster's client says so of what its nodes refused each time; nothing was done. A slot that moves is answered by one with ASK, by the other with TRYAGAIN. */
+const REFUSED = /^Too many Cluster redirections\. Last error: ReplyError: (?:(CLUSTERDOWN)|TRYAGAIN|ASK|MOVED) /
 
 function rethrow(error: unknown, command: string): never {
   // it carries the command with all that is in it
   if (error instanceof Error && 'command' in error) delete error.command
   if (isAnswer(error)) throw error
   if (error instanceof Error && UNSENT.test(error.message)) throw notReady(error)
-  const [, refusal] = (error instanceof Error && REFUSED.exec(error.message)) || []
-  if (refusal) throw new Error(refusal, { cause: error })
+  const refused = error instanceof Error && REFUSED.exec(error.message)
+  if (refused) throw new Error(`${refused[1] ?? 'TRYAGAIN'} ${error.message}`, { cause: error })
   throw new PortError('CONNECTION_LOST', `the connection to Redis was lost before ${command} was answered`, error)
 }

@@ -150,6 +150,8 @@ async function strike(options: Options, { crew, callers, nemesis, random, say, s
     while (!isOver) {
       await wait(between())
       if (isOver) return
+      // what befalls a server that has taken nothing yet shows nothing; a slow machine may take its time
+      if (callers.acknowledged === 0 && Date.now() < startedAt + START_MS) continue
       const isBehind = ofServer() < 1 && ofServer() <= Math.min(share(crew.kills, kills), 0.999)
       if (!isBehind) await nemesis.strike()
       else if (share(nemesis.count('failover'), failovers) < share(nemesis.count('kill'), redisKills))
