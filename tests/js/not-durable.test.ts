@@ -1,6 +1,7 @@
 /** Nothing is lost without a word: a durable queue that is handed a call and cannot store it refuses it, and says what is in the way. */
 
 import { expect, test } from 'vitest'
+import type { TaskStore } from '../../js/api/store.ts'
 import { NotDurableError, type RetryQueueOptions, type TaskOptions } from '../../js/index.ts'
 import { sqliteStore } from '../../js/stores/sqlite.ts'
 import { type World, withMethods, world } from './durable-setup.ts'
@@ -181,6 +182,23 @@ test.each([
   expect(it.server.requests.map(({ url }) => url)).toEqual([...(isKept ? [`${ORDERS}/3`] : []), `${ORDERS}/4`])
 })
 
+/** A world whose store takes tasks, and whose answers are lost while `loses`. */
+function losing(more: (store: TaskStore) => Partial<TaskStore> = () => ({})): World & { loses: boolean } {
+  const answers = { loses: true }
+  const it = world((store) =>
+    withMethods(store, {
+      durability: 'strict',
+      enqueue: async (tasks, lease) => {
+        const done = await store.enqueue(tasks, lease)
+        if (answers.loses) throw broken
+        return done
+      },
+      ...more(store),
+    }),
+  )
+  return Object.assign(answers, it)
+}
+
 /** Ways for two calls to have one key. */
 const shared: readonly (readonly [string, Partial<RetryQueueOptions>, Init])[] = [
   ['the caller’s own key', {}, { ...POST, redrive: { idempotencyKey: 'order-7' } }],
@@ -191,29 +209,20 @@ test.each(shared)(
   'S1 an enqueue whose answer is lost takes nothing from the call that asked again under %s',
   async (_, options, init) => {
     const cancels: (() => void)[] = []
-    let loses = true
-    const it = world((store) =>
-      withMethods(store, {
-        durability: 'strict',
-        enqueue: async (tasks, lease) => {
-          const done = await store.enqueue(tasks, lease)
-          if (loses) throw broken
-          return done
-        },
-        // one that comes late
-        cancel: async (taskId) => {
-          await new Promise<void>((resolve) => cancels.push(resolve))
-          return store.cancel(taskId)
-        },
-      }),
-    )
+    const it = losing((store) => ({
+      // one that comes late
+      cancel: async (taskId) => {
+        await new Promise<void>((resolve) => cancels.push(resolve))
+        return store.cancel(taskId)
+      },
+    }))
     it.server.reply(503)
     const { queue } = await it.open(options)
     const first = watch(queue.enqueue(ORDERS, init))
     await it.clock.advance(400)
     const refused = { reason: 'storage_unavailable', message: expect.stringMatching(/not known.*same idempotency key/) }
     expect(first.error).toMatchObject(refused)
-    loses = false
+    it.loses = false
     const { taskId, deduplicated } = await queue.enqueue(ORDERS, init)
     expect(deduplicated).toBe(true)
     for (const cancel of cancels) cancel()
@@ -223,23 +232,13 @@ test.each(shared)(
 )
 
 test('S1 an enqueue whose answer is lost leaves no task that only its caller could ask for again', async () => {
-  let loses = true
-  const it = world((store) =>
-    withMethods(store, {
-      durability: 'strict',
-      enqueue: async (tasks, lease) => {
-        const done = await store.enqueue(tasks, lease)
-        if (loses) throw broken
-        return done
-      },
-    }),
-  )
+  const it = losing()
   const { queue } = await it.open()
   await queue.pause()
   const refused = watch(queue.enqueue(ORDERS, POST))
   await it.clock.advance(400)
   expect(refused.error).toMatchObject({ message: expect.stringContaining('nothing was queued') })
-  loses = false
+  it.loses = false
   await it.clock.advance(60_000)
   expect((await queue.list()).tasks).toMatchObject([{ status: 'CANCELLED' }])
 })
