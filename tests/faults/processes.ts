@@ -68,7 +68,7 @@ export function leaseOf({ by }: Visit, leases: ProcessFacts['leases']): LeaseSpa
   return by === null ? undefined : leases.get(Number(by.split(' ')[1]))
 }
 
-/** Its process says so, too, if it came to that. */
+/** When its process handed the request to `fetch`, which is the third word of `X-Attempt`. */
 export function sentAt({ by, startedAt }: Visit): number {
   const told = by?.split(' ')[2]
   return told === undefined ? startedAt : Math.min(Number(told), startedAt)

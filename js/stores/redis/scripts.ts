@@ -77,8 +77,8 @@ function script(name: string, flags: string, ...parts: readonly string[]): Scrip
 }
 
 /**
- * `rest` in a function of its own. What it uses of `base` it is handed once: each function that a chunk makes looks for the chunk's own
- * locals one by one, and there are a hundred.
+ * `rest` in a function of its own. To make a function, Lua searches the locals of the enclosing one for each that it uses, one by one.
+ * Those of `base` are found once, for the outer function; the inner ones take them from there.
  */
 const nested = (base: readonly string[], rest: readonly string[]): readonly string[] => [
   ...base,

@@ -1,4 +1,4 @@
-/** What nothing may be left of: what a server had answered for, and had not written or copied when it was lost. */
+/** What a lost server takes along: changes that it had answered for, and had not yet written or copied. */
 
 import { FOREVER } from '../checks.ts'
 import type { LeaseSpan } from '../log.ts'
