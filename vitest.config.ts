@@ -24,6 +24,7 @@ export default defineConfig({
             'tests/browser/**',
             'tests/webkit/**',
             'tests/metrics/**',
+            'tests/openapi/**',
             'tests/packaging/**',
             'tests/workers/**',
             '**/node_modules/**',
@@ -32,6 +33,10 @@ export default defineConfig({
       },
       { extends: true, test: { name: 'browser', include: ['tests/browser/**/*.test.ts'], ...heavy } },
       { extends: true, test: { name: 'webkit', include: ['tests/webkit/**/*.test.ts'], ...heavy } },
+      {
+        extends: true,
+        test: { name: 'openapi', include: ['tests/openapi/**/*.test.ts'], ...heavy, testTimeout: 1_800_000 },
+      },
       { extends: true, test: { name: 'metrics', include: ['tests/metrics/**/*.test.ts'], ...heavy } },
       {
         extends: true,

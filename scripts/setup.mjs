@@ -5,6 +5,8 @@ import { chromiumStep } from './setup/chromium.mjs'
 import { consumersStep } from './setup/consumers.mjs'
 import { firefoxStep } from './setup/firefox.mjs'
 import { nodeStep } from './setup/node.mjs'
+import { oldestNodeStep } from './setup/oldest-node.mjs'
+import { openapiStep } from './setup/openapi.mjs'
 import { packagesStep } from './setup/packages.mjs'
 import { prometheusStep } from './setup/prometheus.mjs'
 import { redisStep } from './setup/redis.mjs'
@@ -22,13 +24,15 @@ const programs = {
   prometheus: prometheusStep,
   redis: redisStep,
   valkey: valkeyStep,
+  openapi: openapiStep,
+  oldestNode: oldestNodeStep,
   consumers: consumersStep,
 }
 
 /**
- * Installs Node, npm packages, Rust and the wasm target; Chromium, Firefox, WebKit, Prometheus, Redis, Valkey and large consumers on request only.
+ * Installs Node, npm packages, Rust and the wasm target; Chromium, Firefox, WebKit, Prometheus, Redis, Valkey, judges of OpenAPI, an old Node and large consumers on request only.
  * If this Node is too old the script starts again under a newer one, and this call never returns.
- * @param {{ [name in 'chromium' | 'firefox' | 'webkit' | 'prometheus' | 'redis' | 'valkey' | 'consumers']?: boolean }} [wanted]
+ * @param {{ [name in 'chromium' | 'firefox' | 'webkit' | 'prometheus' | 'redis' | 'valkey' | 'openapi' | 'oldestNode' | 'consumers']?: boolean }} [wanted]
  */
 export async function setup(wanted = {}) {
   const { tools } = await beginSetup()

@@ -140,6 +140,8 @@ numbered! {
         CircuitOpen = 11,
         /// The queue was closed while its caller waited. Given by the host only.
         Closed = 12,
+        /// The sender of a service may not connect to where the request would go. Given by the host only.
+        TargetRefused = 13,
     }
 }
 

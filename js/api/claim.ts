@@ -2,8 +2,12 @@
 
 /** A limit of what a claim may take of a lane. */
 export interface Bound {
+  /**
+   * Its name. In a store for everyone an origin, and the limit is one of all its lanes together: what a claim took of one of them counts for the
+   * others. `leastTried` and `untried` go for each lane of it by itself.
+   */
   readonly lane: string
-  /** At most so many. */
+  /** At most so many. 0: it is shut. */
   readonly max: number
   /**
    * The next attempt is to show how the lane's server does: of its first `LOOKED_AT` due tasks of the highest priority (of those
@@ -28,12 +32,13 @@ export interface Claim {
   /** Most in flight over all processes, and most in one lane. */
   readonly total: number
   readonly perLane: number
-  /** 'any': all of the principal. */
+  /** 'any': all of the principal. A list names lanes, in a store for everyone too. */
   readonly lanes: readonly { readonly lane: string; readonly max: number }[] | 'any'
   /** With 'any': lanes of which less may be claimed now. */
   readonly bounds?: readonly Bound[]
-  /** With 'any': most that may be claimed of each lane that `bounds` does not name. @default no limit */
+  /** With 'any': most that may be claimed of each lane that `bounds` does not name; in a store for everyone, of each such origin. @default no limit */
   readonly otherMax?: number | undefined
+  /** No say in a store for everyone. */
   readonly principal: string | null
   /** Tasks whose `home` is one of these, and not the owner, are left to it. */
   readonly skipHomes: readonly string[]

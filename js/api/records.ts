@@ -112,3 +112,9 @@ export function principalIn(lane: string): string | null {
   const at = lane.indexOf(' ')
   return at < 0 ? null : lane.slice(at + 1)
 }
+
+/** The origin of a lane, by its name. */
+export function originIn(lane: string): string {
+  const at = lane.indexOf(' ')
+  return at < 0 ? lane : lane.slice(0, at)
+}

@@ -13,7 +13,7 @@
  * rules written here; `memory.ts` is the reference.
  *
  * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts` read no clock and change nothing. Every other method does,
- * `homes` too: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
+ * `homes` too, and `registry` and `pauses` may: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
  * by more than `CLOCK_STEP_MS`, `now` is the clock's, and before anything else all that is still to come or to be measured
  * from falls back with it: due times, what servers asked for, leases, holds, deadlines, homes, first-attempt and ended
  * instants. `createdAt` stays. Over are: a lease at its last instant, a wait and a hold too; a deadline one millisecond
@@ -49,7 +49,9 @@ import type { Lease, Settlement } from './leases.ts'
 import type { Hint, Leader, Principals, Report } from './neighbours.ts'
 import type { RetryPolicy } from './policy.ts'
 import type { NewTask, StoredTask, UnreadableRecord } from './records.ts'
+import type { Pauses, Registry } from './registry.ts'
 import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from './task.ts'
+import type { TaskFilter } from './task-filter.ts'
 
 export type { Bound, Claim } from './claim.ts'
 export type { Carry, Lease, Settlement } from './leases.ts'
@@ -60,10 +62,13 @@ export {
   isHomeOfNeeds,
   laneName,
   type NewTask,
+  originIn,
   RECORD_SCHEMA,
   type StoredTask,
   type UnreadableRecord,
 } from './records.ts'
+export type { Pause, Pauses, Registry, RegistryEntry } from './registry.ts'
+export type { TaskFilter } from './task-filter.ts'
 
 /** Most tasks that one `turn` ends for their deadline, most that its claim ends or puts aside, and most rows that it deletes for their retention. A store may also take back no more leases than this in a turn, and then says `nextInMs` 0. */
 export const SWEEP = 256
@@ -113,6 +118,14 @@ export interface TaskStore {
    * settles nothing but a success. Absent: leases are short, and renewed at a third.
    */
   readonly graceMs?: number
+
+  /**
+   * The lanes of all principals stand in one line, and a claim is for all of them: `Claim.principal` has no say, and `bounds` name origins
+   * (see `Bound`). Keys, orders, holds and all else stay those of one principal or lane. For a sender of many tenants that has no cookies
+   * and looks up the credentials of each task by itself (S16). A store's tasks are stored in one way or the other: opened in the other
+   * while it holds any, of whatever status, it rejects with a `RedriveError` of code 'STORAGE_OTHER_LINE'.
+   */
+  readonly everyone?: true
 
   /**
    * Sets what may be kept, from now on: the next `enqueue` and the next `turn` go by it. `report`: who hears what the store
@@ -192,26 +205,24 @@ export interface TaskStore {
    */
   unpark?(filter: { readonly principal?: string | null; readonly lane?: string }): Promise<number>
 
+  /**
+   * Makes these PENDING tasks due in `inMs`, whole milliseconds, earlier or later than they were, but no earlier than a server asked, and no longer
+   * parked. Behind others of its order a task keeps its place, and is due then once those have ended. 'gone': not here, ended, in flight
+   * or unreadable. Rejects with a RangeError or TypeError where `inMs` is no such number. Absent: a task is due when its curve or its caller said.
+   */
+  due?(taskIds: readonly string[], inMs: number): Promise<readonly ('due' | 'gone')[]>
+
   /** Claims never read bodies. undefined: there is none. */
   body(taskId: string): Promise<Uint8Array | undefined>
   /** The task that keeps this key: the one with the highest `taskId`, of `principal` where it is given. */
   find(idempotencyKey: string, principal?: string | null): Promise<StoredTask | undefined>
   get(taskId: string): Promise<StoredTask | undefined>
   /**
-   * By rising `taskId`, those above `cursor`; `cursor` is given while there are more, or may be: with `tags` a page may hold fewer than
-   * `limit`, or none, since it looks at no more than `TAGS_LOOKED_AT` tasks. A filter that is undefined is refused, as with `unpark`.
+   * By rising `taskId`, those above `cursor`, or with `order` 'falling' by falling `taskId`, those below it; `cursor` is given while there
+   * are more, or may be: with `tags`, `policyId` or `reason` a page may hold fewer than `limit`, or none, since it looks at no more than `TAGS_LOOKED_AT` tasks. A filter that is
+   * undefined is refused, as with `unpark`.
    */
-  list(filter: {
-    readonly status?: TaskStatus
-    /** PENDING and IN_FLIGHT. */
-    readonly active?: true
-    /** Those that have all of these. */
-    readonly tags?: readonly string[]
-    readonly principal?: string | null
-    readonly origin?: string
-    readonly limit: number
-    readonly cursor?: string
-  }): Promise<{ readonly tasks: readonly StoredTask[]; readonly cursor?: string }>
+  list(filter: TaskFilter): Promise<{ readonly tasks: readonly StoredTask[]; readonly cursor?: string }>
   /** In the order in which they came, the last 100. A log with neither status nor error was never sent and is not among them. `cursor` is the store's own. */
   attempts(
     taskId: string,
@@ -284,6 +295,10 @@ export interface TaskStore {
   }
   /** Elects the one runner, of those that share the store, that claims what has no live home. Absent: each of them does. */
   readonly leader?: Leader
+  /** Settings that all processes of a service share. Absent: the store keeps tasks and nothing else. */
+  readonly registry?: Registry
+  /** Scopes in which no process starts anything. Absent: a queue pauses for itself alone. */
+  readonly pauses?: Pauses
   /** The principal that requests are made for now, wherever the store is used: one browser has one set of cookies. Absent: each runner knows by itself. */
   readonly principals?: Principals
   /**
@@ -349,13 +364,13 @@ export interface Turn {
   /** Ended in this step without a settlement, in the order of its parts: see `status` and `reason`. */
   readonly ended: readonly StoredTask[]
   /**
-   * Lanes of the claim's principal that have a task in flight, or one pending that was not put aside, or are held; at most `LANES_SHOWN`, by `nextInMs` (null
-   * last), then by name. Where the store has more lanes than that, a store may choose which it shows, those that are due first of all. Lanes that the claim bounds to 0 are left out, and where its `lanes` is a list all that are not on it.
+   * Lanes of the claim's principal (of all, in a store for everyone, or without a claim) that have a task in flight, or one pending that was not put aside, or are held; at most `LANES_SHOWN`, by `nextInMs` (null
+   * last), then by name. Where the store has more lanes than that, a store may choose which it shows, those that are due first of all. Lanes that the claim bounds to 0, or that are paused, are left out of a turn with a claim, and where its `lanes` is a list all that are not on it.
    */
   readonly lanes: readonly LaneView[]
   /**
    * The time until the next moment that calls for a turn; null: there is none. It is the first of: the next due time of a lane of
-   * the claim that is not bounded to 0 (or the end of its hold, if later), the end of any lease, and the first instant past the
+   * the claim that is neither bounded to 0 nor paused (or the end of its hold, if later), the end of any lease, and the first instant past the
    * deadline of any pending task. It is 0 where more tasks were due than `limit`. A task that is due now does not count if only
    * limits, bounds or homes keep it back; a task that is due later counts, whatever its home. Without a claim all lanes
    * count, and a task that is due now gives 0.

@@ -21,6 +21,7 @@ export type ExhaustedReason =
   | 'outcome_unknown'
   | 'vetoed'
   | 'body_missing'
+  | 'target_refused'
   | 'circuit_open'
   | 'closed'
 

@@ -223,7 +223,11 @@ export class StorePlace implements StoredPlace {
   }
 
   #begin(task: Task): void {
-    this.#runner.announcer.queued(task)
+    const { announcer, registry, host } = this.#runner
+    // put back, a dead letter in memory would be a second task of this key
+    const same = task.key === null ? undefined : registry.withKey(task.principal, task.key, host.now())
+    if (same?.status === 'EXHAUSTED') registry.purge([same])
+    announcer.queued(task)
     const { state, leadership } = this.#durable
     this.#durable.registerStored(task)
     // a caller that left meanwhile may have given up the home

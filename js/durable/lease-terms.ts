@@ -22,10 +22,10 @@ export class LeaseTerms {
   readonly leaseMs: number
   readonly #graceMs: number | undefined
 
-  constructor(graceMs: number | undefined, policies: Iterable<PolicyPair>) {
+  constructor(graceMs: number | undefined, policies: Iterable<PolicyPair>, renewedMs: number = RENEWED_LEASE_MS) {
     this.#graceMs = graceMs
     const limits = [...policies].map((pair) => backgroundOf(pair).attemptTimeoutMs ?? ATTEMPT_MS)
-    this.leaseMs = graceMs === undefined ? RENEWED_LEASE_MS : Math.min(Math.max(...limits) + graceMs, LONGEST_LEASE_MS)
+    this.leaseMs = graceMs === undefined ? renewedMs : Math.min(Math.max(...limits) + graceMs, LONGEST_LEASE_MS)
   }
 
   /** The age at which a lease is renewed that the store has given for `forMs`, which may be less than it was asked for. */

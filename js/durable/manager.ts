@@ -2,7 +2,7 @@
 
 import type { PageOptions, TaskOutcome, TaskPage } from '../api/methods.ts'
 import { notFound } from '../api/not-found.ts'
-import type { StoredTask, TaskStore } from '../api/store.ts'
+import { originIn, type StoredTask, type TaskStore } from '../api/store.ts'
 import type { AttemptLog, Decision, Gate, RetryTask, TaskStatus } from '../api/task.ts'
 import type { GateStatus } from '../core/decode.ts'
 import { backgroundOf } from '../options/background.ts'
@@ -14,7 +14,7 @@ import { isSoundTask, soundLog } from '../stores/engine/sound.ts'
 import { cancelled, whenEnded } from '../tasks/callers.ts'
 import { lacking, optionsOf } from './needs.ts'
 import { showRecord } from './record.ts'
-import { originOf, type StoredState } from './state.ts'
+import type { StoredState } from './state.ts'
 import type { StoredTasks } from './stored-tasks.ts'
 
 const PAGE = 100
@@ -255,14 +255,14 @@ function gateStatusOf(record: StoredTask, tasks: StoredTasks, now: number): Gate
   if (parked) return at('parked')
   if (lacking(record, tasks.state.runner.host.settings).length > 0) return at('needs')
   if (dueAt === null) return at('behind')
-  if (tasks.guard.isForeign || principal !== tasks.state.runner.host.principal) return at('principal')
+  if (tasks.guard.isForeign || tasks.state.runner.lanes.isOthers(principal)) return at('principal')
   if (dueAt > now) return at('due', dueAt)
   return laneStatus(record, tasks, now)
 }
 
 /** The gate that keeps a due task from an attempt at `now`, as far as this process knows its lane. */
 function laneStatus({ principal, lane, attemptNumber }: StoredTask, { state }: StoredTasks, now: number): GateStatus {
-  return state.runner.gates.statusOfLane(principal, originOf(lane), now, attemptNumber > 0) ?? at('ready')
+  return state.runner.gates.statusOfLane(principal, originIn(lane), now, attemptNumber > 0) ?? at('ready')
 }
 
 function textOf(status: GateStatus, record: StoredTask, tasks: StoredTasks, wordsOf: WordsModule['wordsOf']): string {

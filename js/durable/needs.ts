@@ -94,8 +94,8 @@ export class Lacking {
     }
     if (host.now() < this.#lookAt) return false
     this.#lookAt = host.now() + LOOK_MS
-    const { principal } = claim
-    const { tasks } = await this.#store.list({ status: 'PENDING', principal, limit: LOOKED_AT })
+    const whose = this.#store.everyone ? {} : { principal: claim.principal }
+    const { tasks } = await this.#store.list({ status: 'PENDING', ...whose, limit: LOOKED_AT })
     const found = tasks.map((task) => ({ task, missing: lacking(task, host.settings) }))
     this.needs = [...new Set(found.flatMap(({ missing }) => missing))]
     const originsOf = new Map<string, Set<string>>()

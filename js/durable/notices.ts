@@ -1,12 +1,12 @@
 /** Tells listeners what a turn has found in the store or made of a task, and adds the store's numbers to `stats()`. */
 
 import type { RunnerStats } from '../api/stats.ts'
-import type { LaneView, OwnCounts, TaskStore, Turn } from '../api/store.ts'
+import { type LaneView, type OwnCounts, originIn, type TaskStore, type Turn } from '../api/store.ts'
 import { trimmedText } from '../options/limits.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { isOffline } from '../platform/page.ts'
 import type { Runner } from '../runner/runner.ts'
-import { originOf, type StoredState } from './state.ts'
+import type { StoredState } from './state.ts'
 
 type Counts = Awaited<ReturnType<TaskStore['counts']>>
 
@@ -111,7 +111,7 @@ export class StoreCounts {
       // most stores have one principal's tasks: nothing is looked up where there are none at all
       const isEmpty = counts.pending + counts.inFlight + counts.exhausted === 0
       const whole = waiting(counts)
-      const own = isEmpty ? whole : ((await store.countsOf?.(runner.host.principal)) ?? whole)
+      const own = isEmpty || store.everyone ? whole : ((await store.countsOf?.(runner.host.principal)) ?? whole)
       this.#counts = counts
       this.#others = less(whole, own)
       this.#forget(askedAt)
@@ -162,7 +162,7 @@ export class StoreCounts {
     const rest = depth - depths.reduce((sum, [, tasks]) => sum + tasks, 0)
     const runs = new Map(this.#lanes.map((view) => [view.lane, view]))
     for (const [lane, tasks] of depths) {
-      const origin = originOf(lane)
+      const origin = originIn(lane)
       const { inFlight = 0, heldForMs = 0 } = runs.get(lane) ?? {}
       const none = {
         depth: 0,

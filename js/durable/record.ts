@@ -217,7 +217,7 @@ export function callOf(record: StoredTask, body: Uint8Array | undefined, setting
     timeoutMs: policy.attemptTimeoutMs ?? ATTEMPT_MS + bodyMs(record.bodyBytes),
     waitMs: FOREVER,
     signal: null,
-    transport: new FetchTransport({ fetch: settings.fetch, url, init }),
+    transport: new FetchTransport({ fetch: settings.fetchOf?.(record.principal) ?? settings.fetch, url, init }),
     plain: null,
     rebuilt: true,
   }

@@ -6,7 +6,7 @@
  */
 
 import type { DegradedCode } from '../api/events.ts'
-import { laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
+import { laneName, originIn, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
 import type { ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { StorageFullError } from '../api/task-errors.ts'
 import type { Call } from '../call/call.ts'
@@ -150,9 +150,14 @@ export class StoredState {
     return at
   }
 
-  /** Whether a lane is of the principal that is there. */
+  /** Whether a lane is of the principal that is there, or this queue sends for everyone. */
   isOwnLane(lane: string): boolean {
-    return lane === laneName(this.runner.host.principal, originOf(lane))
+    return this.store.everyone || lane === laneName(this.runner.host.principal, originIn(lane))
+  }
+
+  /** The principal whose tasks a store is asked for; none in a store for everyone. */
+  get whose(): { readonly principal?: string | null } {
+    return this.store.everyone ? {} : { principal: this.runner.host.principal }
   }
 
   /** Whether others have changed something since this was asked last, and tells listeners so. undefined: the store cannot say, or fails, which a turn will show. */
@@ -188,9 +193,4 @@ export class StoredState {
 
 function assertSound(record: StoredTask): void {
   if (!isSoundTask(record)) throw new TypeError('its record is damaged, or was written by another version')
-}
-
-/** The origin of a lane, which its name begins with. */
-export function originOf(lane: string): string {
-  return lane.split(' ', 1)[0] as string
 }

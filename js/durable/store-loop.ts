@@ -6,20 +6,19 @@
  * turn has brought is left to a `TurnListener`.
  */
 
-import { type Claim, LANES_SHOWN, type Lease, type Settlement, type StoredTask, type Turn } from '../api/store.ts'
+import { type Claim, type Lease, originIn, type Settlement, type StoredTask, type Turn } from '../api/store.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
 import { LaneHolds } from './lane-holds.ts'
 import type { Leadership } from './leadership.ts'
 import { LeaseTerms } from './lease-terms.ts'
 import type { PrincipalGuard } from './principal-guard.ts'
-import { originOf, type StoredState } from './state.ts'
+import type { StoredState } from './state.ts'
 import { TurnSchedule } from './turn-schedule.ts'
+import { tasksUnshown } from './unshown.ts'
 
 /** Most claims of one turn. */
 const BATCH = 64
-/** Tasks of a page where it is asked for one. */
-const LOOKED_AT_ONCE = 16
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 5_000
 /** A turn is made this often in a store that says that it has not changed: what is past its retention is deleted by turns. */
@@ -88,7 +87,8 @@ export class StoreLoop {
     this.#guard = guard
     this.#listener = listener
     this.#schedule = new TurnSchedule(runner)
-    this.terms = new LeaseTerms(store.graceMs, runner.host.settings.policies.values())
+    const { policies, leaseMs } = runner.host.settings
+    this.terms = new LeaseTerms(store.graceMs, policies.values(), leaseMs)
   }
 
   /** The next moment at which a turn has something to do. */
@@ -282,7 +282,7 @@ export class StoreLoop {
       this.#schedule.planNext(turn, claim, leadership.lookAt(skipHomes, host.now()), ownAt)
       this.#claimIsMade = false
       if (claim) await leadership.look(turn, claim)
-      if (this.depth === 0) this.depth = await this.#unshown(claim, turn)
+      if (this.depth === 0) this.depth = (await tasksUnshown(this.#state, claim, turn)) + this.#storedSince
       if (this.#roomSince) {
         this.#roomSince = false
         this.roomMade()
@@ -325,31 +325,15 @@ export class StoreLoop {
         const limit = Math.min(core.vacancies(), BATCH)
         if (limit === 0) return null
         // of a lane that is not known here as many may start as of any new one
-        const otherMax = host.settings.rate && (host.settings.rate.burst ?? 1)
+        const { rate } = host.settings
+        // and where a lane is of all principals, of theirs together
+        const whole = this.#state.store.everyone && perLane
+        const otherMax = rate ? Math.min(rate.burst ?? 1, whole || FOREVER) : whole
         const most = { limit, total, perLane, bounds: lanes.bounds(now, perLane), otherMax }
         const more = { leaseMs: this.terms.leaseMs, ...this.#leadership.homes }
         return { ...most, ...more, lanes: 'any', principal: host.principal, skipHomes } as const
       }) ?? null
     )
-  }
-
-  /**
-   * The depth where a turn shows no lane of this principal: at least 1 if the store holds any task of it. A claim hides the
-   * lanes that it had shut; without a claim lanes of other principals may take all the places.
-   */
-  async #unshown(claim: Claim | null, { lanes }: Turn): Promise<number> {
-    const hides = claim ? claim.bounds?.some(({ max }) => max === 0) : lanes.length >= LANES_SHOWN
-    if (!hides) return this.#storedSince
-    const { store, runner } = this.#state
-    const { principal } = runner.host
-    for (const status of ['PENDING', 'IN_FLIGHT'] as const) {
-      let page: { readonly tasks: readonly StoredTask[]; readonly cursor?: string } = { tasks: [], cursor: '' }
-      // some show nothing: what cannot be read was put aside, or will be
-      while (page.tasks.length === 0 && page.cursor !== undefined)
-        page = await store.list({ status, principal, limit: LOOKED_AT_ONCE, cursor: page.cursor })
-      if (page.tasks.length > 0) return page.tasks.length + this.#storedSince
-    }
-    return this.#storedSince
   }
 
   /** Takes note that the store was told of the holds of these lanes: it alone says from then on how long its tasks wait. A turn does not show what is shut here. */
@@ -362,9 +346,10 @@ export class StoreLoop {
     }
   }
 
-  /** Takes over the holds that the store keeps, as it has limited them: what one process was told all go by. */
+  /** Takes over the holds that the store keeps, as it has limited them: what one process was told all go by. Those of one principal are none of the others'. */
   #learnHolds({ lanes }: Turn): void {
-    const { runner } = this.#state
+    const { runner, store } = this.#state
+    if (store.everyone) return
     runner.guard(() => {
       for (const { lane, heldForMs } of lanes) {
         const handle = heldForMs > 0 ? this.#laneOf(lane) : undefined
@@ -376,7 +361,7 @@ export class StoreLoop {
   /** The core's number of a lane. An own lane of which nothing has run here yet gets one: its next call has to wait like all others. */
   #laneOf(name: string): number | undefined {
     const { host, lanes } = this.#state.runner
-    return lanes.named(name) ?? (this.#state.isOwnLane(name) ? lanes.of(host.principal, originOf(name)) : undefined)
+    return lanes.named(name) ?? (this.#state.isOwnLane(name) ? lanes.of(host.principal, originIn(name)) : undefined)
   }
 
   /** Plans a turn for what other processes have done and no hint has told. A process is not kept alive for it. */

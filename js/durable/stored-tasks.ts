@@ -151,8 +151,9 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   resume(origin: string | undefined): void {
     const { store, runner, failed } = this.state
-    const { principal } = runner.host
-    const which = origin === undefined ? { principal } : { lane: laneName(principal, origin) }
+    // parked tasks of one origin have as many lanes there as there are principals
+    const isOne = origin !== undefined && !store.everyone
+    const which = isOne ? { lane: laneName(runner.host.principal, origin) } : this.state.whose
     store.unpark?.(which).then(() => this.workOffered(), failed)
   }
 
@@ -392,9 +393,8 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   /** Tells the store which principal is there now; what was parked for want of its credentials goes on. */
   async #declarePrincipal(): Promise<void> {
-    const { store, runner } = this.state
     await this.guard.declare()
     this.leadership.resign()
-    await store.unpark?.({ principal: runner.host.principal })
+    await this.state.store.unpark?.(this.state.whose)
   }
 }

@@ -161,6 +161,10 @@ export interface Settings
   readonly credentials: Credentials
   readonly preload: 'idle' | 'eager' | 'never'
   readonly fetch: typeof fetch
+  /** Sends the stored tasks of a principal, in a service that keeps the connections of its tenants apart. Absent: `fetch` does. */
+  fetchOf?: (principal: string | null) => typeof fetch
+  /** The life of a lease that is renewed while its attempt runs, in milliseconds. @default 30_000 */
+  leaseMs?: number
   readonly clock: Clock
   readonly durable: boolean
 }

@@ -25,7 +25,7 @@ import { tellMaybeCors } from './cors.ts'
 import { mayRefresh } from './credentials.ts'
 import { Dedupe } from './dedupe.ts'
 import { flagsOf } from './handles.ts'
-import { joinTask, termsOf } from './join.ts'
+import { isImpatient, joinTask, termsOf } from './join.ts'
 import { MemoryPlace } from './memory-place.ts'
 import { entersLimits } from './own-attempts.ts'
 import { assertMayBeInMemory, assertUnordered, delivered, inMemory, type Obstacle, storeAway } from './refusals.ts'
@@ -280,19 +280,27 @@ export class Admission {
   }
 
   #enqueueOnce(call: Call, terms: Terms): Promise<Kept> {
+    const isStored = this.#isStored(call, true)
+    let dead: Task | undefined
     return this.#unlessKnown(
       call,
       (task) => {
-        const { taskId } = task
-        assertMayBeInMemory(this.#runner.host.settings, call, true, inMemory(taskId))
-        task.isHandedOver = task.waiter !== undefined
-        return { taskId, key: call.key, durability: 'memory', deduplicated: true }
+        // its caller was told, and waits no more: what is handed over now goes where it outlives this process
+        if (isStored && isImpatient(task.reason ?? '')) dead = task
+        return dead ? undefined : this.#joinInMemory(call, task)
       },
       async () => {
-        const stored = this.#isStored(call, true) ? await this.place?.enqueue(call, terms) : undefined
-        return stored ?? this.#enqueueInMemory(call, terms)
+        const stored = isStored ? await this.place?.enqueue(call, terms) : undefined
+        return stored ?? (dead ? this.#joinInMemory(call, dead) : this.#enqueueInMemory(call, terms))
       },
     )
+  }
+
+  #joinInMemory(call: Call, task: Task): Kept {
+    const { taskId } = task
+    assertMayBeInMemory(this.#runner.host.settings, call, true, inMemory(taskId))
+    task.isHandedOver = task.waiter !== undefined
+    return { taskId, key: call.key, durability: 'memory', deduplicated: true }
   }
 
   #enqueueInMemory(call: Call, terms: Terms): Kept {
@@ -359,7 +367,7 @@ export class Admission {
    * Gives the call its key, then looks for a task of the same request: `joined` may answer for that. Otherwise `admit` runs at
    * once, so that no other call of the same key comes between.
    */
-  async #unlessKnown<T>(call: Call, joined: (same: Task) => T, admit: () => T | Promise<T>): Promise<T> {
+  async #unlessKnown<T>(call: Call, joined: (same: Task) => T | undefined, admit: () => T | Promise<T>): Promise<T> {
     if (call.key === '') await this.dedupe.giveKey(call)
     while (this.#mayBeKnown(call)) {
       const same = await this.dedupe.find(call)

@@ -11,6 +11,10 @@ import type { Task } from '../tasks/task.ts'
 import type { Runner } from './runner.ts'
 import type { Terms } from './stored.ts'
 
+/** Whether the end of a task says nothing against another attempt: its caller or its policy was impatient. */
+export const isImpatient = (reason: string): boolean =>
+  /^(wait_exceeded|circuit_open|max_attempts|closed)$/.test(reason)
+
 /** `own`: the caller's own attempt, made or given back unsent. */
 export function joinTask(
   runner: Runner,

@@ -1,9 +1,12 @@
 /**
  * Lanes by name. A lane is one principal's requests to one origin; the core knows it by number. Here is also decided which lanes
  * stand still: those that were paused, and those of a principal who is not signed in.
+ *
+ * Over a store for everyone the core has one lane for each origin: a server that is down is down for all who send to it, so its gates
+ * are one. The holds of each principal are the store's there.
  */
 
-import { type Bound, laneName } from '../api/store.ts'
+import { type Bound, laneName, originIn } from '../api/store.ts'
 import { NONE } from '../core/codes.ts'
 import type { CoreQueue } from '../core/generated/queue/glue.js'
 import type { QueueContext } from './context.ts'
@@ -21,6 +24,7 @@ interface Lane {
 export class Lanes {
   readonly #core: CoreQueue
   readonly #host: QueueContext
+  readonly #isEveryones: boolean
   readonly #byName = new Map<string, Lane>()
   readonly #byHandle = new Map<number, Lane>()
   /** The lane that was asked for last: tasks of one lane come in rows. */
@@ -34,9 +38,11 @@ export class Lanes {
   constructor(core: CoreQueue, host: QueueContext) {
     this.#core = core
     this.#host = host
+    this.#isEveryones = host.settings.store?.everyone === true
   }
 
-  of(principal: string | null, origin: string): number {
+  of(of: string | null, origin: string): number {
+    const principal = this.#whose(of)
     const known = this.find(principal, origin)
     if (known !== undefined) return known
     const name = laneName(principal, origin)
@@ -51,7 +57,8 @@ export class Lanes {
   }
 
   /** The lane's number; undefined: nothing was queued for it so far. */
-  find(principal: string | null, origin: string): number | undefined {
+  find(of: string | null, origin: string): number | undefined {
+    const principal = this.#whose(of)
     const last = this.#last
     if (last?.origin !== origin || last.principal !== principal) return this.named(laneName(principal, origin))
     this.#short.add(last)
@@ -60,7 +67,7 @@ export class Lanes {
 
   /** The number of a lane, by its whole name. */
   named(name: string): number | undefined {
-    const lane = this.#byName.get(name)
+    const lane = this.#byName.get(this.#isEveryones ? originIn(name) : name)
     if (!lane) return undefined
     this.#last = lane
     this.#short.add(lane) // the question may come before a change of its room
@@ -106,6 +113,11 @@ export class Lanes {
 
   all(): Iterable<Lane> {
     return this.#byName.values()
+  }
+
+  /** Whether requests of this principal are not to be sent now. */
+  isOthers(principal: string | null): boolean {
+    return this.isForeign || this.#whose(principal) !== this.#host.principal
   }
 
   /** Whether a lane is neither paused nor of another principal. */
@@ -164,7 +176,12 @@ export class Lanes {
   }
 
   #mayStart(principal: string | null, origin: string): boolean {
-    return !this.isForeign && principal === this.#host.principal && !this.#paused.has(origin)
+    return !this.isOthers(principal) && !this.#paused.has(origin)
+  }
+
+  /** The principal by which a lane is known here. */
+  #whose(principal: string | null): string | null {
+    return this.#isEveryones ? this.#host.principal : principal
   }
 
   /**

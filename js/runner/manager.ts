@@ -14,6 +14,7 @@ import { showEntries } from '../tasks/history.ts'
 import type { Task } from '../tasks/task.ts'
 import { Admission } from './admission.ts'
 import { DeadLetterManager } from './dead-letters.ts'
+import { isImpatient } from './join.ts'
 import { mergePages, PAGE_RULES, showPage } from './pages.ts'
 import type { Parts } from './parts.ts'
 import { principalLeft } from './principal-left.ts'
@@ -22,9 +23,6 @@ import type { Runner } from './runner.ts'
 import type { StoredManager } from './stored.ts'
 import { isInScope, readScope, scopeOf } from './task-scope.ts'
 import { FIRST_LOAD_WAIT_MS, LAST_LOAD_WAIT_MS, untilDone } from './until-done.ts'
-
-/** Ends of tasks that say nothing against another attempt. */
-const IMPATIENT = /^(wait_exceeded|circuit_open|max_attempts|closed)$/
 
 /** Another call with its key may have put it back meanwhile. */
 const unlessGone = (error: { readonly code?: string }): void => {
@@ -114,7 +112,7 @@ export class TaskManager {
   /** Puts a dead letter back that ended by the impatience of its caller, not by its server's word: handed over now, it goes on. */
   async #revive(taskId: string): Promise<void> {
     const { reason = '' } = (await this.get(taskId)) ?? {}
-    if (IMPATIENT.test(reason)) await this.deadLetters.redrive(taskId).catch(unlessGone)
+    if (isImpatient(reason)) await this.deadLetters.redrive(taskId).catch(unlessGone)
   }
 
   async get(taskId: string, scope: ScopeOptions = {}): Promise<RetryTask | undefined> {

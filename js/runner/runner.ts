@@ -85,7 +85,9 @@ export class Runner {
     const { concurrency, concurrencyPerOrigin, capacityBytes, maxLaneHoldMs, retention } = this.limits
     this.host = host
     this.restTerms = { clock, signal: this.closing }
-    const most = [concurrency, concurrencyPerOrigin, capacity, capacityBytes, maxLaneHoldMs] as const
+    // the holds of each principal are left to such a store: here they would be everyone's
+    const longestHold = host.settings.store?.everyone ? 0 : maxLaneHoldMs
+    const most = [concurrency, concurrencyPerOrigin, capacity, capacityBytes, longestHold] as const
     this.core = new engine.glue.CoreQueue(...most, seed)
     this.#actions = new Actions(engine, this.core)
     this.lanes = new Lanes(this.core, host)

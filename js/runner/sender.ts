@@ -154,6 +154,12 @@ export class Sender {
       ended.answer?.discard()
       return
     }
+    if (task.lease && isRefused(ended.error)) {
+      // asked again it would refuse again, and its server has heard nothing
+      task.lease.reason = 'target_refused'
+      this.#ports.settle(task, { ...ended, outcome: OUTCOME_VETOED })
+      return
+    }
     const asks = asksAbout(call, ended, this.#ports.host)
     const resting = this.#rest(task, ended, call.policy)
     if (asks || resting) void this.#settleLater(task, call, attempt, ended, asks, resting)
@@ -269,3 +275,7 @@ async function askBefore(
   }
   return { overlay }
 }
+
+/** Whether the sender of a service has refused to connect to where the request would go. */
+const isRefused = (error: unknown): boolean =>
+  (error as { readonly code?: unknown } | undefined)?.code === 'TARGET_REFUSED'

@@ -15,6 +15,7 @@ import { hasParked, nextAt, owners } from './durable-object/next-alarm.ts'
 import { tooLarge } from './durable-object/row-limits.ts'
 import { lapse, ObjectTasks } from './durable-object/transaction.ts'
 import { holdLane } from './engine/change.ts'
+import { dueOf } from './engine/due.ts'
 import { enqueue } from './engine/enqueue.ts'
 import { assertStorable } from './engine/sound.ts'
 import { runNow } from './engine/step.ts'
@@ -72,8 +73,10 @@ export function durableObjectStore(options: DurableObjectStoreOptions): DurableO
   follow('durableObjectStore.storage.transactionSync', storage.transactionSync, fn)
   const { clock, terms } = resolveTerms('durableObjectStore', options)
   const held = new ObjectTasks(storage, clock, terms, wrote)
+  const backend = backendOf(held)
   return {
-    ...storeOf(backendOf(held)),
+    ...storeOf(backend),
+    due: dueOf(backend),
     durability: 'replicated',
     idleCheckMs: null,
     async enqueue(tasks, lease) {

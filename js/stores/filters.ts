@@ -4,7 +4,7 @@
  */
 
 import type { TaskStore } from '../api/store.ts'
-import { follow, object, oneOf, or, type Rule, text } from '../options/check.ts'
+import { follow, ms, object, oneOf, or, type Rule, text } from '../options/check.ts'
 
 type PurgeFilter = Parameters<TaskStore['purge']>[0]
 
@@ -15,10 +15,21 @@ const RULES: Readonly<Record<keyof PurgeFilter, Rule>> = {
 }
 
 /** Throws a TypeError where a part of a filter is there and undefined. */
-export function checkGiven(what: string, filter: Readonly<Record<string, unknown>>, ...names: readonly string[]): void {
+export function checkGiven<F extends object>(what: string, filter: F, ...names: readonly (keyof F & string)[]): void {
   const left = names.find((name) => name in filter && filter[name] === undefined)
   if (left) throw new TypeError(`${what}.${left}: expected a value, got undefined; leave it out to have those of all`)
 }
+
+const LISTED = ['status', 'active', 'tags', 'principal', 'origin', 'policyId', 'reason', 'from', 'to', 'order'] as const
+
+/** Throws where a part of a filter of `list` is there and undefined, or its order is none that there is. */
+export function checkList(filter: Parameters<TaskStore['list']>[0]): void {
+  checkGiven('list', filter, ...LISTED)
+  if (filter.order) follow('list.order', filter.order, oneOf('rising', 'falling'))
+}
+
+/** Throws where a task cannot be due in so long. */
+export const checkDue = (inMs: number): void => follow('due.inMs', inMs, ms())
 
 /**
  * A copy of the filter, to go by: a property that is asked for twice may be two things. Throws a TypeError or RangeError, and

@@ -8,17 +8,29 @@
  */
 
 import type { RetryPolicy } from '../api/policy.ts'
-import type { Enqueued, NewTask, OwnCounts, Step, StoredTask, StoreTerms, TaskStore, Turn } from '../api/store.ts'
+import type {
+  Enqueued,
+  NewTask,
+  OwnCounts,
+  Pauses,
+  Registry,
+  Step,
+  StoredTask,
+  StoreTerms,
+  TaskStore,
+  Turn,
+} from '../api/store.ts'
 import type { AttemptLog, ExhaustedReason, TaskStatus } from '../api/task.ts'
-import { check } from '../options/check.ts'
+import { check, oneOf, type Rules } from '../options/check.ts'
 import type { Clock } from '../platform/clock.ts'
 import { isReadable, timeOfStep } from './engine/rules.ts'
 import { assertStorable } from './engine/sound.ts'
-import { checkGiven, checkPurge } from './filters.ts'
+import { checkDue, checkGiven, checkList, checkPurge } from './filters.ts'
 import { claimDue } from './memory/claim.ts'
-import { flush, redriveOne, unpark } from './memory/control.ts'
+import { flush, makeDueIn, redriveOne, unpark } from './memory/control.ts'
 import { enqueueOne, type LeaseWish } from './memory/enqueue.ts'
 import { attemptsOf, findYoungest, historyOf, matches, page, show } from './memory/reads.ts'
+import { pausesOf, registryOf } from './memory/registry.ts'
 import { type Hint, isLive, Rows } from './memory/rows.ts'
 import { endLate, type Found, holdNamed, renew, retain, settle, takeBack } from './memory/settle.ts'
 import { view } from './memory/view.ts'
@@ -26,7 +38,16 @@ import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts
 
 type Aside = Awaited<ReturnType<Required<TaskStore>['unreadable']>>
 
-export type MemoryStoreOptions = TermsOptions
+export interface MemoryStoreOptions extends TermsOptions {
+  /**
+   * Tasks of all principals stand in one line: for a sender of many tenants that looks up the credentials of each task by itself. A queue is
+   * one principal's at a time, and its store is not for everyone.
+   * @default each principal has a line of its own
+   */
+  readonly everyone?: true
+}
+
+const RULES: Rules<MemoryStoreOptions> = { ...TERMS_RULES, everyone: oneOf(true) }
 
 /** Tasks in this object, for tests and for several queues of one process. */
 export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
@@ -36,19 +57,27 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 export class MemoryStore implements TaskStore {
   readonly durability = 'memory'
   readonly idleCheckMs = null
+  readonly everyone?: true
   readonly homes: NonNullable<TaskStore['homes']> = {
     holdHome: async (owner, forMs) => this.#holdHome(owner, forMs),
     live: async () => this.#live(),
   }
+  readonly registry: Registry
+  readonly pauses: Pauses
   readonly #clock: Clock
-  readonly #rows = new Rows()
+  readonly #rows: Rows
   readonly #listeners = new Set<(hint: Hint) => void>()
   #terms: StoreTerms
   #highWater = Number.NEGATIVE_INFINITY
 
   constructor(options: MemoryStoreOptions = {}) {
-    check('memoryStore', options, TERMS_RULES)
-    const { clock, terms } = resolveTerms('memoryStore', options)
+    const { everyone, ...rest } = options
+    check('memoryStore', options, RULES)
+    const { clock, terms } = resolveTerms('memoryStore', rest)
+    if (everyone) this.everyone = everyone
+    this.#rows = new Rows(everyone === true)
+    this.registry = registryOf()
+    this.pauses = pausesOf(this.#rows, () => this.#tell())
     this.#clock = clock
     this.#terms = terms
   }
@@ -132,6 +161,11 @@ export class MemoryStore implements TaskStore {
     return this.#step((now) => unpark(this.#rows, filter, now))
   }
 
+  async due(taskIds: readonly string[], inMs: number): Promise<readonly ('due' | 'gone')[]> {
+    checkDue(inMs)
+    return this.#step((now) => taskIds.map((taskId) => makeDueIn(this.#rows, taskId, inMs, now)))
+  }
+
   async body(taskId: string): Promise<Uint8Array | undefined> {
     return this.#readable(taskId)?.body?.slice()
   }
@@ -147,7 +181,7 @@ export class MemoryStore implements TaskStore {
   }
 
   async list(filter: Parameters<TaskStore['list']>[0]): ReturnType<TaskStore['list']> {
-    checkGiven('list', filter, 'status', 'active', 'tags', 'principal', 'origin')
+    checkList(filter)
     return page(this.#rows, filter)
   }
 

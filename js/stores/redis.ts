@@ -12,11 +12,12 @@ import { check, flag, follow, int, objectLike, pattern, type Rules } from '../op
 import type { RetentionOptions } from '../options/retention.ts'
 import type { Clock } from '../platform/clock.ts'
 import { assertStorable } from './engine/sound.ts'
-import { checkGiven, checkPurge } from './filters.ts'
+import { checkDue, checkGiven, checkList, checkPurge } from './filters.ts'
 import { portOf, reopening } from './redis/client.ts'
 import * as control from './redis/control.ts'
 import { EnqueueGroup } from './redis/enqueue.ts'
 import * as reads from './redis/reads.ts'
+import { type Durably, pausesOf, registryOf } from './redis/registry.ts'
 import { ACK_TIMEOUT_MS, Server } from './redis/server.ts'
 import { Session } from './redis/session.ts'
 import { turn } from './redis/turn.ts'
@@ -48,6 +49,11 @@ export interface RedisStoreOptions {
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes?: number
   readonly retention?: RetentionOptions
+  /**
+   * Lanes of all principals take turns in one line, and each claim is for all of them: for a service that sends for many. A store whose
+   * tasks stand in the other way of the two rejects with `STORAGE_OTHER_LINE`: see docs/redis.md. @default false
+   */
+  readonly everyone?: true
 }
 
 const RULES: Rules<RedisStoreOptions> = {
@@ -60,6 +66,7 @@ const RULES: Rules<RedisStoreOptions> = {
   ackTimeoutMs: int(1, 60_000),
   allowEviction: flag,
   idleCheckMs: int(10, 3_600_000),
+  everyone: flag,
 }
 
 const ANSWER_MS = 10_000
@@ -78,6 +85,7 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
     clock,
     ownTime: options.clock !== undefined,
     terms,
+    everyone: options.everyone === true,
     answerMs: ANSWER_MS + (server.confirms ? (options.ackTimeoutMs ?? ACK_TIMEOUT_MS) : 0),
     async open() {
       await server.open(session.report)
@@ -87,11 +95,17 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
   // who waits for a disk or for replicas keeps its connection waiting
   const apart = server.confirms ? reopening(() => portOf(client, null)) : port
   const group = new EnqueueGroup(session, apart, () => session.inTime(server.confirm(apart)))
+  const durably: Durably = async (...command) => {
+    const said = await session.commandOn(apart, ...command)
+    await session.inTime(server.confirm(apart))
+    return said
+  }
   return {
     get durability(): Durability {
       return server.durability
     },
     idleCheckMs,
+    ...(options.everyone && { everyone: true }),
     configure(wanted, report) {
       session.terms = { ...wanted, retention: { ...wanted.retention } }
       if (report) session.report = report
@@ -108,13 +122,17 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
       checkGiven('unpark', filter, 'principal', 'lane')
       return control.unpark(session, filter)
     },
+    due: async (taskIds, inMs) => {
+      checkDue(inMs)
+      return control.due(session, taskIds, inMs)
+    },
     purge: async (filter) => control.purge(session, checkPurge('purge', filter)),
     purgeAll: () => control.purge(session, {}),
     body: (taskId) => reads.body(session, taskId),
     find: (key, principal) => reads.find(session, key, principal),
     get: (taskId) => reads.get(session, taskId),
     list: async (filter) => {
-      checkGiven('list', filter, 'status', 'active', 'tags', 'principal', 'origin')
+      checkList(filter)
       return reads.list(session, filter)
     },
     attempts: (taskId, page) => reads.attempts(session, taskId, page),
@@ -127,6 +145,8 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
       holdHome: async (owner, forMs) => void (await session.command('home', owner, String(forMs))),
       live: async () => ((await session.command('homes')) as readonly { toString(): string }[]).map(String).sort(),
     },
+    registry: registryOf(session, durably),
+    pauses: pausesOf(session, durably),
     async close() {
       await group.idle()
       await server.close()

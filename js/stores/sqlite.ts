@@ -8,14 +8,16 @@
  */
 
 import type { Step, TaskStore, Turn } from '../api/store.ts'
-import { check, follow, int, objectLike, pattern, type Rules } from '../options/check.ts'
+import { check, follow, int, objectLike, oneOf, pattern, type Rules } from '../options/check.ts'
 import type { RetentionOptions } from '../options/retention.ts'
 import type { Clock } from '../platform/clock.ts'
+import { dueOf } from './engine/due.ts'
 import { assertStorable } from './engine/sound.ts'
 import { runNow } from './engine/step.ts'
 import { type Backend, storeOf } from './engine/store.ts'
 import { turn, withMended } from './engine/turn.ts'
 import type { Database } from './sql/database.ts'
+import { ownCountsByName } from './sql/own-counts.ts'
 import { reads } from './sql/reads.ts'
 import type { Transaction } from './sql/transaction.ts'
 import { StoreFile } from './sqlite/file.ts'
@@ -23,6 +25,7 @@ import { EnqueueGroup } from './sqlite/group.ts'
 import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
 import { LeaseWatch } from './sqlite/lease-watch.ts'
 import { isIdle, losesBody, losesDue, losesSettled } from './sqlite/lost-rows.ts'
+import { pausesOf, registryOf } from './sqlite/registry.ts'
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
 export interface SqliteStoreOptions {
@@ -37,6 +40,12 @@ export interface SqliteStoreOptions {
   /** Their bodies, in bytes. @default 50 MiB */
   readonly capacityBytes?: number
   readonly retention?: RetentionOptions
+  /**
+   * Tasks of all principals stand in one line: for a sender of many tenants that looks up the credentials of each task by itself. A queue is
+   * one principal's at a time, and its file is not for everyone. A file with tasks of the other kind is refused (`STORAGE_OTHER_LINE`).
+   * @default each principal has a line of its own
+   */
+  readonly everyone?: true
 }
 
 const RULES: Rules<SqliteStoreOptions> = {
@@ -44,6 +53,7 @@ const RULES: Rules<SqliteStoreOptions> = {
   // such a store would be empty again after each `close`
   path: pattern("the path of a file (for tasks in memory: 'redrive/memory')", /^(?!:memory:$)[^\0\p{Surrogate}]+$/u),
   idleCheckMs: int(10, 3_600_000),
+  everyone: oneOf(true),
 }
 
 /** A store in a file. Nothing is opened before it is used. */
@@ -52,20 +62,24 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
   follow('sqliteStore.path', options.path, RULES.path)
   const { path, idleCheckMs = 1_000 } = options
   const { clock, terms } = resolveTerms('sqliteStore', options)
-  const file = new StoreFile(path, clock, terms)
+  const everyone = options.everyone === true
+  const file = new StoreFile(path, clock, terms, everyone)
   const group = new EnqueueGroup(file)
   // twice as often as others' work: a process that dies right after a look is found by the next check but one
   const watch = new LeaseWatch(file, clock, idleCheckMs / 2)
+  const backend = backendOf(file)
   return {
-    ...storeOf(backendOf(file)),
+    ...storeOf(backend),
     durability: 'strict',
+    ...(everyone && { everyone }),
     idleCheckMs,
     async enqueue(tasks, lease) {
       assertStorable(tasks)
       if (lease) await watch.guard(lease.owner)
       return group.add(tasks, lease)
     },
-    async turn(step) {
+    async turn(asked) {
+      const step = everyone ? ofAll(asked) : asked
       if (step.claim || step.renew.length > 0) await watch.guard(step.owner)
       const made = await watch.writeTurn((tx) => {
         const made = runNow(turn(tx, step))
@@ -80,7 +94,10 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
         if (bytes === undefined && losesBody(database, taskId)) file.suspectDamage()
         return bytes
       }),
+    due: dueOf(backend),
     subscribe: (listener) => file.listen(listener),
+    registry: registryOf(file),
+    pauses: pausesOf(file),
     homes: {
       async holdHome(owner, forMs) {
         if (forMs > 0) await watch.guard(owner)
@@ -103,13 +120,16 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
   }
 }
 
+/** In a file for everyone all lanes stand in the line of no principal. */
+const ofAll = (step: Step): Step => ({ ...step, claim: step.claim && { ...step.claim, principal: null } })
+
 /** Whether an index of the file has kept something from a turn. What was not settled costs a look each time, what was not claimed now and then. */
-const losesRows = (file: StoreFile, { database, now }: Transaction, step: Step, made: Turn): boolean =>
+const losesRows = (file: StoreFile, { database, now, lineup }: Transaction, step: Step, made: Turn): boolean =>
   losesSettled(database, step, made) ||
   (step.claim !== null &&
     isIdle(step, made) &&
     file.mayLook(!made.nextInMs) &&
-    losesDue(database, now, step.owner, step.claim))
+    losesDue(database, now, step.owner, step.claim, lineup))
 
 /** Only enqueues wait for the disk: see above. */
 function backendOf(file: StoreFile): Backend<Database> {
@@ -118,7 +138,7 @@ function backendOf(file: StoreFile): Backend<Database> {
       file.terms = terms
       if (report) file.report = report
     },
-    reads,
+    reads: file.everyone ? { ...reads, countsOf: ownCountsByName } : reads,
     read: async (question) => file.read(question),
     write: (step, { erases = false }) => file.write((tx) => runNow(step(tx)), { erases }),
   }

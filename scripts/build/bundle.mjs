@@ -33,7 +33,7 @@ export const inward =
   'isUnsure isUsedUp joined keepHome keepUnderWay keyed lastStatus leadership leave left lookAgain lookSoon loop ' +
   'made makeKey maySend mustWait network observeUntracked observers obstacle offline onTask opened orphaned ' +
   'orphanedLeases over overlay passOn passing plain putAside rateLimitMs rebuilt recount redirectRefused refunded ' +
-  'registry releaseCause remember replayable reportOutage requestTurn restTerms resumeFromSuspend roomMade ' +
+  'releaseCause remember replayable reportOutage requestTurn restTerms resumeFromSuspend roomMade ' +
   'roomTaken rulings runner saveLane sendable sending sent sentOnce settings settling signed starting statusOf ' +
   'statusOfLane stopped suspect switchPrincipal switching taskOf tickSoon timedOut timeoutMs trackSlot transport ' +
   'underWay unlink verdict waiter watched whole words workOffered'
@@ -46,10 +46,13 @@ const external = ['node:*', 'cloudflare:*', '@opentelemetry/api']
  */
 function modules() {
   const all = readdirSync(at('js'), { recursive: true }).map((path) => join('js', path).replaceAll('\\', '/'))
-  const ours = all.filter((path) => /\.[jt]s$/.test(path) && !path.endsWith('.d.ts')).sort()
+  const ours = all.filter((path) => /\.[jt]s$/.test(path) && !path.endsWith('.d.ts') && !isService(path)).sort()
   const isPacked = (path) => /generated|inline|file/.test(path)
   return [...ours.filter(isPacked), ...ours.filter((path) => !isPacked(path)).reverse()]
 }
+
+/** Bundled by itself: see service.mjs. */
+const isService = (path) => /^js\/(service|cli)(\/|\.ts$)/.test(path)
 
 /** Writes the modules to `outdir`. */
 export async function bundle(outdir) {

@@ -1,2 +1,3 @@
 /** Name in the package -> source. */
 export declare const entries: Readonly<Record<string, string>>
+export declare const serviceEntries: Readonly<Record<string, string>>

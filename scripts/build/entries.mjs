@@ -25,5 +25,8 @@ export const entries = {
   cloudflare: 'js/cloudflare.ts',
 }
 
+/** The retry service, which is bundled with the packages it stands on. Name in the package -> source. */
+export const serviceEntries = { service: 'js/service.ts', cli: 'js/cli.ts' }
+
 /** Entries that may use Node's modules. All others run in pages, Workers and servers alike. */
 export const nodeOnly = ['node', 'sqlite', 'redis']

@@ -85,9 +85,31 @@ const mitOf = (holders) =>
     .trim()
     .replace(/^Copyright.*$/m, `Copyright (c) ${holders.join(', ')}`)
 
-/** Groups crates of one text, since most of them share it. */
-export async function notices() {
+/** The texts of npm packages, by their folders, as crates have theirs. */
+function packageNotices(folders) {
+  return folders.map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(at(folder, 'package.json'), 'utf8'))
+    const licences = typeof license === 'string' ? chosen(license) : undefined
+    if (!licences)
+      throw new StepError(`${name} ${version}: its licence '${license}' is not one of ${allowed.join(', ')}`)
+    const there = readdirSync(at(folder))
+    const file = there.find((each) => anyLicence.test(each)) ?? there.find((each) => files[licences[0]]?.test(each))
+    const text = file
+      ? readFileSync(at(folder, file), 'utf8').trim()
+      : licences[0] === 'MIT' && mitOf([`the authors of ${name}`])
+    if (!text) throw new StepError(`${name} ${version}: no text of its licence ${licences[0]} in its package`)
+    return { what: `${name} ${version}`, licence: licences.join(' AND '), text }
+  })
+}
+
+/** Groups crates of one text, since most of them share it. `bundled`: folders of the packages that are in the retry service. */
+export async function notices(bundled) {
   const groups = new Map()
+  const add = ({ what, licence, text }) => {
+    const group = groups.get(text) ?? { licence, crates: [] }
+    group.crates.push(what)
+    groups.set(text, group)
+  }
   for (const crate of await linkedCrates()) {
     const licences = crate.license && chosen(crate.license)
     if (!licences)
@@ -95,13 +117,12 @@ export async function notices() {
         `${crate.name} ${crate.version}: its licence '${crate.license}' is not one of ${allowed.join(', ')}`,
       )
     const text = textsOf(crate, licences).join('\n\n')
-    const group = groups.get(text) ?? { licence: licences.join(' AND '), crates: [] }
-    group.crates.push(`${crate.name} ${crate.version}`)
-    groups.set(text, group)
+    add({ what: `${crate.name} ${crate.version}`, licence: licences.join(' AND '), text })
   }
+  packageNotices(bundled).forEach(add)
   const rust =
     'The standard library of Rust (https://github.com/rust-lang/rust), MIT OR Apache-2.0, is part of each module.'
   const parts = [...groups].map(([text, { licence, crates }]) => `${crates.join('\n')}\n\n${licence}\n\n${text}`)
-  const head = `redrive.wasm, redrive-keys.wasm and the code that carries them contain code of the crates below.\nThe package contains no other code than its own.\n\n${rust}\nIts text of Apache-2.0 is that of LICENSE-APACHE.`
+  const head = `redrive.wasm, redrive-keys.wasm and the code that carries them contain code of the crates below.\ncli.js, service.js and service-*.js contain code of the npm packages below. All other code of the package is its own.\n\n${rust}\nIts text of Apache-2.0 is that of LICENSE-APACHE.`
   return `${[head, ...parts].join(`\n\n${'-'.repeat(78)}\n\n`)}\n`
 }

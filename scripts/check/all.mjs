@@ -12,6 +12,7 @@ import { checkLicences } from './licences.mjs'
 import { checkOptions } from './options.mjs'
 import { checkReproducible } from './reproducible.mjs'
 import { checkRetired } from './retired.mjs'
+import { checkServicePages } from './service-pages.mjs'
 
 const cargo = (...args) => run('cargo', args, { cwd: root })
 const program = (name, file, ...args) => run(process.execPath, [packageBin(name, file), ...args], { cwd: root })
@@ -71,6 +72,7 @@ const ofTheBuilt = [
   ['imports flow one way', checkLayers],
   ['picture of the house', checkHouse],
   ['options are as the comments have them', checkOptions],
+  ['tables of the service pages', checkServicePages],
   ['documents name what is there', checkDocuments],
   ['retired names', checkRetired],
   [

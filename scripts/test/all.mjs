@@ -15,12 +15,23 @@ export const suites = {
   faults: { run: killRuns, needs: ['tarball', 'chromium', 'firefox', 'redis'] },
   workers: { run: (args, scale) => vitest('workers', args, scale), needs: ['tarball'] },
   browser: { run: (args, scale) => vitest('browser', args, scale), needs: ['built', 'chromium', 'firefox', 'redis'] },
-  packaging: { run: packaging, needs: ['tarball', 'chromium', 'redis', 'consumers'] },
+  packaging: { run: packaging, needs: ['tarball', 'chromium', 'redis', 'oldestNode', 'consumers'] },
   metrics: { run: (args, scale) => vitest('metrics', args, scale), needs: ['built', 'prometheus'] },
   webkit: { run: (args, scale) => vitest('webkit', args, scale), needs: ['built', 'webkit'] },
+  openapi: { run: (args, scale) => vitest('openapi', args, scale), needs: ['built', 'openapi', 'redis'] },
 }
 
-const INSTALLED = ['chromium', 'firefox', 'webkit', 'prometheus', 'redis', 'valkey', 'consumers']
+const INSTALLED = [
+  'chromium',
+  'firefox',
+  'webkit',
+  'prometheus',
+  'redis',
+  'valkey',
+  'openapi',
+  'oldestNode',
+  'consumers',
+]
 
 /**
  * Begins whatever these suites need, and says when each is there.

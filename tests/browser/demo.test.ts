@@ -60,6 +60,23 @@ describe('in a terminal', () => {
     expect(code).toBe(0)
   })
 
+  test('S1 with --service one of two workers of a retry service dies: the other one does its work, and every order takes effect once', {
+    timeout: 120_000,
+  }, async () => {
+    const { code, output } = await finish('--service', '--calls', '30', '--seed', '22')
+    expect(output).toMatch(
+      /curl -s http:\S+\/retry-tasks -H 'content-type: application\/json' -d '\{.*"idempotencyKey":"order-001"/,
+    )
+    const [, done] = /✗ killed: SIGKILL to one of the two workers, with (\d+) of 30 orders done/.exec(output) ?? []
+    expect(Number(done)).toBeLessThan(30)
+    expect(output).toContain('30 orders, 30 effects')
+    const [, more] = /requests more for the kill +(\d+)/.exec(output) ?? []
+    const end = output.slice(output.indexOf('30 orders, 30 effects')).replace(/\s+/g, ' ')
+    expect(end).toContain(more === '0' ? 'nothing in flight' : `What it had in flight, ${more} order`)
+    expect(end).toContain('npx redrive task list')
+    expect(code).toBe(0)
+  })
+
   test('without a redis-server --redis says where one is to be had', async () => {
     const { child, output } = start({ REDIS_PATH: '/nowhere/redis-server' }, '--redis')
     const [code] = await once(child, 'close')
@@ -89,7 +106,8 @@ describe('in a terminal', () => {
     const board = new Board(intentNames(calls))
     for (const call of board.calls) board.sent(call.intent)
     const killed = 'killed, and started again with a sentence that is longer than the terminal is wide: 36 tasks found'
-    for (const notes of [[], [{ text: killed, style: 'red' }]]) {
+    const curl = `curl -s http://127.0.0.1:7733/retry-tasks -d '{"targetUrl":"${'x'.repeat(150)}"}'`
+    for (const notes of [[], [{ text: killed, style: 'red' }], [{ text: curl, style: 'dim' }]]) {
       const lines: string[] = frame(board, { columns, rows, elapsedMs: 1_000, notes, paint: painter(false) })
       expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns)
       expect(lines.length).toBeLessThan(rows)

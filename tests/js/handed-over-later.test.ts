@@ -1,117 +1,53 @@
-/** A call that failed for its caller, who then hands the same request over under its key: the task that it became goes on. */
-
 import { expect, test } from 'vitest'
-import { withMethods, world } from './durable-setup.ts'
-import { always, ORDERS, setup, watch } from './setup.ts'
+import { RetryQueue } from '../../js/index.ts'
+import { memoryStore } from '../../js/stores/memory.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
 
-const POST = { method: 'POST', body: 'tea', redrive: { idempotencyKey: 'evt_1' } } as const
+const ORDERS = 'https://api.test/orders'
+const call = { method: 'POST', body: 'one', redrive: { idempotencyKey: 'order-1' } } as const
 
-const ENDS = [
-  ['wait_exceeded', { waitMs: 1_400 }, 2],
-  ['max_attempts', { policy: { maxAttempts: 2 } }, 2],
-] as const
-
-test.each(ENDS)(
-  'S1 enqueued after its caller was told %s, in memory: it is delivered under its key',
-  async (reason, more, failures) => {
-    const { queue, server, clock } = await setup()
-    always(server, 503, failures)
-    const answer = watch(queue.fetch(ORDERS, { ...POST, redrive: { ...POST.redrive, ...more } }))
-    await clock.advance(30_000)
-    expect(answer.value?.redrive).toMatchObject({ reason })
-    const receipt = await queue.enqueue(ORDERS, POST)
-    expect(receipt).toMatchObject({ taskId: answer.value?.redrive?.taskId, deduplicated: true })
-    await clock.advance(3_600_000)
-    expect((await queue.get(receipt.taskId))?.status).toBe('SUCCEEDED')
-    expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key')))).toEqual(new Set(['evt_1']))
-  },
-)
-
-test.each(ENDS)(
-  'S1 enqueued after its caller was told %s, stored: it is delivered under its key',
-  async (reason, more, failures) => {
-    const { open, server, clock } = world()
-    const [{ queue }, other] = [await open(), await open()]
-    always(server, 503, failures)
-    const answer = watch(queue.fetch(ORDERS, { ...POST, redrive: { ...POST.redrive, ...more } }))
-    await clock.advance(30_000)
-    expect(answer.value?.redrive).toMatchObject({ reason })
-    // two at once, from two processes: one task
-    const [receipt, same] = await Promise.all([queue.enqueue(ORDERS, POST), other.queue.enqueue(ORDERS, POST)])
-    expect([receipt.taskId, receipt.deduplicated]).toEqual([same.taskId, true])
-    await clock.advance(3_600_000)
-    expect((await queue.get(receipt.taskId))?.status).toBe('SUCCEEDED')
-    expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key')))).toEqual(new Set(['evt_1']))
-  },
-)
-
-const LEAVES = [
-  ['waits no longer', 'enqueue', 'memory'],
-  ['waits no longer', 'enqueue', 'store'],
-  ['waits no longer', 'defer', 'memory'],
-  ['waits no longer', 'defer', 'store'],
-  ['has aborted', 'enqueue', 'memory'],
-  ['has aborted', 'enqueue', 'store'],
-  ['has aborted', 'defer', 'memory'],
-  ['has aborted', 'defer', 'store'],
-] as const
-
-test.each(LEAVES)('S1 what joins a call whose caller %s is handed over for good: %s, %s', async (how, door, place) => {
-  const { queue, server, clock } = place === 'memory' ? await setup() : await stored()
-  always(server, 503, 3)
-  const controller = new AbortController()
-  const redrive = { ...POST.redrive, waitMs: 2_500 }
-  const first = watch(queue.fetch(ORDERS, { ...POST, signal: controller.signal, redrive }))
-  await clock.advance(200)
-  const handed = watch<unknown>(
-    door === 'enqueue'
-      ? queue.enqueue(ORDERS, POST)
-      : queue.fetch(ORDERS, { ...POST, redrive: { ...POST.redrive, mode: 'defer' } }),
-  )
-  await clock.advance(200)
-  expect(handed.state).toBe('resolved')
-  if (how === 'has aborted') controller.abort()
-  await clock.advance(5_000)
-  expect(first.state).toBe(how === 'has aborted' ? 'rejected' : 'resolved')
-  await clock.advance(3_600_000)
-  const { tasks } = await queue.list()
-  expect(tasks.map(({ status }) => status)).toEqual(['SUCCEEDED'])
-  expect(new Set(server.requests.map(({ headers }) => headers.get('idempotency-key')))).toEqual(new Set(['evt_1']))
-})
-
-async function stored() {
-  const { open, server, clock } = world()
-  return { ...(await open()), server, clock }
+/** A queue with a store, whose awaited call under `order-1` was given up: its server has asked for a longer wait than its caller has. */
+async function setup(more: { readonly allowMemory?: boolean } = {}) {
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const store = memoryStore({ clock })
+  const queue = new RetryQueue({ clock, fetch: server.fetch, seed: 1n, store, principal: 'ben', warn: false, ...more })
+  await queue.ready
+  server.reply(503, { 'retry-after': '120' })
+  const given = queue.fetch(ORDERS, { ...call, redrive: { ...call.redrive, waitMs: 5_000 } })
+  await clock.advance(10)
+  expect((await given).status).toBe(503)
+  await clock.advance(130_000)
+  return { clock, server, store, queue }
 }
 
-test('S1 enqueued in the next process, after its own had closed with the caller still waiting', async () => {
-  const { open, close, server, clock } = world()
-  const first = await open()
-  always(server, 503, 1)
-  const answer = watch(first.queue.fetch(ORDERS, POST))
-  await clock.advance(100)
-  await close(first)
-  expect(answer.value?.redrive).toMatchObject({ reason: 'closed' })
-  const { queue } = await open()
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  await clock.advance(60_000)
-  expect((await queue.get(taskId))?.status).toBe('SUCCEEDED')
+test.each([{}, { allowMemory: true }])(
+  'S3 S6 an order that was given up for its caller is stored once it is handed over, with %o',
+  async (more) => {
+    const { clock, server, store, queue } = await setup(more)
+    server.reply(200)
+    const receipt = await queue.enqueue(ORDERS, call)
+    expect(receipt).toMatchObject({ durability: 'memory', deduplicated: false, idempotencyKey: 'order-1' })
+    await clock.advance(1_000)
+    expect(await store.get(receipt.taskId)).toMatchObject({ status: 'SUCCEEDED' })
+    expect(server.hits).toBe(2)
+    await queue.close()
+  },
+)
+
+test('its dead letter is gone then: put back, it would be a second task of one key', async () => {
+  const { clock, server, queue } = await setup()
+  const [dead] = (await queue.list()).tasks
+  server.reply(200)
+  await queue.enqueue(ORDERS, call)
+  await clock.advance(1_000)
+  expect(queue.stats().deadLetters).toBe(0)
+  await expect(queue.deadLetters.redrive(dead?.taskId ?? '')).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
+  await queue.close()
 })
 
-test('one that cannot be put back when its caller has left is reported, with what to do', async () => {
-  const redrive = async () => {
-    throw new Error('disk on fire')
-  }
-  const { open, server, clock } = world((store) => withMethods(store, { redrive }))
-  const { queue, events } = await open()
-  always(server, 503, 9)
-  watch(queue.fetch(ORDERS, { ...POST, redrive: { ...POST.redrive, waitMs: 2_500 } }))
-  await clock.advance(200)
-  const { taskId } = await queue.enqueue(ORDERS, POST)
-  await clock.advance(5_000)
-  const [said] = events.of('degraded')
-  expect(said).toMatchObject({ code: 'storage_unavailable' })
-  expect(said?.message).toBe(
-    `task ${taskId}, which was handed over, stays a dead letter (disk on fire): put it back with deadLetters.redrive(taskId)`,
-  )
+test('another request under its key is still a conflict', async () => {
+  const { queue } = await setup()
+  await expect(queue.enqueue(ORDERS, { ...call, body: 'two' })).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' })
+  await queue.close()
 })

@@ -17,6 +17,10 @@ const stores = {
     open: (clock: FakeClock): TaskStore => openSqlite(freshPath(), { clock }),
     asked: askedOfSqlite,
   },
+  'SQLite for everyone': {
+    open: (clock: FakeClock): TaskStore => openSqlite(freshPath(), { clock, everyone: true }),
+    asked: askedOfSqlite,
+  },
   IndexedDB: {
     open: (clock: FakeClock): TaskStore => openIndexedDb(freshName(), { clock }),
     asked: askedOfIndexedDb,
@@ -83,6 +87,25 @@ const cases: Readonly<Record<string, Case>> = {
   },
 }
 
+const tenants = (i: number): Wanted => ({ principal: `tenant ${i}`, origin: 'https://api.test' })
+
+/** Many lanes of one origin, each another principal's. */
+const casesForEveryone: Readonly<Record<string, Case>> = {
+  'of an origin that is shut': { make: tenants, claim: () => ({ bounds: [{ lane: 'https://api.test', max: 0 }] }) },
+  'of an origin that may be tried once': {
+    make: tenants,
+    claim: () => ({ bounds: [{ lane: 'https://api.test', max: 1, leastTried: true }] }),
+  },
+  'of an origin that is paused': {
+    make: tenants,
+    before: async (store) => store.pauses?.put({ id: 'p', origin: 'https://api.test', at: 0 }),
+  },
+  'of a principal that is paused': {
+    make: (i) => ({ principal: 'tenant', origin: nameOf(i) }),
+    before: async (store) => store.pauses?.put({ id: 'p', principal: 'tenant', at: 0 }),
+  },
+}
+
 const nameOf = (i: number): string => `https://${i}.test`
 const turn = (store: TaskStore, claim: Claim | null) => store.turn({ owner: 'one', settle: [], renew: [], claim })
 
@@ -116,7 +139,8 @@ async function askedWith(name: keyof typeof stores, count: number, { make = () =
   return counts
 }
 
-for (const name of ['SQLite', 'IndexedDB'] as const) {
+for (const name of ['SQLite', 'SQLite for everyone', 'IndexedDB'] as const) {
+  const all = name === 'SQLite for everyone' ? { ...cases, ...casesForEveryone } : cases
   describe(name, () => {
     test('L4 a turn asks for as much beside 480 tasks to come of a priority each as beside 160', async () => {
       const given: Case = { make: (i) => ({ origin: 'https://ready-0.test', priority: i + 1, dueInMs: HOUR_MS }) }
@@ -126,7 +150,7 @@ for (const name of ['SQLite', 'IndexedDB'] as const) {
         expect(count, what).toBeLessThanOrEqual((few[what as keyof typeof few] as number) + 8)
       }
     })
-    for (const [lanes, given] of Object.entries(cases)) {
+    for (const [lanes, given] of Object.entries(all)) {
       test(`L4 a turn asks for as much beside ${MANY} lanes as beside ${FEW}: ${lanes}`, async () => {
         const few = await askedWith(name, FEW, given)
         const many = await askedWith(name, MANY, given)

@@ -3,18 +3,30 @@
 import { describe } from 'vitest'
 import { claimRules } from './store-contract/claim.ts'
 import { controlRules } from './store-contract/control.ts'
+import { dueRules } from './store-contract/due.ts'
 import { enqueueRules } from './store-contract/enqueue.ts'
+import { everyoneRules } from './store-contract/everyone.ts'
 import { historyRules } from './store-contract/history.ts'
 import { holdRules } from './store-contract/holds.ts'
 import type { Open } from './store-contract/kit.ts'
+import { listRules } from './store-contract/listing.ts'
 import { modelRules } from './store-contract/model.ts'
+import { pauseRules } from './store-contract/pauses.ts'
 import { readRules } from './store-contract/read.ts'
+import { type Pair, registryRules } from './store-contract/registry.ts'
 import { settleRules } from './store-contract/settle.ts'
 import { tabRules } from './store-contract/tabs.ts'
 import { timeRules } from './store-contract/time.ts'
 
+export interface Also {
+  /** Opens an empty store for everyone. Absent: there is none of this kind. */
+  readonly everyone?: Open
+  /** Opens two handles of one empty store, each as another process would have it. Absent: only one may be open. */
+  readonly pair?: Pair
+}
+
 /** `runs`: of random commands, where REDRIVE_RUNS does not say. */
-export function storeContract(name: string, open: Open, runs?: number): void {
+export function storeContract(name: string, open: Open, runs?: number, { everyone, pair }: Also = {}): void {
   describe(`${name}: enqueue`, () => enqueueRules(open))
   describe(`${name}: leases and settlements`, () => settleRules(open))
   describe(`${name}: holds`, () => holdRules(open))
@@ -24,5 +36,12 @@ export function storeContract(name: string, open: Open, runs?: number): void {
   describe(`${name}: tabs`, () => tabRules(open))
   describe(`${name}: reads`, () => readRules(open))
   describe(`${name}: history`, () => historyRules(open))
+  describe(`${name}: due`, () => dueRules(open))
+  describe(`${name}: lists`, () => listRules(open))
+  describe(`${name}: registry`, () => registryRules(open, pair))
+  describe(`${name}: pauses`, () => pauseRules(open, everyone, pair))
   describe(`${name}: beside the reference`, () => modelRules(open, runs))
+  if (!everyone) return
+  describe(`${name} for everyone`, () => everyoneRules(everyone))
+  describe(`${name} for everyone: beside the reference`, () => modelRules(everyone, runs, true))
 }

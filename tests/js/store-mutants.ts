@@ -1,7 +1,17 @@
 // Stores with one fault each. The model-based part of the contract must tell every one of them from the reference:
 // a check that cannot fail is none.
 
-import type { Enqueued, Lease, NewTask, Settlement, Step, StoredTask, StoreTerms, Turn } from '../../js/api/store.ts'
+import type {
+  Enqueued,
+  Lease,
+  NewTask,
+  Pauses,
+  Settlement,
+  Step,
+  StoredTask,
+  StoreTerms,
+  Turn,
+} from '../../js/api/store.ts'
 import { MemoryStore, type MemoryStoreOptions } from '../../js/stores/memory.ts'
 import { resolveTerms } from '../../js/stores/store-options.ts'
 import type { Open } from './store-contract/kit.ts'
@@ -228,6 +238,44 @@ class ForgetsWhatNeverLeft extends MemoryStore {
   }
 }
 
+/** Their pauses are kept, and nothing goes by them. */
+class IgnoresPauses extends MemoryStore {
+  override readonly pauses: Pauses = new MemoryStore().pauses
+}
+
+class MakesAllDueAtOnce extends MemoryStore {
+  override async due(taskIds: readonly string[]) {
+    return super.due(taskIds, 0)
+  }
+}
+
+class ListsRisingAlone extends MemoryStore {
+  override async list({ order: _, ...filter }: Parameters<MemoryStore['list']>[0]) {
+    return super.list(filter)
+  }
+}
+
+/** Each lane of an origin gives as much as all of them may. */
+class BoundsEachLaneByItself extends MemoryStore {
+  override async turn({ claim, ...step }: Step): Promise<Turn> {
+    const bounds = claim?.bounds?.filter(({ max }) => max === 0)
+    return super.turn({ ...step, claim: claim && { ...claim, ...(bounds && { bounds }) } })
+  }
+}
+
+/** An origin is taken for the lane of no principal. */
+class ShutsOneLaneOfAnOrigin extends MemoryStore {
+  override async turn({ claim, ...step }: Step): Promise<Turn> {
+    const shut = claim?.bounds?.filter(({ max }) => max === 0).map(({ lane }) => lane)
+    if (claim?.lanes !== 'any' || !shut?.length) return super.turn({ ...step, claim })
+    await Promise.all(shut.map((origin) => this.pauses.put({ id: `shut ${origin}`, origin, principal: null, at: 0 })))
+    const bounds = claim.bounds?.filter(({ max }) => max > 0) ?? []
+    const turn = await super.turn({ ...step, claim: { ...claim, bounds } })
+    await Promise.all(shut.map((origin) => this.pauses.lift(`shut ${origin}`)))
+    return turn
+  }
+}
+
 const made =
   (Mutant: new (options: MemoryStoreOptions) => MemoryStore): Open =>
   (terms) =>
@@ -255,5 +303,16 @@ export const mutants: Readonly<Record<string, Open>> = Object.fromEntries(
     SleepsThroughADeadline,
     RedrivesInPlace,
     ForgetsWhatNeverLeft,
+    IgnoresPauses,
+    MakesAllDueAtOnce,
+    ListsRisingAlone,
   ].map((Mutant) => [Mutant.name, made(Mutant)]),
+)
+
+/** Of stores for everyone. */
+export const mutantsForEveryone: Readonly<Record<string, Open>> = Object.fromEntries(
+  [IgnoresPauses, BoundsEachLaneByItself, ShutsOneLaneOfAnOrigin].map((Mutant) => [
+    Mutant.name,
+    (terms) => new Mutant({ ...terms, everyone: true }),
+  ]),
 )

@@ -2,4 +2,10 @@ import { QUICK_FOLDER } from './sqlite/quick-folder.ts'
 import { freshPath, openStore } from './sqlite/setup.ts'
 import { storeContract } from './store-contract.ts'
 
-storeContract('sqlite', (terms) => openStore(freshPath(QUICK_FOLDER), terms))
+storeContract('sqlite', (terms) => openStore(freshPath(QUICK_FOLDER), terms), undefined, {
+  everyone: (terms) => openStore(freshPath(QUICK_FOLDER), { ...terms, everyone: true }),
+  pair: (terms) => {
+    const path = freshPath(QUICK_FOLDER)
+    return [openStore(path, terms), openStore(path, terms)]
+  },
+})

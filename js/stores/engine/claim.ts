@@ -6,6 +6,7 @@
 import type { StoredTask } from '../../api/records.ts'
 import { type Claim, SWEEP, type Turn } from '../../api/store.ts'
 import { endUnasked, markUnreadable, startLease } from './change.ts'
+import { boundsOf, limitName, limitsOf } from './lineup.ts'
 import type { Heads, Ready, Tx } from './port.ts'
 import { inTurn, type Lane, type LanePlace } from './row.ts'
 import { refusal } from './rules.ts'
@@ -20,6 +21,8 @@ export interface Claimed {
   readonly more: boolean
 }
 
+export { boundsOf, mostTriedIn } from './lineup.ts'
+
 export const NOTHING: Claimed = { claimed: [], ended: [], blockedByLimit: false, more: false }
 
 /** Lanes without room that are looked at at once: whether any of them keeps back what is due. */
@@ -29,7 +32,11 @@ const FEW = 8
 interface Candidate {
   readonly lane: Lane
   readonly heads: Heads
-  /** Tasks that may still be claimed from it. */
+  readonly share: Share
+}
+
+/** Tasks that may still be claimed from a lane, or from all lanes of an origin together. */
+interface Share {
   left: number
 }
 
@@ -37,8 +44,8 @@ interface Candidate {
 export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
   const claimed: Turn['claimed'][number][] = []
   const ended: StoredTask[] = []
-  const taken = new Map<string, number>()
-  let line = new Line(tx, owner, claim, taken)
+  const shares = new Map<string, Share>()
+  let line = new Line(tx, owner, claim, shares)
   yield* line.start()
   for (let spoilt = 0; claimed.length < claim.limit && tx.state.inFlight < claim.total && spoilt < SWEEP; ) {
     if (!tx.isHere()) break
@@ -46,9 +53,9 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
     const row = first?.heads.row()
     if (!first || !row) break
     const task = tx.show(row)
-    if (task && task.principal !== claim.principal) {
+    if (task && !tx.lineup?.everyone && task.principal !== claim.principal) {
       // its lane says whose it is, and the lane's row says something else (S16)
-      first.left = 0
+      first.share.left = 0
       continue
     }
     const reason = task && refusal(row, task.policy, tx.now)
@@ -59,15 +66,14 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
       collect(tx, ended, row)
     } else {
       const lease = startLease(tx, row, owner, claim.leaseMs)
-      first.left--
-      taken.set(row.lane, (taken.get(row.lane) ?? 0) + 1)
+      first.share.left--
       // what a lease changes of it; to read the row once more would cost as much as the first time
       const { status, attemptNumber, dueAt } = row
       claimed.push({ task: { ...task, status, attemptNumber, dueAt }, lease })
     }
     if ((row.endedAt !== null || row.aside) && row.orderKey !== null) {
       yield tx.flush() // the next of its order, in whatever lane, may be due now
-      line = new Line(tx, owner, claim, taken)
+      line = new Line(tx, owner, claim, shares)
       yield* line.start()
     } else yield first.heads.next()
   }
@@ -79,19 +85,24 @@ class Line {
   readonly #tx: Tx
   readonly #owner: string
   readonly #claim: Claim
-  readonly #taken: ReadonlyMap<string, number>
+  readonly #shares: Map<string, Share>
   readonly #mostOf: (lane: string) => number
+  readonly #limitOf: (name: string) => number
+  readonly #nameOf: (lane: string) => string
   readonly #candidates = new Map<string, Candidate>()
   #asked = 0
   /** The place of the last that is known; those behind it come no earlier. `undefined`: all are known. */
   #last: LanePlace | undefined
 
-  constructor(tx: Tx, owner: string, claim: Claim, taken: ReadonlyMap<string, number>) {
+  /** `shares`: by the name that limits go by, of those that were looked at. */
+  constructor(tx: Tx, owner: string, claim: Claim, shares: Map<string, Share>) {
     this.#tx = tx
     this.#owner = owner
     this.#claim = claim
-    this.#taken = taken
-    this.#mostOf = boundsOf(claim)
+    this.#shares = shares
+    this.#mostOf = boundsOf(claim, tx.lineup)
+    this.#limitOf = limitsOf(claim)
+    this.#nameOf = limitName(claim, tx.lineup)
   }
 
   *start(): Step<void> {
@@ -125,7 +136,7 @@ class Line {
   *#isAnyFull(): Step<boolean> {
     if (this.#tx.state.inFlight < this.#claim.perLane) return false
     for (let count = FEW; ; count *= 2) {
-      const ready = this.#tx.readyLanes(this.#owner, this.#claim, true, count)
+      const ready = this.#tx.readyLanes(this.#owner, this.#open(), true, count)
       const found = this.#newOf(ready)
       yield together(found.map(({ heads }) => heads.read(1)))
       if (found.some(({ heads }) => heads.first)) return true
@@ -135,43 +146,47 @@ class Line {
 
   *#know(count: number): Step<void> {
     const { limit, perLane } = this.#claim
-    const ready = this.#tx.readyLanes(this.#owner, this.#claim, false, count)
+    const ready = this.#tx.readyLanes(this.#owner, this.#open(), false, count)
     this.#asked = count
     const last = ready.length < count ? undefined : ready.at(-1)
     this.#last = last && { name: last.lane.name, served: last.lane.served, rank: last.rank, dueAt: last.dueAt }
     const found = this.#newOf(ready)
     for (const each of found) this.#candidates.set(each.lane.name, each)
     const each = Math.ceil(limit / Math.max(1, found.length))
-    yield together(found.map(({ heads, left, lane }) => heads.read(1 + Math.min(each, left, perLane - lane.inFlight))))
+    yield together(
+      found.map(({ heads, share, lane }) => heads.read(1 + Math.min(each, share.left, perLane - lane.inFlight))),
+    )
+  }
+
+  /** The claim, without the origins that have given all they may: one may have thousands of lanes, none of which is looked at any more. */
+  #open(): Claim {
+    const claim = this.#claim
+    if (!this.#tx.lineup?.everyone || claim.lanes !== 'any') return claim
+    const spent = [...this.#shares].flatMap(([lane, { left }]) => (left > 0 ? [] : [{ lane, max: 0 }]))
+    return spent.length === 0 ? claim : { ...claim, bounds: [...(claim.bounds ?? []), ...spent] }
   }
 
   /** Those that are no candidates yet. */
   #newOf(ready: readonly Ready[]): Candidate[] {
     return ready.flatMap(({ lane }) => {
-      const left = this.#mostOf(lane.name) - (this.#taken.get(lane.name) ?? 0)
-      if (left <= 0 || this.#candidates.has(lane.name)) return []
-      return [{ lane, left, heads: this.#tx.heads(lane, this.#owner, this.#claim) }]
+      const share = this.#shareOf(lane.name)
+      if (share.left <= 0 || this.#mostOf(lane.name) <= 0 || this.#candidates.has(lane.name)) return []
+      return [{ lane, share, heads: this.#tx.heads(lane, this.#owner, this.#claim) }]
     })
   }
 
+  #shareOf(lane: string): Share {
+    const name = this.#nameOf(lane)
+    const share = this.#shares.get(name) ?? { left: this.#limitOf(name) }
+    this.#shares.set(name, share)
+    return share
+  }
+
   #waiting(): Candidate[] {
-    return [...this.#candidates.values()].filter(({ heads, left }) => heads.first && left > 0)
+    return [...this.#candidates.values()].filter(({ heads, share }) => heads.first && share.left > 0)
   }
 
   readonly #hasRoom = ({ lane }: Candidate): boolean => lane.inFlight < this.#claim.perLane
-}
-
-/** Most that may be claimed from a lane, by name; for lanes that are not named `otherMax` counts with 'any', and they are out of it otherwise. */
-export function boundsOf({ lanes, bounds = [], otherMax = Number.POSITIVE_INFINITY }: Claim): (lane: string) => number {
-  const named = new Map((lanes === 'any' ? bounds : lanes).map(({ lane, max }) => [lane, max]))
-  const otherwise = lanes === 'any' ? otherMax : 0
-  return (lane) => named.get(lane) ?? otherwise
-}
-
-/** The most attempts that a task of a lane may have had, where those with the fewest come first; `undefined`: they do not. */
-export function mostTriedIn({ bounds = [] }: Claim, name: string): number | undefined {
-  const bound = bounds.find(({ lane, leastTried, untried }) => lane === name && (leastTried || untried))
-  return bound && (bound.untried ? 0 : Number.POSITIVE_INFINITY)
 }
 
 const placeOf = ({ lane: { name, served }, heads: { first } }: Candidate): LanePlace => ({

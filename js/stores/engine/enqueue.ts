@@ -63,6 +63,7 @@ function startsNow(tx: Tx, row: Row, task: NewTask, { total, perLane }: EnqueueL
     tx.isCurrent(task.principal) &&
     refusal(row, task.policy, tx.now) === undefined &&
     !isHeld(lane, tx.now) &&
+    !tx.lineup?.isPaused?.(task.lane) &&
     tx.state.inFlight < (total ?? Number.POSITIVE_INFINITY) &&
     lane.inFlight < (perLane ?? Number.POSITIVE_INFINITY)
   )

@@ -1,7 +1,7 @@
 /** The methods of a store that are the same over every storage. */
 
 import type { Report, StoreTerms, TaskStore } from '../../api/store.ts'
-import { checkGiven, checkPurge } from '../filters.ts'
+import { checkGiven, checkList, checkPurge } from '../filters.ts'
 import { cancel, flush, purge, redrive, unpark } from './control.ts'
 import type { Tx } from './port.ts'
 import type { Step } from './step.ts'
@@ -64,7 +64,7 @@ export function storeOf<D>(
     find: (key, principal) => backend.read((database) => reads.find(database, key, principal)),
     get: (taskId) => backend.read((database) => reads.get(database, taskId)),
     list: async (filter) => {
-      checkGiven('list', filter, 'status', 'active', 'tags', 'principal', 'origin')
+      checkList(filter)
       return backend.read((database) => reads.list(database, filter))
     },
     attempts: (taskId, page) => backend.read((database) => reads.attempts(database, taskId, page)),

@@ -2,7 +2,7 @@
 
 import { type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
-import { hasTags, statusesOf } from '../engine/listing.ts'
+import { fits, isLooked, rangeOf, statusesIn } from '../engine/listing.ts'
 import { type Counts, countsWith } from '../engine/row.ts'
 import { inOrder, isReadable } from '../engine/rules.ts'
 import { foundBody, soundLog } from '../engine/sound.ts'
@@ -47,30 +47,33 @@ async function find(
 
 async function list(
   tx: IDBTransaction,
-  { tags, principal, origin, limit, cursor, ...which }: Parameters<TaskStore['list']>[0],
+  filter: Parameters<TaskStore['list']>[0],
 ): Promise<Awaited<ReturnType<TaskStore['list']>>> {
+  const { principal, origin, limit, cursor } = filter
+  const isFalling = filter.order === 'falling'
   const { skewMs } = await readState(tx)
   const tasks = tx.objectStore('tasks')
   const most = Math.max(1, limit)
-  const statuses = statusesOf(which) ?? [undefined]
-  const isFiltered = principal !== undefined || origin !== undefined || tags !== undefined
+  const statuses = statusesIn(filter) ?? [undefined]
+  const isSlow = isLooked(filter)
+  const isFiltered = principal !== undefined || origin !== undefined || isSlow
   const piece = isFiltered ? Math.max(PIECE, most + 1) : most + 1
   const after = (from: string | undefined, status: string | undefined): Promise<TaskRow[]> => {
-    if (status === undefined)
-      return done(tasks.getAll(from === undefined ? null : IDBKeyRange.lowerBound(from, true), piece))
-    const first = from === undefined ? [status] : [status, from]
-    return done(tasks.index('status').getAll(IDBKeyRange.bound(first, [status, []], from !== undefined), piece))
+    const range = keysOf(rangeOf(filter, from), status)
+    if (!range) return Promise.resolve([])
+    const source = status === undefined ? tasks : tasks.index('status')
+    return isFalling ? lastOf(source, range, piece) : done(source.getAll(range, piece))
   }
   const found: StoredTask[] = []
   let from = cursor
-  for (let left = tags ? TAGS_LOOKED_AT : Number.POSITIVE_INFINITY; found.length <= most && left > 0; left -= piece) {
+  for (let left = isSlow ? TAGS_LOOKED_AT : Number.POSITIVE_INFINITY; found.length <= most && left > 0; left -= piece) {
     const all = (await Promise.all(statuses.map((status) => after(from, status)))).flat()
-    const rows = statuses.length > 1 ? all.sort(byId).slice(0, piece) : all
+    const rows = statuses.length > 1 ? all.sort(isFalling ? byFallingId : byId).slice(0, piece) : all
     for (const row of rows) {
-      const fits = principal === undefined || row.principal === nameOf(principal)
-      if (!fits || (origin !== undefined && row.origin !== origin)) continue
+      const isOwn = principal === undefined || row.principal === nameOf(principal)
+      if (!isOwn || (origin !== undefined && row.origin !== origin)) continue
       const task = storedTask(usable(row), skewMs)
-      if (task && hasTags(task, tags)) found.push(task)
+      if (task && fits(task, filter)) found.push(task)
     }
     from = rows.length < piece ? undefined : rows.at(-1)?.taskId
     if (from === undefined) break
@@ -81,6 +84,35 @@ async function list(
 }
 
 const byId = (a: TaskRow, b: TaskRow): number => (a.taskId < b.taskId ? -1 : 1)
+const byFallingId = (a: TaskRow, b: TaskRow): number => byId(b, a)
+
+/** Keys of tasks, or with a status of the index by it; `undefined`: there is none between the two. */
+function keysOf(
+  { above, from, below }: ReturnType<typeof rangeOf>,
+  status: string | undefined,
+): IDBKeyRange | undefined {
+  const least = above ?? from ?? ''
+  if (below !== undefined && below <= least) return undefined
+  const keyOf = (id: IDBValidKey): IDBValidKey => (status === undefined ? id : [status, id])
+  // an array comes after every text
+  return IDBKeyRange.bound(keyOf(least), keyOf(below ?? []), above !== undefined, below !== undefined)
+}
+
+/** The last few of a range, the last first: `getAll` begins at the other end. */
+function lastOf(source: IDBObjectStore | IDBIndex, range: IDBKeyRange, count: number): Promise<TaskRow[]> {
+  return new Promise((resolve, reject) => {
+    const rows: TaskRow[] = []
+    const request = source.openCursor(range, 'prev')
+    request.onerror = () => reject(request.error)
+    request.onsuccess = () => {
+      const cursor = request.result
+      if (!cursor) return resolve(rows)
+      rows.push(cursor.value as TaskRow)
+      if (rows.length === count) resolve(rows)
+      else cursor.continue()
+    }
+  })
+}
 
 async function attempts(
   tx: IDBTransaction,

@@ -1,5 +1,6 @@
 /** Giving leases to what is due, one after another, each time to the task that comes first by then. */
 
+import { originIn } from '../../api/records.ts'
 import { type Claim, LOOKED_AT, SWEEP, type Turn } from '../../api/store.ts'
 import { takesHome } from '../engine/homes.ts'
 import { isReadable, refusal } from '../engine/rules.ts'
@@ -15,30 +16,40 @@ export interface Claimed {
 }
 
 /** How many may be claimed of a lane, before any was. */
-export function bounds(claim: Claim): (lane: Lane) => number {
+export function bounds(rows: Rows, claim: Claim): (lane: Lane) => number {
   const { lanes, principal, otherMax = Number.POSITIVE_INFINITY } = claim
   const listed = lanes === 'any' ? (claim.bounds ?? []) : lanes
   const most = new Map(listed.map(({ lane, max }) => [lane, max]))
   const otherwise = lanes === 'any' ? otherMax : 0
-  // S16: whatever is asked for, only what is the principal's own
-  return (lane) => (lane.principal === principal ? (most.get(lane.name) ?? otherwise) : 0)
+  const nameOf = limitName(rows, claim)
+  return (lane) => {
+    // S16: whatever is asked for, only what is the principal's own
+    const isOther = !rows.everyone && lane.principal !== principal
+    return isOther || rows.isPaused(lane) ? 0 : (most.get(nameOf(lane)) ?? otherwise)
+  }
+}
+
+/** The name by which limits of a claim go: those of all lanes of an origin together, in a store for everyone. */
+const limitName = ({ everyone }: Rows, { lanes }: Claim) => {
+  return ({ name }: Lane): string => (everyone && lanes === 'any' ? originIn(name) : name)
 }
 
 export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, now: number): Claimed {
-  const mostOf = bounds(claim)
-  const taken = new Map<Lane, number>()
+  const mostOf = bounds(rows, claim)
+  const nameOf = limitName(rows, claim)
+  const taken = new Map<string, number>()
   const takes = takesHome(owner, claim)
   const isWanted = (row: Row): boolean =>
     row.dueAt !== null &&
     row.dueAt <= now &&
     row.lane.heldUntil <= now &&
-    (taken.get(row.lane) ?? 0) < mostOf(row.lane) &&
+    (taken.get(nameOf(row.lane)) ?? 0) < mostOf(row.lane) &&
     takes(row.given.home)
   const hasRoom = (row: Row) => rows.counts.inFlight < claim.total && row.lane.inFlight < claim.perLane
 
   const wanted = () => {
     const able = [...rows.of('PENDING')].filter(isWanted)
-    const others = leftBehind(able, claim)
+    const others = leftBehind(rows, able, claim)
     return able.filter((row) => !others.has(row))
   }
 
@@ -53,7 +64,7 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
       found.ended.push(show(row))
     } else {
       rows.start(row, owner, claim.leaseMs, now)
-      taken.set(row.lane, (taken.get(row.lane) ?? 0) + 1)
+      taken.set(nameOf(row.lane), (taken.get(nameOf(row.lane)) ?? 0) + 1)
       claimed.push({ task: show(row), lease: { taskId: row.taskId, token: row.token, forMs: claim.leaseMs } })
       continue
     }
@@ -69,11 +80,14 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
 }
 
 /** Where a lane's least tried tasks come first: all that it has but the next of these, of the first of the most urgent. */
-function leftBehind(able: readonly Row[], { bounds = [] }: Claim): ReadonlySet<Row> {
+function leftBehind({ everyone }: Rows, able: readonly Row[], { bounds = [] }: Claim): ReadonlySet<Row> {
   const others = new Set<Row>()
-  for (const { lane, leastTried, untried } of bounds) {
-    if (!leastTried && !untried) continue
-    const here = able.filter((row) => row.lane.name === lane)
+  for (const lane of new Set(able.map((row) => row.lane))) {
+    const name = everyone ? originIn(lane.name) : lane.name
+    const bound = bounds.find((each) => each.lane === name)
+    if (!bound?.leastTried && !bound?.untried) continue
+    const { untried } = bound
+    const here = able.filter((row) => row.lane === lane)
     const first = firstOf(here, () => true)
     const urgent = here.filter(({ given }) => given.priority === first?.given.priority)
     const inOrder = urgent.sort((a, b) => (comesBefore(a, b) ? -1 : 1)).slice(0, LOOKED_AT)

@@ -1,4 +1,4 @@
-/** Orders of people and queues for tasks that wait or were given up: redrive, flush, unpark. */
+/** Orders of people and queues for tasks that wait or were given up: redrive, flush, unpark, due. */
 
 import type { RetryPolicy } from '../../api/policy.ts'
 import { isReadable, redriveDeadline } from '../engine/rules.ts'
@@ -55,6 +55,18 @@ export function unpark(
     row.dueAt = Number.POSITIVE_INFINITY
   }
   return makeDue(rows, parked, now)
+}
+
+export function makeDueIn(rows: Rows, taskId: string, inMs: number, now: number): 'due' | 'gone' {
+  const row = rows.get(taskId)
+  if (row?.status !== 'PENDING' || row.unreadable || !isReadable(row.given)) return 'gone'
+  const at = Math.max(now + inMs, row.floorAt)
+  const isBehind = row.dueAt === null && !row.parked
+  if (!isBehind && (row.dueAt === null || at < row.dueAt)) rows.hints.push({ kind: 'due' })
+  if (!isBehind) row.dueAt = at
+  row.parked = false
+  row.wantedAt = at
+  return 'due'
 }
 
 /** Brings forward what is due later, as far as the server lets it. */

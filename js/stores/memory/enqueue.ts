@@ -51,7 +51,7 @@ export function enqueueOne(
 
 function mayStart(rows: Rows, row: Row, wish: LeaseWish, now: number): boolean {
   const { total = Number.POSITIVE_INFINITY, perLane = Number.POSITIVE_INFINITY } = wish
-  if (row.dueAt === null || row.lane.heldUntil > now) return false
+  if (row.dueAt === null || row.lane.heldUntil > now || rows.isPaused(row.lane)) return false
   if (rows.counts.inFlight >= total || row.lane.inFlight >= perLane) return false
   return isReadable(row.given) && refusal(row, row.policy, now) === undefined
 }

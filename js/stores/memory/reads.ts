@@ -2,7 +2,7 @@
 
 import type { NewTask, StoredTask, TaskStore } from '../../api/store.ts'
 import type { AttemptLog, TaskStatus } from '../../api/task.ts'
-import { hasTags } from '../engine/listing.ts'
+import { fits } from '../engine/listing.ts'
 import { inOrder, isReadable } from '../engine/rules.ts'
 import { bodyBytes, isLive, type Row, type Rows } from './rows.ts'
 
@@ -32,15 +32,20 @@ export function findYoungest(rows: Rows, key: string, principal: string | null |
 }
 
 export function page(rows: Rows, filter: Parameters<TaskStore['list']>[0]): Awaited<ReturnType<TaskStore['list']>> {
-  const { origin, tags, active, cursor = '' } = filter
+  const { origin, active, from = '', to, cursor } = filter
+  const isFalling = filter.order === 'falling'
+  const comesAfter = (a: string, b: string): boolean => (isFalling ? a < b : a > b)
   const limit = Math.max(1, filter.limit)
   const found: Row[] = []
   for (const row of rows.all()) {
-    if (row.taskId <= cursor || !isReadable(row.given) || !matches(row, filter)) continue
-    if (!hasTags(row.given, tags) || (active && !isLive(row))) continue
+    if (!isReadable(row.given) || !matches(row, filter)) continue
+    if (cursor !== undefined && !comesAfter(row.taskId, cursor)) continue
+    if (row.taskId < from || (to !== undefined && row.taskId >= to)) continue
+    const { policy, reason } = row
+    if (!fits({ ...row.given, policy, reason }, filter) || (active && !isLive(row))) continue
     if (origin === undefined || new URL(row.given.targetUrl).origin === origin) found.push(row)
   }
-  found.sort((a, b) => (a.taskId < b.taskId ? -1 : 1))
+  found.sort((a, b) => (comesAfter(b.taskId, a.taskId) ? -1 : 1))
   const tasks = found.slice(0, limit).map(show)
   const last = tasks.at(-1)
   return found.length > limit && last ? { tasks, cursor: last.taskId } : { tasks }

@@ -11,10 +11,12 @@ import {
   LOG_LENGTH,
   type NewTask,
   NOTES_LENGTH,
+  type Pause,
   type StoreTerms,
 } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { type Note, noteOf, orderName, wasSent } from '../engine/rules.ts'
+import { pausedBy } from '../shared-settings.ts'
 
 /** A task as it is kept. Instants are the store's. */
 export interface Row {
@@ -125,6 +127,10 @@ export class Rows {
   > = { pending: 0, inFlight: 0, succeeded: 0, exhausted: 0, cancelled: 0, purged: 0, bytes: 0 }
   readonly lanes: Map<string, Lane> = new Map()
   readonly homes: Map<string, number> = new Map()
+  /** The lanes of all principals stand in one line. */
+  readonly everyone: boolean
+  /** By id. */
+  readonly pauses: Map<string, Pause> = new Map()
   /** Told to listeners when the step is done. */
   hints: Hint[] = []
   readonly #all = new Map<string, Row>()
@@ -141,6 +147,10 @@ export class Rows {
   #lastSeq = 0
   #lastToken = 0
   #lastServed = 0
+
+  constructor(everyone: boolean) {
+    this.everyone = everyone
+  }
 
   get(taskId: string): Row | undefined {
     return this.#all.get(taskId)
@@ -178,6 +188,10 @@ export class Rows {
     }
     this.lanes.set(lane, made)
     return made
+  }
+
+  isPaused({ name }: Lane): boolean {
+    return pausedBy(this.pauses.values())(name)
   }
 
   insert(row: Row): void {

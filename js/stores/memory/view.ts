@@ -18,7 +18,7 @@ export interface View {
 }
 
 export function view(rows: Rows, claim: Claim | null, claimed: Claimed, now: number): View {
-  const mostOf = claim ? bounds(claim) : () => Number.POSITIVE_INFINITY
+  const mostOf = claim ? bounds(rows, claim) : () => Number.POSITIVE_INFINITY
   const due = dueTimes(rows, now)
   let nextAt = claimed.more ? now : Number.POSITIVE_INFINITY
   const lanes: LaneView[] = []

@@ -42,6 +42,11 @@ export const flush = (session: Session, lane = ''): Promise<number> => walk(sess
 export const unpark = (session: Session, { principal, lane = '' }: Parameters<Whole['unpark']>[0]): Promise<number> =>
   walk(session, 'unpark', lane, tagFor(principal))
 
+export async function due(session: Session, taskIds: readonly string[], inMs: number): ReturnType<Whole['due']> {
+  const said = await session.command('due', String(inMs), String(taskIds.length), ...taskIds.map(idBytes))
+  return (said as readonly number[]).map((isDue) => (isDue === 1 ? 'due' : 'gone'))
+}
+
 export async function purge(
   session: Session,
   { taskId, principal, status }: Parameters<TaskStore['purge']>[0],

@@ -45,7 +45,7 @@ export class NoRight extends Error {
 /** The server has said no, and would say so again. */
 export const isFinal = (error: unknown): boolean =>
   error instanceof RedriveError ||
-  /^(?:ERR|OOM|NOPERM|NOAUTH|WRONGPASS|WRONGTYPE|CROSSSLOT|NOPROTO)\b/.test(messageOf(error))
+  /^(?:(?:ERR|OOM|NOPERM|NOAUTH|WRONGPASS|WRONGTYPE|CROSSSLOT|NOPROTO)\b|REDRIVE_)/.test(messageOf(error))
 
 const ADVICE: Readonly<Record<string, string>> = {
   READONLY:
@@ -76,6 +76,8 @@ export function translated(error: unknown, name: string): Error {
   }
   const newer = /REDRIVE_NEWER (\d+)/.exec(message)
   if (newer) return tooNew(name, Number(newer[1]), error)
+  const line = /REDRIVE_LINE (\d)/.exec(message)
+  if (line) return otherLine(name, line[1] === '1', error)
   if (error instanceof NoRight)
     return unavailable(name, `its user lacks rights: ${error.commands}; see the ACL in docs/redis.md`, error)
   if (code === 'NOPERM')
@@ -95,6 +97,17 @@ function tooNew(name: string, layout: number, cause: unknown): RedriveError {
   return new RedriveError(
     'STORAGE_NEWER',
     `the store '${name}' in Redis was written by a later version (layout ${layout}): update redrive here, or give another name; nothing was changed`,
+    { cause },
+  )
+}
+
+function otherLine(name: string, everyone: boolean, cause: unknown): RedriveError {
+  const [kept, change] = everyone
+    ? ['in a line for each principal', 'leave out everyone: true']
+    : ['in one line for everyone', 'give everyone: true']
+  return new RedriveError(
+    'STORAGE_OTHER_LINE',
+    `the store '${name}' in Redis holds tasks that stand ${kept}: ${change}, or give another name; it can be changed once no task is left, and nothing was changed`,
     { cause },
   )
 }

@@ -5,15 +5,16 @@ import { hash } from 'node:crypto'
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
 const BYTES = 16
+
+export const isUuid = (text: string): boolean => UUID.test(text)
+
 /** Stands before an id that is no UUID, so that none is taken for one. */
 const OTHER = Buffer.alloc(BYTES)
 export const NONE: Buffer = Buffer.alloc(BYTES)
 
 /** An id in bytes, which compare as the ids do: a UUID as 16. Ids that are none come before those that are. */
 export function idBytes(taskId: string): Buffer {
-  return UUID.test(taskId)
-    ? Buffer.from(taskId.replaceAll('-', ''), 'hex')
-    : Buffer.concat([OTHER, Buffer.from(taskId)])
+  return isUuid(taskId) ? Buffer.from(taskId.replaceAll('-', ''), 'hex') : Buffer.concat([OTHER, Buffer.from(taskId)])
 }
 
 export function idText(bytes: Buffer): string {

@@ -1,16 +1,16 @@
 /** Questions, which change nothing: packed for `read.lua`, and what it answers. */
 
-import type { Buffer } from 'node:buffer'
+import { Buffer } from 'node:buffer'
 import { type OwnCounts, type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason } from '../../api/task.ts'
 import { originIn } from '../../options/check.ts'
-import { hasTags, statusesOf } from '../engine/listing.ts'
+import { fits, isLooked, rangeOf, statusesIn } from '../engine/listing.ts'
 import { countsWith } from '../engine/row.ts'
 import { inOrder, type Note, noteOf } from '../engine/rules.ts'
 import { parsed, storedTask } from '../engine/shown.ts'
 import { foundBody, soundLog } from '../engine/sound.ts'
-import { digest, idBytes, idText, principalTag } from './names.ts'
-import type { Reply } from './port.ts'
+import { digest, idBytes, idText, isUuid, principalTag } from './names.ts'
+import type { Arg, Reply } from './port.ts'
 import type { Session } from './session.ts'
 import { keptIn, rowIn, STATUSES, schemaIn, smallBodyIn, statusIn, taskIn } from './task.ts'
 import { ownCountsIn } from './turn.ts'
@@ -53,39 +53,58 @@ export async function find(
 /** Tasks that are read at once where most may not fit. */
 const PIECE = 50
 
-export async function list(
-  session: Session,
-  { tags, principal, origin, limit, cursor, ...which }: Parameters<TaskStore['list']>[0],
-): ReturnType<TaskStore['list']> {
+export async function list(session: Session, filter: Filter): ReturnType<TaskStore['list']> {
+  const { principal, origin, from, to, limit, cursor } = filter
   const most = Math.max(1, limit)
-  const statuses = statusesOf(which)
+  const statuses = statusesIn(filter)
     ?.map((status) => STATUSES.indexOf(status))
     .join('')
   // none of its statuses can be
   if (statuses === '') return { tasks: [] }
+  const looks = isLooked(filter)
+  const isPicked = looks || [principal, origin, from, to].some((part) => part !== undefined)
   const tasks: StoredTask[] = []
   let last = cursor
-  let from: Buffer | string = cursor === undefined ? '' : idBytes(cursor)
-  for (let left = tags ? TAGS_LOOKED_AT : Number.POSITIVE_INFINITY; left > 0; ) {
-    const piece = tags || principal !== undefined || origin !== undefined ? PIECE : most + 1 - tasks.length
-    const { said, offset } = await session.ask('list', from, String(piece), statuses ?? '')
+  let [first, end] = endsOf(filter)
+  for (let left = looks ? TAGS_LOOKED_AT : Number.POSITIVE_INFINITY; left > 0; ) {
+    const piece = isPicked ? PIECE : most + 1 - tasks.length
+    const order = filter.order === 'falling' ? 'REV' : ''
+    const { said, offset } = await session.ask('list', order, first, end, String(piece), statuses ?? '')
     const [found, rest] = said as readonly [Reply, Buffer]
     const page = keptIn(found)
     await session.learn(page)
     for (const kept of page) {
       const task = taskIn(kept, session.records, offset)
-      const isOwn = task && (principal === undefined || task.principal === principal)
-      const fits = isOwn && (origin === undefined || originIn(task.targetUrl) === origin) && hasTags(task, tags)
-      if (isOwn && tags) left--
-      if (fits && tasks.length === most) return { tasks, ...(last !== undefined && { cursor: last }) }
-      if (fits) tasks.push(task)
+      const isOwn =
+        task &&
+        (principal === undefined || task.principal === principal) &&
+        !(from !== undefined && task.taskId < from) &&
+        !(to !== undefined && task.taskId >= to)
+      const isFound = isOwn && (origin === undefined || originIn(task.targetUrl) === origin) && fits(task, filter)
+      if (isOwn && looks) left--
+      if (isFound && tasks.length === most) return { tasks, ...(last !== undefined && { cursor: last }) }
+      if (isFound) tasks.push(task)
       last = kept.taskId
     }
     if (rest.length === 0) return { tasks }
-    from = rest
+    first = bound('(', rest)
     last = idText(rest)
   }
   return { tasks, ...(last !== undefined && { cursor: last }) }
+}
+
+type Filter = Parameters<TaskStore['list']>[0]
+
+const bound = (sign: '(' | '[', id: Buffer): Buffer => Buffer.concat([Buffer.from(sign), id])
+
+/** Where the list begins and where it ends, among the ids as they are kept. A bound that is no UUID is kept to when tasks are read. */
+function endsOf(filter: Filter): readonly [Arg, Arg] {
+  const { cursor } = filter
+  const { from, below, above } = rangeOf(filter, cursor)
+  const isAt = (id: string | undefined): id is string => id !== undefined && (id === cursor || isUuid(id))
+  const low = isAt(above) ? bound('(', idBytes(above)) : isAt(from) ? bound('[', idBytes(from)) : '-'
+  const high = isAt(below) ? bound('(', idBytes(below)) : '+'
+  return filter.order === 'falling' ? [high, low] : [low, high]
 }
 
 interface History {

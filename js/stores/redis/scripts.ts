@@ -29,8 +29,8 @@ import {
   TURN,
 } from './generated/lua.ts'
 
-/** The layout of what is kept. A store that finds a higher one rejects with 'STORAGE_NEWER'. */
-export const LAYOUT = 1
+/** The highest layout of what is kept that is known here: see `STATE` in lua/head.lua. A store that finds a higher one rejects with 'STORAGE_NEWER'. */
+export const LAYOUT = 4
 /** Records that tasks may share; more lie with their tasks. */
 const MOST_RECORDS = 1_024
 
@@ -102,7 +102,7 @@ export const readScript: Script = script('read', ' flags=no-writes', HEAD, ROWS,
 
 /** The keys of a store, in the order in which the scripts name them; all under one hash tag, so that a cluster keeps them together. */
 export const keysOf = (name: string): readonly string[] =>
-  [...'mtrebadziokxypwnlquvjhc'].map((letter) => `{redrive:${name}}:${letter}`)
+  [...'mtrebadziokxypwnlquvjhfgc'].map((letter) => `{redrive:${name}}:${letter}`)
 
 export const channelOf = (name: string): string => `{redrive:${name}}:h`
 

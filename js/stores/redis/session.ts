@@ -35,6 +35,8 @@ export interface SessionOptions {
   /** Its time counts, and not the server's: for tests. */
   readonly ownTime: boolean
   readonly terms: StoreTerms
+  /** All lanes stand in one line. */
+  readonly everyone: boolean
   /** The time that an answer may take: a server that hangs must not hang its callers. */
   readonly answerMs: number
   /** Asked before the first call of each connection: what the server is, and whether it may be used. */
@@ -47,6 +49,7 @@ export class Session {
   readonly keys: readonly string[]
   /** Tells own hints from those of others. */
   readonly sender: Buffer = randomBytes(16)
+  readonly everyone: boolean
   /** Records that the store has, by the digits of their tag. */
   readonly records: Map<string, string> = new Map()
   terms: StoreTerms
@@ -58,7 +61,7 @@ export class Session {
   #opened: Promise<void> | undefined
   readonly #listeners = new Set<(hint: Hint) => void>()
 
-  constructor({ name, port, clock, ownTime, terms, answerMs, open }: SessionOptions) {
+  constructor({ name, port, clock, ownTime, terms, everyone, answerMs, open }: SessionOptions) {
     this.name = name
     this.port = port
     this.keys = keysOf(name)
@@ -67,6 +70,7 @@ export class Session {
     this.#open = open
     this.#answerMs = answerMs
     this.terms = terms
+    this.everyone = everyone
     port.onReconnect(() => this.reopen())
   }
 
@@ -97,8 +101,13 @@ export class Session {
   }
 
   /** A command of `control.lua`: what it says. */
-  async command(name: string, ...args: readonly Arg[]): Promise<Reply> {
-    const [, said] = await this.write(controlScript, [name, ...args], 'safe')
+  command(name: string, ...args: readonly Arg[]): Promise<Reply> {
+    return this.commandOn(this.port, name, ...args)
+  }
+
+  /** `command`, sent on a connection that is not the one of all. */
+  async commandOn(port: RedisPort, name: string, ...args: readonly Arg[]): Promise<Reply> {
+    const [, said] = await this.write(controlScript, [name, ...args], 'safe', port)
     return said as Reply
   }
 
@@ -178,6 +187,7 @@ export class Session {
       .f64(LAYOUT, this.#ownTime ? this.#clock.now() : Number.NaN, RECORD_SCHEMA)
       .bytes(this.sender)
       .f64(capacity, capacityBytes, maxLaneHoldMs, terminalMs, maxTerminal, deadLetterMs, maxDeadLetters)
+      .u8(this.everyone ? 1 : 0)
       .done()
   }
 

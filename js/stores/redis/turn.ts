@@ -2,7 +2,7 @@
 
 import type { Buffer } from 'node:buffer'
 import type { StoredTask } from '../../api/records.ts'
-import { principalIn } from '../../api/records.ts'
+import { originIn, principalIn } from '../../api/records.ts'
 import {
   type Claim,
   LANES_SHOWN,
@@ -12,7 +12,7 @@ import {
   type Step,
   type Turn,
 } from '../../api/store.ts'
-import { boundsOf } from '../engine/claim.ts'
+import { boundsOf } from '../engine/lineup.ts'
 import { wasSent } from '../engine/rules.ts'
 import { idBytes, principalTag } from './names.ts'
 import { Packer } from './packed.ts'
@@ -28,7 +28,7 @@ const RENEWED: readonly Turn['renewed'][number][] = ['renewed', 'lost', 'cancell
 
 export async function turn(session: Session, step: Step): Promise<Turn> {
   const { claim } = step
-  const answer = await session.write(turnScript, argsOf(step), claim ? 'never' : 'safe')
+  const answer = await session.write(turnScript, argsOf(step, session.everyone), claim ? 'never' : 'safe')
   const { made, damaged } = await readTurn(session, step, answer)
   if (!claim || damaged.length === 0) return made
   // no script reads a record: what cannot be read is put aside now, and others are claimed in its place
@@ -47,7 +47,7 @@ export async function turn(session: Session, step: Step): Promise<Turn> {
   }
 }
 
-function argsOf({ owner, settle, hold = [], renew, claim }: Step): Arg[] {
+function argsOf({ owner, settle, hold = [], renew, claim }: Step, everyone: boolean): Arg[] {
   const head = new Packer(64)
     .u32(settle.length, hold.length, renew.length)
     .u8(claim ? 1 : 0)
@@ -64,7 +64,7 @@ function argsOf({ owner, settle, hold = [], renew, claim }: Step): Arg[] {
         .done(),
     ),
     ...renew.map(({ taskId, token, forMs }) => new Packer(32).f64(token, forMs).bytes(idBytes(taskId)).done()),
-    ...(claim ? claimArgs(claim) : []),
+    ...(claim ? claimArgs(claim, everyone) : []),
   ]
 }
 
@@ -94,17 +94,10 @@ function settlementBytes({ lease: { taskId, token }, log, next, holdLaneForMs = 
 
 const MODES = { leastTried: 1, untried: 2 } as const
 
-function claimArgs({
-  limit,
-  leaseMs,
-  total,
-  perLane,
-  principal,
-  lanes,
-  skipHomes,
-  ownHomeOnly,
-  ...rest
-}: Claim): Arg[] {
+function claimArgs(
+  { limit, leaseMs, total, perLane, principal, lanes, skipHomes, ownHomeOnly, ...rest }: Claim,
+  everyone: boolean,
+): Arg[] {
   const { bounds = [], otherMax = Number.POSITIVE_INFINITY, supplied } = rest
   const listed = lanes === 'any' ? bounds : lanes
   const modes = new Map(
@@ -119,7 +112,7 @@ function claimArgs({
   const boundArgs = listed.map(({ lane, max }) =>
     new Packer(96)
       .f64(max)
-      .u8(modes.get(lane) ?? 0)
+      .u8(modes.get(everyone ? originIn(lane) : lane) ?? 0)
       .text(lane)
       .done(),
   )
@@ -148,7 +141,7 @@ async function readTurn(session: Session, step: Step, answer: readonly Reply[]):
     const task = read(kept)
     const lease: Lease = { taskId: kept.taskId, token: tokenIn(kept), forMs: step.claim?.leaseMs ?? 0 }
     // where its lane says whose it is, and the record says something else (S16), it is damaged
-    if (task && task.principal === step.claim?.principal) given.push({ task, lease })
+    if (task && (session.everyone || task.principal === step.claim?.principal)) given.push({ task, lease })
     else damaged.push(new Packer(32).f64(lease.token).bytes(idBytes(kept.taskId)).done())
   }
   const [trimmed, unreadable] = [counters(0), counters(1)]
@@ -158,7 +151,7 @@ async function readTurn(session: Session, step: Step, answer: readonly Reply[]):
     renewed: [...(renewed as Buffer)].map((code) => RENEWED[code] as Turn['renewed'][number]),
     claimed: given,
     ended: ended.flatMap((kept) => read(kept) ?? []),
-    lanes: lanesIn(lanes as readonly Buffer[], now, step.claim),
+    lanes: lanesIn(lanes as readonly Buffer[], now, step.claim, session.everyone),
     nextInMs: nextInMs < 0 ? null : nextInMs,
     blockedByLimit: state[25] === 1,
     counts: {
@@ -193,9 +186,9 @@ const STAGE = 4
 const WAKES = 1
 
 /** The lanes that a turn shows, of those that the script has found. */
-function lanesIn(found: readonly Buffer[], now: number, claim: Claim | null): LaneView[] {
-  const mostOf = claim ? boundsOf(claim) : () => Number.POSITIVE_INFINITY
-  const tag = claim && principalTag(claim.principal)
+function lanesIn(found: readonly Buffer[], now: number, claim: Claim | null, everyone: boolean): LaneView[] {
+  const mostOf = claim ? boundsOf(claim, { everyone }) : () => Number.POSITIVE_INFINITY
+  const tag = claim && !everyone && principalTag(claim.principal)
   const views: LaneView[] = []
   for (const bytes of found) {
     if (tag && !bytes.subarray(LANE.tag, LANE.tag + tag.length).equals(tag)) continue

@@ -3,7 +3,7 @@
 import type { Claim } from '../../api/store.ts'
 import { LANES_SHOWN } from '../../api/store.ts'
 import { FOREVER } from '../../platform/clock.ts'
-import { boundsOf } from '../engine/claim.ts'
+import { boundsOf, type Lineup } from '../engine/lineup.ts'
 import type { Heads, Moments } from '../engine/port.ts'
 import { isHeld } from '../engine/row.ts'
 import { lateAt } from '../engine/rules.ts'
@@ -46,9 +46,9 @@ export class DueHeads implements Heads {
 }
 
 /** Each of its parts is looked for when it is asked for. */
-export function momentsOf(database: Database, now: number, claim: Claim | null): Moments {
+export function momentsOf(database: Database, now: number, claim: Claim | null, lineup: Lineup): Moments {
   return {
-    lanes: lanesShown(database, now, claim),
+    lanes: lanesShown(database, now, claim, lineup),
     get leaseAt() {
       return firstLease(database)
     },
@@ -56,17 +56,17 @@ export function momentsOf(database: Database, now: number, claim: Claim | null):
       return firstDeadline(database)
     },
     get readyAt() {
-      return claim ? nextReady(database, claim) : (soonestReady(database) ?? FOREVER)
+      return claim ? nextReady(database, claim, lineup) : (soonestReady(database) ?? FOREVER)
     },
   }
 }
 
 /** Soonest first, then those of which no task is due, each by name; more than are told. */
-function lanesShown(database: Database, now: number, claim: Claim | null): readonly LaneRow[] {
+function lanesShown(database: Database, now: number, claim: Claim | null, lineup: Lineup): readonly LaneRow[] {
   const isShown = (lane: LaneRow): boolean => lane.pending > 0 || lane.inFlight > 0 || isHeld(lane, now)
-  const mostOf = claim ? boundsOf(claim) : () => FOREVER
-  const isOpen = ({ name }: LaneRow): boolean => mostOf(name) > 0
   if (claim && claim.lanes !== 'any') {
+    const mostOf = boundsOf(claim, lineup)
+    const isOpen = ({ name }: LaneRow): boolean => mostOf(name) > 0
     return listedLanes(database, claim.lanes, claim.principal).filter((lane) => isOpen(lane) && isShown(lane))
   }
   const shown: LaneRow[] = []
@@ -81,7 +81,7 @@ function lanesShown(database: Database, now: number, claim: Claim | null): reado
     const most = LANES_SHOWN - shown.length
     const sql = `SELECT * FROM ${from}${claim ? ' AND principal IS ? AND name $open' : ''} ORDER BY ${order} ${LIMIT}`
     const rows = claim
-      ? notShut<LaneRow>(database, claim, most, sql, ...more, claim.principal)
+      ? notShut<LaneRow>(database, [claim, lineup], most, sql, ...more, claim.principal)
       : database.all<LaneRow>(sql, ...more, most)
     shown.push(...rows)
     if (shown.length >= LANES_SHOWN) break
@@ -117,13 +117,13 @@ const least = (database: Database, sql: string, ...values: readonly Value[]): nu
   instantIn(database.one<{ at: number }>(`${sql} ORDER BY at LIMIT 1`, ...values)?.at)
 
 /** When the claim would next find something: what is due now and was not claimed is kept back by something else. */
-function nextReady(database: Database, claim: Claim): number {
+function nextReady(database: Database, claim: Claim, lineup: Lineup): number {
   const { lanes, principal } = claim
   if (lanes !== 'any') {
-    const mostOf = boundsOf(claim)
+    const mostOf = boundsOf(claim, lineup)
     const open = listedLanes(database, lanes, principal).filter(({ name }) => mostOf(name) > 0)
     return Math.min(...open.map(({ lookAt }) => lookAt ?? FOREVER))
   }
   const next = `SELECT name, lookAt FROM lanes INDEXED BY lanes_look WHERE principal IS ? AND lookAt IS NOT NULL AND name $open ORDER BY lookAt ${LIMIT}`
-  return notShut<LaneRow>(database, claim, 1, next, principal)[0]?.lookAt ?? FOREVER
+  return notShut<LaneRow>(database, [claim, lineup], 1, next, principal)[0]?.lookAt ?? FOREVER
 }

@@ -4,8 +4,8 @@
  */
 
 import { type Claim, SWEEP } from '../../api/store.ts'
-import { boundsOf } from '../engine/claim.ts'
 import { takesHome } from '../engine/homes.ts'
+import { boundsOf, type Lineup } from '../engine/lineup.ts'
 import { inTurn, isHeld, type LanePlace } from '../engine/row.ts'
 import { type Database, LIMIT } from './database.ts'
 import { type LaneRow, laneOf, readLane, writeArrivals, writeLane } from './lane-rows.ts'
@@ -24,11 +24,13 @@ interface Held {
 export class HeldLanes {
   readonly #database: Database
   readonly #now: number
+  readonly #lineup: Lineup
   readonly #held = new Map<string, Held>()
 
-  constructor(database: Database, now: number) {
+  constructor(database: Database, now: number, lineup: Lineup) {
     this.#database = database
     this.#now = now
+    this.#lineup = lineup
   }
 
   /** A new one is `principal`'s. */
@@ -81,7 +83,7 @@ export class HeldLanes {
   first(owner: string, claim: Claim, isFull: boolean, count: number): readonly LanePlace[] {
     const { lanes, principal, perLane } = claim
     const takes = takesHome(owner, claim)
-    const mostOf = boundsOf(claim)
+    const mostOf = boundsOf(claim, this.#lineup)
     const isAny = lanes === 'any'
     const known = isAny ? [...this.#held.values()].filter(({ isDirty }) => isDirty) : this.#listed(lanes, principal)
     const places = known.flatMap((held): LanePlace | [] => {
@@ -94,7 +96,7 @@ export class HeldLanes {
     if (isAny) {
       // as many more as may have to be left out
       const stale = known.filter(({ lane }) => lane.isReady === 1).length
-      for (const place of firstPlaces(this.#database, owner, claim, isFull, count + stale)) {
+      for (const place of firstPlaces(this.#database, owner, claim, this.#lineup, isFull, count + stale)) {
         if (!this.#held.get(place.name)?.isDirty) places.push(place)
       }
     }
@@ -146,8 +148,10 @@ export class HeldLanes {
     return held.heads
   }
 
+  /** One line of all is the one that a store has for no principal. */
   #get(name: string, principal: string | null): Held {
-    return this.#held.get(name) ?? this.#remember(readLane(this.#database, name, principal))
+    const whose = this.#lineup.everyone ? null : principal
+    return this.#held.get(name) ?? this.#remember(readLane(this.#database, name, whose))
   }
 
   #remember(lane: LaneRow): Held {

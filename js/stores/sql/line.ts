@@ -10,6 +10,7 @@
 
 import { type Claim, LOOKED_AT } from '../../api/store.ts'
 import { takesHome } from '../engine/homes.ts'
+import { boundsOf, type Lineup } from '../engine/lineup.ts'
 import { inTurn, type Lane, type LanePlace, type Row } from '../engine/row.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
 import { WAITING } from './tables.ts'
@@ -163,6 +164,7 @@ export function firstPlaces(
   database: Database,
   owner: string,
   claim: Claim,
+  lineup: Lineup,
   isFull: boolean,
   count: number,
 ): readonly LanePlace[] {
@@ -179,7 +181,7 @@ export function firstPlaces(
     ranges.flatMap(([condition, order, ...values]) =>
       notShut<LanePlace>(
         database,
-        claim,
+        [claim, lineup],
         count,
         `SELECT lane AS name, served, rank, dueAt FROM line INDEXED BY line_first
           WHERE principal IS ? AND home = ? AND ${condition} AND lane $open ORDER BY ${order} ${LIMIT}`,
@@ -221,7 +223,7 @@ const OF_PRINCIPAL = 'line INDEXED BY line_first WHERE principal IS ?'
 const SPARE = 64
 
 /**
- * The first `count` rows of lanes that the claim does not bound to 0. `sql`: names the lane of a row `name`, has `$open` where a
+ * The first `count` rows of lanes that the claim does not bound to 0, and that are not paused. `sql`: names the lane of a row `name`, has `$open` where a
  * condition on that column goes, and ends with `LIMIT`.
  *
  * Ten thousand lanes may be shut, by their breakers or by what their servers asked. Most often none of them is among the first;
@@ -230,16 +232,16 @@ const SPARE = 64
  */
 export function notShut<T extends { readonly name: string }>(
   database: Database,
-  claim: Claim,
+  [claim, lineup]: readonly [Claim, Lineup],
   count: number,
   sql: string,
   ...values: readonly Value[]
 ): readonly T[] {
-  const shut = shutIn(claim)
-  const most = shut.size === 0 ? count : count + SPARE
+  const isOpen = opennessOf(claim, lineup)
+  const most = isOpen ? count + SPARE : count
   const rows = database.all<T>(sql.replace('$open', 'IS NOT NULL'), ...values, most)
-  const open = shut.size === 0 ? rows : rows.filter(({ name }) => !shut.has(name))
-  if (open.length >= count || rows.length < most) return open.slice(0, count)
+  const open = isOpen ? rows.filter(({ name }) => isOpen(name)) : rows
+  if (!isOpen || open.length >= count || rows.length < most) return open.slice(0, count)
   const all = sql.replace('$open', 'IS NOT NULL')
   const named = database.one<{ readonly names: string }>(
     `SELECT json_group_array(name) AS names FROM (${all})`,
@@ -247,17 +249,23 @@ export function notShut<T extends { readonly name: string }>(
     -1,
   )
   const names = JSON.parse(named?.names ?? '[]') as readonly string[]
-  const wanted = names.filter((name) => !shut.has(name)).slice(0, count)
+  const wanted = names.filter(isOpen).slice(0, count)
   const listed = sql.replace('$open', 'IN (SELECT value FROM json_each(?))')
   return wanted.length === 0 ? [] : database.all<T>(listed, ...values, JSON.stringify(wanted), count)
 }
 
-const known = new WeakMap<Claim, ReadonlySet<string>>()
+type Openness = ((lane: string) => boolean) | undefined
 
-/** Lanes that the claim bounds to 0. */
-function shutIn(claim: Claim): ReadonlySet<string> {
-  const { bounds = [] } = claim
-  const shut = known.get(claim) ?? new Set(bounds.flatMap(({ lane, max }) => (max > 0 ? [] : lane)))
-  known.set(claim, shut)
-  return shut
+const known = new WeakMap<Claim, readonly [Lineup, Openness]>()
+
+/** Whether the claim may take anything of a lane; `undefined`: of each. A lineup is of one transaction, a claim may be made again. */
+function opennessOf(claim: Claim, lineup: Lineup): Openness {
+  const [ofWhat, kept] = known.get(claim) ?? []
+  if (ofWhat === lineup) return kept
+  const { bounds = [], otherMax = 1 } = claim
+  const isAllOpen = !lineup.isPaused && otherMax > 0 && bounds.every(({ max }) => max > 0)
+  const mostOf = boundsOf(claim, lineup)
+  const isOpen: Openness = isAllOpen ? undefined : (lane) => mostOf(lane) > 0
+  known.set(claim, [lineup, isOpen])
+  return isOpen
 }

@@ -12,13 +12,13 @@ import { areCounts, forgetToken, isSoundHold, isWithin, Tally } from '../engine/
 import type { Database } from './database.ts'
 import { type LaneRow, writeLane } from './lane-rows.ts'
 import { type TaskRow, tasksFrom, updateRow } from './rows.ts'
-import { type State, shiftLater } from './state.ts'
+import { type State, shiftLater, writeState } from './state.ts'
 import { KEEPING, LIVE, WAITING } from './tables.ts'
 
 const PIECE = 256
 
-/** `now`: the wall clock's. */
-export function needsMending(database: Database, now: number): boolean {
+/** `now`: the wall clock's. `everyone`: the lanes of all principals stand in one line. */
+export function needsMending(database: Database, now: number, everyone = false): boolean {
   const state = database.one<State>('SELECT * FROM state WHERE id = 1')
   if (!state || !isSoundState(state, now)) return true
   const seen = Math.max(now, state.highWater)
@@ -28,7 +28,12 @@ export function needsMending(database: Database, now: number): boolean {
   const pending = database.one<{ readonly all: number; readonly aside: number }>(PENDING)
   const total = { pending: pending?.aside ?? 0, inFlight: 0 }
   for (const lane of lanes) {
-    if (!isSoundLane(lane, seen + LONGEST_HOLD_MS) || lane.soonest !== lane.nextDue) return true
+    if (
+      lane.principal !== lineOf(lane.name, everyone) ||
+      !isSoundLane(lane, seen + LONGEST_HOLD_MS) ||
+      lane.soonest !== lane.nextDue
+    )
+      return true
     total.pending += lane.pending
     total.inFlight += lane.inFlight
   }
@@ -79,25 +84,11 @@ function isSoundState(state: State, now: number): boolean {
 }
 
 function isSoundLane(
-  {
-    name,
-    principal,
-    tasks,
-    pending,
-    inFlight,
-    served,
-    heldUntil,
-    holdEndsBy,
-    nextDue,
-    readyAt,
-    isReady,
-    lookAt,
-  }: LaneRow,
+  { name, tasks, pending, inFlight, served, heldUntil, holdEndsBy, nextDue, readyAt, isReady, lookAt }: LaneRow,
   latest: number,
 ): boolean {
   return (
     typeof name === 'string' &&
-    principal === principalIn(name) &&
     areCounts(tasks, pending, inFlight, served) &&
     tasks >= pending + inFlight &&
     isSoundHold({ heldUntil, holdEndsBy }, latest) &&
@@ -106,10 +97,14 @@ function isSoundLane(
   )
 }
 
+/** The principal whose line a lane stands in. That of all is the one of no principal. */
+const lineOf = (lane: unknown, everyone: boolean): string | null =>
+  everyone || typeof lane !== 'string' ? null : principalIn(lane)
+
 const NO_HOLD = { heldUntil: 0, holdEndsBy: 0 } as const
 
 /** In one transaction. Says how many tasks were put aside. */
-export function mend(database: Database, now: number): number {
+export function mend(database: Database, now: number, everyone = false): number {
   const old = database.one<State>('SELECT * FROM state WHERE id = 1')
   const sound = <K extends keyof State>(name: K): number => (areCounts(old?.[name]) ? (old?.[name] as number) : 0)
   const isStep = !isSeen(old?.highWater, now)
@@ -141,7 +136,7 @@ export function mend(database: Database, now: number): number {
     const hold = isSound ? { heldUntil, holdEndsBy } : NO_HOLD
     writeLane(database, now, {
       name,
-      principal: principalIn(name),
+      principal: lineOf(name, everyone),
       ...counts,
       ...hold,
       served: areCounts(served) ? served : 0,
@@ -152,21 +147,21 @@ export function mend(database: Database, now: number): number {
     })
   }
   database.run(`DELETE FROM homes WHERE ${STRANGE_HOME}`, seen + (isStep ? CLOCK_STEP_MS : LONGEST_LEASE_MS))
-  const { counts } = tally
+  // columns that only a file has stay as they are
   database.run(
-    'INSERT OR REPLACE INTO state (id, highWater, clockSteps, lastRow, lastSeq, lastToken, lastServed, pending, inFlight, succeeded, exhausted, cancelled, purged, bytes) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-    ...[highWater, sound('clockSteps') + Number(isStep), lastRow, Math.max(sound('lastSeq'), tally.lastSeq)],
-    ...[Math.max(sound('lastToken'), tally.lastToken), sound('lastServed')],
-    ...[
-      counts.pending,
-      counts.inFlight,
-      counts.succeeded,
-      counts.exhausted,
-      counts.cancelled,
-      sound('purged'),
-      counts.bytes,
-    ],
+    `INSERT OR IGNORE INTO state (id, highWater, clockSteps, lastRow, lastSeq, lastToken, lastServed, pending, inFlight, succeeded, exhausted, cancelled, purged, bytes)
+      VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
   )
+  writeState(database, {
+    highWater,
+    clockSteps: sound('clockSteps') + Number(isStep),
+    lastRow,
+    lastSeq: Math.max(sound('lastSeq'), tally.lastSeq),
+    lastToken: Math.max(sound('lastToken'), tally.lastToken),
+    lastServed: sound('lastServed'),
+    purged: sound('purged'),
+    ...tally.counts,
+  })
   return aside
 }
 

@@ -9,7 +9,7 @@ import {
   type TaskStore,
 } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
-import { hasTags, statusesOf } from '../engine/listing.ts'
+import { fits, isLooked, rangeOf, statusesIn } from '../engine/listing.ts'
 import { countsWith } from '../engine/row.ts'
 import { inOrder } from '../engine/rules.ts'
 import { parsed, storedTask } from '../engine/shown.ts'
@@ -49,30 +49,34 @@ function find(database: Database, idempotencyKey: string, principal?: string | n
   return undefined
 }
 
-function list(
-  database: Database,
-  { tags, principal, origin, limit, cursor, ...which }: Parameters<TaskStore['list']>[0],
-): Awaited<ReturnType<TaskStore['list']>> {
+function list(database: Database, filter: Parameters<TaskStore['list']>[0]): Awaited<ReturnType<TaskStore['list']>> {
+  const { principal, origin, limit, cursor } = filter
+  const [direction, inOrder] = filter.order === 'falling' ? (['DESC', byFallingId] as const) : (['', byId] as const)
   const after = (id: string | undefined, status: string | undefined, count: number): TaskRow[] => {
+    const { above, from, below } = rangeOf(filter, id)
     const { sql, values } = where(
-      { 'status = ?': status, 'principal IS ?': principal, 'origin = ?': origin, 'id > ?': id },
+      {
+        ...{ 'status = ?': status, 'principal IS ?': principal, 'origin = ?': origin },
+        ...{ 'id > ?': above, 'id >= ?': from, 'id < ?': below },
+      },
       // nothing comes after an id that is no text: a page would end with it for ever
       `${READABLE} AND typeof(id) = 'text'`,
     )
-    return allFound(database, `SELECT * FROM tasks ${sql} ORDER BY id ${LIMIT}`, ...values, count)
+    return allFound(database, `SELECT * FROM tasks ${sql} ORDER BY id ${direction} ${LIMIT}`, ...values, count)
   }
-  const statuses = statusesOf(which) ?? [undefined]
+  const statuses = statusesIn(filter) ?? [undefined]
   const most = Math.max(1, limit)
-  const piece = tags ? PIECE : most + 1
+  const isSlow = isLooked(filter)
+  const piece = isSlow ? PIECE : most + 1
   const tasks: StoredTask[] = []
   let last = cursor
-  for (let left = tags ? TAGS_LOOKED_AT : Number.POSITIVE_INFINITY; left > 0; left -= piece) {
-    const rows = statuses.flatMap((status) => after(last, status, piece)).sort(byId)
+  for (let left = isSlow ? TAGS_LOOKED_AT : Number.POSITIVE_INFINITY; left > 0; left -= piece) {
+    const rows = statuses.flatMap((status) => after(last, status, piece)).sort(inOrder)
     for (const row of rows.slice(0, piece)) {
       const task = storedTask(row)
-      const fits = task && hasTags(task, tags)
-      if (fits && tasks.length === most) return { tasks, ...(last !== undefined && { cursor: last }) }
-      if (fits) tasks.push(task)
+      const isWanted = task && fits(task, filter)
+      if (isWanted && tasks.length === most) return { tasks, ...(last !== undefined && { cursor: last }) }
+      if (isWanted) tasks.push(task)
       last = row.taskId
     }
     if (rows.length < piece) return { tasks }
@@ -81,6 +85,7 @@ function list(
 }
 
 const byId = (a: TaskRow, b: TaskRow): number => (a.taskId < b.taskId ? -1 : 1)
+const byFallingId = (a: TaskRow, b: TaskRow): number => byId(b, a)
 
 function attempts(
   database: Database,

@@ -18,8 +18,8 @@ import {
 } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { advance, isDamaged, setAside } from '../engine/change.ts'
-import { mostTriedIn } from '../engine/claim.ts'
 import { takesHome } from '../engine/homes.ts'
+import { type Lineup, mostTriedIn } from '../engine/lineup.ts'
 import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
 import { newRow, type Place } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
@@ -39,10 +39,16 @@ const IN_ORDER = `FROM tasks WHERE principal IS ? AND orderKey = ? AND ${LIVE} A
 
 type Work = (rows: readonly TaskRow[]) => void
 
+/** How lanes stand in a database, as of the transaction that asks. */
+export type LineupOf = (database: Database, state: State) => Lineup
+
+const OWN_LINES: LineupOf = () => ({ everyone: false })
+
 export class Transaction implements Tx {
   readonly database: Database
   readonly terms: StoreTerms
   readonly now: number
+  readonly lineup: Lineup
   readonly hints: Hint[] = []
   unreadable = 0
   /** Something was deleted of what a task has said. */
@@ -53,13 +59,14 @@ export class Transaction implements Tx {
   #wrote = false
   readonly #lanes: HeldLanes
 
-  constructor(database: Database, clock: StoreClock, terms: StoreTerms) {
+  constructor(database: Database, clock: StoreClock, terms: StoreTerms, lineupOf: LineupOf = OWN_LINES) {
     this.database = database
     this.terms = terms
     this.#state = readState(database)
+    this.lineup = lineupOf(database, this.#state)
     const { now, shiftMs } = clock.read(this.#state)
     this.now = now
-    this.#lanes = new HeldLanes(database, now)
+    this.#lanes = new HeldLanes(database, now, this.lineup)
     if (shiftMs === 0) return
     shiftInstants(database, shiftMs)
     this.#state.clockSteps++
@@ -274,7 +281,7 @@ export class Transaction implements Tx {
     const { database, now } = this
     const takes = takesHome(owner, claim)
     const heads = () => this.#lanes.headsOf(name, principal)
-    const most = mostTriedIn(claim, name)
+    const most = mostTriedIn(claim, name, this.lineup)
     return new DueHeads(
       database,
       most === undefined
@@ -288,7 +295,7 @@ export class Transaction implements Tx {
   }
 
   moments(claim: Claim | null): Moments {
-    return momentsOf(this.database, this.now, claim)
+    return momentsOf(this.database, this.now, claim, this.lineup)
   }
 
   eachWaiting(lane: string | undefined, work: Work): undefined {

@@ -9,6 +9,7 @@ import type { Clock } from '../../platform/clock.ts'
 import { mend, needsMending } from '../sql/mend.ts'
 import { type Connection, rollBack } from './connection.ts'
 import { corrupt, isBusy, isCorrupt, isNoDatabase, unavailable } from './errors.ts'
+import { isForEveryone, isSharedSound, mendShared, turnLanes } from './lineup.ts'
 import { bringIn, type Contents, contentsOf, emptyOut } from './move.ts'
 import { type Opened, openDamaged, openDatabase } from './open.ts'
 import { isSmall, isSound, isSoundOnDisk, rebuildIndexes } from './repair.ts'
@@ -37,6 +38,7 @@ export class CurrentFile {
   readonly #path: string
   readonly #clock: Clock
   readonly #report: Report
+  readonly #everyone: boolean
   #held: Opened | undefined
   /** Read out of a file that is closed by now, and not in the one of now yet. */
   #homeless: Contents | undefined
@@ -47,10 +49,11 @@ export class CurrentFile {
   #lookAt = Number.NEGATIVE_INFINITY
   #hasToLook = false
 
-  constructor(path: string, clock: Clock, report: Report) {
+  constructor(path: string, clock: Clock, report: Report, everyone: boolean) {
     this.#path = path
     this.#clock = clock
     this.#report = report
+    this.#everyone = everyone
   }
 
   /** The connection, if there is one, whatever has become of the file: `isCurrent` says whether what it answers counts. */
@@ -102,7 +105,7 @@ export class CurrentFile {
       return true
     }
     if (whereaboutsOf(held.file) !== 'same') return false
-    const rebuilt = rebuildIndexes(held.database, this.#clock.now())
+    const rebuilt = rebuildIndexes(held.database, this.#clock.now(), this.#everyone)
     const { wasSound = false, aside = 0 } = rebuilt ?? {}
     this.#repairAt = now + (wasSound ? TRUST_MS : REPAIR_AGAIN_MS)
     this.#mended += aside
@@ -257,7 +260,7 @@ export class CurrentFile {
     try {
       database.waitForDisk(true)
       database.run('BEGIN IMMEDIATE')
-      const { refused, aside } = bringIn(database, contents, this.#clock.now())
+      const { refused, aside } = bringIn(database, contents, this.#clock.now(), this.#everyone)
       database.run('COMMIT')
       this.#mended += aside
       this.#keep(opened)
@@ -293,18 +296,21 @@ export class CurrentFile {
     const { database } = opened
     try {
       const now = this.#clock.now()
-      if (!needsMending(database, now)) return opened
+      const everyone = this.#everyone
+      if (isSharedSound(database, everyone) && !needsMending(database, now, everyone)) return opened
       database.run('BEGIN IMMEDIATE')
       try {
+        if (isForEveryone(database, everyone) !== everyone) turnLanes(database, everyone, this.#path)
         // another process may have been in the middle of a change, or first
-        if (needsMending(database, now)) {
+        if (needsMending(database, now, everyone)) {
           // tasks and indexes may not agree either
           const wasSound = isSound(database)
           database.exec('REINDEX')
-          const aside = mend(database, now)
+          const aside = mend(database, now, everyone)
           this.#mended += aside
           if (!wasSound) this.#reportRebuilt(aside)
         }
+        mendShared(database, everyone)
         database.run('COMMIT')
       } catch (error) {
         rollBack(database)

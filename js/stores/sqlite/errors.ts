@@ -77,6 +77,17 @@ export function unavailable(path: string, advice: string, cause?: unknown): Redr
   return new RedriveError('STORAGE_UNAVAILABLE', `the store '${path}': ${advice}`, { cause })
 }
 
+/** `everyone`: how it was to be opened. */
+export function otherLine(path: string, everyone: boolean): RedriveError {
+  const [found, how] = everyone
+    ? ['each in the line of its principal', 'without']
+    : ['all in one line for everyone', 'with']
+  return new RedriveError(
+    'STORAGE_OTHER_LINE',
+    `the store '${path}' holds tasks, ${found}: open it ${how} everyone: true, or give another path; nothing was changed`,
+  )
+}
+
 export function newer(path: string, found: number, known: number): RedriveError {
   return new RedriveError(
     'STORAGE_NEWER',

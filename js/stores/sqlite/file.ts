@@ -8,12 +8,13 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Hint, Report, StoreTerms } from '../../api/store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { StoreClock } from '../sql/state.ts'
-import { Transaction } from '../sql/transaction.ts'
+import { type LineupOf, Transaction } from '../sql/transaction.ts'
 import { type Connection, rollBack } from './connection.ts'
 import { CurrentFile } from './current-file.ts'
 import { DiskReserve } from './disk-reserve.ts'
 import { isBusy, isCorrupt, isFull, isUnusable, translated } from './errors.ts'
 import { Line } from './line.ts'
+import { lineupIn } from './lineup.ts'
 import { keepLog, refuseNewer } from './open.ts'
 
 type Listener = (hint: Hint) => void
@@ -41,6 +42,8 @@ export class StoreFile {
   /** By which store objects of this process find each other. */
   readonly #name: string
   terms: StoreTerms
+  /** The lanes of all principals stand in one line. */
+  readonly everyone: boolean
   report: Report = () => {}
   readonly #wallClock: Clock
   readonly #clock: StoreClock
@@ -58,15 +61,16 @@ export class StoreFile {
   /** Rises with what other connections write. */
   #version: number | undefined
 
-  constructor(path: string, clock: Clock, terms: StoreTerms) {
+  constructor(path: string, clock: Clock, terms: StoreTerms, everyone = false) {
     this.path = resolve(path)
     this.#name = fileName(this.path)
     this.#wallClock = clock
     this.#clock = new StoreClock(clock)
     this.#erasedAt = clock.monotonic()
     this.terms = terms
+    this.everyone = everyone
     this.#reserve = new DiskReserve(this.path)
-    this.#file = new CurrentFile(this.path, clock, (code, message) => this.report(code, message))
+    this.#file = new CurrentFile(this.path, clock, (code, message) => this.report(code, message), everyone)
   }
 
   /**
@@ -212,6 +216,8 @@ export class StoreFile {
     return translated(error, this.path)
   }
 
+  readonly #lineupOf: LineupOf = (database, state) => lineupIn(database, state, this.everyone, this.path)
+
   #transact<T>(database: Connection, work: (tx: Transaction) => T): Transacted<T> | undefined {
     database.run('BEGIN IMMEDIATE')
     try {
@@ -220,7 +226,7 @@ export class StoreFile {
         return
       }
       refuseNewer(database.pragma('user_version'), this.path) // it may have been migrated since it was opened
-      const tx = new Transaction(database, this.#clock, this.terms)
+      const tx = new Transaction(database, this.#clock, this.terms, this.#lineupOf)
       const result = work(tx)
       tx.written()
       database.run('COMMIT')

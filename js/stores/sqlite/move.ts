@@ -6,11 +6,12 @@
  * that knows more counts: one that has ended, else the one with the later token. Twice is once, as everywhere.
  */
 
-import type { Value } from '../sql/database.ts'
+import type { Database, Value } from '../sql/database.ts'
 import { mend } from '../sql/mend.ts'
 import type { State } from '../sql/state.ts'
 import type { Connection } from './connection.ts'
 import { isCorrupt, isNoDatabase } from './errors.ts'
+import { isForEveryone, type SharedState } from './lineup.ts'
 
 type Columns = Readonly<Record<string, Value>>
 
@@ -22,17 +23,19 @@ interface KeptTask {
 
 /** All that a file holds. */
 export interface Contents {
-  readonly state: State | undefined
+  readonly state: (State & SharedState) | undefined
   readonly tasks: readonly KeptTask[]
   readonly lanes: readonly Columns[]
   readonly homes: readonly Columns[]
+  readonly pauses: readonly Columns[]
+  readonly registry: readonly Columns[]
   /** Rows that could not be read, at most; `undefined`: the row that counts them is among those. */
   readonly unread: number | undefined
 }
 
 /** A file that is damaged gives what can be read of it: a task without its body is told as one that has lost it. */
 export function contentsOf(database: Connection): Contents {
-  const state = tried(() => database.one<State>('SELECT * FROM state WHERE id = 1'))
+  const state = tried(() => database.one<State & SharedState>('SELECT * FROM state WHERE id = 1'))
   const { rows, unread } = rowsOf(database, state)
   const attempts = 'SELECT n, log FROM attempts WHERE task = ? ORDER BY n'
   return {
@@ -44,9 +47,14 @@ export function contentsOf(database: Connection): Contents {
     })),
     lanes: tried(() => database.all('SELECT * FROM lanes WHERE heldUntil > 0')) ?? [],
     homes: tried(() => database.all('SELECT * FROM homes')) ?? [],
+    pauses: tried(() => database.all(`SELECT * FROM pauses WHERE ${SOUND_PAUSE}`)) ?? [],
+    registry: tried(() => database.all(`SELECT * FROM registry WHERE ${SOUND_ENTRY}`)) ?? [],
     unread,
   }
 }
+
+const SOUND_PAUSE = "typeof(id) = 'text' AND typeof(pause) = 'text'"
+const SOUND_ENTRY = "typeof(name) = 'text' AND typeof(version) = 'integer' AND typeof(value) = 'text'"
 
 function rowsOf(
   database: Connection,
@@ -78,12 +86,15 @@ function tried<T>(read: () => T): T | undefined {
   }
 }
 
-/** Within a transaction. `now`: the wall clock's. Says how many tasks could not be brought, and how many cannot be read and were put aside. */
+/** Within a transaction. `now`: the wall clock's; `everyone`: how the file was opened. Says how many tasks could not be brought, and how many cannot be read and were put aside. */
 export function bringIn(
   database: Connection,
-  { state, tasks, lanes, homes }: Contents,
+  contents: Contents,
   now: number,
+  everyone: boolean,
 ): { readonly refused: number; readonly aside: number } {
+  const { state, tasks, lanes, homes } = contents
+  bringSettings(database, contents)
   const base = database.one<State>('SELECT * FROM state WHERE id = 1')
   let lastRow = base?.lastRow ?? 0
   const lastSeq = base?.lastSeq ?? 0
@@ -118,14 +129,34 @@ export function bringIn(
     ...[state?.highWater ?? 0, lastRow, lastSeq + (state?.lastSeq ?? 0), state?.lastToken ?? 0],
     ...[state?.lastServed ?? 0, state?.purged ?? 0],
   )
-  return { refused, aside: mend(database, now) }
+  return { refused, aside: mend(database, now, isForEveryone(database, everyone)) }
+}
+
+/** Pauses hold wherever one was put. Of two entries of a name the later one counts; what a process has read is out of date, whatever came. */
+function bringSettings(database: Database, { state, pauses, registry }: Contents): void {
+  for (const { id = null, pause = null } of pauses) {
+    database.run('INSERT OR IGNORE INTO pauses (id, pause) VALUES (?, ?)', id, pause)
+  }
+  database.run('UPDATE state SET pauses = (SELECT count(*) FROM pauses) WHERE id = 1')
+  if (registry.length === 0) return
+  for (const { name = null, version = null, value = null } of registry) {
+    database.run(
+      `INSERT INTO registry (name, version, value) VALUES (?, ?, ?)
+        ON CONFLICT (name) DO UPDATE SET version = excluded.version, value = excluded.value WHERE version < excluded.version`,
+      name,
+      version,
+      value,
+    )
+  }
+  database.run('UPDATE state SET registry = max(registry, ?) + 1 WHERE id = 1', state?.registry ?? 0)
 }
 
 /** Empties a file whose tasks are elsewhere: another process that has it open brings none of them a second time. */
 export function emptyOut(database: Connection): void {
-  for (const table of ['tasks', 'bodies', 'attempts', 'lanes', 'line', 'homes']) database.run(`DELETE FROM ${table}`)
+  for (const table of ['tasks', 'bodies', 'attempts', 'lanes', 'line', 'homes', 'pauses', 'registry'])
+    database.run(`DELETE FROM ${table}`)
   database.run(
-    `UPDATE state SET pending = 0, inFlight = 0, succeeded = 0, exhausted = 0, cancelled = 0, purged = 0, bytes = 0 WHERE id = 1`,
+    `UPDATE state SET pauses = 0, pending = 0, inFlight = 0, succeeded = 0, exhausted = 0, cancelled = 0, purged = 0, bytes = 0 WHERE id = 1`,
   )
 }
 

@@ -4,6 +4,7 @@ import { statSync } from 'node:fs'
 import { mend } from '../sql/mend.ts'
 import { BUSY_TIMEOUT_MS, Connection, rollBack } from './connection.ts'
 import { isBusy, isCorrupt, isNoDatabase } from './errors.ts'
+import { isForEveryone, mendShared } from './lineup.ts'
 
 interface Rebuilt {
   /** Nothing was damaged. */
@@ -14,14 +15,16 @@ interface Rebuilt {
 
 /**
  * Builds every index anew, and looks at each task: a row that has changed was found as it had been by the indexes of before, and by the
- * new ones it is found nowhere. `now`: the wall clock's. undefined: the file is not sound even then, and nothing was changed.
+ * new ones it is found nowhere. `now`: the wall clock's; `everyone`: how the file was opened. undefined: the file is not sound even then, and nothing was changed.
  */
-export function rebuildIndexes(database: Connection, now: number): Rebuilt | undefined {
+export function rebuildIndexes(database: Connection, now: number, everyone: boolean): Rebuilt | undefined {
   database.run('BEGIN IMMEDIATE')
   try {
     const wasSound = isSound(database)
     database.exec('REINDEX')
-    const aside = mend(database, now)
+    const forEveryone = isForEveryone(database, everyone)
+    const aside = mend(database, now, forEveryone)
+    mendShared(database, forEveryone)
     if (!isSound(database)) {
       rollBack(database)
       return undefined

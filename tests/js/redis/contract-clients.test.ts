@@ -1,6 +1,5 @@
 // What every store passes, over the clients that users have, to one server.
-import { storeContract } from '../store-contract.ts'
-import { singleServer } from './ways.ts'
+import { contractOver, singleServer } from './ways.ts'
 
-storeContract('redis, node-redis', singleServer('node-redis'), 20)
-storeContract('redis, ioredis', singleServer('ioredis'), 20)
+contractOver('redis, node-redis', singleServer('node-redis'))
+contractOver('redis, ioredis', singleServer('ioredis'))

@@ -1,7 +1,16 @@
-// Where a lane waits is the subtlest part of the scripts: a thousand lanes, beside the reference, which looks at every task.
+// Where a lane waits is the subtlest part of the scripts: a thousand lanes, beside the reference, which looks at every task. In lines of
+// principals, and in one for everyone; scopes are paused now and then.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Lease, laneName, type Settlement, SWEEP, type TaskStore, type Turn } from '../../../js/api/store.ts'
+import {
+  type Lease,
+  laneName,
+  type Pause,
+  type Settlement,
+  SWEEP,
+  type TaskStore,
+  type Turn,
+} from '../../../js/api/store.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { redisStore } from '../../../js/stores/redis.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
@@ -11,7 +20,31 @@ import { claimOf, newTask, releaseIn, retryIn, SUCCEEDED, settlementOf } from '.
 const LANES = 1_000
 const STEPS = 60
 const RUNS = Number(process.env.REDRIVE_RUNS ?? 4)
-const originOf = (lane: number): string => `https://${lane}.test`
+const PRINCIPALS = [null, 'ann', 'bob']
+
+interface Line {
+  readonly everyone: boolean
+  /** The origin and the principal of the n-th lane. Those for everyone have few origins, and a bound is of many lanes. */
+  placeOf(lane: number): { readonly origin: string; readonly principal: string | null }
+}
+
+const LINES: readonly Line[] = [
+  { everyone: false, placeOf: (lane) => ({ origin: `https://${lane}.test`, principal: null }) },
+  {
+    everyone: true,
+    placeOf: (lane) => ({
+      origin: `https://${lane % 7}.test`,
+      principal: lane % 5 === 0 ? (PRINCIPALS[lane % 3] ?? null) : `p${lane % 150}`,
+    }),
+  },
+]
+
+const pauses = fc.record({
+  id: fc.constantFrom('p', 'q'),
+  lift: fc.constantFrom(true, true, false),
+  lane: fc.nat(9),
+  of: fc.constantFrom('origin', 'principal', 'lane', 'all'),
+})
 
 const tasks = fc.array(
   fc.record({
@@ -33,6 +66,7 @@ const claims = fc.record({
   otherMax: fc.constantFrom(undefined, undefined, 1),
   skipHomes: fc.constantFrom([], ['home']),
   supplied: fc.constantFrom(undefined, []),
+  pause: fc.option(pauses, { freq: 3 }),
 })
 const steps = fc.array(fc.record({ tasks, ends, claim: claims, passMs: fc.constantFrom(0, 1, 500, 5_000) }), {
   minLength: STEPS,
@@ -54,63 +88,89 @@ const comparable = ({ lanes: _, claimed, ...turn }: Turn) => ({
   claimed: claimed.map(({ task, lease }) => [task.lane, lease]),
 })
 
-test('L4 S7 a thousand lanes are claimed from in the order that the reference gives', {
-  timeout: 600_000,
-}, async () => {
-  const connection = await syncConnection()
-  let worlds = 0
-  const property = fc.asyncProperty(steps, async (all) => {
-    const clock = fakeClock()
-    const client = new SyncPort(connection)
-    const store = redisStore({ client, name: `lanes-${++worlds}`, clock, capacity: 1e6 })
-    const reference = memoryStore({ clock, capacity: 1e6 })
-    const both = async <T>(act: (each: TaskStore) => Promise<T>): Promise<T> => {
-      const wanted = await act(reference)
-      expect(await act(store)).toEqual(wanted)
-      return wanted
-    }
-    let count = 0
-    let held: readonly Lease[] = []
-    for (const { tasks: given, ends: outcomes, claim, passMs } of all) {
-      const batch = given.map(({ lane, orderKey, ...rest }) => {
-        const origin = originOf(lane)
-        const order = orderKey === undefined ? {} : { orderKey: `${orderKey} ${lane}` }
-        return newTask(++count, { ...rest, ...order, origin, lane: laneName(null, origin) })
+function pauseOf({ placeOf }: Line, { id, lane, of }: { id: string; lane: number; of: string }): Pause {
+  const { origin, principal } = placeOf(lane)
+  return {
+    id,
+    at: 0,
+    ...((of === 'origin' || of === 'lane') && { origin }),
+    ...((of === 'principal' || of === 'lane') && { principal }),
+  }
+}
+
+test.each(LINES)(
+  'L4 S7 a thousand lanes are claimed from in the order that the reference gives (everyone: $everyone)',
+  {
+    timeout: 600_000,
+  },
+  async (line) => {
+    const { everyone, placeOf } = line
+    const connection = await syncConnection()
+    let worlds = 0
+    const property = fc.asyncProperty(steps, async (all) => {
+      const clock = fakeClock()
+      const client = new SyncPort(connection)
+      const store = redisStore({
+        client,
+        name: `lanes-${everyone}-${++worlds}`,
+        clock,
+        capacity: 1e6,
+        ...(everyone && { everyone }),
       })
-      await both((each) => each.enqueue(batch))
-      const { bounds, otherMax, supplied, ...rest } = claim
-      const named = bounds.filter(({ lane }, i) => bounds.findIndex((other) => other.lane === lane) === i)
-      const asked = claimOf({
-        ...rest,
-        bounds: named.map(({ lane, max, leastTried }) => ({
-          lane: laneName(null, originOf(lane)),
-          max,
-          ...(leastTried && { leastTried: true as const }),
-        })),
-        ...(otherMax !== undefined && { otherMax }),
-        ...(supplied && { supplied }),
-      })
-      const settle = held.map((lease, i) => endOf(lease, outcomes[i % outcomes.length] ?? 'done'))
-      // a turn brings no more than `SWEEP` lanes into line whose moment has come: some more, so that all are
-      for (let woken = 0; woken < LANES; woken += SWEEP) {
-        await store.turn({ owner: 'ann', settle: [], renew: [], claim: { ...asked, limit: 0 } })
+      const reference = memoryStore({ clock, capacity: 1e6, ...(everyone && { everyone }) })
+      const both = async <T>(act: (each: TaskStore) => Promise<T>): Promise<T> => {
+        const wanted = await act(reference)
+        expect(await act(store)).toEqual(wanted)
+        return wanted
       }
-      const step = { owner: 'ann', settle, renew: [], claim: asked }
-      let leases: readonly Lease[] = []
-      await both(async (each) => {
-        const turn = await each.turn(step)
-        leases = turn.claimed.map(({ lease }) => lease)
-        return comparable(turn)
-      })
-      held = leases
-      clock.step(passMs)
-    }
-    await both((each) => each.counts())
-    await store.close()
-  })
-  await fc.assert(property, {
-    numRuns: RUNS,
-    endOnFailure: true,
-    ...(process.env.SEED && { seed: Number(process.env.SEED) }),
-  })
-})
+      let count = 0
+      let held: readonly Lease[] = []
+      for (const { tasks: given, ends: outcomes, claim, passMs } of all) {
+        const batch = given.map(({ lane, orderKey, ...rest }) => {
+          const { origin, principal } = placeOf(lane)
+          const order = orderKey === undefined ? {} : { orderKey: `${orderKey} ${lane}` }
+          return newTask(++count, { ...rest, ...order, origin, principal, lane: laneName(principal, origin) })
+        })
+        await both((each) => each.enqueue(batch))
+        const { bounds, otherMax, supplied, pause, ...rest } = claim
+        if (pause) {
+          await both(async ({ pauses }) =>
+            pause.lift ? void (await pauses?.lift(pause.id)) : pauses?.put(pauseOf(line, pause)),
+          )
+        }
+        const named = bounds.filter(({ lane }, i) => bounds.findIndex((other) => other.lane === lane) === i)
+        const asked = claimOf({
+          ...rest,
+          bounds: named.map(({ lane, max, leastTried }) => ({
+            lane: placeOf(lane).origin,
+            max,
+            ...(leastTried && { leastTried: true as const }),
+          })),
+          ...(otherMax !== undefined && { otherMax }),
+          ...(supplied && { supplied }),
+        })
+        const settle = held.map((lease, i) => endOf(lease, outcomes[i % outcomes.length] ?? 'done'))
+        // a turn brings no more than `SWEEP` lanes into line whose moment has come: some more, so that all are
+        for (let woken = 0; woken < LANES; woken += SWEEP) {
+          await store.turn({ owner: 'ann', settle: [], renew: [], claim: { ...asked, limit: 0 } })
+        }
+        const step = { owner: 'ann', settle, renew: [], claim: asked }
+        let leases: readonly Lease[] = []
+        await both(async (each) => {
+          const turn = await each.turn(step)
+          leases = turn.claimed.map(({ lease }) => lease)
+          return comparable(turn)
+        })
+        held = leases
+        clock.step(passMs)
+      }
+      await both((each) => each.counts())
+      await store.close()
+    })
+    await fc.assert(property, {
+      numRuns: RUNS,
+      endOnFailure: true,
+      ...(process.env.SEED && { seed: Number(process.env.SEED) }),
+    })
+  },
+)

@@ -50,6 +50,7 @@ test.for([
   [{ replicas: 17 }, 'redisStore.replicas: expected a whole number from 0 to 16, got 17'],
   [{ ackTimeoutMs: 0 }, 'redisStore.ackTimeoutMs: expected a whole number from 1 to 60000, got 0'],
   [{ fsync: 1 }, 'redisStore.fsync: expected a boolean'],
+  [{ everyone: 'all' }, 'redisStore.everyone: expected a boolean'],
   [{ url: 'x' }, 'redisStore.url: no such option'],
 ] as const)('%o is refused when the store is made', ([given, words]) => {
   const client = createClient()
@@ -137,7 +138,7 @@ test('S20 a store of a later version is left alone', async () => {
   // the layout comes first
   await server.ask(
     'EVAL',
-    "redis.call('SET', KEYS[1], struct.pack('>d', 2) .. string.rep('\\0', 200))",
+    "redis.call('SET', KEYS[1], struct.pack('>d', 5) .. string.rep('\\0', 200))",
     1,
     '{redrive:orders}:m',
   )
@@ -145,7 +146,7 @@ test('S20 a store of a later version is left alone', async () => {
   for (const work of [() => store.enqueue([newTask(1)]), () => store.counts(), () => store.purgeAll()]) {
     const { code, message } = await failure(work())
     expect(code).toBe('STORAGE_NEWER')
-    expect(message).toContain("the store 'orders' in Redis was written by a later version (layout 2)")
+    expect(message).toContain("the store 'orders' in Redis was written by a later version (layout 5)")
   }
   expect(await server.ask('DBSIZE')).toBe(1)
 })

@@ -1,6 +1,6 @@
 // Small pools, so that keys meet, lanes fill, orders form and time runs out.
 import fc from 'fast-check'
-import type { Bound, Claim, DeadlineReason, NewTask, Settlement } from '../../../js/api/store.ts'
+import type { Bound, Claim, DeadlineReason, NewTask, Pause, Settlement } from '../../../js/api/store.ts'
 import { laneName, RECORD_SCHEMA } from '../../../js/api/store.ts'
 import type { TaskStatus } from '../../../js/api/task.ts'
 import { idOf, logOf } from './kit.ts'
@@ -160,41 +160,54 @@ export const settlements = fc.record({
   status: often(503, 200),
 })
 
-const limited = fc.array(fc.record({ lane: lanes, max: fc.integer({ min: 0, max: 2 }) }), { maxLength: 3 })
+const limitedOf = (names: fc.Arbitrary<string>) =>
+  fc.array(fc.record({ lane: names, max: fc.integer({ min: 0, max: 2 }) }), { maxLength: 3 })
 const unique = (list: readonly { readonly lane: string; readonly max: number }[]) =>
   list.filter(({ lane }, i) => list.findIndex((each) => each.lane === lane) === i)
 
 /** Which of a lane's tasks come first: now and then those with the fewest attempts, or no others. */
 const wish = often<Pick<Bound, 'leastTried' | 'untried'>>({}, {}, {}, { leastTried: true }, { untried: true })
 
-const bounds = fc
-  .tuple(limited.map(unique), fc.array(wish, { minLength: 3, maxLength: 3 }))
-  .map(([list, wishes]) => list.map((bound, i): Bound => ({ ...bound, ...wishes[i] })))
+const boundsOf = (names: fc.Arbitrary<string>) =>
+  fc
+    .tuple(limitedOf(names).map(unique), fc.array(wish, { minLength: 3, maxLength: 3 }))
+    .map(([list, wishes]) => list.map((bound, i): Bound => ({ ...bound, ...wishes[i] })))
 
-export const claims: fc.Arbitrary<Claim> = fc
-  .record({
-    limit: often(4, 0, 1, 2),
-    leaseMs: fc.constantFrom(1_000, 30_000),
-    total: often(9, 1, 2, 3),
-    perLane: often(9, 1, 2),
-    lanes: fc.oneof(
-      { weight: 4, arbitrary: fc.constant('any' as const) },
-      { weight: 1, arbitrary: limited.map(unique) },
-    ),
-    bounds: fc.option(bounds, { nil: undefined }),
-    otherMax: often<number | undefined>(undefined, 1, 2),
-    principal: principals,
-    skipHomes: often<readonly string[]>([], ['home']),
-    supplied: often<readonly string[] | undefined>(undefined, [], ['needs sign']),
-    ownHomeOnly: often(false, true),
-  })
-  .map(({ bounds, otherMax, supplied, ownHomeOnly, ...claim }) => ({
-    ...claim,
-    ...(supplied ? { supplied } : {}),
-    ...(bounds ? { bounds } : {}),
-    ...(otherMax ? { otherMax } : {}),
-    ...(ownHomeOnly ? { ownHomeOnly } : {}),
-  }))
+const claimsOf = (bounded: fc.Arbitrary<string>): fc.Arbitrary<Claim> =>
+  fc
+    .record({
+      limit: often(4, 0, 1, 2),
+      leaseMs: fc.constantFrom(1_000, 30_000),
+      total: often(9, 1, 2, 3),
+      perLane: often(9, 1, 2),
+      lanes: fc.oneof(
+        { weight: 4, arbitrary: fc.constant('any' as const) },
+        { weight: 1, arbitrary: limitedOf(lanes).map(unique) },
+      ),
+      bounds: fc.option(boundsOf(bounded), { nil: undefined }),
+      otherMax: often<number | undefined>(undefined, 1, 2),
+      principal: principals,
+      skipHomes: often<readonly string[]>([], ['home']),
+      supplied: often<readonly string[] | undefined>(undefined, [], ['needs sign']),
+      ownHomeOnly: often(false, true),
+    })
+    .map(({ bounds, otherMax, supplied, ownHomeOnly, ...claim }) => ({
+      ...claim,
+      ...(supplied ? { supplied } : {}),
+      ...(bounds ? { bounds } : {}),
+      ...(otherMax ? { otherMax } : {}),
+      ...(ownHomeOnly ? { ownHomeOnly } : {}),
+    }))
+
+export const claims: fc.Arbitrary<Claim> = claimsOf(lanes)
+/** Of a store for everyone. */
+export const claimsOfAll: fc.Arbitrary<Claim> = claimsOf(origins)
+
+export const pauseIds = fc.constantFrom('p', 'q')
+export const pauses: fc.Arbitrary<Pause> = fc.record(
+  { id: pauseIds, at: fc.constant(0), origin: origins, principal: principals },
+  { requiredKeys: ['id', 'at'] },
+)
 
 export const terms = fc.record({
   capacity: fc.integer({ min: 1, max: 12 }),

@@ -1,6 +1,6 @@
 // The commands of the model-based part: each does the same to both stores, and tells the world what came of it.
 import fc from 'fast-check'
-import type { Lease, Settlement, TaskStore } from '../../../js/api/store.ts'
+import type { Claim, Lease, Settlement, TaskStore } from '../../../js/api/store.ts'
 import * as any from './arbitraries.ts'
 import { logOf } from './kit.ts'
 import type { World } from './world.ts'
@@ -62,42 +62,43 @@ function chosen<T extends { readonly pick: Pick }>(world: World, wanted: readonl
   })
 }
 
-const steps = fc.record({
-  owner: any.owners,
-  settle: fc.array(any.settlements, { maxLength: 3 }),
-  hold: fc.oneof(
-    { weight: 3, arbitrary: fc.constant([]) },
-    { weight: 1, arbitrary: fc.array(any.holds, { maxLength: 2 }) },
-  ),
-  renew: fc.array(fc.record({ pick: any.picks, forMs: fc.constantFrom(1_000, 30_000) }), { maxLength: 2 }),
-  claim: fc.option(any.claims, { freq: 5 }),
-})
-
-const turn = command('turn', steps, async (world, { owner, claim, hold, ...wanted }) => {
-  const taken = new Set<string>()
-  const settle = chosen(world, wanted.settle, taken).map(({ lease, next, holdLaneForMs, sent, status }): Settlement => {
-    const log = logOf(lease.taskId, { responseStatus: sent ? status : null, attemptNumber: lease.token })
-    return { lease, next, log, ...(holdLaneForMs > 0 ? { holdLaneForMs } : {}) }
+const stepsOf = (claims: fc.Arbitrary<Claim>) =>
+  fc.record({
+    owner: any.owners,
+    settle: fc.array(any.settlements, { maxLength: 3 }),
+    hold: fc.oneof(
+      { weight: 3, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.array(any.holds, { maxLength: 2 }) },
+    ),
+    renew: fc.array(fc.record({ pick: any.picks, forMs: fc.constantFrom(1_000, 30_000) }), { maxLength: 2 }),
+    claim: fc.option(claims, { freq: 5 }),
   })
-  const renew = chosen(world, wanted.renew, taken).map(({ lease, forMs }) => ({ ...lease, forMs }))
-  const answer = await world.step((store) => store.turn({ owner, settle, hold, renew, claim }))
-  world.settled(settle, answer, renew)
-  world.laneHeld(hold)
-  if (claim) await world.claimed(answer, claim)
-  for (const taskId of taken) {
-    await world.both((store) => store.attempts(taskId, { limit: 200 }))
-    await world.history(taskId)
-  }
-})
 
-const claimOnly = command(
-  'claim',
-  fc.record({ owner: any.owners, claim: any.claims }),
-  async (world, { owner, claim }) => {
+const turnOf = (claims: fc.Arbitrary<Claim>) =>
+  command('turn', stepsOf(claims), async (world, { owner, claim, hold, ...wanted }) => {
+    const taken = new Set<string>()
+    const settle = chosen(world, wanted.settle, taken).map(
+      ({ lease, next, holdLaneForMs, sent, status }): Settlement => {
+        const log = logOf(lease.taskId, { responseStatus: sent ? status : null, attemptNumber: lease.token })
+        return { lease, next, log, ...(holdLaneForMs > 0 ? { holdLaneForMs } : {}) }
+      },
+    )
+    const renew = chosen(world, wanted.renew, taken).map(({ lease, forMs }) => ({ ...lease, forMs }))
+    const answer = await world.step((store) => store.turn({ owner, settle, hold, renew, claim }))
+    world.settled(settle, answer, renew)
+    world.laneHeld(hold)
+    if (claim) await world.claimed(answer, claim)
+    for (const taskId of taken) {
+      await world.both((store) => store.attempts(taskId, { limit: 200 }))
+      await world.history(taskId)
+    }
+  })
+
+const claimOnlyOf = (claims: fc.Arbitrary<Claim>) =>
+  command('claim', fc.record({ owner: any.owners, claim: claims }), async (world, { owner, claim }) => {
     const answer = await world.step((store) => store.turn({ owner, settle: [], renew: [], claim }))
     await world.claimed(answer, claim)
-  },
-)
+  })
 
 const enqueue = command(
   'enqueue',
@@ -150,6 +151,32 @@ const unpark = command('unpark', unparks, (world, filter) =>
   world.step((store) => store.unpark?.(filter) ?? Promise.resolve(0)),
 )
 
+const due = command(
+  'due',
+  fc.record({ taskIds: fc.array(any.ids, { minLength: 1, maxLength: 20 }), inMs: fc.constantFrom(0, 500, 5_000) }),
+  async (world, { taskIds, inMs }) => {
+    if (world.store.due) await world.step(async (store) => store.due?.(taskIds, inMs))
+  },
+)
+
+/** Pauses read the clock, or not, as a store likes. */
+const seeTime = (world: World) => world.step((store) => store.turn({ owner: 'a', settle: [], renew: [], claim: null }))
+
+const pause = command('pause', any.pauses, async (world, scope) => {
+  if (!world.store.pauses) return
+  await seeTime(world)
+  await world.both(async ({ pauses }) => pauses?.put(scope))
+  world.pauses.set(scope.id, scope)
+  await world.both(async ({ pauses }) => pauses?.list())
+})
+
+const lift = command('lift', any.pauseIds, async (world, id) => {
+  if (!world.store.pauses) return
+  await seeTime(world)
+  await world.both(async ({ pauses }) => pauses?.lift(id))
+  world.pauses.delete(id)
+})
+
 const purges = fc.oneof(
   { weight: 6, arbitrary: fc.record({ taskId: any.ids }) },
   {
@@ -197,6 +224,11 @@ const look = command(
         tags: fc.constantFrom(['a'], ['b', 'a']),
         principal: any.principals,
         origin: fc.constant('https://a.test'),
+        policyId: fc.constantFrom('default', 'other'),
+        reason: fc.constantFrom('max_attempts', 'not_retryable', 'total_budget'),
+        from: any.ids,
+        to: any.ids,
+        order: fc.constantFrom('rising', 'falling'),
         cursor: any.ids,
       },
       { requiredKeys: [] },
@@ -231,21 +263,29 @@ const weighted = (weight: number, arbitrary: fc.Arbitrary<fc.AsyncCommand<object
   Array.from({ length: weight }, () => arbitrary)
 
 /** What is done most is here more than once: every kind is drawn as often as it stands here. */
-export const commands: fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> = fc.commands(
-  [
-    ...weighted(6, enqueue),
-    ...weighted(9, turn),
-    ...weighted(5, claimOnly),
-    ...weighted(6, pass),
-    ...weighted(2, cancel),
-    ...weighted(2, redrive),
-    ...weighted(2, look),
-    ...weighted(2, unpark),
-    flush,
-    told,
-    purge,
-    configure,
-    homes,
-  ],
-  { maxCommands: 60, size: 'max' },
-)
+const commandsOf = (claims: fc.Arbitrary<Claim>): fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> =>
+  fc.commands(
+    [
+      ...weighted(6, enqueue),
+      ...weighted(9, turnOf(claims)),
+      ...weighted(5, claimOnlyOf(claims)),
+      ...weighted(6, pass),
+      ...weighted(2, cancel),
+      ...weighted(2, redrive),
+      ...weighted(2, look),
+      ...weighted(2, unpark),
+      ...weighted(2, lift),
+      due,
+      pause,
+      flush,
+      told,
+      purge,
+      configure,
+      homes,
+    ],
+    { maxCommands: 60, size: 'max' },
+  )
+
+export const commands: fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> = commandsOf(any.claims)
+/** For stores for everyone. */
+export const commandsOfAll: fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> = commandsOf(any.claimsOfAll)

@@ -1,13 +1,16 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
-import { commands } from './commands.ts'
+import { commands, commandsOfAll } from './commands.ts'
 import type { Open } from './kit.ts'
 import { World } from './world.ts'
 
 /** Random commands on a store and on the reference must have the same answers, and keep what each must keep by itself. */
-export const likeTheReference = (open: Open): fc.IAsyncProperty<[Iterable<fc.AsyncCommand<object, World>>]> =>
-  fc.asyncProperty(commands, async (steps) => {
-    const world = await World.open(open)
+export const likeTheReference = (
+  open: Open,
+  everyone = false,
+): fc.IAsyncProperty<[Iterable<fc.AsyncCommand<object, World>>]> =>
+  fc.asyncProperty(everyone ? commandsOfAll : commands, async (steps) => {
+    const world = await World.open(open, everyone)
     try {
       await fc.asyncModelRun(() => ({ model: {}, real: world }), steps)
     } finally {
@@ -19,11 +22,12 @@ export const likeTheReference = (open: Open): fc.IAsyncProperty<[Iterable<fc.Asy
 const env: Record<string, string | undefined> = globalThis.process?.env ?? {}
 const usual = 200
 
-export function modelRules(open: Open, wanted = usual): void {
+/** `everyone`: `open` opens stores for everyone. */
+export function modelRules(open: Open, wanted = usual, everyone = false): void {
   const runs = Number(env.REDRIVE_RUNS ?? wanted)
   test('S2 S3 S4 S7 S9 random commands have the answers that the reference gives', {
     timeout: 30_000 + runs * 1_000,
   }, async () => {
-    await fc.assert(likeTheReference(open), { numRuns: runs })
+    await fc.assert(likeTheReference(open, everyone), { numRuns: runs })
   })
 }

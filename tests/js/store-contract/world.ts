@@ -6,6 +6,7 @@ import type {
   LaneHold,
   Lease,
   NewTask,
+  Pause,
   Settlement,
   StoredTask,
   TaskStore,
@@ -22,6 +23,8 @@ export class World {
   readonly reference: TaskStore
   /** Every lease that was given, oldest first: later commands settle and renew some of them. */
   readonly leases: Lease[] = []
+  /** Those that were put and not lifted, by id. */
+  readonly pauses = new Map<string, Pause>()
   maxLaneHoldMs = 60_000
   #now = Number.NEGATIVE_INFINITY
   #shiftMs = 0
@@ -33,9 +36,10 @@ export class World {
   readonly #keys = new Map<string, string | null>()
   #before: readonly StoredTask[] = []
 
-  static async open(open: Open): Promise<World> {
+  static async open(open: Open, everyone: boolean): Promise<World> {
     const clock = fakeClock()
-    return new World(clock, await open({ clock }), memoryStore({ clock }))
+    const reference = memoryStore({ clock, ...(everyone ? { everyone: true } : {}) })
+    return new World(clock, await open({ clock }), reference)
   }
 
   constructor(clock: FakeClock, store: TaskStore, reference: TaskStore) {
@@ -137,7 +141,8 @@ export class World {
       const { until = now } = this.#holds.get(task.lane) ?? {}
       expect(until, 'S9 not while its lane is held').toBeLessThanOrEqual(now)
       this.#give(lease, claim.leaseMs, task.lane)
-      expect(task.principal, 'S16 its own principal').toBe(claim.principal)
+      if (!this.reference.everyone) expect(task.principal, 'S16 its own principal').toBe(claim.principal)
+      expect(this.#isPaused(task), 'nothing of what is paused').toBe(false)
       expect(task.attemptNumber, 'S8 no attempt too many').toBeLessThanOrEqual(task.policy.maxAttempts ?? 5)
       expect(now, 'S8 not past its deadline').toBeLessThanOrEqual(task.deadlineAt)
       const before = this.#before.find(({ taskId }) => taskId === task.taskId)
@@ -147,8 +152,23 @@ export class World {
       const lane = lanes.find((each) => each.lane === task.lane)
       expect(lane?.inFlight, 'S7 no more than perLane').toBeLessThanOrEqual(claim.perLane)
     }
+    if (this.reference.everyone) this.#boundByOrigin(claimed, claim)
     if (claimed.length === 0) return
     expect((await this.store.counts()).inFlight, 'S7 no more than total').toBeLessThanOrEqual(claim.total)
+  }
+
+  #isPaused({ principal, targetUrl }: StoredTask): boolean {
+    const at = new URL(targetUrl).origin
+    const holds = ({ origin = at, principal: whose = principal }: Pause) => origin === at && whose === principal
+    return [...this.pauses.values()].some(holds)
+  }
+
+  #boundByOrigin(claimed: Turn['claimed'], { lanes, bounds = [] }: Claim): void {
+    if (lanes !== 'any') return
+    for (const { lane, max } of bounds) {
+      const taken = claimed.filter(({ task }) => new URL(task.targetUrl).origin === lane)
+      expect(taken.length, `S7 no more than ${max} of ${lane}`).toBeLessThanOrEqual(max)
+    }
   }
 
   /** One that begins before the lane was served since the last is the store's to refuse, or not. */

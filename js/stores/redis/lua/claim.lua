@@ -8,18 +8,35 @@ local function claimFrom()
   local any, own, supplied, bounds, skips, needs, at
   c.limit, c.leaseMs, c.total, c.perLane, c.otherMax, any, own, supplied, bounds, skips, needs, c.tag = unpacked('>dddddBBBI4I4I4c16', packed)
   c.own = own == 1
+  c.isByOrigin = everyone and any == 1
   if any == 0 then c.otherMax = 0 end
   for _ = 1, bounds do
     local bound, max, mode = arg(), nil, nil
     max, mode, at = unpacked('>dB', bound)
-    c.bounds[sub(bound, at)] = { max = max, mode = mode }
+    c.bounds[sub(bound, at)] = { max = max, left = max, mode = mode }
   end
+  c.tag = everyone or c.tag
+  c.isShut = isPaused() or (c.otherMax <= 0 and not next(c.bounds))
   for _ = 1, skips do c.skipped[arg()] = true end
   if supplied == 1 then
     c.supplied = {}
     for _ = 1, needs do c.supplied[arg()] = true end
   end
   return c
+end
+
+-- The bound of what is paused.
+local shut = { max = 0, left = 0, mode = 0 }
+-- The bound of a lane, which it may share: for everyone `bounds` name origins. `left` is how much of `max` the claim has not taken yet.
+local function boundFor(c, name)
+  if isPaused(name) then return shut end
+  if c.isByOrigin then name = string.match(name, '^[^ ]*') end
+  local bound = c.bounds[name]
+  if not bound then
+    bound = { max = c.otherMax, left = c.otherMax, mode = 0 }
+    c.bounds[name] = bound
+  end
+  return bound
 end
 
 -- The homes whose tasks the claim may take, by number.
@@ -109,9 +126,10 @@ end
 
 -- Says whether the lane has a task that may be claimed, which is then the candidate's `head`.
 local function findHead(candidate)
-  if candidate.left <= 0 then return false end
-  if candidate.mode > 0 then
-    candidate.head, candidate.feed, candidate.place = leastTried(candidate, candidate.mode == UNTRIED)
+  local bound = candidate.bound
+  if bound.left <= 0 then return false end
+  if bound.mode > 0 then
+    candidate.head, candidate.feed, candidate.place = leastTried(candidate, bound.mode == UNTRIED)
   else
     candidate.head, candidate.feed, candidate.place = nextOf(candidate)
   end
@@ -129,14 +147,9 @@ end
 
 -- Lanes that may be claimed from, of which as many are known as have to be. Of each rank those that were not served in
 -- this turn come first, in order, and then those that were, in the order in which they were.
-local function lineUpLanes(c, takes, taken)
-  local l = { cursor = '[' .. c.tag, isOver = false, seen = {}, fresh = {}, again = {}, ranks = {}, full = {}, asked = 0 }
+local function lineUpLanes(c, takes)
+  local l = { cursor = '[' .. c.tag, isOver = c.isShut, seen = {}, fresh = {}, again = {}, ranks = {}, full = {}, asked = 0 }
   local last = '(' .. c.tag .. '\255'
-
-  local function mostOf(name)
-    local bound = c.bounds[name]
-    return (bound and bound.max or c.otherMax) - (taken[name] or 0)
-  end
 
   local function queueFor(rank)
     if not l.fresh[rank] then
@@ -146,6 +159,12 @@ local function lineUpLanes(c, takes, taken)
       table.insert(l.ranks, i + 1, rank)
     end
     return l.fresh[rank], l.again[rank]
+  end
+
+  -- The first of a queue that may be claimed from still: others may have taken what it shares with them.
+  local function headOf(queue)
+    while queue[queue.at] and queue[queue.at].bound.left <= 0 do queue.at = queue.at + 1 end
+    return queue[queue.at]
   end
 
   local function admit(candidate)
@@ -175,11 +194,10 @@ local function lineUpLanes(c, takes, taken)
         l.cursor = '(' .. member
         l.frontier = (unpacked('>I5', member, 17))
         if takes[home] and not l.seen[no] then
-          local name = sub(member, 38, bytes - 9)
-          local left = mostOf(name)
-          if left > 0 then
+          local bound = boundFor(c, sub(member, 38, bytes - 9))
+          if bound.left > 0 then
             l.seen[no] = true
-            list[#list + 1] = { no = no, left = left, mode = c.bounds[name] and c.bounds[name].mode or 0 }
+            list[#list + 1] = { no = no, bound = bound }
           end
         end
       end
@@ -192,7 +210,7 @@ local function lineUpLanes(c, takes, taken)
         if lane then
           candidate.lane = lane
           candidate.feeds = {}
-          local part = candidate.mode > 0 and LOOKED_AT or min(each, candidate.left, max(0, c.perLane - lane.inFlight)) + 1
+          local part = candidate.bound.mode > 0 and LOOKED_AT or min(each, candidate.bound.left, max(0, c.perLane - lane.inFlight)) + 1
           for _, line in ipairs(lane.lines) do
             if takes[line.home] then candidate.feeds[#candidate.feeds + 1] = feedOf(lane, line.home, part) end
           end
@@ -208,9 +226,9 @@ local function lineUpLanes(c, takes, taken)
     while true do
       local rank, isFresh
       for _, each in ipairs(l.ranks) do
-        local fresh, again = l.fresh[each], l.again[each]
-        if fresh[fresh.at] or again[again.at] then
-          rank, isFresh = each, fresh[fresh.at] ~= nil
+        isFresh = headOf(l.fresh[each]) ~= nil
+        if isFresh or headOf(l.again[each]) then
+          rank = each
           break
         end
       end
@@ -239,7 +257,7 @@ local function lineUpLanes(c, takes, taken)
   function l.isAny()
     while true do
       for _, each in ipairs(l.ranks) do
-        if l.fresh[each][l.fresh[each].at] or l.again[each][l.again[each].at] then return true end
+        if headOf(l.fresh[each]) or headOf(l.again[each]) then return true end
       end
       if l.isOver then return false end
       l.know(2 * l.asked)
@@ -248,20 +266,21 @@ local function lineUpLanes(c, takes, taken)
 
   -- Whether a lane without room has something due that the claim could take.
   function l.isAnyFull()
-    if #l.full > 0 then return true end
+    for _, candidate in ipairs(l.full) do
+      if candidate.bound.left > 0 then return true end
+    end
+    if c.isShut then return false end
     local from = '[' .. c.tag .. pack('>I4', min(c.perLane, 2 ^ 32 - 1))
     while true do
       local members = call('ZRANGEBYLEX', U, from, last, 'LIMIT', 0, 64)
       for _, member in ipairs(members) do
         local bytes = #member
         local home, no = unpacked('>I4I4', member, bytes - 7)
-        local name = sub(member, 42, bytes - 9)
-        local left = mostOf(name)
-        local mode = c.bounds[name] and c.bounds[name].mode or 0
-        if takes[home] and left > 0 then
-          if mode == 0 then return true end
+        local bound = boundFor(c, sub(member, 42, bytes - 9))
+        if takes[home] and bound.left > 0 then
+          if bound.mode == 0 then return true end
           local lane = lanes[no] or (loadLanes({ no }) or lanes[no])
-          local candidate = { lane = lane, left = left, mode = mode, feeds = {} }
+          local candidate = { lane = lane, bound = bound, feeds = {} }
           for _, line in ipairs(lane and lane.lines or {}) do
             if takes[line.home] then candidate.feeds[#candidate.feeds + 1] = feedOf(lane, line.home, LOOKED_AT) end
           end
@@ -297,8 +316,8 @@ local claimed = {}
 local function claimDue(c, owner)
   wake(c)
   flush()
-  local takes, taken, spoilt = homesFor(c, owner), {}, 0
-  local line = lineUpLanes(c, takes, taken)
+  local takes, spoilt = homesFor(c, owner), 0
+  local line = lineUpLanes(c, takes)
   while #claimed < c.limit and S.inFlight < c.total and spoilt < SWEEP do
     local candidate = line.first()
     if not candidate then break end
@@ -323,14 +342,13 @@ local function claimDue(c, owner)
       row.due0 = head
       startLease(row, owner, c.leaseMs)
       claimed[#claimed + 1] = row.id
-      candidate.left = candidate.left - 1
-      taken[candidate.lane.name] = (taken[candidate.lane.name] or 0) + 1
+      candidate.bound.left = candidate.bound.left - 1
       wasServed = true
     end
     if not wasServed then spoilt = spoilt + 1 end
     if not wasServed and row and row.order ~= NONE then
       flush() -- the next of its order, in whatever lane, may be due now
-      line = lineUpLanes(c, takes, taken)
+      line = lineUpLanes(c, takes)
     else
       line.back(candidate, wasServed)
     end

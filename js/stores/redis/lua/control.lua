@@ -1,4 +1,4 @@
--- What users ask for: cancel, redrive, flush, unpark, purge, homes, and records that a client could not read.
+-- What users ask for: cancel, redrive, flush, unpark, due, purge, homes, the registry, pauses, and records that a client could not read.
 --
 -- ARGV: head; the name of the command; its own. Answer: state, what the command says, hints.
 local commands = {}
@@ -73,12 +73,28 @@ function commands.redrive()
   return said
 end
 
-local function makeDue(row)
+local function makeDue(row, at)
   warm(row).parked = 0
-  row.turn = max(now, row.server)
-  row.due = row.turn
+  row.turn = max(at, row.server)
+  if row.behind == 0 then
+    if not (row.turn >= row.due) then hint('d') end
+    row.due = row.turn
+  end
   save(row)
-  hint('d')
+end
+
+-- in how long, how many; each id
+function commands.due()
+  local inMs, said, ids = tonumber(arg()), {}, {}
+  for i = 1, tonumber(arg()) do ids[i] = arg() end
+  load(ids)
+  for i, id in ipairs(ids) do
+    local row = rowOf(id)
+    local isHere = row and row.status == PENDING and row.aside == 0 and isReadable(row)
+    if isHere then makeDue(row, now + inMs) end
+    said[i] = isHere and 1 or 0
+  end
+  return said
 end
 
 -- The next part of a walk along a set, and where the one after it begins: nothing, if there is none.
@@ -111,7 +127,7 @@ function commands.flush()
   for _, id in ipairs(list) do
     local row = rowOf(id)
     if row and isReadable(row) and row.due > max(now, warm(row).server) then
-      makeDue(row)
+      makeDue(row, now)
       count = count + 1
     end
   end
@@ -128,7 +144,7 @@ function commands.unpark()
   for _, id in ipairs(list) do
     local row = rowOf(id)
     if row and (tag == '' or laneOf(row).tag == tag) then
-      makeDue(row)
+      makeDue(row, now)
       count = count + 1
     end
   end
@@ -169,6 +185,36 @@ end
 function commands.homes()
   call('ZREMRANGEBYSCORE', H, '-inf', string.format('%.17g', now))
   return call('ZRANGE', H, 0, -1)
+end
+
+-- name, a name of this call alone, the version that it has to have or nothing, value or nothing
+function commands.write()
+  local name, nonce, expected, value = 'e' .. arg(), arg(), arg(), arg()
+  local state, entry = call('HGET', Rg, 'v') or '', call('HGET', Rg, name) or ''
+  -- it was done, and the answer lost
+  if sub(state, 9) == nonce or sub(entry, 9, 24) == nonce then return 'written' end
+  if expected ~= '' and tonumber(expected) ~= (entry ~= '' and unpacked('>d', entry) or 0) then return 'changed' end
+  if sub(entry, 25) == value then return 'written' end
+  local version = pack('>d', 1 + (state ~= '' and unpacked('>d', state) or 0)) .. nonce
+  put(Rg, 'v', version)
+  if value == '' then remove(Rg, name) else put(Rg, name, version .. value) end
+  return 'written'
+end
+
+-- id, packed scope and pause
+function commands.pause()
+  -- one that is replaced may have had another scope
+  if call('HSET', F, arg(), arg()) == 0 then hint('d') end
+  if S.layout < 3 then S.layout = S.layout + 2 end
+  return 0
+end
+
+-- id
+function commands.lift()
+  local lifted = call('HDEL', F, arg())
+  if lifted == 1 then hint('d') end
+  if S.layout > 2 and call('HLEN', F) == 0 then S.layout = S.layout - 2 end
+  return lifted
 end
 
 -- of each: token and id, of what was claimed; 0, of what was not

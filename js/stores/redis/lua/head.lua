@@ -4,12 +4,12 @@
 --   M state, T rows, R records, E headers and small bodies, B large bodies, A histories, D due tasks, Z next moments,
 --   I ids, O orders, K idempotency keys, X ended tasks, Y dead letters, P parked tasks, W tasks put aside,
 --   N lanes, L lane names, Q lanes that may start a task, U those of them without room, V lanes by their next moment,
---   J homes of tasks, H live homes, C interned records
+--   J homes of tasks, H live homes, F paused scopes, Rg the registry, C interned records
 -- ARGV[1]: what every call says, as `headOf` in scripts.ts packs it.
 --
 -- Rows and lanes are read, changed in Lua, and written at the end (`flush`), so that a script that fails in between
 -- has written nothing. Numbers are big-endian and instants are not negative: bytes compare as the numbers do.
-local M, T, R, E, B, A, D, Z, I, O, K, X, Y, P, W, N, L, Q, U, V, J, H, C = unpack(KEYS)
+local M, T, R, E, B, A, D, Z, I, O, K, X, Y, P, W, N, L, Q, U, V, J, H, F, Rg, C = unpack(KEYS)
 local call, pack, unpacked, huge = redis.call, struct.pack, struct.unpack, math.huge
 local sub, max, min, concat = string.sub, math.max, math.min, table.concat
 local NAN = 0 / 0
@@ -20,11 +20,11 @@ local MOST = 4000
 -- Tables with names are made with all of them: one that grows name by name is made anew at each power of two.
 local G
 do
-  local layout, clock, schema, sender, capacity, capacityBytes, maxHold, terminalMs, maxTerminal, deadMs, maxDead =
-    unpacked('>dddc16ddddddd', ARGV[1])
+  local layout, clock, schema, sender, capacity, capacityBytes, maxHold, terminalMs, maxTerminal, deadMs, maxDead, everyone =
+    unpacked('>dddc16dddddddB', ARGV[1])
   G = {
     layout = layout, clock = clock, schema = schema, sender = sender, capacity = capacity, capacityBytes = capacityBytes,
-    maxHold = maxHold, terminalMs = terminalMs, maxTerminal = maxTerminal, deadMs = deadMs, maxDead = maxDead,
+    maxHold = maxHold, terminalMs = terminalMs, maxTerminal = maxTerminal, deadMs = deadMs, maxDead = maxDead, everyone = everyone,
   }
 end
 
@@ -36,7 +36,8 @@ local function arg()
 end
 
 -- What the store keeps of itself: these numbers, and the server's history of writes, which is another one after a
--- restart and after a failover.
+-- restart and after a failover. The layout says what older code does not know of and must not overlook: with 2 and 4 all
+-- lanes stand in one line, for everyone, and with 3 and 4 there are pauses.
 local STATE = {
   'layout', 'highWater', 'offset', 'seq', 'token', 'served', 'laneNo', 'homeNo',
   'pending', 'inFlight', 'succeeded', 'exhausted', 'cancelled', 'purged', 'bytes',
@@ -44,7 +45,7 @@ local STATE = {
 }
 local STATE_AS = '>ddddddddddddddddddd'
 local S = {
-  layout = G.layout, highWater = -1, offset = 0, seq = 0, token = 0, served = 0, laneNo = 0, homeNo = 0,
+  layout = 1 + G.everyone, highWater = -1, offset = 0, seq = 0, token = 0, served = 0, laneNo = 0, homeNo = 0,
   pending = 0, inFlight = 0, succeeded = 0, exhausted = 0, cancelled = 0, purged = 0, bytes = 0,
   unreadable = 0, pendingAside = 0, perLane = huge, ranked = 0, history = '',
 }
@@ -57,6 +58,12 @@ do
   end
 end
 if S.layout > G.layout then return redis.error_reply('REDRIVE_NEWER ' .. S.layout) end
+if S.layout % 2 == G.everyone then
+  if S.pending + S.inFlight + S.succeeded + S.exhausted + S.cancelled > 0 then
+    return redis.error_reply('REDRIVE_LINE ' .. G.everyone)
+  end
+  S.layout = S.layout + 2 * G.everyone - 1
+end
 
 -- Changes of hashes and sorted sets, by key. Each field and member is named once between two writes, but for those of
 -- `keep`, of which the last word counts (false: none).

@@ -7,6 +7,8 @@ local lanes, touched = {}, {}
 local FORGET = string.rep('\255', 16)
 local QUEUED, FULL = 1, 2
 local WAKES, FADES = 1, 2
+-- Lines of one tag are one line: of a principal, or of everyone.
+local everyone = S.layout % 2 == 0 and string.rep('\1', 16)
 
 local function laneFrom(kept)
   local no, tag, tasks, pending, inFlight, dead, heldUntil, holdEndsBy, served, moment, at, count, from =
@@ -18,7 +20,7 @@ local function laneFrom(kept)
     lines[i] = { home = home, stage = stage, rank = rank, due = due, served = itsServed, inFlight = itsInFlight }
   end
   return {
-    no = no, tag = tag, name = sub(kept, from), tasks = tasks, pending = pending, inFlight = inFlight, dead = dead,
+    no = no, tag = tag, line = tag ~= NONE and everyone or tag, name = sub(kept, from), tasks = tasks, pending = pending, inFlight = inFlight, dead = dead,
     heldUntil = heldUntil, holdEndsBy = holdEndsBy, served = served, moment = moment, at = at, lines = lines,
   }
 end
@@ -54,7 +56,7 @@ end
 
 local function newLane(no, name, tag)
   local lane = {
-    no = no, tag = tag, name = name, tasks = 0, pending = 0, inFlight = 0, dead = 0,
+    no = no, tag = tag, line = tag ~= NONE and everyone or tag, name = name, tasks = 0, pending = 0, inFlight = 0, dead = 0,
     heldUntil = -huge, holdEndsBy = -huge, served = 0, moment = 0, at = 0, lines = {},
   }
   lanes[no] = lane
@@ -92,6 +94,20 @@ local function touch(lane)
   touched[lane.no] = lane
 end
 
+-- Scopes that stand still, each a letter and a text as `scopeOf` in registry.ts has them.
+local scopes
+-- Whether nothing of a lane may start; without a name: of all lanes.
+local function isPaused(name)
+  if S.layout < 3 then return false end
+  if not scopes then
+    scopes = {}
+    for _, kept in ipairs(call('HVALS', F)) do scopes[sub(kept, 5, 4 + unpacked('>I4', kept))] = true end
+  end
+  if scopes.a or not name then return scopes.a end
+  local origin, principal = string.match(name, '^([^ ]*)(.*)')
+  return scopes['o' .. origin] or scopes['p' .. principal] or scopes['l' .. name]
+end
+
 local function isHeld(lane)
   return lane.heldUntil > now
 end
@@ -122,12 +138,12 @@ end
 
 local function queuedAs(lane, line)
   local member = pack('>I5dd', line.rank, line.served, line.due) .. lane.name .. '\0' .. pack('>I4I4', line.home, lane.no)
-  if line.stage == FULL then return U, lane.tag .. pack('>I4', line.inFlight) .. member end
-  return Q, lane.tag .. member
+  if line.stage == FULL then return U, lane.line .. pack('>I4', line.inFlight) .. member end
+  return Q, lane.line .. member
 end
 
 local function momentAs(lane)
-  return (lane.moment == WAKES and lane.tag or FORGET) .. pack('>d', lane.at) .. lane.name .. '\0' .. pack('>I4', lane.no)
+  return (lane.moment == WAKES and lane.line or FORGET) .. pack('>d', lane.at) .. lane.name .. '\0' .. pack('>I4', lane.no)
 end
 
 local function firstIn(key, from, to)

@@ -31,10 +31,16 @@ function questions.find()
   return tasksOf(list)
 end
 
--- cursor, most, statuses as a text of digits or nothing: tasks, where the next part begins
+-- 'REV' or nothing, from where to where, most, statuses as a text of digits or nothing: tasks, and the last that was looked at, if
+-- there may be more
 function questions.list()
-  local cursor, most, statuses = arg(), tonumber(arg()), arg()
-  local members = call('ZRANGEBYLEX', I, cursor ~= '' and '(' .. cursor or '-', '+', 'LIMIT', 0, SWEEP)
+  local order, from, to, most, statuses = arg(), arg(), arg(), tonumber(arg()), arg()
+  local members
+  if order == '' then
+    members = call('ZRANGEBYLEX', I, from, to, 'LIMIT', 0, SWEEP)
+  else
+    members = call('ZRANGE', I, from, to, 'BYLEX', order, 'LIMIT', 0, SWEEP)
+  end
   local list = {}
   local rest = #members == SWEEP and members[SWEEP] or ''
   local rows = #members > 0 and call('HMGET', T, unpack(members)) or {}
@@ -73,6 +79,25 @@ end
 
 function questions.counts()
   return { pack('>ddddddddd', S.pending, S.inFlight, S.succeeded, S.exhausted, S.cancelled, S.purged, S.bytes, S.unreadable, S.pendingAside) }
+end
+
+-- prefix, version that is known or nothing: the state, and, where it is another, names and entries
+function questions.registry()
+  local prefix, known = 'e' .. arg(), tonumber(arg())
+  local state = call('HGET', Rg, 'v') or pack('>d', 0)
+  if known == unpacked('>d', state) then return { state } end
+  local kept, list = call('HGETALL', Rg), {}
+  for i = 1, #kept, 2 do
+    if sub(kept[i], 1, #prefix) == prefix then
+      list[#list + 1] = sub(kept[i], 2)
+      list[#list + 1] = kept[i + 1]
+    end
+  end
+  return { state, list }
+end
+
+function questions.pauses()
+  return call('HVALS', F)
 end
 
 -- cursor of HSCAN: lanes

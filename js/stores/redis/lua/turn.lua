@@ -70,12 +70,12 @@ local function nextAt()
   local first = call('ZRANGE', Z, 0, 0, 'WITHSCORES')
   if first[2] then least = tonumber(first[2]) end
   if c then
+    if c.isShut then return least end
     local from, last = '[' .. c.tag, '(' .. c.tag .. '\255'
     while true do
       local members = call('ZRANGEBYLEX', V, from, last, 'LIMIT', 0, 64)
       for _, member in ipairs(members) do
-        local bound = c.bounds[sub(member, 25, #member - 5)]
-        if (bound and bound.max or c.otherMax) > 0 then return min(least, (unpacked('>d', member, 17))) end
+        if boundFor(c, sub(member, 25, #member - 5)).max > 0 then return min(least, (unpacked('>d', member, 17))) end
       end
       if #members < 64 then return least end
       from = '(' .. members[64]
@@ -93,9 +93,19 @@ local function nextAt()
   return least
 end
 
+-- Leaves out lanes that are paused, which no claim is shown.
+local function open(list)
+  if not c or S.layout < 3 then return list end
+  local left = {}
+  for _, lane in ipairs(list) do
+    if not isPaused(sub(lane, 90 + 30 * unpacked('>I4', lane, 86))) then left[#left + 1] = lane end
+  end
+  return left
+end
+
 -- At most 64 lanes are all shown; of more, those of this step and those that come next.
 local function views()
-  if call('HLEN', N) <= LANES_SHOWN then return call('HVALS', N) end
+  if call('HLEN', N) <= LANES_SHOWN then return open(call('HVALS', N)) end
   local nos, seen = {}, {}
   local function add(no)
     if seen[no] then return end
@@ -113,7 +123,7 @@ local function views()
   for _, lane in ipairs(valuesOf(N, nos)) do
     if lane then list[#list + 1] = lane end
   end
-  return list
+  return open(list)
 end
 
 -- Ids, rows, records and headers, each as a list. The rows have just been written.

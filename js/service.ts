@@ -1,0 +1,19 @@
+/**
+ * redrive/service: the retry service as a library, for a server of one's own. `npx redrive serve` is the same service as a program.
+ *
+ * ```ts
+ * const service = createService({ store: sqliteStore({ path: 'redrive.db', everyone: true }), targets: ['https://api.example.com'] })
+ * await service.ready
+ * const answer = await service.fetch(request)
+ * ```
+ */
+
+export type { ApiToken, RateSettings, Scope } from './service/api/context.ts'
+export {
+  createService,
+  type ReloadableOptions,
+  type Service,
+  type ServiceLogEntry,
+  type ServiceOptions,
+  type TargetOptions,
+} from './service/service.ts'

@@ -1,0 +1,48 @@
+/** One request on its way through the API, and the answer that a handler gives. */
+
+import type { ApiContext, ApiSettings } from './context.ts'
+import type { Policies } from './policies.ts'
+import type { Caller } from './tokens.ts'
+
+/** The parts that all handlers share. */
+export interface Services {
+  readonly context: ApiContext
+  readonly policies: Policies
+  /** A UUIDv7 of now. */
+  newId(): string
+  /** 128 random bits, as 32 hex digits. */
+  newKey(): string
+  openapi(): object
+}
+
+/** A request that has passed every check that its route asks for. */
+export interface Exchange<Query = unknown, Body = unknown> extends Services {
+  readonly settings: ApiSettings
+  readonly requestId: string
+  readonly caller: Caller
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Query
+  readonly body: Body
+  /** The canonical JSON text (RFC 8785) of the body; '' where there was none. */
+  readonly text: string
+  readonly headers: Headers
+  /** Aborted when the caller has left. No handler stops a write for it. */
+  readonly signal: AbortSignal
+}
+
+export interface Reply {
+  readonly status: number
+  /** Sent as JSON. */
+  readonly json?: unknown
+  /** Sent as it is, with the content type among `headers`. */
+  readonly body?: BodyInit
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export const ok = (json: unknown, headers?: Reply['headers']): Reply => ({
+  status: 200,
+  json,
+  ...(headers && { headers }),
+})
+
+export const NO_CONTENT: Reply = { status: 204 }

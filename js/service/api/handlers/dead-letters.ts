@@ -1,0 +1,134 @@
+/** /dead-letters: tasks that were given up, one by one and many at once. Many are an operation, which goes on when its caller has left. */
+
+import { utf8 } from '../../../platform/utf8.ts'
+import { countDead, type DeadScope, deadPage } from '../dead-filter.ts'
+import { type Exchange, NO_CONTENT, ok, type Reply } from '../exchange.ts'
+import { beginOperation, type NewOperation, showOperation } from '../operation-rows.ts'
+import { pageFilter } from '../page-filter.ts'
+import { Problem } from '../problem.ts'
+import type { DeadFilter, PurgeIn, RedriveManyIn, RedriveOneIn } from '../schemas/control.ts'
+import type { DeadQuery } from '../schemas/task.ts'
+import { noTask, seenTask, showTask, showWhole } from '../show.ts'
+import { ownOf } from '../tokens.ts'
+
+const idOf = ({ params }: Exchange): string => params.taskId ?? ''
+
+export async function listDead({ query, caller, context }: Exchange<DeadQuery>): Promise<Reply> {
+  const page = await context.store.list({ status: 'EXHAUSTED', ...ownOf(caller), ...pageFilter(query) })
+  const tasks = page.tasks.map((record) => showTask(record, context))
+  return ok({ tasks, ...(page.cursor !== undefined && { cursor: page.cursor }) })
+}
+
+export async function redriveOne(exchange: Exchange<unknown, RedriveOneIn>): Promise<Reply> {
+  const { body, caller, context } = exchange
+  const taskId = idOf(exchange)
+  await deadLetter(exchange)
+  const { acceptDuplicateRisk = false } = body
+  const [outcome] = await context.store.redrive([taskId], { spacingMs: 0, acceptDuplicateRisk })
+  if (outcome === 'key_expired') {
+    const why =
+      'its first attempt is longer ago than its policy’s keyTtlMs, so the server may do the work a second time'
+    throw new Problem('key-expired', `task ${taskId} stays: ${why}; { "acceptDuplicateRisk": true } accepts that`, {
+      taskId,
+    })
+  }
+  if (outcome === 'gone') throw noTask(taskId)
+  context.offered()
+  return ok(await showWhole(await seenTask(taskId, caller, context), context))
+}
+
+export async function purgeOne(exchange: Exchange): Promise<Reply> {
+  const taskId = idOf(exchange)
+  await deadLetter(exchange)
+  await exchange.context.store.purge({ taskId, status: 'EXHAUSTED' })
+  return NO_CONTENT
+}
+
+/** Throws 'not-found' for a task that is no dead letter. */
+async function deadLetter(exchange: Exchange): Promise<void> {
+  const taskId = idOf(exchange)
+  const { status } = await seenTask(taskId, exchange.caller, exchange.context)
+  if (status === 'EXHAUSTED') return
+  throw new Problem('not-found', `task ${taskId} is no dead letter: ${status}`, { taskId, taskStatus: status })
+}
+
+const scopeOf = ({ caller }: Exchange, filter: DeadFilter): DeadScope => ({ filter: given(filter), ...ownOf(caller) })
+
+/** Without parts that are undefined: it is stored. */
+const given = (filter: DeadFilter): DeadFilter =>
+  Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+
+export async function redriveMany(exchange: Exchange<unknown, RedriveManyIn>): Promise<Reply> {
+  const { filter, perSecond, acceptDuplicateRisk } = exchange.body
+  const scope = scopeOf(exchange, filter)
+  const total = await countDead(exchange.context.store, scope)
+  return begin(exchange, {
+    kind: 'redrive',
+    scope,
+    total,
+    ...(perSecond !== undefined && { perSecond }),
+    ...(acceptDuplicateRisk !== undefined && { acceptDuplicateRisk }),
+  })
+}
+
+export async function purgeMany(exchange: Exchange<unknown, PurgeIn>): Promise<Reply> {
+  const { filter, confirm } = exchange.body
+  const scope = scopeOf(exchange, filter)
+  const total = await countDead(exchange.context.store, scope)
+  if (total !== confirm) {
+    const detail = `there are ${total} dead letters of this filter, and ${confirm} were to be deleted; nothing was`
+    throw new Problem('count-changed', detail, { count: total })
+  }
+  return begin(exchange, { kind: 'purge', scope, total })
+}
+
+async function begin({ context }: Exchange, operation: NewOperation): Promise<Reply> {
+  const begun = await beginOperation(context.store.registry, operation, context.clock.now())
+  const location = `/operations/${begun.operationId}`
+  return { status: 202, json: showOperation(begun), headers: { location } }
+}
+
+/** Dead letters of one page of an export. */
+const PAGE = 100
+
+export async function exportDead(exchange: Exchange<DeadFilter>): Promise<Reply> {
+  const lines = linesOf(scopeOf(exchange, exchange.query), exchange)
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await lines.next()
+        if (done) controller.close()
+        else controller.enqueue(utf8(value))
+      } catch (error) {
+        // its reader sees that the export broke off, and the log says why
+        const { context, requestId } = exchange
+        context.log({ event: 'error', requestId, what: 'export', message: context.sanitizer.message(error) })
+        controller.error(error)
+      }
+    },
+    async cancel() {
+      await lines.return(undefined)
+    },
+  })
+  const headers = {
+    'content-type': 'application/x-ndjson',
+    'content-disposition': 'attachment; filename="dead-letters.ndjson"',
+  }
+  return { status: 200, body, headers }
+}
+
+/** A text for each page, of a line for each task. */
+async function* linesOf(scope: DeadScope, { context }: Exchange): AsyncGenerator<string, undefined> {
+  const { store, queue } = context
+  for (let cursor: string | undefined; ; ) {
+    const page = await deadPage(store, scope, PAGE, cursor)
+    let text = ''
+    for (const record of page.tasks) {
+      const { attempts } = await queue.attempts(record.taskId, { allPrincipals: true, limit: PAGE })
+      text += `${JSON.stringify({ task: showTask(record, context), attempts })}\n`
+    }
+    if (text !== '') yield text
+    if (page.cursor === undefined) return undefined
+    cursor = page.cursor
+  }
+}

@@ -1,0 +1,134 @@
+/** /retry-policies and /plan. Registered policies are rows of the registry; their version there is their ETag. */
+
+import type { RetryPolicy } from '../../../api/policy.ts'
+import { backgroundOf } from '../../../options/background.ts'
+import { type Exchange, NO_CONTENT, ok, type Reply } from '../exchange.ts'
+import { DEFAULT_POLICY, isPreset, type NamedPolicy, POLICY_PREFIX, soundPolicy } from '../policies.ts'
+import { invalid, Problem } from '../problem.ts'
+
+/** Retries that a schedule lists. */
+const LISTED = 1_000
+
+const idOf = ({ params }: Exchange): string => params.policyId ?? ''
+const etagOf = ({ version }: NamedPolicy): Record<string, string> => (version > 0 ? { etag: `"${version}"` } : {})
+
+const unknown = (policyId: string): Problem => new Problem('not-found', `there is no policy '${policyId}'`)
+
+/** Throws where a name is not the API's to write. */
+function assertOurs(policyId: string, { settings }: Exchange): void {
+  if (isPreset(policyId) || policyId === DEFAULT_POLICY) {
+    const remedy = 'give yours another name, or lay fields over it in a task’s `policy`'
+    throw new Problem('policy-exists', `'${policyId}' is there already and cannot be replaced: ${remedy}`)
+  }
+  if (settings.policiesLocked) {
+    throw new Problem('forbidden', 'policies are changed by the operator’s file alone (--policies-locked)')
+  }
+  if (settings.filePolicies?.has(policyId)) {
+    throw new Problem('forbidden', `'${policyId}' is in the operator’s file, which alone changes it`)
+  }
+}
+
+export async function createPolicy(exchange: Exchange<unknown, RetryPolicy>): Promise<Reply> {
+  const { body, context, policies } = exchange
+  const policy = soundPolicy(body)
+  const { policyId } = policy
+  const known = await policies.get(policyId, true)
+  if (known && isSame(known.given, policy, exchange)) return ok(await showPolicy(known, exchange), etagOf(known))
+  assertOurs(policyId, exchange)
+  const written = known ? 'changed' : await context.store.registry.write(POLICY_PREFIX + policyId, policy, 0)
+  const now = await policies.get(policyId, true)
+  if (!now || (written === 'changed' && !isSame(now.given, policy, exchange))) {
+    throw new Problem('policy-exists', `'${policyId}' is another policy: PUT /retry-policies/${policyId} replaces it`)
+  }
+  const shown = await showPolicy(now, exchange)
+  if (written === 'changed') return ok(shown, etagOf(now))
+  return { status: 201, json: shown, headers: { location: `/retry-policies/${policyId}`, ...etagOf(now) } }
+}
+
+function isSame(a: RetryPolicy, b: RetryPolicy, { context }: Exchange): boolean {
+  const { canonicalJson } = context.core
+  return canonicalJson(JSON.stringify(a)) === canonicalJson(JSON.stringify(b))
+}
+
+export async function putPolicy(exchange: Exchange<unknown, Partial<RetryPolicy>>): Promise<Reply> {
+  const { body, context, policies, headers } = exchange
+  const policyId = idOf(exchange)
+  if (body.policyId !== undefined && body.policyId !== policyId) {
+    throw invalid(`policyId: the path says '${policyId}'`, 'policyId')
+  }
+  const policy = soundPolicy({ ...body, policyId })
+  assertOurs(policyId, exchange)
+  const before = await policies.get(policyId, true)
+  const expected = expectedBy(headers, before)
+  if ((await context.store.registry.write(POLICY_PREFIX + policyId, policy, expected)) === 'changed')
+    throw changed(policyId)
+  const now = (await policies.get(policyId, true)) ?? { given: policy, source: 'api', version: 0 }
+  const shown = await showPolicy(now, exchange)
+  if (before) return ok(shown, etagOf(now))
+  return { status: 201, json: shown, headers: { location: `/retry-policies/${policyId}`, ...etagOf(now) } }
+}
+
+const changed = (policyId: string): Problem =>
+  new Problem('changed-meanwhile', `'${policyId}' is not what it was: read it again, and send its new ETag`)
+
+/** The version that a condition of the request names (RFC 9110, 13.1); undefined: none. */
+function expectedBy(headers: Headers, before: NamedPolicy | undefined): number | undefined {
+  const match = headers.get('if-match')
+  if (headers.get('if-none-match') === '*') return 0
+  if (match === null) return undefined
+  const policyId = before?.given.policyId ?? ''
+  if (!before) throw changed(policyId)
+  const tags = match.split(',').map((each) => each.trim())
+  if (tags.includes('*') || tags.includes(`"${before.version}"`)) return before.version
+  throw changed(policyId)
+}
+
+export async function listPolicies({ policies }: Exchange): Promise<Reply> {
+  const all = await policies.list()
+  return ok({ policies: all.map(({ given, source }) => ({ ...given, source })) })
+}
+
+export async function getPolicy(exchange: Exchange): Promise<Reply> {
+  const policyId = idOf(exchange)
+  const found = await exchange.policies.get(policyId, true)
+  if (!found) throw unknown(policyId)
+  return ok(await showPolicy(found, exchange), etagOf(found))
+}
+
+export async function deletePolicy(exchange: Exchange): Promise<Reply> {
+  const { context, policies, settings } = exchange
+  const policyId = idOf(exchange)
+  const isDefault = policyId === DEFAULT_POLICY || policyId === settings.defaultPolicy.policyId
+  const found = await policies.get(policyId, true)
+  if (!found) throw unknown(policyId)
+  if (isDefault || found.source === 'preset') {
+    const what = isDefault ? 'the policy of tasks that name none' : 'a preset'
+    throw new Problem('policy-default', `'${policyId}' is ${what}, and stays`)
+  }
+  assertOurs(policyId, exchange)
+  await context.store.registry.write(POLICY_PREFIX + policyId, null)
+  await policies.look(true)
+  return NO_CONTENT
+}
+
+async function showPolicy({ given, source }: NamedPolicy, exchange: Exchange): Promise<object> {
+  return { ...given, source, schedule: scheduleOf(given, exchange).schedule }
+}
+
+interface Plan {
+  readonly schedule: readonly object[]
+  readonly longestMs: number | null
+}
+
+/** The waits of what is handed over under this policy, as tasks are. */
+function scheduleOf(given: Partial<RetryPolicy>, { context }: Exchange): Plan {
+  const policy = backgroundOf({ given })
+  const isWhole = policy.maxAttempts - 1 <= LISTED
+  const steps = context.core.backoffSchedule({ ...policy, maxAttempts: Math.min(policy.maxAttempts, LISTED + 1) })
+  const schedule = steps.map(({ attempt, ...step }) => ({ retry: attempt, ...step }))
+  return { schedule, longestMs: isWhole ? (steps.at(-1)?.totalMaxMs ?? 0) : null }
+}
+
+export async function plan(exchange: Exchange<unknown, Partial<RetryPolicy>>): Promise<Reply> {
+  return ok(scheduleOf(soundPolicy(exchange.body), exchange))
+}

@@ -1,0 +1,41 @@
+/** The service about itself: whether it lives, whether it is ready, its numbers, its words. */
+
+import { within } from '../../../platform/clock.ts'
+import { type Exchange, ok, type Reply } from '../exchange.ts'
+
+export async function health({ context }: Exchange): Promise<Reply> {
+  return ok({ status: 'ok', version: context.version })
+}
+
+/** A store that takes longer is as good as none. */
+const STORE_MS = 1_000
+
+export async function ready({ context }: Exchange): Promise<Reply> {
+  const { store, clock, state } = context
+  const answers = await within(clock, STORE_MS, 'the store', store.counts()).then(
+    () => true,
+    () => false,
+  )
+  const checks = { store: answers && state.isStoreWell(), runner: state.isReady(), draining: state.isDraining() }
+  return { status: checks.store && checks.runner && !checks.draining ? 200 : 503, json: { checks } }
+}
+
+export async function metrics({ context }: Exchange): Promise<Reply> {
+  const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }
+  return { status: 200, body: await context.metrics(), headers }
+}
+
+export async function openapi(exchange: Exchange): Promise<Reply> {
+  return ok(exchange.openapi())
+}
+
+export async function root({ context }: Exchange): Promise<Reply> {
+  const links = {
+    openapi: '/openapi.json',
+    health: '/healthz',
+    ready: '/readyz',
+    tasks: '/retry-tasks',
+    stats: '/stats',
+  }
+  return ok({ name: 'redrive', version: context.version, links })
+}

@@ -1,0 +1,105 @@
+/** GET /stats: how many tasks there are, and the lanes that come soonest. */
+
+import { originIn, principalIn } from '../../../api/records.ts'
+import type { OriginStats } from '../../../api/stats.ts'
+import type { LaneView, Pause, StoredTask } from '../../../api/store.ts'
+import { type Exchange, ok, type Reply } from '../exchange.ts'
+import { ownOf } from '../tokens.ts'
+
+const SHOWN = 64
+/** Live tasks that are looked at where no turn has shown the lanes. */
+const LOOKED_AT = 1_000
+
+interface Lane {
+  readonly lane: string
+  readonly pending: number
+  readonly inFlight: number
+  readonly nextAttemptAt: number | null
+  readonly heldUntilAt: number | null
+}
+
+interface Lanes {
+  readonly lanes: readonly Lane[]
+  readonly isMore: boolean
+}
+
+export async function stats(exchange: Exchange): Promise<Reply> {
+  const { context } = exchange
+  const { store, queue } = context
+  const { capacity, origins } = queue.stats({ allPrincipals: true })
+  const [counts, { lanes, isMore }, pauses] = await Promise.all([
+    countsOf(exchange),
+    lanesOf(exchange),
+    store.pauses.list(),
+  ])
+  return ok({
+    ...counts,
+    capacity,
+    durability: store.durability,
+    lanes: lanes.slice(0, SHOWN).map((lane) => showLane(lane, origins[originIn(lane.lane)], pauses)),
+    moreLanes: isMore || lanes.length > SHOWN,
+  })
+}
+
+async function countsOf({ caller, context }: Exchange): Promise<object> {
+  const { store } = context
+  if (caller.seesAll || !store.countsOf) {
+    const { bytes, pending, inFlight, succeeded, exhausted, cancelled, purged } = await store.counts()
+    return { counts: { pending, inFlight, succeeded, exhausted, cancelled, purged }, bytes }
+  }
+  const { pending, inFlight, exhausted } = await store.countsOf(caller.tenant)
+  return { counts: { pending, inFlight, exhausted } }
+}
+
+/** A tenant's lanes may not be among those that a turn shows of everyone: they are read from its tasks. */
+async function lanesOf({ caller, context }: Exchange): Promise<Lanes> {
+  const shown = caller.seesAll ? context.lanes?.() : undefined
+  if (shown) return { lanes: shown.map((view) => laneOf(view, context.clock.now())), isMore: shown.length > SHOWN }
+  const page = await context.store.list({ ...ownOf(caller), active: true, limit: LOOKED_AT })
+  const byName = new Map<string, StoredTask[]>()
+  for (const task of page.tasks) {
+    const tasks = byName.get(task.lane)
+    if (tasks) tasks.push(task)
+    else byName.set(task.lane, [task])
+  }
+  const lanes = [...byName].map(([lane, tasks]) => gathered(lane, tasks))
+  lanes.sort((a, b) => soonest(a) - soonest(b) || (a.lane < b.lane ? -1 : 1))
+  return { lanes, isMore: page.cursor !== undefined }
+}
+
+/** Far beyond any instant: a difference of infinities is no number. */
+const soonest = ({ nextAttemptAt }: Lane): number => nextAttemptAt ?? Number.MAX_SAFE_INTEGER
+
+function laneOf({ lane, pending, inFlight, nextInMs, heldForMs }: LaneView, now: number): Lane {
+  return {
+    lane,
+    pending,
+    inFlight,
+    nextAttemptAt: nextInMs === null ? null : now + nextInMs,
+    heldUntilAt: heldForMs > 0 ? now + heldForMs : null,
+  }
+}
+
+function gathered(lane: string, tasks: readonly StoredTask[]): Lane {
+  const inFlight = tasks.filter(({ status }) => status === 'IN_FLIGHT').length
+  const next = Math.min(...tasks.map(({ dueAt }) => dueAt ?? Infinity))
+  const nextAttemptAt = next === Infinity ? null : next
+  return { lane, pending: tasks.length - inFlight, inFlight, nextAttemptAt, heldUntilAt: null }
+}
+
+function showLane({ lane, ...rest }: Lane, origin: OriginStats | undefined, pauses: readonly Pause[]): object {
+  const { heldUntilAt = null, circuit = 'CLOSED', retryBudget = Infinity } = origin ?? {}
+  return {
+    origin: originIn(lane),
+    tenant: principalIn(lane),
+    ...rest,
+    heldUntilAt: rest.heldUntilAt ?? heldUntilAt,
+    circuit,
+    retryBudget: Number.isFinite(retryBudget) ? retryBudget : null,
+    paused: pauses.some((each) => isOf(each, lane)),
+  }
+}
+
+const isOf = (pause: Pause, lane: string): boolean =>
+  (pause.origin === undefined || pause.origin === originIn(lane)) &&
+  (!('principal' in pause) || pause.principal === principalIn(lane))

@@ -1,0 +1,114 @@
+/** GET, DELETE and the rest of /retry-tasks: what one may ask about a task, and do to it. */
+
+import { createHash } from 'node:crypto'
+import type { StoredTask } from '../../../api/store.ts'
+import type { Exchange, Reply } from '../exchange.ts'
+import { ok } from '../exchange.ts'
+import { pageFilter } from '../page-filter.ts'
+import { Problem } from '../problem.ts'
+import type { PageQuery, TasksQuery } from '../schemas/task.ts'
+import type { DueIn } from '../schemas/task-in.ts'
+import { isEnded, seenTask, showTask, showWhole, type TaskOut } from '../show.ts'
+import { ownOf } from '../tokens.ts'
+import { untilEnded } from '../wait.ts'
+
+const ALL = { allPrincipals: true } as const
+
+const idOf = ({ params }: Exchange): string => params.taskId ?? ''
+
+export async function listTasks({ query, caller, context }: Exchange<TasksQuery>): Promise<Reply> {
+  const { status } = query
+  const page = await context.store.list({ ...ownOf(caller), ...(status && { status }), ...pageFilter(query) })
+  const tasks = page.tasks.map((record) => showTask(record, context))
+  return ok({ tasks, ...(page.cursor !== undefined && { cursor: page.cursor }) })
+}
+
+export async function getTask(exchange: Exchange): Promise<Reply> {
+  const { caller, context, headers, signal } = exchange
+  let record = await seenTask(idOf(exchange), caller, context)
+  const seconds = waitOf(headers)
+  if (seconds > 0 && !isEnded(record)) record = await untilEnded(record, seconds * 1_000, context, signal)
+  const preference = seconds > 0 ? { 'preference-applied': `wait=${seconds}` } : undefined
+  return tagged(await showWhole(record, context), headers, preference)
+}
+
+/** The seconds of `Prefer: wait=n` (RFC 7240), up to 60; 0: it is not asked for. */
+function waitOf(headers: Headers): number {
+  const [, given] = /(?:^|[,;\s])wait\s*=\s*"?(\d{1,9})"?(?:[,;\s]|$)/i.exec(headers.get('prefer') ?? '') ?? []
+  return Math.min(60, Number(given ?? 0))
+}
+
+function tagged(task: TaskOut, headers: Headers, more: Record<string, string> = {}): Reply {
+  const text = JSON.stringify(task)
+  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+  const known = (headers.get('if-none-match') ?? '').split(',').map((each) => each.trim().replace(/^W\//, ''))
+  if (known.includes(etag) || known.includes('*')) return { status: 304, headers: { etag, ...more } }
+  return ok(task, { etag, ...more })
+}
+
+export async function cancelTask(exchange: Exchange): Promise<Reply> {
+  const { caller, context } = exchange
+  const taskId = idOf(exchange)
+  await seenTask(taskId, caller, context)
+  const outcome = await context.queue.cancel(taskId, ALL)
+  if (outcome === 'cancelled') return ok({ outcome })
+  if (outcome === 'requested') return { status: 202, json: { outcome } }
+  const { status } = await seenTask(taskId, caller, context)
+  throw new Problem('already-ended', `task ${taskId} has ended: ${status}`, { taskId, taskStatus: status })
+}
+
+export async function makeDue(exchange: Exchange<unknown, DueIn>): Promise<Reply> {
+  const { body, caller, context } = exchange
+  const taskId = idOf(exchange)
+  await seenTask(taskId, caller, context)
+  const [outcome] = await context.store.due([taskId], body.delayMs ?? 0)
+  const record = await seenTask(taskId, caller, context)
+  if (outcome !== 'due') {
+    const { status } = record
+    const why = status === 'IN_FLIGHT' ? 'an attempt of it is under way' : `it has ended: ${status}`
+    throw new Problem('not-waiting', `task ${taskId} does not wait: ${why}`, { taskId, taskStatus: status })
+  }
+  context.offered()
+  return ok(await showWhole(record, context))
+}
+
+export async function listAttempts(exchange: Exchange<PageQuery>): Promise<Reply> {
+  const { query, caller, context } = exchange
+  const taskId = idOf(exchange)
+  await seenTask(taskId, caller, context)
+  const { limit = 100, cursor } = query
+  const page = await context.queue.attempts(taskId, { ...ALL, limit, ...(cursor !== undefined && { cursor }) })
+  return ok(page)
+}
+
+export async function explainTask(exchange: Exchange): Promise<Reply> {
+  const { caller, context } = exchange
+  const taskId = idOf(exchange)
+  await seenTask(taskId, caller, context)
+  return ok({ decisions: await context.queue.explain(taskId, ALL) })
+}
+
+export async function getBody(exchange: Exchange): Promise<Reply> {
+  const { caller, context } = exchange
+  const taskId = idOf(exchange)
+  const record = await seenTask(taskId, caller, context)
+  const bytes = await context.store.body(taskId)
+  if (bytes === undefined) throw missingBody(record)
+  return {
+    status: 200,
+    body: bytes as Uint8Array<ArrayBuffer>,
+    headers: {
+      'content-type': record.headers['content-type'] ?? 'application/octet-stream',
+      'content-disposition': `attachment; filename="${taskId}"`,
+      // a page that a stranger has sent is not to run here
+      'content-security-policy': "sandbox; default-src 'none'",
+    },
+  }
+}
+
+function missingBody({ taskId, status }: StoredTask): Problem {
+  const isGone = status === 'SUCCEEDED' || status === 'CANCELLED'
+  if (isGone)
+    return new Problem('body-gone', `task ${taskId} has ended (${status}), and bodies go with the end of a task`)
+  return new Problem('not-found', `task ${taskId} has no body`)
+}

@@ -1,0 +1,156 @@
+/**
+ * Makes a record of a Task in: the one place where the API's words become the store's. What it makes, `callOf` of `js/durable/record.ts` can
+ * send.
+ *
+ * Tags stand in the record as `name=value`: stores already find tasks by such texts, and a map in `meta` none could look into. So a
+ * tag is 64 bytes as a whole, and its name holds no `=`.
+ */
+
+import { hash } from 'node:crypto'
+import { laneName, type NewTask, RECORD_SCHEMA } from '../../api/store.ts'
+import { DAY_MS, FOREVER } from '../../platform/clock.ts'
+import { utf8 } from '../../platform/utf8.ts'
+import { deadlineOf } from '../../stores/engine/rules.ts'
+import type { Exchange } from './exchange.ts'
+import { invalid, Problem } from './problem.ts'
+import { bodyOf, checkHeaders, storedHeaders, storedTarget, targetOf } from './request-of.ts'
+import { KEY_SHAPE, MOST_TAGS, TAG_BYTES, type TaskIn } from './schemas/task-in.ts'
+
+const MAX_DELAY_MS = 90 * DAY_MS
+
+/** The key of a request that has one: the field's, or the header's. Throws 'key-mismatch'. */
+export function keyOf({ idempotencyKey }: TaskIn, headers: Headers): string | undefined {
+  const given = headers.get('idempotency-key')
+  if (given === null) return idempotencyKey
+  // draft-ietf-httpapi-idempotency-key-header puts it in quotes, most clients do not
+  const key = /^"[ !#-[\]-~]*"$/.test(given) ? given.slice(1, -1) : given
+  if (!KEY_SHAPE.test(key))
+    throw new Problem('bad-request', 'Idempotency-Key: expected 1 to 255 visible ASCII characters')
+  if (idempotencyKey !== undefined && idempotencyKey !== key) {
+    throw new Problem(
+      'key-mismatch',
+      'idempotencyKey and the header Idempotency-Key differ; send one of them, or the same',
+    )
+  }
+  return key
+}
+
+/** SHA-256 over the canonical JSON of the whole Task in, but for its key: 64 hex digits. */
+export function fingerprintOf({
+  body,
+  text,
+  context,
+}: Pick<Exchange<unknown, TaskIn>, 'body' | 'text' | 'context'>): string {
+  const { idempotencyKey, ...rest } = body
+  const canonical = idempotencyKey === undefined ? text : context.core.canonicalJson(JSON.stringify(rest))
+  return hash('sha256', canonical, 'hex')
+}
+
+/** Methods that change nothing: they go out without a key unless one is given. */
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/** The parts of a Task in that are read once. */
+interface CheckedTask {
+  readonly method: string
+  readonly target: URL
+  readonly body: NewTask['body']
+  readonly tags: readonly string[] | undefined
+}
+
+/** Throws whatever is wrong with a Task in by itself, whenever it is asked. */
+export function checkTaskIn(task: TaskIn, { settings, context }: Exchange): CheckedTask {
+  const { limits } = settings
+  const { method = 'POST', deliverAt, delayMs, expiresAt } = task
+  const target = targetOf(task, limits)
+  checkHeaders(task, limits)
+  const body = bodyOf(task, method, context.core)
+  const tags = tagsOf(task)
+  if (deliverAt !== undefined && delayMs !== undefined) {
+    throw invalid('delayMs: give `deliverAt` or `delayMs`, not both', 'delayMs')
+  }
+  if (expiresAt !== undefined && deliverAt !== undefined && expiresAt <= deliverAt) throw tooLate()
+  return { method, target, body, tags }
+}
+
+const tooLate = (): Problem => invalid('expiresAt: the task would expire before it may be delivered', 'expiresAt')
+
+/** The record of a checked Task in. Throws what depends on the service: its policies, its targets, its clock. */
+export async function newTaskOf(
+  exchange: Exchange<unknown, TaskIn>,
+  { method, target, body, tags }: CheckedTask,
+  given: string | undefined,
+): Promise<NewTask> {
+  const { body: task, caller, context, settings, policies } = exchange
+  const { policyId = 'default', priority = 0, orderKey, idempotent } = task
+  const now = context.clock.now()
+  const policy = await policies.resolve(policyId, task.policy)
+  const targetUrl = storedTarget(target, caller.tenant, context, settings)
+  const headers = storedHeaders(task, context)
+  const dueInMs = dueOf(task, now, settings.limits.maxDelayMs ?? MAX_DELAY_MS)
+  const { expiresAt = FOREVER } = task
+  if (expiresAt <= now + dueInMs) throw tooLate()
+  // without one it could not be repeated
+  const key = given ?? (SAFE.has(method) || idempotent ? null : exchange.newKey())
+  // the budget counts from the moment it may start, and so does the life of its key
+  const startAt = now + dueInMs
+  const starts = { budgetAt: startAt, keyAt: key === null ? FOREVER : startAt, expiresAt }
+  const { deadlineAt, deadlineReason } = deadlineOf(policy, starts)
+  return {
+    taskId: exchange.newId(),
+    idempotencyKey: key,
+    fingerprint: fingerprintOf(exchange),
+    method,
+    targetUrl,
+    headers,
+    withheldHeaders: [],
+    requestInit: {},
+    ...(body && { body }),
+    lane: laneName(caller.tenant, target.origin),
+    principal: caller.tenant,
+    policy,
+    deadlineInMs: Math.max(0, deadlineAt - now),
+    deadlineReason,
+    dueInMs,
+    attemptNumber: 0,
+    phase: -1,
+    previousDelayMs: 0,
+    priority,
+    ...(orderKey !== undefined && { orderKey }),
+    home: null,
+    ...(idempotent && { idempotent: true }),
+    ...(tags && { tags }),
+    schema: RECORD_SCHEMA,
+  }
+}
+
+function dueOf({ deliverAt, delayMs }: TaskIn, now: number, most: number): number {
+  const dueInMs = Math.max(0, deliverAt === undefined ? (delayMs ?? 0) : deliverAt - now)
+  if (dueInMs <= most) return dueInMs
+  const name = deliverAt === undefined ? 'delayMs' : 'deliverAt'
+  throw invalid(`${name}: at most ${most / DAY_MS} days ahead`, name)
+}
+
+/** Tags as the record has them; undefined: there are none. Throws 'invalid'. */
+export function tagsOf({ tags = {} }: TaskIn): readonly string[] | undefined {
+  const entries = Object.entries(tags)
+  if (entries.length > MOST_TAGS) throw invalid(`tags: ${entries.length} of them exceed ${MOST_TAGS}`, 'tags')
+  for (const [name, value] of entries) {
+    if (name === '' || /[=\0]/.test(name) || value.includes('\0')) {
+      throw invalid('tags: expected a name without `=`, and no NUL', 'tags', name)
+    }
+    const size = utf8(`${name}=${value}`).length
+    if (size > TAG_BYTES) throw invalid(`tags: ${size} bytes of name and value exceed ${TAG_BYTES}`, 'tags', name)
+  }
+  return entries.length > 0 ? entries.map(([name, value]) => `${name}=${value}`) : undefined
+}
+
+/** The map that `tagsOf` was given. Tags that other code has made are names without a value. */
+export function tagsIn(tags: readonly string[] | undefined): Readonly<Record<string, string>> | undefined {
+  if (!tags || tags.length === 0) return undefined
+  return Object.fromEntries(
+    tags.map((tag) => {
+      const at = tag.indexOf('=')
+      return at < 0 ? [tag, ''] : [tag.slice(0, at), tag.slice(at + 1)]
+    }),
+  )
+}

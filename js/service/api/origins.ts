@@ -1,0 +1,55 @@
+/**
+ * Under which names the server answers, and to which pages. A page on another site can make a browser send requests here (CSRF), and a name
+ * of its own can be made to lead here (DNS rebinding): the first shows itself by `Origin`, the second by `Host`.
+ */
+
+import type { ApiSettings } from './context.ts'
+import { Problem } from './problem.ts'
+
+/** The name in a `Host` field, without the port, in lower case. */
+function nameIn(host: string): string {
+  return host.toLowerCase().replace(/:\d*$/, '')
+}
+
+/** Throws 'wrong-host' for a name that is not on the list. */
+export function checkHost(request: Request, { hostNames }: ApiSettings): void {
+  const host = request.headers.get('host') ?? new URL(request.url).host
+  if (hostNames.includes(nameIn(host))) return
+  throw new Problem('wrong-host', 'the Host of this request is not one of --host-names')
+}
+
+/** Throws 'forbidden' for a page that is not listed; gives its origin, or null where the request comes from none. */
+export function checkOrigin(request: Request, { corsOrigins = [] }: ApiSettings): string | null {
+  const origin = request.headers.get('origin')
+  if (origin === null || corsOrigins.includes(origin)) return origin
+  throw new Problem('forbidden', 'pages of this Origin may not ask: list it with --cors-origin if they should')
+}
+
+const ASKED =
+  'authorization, content-type, idempotency-key, if-match, if-none-match, prefer, redrive-tenant, traceparent'
+const EXPOSED =
+  'etag, location, preference-applied, ratelimit, ratelimit-policy, redrive-request-id, retry-after, www-authenticate'
+
+/** Whether a browser asks if a page may send a request (Fetch, 3.3.4). */
+export const isPreflight = (request: Request, origin: string | null): boolean =>
+  origin !== null && request.method === 'OPTIONS' && request.headers.has('access-control-request-method')
+
+/** The answer to a preflight of a page that is listed. */
+export function preflightResponse(methods: readonly string[]): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      'access-control-allow-methods': methods.join(', '),
+      'access-control-allow-headers': ASKED,
+      'access-control-max-age': '600',
+    },
+  })
+}
+
+/** Lets the page read an answer. */
+export function putCors(headers: Headers, origin: string | null): void {
+  headers.append('vary', 'Origin')
+  if (origin === null) return
+  headers.set('access-control-allow-origin', origin)
+  headers.set('access-control-expose-headers', EXPOSED)
+}

@@ -1,0 +1,144 @@
+/**
+ * Every error of the API, in one place: RFC 9457 problem details. A type's status and title never change, `detail` says what happened
+ * and what to do, and no answer tells a value of a request that may be secret.
+ */
+
+/** `retryAfterS`: after so many seconds it may be tried again, unless an error says otherwise. */
+interface ProblemKind {
+  readonly status: number
+  readonly title: string
+  readonly retryAfterS?: number
+}
+
+export type ProblemType =
+  | 'bad-request'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not-found'
+  | 'method-not-allowed'
+  | 'not-acceptable'
+  | 'already-ended'
+  | 'not-waiting'
+  | 'key-expired'
+  | 'policy-exists'
+  | 'policy-default'
+  | 'operation-running'
+  | 'count-changed'
+  | 'body-gone'
+  | 'changed-meanwhile'
+  | 'body-too-large'
+  | 'unsupported-media-type'
+  | 'wrong-host'
+  | 'invalid'
+  | 'policy-unknown'
+  | 'target-refused'
+  | 'key-mismatch'
+  | 'idempotency-conflict'
+  | 'url-secret'
+  | 'header-refused'
+  | 'rate-limited'
+  | 'internal'
+  | 'queue-full'
+  | 'store-unavailable'
+  | 'draining'
+
+export const PROBLEMS: Readonly<Record<ProblemType, ProblemKind>> = {
+  'bad-request': { status: 400, title: 'The request cannot be read' },
+  unauthorized: { status: 401, title: 'A token is needed' },
+  forbidden: { status: 403, title: 'This is not allowed' },
+  'not-found': { status: 404, title: 'There is no such thing' },
+  'method-not-allowed': { status: 405, title: 'The path does not take this method' },
+  'not-acceptable': { status: 406, title: 'The answer has another format' },
+  'already-ended': { status: 409, title: 'The task has ended' },
+  'not-waiting': { status: 409, title: 'The task does not wait' },
+  'key-expired': { status: 409, title: 'The server may have forgotten the key' },
+  'policy-exists': { status: 409, title: 'Another policy has this name' },
+  'policy-default': { status: 409, title: 'The policy is the default one' },
+  'operation-running': { status: 409, title: 'An operation of this kind is running' },
+  'count-changed': { status: 409, title: 'The number of tasks has changed' },
+  'body-gone': { status: 410, title: 'The body is not kept any more' },
+  'changed-meanwhile': { status: 412, title: 'It was changed meanwhile' },
+  'body-too-large': { status: 413, title: 'The request is too large' },
+  'unsupported-media-type': { status: 415, title: 'The body has another type' },
+  'wrong-host': { status: 421, title: 'The server does not answer to this name' },
+  invalid: { status: 422, title: 'The request is not valid' },
+  'policy-unknown': { status: 422, title: 'There is no such policy' },
+  'target-refused': { status: 422, title: 'Requests may not go there' },
+  'key-mismatch': { status: 422, title: 'The request has two keys' },
+  'idempotency-conflict': { status: 422, title: 'This key belongs to another request' },
+  'url-secret': { status: 422, title: 'The URL holds a secret' },
+  'header-refused': { status: 422, title: 'A header may not be stored' },
+  'rate-limited': { status: 429, title: 'Too many requests' },
+  internal: { status: 500, title: 'The service failed' },
+  'queue-full': { status: 503, title: 'The store is full', retryAfterS: 5 },
+  'store-unavailable': { status: 503, title: 'The store does not answer', retryAfterS: 1 },
+  draining: { status: 503, title: 'The service is stopping', retryAfterS: 1 },
+}
+
+/** One fault of a body. */
+export interface FieldError {
+  /** A JSON pointer (RFC 6901) into the body, as a fragment: `#/policy/maxAttempts`. */
+  readonly pointer: string
+  readonly detail: string
+}
+
+/** Members that a problem may have beside those of RFC 9457. */
+export interface ProblemMembers {
+  readonly errors?: readonly FieldError[]
+  readonly taskId?: string
+  readonly taskStatus?: string
+  readonly operationId?: string
+  readonly rule?: string
+  readonly count?: number
+}
+
+/** Thrown by whatever refuses a request; the API answers with it. */
+export class Problem extends Error {
+  override readonly name = 'Problem'
+  readonly type: ProblemType
+  readonly members: ProblemMembers
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    type: ProblemType,
+    detail: string,
+    members: ProblemMembers = {},
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(detail)
+    this.type = type
+    this.members = members
+    this.headers = headers
+  }
+
+  get status(): number {
+    return PROBLEMS[this.type].status
+  }
+}
+
+export const PROBLEM_JSON = 'application/problem+json'
+
+export const problemUri = (type: ProblemType): string => `urn:redrive:problem:${type}`
+
+/** Names a member of an object in a JSON pointer, as a fragment of a URI would have it but for characters that stay legible. */
+export const pointerTo = (path: readonly PropertyKey[]): string =>
+  `#${path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')}`
+
+/** The body of the answer. `instance`: the id of the request. */
+export function problemBody({ type, message, members }: Problem, instance: string): Record<string, unknown> {
+  const { status, title } = PROBLEMS[type]
+  return { type: problemUri(type), title, status, detail: message, instance, ...members }
+}
+
+/** The answer to a request that was refused. */
+export function problemResponse(problem: Problem, instance: string): Response {
+  const { retryAfterS } = PROBLEMS[problem.type]
+  const headers = new Headers({ 'content-type': PROBLEM_JSON })
+  if (retryAfterS !== undefined) headers.set('retry-after', String(retryAfterS))
+  for (const [name, value] of Object.entries(problem.headers)) headers.set(name, value)
+  return new Response(JSON.stringify(problemBody(problem, instance)), { status: problem.status, headers })
+}
+
+/** A problem with one field of the body. */
+export const invalid = (detail: string, ...path: readonly PropertyKey[]): Problem =>
+  new Problem('invalid', detail, { errors: [{ pointer: pointerTo(path), detail }] })

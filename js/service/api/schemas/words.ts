@@ -1,0 +1,90 @@
+/** The words that several schemas share, and how a query, which is all text, says a number. */
+
+import { z } from '@hono/zod-openapi'
+import type { TaskStatus } from '../../../api/task.ts'
+import { CIRCUITS, REASONS } from '../../../core/generated/codes.ts'
+import { MAX_MS } from '../../../options/check.ts'
+
+const STATUSES = [
+  'PENDING',
+  'IN_FLIGHT',
+  'SUCCEEDED',
+  'EXHAUSTED',
+  'CANCELLED',
+] as const satisfies readonly TaskStatus[]
+
+export const TASK_ID = '0199a3b4-6c58-7000-8a4f-3f1d2c9b7e60'
+/** An id of a task: a UUID in lower case, as they are made here. */
+export const ID_SHAPE: RegExp = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
+
+export const status: z.ZodType<TaskStatus> = z.enum(STATUSES).meta({ description: 'Where the task stands' })
+export const reason: z.ZodType<(typeof REASONS)[number]> = z
+  .enum(REASONS)
+  .meta({ description: 'The rule that ended the task without success' })
+export const circuit: z.ZodType<(typeof CIRCUITS)[number]> = z.enum(CIRCUITS)
+
+/** `z.int()`, with the bounds that JSON Schema tells. */
+const int = (from: number, to: number) => z.int().min(from).max(to)
+
+/** An instant in epoch milliseconds. */
+export const instant = (description: string): z.ZodType<number> =>
+  int(0, MAX_MS).meta({ description, example: 1_795_420_800_000 })
+export const millis = (description: string, from = 0, to: number = MAX_MS): z.ZodType<number> =>
+  int(from, to).meta({ description })
+export const count = (description: string): z.ZodType<number> => z.int().min(0).meta({ description })
+export const flag = (description: string): z.ZodType<boolean> => z.boolean().meta({ description })
+
+export const taskId: z.ZodType<string> = z
+  .string()
+  .regex(ID_SHAPE)
+  .meta({ description: 'The id of a task, a UUIDv7', example: TASK_ID, format: 'uuid' })
+
+/** Text that every store keeps as it is. */
+export const name = (description: string, most = 255): z.ZodType<string> =>
+  z
+    .string()
+    .min(1)
+    .max(most)
+    .refine((text) => !text.includes('\0'), 'expected no NUL')
+    .meta({ description, pattern: '^[^\\u0000]+$' })
+
+const LABEL = '[a-z0-9](?:[a-z0-9-]*[a-z0-9])?'
+const NAME = `(?:${LABEL}\\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?`
+const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
+const HEXTET = '[1-9a-f][0-9a-f]{0,3}'
+const ADDRESS = `${OCTET}(?:\\.${OCTET}){3}|\\[(?:::1|${HEXTET}(?::${HEXTET}){7})\\]`
+/** An origin as far as JSON Schema can tell it, but for addresses of IPv6 that are shortened. */
+const ORIGIN_SHAPE = `^https?://(?:${NAME}|${ADDRESS})(?::[1-9]\\d{0,4})?$`
+
+export const origin: z.ZodType<string> = z
+  .string()
+  .max(300)
+  .refine(isOrigin, "expected an exact origin such as 'https://api.example.com'")
+  .meta({
+    description: 'Scheme, host and port, exactly as `new URL(url).origin` has them',
+    example: 'https://api.example.com',
+    pattern: ORIGIN_SHAPE,
+  })
+
+function isOrigin(given: string): boolean {
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  return url !== undefined && /^https?:$/.test(url.protocol) && url.origin === given
+}
+
+/** A number in a query: digits and nothing else. */
+export const queryInt = (from: number, to: number, description: string): z.ZodType<number> =>
+  z
+    .preprocess(
+      (given) => (typeof given === 'string' && /^\d{1,16}$/.test(given) ? Number(given) : given),
+      int(from, to),
+    )
+    .meta({ description })
+
+export const limit: z.ZodType<number | undefined> = queryInt(1, 1_000, 'Most of them in one answer').optional().meta({
+  description: 'Most of them in one answer. Default: 100',
+})
+export const cursor: z.ZodType<string | undefined> = z
+  .string()
+  .regex(/^\d{1,15}$/, 'expected a cursor of the page before')
+  .optional()
+  .meta({ description: 'From the page before, asked for with the same filter' })

@@ -1,0 +1,59 @@
+/** A task as the API shows it: as the package does, with what else its record says, and its tenant by that name. */
+
+import type { StoredTask } from '../../api/store.ts'
+import type { RetryTask } from '../../api/task.ts'
+import { showRecord } from '../../durable/record.ts'
+import type { ApiContext } from './context.ts'
+import { tagsIn } from './new-task.ts'
+import { Problem } from './problem.ts'
+import { type Caller, sees } from './tokens.ts'
+
+/** Attempts that are kept in the log of a task. */
+const LOG = 100
+
+export interface TaskOut extends Omit<RetryTask, 'principal' | 'meta' | 'tags'> {
+  readonly tenant: string | null
+  readonly deadlineAt: number | null
+  readonly lastStatus?: number | null
+  readonly priority: number
+  readonly orderKey?: string
+  readonly tags?: Readonly<Record<string, string>>
+  readonly parked: boolean
+}
+
+export function showTask(record: StoredTask, { sanitizer }: Pick<ApiContext, 'sanitizer'>): TaskOut {
+  const { principal, tags: _, meta: __, ...shown } = showRecord(record, sanitizer as Parameters<typeof showRecord>[1])
+  const { deadlineAt, priority, orderKey, parked } = record
+  const tags = tagsIn(record.tags)
+  return {
+    ...shown,
+    tenant: principal,
+    deadlineAt: Number.isFinite(deadlineAt) ? deadlineAt : null,
+    priority,
+    ...(orderKey !== undefined && { orderKey }),
+    ...(tags && { tags }),
+    parked,
+  }
+}
+
+/** The task with the status of its last attempt, which costs a look into its log. */
+export async function showWhole(record: StoredTask, context: ApiContext): Promise<TaskOut> {
+  const shown = showTask(record, context)
+  if (record.attemptNumber === 0) return shown
+  const { attempts } = await context.store.attempts(record.taskId, { limit: LOG })
+  const last = attempts.at(-1)
+  return last ? { ...shown, lastStatus: last.responseStatus } : shown
+}
+
+export const isEnded = ({ status }: Pick<StoredTask, 'status'>): boolean =>
+  status !== 'PENDING' && status !== 'IN_FLIGHT'
+
+export const noTask = (taskId: string): Problem =>
+  new Problem('not-found', `there is no task '${taskId}' here, or it is past its retention`)
+
+/** The task, if the caller may see it. Another tenant's is not there at all (T16). */
+export async function seenTask(taskId: string, caller: Caller, { store }: ApiContext): Promise<StoredTask> {
+  const record = await store.get(taskId)
+  if (!record || !sees(caller, record)) throw noTask(taskId)
+  return record
+}

@@ -1,0 +1,112 @@
+/** Tokens and policies, as they stand in the configuration or in files of their own: checked one by one, and whole. */
+
+import { resolve } from 'node:path'
+import type { RetryPolicy } from '../../api/policy.ts'
+import { resolvePolicy } from '../../options/policy-rules.ts'
+import { parsed } from './config-file.ts'
+import { reasonOf, UsageError } from './io.ts'
+import { nearest } from './nearest.ts'
+
+export const SCOPES = ['tasks:read', 'tasks:write', 'policies:write', 'admin', 'metrics'] as const
+export type Scope = (typeof SCOPES)[number]
+
+/** A token that may call. The token itself is nowhere: a reader of the file cannot call. */
+export interface TokenEntry {
+  /** Hex of SHA-256 over the token's text, in small letters. */
+  readonly sha256: string
+  /** null: no tenant's. With `admin` it sees all of them. */
+  readonly tenant: string | null
+  readonly scopes: readonly Scope[]
+  /** For logs: the one that was given, or the first letters of the hash. */
+  readonly name: string
+  /** Epoch ms. Absent: it does not end. */
+  readonly expiresAt?: number
+}
+
+/** The records themselves, or those in a file, under the name that errors call them by. */
+export function recordsOf(
+  given: string | readonly unknown[] | undefined,
+  what: 'tokens' | 'policies',
+  cwd: string,
+): { readonly label: string; readonly records: readonly unknown[] } {
+  if (typeof given !== 'string') return { label: what, records: given ?? [] }
+  const content = parsed(resolve(cwd, given), given)
+  const inside = Array.isArray(content) ? content : (content as Record<string, unknown> | null)?.[what]
+  if (Array.isArray(inside)) return { label: `${given}: ${what}`, records: inside }
+  throw new UsageError(`${given}: expected a list of ${what}, or an object with the key ${what}`)
+}
+
+/** Throws a UsageError that names the first wrong entry. undefined: none are configured, which is not the same as an empty list. */
+export function tokensOf(
+  given: string | readonly unknown[] | undefined,
+  cwd: string,
+): readonly TokenEntry[] | undefined {
+  if (given === undefined) return undefined
+  const { label, records } = recordsOf(given, 'tokens', cwd)
+  return records.map((record, i) => tokenOf(record, `${label}[${i}]`))
+}
+
+const TOKEN_KEYS = ['sha256', 'tenant', 'scopes', 'name', 'expiresAt']
+
+function tokenOf(record: unknown, at: string): TokenEntry {
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) {
+    throw new UsageError(`${at}: expected an entry as \`redrive token\` prints it`)
+  }
+  const { sha256, tenant = null, scopes, name, expiresAt } = record as Readonly<Record<string, unknown>>
+  const strange = Object.keys(record).find((key) => !TOKEN_KEYS.includes(key))
+  const refuse = (key: string, expected: string): never => {
+    throw new UsageError(`${at}.${key}: expected ${expected}`)
+  }
+  // the value may be the token itself, so it is not shown
+  if (strange !== undefined) {
+    const best = nearest(strange, TOKEN_KEYS)
+    throw new UsageError(
+      `${at}.${strange}: no such key; ${best ? `did you mean ${best}?` : `there are ${TOKEN_KEYS.join(', ')}`}`,
+    )
+  }
+  if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/i.test(sha256)) {
+    return refuse('sha256', '64 hex digits, the SHA-256 of the token')
+  }
+  if (tenant !== null && (typeof tenant !== 'string' || tenant === '')) return refuse('tenant', 'a name or null')
+  if (!Array.isArray(scopes) || scopes.length === 0 || scopes.some((scope) => !SCOPES.includes(scope))) {
+    return refuse('scopes', `a list of ${SCOPES.join(', ')}`)
+  }
+  if (name !== undefined && typeof name !== 'string') return refuse('name', 'text')
+  const ends = typeof expiresAt === 'string' ? Date.parse(expiresAt) : expiresAt
+  if (ends !== undefined && (typeof ends !== 'number' || !Number.isFinite(ends))) {
+    return refuse('expiresAt', 'epoch milliseconds or a date such as 2027-01-31')
+  }
+  return {
+    sha256: sha256.toLowerCase(),
+    tenant,
+    scopes,
+    name: name ?? sha256.slice(0, 8).toLowerCase(),
+    ...(ends !== undefined && { expiresAt: ends }),
+  }
+}
+
+/** Throws a UsageError that names the first wrong policy, and one whose id comes twice. */
+export function policiesOf(given: string | readonly unknown[] | undefined, cwd: string): readonly RetryPolicy[] {
+  const { label, records } = recordsOf(given, 'policies', cwd)
+  const ids = new Set<string>()
+  return records.map((record, i) => {
+    const policy = policyOf(record, `${label}[${i}]`)
+    const { policyId } = policy
+    if (typeof policyId !== 'string' || policyId === '') {
+      throw new UsageError(`${label}[${i}].policyId: expected a name`)
+    }
+    if (ids.has(policyId)) throw new UsageError(`${label}[${i}].policyId: '${policyId}' is there twice`)
+    ids.add(policyId)
+    return { ...policy, policyId }
+  })
+}
+
+/** One policy, checked as the service checks it. */
+export function policyOf(record: unknown, at: string): Partial<RetryPolicy> {
+  try {
+    resolvePolicy(record as Partial<RetryPolicy>, undefined, at)
+  } catch (error) {
+    throw new UsageError(reasonOf(error))
+  }
+  return record as Partial<RetryPolicy>
+}

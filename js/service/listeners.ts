@@ -1,0 +1,135 @@
+/**
+ * The sockets of a service: HTTP/1.1 on one address, with TLS where it was asked for, and limits on what a client may hold open. HTTP/2
+ * belongs to the proxy in front.
+ */
+
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
+import { type AddressInfo, Server as SocketServer } from 'node:net'
+import { getRequestListener } from '@hono/node-server'
+
+/** Names and values of a request's headers, in bytes. */
+const MAX_HEADER_BYTES = 16 * 1024
+/** A client that sends its headers, or a request, byte by byte holds a connection for no longer. */
+const HEADERS_MS = 10_000
+const REQUEST_MS = 60_000
+const KEEP_ALIVE_MS = 60_000
+const MAX_CONNECTIONS = 1_000
+/** A connection that carries nothing for so long after the last new one was taken is closed. A request may be on its way on it until then. */
+const IDLE_MS = 500
+/** Turns of the event loop without a new connection after which none waits, and the most that are waited for: each takes one or more. */
+const QUIET_TURNS = 2
+const MOST_TURNS = 500
+
+/** PEM texts. */
+export interface Tls {
+  readonly cert: string
+  readonly key: string
+  /** A client needs a certificate that one of these has signed. */
+  readonly ca?: string | undefined
+}
+
+export type Answer = (request: Request, peer: { readonly remoteAddress?: string }) => Promise<Response>
+
+export interface Listener {
+  readonly port: number
+  /** Certificates of connections that come later. Throws, and changes nothing, where they do not fit. */
+  setTls(tls: Tls): void
+  /** Resolves once no connection waits to be taken: the system would cut those off with the listener. */
+  whenTaken(): Promise<void>
+  /** Takes no connection any more. Resolves once requests under way are answered, those included that are on their way on open connections. */
+  close(): Promise<void>
+  /** Cuts off what is still open. */
+  cut(): void
+}
+
+/** Begins to listen. Rejects where the address cannot be had. */
+export async function listen(
+  answer: Answer,
+  { host, port, tls }: { readonly host: string; readonly port: number; readonly tls: Tls | undefined },
+): Promise<Listener> {
+  const { server, context } = makeServer(listenerOf(answer), tls)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    setTls: (next) => context?.setSecureContext(secureOptions(next)),
+    whenTaken: () => taken(server),
+    close: () => closed(server),
+    cut: () => server.closeAllConnections(),
+  }
+}
+
+async function taken(server: Server | SecureServer): Promise<void> {
+  let quiet = 0
+  const hear = (): void => {
+    quiet = 0
+  }
+  server.on('connection', hear)
+  for (let turns = 0; quiet < QUIET_TURNS && turns < MOST_TURNS; turns++) {
+    quiet++
+    await new Promise((done) => setImmediate(done))
+  }
+  server.off('connection', hear)
+}
+
+/**
+ * `server.close()` would cut off every connection that is between two requests, and with it the request that its client has just sent. So
+ * connections stay for a while: an answer that says `connection: close` ends its own, and one that is not used is closed then.
+ */
+function closed(server: Server | SecureServer): Promise<void> {
+  return new Promise((resolve) => {
+    const idle = setTimeout(() => server.closeIdleConnections(), IDLE_MS)
+    SocketServer.prototype.close.call(server, () => {
+      clearTimeout(idle)
+      resolve()
+    })
+  })
+}
+
+function makeServer(
+  listener: RequestListener,
+  tls: Tls | undefined,
+): { readonly server: Server | SecureServer; readonly context?: SecureServer } {
+  const limits = {
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_MS,
+    requestTimeout: REQUEST_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: HEADERS_MS / 2,
+  }
+  const secure = tls && createSecureServer({ ...limits, ...secureOptions(tls) }, listener)
+  const server = secure ?? createServer(limits, listener)
+  server.maxConnections = MAX_CONNECTIONS
+  return secure ? { server, context: secure } : { server }
+}
+
+const secureOptions = ({ cert, key, ca }: Tls) => ({
+  cert,
+  key,
+  ...(ca !== undefined && { ca, requestCert: true, rejectUnauthorized: true }),
+  minVersion: 'TLSv1.2' as const,
+})
+
+function listenerOf(answer: Answer): RequestListener {
+  const handle = getRequestListener(
+    (request, { incoming }) => {
+      const { remoteAddress } = incoming.socket
+      return answer(request, remoteAddress === undefined ? {} : { remoteAddress })
+    },
+    // a request that is none, such as one with a name that no URL can have
+    { overrideGlobalObjects: false, errorHandler: () => badRequest() },
+  )
+  return (incoming, outgoing) => void handle(incoming, outgoing)
+}
+
+function badRequest(): Response {
+  const detail = 'the request cannot be read: its Host or its path is no part of a URL'
+  const problem = { type: 'urn:redrive:problem:bad-request', title: 'The request cannot be read', status: 400, detail }
+  return Response.json(problem, { status: 400, headers: { 'content-type': 'application/problem+json' } })
+}

@@ -1,0 +1,94 @@
+/**
+ * The numbers of a service for Prometheus: those of its queue, of its API, of its store and of what it refused to send to. Only routes,
+ * methods, statuses, codes and rules are labels: no URL, no key, no id (S12).
+ */
+
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { registerMetrics } from '../adapters/prometheus.ts'
+import type { RetryQueue } from '../queue/queue.ts'
+import type { AnsweredRequest } from './api/context.ts'
+import type { StoreWatch } from './watched-store.ts'
+
+/** Seconds: a store answers in less than a millisecond, a route in a few. */
+const STORE_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5]
+const HTTP_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
+
+export class ServiceMetrics implements StoreWatch {
+  readonly #register = new Registry()
+  readonly #requests: Counter
+  readonly #durations: Histogram
+  readonly #calls: Histogram
+  readonly #errors: Counter
+  readonly #refused: Counter
+
+  constructor(version: string) {
+    const registers = [this.#register]
+    const route = ['route', 'method', 'status']
+    this.#requests = new Counter({
+      name: 'redrive_http_requests_total',
+      help: 'Requests answered.',
+      labelNames: route,
+      registers,
+    })
+    this.#durations = new Histogram({
+      name: 'redrive_http_request_duration_seconds',
+      help: 'From the headers of a request to the headers of its answer.',
+      labelNames: ['route', 'method'],
+      buckets: HTTP_SECONDS,
+      registers,
+    })
+    this.#calls = new Histogram({
+      name: 'redrive_store_call_duration_seconds',
+      help: 'From a call of the store to its answer.',
+      labelNames: ['call'],
+      buckets: STORE_SECONDS,
+      registers,
+    })
+    this.#errors = new Counter({
+      name: 'redrive_store_errors_total',
+      help: 'Calls of the store that failed.',
+      labelNames: ['call', 'code'],
+      registers,
+    })
+    this.#refused = new Counter({
+      name: 'redrive_target_refused_total',
+      help: 'Targets that were refused, when a task came or when it was to be sent, by the rule.',
+      labelNames: ['rule'],
+      registers,
+    })
+    const build = new Gauge({
+      name: 'redrive_build_info',
+      help: 'The version that runs.',
+      labelNames: ['version'],
+      registers,
+    })
+    build.set({ version }, 1)
+  }
+
+  /** Adds the families of the queue. */
+  watch(queue: RetryQueue): void {
+    registerMetrics(queue, { register: this.#register })
+  }
+
+  answered({ route, method, status, ms }: AnsweredRequest): void {
+    // a route that there is none of has no name, and strangers choose methods
+    const known = route === '' ? 'none' : route
+    const verb = route === '' ? 'other' : method
+    this.#requests.inc({ route: known, method: verb, status: String(status) })
+    this.#durations.observe({ route: known, method: verb }, ms / 1_000)
+  }
+
+  storeCalled(call: string, ms: number, code: string | undefined): void {
+    this.#calls.observe({ call }, ms / 1_000)
+    if (code !== undefined) this.#errors.inc({ call, code })
+  }
+
+  refused(rule: string): void {
+    this.#refused.inc({ rule })
+  }
+
+  /** Prometheus' text format 0.0.4. */
+  text(): Promise<string> {
+    return this.#register.metrics()
+  }
+}

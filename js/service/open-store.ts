@@ -1,0 +1,95 @@
+/** Opens the store that an address names. Clients of Redis come with it, and only where they are needed. */
+
+import { RedriveError } from '../api/errors.ts'
+import type { TaskStore } from '../api/store.ts'
+
+export interface OpenedStore {
+  readonly store: TaskStore
+  /** The address without its user and password, for people. */
+  readonly shown: string
+  /** Ends what the store stands on, after the store was closed. Never rejects. */
+  close(): Promise<void>
+}
+
+/** Longest wait for the first connection. */
+const CONNECT_MS = 5_000
+
+/**
+ * `url`: `sqlite:PATH`, `redis[s]://...`, `redis-sentinel://HOST:PORT,HOST:PORT/NAME` or `memory:`. `name`: of the queue in it; of a
+ * file it is no part. Rejects with 'STORAGE_UNAVAILABLE' where it cannot be reached.
+ */
+export async function openStore(url: string, name: string): Promise<OpenedStore> {
+  if (url === 'memory:') {
+    const { memoryStore } = await import('../stores/memory.ts')
+    return { store: memoryStore({ everyone: true }), shown: url, close: async () => {} }
+  }
+  if (url.startsWith('sqlite:')) {
+    const { sqliteStore } = await import('../stores/sqlite.ts')
+    return {
+      store: sqliteStore({ path: url.slice('sqlite:'.length), everyone: true }),
+      shown: url,
+      close: async () => {},
+    }
+  }
+  return openRedis(url, name)
+}
+
+async function openRedis(url: string, name: string): Promise<OpenedStore> {
+  const [{ redisStore }, { createClient, createSentinel }] = await Promise.all([
+    import('../stores/redis.ts'),
+    import('./redis-clients.ts'),
+  ])
+  const shown = withoutSecrets(url)
+  const socket = { connectTimeout: CONNECT_MS }
+  const client = url.startsWith('redis-sentinel:')
+    ? createSentinel(sentinelsOf(url))
+    : createClient({ url, socket, disableOfflineQueue: true })
+  const faults: unknown[] = []
+  // node-redis ends the process where it has no listener, and connects again by itself
+  client.on('error', (error) => faults.push(error))
+  const connecting = client.connect()
+  const late = new Promise<never>((_, reject) => {
+    const timer = setTimeout(() => reject(faults.at(-1) ?? new Error(`no answer within ${CONNECT_MS} ms`)), CONNECT_MS)
+    connecting.then(
+      () => clearTimeout(timer),
+      () => clearTimeout(timer),
+    )
+  })
+  try {
+    await Promise.race([connecting, late])
+  } catch (error) {
+    client.destroy()
+    throw new RedriveError(
+      'STORAGE_UNAVAILABLE',
+      `${shown} cannot be reached (${(error as Error).message}): start it, or name another with --store`,
+      {
+        cause: error,
+      },
+    )
+  }
+  return {
+    store: redisStore({ client, name, everyone: true }),
+    shown,
+    close: async () => client.destroy(),
+  }
+}
+
+/** `redis-sentinel://[user:password@]host:port,host:port/name` */
+function sentinelsOf(url: string) {
+  const [, auth = '', hosts = '', name = ''] = /^redis-sentinel:\/\/(?:([^@/]*)@)?([^/]+)\/([^?]+)/.exec(url) ?? []
+  if (name === '') {
+    throw new RedriveError(
+      'STORE_UNKNOWN',
+      `${withoutSecrets(url)}: expected redis-sentinel://HOST:PORT,HOST:PORT/NAME-OF-THE-PRIMARY`,
+    )
+  }
+  const [username = '', password = ''] = auth.split(':').map(decodeURIComponent)
+  const login = { ...(username && { username }), ...(password && { password }) }
+  const sentinelRootNodes = hosts.split(',').map((each) => {
+    const { hostname, port } = new URL(`redis://${each}`)
+    return { host: hostname, port: Number(port || 26_379) }
+  })
+  return { name, sentinelRootNodes, nodeClientOptions: { ...login, disableOfflineQueue: true } }
+}
+
+const withoutSecrets = (url: string): string => url.replace(/\/\/[^@/]*@/, '//')

@@ -1,0 +1,280 @@
+/**
+ * The program `redrive serve`: opens what its settings name, says what it found, answers until it is told to stop, and then lets
+ * everything that was promised be kept. Whatever is wrong is said before anything is opened.
+ */
+
+import { readFileSync, watch } from 'node:fs'
+import { isIP } from 'node:net'
+import { basename, dirname, resolve } from 'node:path'
+import process from 'node:process'
+import { systemClock } from '../platform/clock.ts'
+import { isLoopback } from './addresses.ts'
+import { CommandError, reasonOf, UsageError } from './cli/io.ts'
+import type { ServeHost } from './cli/serving.ts'
+import type { Settings } from './cli/settings.ts'
+import { type Answer, type Listener, listen, type Tls } from './listeners.ts'
+import { makeLog } from './log.ts'
+import { openStore } from './open-store.ts'
+import { adminPaths, type PathFilter, servesPath, workerPaths } from './paths.ts'
+import { createService, type ReloadableOptions, type Service, type ServiceLogEntry } from './service.ts'
+import { factsOf } from './start-lines.ts'
+
+/** A store of a later version: no other exit has this code, so that a deployment can tell. */
+const NEWER_EXIT = 3
+/** Answers under way have this long once nothing new is taken, before their connections are cut. */
+const ANSWER_MS = 5_000
+/** Files are often written in several steps. */
+const SETTLE_MS = 100
+
+type Log = (entry: ServiceLogEntry) => void
+
+/** Runs until a signal ends it. Resolves with the exit code. */
+export async function serve(settings: Settings, { io, reread }: ServeHost): Promise<number> {
+  const isDev = settings.tokens === undefined
+  assertSafe(settings, isDev)
+  const tls = tlsOf(settings, io.cwd)
+  const log = makeLog({
+    level: settings.logLevel,
+    format: settings.logFormat,
+    write: (line) => io.stdout.write(line),
+    now: () => Date.now(),
+  })
+  const opened = await openStore(settings.store, settings.name).catch((error) => {
+    throw new CommandError(reasonOf(error))
+  })
+  const service = createService({
+    ...reloadable(settings, isDev),
+    store: opened.store,
+    role: settings.role,
+    allowLoopback: isDev,
+    hostNames: hostNamesOf(settings),
+    corsOrigins: settings.corsOrigin ?? [],
+    ...(settings.rate !== undefined && { rate: { perSecond: settings.rate } }),
+    metricsOpen: settings.metricsOpen,
+    policiesLocked: settings.policiesLocked,
+    urlSecrets: settings.urlSecrets,
+    maxBodyBytes: settings.maxBody,
+    concurrency: settings.concurrency,
+    concurrencyPerOrigin: settings.concurrencyPerOrigin,
+    attemptTimeoutMs: settings.attemptTimeout,
+    connectTimeoutMs: settings.connectTimeout,
+    ...(settings.egressProxy !== undefined && { egressProxy: settings.egressProxy }),
+    leaseMs: settings.lease,
+    capacity: settings.capacity,
+    capacityBytes: settings.capacityBytes,
+    retention: {
+      terminalMs: settings.retainEnded,
+      deadLetterMs: settings.retainDead,
+      maxDeadLetters: settings.maxDead,
+    },
+    version: io.version ?? 'unknown',
+    log,
+  })
+  const listeners: Listener[] = []
+  try {
+    await service.ready
+    listeners.push(...(await listenOn(service, settings, tls)))
+  } catch (error) {
+    for (const listener of listeners) listener.cut()
+    await service.close({ drainMs: 0 })
+    await opened.close()
+    return refused(error, io.stderr, opened.shown)
+  }
+  const ports = listeners.map(({ port }) => port)
+  const reload = reloader({ service, reread, listeners, log, cwd: io.cwd, isDev })
+  // a script may tell it to stop as soon as it hears that it is ready
+  const stopping = stopSignal(reload)
+  for (const fact of factsOf(settings, { isDev, ports, store: opened.shown, durability: opened.store.durability })) {
+    if (settings.logFormat === 'text') io.stdout.write(`${fact.text}\n`)
+    else log({ level: 'info', ...fact.fields })
+  }
+  const unwatch = watchFiles(settings.files, io.cwd, reload)
+  const signal = await stopping
+  unwatch()
+  log({ level: 'info', event: 'stopping', signal, drainMs: settings.drain })
+  await stop(service, listeners, settings)
+  await opened.close()
+  log({ level: 'info', event: 'stopped' })
+  return 0
+}
+
+/** Refuses what would let strangers in, or out, by default. */
+function assertSafe({ host, targets, allowAnyPublicTarget, role }: Settings, isDev: boolean): void {
+  if (isLocal(host)) return
+  if (isDev) {
+    throw new UsageError(
+      `--host ${host}: without tokens the service listens on loopback only; make one with \`redrive token\` and name its file with --tokens`,
+    )
+  }
+  if (targets === undefined && !allowAnyPublicTarget && role !== 'api') {
+    throw new UsageError(
+      `--host ${host}: say where requests may go, by --targets https://api.example.com, or --allow-any-public-target for any public address`,
+    )
+  }
+}
+
+const isLocal = (host: string): boolean => host === 'localhost' || (isIP(host) !== 0 && isLoopback(host))
+
+function hostNamesOf({ host, hostNames }: Settings): readonly string[] {
+  if (hostNames) return hostNames.map((name) => name.toLowerCase())
+  const bound = isIP(host) === 6 ? `[${host}]` : host.toLowerCase()
+  return [...new Set(['localhost', '127.0.0.1', '[::1]', bound])]
+}
+
+function reloadable(settings: Settings, isDev: boolean): ReloadableOptions {
+  const { tokens, policies, defaultPolicy, allowHttp, allowPrivate, targets } = settings
+  return {
+    tokens: isDev ? undefined : tokens,
+    policies,
+    defaultPolicy,
+    allowHttp,
+    ...(allowPrivate && { allowPrivate }),
+    ...(targets && { targets }),
+  }
+}
+
+function tlsOf({ tlsCert, tlsKey, tlsClientCa }: Settings, cwd: string): Tls | undefined {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined
+  const read = (flag: string, path: string): string => {
+    try {
+      return readFileSync(resolve(cwd, path), 'utf8')
+    } catch (error) {
+      throw new UsageError(`${flag}: ${path} cannot be read (${reasonOf(error)})`)
+    }
+  }
+  const ca = tlsClientCa === undefined ? undefined : read('--tls-client-ca', tlsClientCa)
+  return { cert: read('--tls-cert', tlsCert), key: read('--tls-key', tlsKey), ca }
+}
+
+/** One listener, or two: what only operators and probes ask is on the second then. */
+async function listenOn(service: Service, settings: Settings, tls: Tls | undefined): Promise<Listener[]> {
+  const { host, port, adminPort, role } = settings
+  const answer =
+    (may: PathFilter): Answer =>
+    async (request, peer) =>
+      may(new URL(request.url).pathname) ? service.fetch(request, peer) : notHere()
+  const isWorker = role === 'worker'
+  const own: PathFilter = (path) =>
+    (!isWorker || servesPath(workerPaths, path)) && (adminPort === undefined || !servesPath(adminPaths, path))
+  const first = await listen(answer(own), { host, port, tls })
+  if (adminPort === undefined) return [first]
+  const second = await listen(
+    answer((path) => servesPath(adminPaths, path)),
+    { host, port: adminPort, tls },
+  ).catch((error) => {
+    first.cut()
+    void first.close()
+    throw error
+  })
+  return [first, second]
+}
+
+function notHere(): Response {
+  const detail = 'this is answered on another port, or by another process: see --admin-port and --role'
+  const problem = { type: 'urn:redrive:problem:not-found', title: 'There is nothing here', status: 404, detail }
+  return Response.json(problem, { status: 404, headers: { 'content-type': 'application/problem+json' } })
+}
+
+function refused(error: unknown, stderr: { write(text: string): unknown }, store: string): number {
+  const { code, message, port } = error as { readonly code?: string; readonly message: string; readonly port?: number }
+  const why =
+    code === 'EADDRINUSE'
+      ? `port ${port} is taken: another process listens on it; name another with --port`
+      : code?.startsWith('E')
+        ? reasonOf(error)
+        : `${store}: ${message}`
+  stderr.write(`redrive: ${why}\n`)
+  return code === 'STORAGE_NEWER' ? NEWER_EXIT : 1
+}
+
+interface Reloads {
+  readonly service: Service
+  readonly reread: ServeHost['reread']
+  readonly listeners: readonly Listener[]
+  readonly log: Log
+  readonly cwd: string
+  readonly isDev: boolean
+}
+
+/** Reads tokens, policies, targets and certificates again. What is wrong changes nothing, and is said. */
+function reloader({ service, reread, listeners, log, cwd, isDev }: Reloads): () => void {
+  let reloading: Promise<void> = Promise.resolve()
+  const again = async (): Promise<void> => {
+    try {
+      const settings = await reread()
+      if ((settings.tokens === undefined) !== isDev) {
+        throw new UsageError(
+          'tokens: a service with tokens cannot go on without any, nor the other way round; restart it',
+        )
+      }
+      assertSafe(settings, isDev)
+      const tls = tlsOf(settings, cwd)
+      await service.reload(reloadable(settings, isDev))
+      if (tls) for (const listener of listeners) listener.setTls(tls)
+      log({ level: 'info', event: 'reloaded' })
+    } catch (error) {
+      log({ level: 'error', event: 'reload_refused', message: `${reasonOf(error)}: nothing was changed` })
+    }
+  }
+  return () => {
+    reloading = reloading.then(again)
+  }
+}
+
+/** Tells of changes of files, once they have settled. */
+function watchFiles(files: readonly string[], cwd: string, changed: () => void): () => void {
+  let disarm = (): void => {}
+  const soon = (): void => {
+    disarm()
+    disarm = systemClock.after(SETTLE_MS, changed, true)
+  }
+  const watchers = files.flatMap((path) => {
+    try {
+      // an editor puts another file in its place, and a secret that is mounted is a link to a folder that is exchanged
+      const file = resolve(cwd, path)
+      const inFolder = (_: string, name: string | null): void => {
+        if (name === basename(file) || name === '..data') soon()
+      }
+      return [watch(file, { persistent: false }, soon), watch(dirname(file), { persistent: false }, inFolder)]
+    } catch {
+      return [] // it was read a moment ago; SIGHUP is left
+    }
+  })
+  for (const watcher of watchers) watcher.on('error', () => watcher.close())
+  return () => {
+    disarm()
+    for (const watcher of watchers) watcher.close()
+  }
+}
+
+/** Resolves with the first signal to stop. The second one ends the process at once. */
+function stopSignal(reload: () => void): Promise<string> {
+  return new Promise((stopped) => {
+    process.on('SIGHUP', reload)
+    let isStopping = false
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (isStopping) process.exit(1)
+        isStopping = true
+        stopped(signal)
+      })
+    }
+  })
+}
+
+/** First says that it leaves, then takes nothing new, then lets what runs end. */
+async function stop(service: Service, listeners: readonly Listener[], { drain, drainDelay }: Settings): Promise<void> {
+  service.leave()
+  await later(drainDelay)
+  await Promise.all(listeners.map((listener) => listener.whenTaken()))
+  // a client that is told to go elsewhere finds no listener here any more; reads go on until what was asked is answered, which needs the store
+  const answered = Promise.all(listeners.map((listener) => listener.close()))
+  service.drain()
+  await Promise.race([answered, later(Math.min(ANSWER_MS, Math.max(drain, 1)))])
+  await service.close({ drainMs: drain })
+  for (const listener of listeners) listener.cut()
+  await answered
+}
+
+const later = (ms: number): Promise<void> =>
+  ms === 0 ? Promise.resolve() : new Promise((done) => systemClock.after(ms, done, true))

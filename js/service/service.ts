@@ -1,0 +1,242 @@
+/**
+ * The retry service as a library: one store, one queue that sends for everyone, and the REST API in front of both. It opens no socket
+ * of its own; `fetch` answers requests, wherever they come from.
+ */
+
+import type { RetryPolicy } from '../api/policy.ts'
+import type { TaskStore } from '../api/store.ts'
+import { CHECKS } from '../options/checks.ts'
+import type { RetentionOptions } from '../options/retention.ts'
+import { type Clock, systemClock } from '../platform/clock.ts'
+import { hostDraw, random128 } from '../platform/random.ts'
+import { internalsOf } from '../queue/internals.ts'
+import { RetryQueue } from '../queue/queue.ts'
+import { type Api, makeApi } from './api/api.ts'
+import type { ApiSettings, ApiStore, ApiToken, RateSettings } from './api/context.ts'
+import { Operations } from './api/operations.ts'
+import { applyPolicies } from './api/policies.ts'
+import { makeGuard } from './guard.ts'
+import { loadCore } from './load-core.ts'
+import { ServiceMetrics } from './metrics.ts'
+import { makeTransport, type TransportOptions } from './transport.ts'
+import { watchedStore } from './watched-store.ts'
+
+/** Where requests may go. A service sends what others ask it to send, so all that is not allowed is refused. */
+export type TargetOptions = Pick<
+  TransportOptions,
+  'allowHttp' | 'allowPrivate' | 'allowLoopback' | 'targets' | 'connectTimeoutMs' | 'egressProxy' | 'lookup' | 'ca'
+>
+
+/** The part of the options that `reload` may change while the service runs. */
+export interface ReloadableOptions extends Pick<TargetOptions, 'allowHttp' | 'allowPrivate' | 'targets'> {
+  /** Tokens of those who may ask; each belongs to a tenant, whose tasks it sees. undefined: there are no tokens, and everyone may do everything. */
+  readonly tokens?: readonly ApiToken[] | undefined
+  /** Policies that the API can name and not change. They win over those of the store. @default none */
+  readonly policies?: readonly RetryPolicy[]
+  /** The policy of tasks that name none, laid over the defaults of what is handed over. @default `{ policyId: 'default' }` */
+  readonly defaultPolicy?: RetryPolicy
+}
+
+export interface ServiceOptions extends ReloadableOptions, TargetOptions {
+  /** Made with `everyone: true`, by `memoryStore`, `sqliteStore` or `redisStore`. The service closes it. */
+  readonly store: TaskStore
+  /** 'api' takes tasks and sends none, 'worker' sends and is asked for its health and metrics alone. @default 'all' */
+  readonly role?: 'all' | 'api' | 'worker'
+  /** Names that the service is called by, without a port. @default localhost, 127.0.0.1, [::1] */
+  readonly hostNames?: readonly string[]
+  /** Origins of pages that may ask. @default none */
+  readonly corsOrigins?: readonly string[]
+  /** Paces each token, in this process. @default no pace */
+  readonly rate?: RateSettings
+  /** `/metrics` asks for no token. @default false */
+  readonly metricsOpen?: boolean
+  /** No policy is changed over the API. @default false */
+  readonly policiesLocked?: boolean
+  /** A task whose URL carries a secret is refused, or stored with it. @default 'refuse' */
+  readonly urlSecrets?: 'refuse' | 'keep'
+  /** Largest request, in bytes. @default 1 MiB */
+  readonly maxBodyBytes?: number
+  /** Most attempts in flight over all processes. 1..=10_000. @default 200 */
+  readonly concurrency?: number
+  /** Most of them to one origin for one tenant, over all processes, and to one origin for all tenants from one process. 1..=10_000. @default 20 */
+  readonly concurrencyPerOrigin?: number
+  /** The time limit of an attempt whose policy has none, in milliseconds. @default 30_000 */
+  readonly attemptTimeoutMs?: number
+  /** How long a process that died keeps its tasks from the others, in milliseconds. 1_000..=3_600_000. @default 30_000 */
+  readonly leaseMs?: number
+  /** Tasks pending, in flight or dead letters. 1..=1_000_000. @default 1_000_000 */
+  readonly capacity?: number
+  /** Their bodies, in bytes. @default 4 GiB */
+  readonly capacityBytes?: number
+  /** @default 1 day for what has ended, up to 1,000,000; 30 days for dead letters, up to 100,000 */
+  readonly retention?: RetentionOptions
+  /** Shown by `GET /` and in metrics. @default 'unknown' */
+  readonly version?: string
+  /** A line of the log. It never holds a query, a header or a body (S12). @default nothing is logged */
+  readonly log?: (entry: ServiceLogEntry) => void
+  readonly clock?: Clock
+}
+
+/** One line of the log. `level`: 'warn' and 'error' are for people, 'info' for each request and state. */
+export interface ServiceLogEntry {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly event: string
+  readonly [field: string]: unknown
+}
+
+export interface Service {
+  /** The store is open, and tasks that were there are taken up. Rejects where the store cannot be opened. */
+  readonly ready: Promise<void>
+  /** Answers one request. Never rejects. */
+  fetch(request: Request, peer?: { readonly remoteAddress?: string }): Promise<Response>
+  /** Takes effect with the next request. Throws, and changes nothing, where an option is wrong. */
+  reload(options: ReloadableOptions): Promise<void>
+  /** `/readyz` says 503 from now on. */
+  leave(): void
+  /** Writes get 503 `draining` from now on, and no attempt begins. */
+  drain(): void
+  /** Lets attempts in flight end, or gives them back after `drainMs`, and closes the store. @default 10_000 */
+  close(options?: { readonly drainMs?: number }): Promise<void>
+}
+
+const DAY_MS = 86_400_000
+const MOST = 1_000_000
+
+/** Assembles a service, and begins to open its store. Throws a TypeError or RangeError that names the option. */
+export function createService(options: ServiceOptions): Service {
+  const { clock = systemClock, role = 'all', version = 'unknown', log = () => {} } = options
+  const metrics = new ServiceMetrics(version)
+  const store = watchedStore(options.store, metrics, clock)
+  let settings = settingsOf(options)
+  let { tokens } = options
+  let guard = makeGuard(targetsOf(options, metrics))
+  const transport = makeTransport({ ...targetsOf(options, metrics), guard: () => guard, clock })
+  const queue = queueOver(store, options, clock)
+  const { host } = internalsOf(queue)
+  host.settings.leaseMs = options.leaseMs ?? 30_000
+  host.settings.fetchOf = (principal) => (url, init) => transport.send(principal, String(url), init ?? {})
+  metrics.watch(queue)
+  queue.on('degraded', (told) => log({ level: 'warn', event: 'degraded', ...told }))
+  queue.on('alert', (told) => log({ level: 'warn', event: 'alert', ...told }))
+  queue.on('circuit', (told) => log({ level: 'info', event: 'circuit', ...told }))
+  queue.on('exhausted', ({ task, reason }) => {
+    log({ level: 'warn', event: 'exhausted', taskId: task.taskId, tenant: task.principal, reason })
+  })
+  // what an 'api' takes in, others send
+  if (role === 'api') queue.pause()
+
+  const state = { isReady: false, isLeaving: false, isDraining: false }
+  const isStoreWell = () => queue.stats({ allPrincipals: true }).storeFailingSinceAt === undefined
+  let operations: Operations | undefined
+
+  const open = async (): Promise<Api> => {
+    // of a store that cannot be opened this says why
+    await store.counts()
+    await applyPolicies(store.registry, options.policies ?? [])
+    const [core] = await Promise.all([loadCore(), queue.ready])
+    const { sanitizer } = host
+    if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
+    // the store itself tells its queue of what is due
+    const offered = () => {}
+    operations = new Operations({ store, clock, sanitizer, offered, log: told, owner: random128(hostDraw()) })
+    if (role !== 'api') operations.start()
+    const api = makeApi({
+      ...{ store, queue, core, clock, version, sanitizer, offered, log: told },
+      checkTarget: (url) => {
+        const refusal = guard.check(url)
+        return refusal && { rule: refusal.rule, text: refusal.message }
+      },
+      settings: () => settings,
+      tokens: () => tokens,
+      state: { isReady: () => state.isReady && !state.isLeaving, isStoreWell, isDraining: () => state.isDraining },
+      onRequest: (request) => metrics.answered(request),
+      metrics: () => metrics.text(),
+    })
+    state.isReady = true
+    return api
+  }
+  const told: ConstructorParameters<typeof Operations>[0]['log'] = (entry) =>
+    log({ level: entry.event === 'error' ? 'error' : 'info', ...entry })
+  const opening = open()
+  opening.catch(() => {}) // its callers hear of it by `ready`
+
+  return {
+    ready: opening.then(() => {}),
+    fetch: (request, peer) => opening.then((api) => api.fetch(request, peer), cannotOpen),
+    async reload(given) {
+      const next = makeGuard(targetsOf({ ...options, ...given }, metrics))
+      const nextSettings = settingsOf({ ...options, ...given })
+      await applyPolicies(store.registry, given.policies ?? [])
+      guard = next
+      settings = nextSettings
+      tokens = given.tokens
+    },
+    leave() {
+      state.isLeaving = true
+    },
+    drain() {
+      state.isLeaving = true
+      state.isDraining = true
+      queue.pause()
+    },
+    async close({ drainMs = 10_000 } = {}) {
+      state.isLeaving = true
+      state.isDraining = true
+      await opening.catch(() => {}) // told by `ready`
+      await operations?.stop()
+      await queue.close({ drainMs })
+      await transport.close()
+    },
+  }
+}
+
+/** The queue that sends for all tenants. */
+function queueOver(store: ApiStore, options: ServiceOptions, clock: Clock): RetryQueue {
+  const { concurrency = 200, concurrencyPerOrigin = 20, capacity = MOST, capacityBytes = 4 * 2 ** 30 } = options
+  const {
+    terminalMs = DAY_MS,
+    maxTerminal = MOST,
+    deadLetterMs = 30 * DAY_MS,
+    maxDeadLetters = 100_000,
+  } = options.retention ?? {}
+  return new RetryQueue(
+    {
+      ...{ name: 'service', store, clock, principal: null, warn: false, preload: 'eager' },
+      ...{ concurrency, concurrencyPerOrigin, capacity, capacityBytes },
+      retention: { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters },
+    },
+    () => import('../queue/chunk.node.ts'),
+    CHECKS,
+  )
+}
+
+function settingsOf(options: ServiceOptions): ApiSettings {
+  const { urlSecrets = 'refuse', policies = [], corsOrigins = [], rate, maxBodyBytes = 2 ** 20 } = options
+  return {
+    limits: { maxBodyBytes },
+    ...(urlSecrets === 'keep' && { urlSecrets }),
+    defaultPolicy: options.defaultPolicy ?? { policyId: 'default' },
+    attemptTimeoutMs: options.attemptTimeoutMs ?? 30_000,
+    policiesLocked: options.policiesLocked === true,
+    filePolicies: new Set(policies.map(({ policyId }) => policyId)),
+    metricsOpen: options.metricsOpen === true,
+    ...(rate && { rate }),
+    hostNames: options.hostNames ?? ['localhost', '127.0.0.1', '[::1]'],
+    corsOrigins,
+  }
+}
+
+function targetsOf(options: TargetOptions, metrics: ServiceMetrics): TransportOptions {
+  const { allowHttp, allowPrivate, allowLoopback, targets, connectTimeoutMs, egressProxy, lookup, ca } = options
+  const all = { allowHttp, allowPrivate, allowLoopback, targets, connectTimeoutMs, egressProxy, lookup, ca }
+  const given = Object.entries(all).filter(([, value]) => value !== undefined)
+  return { ...Object.fromEntries(given), onRefused: (rule) => metrics.refused(rule) }
+}
+
+function cannotOpen(): Response {
+  const problem = { type: 'urn:redrive:problem:store-unavailable', title: 'The store cannot be opened', status: 503 }
+  return Response.json(problem, {
+    status: 503,
+    headers: { 'content-type': 'application/problem+json', 'retry-after': '1' },
+  })
+}

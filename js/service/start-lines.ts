@@ -1,0 +1,95 @@
+/** The facts that a service says when it starts, one a line: where tasks are kept, who may call, where requests may go, what to try. */
+
+import type { Durability } from '../api/task.ts'
+import type { Settings } from './cli/settings.ts'
+
+export interface Found {
+  readonly isDev: boolean
+  /** Ports of the listener, and of the one for operators where there is one. */
+  readonly ports: readonly number[]
+  /** The store's address, without secrets. */
+  readonly store: string
+  readonly durability: Durability
+}
+
+/** A fact, for people and for machines. */
+export interface Fact {
+  readonly text: string
+  readonly fields: { readonly event: string; readonly [name: string]: unknown }
+}
+
+const SURVIVES: Readonly<Record<Durability, string>> = {
+  memory: 'lost with this process',
+  relaxed: 'survives a crash; a power cut may take the last seconds',
+  strict: 'survives a power cut',
+  replicated: 'survives the loss of its primary',
+}
+
+const line = (name: string, text: string): string => `  ${name.padEnd(10)} ${text}`
+
+export function factsOf(settings: Settings, { isDev, ports, store, durability }: Found): readonly Fact[] {
+  const [port = 0, adminPort] = ports
+  const scheme = settings.tlsCert === undefined ? 'http' : 'https'
+  const shownHost = settings.host.includes(':') ? `[${settings.host}]` : settings.host
+  const url = `${scheme}://${shownHost}:${port}`
+  const facts: Fact[] = [
+    {
+      text: line('store', `${store} (${SURVIVES[durability]})`),
+      fields: { event: 'store', store, durability },
+    },
+    { text: line('listening', url), fields: { event: 'listening', url } },
+  ]
+  if (adminPort !== undefined) {
+    const adminUrl = `${scheme}://${shownHost}:${adminPort}`
+    facts.push({ text: line('operators', adminUrl), fields: { event: 'listening_admin', url: adminUrl } })
+  }
+  const { tokens = [], role } = settings
+  if (isDev) {
+    const text = 'dev mode: no tokens, so everyone on this machine may do everything'
+    facts.push({ text: line('callers', text), fields: { event: 'dev_mode' } })
+  } else {
+    const tenants = new Set(tokens.flatMap(({ tenant }) => tenant ?? [])).size
+    const text = `${count(tokens.length, 'token')}, ${count(tenants, 'tenant')}`
+    facts.push({ text: line('callers', text), fields: { event: 'tokens', tokens: tokens.length, tenants } })
+  }
+  if (role !== 'api') facts.push(targetsFact(settings, isDev))
+  if (role !== 'all') facts.push({ text: line('role', ROLES[role]), fields: { event: 'role', role } })
+  const { policyId, strategy } = settings.defaultPolicy
+  facts.push({
+    text: line('policy', `${policyId}${strategy ? ` (${strategy})` : ''} for tasks that name none`),
+    fields: { event: 'policy', policyId, ...(strategy && { strategy }) },
+  })
+  if (isDev && role === 'all' && scheme === 'http') facts.push({ text: trial(url), fields: { event: 'ready' } })
+  else facts.push({ text: '', fields: { event: 'ready' } })
+  return facts
+}
+
+const ROLES = { api: 'takes tasks; others send them', worker: 'sends what others have taken' } as const
+
+function targetsFact(settings: Settings, isDev: boolean): Fact {
+  const { targets, allowHttp, allowPrivate, egressProxy } = settings
+  const schemes = allowHttp ? 'http and https' : 'https'
+  const named = targets?.join(', ') ?? `any public address by ${schemes}, ports 80 and 443`
+  const more = [
+    ...(isDev ? ['this machine'] : []),
+    ...(allowPrivate ? [`private ${allowPrivate.join(', ')}`] : []),
+    ...(egressProxy === undefined ? [] : ['all by a proxy, which checks addresses itself']),
+  ]
+  const text = [named, ...more].join('; ')
+  return { text: line('targets', text), fields: { event: 'targets', targets: text } }
+}
+
+/** A line for the clipboard: the service is asked to call itself, which needs no network. */
+function trial(url: string): string {
+  const task = JSON.stringify({ targetUrl: `${url}/healthz`, method: 'GET' })
+  return [
+    '',
+    'Try it:',
+    '',
+    `  curl -s ${url}/retry-tasks -H 'content-type: application/json' -d '${task}'`,
+    `  curl -s ${url}/retry-tasks`,
+    '',
+  ].join('\n')
+}
+
+const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`

@@ -1,0 +1,59 @@
+/** A store whose calls are timed and whose faults are counted. It answers exactly as the store does. */
+
+import type { TaskStore } from '../api/store.ts'
+import type { Clock } from '../platform/clock.ts'
+import type { ApiStore } from './api/context.ts'
+
+/** Hears of each call of a store that has ended. `code`: of the error that it rejected with. */
+export interface StoreWatch {
+  storeCalled(call: string, ms: number, code: string | undefined): void
+}
+
+/** Calls that say nothing of the store's health: they only listen, or end it. */
+const UNTIMED: ReadonlySet<string> = new Set(['subscribe', 'configure', 'suspend', 'close'])
+
+/** @throws TypeError where the store is not for everyone, or lacks what a service needs of it */
+export function watchedStore(store: TaskStore, watch: StoreWatch, clock: Clock): ApiStore {
+  if (store.everyone !== true) {
+    throw new TypeError(
+      'createService.store: expected a store for everyone, such as sqliteStore({ path, everyone: true })',
+    )
+  }
+  if (!store.due || !store.registry || !store.pauses) {
+    throw new TypeError(
+      'createService.store: expected a store with due(), registry and pauses: memory, SQLite or Redis',
+    )
+  }
+  const timed = (name: string, target: object, method: (...given: unknown[]) => unknown) =>
+    function call(...given: unknown[]): unknown {
+      const from = clock.monotonic()
+      const answer = method.apply(target, given)
+      if (answer instanceof Promise) {
+        const ended = (code?: string) => watch.storeCalled(name, clock.monotonic() - from, code)
+        answer.then(
+          () => ended(),
+          (error) => ended(codeOf(error)),
+        )
+      }
+      return answer
+    }
+  const watched = (target: object, prefix: string): object => {
+    const known = new Map<PropertyKey, unknown>()
+    return new Proxy(target, {
+      get(_, key) {
+        if (known.has(key)) return known.get(key)
+        const value = Reflect.get(target, key, target)
+        const name = `${prefix}${String(key)}`
+        if (typeof value === 'function')
+          known.set(key, UNTIMED.has(name) ? value.bind(target) : timed(name, target, value))
+        else if (key === 'registry' || key === 'pauses' || key === 'homes') known.set(key, watched(value, `${name}.`))
+        // a durability may be known later only
+        else return value
+        return known.get(key)
+      },
+    })
+  }
+  return watched(store, '') as ApiStore
+}
+
+const codeOf = (error: unknown): string => String((error as { readonly code?: unknown } | undefined)?.code ?? 'unknown')

@@ -1,0 +1,93 @@
+/**
+ * How the lanes of a file stand, and what stands still in it: read from the row of counters, which every transaction reads anyhow.
+ *
+ * In a file for everyone all lanes are written as those of no principal. Their names still say whose they are, and tasks keep their
+ * principals. So one index holds one line, in which a claim finds the first as fast as in any.
+ */
+
+import type { Pause } from '../../api/registry.ts'
+import type { Lineup } from '../engine/lineup.ts'
+import { parsed } from '../engine/shown.ts'
+import { areCounts } from '../engine/tally.ts'
+import { pausedBy } from '../shared-settings.ts'
+import type { Database } from '../sql/database.ts'
+import type { State } from '../sql/state.ts'
+import { otherLine } from './errors.ts'
+
+/** Layout 5, of a file alone: which way its lanes stand, what is paused, and the settings that processes share. */
+export const SHARED: string = `
+ALTER TABLE state ADD COLUMN line TEXT NOT NULL DEFAULT 'own';
+ALTER TABLE state ADD COLUMN pauses INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE state ADD COLUMN registry INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE pauses (id TEXT PRIMARY KEY, pause TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE registry (name TEXT PRIMARY KEY, version INTEGER NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`
+
+/** Its columns in the row of counters. */
+export interface SharedState {
+  /** 'everyone', or 'own': each principal has a line of its own. */
+  readonly line: string
+  /** How many there are. */
+  readonly pauses: number
+  /** The version of the registry. */
+  readonly registry: number
+}
+
+const lineOf = (everyone: boolean): 'everyone' | 'own' => (everyone ? 'everyone' : 'own')
+
+/** The lanes as a transaction finds them. Throws where tasks stand in the other way. */
+export function lineupIn(
+  database: Database,
+  state: State & Partial<SharedState>,
+  everyone: boolean,
+  path: string,
+): Lineup {
+  if (state.line === lineOf(!everyone)) turnLanes(database, everyone, path)
+  return { everyone, ...((state.pauses ?? 0) > 0 && { isPaused: pausedBy(pausesIn(database)) }) }
+}
+
+/** By whatever order they lie in; one that other code has made unreadable is none. */
+export const pausesIn = (database: Database): readonly Pause[] =>
+  database
+    .all<{ readonly pause: string }>('SELECT pause FROM pauses')
+    .flatMap(({ pause }) => (parsed(pause) as Pause | undefined) ?? [])
+
+export const sharedState = (database: Database): SharedState | undefined =>
+  database.one('SELECT line, pauses, registry FROM state WHERE id = 1')
+
+/** In a transaction. A file without tasks has holds of lanes at most, which may stand in either way. */
+export function turnLanes(database: Database, everyone: boolean, path: string): void {
+  if (database.one('SELECT 1 FROM tasks LIMIT 1')) throw otherLine(path, everyone)
+  const principal = everyone ? 'NULL' : "iif(instr(name, ' ') = 0, NULL, substr(name, instr(name, ' ') + 1))"
+  database.run(`UPDATE lanes SET principal = ${principal}`)
+  database.run('DELETE FROM line')
+  database.run('UPDATE state SET line = ? WHERE id = 1', lineOf(everyone))
+}
+
+const PAUSES = '(SELECT count(*) FROM pauses)'
+const VERSION = "(SELECT coalesce(max(version), 0) FROM registry WHERE typeof(version) = 'integer')"
+
+/** Whether lanes stand as they are asked for, and no other code has written here what this cannot go by. */
+export function isSharedSound(database: Database, everyone: boolean): boolean {
+  const found = database.one<SharedState & Readonly<Record<'counted' | 'last', number>>>(
+    `SELECT line, pauses, registry, ${PAUSES} AS counted, ${VERSION} AS last FROM state WHERE id = 1`,
+  )
+  if (found?.line !== lineOf(everyone)) return false
+  return found.pauses === found.counted && areCounts(found.registry) && found.registry >= found.last
+}
+
+/** Whether the lanes of a file stand in one line. `asked`: where the file does not say so any more, it stands as it is opened. */
+export function isForEveryone(database: Database, asked: boolean): boolean {
+  const line = sharedState(database)?.line
+  return line === 'own' ? false : line === 'everyone' || asked
+}
+
+/** In a transaction, after `mend`, which has made its lanes so. */
+export function mendShared(database: Database, everyone: boolean): void {
+  const registry = sharedState(database)?.registry
+  database.run(
+    `UPDATE state SET line = ?, pauses = ${PAUSES}, registry = max(?, ${VERSION}) WHERE id = 1`,
+    lineOf(everyone),
+    areCounts(registry) ? (registry as number) : 0,
+  )
+}

@@ -1,0 +1,1 @@
+export const openapiTools: { readonly spectral: string; readonly schemathesis: string }

@@ -1,0 +1,186 @@
+// A queue over a store for everyone: it sends for all tenants, each with its own lane, and knows each server once.
+import { expect, test } from 'vitest'
+import { laneName, type NewTask, RECORD_SCHEMA } from '../../js/api/store.ts'
+import { RetryQueue } from '../../js/index.ts'
+import { internalsOf } from '../../js/queue/internals.ts'
+import { memoryStore } from '../../js/stores/memory.ts'
+import { fakeClock, scriptedServer } from '../../js/testing.ts'
+
+type Answer = (
+  tenant: string | null,
+  url: string,
+) => { readonly status: number; readonly headers?: Record<string, string> }
+
+const ORIGIN = 'https://api.test'
+
+let number = 0
+function task(principal: string | null, more: Partial<NewTask> = {}): NewTask {
+  const { targetUrl = `${ORIGIN}/orders` } = more
+  number++
+  return {
+    taskId: `01a00000-0000-7000-8000-${String(number).padStart(12, '0')}`,
+    idempotencyKey: `key-${number}`,
+    fingerprint: `print-${number}`,
+    method: 'POST',
+    headers: {},
+    withheldHeaders: [],
+    requestInit: {},
+    lane: laneName(principal, new URL(targetUrl).origin),
+    principal,
+    policy: { policyId: 'default', strategy: 'fixed', initialDelayMs: 1_000, jitterType: 'NONE', maxAttempts: 100 },
+    deadlineInMs: 86_400_000,
+    dueInMs: 0,
+    attemptNumber: 0,
+    phase: -1,
+    previousDelayMs: 0,
+    priority: 0,
+    home: null,
+    schema: RECORD_SCHEMA,
+    ...more,
+    targetUrl,
+  }
+}
+
+/** `answer` says how each request of each tenant ends. */
+async function setup(answer: Answer, more: ConstructorParameters<typeof RetryQueue>[0] = {}) {
+  const clock = fakeClock()
+  const store = memoryStore({ clock, everyone: true })
+  const sent: {
+    readonly tenant: string | null
+    readonly url: string
+    readonly key: string | null
+    readonly at: number
+  }[] = []
+  const queue = new RetryQueue({
+    ...{ clock, store, seed: 1n, principal: null, warn: false, fetch: scriptedServer({ clock }).fetch },
+    ...{ concurrency: 200, concurrencyPerOrigin: 20, ...more },
+  })
+  const { host } = internalsOf(queue)
+  host.settings.fetchOf = (tenant) => async (input, init) => {
+    const url = String(input)
+    const key = new Headers(init?.headers).get('idempotency-key')
+    sent.push({ tenant, url, key, at: clock.now() })
+    const { status, headers = {} } = answer(tenant, url)
+    return new Response(null, { status, headers })
+  }
+  await queue.ready
+  return { clock, store, queue, sent }
+}
+
+const OK: Answer = () => ({ status: 200 })
+
+test('S16 sends the tasks of every tenant, each by the sender of its own tenant', async () => {
+  const { clock, store, queue, sent } = await setup(OK)
+  const tenants = Array.from({ length: 200 }, (_, i) => (i % 3 === 0 ? null : `tenant-${i % 7}`))
+  const tasks = tenants.map((tenant) => task(tenant))
+  await store.enqueue(tasks)
+  await clock.advance(2_000)
+  expect(sent).toHaveLength(200)
+  const tenantOf = new Map(tasks.map(({ idempotencyKey, principal }) => [idempotencyKey, principal]))
+  expect(sent.filter(({ key, tenant }) => tenantOf.get(key) !== tenant)).toEqual([])
+  expect(await store.counts()).toMatchObject({ pending: 0, succeeded: 200 })
+  await queue.close()
+})
+
+test('a server that tells one tenant to wait holds that tenant, and no other', async () => {
+  const { clock, store, queue, sent } = await setup((tenant) =>
+    tenant === 'loud' ? { status: 429, headers: { 'retry-after': '30' } } : { status: 200 },
+  )
+  await store.enqueue([task('loud')])
+  await clock.advance(100)
+  await store.enqueue([task('loud'), task('quiet'), task(null)])
+  await clock.advance(5_000)
+  expect(sent.map(({ tenant }) => String(tenant)).sort()).toEqual(['loud', 'null', 'quiet'])
+  const [held] = (await store.list({ principal: 'loud', limit: 1 })).tasks
+  expect((await queue.explain(held?.taskId ?? '', { allPrincipals: true })).at(-1)).toMatchObject({ kind: 'waits' })
+  await queue.close()
+})
+
+test('L4 a server that is down for one tenant is down for all: its circuit opens once', async () => {
+  const { clock, store, queue, sent } = await setup(() => ({ status: 503 }))
+  await store.enqueue(Array.from({ length: 40 }, () => task('loud')))
+  await clock.advance(20_000)
+  const { origins } = queue.stats({ allPrincipals: true })
+  expect(Object.keys(origins)).toEqual([ORIGIN])
+  expect(origins[ORIGIN]?.circuit).not.toBe('CLOSED')
+  const before = sent.length
+  await store.enqueue([task('quiet')])
+  await clock.advance(100)
+  expect(sent.slice(before).filter(({ tenant }) => tenant === 'quiet')).toEqual([])
+  await queue.close()
+})
+
+test('the circuit of one origin keeps no other back, whoever sends there', async () => {
+  const { clock, store, queue, sent } = await setup((_, url) => ({ status: url.startsWith(ORIGIN) ? 503 : 200 }))
+  await store.enqueue(Array.from({ length: 40 }, () => task('loud')))
+  await clock.advance(20_000)
+  const before = sent.length
+  await store.enqueue([task('loud', { targetUrl: 'https://other.test/x' })])
+  await clock.advance(100)
+  expect(sent.slice(before).map(({ url }) => url)).toContain('https://other.test/x')
+  await queue.close()
+})
+
+test('S7 one origin gets no more at once than its limit, over all tenants', async () => {
+  let running = 0
+  let most = 0
+  const { clock, store, queue } = await setup(OK, { concurrencyPerOrigin: 3 })
+  internalsOf(queue).host.settings.fetchOf = () => async () => {
+    most = Math.max(most, ++running)
+    await new Promise<void>((done) => clock.after(50, done))
+    running--
+    return new Response(null, { status: 200 })
+  }
+  await store.enqueue(Array.from({ length: 60 }, (_, i) => task(`tenant-${i % 6}`)))
+  await clock.advance(10_000)
+  expect(await store.counts()).toMatchObject({ succeeded: 60 })
+  expect(most).toBe(3)
+  await queue.close()
+})
+
+test('a target that is refused when it is to be sent ends its task at once, and no circuit hears of it', async () => {
+  const { clock, store, queue, sent } = await setup(OK)
+  internalsOf(queue).host.settings.fetchOf = () => async () => {
+    throw Object.assign(new Error('refused by the rule private'), { code: 'TARGET_REFUSED' })
+  }
+  const tasks = Array.from({ length: 30 }, () => task('acme'))
+  await store.enqueue(tasks)
+  await clock.advance(1_000)
+  expect(sent).toEqual([])
+  expect(await store.counts()).toMatchObject({ exhausted: 30, pending: 0 })
+  const { taskId = '' } = tasks[0] ?? {}
+  expect(await store.get(taskId)).toMatchObject({ status: 'EXHAUSTED', reason: 'target_refused', attemptNumber: 1 })
+  expect(await store.attempts(taskId, { limit: 10 })).toMatchObject({
+    attempts: [{ attemptNumber: 1, errorMessage: 'refused by the rule private' }],
+  })
+  expect(queue.stats({ allPrincipals: true }).origins[ORIGIN]?.circuit ?? 'CLOSED').toBe('CLOSED')
+  await queue.close()
+})
+
+test('S8 a pause of the store keeps a tenant back, also where the runner has it in view', async () => {
+  const { clock, store, queue, sent } = await setup(OK)
+  await store.pauses?.put({ id: 'p', principal: 'loud', at: clock.now() })
+  await store.enqueue([task('loud'), task('quiet')])
+  await clock.advance(60_000)
+  expect(sent.map(({ tenant }) => tenant)).toEqual(['quiet'])
+  await store.pauses?.lift('p')
+  await clock.advance(10)
+  expect(sent.map(({ tenant }) => tenant)).toEqual(['quiet', 'loud'])
+  await queue.close()
+})
+
+test('the life of a lease is the one that the service sets', async () => {
+  const { clock, store, queue } = await setup(OK)
+  const { host } = internalsOf(queue)
+  expect(host.settings.leaseMs).toBeUndefined()
+  let claimedMs: number | undefined
+  const turn = store.turn.bind(store)
+  store.turn = (step) => {
+    claimedMs = step.claim?.leaseMs ?? claimedMs
+    return turn(step)
+  }
+  await store.enqueue([task('acme')])
+  await clock.advance(100)
+  expect(claimedMs).toBe(30_000)
+  await queue.close()
+})

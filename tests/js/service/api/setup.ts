@@ -1,0 +1,191 @@
+/** An API over a store and a queue of its own, on virtual time, and the words to ask it. */
+
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import { loadCore } from '../../../../js/core.ts'
+import { RetryQueue } from '../../../../js/index.ts'
+import { internalsOf } from '../../../../js/queue/internals.ts'
+import { type Api, makeApi } from '../../../../js/service/api/api.ts'
+import type {
+  AnsweredRequest,
+  ApiContext,
+  ApiLogEntry,
+  ApiSettings,
+  ApiStore,
+  ApiToken,
+  Scope,
+  TargetRefusal,
+} from '../../../../js/service/api/context.ts'
+import { memoryStore } from '../../../../js/stores/memory.ts'
+import { sqliteStore } from '../../../../js/stores/sqlite.ts'
+import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../../../js/testing.ts'
+import { closeNow, NO_GATES } from '../../setup.ts'
+
+export const ORDERS = 'https://api.test/orders'
+
+/** Where tasks are kept in these tests. */
+export const STORES = ['memory', 'sqlite'] as const
+export type StoreKind = (typeof STORES)[number]
+
+export interface Asked {
+  readonly body?: unknown
+  /** Sent as they are, in place of `body`. */
+  readonly raw?: string | Uint8Array<ArrayBuffer>
+  readonly token?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body, where it is a JSON object. */
+  readonly json: Readonly<Record<string, unknown>>
+}
+
+export interface World {
+  readonly api: Api
+  readonly context: ApiContext
+  readonly store: ApiStore
+  readonly queue: RetryQueue
+  readonly clock: FakeClock
+  readonly server: ScriptedServer
+  readonly log: ApiLogEntry[]
+  readonly requests: AnsweredRequest[]
+  readonly offers: { count: number }
+  /** What a test may change while the API runs. */
+  readonly now: {
+    settings: ApiSettings
+    tokens: readonly ApiToken[] | undefined
+    refusal: TargetRefusal | undefined
+    isReady: boolean
+    isDraining: boolean
+  }
+  ask(method: string, path: string, asked?: Asked): Promise<Answered>
+  /** Hands over a task, and gives its receipt. */
+  create(more?: object, asked?: Asked): Promise<Answered>
+  /** A task that was given up: its only attempt was answered with 500. */
+  dead(more?: object, asked?: Asked): Promise<string>
+}
+
+export const SETTINGS: ApiSettings = {
+  limits: { maxBodyBytes: 1_048_576 },
+  defaultPolicy: { policyId: 'default', jitterType: 'NONE', initialDelayMs: 1_000, maxAttempts: 5 },
+  hostNames: ['localhost'],
+}
+
+export interface WorldOptions {
+  readonly kind?: StoreKind
+  readonly tokens?: readonly ApiToken[]
+  readonly settings?: Partial<ApiSettings>
+  readonly capacity?: number
+  /** Tasks that are due are sent. @default true */
+  readonly sends?: boolean
+}
+
+/** The store of these tests: a file is deleted when the test ends. */
+export function openStore(kind: StoreKind, clock: FakeClock, options: { readonly capacity?: number } = {}): ApiStore {
+  if (kind === 'memory') return memoryStore({ clock, everyone: true, ...options })
+  const folder = mkdtempSync(join(tmpdir(), 'redrive-api-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return sqliteStore({ path: join(folder, 'tasks.db'), clock, everyone: true, ...options }) as ApiStore
+}
+
+export async function setup(options: WorldOptions = {}): Promise<World> {
+  const { kind = 'memory', capacity = 10_000, sends = true } = options
+  const clock = fakeClock()
+  const server = scriptedServer({ clock })
+  const store = openStore(kind, clock, { capacity })
+  const given = { store, clock, fetch: server.fetch, seed: 1n, principal: null, warn: false, capacity, ...NO_GATES }
+  const queue = new RetryQueue(given)
+  if (!sends) queue.pause()
+  onTestFinished(() => closeNow(queue, clock))
+  const [core] = await Promise.all([loadCore(), queue.ready])
+  const { sanitizer } = internalsOf(queue).host
+  if (!sanitizer) throw new Error('the core is not loaded')
+  const log: ApiLogEntry[] = []
+  const requests: AnsweredRequest[] = []
+  const offers = { count: 0 }
+  const now: World['now'] = {
+    settings: { ...SETTINGS, ...options.settings },
+    tokens: options.tokens,
+    refusal: undefined,
+    isReady: true,
+    isDraining: false,
+  }
+  const context: ApiContext = {
+    store,
+    queue,
+    core,
+    clock,
+    sanitizer,
+    version: '0.0.0-test',
+    offered: () => void offers.count++,
+    checkTarget: () => now.refusal,
+    settings: () => now.settings,
+    tokens: () => now.tokens,
+    state: { isReady: () => now.isReady, isStoreWell: () => true, isDraining: () => now.isDraining },
+    log: (entry) => void log.push(entry),
+    onRequest: (request) => void requests.push(request),
+    metrics: async () => '# HELP redrive_up it is\n',
+  }
+  const api = makeApi(context)
+  const ask = askOf(api)
+  const world: World = {
+    ...{ api, context, store, queue, clock, server, log, requests, offers, now, ask },
+    create: (more = {}, asked = {}) => ask('POST', '/retry-tasks', { body: { targetUrl: ORDERS, ...more }, ...asked }),
+    async dead(more = {}, asked = {}) {
+      server.reply(500)
+      const taskId = idOf(await world.create({ policy: { maxAttempts: 1 }, ...more }, asked))
+      await clock.advance(100)
+      return taskId
+    },
+  }
+  return world
+}
+
+const askOf =
+  (api: Api): World['ask'] =>
+  async (method, path, { body, raw, token, headers = {}, signal } = {}) => {
+    const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+    const request = new Request(`http://localhost${path}`, {
+      method,
+      headers: {
+        host: 'localhost',
+        ...(sent !== undefined && { 'content-type': 'application/json' }),
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      ...(sent !== undefined && { body: sent }),
+      ...(signal && { signal }),
+    })
+    const response = await api.fetch(request)
+    const text = await response.text()
+    const isJson = /[/+]json$/.test(response.headers.get('content-type') ?? '') && text !== ''
+    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
+  }
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** The configured form of a token that says its own name. */
+export const tokenFor = (text: string, tenant: string | null, ...scopes: Scope[]): ApiToken => ({
+  name: `the token ${text}`,
+  sha256: sha256(text),
+  tenant,
+  scopes,
+})
+
+/** The type of a problem. */
+export const typeOf = ({ json }: Answered): string => String(json.type).replace('urn:redrive:problem:', '')
+
+export const idOf = ({ json }: Answered): string => String(json.taskId)
+
+/** The faults of a body, as `pointer: detail`. */
+export const faultsOf = ({ json }: Answered): readonly string[] =>
+  ((json.errors ?? []) as readonly { readonly pointer: string; readonly detail: string }[]).map(
+    ({ pointer, detail }) => `${pointer}: ${detail}`,
+  )

@@ -1,0 +1,361 @@
+import { expect, test } from 'vitest'
+import { freePort } from '../../../servers/free-port.ts'
+import { type FakeAnswer, fakeService, problem } from './fake-service.ts'
+import { type RunOptions, run, widest } from './setup.ts'
+
+const ID = '0199c1d2-7f00-7000-8000-000000000001'
+const TASK = {
+  taskId: ID,
+  tenant: 'acme',
+  idempotencyKey: 'invoice-2041',
+  targetUrl: 'https://api.example.com/orders?page=2',
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  withheldHeaders: [],
+  policyId: 'svix',
+  attemptNumber: 2,
+  nextAttemptAt: Date.now() + 3.5 * 86_400_000,
+  createdAt: Date.UTC(2026, 10, 23, 8, 0, 0),
+  status: 'PENDING',
+  lastStatus: 503,
+  parked: false,
+}
+const DEAD = { ...TASK, status: 'EXHAUSTED', reason: 'max_attempts', nextAttemptAt: null }
+const OPERATION = { operationId: 'redrive-1', kind: 'redrive', status: 'RUNNING', done: 0, skipped: 0, total: 1_204 }
+
+/** A command against a service that answers so. */
+async function asking(line: string, answers: Readonly<Record<string, FakeAnswer>>, options: RunOptions = {}) {
+  const service = await fakeService(answers)
+  const ran = await run(line, {
+    ...options,
+    env: { REDRIVE_URL: service.url, REDRIVE_TOKEN: 'rd_secret', ...options.env },
+  })
+  return { ...ran, asked: service.asked, url: service.url }
+}
+
+interface Case {
+  readonly line: string
+  /** Method and path, with the query. */
+  readonly asks: string
+  readonly sends?: unknown
+  readonly answer: FakeAnswer
+  /** Parts of what is printed. */
+  readonly says: readonly string[]
+}
+
+const CASES: readonly Case[] = [
+  {
+    line: `task get ${ID}`,
+    asks: `GET /retry-tasks/${ID}`,
+    answer: { json: TASK },
+    says: [ID, 'invoice-2041', '2026-11-23 08:00:00Z', 'in 3d 12h'],
+  },
+  {
+    line: 'task list',
+    asks: 'GET /retry-tasks',
+    answer: { json: { tasks: [TASK] } },
+    says: [ID, 'PENDING', 'in 3d 12h', 'POST api.example.com/orders?…'],
+  },
+  {
+    line: 'task list --status PENDING --origin https://a.test --policy svix --created-after 2026-11-23 --created-before 1795478400000 --order rising --limit 5 --cursor abc',
+    asks: 'GET /retry-tasks?status=PENDING&origin=https%3A%2F%2Fa.test&policyId=svix&createdAfter=1795392000000&createdBefore=1795478400000&order=rising&limit=5&cursor=abc',
+    answer: { json: { tasks: [], cursor: 'def' } },
+    says: ['There are none.', 'There may be more: --cursor def'],
+  },
+  {
+    line: `task cancel ${ID}`,
+    asks: `DELETE /retry-tasks/${ID}`,
+    answer: { json: { outcome: 'cancelled' } },
+    says: ['Cancelled.'],
+  },
+  {
+    line: `task cancel ${ID}`,
+    asks: `DELETE /retry-tasks/${ID}`,
+    answer: { status: 202, json: { outcome: 'requested' } },
+    says: ['It is in flight'],
+  },
+  {
+    line: `task due ${ID}`,
+    asks: `POST /retry-tasks/${ID}/due`,
+    sends: { delayMs: 0 },
+    answer: { json: TASK },
+    says: [ID],
+  },
+  {
+    line: `task due ${ID} --delay 10m`,
+    asks: `POST /retry-tasks/${ID}/due`,
+    sends: { delayMs: 600_000 },
+    answer: { json: TASK },
+    says: [ID],
+  },
+  {
+    line: `task attempts ${ID}`,
+    asks: `GET /retry-tasks/${ID}/attempts`,
+    answer: {
+      json: {
+        attempts: [
+          {
+            attemptNumber: 1,
+            startedAt: TASK.createdAt,
+            durationMs: 41,
+            responseStatus: 503,
+            errorMessage: null,
+            decision: '503; next in 4 s',
+          },
+        ],
+      },
+    },
+    says: ['1', '2026-11-23 08:00:00Z', '41ms', '503     next in 4 s'],
+  },
+  {
+    line: `task attempts ${ID}`,
+    asks: `GET /retry-tasks/${ID}/attempts`,
+    answer: { json: { attempts: [] } },
+    says: ['There was none yet.'],
+  },
+  {
+    line: `task explain ${ID}`,
+    asks: `GET /retry-tasks/${ID}/explain`,
+    answer: { json: { decisions: [{ at: TASK.createdAt, kind: 'waits', text: 'behind 2 others' }] } },
+    says: ['2026-11-23 08:00:00Z', 'waits', 'behind 2 others'],
+  },
+  {
+    line: 'dead list --reason max_attempts',
+    asks: 'GET /dead-letters?reason=max_attempts',
+    answer: { json: { tasks: [DEAD] } },
+    says: [ID, 'max_attempts', '503'],
+  },
+  {
+    line: `dead redrive ${ID}`,
+    asks: `POST /dead-letters/${ID}/redrive`,
+    sends: {},
+    answer: { json: TASK },
+    says: [ID],
+  },
+  {
+    line: `dead redrive ${ID} --accept-duplicate-risk`,
+    asks: `POST /dead-letters/${ID}/redrive`,
+    sends: { acceptDuplicateRisk: true },
+    answer: { json: TASK },
+    says: [ID],
+  },
+  {
+    line: 'dead redrive --origin https://a.test --policy svix --reason expired --ended-after 2026-11-23 --ended-before 1795478400000 --per-second 10',
+    asks: 'POST /dead-letters/redrive',
+    sends: {
+      filter: {
+        origin: 'https://a.test',
+        policyId: 'svix',
+        reason: 'expired',
+        endedAfter: 1_795_392_000_000,
+        endedBefore: 1_795_478_400_000,
+      },
+      perSecond: 10,
+    },
+    answer: { status: 202, json: OPERATION },
+    says: ['Operation redrive-1 goes on in the service over 1,204 dead letters.'],
+  },
+  {
+    line: 'dead redrive --all',
+    asks: 'POST /dead-letters/redrive',
+    sends: { filter: {} },
+    answer: { status: 202, json: OPERATION },
+    says: ['redrive-1'],
+  },
+  { line: `dead purge ${ID}`, asks: `DELETE /dead-letters/${ID}`, answer: { status: 204 }, says: ['Deleted.'] },
+  {
+    line: 'dead purge --reason expired --confirm 12',
+    asks: 'POST /dead-letters/purge',
+    sends: { filter: { reason: 'expired' }, confirm: 12 },
+    answer: { status: 202, json: OPERATION },
+    says: ['redrive-1'],
+  },
+  {
+    line: 'dead export --reason expired',
+    asks: 'GET /dead-letters/export?reason=expired',
+    answer: { text: '{"a":"ü"}\n{"b":2}\n' },
+    says: ['{"a":"ü"}\n{"b":2}\n'],
+  },
+  { line: 'health', asks: 'GET /healthz', answer: { json: { status: 'ok', version: '0.4.0' } }, says: ['ok 0.4.0\n'] },
+  {
+    line: 'health --ready',
+    asks: 'GET /readyz',
+    answer: { json: { checks: { store: true, runner: true, draining: false } } },
+    says: ['ok\n'],
+  },
+]
+
+test.each(CASES)('$line', async ({ line, asks, sends, answer, says }) => {
+  const { code, out, err, asked } = await asking(line, { [asks.replace(/\?.*/, '')]: answer })
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(asked.map(({ method, path }) => `${method} ${path}`)).toEqual([asks])
+  expect(asked[0]?.body).toEqual(sends)
+  expect(asked[0]?.headers.authorization).toBe('Bearer rd_secret')
+  for (const part of says) expect(out).toContain(part)
+})
+
+test.each(CASES.filter(({ line, answer }) => !/export|purge 0/.test(line) && answer.json))(
+  '$line --json prints the answer as it is',
+  async ({ line, asks, answer }) => {
+    const { out } = await asking(`${line} --json`, { [asks.replace(/\?.*/, '')]: answer })
+    expect(JSON.parse(out)).toEqual(answer.json)
+  },
+)
+
+test.each([60, 80, 120])(
+  'tables fit into a terminal of %i columns, and are whole where they are piped on',
+  async (columns) => {
+    const long = { ...TASK, targetUrl: `https://api.example.com/${'orders/'.repeat(20)}` }
+    const answers = { 'GET /retry-tasks': { json: { tasks: [long, TASK] } } }
+    const onTerminal = await asking('task list', answers, { isTTY: true, columns, env: { NO_COLOR: '1' } })
+    expect(widest(onTerminal.out)).toBeLessThanOrEqual(Math.max(columns, 78))
+    expect(onTerminal.out).toContain('…')
+    expect((await asking('task list', answers, { columns })).out).toContain('orders/'.repeat(20))
+  },
+)
+
+test('task get --wait asks the service to wait', async () => {
+  const { asked } = await asking(`task get ${ID} --wait 1500ms`, { [`GET /retry-tasks/${ID}`]: { json: TASK } })
+  expect(asked[0]?.headers.prefer).toBe('wait=2')
+})
+
+test('text of others does not steer the terminal', async () => {
+  const evil = { ...TASK, targetUrl: 'https://a.test/\u001b]0;owned\u0007', status: 'PEND\u202eING' }
+  const { out } = await asking('task list', { 'GET /retry-tasks': { json: { tasks: [evil] } } })
+  expect(out).toContain('\\u001b]0;owned\\u0007')
+  expect(out).toContain('PEND\\u202eING')
+})
+
+test('policies are checked, and then put one by one', async () => {
+  const files = { 'p.json': [{ policyId: 'a', maxAttempts: 3 }, { policyId: 'b/c' }] }
+  const answers = { 'PUT /retry-policies/a': { status: 201, json: {} }, 'PUT /retry-policies/b%2Fc': { json: {} } }
+  const { code, out, asked } = await asking('policy apply p.json', answers, { files })
+  expect({ code, out }).toEqual({ code: 0, out: 'a: created\nb/c: replaced\n' })
+  expect(asked.map(({ body }) => body)).toEqual(files['p.json'])
+  const wrong = await asking('policy apply p.json', answers, {
+    files: { 'p.json': [{ policyId: 'a' }, { policyId: 'b', maxAttempts: 0 }] },
+  })
+  expect(wrong.code).toBe(2)
+  expect(wrong.asked).toEqual([])
+})
+
+test('a service that is not ready is said with the checks that failed, and exit code 1', async () => {
+  const checks = { store: false, runner: true, draining: true }
+  const { code, out } = await asking('health --ready', { 'GET /readyz': { status: 503, json: { checks } } })
+  expect({ code, out }).toEqual({ code: 1, out: 'not ready: store, draining\n' })
+})
+
+test('in a container health asks the port that the service was told', async () => {
+  const { url } = await fakeService({ 'GET /healthz': { json: { status: 'ok', version: '1' } } })
+  const { port } = new URL(url)
+  expect(await run('health', { env: { REDRIVE_PORT: port } })).toMatchObject({ code: 0, out: 'ok 1\n' })
+  expect(await run('health', { env: { REDRIVE_PORT: '1', REDRIVE_ADMIN_PORT: port } })).toMatchObject({ code: 0 })
+})
+
+test.each([
+  [
+    problem(401, 'unauthorized', 'the token is unknown, or it has expired'),
+    'the token is unknown, or it has expired; give a token with REDRIVE_TOKEN or --token (401 unauthorized, request req-8f2)',
+  ],
+  [
+    problem(404, 'not-found', 'there is no task of this id.'),
+    'there is no task of this id; redrive task list shows what there is (404 not-found, request req-8f2)',
+  ],
+  [
+    problem(503, 'store-unavailable', 'the store does not answer', { headers: { 'retry-after': '1' } }),
+    'the store does not answer; try again in 1 s (503 store-unavailable, request req-8f2)',
+  ],
+  [
+    problem(409, 'already-ended', 'the task has ended with SUCCEEDED'),
+    'the task has ended with SUCCEEDED (409 already-ended, request req-8f2)',
+  ],
+  [
+    problem(422, 'invalid', 'the request is not valid', {
+      members: { errors: [{ pointer: '#/delayMs', detail: 'expected a number' }] },
+    }),
+    'the request is not valid; #/delayMs: expected a number (422 invalid, request req-8f2)',
+  ],
+  [
+    problem(403, 'forbidden', '\u001b[31mno'),
+    '\\u001b[31mno; use a token with the scope that this needs (403 forbidden, request req-8f2)',
+  ],
+])('a problem is one sentence that says what to do', async (answer, message) => {
+  const { code, out, err } = await asking(`task get ${ID}`, { [`GET /retry-tasks/${ID}`]: answer })
+  expect({ code, out, err }).toEqual({ code: 1, out: '', err: `redrive: ${message}\n` })
+})
+
+test.each([
+  [
+    { text: '<html>' },
+    /^redrive: http:\S+ answered with something else than JSON; is it redrive that listens there\?\n$/,
+  ],
+  [
+    { status: 502, text: '<html>' },
+    /^redrive: http:\S+ answered 502 Bad Gateway; is it redrive that listens there\?\n$/,
+  ],
+  [
+    { status: 307, headers: { location: 'https://evil.test/' } },
+    /^redrive: http:\S+ answered 307 Temporary Redirect and leads to https:\/\/evil\.test\/; name that with --url\n$/,
+  ],
+  [
+    { text: '{"tasks":[', headers: { 'content-length': '99' }, breaksOff: true },
+    /^redrive: http:\S+ broke off its answer \(.+\); ask again\n$/,
+  ],
+] satisfies readonly (readonly [FakeAnswer, RegExp])[])(
+  'an answer of something else is said: %j',
+  async (answer, message) => {
+    const { code, err, asked } = await asking('task list', { 'GET /retry-tasks': answer })
+    expect(code).toBe(1)
+    expect(err).toMatch(message)
+    expect(asked).toHaveLength(1)
+  },
+)
+
+test('an export that broke off is said, after what there was', async () => {
+  const answer = { text: '{"a":1}\n', headers: { 'content-length': '99' }, breaksOff: true } as const
+  const { code, out, err } = await asking('dead export --all', { 'GET /dead-letters/export': answer })
+  expect({ code, out }).toEqual({ code: 1, out: '{"a":1}\n' })
+  expect(err).toMatch(/broke off \(.+\); what came before is not all\n$/)
+})
+
+test('a service that is not there is said, with what to do', async () => {
+  const url = `http://127.0.0.1:${await freePort()}`
+  expect(await run(`task list --url ${url}`)).toMatchObject({
+    code: 1,
+    err: `redrive: ${url} does not answer (ECONNREFUSED); start redrive there, or name another with --url or REDRIVE_URL\n`,
+  })
+})
+
+test('a URL may have a path, as behind a proxy', async () => {
+  const { url, asked } = await fakeService({ 'GET /redrive/retry-tasks': { json: { tasks: [] } } })
+  expect((await run(['task', 'list', '--url', `${url}/redrive`])).code).toBe(0)
+  expect(asked[0]?.path).toBe('/redrive/retry-tasks')
+})
+
+test('an id is one part of the path, whatever is in it', async () => {
+  const { asked } = await asking('task get ../dead-letters?x', {})
+  expect(asked[0]?.path).toBe('/retry-tasks/..%2Fdead-letters%3Fx')
+})
+
+test.each([
+  ['task get', 'task get: a task id is missing'],
+  ['task get a b', "task get: expected one task id, got 'a' and 'b'"],
+  ['task list x', "task list: unexpected 'x'"],
+  [
+    'task list --status pending',
+    "--status: expected one of PENDING, IN_FLIGHT, SUCCEEDED, EXHAUSTED, CANCELLED, got 'pending'",
+  ],
+  [
+    'task list --created-after soon',
+    "--created-after: expected a date such as 2027-01-31T12:00Z, epoch milliseconds, or how long ago, such as 2h, got 'soon'",
+  ],
+  ['dead redrive', 'dead redrive: which? expected a task id, a filter such as --origin or --reason, or --all'],
+  ['dead purge --all', '--confirm is missing: give the number of dead letters that are to be deleted'],
+  ['dead purge --all --reason expired', 'dead purge: --all and a filter exclude each other'],
+  ['dead export', 'dead export: which? expected a task id, a filter such as --origin or --reason, or --all'],
+  ['policy apply', 'policy apply: a file is missing'],
+  ['task list --url ftp://x', "--url: expected an http(s) URL, got 'ftp://x'"],
+])('%s is refused, and nothing is asked', async (line, message) => {
+  const { code, err, asked } = await asking(line, {})
+  expect({ code, err, asked: asked.length }).toEqual({ code: 2, err: `redrive: ${message}\n`, asked: 0 })
+})

@@ -1,0 +1,115 @@
+import { createClient } from '@redis/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { RetryQueue } from '../../../../js/index.ts'
+import type { Finding } from '../../../../js/service/cli/findings.ts'
+import { redisStore } from '../../../../js/stores/redis.ts'
+import { type RedisServer, startReplicated, startSentinels, startServer } from '../../../redis/servers.ts'
+import { run } from './setup.ts'
+
+const urlOf = ({ port }: { readonly port: number }): string => `redis://127.0.0.1:${port}`
+
+async function examine(store: string, words: readonly string[] = []) {
+  const { code, out } = await run(['doctor', '--json', '--store', store, ...words])
+  const { findings } = JSON.parse(out) as { readonly findings: readonly Finding[] }
+  return { code, findings: Object.fromEntries(findings.map((finding) => [finding.about, finding])) }
+}
+
+async function command(server: RedisServer, ...words: readonly string[]): Promise<unknown> {
+  const client = createClient({ url: urlOf(server) })
+  await client.connect()
+  try {
+    return await client.sendCommand([...words])
+  } finally {
+    client.destroy()
+  }
+}
+
+test('a server that keeps everything is sound', async () => {
+  await using server = await startServer({ appendonly: true, appendfsync: 'always', maxmemory: '256mb' })
+  const { code, findings } = await examine(urlOf(server))
+  expect(code).toBe(0)
+  expect(findings).toMatchObject({
+    server: { level: 'ok', text: expect.stringMatching(/^(Redis|Valkey) \d/) },
+    eviction: { level: 'ok' },
+    disk: { level: 'ok', text: expect.stringContaining('appendfsync always') },
+    memory: { level: 'ok', text: expect.stringContaining('of 256 MiB') },
+    replicas: { level: 'note', text: 'none' },
+    clock: { level: 'ok' },
+    tasks: { level: 'note', text: "none under the name 'default'" },
+  })
+})
+
+test('eviction, no append-only file and no limit of memory are told apart', async () => {
+  await using server = await startServer({ maxmemoryPolicy: 'allkeys-lru' })
+  const { code, findings } = await examine(urlOf(server))
+  expect(code).toBe(1)
+  expect(findings).toMatchObject({
+    eviction: { level: 'unsafe', text: expect.stringContaining('allkeys-lru') },
+    disk: { level: 'unsafe', text: expect.stringContaining('no append-only file and no replica') },
+    memory: { level: 'warning', text: expect.stringContaining('no limit') },
+  })
+})
+
+test('appendfsync everysec is a note, and a server that never syncs a warning', async () => {
+  await using server = await startServer({ appendonly: true })
+  expect((await examine(urlOf(server))).findings.disk).toMatchObject({ level: 'note' })
+  await command(server, 'CONFIG', 'SET', 'appendfsync', 'no')
+  expect((await examine(urlOf(server))).findings.disk).toMatchObject({ level: 'warning' })
+})
+
+test('tasks are counted and weighed, under their name, and a full store is warned of', async () => {
+  await using server = await startServer({ appendonly: true })
+  const client = createClient({ url: urlOf(server) })
+  const queue = new RetryQueue({
+    name: 'q',
+    principal: null,
+    store: redisStore({ client, name: 'orders' }),
+    warn: false,
+  })
+  queue.pause()
+  for (let i = 0; i < 20; i += 1) {
+    await queue.enqueue(`https://api.test/${i}`, {
+      method: 'POST',
+      body: 'x'.repeat(500),
+    })
+  }
+  await queue.close()
+  const { findings } = await examine(urlOf(server), ['--name', 'orders'])
+  expect(findings.tasks).toMatchObject({ level: 'note', text: expect.stringMatching(/^20 waiting, 0 in flight/) })
+  expect(findings.weight?.text).toMatch(/^about (\d+ B|\d\.\d KiB) of memory a task, \d+ KiB for 20$/)
+  expect((await examine(urlOf(server), ['--name', 'orders', '--capacity', '20'])).findings.tasks).toMatchObject({
+    level: 'warning',
+  })
+  expect((await examine(urlOf(server))).findings.tasks?.text).toBe("none under the name 'default'")
+})
+
+test('a look writes nothing', async () => {
+  await using server = await startServer({ appendonly: true })
+  await command(server, 'CONFIG', 'RESETSTAT')
+  await examine(urlOf(server))
+  expect(await command(server, 'DBSIZE')).toBe(0)
+  const writes = String(await command(server, 'INFO', 'persistence')).match(/rdb_changes_since_last_save:(\d+)/)
+  expect(writes?.[1]).toBe('0')
+})
+
+test('a replica is refused, and a primary tells of those it has', async () => {
+  const pair = await startReplicated({ appendonly: true })
+  onTestFinished(() => pair.end())
+  expect((await examine(urlOf(pair.primary))).findings.replicas).toMatchObject({ level: 'ok', text: '1 online' })
+  const { code, findings } = await examine(urlOf(pair.replica))
+  expect(code).toBe(1)
+  expect(findings.server).toMatchObject({
+    level: 'unsafe',
+    text: expect.stringContaining('a replica, which takes no tasks'),
+  })
+})
+
+test('sentinels are asked for the primary', async () => {
+  const watched = await startSentinels({ appendonly: true })
+  onTestFinished(() => watched.end())
+  const hosts = watched.sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')
+  const found = await examine(`redis-sentinel://${hosts}/${watched.name}`)
+  expect(found.findings.eviction).toMatchObject({ level: 'ok' })
+  const unknown = await examine(`redis-sentinel://${hosts}/other`)
+  expect(unknown.findings.server?.text).toContain("knows no primary 'other'")
+})

@@ -1,0 +1,71 @@
+/** A server that answers as the REST API does, with what it is told, and remembers what it was asked. */
+
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export interface Asked {
+  readonly method: string
+  /** With the query. */
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: unknown
+}
+
+export interface FakeAnswer {
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly json?: unknown
+  readonly text?: string
+  /** The connection ends within the body. */
+  readonly breaksOff?: true
+}
+
+export interface FakeService {
+  readonly url: string
+  readonly asked: readonly Asked[]
+}
+
+const TYPE = 'content-type'
+
+/** `answers`: by method and path, without the query. */
+export async function fakeService(answers: Readonly<Record<string, FakeAnswer>>): Promise<FakeService> {
+  const asked: Asked[] = []
+  const server = createServer(async (request, response) => {
+    const pieces: Buffer[] = []
+    for await (const piece of request) pieces.push(piece)
+    const text = Buffer.concat(pieces).toString()
+    const { method = '', url: path = '', headers } = request
+    asked.push({ method, path, headers, body: text === '' ? undefined : JSON.parse(text) })
+    const answer =
+      answers[`${method} ${path.replace(/\?.*/, '')}`] ?? problem(404, 'not-found', 'there is no such path')
+    const body = answer.text ?? (answer.json === undefined ? '' : JSON.stringify(answer.json))
+    const type = answer.json === undefined ? 'text/plain' : 'application/json'
+    response.writeHead(answer.status ?? 200, { [TYPE]: type, ...answer.headers })
+    if (answer.breaksOff) response.write(body, () => response.destroy())
+    else response.end(body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
+
+/** RFC 9457, as the service has it. */
+export function problem(
+  status: number,
+  type: string,
+  detail: string,
+  more: FakeAnswer & { readonly members?: object } = {},
+): FakeAnswer {
+  const { members, headers } = more
+  return {
+    status,
+    headers: { [TYPE]: 'application/problem+json', ...headers },
+    json: { type: `urn:redrive:problem:${type}`, title: 'A title', status, detail, instance: 'req-8f2', ...members },
+  }
+}

@@ -1,0 +1,76 @@
+/** One command line, run in this process: what it has written, and its exit code. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { onTestFinished } from 'vitest'
+import { main } from '../../../../js/service/cli/cli.ts'
+import type { ServeHost } from '../../../../js/service/cli/serving.ts'
+import type { Settings } from '../../../../js/service/cli/settings.ts'
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** Files in the folder in which it runs, as text or as JSON. */
+  readonly files?: Readonly<Record<string, unknown>>
+  readonly isTTY?: boolean
+  readonly columns?: number
+  readonly cwd?: string
+}
+
+export interface Ran {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+  /** Those with which the service would have started. undefined: it was another command, or refused. */
+  readonly settings: Settings | undefined
+  readonly host: ServeHost | undefined
+  readonly cwd: string
+}
+
+/** A folder that is gone after the test. */
+export function folderOf(files: Readonly<Record<string, unknown>> = {}): string {
+  const folder = mkdtempSync(join(tmpdir(), 'redrive-cli-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  write(folder, files)
+  return folder
+}
+
+export function write(folder: string, files: Readonly<Record<string, unknown>>): void {
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
+  }
+}
+
+export async function run(argv: string | readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { env = {}, files = {}, isTTY = false, columns, cwd = folderOf(files) } = options
+  const out: string[] = []
+  const err: string[] = []
+  let started: { readonly settings: Settings; readonly host: ServeHost } | undefined
+  const io = {
+    argv: typeof argv === 'string' ? argv.split(' ').filter(Boolean) : argv,
+    env,
+    stdout: { write: (text: string) => out.push(text) },
+    stderr: { write: (text: string) => err.push(text) },
+    isTTY,
+    columns,
+    cwd,
+    version: '1.2.3',
+  }
+  const code = await main(io, async (settings, host) => {
+    started = { settings, host }
+    return 0
+  })
+  return { code, out: out.join(''), err: err.join(''), settings: started?.settings, host: started?.host, cwd }
+}
+
+/** Text as it is read, without its colours. */
+export const bare = (text: string): string => stripVTControlCharacters(text)
+
+/** The longest line, in columns: all characters here are one wide. */
+export const widest = (text: string): number =>
+  Math.max(
+    ...bare(text)
+      .split('\n')
+      .map((line) => [...line].length),
+  )

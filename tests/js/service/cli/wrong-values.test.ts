@@ -1,0 +1,208 @@
+import { expect, test } from 'vitest'
+import { type AnyTable, envOf, nameOf } from '../../../../js/service/cli/flag.ts'
+import { FLAGS } from '../../../../js/service/cli/flags.ts'
+import { run } from './setup.ts'
+
+/** A text and a JSON value that no setting of this key may have. */
+const WRONG: Readonly<Record<string, readonly [text: string, json: unknown]>> = {
+  store: ['postgres://h', 'orders.db'],
+  name: ['a b', ''],
+  host: ['-x-', 5],
+  port: ['65536', '80'],
+  adminPort: ['-1', 1.5],
+  tlsCert: ['a\nb', 1],
+  tlsKey: ['a\nb', 1],
+  tlsClientCa: ['a\nb', 1],
+  tokens: ['a\nb', 5],
+  hostNames: ['a..b', [5]],
+  corsOrigin: ['https://a.test/', ['a.test']],
+  rate: ['500', 500],
+  metricsOpen: ['maybe', 'true'],
+  targets: ['a.test', ['https://*']],
+  allowHttp: ['2', 1],
+  allowPrivate: ['10.0.0.1/8', ['10.0.0.0/33']],
+  allowAnyPublicTarget: ['x', null],
+  egressProxy: ['socks5://p', 'p:1'],
+  connectTimeout: ['61s', '3 s'],
+  urlSecrets: ['strip', true],
+  concurrency: ['0', 10_001],
+  concurrencyPerOrigin: ['1.5', '3'],
+  attemptTimeout: ['0', 0.5],
+  lease: ['999ms', 999],
+  defaultPolicy: ['a\nb', 5],
+  defaultRetryLimit: ['10001', -1],
+  defaultBackoffBase: ['15 s', -1],
+  defaultBackoffExponent: ['8.1', '4'],
+  defaultBackoffJitter: ['1w', true],
+  policies: ['a\nb', {}],
+  policiesLocked: ['x', 'on'],
+  capacity: ['1e3', 1_000_001],
+  capacityBytes: ['4 GiB', -1],
+  maxBody: ['1PB', '65MiB'],
+  retainEnded: ['forever', '-1d'],
+  retainDead: ['1.5', []],
+  maxDead: ['all', null],
+  role: ['both', ['api']],
+  config: ['a\nb', undefined],
+  drain: ['2h', '61m'],
+  drainDelay: ['x', {}],
+  logLevel: ['INFO', 3],
+  logFormat: ['pretty', false],
+}
+
+test('the table has every setting', () => {
+  expect(Object.keys(WRONG)).toEqual(Object.keys(FLAGS))
+})
+
+test.each(Object.entries(WRONG))(
+  '%s: a wrong value ends with exit code 2 and a line that names it',
+  async (key, [text, json]) => {
+    const flag = (FLAGS as unknown as AnyTable)[key]
+    // a switch takes its value after an equals sign, and a reader of its own may say more than what was expected
+    const wrong = /^--[\w-]+: (expected .+, got .+|'.+': .+|'.+' (has|is) .+)\n$/
+    const ofFlag = await run([`--${nameOf(key)}=${text}`])
+    expect(ofFlag.code).toBe(2)
+    expect(ofFlag.err).toMatch(/^redrive: --/)
+    const line = ofFlag.err.replace('redrive: ', '')
+    expect(line).toMatch(wrong)
+    if (line.includes('expected') && !/^--(targets|allow-private)/.test(line)) {
+      expect(line).toContain(`expected ${flag?.kind.expected}, got`)
+    }
+    const ofEnv = await run([], { env: { [envOf(key)]: text } })
+    expect(ofEnv).toMatchObject({ code: 2, out: '', settings: undefined })
+    expect(ofEnv.err).toBe(`redrive: ${line.replace(`--${nameOf(key)}`, envOf(key))}`)
+    if (json === undefined) return
+    const ofFile = await run([], { files: { 'redrive.config.json': { [key]: json } } })
+    expect(ofFile.code).toBe(2)
+    expect(ofFile.err).toMatch(new RegExp(`^redrive: redrive\\.config\\.json, ${key}: .+\n$`))
+  },
+)
+
+test.each([
+  ['--prot 1', '--prot: no such flag; did you mean --port?'],
+  ['--concurrency-per-orgin 5', '--concurrency-per-orgin: no such flag; did you mean --concurrency-per-origin?'],
+  ['--zzz', '--zzz: no such flag; redrive --help lists them'],
+  ['--no-port', '--no-port: no such flag; redrive --help lists them'],
+  ['-p 1', '-p: no such flag; redrive --help lists them'],
+  ['--port', '--port: expected a port from 0 to 65535, got nothing'],
+  ['--port --host a.test', '--port: expected a port from 0 to 65535, got the flag --host'],
+  ['--port=', '--port: expected a port from 0 to 65535, got nothing'],
+  ['--allow-http yes', "serve: unexpected 'yes'; settings are flags, see redrive --help"],
+  ['serve now', "serve: unexpected 'now'; settings are flags, see redrive --help"],
+])('%s', async (line, message) => {
+  expect(await run(line)).toMatchObject({ code: 2, err: `redrive: ${message}\n`, settings: undefined })
+})
+
+test.each([
+  ['--tls-cert c.pem', '--tls-key is missing: --tls-cert needs it'],
+  ['--tls-key k.pem', '--tls-cert is missing: --tls-key needs it'],
+  ['--tls-client-ca c.pem', '--tls-cert and --tls-key are missing: --tls-client-ca needs them'],
+  ['--port 5 --admin-port 5', '--admin-port: expected another port than --port, got 5 for both'],
+  ['--store memory: --role api', "--role: expected all with --store memory:, which no other process sees, got 'api'"],
+  ['--default-policy zizk', "--default-policy: there is no policy 'zizk'; did you mean zizq?"],
+])('settings that do not fit each other: %s', async (line, message) => {
+  expect(await run(line)).toMatchObject({ code: 2, err: `redrive: ${message}\n`, settings: undefined })
+})
+
+test('a password in a wrong value is not shown, from wherever it came', async () => {
+  const url = 'redi://user:geheim@h/0?password=geheim'
+  const ways = [
+    await run(['--store', url]),
+    await run([], { env: { REDRIVE_STORE: url } }),
+    await run([], { files: { 'redrive.config.json': { store: url } } }),
+    await run(['--egress-proxy', 'ftp://user:geheim@p']),
+    await run(['--targets', 'https://user:geheim@a.test']),
+  ]
+  for (const { code, err } of ways) {
+    expect(code).toBe(2)
+    expect(err).not.toContain('geheim')
+  }
+})
+
+test('control characters in a value do not reach the terminal', async () => {
+  const { err } = await run(['--store', '\u001b[31mred\u0007'])
+  expect(err).toMatch(/got '\ufffd\[31mred\ufffd'\n$/)
+})
+
+test.each([
+  ['redrive.config.json', '{ "port": }', /^redrive\.config\.json: not JSON \(.+\)$/],
+  ['redrive.config.json', '[]', /^redrive\.config\.json: expected an object with settings/],
+  [
+    'redrive.config.json',
+    '{ "conccurency": 5 }',
+    /^redrive\.config\.json, conccurency: no such setting; did you mean concurrency\?$/,
+  ],
+  [
+    'redrive.config.json',
+    '{ "max-body": 5 }',
+    /^redrive\.config\.json, max-body: no such setting; did you mean maxBody\?$/,
+  ],
+  ['redrive.config.json', '{ "config": "x" }', /^redrive\.config\.json, config: no such setting/],
+  ['redrive.config.mjs', 'export default 5', /^redrive\.config\.mjs: expected an object with settings/],
+  ['redrive.config.mjs', 'throw new Error("no vault")', /^redrive\.config\.mjs: cannot be loaded \(no vault\)$/],
+])('a configuration that is wrong is refused whole: %s %s', async (name, text, message) => {
+  const { code, err } = await run('', { files: { [name]: text } })
+  expect(code).toBe(2)
+  expect(err.replace(/^redrive: /, '').trimEnd()).toMatch(message)
+})
+
+test('a schema may be named in the file', async () => {
+  expect((await run('', { files: { 'redrive.config.json': { $schema: 'x', port: 5 } } })).settings?.port).toBe(5)
+})
+
+test('two configurations are one too many, and a named one that is not there is said', async () => {
+  const both = await run('', { files: { 'redrive.config.json': {}, 'redrive.config.mjs': 'export default {}' } })
+  expect(both.err).toBe(
+    'redrive: redrive.config.json and redrive.config.mjs are both here; keep one, or name one with --config\n',
+  )
+  expect((await run('--config gone.json')).err).toMatch(/^redrive: gone\.json: cannot be read \(ENOENT/)
+})
+
+const SHA = 'ab'.repeat(32)
+test.each([
+  ['tokens', [5], 'tokens[0]: expected an entry as `redrive token` prints it'],
+  [
+    'tokens',
+    [{ sha256: 'rd_secret', scopes: ['admin'] }],
+    'tokens[0].sha256: expected 64 hex digits, the SHA-256 of the token',
+  ],
+  [
+    'tokens',
+    [{ sha256: SHA, scopes: [] }],
+    'tokens[0].scopes: expected a list of tasks:read, tasks:write, policies:write, admin, metrics',
+  ],
+  [
+    'tokens',
+    [{ sha256: SHA, scopes: ['all'] }],
+    'tokens[0].scopes: expected a list of tasks:read, tasks:write, policies:write, admin, metrics',
+  ],
+  ['tokens', [{ sha256: SHA, scopes: ['admin'], tenant: '' }], 'tokens[0].tenant: expected a name or null'],
+  [
+    'tokens',
+    [{ sha256: SHA, scopes: ['admin'], expires: 5 }],
+    'tokens[0].expires: no such key; did you mean expiresAt?',
+  ],
+  [
+    'tokens',
+    [{ sha256: SHA, scopes: ['admin'], expiresAt: 'soon' }],
+    'tokens[0].expiresAt: expected epoch milliseconds or a date such as 2027-01-31',
+  ],
+  ['policies', [{ maxAttempts: 3 }], 'policies[0].policyId: expected a name'],
+  ['policies', [{ policyId: 'a' }, { policyId: 'a' }], "policies[1].policyId: 'a' is there twice"],
+  [
+    'policies',
+    [{ policyId: 'a', maxAttempts: 0 }],
+    'policies[0].maxAttempts: expected a whole number from 1 to 1000000, got 0',
+  ],
+  ['policies', [{ policyId: 'a', retries: 5 }], "policies[0].retries: no such option; did you mean 'maxAttempts'?"],
+])('a wrong entry of %s is named: %j', async (key, records, message) => {
+  const inside = await run('', { files: { 'redrive.config.json': { [key]: records } } })
+  expect(inside).toMatchObject({ code: 2, err: `redrive: ${message}\n` })
+  const apart = await run(`--${key} f.json`, { files: { 'f.json': records } })
+  expect(apart).toMatchObject({ code: 2, err: `redrive: f.json: ${message}\n` })
+})
+
+test('a file without a list of them is refused', async () => {
+  const { err } = await run('--tokens t.json', { files: { 't.json': { token: [] } } })
+  expect(err).toBe('redrive: t.json: expected a list of tokens, or an object with the key tokens\n')
+})

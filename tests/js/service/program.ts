@@ -1,0 +1,115 @@
+/** The program itself, as a process: started, asked, told to stop. */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const CLI = fileURLToPath(new URL('../../../js/cli.ts', import.meta.url))
+
+type Line = { readonly event: string; readonly [field: string]: unknown }
+
+export interface Program {
+  readonly url: string
+  readonly child: ChildProcess
+  /** Lines of its log so far. */
+  readonly lines: readonly Line[]
+  /** Resolves with the first line of this event, past or to come. */
+  logged(event: string): Promise<Line>
+  /** Resolves with its exit code. */
+  readonly exit: Promise<number | null>
+  readonly stderr: () => string
+}
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A folder that is gone when the test is over. */
+export function folder(files: Readonly<Record<string, unknown>> = {}): string {
+  const path = mkdtempSync(join(tmpdir(), 'redrive-serve-'))
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }))
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(join(path, name), typeof content === 'string' ? content : JSON.stringify(content))
+  }
+  return path
+}
+
+function begin(args: readonly string[], cwd: string, env: Readonly<Record<string, string>>) {
+  const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('REDRIVE_')))
+  const child = spawn(process.execPath, [CLI, ...args], { cwd, env: { ...own, ...env } })
+  const exit = new Promise<number | null>((resolve) => child.on('exit', resolve))
+  onTestFinished(async () => {
+    child.kill('SIGKILL')
+    await exit
+  })
+  let stderr = ''
+  child.stderr.on('data', (data) => {
+    stderr += data
+  })
+  return { child, exit, stderr: () => stderr }
+}
+
+/** Runs it to its end. */
+export async function run(
+  args: readonly string[],
+  cwd: string = folder(),
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const { child, exit, stderr } = begin(args, cwd, env)
+  let stdout = ''
+  child.stdout.on('data', (data) => {
+    stdout += data
+  })
+  return { code: await exit, stdout, stderr: stderr() }
+}
+
+/** Starts the service on a free port; resolves when it says that it is ready. */
+export async function start(
+  args: readonly string[] = [],
+  cwd: string = folder(),
+  env: Readonly<Record<string, string>> = {},
+): Promise<Program> {
+  const { child, exit, stderr } = begin(['--port', '0', '--log-format', 'json', ...args], cwd, env)
+  const lines: Line[] = []
+  const waiting = new Set<() => void>()
+  let rest = ''
+  child.stdout.on('data', (data) => {
+    const parts = `${rest}${data}`.split('\n')
+    rest = parts.pop() ?? ''
+    lines.push(...parts.map((part) => JSON.parse(part) as Line))
+    for (const look of waiting) look()
+  })
+  const logged = (event: string): Promise<Line> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const line = lines.find((each) => each.event === event)
+        if (!line) return
+        waiting.delete(look)
+        resolve(line)
+      }
+      waiting.add(look)
+      look()
+      exit.then((code) =>
+        reject(new Error(`it ended with ${code} before '${event}': ${stderr()}${JSON.stringify(lines)}`)),
+      )
+    })
+  await logged('ready')
+  const { url } = await logged('listening')
+  return { url: String(url), child, lines, logged, exit, stderr }
+}
+
+export async function json(response: Response): Promise<Record<string, unknown>> {
+  return (await response.json()) as Record<string, unknown>
+}
+
+export const post = (url: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })

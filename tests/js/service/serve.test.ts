@@ -1,0 +1,213 @@
+// The program `redrive serve` as its operator meets it: what it says when it starts, refuses, reloads and stops.
+import { createHash } from 'node:crypto'
+import { existsSync, writeFileSync } from 'node:fs'
+import { createServer, get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { sqliteStore } from '../../../js/stores/sqlite.ts'
+import { eventually } from '../eventually.ts'
+import { folder, json, post, run, start } from './program.ts'
+
+/** A target on loopback. */
+async function target(answer: () => number = () => 200) {
+  const seen: { readonly key: string | undefined; readonly body: string }[] = []
+  const server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (data) => {
+      body += data
+    })
+    request.on('end', () => {
+      seen.push({ key: request.headers['idempotency-key'] as string | undefined, body })
+      response.writeHead(answer()).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/orders`, seen }
+}
+
+const TOKEN = 'rd_aaaaaaaaaaaaaaaaaaaaaaaaaa'
+const OTHER = 'rd_bbbbbbbbbbbbbbbbbbbbbbbbbb'
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+const entry = (text: string, tenant: string) => ({
+  sha256: sha256(text),
+  tenant,
+  name: tenant,
+  scopes: ['tasks:read', 'tasks:write'],
+})
+
+describe('a start', () => {
+  test('with no option keeps tasks in ./redrive.db, says so, and delivers what it is posted', async () => {
+    const cwd = folder()
+    const shop = await target()
+    const { url, lines } = await start([], cwd)
+    expect(lines.map(({ event }) => event)).toEqual(['store', 'listening', 'dev_mode', 'targets', 'policy', 'ready'])
+    expect(lines[0]).toMatchObject({ store: 'sqlite:redrive.db', durability: 'strict' })
+    const answer = await post(`${url}/retry-tasks`, { targetUrl: shop.url, method: 'POST', json: { sku: 1 } })
+    expect(answer.status).toBe(201)
+    const { taskId } = await json(answer)
+    const ended = await fetch(`${url}/retry-tasks/${taskId}`, { headers: { prefer: 'wait=10' } })
+    expect(await json(ended)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
+    expect(shop.seen).toMatchObject([{ body: '{"sku":1}' }])
+    expect(existsSync(join(cwd, 'redrive.db'))).toBe(true)
+  })
+
+  test.each([
+    [['--host', '0.0.0.0'], /--host 0\.0\.0\.0: without tokens the service listens on loopback only/],
+    [['--host', '0.0.0.0', '--tokens', 'tokens.json'], /say where requests may go, by --targets/],
+    [['--tls-cert', 'none.pem', '--tls-key', 'none.pem'], /--tls-cert: none\.pem cannot be read/],
+    [['--tokens', 'none.json'], /none\.json/],
+    [['--default-backoff-base', '15s'], /--default-backoff-exponent and --default-backoff-jitter are missing/],
+  ])('with %j is refused with exit code 2 and one line, and makes no file', async (args, line) => {
+    const cwd = folder({ 'tokens.json': [entry(TOKEN, 'acme')] })
+    const { code, stderr, stdout } = await run([...args, '--port', '0'], cwd)
+    expect(stderr).toMatch(line)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect([code, stdout]).toEqual([2, ''])
+    expect(existsSync(join(cwd, 'redrive.db'))).toBe(false)
+  })
+
+  test('on a port that is taken says which, with exit code 1', async () => {
+    const { url } = await start()
+    const { port } = new URL(url)
+    const { code, stderr } = await run(['--port', port])
+    expect(stderr).toBe(`redrive: port ${port} is taken: another process listens on it; name another with --port\n`)
+    expect(code).toBe(1)
+  })
+
+  test('without its Redis says so, with exit code 1, and never the password', async () => {
+    const { code, stderr } = await run(['--port', '0', '--store', 'redis://user:hunter2@127.0.0.1:1/0'])
+    expect(stderr).toMatch(/^redrive: redis:\/\/127\.0\.0\.1:1\/0 cannot be reached/)
+    expect(stderr).not.toContain('hunter2')
+    expect(code).toBe(1)
+  })
+
+  test('on a file that a queue of one principal has tasks in is refused', async () => {
+    const cwd = folder()
+    const store = sqliteStore({ path: join(cwd, 'redrive.db') })
+    await store.enqueue([
+      {
+        taskId: '01a00000-0000-7000-8000-000000000001',
+        ...{ idempotencyKey: 'k', fingerprint: 'f', method: 'POST', targetUrl: 'https://api.example.com/' },
+        ...{ headers: {}, withheldHeaders: [], requestInit: {}, lane: 'https://api.example.com', principal: null },
+        ...{ policy: { policyId: 'default' }, deadlineInMs: 1e6, dueInMs: 1e6, attemptNumber: 0, phase: -1 },
+        ...{ previousDelayMs: 0, priority: 0, home: null, schema: 1 },
+      },
+    ])
+    await store.close()
+    const { code, stderr } = await run(['--port', '0'], cwd)
+    expect(stderr).toMatch(/sqlite:redrive\.db: .*everyone/)
+    expect(code).toBe(1)
+  })
+})
+
+describe('tokens and listeners', () => {
+  test('a token decides who sees what; a file of tokens that changes takes effect, and one that is wrong changes nothing', async () => {
+    const cwd = folder({ 'tokens.json': [entry(TOKEN, 'acme')] })
+    const { url, logged, lines } = await start(['--tokens', 'tokens.json', '--targets', 'https://api.example.com'], cwd)
+    const as = (token: string) => ({ authorization: `Bearer ${token}` })
+    const statusOf = async (token: string) => (await fetch(`${url}/retry-tasks`, { headers: as(token) })).status
+    expect([await statusOf(TOKEN), await statusOf(OTHER)]).toEqual([200, 401])
+    writeFileSync(join(cwd, 'tokens.json'), JSON.stringify([entry(OTHER, 'umbrella')]))
+    await logged('reloaded')
+    expect([await statusOf(TOKEN), await statusOf(OTHER)]).toEqual([401, 200])
+    writeFileSync(join(cwd, 'tokens.json'), '[{ "sha256": "no" }]')
+    expect(await logged('reload_refused')).toMatchObject({ level: 'error' })
+    expect(await statusOf(OTHER)).toBe(200)
+    expect(JSON.stringify(lines)).not.toContain(OTHER)
+  })
+
+  test('SIGHUP reads everything again', async () => {
+    const cwd = folder({ 'policies.json': [{ policyId: 'slow', strategy: 'fixed', initialDelayMs: 1_000 }] })
+    const { url, child, logged } = await start(['--policies', 'policies.json'], cwd)
+    child.kill('SIGHUP')
+    await logged('reloaded')
+    expect((await fetch(`${url}/retry-policies/slow`)).status).toBe(200)
+  })
+
+  test('a second port takes over what is for operators', async () => {
+    const { url, logged } = await start(['--admin-port', '0'])
+    const { url: adminUrl } = await logged('listening_admin')
+    const paths = ['/retry-tasks', '/healthz', '/metrics', '/pauses']
+    const statuses = (base: unknown) => Promise.all(paths.map(async (path) => (await fetch(`${base}${path}`)).status))
+    expect(await statuses(url)).toEqual([200, 404, 404, 404])
+    expect(await statuses(adminUrl)).toEqual([404, 200, 200, 200])
+  })
+
+  test('a name that is not its own is refused, and so is a page of another origin', async () => {
+    const { url } = await start()
+    const { port } = new URL(url)
+    const named = (path: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        get({ port, host: '127.0.0.1', path, headers: { host: 'evil.example' } }, (response) => {
+          response.resume()
+          resolve(response.statusCode ?? 0)
+        }).on('error', reject)
+      })
+    expect(await named('/retry-tasks')).toBe(421)
+    // a probe asks by the address of its container
+    expect([await named('/healthz'), await named('/readyz')]).toEqual([200, 200])
+    expect((await fetch(`${url}/retry-tasks`, { headers: { origin: 'https://evil.example' } })).status).toBe(403)
+  })
+})
+
+describe('roles', () => {
+  test("what an 'api' has taken a 'worker' sends, which is asked for its health alone", async () => {
+    const cwd = folder()
+    const shop = await target()
+    const api = await start(['--role', 'api'], cwd)
+    const answer = await post(`${api.url}/retry-tasks`, { targetUrl: shop.url, method: 'PUT', body: 'x' })
+    expect(answer.status).toBe(201)
+    const { taskId } = await json(answer)
+    expect(await json(await fetch(`${api.url}/retry-tasks/${taskId}`))).toMatchObject({ status: 'PENDING' })
+    const worker = await start(['--role', 'worker'], cwd)
+    await eventually(async () => shop.seen.length).toBe(1)
+    expect((await fetch(`${worker.url}/readyz`)).status).toBe(200)
+    expect((await fetch(`${worker.url}/retry-tasks`)).status).toBe(404)
+  })
+})
+
+describe('a stop', () => {
+  test('SIGTERM lets what is in flight end, keeps the rest, and ends with 0', async () => {
+    const cwd = folder()
+    const shop = await target()
+    const { url, child, exit } = await start([], cwd)
+    for (let i = 0; i < 5; i++) await post(`${url}/retry-tasks`, { targetUrl: shop.url, method: 'POST', body: `${i}` })
+    await post(`${url}/retry-tasks`, { targetUrl: shop.url, method: 'POST', body: 'later', delayMs: 3_600_000 })
+    child.kill('SIGTERM')
+    expect(await exit).toBe(0)
+    const again = await start([], cwd)
+    await eventually(async () => new Set(shop.seen.map(({ key }) => key)).size).toBe(5)
+    expect(await json(await fetch(`${again.url}/stats`))).toMatchObject({ counts: { pending: 1, exhausted: 0 } })
+  })
+
+  test('a second signal ends it at once, with 1', async () => {
+    const hanging = createServer(() => {})
+    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve))
+    onTestFinished(() => {
+      hanging.closeAllConnections()
+      hanging.close()
+    })
+    const { port } = hanging.address() as AddressInfo
+    const { url, child, exit, logged } = await start(['--drain', '60s'])
+    await post(`${url}/retry-tasks`, { targetUrl: `http://127.0.0.1:${port}/`, method: 'POST', body: 'x' })
+    await eventually(async () => (await json(await fetch(`${url}/stats`))).counts).toMatchObject({ inFlight: 1 })
+    child.kill('SIGTERM')
+    await logged('stopping')
+    child.kill('SIGTERM')
+    expect(await exit).toBe(1)
+  })
+
+  test('while it stops, readiness says no and a caller who waits for a task is answered', async () => {
+    const { url, child, exit } = await start(['--drain-delay', '300ms'])
+    const answer = await post(`${url}/retry-tasks`, { targetUrl: 'http://127.0.0.1:1/', method: 'POST', body: 'x' })
+    const { taskId } = await json(answer)
+    const waiting = fetch(`${url}/retry-tasks/${taskId}`, { headers: { prefer: 'wait=60' } })
+    await eventually(async () => (await fetch(`${url}/readyz`)).status).toBe(200)
+    child.kill('SIGTERM')
+    await eventually(async () => (await fetch(`${url}/readyz`)).status).toBe(503)
+    expect(await json(await waiting)).toMatchObject({ taskId, status: expect.stringMatching(/PENDING|IN_FLIGHT/) })
+    expect(await exit).toBe(0)
+  })
+})

@@ -1,0 +1,165 @@
+// The service as a library: requests are answered without a socket, tasks are sent by the real transport.
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { createService, type ServiceLogEntry, type ServiceOptions } from '../../../js/service.ts'
+import { memoryStore } from '../../../js/stores/memory.ts'
+import { eventually } from '../eventually.ts'
+import { json } from './program.ts'
+
+const HERE = 'http://localhost'
+
+async function setup(more: Partial<ServiceOptions> = {}) {
+  const log: ServiceLogEntry[] = []
+  const store = memoryStore({ everyone: true })
+  const service = createService({ store, allowLoopback: true, log: (entry) => log.push(entry), ...more })
+  onTestFinished(() => service.close({ drainMs: 0 }))
+  await service.ready
+  const ask = (path: string, init: RequestInit = {}) => service.fetch(new Request(`${HERE}${path}`, init))
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    ask(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    })
+  return { service, store, log, ask, post }
+}
+
+async function shop(statuses: readonly number[] = [], heard: (headers: IncomingHttpHeaders) => void = () => {}) {
+  const left = [...statuses]
+  const keys: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    heard(request.headers)
+    keys.push(request.headers['idempotency-key'] as string | undefined)
+    response.writeHead(left.shift() ?? 200).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, keys }
+}
+
+test('a task is delivered under one key from the client to the target, however often it is tried', async () => {
+  const { ask, post } = await setup()
+  const { url, keys } = await shop([503, 503])
+  const policy = { strategy: 'fixed', initialDelayMs: 10, jitterType: 'NONE' }
+  const task = { targetUrl: url, method: 'POST', json: { sku: 1 }, policy }
+  const answer = await post('/retry-tasks', task, { 'idempotency-key': 'invoice-1' })
+  expect(answer.status).toBe(201)
+  const { taskId } = await json(answer)
+  const ended = await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } })
+  expect(await json(ended)).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 3, idempotencyKey: 'invoice-1' })
+  expect(keys).toEqual(['invoice-1', 'invoice-1', 'invoice-1'])
+})
+
+test('headers of one’s own reach the target as they were given, with a user agent', async () => {
+  const { ask, post } = await setup()
+  const seen: Record<string, unknown>[] = []
+  const { url } = await shop([], (headers) => seen.push(headers))
+  const headers = { 'x-of-mine': 'Blue, 7', 'User-Agent': 'shop/1', 'content-type': 'text/plain' }
+  const { taskId } = await json(await post('/retry-tasks', { targetUrl: url, method: 'POST', body: 'x', headers }))
+  await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } })
+  expect(seen).toMatchObject([{ 'x-of-mine': 'Blue, 7', 'user-agent': 'shop/1', 'content-type': 'text/plain' }])
+})
+
+test('metrics count requests by route, calls of the store, refusals and attempts, and name no URL', async () => {
+  const { ask, post } = await setup({ allowLoopback: false })
+  expect(
+    (await post('/retry-tasks', { targetUrl: 'https://10.0.0.1/secret-path', method: 'PUT', body: 'x' })).status,
+  ).toBe(422)
+  await ask('/nothing/here')
+  const text = await (await ask('/metrics')).text()
+  expect(text).toMatch(/^redrive_http_requests_total\{route="\/retry-tasks",method="POST",status="422"\} 1$/m)
+  expect(text).toMatch(/^redrive_http_requests_total\{route="none",method="other",status="404"\} 1$/m)
+  expect(text).toMatch(/^redrive_target_refused_total\{rule="private"\} 1$/m)
+  expect(text).toMatch(/^redrive_store_call_duration_seconds_count\{call="turn"\} \d+$/m)
+  expect(text).toMatch(/^retry_queue_capacity 1000000$/m)
+  expect(text).toMatch(/^redrive_build_info\{version="unknown"\} 1$/m)
+  expect(text).not.toMatch(/secret-path|nothing/)
+})
+
+test('an address that is refused only when it is connected to ends the task, and is counted', async () => {
+  const { ask, post } = await setup({ allowLoopback: false, lookup: async () => [{ address: '10.1.2.3' }] })
+  const { taskId } = await json(
+    await post('/retry-tasks', { targetUrl: 'https://api.example.com/', method: 'PUT', body: 'x' }),
+  )
+  const ended = await json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))
+  expect(ended).toMatchObject({ status: 'EXHAUSTED', reason: 'target_refused' })
+  const { attempts } = (await json(await ask(`/retry-tasks/${taskId}/attempts`))) as {
+    attempts: { errorMessage: string }[]
+  }
+  expect(attempts).toHaveLength(1)
+  expect(JSON.stringify(attempts)).not.toContain('10.1.2.3')
+  expect(await (await ask('/metrics')).text()).toMatch(/^redrive_target_refused_total\{rule="private"\} 1$/m)
+})
+
+describe('reload', () => {
+  test('new targets, policies and tokens apply to the next request', async () => {
+    const { service, ask, post } = await setup()
+    await service.reload({ targets: ['https://api.example.com'], policies: [{ policyId: 'slow', strategy: 'fixed' }] })
+    expect((await post('/retry-tasks', { targetUrl: 'https://other.example/', method: 'PUT', body: 'x' })).status).toBe(
+      422,
+    )
+    expect((await ask('/retry-policies/slow')).status).toBe(200)
+    await service.reload({ tokens: [] })
+    expect((await ask('/retry-tasks')).status).toBe(401)
+  })
+
+  test('what is wrong changes nothing', async () => {
+    const { service, ask } = await setup()
+    await expect(service.reload({ targets: ['nonsense'], tokens: [] })).rejects.toThrow(TypeError)
+    expect((await ask('/retry-tasks')).status).toBe(200)
+  })
+})
+
+describe('drain', () => {
+  test('writes get 503 with Retry-After, reads go on, and nothing new is sent', async () => {
+    const { service, ask, post } = await setup()
+    const { url, keys } = await shop()
+    service.drain()
+    const refused = await post('/retry-tasks', { targetUrl: url, method: 'PUT', body: 'x' })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    expect(await json(refused)).toMatchObject({ type: 'urn:redrive:problem:draining' })
+    expect((await ask('/retry-tasks')).status).toBe(200)
+    expect((await ask('/readyz')).status).toBe(503)
+    expect((await ask('/healthz')).status).toBe(200)
+    expect(keys).toEqual([])
+  })
+})
+
+test("an 'api' takes tasks and sends none", async () => {
+  const { post, store } = await setup({ role: 'api' })
+  const { url, keys } = await shop()
+  expect((await post('/retry-tasks', { targetUrl: url, method: 'PUT', body: 'x' })).status).toBe(201)
+  const worker = createService({ store, allowLoopback: true })
+  onTestFinished(() => worker.close({ drainMs: 0 }))
+  expect(keys).toEqual([])
+  await worker.ready
+  await eventually(() => keys.length).toBe(1)
+})
+
+test.each([
+  ['a store for one principal', memoryStore(), /store for everyone, such as sqliteStore/],
+  [
+    'a store without settings',
+    Object.assign(Object.create(memoryStore({ everyone: true })), { registry: undefined }),
+    /registry/,
+  ],
+])('%s is refused at once', (_, store, message) => {
+  expect(() => createService({ store })).toThrow(message)
+})
+
+test('a dead letter, a circuit and trouble of the store are in the log, without a query or a key', async () => {
+  const { post, log } = await setup()
+  const { url } = await shop([400])
+  await post('/retry-tasks', { targetUrl: `${url}?customer=77`, method: 'PUT', body: 'x', idempotencyKey: 'key-of-77' })
+  await eventually(() => log.filter(({ event }) => event === 'exhausted').length).toBe(1)
+  expect(log.find(({ event }) => event === 'exhausted')).toMatchObject({
+    level: 'warn',
+    reason: 'not_retryable',
+    tenant: null,
+  })
+  expect(JSON.stringify(log)).not.toMatch(/customer|key-of-77/)
+})

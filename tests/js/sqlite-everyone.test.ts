@@ -1,0 +1,161 @@
+// A file in which the lanes of all principals stand in one line, and what the processes on a file share beside tasks.
+import { copyFileSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import type { Claim, Turn } from '../../js/api/store.ts'
+import { LAYOUT, MIGRATIONS } from '../../js/stores/sqlite/open.ts'
+import { sqliteStore } from '../../js/stores/sqlite.ts'
+import { fakeClock } from '../../js/testing/clock.ts'
+import { asked } from './sqlite/asked.ts'
+import { edit, freshPath, openStore } from './sqlite/setup.ts'
+import { claimOf, taskOf } from './sqlite/words.ts'
+
+const ORIGIN = 'https://api.test'
+const STEP = { owner: 'test', settle: [], renew: [] } as const
+const EVERYONE = { everyone: true } as const
+const OTHER_LINE = { code: 'STORAGE_OTHER_LINE' }
+
+const ofTenant = (n: number, principal: string | null = `tenant ${n}`) =>
+  taskOf(n, { principal, lane: principal === null ? ORIGIN : `${ORIGIN} ${principal}` })
+const claiming = (given: Partial<Claim> = {}) => ({ ...STEP, claim: { ...claimOf(10), ...given } })
+const numbersOf = ({ claimed }: Turn) => claimed.map(({ task }) => Number(task.taskId.slice(-12)))
+
+test.for([
+  ['own lines', {}, EVERYONE, 'without everyone: true'],
+  ['one line', EVERYONE, {}, 'with everyone: true'],
+] as const)(
+  'S16 a file with tasks in %s is refused where it is opened the other way, and stays as it is',
+  async ([, first, second, advice]) => {
+    const path = freshPath()
+    const clock = fakeClock()
+    const store = openStore(path, { clock, ...first })
+    await store.enqueue([ofTenant(1), ofTenant(2, null)])
+    const other = openStore(path, { clock, ...second })
+    await expect(other.counts()).rejects.toMatchObject({ ...OTHER_LINE, message: expect.stringContaining(path) })
+    await expect(other.enqueue([ofTenant(3)])).rejects.toMatchObject({ message: expect.stringContaining(advice) })
+    await expect(other.turn(claiming())).rejects.toMatchObject(OTHER_LINE)
+    expect(await store.counts()).toMatchObject({ pending: 2 })
+    // what has ended is held too
+    for (const { taskId } of [ofTenant(1), ofTenant(2)]) await store.cancel(taskId)
+    await expect(other.turn(claiming())).rejects.toMatchObject(OTHER_LINE)
+    await store.purgeAll()
+    await other.enqueue([ofTenant(4), ofTenant(5, null)])
+    expect(numbersOf(await other.turn(claiming()))).toEqual(second === EVERYONE ? [5, 4] : [5])
+    // which is as true for who had it open
+    await expect(store.enqueue([ofTenant(6)])).rejects.toMatchObject(OTHER_LINE)
+    await expect(store.turn(claiming())).rejects.toMatchObject(OTHER_LINE)
+  },
+)
+
+test('S9 holds of a file without tasks hold, whichever way it is opened', async () => {
+  const path = freshPath()
+  const clock = fakeClock()
+  const own = openStore(path, { clock })
+  await own.turn({ ...STEP, claim: null, hold: [{ lane: `${ORIGIN} tenant 1`, forMs: 5_000 }] })
+  const all = openStore(path, { clock, ...EVERYONE })
+  await all.enqueue([ofTenant(1), ofTenant(2)])
+  expect(numbersOf(await all.turn(claiming()))).toEqual([2])
+  clock.step(5_000)
+  expect(numbersOf(await all.turn(claiming()))).toEqual([1])
+  await all.purgeAll()
+  await all.turn({ ...STEP, claim: null, hold: [{ lane: `${ORIGIN} tenant 3`, forMs: 5_000 }] })
+  await own.enqueue([ofTenant(3)])
+  expect(numbersOf(await own.turn(claiming({ principal: 'tenant 3' })))).toEqual([])
+  clock.step(5_000)
+  expect(numbersOf(await own.turn(claiming({ principal: 'tenant 3' })))).toEqual([3])
+})
+
+test.for([
+  ['the lanes are gone', 'DELETE FROM lanes'],
+  ['their places in line are gone', 'DELETE FROM line'],
+  ['they say whose they are', 'UPDATE lanes SET principal = substr(name, instr(name, char(32)) + 1)'],
+  ['the line is not said', "UPDATE state SET line = 'x'"],
+  ['nothing is counted', 'UPDATE state SET pauses = -1, registry = -1, pending = 9'],
+  ['there are no counters', 'DELETE FROM state'],
+] as const)('S1 S20 where other code has been, and %s, a file for everyone is mended as one', async ([, damage]) => {
+  const path = freshPath()
+  const clock = fakeClock()
+  const first = openStore(path, { clock, ...EVERYONE })
+  await first.enqueue([ofTenant(1), ofTenant(2), ofTenant(3, null)])
+  await first.registry?.write('a', 1)
+  await first.registry?.write('a', 2)
+  await first.pauses?.put({ id: 'p', principal: 'tenant 2', at: 0 })
+  await first.close()
+  edit(path, (database) => database.exec(damage))
+  const store = openStore(path, { clock, ...EVERYONE })
+  expect(numbersOf(await store.turn(claiming())).sort()).toEqual([1, 3])
+  expect(await store.counts()).toMatchObject({ pending: 1, inFlight: 2 })
+  expect(await store.countsOf?.('tenant 1')).toMatchObject({ pending: 0, inFlight: 1 })
+  expect((await store.registry?.read({ prefix: '' }))?.version).toBe(2)
+  expect(await store.pauses?.lift('p')).toBe(true)
+  expect(numbersOf(await store.turn(claiming()))).toEqual([2])
+  await expect(openStore(path, { clock }).counts()).rejects.toMatchObject(OTHER_LINE)
+})
+
+test('a file of the first layout opens with a line for each principal, and takes settings and pauses', async () => {
+  const path = freshPath()
+  copyFileSync(fileURLToPath(new URL('../fixtures/sqlite-v1.db', import.meta.url)), path)
+  const clock = fakeClock()
+  await expect(openStore(path, { clock, ...EVERYONE }).counts()).rejects.toMatchObject(OTHER_LINE)
+  const store = openStore(path, { clock })
+  expect(await store.counts()).toMatchObject({ pending: 1, inFlight: 1 })
+  expect(await store.registry?.read({ prefix: '' })).toEqual({ version: 0, entries: [] })
+  expect(await store.registry?.write('a', 1)).toBe('written')
+  await store.pauses?.put({ id: 'p', at: 0 })
+  expect((await store.turn(claiming())).claimed).toEqual([])
+  expect(edit(path, (database) => database.prepare('PRAGMA user_version').get())).toEqual({ user_version: LAYOUT })
+})
+
+test.for([1, 2, 3, 4])('a file of layout %s without tasks can be opened for everyone', async (layout) => {
+  const path = freshPath()
+  edit(path, (database) => {
+    for (const step of MIGRATIONS.slice(0, layout)) database.exec(step)
+    database.exec(`PRAGMA user_version = ${layout}`)
+  })
+  const store = openStore(path, { clock: fakeClock(), ...EVERYONE })
+  await store.enqueue([ofTenant(1), ofTenant(2)])
+  expect(numbersOf(await store.turn(claiming()))).toEqual([1, 2])
+})
+
+test('S1 what processes share is brought along where the path of the file leads to another one', async () => {
+  const path = freshPath()
+  const store = openStore(path, { clock: fakeClock(), ...EVERYONE })
+  await store.registry?.write('a', { n: 1 })
+  await store.registry?.write('b', 1)
+  await store.pauses?.put({ id: 'p', principal: 'tenant 1', at: 7 })
+  await store.enqueue([ofTenant(1), ofTenant(2)])
+  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+  expect(numbersOf(await store.turn(claiming()))).toEqual([2])
+  expect(await store.pauses?.list()).toEqual([{ id: 'p', principal: 'tenant 1', at: 7 }])
+  const { version, entries } = (await store.registry?.read({ prefix: '', since: 2 })) ?? {}
+  expect(entries).toMatchObject([
+    { name: 'a', value: { n: 1 } },
+    { name: 'b', value: 1 },
+  ])
+  await store.registry?.write('c', 1)
+  expect((await store.registry?.read({ prefix: 'c' }))?.version).toBe((version ?? 0) + 1)
+  await store.close()
+  const other = new DatabaseSync(path, { readOnly: true })
+  expect(other.prepare('SELECT line, pauses FROM state').get()).toEqual({ line: 'everyone', pauses: 1 })
+  other.close()
+})
+
+test('a turn asks for one thing more where anything is paused, and for as much as ever where nothing is', async () => {
+  const store = openStore(freshPath(), { clock: fakeClock() })
+  await store.enqueue(Array.from({ length: 20 }, (_, n) => ofTenant(n, null)))
+  const next = async () => (await asked(async () => store.turn(claiming({ limit: 1 })))).statements
+  await next()
+  const usual = await next()
+  await store.pauses?.put({ id: 'p', principal: 'nobody', at: 0 })
+  expect(await next()).toBe(usual + 1)
+  await store.pauses?.lift('p')
+  expect(await next()).toBe(usual)
+})
+
+test('an option that is neither there nor true is refused', () => {
+  for (const everyone of [false, 1, 'yes'])
+    expect(() => sqliteStore({ path: 'x.db', everyone: everyone as never })).toThrow(
+      /sqliteStore\.everyone: expected true/,
+    )
+})

@@ -1,0 +1,117 @@
+// The program of the package, from its tarball, in a folder that has nothing else: as `npx redrive` finds it.
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { oldestNode } from '../../scripts/setup/oldest-node.mjs'
+import { startServer } from '../redis/servers.ts'
+import { consumer, plainEnv } from './consumer.ts'
+import { tarball } from './pack.ts'
+
+interface Started {
+  readonly url: string
+  readonly child: ChildProcess
+  readonly exit: Promise<number | null>
+}
+
+function start(command: string, args: readonly string[], cwd: string): Promise<Started> {
+  // npx starts the program as a child of its own: a group of processes ends together
+  const child = spawn(command, [...args, '--port', '0', '--log-format', 'json'], {
+    cwd,
+    env: plainEnv(),
+    detached: true,
+  })
+  const exit = new Promise<number | null>((resolve) => child.on('exit', resolve).on('error', () => resolve(null)))
+  onTestFinished(async () => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
+    await exit
+  })
+  let said = ''
+  return new Promise((resolve, reject) => {
+    const heard = (data: Buffer): void => {
+      said += data
+      const line = said.split('\n').find((each) => each.includes('"listening"'))
+      if (line && said.includes('"ready"')) resolve({ url: JSON.parse(line).url, child, exit })
+    }
+    child.stdout.on('data', heard)
+    child.stderr.on('data', heard)
+    exit.then((code) => reject(new Error(`it ended with ${code}: ${said}`)))
+  })
+}
+
+async function shop() {
+  const keys: (string | undefined)[] = []
+  const server = createServer((request, response) => {
+    keys.push(request.headers['idempotency-key'] as string | undefined)
+    response.writeHead(keys.length === 1 ? 503 : 200).end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/orders`, keys }
+}
+
+/** Hands it an order whose first attempt fails, waits for the end, and stops it; gives the exit code. */
+async function delivers({ url, child, exit }: Started): Promise<number | null> {
+  const { url: targetUrl, keys } = await shop()
+  const policy = { strategy: 'fixed', initialDelayMs: 1, jitterType: 'NONE' }
+  const answer = await fetch(`${url}/retry-tasks`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': 'order-1' },
+    body: JSON.stringify({ targetUrl, method: 'POST', json: { sku: 1 }, policy }),
+  })
+  expect(answer.status).toBe(201)
+  const { taskId } = (await answer.json()) as { taskId: string }
+  const ended = await fetch(`${url}/retry-tasks/${taskId}`, { headers: { prefer: 'wait=30' } })
+  expect(await ended.json()).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 2 })
+  expect(keys).toEqual(['order-1', 'order-1'])
+  process.kill(-(child.pid ?? 0), 'SIGTERM')
+  return exit
+}
+
+for (const [name, node] of [
+  [`Node ${process.versions.node}`, process.execPath],
+  ['the oldest Node', oldestNode()],
+] as const) {
+  test(`on ${name} it starts, delivers an order, plans a curve and ends`, async () => {
+    using project = consumer({})
+    const cli = join(project.folder, 'node_modules', 'redrive', 'cli.js')
+    const { stdout: version } = await promisify(execFile)(node, [cli, '--version'])
+    expect(version).toMatch(/^\d+\.\d+\.\d+\n$/)
+    const { stdout: plan } = await promisify(execFile)(node, [cli, 'plan', '--preset', 'zizq', '--json'])
+    expect(JSON.parse(plan)).toMatchObject({ policy: { policyId: 'zizq' } })
+    expect(await delivers(await start(node, [cli, 'serve'], project.folder))).toBe(0)
+    expect(existsSync(join(project.folder, 'redrive.db'))).toBe(true)
+  })
+}
+
+test('npx runs it from the tarball, with nothing else installed, over Redis too', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'redrive-npx-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const server = await startServer()
+  onTestFinished(() => server.end())
+  const npx = process.platform === 'win32' ? 'npx.cmd' : 'npx'
+  const words = ['--yes', '--offline', '--package', tarball(), 'redrive', 'serve', '--store', server.url]
+  // npx ends by the signal itself
+  await delivers(await start(npx, words, folder))
+})
+
+test('the library starts a service in a few lines', async () => {
+  using project = consumer({
+    'main.mjs': `
+      import { createService } from 'redrive/service'
+      import { sqliteStore } from 'redrive/sqlite'
+      const service = createService({ store: sqliteStore({ path: 'tasks.db', everyone: true }) })
+      await service.ready
+      const answer = await service.fetch(new Request('http://localhost/retry-policies/svix'))
+      console.log(JSON.stringify({ status: answer.status, policyId: (await answer.json()).policyId }))
+      await service.close()`,
+  })
+  expect(await project.node('main.mjs')).toEqual({ status: 200, policyId: 'svix' })
+})
