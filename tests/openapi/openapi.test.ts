@@ -31,7 +31,6 @@ function run(
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
       cwd: here,
-      env: { ...process.env, SCHEMATHESIS_HOOKS: join(here, 'hooks.py'), PYTHONPATH: here },
     })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
@@ -70,8 +69,9 @@ test.each(['sqlite', 'redis'])(
       ...['run', document, '--url', program.url, '--checks', 'all', '--max-examples', cases, '--seed', '20'],
       ...['--header', `Authorization: Bearer ${TOKEN}`, '--no-color', '--generation-database', 'none'],
     ])
-    expect(output.slice(-8_000)).toMatch(/No issues found/)
-    expect(code).toBe(0)
+    // its summary names every failure
+    expect(code === 0 ? '' : output.slice(-12_000)).toBe('')
+    expect(output).toMatch(/Tested: 3\d\b/)
     const failed = program.lines.filter(({ event, status }) => event === 'request' && Number(status) >= 500)
     expect(failed).toEqual([])
     expect(program.lines.filter(({ event }) => event === 'request').length).toBeGreaterThan(32)
