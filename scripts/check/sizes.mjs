@@ -48,10 +48,10 @@ const rows = [
     limit: 98_500,
   },
   {
-    // for Node alone; 13,300 bytes of it are the scripts that run in the server
+    // for Node alone; 14,200 bytes of it are the scripts that run in the server
     what: 'redisStore',
     source: "export { redisStore } from './redis.js'",
-    limit: 36_000,
+    limit: 38_300,
     aim: 15_000,
   },
 ]
