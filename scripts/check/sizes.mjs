@@ -12,9 +12,9 @@ const columns = [
   { what: 'before the first call', of: ({ atOnce }) => atOnce, limit: 9_430, aim: 8_000 },
   { what: 'in requests', of: ({ requests }) => requests, limit: 3, aim: 1 },
   { what: "of it the bundler's own", of: ({ own }) => own },
-  { what: 'at idle, more: the core', of: ({ atIdle }) => atIdle, limit: 79_300, aim: 50_000 },
+  { what: 'at idle, more: the core', of: ({ atIdle }) => atIdle, limit: 79_700, aim: 50_000 },
   { what: 'with the first task, more: explain', of: ({ withTask }) => withTask, limit: 2_400 },
-  { what: 'with a principal, more: the store', of: ({ withPrincipal }) => withPrincipal, limit: 47_600, aim: 22_000 },
+  { what: 'with a principal, more: the store', of: ({ withPrincipal }) => withPrincipal, limit: 48_200, aim: 22_000 },
   { what: 'and the keys module', of: ({ forKeys }) => forKeys, limit: 19_200, aim: 18_000 },
 ]
 
@@ -38,14 +38,14 @@ const rows = [
   {
     what: 'service worker, whole',
     source: "export { RetryQueue, registerBackgroundSync } from './service-worker.js'",
-    limit: 147_500,
+    limit: 148_100,
   },
   {
     // all of a Worker's code; the two modules are files beside it
     what: 'a Worker, without its .wasm',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 98_500,
+    limit: 99_700,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server
