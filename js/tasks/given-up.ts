@@ -41,8 +41,8 @@ const WORDS: Readonly<Record<ExhaustedReason, readonly [cause: string, remedy: s
   vetoed: ['beforeAttempt or shouldRetry said no', `${PUT_BACK} when it may be sent`],
   body_missing: ['its stored body is gone', 'make the call again'],
   target_refused: [
-    'the service may not send to the address that its target has now',
-    'have the operator permit it (`targets`, `allow-private`), or make the call again with another target',
+    'the service may not send to its target',
+    'have its operator permit it, or make the call again with another target',
   ],
   circuit_open: [
     'the circuit of its origin is open, and its caller waits for an answer',

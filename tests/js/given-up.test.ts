@@ -71,7 +71,7 @@ const REASONS: Readonly<Record<ExhaustedReason, RegExp>> = {
   outcome_unknown: /ask the server/,
   vetoed: /beforeAttempt or shouldRetry said no/,
   body_missing: /make the call again/,
-  target_refused: /have the operator permit it/,
+  target_refused: /have its operator permit it/,
   circuit_open: /make the call again later/,
   closed: /make the call again, or put it back/,
 }
