@@ -41,6 +41,7 @@ const alone = {
   drain: 'how long until 1,000 calls are through, where the server fails some or is away for a while',
   profile: 'self time and allocations of an attempt, by function',
   redis: 'tasks in Redis, beside BullMQ: speed, what it costs both processors, memory, end to end',
+  service: 'redrive serve, beside an endpoint with BullMQ: POSTs, attempts, lateness, tenants, memory over time',
 }
 
 const OPTIONS = ['--full', '--smoke']

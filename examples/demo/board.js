@@ -62,6 +62,13 @@ export class Board {
     }
   }
 
+  /** All that has happened to a call, as others have seen it. */
+  seen(intent, bricks, state) {
+    const call = this.#byIntent.get(intent)
+    Object.assign(call, { bricks, state })
+    this.#changed(call)
+  }
+
   counts() {
     const counts = { planned: 0, waiting: 0, flying: 0, done: 0, dead: 0, attempts: 0, bricks: 0 }
     for (const { state, bricks } of this.calls) {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { redisServer } from '../../scripts/setup/redis.mjs'
 import { startServer } from '../../tests/redis/servers.ts'
 import { Keeper, Told } from './keeper.mjs'
+import { tidyAtExit } from './tidy.mjs'
 
 const program = fileURLToPath(new URL('./shared.mjs', import.meta.url))
 const libraries = ['node-redis', 'ioredis', 'node-redis', 'ioredis']
@@ -37,7 +38,7 @@ const howToGetOne = `  --redis starts a Redis of its own, 7.0 or later. One of t
 /** Places an order per call of the board, and kills; resolves to how many orders are done. `binary`: a redis-server. */
 export async function placeAndKillRedis({ server, board, note, sayAtEnd, showPause, binary }) {
   const redis = await startServer({ binary, appendonly: true })
-  const stopTidying = tidyAtExit(redis.folder)
+  const stopTidying = tidyAtExit(() => rmSync(redis.folder, { recursive: true, force: true }))
   const crew = new Crew(board, { url: server.url, redisUrl: redis.url })
   showPause(() => crew.pauseLeftMs)
   try {
@@ -58,19 +59,6 @@ export async function placeAndKillRedis({ server, board, note, sayAtEnd, showPau
     await crew.kill()
     await redis.end()
     stopTidying()
-  }
-}
-
-/** What this process has started ends with it; the folder of Redis would be left, where Ctrl-C ends both at once. */
-function tidyAtExit(folder) {
-  const tidy = () => rmSync(folder, { recursive: true, force: true })
-  const interrupted = () => process.exit(130)
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
-  process.once('exit', tidy)
-  for (const signal of signals) process.once(signal, interrupted)
-  return () => {
-    process.off('exit', tidy)
-    for (const signal of signals) process.off(signal, interrupted)
   }
 }
 

@@ -4,11 +4,12 @@ import { figures } from './verdict.js'
 
 const margin = '  '
 
-/** `story`: lines that stand at the end. */
-export function printReport(report, verdict, { stream, paint, story = [] }) {
+/** `more`: figures besides. `story`: lines that stand at the end. */
+export function printReport(report, verdict, { stream, paint, more = [], story = [] }) {
   const columns = Math.min((stream.columns ?? 80) - 2 * margin.length, 72)
   const lines = ['', paint('What the server saw', 'bold'), paint('─'.repeat(columns), 'dim')]
-  for (const [label, value, remark] of figures(report)) lines.push(row(label, String(value), remark, columns, paint))
+  for (const [label, value, remark] of [...figures(report), ...more])
+    lines.push(row(label, String(value), remark, columns, paint))
   lines.push('', paint('What must hold', 'bold'), paint('─'.repeat(columns), 'dim'))
   for (const { label, found, ok, wanted } of verdict.checks) {
     const mark = ok ? paint('✓', 'green') : paint('✗', 'red')

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { startFlaky } from '../../tests/servers/start.mjs'
 import { formServer } from '../offline-form/server.mjs'
-import { Board, pauseLeftMs } from './board.js'
-import { intentNames, placeOrders, queueOptions, serverFaults } from './calls.js'
-import { placeAndKill } from './kill.mjs'
+import { Board } from './board.js'
+import { intentNames, queueOptions, serverFaults } from './calls.js'
 import { printReport } from './report.mjs'
 import { painter, show, wrapText } from './terminal.mjs'
 import { judge } from './verdict.js'
+import { waysOf } from './ways.mjs'
 
 const help = `Sends orders through a redrive queue to a server that fails three times in ten, and lets the server say what arrived.
 
@@ -21,6 +21,8 @@ const help = `Sends orders through a redrive queue to a server that fails three 
   --calls N       how many orders, 1 to 500                                (default 60)
   --kill          the queue lives in a process of its own, which is killed half-way and started again
   --redis         four processes share a queue in a Redis of their own; two of them and Redis are killed
+  --service       the retry service: orders are posted to it, two workers send them, and one of these is killed;
+                  with --redis once more on a Redis
   --serve         the same in a browser: prints the address of the page
   --offline-form  another page: a form that keeps what is sent while there is no network
   --port N        with a page: its port                                    (default: a free one)
@@ -36,20 +38,24 @@ async function main() {
   return options.serve ? serve(options) : demo(options)
 }
 
-async function demo({ seed, calls, kill, redis }) {
-  const parts = redis ? await redisParts() : {}
-  const { RetryQueue } = await builtPackage()
+async function demo(options) {
+  const { ways, linesToTry = [] } = await waysOf(options, await builtPackage())
+  let isOk = true
+  for (const way of ways) isOk = (await run(way, options)) && isOk
+  if (linesToTry.length > 0) process.stdout.write(`${linesToTry.map((line) => `  ${line}`.trimEnd()).join('\n')}\n\n`)
+  process.exitCode = isOk ? 0 : 1
+}
+
+/** @returns whether all is as it must be */
+async function run(way, { seed, calls }) {
+  const { title, place, parts, enqueued, faults = serverFaults, concurrency = queueOptions.concurrency } = way
   const { stdout, env } = process
   const live = stdout.isTTY === true && env.TERM !== 'dumb'
   const paint = painter(live && !env.NO_COLOR)
-  const server = await startFlaky({ faults: { ...serverFaults, seed } })
-  const board = new Board(intentNames(calls), { enqueued: kill || redis })
-  const from = kill ? ', from a queue that is killed half-way' : redis ? ', from four processes that share a Redis' : ''
-  const title = `${calls} orders to a server that fails three times in ten${from}`
-  const lines = wrapText(title, (stdout.columns ?? 80) - 4)
+  const server = await startFlaky({ faults: { ...faults, seed } })
+  const board = new Board(intentNames(calls), { enqueued })
+  const lines = wrapText(`${calls} orders ${title}`, (stdout.columns ?? 80) - 4)
   stdout.write(`\n${lines.map((line) => `  ${paint(line, 'bold')}\n`).join('')}\n`)
-  const here = (all) => placeHere(new RetryQueue(queueOptions), all)
-  const place = kill ? placeAndKill : (parts.place ?? here)
   let pauseLeft = () => 0
   const picture = show(board, { stream: stdout, paint, live, pauseLeft: () => pauseLeft() })
   const { note, stop } = picture
@@ -58,28 +64,15 @@ async function demo({ seed, calls, kill, redis }) {
   }
   const story = []
   const sayAtEnd = (text) => void story.push(text)
-  const accepted = await place({ server, board, note, sayAtEnd, showPause, ...parts }).finally(stop)
+  const more = []
+  const addFigure = (...row) => void more.push(row)
+  const accepted = await place({ server, board, note, sayAtEnd, addFigure, showPause, ...parts }).finally(stop)
 
   const report = await server.report()
   await server.close()
-  const verdict = judge(report, { calls, accepted, concurrency: queueOptions.concurrency })
-  printReport(report, verdict, { stream: stdout, paint, story })
-  process.exitCode = verdict.ok ? 0 : 1
-}
-
-/** Only who asks for it needs a Redis, and a Node that reads TypeScript. */
-async function redisParts() {
-  const { findRedis, placeAndKillRedis } = await import('./redis.mjs')
-  return { place: placeAndKillRedis, binary: await findRedis() }
-}
-
-async function placeHere(queue, { server, board, showPause }) {
-  board.follow(queue)
-  showPause(() => pauseLeftMs(queue))
-  const accepted = await placeOrders(queue, server.url, board)
-  await queue.idle()
-  await queue.close()
-  return accepted
+  const verdict = judge(report, { calls, accepted, concurrency })
+  printReport(report, verdict, { stream: stdout, paint, more, story })
+  return verdict.ok
 }
 
 async function serve({ seed, calls, port }) {
@@ -115,17 +108,20 @@ function readOptions() {
       port: { type: 'string', default: '0' },
       kill: { type: 'boolean', default: false },
       redis: { type: 'boolean', default: false },
+      service: { type: 'boolean', default: false },
       serve: { type: 'boolean', default: false },
       'offline-form': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   const { seed, calls, port } = values
-  for (const name of ['kill', 'redis']) {
+  for (const name of ['kill', 'redis', 'service']) {
     if (values[name] && values.serve)
       throw new Error(`--${name} and --serve: a page has no process to kill; give one of them`)
   }
-  if (values.kill && values.redis) throw new Error('--kill and --redis: --redis kills, too; give one of them')
+  for (const name of ['redis', 'service']) {
+    if (values.kill && values[name]) throw new Error(`--kill and --${name}: --${name} kills, too; give one of them`)
+  }
   return {
     ...values,
     seed: whole('seed', seed, 0, 2 ** 32),

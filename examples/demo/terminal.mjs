@@ -130,10 +130,11 @@ function named({ slim, style, label }, paint) {
   return [`${slim} ${label}`, `${paint(slim, style)} ${paint(label, 'dim')}`]
 }
 
-/** Prose in lines of `width`. */
+/** Prose in lines of `width`; a word that is longer is broken. */
 export function wrapText(text, width) {
   const lines = ['']
-  for (const word of text.split(' ')) {
+  const words = text.split(' ').flatMap((word) => piecesOf(word, width))
+  for (const word of words) {
     const line = lines.at(-1)
     if (line === '') lines[lines.length - 1] = word
     else if (line.length + 1 + word.length <= width) lines[lines.length - 1] += ` ${word}`
@@ -218,4 +219,11 @@ function narrate(board, stream, startedAt) {
     say()
   }
   return { note: write, stop }
+}
+
+/** A word in pieces of `width` at most; '' is one. */
+function piecesOf(word, width) {
+  const letters = [...word]
+  const count = Math.max(1, Math.ceil(letters.length / width))
+  return Array.from({ length: count }, (_, i) => letters.slice(i * width, (i + 1) * width).join(''))
 }

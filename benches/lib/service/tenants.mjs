@@ -1,0 +1,56 @@
+// One tenant whose target works, among thousands whose targets fail.
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { lateIn, summary } from './lateness.mjs'
+import { openService } from './service.mjs'
+import { poster, taskText } from './tasks.mjs'
+
+const CONNECTIONS = 20
+const LEAD_MS = 2_000
+/** Each of the failing tasks comes back so soon for as long as the bench lasts. */
+const AGAIN = { strategy: 'fixed', initialDelayMs: 10_000, jitterType: 'FULL', maxAttempts: 1_000 }
+
+/**
+ * `tenants - 1` tenants with a task each, to one of the servers at `down`, which always fail; then `perSecond` tasks of the good one
+ * become due at `origin`.
+ */
+export async function tenants({ target, origin, down }, openStore, { tenants, perSecond, seconds }) {
+  const folder = mkdtempSync(join(tmpdir(), 'redrive-bench-'))
+  const token = `rd_${randomBytes(16).toString('hex')}`
+  const file = join(folder, 'redrive.config.json')
+  writeFileSync(file, JSON.stringify(configFor(token, [origin, ...down])))
+  const headers = { authorization: `Bearer ${token}` }
+  const service = await openService(openStore, { flags: ['--config', file], headers })
+  const client = poster(service.url, CONNECTIONS, headers)
+  await target.ask('begin')
+  await client.all(tenants - 1, (at) => [
+    taskText(down[at % down.length], at, { policy: AGAIN }),
+    { 'redrive-tenant': `tenant-${at}` },
+  ])
+  const count = perSecond * seconds
+  const firstAt = Date.now() + LEAD_MS
+  const dueAt = Array.from({ length: count }, (_, at) => Math.round(firstAt + (at * 1_000) / perSecond))
+  const failedBefore = await failedAt(target)
+  await client.all(count, (at) => [taskText(origin, at, { deliverAt: dueAt[at] }), { 'redrive-tenant': 'good' }])
+  for (let done = 0; done < count; ) done = await target.ask('past', done)
+  const late = lateIn(await target.ask('arrivals'), dueAt)
+  const failed = (await failedAt(target)) - failedBefore
+  const { counts } = await service.call('GET', '/stats')
+  await client.close()
+  await service.close()
+  rmSync(folder, { recursive: true, force: true })
+  return { ...summary(late), waiting: counts.pending + counts.inFlight, failedASecond: failed / seconds }
+}
+
+async function failedAt(target) {
+  const { requests, successes } = await target.ask('counts')
+  return requests - successes
+}
+
+function configFor(token, targets) {
+  const sha256 = createHash('sha256').update(token).digest('hex')
+  const tokens = [{ name: 'bench', sha256, tenant: null, scopes: ['admin'] }]
+  return { tokens, targets, allowHttp: true, allowPrivate: ['127.0.0.0/8'] }
+}

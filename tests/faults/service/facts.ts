@@ -1,0 +1,189 @@
+/** All that a judge knows of a run, and what follows from it about single visits: who sent them, and until when they may go on. */
+
+import type { Visit } from '../../servers/start.mjs'
+import { type Counts, FOREVER, GRAIN_MS, type Row } from '../checks.ts'
+import type { Call } from './clients.ts'
+import type { Exit, Struck } from './fleet.ts'
+import type { Intent } from './intents.ts'
+import type { PauseSpan } from './operator.ts'
+
+/** A task as the API lists it. */
+export interface TaskRow extends Row {
+  readonly tenant: string | null
+  readonly idempotencyKey: string | null
+}
+
+/** A line of `GET /retry-tasks/{taskId}/explain`. */
+export interface Said {
+  readonly at: number
+  readonly kind: string
+  readonly data?: {
+    readonly attemptNumber?: number
+    readonly durationMs?: number
+    readonly responseStatus?: number
+    readonly delayMs?: number
+    readonly serverDelayMs?: number
+    readonly counted?: boolean
+  }
+}
+
+/** The numbers of the store while it ran. */
+export interface Sample {
+  /** Tasks acknowledged before it was asked, and asked for when the answer had come. */
+  readonly acknowledged: number
+  readonly asked: number
+  readonly total: number
+}
+
+export interface ServiceFacts {
+  readonly intents: readonly Intent[]
+  readonly calls: readonly Call[]
+  readonly visits: readonly Visit[]
+  readonly effects: ReadonlyMap<string, number>
+  /** The target's origins. */
+  readonly targets: readonly string[]
+  /** Intent -> the task of its first receipt, as `GET /retry-tasks/{taskId}` shows it. */
+  readonly found: ReadonlyMap<string, TaskRow>
+  /** All that is listed of everyone. */
+  readonly rows: readonly TaskRow[]
+  /** Task -> its story, as the API tells it. */
+  readonly stories: ReadonlyMap<string, readonly Said[]>
+  readonly deadLetters: readonly string[]
+  readonly counts: Counts
+  readonly samples: readonly Sample[]
+  readonly pauses: readonly PauseSpan[]
+  /** Redrives that were asked for, by task. */
+  readonly redriven: ReadonlyMap<string, number>
+  readonly failedOperations: readonly string[]
+  readonly struck: readonly Struck[]
+  readonly exits: readonly Exit[]
+  readonly deaths: readonly string[]
+  readonly drained: boolean
+  /** The longest that nothing moved for after the last blow. */
+  readonly stoodStillMs: number
+  readonly mayStandStillMs: number
+  readonly limit: number
+  readonly limitPerOrigin: number
+  /** How long a process that is told to end may take. */
+  readonly exitMs: number
+}
+
+/** A process that goes on sends what it had in its hands when it was stopped: within so long. */
+const THAW_MS = 2_000
+
+/** Facts by the names that laws ask for. */
+export class Index {
+  readonly facts: ServiceFacts
+  readonly intents: ReadonlyMap<string, Intent>
+  /** Intent -> the tasks of its receipts, each once. */
+  readonly tasks: ReadonlyMap<string, readonly string[]>
+  readonly rows: ReadonlyMap<string, TaskRow>
+  /** Intent -> its visits, in the order in which they began. */
+  readonly visits: ReadonlyMap<string, readonly Visit[]>
+
+  constructor(facts: ServiceFacts) {
+    this.facts = facts
+    this.intents = new Map(facts.intents.map((intent) => [intent.name, intent]))
+    this.rows = new Map(facts.rows.map((row) => [row.taskId, row]))
+    const tasks = new Map<string, string[]>()
+    for (const { intent, taskId = '' } of receipts(facts.calls)) {
+      const own = tasks.get(intent) ?? []
+      if (!own.includes(taskId)) tasks.set(intent, [...own, taskId])
+    }
+    this.tasks = tasks
+    const visits = new Map<string, Visit[]>()
+    for (const visit of [...facts.visits].sort((a, b) => a.startedAt - b.startedAt)) {
+      const own = visits.get(visit.intent)
+      if (own) own.push(visit)
+      else visits.set(visit.intent, [visit])
+    }
+    this.visits = visits
+  }
+
+  /** The task of an intent, as its first receipt has it. */
+  taskOf(intent: string): string {
+    return this.tasks.get(intent)?.[0] ?? ''
+  }
+
+  storyOf(intent: string): readonly Said[] {
+    return this.facts.stories.get(this.taskOf(intent)) ?? []
+  }
+
+  /**
+   * From then on another attempt may be made: its maker could do nothing about it any more. That is where it had its end, or its process was
+   * stopped, or the store was away, or has said that it took the task back.
+   */
+  overAt(visit: Visit): number {
+    const { startedAt, by } = visit
+    const endedAt = visit.endedAt ?? FOREVER
+    const cut = this.facts.struck
+      .filter(({ kind, life }) => kind === 'redis' || (kind === 'stop' && (by === null || life === by)))
+      .filter(({ from, until }) => from < endedAt && until > startedAt)
+      .map(({ from }) => from)
+    const lost = this.storyOf(visit.intent)
+      .filter(({ kind, at }) => kind === 'lost' && at >= startedAt - GRAIN_MS && at <= endedAt)
+      .map(({ at }) => at)
+    return Math.min(endedAt, ...cut, ...lost)
+  }
+
+  /** Whether a visit may have left its process before that was stopped, and come when it went on: then it is not known when it was made. */
+  isLate({ by, startedAt }: Visit): boolean {
+    return this.facts.struck.some(
+      ({ kind, life, until }) =>
+        kind === 'stop' && (by === null || life === by) && startedAt >= until - GRAIN_MS && startedAt < until + THAW_MS,
+    )
+  }
+
+  /** The line of the story that tells how this visit ended; undefined: it is told by none, as its process had no time to. */
+  lineOf({ intent, startedAt, endedAt, status }: Visit): Said | undefined {
+    if (endedAt === null) return undefined
+    return this.storyOf(intent).find(({ at, kind, data = {} }) => {
+      const { durationMs = 0, responseStatus = null } = data
+      const isIt = ENDS.has(kind) && responseStatus === status
+      return (
+        isIt &&
+        at >= endedAt - GRAIN_MS &&
+        at - durationMs <= startedAt + GRAIN_MS &&
+        at - durationMs >= startedAt - EARLY_MS
+      )
+    })
+  }
+}
+
+/** Lines that tell of an attempt with an answer. */
+const ENDS: ReadonlySet<string> = new Set(['retry', 'exhausted', 'succeeded'])
+/** From the start of an attempt to its arrival, on a machine with other work. */
+const EARLY_MS = 3_000
+
+/** Answers that acknowledge a task. */
+export const receipts = (calls: readonly Call[]): readonly Call[] =>
+  calls.filter(({ kind, status, taskId }) => {
+    return (kind === 'post' || kind === 'again') && (status === 200 || status === 201) && taskId !== undefined
+  })
+
+/** When something that matters to a visit began: one that was asked for by then is older. */
+export const firstAsked = (calls: readonly Call[], intent: string): number =>
+  Math.min(
+    FOREVER,
+    ...calls.filter((call) => call.intent === intent && call.kind === 'post').map(({ askedAt }) => askedAt),
+  )
+
+/** An answer to the end of a task that was asked for, and when it came. */
+export interface Cancel {
+  /** 'unknown': there was none, or none that says what was done. */
+  readonly answer: string
+  readonly answeredAt: number
+}
+
+/** Task -> its cancel. One that was answered with a task's end has changed nothing. */
+export function cancelsOf({ calls }: ServiceFacts): ReadonlyMap<string, Cancel> {
+  const tasks = new Map(receipts(calls).map(({ intent, taskId = '' }) => [intent, taskId]))
+  return new Map(
+    calls
+      .filter(({ kind, status }) => kind === 'cancel' && status !== 409)
+      .map(({ intent, status, said = 'unknown', endedAt }) => {
+        const answer = status === 200 || status === 202 ? said : 'unknown'
+        return [tasks.get(intent) ?? '', { answer, answeredAt: endedAt }]
+      }),
+  )
+}

@@ -1,0 +1,101 @@
+/** The laws about what clients and operators are told. */
+
+import type { Call } from './clients.ts'
+import { type Index, receipts, type ServiceFacts } from './facts.ts'
+
+type Laws = Readonly<Record<string, readonly string[]>>
+
+/** Statuses that each kind of call may be told, but for 503: none may be answered by chance. */
+const MAY: Readonly<Record<Call['kind'], readonly number[]>> = {
+  post: [200, 201],
+  // its first one may have been the unanswered one
+  again: [200],
+  conflict: [422],
+  get: [200],
+  stranger: [404],
+  cancel: [200, 202, 409],
+  redrive: [200, 404, 409],
+}
+const LATER = 503
+
+export function callerLaws(index: Index): Laws {
+  const { facts } = index
+  const { calls } = facts
+  return {
+    'answered for no reason': calls
+      .filter(({ status, kind }) => status !== undefined && status !== LATER && !MAY[kind].includes(status))
+      .filter(({ kind, status }) => !isGone(kind, status))
+      .map(words),
+    'accepted with another promise': receipts(calls)
+      .filter(({ durability }) => durability !== 'strict')
+      .map(words),
+    'H1 acknowledged, and not found when asked for': calls
+      .filter(({ kind, status }) => isGone(kind, status))
+      .map(words),
+    'H7 the same key, and another task': [...index.tasks]
+      .filter(([, tasks]) => tasks.length > 1)
+      .map(([intent, tasks]) => `${intent}: ${tasks.join(', ')}`),
+    'H7 one task for two tenants': sharedTasks(index),
+    'H7 made twice': madeTwice(calls),
+    'H7 another request under a key taken': calls
+      .filter(({ kind, status }) => kind === 'conflict' && status !== undefined && status !== LATER)
+      .filter(({ intent, status, said, taskId }) => {
+        return status !== 422 || said !== 'idempotency-conflict' || taskId !== index.taskOf(intent)
+      })
+      .map(words),
+    'T16 shown to another tenant': calls.filter(({ kind, status }) => kind === 'stranger' && status === 200).map(words),
+    'H12 put back under another id': calls
+      .filter(({ kind, status, intent, taskId }) => kind === 'redrive' && status === 200 && taskId !== intent)
+      .map(words),
+    'operations that did not end': facts.failedOperations,
+  }
+}
+
+/** An acknowledged task that the API does not know. */
+const isGone = (kind: Call['kind'], status: number | undefined): boolean =>
+  status === 404 && (kind === 'get' || kind === 'cancel' || kind === 'redrive')
+
+/** Two intents whose keys are equal, of two tenants, are two tasks. */
+function sharedTasks({ tasks }: Index): readonly string[] {
+  const owners = new Map<string, string>()
+  return [...tasks].flatMap(([intent, ids]) =>
+    ids.flatMap((id) => {
+      const owner = owners.get(id)
+      owners.set(id, intent)
+      return owner === undefined ? [] : [`${id} for ${owner} and ${intent}`]
+    }),
+  )
+}
+
+/** One of all answers to a key says that it was made just now. */
+function madeTwice(calls: readonly Call[]): readonly string[] {
+  const made = new Map<string, number>()
+  for (const { intent, status } of calls) if (status === 201) made.set(intent, (made.get(intent) ?? 0) + 1)
+  return [...made].filter(([, times]) => times > 1).map(([intent, times]) => `${intent}: 201 ${times} times`)
+}
+
+const words = ({ kind, intent, life, status, said = '', taskId = '' }: Call): string =>
+  `${kind} of ${intent} at ${life}: ${status} ${said} ${taskId}`.trimEnd()
+
+/** The laws about processes that are told to end. */
+export function exitLaws({ exits, deaths, struck, calls, exitMs }: ServiceFacts): Laws {
+  const away = struck.filter(({ kind }) => kind === 'redis')
+  const drained = new Map(struck.filter(({ kind }) => kind === 'drain').map(({ life, from }) => [life, from]))
+  return {
+    'processes that ended by themselves': deaths,
+    'told to end, and ended otherwise': exits
+      .filter(({ code }) => code !== 0)
+      .map(({ life, code, signal }) => `${life} ended with ${signal ?? code}`),
+    'told to end, and took too long': exits
+      .filter(({ life, tookMs }) => {
+        const from = drained.get(life) ?? Number.POSITIVE_INFINITY
+        return tookMs > exitMs && !away.some((each) => each.from < from + tookMs && each.until > from)
+      })
+      .map(({ life, tookMs }) => `${life} took ${tookMs} ms`),
+    'answers cut by a process that was told to end': calls
+      .filter(
+        ({ outcome, life, endedAt }) => outcome === 'cut' && endedAt >= (drained.get(life) ?? Number.POSITIVE_INFINITY),
+      )
+      .map(({ kind, intent, life, message }) => `${kind} of ${intent} at ${life}: ${message}`),
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * The laws that a run of the service is held to, by what clients were told, what the target saw and what the API lists. H1 to H14 are numbered as
+ * in docs/testing.md; a service tells no tokens, so H4 and H5 are judged by visits and by the story of each task.
+ */
+
+import type { Visit } from '../../servers/start.mjs'
+import { atMost, type Check, GRAIN_MS, mostAtOnce, none } from '../checks.ts'
+import type { Evidence } from '../judge.ts'
+import { cancelsOf, Index, type ServiceFacts } from './facts.ts'
+import { callerLaws, exitLaws } from './laws-callers.ts'
+import { targetLaws } from './laws-target.ts'
+
+export function ofService(facts: ServiceFacts): Evidence {
+  const index = new Index(facts)
+  const cancels = cancelsOf(facts)
+  const acknowledged = [...index.tasks].filter(([, [taskId = '']]) => !cancels.has(taskId))
+  const { counts, rows, visits, effects } = facts
+  return {
+    acknowledged: new Map(acknowledged.map(([intent, [taskId = '']]) => [intent, taskId])),
+    found: facts.found,
+    deadLetters: facts.deadLetters,
+    visits,
+    effects,
+    drained: facts.drained,
+    store: { counts, rows },
+    left: counts.pending + counts.inFlight,
+    attempts: {
+      overAt: (visit) => index.overAt(visit),
+      // one that came late is compared with none
+      sentAt: (visit) => (index.isLate(visit) ? Number.MAX_SAFE_INTEGER : visit.startedAt),
+      // a wait of which its process could tell the store
+      hasTold: (visit, next) => index.lineOf(visit) !== undefined && !index.isLate(next),
+      limit: { most: facts.limit, counts: (visit) => !index.isLate(visit) },
+    },
+    never: {
+      ...callerLaws(index),
+      ...targetLaws(index, cancels),
+      ...exitLaws(facts),
+    },
+    own: [...perOrigin(index), besideTheRows(index), samplesFit(facts), deadAreShown(facts), stoodStill(facts)],
+  }
+}
+
+/** In flight to one origin, at most so many: of a tenant over all processes, and of all tenants by one process. */
+function perOrigin(index: Index): readonly Check[] {
+  const { facts, intents } = index
+  const laneOf = ({ intent }: Visit) => {
+    const { origin = '', tenant = '' } = intents.get(intent) ?? {}
+    return `${origin} ${tenant}`
+  }
+  const senderOf = ({ intent, by }: Visit) => (by === null ? undefined : `${intents.get(intent)?.origin} ${by}`)
+  const most = (group: (visit: Visit) => string | undefined) => {
+    const names = [...new Set(facts.visits.map(group))].filter((name) => name !== undefined)
+    return Math.max(
+      0,
+      ...names.map((name) =>
+        openAtOnce(
+          index,
+          facts.visits.filter((visit) => group(visit) === name),
+        ),
+      ),
+    )
+  }
+  return [
+    atMost('H8 requests at once of a tenant to an origin', most(laneOf), facts.limitPerOrigin),
+    atMost('H8 requests at once of a process to an origin', most(senderOf), facts.limitPerOrigin),
+  ]
+}
+
+const openAtOnce = (index: Index, visits: readonly Visit[]): number =>
+  mostAtOnce(
+    visits
+      .filter((visit) => !index.isLate(visit))
+      .map((visit) => [visit.startedAt + GRAIN_MS, index.overAt(visit) - GRAIN_MS] as const),
+  )
+
+/** A post that was not answered may be there or not; no other row may. */
+function besideTheRows({ facts, tasks }: Index): Check {
+  const { calls, rows } = facts
+  const asked = new Set(calls.filter(({ kind }) => kind === 'post').map(({ intent }) => intent))
+  const [least, most] = [tasks.size, asked.size]
+  return {
+    label: 'H3 accepted beside the rows',
+    found: `${least} to ${most}, ${rows.length}`,
+    wanted: 'within',
+    ok: rows.length >= least && rows.length <= most,
+    offenders: [],
+  }
+}
+
+function samplesFit({ samples }: ServiceFacts): Check {
+  const wrong = samples.filter(({ acknowledged, asked, total }) => total < acknowledged || total > asked)
+  const words = wrong.map(({ acknowledged, asked, total }) => {
+    return `${total} counted, ${acknowledged} acknowledged, ${asked} asked for`
+  })
+  return none(`H3 /stats while it ran, ${samples.length} times`, words)
+}
+
+function deadAreShown({ rows, deadLetters }: ServiceFacts): Check {
+  const shown = new Set(deadLetters)
+  const dead = new Set(rows.filter(({ status }) => status === 'EXHAUSTED').map(({ taskId }) => taskId))
+  const wrong = [...[...dead].filter((id) => !shown.has(id)), ...[...shown].filter((id) => !dead.has(id))]
+  return none('H12 dead letters and what is shown of them differ', wrong)
+}
+
+const stoodStill = ({ stoodStillMs, mayStandStillMs }: ServiceFacts): Check =>
+  atMost('H14 ms in which nothing moved after the last blow', Math.round(stoodStillMs), mayStandStillMs)

@@ -1,0 +1,133 @@
+/**
+ * The service, wrong in one way each, to see that the judge of a run notices: a text of one of its sources is replaced by another one while
+ * it is loaded. A text that is not there any more fails the start, so no mutant can become harmless unseen.
+ */
+
+import { registerHooks } from 'node:module'
+
+interface Change {
+  /** A source, from the root of the checkout. */
+  readonly file: string
+  readonly from: string
+  readonly to: string
+}
+
+const CREATE = 'js/service/api/handlers/create.ts'
+const NEW_TASK = 'js/service/api/new-task.ts'
+const ENQUEUES = 'await enqueue(task, exchange)'
+const RULES = 'await policies.resolve(policyId, task.policy)'
+
+const CHANGES = {
+  // H1
+  'forgets-posts': [
+    {
+      file: CREATE,
+      from: ENQUEUES,
+      to: `Math.random() < 0.2 ? { outcome: 'stored' as const, taskId: task.taskId } : ${ENQUEUES}`,
+    },
+  ],
+  // H4; of files alone
+  'leases-twice': [
+    {
+      file: 'js/stores/sql/transaction.ts',
+      from: 'leaseUntil <= ? ORDER BY token`, this.now)',
+      to: 'leaseUntil <= ? ORDER BY token`, this.now + 1e9)',
+    },
+    { file: 'js/stores/engine/sweep.ts', from: "note(tx, row, 'lost')", to: '' },
+  ],
+  // H6
+  'new-keys': [
+    {
+      file: 'js/durable/record.ts',
+      from: 'putKey(headers, key, keyFormOf(record))',
+      to: "putKey(headers, key + '-' + record.attemptNumber, keyFormOf(record))",
+    },
+  ],
+  // H7
+  'takes-conflicts': [
+    { file: NEW_TASK, from: 'fingerprint: fingerprintOf(exchange)', to: "fingerprint: '0'.repeat(64)" },
+  ],
+  // H8
+  'no-limit': [
+    {
+      file: 'js/service/serve.ts',
+      from: 'concurrencyPerOrigin: settings.concurrencyPerOrigin',
+      to: 'concurrencyPerOrigin: 100',
+    },
+  ],
+  // H9
+  'goes-on': [{ file: NEW_TASK, from: RULES, to: `{ ...(${RULES}), maxAttempts: 30 }` }],
+  'ignores-pauses': [{ file: 'js/service/api/handlers/control.ts', from: 'await pauses.put(made)', to: '' }],
+  'says-cancelled': [
+    {
+      file: 'js/service/api/handlers/tasks.ts',
+      from: 'await context.queue.cancel(taskId, ALL)',
+      to: "'cancelled' as string",
+    },
+  ],
+  // H10
+  'ignores-waits': [
+    {
+      file: 'js/durable/settle.ts',
+      from: "if (!refund && !park) return { kind: 'retry', delayMs, serverMs, carry }",
+      to: "if (!refund && !park) return { kind: 'retry', delayMs: 0, serverMs: 0, carry }",
+    },
+    {
+      file: 'js/durable/settle.ts',
+      from: 'ruling.holdMs > 0 ? { holdLaneForMs',
+      to: 'ruling.holdMs > 1e9 ? { holdLaneForMs',
+    },
+  ],
+  // H11
+  'forgets-orders': [{ file: NEW_TASK, from: '...(orderKey !== undefined && { orderKey }),', to: '' }],
+  // H12
+  'hides-dead': [
+    {
+      file: 'js/service/api/handlers/dead-letters.ts',
+      from: 'const tasks = page.tasks.map(',
+      to: 'const tasks = page.tasks.slice(1).map(',
+    },
+  ],
+  // the end of a process
+  'cuts-answers': [
+    {
+      file: 'js/service/serve.ts',
+      from: 'service.leave()\n',
+      to: 'service.leave(); for (const listener of listeners) listener.cut()\n',
+    },
+  ],
+} as const satisfies Readonly<Record<string, readonly Change[]>>
+
+export type Mutant = keyof typeof CHANGES
+
+export const MUTANTS: readonly Mutant[] = Object.keys(CHANGES) as Mutant[]
+
+export const isMutant = (name: string | undefined): name is Mutant => name !== undefined && Object.hasOwn(CHANGES, name)
+
+const root = new URL('../../../', import.meta.url)
+
+/** Changes what is loaded from now on. */
+export function applyMutant(name: string): void {
+  if (!isMutant(name)) throw new RangeError(`there is no mutant '${name}': expected ${MUTANTS.join(', ')}`)
+  const changes: readonly Change[] = CHANGES[name]
+  registerHooks({
+    load(url, context, next) {
+      const loaded = next(url, context)
+      const own = changes.filter(({ file }) => url === new URL(file, root).href)
+      if (own.length === 0) return loaded
+      const source = own.reduce((text, change) => changed(text, change), textOf(loaded.source))
+      return { ...loaded, source }
+    },
+  })
+}
+
+function textOf(source: unknown): string {
+  if (typeof source === 'string') return source
+  return Buffer.from(source as Uint8Array).toString('utf8')
+}
+
+function changed(text: string, { file, from, to }: Change): string {
+  const parts = text.split(from)
+  if (parts.length !== 2) throw new Error(`${file} has '${from}' ${parts.length - 1} times, and a mutant needs it once`)
+  return parts.join(to)
+}

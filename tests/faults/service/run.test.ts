@@ -1,0 +1,67 @@
+/** Short runs with real processes on both stores, and runs that are wrong on purpose, which must be found out. */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+
+/** Twice what a run takes on two busy cores. */
+const TIMEOUT_MS = 120_000
+
+async function finish(...args: string[]): Promise<{ code: number; output: string }> {
+  const program = fileURLToPath(new URL('./run.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  onTestFinished(() => void child.kill('SIGTERM'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
+  const [code] = await once(child, 'close')
+  return { code: code as number, output }
+}
+
+describe('nothing is lost, and no effect comes twice, while processes are killed, stopped and told to end', () => {
+  const short = [
+    '--processes',
+    '2',
+    '--tasks',
+    '80',
+    '--kills',
+    '2',
+    '--stops',
+    '1',
+    '--drains',
+    '1',
+    '--farewells',
+    '0',
+  ]
+
+  test.each(['sqlite', 'redis'])('on %s', { timeout: TIMEOUT_MS }, async (store) => {
+    const { code, output } = await finish('--store', store, ...short)
+    expect(output).toMatch(/All of it holds/)
+    expect(code).toBe(0)
+  })
+})
+
+describe('a run that is wrong on purpose is found out', () => {
+  const small = ['--processes', '2', '--tasks', '60', '--kills', '1', '--stops', '0', '--drains', '0']
+
+  test.each([
+    ['sqlite', 'forgets-posts', /✗ lost/],
+    ['sqlite', 'new-keys', /✗ H6 another key than its client gave/],
+    ['sqlite', 'ignores-pauses', /✗ H9 sent while its origin was paused/],
+    ['redis', 'no-file', /✗ lost/],
+  ])('on %s: %s', { timeout: TIMEOUT_MS }, async (store, name, said) => {
+    const { code, output } = await finish('--store', store, ...small, '--break', name)
+    expect(output).toMatch(said)
+    expect(code).toBe(1)
+  })
+})
+
+test.each([
+  ['--kills', 'many', "--kills: expected a whole number from 0 to 10000, got 'many'"],
+  ['--store', 'memory', "--store: expected sqlite, redis, got 'memory'"],
+  ['--redis-kills', '1', '--redis-kills: expected 0 without --store redis'],
+  ['--break', 'nothing', '--break: expected no-key, no-file'],
+])('%s %s is refused, with what was expected', async (name, value, said) => {
+  const { code, output } = await finish(name, value)
+  expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining(said) })
+})
