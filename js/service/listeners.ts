@@ -7,6 +7,7 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import { type AddressInfo, Server as SocketServer } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
+import { systemClock } from '../platform/clock.ts'
 
 /** Names and values of a request's headers, in bytes. */
 const MAX_HEADER_BYTES = 16 * 1024
@@ -17,9 +18,13 @@ const KEEP_ALIVE_MS = 60_000
 const MAX_CONNECTIONS = 1_000
 /** A connection that carries nothing for so long after the last new one was taken is closed. A request may be on its way on it until then. */
 const IDLE_MS = 500
-/** Turns of the event loop without a new connection after which none waits, and the most that are waited for: each takes one or more. */
-const QUIET_TURNS = 2
-const MOST_TURNS = 500
+/**
+ * After a turn of the event loop this short, and without a new connection, none waits: each turn takes connections, and then does what else there
+ * is, while more may come.
+ */
+const QUIET_MS = 2
+/** Longest wait for such a turn. */
+const BUSY_MS = 1_000
 
 /** PEM texts. */
 export interface Tls {
@@ -35,7 +40,7 @@ export interface Listener {
   readonly port: number
   /** Certificates of connections that come later. Throws, and changes nothing, where they do not fit. */
   setTls(tls: Tls): void
-  /** Resolves once no connection waits to be taken: the system would cut those off with the listener. */
+  /** Resolves once no connection seems to wait to be taken: the system would cut those off with the listener. */
   whenTaken(): Promise<void>
   /** Takes no connection any more. Resolves once requests under way are answered, those included that are on their way on open connections. */
   close(): Promise<void>
@@ -66,14 +71,20 @@ export async function listen(
 }
 
 async function taken(server: Server | SecureServer): Promise<void> {
-  let quiet = 0
+  let isQuiet = false
   const hear = (): void => {
-    quiet = 0
+    isQuiet = false
   }
   server.on('connection', hear)
-  for (let turns = 0; quiet < QUIET_TURNS && turns < MOST_TURNS; turns++) {
-    quiet++
+  const askedAt = systemClock.monotonic()
+  let now = askedAt
+  // the first turn may be over but for its end
+  for (let turns = 0; now - askedAt < BUSY_MS && !(isQuiet && turns > 1); turns++) {
+    isQuiet = true
     await new Promise((done) => setImmediate(done))
+    const began = now
+    now = systemClock.monotonic()
+    if (now - began > QUIET_MS) isQuiet = false
   }
   server.off('connection', hear)
 }

@@ -12,9 +12,22 @@ const asked = [
   ...['scheduling', 'stores', 'profile', 'compare pkg pkg --only 1,000', 'compare pkg pkg --only size', 'drain'],
 ]
 
-test.for(asked)('npm run bench -- %s', { timeout: 120_000 }, async (words) => {
+async function smoked(words: string): Promise<string> {
   // no browser: tests/browser/benches.test.ts has one
   const env = { ...process.env, CHROMIUM_PATH: 'none' }
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...words.split(' '), '--smoke'], { env })
-  expect(stdout).toMatch(/\| +\d|\d$/m)
+  return stdout
+}
+
+test.for(asked)('npm run bench -- %s', { timeout: 120_000 }, async (words) => {
+  expect(await smoked(words)).toMatch(/\| +\d|\d$/m)
+})
+
+// it starts a dozen services
+test('npm run bench -- service', { timeout: 300_000 }, async () => {
+  const stdout = await smoked('service')
+  for (const part of ['POSTs on 50', 'sent to a server', 'tasks due over', 'tenants whose target works', 'minute 1']) {
+    expect(stdout).toContain(part)
+  }
+  expect(stdout).not.toContain('left out')
 })

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { openBull } from '../redis/bullmq.mjs'
 import { inCalls, madeOf } from '../redis/data.mjs'
 import { inTurns } from '../redis/rounds.mjs'
+import { pastAll } from './lateness.mjs'
 import { Program } from './program.mjs'
 import { openService } from './service.mjs'
 import { jobOf, poster, taskText } from './tasks.mjs'
@@ -15,27 +16,35 @@ const A_CALL = 200
 const FAILS_BUT = 2
 const bullWorker = fileURLToPath(new URL('bull-worker.mjs', import.meta.url))
 
+/** Share of the tasks that goes before what is measured: each process is a new one. */
+const WARM_UP = 0.25
+
 /** Lets `count` tasks go: attempts a second, and microseconds of each process for one. */
 async function metered({ redis, target }, worker, count, start) {
   const used = async () => {
-    const [own, redisMicros] = await Promise.all([worker.usage(), redis.cpuMicros()])
-    return { at: performance.now(), node: own.cpuMicros, redis: redisMicros }
+    const [own, redisMicros, { requests }] = await Promise.all([
+      worker.usage(),
+      redis.cpuMicros(),
+      target.ask('counts'),
+    ])
+    return { at: performance.now(), node: own.cpuMicros, redis: redisMicros, requests }
   }
-  const before = await used()
   await start()
-  for (let done = 0; done < count; ) done = await target.ask('past', done)
+  await pastAll(target, Math.floor(count * WARM_UP))
+  const before = await used()
+  await pastAll(target, count)
   const after = await used()
-  const { requests } = await target.ask('counts')
-  const each = (name) => (after[name] - before[name]) / requests
+  const attempts = after.requests - before.requests
+  const each = (name) => (after[name] - before[name]) / attempts
   return {
-    rate: requests / ((after.at - before.at) / 1_000),
+    rate: attempts / ((after.at - before.at) / 1_000),
     micros: each('node') + each('redis'),
     nodeMicros: each('node'),
     redisMicros: each('redis'),
   }
 }
 
-export function sent(arena, count, { rounds, warmUp }) {
+export function sent(arena, count, { rounds }) {
   const { redis, target, origin, stores } = arena
   const served = (openStore) => async () => {
     await target.ask('begin', { failsBut: FAILS_BUT })
@@ -70,6 +79,6 @@ export function sent(arena, count, { rounds, warmUp }) {
       'BullMQ, fetch': bullmq('fetch'),
       'BullMQ, undici.request': bullmq('undici'),
     },
-    { rounds, warmUp },
+    { rounds, warmUp: 0 },
   )
 }

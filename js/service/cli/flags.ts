@@ -263,7 +263,7 @@ export const FLAGS: FlagTable<FlagValues> = {
     group: 'Limits',
     kind: kinds.duration(0, 10 * YEAR, '1d'),
     default: DAY,
-    help: 'How long a task is kept, and its key known, after it succeeded or was cancelled',
+    help: 'How long a task is kept after it succeeded, with its key, or was cancelled',
   },
   retainDead: {
     group: 'Limits',

@@ -53,6 +53,8 @@ export class Server {
   /** Asks what the server is. Rejects where no store can be kept there. */
   async open(report: Report | undefined): Promise<void> {
     const info = await this.#info()
+    // until then it says that it keeps no file
+    if (info.get('loading') === '1') throw new Error('LOADING the server is reading its data')
     this.#checkVersion(info)
     this.#checkEviction(info, report)
     this.#durability = await this.#promiseOf(info)

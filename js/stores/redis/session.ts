@@ -118,18 +118,20 @@ export class Session {
   }
 
   /** `port`: the connection to send it on, if not the one of all. */
-  async run(
-    script: Script,
-    args: readonly Arg[],
-    again: Again,
-    port: RedisPort = this.port,
-  ): Promise<readonly Reply[]> {
+  run(script: Script, args: readonly Arg[], again: Again, port: RedisPort = this.port): Promise<readonly Reply[]> {
+    return this.#insist(async () => {
+      await this.inTime(this.#ready())
+      return (await this.inTime(this.#once(port, script, [this.#head(), ...args]))) as readonly Reply[]
+    }, again)
+  }
+
+  /** Asks again what may be asked again, a few times. Rejects with an error of ours. */
+  async #insist<T>(ask: () => Promise<T>, again: Again): Promise<T> {
     // an earlier try may have been done, and its answer lost
     let isUnsure = false
     for (let tries = 0; ; tries++) {
       try {
-        await this.inTime(this.#ready())
-        return (await this.inTime(this.#once(port, script, [this.#head(), ...args]))) as readonly Reply[]
+        return await ask()
       } catch (error) {
         const pause = PAUSES[tries]
         if (isFinal(error) || pause === undefined || (again === 'never' && !isRefused(error))) {
@@ -218,8 +220,8 @@ export class Session {
     }
     if (wanted.size === 0) return
     const key = this.keys.at(-1) as string
-    const asked = this.port.call('HMGET', [key, ...wanted.values()], key)
-    const texts = (await this.inTime(asked)) as readonly (Buffer | null)[]
+    const asked = () => this.inTime(this.port.call('HMGET', [key, ...wanted.values()], key))
+    const texts = (await this.#insist(asked, 'safe')) as readonly (Buffer | null)[]
     ;[...wanted.keys()].forEach((digits, i) => {
       const text = texts[i]
       if (text) this.records.set(digits, text.toString())
