@@ -44,12 +44,14 @@ async function openRedis(url: string, name: string): Promise<OpenedStore> {
   const client = url.startsWith('redis-sentinel:')
     ? createSentinel(sentinelsOf(url))
     : createClient({ url, socket, disableOfflineQueue: true })
-  const faults: unknown[] = []
+  let fault: unknown
   // node-redis ends the process where it has no listener, and connects again by itself
-  client.on('error', (error) => faults.push(error))
+  client.on('error', (error) => {
+    fault = error
+  })
   const connecting = client.connect()
   const late = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => reject(faults.at(-1) ?? new Error(`no answer within ${CONNECT_MS} ms`)), CONNECT_MS)
+    const timer = setTimeout(() => reject(fault ?? new Error(`no answer within ${CONNECT_MS} ms`)), CONNECT_MS)
     connecting.then(
       () => clearTimeout(timer),
       () => clearTimeout(timer),
