@@ -134,6 +134,19 @@ test('the quick start: a task is handed over, read back, explained, repeated and
   expect(comparable(conflict)).toEqual(shown('"sku": 2'))
 })
 
+test('the command of the README hands a task over', async () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const [, curl = ''] = /^npx redrive serve #.*\n(curl .*)$/m.exec(readme) ?? []
+  const service = await start()
+  const answer = JSON.parse(await sh(curl.replaceAll('7733', portOf(service)), { cwd: folder() }))
+  expect(answer).toMatchObject({ status: 'PENDING', durability: 'strict', deduplicated: false })
+  const { url } = service
+  expect(await json(await fetch(`${url}/retry-tasks/${answer.taskId}`))).toMatchObject({
+    targetUrl: 'https://api.example.com/orders',
+    method: 'POST',
+  })
+})
+
 test('a backup of a running service has its tasks, and its metrics have the families that the page names', async () => {
   const cwd = folder()
   const service = await start([], cwd)
