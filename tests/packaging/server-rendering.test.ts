@@ -9,7 +9,7 @@ import { unpacked } from './pack.ts'
 const { exports } = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8')) as { exports: object }
 /** Every entry that is code and may be in a page: all but those that are Node's or the edge's by name. */
 const entries = Object.keys(exports)
-  .filter((name) => !/\.wasm$|package\.json$|^\.\/(node|sqlite|redis|cloudflare)$/.test(name))
+  .filter((name) => !/\.wasm$|package\.json$|^\.\/(node|sqlite|redis|service|cloudflare)$/.test(name))
   .map((name) => `redrive${name.slice(1)}`)
 
 /** Whoever so much as reads one of these is told of; what no server has throws besides. */
