@@ -147,3 +147,11 @@ test('the root says what there is', async () => {
   expect(json).toMatchObject({ name: 'redrive', version: '0.0.0-test' })
   for (const path of Object.values(json.links as object)) expect((await ask('GET', path)).status).toBe(200)
 })
+
+test.each(['http://a*', 'https://api.example.com/', 'HTTPS://api.example.com', 'https://a b', 'ftp://a'])(
+  'an origin that none can have, or that is none, is refused: %s',
+  async (origin) => {
+    const { ask } = await setup()
+    expect(await ask('POST', '/pauses', { body: { origin } })).toMatchObject({ status: 422 })
+  },
+)
