@@ -19,7 +19,7 @@ function setup() {
   const core = new glue.CoreQueue(10, PER_LANE, 100, 1_000, HELD_MS, 1n)
   onTestFinished(() => core.free())
   core.poll(NOW)
-  const host = { principal: null } as QueueContext
+  const host = { principal: null, settings: {} } as QueueContext
   const lanes = new Lanes(core, host)
   const hold = (origin: string, now = NOW): number => {
     const lane = lanes.of(null, origin)

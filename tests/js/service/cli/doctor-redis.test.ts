@@ -95,7 +95,9 @@ test('a look writes nothing', async () => {
 test('a replica is refused, and a primary tells of those it has', async () => {
   const pair = await startReplicated({ appendonly: true })
   onTestFinished(() => pair.end())
-  expect((await examine(urlOf(pair.primary))).findings.replicas).toMatchObject({ level: 'ok', text: '1 online' })
+  // it has to take the data over before it is online
+  const replicas = async () => (await examine(urlOf(pair.primary))).findings.replicas
+  await expect.poll(replicas, { timeout: 20_000 }).toMatchObject({ level: 'ok', text: '1 online' })
   const { code, findings } = await examine(urlOf(pair.replica))
   expect(code).toBe(1)
   expect(findings.server).toMatchObject({
