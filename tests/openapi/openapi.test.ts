@@ -2,7 +2,7 @@
 // with what it does not, one call after another and in chains. REDRIVE_API_CASES: cases an operation, 100 by default.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -30,7 +30,8 @@ function run(
 ): Promise<{ readonly code: number | null; readonly output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
-      cwd: here,
+      // it leaves what it found where it runs
+      cwd: folder({ 'schemathesis.toml': readFileSync(join(here, 'schemathesis.toml'), 'utf8') }),
     })
     let output = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (output += data))
