@@ -2,6 +2,7 @@
 
 import { RedriveError } from '../api/errors.ts'
 import type { TaskStore } from '../api/store.ts'
+import { type SentinelUrl, sentinelUrl } from './sentinel-url.ts'
 
 export interface OpenedStore {
   readonly store: TaskStore
@@ -41,8 +42,9 @@ async function openRedis(url: string, name: string): Promise<OpenedStore> {
   ])
   const shown = withoutSecrets(url)
   const socket = { connectTimeout: CONNECT_MS }
-  const client = url.startsWith('redis-sentinel:')
-    ? createSentinel(sentinelsOf(url))
+  const watched = sentinelUrl(url)
+  const client = watched
+    ? createSentinel(sentinelOptions(watched, shown))
     : createClient({ url, socket, disableOfflineQueue: true })
   let fault: unknown
   // node-redis ends the process where it has no listener, and connects again by itself
@@ -76,22 +78,18 @@ async function openRedis(url: string, name: string): Promise<OpenedStore> {
   }
 }
 
-/** `redis-sentinel://[user:password@]host:port,host:port/name` */
-function sentinelsOf(url: string) {
-  const [, auth = '', hosts = '', name = ''] = /^redis-sentinel:\/\/(?:([^@/]*)@)?([^/]+)\/([^?]+)/.exec(url) ?? []
+/** The options of a client that asks Sentinel where the primary is. */
+function sentinelOptions({ login, sentinels, name }: SentinelUrl, shown: string) {
   if (name === '') {
     throw new RedriveError(
       'STORE_UNKNOWN',
-      `${withoutSecrets(url)}: expected redis-sentinel://HOST:PORT,HOST:PORT/NAME-OF-THE-PRIMARY`,
+      `${shown}: expected redis-sentinel://HOST:PORT,HOST:PORT/NAME-OF-THE-PRIMARY`,
     )
   }
-  const [username = '', password = ''] = auth.split(':').map(decodeURIComponent)
-  const login = { ...(username && { username }), ...(password && { password }) }
-  const sentinelRootNodes = hosts.split(',').map((each) => {
-    const { hostname, port } = new URL(`redis://${each}`)
-    return { host: hostname, port: Number(port || 26_379) }
-  })
-  return { name, sentinelRootNodes, nodeClientOptions: { ...login, disableOfflineQueue: true } }
+  const [username = '', password = ''] = login.slice(0, -1).split(':').map(decodeURIComponent)
+  const account = { ...(username && { username }), ...(password && { password }) }
+  const nodeClientOptions = { ...account, disableOfflineQueue: true }
+  return { name, sentinelRootNodes: [...sentinels], nodeClientOptions }
 }
 
 const withoutSecrets = (url: string): string => url.replace(/\/\/[^@/]*@/, '//')

@@ -3,6 +3,7 @@
 import { createClient } from '@redis/client'
 import { systemClock } from '../../platform/clock.ts'
 import { redisStore } from '../../stores/redis.ts'
+import { sentinelUrl } from '../sentinel-url.ts'
 import { countFindings, type Finding, type Limits } from './findings.ts'
 import { bytes, duration, grouped } from './format.ts'
 import { reasonOf } from './io.ts'
@@ -46,16 +47,15 @@ async function within<T>(url: string, look: (ask: Ask, client: Client) => Promis
 
 /** The server itself, or the primary that the first sentinel that answers names: `redis-sentinel://host:26379,host/name`. */
 async function primaryOf(url: string): Promise<string> {
-  const [, user = '', hosts = '', group = '', rest = ''] =
-    /^redis-sentinel:\/\/([^/]*@)?([^/]+)\/([^/?]+)(.*)$/.exec(url) ?? []
-  if (hosts === '') return url
+  const watched = sentinelUrl(url)
+  if (!watched) return url
+  const { login, sentinels, name, rest } = watched
   let reason: unknown
-  for (const host of hosts.split(',')) {
-    const sentinel = `redis://${/:\d+$/.test(host) ? host : `${host}:26379`}`
+  for (const { host, port } of sentinels) {
     try {
-      const found = await within(sentinel, (ask) => ask('SENTINEL', 'get-master-addr-by-name', group))
-      if (Array.isArray(found)) return `redis://${user}${found[0]}:${found[1]}${rest}`
-      reason = new Error(`the sentinel at ${host} knows no primary '${group}'`)
+      const found = await within(`redis://${host}:${port}`, (ask) => ask('SENTINEL', 'get-master-addr-by-name', name))
+      if (Array.isArray(found)) return `redis://${login}${found[0]}:${found[1]}${rest}`
+      reason = new Error(`the sentinel at ${host}:${port} knows no primary '${name}'`)
     } catch (error) {
       reason = error
     }
