@@ -1,12 +1,10 @@
 /** A process of `redrive serve`, as its parent sees it: started, asked over HTTP, killed. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-const built = fileURLToPath(new URL('../../pkg/cli.js', import.meta.url))
-const program = existsSync(built) ? built : fileURLToPath(new URL('../../js/cli.ts', import.meta.url))
+const program = fileURLToPath(new URL('../../pkg/cli.js', import.meta.url))
 
 export class Serving {
   url = ''

@@ -8,6 +8,7 @@ import { createServer as createSecureServer, type Server as SecureServer } from 
 import { type AddressInfo, Server as SocketServer } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { systemClock } from '../platform/clock.ts'
+import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 
 /** Names and values of a request's headers, in bytes. */
 const MAX_HEADER_BYTES = 16 * 1024
@@ -141,6 +142,5 @@ function listenerOf(answer: Answer): RequestListener {
 
 function badRequest(): Response {
   const detail = 'the request cannot be read: its Host or its path is no part of a URL'
-  const problem = { type: 'urn:redrive:problem:bad-request', title: 'The request cannot be read', status: 400, detail }
-  return Response.json(problem, { status: 400, headers: { 'content-type': 'application/problem+json' } })
+  return problemResponse(new Problem('bad-request', detail), newRequestId())
 }

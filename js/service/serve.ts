@@ -9,6 +9,7 @@ import { basename, dirname, resolve } from 'node:path'
 import process from 'node:process'
 import { systemClock } from '../platform/clock.ts'
 import { isLoopback } from './addresses.ts'
+import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 import { CommandError, reasonOf, UsageError } from './cli/io.ts'
 import type { ServeHost } from './cli/serving.ts'
 import type { Settings } from './cli/settings.ts'
@@ -171,8 +172,7 @@ async function listenOn(service: Service, settings: Settings, tls: Tls | undefin
 
 function notHere(): Response {
   const detail = 'this is answered on another port, or by another process: see --admin-port and --role'
-  const problem = { type: 'urn:redrive:problem:not-found', title: 'There is nothing here', status: 404, detail }
-  return Response.json(problem, { status: 404, headers: { 'content-type': 'application/problem+json' } })
+  return problemResponse(new Problem('not-found', detail), newRequestId())
 }
 
 function refused(error: unknown, stderr: { write(text: string): unknown }, store: string): number {

@@ -15,6 +15,7 @@ import { type Api, makeApi } from './api/api.ts'
 import type { ApiSettings, ApiStore, ApiToken, RateSettings } from './api/context.ts'
 import { Operations } from './api/operations.ts'
 import { applyPolicies } from './api/policies.ts'
+import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 import { makeGuard } from './guard.ts'
 import { loadCore } from './load-core.ts'
 import { ServiceMetrics } from './metrics.ts'
@@ -234,9 +235,6 @@ function targetsOf(options: TargetOptions, metrics: ServiceMetrics): TransportOp
 }
 
 function cannotOpen(): Response {
-  const problem = { type: 'urn:redrive:problem:store-unavailable', title: 'The store cannot be opened', status: 503 }
-  return Response.json(problem, {
-    status: 503,
-    headers: { 'content-type': 'application/problem+json', 'retry-after': '1' },
-  })
+  const problem = new Problem('store-unavailable', 'the store could not be opened: the log of the service says why')
+  return problemResponse(problem, newRequestId())
 }

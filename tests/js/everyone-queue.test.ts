@@ -1,44 +1,25 @@
 // A queue over a store for everyone: it sends for all tenants, each with its own lane, and knows each server once.
 import { expect, test } from 'vitest'
-import { laneName, type NewTask, RECORD_SCHEMA } from '../../js/api/store.ts'
+import type { NewTask } from '../../js/api/store.ts'
 import { RetryQueue } from '../../js/index.ts'
 import { internalsOf } from '../../js/queue/internals.ts'
 import { memoryStore } from '../../js/stores/memory.ts'
 import { fakeClock, scriptedServer } from '../../js/testing.ts'
+import { newTask, ORIGIN } from './store-contract/kit.ts'
 
 type Answer = (
   tenant: string | null,
   url: string,
 ) => { readonly status: number; readonly headers?: Record<string, string> }
 
-const ORIGIN = 'https://api.test'
-
 let number = 0
-function task(principal: string | null, more: Partial<NewTask> = {}): NewTask {
-  const { targetUrl = `${ORIGIN}/orders` } = more
+function task(principal: string | null, more: { readonly targetUrl?: string } = {}): NewTask {
   number++
-  return {
-    taskId: `01a00000-0000-7000-8000-${String(number).padStart(12, '0')}`,
-    idempotencyKey: `key-${number}`,
-    fingerprint: `print-${number}`,
-    method: 'POST',
-    headers: {},
-    withheldHeaders: [],
-    requestInit: {},
-    lane: laneName(principal, new URL(targetUrl).origin),
-    principal,
-    policy: { policyId: 'default', strategy: 'fixed', initialDelayMs: 1_000, jitterType: 'NONE', maxAttempts: 100 },
-    deadlineInMs: 86_400_000,
-    dueInMs: 0,
-    attemptNumber: 0,
-    phase: -1,
-    previousDelayMs: 0,
-    priority: 0,
-    home: null,
-    schema: RECORD_SCHEMA,
-    ...more,
-    targetUrl,
-  }
+  const { origin } = new URL(more.targetUrl ?? ORIGIN)
+  const policy = { policyId: 'default', strategy: 'fixed', initialDelayMs: 1_000, jitterType: 'NONE' } as const
+  // one without a header that is withheld: no other process has it
+  const own = { principal, origin, policy: { ...policy, maxAttempts: 100 }, withheldHeaders: [] }
+  return newTask(number, { ...own, fingerprint: `print-${number}`, dueInMs: 0, ...more })
 }
 
 /** `answer` says how each request of each tenant ends. */
@@ -110,7 +91,7 @@ test('L4 a server that is down for one tenant is down for all: its circuit opens
   await queue.close()
 })
 
-test('the circuit of one origin keeps no other back, whoever sends there', async () => {
+test('the circuit of one origin keeps no other back, not even for the same tenant', async () => {
   const { clock, store, queue, sent } = await setup((_, url) => ({ status: url.startsWith(ORIGIN) ? 503 : 200 }))
   await store.enqueue(Array.from({ length: 40 }, () => task('loud')))
   await clock.advance(20_000)

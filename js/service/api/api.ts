@@ -13,7 +13,7 @@ import type { Exchange, Reply, Services } from './exchange.ts'
 import { openapiDocument } from './openapi.ts'
 import { checkHost, checkOrigin, isPreflight, preflightResponse, putCors } from './origins.ts'
 import { Policies } from './policies.ts'
-import { Problem, problemResponse } from './problem.ts'
+import { newRequestId, Problem, problemResponse } from './problem.ts'
 import { Rates } from './rates.ts'
 import { readBody, readQuery } from './read-request.ts'
 import type { Route } from './route.ts'
@@ -67,7 +67,7 @@ export function makeApi(context: ApiContext): Api {
     async fetch(request, peer) {
       const began = context.clock.monotonic()
       const course: Course = {
-        id: `req-${random128(draw).slice(0, 16)}`,
+        id: newRequestId(draw),
         route: '',
         caller: undefined,
         problem: undefined,

@@ -3,6 +3,8 @@
  * and what to do, and no answer tells a value of a request that may be secret.
  */
 
+import { type Draw, hostDraw, random128 } from '../../platform/random.ts'
+
 /** `retryAfterS`: after so many seconds it may be tried again, unless an error says otherwise. */
 interface ProblemKind {
   readonly status: number
@@ -115,6 +117,9 @@ export class Problem extends Error {
     return PROBLEMS[this.type].status
   }
 }
+
+/** The id of a request, in its answer and in the log. */
+export const newRequestId = (draw: Draw = hostDraw()): string => `req-${random128(draw).slice(0, 16)}`
 
 export const PROBLEM_JSON = 'application/problem+json'
 
