@@ -2,7 +2,8 @@
 
 import { originIn, principalIn } from '../../../api/records.ts'
 import type { OriginStats } from '../../../api/stats.ts'
-import type { LaneView, Pause, StoredTask } from '../../../api/store.ts'
+import type { LaneView, StoredTask } from '../../../api/store.ts'
+import { pausedBy } from '../../../stores/shared-settings.ts'
 import { type Exchange, ok, type Reply } from '../exchange.ts'
 import { ownOf } from '../tokens.ts'
 
@@ -27,16 +28,16 @@ export async function stats(exchange: Exchange): Promise<Reply> {
   const { context } = exchange
   const { store, queue } = context
   const { capacity, origins } = queue.stats({ allPrincipals: true })
-  const [counts, { lanes, isMore }, pauses] = await Promise.all([
+  const [counts, { lanes, isMore }, isPaused] = await Promise.all([
     countsOf(exchange),
     lanesOf(exchange),
-    store.pauses.list(),
+    store.pauses.list().then(pausedBy),
   ])
   return ok({
     ...counts,
     capacity,
     durability: store.durability,
-    lanes: lanes.slice(0, SHOWN).map((lane) => showLane(lane, origins[originIn(lane.lane)], pauses)),
+    lanes: lanes.slice(0, SHOWN).map((lane) => showLane(lane, origins[originIn(lane.lane)], isPaused)),
     moreLanes: isMore || lanes.length > SHOWN,
   })
 }
@@ -87,7 +88,11 @@ function gathered(lane: string, tasks: readonly StoredTask[]): Lane {
   return { lane, pending: tasks.length - inFlight, inFlight, nextAttemptAt, heldUntilAt: null }
 }
 
-function showLane({ lane, ...rest }: Lane, origin: OriginStats | undefined, pauses: readonly Pause[]): object {
+function showLane(
+  { lane, ...rest }: Lane,
+  origin: OriginStats | undefined,
+  isPaused: ReturnType<typeof pausedBy>,
+): object {
   const { heldUntilAt = null, circuit = 'CLOSED', retryBudget = Infinity } = origin ?? {}
   return {
     origin: originIn(lane),
@@ -96,10 +101,6 @@ function showLane({ lane, ...rest }: Lane, origin: OriginStats | undefined, paus
     heldUntilAt: rest.heldUntilAt ?? heldUntilAt,
     circuit,
     retryBudget: Number.isFinite(retryBudget) ? retryBudget : null,
-    paused: pauses.some((each) => isOf(each, lane)),
+    paused: isPaused(lane),
   }
 }
-
-const isOf = (pause: Pause, lane: string): boolean =>
-  (pause.origin === undefined || pause.origin === originIn(lane)) &&
-  (!('principal' in pause) || pause.principal === principalIn(lane))
