@@ -137,12 +137,10 @@ export function createService(options: ServiceOptions): Service {
     const [core] = await Promise.all([loadCore(), queue.ready])
     const { sanitizer } = host
     if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
-    // the store itself tells its queue of what is due
-    const offered = () => {}
-    operations = new Operations({ store, clock, sanitizer, offered, log: told, owner: random128(hostDraw()) })
+    operations = new Operations({ store, clock, sanitizer, log: told, owner: random128(hostDraw()) })
     if (role !== 'api') operations.start()
     const api = makeApi({
-      ...{ store, queue, core, clock, version, sanitizer, offered, log: told },
+      ...{ store, queue, core, clock, version, sanitizer, log: told },
       checkTarget: (url) => {
         const refusal = guard.check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }

@@ -4,7 +4,7 @@
  */
 
 import type { RetryPolicy } from '../../api/policy.ts'
-import type { LaneView, TaskStore } from '../../api/store.ts'
+import type { TaskStore } from '../../api/store.ts'
 import type { Core } from '../../core/functions.ts'
 import type { Sanitizer } from '../../core/sanitizer.ts'
 import type { SanitizeOptions } from '../../options/sanitize.ts'
@@ -105,8 +105,6 @@ export interface AnsweredRequest {
 export interface ApiContext {
   readonly store: ApiStore
   readonly queue: ApiQueue
-  /** Wakes the runner: something may be due. */
-  offered(): void
   /** The part of the guard that needs no connection. undefined: it may be tried. */
   checkTarget(url: URL, tenant: string | null): TargetRefusal | undefined
   readonly sanitizer: Pick<Sanitizer, 'headers' | 'url' | 'strip' | 'message' | 'mayBeStored'>
@@ -125,6 +123,4 @@ export interface ApiContext {
   onTargetRefused?(rule: string): void
   /** Prometheus' text format 0.0.4. */
   metrics(): Promise<string>
-  /** The lanes of everyone as the runner's last turn has shown them. Absent, or undefined: those of the first 1,000 live tasks are shown. */
-  lanes?(): readonly LaneView[] | undefined
 }

@@ -31,7 +31,7 @@ const PACE_MS = 10_000
 /** A note meets the note of who asked for a stop, and no more than a few of those. */
 const TRIES = 5
 
-export interface OperationsOptions extends Pick<ApiContext, 'offered' | 'log' | 'sanitizer'> {
+export interface OperationsOptions extends Pick<ApiContext, 'log' | 'sanitizer'> {
   readonly store: ApiStore
   readonly clock: Clock
   /** Names this process. No other ever has the name. */
@@ -146,7 +146,6 @@ export class Operations {
     const taken = { ...row.operation, owner, leaseUntil: now + OPERATION_LEASE_MS, part }
     if ((await writeOperation(store.registry, taken, row.version)) === 'changed') return false
     const outcome = await carryOut(taken, part, store)
-    if (part.taskIds.length > 0) this.#options.offered()
     const held = await findOperation(store.registry, taken.operationId)
     // held up for longer than its lease: another process has it, and its part is done again
     if (held?.operation.owner !== owner) return true

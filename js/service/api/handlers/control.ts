@@ -53,7 +53,6 @@ export async function lift(exchange: Exchange): Promise<Reply> {
   if (!isSeen || !(await exchange.context.store.pauses.lift(id))) {
     throw new Problem('not-found', `there is no pause '${id}'`)
   }
-  exchange.context.offered()
   return NO_CONTENT
 }
 
@@ -73,7 +72,6 @@ export async function flush(exchange: Exchange<unknown, ScopeIn>): Promise<Reply
     : await liveLanes(exchange, { ...(origin !== undefined && { origin }), ...whose })
   let due = 0
   for (const lane of lanes) due += await context.store.flush(lane)
-  context.offered()
   return ok({ due })
 }
 

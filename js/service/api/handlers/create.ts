@@ -62,7 +62,6 @@ function conflict({ idempotencyKey }: NewTask, { taskId, outcome }: Enqueued): P
 
 async function stored({ taskId, idempotencyKey, dueInMs, orderKey }: NewTask, exchange: Exchange): Promise<Reply> {
   const { context } = exchange
-  context.offered()
   // behind others of its order it has no time
   const record = orderKey === undefined ? undefined : await context.store.get(taskId)
   const nextAttemptAt = record ? record.dueAt : context.clock.now() + dueInMs

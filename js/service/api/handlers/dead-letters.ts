@@ -33,7 +33,6 @@ export async function redriveOne(exchange: Exchange<unknown, RedriveOneIn>): Pro
     })
   }
   if (outcome === 'gone') throw noTask(taskId)
-  context.offered()
   return ok(await showWhole(await seenTask(taskId, caller, context), context))
 }
 

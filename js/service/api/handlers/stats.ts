@@ -2,13 +2,13 @@
 
 import { originIn, principalIn } from '../../../api/records.ts'
 import type { OriginStats } from '../../../api/stats.ts'
-import type { LaneView, StoredTask } from '../../../api/store.ts'
+import type { StoredTask } from '../../../api/store.ts'
 import { pausedBy } from '../../../stores/shared-settings.ts'
 import { type Exchange, ok, type Reply } from '../exchange.ts'
 import { ownOf } from '../tokens.ts'
 
 const SHOWN = 64
-/** Live tasks that are looked at where no turn has shown the lanes. */
+/** Live tasks that are looked at, at most. */
 const LOOKED_AT = 1_000
 
 interface Lane {
@@ -16,7 +16,6 @@ interface Lane {
   readonly pending: number
   readonly inFlight: number
   readonly nextAttemptAt: number | null
-  readonly heldUntilAt: number | null
 }
 
 interface Lanes {
@@ -52,10 +51,7 @@ async function countsOf({ caller, context }: Exchange): Promise<object> {
   return { counts: { pending, inFlight, exhausted } }
 }
 
-/** A tenant's lanes may not be among those that a turn shows of everyone: they are read from its tasks. */
 async function lanesOf({ caller, context }: Exchange): Promise<Lanes> {
-  const shown = caller.seesAll ? context.lanes?.() : undefined
-  if (shown) return { lanes: shown.map((view) => laneOf(view, context.clock.now())), isMore: shown.length > SHOWN }
   const page = await context.store.list({ ...ownOf(caller), active: true, limit: LOOKED_AT })
   const byName = new Map<string, StoredTask[]>()
   for (const task of page.tasks) {
@@ -71,21 +67,11 @@ async function lanesOf({ caller, context }: Exchange): Promise<Lanes> {
 /** Far beyond any instant: a difference of infinities is no number. */
 const soonest = ({ nextAttemptAt }: Lane): number => nextAttemptAt ?? Number.MAX_SAFE_INTEGER
 
-function laneOf({ lane, pending, inFlight, nextInMs, heldForMs }: LaneView, now: number): Lane {
-  return {
-    lane,
-    pending,
-    inFlight,
-    nextAttemptAt: nextInMs === null ? null : now + nextInMs,
-    heldUntilAt: heldForMs > 0 ? now + heldForMs : null,
-  }
-}
-
 function gathered(lane: string, tasks: readonly StoredTask[]): Lane {
   const inFlight = tasks.filter(({ status }) => status === 'IN_FLIGHT').length
   const next = Math.min(...tasks.map(({ dueAt }) => dueAt ?? Infinity))
   const nextAttemptAt = next === Infinity ? null : next
-  return { lane, pending: tasks.length - inFlight, inFlight, nextAttemptAt, heldUntilAt: null }
+  return { lane, pending: tasks.length - inFlight, inFlight, nextAttemptAt }
 }
 
 function showLane(
@@ -98,7 +84,7 @@ function showLane(
     origin: originIn(lane),
     tenant: principalIn(lane),
     ...rest,
-    heldUntilAt: rest.heldUntilAt ?? heldUntilAt,
+    heldUntilAt,
     circuit,
     retryBudget: Number.isFinite(retryBudget) ? retryBudget : null,
     paused: isPaused(lane),

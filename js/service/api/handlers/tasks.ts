@@ -68,7 +68,6 @@ export async function makeDue(exchange: Exchange<unknown, DueIn>): Promise<Reply
     const why = status === 'IN_FLIGHT' ? 'an attempt of it is under way' : `it has ended: ${status}`
     throw new Problem('not-waiting', `task ${taskId} does not wait: ${why}`, { taskId, taskStatus: status })
   }
-  context.offered()
   return ok(await showWhole(record, context))
 }
 

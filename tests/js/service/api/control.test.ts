@@ -6,7 +6,7 @@ const ORIGIN = new URL(ORDERS).origin
 
 describe.for(STORES)('%s', (kind) => {
   test('a pause keeps its scope back until it is lifted', async () => {
-    const { ask, create, clock, server, offers } = await setup({ kind })
+    const { ask, create, clock, server } = await setup({ kind })
     const paused = await ask('POST', '/pauses', { body: { origin: ORIGIN, reason: 'maintenance' } })
     expect(paused).toMatchObject({ status: 201, json: { origin: ORIGIN, reason: 'maintenance', at: clock.now() } })
     const again = await ask('POST', '/pauses', { body: { reason: 'longer', origin: ORIGIN } })
@@ -18,10 +18,8 @@ describe.for(STORES)('%s', (kind) => {
     await clock.advance(5_000)
     expect(server.requests.map(({ url }) => url)).toEqual(['https://other.test/'])
     expect((await ask('GET', '/stats')).json.lanes).toMatchObject([{ origin: ORIGIN, paused: true, pending: 1 }])
-    const before = offers.count
     expect((await ask('DELETE', `/pauses/${paused.json.pauseId}`)).status).toBe(204)
-    expect(offers.count).toBe(before + 1)
-    await clock.advance(5_000)
+    await clock.advance(100)
     expect(server.hits).toBe(2)
     expect((await ask('DELETE', `/pauses/${paused.json.pauseId}`)).status).toBe(404)
   })
@@ -63,19 +61,6 @@ describe.for(STORES)('%s', (kind) => {
       { origin: ORIGIN, tenant: 'acme', pending: 1, nextAttemptAt: clock.now() + 60_000, paused: false },
     ])
   })
-})
-
-test('where a turn has shown the lanes, stats tell those', async () => {
-  const { ask, context, clock } = await setup({ sends: false })
-  const view = { lane: `${ORIGIN} acme`, pending: 8_000, inFlight: 3, nextInMs: 250, heldForMs: 1_000 }
-  Object.assign(context, { lanes: () => [view] })
-  const { json } = await ask('GET', '/stats')
-  const now = clock.now()
-  expect(json.lanes).toMatchObject([
-    { origin: ORIGIN, tenant: 'acme', pending: 8_000, inFlight: 3, nextAttemptAt: now + 250, heldUntilAt: now + 1_000 },
-  ])
-  const own = await ask('GET', '/stats', { headers: { 'redrive-tenant': 'other' } })
-  expect(own.json.lanes).toEqual([])
 })
 
 test.for([

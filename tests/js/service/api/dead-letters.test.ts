@@ -12,7 +12,7 @@ const linesIn = ({ text }: Answered): { readonly task: { readonly taskId: string
 
 describe.for(STORES)('%s', (kind) => {
   test('dead letters are listed, put back, and deleted one by one', async () => {
-    const { dead, create, ask, clock, server, offers } = await setup({ kind })
+    const { dead, create, ask, clock, server } = await setup({ kind })
     const first = await dead()
     const second = await dead({ targetUrl: 'https://other.test/' })
     const alive = idOf(await create({ delayMs: 60_000 }))
@@ -20,12 +20,10 @@ describe.for(STORES)('%s', (kind) => {
     expect(idsIn(await ask('GET', `/dead-letters?origin=${new URL(ORDERS).origin}`))).toEqual([first])
     expect(idsIn(await ask('GET', '/dead-letters?reason=not_retryable&order=rising&limit=1'))).toEqual([first])
     expect(idsIn(await ask('GET', '/dead-letters?reason=expired'))).toEqual([])
-    const before = offers.count
     const back = await ask('POST', `/dead-letters/${first}/redrive`)
     expect(back).toMatchObject({ status: 200, json: { taskId: first, status: 'PENDING', attemptNumber: 0 } })
-    expect(offers.count).toBe(before + 1)
     server.reply(200)
-    await clock.advance(1_000)
+    await clock.advance(100)
     expect((await ask('GET', `/retry-tasks/${first}`)).json.status).toBe('SUCCEEDED')
     expect((await ask('DELETE', `/dead-letters/${second}`)).status).toBe(204)
     expect((await ask('GET', `/retry-tasks/${second}`)).status).toBe(404)

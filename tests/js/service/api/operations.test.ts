@@ -37,8 +37,8 @@ const methodsOf = (store: ApiStore): ApiStore =>
   ({ ...store, list: store.list.bind(store), redrive: store.redrive.bind(store) }) as ApiStore
 
 function worker({ store, clock, context }: World, owner: string, log: ApiLogEntry[] = []): Operations {
-  const { sanitizer, offered } = context
-  return new Operations({ store, clock, sanitizer, offered, owner, log: (entry) => void log.push(entry) })
+  const { sanitizer } = context
+  return new Operations({ store, clock, sanitizer, owner, log: (entry) => void log.push(entry) })
 }
 
 const redrive = (world: World, body: object = { filter: {} }): Promise<Answered> =>

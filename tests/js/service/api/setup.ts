@@ -56,7 +56,6 @@ export interface World {
   readonly server: ScriptedServer
   readonly log: ApiLogEntry[]
   readonly requests: AnsweredRequest[]
-  readonly offers: { count: number }
   /** What a test may change while the API runs. */
   readonly now: {
     settings: ApiSettings
@@ -109,7 +108,6 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
   if (!sanitizer) throw new Error('the core is not loaded')
   const log: ApiLogEntry[] = []
   const requests: AnsweredRequest[] = []
-  const offers = { count: 0 }
   const now: World['now'] = {
     settings: { ...SETTINGS, ...options.settings },
     tokens: options.tokens,
@@ -124,7 +122,6 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
     clock,
     sanitizer,
     version: '0.0.0-test',
-    offered: () => void offers.count++,
     checkTarget: () => now.refusal,
     settings: () => now.settings,
     tokens: () => now.tokens,
@@ -136,7 +133,7 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
   const api = makeApi(context)
   const ask = askOf(api)
   const world: World = {
-    ...{ api, context, store, queue, clock, server, log, requests, offers, now, ask },
+    ...{ api, context, store, queue, clock, server, log, requests, now, ask },
     create: (more = {}, asked = {}) => ask('POST', '/retry-tasks', { body: { targetUrl: ORDERS, ...more }, ...asked }),
     async dead(more = {}, asked = {}) {
       server.reply(500)

@@ -9,7 +9,7 @@ const idsIn = ({ json }: Answered): string[] =>
 
 describe.for(STORES)('%s', (kind) => {
   test('a task is handed over, shown, delivered and stripped', async () => {
-    const { create, ask, clock, server, offers } = await setup({ kind })
+    const { create, ask, clock, server } = await setup({ kind })
     server.reply(200)
     const more = { json: { b: 1, a: [2.5] }, headers: { 'X-Request-Id': 'r1' }, tags: { invoice: '2041', empty: '' } }
     const created = await create(more)
@@ -25,7 +25,6 @@ describe.for(STORES)('%s', (kind) => {
     const { taskId, idempotencyKey } = created.json
     expect(created.headers.get('location')).toBe(`/retry-tasks/${taskId}`)
     expect(created.headers.get('redrive-request-id')).toMatch(/^req-[\da-f]{16}$/)
-    expect(offers.count).toBe(1)
     const shown = await ask('GET', `/retry-tasks/${taskId}`)
     expect(shown.json).toMatchObject({
       ...{ taskId, idempotencyKey, tenant: null, parked: false, bodyRef: 'inline', policyId: 'default', priority: 0 },
@@ -125,14 +124,13 @@ describe.for(STORES)('%s', (kind) => {
   })
 
   test('a task is put off, and run now', async () => {
-    const { create, ask, clock, server, offers } = await setup({ kind })
+    const { create, ask, clock, server } = await setup({ kind })
     const taskId = idOf(await create({ delayMs: 60_000 }))
     const due = await ask('POST', `/retry-tasks/${taskId}/due`, { body: { delayMs: 5_000 } })
     expect(due).toMatchObject({ status: 200, json: { taskId, nextAttemptAt: clock.now() + 5_000 } })
     expect(server.hits).toBe(0)
     await ask('POST', `/retry-tasks/${taskId}/due`)
-    expect(offers.count).toBe(3)
-    await clock.advance(1_000)
+    await clock.advance(100)
     expect(server.hits).toBe(1)
     const late = await ask('POST', `/retry-tasks/${taskId}/due`, { body: {} })
     expect([late.status, typeOf(late)]).toEqual([409, 'not-waiting'])
