@@ -9,7 +9,7 @@
  * Every method is one atomic step, but for these, which a store may do in parts of at least `SWEEP` tasks, each an atomic step: `purge`,
  * `purgeAll`, `flush`, `unpark`, `redrive`. What others do between two parts may be met by the later one or not. One that rejects may have been done or not: it can be called again, and twice is once
  * (a claim whose answer is lost costs one lease and one attempt). A store that has tried again by itself, in vain, rejects
- * with a `RedriveError` of code 'STORAGE_UNAVAILABLE': new tasks are kept in memory until it answers again. `tests/js/store-contract.ts` holds every store to the
+ * with a `RedriveError` of code 'STORAGE_UNAVAILABLE': new tasks are kept in memory until it answers again. `turn.ts` has the step of a runner. `tests/js/store-contract.ts` holds every store to the
  * rules written here; `memory.ts` is the reference.
  *
  * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts` read no clock and change nothing. Every other method does,
@@ -44,14 +44,14 @@
  * read back, it rejects with a RangeError or TypeError that names the field, and stores nothing of the call.
  */
 
-import type { Claim } from './claim.ts'
-import type { Lease, Settlement } from './leases.ts'
+import type { Lease } from './leases.ts'
 import type { Hint, Leader, Principals, Report } from './neighbours.ts'
 import type { RetryPolicy } from './policy.ts'
 import type { NewTask, StoredTask, UnreadableRecord } from './records.ts'
 import type { Pauses, Registry } from './registry.ts'
 import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from './task.ts'
 import type { TaskFilter } from './task-filter.ts'
+import type { Counts, Step, Turn } from './turn.ts'
 
 export type { Bound, Claim } from './claim.ts'
 export type { Carry, Lease, Settlement } from './leases.ts'
@@ -69,6 +69,7 @@ export {
 } from './records.ts'
 export type { Pause, Pauses, Registry, RegistryEntry } from './registry.ts'
 export type { TaskFilter } from './task-filter.ts'
+export type { ClaimedTask, Counts, LaneHold, LaneView, Step, Turn } from './turn.ts'
 
 /** Most tasks that one `turn` ends for their deadline, most that its claim ends or puts aside, and most rows that it deletes for their retention. A store may also take back no more leases than this in a turn, and then says `nextInMs` 0. */
 export const SWEEP = 256
@@ -212,7 +213,7 @@ export interface TaskStore {
    */
   due?(taskIds: readonly string[], inMs: number): Promise<readonly ('due' | 'gone')[]>
 
-  /** Claims never read bodies. undefined: there is none. */
+  /** undefined: there is none. */
   body(taskId: string): Promise<Uint8Array | undefined>
   /** The task that keeps this key: the one with the highest `taskId`, of `principal` where it is given. */
   find(idempotencyKey: string, principal?: string | null): Promise<StoredTask | undefined>
@@ -237,19 +238,7 @@ export interface TaskStore {
    */
   history?(taskId: string): Promise<readonly AttemptLog[]>
   /** Kept as they change, O(1). Rows by status; purged counts those that were deleted, by `purge` or by retention. Their sum is what was ever accepted (S2). `bytes`: bodies of tasks pending, in flight or dead letters. */
-  counts(): Promise<{
-    readonly pending: number
-    readonly inFlight: number
-    readonly succeeded: number
-    readonly exhausted: number
-    readonly cancelled: number
-    readonly purged: number
-    readonly bytes: number
-    /** Those of them that were put aside, since they cannot be read. Absent: none. Those of a turn never tell it. */
-    readonly unreadable?: number
-    /** Those of `pending` that were put aside: all others wait to be sent. Absent, and not told by a turn: as `unreadable`. */
-    readonly pendingAside?: number
-  }>
+  counts(): Promise<Counts>
   /**
    * Records that were put aside, since they cannot be read, as they lie there: for tools that mend or move them. `fields` is
    * in the store's own words and without bodies; other code may have written anything there. Absent: the store cannot show them.
@@ -302,6 +291,12 @@ export interface TaskStore {
   /** The principal that requests are made for now, wherever the store is used: one browser has one set of cookies. Absent: each runner knows by itself. */
   readonly principals?: Principals
   /**
+   * Waited for before each turn: resolves once all that has happened by now has been told, so that attempts that end together are settled
+   * by one turn. For a store whose turns hold up the process. Absent: a turn is made at once, and what ends while it is under way goes
+   * with the next.
+   */
+  gather?(): Promise<void>
+  /**
    * Lets go of locks and channels at once: the page is frozen, or thrown away, at any moment from now on. The next call, of
    * whatever method, takes them up again.
    */
@@ -316,84 +311,10 @@ export interface TaskStore {
 }
 
 /** The part of a store's counters that is one principal's; `pending`: without those that were put aside. */
-export type OwnCounts = Pick<Awaited<ReturnType<TaskStore['counts']>>, 'pending' | 'inFlight' | 'exhausted'>
+export type OwnCounts = Pick<Counts, 'pending' | 'inFlight' | 'exhausted'>
 
 export interface Enqueued {
   readonly taskId: string
   readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'unreadable' | 'full'
   readonly lease?: Lease
-}
-
-export interface Step {
-  readonly owner: string
-  readonly settle: readonly Settlement[]
-  /** Holds that no settlement brings: heard by an attempt that is none of a stored task. */
-  readonly hold?: readonly LaneHold[]
-  readonly renew: readonly Lease[]
-  readonly claim: Claim | null
-}
-
-/** A lane, with tasks in the store or without, is held for `forMs` from now, as a settlement's `holdLaneForMs` holds it. */
-export interface LaneHold {
-  readonly lane: string
-  readonly forMs: number
-}
-
-export interface Turn {
-  /** The store's clock. */
-  readonly now: number
-  /**
-   * One for each `settle`, the first that fits:
-   * - 'gone': not here, or unreadable.
-   * - 'cancelled': it is CANCELLED already, which is final: its key may be another's. Or its end was asked for, this is no
-   *   success, and the lease is still held: it is CANCELLED from now on.
-   * - 'repeated': this token was the last to settle this task, or a success for one that has succeeded.
-   * - 'stale': another token has the task, or its lease was taken back, and this is no success. Nothing is changed. (A success is 'applied'
-   *   whichever token has the task by now, also to a dead letter: S4.)
-   * - 'applied'. A lease that ran out and was not taken back yet is still held.
-   *
-   * Log and hold count with 'applied', and with 'cancelled' where the lease was held.
-   */
-  readonly settled: readonly ('applied' | 'repeated' | 'stale' | 'cancelled' | 'gone')[]
-  /**
-   * One for each `renew`: the lease ends `forMs` from now, also one that had run out and was not taken back yet. 'cancelled': it is
-   * renewed, and the task's end was asked for: abort and settle. 'lost': another token has the task, or none.
-   */
-  readonly renewed: readonly ('renewed' | 'lost' | 'cancelled')[]
-  readonly claimed: readonly { readonly task: StoredTask; readonly lease: Lease }[]
-  /** Ended in this step without a settlement, in the order of its parts: see `status` and `reason`. */
-  readonly ended: readonly StoredTask[]
-  /**
-   * Lanes of the claim's principal (of all, in a store for everyone, or without a claim) that have a task in flight, or one pending that was not put aside, or are held; at most `LANES_SHOWN`, by `nextInMs` (null
-   * last), then by name. Where the store has more lanes than that, a store may choose which it shows, those that are due first of all. Lanes that the claim bounds to 0, or that are paused, are left out of a turn with a claim, and where its `lanes` is a list all that are not on it.
-   */
-  readonly lanes: readonly LaneView[]
-  /**
-   * The time until the next moment that calls for a turn; null: there is none. It is the first of: the next due time of a lane of
-   * the claim that is neither bounded to 0 nor paused (or the end of its hold, if later), the end of any lease, and the first instant past the
-   * deadline of any pending task. It is 0 where more tasks were due than `limit`. A task that is due now does not count if only
-   * limits, bounds or homes keep it back; a task that is due later counts, whatever its home. Without a claim all lanes
-   * count, and a task that is due now gives 0.
-   */
-  readonly nextInMs: number | null
-  /** A task is due that holds, bounds and homes would let start, and `total` or `perLane` keeps it back, whatever `limit` says. */
-  readonly blockedByLimit: boolean
-  /** The counters after this step, as `counts` gives them. Absent: the store has to be asked. */
-  readonly counts?: Awaited<ReturnType<TaskStore['counts']>>
-  /** Dead letters that retention deleted in this step. */
-  readonly trimmed?: number
-  /** Another principal is the current one, so the claim got nothing. */
-  readonly isForeign?: boolean
-  /** Records found in this step that cannot be read, and were put aside (S20). Absent: none, as with `trimmed`. */
-  readonly unreadable?: number
-}
-
-export interface LaneView {
-  readonly lane: string
-  /** Without those that were put aside. */
-  readonly pending: number
-  readonly inFlight: number
-  /** To its first due time, whatever its home, or to the end of its hold if later; null: none of its tasks has one. */
-  readonly nextInMs: number | null
-  readonly heldForMs: number
 }

@@ -1,14 +1,12 @@
 /** Tells listeners what a turn has found in the store or made of a task, and adds the store's numbers to `stats()`. */
 
 import type { RunnerStats } from '../api/stats.ts'
-import { type LaneView, type OwnCounts, originIn, type TaskStore, type Turn } from '../api/store.ts'
+import { type Counts, type LaneView, type OwnCounts, originIn, type Turn } from '../api/store.ts'
 import { trimmedText } from '../options/limits.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { isOffline } from '../platform/page.ts'
 import type { Runner } from '../runner/runner.ts'
 import type { StoredState } from './state.ts'
-
-type Counts = Awaited<ReturnType<TaskStore['counts']>>
 
 /** Reports dead letters that the store has purged by itself, and records that it cannot read. */
 export function reportTurn({ trimmed, unreadable }: Turn, { host, limits }: Runner): void {

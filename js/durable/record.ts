@@ -14,7 +14,7 @@ import { REDACTED, type Sanitizer } from '../core/sanitizer.ts'
 import { backgroundOf } from '../options/background.ts'
 import { ATTEMPT_MS, bodyMs } from '../options/first-policy.ts'
 import type { ResolvedPolicy } from '../options/policy.ts'
-import { resolvePolicy } from '../options/policy-rules.ts'
+import { policyOf } from '../options/policy-rules.ts'
 import type { Settings } from '../options/queue-options.ts'
 import { FOREVER } from '../platform/clock.ts'
 import { utf8 } from '../platform/utf8.ts'
@@ -195,7 +195,7 @@ export function callOf(record: StoredTask, body: Uint8Array | undefined, setting
   const { method, targetUrl: url, idempotencyKey: key, requestInit } = record
   const headers = new Headers(record.headers)
   if (key !== null) putKey(headers, key, keyFormOf(record))
-  const policy = resolvePolicy(record.policy)
+  const policy = policyOf(record.policy)
   const init = { ...(requestInit as RequestInit), method, headers, body: (body as BodyInit | undefined) ?? null }
   return {
     method,

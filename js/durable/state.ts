@@ -68,16 +68,17 @@ export class StoredState {
   }
 
   /**
-   * The task of a record: the one that is here, else one made of the record. Throws where none can be made: whatever a store
-   * shows is read as strictly here as our own stores read what they hold.
+   * The task of a record: the one that is here, else one made of the record, and of its body where that is at hand. Throws where none
+   * can be made: whatever a store shows is read as strictly here as our own stores read what they hold.
    */
-  taskOf(record: StoredTask): Task {
+  taskOf(record: StoredTask, body?: Uint8Array): Task {
     assertSound(record)
     const { host, sanitizer } = this.runner
     // a credential that other code has put there goes nowhere (S12)
     if (!sanitizer.mayBeStored(record.headers)) throw new TypeError('its headers hold one that is never stored')
-    const task =
-      this.find(record.taskId) ?? new Task(record.taskId, record.createdAt, callOf(record, undefined, host.settings))
+    const here = this.find(record.taskId)
+    const task = here ?? new Task(record.taskId, record.createdAt, callOf(record, body, host.settings))
+    if (body && here?.call?.rebuilt) here.call = callOf(record, body, host.settings)
     task.announced = true
     task.status = record.status
     task.reason = record.reason

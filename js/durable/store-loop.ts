@@ -6,7 +6,15 @@
  * turn has brought is left to a `TurnListener`.
  */
 
-import { type Claim, type Lease, originIn, type Settlement, type StoredTask, type Turn } from '../api/store.ts'
+import {
+  type Claim,
+  type ClaimedTask,
+  type Lease,
+  originIn,
+  type Settlement,
+  type StoredTask,
+  type Turn,
+} from '../api/store.ts'
 import { FOREVER } from '../platform/clock.ts'
 import type { Task } from '../tasks/task.ts'
 import { LaneHolds } from './lane-holds.ts'
@@ -38,7 +46,7 @@ export interface Ending {
 /** Carries out what a turn has brought. */
 export interface TurnListener {
   /** `isOurs`: the page was not put away since the claim; if it was, another process may have the task by now. */
-  claimed(task: StoredTask, lease: Lease, endsAt: number, turn: Turn, isOurs: () => boolean): void
+  claimed(claimed: ClaimedTask, endsAt: number, turn: Turn, isOurs: () => boolean): void
   ended(task: StoredTask): void
   renewed(task: Task, answer: Turn['renewed'][number]): void
   /** A turn is about to be asked for. */
@@ -217,7 +225,10 @@ export class StoreLoop {
   }
 
   async #run(): Promise<void> {
+    const { store } = this.#state
     do {
+      if (store.gather) await store.gather()
+      if (this.#stopped) return
       this.#again = false
       await this.#turn()
     } while (this.#again && this.#failed === 0 && !this.#stopped)
@@ -276,8 +287,7 @@ export class StoreLoop {
         this.#listener.renewed(task, answer)
       })
       for (const task of turn.ended) this.#listener.ended(task)
-      for (const { task, lease } of turn.claimed)
-        this.#listener.claimed(task, lease, startedAt + lease.forMs, turn, isOurs)
+      for (const claimed of turn.claimed) this.#listener.claimed(claimed, startedAt + claimed.lease.forMs, turn, isOurs)
       const ownAt = claim?.ownHomeOnly ? this.#state.ownDueAt(turn) : undefined
       this.#schedule.planNext(turn, claim, leadership.lookAt(skipHomes, host.now()), ownAt)
       this.#claimIsMade = false

@@ -8,7 +8,7 @@
 
 import { QueueClosedError } from '../api/errors.ts'
 import type { RunnerStats } from '../api/stats.ts'
-import { type Hint, type Lease, laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
+import { type ClaimedTask, type Hint, laneName, type StoredTask, type TaskStore, type Turn } from '../api/store.ts'
 import type { Durability, ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { notSent } from '../call/not-sent.ts'
 import { OUTCOME_RELEASED } from '../core/codes.ts'
@@ -266,11 +266,11 @@ export class StoredTasks implements StoredSide, TurnListener, Endings, PageParts
 
   // what a turn brings
 
-  claimed(record: StoredTask, lease: Lease, endsAt: number, turn: Turn, isOurs: () => boolean): void {
+  claimed(claimed: ClaimedTask, endsAt: number, turn: Turn, isOurs: () => boolean): void {
     // by the lease: what a record says of itself is looked at when it is taken up
-    this.state.pending.claimed(lease.taskId, () => {
-      if (isOurs()) this.#starter.startLease(record, lease, endsAt, turn.now)
-      else this.#starter.giveBack(lease, 'the page was put away: given back', { delayMs: 0, park: false })
+    this.state.pending.claimed(claimed.lease.taskId, () => {
+      if (isOurs()) this.#starter.startLease(claimed, endsAt, turn.now)
+      else this.#starter.giveBack(claimed.lease, 'the page was put away: given back', { delayMs: 0, park: false })
     })
   }
 

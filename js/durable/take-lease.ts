@@ -4,7 +4,14 @@
  * A lease that cannot become an attempt is given back. What the attempt comes to is left to `settle.ts`.
  */
 
-import { type Carry, type Lease, MOST_REFUNDS, type Settlement, type StoredTask } from '../api/store.ts'
+import {
+  type Carry,
+  type ClaimedTask,
+  type Lease,
+  MOST_REFUNDS,
+  type Settlement,
+  type StoredTask,
+} from '../api/store.ts'
 import type { Call } from '../call/call.ts'
 import { notSent } from '../call/not-sent.ts'
 import { MARK_UNAUTHORIZED, NONE, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
@@ -41,7 +48,7 @@ export class LeaseStarter {
   }
 
   /** Starts the attempt that a lease permits. `endsAt`: on the queue's clock; `storeNow`: when the store gave it, on the store's. */
-  startLease(record: StoredTask, lease: Lease, endsAt: number, storeNow: number): void {
+  startLease({ task: record, lease, body }: ClaimedTask, endsAt: number, storeNow: number): void {
     const { runner, leased, seen } = this.#state
     const { host } = runner
     if (this.#callers.isEndedHere(lease.taskId)) {
@@ -61,9 +68,11 @@ export class LeaseStarter {
       return
     }
     let task: Task
+    let atHand: Uint8Array | undefined
     try {
       if (record?.taskId !== lease.taskId) throw new TypeError('its lease is that of another task')
-      task = this.#state.taskOf(record)
+      atHand = soundBody(body, record.bodyBytes)
+      task = this.#state.taskOf(record, atHand)
     } catch (error) {
       this.#parkUnreadable(lease, error)
       return
@@ -78,7 +87,7 @@ export class LeaseStarter {
     if (!seen.add(record.taskId)) host.events.emit('resumed', { task: runner.show(task) })
     // one that is said to have no body, and has a type of it, may have lost its length to other code
     const mayHaveBody = record.bodyBytes > 0 || 'content-type' in record.headers
-    if (task.call?.rebuilt && mayHaveBody) void this.#startWithBody(task, record)
+    if (task.call?.rebuilt && mayHaveBody && !atHand) void this.#startWithBody(task, record)
     else runner.start(task)
   }
 

@@ -46,6 +46,22 @@ export const POLICY_RULES: Rules<RetryPolicy> = {
 
 const TABLE: Rule = { ...list(ms()), expected: '1 to 1000 delays', ok: ({ length }) => length > 0 && length <= 1_000 }
 
+/** Those that cannot change any more, with what they come to: most tasks of a queue share one. */
+const known = new WeakMap<object, ResolvedPolicy>()
+
+/** Whether `policyOf` has been given this very object, and it cannot have changed since. */
+export const isKnownPolicy = (policy: unknown): boolean =>
+  typeof policy === 'object' && policy !== null && known.has(policy)
+
+/** `resolvePolicy` of the policy that a record has. */
+export function policyOf(given: Partial<RetryPolicy>): ResolvedPolicy {
+  const before = known.get(given)
+  if (before) return before
+  const policy = resolvePolicy(given)
+  if (Object.isFrozen(given)) known.set(given, policy)
+  return policy
+}
+
 /** Checks `given` laid over `base` and fills in the defaults. */
 export function resolvePolicy(
   given: Partial<RetryPolicy>,

@@ -10,7 +10,7 @@ export interface StoreWatch {
 }
 
 /** Calls that say nothing of the store's health: they only listen, or end it. */
-const UNTIMED: ReadonlySet<string> = new Set(['subscribe', 'configure', 'suspend', 'close'])
+const UNTIMED: ReadonlySet<string> = new Set(['subscribe', 'configure', 'gather', 'suspend', 'close'])
 
 /** @throws TypeError where the store is not for everyone, or lacks what a service needs of it */
 export function watchedStore(store: TaskStore, watch: StoreWatch, clock: Clock): ApiStore {

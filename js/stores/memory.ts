@@ -9,6 +9,7 @@
 
 import type { RetryPolicy } from '../api/policy.ts'
 import type {
+  Counts,
   Enqueued,
   NewTask,
   OwnCounts,
@@ -205,7 +206,7 @@ export class MemoryStore implements TaskStore {
     return { records, ...(last !== undefined && { cursor: last }) }
   }
 
-  async counts(): ReturnType<TaskStore['counts']> {
+  async counts(): Promise<Counts> {
     // only what is pending is ever put aside here
     const unreadable = [...this.#rows.all()].filter((row) => row.unreadable).length
     return { ...this.#rows.counts, ...(unreadable > 0 && { unreadable, pendingAside: unreadable }) }

@@ -7,6 +7,7 @@
  * unless the disk has to be waited for. A file that another process holds is tried again for 5 s, while all else goes on.
  */
 
+import { setImmediate } from 'node:timers/promises'
 import type { Step, TaskStore, Turn } from '../api/store.ts'
 import { check, follow, int, objectLike, oneOf, pattern, type Rules } from '../options/check.ts'
 import type { RetentionOptions } from '../options/retention.ts'
@@ -64,7 +65,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
   const { clock, terms } = resolveTerms('sqliteStore', options)
   const everyone = options.everyone === true
   const file = new StoreFile(path, clock, terms, everyone)
-  const group = new EnqueueGroup(file)
+  const group = new EnqueueGroup(file, clock)
   // twice as often as others' work: a process that dies right after a look is found by the next check but one
   const watch = new LeaseWatch(file, clock, idleCheckMs / 2)
   const backend = backendOf(file)
@@ -74,9 +75,10 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
     ...(everyone && { everyone }),
     idleCheckMs,
     async enqueue(tasks, lease) {
+      const calledAt = clock.monotonic()
       assertStorable(tasks)
       if (lease) await watch.guard(lease.owner)
-      return group.add(tasks, lease)
+      return group.add(tasks, lease, calledAt)
     },
     async turn(asked) {
       const step = everyone ? ofAll(asked) : asked
@@ -111,6 +113,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
         return live.filter((owner) => !gone.includes(owner))
       },
     },
+    gather: () => setImmediate(),
     hasChanged: async () => file.hasToLook || (await file.hasChanged()) || watch.gone().length > 0,
     async close() {
       await group.commitAll()

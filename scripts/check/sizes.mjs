@@ -45,7 +45,7 @@ const rows = [
     what: 'a Worker, without its .wasm',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 99_700,
+    limit: 99_800,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server

@@ -108,6 +108,31 @@ test('enqueues that arrive together share one transaction, and one that is bad f
   expect(await store.counts()).toMatchObject({ pending: 2 })
 })
 
+test('times of a task count from the call, however long its commit waits', async () => {
+  const clock = fakeClock()
+  let heldUpMs = 0
+  const late = { ...clock, now: () => clock.now() + heldUpMs, monotonic: () => clock.monotonic() + heldUpMs }
+  const store = openStore(freshPath(), { clock: late })
+  await store.counts()
+  const calledAt = clock.now()
+  const lease = { owner: 'one', leaseMs: 1_000 }
+  const stored = Promise.all([
+    store.enqueue([taskOf(1, { dueInMs: 500, deadlineInMs: 9_000, ageMs: 5 })]),
+    store.enqueue([taskOf(2, { dueInMs: 10, deadlineInMs: 20 }), taskOf(3)], lease),
+  ])
+  // a group is written once what runs now has had its turn
+  heldUpMs = 40
+  const [, leased] = await stored
+  const { tasks } = await store.list({ limit: 10 })
+  expect(tasks.map(({ createdAt, dueAt, deadlineAt }) => [createdAt, dueAt, deadlineAt])).toEqual([
+    [calledAt - 5, calledAt + 500, calledAt + 9_000],
+    [calledAt, calledAt + 41, calledAt + 40],
+    [calledAt, null, calledAt + taskOf(3).deadlineInMs],
+  ])
+  // one that was to wait is not leased for its lateness
+  expect(leased.map((each) => each.lease !== undefined)).toEqual([false, true])
+})
+
 test.for([
   ['broken headers', "UPDATE tasks SET headers = '{'"],
   ['a broken record', "UPDATE tasks SET record = 'x'"],

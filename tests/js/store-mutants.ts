@@ -2,6 +2,7 @@
 // a check that cannot fail is none.
 
 import type {
+  ClaimedTask,
   Enqueued,
   Lease,
   NewTask,
@@ -281,6 +282,29 @@ const made =
   (terms) =>
     new Mutant(terms)
 
+/** Each claim brings the body of the task before it. */
+class GivesAnothersBody extends MemoryStore {
+  #before = new Uint8Array([7])
+  override async turn(step: Step): Promise<Turn> {
+    const turn = await super.turn(step)
+    const claimed: ClaimedTask[] = []
+    for (const each of turn.claimed) {
+      const own = await this.body(each.task.taskId)
+      claimed.push({ ...each, body: this.#before })
+      if (own) this.#before = new Uint8Array(own)
+    }
+    return { ...turn, claimed }
+  }
+}
+
+/** What waited for a hold or a limit is said to have come due with the claim. */
+class SaysThatNothingIsLate extends MemoryStore {
+  override async turn(step: Step): Promise<Turn> {
+    const turn = await super.turn(step)
+    return { ...turn, claimed: turn.claimed.map((each) => ({ ...each, dueAt: turn.now })) }
+  }
+}
+
 export const mutants: Readonly<Record<string, Open>> = Object.fromEntries(
   [
     LosesATask,
@@ -306,6 +330,8 @@ export const mutants: Readonly<Record<string, Open>> = Object.fromEntries(
     IgnoresPauses,
     MakesAllDueAtOnce,
     ListsRisingAlone,
+    GivesAnothersBody,
+    SaysThatNothingIsLate,
   ].map((Mutant) => [Mutant.name, made(Mutant)]),
 )
 

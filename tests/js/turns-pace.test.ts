@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
-import { world } from './durable-setup.ts'
+import { withMethods, world } from './durable-setup.ts'
 import { ORDERS } from './setup.ts'
 
 const POST = { method: 'POST', body: 'tea' } as const
@@ -54,4 +54,59 @@ test('a lease that is lost while its attempt does not end is not renewed over an
   seen.turns = 0
   await clock.advance(60_000)
   expect(seen.turns).toBeLessThan(30)
+})
+
+test('attempts that end one after another are settled by one turn of a store that gathers them', async () => {
+  const settled: number[] = []
+  const gathering: (() => void)[] = []
+  const isGathering = { yes: false }
+  const { open, server, clock } = world((store) =>
+    withMethods(store, {
+      gather: () => (isGathering.yes ? new Promise((resolve) => gathering.push(resolve)) : Promise.resolve()),
+      turn: (step) => {
+        if (step.settle.length > 0) settled.push(step.settle.length)
+        return store.turn(step)
+      },
+    }),
+  )
+  const { queue } = await open()
+  const ends = [server.hang(), server.hang(), server.hang()]
+  const tasks = await Promise.all(ends.map(() => queue.enqueue(ORDERS, POST)))
+  await clock.advance(0)
+  isGathering.yes = true
+  for (const end of ends) {
+    end(200)
+    await clock.advance(0)
+  }
+  expect([settled, gathering.length]).toEqual([[], 1])
+  isGathering.yes = false
+  gathering[0]?.()
+  await clock.advance(0)
+  expect(settled).toEqual([3])
+  for (const { taskId } of tasks) expect(await queue.get(taskId)).toMatchObject({ status: 'SUCCEEDED' })
+})
+
+test('a queue that is closed while its store gathers makes no turn any more', async () => {
+  const gathering: (() => void)[] = []
+  const seen = { turns: 0, gathers: false }
+  const { open, clock, close } = world((store) =>
+    withMethods(store, {
+      gather: () => (seen.gathers ? new Promise((resolve) => gathering.push(resolve)) : Promise.resolve()),
+      turn: (step) => {
+        seen.turns++
+        return store.turn(step)
+      },
+    }),
+  )
+  const process = await open()
+  await clock.advance(0)
+  seen.gathers = true
+  await process.queue.enqueue(ORDERS, POST)
+  await clock.advance(0)
+  seen.turns = 0
+  const closing = close(process)
+  await clock.advance(10_000)
+  for (const end of gathering) end()
+  await closing
+  expect([gathering.length, seen.turns]).toEqual([1, 0])
 })

@@ -4,7 +4,7 @@
  */
 
 import type { StoredTask } from '../../api/records.ts'
-import { type Claim, SWEEP, type Turn } from '../../api/store.ts'
+import { type Claim, type ClaimedTask, SWEEP, type Turn } from '../../api/store.ts'
 import { endUnasked, markUnreadable, startLease } from './change.ts'
 import { boundsOf, limitName, limitsOf } from './lineup.ts'
 import type { Heads, Ready, Tx } from './port.ts'
@@ -42,7 +42,7 @@ interface Share {
 
 /** Nothing more is claimed once the owner is not here: its leases would be looked after by no process. */
 export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
-  const claimed: Turn['claimed'][number][] = []
+  const claimed: ClaimedTask[] = []
   const ended: StoredTask[] = []
   const shares = new Map<string, Share>()
   let line = new Line(tx, owner, claim, shares)
@@ -69,7 +69,13 @@ export function* claimDue(tx: Tx, owner: string, claim: Claim): Step<Claimed> {
       first.share.left--
       // what a lease changes of it; to read the row once more would cost as much as the first time
       const { status, attemptNumber, dueAt } = row
-      claimed.push({ task: { ...task, status, attemptNumber, dueAt }, lease })
+      const body = tx.bodyAtHand?.(row)
+      claimed.push({
+        task: { ...task, status, attemptNumber, dueAt },
+        lease,
+        dueAt: tx.shown(row.turnAt),
+        ...(body && { body }),
+      })
     }
     if ((row.endedAt !== null || row.aside) && row.orderKey !== null) {
       yield tx.flush() // the next of its order, in whatever lane, may be due now

@@ -63,6 +63,8 @@ export interface Tx {
   /** A row for a new task, made of `newRow`. */
   rowOf(task: NewTask, place: Place): Row
   insert(row: Row, body: Uint8Array | undefined): void
+  /** The body of a task that is claimed, where it costs less now than the runner's question for it would. */
+  bodyAtHand?(row: Row): Uint8Array | undefined
   save(row: Row): void
   /** Deletes the row with its body and its logs. */
   erase(row: Row): void

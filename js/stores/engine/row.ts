@@ -6,7 +6,7 @@
  */
 
 import type { DeadlineReason, NewTask } from '../../api/records.ts'
-import { CHANCE_MS, type TaskStore } from '../../api/store.ts'
+import { CHANCE_MS, type Counts } from '../../api/store.ts'
 import type { ExhaustedReason, TaskStatus } from '../../api/task.ts'
 import { originIn } from '../../options/check.ts'
 import { type Sums, sumsOf } from './sums.ts'
@@ -114,8 +114,6 @@ export function newRow(task: NewTask, { seq, now, shownNow }: Place): Row {
 }
 
 /** The counters that `counts` and each turn tell. */
-export type Counts = Awaited<ReturnType<TaskStore['counts']>>
-
 /** The counters that a store tells, of those it keeps. */
 export function countsOf({ pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }: Counts): Counts {
   return { pending, inFlight, succeeded, exhausted, cancelled, purged, bytes }

@@ -11,7 +11,7 @@ import { laneName, RECORD_SCHEMA } from '../../api/records.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { REASONS } from '../../core/generated/codes.ts'
 import { follow, isWellFormed, MAX_MS, object, type Rule, text } from '../../options/check.ts'
-import { resolvePolicy } from '../../options/policy-rules.ts'
+import { isKnownPolicy, policyOf } from '../../options/policy-rules.ts'
 import { INIT_RULES } from '../../options/request-init.ts'
 import { META_BYTES, MOST_TAGS, TAG_LENGTH, tags as TAGS } from '../../options/task-rules.ts'
 import { isPlain, isSmall, METHOD_LENGTH, MOST_IN_ROW, NAME_LENGTH, TEXT_LENGTH } from './bounds.ts'
@@ -189,7 +189,7 @@ function isTarget({ targetUrl, lane, principal }: StoredTask): boolean {
 
 export const areSoundParts = (parts: Parts): boolean => unsoundPart(parts) === undefined
 
-const isLittle = (part: unknown): boolean => isKnown(part) || isSmall(part)
+const isLittle = (part: unknown): boolean => isKnownPolicy(part) || isSmall(part)
 
 const PARTS: readonly (readonly [name: keyof Parts, isSound: (parts: Parts) => boolean])[] = [
   // first of each: what comes after looks at all of it; not `every`, which leaves out the holes of an array
@@ -224,16 +224,10 @@ function isInit(init: unknown): boolean {
   })
 }
 
-/** Those that cannot change any more: most tasks of a queue share one. */
-const soundPolicies = new WeakSet<object>()
-const isKnown = (policy: unknown): boolean => typeof policy === 'object' && policy !== null && soundPolicies.has(policy)
-
 function isPolicy(policy: unknown): boolean {
   if (!isPlain(policy)) return false
-  if (isKnown(policy)) return true
   try {
-    resolvePolicy(policy)
-    if (Object.isFrozen(policy)) soundPolicies.add(policy)
+    policyOf(policy)
     return true
   } catch {
     return false
@@ -264,7 +258,7 @@ export function assertStorable(tasks: readonly NewTask[]): void {
     for (const name of NAMES) if (typeof task[name] === 'string') follow(`task.${name}`, task[name], NAME)
     for (const name of ['method', 'targetUrl'] as const) follow(`task.${name}`, task[name], OTHER_TEXTS[name])
     for (const name of ['headers', 'withheldHeaders', 'requestInit', 'policy'] as const) {
-      if (!isKnown(task[name])) follow(`task.${name}`, task[name], PART)
+      if (!isKnownPolicy(task[name])) follow(`task.${name}`, task[name], PART)
     }
     if (task.meta !== undefined) follow('task.meta', task.meta, META)
     if (task.tags !== undefined) follow('task.tags', task.tags, TAGS)

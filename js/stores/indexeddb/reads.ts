@@ -1,9 +1,9 @@
 /** Questions: readonly transactions, no clock. */
 
-import { type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
+import { type Counts, type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { fits, isLooked, rangeOf, statusesIn } from '../engine/listing.ts'
-import { type Counts, countsWith } from '../engine/row.ts'
+import { countsWith } from '../engine/row.ts'
 import { inOrder, isReadable } from '../engine/rules.ts'
 import { foundBody, soundLog } from '../engine/sound.ts'
 import type { Reads } from '../engine/store.ts'

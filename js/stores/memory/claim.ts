@@ -1,7 +1,7 @@
 /** Giving leases to what is due, one after another, each time to the task that comes first by then. */
 
 import { originIn } from '../../api/records.ts'
-import { type Claim, LOOKED_AT, SWEEP, type Turn } from '../../api/store.ts'
+import { type Claim, type ClaimedTask, LOOKED_AT, SWEEP, type Turn } from '../../api/store.ts'
 import { takesHome } from '../engine/homes.ts'
 import { isReadable, refusal } from '../engine/rules.ts'
 import { show } from './reads.ts'
@@ -53,7 +53,7 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
     return able.filter((row) => !others.has(row))
   }
 
-  const claimed: { task: Turn['claimed'][number]['task']; lease: Turn['claimed'][number]['lease'] }[] = []
+  const claimed: ClaimedTask[] = []
   for (let spoilt = 0; claimed.length < claim.limit && spoilt < SWEEP; ) {
     const row = firstOf(wanted(), hasRoom)
     if (!row) break
@@ -65,7 +65,8 @@ export function claimDue(rows: Rows, claim: Claim, owner: string, found: Found, 
     } else {
       rows.start(row, owner, claim.leaseMs, now)
       taken.set(nameOf(row.lane), (taken.get(nameOf(row.lane)) ?? 0) + 1)
-      claimed.push({ task: show(row), lease: { taskId: row.taskId, token: row.token, forMs: claim.leaseMs } })
+      const lease = { taskId: row.taskId, token: row.token, forMs: claim.leaseMs }
+      claimed.push({ task: show(row), lease, dueAt: row.wantedAt })
       continue
     }
     spoilt++

@@ -1,7 +1,7 @@
 /** Questions, which change nothing: packed for `read.lua`, and what it answers. */
 
 import { Buffer } from 'node:buffer'
-import { type OwnCounts, type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
+import { type Counts, type OwnCounts, type StoredTask, TAGS_LOOKED_AT, type TaskStore } from '../../api/store.ts'
 import type { AttemptLog, DecisionKind, ExhaustedReason } from '../../api/task.ts'
 import { originIn } from '../../options/check.ts'
 import { fits, isLooked, rangeOf, statusesIn } from '../engine/listing.ts'
@@ -161,7 +161,7 @@ export async function history(session: Session, taskId: string): Promise<readonl
   return inOrder(first, all, notes)
 }
 
-export async function counts(session: Session): ReturnType<TaskStore['counts']> {
+export async function counts(session: Session): Promise<Counts> {
   const { said } = await session.ask('counts')
   const [packed] = said as readonly [Buffer]
   const number = (i: number): number => packed.readDoubleBE(8 * i)

@@ -6,7 +6,7 @@ import type { AttemptLog, TaskStatus } from '../../api/task.ts'
 import { originIn } from '../../options/check.ts'
 import { ATTEMPTS, mayRepeat, orderName, wasSent } from '../engine/rules.ts'
 import { storedTask, type TextRow } from '../engine/shown.ts'
-import { isSoundRow } from '../engine/sound.ts'
+import { foundBody, isSoundRow } from '../engine/sound.ts'
 import { recordOf, sumOfBytes, sumOfRequest } from '../engine/sums.ts'
 import { digest, fingerprintTag, idBytes, idText, NONE, principalTag } from './names.ts'
 import { Packer } from './packed.ts'
@@ -281,6 +281,12 @@ function headersIn(head: Buffer, isOver: boolean): string {
 /** The body that lies beside the headers. */
 export function smallBodyIn({ head }: Kept): Buffer | undefined {
   return head.length < 4 ? undefined : head.subarray(4 + head.readUInt32BE(0))
+}
+
+/** The body that has come with its task; undefined where it has to be asked for. */
+export function bodyBeside(kept: Kept, row: TextRow): Uint8Array | undefined {
+  const bytes = row.bodySum === null ? undefined : smallBodyIn(kept)
+  return bytes && bytes.length > 0 ? foundBody(new Uint8Array(bytes), row) : undefined
 }
 
 /** The task; undefined where it cannot be read. */

@@ -5,6 +5,7 @@ import type { StoredTask } from '../../api/records.ts'
 import { originIn, principalIn } from '../../api/records.ts'
 import {
   type Claim,
+  type ClaimedTask,
   LANES_SHOWN,
   type LaneView,
   type Lease,
@@ -14,12 +15,13 @@ import {
 } from '../../api/store.ts'
 import { boundsOf } from '../engine/lineup.ts'
 import { wasSent } from '../engine/rules.ts'
+import { storedTask } from '../engine/shown.ts'
 import { idBytes, principalTag } from './names.ts'
 import { Packer } from './packed.ts'
 import type { Arg, Reply } from './port.ts'
 import { turnScript } from './scripts.ts'
 import type { Session } from './session.ts'
-import { type Kept, keptIn, logText, taskIn, tokenIn } from './task.ts'
+import { bodyBeside, type Kept, keptIn, logText, rowIn, taskIn, tokenIn } from './task.ts'
 
 const KINDS = ['succeeded', 'retry', 'exhausted', 'release'] as const
 const FLAGS = { refund: 1, park: 2, carry: 4, sent: 8, saysCancelled: 16 } as const
@@ -135,14 +137,17 @@ async function readTurn(session: Session, step: Step, answer: readonly Reply[]):
   const [now, offset, nextInMs] = [number(0), number(8), number(16)]
   const counters = (i: number): number => number(26 + 8 * i)
   const read = (kept: Kept): StoredTask | undefined => taskIn(kept, session.records, offset)
-  const given: Turn['claimed'][number][] = []
+  const given: ClaimedTask[] = []
   const damaged: Buffer[] = []
   for (const kept of claimed) {
-    const task = read(kept)
+    const row = rowIn(kept, session.records, offset)
+    const task = row && storedTask(row)
     const lease: Lease = { taskId: kept.taskId, token: tokenIn(kept), forMs: step.claim?.leaseMs ?? 0 }
     // where its lane says whose it is, and the record says something else (S16), it is damaged
-    if (task && (session.everyone || task.principal === step.claim?.principal)) given.push({ task, lease })
-    else damaged.push(new Packer(32).f64(lease.token).bytes(idBytes(kept.taskId)).done())
+    if (task && (session.everyone || task.principal === step.claim?.principal)) {
+      const body = bodyBeside(kept, row)
+      given.push({ task, lease, dueAt: row.turnAt, ...(body && { body }) })
+    } else damaged.push(new Packer(32).f64(lease.token).bytes(idBytes(kept.taskId)).done())
   }
   const [trimmed, unreadable] = [counters(0), counters(1)]
   const made: Turn = {

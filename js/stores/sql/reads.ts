@@ -1,6 +1,7 @@
 /** Questions: no transaction, each one statement (or two over rows that do not change). */
 
 import {
+  type Counts,
   LOG_LENGTH,
   NOTES_LENGTH,
   RECORD_SCHEMA,
@@ -126,7 +127,7 @@ function history(database: Database, taskId: string): readonly AttemptLog[] {
   )
 }
 
-function counts(database: Database): Awaited<ReturnType<TaskStore['counts']>> {
+function counts(database: Database): Counts {
   const aside = database.one<{ readonly all: number; readonly pending: number }>(
     "SELECT count(*) AS [all], count(iif(status = 'PENDING', 1, NULL)) AS pending FROM tasks WHERE aside = 1",
   )

@@ -24,6 +24,7 @@ import type { Moments, Outlived, Ready, Tx } from '../engine/port.ts'
 import { newRow, type Place } from '../engine/row.ts'
 import { wasSent } from '../engine/rules.ts'
 import { storedTask } from '../engine/shown.ts'
+import { foundBody } from '../engine/sound.ts'
 import { recordOf, sumOfRequest } from '../engine/sums.ts'
 import { type Database, LIMIT, type Value } from './database.ts'
 import { DueHeads, momentsOf } from './due.ts'
@@ -36,6 +37,9 @@ import { readState, type State, type StoreClock, shiftInstants, writeState } fro
 import { ENDED, EXPIRING, KEEPING, LIVE, NUMBERED } from './tables.ts'
 
 const IN_ORDER = `FROM tasks WHERE principal IS ? AND orderKey = ? AND ${LIVE} AND ${KEEPING}`
+
+/** Bodies up to this many bytes are read with the claim of their task: a claim's together are a few megabytes at most. */
+const MOST_AT_HAND = 65_536
 
 type Work = (rows: readonly TaskRow[]) => void
 
@@ -150,6 +154,11 @@ export class Transaction implements Tx {
     if (body) this.database.keepBody(row.row, body)
     this.#wrote = true
     this.#lanes.entered(row)
+  }
+
+  bodyAtHand(row: TaskRow): Uint8Array | undefined {
+    const isSmall = row.bodyBytes > 0 && row.bodyBytes <= MOST_AT_HAND
+    return isSmall ? foundBody(this.database.bodyOf(row.row), row) : undefined
   }
 
   save(row: TaskRow): void {

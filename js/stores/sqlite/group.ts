@@ -4,7 +4,8 @@
  */
 
 import { RedriveError } from '../../api/errors.ts'
-import type { Enqueued } from '../../api/store.ts'
+import type { Enqueued, NewTask } from '../../api/store.ts'
+import type { Clock } from '../../platform/clock.ts'
 import { type Batch, enqueue } from '../engine/enqueue.ts'
 import { runNow } from '../engine/step.ts'
 import type { StoreFile } from './file.ts'
@@ -13,23 +14,27 @@ import type { StoreFile } from './file.ts'
 const MOST = 128
 
 interface Waiting extends Batch {
+  readonly calledAt: number
   readonly resolve: (outcomes: readonly Enqueued[]) => void
   readonly reject: (error: unknown) => void
 }
 
 export class EnqueueGroup {
   readonly #file: StoreFile
+  readonly #clock: Clock
   readonly #waiting: Waiting[] = []
   /** The commit under way, and those after it that take what waits. Never rejects. */
   #commits: Promise<void> | undefined
 
-  constructor(file: StoreFile) {
+  constructor(file: StoreFile, clock: Clock) {
     this.#file = file
+    this.#clock = clock
   }
 
-  add(tasks: Batch['tasks'], lease: Batch['lease']): Promise<readonly Enqueued[]> {
+  /** `calledAt`: when the caller asked, on the monotonic clock. */
+  add(tasks: Batch['tasks'], lease: Batch['lease'], calledAt: number): Promise<readonly Enqueued[]> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ tasks, lease, resolve, reject })
+      this.#waiting.push({ tasks, lease, calledAt, resolve, reject })
       this.#commits ??= this.#run()
     })
   }
@@ -48,9 +53,17 @@ export class EnqueueGroup {
     this.#commits = undefined
   }
 
+  /** With times from the call on: a task is not to be late for the wait of its commit. */
+  readonly #asCalled = ({ tasks, lease, calledAt }: Waiting): Batch => {
+    const waitedMs = Math.floor(this.#clock.monotonic() - calledAt)
+    return { lease, tasks: waitedMs < 1 ? tasks : tasks.map((task) => sooner(task, waitedMs)) }
+  }
+
   async #commit(batches: readonly Waiting[]): Promise<void> {
     try {
-      const outcomes = await this.#file.write((tx) => runNow(enqueue(tx, batches)), { durable: true })
+      const outcomes = await this.#file.write((tx) => runNow(enqueue(tx, batches.map(this.#asCalled))), {
+        durable: true,
+      })
       for (const [i, { resolve }] of batches.entries()) resolve(outcomes[i] ?? [])
     } catch (error) {
       const isOfFile = error instanceof RedriveError
@@ -59,3 +72,11 @@ export class EnqueueGroup {
     }
   }
 }
+
+/** One that was to wait waits a millisecond at least: with a lease it would start at once otherwise, which was not asked for. */
+const sooner = (task: NewTask, byMs: number): NewTask => ({
+  ...task,
+  dueInMs: task.dueInMs > 0 ? Math.max(1, task.dueInMs - byMs) : 0,
+  deadlineInMs: Math.max(0, task.deadlineInMs - byMs),
+  ageMs: (task.ageMs ?? 0) + byMs,
+})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { LOG_LENGTH, TAGS_LOOKED_AT } from '../../../js/api/store.ts'
-import { idOf, logOf, type Open, OTHER, releaseIn, retryIn, SUCCEEDED, setup, UNSENT, ZERO } from './kit.ts'
+import { claimOf, idOf, logOf, type Open, OTHER, releaseIn, retryIn, SUCCEEDED, setup, UNSENT, ZERO } from './kit.ts'
 
 /** What can be looked up, and what outlives a close. */
 /** No policy allows more attempts than are logged: some are made before the enqueue. */
@@ -23,6 +23,22 @@ export function readRules(open: Open): void {
     const { add, store, get } = await setup(open)
     await add({})
     expect([await store.body(idOf(1)), (await get(idOf(1))).bodyBytes]).toEqual([undefined, 0])
+  })
+
+  test('a body that comes with its task is its own, and says when it was due', async () => {
+    const { add, turn, store, pass } = await setup(open)
+    await add({ body: new Uint8Array([1, 2]), dueInMs: 5 }, { dueInMs: 7 }, { body: new Uint8Array(70_000).fill(3) })
+    const dueAt = new Map((await store.list({ limit: 9 })).tasks.map((task) => [task.taskId, task.dueAt]))
+    pass(9)
+    const { claimed } = await turn({ claim: claimOf() })
+    expect(claimed).toHaveLength(3)
+    for (const { task, body, dueAt: wasDueAt } of claimed) {
+      // a store may leave either to be asked for
+      expect([undefined, await store.body(task.taskId)]).toContainEqual(body)
+      expect([undefined, dueAt.get(task.taskId)]).toContain(wasDueAt)
+      body?.fill(9)
+    }
+    expect(await store.body(idOf(1))).toEqual(new Uint8Array([1, 2]))
   })
 
   test('a list goes by rising id, page by page', async () => {
