@@ -75,6 +75,8 @@ export type { ClaimedTask, Counts, LaneHold, LaneView, Step, Turn } from './turn
 export const SWEEP = 256
 /** Due tasks of a lane among which a claim looks for the one with the fewest attempts. */
 export const LOOKED_AT = 128
+/** Lanes that are shut among which a turn looks for the next moment of one that is not. */
+export const SHUT_LOOKED_AT = 256
 /** Most lanes in a `Turn`. */
 export const LANES_SHOWN = 64
 /** Most tasks that a `list` with `tags` looks at: no index has them. */

@@ -51,7 +51,8 @@ export interface Turn {
   /**
    * The time until the next moment that calls for a turn; null: there is none. It is the first of: the next due time of a lane of
    * the claim that is neither bounded to 0 nor paused (or the end of its hold, if later), the end of any lease, and the first instant past the
-   * deadline of any pending task. It is 0 where more tasks were due than `limit`. A task that is due now does not count if only
+   * deadline of any pending task. It is 0 where more tasks were due than `limit`, and in a
+   * store for everyone it may be the moment of a lane that is shut, where `SHUT_LOOKED_AT` of them come before the others. A task that is due now does not count if only
    * limits, bounds or homes keep it back; a task that is due later counts, whatever its home. Without a claim all lanes
    * count, and a task that is due now gives 0.
    */

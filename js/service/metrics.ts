@@ -11,6 +11,9 @@ import type { StoreWatch } from './watched-store.ts'
 
 /** Seconds: a store answers in less than a millisecond, a route in a few. */
 const STORE_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5]
+/** Seconds: on an idle machine a task starts a few milliseconds after it was due, and behind a limit or a hold much later. */
+const LATE_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5, 60]
+const CLAIMED = [0, 1, 2, 4, 8, 16, 32, 64]
 const HTTP_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 
 export class ServiceMetrics implements StoreWatch {
@@ -19,6 +22,8 @@ export class ServiceMetrics implements StoreWatch {
   readonly #durations: Histogram
   readonly #calls: Histogram
   readonly #errors: Counter
+  readonly #claimed: Histogram
+  readonly #lateness: Histogram
   readonly #refused: Counter
 
   constructor(version: string) {
@@ -48,6 +53,18 @@ export class ServiceMetrics implements StoreWatch {
       name: 'redrive_store_errors_total',
       help: 'Calls of the store that failed.',
       labelNames: ['call', 'code'],
+      registers,
+    })
+    this.#claimed = new Histogram({
+      name: 'redrive_turn_claimed',
+      help: 'Tasks that a turn of the store has claimed, of turns that had room.',
+      buckets: CLAIMED,
+      registers,
+    })
+    this.#lateness = new Histogram({
+      name: 'redrive_lateness_seconds',
+      help: 'From when the wait of a task was over to its claim: by what the machine, limits, holds and orders make it late.',
+      buckets: LATE_SECONDS,
       registers,
     })
     this.#refused = new Counter({
@@ -81,6 +98,11 @@ export class ServiceMetrics implements StoreWatch {
   storeCalled(call: string, ms: number, code: string | undefined): void {
     this.#calls.observe({ call }, ms / 1_000)
     if (code !== undefined) this.#errors.inc({ call, code })
+  }
+
+  claimed(lateMs: readonly number[]): void {
+    this.#claimed.observe(lateMs.length)
+    for (const ms of lateMs) this.#lateness.observe(ms / 1_000)
   }
 
   refused(rule: string): void {

@@ -1,12 +1,14 @@
-/** A store whose calls are timed and whose faults are counted. It answers exactly as the store does. */
+/** A store whose calls are timed and whose faults are counted. It answers exactly as the store does, and has no homes. */
 
-import type { TaskStore } from '../api/store.ts'
+import type { Step, TaskStore, Turn } from '../api/store.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { ApiStore } from './api/context.ts'
 
 /** Hears of each call of a store that has ended. `code`: of the error that it rejected with. */
 export interface StoreWatch {
   storeCalled(call: string, ms: number, code: string | undefined): void
+  /** A turn that could claim has ended. `lateMs`: of each task that it has claimed, the time since its own wait was over. */
+  claimed(lateMs: readonly number[]): void
 }
 
 /** Calls that say nothing of the store's health: they only listen, or end it. */
@@ -31,7 +33,10 @@ export function watchedStore(store: TaskStore, watch: StoreWatch, clock: Clock):
       if (answer instanceof Promise) {
         const ended = (code?: string) => watch.storeCalled(name, clock.monotonic() - from, code)
         answer.then(
-          () => ended(),
+          (value) => {
+            ended()
+            if (name === 'turn' && (given[0] as Step).claim) watch.claimed(lateIn(value as Turn))
+          },
           (error) => ended(codeOf(error)),
         )
       }
@@ -42,11 +47,13 @@ export function watchedStore(store: TaskStore, watch: StoreWatch, clock: Clock):
     return new Proxy(target, {
       get(_, key) {
         if (known.has(key)) return known.get(key)
+        // no caller waits in the queue of a service, so no process is a home, and none asks for those of others before each turn
+        if (key === 'homes') return undefined
         const value = Reflect.get(target, key, target)
         const name = `${prefix}${String(key)}`
         if (typeof value === 'function')
           known.set(key, UNTIMED.has(name) ? value.bind(target) : timed(name, target, value))
-        else if (key === 'registry' || key === 'pauses' || key === 'homes') known.set(key, watched(value, `${name}.`))
+        else if (key === 'registry' || key === 'pauses') known.set(key, watched(value, `${name}.`))
         // a durability may be known later only
         else return value
         return known.get(key)
@@ -55,5 +62,8 @@ export function watchedStore(store: TaskStore, watch: StoreWatch, clock: Clock):
   }
   return watched(store, '') as ApiStore
 }
+
+const lateIn = ({ now, claimed }: Turn): readonly number[] =>
+  claimed.flatMap(({ dueAt }) => (dueAt === undefined ? [] : Math.max(0, now - dueAt)))
 
 const codeOf = (error: unknown): string => String((error as { readonly code?: unknown } | undefined)?.code ?? 'unknown')

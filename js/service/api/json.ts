@@ -70,7 +70,7 @@ function depthOf(bytes: Uint8Array, enough: number): number {
 }
 
 /** Fifteen digits are told apart by any double; more, or an exponent, may not be. */
-const mayBeInexact = (text: string): boolean => /[\d.]{16}|\d[eE]/.test(text)
+const mayBeInexact = (text: string): boolean => /(?:^|[[:,\s])-?(?:[\d.]{16}|[\d.]{1,15}[eE])/.test(text)
 
 /** In place of a number that stands for another decimal than the text's. */
 const INEXACT = Object.freeze({})

@@ -9,6 +9,7 @@ import {
   LOOKED_AT,
   MOST_REFUNDS,
   NOTES_LENGTH,
+  SHUT_LOOKED_AT,
   SWEEP,
 } from '../../api/store.ts'
 import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
@@ -53,6 +54,7 @@ const VALUES: Readonly<Record<string, number | string>> = {
   NOTES_LENGTH,
   SWEEP,
   LOOKED_AT,
+  SHUT_LOOKED_AT,
   LANES_SHOWN,
   MOST_REFUNDS,
   MARK_UNANSWERED,

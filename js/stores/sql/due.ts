@@ -1,7 +1,7 @@
 /** Due tasks, and the next moments: the lanes and tasks that a claim looks at, and the moments that a turn tells. */
 
 import type { Claim } from '../../api/store.ts'
-import { LANES_SHOWN } from '../../api/store.ts'
+import { LANES_SHOWN, SHUT_LOOKED_AT } from '../../api/store.ts'
 import { FOREVER } from '../../platform/clock.ts'
 import { boundsOf, type Lineup } from '../engine/lineup.ts'
 import type { Heads, Moments } from '../engine/port.ts'
@@ -9,7 +9,7 @@ import { isHeld } from '../engine/row.ts'
 import { lateAt } from '../engine/rules.ts'
 import { type Database, instantIn, LIMIT, type Value } from './database.ts'
 import type { LaneRow } from './lane-rows.ts'
-import { type Head, notShut } from './line.ts'
+import { type Head, notShut, openAmongFirst } from './line.ts'
 import { rowFound, type TaskRow } from './rows.ts'
 import { ENDED, EXPIRING, UNDUE } from './tables.ts'
 
@@ -80,9 +80,12 @@ function lanesShown(database: Database, now: number, claim: Claim | null, lineup
   ] as const) {
     const most = LANES_SHOWN - shown.length
     const sql = `SELECT * FROM ${from}${claim ? ' AND principal IS ? AND name $open' : ''} ORDER BY ${order} ${LIMIT}`
-    const rows = claim
-      ? notShut<LaneRow>(database, [claim, lineup], most, sql, ...more, claim.principal)
-      : database.all<LaneRow>(sql, ...more, most)
+    // of so many that others are shown
+    const rows = !claim
+      ? database.all<LaneRow>(sql, ...more, most)
+      : lineup.everyone
+        ? openAmongFirst<LaneRow>([database, claim, lineup], most, sql, [...more, claim.principal]).rows
+        : notShut<LaneRow>(database, [claim, lineup], most, sql, ...more, claim.principal)
     shown.push(...rows)
     if (shown.length >= LANES_SHOWN) break
   }
@@ -125,5 +128,9 @@ function nextReady(database: Database, claim: Claim, lineup: Lineup): number {
     return Math.min(...open.map(({ lookAt }) => lookAt ?? FOREVER))
   }
   const next = `SELECT name, lookAt FROM lanes INDEXED BY lanes_look WHERE principal IS ? AND lookAt IS NOT NULL AND name $open ORDER BY lookAt ${LIMIT}`
-  return notShut<LaneRow>(database, [claim, lineup], 1, next, principal)[0]?.lookAt ?? FOREVER
+  const first = openAmongFirst<LaneRow>([database, claim, lineup], 1, next, [principal])
+  if (first.isAll) return first.rows[0]?.lookAt ?? FOREVER
+  if (!lineup.everyone) return notShut<LaneRow>(database, [claim, lineup], 1, next, principal)[0]?.lookAt ?? FOREVER
+  const more = openAmongFirst<LaneRow>([database, claim, lineup], SHUT_LOOKED_AT, next, [principal])
+  return (more.rows[0] ?? more.last)?.lookAt ?? FOREVER
 }

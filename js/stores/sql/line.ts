@@ -178,22 +178,32 @@ export function firstPlaces(
       ]
   const first = new Map<string, LanePlace>()
   const places = homesInLine(database, owner, claim).flatMap((home) =>
-    ranges.flatMap(([condition, order, ...values]) =>
-      notShut<LanePlace>(
-        database,
-        [claim, lineup],
+    ranges.flatMap(([condition, order, ...values]) => {
+      const among = (index: string, whose: string): string =>
+        `SELECT lane AS name, served, rank, dueAt FROM line INDEXED BY ${index}
+          WHERE ${whose} AND home = ? AND ${condition} AND lane $open ORDER BY ${order} ${LIMIT}`
+      const given = [claim.principal, home, ...values] as const
+      const open = openAmongFirst<LanePlace>(
+        [database, claim, lineup],
         count,
-        `SELECT lane AS name, served, rank, dueAt FROM line INDEXED BY line_first
-          WHERE principal IS ? AND home = ? AND ${condition} AND lane $open ORDER BY ${order} ${LIMIT}`,
-        claim.principal,
-        home,
-        ...values,
-      ),
-    ),
+        among('line_first', 'principal IS ?'),
+        given,
+      )
+      if (open.isAll) return open.rows
+      const isOpen = boundsOf(claim, lineup)
+      const origins = lineup.openOrigins?.((origin) => isOpen(origin) > 0)
+      if (!origins)
+        return notShut<LanePlace>(database, [claim, lineup], count, among('line_first', 'principal IS ?'), ...given)
+      const ofOne = among('line_origin', `${ORIGIN} = ?`).replace('$open', 'IS NOT NULL')
+      return origins.flatMap((origin) => database.all<LanePlace>(ofOne, origin, home, ...values, count))
+    }),
   )
   for (const place of places.sort(inTurn)) if (!first.has(place.name)) first.set(place.name, place)
   return [...first.values()].slice(0, count)
 }
+
+/** The origin that a lane of the line is named by. */
+export const ORIGIN = "substr(lane, 1, instr(lane || ' ', ' ') - 1)"
 
 const IN_TURN = 'rank, served, dueAt, lane'
 
@@ -237,11 +247,9 @@ export function notShut<T extends { readonly name: string }>(
   sql: string,
   ...values: readonly Value[]
 ): readonly T[] {
+  const first = openAmongFirst<T>([database, claim, lineup], count, sql, values)
   const isOpen = opennessOf(claim, lineup)
-  const most = isOpen ? count + SPARE : count
-  const rows = database.all<T>(sql.replace('$open', 'IS NOT NULL'), ...values, most)
-  const open = isOpen ? rows.filter(({ name }) => isOpen(name)) : rows
-  if (!isOpen || open.length >= count || rows.length < most) return open.slice(0, count)
+  if (first.isAll || !isOpen) return first.rows
   const all = sql.replace('$open', 'IS NOT NULL')
   const named = database.one<{ readonly names: string }>(
     `SELECT json_group_array(name) AS names FROM (${all})`,
@@ -252,6 +260,21 @@ export function notShut<T extends { readonly name: string }>(
   const wanted = names.filter(isOpen).slice(0, count)
   const listed = sql.replace('$open', 'IN (SELECT value FROM json_each(?))')
   return wanted.length === 0 ? [] : database.all<T>(listed, ...values, JSON.stringify(wanted), count)
+}
+
+/** The part of `notShut` that costs little: its answer as far as the first rows have it. `isAll`: that is the answer. `last`: the last row that was looked at. */
+export function openAmongFirst<T extends { readonly name: string }>(
+  [database, claim, lineup]: readonly [Database, Claim, Lineup],
+  count: number,
+  sql: string,
+  values: readonly Value[],
+): { readonly rows: readonly T[]; readonly isAll: boolean; readonly last: T | undefined } {
+  const isOpen = opennessOf(claim, lineup)
+  const most = isOpen ? count + SPARE : count
+  const rows = database.all<T>(sql.replace('$open', 'IS NOT NULL'), ...values, most)
+  const open = isOpen ? rows.filter(({ name }) => isOpen(name)) : rows
+  const isAll = !isOpen || open.length >= count || rows.length < most
+  return { rows: open.slice(0, count), isAll, last: rows.at(-1) }
 }
 
 type Openness = ((lane: string) => boolean) | undefined

@@ -118,7 +118,7 @@ export class CurrentFile {
   /** `undefined`: SQLite cannot say which tables there are. */
   #openForRepair(): Opened | undefined {
     try {
-      return this.#keep(openDatabase(this.#path))
+      return this.#keep(openDatabase(this.#path, this.#everyone))
     } catch (error) {
       if (!isCorrupt(error)) throw error
       return undefined
@@ -182,7 +182,7 @@ export class CurrentFile {
    */
   #house(homeless: Contents): void {
     this.close()
-    const held = this.#keep(openDatabase(this.#path))
+    const held = this.#keep(openDatabase(this.#path, this.#everyone))
     if (!isSound(held.database)) this.#putAside(held)
     this.close()
     const moved = this.#openWith(homeless)
@@ -292,7 +292,7 @@ export class CurrentFile {
 
   /** The tables that other code has changed are put right before anything goes by them. */
   #openMended(): Opened {
-    const opened = openDatabase(this.#path)
+    const opened = openDatabase(this.#path, this.#everyone)
     const { database } = opened
     try {
       const now = this.#clock.now()

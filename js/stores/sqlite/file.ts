@@ -262,7 +262,7 @@ export class StoreFile {
     if (this.#isFull && this.#reserve.hasRoom()) {
       this.#isFull = false
       const { open } = this.#file
-      if (open) keepLog(open, this.path)
+      if (open) keepLog(open, this.path, this.everyone)
     }
     return !this.#isFull
   }

@@ -11,6 +11,7 @@ import { parsed } from '../engine/shown.ts'
 import { areCounts } from '../engine/tally.ts'
 import { pausedBy } from '../shared-settings.ts'
 import type { Database } from '../sql/database.ts'
+import { ORIGIN } from '../sql/line.ts'
 import type { State } from '../sql/state.ts'
 import { otherLine } from './errors.ts'
 
@@ -43,7 +44,25 @@ export function lineupIn(
   path: string,
 ): Lineup {
   if (state.line === lineOf(!everyone)) turnLanes(database, everyone, path)
-  return { everyone, ...((state.pauses ?? 0) > 0 && { isPaused: pausedBy(pausesIn(database)) }) }
+  if ((state.pauses ?? 0) > 0) return { everyone, isPaused: pausedBy(pausesIn(database)) }
+  return everyone ? { everyone, openOrigins: (isOpen) => openOrigins(database, isOpen) } : { everyone }
+}
+
+/** More open ones than this are not looked at one by one. */
+const FEW = 64
+
+/** A step down an index for each origin that has lanes in line, which may be thousands each. */
+const ORIGINS = `WITH RECURSIVE origins (origin) AS (
+    SELECT (SELECT ${ORIGIN} FROM line INDEXED BY line_origin ORDER BY ${ORIGIN} LIMIT 1)
+    UNION ALL
+    SELECT (SELECT ${ORIGIN} FROM line INDEXED BY line_origin WHERE ${ORIGIN} > origin ORDER BY ${ORIGIN} LIMIT 1)
+      FROM origins WHERE origin IS NOT NULL
+  ) SELECT json_group_array(origin) AS origins FROM origins WHERE origin IS NOT NULL`
+
+function openOrigins(database: Database, isOpen: (origin: string) => boolean): readonly string[] | undefined {
+  const { origins } = database.one<{ readonly origins: string }>(ORIGINS) ?? { origins: '[]' }
+  const open = (JSON.parse(origins) as readonly string[]).filter(isOpen)
+  return open.length > FEW ? undefined : open
 }
 
 /** By whatever order they lie in; one that other code has made unreadable is none. */
@@ -61,7 +80,17 @@ export function turnLanes(database: Database, everyone: boolean, path: string): 
   const principal = everyone ? 'NULL' : "iif(instr(name, ' ') = 0, NULL, substr(name, instr(name, ' ') + 1))"
   database.run(`UPDATE lanes SET principal = ${principal}`)
   database.run('DELETE FROM line')
+  indexOrigins(database, everyone)
   database.run('UPDATE state SET line = ? WHERE id = 1', lineOf(everyone))
+}
+
+const hasOrigins = (database: Database): boolean =>
+  database.one("SELECT 1 FROM sqlite_schema WHERE name = 'line_origin'") !== undefined
+
+/** The index of the line by origin is one of files for everyone: others have no use for it, and would write it with each place. */
+function indexOrigins(database: Database, everyone: boolean): void {
+  database.run('DROP INDEX IF EXISTS line_origin')
+  if (everyone) database.run(`CREATE INDEX line_origin ON line (${ORIGIN}, home, inFlight, rank, served, dueAt, lane)`)
 }
 
 const PAUSES = '(SELECT count(*) FROM pauses)'
@@ -72,7 +101,7 @@ export function isSharedSound(database: Database, everyone: boolean): boolean {
   const found = database.one<SharedState & Readonly<Record<'counted' | 'last', number>>>(
     `SELECT line, pauses, registry, ${PAUSES} AS counted, ${VERSION} AS last FROM state WHERE id = 1`,
   )
-  if (found?.line !== lineOf(everyone)) return false
+  if (found?.line !== lineOf(everyone) || hasOrigins(database) !== everyone) return false
   return found.pauses === found.counted && areCounts(found.registry) && found.registry >= found.last
 }
 
@@ -85,6 +114,7 @@ export function isForEveryone(database: Database, asked: boolean): boolean {
 /** In a transaction, after `mend`, which has made its lanes so. */
 export function mendShared(database: Database, everyone: boolean): void {
   const registry = sharedState(database)?.registry
+  indexOrigins(database, everyone)
   database.run(
     `UPDATE state SET line = ?, pauses = ${PAUSES}, registry = max(?, ${VERSION}) WHERE id = 1`,
     lineOf(everyone),

@@ -29,16 +29,17 @@ export const LAYOUT: number = MIGRATIONS.length
 
 /**
  * Pages of the log when it is written into the file, for which the disk is waited for twice. At 16 MiB, and not at SQLite's 4, that comes with
- * every three-hundredth turn or enqueue, and pages that were written again and again are written once. A small disk gets a small log.
+ * every three-hundredth turn or enqueue, and pages that were written again and again are written once. A small disk gets a small log, and so
+ * does a file for everyone: all attempts of a service wait while the log is written into the file, 70 ms for a large one.
  */
 const LOG_PAGES = 4_000
 const SMALL_LOG_PAGES = 1_000
 const SMALL_DISK_BYTES = 2 ** 30
 
 /** Has the log as large as the room on the disk allows. */
-export function keepLog(database: Connection, path: string): void {
+export function keepLog(database: Connection, path: string, everyone: boolean): void {
   const isSmall = roomOn(dirname(path)) < SMALL_DISK_BYTES
-  database.keepLog(isSmall ? SMALL_LOG_PAGES : LOG_PAGES, isSmall)
+  database.keepLog(isSmall || everyone ? SMALL_LOG_PAGES : LOG_PAGES, isSmall)
 }
 
 function roomOn(folder: string): number {
@@ -56,15 +57,15 @@ export interface Opened {
 }
 
 /** Throws SQLite's own errors as they are: one that says that the file is locked passes. */
-export function openDatabase(path: string): Opened {
+export function openDatabase(path: string, everyone: boolean): Opened {
   for (;;) {
-    const opened = openOnce(path)
+    const opened = openOnce(path, everyone)
     if (opened) return opened
   }
 }
 
 /** `undefined`: the path came to lead to another file meanwhile, so it is not known which of them was opened. */
-function openOnce(path: string): Opened | undefined {
+function openOnce(path: string, everyone: boolean): Opened | undefined {
   let database: Connection | undefined
   try {
     if (existsSync(path)) look(path)
@@ -76,7 +77,7 @@ function openOnce(path: string): Opened | undefined {
     turnToWal(database, path)
     // what is deleted is overwritten
     database.exec('PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY')
-    keepLog(database, path)
+    keepLog(database, path, everyone)
     database.waitForDisk(false)
     migrate(database, path)
     const file = openedFile(path)

@@ -80,6 +80,23 @@ test('metrics count requests by route, calls of the store, refusals and attempts
   expect(text).not.toMatch(/secret-path|nothing/)
 })
 
+test('metrics say how late tasks start after their wait was over, and how many each turn claims', async () => {
+  const { ask, post } = await setup()
+  const { url } = await shop([503])
+  const policy = { strategy: 'fixed', initialDelayMs: 50, jitterType: 'NONE' }
+  const task = { targetUrl: url, method: 'POST', body: 'x', delayMs: 50, policy }
+  const { taskId } = await json(await post('/retry-tasks', task))
+  expect(await json(await ask(`/retry-tasks/${taskId}`, { headers: { prefer: 'wait=20' } }))).toMatchObject({
+    status: 'SUCCEEDED',
+    attemptNumber: 2,
+  })
+  const text = await (await ask('/metrics')).text()
+  expect(text).toMatch(/^redrive_lateness_seconds_count 2$/m)
+  expect(text).toMatch(/^redrive_turn_claimed_sum 2$/m)
+  const [, turns] = /^redrive_turn_claimed_bucket\{le="0"\} (\d+)$/m.exec(text) ?? []
+  expect(Number(turns)).toBeGreaterThan(0)
+})
+
 test('an address that is refused only when it is connected to ends the task, and is counted', async () => {
   const { ask, post } = await setup({ allowLoopback: false, lookup: async () => [{ address: '10.1.2.3' }] })
   const { taskId } = await json(

@@ -212,4 +212,71 @@ export function everyoneRules(open: Open): void {
     expect(rest).toMatchObject({ nextInMs: LEASE_MS, blockedByLimit: false })
     for (const { lease } of claimed) expect(await settle(lease, SUCCEEDED)).toBe('applied')
   })
+
+  /** 500 lanes of five origins that the bounds shut, all before any other in line. */
+  const down = Array.from({ length: 5 }, (_, n) => `https://down-${n}.test`)
+  const shut = down.map((lane) => ({ lane, max: 0 }))
+  const behind = Array.from({ length: 500 }, (_, n): Wanted => ({ principal: `p${n}`, origin: down[n % 5] as string }))
+
+  test('L4 behind hundreds of lanes whose origins are shut those of open ones are found, in their order', async () => {
+    const { add, turn, pass, claim, settle } = await setup(open)
+    await add({ ...ann, ...other }, ann, bob)
+    const served = await claim()
+    for (const { lease } of served) await settle(lease, retryIn(1))
+    await add(...behind, { ...bob, ...other, dueInMs: 1 }, { priority: 1, dueInMs: 2 })
+    pass(2)
+    const { claimed, ...rest } = await turn({ claim: claimOf({ bounds: shut }) })
+    expect(idsOf(claimed)).toEqual([idOf(505), idOf(504), ...idsOf(served)])
+    expect(rest).toMatchObject({ nextInMs: LEASE_MS, blockedByLimit: false })
+    // once they are open they come first, since none was ever served, by name
+    expect(idsOf(await claim({ limit: 2 }))).toEqual([idOf(4), idOf(14)])
+  })
+
+  test('L4 so are those of many origins, as many as are asked for', async () => {
+    const { add, claim, turn } = await setup(open)
+    const many = Array.from({ length: 150 }, (_, n): Wanted => ({ ...ann, origin: `https://up-${n}.test` }))
+    await add(...behind, ...many)
+    const first = await turn({ claim: claimOf({ bounds: shut, limit: 10 }) })
+    expect([idsOf(first.claimed).length, first.nextInMs]).toEqual([10, 0])
+    const rest = await turn({ claim: claimOf({ bounds: shut, limit: 200 }) })
+    expect([idsOf(rest.claimed).length, rest.nextInMs]).toEqual([140, LEASE_MS])
+    const all = [...first.claimed, ...rest.claimed].map(({ task }) => new URL(task.targetUrl).origin)
+    expect(new Set(all)).toEqual(new Set(many.map(({ origin }) => origin)))
+    expect(await claim({ bounds: shut })).toEqual([])
+  })
+
+  test('L4 an open origin with thousands of lanes behind them is served lane by lane', async () => {
+    const { add, claim } = await setup(open, { capacity: 5_000 })
+    await add(...behind, ...Array.from({ length: 700 }, (_, n): Wanted => ({ principal: `q${n}`, ...other })))
+    const seen = new Set<string>()
+    for (let count = 0; count < 700; count += 100) {
+      const ids = idsOf(await claim({ bounds: shut, limit: 100 }))
+      expect(ids.length).toBe(100)
+      for (const id of ids) seen.add(id)
+    }
+    expect([seen.size, await claim({ bounds: shut })]).toEqual([700, []])
+  })
+
+  test('S16 what is paused stays so behind them', async () => {
+    const { add, claim, store } = await setup(open)
+    await add(...behind, { ...ann, ...other }, { ...bob, ...other }, { ...ann, origin: 'https://third.test' })
+    await store.pauses?.put({ id: 'p', principal: 'ann', at: 0 })
+    expect(idsOf(await claim({ bounds: shut }))).toEqual([idOf(502)])
+    await store.pauses?.lift('p')
+    expect(idsOf(await claim({ bounds: shut }))).toEqual([idOf(501), idOf(503)])
+  })
+
+  test('where only lanes that are shut come due, a turn asks for a look when one of them does at the earliest', async () => {
+    const { add, turn, pass } = await setup(open)
+    await add(...behind.map((task, n): Wanted => ({ ...task, dueInMs: 10 + n })), { ...ann, dueInMs: 5_000 })
+    for (let looks = 0; ; looks++) {
+      const { claimed, nextInMs } = await turn({ claim: claimOf({ bounds: shut }) })
+      if (claimed.length > 0) break
+      // a look for each of them would be five hundred
+      expect(looks).toBeLessThan(10)
+      expect(nextInMs).toBeGreaterThan(9)
+      expect(nextInMs).toBeLessThanOrEqual(5_000)
+      pass(nextInMs as number)
+    }
+  })
 }

@@ -145,6 +145,9 @@ local function comesFirst(a, b)
   return a.lane.name < b.lane.name
 end
 
+-- Origins that are looked at one by one: of more the lanes themselves are read, which costs less.
+local MOST_ORIGINS = 1024
+
 -- Lanes that may be claimed from, of which as many are known as have to be. Of each rank those that were not served in
 -- this turn come first, in order, and then those that were, in the order in which they were.
 local function lineUpLanes(c, takes)
@@ -180,44 +183,87 @@ local function lineUpLanes(c, takes)
     return true
   end
 
-  -- Learns of at least `count` more, if there are as many.
-  function l.know(count)
-    l.asked = count
-    local most, added = max(count, 16), 0
-    while added < count and not l.isOver do
-      local members = call('ZRANGEBYLEX', Q, l.cursor, last, 'LIMIT', 0, most)
-      l.isOver = #members < most
-      local list = {}
-      for _, member in ipairs(members) do
-        local bytes = #member
-        local home, no = unpacked('>I4I4', member, bytes - 7)
-        l.cursor = '(' .. member
-        l.frontier = (unpacked('>I5', member, 17))
+  -- Takes up lanes by their places in Q, whose names begin at `at`. Says how many of them may be claimed from.
+  local function takeUp(places, at)
+    local list = {}
+    for i = 1, #places do
+      local place = places[i]
+      local bytes = #place
+      -- of thousands that are shut as little as can be is looked at
+      local known = c.isByOrigin and c.bounds[string.match(place, '^[^ %z]*', at)]
+      if not known or known.left > 0 then
+        local home, no = unpacked('>I4I4', place, bytes - 7)
         if takes[home] and not l.seen[no] then
-          local bound = boundFor(c, sub(member, 38, bytes - 9))
+          local bound = boundFor(c, sub(place, at, bytes - 9))
           if bound.left > 0 then
             l.seen[no] = true
             list[#list + 1] = { no = no, bound = bound }
           end
         end
       end
-      local nos = {}
-      for i, candidate in ipairs(list) do nos[i] = candidate.no end
-      loadLanes(nos)
-      local each = math.ceil(c.limit / max(1, #list)) + 1
-      for _, candidate in ipairs(list) do
-        local lane = lanes[candidate.no]
-        if lane then
-          candidate.lane = lane
-          candidate.feeds = {}
-          local part = candidate.bound.mode > 0 and LOOKED_AT or min(each, candidate.bound.left, max(0, c.perLane - lane.inFlight)) + 1
-          for _, line in ipairs(lane.lines) do
-            if takes[line.home] then candidate.feeds[#candidate.feeds + 1] = feedOf(lane, line.home, part) end
-          end
-          if lane.inFlight >= c.perLane then touch(lane) end
-          if admit(candidate) then added = added + 1 end
+    end
+    local nos, added = {}, 0
+    for i, candidate in ipairs(list) do nos[i] = candidate.no end
+    loadLanes(nos)
+    local each = math.ceil(c.limit / max(1, #list)) + 1
+    for _, candidate in ipairs(list) do
+      local lane = lanes[candidate.no]
+      if lane then
+        candidate.lane = lane
+        candidate.feeds = {}
+        local part = candidate.bound.mode > 0 and LOOKED_AT or min(each, candidate.bound.left, max(0, c.perLane - lane.inFlight)) + 1
+        for _, line in ipairs(lane.lines) do
+          if takes[line.home] then candidate.feeds[#candidate.feeds + 1] = feedOf(lane, line.home, part) end
         end
+        if lane.inFlight >= c.perLane then touch(lane) end
+        if admit(candidate) then added = added + 1 end
       end
+    end
+    return added
+  end
+
+  -- Learns of the first `count` lanes of each origin that is open, unless there are too many origins. Says of how many.
+  local function knowByOrigin(count)
+    local from, added, frontier = '[\2', 0, nil
+    for _ = 1, MOST_ORIGINS do
+      local first = firstIn(Q, from, '(\3')
+      if not first then
+        -- all that may be claimed from are known, or the first of them
+        l.isOver, l.frontier = frontier == nil, frontier
+        return added
+      end
+      local origin = string.match(first, '^[^%z]*', 2)
+      local known = c.bounds[origin]
+      if not known or known.left > 0 then
+        local places = call('ZRANGEBYLEX', Q, '[\2' .. origin .. '\0', '(\2' .. origin .. '\1', 'LIMIT', 0, count)
+        added = added + takeUp(places, #origin + 40)
+        local rank = #places == count and unpacked('>I5', places[count], #origin + 19)
+        if rank then frontier = min(rank, frontier or rank) end
+      end
+      from = '(\2' .. origin .. '\1'
+    end
+    return added
+  end
+
+  -- Learns of at least `count` more, if there are as many.
+  function l.know(count)
+    l.asked = count
+    local added = 0
+    while added < count and not l.isOver do
+      local most = max(count, 16)
+      local places = call('ZRANGEBYLEX', Q, l.cursor, last, 'LIMIT', 0, most)
+      l.isOver = #places < most
+      if #places > 0 then
+        local place = places[#places]
+        l.cursor = '(' .. place
+        l.frontier = (unpacked('>I5', place, 17))
+      end
+      local more = takeUp(places, 38)
+      if more == 0 and c.isByOrigin and not l.isOver and not l.triedOrigins then
+        l.triedOrigins = true
+        more = knowByOrigin(4 * most)
+      end
+      added = added + more
     end
   end
 

@@ -99,10 +99,13 @@ local scopes
 -- Whether nothing of a lane may start; without a name: of all lanes.
 local function isPaused(name)
   if S.layout < 3 then return false end
-  if not scopes then
+  if scopes == nil then
     scopes = {}
     for _, kept in ipairs(call('HVALS', F)) do scopes[sub(kept, 5, 4 + unpacked('>I4', kept))] = true end
+    -- asked about each of thousands of lanes
+    if not next(scopes) then scopes = false end
   end
+  if not scopes then return false end
   if scopes.a or not name then return scopes.a end
   local origin, principal = string.match(name, '^([^ ]*)(.*)')
   return scopes['o' .. origin] or scopes['p' .. principal] or scopes['l' .. name]
@@ -175,6 +178,12 @@ local function look(lane, home)
   return rank, due, first, coming
 end
 
+-- For everyone a place in Q is there once more, by the lane's origin: of ten thousand lanes whose origins are shut a claim passes over
+-- each origin at once.
+local function besideAs(lane, key, member)
+  return key == Q and lane.line == everyone and '\2' .. string.match(lane.name, '^[^ ]*') .. '\0' .. member
+end
+
 local function restage(lane)
   local isOver = lane.tasks <= 0
   if isOver then lane.served = 0 end
@@ -193,8 +202,11 @@ local function restage(lane)
     local newKey, newMember
     if line.stage > 0 then newKey, newMember = queuedAs(lane, line) end
     if newMember ~= member or newKey ~= key then
+      local beside, newBeside = besideAs(lane, key, member), besideAs(lane, newKey, newMember)
       if member then unplace(key, member) end
+      if beside then unplace(Q, beside) end
       if newMember then place(newKey, newMember, 0) end
+      if newBeside then place(Q, newBeside, 0) end
     end
     if first < huge or rank then kept[#kept + 1] = line end
   end

@@ -71,11 +71,16 @@ local function nextAt()
   if first[2] then least = tonumber(first[2]) end
   if c then
     if c.isShut then return least end
-    local from, last = '[' .. c.tag, '(' .. c.tag .. '\255'
+    local from, last, looked = '[' .. c.tag, '(' .. c.tag .. '\255', 0
     while true do
       local members = call('ZRANGEBYLEX', V, from, last, 'LIMIT', 0, 64)
-      for _, member in ipairs(members) do
-        if boundFor(c, sub(member, 25, #member - 5)).max > 0 then return min(least, (unpacked('>d', member, 17))) end
+      looked = looked + #members
+      for i = 1, #members do
+        local member = members[i]
+        local known = c.isByOrigin and c.bounds[string.match(member, '^[^ %z]*', 25)]
+        if (c.isByOrigin and looked > SHUT_LOOKED_AT) or (not (known and known.max <= 0) and boundFor(c, sub(member, 25, #member - 5)).max > 0) then
+          return min(least, (unpacked('>d', member, 17)))
+        end
       end
       if #members < 64 then return least end
       from = '(' .. members[64]

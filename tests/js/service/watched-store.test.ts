@@ -1,0 +1,33 @@
+/** The store of a service as its metrics see it. */
+
+import { expect, test } from 'vitest'
+import { watchedStore } from '../../../js/service/watched-store.ts'
+import { memoryStore } from '../../../js/stores/memory.ts'
+import { fakeClock } from '../../../js/testing/clock.ts'
+import { claimOf, newTask } from '../store-contract/kit.ts'
+
+test('it says how long after its own wait each task was claimed, and nothing of a turn that had no room', async () => {
+  const clock = fakeClock()
+  const seen: (readonly number[])[] = []
+  const calls: string[] = []
+  const watch = {
+    storeCalled: (call: string) => void calls.push(call),
+    claimed: (lateMs: readonly number[]) => void seen.push(lateMs),
+  }
+  const store = watchedStore(memoryStore({ clock, everyone: true }), watch, clock)
+  await store.enqueue([newTask(1, { dueInMs: 50 }), newTask(2, { dueInMs: 57 }), newTask(3, { dueInMs: 90 })])
+  clock.step(57)
+  const step = { owner: 'one', settle: [], renew: [] }
+  await store.turn({ ...step, claim: null })
+  await store.turn({ ...step, claim: claimOf() })
+  await store.turn({ ...step, claim: claimOf() })
+  expect(seen).toEqual([[7, 0], []])
+  expect(calls).toEqual(['enqueue', 'turn', 'turn', 'turn'])
+})
+
+test('it has no homes: no caller waits in the queue of a service', () => {
+  const clock = fakeClock()
+  const store = memoryStore({ clock, everyone: true })
+  const watched = watchedStore(store, { storeCalled: () => {}, claimed: () => {} }, clock)
+  expect([store.homes === undefined, watched.homes]).toEqual([false, undefined])
+})
