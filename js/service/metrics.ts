@@ -82,9 +82,10 @@ export class ServiceMetrics implements StoreWatch {
     build.set({ version }, 1)
   }
 
-  /** Adds the families of the queue. */
-  watch(queue: RetryQueue): void {
-    registerMetrics(queue, { register: this.#register })
+  /** Adds the families of the queues. Of several each series says whose it is. */
+  watch(queues: readonly RetryQueue[]): void {
+    const [only] = queues
+    registerMetrics(queues.length === 1 && only ? only : queues, { register: this.#register })
   }
 
   answered({ route, method, status, ms }: AnsweredRequest): void {

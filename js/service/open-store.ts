@@ -5,7 +5,8 @@ import type { TaskStore } from '../api/store.ts'
 import { type SentinelUrl, sentinelUrl } from './sentinel-url.ts'
 
 export interface OpenedStore {
-  readonly store: TaskStore
+  /** One for each partition. */
+  readonly stores: readonly [TaskStore, ...TaskStore[]]
   /** The address without its user and password, for people. */
   readonly shown: string
   /** Ends what the store stands on, after the store was closed. Never rejects. */
@@ -17,25 +18,26 @@ const CONNECT_MS = 5_000
 
 /**
  * `url`: `sqlite:PATH`, `redis[s]://...`, `redis-sentinel://HOST:PORT,HOST:PORT/NAME` or `memory:`. `name`: of the queue in it; of a
- * file it is no part. Rejects with 'STORAGE_UNAVAILABLE' where it cannot be reached.
+ * file it is no part. `partitions`: of a Redis, the first of them has the name itself and the others the name with `.1`, `.2` and so on.
+ * Rejects with 'STORAGE_UNAVAILABLE' where it cannot be reached.
  */
-export async function openStore(url: string, name: string): Promise<OpenedStore> {
+export async function openStore(url: string, name: string, partitions = 1): Promise<OpenedStore> {
   if (url === 'memory:') {
     const { memoryStore } = await import('../stores/memory.ts')
-    return { store: memoryStore({ everyone: true }), shown: url, close: async () => {} }
+    return { stores: [memoryStore({ everyone: true })], shown: url, close: async () => {} }
   }
   if (url.startsWith('sqlite:')) {
     const { sqliteStore } = await import('../stores/sqlite.ts')
     return {
-      store: sqliteStore({ path: url.slice('sqlite:'.length), everyone: true }),
+      stores: [sqliteStore({ path: url.slice('sqlite:'.length), everyone: true })],
       shown: url,
       close: async () => {},
     }
   }
-  return openRedis(url, name)
+  return openRedis(url, name, partitions)
 }
 
-async function openRedis(url: string, name: string): Promise<OpenedStore> {
+async function openRedis(url: string, name: string, partitions: number): Promise<OpenedStore> {
   const [{ redisStore }, { createClient, createSentinel }] = await Promise.all([
     import('../stores/redis.ts'),
     import('./redis-clients.ts'),
@@ -71,8 +73,10 @@ async function openRedis(url: string, name: string): Promise<OpenedStore> {
       },
     )
   }
+  const named = (own: string): TaskStore => redisStore({ client, name: own, everyone: true })
+  const others = Array.from({ length: partitions - 1 }, (_, n) => named(`${name}.${n + 1}`))
   return {
-    store: redisStore({ client, name, everyone: true }),
+    stores: [named(name), ...others],
     shown,
     close: async () => client.destroy(),
   }

@@ -40,12 +40,13 @@ export async function serve(settings: Settings, { io, reread }: ServeHost): Prom
     write: (line) => io.stdout.write(line),
     now: () => Date.now(),
   })
-  const opened = await openStore(settings.store, settings.name).catch((error) => {
+  const opened = await openStore(settings.store, settings.name, settings.partitions).catch((error) => {
     throw new CommandError(reasonOf(error))
   })
   const service = createService({
     ...reloadable(settings, isDev),
-    store: opened.store,
+    store: opened.stores,
+    partitionBy: settings.partitionBy,
     role: settings.role,
     allowLoopback: isDev,
     hostNames: hostNamesOf(settings),
@@ -85,7 +86,12 @@ export async function serve(settings: Settings, { io, reread }: ServeHost): Prom
   const reload = reloader({ service, reread, listeners, log, cwd: io.cwd, isDev })
   // a script may tell it to stop as soon as it hears that it is ready
   const stopping = stopSignal(reload)
-  for (const fact of factsOf(settings, { isDev, ports, store: opened.shown, durability: opened.store.durability })) {
+  for (const fact of factsOf(settings, {
+    isDev,
+    ports,
+    store: opened.shown,
+    durability: opened.stores[0].durability,
+  })) {
     if (settings.logFormat === 'text') io.stdout.write(`${fact.text}\n`)
     else log({ level: 'info', ...fact.fields })
   }

@@ -12,13 +12,14 @@ import { hostDraw, random128 } from '../platform/random.ts'
 import { internalsOf } from '../queue/internals.ts'
 import { RetryQueue } from '../queue/queue.ts'
 import { type Api, makeApi } from './api/api.ts'
-import type { ApiSettings, ApiStore, ApiToken, RateSettings } from './api/context.ts'
+import type { ApiQueue, ApiSettings, ApiStore, ApiToken, RateSettings } from './api/context.ts'
 import { Operations } from './api/operations.ts'
 import { applyPolicies } from './api/policies.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 import { makeGuard } from './guard.ts'
 import { loadCore } from './load-core.ts'
 import { ServiceMetrics } from './metrics.ts'
+import { agreeOnPartitions, MOST_PARTITIONS, oneQueue, oneStore, type PartitionBy, shareOf } from './partitions.ts'
 import { makeTransport, type TransportOptions } from './transport.ts'
 import { watchedStore } from './watched-store.ts'
 
@@ -39,8 +40,14 @@ export interface ReloadableOptions extends Pick<TargetOptions, 'allowHttp' | 'al
 }
 
 export interface ServiceOptions extends ReloadableOptions, TargetOptions {
-  /** Made with `everyone: true`, by `memoryStore`, `sqliteStore` or `redisStore`. The service closes it. */
-  readonly store: TaskStore
+  /**
+   * Made with `everyone: true`, by `memoryStore`, `sqliteStore` or `redisStore`. The service closes it. A list of up to 64 of them are
+   * partitions, always the same in the same order: a task lies in one of them. Each keeps to its share of every limit, rounded up, and keys,
+   * orders and circuits are each partition's own.
+   */
+  readonly store: TaskStore | readonly TaskStore[]
+  /** The part of a task that its partition goes by. It cannot be changed later, and nor can the number of partitions. @default 'tenant' */
+  readonly partitionBy?: PartitionBy
   /** 'api' takes tasks and sends none, 'worker' sends and is asked for its health and metrics alone. @default 'all' */
   readonly role?: 'all' | 'api' | 'worker'
   /** Names that the service is called by, without a port. @default localhost, 127.0.0.1, [::1] */
@@ -107,24 +114,35 @@ const MOST = 1_000_000
 export function createService(options: ServiceOptions): Service {
   const { clock = systemClock, role = 'all', version = 'unknown', log = () => {} } = options
   const metrics = new ServiceMetrics(version)
-  const store = watchedStore(options.store, metrics, clock)
+  const { partitionBy = 'tenant' } = options
+  const stores = storesOf(options.store).map((each) => watchedStore(each, metrics, clock))
+  const first = stores[0] as ApiStore
+  const store = stores.length === 1 ? first : oneStore(stores, partitionBy)
   let settings = settingsOf(options)
   let { tokens } = options
   let guard = makeGuard(targetsOf(options, metrics))
   const transport = makeTransport({ ...targetsOf(options, metrics), guard: () => guard, clock })
-  const queue = queueOver(store, options, clock)
-  const { host } = internalsOf(queue)
-  host.settings.leaseMs = options.leaseMs ?? 30_000
-  host.settings.fetchOf = (principal) => (url, init) => transport.send(principal, String(url), init ?? {})
-  metrics.watch(queue)
-  queue.on('degraded', (told) => log({ level: 'warn', event: 'degraded', ...told }))
-  queue.on('alert', (told) => log({ level: 'warn', event: 'alert', ...told }))
-  queue.on('circuit', (told) => log({ level: 'info', event: 'circuit', ...told }))
-  queue.on('exhausted', ({ task, reason }) => {
-    log({ level: 'warn', event: 'exhausted', taskId: task.taskId, tenant: task.principal, reason })
-  })
+  const queues = stores.map((own, n) => queueOver(own, options, clock, { n, of: stores.length }))
+  for (const each of queues) {
+    const { settings } = internalsOf(each).host
+    settings.leaseMs = options.leaseMs ?? 30_000
+    settings.fetchOf = (principal) => (url, init) => transport.send(principal, String(url), init ?? {})
+    each.on('degraded', (told) => log({ level: 'warn', event: 'degraded', ...told }))
+    each.on('alert', (told) => log({ level: 'warn', event: 'alert', ...told }))
+    each.on('circuit', (told) => log({ level: 'info', event: 'circuit', ...told }))
+    each.on('exhausted', ({ task, reason }) => {
+      log({ level: 'warn', event: 'exhausted', taskId: task.taskId, tenant: task.principal, reason })
+    })
+  }
+  metrics.watch(queues)
+  const own = queues[0] as RetryQueue
+  const { host } = internalsOf(own)
+  const queue: ApiQueue = queues.length === 1 ? own : oneQueue(queues)
+  const pause = (): void => {
+    for (const each of queues) each.pause()
+  }
   // what an 'api' takes in, others send
-  if (role === 'api') queue.pause()
+  if (role === 'api') pause()
 
   const state = { isReady: false, isLeaving: false, isDraining: false }
   const isStoreWell = () => queue.stats({ allPrincipals: true }).storeFailingSinceAt === undefined
@@ -133,8 +151,9 @@ export function createService(options: ServiceOptions): Service {
   const open = async (): Promise<Api> => {
     // of a store that cannot be opened this says why
     await store.counts()
+    await agreeOnPartitions(first, stores.length, partitionBy)
     await applyPolicies(store.registry, options.policies ?? [])
-    const [core] = await Promise.all([loadCore(), queue.ready])
+    const [core] = await Promise.all([loadCore(), ...queues.map(({ ready }) => ready)])
     const { sanitizer } = host
     if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
     operations = new Operations({ store, clock, sanitizer, log: told, owner: random128(hostDraw()) })
@@ -176,21 +195,36 @@ export function createService(options: ServiceOptions): Service {
     drain() {
       state.isLeaving = true
       state.isDraining = true
-      queue.pause()
+      pause()
     },
     async close({ drainMs = 10_000 } = {}) {
       state.isLeaving = true
       state.isDraining = true
       await opening.catch(() => {}) // told by `ready`
       await operations?.stop()
-      await queue.close({ drainMs })
+      await Promise.all(queues.map((each) => each.close({ drainMs })))
       await transport.close()
     },
   }
 }
 
-/** The queue that sends for all tenants. */
-function queueOver(store: ApiStore, options: ServiceOptions, clock: Clock): RetryQueue {
+/** Throws a TypeError that names the option. */
+function storesOf(given: TaskStore | readonly TaskStore[]): readonly TaskStore[] {
+  const stores = Array.isArray(given) ? (given as readonly TaskStore[]) : [given as TaskStore]
+  if (stores.length === 0 || stores.length > MOST_PARTITIONS || new Set(stores).size < stores.length) {
+    const got = `${stores.length}${new Set(stores).size < stores.length ? ', some of them twice' : ''}`
+    throw new TypeError(`createService.store: expected one store, or a list of 1 to ${MOST_PARTITIONS}, got ${got}`)
+  }
+  return stores
+}
+
+/** The queue that sends for all tenants what is in one store, the n-th of so many. */
+function queueOver(
+  store: ApiStore,
+  options: ServiceOptions,
+  clock: Clock,
+  { n, of }: { readonly n: number; readonly of: number },
+): RetryQueue {
   const { concurrency = 200, concurrencyPerOrigin = 20, capacity = MOST, capacityBytes = 4 * 2 ** 30 } = options
   const {
     terminalMs = DAY_MS,
@@ -200,9 +234,18 @@ function queueOver(store: ApiStore, options: ServiceOptions, clock: Clock): Retr
   } = options.retention ?? {}
   return new RetryQueue(
     {
-      ...{ name: 'service', store, clock, principal: null, warn: false, preload: 'eager' },
-      ...{ concurrency, concurrencyPerOrigin, capacity, capacityBytes },
-      retention: { terminalMs, maxTerminal, deadLetterMs, maxDeadLetters },
+      ...{ name: of === 1 ? 'service' : `service.${n}`, store, clock },
+      ...{ principal: null, warn: false, preload: 'eager' },
+      concurrency: shareOf(concurrency, of),
+      concurrencyPerOrigin: shareOf(concurrencyPerOrigin, of),
+      capacity: shareOf(capacity, of),
+      capacityBytes: shareOf(capacityBytes, of),
+      retention: {
+        terminalMs,
+        maxTerminal: shareOf(maxTerminal, of),
+        deadLetterMs,
+        maxDeadLetters: shareOf(maxDeadLetters, of),
+      },
     },
     () => import('../queue/chunk.node.ts'),
     CHECKS,

@@ -2,6 +2,7 @@
 
 import type { Durability } from '../api/task.ts'
 import type { Settings } from './cli/settings.ts'
+import { shareOf } from './partitions.ts'
 
 export interface Found {
   readonly isDev: boolean
@@ -39,6 +40,7 @@ export function factsOf(settings: Settings, { isDev, ports, store, durability }:
     },
     { text: line('listening', url), fields: { event: 'listening', url } },
   ]
+  if (settings.partitions > 1) facts.push(partitionsFact(settings))
   if (adminPort !== undefined) {
     const adminUrl = `${scheme}://${shownHost}:${adminPort}`
     facts.push({ text: line('operators', adminUrl), fields: { event: 'listening_admin', url: adminUrl } })
@@ -62,6 +64,15 @@ export function factsOf(settings: Settings, { isDev, ports, store, durability }:
   if (isDev && role === 'all' && scheme === 'http') facts.push({ text: trial(url), fields: { event: 'ready' } })
   else facts.push({ text: '', fields: { event: 'ready' } })
   return facts
+}
+
+function partitionsFact({ partitions, partitionBy, concurrency, concurrencyPerOrigin }: Settings): Fact {
+  const [all, one] = [shareOf(concurrency, partitions), shareOf(concurrencyPerOrigin, partitions)]
+  const text = `${partitions} by ${partitionBy}, each with ${all} of ${concurrency} requests in flight, and ${one} to an origin`
+  return {
+    text: line('partitions', text),
+    fields: { event: 'partitions', partitions, partitionBy, concurrency: all, concurrencyPerOrigin: one },
+  }
 }
 
 const ROLES = { api: 'takes tasks; others send them', worker: 'sends what others have taken' } as const

@@ -3,7 +3,9 @@
  * service gives them, and so does a test.
  */
 
+import type { ScopeOptions } from '../../api/methods.ts'
 import type { RetryPolicy } from '../../api/policy.ts'
+import type { QueueStats } from '../../api/stats.ts'
 import type { TaskStore } from '../../api/store.ts'
 import type { Core } from '../../core/functions.ts'
 import type { Sanitizer } from '../../core/sanitizer.ts'
@@ -15,7 +17,9 @@ import type { RetryQueue } from '../../queue/queue.ts'
 export type ApiStore = TaskStore & Required<Pick<TaskStore, 'due' | 'registry' | 'pauses'>>
 
 /** The questions and orders for which the queue is asked, since it also knows what runs in this process. Always with `allPrincipals`. */
-export type ApiQueue = Pick<RetryQueue, 'attempts' | 'cancel' | 'explain' | 'flush' | 'stats'>
+export interface ApiQueue extends Pick<RetryQueue, 'attempts' | 'cancel' | 'explain' | 'flush'> {
+  stats(scope: ScopeOptions): Pick<QueueStats, 'capacity' | 'origins' | 'storeFailingSinceAt'>
+}
 
 /** The rights of a token. `admin` includes all others. */
 export type Scope = 'tasks:read' | 'tasks:write' | 'policies:write' | 'metrics' | 'admin'

@@ -5,6 +5,7 @@
  */
 
 import { parseCidr } from '../addresses.ts'
+import { MOST_PARTITIONS, type PartitionBy } from '../partitions.ts'
 import { parsePattern } from '../targets.ts'
 import { type FlagRow, type FlagTable, rowsOf } from './flag.ts'
 import * as kinds from './kinds.ts'
@@ -49,6 +50,8 @@ export interface FlagValues {
   readonly retainDead: number
   readonly maxDead: number
   readonly maxBody: number
+  readonly partitions: number
+  readonly partitionBy: PartitionBy
   readonly role: 'api' | 'worker' | 'all'
   readonly config: string | undefined
   readonly drain: number
@@ -276,6 +279,18 @@ export const FLAGS: FlagTable<FlagValues> = {
     kind: kinds.whole(0, 1_000_000),
     default: 100_000,
     help: 'Most dead letters; beyond that the oldest goes',
+  },
+  partitions: {
+    group: 'Sending',
+    kind: kinds.whole(1, MOST_PARTITIONS),
+    default: 1,
+    help: 'Parts that a Redis is divided into, each with a runner of its own and its share of every limit; cannot be changed later',
+  },
+  partitionBy: {
+    group: 'Sending',
+    kind: kinds.choice('tenant', 'policy', 'lane'),
+    default: 'tenant',
+    help: 'What the part of a task goes by; keys and orders hold within a part',
   },
   role: {
     group: 'Process',

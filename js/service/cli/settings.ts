@@ -85,7 +85,8 @@ export async function configOf(words: Words, { env, cwd }: Pick<Io, 'env' | 'cwd
 }
 
 /** Settings that are right by themselves and wrong together. */
-function checkTogether({ tlsCert, tlsKey, tlsClientCa, port, adminPort, store, role }: FlagValues): void {
+function checkTogether(values: FlagValues): void {
+  const { tlsCert, tlsKey, tlsClientCa, port, adminPort, store, role, partitions } = values
   if (tlsCert !== undefined && tlsKey === undefined) throw new UsageError('--tls-key is missing: --tls-cert needs it')
   if (tlsKey !== undefined && tlsCert === undefined) throw new UsageError('--tls-cert is missing: --tls-key needs it')
   if (tlsClientCa !== undefined && tlsCert === undefined) {
@@ -93,6 +94,11 @@ function checkTogether({ tlsCert, tlsKey, tlsClientCa, port, adminPort, store, r
   }
   if (adminPort === port && port !== 0) {
     throw new UsageError(`--admin-port: expected another port than --port, got ${port} for both`)
+  }
+  if (partitions > 1 && !store.startsWith('redis')) {
+    throw new UsageError(
+      `--partitions: expected 1 with --store ${store}, got ${partitions}; more than one are for Redis`,
+    )
   }
   if (store === 'memory:' && role !== 'all') {
     throw new UsageError(`--role: expected all with --store memory:, which no other process sees, got '${role}'`)

@@ -48,7 +48,12 @@ describe.for(STORES)('%s', (kind) => {
     const { json } = await ask('GET', '/stats')
     expect(json).toMatchObject({
       counts: { pending: 3, inFlight: 0, succeeded: 0, exhausted: 1, cancelled: 0, purged: 0 },
-      ...{ bytes: 4, capacity: 10_000, durability: kind === 'memory' ? 'memory' : 'strict', moreLanes: false },
+      ...{
+        bytes: 4,
+        capacity: kind === 'partitions' ? 30_000 : 10_000,
+        durability: kind === 'sqlite' ? 'strict' : 'memory',
+        moreLanes: false,
+      },
     })
     expect(json.lanes).toMatchObject([
       {

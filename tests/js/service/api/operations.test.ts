@@ -7,7 +7,11 @@ import { type Answered, STORES, type StoreKind, setup, tokenFor, typeOf, type Wo
 let buried = 0
 
 /** Tasks that were given up, made where they lie: `count` of them, for a tenant. */
-async function bury({ store, clock }: World, count: number, principal: string | null = null): Promise<string[]> {
+async function bury(
+  { store, stores, clock }: World,
+  count: number,
+  principal: string | null = null,
+): Promise<string[]> {
   const origin = 'https://api.test'
   const ids = Array.from({ length: count }, (_, i) => `0199a3b4-6c58-7000-8000-${String(buried + i).padStart(12, '0')}`)
   buried += count
@@ -27,7 +31,7 @@ async function bury({ store, clock }: World, count: number, principal: string | 
   // past their deadline a turn ends them
   await clock.advance(1)
   while ((await store.counts()).pending > 0) {
-    await store.turn({ owner: 'test', settle: [], renew: [], claim: null })
+    for (const each of stores) await each.turn({ owner: 'test', settle: [], renew: [], claim: null })
   }
   return ids
 }

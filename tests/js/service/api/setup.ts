@@ -19,6 +19,7 @@ import type {
   Scope,
   TargetRefusal,
 } from '../../../../js/service/api/context.ts'
+import { oneQueue, oneStore } from '../../../../js/service/partitions.ts'
 import { memoryStore } from '../../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../../js/stores/sqlite.ts'
 import { type FakeClock, fakeClock, type ScriptedServer, scriptedServer } from '../../../../js/testing.ts'
@@ -26,8 +27,8 @@ import { closeNow, NO_GATES } from '../../setup.ts'
 
 export const ORDERS = 'https://api.test/orders'
 
-/** Where tasks are kept in these tests. */
-export const STORES = ['memory', 'sqlite'] as const
+/** Where tasks are kept in these tests. 'partitions': in three stores, by the origins and tenants that they are of. */
+export const STORES = ['memory', 'sqlite', 'partitions'] as const
 export type StoreKind = (typeof STORES)[number]
 
 export interface Asked {
@@ -51,7 +52,8 @@ export interface World {
   readonly api: Api
   readonly context: ApiContext
   readonly store: ApiStore
-  readonly queue: RetryQueue
+  /** That one, or those that it is made of. */
+  readonly stores: readonly ApiStore[]
   readonly clock: FakeClock
   readonly server: ScriptedServer
   readonly log: ApiLogEntry[]
@@ -86,9 +88,9 @@ export interface WorldOptions {
   readonly sends?: boolean
 }
 
-/** The store of these tests: a file is deleted when the test ends. */
-export function openStore(kind: StoreKind, clock: FakeClock, options: { readonly capacity?: number } = {}): ApiStore {
-  if (kind === 'memory') return memoryStore({ clock, everyone: true, ...options })
+/** One store of these tests: a file is deleted when the test ends. */
+function openStore(kind: StoreKind, clock: FakeClock, options: { readonly capacity?: number }): ApiStore {
+  if (kind !== 'sqlite') return memoryStore({ clock, everyone: true, ...options })
   const folder = mkdtempSync(join(tmpdir(), 'redrive-api-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return sqliteStore({ path: join(folder, 'tasks.db'), clock, everyone: true, ...options }) as ApiStore
@@ -98,13 +100,20 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
   const { kind = 'memory', capacity = 10_000, sends = true } = options
   const clock = fakeClock()
   const server = scriptedServer({ clock })
-  const store = openStore(kind, clock, { capacity })
-  const given = { store, clock, fetch: server.fetch, seed: 1n, principal: null, warn: false, capacity, ...NO_GATES }
-  const queue = new RetryQueue(given)
-  if (!sends) queue.pause()
-  onTestFinished(() => closeNow(queue, clock))
-  const [core] = await Promise.all([loadCore(), queue.ready])
-  const { sanitizer } = internalsOf(queue).host
+  const stores = Array.from({ length: kind === 'partitions' ? 3 : 1 }, () => openStore(kind, clock, { capacity }))
+  const queues = stores.map((store) => {
+    const given = { store, clock, fetch: server.fetch, seed: 1n, principal: null, warn: false, capacity, ...NO_GATES }
+    const queue = new RetryQueue(given)
+    if (!sends) queue.pause()
+    onTestFinished(() => closeNow(queue, clock))
+    return queue
+  })
+  const [store, queue] =
+    stores.length === 1
+      ? ([stores[0] as ApiStore, queues[0] as RetryQueue] as const)
+      : ([oneStore(stores, 'lane'), oneQueue(queues)] as const)
+  const [core] = await Promise.all([loadCore(), ...queues.map(({ ready }) => ready)])
+  const { sanitizer } = internalsOf(queues[0] as RetryQueue).host
   if (!sanitizer) throw new Error('the core is not loaded')
   const log: ApiLogEntry[] = []
   const requests: AnsweredRequest[] = []
@@ -133,7 +142,7 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
   const api = makeApi(context)
   const ask = askOf(api)
   const world: World = {
-    ...{ api, context, store, queue, clock, server, log, requests, now, ask },
+    ...{ api, context, store, stores, clock, server, log, requests, now, ask },
     create: (more = {}, asked = {}) => ask('POST', '/retry-tasks', { body: { targetUrl: ORDERS, ...more }, ...asked }),
     async dead(more = {}, asked = {}) {
       server.reply(500)

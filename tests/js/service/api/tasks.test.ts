@@ -11,15 +11,17 @@ describe.for(STORES)('%s', (kind) => {
   test('a task is handed over, shown, delivered and stripped', async () => {
     const { create, ask, clock, server } = await setup({ kind })
     server.reply(200)
-    const more = { json: { b: 1, a: [2.5] }, headers: { 'X-Request-Id': 'r1' }, tags: { invoice: '2041', empty: '' } }
+    const tags = { invoice: '2041', empty: '' }
+    // it is looked at before it is sent
+    const more = { json: { b: 1, a: [2.5] }, headers: { 'X-Request-Id': 'r1' }, tags, delayMs: 500 }
     const created = await create(more)
     expect(created.status).toBe(201)
     expect(created.json).toEqual({
       taskId: expect.stringMatching(UUID),
       idempotencyKey: expect.stringMatching(/^[\da-f]{32}$/),
       status: 'PENDING',
-      nextAttemptAt: clock.now(),
-      durability: kind === 'memory' ? 'memory' : 'strict',
+      nextAttemptAt: clock.now() + 500,
+      durability: kind === 'sqlite' ? 'strict' : 'memory',
       deduplicated: false,
     })
     const { taskId, idempotencyKey } = created.json
@@ -30,7 +32,7 @@ describe.for(STORES)('%s', (kind) => {
       ...{ taskId, idempotencyKey, tenant: null, parked: false, bodyRef: 'inline', policyId: 'default', priority: 0 },
       headers: { 'content-type': 'application/json', 'x-request-id': 'r1' },
       tags: { invoice: '2041', empty: '' },
-      deadlineAt: clock.now() + 86_400_000,
+      deadlineAt: clock.now() + 500 + 86_400_000,
     })
     await clock.advance(1_000)
     expect(server.requests).toMatchObject([{ url: ORDERS, method: 'POST', body: '{"a":[2.5],"b":1}' }])
