@@ -2,7 +2,7 @@
 
 import { RedriveError } from '../api/errors.ts'
 import type { TaskStore } from '../api/store.ts'
-import { type SentinelUrl, sentinelUrl } from './sentinel-url.ts'
+import { accountIn, type ClusterUrl, clusterUrl, type SentinelUrl, sentinelUrl } from './redis-urls.ts'
 
 export interface OpenedStore {
   /** One for each partition. */
@@ -17,7 +17,8 @@ export interface OpenedStore {
 const CONNECT_MS = 5_000
 
 /**
- * `url`: `sqlite:PATH`, `redis[s]://...`, `redis-sentinel://HOST:PORT,HOST:PORT/NAME` or `memory:`. `name`: of the queue in it; of a
+ * `url`: `sqlite:PATH`, `redis[s]://...`, `redis-sentinel://HOST:PORT,HOST:PORT/NAME`,
+ * `redis-cluster://HOST:PORT,HOST:PORT` or `memory:`. `name`: of the queue in it; of a
  * file it is no part. `partitions`: of a Redis, the first of them has the name itself and the others the name with `.1`, `.2` and so on.
  * Rejects with 'STORAGE_UNAVAILABLE' where it cannot be reached.
  */
@@ -38,16 +39,18 @@ export async function openStore(url: string, name: string, partitions = 1): Prom
 }
 
 async function openRedis(url: string, name: string, partitions: number): Promise<OpenedStore> {
-  const [{ redisStore }, { createClient, createSentinel }] = await Promise.all([
+  const [{ redisStore }, { createClient, createCluster, createSentinel }] = await Promise.all([
     import('../stores/redis.ts'),
     import('./redis-clients.ts'),
   ])
   const shown = withoutSecrets(url)
   const socket = { connectTimeout: CONNECT_MS }
-  const watched = sentinelUrl(url)
+  const [watched, divided] = [sentinelUrl(url), clusterUrl(url)]
   const client = watched
     ? createSentinel(sentinelOptions(watched, shown))
-    : createClient({ url, socket, disableOfflineQueue: true })
+    : divided
+      ? createCluster(clusterOptions(divided))
+      : createClient({ url, socket, disableOfflineQueue: true })
   let fault: unknown
   // node-redis ends the process where it has no listener, and connects again by itself
   client.on('error', (error) => {
@@ -90,10 +93,17 @@ function sentinelOptions({ login, sentinels, name }: SentinelUrl, shown: string)
       `${shown}: expected redis-sentinel://HOST:PORT,HOST:PORT/NAME-OF-THE-PRIMARY`,
     )
   }
-  const [username = '', password = ''] = login.slice(0, -1).split(':').map(decodeURIComponent)
-  const account = { ...(username && { username }), ...(password && { password }) }
-  const nodeClientOptions = { ...account, disableOfflineQueue: true }
+  const nodeClientOptions = { ...accountIn(login), disableOfflineQueue: true }
   return { name, sentinelRootNodes: [...sentinels], nodeClientOptions }
+}
+
+/** The options of a client that any of these nodes tells about the others. */
+function clusterOptions({ login, nodes }: ClusterUrl) {
+  const socket = { connectTimeout: CONNECT_MS }
+  return {
+    rootNodes: nodes.map((node) => ({ socket: { ...socket, ...node } })),
+    defaults: { ...accountIn(login), socket, disableOfflineQueue: true },
+  }
 }
 
 const withoutSecrets = (url: string): string => url.replace(/\/\/[^@/]*@/, '//')

@@ -73,7 +73,7 @@ export function oneStore(stores: readonly ApiStore[], by: PartitionBy): ApiStore
   const [first] = stores as readonly [ApiStore, ...ApiStore[]]
   const all = <T>(ask: (store: ApiStore) => Promise<T>): Promise<T[]> => Promise.all(stores.map(ask))
   const sum = async (ask: (store: ApiStore) => Promise<number>): Promise<number> => total(await all(ask))
-  /** Of each id the answer of the one store that has it. */
+  /** The answer of the one store that has it, for each id. */
   const each = async <T>(taskIds: readonly string[], ask: (store: ApiStore) => Promise<readonly (T | 'gone')[]>) => {
     const answers = await all(ask)
     return taskIds.map((_, i) => answers.map((said) => said[i]).find((said) => said !== 'gone') ?? 'gone')
@@ -130,6 +130,12 @@ export function oneStore(stores: readonly ApiStore[], by: PartitionBy): ApiStore
       const own = await all(async (store) => (await store.countsOf?.(principal)) ?? NONE)
       const of = (name: keyof OwnCounts): number => total(own.map((counts) => counts[name]))
       return { pending: of('pending'), inFlight: of('inFlight'), exhausted: of('exhausted') }
+    },
+    subscribe(listener) {
+      const ends = stores.map((store) => store.subscribe?.(listener))
+      return () => {
+        for (const end of ends) end?.()
+      }
     },
     registry: first.registry,
     pauses: {

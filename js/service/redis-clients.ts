@@ -1,3 +1,3 @@
-/** The client of Redis, as a file of its own: it is loaded where a service keeps its tasks there, and is CommonJS, which `import()` alone would not take apart. */
+/** The clients of Redis, as a file of its own: it is loaded where a service keeps its tasks there, and is CommonJS, which `import()` alone would not take apart. */
 
-export { createClient, createSentinel } from '@redis/client'
+export { createClient, createCluster, createSentinel } from '@redis/client'

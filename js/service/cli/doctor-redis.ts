@@ -3,7 +3,7 @@
 import { createClient } from '@redis/client'
 import { systemClock } from '../../platform/clock.ts'
 import { redisStore } from '../../stores/redis.ts'
-import { sentinelUrl } from '../sentinel-url.ts'
+import { authorityOf, clusterUrl, sentinelUrl } from '../redis-urls.ts'
 import { countFindings, type Finding, type Limits } from './findings.ts'
 import { bytes, duration, grouped } from './format.ts'
 import { reasonOf } from './io.ts'
@@ -15,8 +15,24 @@ type Info = ReadonlyMap<string, string>
 const CONNECT_WITHIN_MS = 5_000
 
 export async function checkRedis(url: string, name: string, limits: Limits): Promise<readonly Finding[]> {
+  const divided = clusterUrl(url)
+  if (divided) {
+    const { login, nodes } = divided
+    const each = nodes.map((node) => checkNode(`redis://${login}${authorityOf(node)}`))
+    return (await Promise.all(each)).flat()
+  }
   try {
     return await within(await primaryOf(url), (ask, client) => lookAt(ask, client, { url, name, limits }))
+  } catch (error) {
+    const text = `${shown(url)} does not answer (${reasonOf(error)}); start the server, or name another in --store`
+    return [{ level: 'unsafe', about: 'server', text }]
+  }
+}
+
+/** A node of a cluster. Its tasks are those of some names, and `/stats` of a service counts all. */
+async function checkNode(url: string): Promise<readonly Finding[]> {
+  try {
+    return await within(url, (ask) => lookAtServer(ask, url))
   } catch (error) {
     const text = `${shown(url)} does not answer (${reasonOf(error)}); start the server, or name another in --store`
     return [{ level: 'unsafe', about: 'server', text }]
@@ -51,11 +67,12 @@ async function primaryOf(url: string): Promise<string> {
   if (!watched) return url
   const { login, sentinels, name, rest } = watched
   let reason: unknown
-  for (const { host, port } of sentinels) {
+  for (const sentinel of sentinels) {
+    const authority = authorityOf(sentinel)
     try {
-      const found = await within(`redis://${host}:${port}`, (ask) => ask('SENTINEL', 'get-master-addr-by-name', name))
+      const found = await within(`redis://${authority}`, (ask) => ask('SENTINEL', 'get-master-addr-by-name', name))
       if (Array.isArray(found)) return `redis://${login}${found[0]}:${found[1]}${rest}`
-      reason = new Error(`the sentinel at ${host}:${port} knows no primary '${name}'`)
+      reason = new Error(`the sentinel at ${authority} knows no primary '${name}'`)
     } catch (error) {
       reason = error
     }
@@ -70,6 +87,10 @@ interface About {
 }
 
 async function lookAt(ask: Ask, client: Client, about: About): Promise<readonly Finding[]> {
+  return [...(await lookAtServer(ask, about.url)), ...(await taskFindings(ask, client, about))]
+}
+
+async function lookAtServer(ask: Ask, url: string): Promise<readonly Finding[]> {
   const info = infoIn(
     await ask('INFO', 'server'),
     await ask('INFO', 'memory'),
@@ -77,14 +98,13 @@ async function lookAt(ask: Ask, client: Client, about: About): Promise<readonly 
     await ask('INFO', 'replication'),
   )
   return [
-    serverFinding(info, shown(about.url)),
+    serverFinding(info, shown(url)),
     evictionFinding(info),
     await persistenceFinding(info, ask),
     ...writeFindings(info),
     memoryFinding(info),
     ...replicaFindings(info),
     await clockFinding(ask),
-    ...(await taskFindings(ask, client, about)),
   ]
 }
 

@@ -37,6 +37,8 @@ export interface FlagValues {
   readonly concurrencyPerOrigin: number
   readonly lease: number
   readonly attemptTimeout: number
+  readonly partitions: number
+  readonly partitionBy: PartitionBy
   readonly defaultPolicy: string | undefined
   readonly defaultRetryLimit: number | undefined
   readonly defaultBackoffBase: number | undefined
@@ -50,8 +52,6 @@ export interface FlagValues {
   readonly retainDead: number
   readonly maxDead: number
   readonly maxBody: number
-  readonly partitions: number
-  readonly partitionBy: PartitionBy
   readonly role: 'api' | 'worker' | 'all'
   readonly config: string | undefined
   readonly drain: number
@@ -66,7 +66,7 @@ const YEAR = 365 * DAY
 const MIB = 2 ** 20
 const GIB = 2 ** 30
 
-const STORE = /^(sqlite:.+|rediss?:\/\/[^/]+.*|redis-sentinel:\/\/[^/]+.*|memory:)$/
+const STORE = /^(sqlite:.+|rediss?:\/\/[^/]+.*|redis-sentinel:\/\/[^/]+.*|redis-cluster:\/\/[^/]+\/?|memory:)$/
 const port = kinds.whole(0, 65_535, 'a port')
 const origin = kinds.text('an origin', { placeholder: 'ORIGIN', ok: kinds.isOrigin })
 const target = kinds.text('a target', { placeholder: 'TARGET', ok: (value) => !!parsePattern(value) })
@@ -78,12 +78,15 @@ const proxy = (value: string) => /^https?:\/\/./.test(value) && URL.canParse(val
 export const FLAGS: FlagTable<FlagValues> = {
   store: {
     group: 'Store',
-    kind: kinds.text('sqlite:PATH, redis://HOST, rediss://HOST, redis-sentinel://HOSTS/NAME or memory:', {
-      placeholder: 'URL',
-      ok: (value) => STORE.test(value),
-    }),
+    kind: kinds.text(
+      'sqlite:PATH, redis://HOST, rediss://HOST, redis-sentinel://HOSTS/NAME, redis-cluster://HOSTS or memory:',
+      {
+        placeholder: 'URL',
+        ok: (value) => STORE.test(value),
+      },
+    ),
     default: 'sqlite:redrive.db',
-    help: 'Where tasks are kept: sqlite:PATH, redis[s]://…, redis-sentinel://… or memory:',
+    help: 'Where tasks are kept: sqlite:PATH, redis[s]://…, redis-sentinel://…, redis-cluster://… or memory:',
   },
   name: {
     group: 'Store',
@@ -202,6 +205,18 @@ export const FLAGS: FlagTable<FlagValues> = {
     default: 30_000,
     help: 'How long a process that died keeps its tasks from the others; renewed at a third',
   },
+  partitions: {
+    group: 'Sending',
+    kind: kinds.whole(1, MOST_PARTITIONS),
+    default: 1,
+    help: 'Parts that a Redis is divided into, each with a runner of its own and its share of every limit; cannot be changed later',
+  },
+  partitionBy: {
+    group: 'Sending',
+    kind: kinds.choice('tenant', 'policy', 'lane'),
+    default: 'tenant',
+    help: 'What the part of a task goes by; keys and orders hold within a part',
+  },
   defaultPolicy: {
     group: 'Default policy',
     kind: kinds.text('the name of a policy', { placeholder: 'NAME' }),
@@ -279,18 +294,6 @@ export const FLAGS: FlagTable<FlagValues> = {
     kind: kinds.whole(0, 1_000_000),
     default: 100_000,
     help: 'Most dead letters; beyond that the oldest goes',
-  },
-  partitions: {
-    group: 'Sending',
-    kind: kinds.whole(1, MOST_PARTITIONS),
-    default: 1,
-    help: 'Parts that a Redis is divided into, each with a runner of its own and its share of every limit; cannot be changed later',
-  },
-  partitionBy: {
-    group: 'Sending',
-    kind: kinds.choice('tenant', 'policy', 'lane'),
-    default: 'tenant',
-    help: 'What the part of a task goes by; keys and orders hold within a part',
   },
   role: {
     group: 'Process',

@@ -97,7 +97,7 @@ function checkTogether(values: FlagValues): void {
   }
   if (partitions > 1 && !store.startsWith('redis')) {
     throw new UsageError(
-      `--partitions: expected 1 with --store ${store}, got ${partitions}; more than one are for Redis`,
+      `--partitions: expected 1 with --store ${store}, got ${partitions}; only a Redis can be divided`,
     )
   }
   if (store === 'memory:' && role !== 'all') {

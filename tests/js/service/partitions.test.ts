@@ -10,7 +10,7 @@ import { agreeOnPartitions, oneStore, type PartitionBy, partitionOf } from '../.
 import { createService } from '../../../js/service.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
 import { fakeClock } from '../../../js/testing/clock.ts'
-import { startServer } from '../../redis/servers.ts'
+import { startCluster } from '../../redis/servers.ts'
 import { claimOf, idOf, newTask, SUCCEEDED, settlementOf } from '../store-contract/kit.ts'
 import { folder, json, post, run, start } from './program.ts'
 
@@ -187,11 +187,13 @@ async function shop() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, keys }
 }
 
-test('every partition of a Redis has a runner, and a service with another number does not start', async () => {
-  await using server = await startServer({ maxmemoryPolicy: 'noeviction' })
+test('every partition of a Redis has a runner, over the nodes of a cluster, and a service with another number does not start', async () => {
+  const cluster = await startCluster({ maxmemoryPolicy: 'noeviction' })
+  onTestFinished(() => cluster.end())
+  const store = `redis-cluster://${cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
   const { url: targetUrl, keys } = await shop()
   const cwd = folder()
-  const flags = ['--store', server.url, '--partitions', '3', '--partition-by', 'policy', '--concurrency', '10']
+  const flags = ['--store', store, '--partitions', '3', '--partition-by', 'policy', '--concurrency', '10']
   const { url, lines, child, exit } = await start(flags, cwd)
   expect(lines).toContainEqual(
     expect.objectContaining({ event: 'partitions', partitions: 3, partitionBy: 'policy', concurrency: 4 }),
@@ -214,9 +216,11 @@ test('every partition of a Redis has a runner, and a service with another number
   const sent = metrics.split('\n').filter((line) => line.startsWith('retry_attempts_total{'))
   const queues = new Set(sent.map((line) => /queue="([^"]+)"/.exec(line)?.[1]))
   expect([...queues].sort()).toEqual(['service.0', 'service.1', 'service.2'])
+  const sizes = await Promise.all(cluster.nodes.map(async (node) => Number(await node.ask('DBSIZE'))))
+  expect(sizes.filter((size) => size > 0).length).toBeGreaterThan(1)
   child.kill('SIGTERM')
   expect(await exit).toBe(0)
-  const other = await run(['--port', '0', '--store', server.url], cwd)
+  const other = await run(['--port', '0', '--store', store], cwd)
   expect(other.code).toBe(1)
   expect(other.stderr).toMatch(
     /--partitions 3 --partition-by policy, and --partitions 1 would look for them where they are not/,
@@ -227,6 +231,6 @@ test('more than one are for Redis', async () => {
   const { code, stderr } = await run(['--port', '0', '--partitions', '2'])
   expect(code).toBe(2)
   expect(stderr).toMatch(
-    /^redrive: --partitions: expected 1 with --store sqlite:redrive\.db, got 2; more than one are for Redis/,
+    /^redrive: --partitions: expected 1 with --store sqlite:redrive\.db, got 2; only a Redis can be divided/,
   )
 })

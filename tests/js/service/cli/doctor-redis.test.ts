@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { RetryQueue } from '../../../../js/index.ts'
 import type { Finding } from '../../../../js/service/cli/findings.ts'
 import { redisStore } from '../../../../js/stores/redis.ts'
-import { type RedisServer, startReplicated, startSentinels, startServer } from '../../../redis/servers.ts'
+import { type RedisServer, startCluster, startReplicated, startSentinels, startServer } from '../../../redis/servers.ts'
 import { run } from './setup.ts'
 
 const urlOf = ({ port }: { readonly port: number }): string => `redis://127.0.0.1:${port}`
@@ -37,6 +37,21 @@ test('a server that keeps everything is sound', async () => {
     clock: { level: 'ok' },
     tasks: { level: 'note', text: "none under the name 'default'" },
   })
+})
+
+test('of a cluster each node that is named is looked at', async () => {
+  const cluster = await startCluster({ appendonly: true })
+  onTestFinished(() => cluster.end())
+  const [first, second] = cluster.nodes
+  const named = [first, second].map((node) => `127.0.0.1:${node?.port}`)
+  const { code, out } = await run(['doctor', '--json', '--store', `redis-cluster://${named.join(',')}`])
+  const { findings } = JSON.parse(out) as { readonly findings: readonly Finding[] }
+  const servers = findings.filter(({ about }) => about === 'server')
+  expect(servers.map(({ level }) => level)).toEqual(['ok', 'ok'])
+  for (const [i, node] of named.entries()) expect(servers[i]?.text).toContain(node)
+  expect(code).toBe(0)
+  const gone = await run(['doctor', '--json', '--store', 'redis-cluster://127.0.0.1:1'])
+  expect([gone.code, gone.out]).toEqual([1, expect.stringContaining('redis://127.0.0.1:1 does not answer')])
 })
 
 test('eviction, no append-only file and no limit of memory are told apart', async () => {
