@@ -51,7 +51,7 @@ export interface ClusterUrl {
 /** undefined: the address is of another kind. */
 export function clusterUrl(url: string): ClusterUrl | undefined {
   if (!url.startsWith(CLUSTER)) return undefined
-  const authority = url.slice(CLUSTER.length).replace(/\/.*$/, '')
+  const [authority = ''] = url.slice(CLUSTER.length).split('/')
   const at = authority.lastIndexOf('@') + 1
   return {
     login: authority.slice(0, at),

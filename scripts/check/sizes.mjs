@@ -45,13 +45,13 @@ const rows = [
     what: 'a Worker, without its .wasm',
     source: "export { RedriveObject, withRetry } from './cloudflare.js'",
     conditions: ['workerd'],
-    limit: 99_800,
+    limit: 100_000,
   },
   {
     // for Node alone; 14,200 bytes of it are the scripts that run in the server
     what: 'redisStore',
     source: "export { redisStore } from './redis.js'",
-    limit: 38_300,
+    limit: 38_700,
     aim: 15_000,
   },
 ]
