@@ -64,6 +64,10 @@ async function openRedis(url: string, name: string, partitions: number): Promise
       () => clearTimeout(timer),
     )
   })
+  // of a cluster each node tells its own
+  client.on('node-error', (error) => {
+    fault = error
+  })
   try {
     await Promise.race([connecting, late])
   } catch (error) {
@@ -77,11 +81,12 @@ async function openRedis(url: string, name: string, partitions: number): Promise
     )
   }
   const named = (own: string): TaskStore => redisStore({ client, name: own, everyone: true })
-  const others = Array.from({ length: partitions - 1 }, (_, n) => named(`${name}.${n + 1}`))
-  return {
-    stores: [named(name), ...others],
-    shown,
-    close: async () => client.destroy(),
+  try {
+    const others = Array.from({ length: partitions - 1 }, (_, n) => named(`${name}.${n + 1}`))
+    return { stores: [named(name), ...others], shown, close: async () => client.destroy() }
+  } catch (error) {
+    client.destroy()
+    throw error
   }
 }
 
@@ -103,7 +108,13 @@ function clusterOptions({ login, nodes }: ClusterUrl) {
   return {
     rootNodes: nodes.map((node) => ({ socket: { ...socket, ...node } })),
     defaults: { ...accountIn(login), socket, disableOfflineQueue: true },
+    // one that is away is no matter until it is asked
+    minimizeConnections: true,
   }
 }
 
-const withoutSecrets = (url: string): string => url.replace(/\/\/[^@/]*@/, '//')
+/** A password may have any character in it, those of addresses too. */
+function withoutSecrets(url: string): string {
+  const at = url.lastIndexOf('@')
+  return at < 0 ? url : `${url.slice(0, url.indexOf('//') + 2)}${url.slice(at + 1)}`
+}

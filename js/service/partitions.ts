@@ -10,6 +10,7 @@ import { crc32 } from 'node:zlib'
 import { RedriveError } from '../api/errors.ts'
 import type { OriginStats } from '../api/stats.ts'
 import type { Counts, NewTask, OwnCounts, StoredTask, TaskFilter, TaskStore } from '../api/store.ts'
+import { show } from '../options/check.ts'
 import type { ApiQueue, ApiStore } from './api/context.ts'
 
 /** The part of a task that says where it lies: all tasks of a tenant, of a policy, or of a tenant's requests to one origin lie together. */
@@ -24,11 +25,18 @@ const KEYS: Readonly<Record<PartitionBy, (task: NewTask) => string>> = {
   lane: ({ lane }) => lane,
 }
 
+/** @throws TypeError with what was expected */
+export function assertPartitionBy(by: unknown): asserts by is PartitionBy {
+  if (typeof by === 'string' && Object.hasOwn(KEYS, by)) return
+  throw new TypeError(`createService.partitionBy: expected ${Object.keys(KEYS).join(', ')}, got ${show(by)}`)
+}
+
 /** The partition of a new task, from 0 on. */
 export const partitionOf = (task: NewTask, by: PartitionBy, count: number): number => crc32(KEYS[by](task)) % count
 
-/** The part of a limit of the whole service that each partition keeps to, rounded up. */
-export const shareOf = (limit: number, count: number): number => Math.ceil(limit / count)
+/** The part of a limit of the whole service that each partition keeps to, rounded up. One that is no whole number is left to the queue to refuse. */
+export const shareOf = (limit: number, count: number): number =>
+  count === 1 || !Number.isInteger(limit) ? limit : Math.ceil(limit / count)
 
 const NOTE = 'partitions'
 
@@ -102,9 +110,26 @@ export function oneStore(stores: readonly ApiStore[], by: PartitionBy): ApiStore
       const said = await all((store) => store.cancel(taskId, as))
       return said.find((one) => one !== 'gone') ?? 'gone'
     },
-    redrive: (taskIds, { spacingMs, ...how }) =>
-      // each counts its own, so that together they keep the pace
-      each(taskIds, (store) => store.redrive(taskIds, { ...how, spacingMs: spacingMs * stores.length })),
+    async redrive(taskIds, how) {
+      if (how.spacingMs === 0 || taskIds.length < 2) return each(taskIds, (store) => store.redrive(taskIds, how))
+      // each store counts its own from 0: those that have fewer take longer steps, so that together they keep the pace
+      const owned = await all(async (store) => {
+        const found = await Promise.all(taskIds.map((taskId) => store.get(taskId)))
+        return taskIds.filter((_, i) => found[i] !== undefined)
+      })
+      const count = total(owned.map(({ length }) => length))
+      const said = await Promise.all(
+        stores.map(async (store, n) => {
+          const own = owned[n] ?? []
+          const spacingMs = Math.round((how.spacingMs * count) / own.length)
+          return own.length === 0 ? [] : store.redrive(own, { ...how, spacingMs })
+        }),
+      )
+      const answers = new Map(
+        owned.flatMap((own, n) => own.map((taskId, i) => [taskId, said[n]?.[i] ?? 'gone'] as const)),
+      )
+      return taskIds.map((taskId) => answers.get(taskId) ?? 'gone')
+    },
     due: (taskIds, inMs) => each(taskIds, (store) => store.due(taskIds, inMs)),
     flush: (lane) => sum((store) => store.flush(lane)),
     unpark: (filter) => sum(async (store) => (await store.unpark?.(filter)) ?? 0),

@@ -64,7 +64,8 @@ export function clusterUrl(url: string): ClusterUrl | undefined {
 
 /** The user and the password of a login, those that are there. */
 export function accountIn(login: string): { readonly username?: string; readonly password?: string } {
-  const [username = '', password = ''] = login.slice(0, -1).split(':').map(decodeURIComponent)
+  const [name = '', ...rest] = login.slice(0, -1).split(':')
+  const [username, password] = [decodeURIComponent(name), decodeURIComponent(rest.join(':'))]
   return { ...(username && { username }), ...(password && { password }) }
 }
 

@@ -19,7 +19,15 @@ import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 import { makeGuard } from './guard.ts'
 import { loadCore } from './load-core.ts'
 import { ServiceMetrics } from './metrics.ts'
-import { agreeOnPartitions, MOST_PARTITIONS, oneQueue, oneStore, type PartitionBy, shareOf } from './partitions.ts'
+import {
+  agreeOnPartitions,
+  assertPartitionBy,
+  MOST_PARTITIONS,
+  oneQueue,
+  oneStore,
+  type PartitionBy,
+  shareOf,
+} from './partitions.ts'
 import { makeTransport, type TransportOptions } from './transport.ts'
 import { watchedStore } from './watched-store.ts'
 
@@ -115,7 +123,14 @@ export function createService(options: ServiceOptions): Service {
   const { clock = systemClock, role = 'all', version = 'unknown', log = () => {} } = options
   const metrics = new ServiceMetrics(version)
   const { partitionBy = 'tenant' } = options
-  const stores = storesOf(options.store).map((each) => watchedStore(each, metrics, clock))
+  assertPartitionBy(partitionBy)
+  // nothing is sent or deleted by one share of the limits where the store is divided in another way
+  let agreeing = (_: Promise<void>): void => {}
+  const agreed = new Promise<void>((resolve) => {
+    agreeing = resolve
+  })
+  agreed.catch(() => {}) // told by `ready`
+  const stores = storesOf(options.store).map((each) => watchedStore(each, metrics, clock, agreed))
   const first = stores[0] as ApiStore
   const store = stores.length === 1 ? first : oneStore(stores, partitionBy)
   let settings = settingsOf(options)
@@ -150,8 +165,8 @@ export function createService(options: ServiceOptions): Service {
 
   const open = async (): Promise<Api> => {
     // of a store that cannot be opened this says why
-    await store.counts()
-    await agreeOnPartitions(first, stores.length, partitionBy)
+    agreeing(store.counts().then(() => agreeOnPartitions(first, stores.length, partitionBy)))
+    await agreed
     await applyPolicies(store.registry, options.policies ?? [])
     const [core] = await Promise.all([loadCore(), ...queues.map(({ ready }) => ready)])
     const { sanitizer } = host

@@ -14,8 +14,16 @@ export interface StoreWatch {
 /** Calls that say nothing of the store's health: they only listen, or end it. */
 const UNTIMED: ReadonlySet<string> = new Set(['subscribe', 'configure', 'gather', 'suspend', 'close'])
 
-/** @throws TypeError where the store is not for everyone, or lacks what a service needs of it */
-export function watchedStore(store: TaskStore, watch: StoreWatch, clock: Clock): ApiStore {
+/**
+ * `mayTurn`: no turn is made before it resolves, and none at all where it rejects.
+ * @throws TypeError where the store is not for everyone, or lacks what a service needs of it
+ */
+export function watchedStore(
+  store: TaskStore,
+  watch: StoreWatch,
+  clock: Clock,
+  mayTurn: Promise<void> = Promise.resolve(),
+): ApiStore {
   if (store.everyone !== true) {
     throw new TypeError(
       'createService.store: expected a store for everyone, such as sqliteStore({ path, everyone: true })',
@@ -51,7 +59,11 @@ export function watchedStore(store: TaskStore, watch: StoreWatch, clock: Clock):
         if (key === 'homes') return undefined
         const value = Reflect.get(target, key, target)
         const name = `${prefix}${String(key)}`
-        if (typeof value === 'function')
+        if (name === 'turn') {
+          const turn = (...given: unknown[]) =>
+            mayTurn.then(() => store.turn(...(given as Parameters<TaskStore['turn']>)))
+          known.set(key, timed(name, target, turn))
+        } else if (typeof value === 'function')
           known.set(key, UNTIMED.has(name) ? value.bind(target) : timed(name, target, value))
         else if (key === 'registry' || key === 'pauses') known.set(key, watched(value, `${name}.`))
         // a durability may be known later only

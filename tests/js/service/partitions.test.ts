@@ -76,8 +76,21 @@ test('dead letters go back at the pace that was asked for, whatever store they a
   // one each 100 ms would end at 2.9 s
   expect(Math.max(...due)).toBeGreaterThanOrEqual(2_700)
   const inFirst = (ms: number) => due.filter((at) => at < ms).length
-  expect(inFirst(300)).toBe(3)
-  expect(inFirst(1_500)).toBeLessThanOrEqual(15)
+  // each store begins with one at once
+  expect(inFirst(300)).toBeLessThanOrEqual(3 + 3)
+  expect(inFirst(1_500)).toBeLessThanOrEqual(15 + 3)
+})
+
+test('so do those of one tenant, which lie together', async () => {
+  const stores = storesOf(3)
+  const one = oneStore(stores, 'tenant')
+  const ids = Array.from({ length: 10 }, (_, n) => idOf(n))
+  await one.enqueue(ids.map((_, n) => newTask(n, { principal: 'ann', deadlineInMs: 0 })))
+  clock.step(1)
+  for (const store of stores) await store.turn({ owner: 'one', settle: [], renew: [], claim: null })
+  await one.redrive(ids, { spacingMs: 100, acceptDuplicateRisk: true })
+  const { tasks } = await one.list({ limit: 100 })
+  expect(tasks.map(({ dueAt }) => (dueAt as number) - clock.now())).toEqual(ids.map((_, n) => n * 100))
 })
 
 test('a pause holds in every store, and is lifted in every store', async () => {
@@ -165,6 +178,34 @@ describe('the number of partitions', () => {
       agreeOnPartitions(store, 3, 'tenant'),
     ])
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+  })
+
+  test('is agreed on before anything is sent, deleted or given up: a start that is refused makes no turn', async () => {
+    const stores = storesOf(3)
+    await agreeOnPartitions(stores[0] as ApiStore, 2, 'tenant')
+    let turns = 0
+    for (const store of stores) {
+      const { turn } = store
+      const counted: typeof turn = (step) => {
+        turns++
+        return turn.call(store, step)
+      }
+      Object.assign(store, { turn: counted })
+    }
+    const service = createService({ store: stores })
+    await expect(service.ready).rejects.toMatchObject({ code: 'PARTITIONS_DIFFER' })
+    await service.close({ drainMs: 0 })
+    expect(turns).toBe(0)
+  })
+
+  test('and what they go by, and limits, are checked before they are shared out', () => {
+    const [one, other] = storesOf(2) as [ApiStore, ApiStore]
+    const store = [one, other]
+    expect(() => createService({ store, partitionBy: 'tenants' as never })).toThrow(
+      "createService.partitionBy: expected tenant, policy, lane, got 'tenants'",
+    )
+    for (const wrong of ['200', 0.5, true, null])
+      expect(() => createService({ store, concurrency: wrong as never })).toThrow(/concurrency/)
   })
 
   test.for([

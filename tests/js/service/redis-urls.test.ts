@@ -46,6 +46,7 @@ test.each([
     ],
     { username: 'me', password: 's@cret' },
   ],
+  ['redis-cluster://me:a:b@c@a', 'me:a:b@c@', [['a', 6_379]], { username: 'me', password: 'a:b@c' }],
   ['redis-cluster://:secret@a', ':secret@', [['a', 6_379]], { password: 'secret' }],
 ] as const)('%s', (url, login, nodes, account) => {
   const read = clusterUrl(url)

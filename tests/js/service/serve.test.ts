@@ -79,6 +79,8 @@ describe('a start', () => {
   test('without its Redis says so, with exit code 1, and never the password', async () => {
     const { code, stderr } = await run(['--port', '0', '--store', 'redis://user:hunter2@127.0.0.1:1/0'])
     expect(stderr).toMatch(/^redrive: redis:\/\/127\.0\.0\.1:1\/0 cannot be reached/)
+    const other = await run(['--port', '0', '--store', 'redis-cluster://user:hun@ter2@127.0.0.1:1'])
+    expect(other.stderr).toMatch(/^redrive: redis-cluster:\/\/127\.0\.0\.1:1 cannot be reached/)
     expect(stderr).not.toContain('hunter2')
     expect(code).toBe(1)
   })

@@ -147,6 +147,8 @@ end
 
 -- Origins that are looked at one by one: of more the lanes themselves are read, which costs less.
 local MOST_ORIGINS = 1024
+-- More open ones than this are not looked at one by one: their lanes have to be put in order.
+local FEW_OPEN = 16
 
 -- Lanes that may be claimed from, of which as many are known as have to be. Of each rank those that were not served in
 -- this turn come first, in order, and then those that were, in the order in which they were.
@@ -222,27 +224,34 @@ local function lineUpLanes(c, takes)
     return added
   end
 
-  -- Learns of the first `count` lanes of each origin that is open, unless there are too many origins. Says of how many.
+  -- Learns of the first `count` lanes of the origins that are open, in the order of the line: all of them come before any other that is
+  -- open. Where there are many origins nothing is learned. Says of how many that may be claimed from.
   local function knowByOrigin(count)
-    local from, added, frontier = '[\2', 0, nil
-    for _ = 1, MOST_ORIGINS do
+    local from, open = '[\2', {}
+    for steps = 1, MOST_ORIGINS + 1 do
       local first = firstIn(Q, from, '(\3')
-      if not first then
-        -- all that may be claimed from are known, or the first of them
-        l.isOver, l.frontier = frontier == nil, frontier
-        return added
-      end
+      if not first then break end
+      if steps > MOST_ORIGINS then return 0 end
       local origin = string.match(first, '^[^%z]*', 2)
       local known = c.bounds[origin]
       if not known or known.left > 0 then
-        local places = call('ZRANGEBYLEX', Q, '[\2' .. origin .. '\0', '(\2' .. origin .. '\1', 'LIMIT', 0, count)
-        added = added + takeUp(places, #origin + 40)
-        local rank = #places == count and unpacked('>I5', places[count], #origin + 19)
-        if rank then frontier = min(rank, frontier or rank) end
+        if #open == FEW_OPEN then return 0 end
+        open[#open + 1] = origin
       end
       from = '(\2' .. origin .. '\1'
     end
-    return added
+    local places, isWhole = {}, true
+    for _, origin in ipairs(open) do
+      local own = call('ZRANGEBYLEX', Q, '[\2' .. origin .. '\0', '(\2' .. origin .. '\1', 'LIMIT', 0, count)
+      isWhole = isWhole and #own < count
+      for i = 1, #own do places[#places + 1] = sub(own[i], #origin + 3) end
+    end
+    -- bytes compare as places do
+    table.sort(places)
+    l.isOver = isWhole and #places <= count
+    for i = #places, count + 1, -1 do places[i] = nil end
+    if #places > 0 then l.frontier = (unpacked('>I5', places[#places], 17)) end
+    return takeUp(places, 38)
   end
 
   -- Learns of at least `count` more, if there are as many.
@@ -261,7 +270,7 @@ local function lineUpLanes(c, takes)
       local more = takeUp(places, 38)
       if more == 0 and c.isByOrigin and not l.isOver and not l.triedOrigins then
         l.triedOrigins = true
-        more = knowByOrigin(4 * most)
+        more = knowByOrigin(most)
       end
       added = added + more
     end
