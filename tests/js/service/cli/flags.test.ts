@@ -20,6 +20,7 @@ const COMPANIONS: Readonly<Record<string, object>> = {
   tlsCert: { tlsKey: 'k.pem' },
   tlsKey: { tlsCert: 'c.pem' },
   tlsClientCa: { tlsCert: 'c.pem', tlsKey: 'k.pem' },
+  partitions: { store: 'redis://h' },
   defaultBackoffBase: { defaultBackoffExponent: 2, defaultBackoffJitter: 7 },
   defaultBackoffExponent: { defaultBackoffBase: 5, defaultBackoffJitter: 7 },
   defaultBackoffJitter: { defaultBackoffBase: 5, defaultBackoffExponent: 2 },
@@ -58,6 +59,8 @@ const WAYS: readonly Way[] = [
   { key: 'concurrencyPerOrigin', text: '3', json: 3, setting: { concurrencyPerOrigin: 3 } },
   { key: 'attemptTimeout', text: '3m', json: '3m', setting: { attemptTimeout: 180_000 } },
   { key: 'lease', text: '1m', json: 60_000, setting: { lease: 60_000 } },
+  { key: 'partitions', text: '4', json: 4, setting: { partitions: 4 } },
+  { key: 'partitionBy', text: 'lane', json: 'lane', setting: { partitionBy: 'lane' } },
   {
     key: 'defaultPolicy',
     text: 'aws',

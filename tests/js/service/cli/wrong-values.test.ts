@@ -29,6 +29,8 @@ const WRONG: Readonly<Record<string, readonly [text: string, json: unknown]>> = 
   concurrencyPerOrigin: ['1.5', '3'],
   attemptTimeout: ['0', 0.5],
   lease: ['999ms', 999],
+  partitions: ['65', 1.5],
+  partitionBy: ['origin', 3],
   defaultPolicy: ['a\nb', 5],
   defaultRetryLimit: ['10001', -1],
   defaultBackoffBase: ['15 s', -1],
