@@ -269,7 +269,9 @@ export class StoreLoop {
       this.#failed = 0
       this.failingSinceAt = undefined
       this.#endings = this.#endings.filter((ending) => !endings.includes(ending))
-      this.depth = this.#shownIn(turn) + this.#storedSince
+      // a turn without a claim shows those of all principals
+      const own = turn.lanes.filter(({ lane }) => this.#state.isOwnLane(lane))
+      this.depth = own.reduce((sum, { pending, inFlight }) => sum + pending + inFlight, this.#storedSince)
       this.#learnHolds(turn)
       endings.forEach(({ answered }, i) => {
         answered(turn.settled[i] ?? 'gone')
@@ -305,13 +307,6 @@ export class StoreLoop {
       this.#schedule.nextAt = host.now() + Math.min(LAST_RETRY_MS, FIRST_RETRY_MS * 2 ** (this.#failed - 1))
       this.#listener.turned(this.#failed, error, undefined)
     }
-  }
-
-  /** Tasks that wait or run, of lanes that a turn shows: without a claim, of all principals. Of a store for everyone, all. */
-  #shownIn({ counts, lanes }: Turn): number {
-    const own = lanes.filter(({ lane }) => this.#state.isOwnLane(lane))
-    const those = this.#state.store.everyone && counts ? [counts] : own
-    return those.reduce((sum, { pending, inFlight }) => sum + pending + inFlight, 0)
   }
 
   #renewing(now: number, endings: readonly Ending[]): { readonly task: Task; readonly lease: Lease }[] {
