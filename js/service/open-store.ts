@@ -2,7 +2,7 @@
 
 import { RedriveError } from '../api/errors.ts'
 import type { TaskStore } from '../api/store.ts'
-import { accountIn, type ClusterUrl, clusterUrl, type SentinelUrl, sentinelUrl } from './redis-urls.ts'
+import { accountIn, type ClusterUrl, clusterUrl, type SentinelUrl, sentinelUrl, withoutLogin } from './redis-urls.ts'
 
 export interface OpenedStore {
   /** One for each partition. */
@@ -43,7 +43,7 @@ async function openRedis(url: string, name: string, partitions: number): Promise
     import('../stores/redis.ts'),
     import('./redis-clients.ts'),
   ])
-  const shown = withoutSecrets(url)
+  const shown = withoutLogin(url)
   const socket = { connectTimeout: CONNECT_MS }
   const [watched, divided] = [sentinelUrl(url), clusterUrl(url)]
   const client = watched
@@ -111,10 +111,4 @@ function clusterOptions({ login, nodes }: ClusterUrl) {
     // one that is away is no matter until it is asked
     minimizeConnections: true,
   }
-}
-
-/** A password may have any character in it, those of addresses too. */
-function withoutSecrets(url: string): string {
-  const at = url.lastIndexOf('@')
-  return at < 0 ? url : `${url.slice(0, url.indexOf('//') + 2)}${url.slice(at + 1)}`
 }

@@ -27,15 +27,12 @@ export interface SentinelUrl {
 export function sentinelUrl(url: string): SentinelUrl | undefined {
   if (!url.startsWith(SENTINEL)) return undefined
   const [authority = '', ...path] = url.slice(SENTINEL.length).split('/')
-  const at = authority.lastIndexOf('@') + 1
+  const { login, hosts } = readAuthority(authority, SENTINEL_PORT)
   const after = path.join('/')
   const end = after.indexOf('?')
   return {
-    login: authority.slice(0, at),
-    sentinels: authority
-      .slice(at)
-      .split(',')
-      .map((text) => hostPortIn(text, SENTINEL_PORT)),
+    login,
+    sentinels: hosts,
     name: end < 0 ? after : after.slice(0, end),
     rest: end < 0 ? '' : after.slice(end),
   }
@@ -52,14 +49,14 @@ export interface ClusterUrl {
 export function clusterUrl(url: string): ClusterUrl | undefined {
   if (!url.startsWith(CLUSTER)) return undefined
   const [authority = ''] = url.slice(CLUSTER.length).split('/')
-  const at = authority.lastIndexOf('@') + 1
-  return {
-    login: authority.slice(0, at),
-    nodes: authority
-      .slice(at)
-      .split(',')
-      .map((text) => hostPortIn(text, PORT)),
-  }
+  const { login, hosts } = readAuthority(authority, PORT)
+  return { login, nodes: hosts }
+}
+
+/** The address without user and password, for people. A password may have any character in it, those of addresses too. */
+export function withoutLogin(url: string): string {
+  const at = url.lastIndexOf('@')
+  return at < 0 ? url : `${url.slice(0, url.indexOf('//') + 2)}${url.slice(at + 1)}`
 }
 
 /** The user and the password of a login, those that are there. */
@@ -67,6 +64,12 @@ export function accountIn(login: string): { readonly username?: string; readonly
   const [name = '', ...rest] = login.slice(0, -1).split(':')
   const [username, password] = [decodeURIComponent(name), decodeURIComponent(rest.join(':'))]
   return { ...(username && { username }), ...(password && { password }) }
+}
+
+function readAuthority(authority: string, usualPort: number): { readonly login: string; readonly hosts: HostPort[] } {
+  const at = authority.lastIndexOf('@') + 1
+  const hosts = authority.slice(at).split(',')
+  return { login: authority.slice(0, at), hosts: hosts.map((text) => hostPortIn(text, usualPort)) }
 }
 
 function hostPortIn(text: string, usual: number): HostPort {

@@ -3,7 +3,7 @@
 import { createClient } from '@redis/client'
 import { systemClock } from '../../platform/clock.ts'
 import { redisStore } from '../../stores/redis.ts'
-import { authorityOf, clusterUrl, sentinelUrl } from '../redis-urls.ts'
+import { authorityOf, clusterUrl, sentinelUrl, withoutLogin } from '../redis-urls.ts'
 import { countFindings, type Finding, type Limits } from './findings.ts'
 import { bytes, duration, grouped } from './format.ts'
 import { reasonOf } from './io.ts'
@@ -21,26 +21,23 @@ export async function checkRedis(url: string, name: string, limits: Limits): Pro
     const each = nodes.map((node) => checkNode(`redis://${login}${authorityOf(node)}`))
     return (await Promise.all(each)).flat()
   }
+  return found(url, async () =>
+    within(await primaryOf(url), (ask, client) => lookAt(ask, client, { url, name, limits })),
+  )
+}
+
+/** A node of a cluster. The tasks of a name are on one of them, and `/stats` of a service counts them all. */
+const checkNode = (url: string): Promise<readonly Finding[]> =>
+  found(url, () => within(url, (ask) => lookAtServer(ask, url)))
+
+async function found(url: string, look: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   try {
-    return await within(await primaryOf(url), (ask, client) => lookAt(ask, client, { url, name, limits }))
+    return await look()
   } catch (error) {
-    const text = `${shown(url)} does not answer (${reasonOf(error)}); start the server, or name another in --store`
+    const text = `${withoutLogin(url)} does not answer (${reasonOf(error)}); start the server, or name another in --store`
     return [{ level: 'unsafe', about: 'server', text }]
   }
 }
-
-/** A node of a cluster. Its tasks are those of some names, and `/stats` of a service counts all. */
-async function checkNode(url: string): Promise<readonly Finding[]> {
-  try {
-    return await within(url, (ask) => lookAtServer(ask, url))
-  } catch (error) {
-    const text = `${shown(url)} does not answer (${reasonOf(error)}); start the server, or name another in --store`
-    return [{ level: 'unsafe', about: 'server', text }]
-  }
-}
-
-/** Without user and password. */
-const shown = (url: string): string => url.replace(/\/\/[^/]*@/, '//')
 
 type Client = ReturnType<typeof clientFor>
 
@@ -98,7 +95,7 @@ async function lookAtServer(ask: Ask, url: string): Promise<readonly Finding[]> 
     await ask('INFO', 'replication'),
   )
   return [
-    serverFinding(info, shown(url)),
+    serverFinding(info, withoutLogin(url)),
     evictionFinding(info),
     await persistenceFinding(info, ask),
     ...writeFindings(info),

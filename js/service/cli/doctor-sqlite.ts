@@ -3,7 +3,7 @@
 import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type Counts, countFindings, type Finding, type Limits } from './findings.ts'
+import { countFindings, type Finding, type Held, type Limits } from './findings.ts'
 import { bytes } from './format.ts'
 import { reasonOf } from './io.ts'
 
@@ -101,7 +101,7 @@ function contentOf(database: DatabaseSync, path: string, limits: Limits): Findin
   // one row, which every layout has
   const counts = database
     .prepare('SELECT pending, inFlight, succeeded, exhausted, cancelled, bytes FROM state')
-    .get() as unknown as Counts
+    .get() as unknown as Held
   const aside = Number(database.prepare('SELECT count(*) AS n FROM tasks WHERE aside = 1').get()?.n ?? 0)
   return [file, ...damageFindings(database, size), ...countFindings({ ...counts, unreadable: aside }, limits)]
 }

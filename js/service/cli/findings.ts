@@ -1,5 +1,6 @@
 /** Findings about a store. */
 
+import type { Counts } from '../../api/store.ts'
 import { bytes, grouped } from './format.ts'
 
 export interface Finding {
@@ -15,21 +16,17 @@ export interface Limits {
   readonly capacityBytes: number
 }
 
-export interface Counts {
-  readonly pending: number
-  readonly inFlight: number
-  readonly succeeded: number
-  readonly exhausted: number
-  readonly cancelled: number
-  readonly bytes: number
-  readonly unreadable?: number
-}
+/** The counters that say how full a store is, and of what. */
+export type Held = Omit<Counts, 'purged' | 'pendingAside'>
 
 /** From here on a store counts as nearly full. */
 const NEARLY = 0.8
 
 /** The contents of a store, against what the service lets it hold. */
-export function countFindings(counts: Counts, { capacity, capacityBytes }: Limits): Finding[] {
+export function countFindings(
+  counts: Omit<Counts, 'purged' | 'pendingAside'>,
+  { capacity, capacityBytes }: Limits,
+): Finding[] {
   const held = counts.pending + counts.inFlight + counts.exhausted
   const ended = counts.succeeded + counts.cancelled
   const share = Math.max(held / capacity, capacityBytes > 0 ? counts.bytes / capacityBytes : 0)

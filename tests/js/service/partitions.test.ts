@@ -69,7 +69,7 @@ test('dead letters go back at the pace that was asked for, whatever store they a
     const settle = claimed.map(({ lease }) => settlementOf(lease, next))
     await store.turn({ owner: 'one', settle, renew: [], claim: null })
   }
-  const said = await one.redrive([...ids, 'nobody'], { spacingMs: 100, acceptDuplicateRisk: false })
+  const said = await one.redrive([...ids, 'no-such-task'], { spacingMs: 100, acceptDuplicateRisk: false })
   expect(said).toEqual([...ids.map(() => 'redriven'), 'gone'])
   const { tasks } = await one.list({ limit: 100 })
   const due = tasks.map(({ dueAt }) => (dueAt as number) - clock.now())
