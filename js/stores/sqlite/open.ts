@@ -30,7 +30,7 @@ export const LAYOUT: number = MIGRATIONS.length
 /**
  * Pages of the log when it is written into the file, for which the disk is waited for twice. At 16 MiB, and not at SQLite's 4, that comes with
  * every three-hundredth turn or enqueue, and pages that were written again and again are written once. A small disk gets a small log, and so
- * does a file for everyone: all attempts of a service wait while the log is written into the file, 70 ms for a large one.
+ * does a file for everyone: all attempts of a service wait while the log is written into the file.
  */
 const LOG_PAGES = 4_000
 const SMALL_LOG_PAGES = 1_000
