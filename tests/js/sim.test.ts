@@ -1,7 +1,7 @@
 /** The simulation in its small size: seeds that are the same each time, over each kind of store, with hints and without. */
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { scenarioOf } from '../sim/generate.ts'
 import { runScenario } from '../sim/run.ts'
 import type { Scenario, StoreKind } from '../sim/scenario.ts'
@@ -48,6 +48,17 @@ test('S21 the same seed is the same world, event for event', { timeout: LONG_MS 
       expect(once.trace.length).toBeGreaterThan(0)
     }
   }
+})
+
+test('S21 what a world leaves behind tells nothing of it once it has ended', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  // processes of it die while they wait for their core, for which they have ten seconds that are real
+  const { trace, totals } = await runScenario(scenarioOf(3, { store: 'tabs', hints: true }), { traced: true })
+  const told = structuredClone({ trace, totals })
+  expect(vi.getTimerCount()).toBeGreaterThan(0)
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect({ trace, totals }).toEqual(told)
 })
 
 /** Most worlds have nothing that a fault shows in; the search ends with the first that has. */

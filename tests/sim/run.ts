@@ -29,5 +29,6 @@ export async function runScenario(
     mend?.()
   }
   const { violation, totals, trace } = world.book
-  return { violation, events: world.events, totals, trace }
+  // copies: a process that died while it waited for its core is told so ten real seconds later, and notes it
+  return { violation, events: world.events, totals: { ...totals }, trace: [...trace] }
 }
