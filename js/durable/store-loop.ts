@@ -263,6 +263,7 @@ export class StoreLoop {
       const { hold, told } = this.#holds.at(host.now())
       // what was stored up to here the turn counts
       this.#listener.turning()
+      const askedAt = host.now()
       const turn = await store.turn({ owner, settle, hold, renew, claim })
       this.#shareHolds(told())
       this.#isClaiming = false
@@ -289,7 +290,7 @@ export class StoreLoop {
       for (const task of turn.ended) this.#listener.ended(task)
       for (const claimed of turn.claimed) this.#listener.claimed(claimed, startedAt + claimed.lease.forMs, turn, isOurs)
       const ownAt = claim?.ownHomeOnly ? this.#state.ownDueAt(turn) : undefined
-      this.#schedule.planNext(turn, claim, leadership.lookAt(skipHomes, host.now()), ownAt)
+      this.#schedule.planNext(turn, claim, askedAt, leadership.lookAt(skipHomes, host.now()), ownAt)
       this.#claimIsMade = false
       if (claim) await leadership.look(turn, claim)
       if (this.depth === 0) this.depth = (await tasksUnshown(this.#state, claim, turn)) + this.#storedSince

@@ -78,17 +78,18 @@ export class TurnSchedule {
   }
 
   /**
-   * Plans the turn after `turn`. `lookAt`: the latest at which to look whatever the store says. `ownAt`: where this process may
-   * only claim tasks that its own callers wait for, the due time of the first of them.
+   * Plans the turn after `turn`, which was asked for at `askedAt`. `lookAt`: the latest at which to look whatever the store says.
+   * `ownAt`: where this process may only claim tasks that its own callers wait for, the due time of the first of them.
    */
-  planNext(turn: Turn, claim: Claim | null, lookAt: number, ownAt: number | undefined): void {
+  planNext(turn: Turn, claim: Claim | null, askedAt: number, lookAt: number, ownAt: number | undefined): void {
     const { core, host, lanes } = this.#runner
     const now = host.now()
     // no room, for own attempts or a pause: their end brings the next turn, and the clock none
     const room = claim !== null && (this.#runner.guard(() => core.vacancies()) ?? 0) > 0
     // a lane with less room than its limit may have kept something back, which `nextInMs` says nothing of
     this.#wantsRoom = !room || turn.blockedByLimit || (claim.bounds ?? []).length > 0
-    const namedAt = ownAt ?? (turn.nextInMs === null ? FOREVER : now + turn.nextInMs)
+    // counted from the question: a store looks at its clock first, and what it then takes to commit and to answer is over
+    const namedAt = ownAt ?? (turn.nextInMs === null ? FOREVER : askedAt + turn.nextInMs)
     let nextAt = room ? namedAt : FOREVER
     // due, and not claimed: something keeps it back whose end no hint tells
     const isBlocked = turn.blockedByLimit || (ownAt !== undefined && ownAt <= now)

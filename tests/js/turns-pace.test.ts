@@ -110,3 +110,27 @@ test('a queue that is closed while its store gathers makes no turn any more', as
   await closing
   expect([gathering.length, seen.turns]).toEqual([1, 0])
 })
+
+test('what is due in a store that answers late is asked for at its time, not later by the wait for the last answer', async () => {
+  const late = { answerMs: 0, claims: [] as number[] }
+  const { open, server, clock } = world((store) =>
+    withMethods(store, {
+      turn: async (step) => {
+        const askedAt = clock.now()
+        const turn = await store.turn(step)
+        for (const { dueAt = Number.NaN } of turn.claimed) late.claims.push(askedAt - dueAt)
+        if (late.answerMs > 0) await new Promise<void>((resolve) => clock.after(late.answerMs, resolve))
+        return turn
+      },
+    }),
+  )
+  const { queue } = await open()
+  late.answerMs = 200
+  server.reply(503).reply(200)
+  await queue.enqueue(ORDERS, POST)
+  await clock.advance(2_000)
+  late.answerMs = 0
+  await clock.advance(2_000)
+  expect(server.hits).toBe(2)
+  expect(late.claims).toEqual([0, 0])
+})

@@ -1,4 +1,4 @@
-// How late a task that is due reaches its target, on the clock of the machine.
+// How late a task that is due is claimed, by the service's own measure, and how late it reaches its target, on the clock of the machine.
 import { median, quantile } from '../measure.mjs'
 import { orLess } from '../smoke.mjs'
 import { openService } from './service.mjs'
@@ -11,7 +11,10 @@ const WARM_UP = orLess(2_000, 10)
 const LEAD_MS = orLess(10_000, 1_000)
 const POSTS_A_SECOND = 200
 
-/** `count` tasks due over `spreadMs`. `leadMs`: how long before the first was due the last was posted. */
+/**
+ * `count` tasks due over `spreadMs`. `leadMs`: how long before the first was due the last was posted. `claimed`: the share that was claimed in
+ * the millisecond in which it was due, and within 5 ms.
+ */
 export async function lateness({ target, origin }, openStore, { count, spreadMs }) {
   const service = await openService(openStore)
   const client = poster(service.url, CONNECTIONS)
@@ -24,10 +27,24 @@ export async function lateness({ target, origin }, openStore, { count, spreadMs 
   await client.paced(count, POSTS_A_SECOND, (at) => [taskText(origin, at, { deliverAt: dueAt[at] })])
   const postedAt = Date.now()
   await client.close()
+  const before = await claimedIn(service)
   await pastAll(target, count)
+  const after = await claimedIn(service)
   const late = lateIn(await target.ask('arrivals'), dueAt)
   await service.close()
-  return { ...summary(late), leadMs: firstAt - postedAt }
+  const share = (le) => (after(le) - before(le)) / (after('+Inf') - before('+Inf'))
+  return { ...summary(late), leadMs: firstAt - postedAt, claimed: { atOnce: share('0.0005'), within5: share('0.005') } }
+}
+
+/** How many tasks were claimed within so many seconds of their due time: whole milliseconds, so that within half of one means in the first. */
+async function claimedIn({ url }) {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  return (le) => {
+    const line = `redrive_lateness_seconds_bucket{le="${le}"} `
+    const at = text.indexOf(line)
+    if (at < 0) throw new Error(`/metrics has no ${line}`)
+    return Number.parseInt(text.slice(at + line.length), 10)
+  }
 }
 
 /** Resolves once so many requests have succeeded. */
