@@ -88,8 +88,9 @@ export class TurnSchedule {
     const room = claim !== null && (this.#runner.guard(() => core.vacancies()) ?? 0) > 0
     // a lane with less room than its limit may have kept something back, which `nextInMs` says nothing of
     this.#wantsRoom = !room || turn.blockedByLimit || (claim.bounds ?? []).length > 0
-    // counted from the question: a store looks at its clock first, and what it then takes to commit and to answer is over
-    const namedAt = ownAt ?? (turn.nextInMs === null ? FOREVER : askedAt + turn.nextInMs)
+    // counted from the question: a store looks at its clock first, and what it then takes to commit and to answer is
+    // over. Never a moment that has passed: that would look like a gap
+    const namedAt = ownAt ?? (turn.nextInMs === null ? FOREVER : Math.max(now, askedAt + turn.nextInMs))
     let nextAt = room ? namedAt : FOREVER
     // due, and not claimed: something keeps it back whose end no hint tells
     const isBlocked = turn.blockedByLimit || (ownAt !== undefined && ownAt <= now)

@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest'
 import type { TaskStore } from '../../js/api/store.ts'
+import { TurnSchedule } from '../../js/durable/turn-schedule.ts'
 import { withMethods, world } from './durable-setup.ts'
 import { ORDERS } from './setup.ts'
 
@@ -133,4 +134,15 @@ test('what is due in a store that answers late is asked for at its time, not lat
   await clock.advance(2_000)
   expect(server.hits).toBe(2)
   expect(late.claims).toEqual([0, 0])
+})
+
+test('a store that took minutes to answer is asked again at once: its silence was no sleep of the machine', () => {
+  const now = 200_000
+  const host = { now: () => now, draw: () => 2 ** 31 }
+  const runner = { core: { vacancies: () => 1 }, host, lanes: {}, guard: (ask: () => unknown) => ask() }
+  const schedule = new TurnSchedule(runner as never)
+  const turn = { now: 80_000, nextInMs: 1_000, claimed: [], blockedByLimit: false }
+  schedule.planNext(turn as never, {} as never, now - 120_000, Number.POSITIVE_INFINITY, undefined)
+  schedule.afterGap(now)
+  expect(schedule.claimAt).toBe(now)
 })
