@@ -23,10 +23,7 @@ export type Held = Omit<Counts, 'purged' | 'pendingAside'>
 const NEARLY = 0.8
 
 /** The contents of a store, against what the service lets it hold. */
-export function countFindings(
-  counts: Omit<Counts, 'purged' | 'pendingAside'>,
-  { capacity, capacityBytes }: Limits,
-): Finding[] {
+export function countFindings(counts: Held, { capacity, capacityBytes }: Limits): Finding[] {
   const held = counts.pending + counts.inFlight + counts.exhausted
   const ended = counts.succeeded + counts.cancelled
   const share = Math.max(held / capacity, capacityBytes > 0 ? counts.bytes / capacityBytes : 0)
