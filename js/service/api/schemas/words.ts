@@ -54,7 +54,7 @@ const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)'
 const HEXTET = '[1-9a-f][0-9a-f]{0,3}'
 const ADDRESS = `${OCTET}(?:\\.${OCTET}){3}|\\[(?:::1|${HEXTET}(?::${HEXTET}){7})\\]`
 const PORT = '(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])'
-/** An origin as far as JSON Schema can tell it, but for addresses of IPv6 that are shortened. None names the port of its scheme. */
+/** An origin as far as JSON Schema can tell it, but for addresses of IPv6 that are shortened. It never names the default port of its scheme. */
 const ORIGIN_SHAPE = `^(?!http:.*:80$|https:.*:443$)https?://(?:${NAME}|${ADDRESS})(?::${PORT})?$`
 
 /** By the rule that stores and queues have, which refuses hosts that none can have, such as `a*`. */

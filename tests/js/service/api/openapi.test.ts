@@ -23,7 +23,12 @@ interface Operation {
   readonly description: string
   readonly tags: readonly string[]
   readonly security: readonly object[]
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[]
+  readonly parameters?: readonly {
+    readonly name: string
+    readonly in: string
+    readonly required: boolean
+    readonly schema: object
+  }[]
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Media>> }
   readonly responses: Readonly<Record<string, Response>>
 }
@@ -141,32 +146,20 @@ test('the rows of the documentation are those of the table', () => {
   })
 })
 
-test.each([
-  ...[
-    'http://a.test',
-    'http://a.test:443',
-    'https://a.test:80',
-    'https://a.test:1',
-    'https://a.test:65535',
-    'https://a.test:10080',
-  ],
-  ...['http://127.0.0.1:8080', 'http://[::1]:59999', 'https://xn--bcher-kva.test'],
-])('the document and the service take the origin %s', async (origin) => {
-  expect(await judgedBoth(origin)).toEqual({ document: true, status: 200 })
-})
-
-test.each([
-  ...['http://a.test:80', 'https://a.test:443', 'http://[::1]:80', 'https://a.test:65536', 'http://[::1]:90521'],
-  ...['https://a.test:099', 'https://a.test:', 'https://a.test/', 'https://A.test', 'https://u@a.test', 'ftp://a.test'],
-])('the document and the service refuse the origin %s', async (origin) => {
-  expect(await judgedBoth(origin)).toEqual({ document: false, status: 400 })
-})
-
-/** What the document says of an origin to look for, and what the service does. */
-async function judgedBoth(origin: string): Promise<{ readonly document: boolean; readonly status: number }> {
+test('the document and the service agree about what an origin is', async () => {
   const { ask } = await setup({ sends: false })
   const parameters = document.paths['/dead-letters']?.get?.parameters ?? []
-  const { schema } = parameters.find(({ name }) => name === 'origin') as unknown as { readonly schema: object }
-  const { status } = await ask('GET', `/dead-letters?origin=${encodeURIComponent(origin)}`)
-  return { document: readable(schema).safeParse(origin).success, status }
-}
+  const schema = readable(parameters.find(({ name }) => name === 'origin')?.schema ?? {})
+  const judged = async (origin: string) => {
+    const { status } = await ask('GET', `/dead-letters?origin=${encodeURIComponent(origin)}`)
+    return [origin, schema.safeParse(origin).success, status]
+  }
+  const good =
+    'http://a.test http://a.test:443 https://a.test:80 https://a.test:1 https://a.test:65535 https://a.test:10080 ' +
+    'http://127.0.0.1:8080 http://[::1]:59999 https://xn--bcher-kva.test'
+  for (const origin of good.split(' ')) expect(await judged(origin)).toEqual([origin, true, 200])
+  const bad =
+    'http://a.test:80 https://a.test:443 http://[::1]:80 https://a.test:65536 http://[::1]:90521 https://a.test:099 ' +
+    'https://a.test: https://a.test/ https://A.test https://u@a.test ftp://a.test'
+  for (const origin of bad.split(' ')) expect(await judged(origin)).toEqual([origin, false, 400])
+})
