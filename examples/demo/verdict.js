@@ -25,7 +25,7 @@ export function judge(report, { calls, accepted, concurrency }) {
     check('effects per intent', range(effects), effects.min === 1 && effects.max === 1, 'exactly 1'),
     check('told accepted', accepted, accepted === calls, `all ${calls}`),
     check('Retry-After undercut', `${retryAfter.undercut} of ${retryAfter.sent}`, retryAfter.undercut === 0, 'never'),
-    check('most at once by the queue', inFlight.queueMax, inFlight.queueMax <= concurrency, `at most ${concurrency}`),
+    check('most at once by the queue', inFlight.placesMax, inFlight.placesMax <= concurrency, `at most ${concurrency}`),
     check(
       'injected failures',
       percent(injected.share),
@@ -48,6 +48,7 @@ export function figures(report) {
       injected.byKind[kind] ? [[`  ${faultLabels[kind]}`, injected.byKind[kind], '']] : [],
     ),
     ['answered from the key', report.outcomes.repeated ?? 0, 'the effect was there, the first answer was lost'],
+    ...(report.afterDone > 0 ? [['sent although it was done', report.afterDone, 'by one that had not heard']] : []),
     ['most at once', report.inFlight.max, 'first attempts included'],
   ]
 }

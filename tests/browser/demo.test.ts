@@ -55,6 +55,7 @@ describe('in a terminal', () => {
     const [, acknowledged] =
       /✗ killed: SIGKILL to Redis, with \d+ of 30 orders done and (\d+) acknowledged/.exec(output) ?? []
     expect(Number(acknowledged)).toBeGreaterThan(0)
+    expect(output).toContain('30 orders, 30 effects')
     const end = output.slice(output.indexOf('30 orders, 30 effects')).replace(/\s+/g, ' ')
     expect(end).toContain(`had all ${acknowledged} orders that it had acknowledged before.`)
     expect(code).toBe(0)

@@ -1,5 +1,6 @@
 /** The judge is judged first: what the flaky server injects, and whether it would notice a client that misbehaves. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Ledger } from './ledger.mjs'
 import { type FaultOptions, type FlakyServer, startFlaky } from './start.mjs'
 
 const none = { unavailable: 0, unavailable_retry_after: 0, too_many_requests: 0, reset_before: 0, reset_after: 0 }
@@ -120,6 +121,24 @@ describe('what it would notice', () => {
     const intents = ['a', 'b', 'c']
     await Promise.all(intents.map((intent) => post(intent, intent)))
     await Promise.all(intents.map((intent) => post(intent, intent)))
-    expect((await server.report()).inFlight).toEqual({ max: 3, queueMax: 3, retriesMax: 3 })
+    expect((await server.report()).inFlight).toEqual({ max: 3, queueMax: 3, placesMax: 3, retriesMax: 3 })
+  })
+
+  test('S4 an attempt for what is done takes no place of a queue, whether it began before that was said or after', () => {
+    const ledger = new Ledger()
+    const visit = (intent: string, from: number, to: number, outcome: string) => {
+      const begun = ledger.arrive(from)
+      ledger.identify(begun, { intent, via: 'enqueue', by: null, method: 'POST', key: intent })
+      ledger.end(begun, to, outcome)
+    }
+    visit('a', 0, 10, 'done')
+    visit('b', 0, 30, 'done')
+    visit('b', 5, 60, 'repeated')
+    visit('a', 40, 70, 'repeated')
+    visit('c', 40, 70, 'unavailable')
+    visit('c', 50, 70, 'done')
+    const { afterDone, inFlight } = ledger.report([])
+    expect(afterDone).toBe(1)
+    expect(inFlight).toMatchObject({ queueMax: 4, placesMax: 3 })
   })
 })

@@ -14,6 +14,7 @@
 const clockGrainMs = 1
 /** What arrives this soon after a pause was announced may have been on its way already. */
 const transitMs = 150
+const doneOutcomes = new Set(['done', 'repeated'])
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 export class Ledger {
@@ -99,9 +100,13 @@ export class Ledger {
         /** Anything the queue sent while some answer had asked for a pause. */
         duringPause: fromQueue.filter((visit) => asked.some((pause) => insidePause(visit, pause))).length,
       },
+      /** Sent for an intent that some answer had said was done. */
+      afterDone: fromQueue.filter((visit) => visit.startedAt >= doneAt(visit, seen)).length,
       inFlight: {
         max: mostAtOnce(seen),
         queueMax: mostAtOnce(fromQueue),
+        /** The same, without what was sent, or went on, for an intent that some answer had said was done. */
+        placesMax: mostAtOnce(untilDone(fromQueue)),
         retriesMax: mostAtOnce(seen.filter((visit) => visit.attempt > 1)),
       },
       perIntent: intents,
@@ -145,6 +150,23 @@ function undercuts(visits) {
     if (!before || before.retryAfterMs === null) return []
     const early = before.endedAt + before.retryAfterMs - visit.startedAt
     return early > clockGrainMs ? [early] : []
+  })
+}
+
+/** When the first answer said that the intent of this visit was done; Infinity: none did. */
+function doneAt({ intent }, visits) {
+  const answers = visits.filter((visit) => visit.intent === intent && doneOutcomes.has(visit.outcome))
+  return Math.min(...answers.map(({ endedAt }) => endedAt))
+}
+
+/**
+ * Visits as they take places of a queue. A success counts however late a process tells the store of it, and then it frees the place
+ * of an attempt that another process has begun meanwhile (S4), which goes on until that one hears of it.
+ */
+function untilDone(visits) {
+  return visits.flatMap((visit) => {
+    const endedAt = Math.min(visit.endedAt ?? Number.POSITIVE_INFINITY, doneAt(visit, visits))
+    return visit.startedAt < endedAt ? [{ startedAt: visit.startedAt, endedAt }] : []
   })
 }
 

@@ -58,7 +58,13 @@ export interface FlakyReport {
     readonly worstUndercutMs: number
     readonly duringPause: number
   }
-  readonly inFlight: { readonly max: number; readonly queueMax: number; readonly retriesMax: number }
+  readonly afterDone: number
+  readonly inFlight: {
+    readonly max: number
+    readonly queueMax: number
+    readonly placesMax: number
+    readonly retriesMax: number
+  }
   readonly perIntent: readonly {
     readonly intent: string
     readonly attempts: number
