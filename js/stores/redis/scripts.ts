@@ -104,13 +104,13 @@ export const readScript: Script = script('read', ' flags=no-writes', HEAD, ROWS,
 
 /** The keys of a store, in the order in which the scripts name them; all under one hash tag, so that a cluster keeps them together. */
 export const keysOf = (name: string): readonly string[] =>
-  [...'mtrebadziokxypwnlquvjhfgc'].map((letter) => `{redrive:${name}}:${letter}`)
+  [...'mtrebadziokxypwnlquvjhfgsc'].map((letter) => `{redrive:${name}}:${letter}`)
 
 export const channelOf = (name: string): string => `{redrive:${name}}:h`
 
 /** The commands that the scripts give: a test holds this list to their text. */
 export const COMMANDS: readonly string[] = (
-  'GET SET HGET HMGET HSET HDEL HLEN HVALS HGETALL HEXISTS HSCAN ZADD ZREM ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREMRANGEBYSCORE ' +
+  'GET SET HGET HMGET HSET HDEL HINCRBY HLEN HKEYS HVALS HGETALL HEXISTS HSCAN ZADD ZREM ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREMRANGEBYSCORE ' +
   'ZCARD ZCOUNT ZSCORE TIME INFO SPUBLISH'
 ).split(' ')
 

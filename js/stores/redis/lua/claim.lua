@@ -145,7 +145,7 @@ local function comesFirst(a, b)
   return a.lane.name < b.lane.name
 end
 
--- Origins that are looked at one by one: of more the lanes themselves are read, which costs less.
+-- Origins whose names are read: of more the lanes themselves are read, which costs less.
 local MOST_ORIGINS = 1024
 -- More open ones than this are not looked at one by one: their lanes have to be put in order.
 local FEW_OPEN = 16
@@ -227,18 +227,14 @@ local function lineUpLanes(c, takes)
   -- Learns of the first `count` lanes of the origins that are open, in the order of the line: all of them come before any other that is
   -- open. Where there are many origins nothing is learned. Says of how many that may be claimed from.
   local function knowByOrigin(count)
-    local from, open = '[\2', {}
-    for steps = 1, MOST_ORIGINS + 1 do
-      local first = firstIn(Q, from, '(\3')
-      if not first then break end
-      if steps > MOST_ORIGINS then return 0 end
-      local origin = string.match(first, '^[^%z]*', 2)
+    if call('HLEN', Og) > MOST_ORIGINS then return 0 end
+    local open = {}
+    for _, origin in ipairs(call('HKEYS', Og)) do
       local known = c.bounds[origin]
       if not known or known.left > 0 then
         if #open == FEW_OPEN then return 0 end
         open[#open + 1] = origin
       end
-      from = '(\2' .. origin .. '\1'
     end
     local places, isWhole = {}, true
     for _, origin in ipairs(open) do

@@ -178,10 +178,24 @@ local function look(lane, home)
   return rank, due, first, coming
 end
 
--- For everyone a place in Q is there once more, by the lane's origin: of ten thousand lanes whose origins are shut a claim passes over
--- each origin at once.
+-- For everyone a place in Q is there once more, by the lane's origin, and Og has how many there are of each: of ten thousand lanes
+-- whose origins are shut a claim looks at none.
 local function besideAs(lane, key, member)
   return key == Q and lane.line == everyone and '\2' .. string.match(lane.name, '^[^ ]*') .. '\0' .. member
+end
+
+-- By how many places more an origin stands in Q, or fewer.
+local gained = {}
+local function gain(beside, by)
+  local origin = string.match(beside, '^[^%z]*', 2)
+  gained[origin] = (gained[origin] or 0) + by
+end
+local function countOrigins()
+  local origins = gained
+  gained = {}
+  for origin, by in pairs(origins) do
+    if by ~= 0 and call('HINCRBY', Og, origin, by) <= 0 then call('HDEL', Og, origin) end
+  end
 end
 
 local function restage(lane)
@@ -204,9 +218,15 @@ local function restage(lane)
     if newMember ~= member or newKey ~= key then
       local beside, newBeside = besideAs(lane, key, member), besideAs(lane, newKey, newMember)
       if member then unplace(key, member) end
-      if beside then unplace(Q, beside) end
       if newMember then place(newKey, newMember, 0) end
-      if newBeside then place(Q, newBeside, 0) end
+      if beside then
+        unplace(Q, beside)
+        gain(beside, -1)
+      end
+      if newBeside then
+        place(Q, newBeside, 0)
+        gain(newBeside, 1)
+      end
     end
     if first < huge or rank then kept[#kept + 1] = line end
   end

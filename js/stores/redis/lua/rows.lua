@@ -167,6 +167,7 @@ local function flush()
   touched = {}
   for _, lane in pairs(moved) do restage(lane) end
   write()
+  countOrigins()
 end
 
 local function finish()
