@@ -126,11 +126,15 @@ function update(database: DatabaseSync, sql: string, ...values: SQLInputValue[])
 
 /** Sums tell of every change at once. An attacker who changes a row makes its sums anew, and so does this. */
 export function sumAnew(database: DatabaseSync, taskId: string): void {
-  const found = database.prepare('SELECT * FROM tasks WHERE id = ?')
-  found.setReadBigInts(true)
-  const row = found.get(taskId)
+  // a spoilt value may be any integer of SQLite
+  const found = (sql: string) => {
+    const statement = database.prepare(sql)
+    statement.setReadBigInts(true)
+    return statement
+  }
+  const row = found('SELECT * FROM tasks WHERE id = ?').get(taskId)
   if (!row) return
-  const parts = database.prepare('SELECT bytes FROM bodies WHERE task = ?').all(row.row as SQLInputValue)
+  const parts = found('SELECT bytes FROM bodies WHERE task = ?').all(row.row as SQLInputValue)
   const bytes = parts.map((part) => part.bytes).filter((part) => part instanceof Uint8Array)
   const bodySum = bytes.length > 0 ? sumOfBytes(Buffer.concat(bytes)) : null
   const texts = [String(row.headers), String(row.record)] as const
