@@ -20,7 +20,9 @@ const TASK = {
   lastStatus: 503,
   parked: false,
 }
-const DEAD = { ...TASK, status: 'EXHAUSTED', reason: 'max_attempts', nextAttemptAt: null }
+/** As a list has them. */
+const { lastStatus: _, ...LISTED } = TASK
+const DEAD = { ...LISTED, status: 'EXHAUSTED', reason: 'max_attempts', nextAttemptAt: null }
 const OPERATION = { operationId: 'redrive-1', kind: 'redrive', status: 'RUNNING', done: 0, skipped: 0, total: 1_204 }
 
 /** A command against a service that answers so. */
@@ -123,7 +125,7 @@ const CASES: readonly Case[] = [
     line: 'dead list --reason max_attempts',
     asks: 'GET /dead-letters?reason=max_attempts',
     answer: { json: { tasks: [DEAD] } },
-    says: [ID, 'max_attempts', '503'],
+    says: [ID, 'max_attempts', 'created', ' ago  POST api.example.com'],
   },
   {
     line: `dead redrive ${ID}`,
