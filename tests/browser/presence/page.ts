@@ -16,7 +16,7 @@ export interface Tab {
   readonly connection: Connection
   readonly channel: Hints
   readonly done: typeof done
-  /** When somebody was heard to be gone, and when the pump was granted: epoch milliseconds. */
+  /** When another tab was heard to be gone, and when the pump was granted: epoch milliseconds. */
   readonly hints: readonly number[]
   readonly grants: readonly number[]
   readonly wantPump: () => void
