@@ -48,7 +48,8 @@ async function demo(options) {
 
 /** @returns whether all is as it must be */
 async function run(way, { seed, calls }) {
-  const { title, place, parts, enqueued, faults = serverFaults, concurrency = queueOptions.concurrency } = way
+  const { title, place, parts, enqueued, isStoreKilled, faults = serverFaults } = way
+  const { concurrency = queueOptions.concurrency } = way
   const { stdout, env } = process
   const live = stdout.isTTY === true && env.TERM !== 'dumb'
   const paint = painter(live && !env.NO_COLOR)
@@ -70,7 +71,7 @@ async function run(way, { seed, calls }) {
 
   const report = await server.report()
   await server.close()
-  const verdict = judge(report, { calls, accepted, concurrency })
+  const verdict = judge(report, { calls, accepted, concurrency, isStoreKilled })
   printReport(report, verdict, { stream: stdout, paint, more, story })
   return verdict.ok
 }

@@ -16,7 +16,7 @@ export async function waysOf({ kill, redis, service }, { RetryQueue }) {
 /** Only who asks for it needs a Redis, and a Node that reads TypeScript. */
 async function redisParts() {
   const { findRedis, placeAndKillRedis } = await import('./redis.mjs')
-  return { place: placeAndKillRedis, parts: { binary: await findRedis() } }
+  return { place: placeAndKillRedis, parts: { binary: await findRedis() }, isStoreKilled: true }
 }
 
 async function placeHere(queue, { server, board, showPause }) {

@@ -78,6 +78,7 @@ export class Ledger {
     const undercut = intents.flatMap((intent) => intent.undercutMs)
     const writing = intents.filter((intent) => intent.writes)
     const fromQueue = seen.filter(queueMade)
+    const doneAt = doneTimes(seen)
     return {
       intents: intents.length,
       attempts: seen.length,
@@ -101,12 +102,12 @@ export class Ledger {
         duringPause: fromQueue.filter((visit) => asked.some((pause) => insidePause(visit, pause))).length,
       },
       /** Sent for an intent that some answer had said was done. */
-      afterDone: fromQueue.filter((visit) => visit.startedAt >= doneAt(visit, seen)).length,
+      afterDone: fromQueue.filter(({ intent, startedAt }) => startedAt >= doneAt.get(intent)).length,
       inFlight: {
         max: mostAtOnce(seen),
         queueMax: mostAtOnce(fromQueue),
         /** The same, without what was sent, or went on, for an intent that some answer had said was done. */
-        placesMax: mostAtOnce(untilDone(fromQueue)),
+        placesMax: mostAtOnce(asPlaces(fromQueue, doneAt)),
         retriesMax: mostAtOnce(seen.filter((visit) => visit.attempt > 1)),
       },
       perIntent: intents,
@@ -153,21 +154,27 @@ function undercuts(visits) {
   })
 }
 
-/** When the first answer said that the intent of this visit was done; Infinity: none did. */
-function doneAt({ intent }, visits) {
-  const answers = visits.filter((visit) => visit.intent === intent && doneOutcomes.has(visit.outcome))
-  return Math.min(...answers.map(({ endedAt }) => endedAt))
+/** When an answer first said that an intent is done, for those of which one did. */
+function doneTimes(visits) {
+  const times = new Map()
+  for (const { intent, outcome, endedAt } of visits) {
+    if (doneOutcomes.has(outcome)) times.set(intent, Math.min(endedAt, times.get(intent) ?? endedAt))
+  }
+  return times
 }
 
 /**
  * Visits as they take places of a queue. A success counts however late a process tells the store of it, and then it frees the place
  * of an attempt that another process has begun meanwhile (S4), which goes on until that one hears of it.
  */
-function untilDone(visits) {
-  return visits.flatMap((visit) => {
-    const endedAt = Math.min(visit.endedAt ?? Number.POSITIVE_INFINITY, doneAt(visit, visits))
-    return visit.startedAt < endedAt ? [{ startedAt: visit.startedAt, endedAt }] : []
-  })
+function asPlaces(visits, doneAt) {
+  return visits.map(({ intent, startedAt, endedAt }) => ({
+    startedAt,
+    endedAt: Math.max(
+      startedAt,
+      Math.min(endedAt ?? Number.POSITIVE_INFINITY, doneAt.get(intent) ?? Number.POSITIVE_INFINITY),
+    ),
+  }))
 }
 
 /** The most visits open at one moment; at equal times an end counts before a start. */
