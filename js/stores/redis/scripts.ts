@@ -110,8 +110,8 @@ export const channelOf = (name: string): string => `{redrive:${name}}:h`
 
 /** The commands that the scripts give: a test holds this list to their text. */
 export const COMMANDS: readonly string[] = (
-  'GET SET HGET HMGET HSET HDEL HINCRBY HLEN HKEYS HVALS HGETALL HEXISTS HSCAN ZADD ZREM ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREMRANGEBYSCORE ' +
-  'ZCARD ZCOUNT ZSCORE TIME INFO SPUBLISH'
+  'GET SET HGET HMGET HSET HDEL HINCRBY HLEN HKEYS HVALS HGETALL HEXISTS HSCAN ' +
+  'ZADD ZREM ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZREMRANGEBYSCORE ZCARD ZCOUNT ZSCORE TIME INFO SPUBLISH'
 ).split(' ')
 
 /** Says which of the commands in ARGV its user may not give. */

@@ -98,7 +98,7 @@ function pauseOf({ placeOf }: Line, { id, lane, of }: { id: string; lane: number
   }
 }
 
-/** Says what the hash of origins has, and then how many lanes of each stand in line, where the two differ. */
+/** Says which origins have another number of places in line than their hash has, and what that has. */
 const MISCOUNTED = `#!lua flags=no-writes
 local counted, said = {}, {}
 for _, member in ipairs(redis.call('ZRANGEBYLEX', KEYS[1], '[\\2', '(\\3')) do

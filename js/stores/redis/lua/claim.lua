@@ -30,7 +30,7 @@ local shut = { max = 0, left = 0, mode = 0 }
 -- The bound of a lane, which it may share: for everyone `bounds` name origins. `left` is how much of `max` the claim has not taken yet.
 local function boundFor(c, name)
   if isPaused(name) then return shut end
-  if c.isByOrigin then name = string.match(name, '^[^ ]*') end
+  if c.isByOrigin then name = originOf(name) end
   local bound = c.bounds[name]
   if not bound then
     bound = { max = c.otherMax, left = c.otherMax, mode = 0 }
@@ -145,7 +145,7 @@ local function comesFirst(a, b)
   return a.lane.name < b.lane.name
 end
 
--- Origins whose names are read: of more the lanes themselves are read, which costs less.
+-- The names of more origins than this are not read: to read the lanes themselves costs less then.
 local MOST_ORIGINS = 1024
 -- More open ones than this are not looked at one by one: their lanes have to be put in order.
 local FEW_OPEN = 16

@@ -5,7 +5,7 @@
 --   I ids, O orders, K idempotency keys, X ended tasks, Y dead letters, P parked tasks, W tasks put aside,
 --   N lanes, L lane names, Q lanes that may start a task, U those of them without room, V lanes by their next moment,
 --   J homes of tasks, H live homes, F paused scopes, Rg the registry,
---   Og origins with lanes in Q, C interned records
+--   Og how many places in Q each origin has, C interned records
 -- ARGV[1]: what every call says, as `headOf` in scripts.ts packs it.
 --
 -- Rows and lanes are read, changed in Lua, and written at the end (`flush`), so that a script that fails in between

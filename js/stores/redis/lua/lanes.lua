@@ -178,16 +178,20 @@ local function look(lane, home)
   return rank, due, first, coming
 end
 
--- For everyone a place in Q is there once more, by the lane's origin, and Og has how many there are of each: of ten thousand lanes
--- whose origins are shut a claim looks at none.
-local function besideAs(lane, key, member)
-  return key == Q and lane.line == everyone and '\2' .. string.match(lane.name, '^[^ ]*') .. '\0' .. member
+local function originOf(name)
+  return string.match(name, '^[^ ]*')
 end
 
--- By how many places more an origin stands in Q, or fewer.
+-- For everyone a place in Q is there once more, by the lane's origin, and Og has how many of these each origin has: where ten thousand
+-- lanes of a few hundred origins are shut, a claim reads the names of the origins and not those of the lanes.
+local function besideAs(lane, key, member)
+  return key == Q and lane.line == everyone and '\2' .. originOf(lane.name) .. '\0' .. member
+end
+
+-- How many places an origin has won since Og was written, or lost.
 local gained = {}
-local function gain(beside, by)
-  local origin = string.match(beside, '^[^%z]*', 2)
+local function gain(lane, by)
+  local origin = originOf(lane.name)
   gained[origin] = (gained[origin] or 0) + by
 end
 local function countOrigins()
@@ -218,15 +222,10 @@ local function restage(lane)
     if newMember ~= member or newKey ~= key then
       local beside, newBeside = besideAs(lane, key, member), besideAs(lane, newKey, newMember)
       if member then unplace(key, member) end
+      if beside then unplace(Q, beside) end
       if newMember then place(newKey, newMember, 0) end
-      if beside then
-        unplace(Q, beside)
-        gain(beside, -1)
-      end
-      if newBeside then
-        place(Q, newBeside, 0)
-        gain(newBeside, 1)
-      end
+      if newBeside then place(Q, newBeside, 0) end
+      if not beside ~= not newBeside then gain(lane, newBeside and 1 or -1) end
     end
     if first < huge or rank then kept[#kept + 1] = line end
   end
