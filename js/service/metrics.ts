@@ -11,7 +11,10 @@ import type { StoreWatch } from './watched-store.ts'
 
 /** Seconds: a store answers in less than a millisecond, a route in a few. */
 const STORE_SECONDS = [0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5]
-/** Seconds, of whole milliseconds: the first counts what was claimed in the millisecond in which it was due. On an idle machine a task starts a few milliseconds after it was due, and behind a limit or a hold much later. */
+/**
+ * Seconds. Stores count whole milliseconds, so the first bucket is what was claimed in the very millisecond in which it was due. On an idle
+ * machine a task starts a few milliseconds late, and behind a limit or a hold much later.
+ */
 const LATE_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5, 60]
 const CLAIMED = [0, 1, 2, 4, 8, 16, 32, 64]
 const HTTP_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]

@@ -153,7 +153,7 @@ describe('the way back', () => {
     await page.waitForFunction(() => tab.grants.length === 2)
   })
 
-  test('keeps none of which the browser knows that it holds locks', async () => {
+  test('keeps no page that the browser knows to hold locks', async () => {
     // a page tells the browser of its locks a moment after it has them; one that leaves before that is kept
     const comesBack = async () => {
       const page = await leaveAndReturn(async () => {})
