@@ -157,8 +157,10 @@ const parts = {
       const given = { tenants: TENANTS, perSecond: GOOD_A_SECOND, seconds: GOOD_SECONDS }
       const late = await tenants(arena, arena.stores[name], given)
       rows[name] = late
-      const { waiting, failedASecond } = late
-      note(`${name}: ${thousands(waiting)} tasks waited, ${figure(failedASecond)} attempts a second failed meanwhile`)
+      const { waiting, failedASecond, redisBusy } = late
+      note(
+        `${name}: ${thousands(waiting)} tasks waited, ${figure(failedASecond)} attempts a second failed meanwhile, and Redis was busy for ${percent(redisBusy)} of the time`,
+      )
       atMost(`lateness p99 of the good tenant, ${name}`, 50, late.p99)
     }
     console.log()

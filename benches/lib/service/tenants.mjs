@@ -15,9 +15,9 @@ const AGAIN = { strategy: 'fixed', initialDelayMs: 10_000, jitterType: 'FULL', m
 
 /**
  * `tenants - 1` tenants with a task each, to one of the servers at `down`, which always fail; then `perSecond` tasks of the good one
- * become due at `origin`.
+ * become due at `origin`. `redisBusy`: the share of that time for which Redis used its processor.
  */
-export async function tenants({ target, origin, down }, openStore, { tenants, perSecond, seconds }) {
+export async function tenants({ redis, target, origin, down }, openStore, { tenants, perSecond, seconds }) {
   const folder = mkdtempSync(join(tmpdir(), 'redrive-bench-'))
   const token = `rd_${randomBytes(16).toString('hex')}`
   const file = join(folder, 'redrive.config.json')
@@ -34,15 +34,17 @@ export async function tenants({ target, origin, down }, openStore, { tenants, pe
   const firstAt = Date.now() + LEAD_MS
   const dueAt = Array.from({ length: count }, (_, at) => Math.round(firstAt + (at * 1_000) / perSecond))
   const failedBefore = await failedAt(target)
+  const [begunAt, usedBefore] = [performance.now(), await redis.cpuMicros()]
   await client.all(count, (at) => [taskText(origin, at, { deliverAt: dueAt[at] }), { 'redrive-tenant': 'good' }])
   await pastAll(target, count)
+  const redisBusy = ((await redis.cpuMicros()) - usedBefore) / 1_000 / (performance.now() - begunAt)
   const late = lateIn(await target.ask('arrivals'), dueAt)
   const failed = (await failedAt(target)) - failedBefore
   const { counts } = await service.call('GET', '/stats')
   await client.close()
   await service.close()
   rmSync(folder, { recursive: true, force: true })
-  return { ...summary(late), waiting: counts.pending + counts.inFlight, failedASecond: failed / seconds }
+  return { ...summary(late), waiting: counts.pending + counts.inFlight, failedASecond: failed / seconds, redisBusy }
 }
 
 async function failedAt(target) {
