@@ -15,7 +15,7 @@ const ROW = 33 // from row to row
 const BOX = 15
 const LEFT = 14
 const TOP = 16
-const WIDTH = 424
+const WIDTH = 444
 
 const folderOf = (module) => (module.includes('/') ? module.slice(0, module.indexOf('/')) : 'entries')
 const spaced = (number) => number.toLocaleString('en')
@@ -93,7 +93,7 @@ export function draw({ folders, arrows }) {
   )
   const height = bottom + 12
   const list = folders.map(({ name }) => name).join(', ')
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="530" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="t d" font-family="system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif">
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH * 1.25}" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-labelledby="t d" font-family="system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif">
 <title id="t">The folders of js/ and their imports</title>
 <desc id="d">From the last layer to the first: ${list}. Every import goes from a folder to one further down.</desc>
 <style>${style}
