@@ -67,19 +67,17 @@ export function taskTable(tasks: readonly Fields[], { now, ...sheet }: Sheet): s
   return table(TASK_COLUMNS, rows, sheet)
 }
 
-export function deadTable(tasks: readonly Fields[], { now, ...sheet }: Sheet): string {
+export function deadTable(tasks: readonly Fields[], sheet: Sheet): string {
   const columns: readonly Column[] = [
     { title: 'task' },
     { title: 'reason' },
     { title: 'tries', align: 'right' },
-    { title: 'created' },
     { title: 'request', gives: true },
   ]
   const rows = tasks.map((task) => [
     textOf(task.taskId),
     textOf(task.reason),
     textOf(task.attemptNumber),
-    fromNow(task.createdAt, now),
     requestOf(task),
   ])
   return table(columns, rows, sheet)

@@ -125,7 +125,7 @@ const CASES: readonly Case[] = [
     line: 'dead list --reason max_attempts',
     asks: 'GET /dead-letters?reason=max_attempts',
     answer: { json: { tasks: [DEAD] } },
-    says: [ID, 'max_attempts', 'created', ' ago  POST api.example.com'],
+    says: [`${ID}  max_attempts      2  POST api.example.com/orders?…`],
   },
   {
     line: `dead redrive ${ID}`,
