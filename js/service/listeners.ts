@@ -20,8 +20,8 @@ const MAX_CONNECTIONS = 1_000
 /** A connection that carries nothing for so long after the last new one was taken is closed. A request may be on its way on it until then. */
 const IDLE_MS = 500
 /**
- * After a turn of the event loop this short, and without a new connection, none waits: each turn takes connections, and then does what else there
- * is, while more may come.
+ * After a turn of the event loop this short, and without a new connection or request, none waits: each turn takes what has come, and then does
+ * what else there is, while more may come.
  */
 const QUIET_MS = 2
 /** Longest wait for such a turn. */
@@ -65,18 +65,19 @@ export async function listen(
   return {
     port: (server.address() as AddressInfo).port,
     setTls: (next) => context?.setSecureContext(secureOptions(next)),
-    whenTaken: () => taken(server),
+    whenTaken: () => quietTurn(server, 'connection'),
     close: () => closed(server),
     cut: () => server.closeAllConnections(),
   }
 }
 
-async function taken(server: Server | SecureServer): Promise<void> {
+/** Resolves right after a turn of the event loop in which the server read what had come, and there was none of these. */
+async function quietTurn(server: Server | SecureServer, event: 'connection' | 'request'): Promise<void> {
   let isQuiet = false
   const hear = (): void => {
     isQuiet = false
   }
-  server.on('connection', hear)
+  server.on(event, hear)
   const askedAt = systemClock.monotonic()
   let now = askedAt
   // the first turn may be over but for its end
@@ -87,16 +88,18 @@ async function taken(server: Server | SecureServer): Promise<void> {
     now = systemClock.monotonic()
     if (now - began > QUIET_MS) isQuiet = false
   }
-  server.off('connection', hear)
+  server.off(event, hear)
 }
 
 /**
  * `server.close()` would cut off every connection that is between two requests, and with it the request that its client has just sent. So
- * connections stay for a while: an answer that says `connection: close` ends its own, and one that is not used is closed then.
+ * connections stay for a while: an answer that says `connection: close` ends its own, and one that is not used is closed then. After a long turn
+ * of the event loop there may be a request on it that was not read yet, which closing it would answer with a reset.
  */
 function closed(server: Server | SecureServer): Promise<void> {
   return new Promise((resolve) => {
-    const idle = setTimeout(() => server.closeIdleConnections(), IDLE_MS)
+    const closeIdle = () => void quietTurn(server, 'request').then(() => server.closeIdleConnections())
+    const idle = setTimeout(closeIdle, IDLE_MS)
     SocketServer.prototype.close.call(server, () => {
       clearTimeout(idle)
       resolve()

@@ -1,18 +1,22 @@
 /**
- * A process of the service is told to end while clients post to it as fast as they can, over connections that they keep. Each request has to get a
- * whole answer, or to find no connection before anything of it was sent; and whatever was accepted has to be there when another process
- * opens the store.
+ * A process of the service is told to end while clients post to it over connections that they keep, some as fast as they can, and some now and
+ * then. Each request has to get a whole answer, or to find no connection before anything of it was sent; and whatever was accepted has to be
+ * there when another process opens the store.
  */
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { chance } from '../options.ts'
 import { wait } from '../runner.ts'
-import { ask, type Told } from './ask.ts'
+import { agentFor, ask, type Told } from './ask.ts'
 import type { TaskRow } from './facts.ts'
 import { Fleet, type Life } from './fleet.ts'
 
 /** Posters, each with one request on its way at a time. */
 const POSTERS = 16
+/** Those that wait before each, with a connection of their own: it is idle when the process is told to end. */
+const RESTING = 4
+const REST_MS = 1_200
 /** Longer than the process may take to end: no client gives up by itself. */
 const PATIENCE_MS = 30_000
 /** A task that comes due long after the run: nothing is sent. */
@@ -55,9 +59,16 @@ export async function farewell({ folder, store, afterMs, mutant }: FarewellOptio
     const [life] = fleet.ready
     if (!life) throw new Error('no process is ready')
     let signalledAt = Number.POSITIVE_INFINITY
-    const posters = Array.from({ length: POSTERS }, (_, number) =>
-      post(life, number, (told) => seen.push({ told, at: Date.now() })),
-    )
+    const hear = (told: Told) => seen.push({ told, at: Date.now() })
+    const random = chance(afterMs)
+    const posters = [
+      ...numbers(0, POSTERS).map((number) => post(life, number, { hear })),
+      ...numbers(POSTERS, RESTING).map(async (number) => {
+        const agent = agentFor()
+        await post({ ...life, agent }, number, { hear, rest: () => wait(random() * REST_MS) })
+        agent.destroy()
+      }),
+    ]
     await wait(afterMs)
     signalledAt = Date.now()
     await Promise.all([fleet.close(), ...posters])
@@ -76,9 +87,16 @@ export async function farewell({ folder, store, afterMs, mutant }: FarewellOptio
   }
 }
 
+const numbers = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, i) => from + i)
+
 /** One request after the other, until a connection is refused. */
-async function post({ url, agent }: Life, number: number, hear: (told: Told) => void): Promise<void> {
+async function post(
+  { url, agent }: Life,
+  number: number,
+  { hear, rest }: { readonly hear: (told: Told) => void; readonly rest?: () => Promise<void> },
+): Promise<void> {
   for (let i = 0; ; i++) {
+    await rest?.()
     const headers = { 'idempotency-key': `key-${number}-${i}` }
     const body = { targetUrl: 'http://127.0.0.1:9/work', json: { number, i }, delayMs: LATER_MS }
     const told = await ask(url, { method: 'POST', path: '/retry-tasks', headers, body }, agent, PATIENCE_MS)

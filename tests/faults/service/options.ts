@@ -55,7 +55,7 @@ export const help = `Kills, stops and drains processes of \`redrive serve\` that
   --drains N       how many are told to end and start again         (default a third of --kills)
   --redis-kills N  how many SIGKILLs of Redis                       (default a quarter of --kills, with redis)
   --processes N    how many share the store                         (default 3)
-  --farewells N    how often a process is told to end, afterwards, while clients post as fast as they can (default 2)
+  --farewells N    how often a process is told to end, afterwards, while clients post (default 2)
   --seed N         which blow falls when, and what goes wrong at targets (default 1)
   --break X        something is wrong on purpose, and the run must fail:
                    ${BREAKS.slice(0, 8).join(', ')},
