@@ -71,7 +71,7 @@ export async function listen(
   }
 }
 
-/** Resolves right after a turn of the event loop in which the server read what had come, and there was none of these. */
+/** Resolves right after a turn of the event loop that was short and brought none of these: what had come by then is read. */
 async function quietTurn(server: Server | SecureServer, event: 'connection' | 'request'): Promise<void> {
   let isQuiet = false
   const hear = (): void => {
