@@ -27,8 +27,12 @@ const PATIENCE_MS = 2_500
 /** An agent for one process: its connections end with it. */
 export const agentFor = (): Agent => new Agent({ keepAlive: true, maxSockets: 32 })
 
-/** Never rejects. */
-export function ask(url: string, asked: Asked, agent: Agent, patienceMs: number = PATIENCE_MS): Promise<Told> {
+/**
+ * Never rejects. First reads what came on kept connections while this process was busy: one that the service has closed, as it may where
+ * nothing is under way, is used no more.
+ */
+export async function ask(url: string, asked: Asked, agent: Agent, patienceMs: number = PATIENCE_MS): Promise<Told> {
+  await new Promise((done) => setImmediate(done))
   return new Promise((resolve) => {
     const { method, path, headers, body } = asked
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))

@@ -14,7 +14,7 @@ import { Fleet, type Life } from './fleet.ts'
 
 /** Posters, each with one request on its way at a time. */
 const POSTERS = 16
-/** Those that wait before each, with a connection of their own: it is idle when the process is told to end. */
+/** Those that wait after each answer, with a connection of their own: it is idle when the process is told to end. */
 const RESTING = 4
 const REST_MS = 1_200
 /** Longer than the process may take to end: no client gives up by itself. */
@@ -96,12 +96,12 @@ async function post(
   { hear, rest }: { readonly hear: (told: Told) => void; readonly rest?: () => Promise<void> },
 ): Promise<void> {
   for (let i = 0; ; i++) {
-    await rest?.()
     const headers = { 'idempotency-key': `key-${number}-${i}` }
     const body = { targetUrl: 'http://127.0.0.1:9/work', json: { number, i }, delayMs: LATER_MS }
     const told = await ask(url, { method: 'POST', path: '/retry-tasks', headers, body }, agent, PATIENCE_MS)
     hear(told)
     if (told.kind !== 'answered') return
+    await rest?.()
   }
 }
 
