@@ -94,7 +94,7 @@ async function quietTurn(server: Server | SecureServer, event: 'connection' | 'r
 /**
  * `server.close()` would cut off every connection that is between two requests, and with it the request that its client has just sent. So
  * connections stay for a while: an answer that says `connection: close` ends its own, and one that is not used is closed then. After a long turn
- * of the event loop there may be a request on it that was not read yet, which closing it would answer with a reset.
+ * of the event loop a request may have come on it and not been read: it is read first, since its client would see a reset.
  */
 function closed(server: Server | SecureServer): Promise<void> {
   return new Promise((resolve) => {
