@@ -46,13 +46,13 @@ const external = ['node:*', 'cloudflare:*', '@opentelemetry/api']
  */
 function modules() {
   const all = readdirSync(at('js'), { recursive: true }).map((path) => join('js', path).replaceAll('\\', '/'))
-  const ours = all.filter((path) => /\.[jt]s$/.test(path) && !path.endsWith('.d.ts') && !isService(path)).sort()
+  const ours = all.filter((path) => /\.[jt]s$/.test(path) && !path.endsWith('.d.ts') && !isApart(path)).sort()
   const isPacked = (path) => /generated|inline|file/.test(path)
   return [...ours.filter(isPacked), ...ours.filter((path) => !isPacked(path)).reverse()]
 }
 
-/** Bundled by itself: see service.mjs. */
-const isService = (path) => /^js\/(service|cli)(\/|\.ts$)/.test(path)
+/** Bundled by itself: see service.mjs and ui.mjs. */
+const isApart = (path) => /^js\/(service|cli|ui|ui-worker)(\/|\.ts$)|^js\/core\/generated\/lab\//.test(path)
 
 /** Writes the modules to `outdir`. */
 export async function bundle(outdir) {

@@ -1,3 +1,4 @@
 /** Name in the package -> source. */
 export declare const entries: Readonly<Record<string, string>>
 export declare const serviceEntries: Readonly<Record<string, string>>
+export declare const uiEntries: Readonly<Record<string, string>>

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { dirname, join, relative } from 'node:path'
 import { at, packageBin, root } from '../lib/paths.mjs'
 import { run, StepError } from '../lib/steps.mjs'
-import { entries, serviceEntries } from './entries.mjs'
+import { entries, serviceEntries, uiEntries } from './entries.mjs'
 
 const relativeSpecifier = /((?:from|import)\s*\(?\s*['"])(\.{1,2}\/[^'"]+)(['"])/g
 
@@ -19,7 +19,7 @@ export async function declarations(outdir) {
   for (const project of ['tsconfig.build.json', 'tsconfig.build-node.json']) {
     await run(process.execPath, [packageBin('typescript', 'bin/tsc'), '-p', at(project)], { cwd: root })
   }
-  const queue = [...Object.values(entries), serviceEntries.service]
+  const queue = [...Object.values(entries), serviceEntries.service, uiEntries.ui]
     .map((source) => join(emitted, relative('js', source).replace(/\.ts$/, '.d.ts')))
     .filter((path) => !path.includes('.workerd.'))
   const seen = new Set()

@@ -18,7 +18,7 @@ export const typescriptOrder = [
   ['durable'],
   ['queue'],
   ['adapters', 'cloudflare', 'testing'],
-  ['service'],
+  ['service', 'ui'],
   ['entries'],
 ]
 

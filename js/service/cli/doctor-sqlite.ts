@@ -4,7 +4,7 @@ import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { countFindings, type Finding, type Held, type Limits } from './findings.ts'
-import { bytes } from './format.ts'
+import { bytes } from '../../platform/format.ts'
 import { reasonOf } from './io.ts'
 
 /** 'rdrv', which every file of a store has as its `application_id`. */

@@ -4,7 +4,7 @@
  */
 
 import { isIP } from 'node:net'
-import { exactBytes, exactDuration } from './format.ts'
+import { exactBytes, exactDuration } from '../../platform/format.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 

@@ -2,7 +2,7 @@
 
 import type { BackoffStep, Core } from '../../core/functions.ts'
 import type { ResolvedPolicy } from '../../options/policy.ts'
-import { duration } from './format.ts'
+import { duration } from '../../platform/format.ts'
 
 /** Retries of a crowd that are looked at: by then a curve shows what it does, and on a linear axis the first are still to be seen. */
 export const CROWD_RETRIES = 10

@@ -1,6 +1,6 @@
 /** The plots of a plan as a picture that stands by itself, for light and dark grounds. */
 
-import { duration, plural } from './format.ts'
+import { duration, plural } from '../../platform/format.ts'
 import { type Axis, linearAxis, logAxis } from './plan-axis.ts'
 import { CROWD_RETRIES, type Plan } from './plan-numbers.ts'
 

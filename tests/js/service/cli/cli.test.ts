@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { schemaOfConfig } from '../../../../js/service/cli/config-file.ts'
 import { FLAGS } from '../../../../js/service/cli/flags.ts'
-import { duration, exactBytes, exactDuration } from '../../../../js/service/cli/format.ts'
+import { duration, exactBytes, exactDuration } from '../../../../js/platform/format.ts'
 import { nearest } from '../../../../js/service/cli/nearest.ts'
 import { run } from './setup.ts'
 

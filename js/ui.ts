@@ -1,0 +1,14 @@
+/**
+ * redrive/ui: custom elements that show what a policy does and what a queue is doing. Importing it defines `<redrive-curve>` and
+ * `<redrive-inspector>`; where there is no document, as in a server's render, it defines nothing and does no harm.
+ */
+
+import { coreComesFrom } from './ui/base/core.ts'
+import { define } from './ui/base/element.ts'
+import { RedriveCurve } from './ui/lab/curve-element.ts'
+
+coreComesFrom(async () => (await import('./core.ts')).loadCore())
+define('redrive-curve', RedriveCurve)
+
+export { THEME } from './ui/base/theme.ts'
+export { RedriveCurve }

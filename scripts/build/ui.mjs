@@ -1,0 +1,81 @@
+// Bundles redrive/ui: the elements with Lit and uPlot in them, so that a page installs nothing else. The core is not bundled but imported from
+// the package, the same file as everybody's; what only the lab needs lies in files that are loaded when it is asked for.
+import { build } from 'esbuild'
+import { at } from '../lib/paths.mjs'
+import { StepError } from '../lib/steps.mjs'
+import { uiEntries } from './entries.mjs'
+import { packagesIn } from './service.mjs'
+
+/** A server that renders a page imports the entry and has no DOM: Lit extends one class and asks one object when it is loaded. */
+const withoutDom = {
+  name: 'without-dom',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^without-dom$/ }, ({ path }) => ({ path, namespace: 'without-dom', sideEffects: false }))
+    onLoad({ filter: /./, namespace: 'without-dom' }, () => ({
+      contents: `const HTMLElement_ = globalThis.HTMLElement ?? class {}
+        const document_ = globalThis.document ?? { createTreeWalker: () => ({}) }
+        export { HTMLElement_ as HTMLElement, document_ as document }`,
+    }))
+  },
+}
+
+const core = {
+  name: 'core',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/core\.ts$/ }, ({ importer, path }) =>
+      importer === at('js', 'ui.ts') ? { path: path.replace('.ts', '.js'), external: true } : undefined,
+    )
+  },
+}
+
+/** Runs of white space in templates mean one space at most; the sources keep their lines, the package does not. */
+const tight = {
+  name: 'tight',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]js[\\/]ui[\\/].*\.ts$/ }, async ({ path }) => {
+      const { readFile } = await import('node:fs/promises')
+      return { contents: tightened(await readFile(path, 'utf8')), loader: 'ts' }
+    })
+  },
+}
+
+/** Within `css` and between the tags of `html` and `svg`. */
+const tightened = (code) =>
+  code.replace(/\b(css|html|svg)`(?:[^`\\]|\\.)*`/g, (literal, kind) =>
+    kind === 'css'
+      ? literal
+          .replace(/\/\*[\s\S]*?\*\//g, '')
+          .replace(/\s+/g, ' ')
+          .replace(/ ?([{};,]) ?/g, '$1')
+          .replace(/: /g, ':')
+      : literal.replace(/\s*\n\s*/g, ' '),
+  )
+
+/** Writes the files, and gives the folders in node_modules of the packages that are in them. */
+export async function bundleUi(outdir) {
+  const { metafile } = await build({
+    absWorkingDir: at(),
+    entryPoints: uiEntries,
+    outdir,
+    metafile: true,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'browser',
+    conditions: ['browser', 'production'],
+    target: 'es2022',
+    minify: true,
+    legalComments: 'none',
+    loader: { '.css': 'text' },
+    chunkNames: 'ui-[hash]',
+    logLevel: 'silent',
+    inject: ['without-dom'],
+    plugins: [withoutDom, core, tight],
+  }).catch((error) => {
+    throw new StepError(error.message) // its stack is the bundler's own
+  })
+  return packagesIn(metafile)
+}
+
+/** The files of the elements in a package: the entry, and what is loaded later. */
+export const isUiFile = (name) => /^ui(-worker|-[A-Z0-9]{8})?\.js$/.test(name)
