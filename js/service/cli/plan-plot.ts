@@ -2,7 +2,7 @@
 
 import type { BackoffStep } from '../../core/functions.ts'
 import { duration } from '../../platform/format.ts'
-import { type Axis, linearAxis, logAxis } from './plan-axis.ts'
+import { type Axis, linearAxis, logAxis } from '../../platform/duration-axis.ts'
 import type { Dot, Plan } from './plan-numbers.ts'
 import type { Paint, Style } from './terminal.ts'
 

@@ -1,0 +1,229 @@
+/** The layout of the lab: controls beside the views, above them where there is no room. */
+
+import { type CSSResult, css } from 'lit'
+
+export const labStyle: CSSResult = css`
+  :host {
+    padding: 16px;
+  }
+  .lab {
+    display: grid;
+    grid-template-columns: minmax(0, 1fr);
+    gap: 14px;
+    align-items: start;
+  }
+  header {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 8px 16px;
+    align-items: center;
+    justify-content: space-between;
+  }
+  .actions {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 6px;
+    align-items: center;
+  }
+  .knobs {
+    display: grid;
+    gap: 12px;
+  }
+  .knob {
+    display: grid;
+    grid-template-columns: minmax(0, 1fr) 104px;
+    gap: 2px 10px;
+    align-items: center;
+  }
+  .knob > label {
+    font-weight: 500;
+  }
+  .knob > input[type='range'] {
+    grid-column: 1 / -1;
+    width: 100%;
+    margin: 0;
+    min-height: 24px;
+  }
+  .knob > input[type='text'],
+  .knob > select {
+    width: 100%;
+    text-align: end;
+  }
+  .knob.wide {
+    grid-template-columns: minmax(0, 1fr);
+  }
+  .knob.wide > input,
+  .knob.wide > select,
+  .knob.wide > textarea {
+    width: 100%;
+    text-align: start;
+  }
+  .knob .note {
+    grid-column: 1 / -1;
+    font-size: 12.5px;
+    overflow-wrap: anywhere;
+  }
+  textarea {
+    resize: vertical;
+    min-height: 150px;
+    font-family: var(--mono);
+    font-size: 12.5px;
+    line-height: 1.5;
+  }
+  .views {
+    display: grid;
+    gap: 14px;
+    min-width: 0;
+  }
+  figure {
+    display: grid;
+    gap: 10px;
+    min-width: 0;
+  }
+  figcaption {
+    display: flex;
+    flex-wrap: wrap;
+    gap: 8px;
+    align-items: baseline;
+    justify-content: space-between;
+  }
+  .summary {
+    max-width: 78ch;
+  }
+  .figures {
+    display: grid;
+    grid-template-columns: repeat(auto-fill, minmax(136px, 1fr));
+    gap: 10px 18px;
+  }
+  .figures dt {
+    color: var(--soft);
+    font-size: 12.5px;
+  }
+  .figures dd {
+    font-size: 19px;
+    font-weight: 600;
+    line-height: 1.25;
+  }
+  .figures dd.help {
+    font-size: 12.5px;
+    font-weight: 400;
+    color: var(--soft);
+  }
+  .scroll {
+    overflow: auto;
+    max-height: 340px;
+  }
+  .scroll thead th {
+    position: sticky;
+    top: 0;
+    background: var(--surface);
+  }
+  .scroll tbody td:first-child {
+    white-space: normal;
+    min-width: 7ch;
+  }
+  .busy {
+    display: grid;
+    grid-template-columns: minmax(0, 1fr) auto;
+    gap: 10px;
+    align-items: center;
+    min-height: 22px;
+  }
+  .stale {
+    opacity: 0.55;
+  }
+  .error {
+    color: var(--bad);
+    overflow-wrap: anywhere;
+  }
+  .row {
+    display: grid;
+    grid-template-columns: repeat(auto-fill, minmax(210px, 1fr));
+    gap: 12px 20px;
+  }
+  pre {
+    margin: 0;
+    padding: 10px 12px;
+    overflow: auto;
+    background: var(--back);
+    border-radius: 6px;
+    font: 12.5px/1.5 var(--mono);
+  }
+  .frontier {
+    display: grid;
+    gap: 14px;
+  }
+  .frontier svg {
+    width: 100%;
+    max-width: 760px;
+    height: auto;
+    font-size: 12px;
+    fill: var(--soft);
+  }
+  .grid path {
+    stroke: var(--line);
+  }
+  .frontier g path {
+    stroke: var(--line);
+    fill: none;
+  }
+  .frontier circle {
+    fill: var(--hue-1);
+  }
+  .frontier .tag {
+    fill: var(--surface);
+    stroke: var(--line);
+  }
+  .frontier g text {
+    fill: var(--soft);
+    font-size: 11px;
+  }
+  .frontier .spread circle:not(.tag) {
+    fill: var(--hue-3);
+  }
+  .frontier .own circle:not(.tag) {
+    fill: var(--hue-2);
+  }
+  .frontier .own .tag {
+    stroke: var(--hue-2);
+  }
+  .frontier .own text {
+    fill: var(--hue-2);
+  }
+  .keys {
+    list-style: none;
+    columns: 2 220px;
+    column-gap: 24px;
+    font-size: 13px;
+  }
+  .keys b {
+    display: inline-block;
+    min-width: 2.1em;
+    text-align: end;
+    padding-inline-end: 0.5em;
+    font-weight: 500;
+    color: var(--soft);
+  }
+  .keys .spread {
+    color: var(--hue-3);
+  }
+  .keys .own {
+    color: var(--hue-2);
+    font-weight: 600;
+  }
+  @container (min-width: 900px) {
+    .lab {
+      grid-template-columns: 300px minmax(0, 1fr);
+    }
+    .lab > header {
+      grid-column: 1 / -1;
+    }
+    .frontier {
+      grid-template-columns: minmax(0, 1fr) 230px;
+      align-items: center;
+    }
+    .keys {
+      columns: 1;
+    }
+  }
+`

@@ -1,0 +1,235 @@
+/**
+ * A line chart, drawn by uPlot, in the colours of the page. It is an element of its own, so that a view says what it shows and no view handles sizes,
+ * schemes or the life of a canvas.
+ */
+
+import { type CSSResultGroup, css, html, type PropertyValues, type TemplateResult, unsafeCSS } from 'lit'
+import uPlot from 'uplot'
+import plotStyle from 'uplot/dist/uPlot.min.css'
+import { type ColourName, type Colours, coloursOf } from '../base/colours.ts'
+import { define, RedriveElement } from '../base/element.ts'
+
+/** What one line is. */
+export interface Line {
+  readonly label: string
+  readonly colour: ColourName
+  readonly values: readonly (number | null)[]
+  readonly dash?: readonly number[]
+  readonly width?: number
+  /** Marks each value. */
+  readonly points?: boolean
+  /** Fills the space between this line and the one before it. */
+  readonly band?: true
+  /** Fills the space down to the axis. */
+  readonly area?: true
+}
+
+/** Shades a stretch of the x axis. */
+export interface Stretch {
+  readonly from: number
+  readonly to: number
+  readonly label: string
+}
+
+export interface ChartModel {
+  readonly x: readonly number[]
+  readonly lines: readonly Line[]
+  readonly xLabel: string
+  readonly yLabel: string
+  readonly xText: (value: number) => string
+  readonly yText: (value: number) => string
+  /** The y axis counts by factors: 0 lies at its foot. */
+  readonly log?: { readonly from: number; readonly to: number; readonly ticks: readonly number[] }
+  readonly stretches?: readonly Stretch[]
+  /** A level that is marked across the plot. */
+  readonly level?: { readonly at: number; readonly label: string }
+}
+
+const HEIGHT = 300
+const LABELS = { size: 11, font: '11px system-ui, sans-serif' }
+
+export class RedriveChart extends RedriveElement {
+  static override styles: CSSResultGroup = [
+    RedriveElement.styles,
+    unsafeCSS(plotStyle),
+    css`
+      :host {
+        background: none;
+        overflow: hidden;
+      }
+      #plot {
+        height: ${HEIGHT}px;
+      }
+      .u-legend {
+        text-align: start;
+        font-size: 12.5px;
+      }
+      .u-legend th,
+      .u-legend td {
+        border: 0;
+        padding: 0 4px 0 0;
+      }
+      .u-inline tr {
+        margin-inline-end: 12px;
+      }
+    `,
+  ]
+  static override properties = { model: { attribute: false } }
+  declare model: ChartModel | undefined
+  #plot: uPlot | undefined
+  #shape = ''
+  readonly #sizes: ResizeObserver | undefined = globalThis.ResizeObserver && new ResizeObserver(() => this.#fit())
+
+  override connectedCallback(): void {
+    super.connectedCallback()
+    this.#sizes?.observe(this)
+    this.requestUpdate()
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback()
+    this.#sizes?.disconnect()
+    this.#drop()
+  }
+
+  protected override schemeChanged(): void {
+    this.#drop()
+    super.schemeChanged()
+  }
+
+  override render(): TemplateResult {
+    // the table beside it says the same in words
+    return html`<div id="plot" aria-hidden="true"></div>`
+  }
+
+  protected override updated(_: PropertyValues): void {
+    const { model } = this
+    if (!model || !this.isConnected) return
+    const shape = JSON.stringify([
+      model.lines.map(({ values: _, ...rest }) => rest),
+      model.xLabel,
+      model.yLabel,
+      model.log,
+    ])
+    if (shape !== this.#shape) this.#drop()
+    this.#shape = shape
+    const data = [model.x, ...model.lines.map(({ values }) => values)] as unknown as uPlot.AlignedData
+    if (this.#plot) this.#plot.setData(data)
+    else this.#plot = this.#draw(model, data)
+  }
+
+  #drop(): void {
+    this.#plot?.destroy()
+    this.#plot = undefined
+  }
+
+  #fit(): void {
+    const width = Math.floor(this.clientWidth)
+    if (width > 0 && this.#plot && this.#plot.width !== width) this.#plot.setSize({ width, height: HEIGHT - 30 })
+  }
+
+  #draw(model: ChartModel, data: uPlot.AlignedData): uPlot {
+    const colours = coloursOf(this.shadow)
+    const current = (): ChartModel => this.model ?? model
+    const axis = (label: string, side: 2 | 3): uPlot.Axis => ({
+      side,
+      label,
+      labelSize: side === 2 ? 24 : 26,
+      labelFont: `12px system-ui, sans-serif`,
+      font: LABELS.font,
+      stroke: colours('soft'),
+      grid: { stroke: colours('line'), width: 1 },
+      ticks: { show: false },
+    })
+    const options: uPlot.Options = {
+      width: Math.max(200, Math.floor(this.clientWidth)),
+      height: HEIGHT - 30,
+      legend: { live: true },
+      cursor: { drag: { x: false, y: false } },
+      scales: {
+        x: { time: false },
+        y: model.log
+          ? { distr: 3, range: () => [current().log?.from ?? 1, current().log?.to ?? 10] }
+          : { range: zeroBased },
+      },
+      axes: [
+        {
+          ...axis(model.xLabel, 2),
+          values: (_, splits) => splits.map((value) => (Number.isInteger(value) ? current().xText(value) : '')),
+        },
+        {
+          ...axis(model.yLabel, 3),
+          size: 58,
+          values: (_, splits) => splits.map((value) => current().yText(value)),
+          ...(model.log && { splits: () => [...(current().log?.ticks ?? [])] }),
+        },
+      ],
+      series: [
+        { label: model.xLabel, value: (_, value) => (value === null ? '–' : current().xText(value)) },
+        ...model.lines.map((line) => seriesOf(line, colours, current)),
+      ],
+      bands: model.lines.flatMap(({ band, colour }, i) =>
+        band ? [{ series: [i + 1, i] as [number, number], fill: faded(colours(colour), 0.16) }] : [],
+      ),
+      hooks: { drawClear: [(plot) => marks(plot, current(), colours)] },
+    }
+    return new uPlot(options, data, this.shadow.querySelector('#plot') as HTMLElement)
+  }
+}
+
+const zeroBased: uPlot.Range.Function = (_, __, most) => [0, Math.max(1, most) * 1.05]
+
+function seriesOf(
+  { label, colour, dash, width = 2, points = false, area }: Line,
+  colours: Colours,
+  current: () => ChartModel,
+): uPlot.Series {
+  return {
+    label,
+    stroke: colours(colour),
+    width,
+    ...(dash && { dash: [...dash] }),
+    ...(area && { fill: faded(colours(colour), 0.14) }),
+    points: { show: points, size: 6, fill: colours(colour) },
+    value: (_, value) => (value === null || value === undefined ? '–' : current().yText(value)),
+  }
+}
+
+/** `rgb(1, 2, 3)`, as computed colours are written, with so much of it left. */
+const faded = (colour: string, share: number): string => colour.replace(/^rgb\((.*)\)$/, `rgba($1, ${share})`)
+
+/** Stretches of the x axis and a level, under the lines. */
+function marks(plot: uPlot, { stretches = [], level }: ChartModel, colours: Colours): void {
+  const { ctx } = plot
+  const { left, top, width, height } = plot.bbox
+  const scale = globalThis.devicePixelRatio || 1
+  ctx.save()
+  ctx.font = `${LABELS.size * scale}px system-ui, sans-serif`
+  ctx.textBaseline = 'top'
+  for (const { from, to, label } of stretches) {
+    const start = Math.max(left, plot.valToPos(from, 'x', true))
+    const end = Math.min(left + width, plot.valToPos(to, 'x', true))
+    if (end <= start) continue
+    ctx.fillStyle = faded(colours('bad'), 0.1)
+    ctx.fillRect(start, top, end - start, height)
+    ctx.fillStyle = colours('bad')
+    ctx.fillText(label, start + 4 * scale, top + 4 * scale)
+  }
+  if (level) {
+    const y = plot.valToPos(level.at, 'y', true)
+    if (y > top && y < top + height) {
+      ctx.strokeStyle = colours('soft')
+      ctx.setLineDash([6 * scale, 4 * scale])
+      ctx.beginPath()
+      ctx.moveTo(left, y)
+      ctx.lineTo(left + width, y)
+      ctx.stroke()
+      ctx.fillStyle = colours('soft')
+      ctx.textAlign = 'right'
+      ctx.fillText(level.label, left + width - 4 * scale, y + 3 * scale)
+    }
+  }
+  ctx.restore()
+}
+
+define('redrive-chart', RedriveChart)
