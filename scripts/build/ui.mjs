@@ -65,6 +65,7 @@ export async function bundleUi(outdir) {
     conditions: ['browser', 'production'],
     target: 'es2022',
     minify: true,
+    define: { LAB_WORKER: '"./ui-worker.js"' },
     legalComments: 'none',
     loader: { '.css': 'text' },
     chunkNames: 'ui-[hash]',

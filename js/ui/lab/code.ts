@@ -39,14 +39,14 @@ function queueCode(policy: Partial<RetryPolicy>): string {
 
 /** An object as JavaScript is written: names without quotes, one field a line. */
 function literal(policy: Partial<RetryPolicy>): string {
-  const fields = Object.entries(policy).map(([name, value]) => `  ${keyOf(name)}: ${valueOf(value)},`)
+  const fields = Object.entries(policy).map(([name, value]) => `  ${keyOf(name)}: ${asCode(value)},`)
   return fields.length === 0 ? '{}' : `{\n${fields.join('\n')}\n}`
 }
 
 const keyOf = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name))
 
-function valueOf(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(valueOf).join(', ')}]`
+function asCode(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(asCode).join(', ')}]`
   if (typeof value === 'number') return numeral(value)
   if (typeof value === 'string')
     return `'${JSON.stringify(value).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`

@@ -1,0 +1,81 @@
+/**
+ * The core's third module: crowds, storms and the comparison of strategies, which `redrive/ui` shows. No queue loads it.
+ *
+ * One instance serves the page or Worker. One that traps is dropped with all that runs on it, and another is made; so is one that
+ * a crowd of a million has left large, as soon as nothing runs, since a memory never shrinks.
+ */
+
+import { RedriveError } from '../api/errors.ts'
+import { errorText } from '../platform/error-text.ts'
+import * as glue from './generated/lab/glue.js'
+import packed from './generated/lab/packed.js'
+import { bindGlue, once } from './instance.ts'
+import { unpack } from './unpack.ts'
+
+export type { LabCrowd, LabFrontier, LabOutage } from './generated/lab/glue.js'
+
+/** An instance may keep so much memory for the next question. */
+const KEPT_BYTES = 1 << 26
+
+export class Lab {
+  readonly #memory: WebAssembly.Memory
+  /** What runs on it and is not freed. */
+  #running = 0
+  #isTrapped = false
+
+  constructor(memory: WebAssembly.Memory) {
+    this.#memory = memory
+  }
+
+  /** Whether another instance has to take its place before anything else is asked. */
+  get isWornOut(): boolean {
+    return this.#isTrapped || (this.#running === 0 && this.#memory.buffer.byteLength > KEPT_BYTES)
+  }
+
+  /** Makes something that runs. An error that is no trap says which option of a policy the core does not take. */
+  start<T>(make: (module: typeof glue) => T): T {
+    const made = this.ask(() => make(glue))
+    this.#running++
+    return made
+  }
+
+  /** Asks what was made here; throws `CORE_TRAPPED` from a trap on. */
+  ask<T>(question: () => T): T {
+    if (this.#isTrapped) throw trapped('before')
+    try {
+      return question()
+    } catch (error) {
+      // the module's own words are given and not trapped
+      if ((error as Error).constructor === Error) throw error
+      this.#isTrapped = true
+      throw trapped(errorText(error), error)
+    }
+  }
+
+  /** Frees what was made here. */
+  end(made: { free(): void }): void {
+    this.#running--
+    // nothing of an instance that has trapped is safe to call
+    if (!this.#isTrapped) made.free()
+  }
+}
+
+const trapped = (why: string, cause?: unknown): RedriveError =>
+  new RedriveError('CORE_TRAPPED', `the module of the lab stopped (${why}): a new instance is made; ask again`, { cause })
+
+const compiled = once(async () => WebAssembly.compile(await unpack(packed)))
+
+let current: Promise<Lab> | undefined
+
+const makeLab = async (): Promise<Lab> => {
+  const { memory } = (await bindGlue(glue, await compiled(), 'lab')) as { readonly memory: WebAssembly.Memory }
+  return new Lab(memory)
+}
+
+/** The instance to ask. */
+export async function instantiateLab(): Promise<Lab> {
+  const before = current
+  const lab = await before?.catch(() => undefined)
+  if (current === before && (lab === undefined || lab.isWornOut)) current = makeLab()
+  return current as Promise<Lab>
+}

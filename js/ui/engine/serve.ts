@@ -1,0 +1,3 @@
+export function serve(_: unknown): void {
+  throw new Error('not yet')
+}
