@@ -29,8 +29,15 @@ export function logAxis(waits: readonly Waits[]): Axis {
   const from = Math.min(most / 8, Math.max(1, Math.min(most, ...least)))
   return {
     place: (ms) => (ms <= from ? 0 : Math.min(1, Math.log(ms / from) / Math.log(most / from))),
-    ticks: ROUND_MS.filter((ms) => ms >= from && ms <= most),
+    ticks: ticksWithin(from, most),
   }
+}
+
+/** Powers of ten, and where there are few of them the steps between. */
+function ticksWithin(from: number, to: number): readonly number[] {
+  const within = (list: readonly number[]): readonly number[] => list.filter((ms) => ms >= from && ms <= to)
+  const round = within(ROUND_MS)
+  return round.length > 2 ? round : within(STEPS_MS)
 }
 
 /** Linear, from 0, with at most `most` ticks. */

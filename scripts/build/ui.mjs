@@ -1,5 +1,6 @@
 // Bundles redrive/ui: the elements with Lit and uPlot in them, so that a page installs nothing else. The core is not bundled but imported from
 // the package, the same file as everybody's; what only the lab needs lies in files that are loaded when it is asked for.
+import { readFile } from 'node:fs/promises'
 import { build } from 'esbuild'
 import { at } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
@@ -28,28 +29,23 @@ const core = {
   },
 }
 
-/** Runs of white space in templates mean one space at most; the sources keep their lines, the package does not. */
+/** Runs of white space in style sheets mean one space; the sources keep their lines, the package does not. */
 const tight = {
   name: 'tight',
   setup({ onLoad }) {
-    onLoad({ filter: /[\\/]js[\\/]ui[\\/].*\.ts$/ }, async ({ path }) => {
-      const { readFile } = await import('node:fs/promises')
-      return { contents: tightened(await readFile(path, 'utf8')), loader: 'ts' }
-    })
+    onLoad({ filter: /[\\/]js[\\/]ui[\\/].*\.ts$/ }, async ({ path }) => ({
+      contents: (await readFile(path, 'utf8')).replace(/\bcss`[^`]*`/g, tightened),
+      loader: 'ts',
+    }))
   },
 }
 
-/** Within `css` and between the tags of `html` and `svg`. */
-const tightened = (code) =>
-  code.replace(/\b(css|html|svg)`(?:[^`\\]|\\.)*`/g, (literal, kind) =>
-    kind === 'css'
-      ? literal
-          .replace(/\/\*[\s\S]*?\*\//g, '')
-          .replace(/\s+/g, ' ')
-          .replace(/ ?([{};,]) ?/g, '$1')
-          .replace(/: /g, ':')
-      : literal.replace(/\s*\n\s*/g, ' '),
-  )
+const tightened = (sheet) =>
+  sheet
+    .replace(/\/\*[\s\S]*?\*\//g, '')
+    .replace(/\s+/g, ' ')
+    .replace(/ ?([{};,]) ?/g, '$1')
+    .replaceAll(': ', ':')
 
 /** Writes the files, and gives the folders in node_modules of the packages that are in them. */
 export async function bundleUi(outdir) {

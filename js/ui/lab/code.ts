@@ -6,6 +6,11 @@ import { exactDuration } from '../../platform/format.ts'
 
 export const CODE_KINDS = ['queue', 'cli', 'environment'] as const
 export type CodeKind = (typeof CODE_KINDS)[number]
+export const CODE_NAMES: Readonly<Record<CodeKind, string>> = {
+  queue: 'RetryQueue',
+  cli: 'Command line',
+  environment: 'Environment',
+}
 
 /** The preset that a policy is, field for field. */
 export function presetOf(policy: Partial<RetryPolicy>): string | undefined {
@@ -19,7 +24,7 @@ const canonical = (policy: object): string =>
 export function codeOf(policy: Partial<RetryPolicy>, kind: CodeKind): string {
   if (kind === 'queue') return queueCode(policy)
   const settings = settingsOf(policy)
-  const file = settings.file === undefined ? '' : `${HERE[kind]}\n${settings.file}\n`
+  const file = settings.file === undefined ? '' : `# policies.json:\n${settings.file.replace(/^/gm, '# ')}\n`
   if (kind === 'cli') {
     const flags = settings.settings.map(([name, value]) => `--${name} ${value}`)
     return `${file}npx redrive serve ${flags.join(' ')}`
@@ -27,8 +32,6 @@ export function codeOf(policy: Partial<RetryPolicy>, kind: CodeKind): string {
   const lines = settings.settings.map(([name, value]) => `REDRIVE_${name.toUpperCase().replaceAll('-', '_')}=${value}`)
   return file + lines.join('\n')
 }
-
-const HERE = { cli: '# policies.json', environment: '# policies.json' } as const
 
 function queueCode(policy: Partial<RetryPolicy>): string {
   const preset = presetOf(policy)

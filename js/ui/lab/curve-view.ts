@@ -94,13 +94,15 @@ function figuresOf(schedule: Schedule, other: Schedule | undefined, asked: numbe
     if (!last) return '0'
     return retries > steps.length ? `over ${duration(of(last))}` : duration(of(last))
   }
-  const both = (of: (step: BackoffStep) => number): string =>
-    other ? `${total(schedule, of)}, other ${total(other, of)}` : total(schedule, of)
+  const beside = (of: (step: BackoffStep) => number, alone?: string): Pick<Figure, 'value' | 'help'> => {
+    const help = other ? `the other one: ${total(other, of)}` : alone
+    return { value: total(schedule, of), ...(help && { help }) }
+  }
   const { cutAt, budgetMs, retries } = schedule
   return [
     { name: 'Retries', value: grouped(retries), help: 'after the first attempt' },
-    { name: 'To the end, mean', value: both(({ totalMeanMs }) => totalMeanMs), help: 'the sum of all waits' },
-    { name: 'To the end, at most', value: both(({ totalMaxMs }) => totalMaxMs) },
+    { name: 'To the end, mean', ...beside(({ totalMeanMs }) => totalMeanMs, 'the sum of all waits') },
+    { name: 'To the end, at most', ...beside(({ totalMaxMs }) => totalMaxMs) },
     cutAt === undefined
       ? { name: 'Budget', value: duration(budgetMs), help: 'all retries fit, on average' }
       : {

@@ -9,9 +9,10 @@ const STEPS = 1_000
 
 export interface KnobState {
   readonly value: number | undefined
-  /** What is being typed, where it cannot be read. */
-  readonly text: string | undefined
-  readonly error: string | undefined
+  /** Where the slider stands without a value; undefined: at its end. */
+  readonly otherwise: number | undefined
+  /** What was typed and cannot be read, and why. */
+  readonly known: { readonly text: string; readonly error: string } | undefined
 }
 
 export interface KnobEvents {
@@ -26,10 +27,11 @@ type Handle = Pick<Knob, 'label' | 'help' | 'kind' | 'from' | 'to' | 'step'>
 export function knob(
   id: string,
   handle: Handle,
-  { value, text, error }: KnobState,
+  { value, otherwise, known }: KnobState,
   events: KnobEvents,
 ): TemplateResult {
   const { label, help, kind } = handle
+  const { text, error } = known ?? {}
   const shown = text ?? (value === undefined ? '' : kind === 'ms' ? exactDuration(value) : String(value))
   const slide = (event: Event): void => events.slide(valueAt(handle, (event.target as HTMLInputElement).valueAsNumber))
   const type = (event: Event): void => events.type((event.target as HTMLInputElement).value)
@@ -47,19 +49,30 @@ export function knob(
       .value=${shown}
       @change=${type}
     />
-    <input
-      type="range"
-      min=${isLog(handle) ? 0 : handle.from}
-      max=${isLog(handle) ? STEPS : handle.to}
-      step=${isLog(handle) ? 1 : (handle.step ?? 1)}
-      aria-label=${`${label}, slider`}
-      aria-valuetext=${shown === '' ? 'default' : shown}
-      .valueAsNumber=${placeOf(handle, value)}
-      @input=${slide}
-    />
+    ${kind === 'text' ? nothing : slider(handle, value ?? otherwise, label, shown, slide)}
     <span id=${`${id}-note`} class=${error ? 'note error' : 'hidden'}>${error ?? help}</span>
     ${error ? nothing : html`<span class="note soft" aria-hidden="true">${help}</span>`}
   </div>`
+}
+
+function slider(
+  handle: Handle,
+  value: number | undefined,
+  label: string,
+  shown: string,
+  slide: (event: Event) => void,
+): TemplateResult {
+  const { from, to, step = 1 } = handle
+  return html`<input
+    type="range"
+    min=${isLog(handle) ? 0 : from}
+    max=${isLog(handle) ? STEPS : to}
+    step=${isLog(handle) ? 1 : step}
+    aria-label=${`${label}, slider`}
+    aria-valuetext=${shown === '' ? 'default' : shown}
+    .value=${String(placeOf(handle, value))}
+    @input=${slide}
+  />`
 }
 
 /** Durations and large counts span factors, not sums. */
@@ -67,8 +80,7 @@ const isLog = ({ kind, from, to }: Handle): boolean => kind === 'ms' || (kind ==
 
 function placeOf(handle: Handle, value: number | undefined): number {
   const { from, to } = handle
-  // without a cap there is as much as there can be
-  const known = Math.min(to, Math.max(from, value ?? (handle.label === 'Cap' ? to : from)))
+  const known = Math.min(to, Math.max(from, value ?? to))
   return isLog(handle) ? (Math.log(known / from) / Math.log(to / from)) * STEPS : known
 }
 

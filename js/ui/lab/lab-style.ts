@@ -27,6 +27,11 @@ export const labStyle: CSSResult = css`
   }
   .knobs {
     display: grid;
+    grid-template-columns: repeat(auto-fill, minmax(min(100%, 230px), 1fr));
+    gap: 12px 24px;
+  }
+  .code {
+    display: grid;
     gap: 12px;
   }
   .knob {
@@ -92,7 +97,7 @@ export const labStyle: CSSResult = css`
   }
   .figures {
     display: grid;
-    grid-template-columns: repeat(auto-fill, minmax(136px, 1fr));
+    grid-template-columns: repeat(auto-fill, minmax(112px, 1fr));
     gap: 10px 18px;
   }
   .figures dt {
@@ -122,12 +127,22 @@ export const labStyle: CSSResult = css`
     white-space: normal;
     min-width: 7ch;
   }
+  figure,
+  .panel {
+    position: relative;
+  }
   .busy {
+    position: absolute;
+    inset-inline: 0;
+    top: -12px;
     display: grid;
-    grid-template-columns: minmax(0, 1fr) auto;
+    grid-template-columns: minmax(0, 1fr) 5ch;
     gap: 10px;
     align-items: center;
-    min-height: 22px;
+    font-size: 12.5px;
+  }
+  .row + figure {
+    margin-top: 18px;
   }
   .stale {
     opacity: 0.55;

@@ -21,8 +21,8 @@ export interface Knob {
   readonly field: NumberField
   readonly label: string
   readonly help: string
-  /** 'ms': text such as 12.5s, and a slider by factors. 'factor', 'share', 'count': a number. */
-  readonly kind: 'ms' | 'factor' | 'share' | 'count'
+  /** 'ms': text such as 12.5s, and a slider by factors. 'factor', 'share', 'count': a number. 'text': a number without a slider. */
+  readonly kind: 'ms' | 'factor' | 'share' | 'count' | 'text'
   readonly from: number
   readonly to: number
   readonly step?: number

@@ -45,7 +45,11 @@ export interface ChartModel {
   readonly level?: { readonly at: number; readonly label: string }
 }
 
-const HEIGHT = 300
+const HEIGHT = 330
+/** The legend below the plot. */
+const LEGEND = 34
+/** Steps of an x axis that counts whole things. */
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000]
 const LABELS = { size: 11, font: '11px system-ui, sans-serif' }
 
 export class RedriveChart extends RedriveElement {
@@ -58,11 +62,20 @@ export class RedriveChart extends RedriveElement {
         overflow: hidden;
       }
       #plot {
-        height: ${HEIGHT}px;
+        min-height: ${HEIGHT}px;
       }
       .u-legend {
         text-align: start;
         font-size: 12.5px;
+      }
+      .u-legend th {
+        color: var(--soft);
+      }
+      .u-legend th > * {
+        font-weight: 400;
+      }
+      .u-legend td {
+        min-width: 5ch;
       }
       .u-legend th,
       .u-legend td {
@@ -125,7 +138,7 @@ export class RedriveChart extends RedriveElement {
 
   #fit(): void {
     const width = Math.floor(this.clientWidth)
-    if (width > 0 && this.#plot && this.#plot.width !== width) this.#plot.setSize({ width, height: HEIGHT - 30 })
+    if (width > 0 && this.#plot && this.#plot.width !== width) this.#plot.setSize({ width, height: HEIGHT - LEGEND })
   }
 
   #draw(model: ChartModel, data: uPlot.AlignedData): uPlot {
@@ -134,7 +147,8 @@ export class RedriveChart extends RedriveElement {
     const axis = (label: string, side: 2 | 3): uPlot.Axis => ({
       side,
       label,
-      labelSize: side === 2 ? 24 : 26,
+      labelSize: 18,
+      labelGap: 0,
       labelFont: `12px system-ui, sans-serif`,
       font: LABELS.font,
       stroke: colours('soft'),
@@ -143,7 +157,7 @@ export class RedriveChart extends RedriveElement {
     })
     const options: uPlot.Options = {
       width: Math.max(200, Math.floor(this.clientWidth)),
-      height: HEIGHT - 30,
+      height: HEIGHT - LEGEND,
       legend: { live: true },
       cursor: { drag: { x: false, y: false } },
       scales: {
@@ -155,13 +169,18 @@ export class RedriveChart extends RedriveElement {
       axes: [
         {
           ...axis(model.xLabel, 2),
-          values: (_, splits) => splits.map((value) => (Number.isInteger(value) ? current().xText(value) : '')),
+          incrs: WHOLE,
+          size: 28,
+          values: (_, splits) => splits.map((value) => current().xText(value)),
         },
         {
           ...axis(model.yLabel, 3),
           size: 58,
           values: (_, splits) => splits.map((value) => current().yText(value)),
-          ...(model.log && { splits: () => [...(current().log?.ticks ?? [])] }),
+          ...(model.log && {
+            splits: () => [...(current().log?.ticks ?? [])],
+            filter: (_: uPlot, splits: number[]) => splits,
+          }),
         },
       ],
       series: [
