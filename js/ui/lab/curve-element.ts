@@ -12,7 +12,7 @@ import '../plot/chart.ts'
 import { CODE_KINDS, CODE_NAMES, type CodeKind, codeOf } from './code.ts'
 import type { Computed } from './computed.ts'
 import { type Controls, type FieldText, wordsOf } from './controls.ts'
-import { curveView } from './curve-view.ts'
+import { curveView, shortened } from './curve-view.ts'
 import { figure } from './figure.ts'
 import { labStyle } from './lab-style.ts'
 import { policyPanel } from './policy-panel.ts'
@@ -186,11 +186,7 @@ export class RedriveCurve extends RedriveElement {
       failure: this.#failure,
       parseDuration: (text) => core().parseDuration(text),
       // two attempts are enough for every rule to be looked at
-      assertSound: (policy) =>
-        void core().backoffSchedule({
-          ...policy,
-          ...(policy.maxAttempts === undefined || policy.maxAttempts > 2 ? { maxAttempts: 2 } : {}),
-        }),
+      assertSound: (policy) => void core().backoffSchedule(shortened(policy, 2)),
       textOf: (field) => this.#texts.get(field),
       keepText: (field, text) => {
         if (text) this.#texts.set(field, text)

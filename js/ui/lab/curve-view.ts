@@ -3,7 +3,7 @@
 import { html } from 'lit'
 import type { RetryPolicy } from '../../api/policy.ts'
 import type { BackoffStep, Core } from '../../core/functions.ts'
-import { policyDefaults } from '../../options/policy.ts'
+import { policyDefaults, UNLIMITED } from '../../options/policy.ts'
 import { DAY_MS } from '../../platform/clock.ts'
 import { logAxis } from '../../platform/duration-axis.ts'
 import { duration, grouped, plural } from '../../platform/format.ts'
@@ -28,11 +28,17 @@ export interface Schedule {
 /** Throws what the core throws: a TypeError or RangeError that names the field. */
 export function scheduleOf(core: Core, policy: Partial<RetryPolicy>): Schedule {
   const asked = policy.maxAttempts ?? policyDefaults.maxAttempts
-  const limited = typeof asked === 'number' && asked > COMPUTED + 1 ? { ...policy, maxAttempts: COMPUTED + 1 } : policy
-  const steps = core.backoffSchedule(limited)
+  const steps = core.backoffSchedule(shortened(policy, COMPUTED + 1))
   const budgetMs = policy.totalBudgetMs ?? policy.keyTtlMs ?? policyDefaults.keyTtlMs
   const cutAt = steps.find(({ totalMeanMs }) => totalMeanMs > budgetMs)?.attempt
   return { steps, retries: asked - 1, budgetMs, cutAt }
+}
+
+/** The policy with so many attempts at most, where its own number is sound: it is the core that refuses any other. */
+export function shortened(policy: Partial<RetryPolicy>, most: number): Partial<RetryPolicy> {
+  const { maxAttempts } = policy
+  const isLonger = Number.isInteger(maxAttempts) && Number(maxAttempts) > most && Number(maxAttempts) <= UNLIMITED
+  return isLonger ? { ...policy, maxAttempts: most } : policy
 }
 
 /** `failedAt`: when the first attempt failed, epoch ms. */
