@@ -1,6 +1,6 @@
 /**
  * redrive/ui: custom elements that show what a policy does and what a queue is doing. Importing it defines `<redrive-curve>` and
- * `<redrive-inspector>`; where there is no document, as in a server's render, it defines nothing and does no harm.
+ * `<redrive-inspector>`; a server that renders pages gets `ui.server.ts` in its place.
  */
 
 import { coreComesFrom } from './ui/base/core.ts'
@@ -10,5 +10,5 @@ import { RedriveCurve } from './ui/lab/curve-element.ts'
 coreComesFrom(async () => (await import('./core.ts')).loadCore())
 define('redrive-curve', RedriveCurve)
 
-export { THEME } from './ui/base/theme.ts'
+export { THEME } from './ui/base/theme-names.ts'
 export { RedriveCurve }

@@ -61,7 +61,9 @@ export class Lab {
 }
 
 const trapped = (why: string, cause?: unknown): RedriveError =>
-  new RedriveError('CORE_TRAPPED', `the module of the lab stopped (${why}): a new instance is made; ask again`, { cause })
+  new RedriveError('CORE_TRAPPED', `the module of the lab stopped (${why}): a new instance is made; ask again`, {
+    cause,
+  })
 
 const compiled = once(async () => WebAssembly.compile(await unpack(packed)))
 

@@ -52,7 +52,8 @@ function modules() {
 }
 
 /** Bundled by itself: see service.mjs and ui.mjs. */
-const isApart = (path) => /^js\/(service|cli|ui|ui-worker|core\/lab)(\/|\.ts$)|^js\/core\/generated\/lab\//.test(path)
+const isApart = (path) =>
+  /^js\/(service|cli|ui|ui\.server|ui-worker|core\/lab)(\/|\.ts$)|^js\/core\/generated\/lab\//.test(path)
 
 /** Writes the modules to `outdir`. */
 export async function bundle(outdir) {

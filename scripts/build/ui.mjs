@@ -7,19 +7,6 @@ import { StepError } from '../lib/steps.mjs'
 import { uiEntries } from './entries.mjs'
 import { packagesIn } from './service.mjs'
 
-/** A server that renders a page imports the entry and has no DOM: Lit extends one class and asks one object when it is loaded. */
-const withoutDom = {
-  name: 'without-dom',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^without-dom$/ }, ({ path }) => ({ path, namespace: 'without-dom', sideEffects: false }))
-    onLoad({ filter: /./, namespace: 'without-dom' }, () => ({
-      contents: `const HTMLElement_ = globalThis.HTMLElement ?? class {}
-        const document_ = globalThis.document ?? { createTreeWalker: () => ({}) }
-        export { HTMLElement_ as HTMLElement, document_ as document }`,
-    }))
-  },
-}
-
 const core = {
   name: 'core',
   setup({ onResolve }) {
@@ -66,8 +53,7 @@ export async function bundleUi(outdir) {
     loader: { '.css': 'text' },
     chunkNames: 'ui-[hash]',
     logLevel: 'silent',
-    inject: ['without-dom'],
-    plugins: [withoutDom, core, tight],
+    plugins: [core, tight],
   }).catch((error) => {
     throw new StepError(error.message) // its stack is the bundler's own
   })

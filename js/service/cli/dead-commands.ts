@@ -1,10 +1,10 @@
 /** `redrive dead …`: dead letters of a running service, over HTTP. */
 
 import { systemClock } from '../../platform/clock.ts'
+import { plural } from '../../platform/format.ts'
 import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, pathOf, printJson } from './client.ts'
 import type { Command } from './command.ts'
 import { type FlagTable, own } from './flag.ts'
-import { plural } from '../../platform/format.ts'
 import { say, UsageError } from './io.ts'
 import * as kinds from './kinds.ts'
 import { deadTable, factsOf, fieldsOf, sheetOf } from './show.ts'

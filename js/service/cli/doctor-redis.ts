@@ -2,10 +2,10 @@
 
 import { createClient } from '@redis/client'
 import { systemClock } from '../../platform/clock.ts'
+import { bytes, duration, grouped } from '../../platform/format.ts'
 import { redisStore } from '../../stores/redis.ts'
 import { authorityOf, clusterUrl, sentinelUrl, withoutLogin } from '../redis-urls.ts'
 import { countFindings, type Finding, type Limits } from './findings.ts'
-import { bytes, duration, grouped } from '../../platform/format.ts'
 import { reasonOf } from './io.ts'
 
 /** One command, and its answer. */

@@ -3,8 +3,8 @@
 import { existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { countFindings, type Finding, type Held, type Limits } from './findings.ts'
 import { bytes } from '../../platform/format.ts'
+import { countFindings, type Finding, type Held, type Limits } from './findings.ts'
 import { reasonOf } from './io.ts'
 
 /** 'rdrv', which every file of a store has as its `application_id`. */

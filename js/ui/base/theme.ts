@@ -6,22 +6,6 @@
 
 import { type CSSResult, css } from 'lit'
 
-/** The custom properties that a page may set, each with what it is for. Part of the public API. */
-export const THEME: Readonly<Record<string, string>> = {
-  '--redrive-ink': 'text',
-  '--redrive-soft': 'secondary text, axes',
-  '--redrive-line': 'borders and grid lines',
-  '--redrive-surface': 'panels, inputs',
-  '--redrive-back': 'the ground behind panels',
-  '--redrive-accent': 'what can be acted on, the chosen series',
-  '--redrive-good': 'success',
-  '--redrive-warn': 'waiting, warnings',
-  '--redrive-bad': 'failure, destructive actions',
-  '--redrive-font': 'the font of text',
-  '--redrive-mono': 'the font of keys, ids and JSON',
-  '--redrive-radius': 'the radius of corners',
-}
-
 /** Six hues for what comes one after another: attempts, retries, series. Distinguishable by people who see no red or no green, on both grounds. */
 export const HUES = 6
 
