@@ -56,7 +56,11 @@ function figuresOf({ idle, peak, peakCount, meanCount, waitCv, loadCv, binMs }: 
       tone: idle > 0.5 ? 'bad' : idle > 0.3 ? 'warn' : 'good',
     },
     { name: 'Peak load', value: grouped(peakCount), help: `requests within ${duration(binMs)}` },
-    { name: 'Mean load', value: ratio(meanCount), help: 'requests in such a part' },
+    {
+      name: 'Mean load',
+      value: meanCount < 100 ? ratio(meanCount) : grouped(Math.round(meanCount)),
+      help: 'requests in such a part',
+    },
     { name: 'Peak over mean', value: ratio(peak) },
     { name: 'CV of the waits', value: ratio(waitCv), help: 'deviation over mean, retries 2 on' },
     ...(loadCv === null

@@ -135,7 +135,7 @@ function grid(x: (cv: number) => number, y: (idle: number) => number, most: numb
   return svg`<g class="grid">
     ${across.map((cv) => svg`<path d="M${x(cv)} ${TOP}V${HEIGHT - BOTTOM}"></path><text x=${x(cv)} y=${HEIGHT - BOTTOM + 16} text-anchor="middle">${cv.toFixed(1)}</text>`)}
     ${up.map((idle) => svg`<path d="M${LEFT} ${y(idle)}H${WIDTH - RIGHT}"></path><text x=${LEFT - 6} y=${y(idle) + 4} text-anchor="end">${Math.round(idle * 100)} %</text>`)}
-    <text x=${(LEFT + WIDTH - RIGHT) / 2} y=${HEIGHT - 8} text-anchor="middle">deviation of a wait over its mean: shorter is fairer</text>
-    <text x=${LEFT + 8} y=${TOP + 14}>idle time: lower is more even</text>
+    <text x=${(LEFT + WIDTH - RIGHT) / 2} y=${HEIGHT - 8} text-anchor="middle">deviation of a wait over its mean: less is fairer</text>
+    <text x=${WIDTH - RIGHT - 8} y=${TOP + 16} text-anchor="end">share of the time that is idle: less is more even</text>
   </g>`
 }

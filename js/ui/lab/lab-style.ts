@@ -155,6 +155,7 @@ export const labStyle: CSSResult = css`
     display: grid;
     grid-template-columns: repeat(auto-fill, minmax(210px, 1fr));
     gap: 12px 20px;
+    align-items: start;
   }
   pre {
     margin: 0;

@@ -225,6 +225,7 @@ function marks(plot: uPlot, { stretches = [], level }: ChartModel, colours: Colo
   ctx.save()
   ctx.font = `${LABELS.size * scale}px system-ui, sans-serif`
   ctx.textBaseline = 'top'
+  ctx.textAlign = 'left'
   for (const { from, to, label } of stretches) {
     const start = Math.max(left, plot.valToPos(from, 'x', true))
     const end = Math.min(left + width, plot.valToPos(to, 'x', true))

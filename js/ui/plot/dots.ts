@@ -5,7 +5,7 @@
 
 import { type CSSResultGroup, css, html, type TemplateResult } from 'lit'
 import { linearAxis } from '../../platform/duration-axis.ts'
-import { duration, grouped } from '../../platform/format.ts'
+import { duration } from '../../platform/format.ts'
 import { coloursOf } from '../base/colours.ts'
 import { define, RedriveElement } from '../base/element.ts'
 import { HUES } from '../base/theme.ts'
@@ -118,7 +118,7 @@ export class RedriveDots extends RedriveElement {
     }
     context.textAlign = 'right'
     context.textBaseline = 'middle'
-    for (const job of [0, model.jobs]) context.fillText(grouped(job), LEFT - 6, TOP + (job === 0 ? 6 : DOTS - 6))
+    for (const job of [0, model.jobs]) context.fillText(compact(job), LEFT - 6, TOP + (job === 0 ? 6 : DOTS - 6))
     context.fillText('jobs', LEFT - 6, TOP + DOTS / 2)
     if (model.times) circles(context, model, hues, x)
     else if (model.raster) paste(context, model, hues, scale)
@@ -193,8 +193,12 @@ function strip(
   context.fillStyle = ink
   context.textAlign = 'right'
   context.textBaseline = 'middle'
-  context.fillText(grouped(most), LEFT - 6, top + 6)
+  context.fillText(compact(most), LEFT - 6, top + 6)
   context.fillText('load', LEFT - 6, top + STRIP - 6)
 }
+
+/** 1K, 2.1M: there is little room beside an axis. */
+const compact = (count: number): string =>
+  count.toLocaleString('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 
 define('redrive-dots', RedriveDots)
