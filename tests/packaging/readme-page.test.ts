@@ -70,3 +70,11 @@ test.each([
   await eventually(() => said).toEqual(answers)
   expect(api.hits(path)).toBe(2)
 })
+
+test('the recipe of the lab and the inspector', async () => {
+  const { page: tab, said } = await open('mountInspector')
+  await tab.locator('redrive-curve figcaption', { hasText: 'Waits before each retry' }).waitFor()
+  await tab.getByRole('button', { name: /redrive/i }).click()
+  await tab.locator('redrive-inspector').waitFor()
+  expect(said).toEqual([])
+})

@@ -19,7 +19,7 @@ async function printed(project: Consumer, script: string, variables: NodeJS.Proc
 }
 
 test('there is no snippet that no test runs', () => {
-  expect(snippets).toHaveLength(11)
+  expect(snippets).toHaveLength(12)
 })
 
 test('the fetch recipe', async () => {
