@@ -10,7 +10,8 @@ import type { OutageState } from './state.ts'
 /** Rows of the table: a line every so many seconds, at most so many. */
 const ROWS = 60
 
-export function outageView(answer: OutageAnswer, state: OutageState): Sight {
+export function outageView(given: OutageAnswer, state: OutageState): Sight {
+  const answer = withoutLast(given)
   const { calls, requests, answered, open } = answer
   const every = Math.max(1, Math.ceil(calls.length / ROWS))
   const lines = Array.from({ length: Math.ceil(calls.length / every) }, (_, i) => i * every)
@@ -32,6 +33,18 @@ export function outageView(answer: OutageAnswer, state: OutageState): Sight {
       grouped(open[Math.min(from + every, open.length) - 1] ?? 0),
     ]),
     figures: figuresOf(answer),
+  }
+}
+
+/** The last second has only begun, and would look as if all had stopped. */
+function withoutLast(answer: OutageAnswer): OutageAnswer {
+  const ended = (values: Uint32Array): Uint32Array => values.slice(0, -1)
+  return {
+    ...answer,
+    calls: ended(answer.calls),
+    requests: ended(answer.requests),
+    answered: ended(answer.answered),
+    open: ended(answer.open),
   }
 }
 
