@@ -9,6 +9,7 @@ import { basename, dirname, resolve } from 'node:path'
 import process from 'node:process'
 import { systemClock } from '../platform/clock.ts'
 import { isLoopback } from './addresses.ts'
+import { pathOf } from './api/path.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 import { CommandError, reasonOf, UsageError } from './cli/io.ts'
 import type { ServeHost } from './cli/serving.ts'
@@ -159,7 +160,7 @@ async function listenOn(service: Service, settings: Settings, tls: Tls | undefin
   const answer =
     (may: PathFilter): Answer =>
     async (request, peer) =>
-      may(new URL(request.url).pathname) ? service.fetch(request, peer) : notHere()
+      may(pathOf(request)) ? service.fetch(request, peer) : notHere()
   const isWorker = role === 'worker'
   const own: PathFilter = (path) =>
     (!isWorker || servesPath(workerPaths, path)) && (adminPort === undefined || !servesPath(adminPaths, path))

@@ -12,6 +12,7 @@ import type { ApiContext } from './context.ts'
 import type { Exchange, Reply, Services } from './exchange.ts'
 import { openapiDocument } from './openapi.ts'
 import { checkHost, checkOrigin, isPreflight, preflightResponse, putCors } from './origins.ts'
+import { pathOf } from './path.ts'
 import { Policies } from './policies.ts'
 import { newRequestId, Problem, problemResponse } from './problem.ts'
 import { Rates } from './rates.ts'
@@ -97,8 +98,8 @@ export function makeApi(context: ApiContext): Api {
 }
 
 /** Probes ask by whatever address they know, and learn nothing that a page could use. */
-const isProbe = ({ method, url }: Request): boolean =>
-  (method === 'GET' || method === 'HEAD') && /^\/(?:healthz|readyz)$/.test(new URL(url).pathname)
+const isProbe = (request: Request): boolean =>
+  (request.method === 'GET' || request.method === 'HEAD') && /^\/(?:healthz|readyz)$/.test(pathOf(request))
 
 async function answer(request: Request, course: Course, context: ApiContext, app: Hono<Env>): Promise<Response> {
   let origin: string | null = null
@@ -125,7 +126,7 @@ async function answer(request: Request, course: Course, context: ApiContext, app
 
 function appOf(server: Server): Hono<Env> {
   const { context } = server
-  const app = new Hono<Env>({ strict: true })
+  const app = new Hono<Env>({ strict: true, getPath: pathOf })
   const byPath = new Map<string, Route[]>()
   for (const row of routes) byPath.set(row.path, [...(byPath.get(row.path) ?? []), row])
   for (const [path, rows] of byPath) {

@@ -135,6 +135,9 @@ describe('tokens and listeners', () => {
     const statuses = (base: unknown) => Promise.all(paths.map(async (path) => (await fetch(`${base}${path}`)).status))
     expect(await statuses(url)).toEqual([200, 404, 404, 404])
     expect(await statuses(adminUrl)).toEqual([404, 200, 200, 200])
+    // spelt another way it is no other path
+    const encoded = ['/%6detrics', '/pause%73', '/retry-tasks/..%2fmetrics', '/x/../metrics']
+    for (const path of encoded) expect([path, await statusOfRaw(url, path)]).toEqual([path, 404])
   })
 
   test('a name that is not its own is refused, and so is a page of another origin', async () => {
@@ -153,6 +156,15 @@ describe('tokens and listeners', () => {
     expect((await fetch(`${url}/retry-tasks`, { headers: { origin: 'https://evil.example' } })).status).toBe(403)
   })
 })
+
+/** Asks for a path as it stands: `fetch` would tidy it up first. */
+const statusOfRaw = (base: string, path: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    get({ port: new URL(base).port, host: '127.0.0.1', path }, (response) => {
+      response.resume()
+      resolve(response.statusCode ?? 0)
+    }).on('error', reject)
+  })
 
 describe('roles', () => {
   test("what an 'api' has taken a 'worker' sends, which is asked for its health alone", async () => {
