@@ -8,6 +8,7 @@ type Paths = readonly string[]
 /** Paths that show or change what is everyone's. */
 export const adminPaths: Paths = [
   ...['/metrics', '/healthz', '/readyz', '/openapi.json', '/operations', '/pauses', '/flush'],
+  '/ui',
   ...['/dead-letters/redrive', '/dead-letters/export', '/dead-letters/purge'],
 ]
 

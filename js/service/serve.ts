@@ -14,11 +14,18 @@ import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 import { CommandError, reasonOf, UsageError } from './cli/io.ts'
 import type { ServeHost } from './cli/serving.ts'
 import type { Settings } from './cli/settings.ts'
+import { readInspector } from './inspector-files.ts'
 import { type Answer, type Listener, listen, type Tls } from './listeners.ts'
 import { makeLog } from './log.ts'
 import { openStore } from './open-store.ts'
 import { adminPaths, type PathFilter, servesPath, workerPaths } from './paths.ts'
-import { createService, type ReloadableOptions, type Service, type ServiceLogEntry } from './service.ts'
+import {
+  createService,
+  type ReloadableOptions,
+  type Service,
+  type ServiceLogEntry,
+  type ServiceOptions,
+} from './service.ts'
 import { factsOf } from './start-lines.ts'
 
 /** A store of a later version: no other exit has this code, so that a deployment can tell. */
@@ -31,10 +38,11 @@ const SETTLE_MS = 100
 type Log = (entry: ServiceLogEntry) => void
 
 /** Runs until a signal ends it. Resolves with the exit code. */
-export async function serve(settings: Settings, { io, reread }: ServeHost): Promise<number> {
+export async function serve(settings: Settings, { io, reread, uiFolder }: ServeHost): Promise<number> {
   const isDev = settings.tokens === undefined
   assertSafe(settings, isDev)
   const tls = tlsOf(settings, io.cwd)
+  const ui = uiOf(settings, uiFolder)
   const log = makeLog({
     level: settings.logLevel,
     format: settings.logFormat,
@@ -52,6 +60,7 @@ export async function serve(settings: Settings, { io, reread }: ServeHost): Prom
     allowLoopback: isDev,
     hostNames: hostNamesOf(settings),
     corsOrigins: settings.corsOrigin ?? [],
+    ...ui,
     ...(settings.rate !== undefined && { rate: { perSecond: settings.rate } }),
     metricsOpen: settings.metricsOpen,
     policiesLocked: settings.policiesLocked,
@@ -154,9 +163,19 @@ function tlsOf({ tlsCert, tlsKey, tlsClientCa }: Settings, cwd: string): Tls | u
   return { cert: read('--tls-cert', tlsCert), key: read('--tls-key', tlsKey), ca }
 }
 
+/** Throws a CommandError where the inspector is asked for and the package lacks a part of it. */
+function uiOf({ ui }: Settings, uiFolder: string | undefined): Pick<ServiceOptions, 'ui' | 'uiFolder'> {
+  try {
+    if (ui) readInspector(uiFolder)
+  } catch (error) {
+    throw new CommandError(`--${reasonOf(error)}`)
+  }
+  return { ui, ...(uiFolder !== undefined && { uiFolder }) }
+}
+
 /** One listener, or two: what only operators and probes ask is on the second then. */
 async function listenOn(service: Service, settings: Settings, tls: Tls | undefined): Promise<Listener[]> {
-  const { host, port, adminPort, role } = settings
+  const { host, port, adminPort, role, ui } = settings
   const answer =
     (may: PathFilter): Answer =>
     async (request, peer) =>
@@ -166,8 +185,9 @@ async function listenOn(service: Service, settings: Settings, tls: Tls | undefin
     (!isWorker || servesPath(workerPaths, path)) && (adminPort === undefined || !servesPath(adminPaths, path))
   const first = await listen(answer(own), { host, port, tls })
   if (adminPort === undefined) return [first]
+  // the inspector asks for tasks, too, and asks where it comes from
   const second = await listen(
-    answer((path) => servesPath(adminPaths, path)),
+    answer((path) => ui || servesPath(adminPaths, path)),
     { host, port: adminPort, tls },
   ).catch((error) => {
     first.cut()

@@ -17,6 +17,7 @@ import { Operations } from './api/operations.ts'
 import { applyPolicies } from './api/policies.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 import { makeGuard } from './guard.ts'
+import { readInspector } from './inspector-files.ts'
 import { loadCore } from './load-core.ts'
 import { ServiceMetrics } from './metrics.ts'
 import {
@@ -86,6 +87,10 @@ export interface ServiceOptions extends ReloadableOptions, TargetOptions {
   readonly capacityBytes?: number
   /** @default 1 day for what has ended, up to 1,000,000; 30 days for dead letters, up to 100,000 */
   readonly retention?: RetentionOptions
+  /** Shows the inspector at `/ui`: a page that asks this API, with the token that its user types in. @default false */
+  readonly ui?: boolean
+  /** The folder of `ui.js` and the files beside it: for a bundle, which has left them behind. @default the folder of the package */
+  readonly uiFolder?: string
   /** Shown by `GET /` and in metrics. @default 'unknown' */
   readonly version?: string
   /** A line of the log. It never holds a query, a header or a body (S12). @default nothing is logged */
@@ -122,6 +127,7 @@ const MOST = 1_000_000
 export function createService(options: ServiceOptions): Service {
   const { clock = systemClock, role = 'all', version = 'unknown', log = () => {} } = options
   const metrics = new ServiceMetrics(version)
+  const inspector = options.ui === true ? readInspector(options.uiFolder) : undefined
   const { partitionBy = 'tenant' } = options
   assertPartitionBy(partitionBy)
   // nothing is sent or deleted by one share of the limits where the store is divided in another way
@@ -174,7 +180,7 @@ export function createService(options: ServiceOptions): Service {
     operations = new Operations({ store, clock, sanitizer, log: told, owner: random128(hostDraw()) })
     if (role !== 'api') operations.start()
     const api = makeApi({
-      ...{ store, queue, core, clock, version, sanitizer, log: told },
+      ...{ store, queue, core, clock, version, sanitizer, inspector, log: told },
       checkTarget: (url) => {
         const refusal = guard.check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }

@@ -45,6 +45,7 @@ export function factsOf(settings: Settings, { isDev, ports, store, durability }:
     const adminUrl = `${scheme}://${shownHost}:${adminPort}`
     facts.push({ text: line('operators', adminUrl), fields: { event: 'listening_admin', url: adminUrl } })
   }
+  if (settings.ui) facts.push(inspectorFact(settings, `${scheme}:`, adminPort ?? port))
   const { tokens = [], role } = settings
   if (isDev) {
     const text = 'dev mode: no tokens, so everyone on this machine may do everything'
@@ -64,6 +65,14 @@ export function factsOf(settings: Settings, { isDev, ports, store, durability }:
   if (isDev && role === 'all' && scheme === 'http') facts.push({ text: trial(url), fields: { event: 'ready' } })
   else facts.push({ text: '', fields: { event: 'ready' } })
   return facts
+}
+
+/** An address that a browser on this machine can open, and whose name is answered to. */
+function inspectorFact({ host, hostNames }: Settings, scheme: string, port: number): Fact {
+  const any: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }
+  const name = hostNames?.[0] ?? any[host] ?? (host.includes(':') ? `[${host}]` : host)
+  const url = `${scheme}//${name}:${port}/ui`
+  return { text: line('inspector', url), fields: { event: 'inspector', url } }
 }
 
 function partitionsFact({ partitions, partitionBy, concurrency, concurrencyPerOrigin }: Settings): Fact {

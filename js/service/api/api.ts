@@ -10,8 +10,9 @@ import { uuid7Maker } from '../../platform/uuid7.ts'
 import { checkAccept } from './accept.ts'
 import type { ApiContext } from './context.ts'
 import type { Exchange, Reply, Services } from './exchange.ts'
+import { INSPECTOR_HEADERS, INSPECTOR_PATH, inspectorReply } from './inspector.ts'
 import { openapiDocument } from './openapi.ts'
-import { checkHost, checkOrigin, isPreflight, preflightResponse, putCors } from './origins.ts'
+import { checkHost, checkOrigin, isOwnPage, isPreflight, preflightResponse, putCors } from './origins.ts'
 import { pathOf } from './path.ts'
 import { Policies } from './policies.ts'
 import { newRequestId, Problem, problemResponse } from './problem.ts'
@@ -107,7 +108,7 @@ async function answer(request: Request, course: Course, context: ApiContext, app
   try {
     const settings = context.settings()
     if (!isProbe(request)) checkHost(request, settings)
-    origin = checkOrigin(request, settings)
+    if (!context.inspector || !isOwnPage(request)) origin = checkOrigin(request, settings)
     if (isPreflight(request, origin)) response = preflightResponse(['GET', 'POST', 'PUT', 'DELETE'])
     else response = await app.fetch(request, { course })
   } catch (error) {
@@ -142,6 +143,15 @@ function appOf(server: Server): Hono<Env> {
       c.env.course.route = path
       const allow = methods.join(', ')
       throw new Problem('method-not-allowed', `${path} takes ${allow}`, {}, { allow })
+    })
+  }
+  const { inspector } = context
+  if (inspector) {
+    app.all(`${INSPECTOR_PATH}/*`, (c) => {
+      const { course } = c.env
+      course.route = INSPECTOR_PATH
+      course.fields = INSPECTOR_HEADERS
+      return responseOf(inspectorReply(inspector, c.req.raw))
     })
   }
   app.notFound(() => {

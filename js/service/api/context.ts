@@ -12,6 +12,7 @@ import type { Sanitizer } from '../../core/sanitizer.ts'
 import type { SanitizeOptions } from '../../options/sanitize.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
+import type { InspectorFiles } from './inspector.ts'
 
 /** A store that a service can stand on. It is made with `everyone: true`. */
 export type ApiStore = TaskStore & Required<Pick<TaskStore, 'due' | 'registry' | 'pauses'>>
@@ -121,6 +122,8 @@ export interface ApiContext {
   /** `isStoreWell`: the queue's own calls of the store succeed. */
   readonly state: { isReady(): boolean; isStoreWell(): boolean; isDraining(): boolean }
   readonly version: string
+  /** What `/ui` gives out. Absent: there is no such path. */
+  readonly inspector?: InspectorFiles | undefined
   log(entry: ApiLogEntry): void
   onRequest?(request: AnsweredRequest): void
   /** A task was refused for its target. */

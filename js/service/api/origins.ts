@@ -25,6 +25,22 @@ export function checkOrigin(request: Request, { corsOrigins = [] }: ApiSettings)
   throw new Problem('forbidden', 'pages of this Origin may not ask: list it with --cors-origin if they should')
 }
 
+/**
+ * Whether the page that asks is one of this server: the inspector is. Browsers say `Origin` with each write of a page, to its own server too.
+ * To be called after `checkHost`, since the name is compared with that of the request alone: a page under a name that leads here has it, too.
+ */
+export function isOwnPage({ headers, url }: Request): boolean {
+  const origin = headers.get('origin')
+  if (origin === null || !URL.canParse(origin)) return false
+  const { protocol, host } = new URL(origin)
+  // the page of this host by http, where this is https: anyone on the way may have written it
+  const site = headers.get('sec-fetch-site') ?? 'same-origin'
+  if (!/^https?:$/.test(protocol) || site !== 'same-origin') return false
+  // of http or https by the page's word: whoever ended TLS in front has not told
+  const own = `${protocol}//${headers.get('host') ?? new URL(url).host}`
+  return URL.canParse(own) && new URL(own).host === host
+}
+
 const ASKED =
   'authorization, content-type, idempotency-key, if-match, if-none-match, prefer, redrive-tenant, traceparent'
 const EXPOSED =

@@ -18,6 +18,7 @@ export interface FlagValues {
   readonly host: string
   readonly port: number
   readonly adminPort: number | undefined
+  readonly ui: boolean
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
   readonly tlsClientCa: string | undefined
@@ -109,6 +110,12 @@ export const FLAGS: FlagTable<FlagValues> = {
     kind: port,
     unless: 'none',
     help: 'Second port, to which /metrics, /healthz, /readyz and the routes of admin tokens move',
+  },
+  ui: {
+    group: 'Listening',
+    kind: kinds.toggle,
+    default: false,
+    help: 'Shows the inspector, a page that watches and steers the queue, at /ui; with --admin-port on that port',
   },
   tlsCert: { group: 'Listening', kind: kinds.file, help: 'Certificate chain in PEM; needs --tls-key' },
   tlsKey: { group: 'Listening', kind: kinds.file, help: 'Its private key in PEM' },

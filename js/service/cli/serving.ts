@@ -8,6 +8,8 @@ export interface ServeHost {
   readonly io: Io
   /** Reads every place again. Rejects with a UsageError where something is wrong by now: nothing is changed then. */
   reread(): Promise<Settings>
+  /** Where the files of the inspector lie. @default the folder of the package */
+  readonly uiFolder?: string
 }
 
 /** Runs the service until it has been stopped; resolves with the exit code. */

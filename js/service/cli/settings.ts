@@ -86,7 +86,7 @@ export async function configOf(words: Words, { env, cwd }: Pick<Io, 'env' | 'cwd
 
 /** Settings that are right by themselves and wrong together. */
 function checkTogether(values: FlagValues): void {
-  const { tlsCert, tlsKey, tlsClientCa, port, adminPort, store, role, partitions } = values
+  const { tlsCert, tlsKey, tlsClientCa, port, adminPort, ui, store, role, partitions } = values
   if (tlsCert !== undefined && tlsKey === undefined) throw new UsageError('--tls-key is missing: --tls-cert needs it')
   if (tlsKey !== undefined && tlsCert === undefined) throw new UsageError('--tls-cert is missing: --tls-key needs it')
   if (tlsClientCa !== undefined && tlsCert === undefined) {
@@ -94,6 +94,9 @@ function checkTogether(values: FlagValues): void {
   }
   if (adminPort === port && port !== 0) {
     throw new UsageError(`--admin-port: expected another port than --port, got ${port} for both`)
+  }
+  if (ui && role === 'worker') {
+    throw new UsageError("--ui: expected --role api or all, got 'worker', which shows no tasks")
   }
   if (partitions > 1 && !store.startsWith('redis')) {
     throw new UsageError(

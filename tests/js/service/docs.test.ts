@@ -9,7 +9,7 @@ import { parse } from 'yaml'
 import { endpointRows } from '../../../js/service/api/routes.ts'
 import { startServer } from '../../redis/servers.ts'
 import { freePort } from '../../servers/free-port.ts'
-import { folder, json, type Program, post, start } from './program.ts'
+import { folder, json, type Program, post, start, WITH_UI } from './program.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const page = readFileSync(join(root, 'docs', 'service.md'), 'utf8')
@@ -210,6 +210,13 @@ test('many hosts: the doctor finds the Redis safe, and a task that one process t
     made,
   )
   expect(JSON.parse(listed)).toMatchObject({ tasks: [{ taskId, status: 'PENDING' }] })
+})
+
+test('in a browser: the start shows the inspector at the address that is named', async () => {
+  const args = argsIn(block('sh', 'redrive serve --ui'))
+  const service = await start(args, folder(), { UI_FOLDER: folder({ 'ui.js': '' }) }, WITH_UI)
+  const [, address = ''] = /`--ui` shows the inspector at `(\S+)`/.exec(page) ?? []
+  expect(await (await fetch(address.replace('7733', portOf(service)))).text()).toContain('<redrive-inspector')
 })
 
 test('as a library: the snippet prints what its comment says', async () => {

@@ -39,9 +39,12 @@ export function folder(files: Readonly<Record<string, unknown>> = {}): string {
   return path
 }
 
-function begin(args: readonly string[], cwd: string, env: Readonly<Record<string, string>>) {
+/** Like `CLI`, with the files of the inspector in the folder that a variable names: a checkout has them in no folder. */
+export const WITH_UI: string = fileURLToPath(new URL('./cli-with-ui.ts', import.meta.url))
+
+function begin(args: readonly string[], cwd: string, env: Readonly<Record<string, string>>, script = CLI) {
   const own = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('REDRIVE_')))
-  const child = spawn(process.execPath, [CLI, ...args], { cwd, env: { ...own, ...env } })
+  const child = spawn(process.execPath, [script, ...args], { cwd, env: { ...own, ...env } })
   const exit = new Promise<number | null>((resolve) => child.on('exit', resolve))
   onTestFinished(async () => {
     child.kill('SIGKILL')
@@ -73,8 +76,9 @@ export async function start(
   args: readonly string[] = [],
   cwd: string = folder(),
   env: Readonly<Record<string, string>> = {},
+  script: string = CLI,
 ): Promise<Program> {
-  const { child, exit, stderr } = begin(['--port', '0', '--log-format', 'json', ...args], cwd, env)
+  const { child, exit, stderr } = begin(['--port', '0', '--log-format', 'json', ...args], cwd, env, script)
   const lines: Line[] = []
   const waiting = new Set<() => void>()
   let rest = ''

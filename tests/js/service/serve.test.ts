@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { sqliteStore } from '../../../js/stores/sqlite.ts'
 import { eventually } from '../eventually.ts'
-import { folder, json, post, run, start } from './program.ts'
+import { folder, json, post, run, start, WITH_UI } from './program.ts'
 
 /** A target on loopback. */
 async function target(answer: () => number = () => 200) {
@@ -179,6 +179,54 @@ describe('roles', () => {
     await eventually(async () => shop.seen.length).toBe(1)
     expect((await fetch(`${worker.url}/readyz`)).status).toBe(200)
     expect((await fetch(`${worker.url}/retry-tasks`)).status).toBe(404)
+  })
+})
+
+describe('the inspector', () => {
+  const withUi = (...args: string[]) =>
+    start(['--ui', ...args], folder(), { UI_FOLDER: folder({ 'ui.js': '' }) }, WITH_UI)
+
+  test('is shown with --ui, and the start says where', async () => {
+    const { url, lines, logged } = await withUi()
+    expect(lines.map(({ event }) => event).slice(0, 3)).toEqual(['store', 'listening', 'inspector'])
+    const { url: page } = await logged('inspector')
+    expect(page).toBe(`${url}/ui`)
+    // it leads on to the page
+    expect(await (await fetch(String(page))).text()).toContain('<redrive-inspector src="..">')
+    expect(await json(await fetch(url))).toMatchObject({ links: { ui: '/ui' } })
+  })
+
+  test('without it there is none, and no word of it', async () => {
+    const { url, lines } = await start()
+    expect((await fetch(`${url}/ui/`)).status).toBe(404)
+    expect(JSON.stringify(lines)).not.toMatch(/inspector|\/ui/)
+  })
+
+  test('moves to the port of operators, which answers all that it asks', async () => {
+    const { url, logged } = await withUi('--admin-port', '0')
+    const { url: adminUrl } = await logged('listening_admin')
+    expect((await logged('inspector')).url).toBe(`${adminUrl}/ui`)
+    const paths = ['/ui/', '/ui/ui.js', '/retry-tasks', '/stats', '/pauses']
+    const statuses = (base: unknown) => Promise.all(paths.map(async (path) => (await fetch(`${base}${path}`)).status))
+    expect(await statuses(url)).toEqual([404, 404, 200, 200, 404])
+    expect(await statuses(adminUrl)).toEqual([200, 200, 200, 200, 200])
+  })
+
+  test('is announced under a name that is answered to', async () => {
+    const { url, logged } = await withUi('--host-names', 'retry.example.com,localhost')
+    expect((await logged('inspector')).url).toBe(`http://retry.example.com:${new URL(url).port}/ui`)
+  })
+
+  test('whose files are missing ends the start, which says which, and makes no file', async () => {
+    const cwd = folder()
+    const { code, stderr, stdout } = await run(['--ui', '--port', '0'], cwd)
+    // this checkout: the package has them
+    expect(stderr).toMatch(
+      /^redrive: --ui: ui\.js is missing in \S+js\/service, where the files of the inspector should be/,
+    )
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    expect([code, stdout]).toEqual([1, ''])
+    expect(existsSync(join(cwd, 'redrive.db'))).toBe(false)
   })
 })
 

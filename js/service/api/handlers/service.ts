@@ -2,6 +2,7 @@
 
 import { within } from '../../../platform/clock.ts'
 import { type Exchange, ok, type Reply } from '../exchange.ts'
+import { INSPECTOR_PATH } from '../inspector.ts'
 
 export async function health({ context }: Exchange): Promise<Reply> {
   return ok({ status: 'ok', version: context.version })
@@ -36,6 +37,7 @@ export async function root({ context }: Exchange): Promise<Reply> {
     ready: '/readyz',
     tasks: '/retry-tasks',
     stats: '/stats',
+    ...(context.inspector && { ui: INSPECTOR_PATH }),
   }
   return ok({ name: 'redrive', version: context.version, links })
 }

@@ -1,7 +1,7 @@
 /** GET, DELETE and the rest of /retry-tasks: what one may ask about a task, and do to it. */
 
-import { createHash } from 'node:crypto'
 import type { StoredTask } from '../../../api/store.ts'
+import { etagOf, isKnown } from '../etag.ts'
 import type { Exchange, Reply } from '../exchange.ts'
 import { ok } from '../exchange.ts'
 import { pageFilter } from '../page-filter.ts'
@@ -39,10 +39,8 @@ function waitOf(headers: Headers): number {
 }
 
 function tagged(task: TaskOut, headers: Headers, more: Record<string, string> = {}): Reply {
-  const text = JSON.stringify(task)
-  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
-  const known = (headers.get('if-none-match') ?? '').split(',').map((each) => each.trim().replace(/^W\//, ''))
-  if (known.includes(etag) || known.includes('*')) return { status: 304, headers: { etag, ...more } }
+  const etag = etagOf(JSON.stringify(task))
+  if (isKnown(etag, headers)) return { status: 304, headers: { etag, ...more } }
   return ok(task, { etag, ...more })
 }
 

@@ -19,6 +19,7 @@ import type {
   Scope,
   TargetRefusal,
 } from '../../../../js/service/api/context.ts'
+import type { InspectorFiles } from '../../../../js/service/api/inspector.ts'
 import { oneQueue, oneStore } from '../../../../js/service/partitions.ts'
 import { memoryStore } from '../../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../../js/stores/sqlite.ts'
@@ -84,6 +85,8 @@ export interface WorldOptions {
   readonly tokens?: readonly ApiToken[]
   readonly settings?: Partial<ApiSettings>
   readonly capacity?: number
+  /** What `/ui` gives out. @default there is no such path */
+  readonly inspector?: InspectorFiles
   /** Tasks that are due are sent. @default true */
   readonly sends?: boolean
 }
@@ -131,6 +134,7 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
     clock,
     sanitizer,
     version: '0.0.0-test',
+    inspector: options.inspector,
     checkTarget: () => now.refusal,
     settings: () => now.settings,
     tokens: () => now.tokens,

@@ -35,6 +35,7 @@ const WAYS: readonly Way[] = [
   { key: 'host', text: '0.0.0.0', json: '0.0.0.0', setting: { host: '0.0.0.0' } },
   { key: 'port', text: '8080', json: 8080, setting: { port: 8080 } },
   { key: 'adminPort', text: '9000', json: 9000, setting: { adminPort: 9000 } },
+  { key: 'ui', text: 'true', json: true, setting: { ui: true } },
   { key: 'tlsCert', text: 'c.pem', json: 'c.pem', setting: { tlsCert: 'c.pem' } },
   { key: 'tlsKey', text: 'k.pem', json: 'k.pem', setting: { tlsKey: 'k.pem' } },
   { key: 'tlsClientCa', text: 'ca.pem', json: 'ca.pem', setting: { tlsClientCa: 'ca.pem' } },

@@ -10,6 +10,7 @@ const WRONG: Readonly<Record<string, readonly [text: string, json: unknown]>> = 
   host: ['-x-', 5],
   port: ['65536', '80'],
   adminPort: ['-1', 1.5],
+  ui: ['maybe', 'true'],
   tlsCert: ['a\nb', 1],
   tlsKey: ['a\nb', 1],
   tlsClientCa: ['a\nb', 1],
@@ -101,6 +102,7 @@ test.each([
   ['--tls-client-ca c.pem', '--tls-cert and --tls-key are missing: --tls-client-ca needs them'],
   ['--port 5 --admin-port 5', '--admin-port: expected another port than --port, got 5 for both'],
   ['--store memory: --role api', "--role: expected all with --store memory:, which no other process sees, got 'api'"],
+  ['--ui --role worker', "--ui: expected --role api or all, got 'worker', which shows no tasks"],
   ['--default-policy zizk', "--default-policy: there is no policy 'zizk'; did you mean zizq?"],
 ])('settings that do not fit each other: %s', async (line, message) => {
   expect(await run(line)).toMatchObject({ code: 2, err: `redrive: ${message}\n`, settings: undefined })
