@@ -91,6 +91,28 @@ for (const [name, node] of [
   })
 }
 
+test('with --ui it shows the inspector, whose files are all in the package', async () => {
+  using project = consumer({})
+  const cli = join(project.folder, 'node_modules', 'redrive', 'cli.js')
+  const { url } = await start(process.execPath, [cli, 'serve', '--ui'], project.folder)
+  const texts = new Map<string, string>()
+  const open = ['', 'page.css', 'icon.svg', 'ui.js']
+  // as a browser goes on: from each file to those that it names
+  for (let name = open.pop(); name !== undefined; name = open.pop()) {
+    if (texts.has(name)) continue
+    const answer = await fetch(`${url}/ui/${name}`)
+    expect([name, answer.status]).toEqual([name, 200])
+    texts.set(name, await answer.text())
+    if (name.endsWith('.js')) {
+      for (const [, other = ''] of texts.get(name)?.matchAll(/"\.\/([\w.-]+\.js)"/g) ?? []) open.push(other)
+    }
+  }
+  expect(texts.get('')).toContain('<redrive-inspector')
+  expect([...texts.keys()]).toContain('core.js')
+  // files of the package that it has no use for
+  for (const name of ['cli.js', 'index.js', 'package.json']) expect((await fetch(`${url}/ui/${name}`)).status).toBe(404)
+})
+
 test('npx runs it from the tarball, with nothing else installed, over Redis too', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'redrive-npx-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
