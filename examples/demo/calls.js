@@ -24,14 +24,50 @@ export const serverFaults = {
 /** Orders come in faster than the server takes them. */
 export const betweenCallsMs = 45
 
-export function intentNames(count) {
-  return Array.from({ length: count }, (_, at) => `order-${String(at + 1).padStart(3, '0')}`)
+/**
+ * The same for `--inspect`, where somebody looks at each task: waits and answers take seconds, half of the answers fail, and a refusal is final,
+ * so that there are dead letters.
+ */
+export const inspected = {
+  queueOptions: {
+    ...queueOptions,
+    policy: { policyId: 'demo', maxAttempts: 6, initialDelayMs: 2_000, maxDelayMs: 20_000, jitterType: 'EQUAL' },
+  },
+  serverFaults: {
+    share: 0.5,
+    weights: { ...serverFaults.weights, refused: 3 },
+    maxFaults: 8,
+    retryAfterS: 3,
+    latencyMs: [300, 1_500],
+    slowShare: 0.1,
+    slowMs: 2_500,
+  },
+  /** A server that is not there: every answer is a 503. */
+  outage: {
+    share: 1,
+    weights: {
+      unavailable: 1,
+      unavailable_retry_after: 0,
+      too_many_requests: 0,
+      reset_before: 0,
+      reset_after: 0,
+      refused: 0,
+    },
+    maxFaults: 1_000,
+    latencyMs: [20, 60],
+    slowShare: 0,
+  },
+  betweenCallsMs: 250,
 }
 
-/** Places one order per intent, a few every tenth of a second; resolves to how many of them were accepted. */
-export async function placeOrders(queue, url, board) {
+export function intentNames(count, first = 1) {
+  return Array.from({ length: count }, (_, at) => `order-${String(at + first).padStart(3, '0')}`)
+}
+
+/** Places one order per intent, one every `everyMs`; resolves to how many of them were accepted. */
+export async function placeOrders(queue, url, board, everyMs = betweenCallsMs) {
   const outcomes = board.calls.map(async (call, at) => {
-    await new Promise((resolve) => setTimeout(resolve, at * betweenCallsMs))
+    await new Promise((resolve) => setTimeout(resolve, at * everyMs))
     board.sent(call.intent)
     const accepted = await (call.via === 'enqueue' ? handOver(queue, url, call) : ask(queue, url, call)).catch(
       () => false,

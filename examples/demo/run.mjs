@@ -7,7 +7,8 @@ import { parseArgs } from 'node:util'
 import { startFlaky } from '../../tests/servers/start.mjs'
 import { formServer } from '../offline-form/server.mjs'
 import { Board } from './board.js'
-import { intentNames, queueOptions, serverFaults } from './calls.js'
+import { inspected, intentNames, queueOptions, serverFaults } from './calls.js'
+import { openInBrowser } from './opening.mjs'
 import { printReport } from './report.mjs'
 import { painter, show, wrapText } from './terminal.mjs'
 import { judge } from './verdict.js'
@@ -24,6 +25,8 @@ const help = `Sends orders through a redrive queue to a server that fails three 
   --service       the retry service: orders are posted to it, two workers send them, and one of these is killed;
                   with --redis once more on a Redis
   --serve         the same in a browser: prints the address of the page
+  --inspect       the queue of a page in the inspector, with a slower server, and until you end it; opens a browser
+                  (BROWSER=none: does not)
   --offline-form  another page: a form that keeps what is sent while there is no network
   --port N        with a page: its port                                    (default: a free one)
   --help          this text
@@ -35,6 +38,7 @@ async function main() {
   const options = readOptions()
   if (options.help) return void process.stdout.write(help)
   if (options['offline-form']) return serveForm(options)
+  if (options.inspect) return inspect(options)
   return options.serve ? serve(options) : demo(options)
 }
 
@@ -86,6 +90,18 @@ async function serve({ seed, calls, port }) {
   process.stdout.write(`\n  The demo is at ${server.url}/page/?seed=${seed}&calls=${calls}\n  Ctrl-C ends it.\n\n`)
 }
 
+async function inspect({ seed, calls, port }) {
+  await builtPackage()
+  const server = await startFlaky({
+    faults: { ...inspected.serverFaults, seed },
+    mounts: { '/': here('.'), '/pkg/': here('../../pkg') },
+    port,
+  })
+  const url = `${server.url}/page/inspect.html?seed=${seed}&calls=${calls}`
+  process.stdout.write(`\n  The queue of the demo, in the inspector: ${url}\n`)
+  process.stdout.write(`  ${await openInBrowser(url)} Ctrl-C ends it.\n\n`)
+}
+
 async function serveForm({ port }) {
   await builtPackage()
   const server = formServer()
@@ -111,14 +127,17 @@ function readOptions() {
       redis: { type: 'boolean', default: false },
       service: { type: 'boolean', default: false },
       serve: { type: 'boolean', default: false },
+      inspect: { type: 'boolean', default: false },
       'offline-form': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
   const { seed, calls, port } = values
   for (const name of ['kill', 'redis', 'service']) {
-    if (values[name] && values.serve)
-      throw new Error(`--${name} and --serve: a page has no process to kill; give one of them`)
+    for (const page of ['serve', 'inspect']) {
+      if (values[name] && values[page])
+        throw new Error(`--${name} and --${page}: a page has no process to kill; give one of them`)
+    }
   }
   for (const name of ['redis', 'service']) {
     if (values.kill && values[name]) throw new Error(`--kill and --${name}: --${name} kills, too; give one of them`)

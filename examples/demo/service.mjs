@@ -155,10 +155,11 @@ const away = { targetUrl: 'http://127.0.0.1:9/orders', json: { pieces: 3 }, idem
 export const linesToTry = [
   'By hand (in this clone, `node pkg/cli.js` stands for `npx redrive`):',
   '',
-  '  npx redrive serve                   # keeps its tasks in ./redrive.db; all else in another terminal',
+  '  npx redrive serve --ui              # keeps its tasks in ./redrive.db; all else in another terminal',
   `  ${curlLine(`${url}/retry-tasks`, itself)}`,
   `  ${curlLine(`${url}/retry-tasks`, away)}`,
   '  npx redrive task list               # the first has succeeded, the second waits for its next attempt',
+  `  ${url}/ui            # the same in a browser`,
   '  npx redrive plan --preset svix      # the waits of a policy, before it is used',
 ]
 

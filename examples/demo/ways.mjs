@@ -10,8 +10,13 @@ export async function waysOf({ kill, redis, service }, { RetryQueue }) {
   const from = kill ? ', from a queue that is killed half-way' : redis ? ', from four processes that share a Redis' : ''
   const here = { place: (all) => placeHere(new RetryQueue(queueOptions), all) }
   const place = onRedis ?? (kill ? { place: placeAndKill } : here)
-  return { ways: [{ title: `to a server that fails three times in ten${from}`, enqueued: kill || redis, ...place }] }
+  return {
+    linesToTry,
+    ways: [{ title: `to a server that fails three times in ten${from}`, enqueued: kill || redis, ...place }],
+  }
 }
+
+const linesToTry = ['npm run demo -- --inspect   # a queue like this one, and each of its tasks, in a browser']
 
 /** Only who asks for it needs a Redis, and a Node that reads TypeScript. */
 async function redisParts() {

@@ -48,6 +48,16 @@ h1 {
 redrive-inspector:not(:defined)::before {
   content: "Loading the inspector\\2026";
 }
+redrive-inspector:not(:defined)::after {
+  content: " This takes long: the console of the browser has the reason.";
+  visibility: hidden;
+  animation: late 0s 5s forwards;
+}
+@keyframes late {
+  to {
+    visibility: visible;
+  }
+}
 noscript {
   display: block;
   padding: 16px;

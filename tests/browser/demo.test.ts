@@ -1,7 +1,9 @@
 /** The demo as people meet it: a command in a terminal, and the page that `--serve` gives. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { here, launch } from './chromium.ts'
@@ -31,6 +33,7 @@ describe('in a terminal', () => {
   test('plain lines without a TTY, the server’s table, and code 0', async () => {
     const { code, output } = await finish('--calls', '30', '--seed', '22')
     expect(output).toContain('30 orders, 30 effects')
+    expect(output).toContain('npm run demo -- --inspect')
     expect(output).not.toContain('\x1b')
     expect(code).toBe(0)
   })
@@ -115,8 +118,8 @@ describe('in a terminal', () => {
     }
   })
 
-  test('a page has no process to kill, and that is said', async () => {
-    expect(await finish('--kill', '--serve')).toMatchObject({ code: 1, output: expect.stringContaining('--serve') })
+  test.each(['--serve', '--inspect'])('a page has no process to kill, and that is said: %s', async (page) => {
+    expect(await finish('--kill', page)).toMatchObject({ code: 1, output: expect.stringContaining(page) })
   })
 
   test('a wrong option is named, with what was expected', async () => {
@@ -124,6 +127,59 @@ describe('in a terminal', () => {
       code: 1,
       output: expect.stringContaining("--calls: expected a whole number from 1 to 500, got 'many'"),
     })
+  })
+})
+
+describe('in the inspector', () => {
+  interface Inspected {
+    readonly queue: import('../../js/index.ts').RetryQueue
+  }
+  /** A number of the queue that the element has been given. */
+  const statOf = (page: Page, name: 'depth' | 'deadLetters' | 'succeeded') =>
+    page.evaluate(
+      (key) => (document.querySelector('redrive-inspector') as unknown as Inspected).queue.stats()[key],
+      name,
+    )
+
+  test('--inspect opens a page whose queue has tasks that wait, succeed and are given up, and goes through an outage', async () => {
+    const opened = join(mkdtempSync(join(tmpdir(), 'redrive-demo-')), 'opened')
+    onTestFinished(() => rmSync(dirname(opened), { recursive: true }))
+    const opener = join(dirname(opened), 'browser')
+    writeFileSync(opener, `#!/bin/sh\nprintf %s "$1" > '${opened}'\n`, { mode: 0o755 })
+    const { child, output } = start({ BROWSER: opener }, '--inspect', '--calls', '30')
+    onTestFinished(() => void child.kill())
+    await expect.poll(output, { timeout: 20_000 }).toContain('It opens in your browser. Ctrl-C ends it.')
+    const [url = ''] = /http:\S+/.exec(output()) ?? []
+    await expect.poll(() => existsSync(opened) && readFileSync(opened, 'utf8')).toBe(url)
+    await using browser = await launch()
+    await using page = await browser.newPage({ colorScheme: 'dark', viewport: { width: 360, height: 740 } })
+    const errors: string[] = []
+    page.on('pageerror', (error) => errors.push(error.message))
+    await page.goto(url)
+    for (const name of ['depth', 'succeeded', 'deadLetters'] as const) {
+      await expect.poll(() => statOf(page, name), { timeout: 30_000 }).toBeGreaterThan(0)
+    }
+    await page.click('#server')
+    await page.getByText('The server is away').waitFor()
+    const answer = await page.evaluate(() => fetch('/api/orders?intent=asked').then(({ status }) => status))
+    expect(answer).toBe(503)
+    await page.click('#server')
+    await page.getByText('The server is there again').waitFor()
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+    expect(errors).toEqual([])
+  })
+
+  test.each([
+    ['there is no display', { platform: 'linux', env: {} }, /There is no display here/],
+    ['nobody wants it opened', { platform: 'darwin', env: { BROWSER: 'none' } }, /^Open it in a browser\.$/],
+    [
+      'the browser is not there',
+      { env: { BROWSER: '/nowhere/browser' } },
+      /could not be opened \(.*ENOENT.*\): open it/,
+    ],
+  ])('where %s, that is said', async (_, host, said) => {
+    const { openInBrowser } = await import(here('../../examples/demo/opening.mjs'))
+    expect(await openInBrowser('http://127.0.0.1:1/', host)).toMatch(said)
   })
 })
 
