@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { InspectorFile, InspectorFiles } from './api/context.ts'
 import { etagOf } from './api/etag.ts'
-import type { InspectorFile, InspectorFiles } from './api/inspector.ts'
 import { PAGE_FILES } from './inspector-page.ts'
 
 const ENTRY = 'ui.js'

@@ -12,7 +12,6 @@ import type { Sanitizer } from '../../core/sanitizer.ts'
 import type { SanitizeOptions } from '../../options/sanitize.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
-import type { InspectorFiles } from './inspector.ts'
 
 /** A store that a service can stand on. It is made with `everyone: true`. */
 export type ApiStore = TaskStore & Required<Pick<TaskStore, 'due' | 'registry' | 'pauses'>>
@@ -107,6 +106,18 @@ export interface AnsweredRequest {
   readonly ms: number
 }
 
+/** A file of the inspector, in memory. */
+export interface InspectorFile {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly contentType: string
+  readonly etag: string
+  /** Its name changes with its content. */
+  readonly isHashed: boolean
+}
+
+/** By name; the page itself is ''. */
+export type InspectorFiles = ReadonlyMap<string, InspectorFile>
+
 export interface ApiContext {
   readonly store: ApiStore
   readonly queue: ApiQueue
@@ -122,7 +133,7 @@ export interface ApiContext {
   /** `isStoreWell`: the queue's own calls of the store succeed. */
   readonly state: { isReady(): boolean; isStoreWell(): boolean; isDraining(): boolean }
   readonly version: string
-  /** What `/ui` gives out. Absent: there is no such path. */
+  /** The files below `/ui`. Absent: there is no such path. */
   readonly inspector?: InspectorFiles | undefined
   log(entry: ApiLogEntry): void
   onRequest?(request: AnsweredRequest): void

@@ -4,25 +4,15 @@
  * a request is ever looked up on the disk.
  */
 
+import type { InspectorFiles } from './context.ts'
 import { isKnown } from './etag.ts'
 import type { Reply } from './exchange.ts'
 import { pathOf } from './path.ts'
 import { Problem } from './problem.ts'
 
-export interface InspectorFile {
-  readonly bytes: Uint8Array<ArrayBuffer>
-  readonly contentType: string
-  readonly etag: string
-  /** Its name changes with its content. */
-  readonly isHashed: boolean
-}
-
-/** By name; the page itself is ''. */
-export type InspectorFiles = ReadonlyMap<string, InspectorFile>
-
 export const INSPECTOR_PATH = '/ui'
 
-/** Of every answer below `/ui`, refusals too. */
+/** Headers of every answer below `/ui`, refusals too. */
 export const INSPECTOR_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy':
     "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -36,7 +36,7 @@ export function isOwnPage({ headers, url }: Request): boolean {
   // the page of this host by http, where this is https: anyone on the way may have written it
   const site = headers.get('sec-fetch-site') ?? 'same-origin'
   if (!/^https?:$/.test(protocol) || site !== 'same-origin') return false
-  // of http or https by the page's word: whoever ended TLS in front has not told
+  // the scheme is taken from the page, since a proxy that ends TLS does not pass it on
   const own = `${protocol}//${headers.get('host') ?? new URL(url).host}`
   return URL.canParse(own) && new URL(own).host === host
 }

@@ -16,10 +16,10 @@ import type {
   ApiSettings,
   ApiStore,
   ApiToken,
+  InspectorFiles,
   Scope,
   TargetRefusal,
 } from '../../../../js/service/api/context.ts'
-import type { InspectorFiles } from '../../../../js/service/api/inspector.ts'
 import { oneQueue, oneStore } from '../../../../js/service/partitions.ts'
 import { memoryStore } from '../../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../../js/stores/sqlite.ts'
@@ -85,7 +85,7 @@ export interface WorldOptions {
   readonly tokens?: readonly ApiToken[]
   readonly settings?: Partial<ApiSettings>
   readonly capacity?: number
-  /** What `/ui` gives out. @default there is no such path */
+  /** The files below `/ui`. @default there is no such path */
   readonly inspector?: InspectorFiles
   /** Tasks that are due are sent. @default true */
   readonly sends?: boolean
