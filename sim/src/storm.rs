@@ -4,7 +4,9 @@
 //! network and chance are simulated. What is asked: how long until the backlog is gone, how much more than needed the
 //! server was asked meanwhile, what work was lost, and whether it stays down for good under its own clients' retries.
 
+pub mod arrivals;
 pub mod client;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod grid;
 pub mod measure;
 pub mod model;

@@ -6,7 +6,7 @@ use sim::crowd::strategies;
 use sim::spread::{Figures, figures};
 
 fn of(name: &str) -> Figures {
-    figures(strategies().iter().find(|strategy| strategy.name == name).unwrap(), 100)
+    figures(strategies().iter().find(|strategy| strategy.name == name).unwrap(), 100, 1)
 }
 
 fn near(measured: f64, published: f64) {

@@ -3,11 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 use redrive::gates::Gates;
-use redrive::policy::{Policy, PolicyOptions};
+use redrive::policy::PolicyOptions;
 use sim::storm::client::{Client, Step};
-use sim::storm::grid::variants;
 use sim::storm::measure::Second;
-use sim::storm::model::{BACK_MS, Backlog, CALLS_PER_SECOND, IDEAL_S, Outage, Setup, gates, paged, patient};
+use sim::storm::model::{
+    BACK_MS, Backlog, CALLS_PER_SECOND, IDEAL_S, Outage, Setup, gates, paged, patient, sound, variants,
+};
 use sim::storm::run::{run, run_until};
 use sim::storm::server::{Fate, Server};
 
@@ -99,8 +100,9 @@ fn breakers_in_pages_would_keep_the_server_down() {
 /// each time, and nothing else succeeds. The least of twenty seeds.
 fn retries_in_time(gates: Gates, calls: u64, policy: &PolicyOptions) -> u32 {
     let retries = |seed| {
-        let setup = Setup::new(1, Backlog::Deep, Outage::Refusing).with(gates);
-        let mut client = Client::new(&setup, Policy::new(policy).unwrap(), seed);
+        let setup =
+            Setup { policy: sound(policy), ..Setup::new(1, Backlog::Deep, Outage::Refusing).with(gates) };
+        let mut client = Client::new(&setup, seed);
         let mut steps = Vec::new();
         let mut retries = vec![0; calls as usize];
         // The call of a task is told from the others by when it was made.

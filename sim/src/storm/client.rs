@@ -5,13 +5,12 @@
 
 use redrive::gates::Pace;
 use redrive::outcome::Word;
-use redrive::policy::Policy;
 use redrive::queue::{Action, Admission, Ended, Limits, Queue, Verdict};
 use redrive::slots::{NONE, index_of};
 use redrive::task::{Flags, Outcome};
 use redrive::time::Millis;
 
-use crate::storm::model::{Setup, TIMEOUT_MS};
+use crate::storm::model::Setup;
 use crate::storm::server::Fate;
 
 /// The epoch of a run: anything but 0, where clocks do not begin.
@@ -34,6 +33,7 @@ pub struct Client {
     queue: Queue,
     lane: u32,
     policy: u32,
+    timeout: Millis,
     /// When each task's call was made, by the index of its slot.
     made: Vec<u64>,
     actions: Vec<Action>,
@@ -56,7 +56,7 @@ fn ended(fate: Fate, began: u64, now: u64) -> Ended {
 
 impl Client {
     /// A client that has seen nothing fail yet.
-    pub fn new(setup: &Setup, policy: Policy, seed: u64) -> Client {
+    pub fn new(setup: &Setup, seed: u64) -> Client {
         let limits = Limits {
             concurrency: setup.concurrency,
             per_lane: setup.concurrency,
@@ -66,14 +66,15 @@ impl Client {
         };
         let mut queue = Queue::new(limits, seed);
         queue.set_gates(setup.gates);
-        let (lane, policy) = (queue.open_lane(), queue.intern(policy));
-        Client { queue, lane, policy, made: Vec::new(), actions: Vec::new(), armed: NEVER }
+        let (lane, policy) = (queue.open_lane(), queue.intern(setup.policy.clone()));
+        let timeout = Millis::new(setup.timeout_ms);
+        Client { queue, lane, policy, timeout, made: Vec::new(), actions: Vec::new(), armed: NEVER }
     }
 
     /// A call's first attempt succeeded: no task, but the gates hear of it.
     pub fn succeeded(&mut self, made: u64, now: u64) {
         let took = instant(now - made);
-        let pace = Pace::of(took, Millis::new(TIMEOUT_MS));
+        let pace = Pace::of(took, self.timeout);
         self.queue.hear(instant(now), self.lane, instant(made), took, Word::Success, pace);
     }
 

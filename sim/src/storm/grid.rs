@@ -8,8 +8,7 @@ use redrive::policy::PolicyOptions;
 
 use crate::storm::measure::Figures;
 use crate::storm::model::{
-    Arrivals, BACK_MS, Backlog, DEFAULT_BUDGET, FEW_TOKENS, IDEAL_S, Outage, Setup, TIMEOUT_MS, WARM_UP_MS,
-    breaker, gates, patient, ramped,
+    Arrivals, BACK_MS, Backlog, IDEAL_S, Outage, Setup, TIMEOUT_MS, WARM_UP_MS, patient, sound, variants,
 };
 use crate::storm::run::{Outcome, run, run_until};
 
@@ -19,19 +18,6 @@ pub const CROWDS: [u32; 2] = [200, 20_000];
 pub const BACKLOGS: [Backlog; 2] = [Backlog::Deep, Backlog::Short];
 /// How a server is away.
 pub const OUTAGES: [Outage; 2] = [Outage::Hanging, Outage::Refusing];
-
-/// Gates under the name that the tables show.
-pub fn variants() -> Vec<(&'static str, Gates)> {
-    vec![
-        ("none", gates(None, None)),
-        ("budget", gates(None, Some(DEFAULT_BUDGET))),
-        ("breaker", gates(Some(breaker()), None)),
-        ("breaker, budget", gates(Some(breaker()), Some(DEFAULT_BUDGET))),
-        ("**shipped**: breaker, ramp, budget", ramped(Some(DEFAULT_BUDGET))),
-        ("few tokens, no ramp", gates(None, Some(FEW_TOKENS))),
-        ("few tokens, breaker", gates(Some(breaker()), Some(FEW_TOKENS))),
-    ]
-}
 
 /// A word for a queue.
 pub const fn named(backlog: Backlog) -> &'static str {
@@ -103,7 +89,7 @@ pub struct Changes {
 impl Changes {
     fn of(&self, setup: Setup) -> Setup {
         let arrivals = if self.minutely { Arrivals::Minutely } else { Arrivals::Even };
-        let policy = self.cap_s.map_or_else(|| setup.policy.clone(), |cap| patient(cap * 1000.0));
+        let policy = self.cap_s.map_or_else(|| setup.policy.clone(), |cap| sound(&patient(cap * 1000.0)));
         let per_success = 0.2;
         let tokens = self.tokens.filter(|_| setup.gates.budget.is_some());
         let budget = tokens.map(|(tokens, seconds)| BudgetRules::new(tokens, per_success, 1.0 / seconds));
@@ -214,7 +200,7 @@ pub fn lost_work(seeds: u64) -> String {
             let setup = Setup::new(clients, Backlog::Deep, Outage::Hanging).with(gates);
             let policy =
                 PolicyOptions { attempt_timeout_ms: Some(TIMEOUT_MS as f64), ..PolicyOptions::default() };
-            let several = Several::of(&Setup { policy, ..setup }, seeds);
+            let several = Several::of(&Setup { policy: sound(&policy), ..setup }, seeds);
             text.push_str(&format!(" | {} | {}", several.lost(), several.drained()));
         }
         text.push_str(" |\n");

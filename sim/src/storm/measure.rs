@@ -1,6 +1,6 @@
 //! What happened in a run, second by second, and what it comes to.
 
-use crate::storm::model::{BACK_MS, CALLS_OF_OUTAGE, CALLS_PER_SECOND, WARM_UP_MS};
+use crate::storm::model::Setup;
 
 /// One second of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,6 +11,8 @@ pub struct Second {
     pub requests: u32,
     /// Calls that got their answer.
     pub answered: u32,
+    /// Calls without an end, when the second is over.
+    pub open: u32,
 }
 
 /// What a run comes to.
@@ -34,10 +36,15 @@ pub struct Figures {
 }
 
 /// Counts while a run goes on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Counts {
     /// The seconds so far, the one that runs last.
     pub seconds: Vec<Second>,
+    /// When the outage begins and ends.
+    outage_ms: (u64, u64),
+    calls_per_second: f64,
+    /// Open calls that are none to speak of.
+    few: u64,
     /// Calls without an end.
     open: u64,
     /// Calls of the outage without an end.
@@ -49,45 +56,65 @@ pub struct Counts {
 
 /// After so long a server that hardly answered anything for a minute has no way back: nothing changes any more but
 /// that the backlog grows.
-const HOPELESS_MS: u64 = 300_000;
-/// Open calls that are none to speak of.
-const FEW: u64 = (CALLS_OF_OUTAGE / 100.0) as u64;
-
-const fn in_outage(made: u64) -> bool {
-    made >= WARM_UP_MS && made < BACK_MS
-}
+pub const HOPELESS_MS: u64 = 300_000;
+/// So long it goes on when all is well.
+pub const WELL_MS: u64 = 120_000;
 
 impl Counts {
+    /// Nothing has happened so far.
+    pub fn new(setup: &Setup) -> Counts {
+        Counts {
+            seconds: vec![Second::default()],
+            outage_ms: (setup.warm_up_ms, setup.back_ms()),
+            calls_per_second: setup.calls_per_second(),
+            few: (setup.calls_of_outage() / 100.0) as u64,
+            open: 0,
+            open_of_outage: 0,
+            lost: 0,
+            drained_at: None,
+            last_at: None,
+        }
+    }
+
     /// The second that runs.
     pub fn second(&mut self) -> &mut Second {
-        if self.seconds.is_empty() {
-            self.seconds.push(Second::default());
-        }
-        self.seconds.last_mut().expect("there is one")
+        self.seconds.last_mut().expect("there is one from the beginning")
+    }
+
+    /// When it had drained, if it has.
+    pub const fn drained_at(&self) -> Option<u64> {
+        self.drained_at
+    }
+
+    const fn is_of_outage(&self, made: u64) -> bool {
+        made >= self.outage_ms.0 && made < self.outage_ms.1
     }
 
     /// A call is made.
     pub fn call(&mut self, now: u64) {
         self.second().calls += 1;
         self.open += 1;
-        self.open_of_outage += u64::from(in_outage(now));
+        self.open_of_outage += u64::from(self.is_of_outage(now));
+        self.second().open = self.open as u32;
     }
 
     /// A call that was made at `made` has its answer, or is lost.
     pub fn end(&mut self, made: u64, now: u64, answered: bool) {
+        let back = self.outage_ms.1;
         self.open -= 1;
+        self.second().open = self.open as u32;
         if answered {
             self.second().answered += 1;
         } else {
             self.lost += 1;
         }
-        if in_outage(made) {
+        if self.is_of_outage(made) {
             self.open_of_outage -= 1;
-            if self.open_of_outage == 0 && now >= BACK_MS {
+            if self.open_of_outage == 0 && now >= back {
                 self.last_at = Some(now);
             }
         }
-        if now >= BACK_MS && self.open <= FEW && self.drained_at.is_none() {
+        if now >= back && self.open <= self.few && self.drained_at.is_none() {
             self.drained_at = Some(now);
         }
     }
@@ -95,9 +122,10 @@ impl Counts {
     /// A second is over at `now`. Whether the run is too: some time after all is well, or when it has been hopeless for
     /// long.
     pub fn turn(&mut self, now: u64) -> bool {
-        self.seconds.push(Second::default());
-        let well = self.drained_at.is_some_and(|at| now > at + 120_000) && self.last_at.is_some();
-        let hopeless = now >= BACK_MS + HOPELESS_MS && self.open > 2 * FEW && self.goodput() < 0.02;
+        self.seconds.push(Second { open: self.open as u32, ..Second::default() });
+        let well = self.drained_at.is_some_and(|at| now > at + WELL_MS) && self.last_at.is_some();
+        let hopeless =
+            now >= self.outage_ms.1 + HOPELESS_MS && self.open > 2 * self.few && self.goodput() < 0.02;
         well || hopeless
     }
 
@@ -106,7 +134,7 @@ impl Counts {
         let done = self.seconds.len().saturating_sub(1);
         let last = &self.seconds[done.saturating_sub(60)..done];
         let answered: u64 = last.iter().map(|second| u64::from(second.answered)).sum();
-        answered as f64 / (CALLS_PER_SECOND * last.len().max(1) as f64)
+        answered as f64 / (self.calls_per_second * last.len().max(1) as f64)
     }
 
     /// What it comes to.
@@ -116,24 +144,25 @@ impl Counts {
             let from = (from / 1000) as usize;
             self.seconds[from.min(end)..end].iter().map(|second| u64::from(of(second))).sum::<u64>()
         };
+        let (gone, back) = self.outage_ms;
         let end = self.seconds.len() as u64 * 1000;
         let drained = self.drained_at.unwrap_or(end);
-        let since = |at: u64| (at - BACK_MS) as f64 / 1000.0;
+        let since = |at: u64| (at - back) as f64 / 1000.0;
         let ratio = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
         Figures {
             drained: self.drained_at.map(since),
             last: self.last_at.map(since),
             amplification: ratio(
-                sum(BACK_MS, drained, |second| second.requests),
-                sum(WARM_UP_MS, drained, |second| second.calls),
+                sum(back, drained, |second| second.requests),
+                sum(gone, drained, |second| second.calls),
             ),
             asked_in_vain: ratio(
-                sum(WARM_UP_MS, BACK_MS, |second| second.requests),
-                sum(WARM_UP_MS, BACK_MS, |second| second.calls),
+                sum(gone, back, |second| second.requests),
+                sum(gone, back, |second| second.calls),
             ),
             lost: self.lost,
             calls: sum(0, end, |second| second.calls),
-            collapsed: (self.drained_at.is_none() || self.open > FEW) && self.goodput() < 0.95,
+            collapsed: (self.drained_at.is_none() || self.open > self.few) && self.goodput() < 0.95,
         }
     }
 }

@@ -3,12 +3,14 @@
 use redrive::breaker::BreakerRules;
 use redrive::budget::BudgetRules;
 use redrive::gates::{Comeback, Gates};
-use redrive::policy::PolicyOptions;
+use redrive::policy::{Policy, PolicyOptions};
 
-/// One request takes the server so long, in µs: it does 1,000 a second.
-pub const SERVICE_US: u64 = 1000;
-/// New calls a second, all clients together: a load of 0.7.
-pub const CALLS_PER_SECOND: f64 = 700.0;
+/// Requests that the server does in a second.
+pub const CAPACITY: f64 = 1000.0;
+/// New calls, all clients together, as a share of that.
+pub const LOAD: f64 = 0.7;
+/// New calls a second.
+pub const CALLS_PER_SECOND: f64 = CAPACITY * LOAD;
 /// A client gives an attempt up after so long.
 pub const TIMEOUT_MS: u64 = 1000;
 /// More clients than these are tabs.
@@ -20,11 +22,9 @@ pub const OUTAGE_MS: u64 = 60_000;
 /// When it is back.
 pub const BACK_MS: u64 = WARM_UP_MS + OUTAGE_MS;
 /// After so long without recovery nobody waits for it any more.
-pub const HORIZON_MS: u64 = BACK_MS + 1_200_000;
-/// Calls of the outage, on average.
-pub const CALLS_OF_OUTAGE: f64 = CALLS_PER_SECOND * OUTAGE_MS as f64 / 1000.0;
-/// The least a recovery can take, in seconds: the calls of the outage, by what the server can do beyond the new ones.
-pub const IDEAL_S: f64 = CALLS_OF_OUTAGE / (1e6 / SERVICE_US as f64 - CALLS_PER_SECOND);
+const PATIENCE_MS: u64 = 1_200_000;
+/// The least a recovery can take, in seconds: see [`Setup::ideal_s`].
+pub const IDEAL_S: f64 = CALLS_PER_SECOND * OUTAGE_MS as f64 / 1000.0 / (CAPACITY - CALLS_PER_SECOND);
 
 /// How much work the server takes on before it refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,11 +36,11 @@ pub enum Backlog {
 }
 
 impl Backlog {
-    /// In µs of work.
-    pub const fn work_us(self) -> u64 {
+    /// In ms of work.
+    pub const fn work_ms(self) -> u64 {
         match self {
-            Backlog::Deep => 1_500_000,
-            Backlog::Short => 300_000,
+            Backlog::Deep => 1500,
+            Backlog::Short => 300,
         }
     }
 }
@@ -59,19 +59,8 @@ pub enum Outage {
 pub enum Arrivals {
     /// As chance has it, the same rate throughout.
     Even,
-    /// As much on average, but at 950 a second for the first ten seconds of each minute and 650 after.
+    /// As much on average, but at 950 instead of 700 a second for the first ten seconds of each minute and 650 after.
     Minutely,
-}
-
-impl Arrivals {
-    /// New calls a millisecond at an instant.
-    pub fn per_ms(self, at: u64) -> f64 {
-        match self {
-            Arrivals::Even => CALLS_PER_SECOND / 1000.0,
-            Arrivals::Minutely if at % 60_000 < 10_000 => 0.95,
-            Arrivals::Minutely => 0.65,
-        }
-    }
 }
 
 /// Everything that one run depends on, but its seed.
@@ -79,6 +68,16 @@ impl Arrivals {
 pub struct Setup {
     /// How many clients, each with a queue of its own.
     pub clients: u32,
+    /// Requests that the server does in a second; at most a million.
+    pub capacity: f64,
+    /// New calls as a share of that, below 1.
+    pub load: f64,
+    /// Before the outage, in whole seconds.
+    pub warm_up_ms: u64,
+    /// The server is away for so long, in whole seconds.
+    pub outage_ms: u64,
+    /// A client gives an attempt up after so long.
+    pub timeout_ms: u64,
     /// What the server takes on.
     pub backlog: Backlog,
     /// What an outage is like.
@@ -90,7 +89,7 @@ pub struct Setup {
     /// Retries of one client at a time.
     pub concurrency: u32,
     /// When to try again.
-    pub policy: PolicyOptions,
+    pub policy: Policy,
 }
 
 impl Setup {
@@ -98,12 +97,17 @@ impl Setup {
     pub fn new(clients: u32, backlog: Backlog, outage: Outage) -> Setup {
         Setup {
             clients,
+            capacity: CAPACITY,
+            load: LOAD,
+            warm_up_ms: WARM_UP_MS,
+            outage_ms: OUTAGE_MS,
+            timeout_ms: TIMEOUT_MS,
             backlog,
             outage,
             arrivals: Arrivals::Even,
             gates: Gates::default(),
             concurrency: 3,
-            policy: patient(47_000.0),
+            policy: sound(&patient(47_000.0)),
         }
     }
 
@@ -116,6 +120,55 @@ impl Setup {
             _ => Comeback::OfFew,
         };
         Setup { gates: Gates { ramp, ..gates }, ..self }
+    }
+
+    /// New calls a second, all clients together.
+    pub const fn calls_per_second(&self) -> f64 {
+        self.capacity * self.load
+    }
+
+    /// New calls a millisecond at an instant.
+    pub const fn calls_per_ms(&self, at: u64) -> f64 {
+        let even = self.calls_per_second();
+        match self.arrivals {
+            Arrivals::Even => even / 1000.0,
+            Arrivals::Minutely if at % 60_000 < 10_000 => even * 950.0 / 700.0 / 1000.0,
+            Arrivals::Minutely => even * 650.0 / 700.0 / 1000.0,
+        }
+    }
+
+    /// When the server is back.
+    pub const fn back_ms(&self) -> u64 {
+        self.warm_up_ms + self.outage_ms
+    }
+
+    /// When nobody waits for a recovery any more.
+    pub const fn horizon_ms(&self) -> u64 {
+        self.back_ms() + PATIENCE_MS
+    }
+
+    /// Whether the server is away.
+    pub const fn is_away(&self, at: u64) -> bool {
+        at >= self.warm_up_ms && at < self.back_ms()
+    }
+
+    /// Calls of the outage, on average.
+    pub const fn calls_of_outage(&self) -> f64 {
+        self.calls_per_second() * self.outage_ms as f64 / 1000.0
+    }
+
+    /// The least a recovery can take, in seconds: the calls of the outage, by what the server can do beyond the new ones.
+    pub const fn ideal_s(&self) -> f64 {
+        self.calls_of_outage() / (self.capacity - self.calls_per_second())
+    }
+}
+
+/// A policy whose numbers stand in this crate.
+pub fn sound(options: &PolicyOptions) -> Policy {
+    // no `expect`: it would bring the printing of floats into the module of the lab
+    match Policy::new(options) {
+        Ok(policy) => policy,
+        Err(_) => panic!("the policies of this crate are sound"),
     }
 }
 
@@ -157,3 +210,16 @@ pub fn ramped(budget: Option<(f64, f64, f64)>) -> Gates {
 pub const DEFAULT_BUDGET: (f64, f64, f64) = (f64::NAN, f64::NAN, f64::NAN);
 /// What a page would have to do with, if there were no ramp.
 pub const FEW_TOKENS: (f64, f64, f64) = (5.0, 0.2, 1.0 / 150.0);
+
+/// Gates under the name that the tables show.
+pub fn variants() -> Vec<(&'static str, Gates)> {
+    vec![
+        ("none", gates(None, None)),
+        ("budget", gates(None, Some(DEFAULT_BUDGET))),
+        ("breaker", gates(Some(breaker()), None)),
+        ("breaker, budget", gates(Some(breaker()), Some(DEFAULT_BUDGET))),
+        ("**shipped**: breaker, ramp, budget", ramped(Some(DEFAULT_BUDGET))),
+        ("few tokens, no ramp", gates(None, Some(FEW_TOKENS))),
+        ("few tokens, breaker", gates(Some(breaker()), Some(FEW_TOKENS))),
+    ]
+}

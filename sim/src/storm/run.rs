@@ -1,13 +1,13 @@
-//! One storm from beginning to end. The same setup and seed give the same run, request for request.
+//! One storm from beginning to end. The same setup and seed give the same storm, request for request, in one go or in slices.
 
 use std::collections::BTreeMap;
 
-use redrive::policy::Policy;
 use redrive::rng::SplitMix64;
 
+use crate::storm::arrivals::Arrivals;
 use crate::storm::client::{Client, NEVER, Step};
-use crate::storm::measure::{Counts, Figures, Second};
-use crate::storm::model::{HORIZON_MS, Setup};
+use crate::storm::measure::{Counts, Figures, HOPELESS_MS, Second, WELL_MS};
+use crate::storm::model::Setup;
 use crate::storm::server::{Fate, Server};
 
 /// What a run leaves behind.
@@ -29,68 +29,114 @@ enum Event {
     Timer { client: u32, at: u64 },
 }
 
-struct Run<'a> {
-    setup: &'a Setup,
-    policy: Policy,
+/// A storm that goes on as far as it is let.
+#[derive(Debug)]
+pub struct Storm {
+    setup: Setup,
+    /// The next millisecond, and the one at which it ends at the latest.
+    now: u64,
+    end: u64,
+    /// Whether it ends as soon as it is clear what becomes of it.
+    judged: bool,
+    is_over: bool,
     /// From its first failure on; until then a client has nothing to remember.
     clients: Vec<Option<Box<Client>>>,
     server: Server,
     /// What happens when. At equal times, first in is first out.
     agenda: BTreeMap<u64, Vec<Event>>,
     counts: Counts,
+    arrivals: Arrivals,
     dice: SplitMix64,
     steps: Vec<Step>,
 }
 
 /// Lets a storm happen, until all has been well for a while or there is no hope.
 pub fn run(setup: &Setup, seed: u64) -> Outcome {
-    go_on(setup, seed, HORIZON_MS, true)
+    outcome(Storm::new(setup.clone(), seed))
 }
 
 /// Lets a storm happen until `end`, in ms from its beginning, whatever comes of it.
 pub fn run_until(setup: &Setup, seed: u64, end: u64) -> Outcome {
-    go_on(setup, seed, end, false)
+    outcome(Storm { end, judged: false, ..Storm::new(setup.clone(), seed) })
 }
 
-fn go_on(setup: &Setup, seed: u64, end: u64, judged: bool) -> Outcome {
-    let mut run = Run {
-        setup,
-        policy: Policy::new(&setup.policy).expect("storms have sound policies"),
-        clients: (0..setup.clients).map(|_| None).collect(),
-        server: Server::new(setup),
-        agenda: BTreeMap::new(),
-        counts: Counts::default(),
-        dice: SplitMix64::new(seed),
-        steps: Vec::new(),
-    };
-    for now in 0..end {
-        if now > 0 && now % 1000 == 0 && run.counts.turn(now) && judged {
-            break;
-        }
-        for _ in 0..run.arrivals(now) {
-            run.call(now);
-        }
-        // What happens may bring about more for the same instant.
-        while let Some(events) = run.agenda.remove(&now) {
-            events.into_iter().for_each(|event| run.happen(event, now));
+fn outcome(mut storm: Storm) -> Outcome {
+    while !storm.advance(u64::MAX) {}
+    Outcome { figures: storm.figures(), seconds: storm.counts.seconds }
+}
+
+impl Storm {
+    /// A storm that ends when all has been well for a while or there is no hope.
+    pub fn new(setup: Setup, seed: u64) -> Storm {
+        Storm {
+            now: 0,
+            end: setup.horizon_ms(),
+            judged: true,
+            is_over: false,
+            clients: (0..setup.clients).map(|_| None).collect(),
+            server: Server::new(&setup),
+            agenda: BTreeMap::new(),
+            counts: Counts::new(&setup),
+            arrivals: Arrivals::of(setup.calls_per_ms(0)),
+            dice: SplitMix64::new(seed),
+            steps: Vec::new(),
+            setup,
         }
     }
-    Outcome { figures: run.counts.figures(), seconds: run.counts.seconds }
-}
 
-impl Run<'_> {
-    /// How many calls are made in this millisecond: Poisson's distribution, by inversion.
-    fn arrivals(&mut self, now: u64) -> u32 {
-        let mean = self.setup.arrivals.per_ms(now);
-        let mut u = f64::from(self.dice.next_u32()) / 2_f64.powi(32);
-        let mut share = (-mean).exp();
-        let mut count = 0;
-        while u >= share && count < 20 {
-            u -= share;
-            count += 1;
-            share *= mean / f64::from(count);
+    /// Goes on for so many ms. Whether it is over.
+    pub fn advance(&mut self, ms: u64) -> bool {
+        let until = self.now.saturating_add(ms).min(self.end);
+        while !self.is_over && self.now < until {
+            let now = self.now;
+            if now > 0 && now % 1000 == 0 && self.counts.turn(now) && self.judged {
+                self.is_over = true;
+                break;
+            }
+            for _ in 0..self.arrivals(now) {
+                self.call(now);
+            }
+            // What happens may bring about more for the same instant.
+            while let Some(events) = self.agenda.remove(&now) {
+                events.into_iter().for_each(|event| self.happen(event, now));
+            }
+            self.now += 1;
         }
-        count
+        self.is_over |= self.now >= self.end;
+        self.is_over
+    }
+
+    /// How far it is, in `[0, 1]`: a guess, since what becomes of it is not known before. It may fall.
+    pub fn share(&self) -> f64 {
+        if self.is_over {
+            return 1.0;
+        }
+        let hopeless = self.setup.back_ms() + HOPELESS_MS;
+        let end = match self.counts.drained_at() {
+            Some(at) => at + WELL_MS,
+            None if self.now < hopeless => hopeless,
+            None => self.end,
+        };
+        (self.now as f64 / end as f64).min(1.0)
+    }
+
+    /// Second by second, from the beginning of the warm-up, the one that runs last.
+    pub fn seconds(&self) -> &[Second] {
+        &self.counts.seconds
+    }
+
+    /// What it comes to so far. Whether the server has collapsed is known when it is over.
+    pub fn figures(&self) -> Figures {
+        let figures = self.counts.figures();
+        Figures { collapsed: self.is_over && figures.collapsed, ..figures }
+    }
+
+    fn arrivals(&mut self, now: u64) -> u32 {
+        let mean = self.setup.calls_per_ms(now);
+        if mean.to_bits() != self.arrivals.mean().to_bits() {
+            self.arrivals = Arrivals::of(mean);
+        }
+        self.arrivals.draw(&mut self.dice)
     }
 
     fn call(&mut self, now: u64) {
@@ -144,9 +190,8 @@ impl Run<'_> {
     }
 
     fn client(&mut self, client: u32) -> &mut Client {
-        let (setup, policy) = (self.setup, &self.policy);
-        let dice = &mut self.dice;
-        let made = || Box::new(Client::new(setup, policy.clone(), dice.next_u64()));
+        let (setup, dice) = (&self.setup, &mut self.dice);
+        let made = || Box::new(Client::new(setup, dice.next_u64()));
         self.clients[client as usize].get_or_insert_with(made)
     }
 

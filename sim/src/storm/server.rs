@@ -4,7 +4,7 @@
 //! back: a client that gives up leaves its work behind. That is what makes a queue that is longer than its clients'
 //! patience so dangerous.
 
-use crate::storm::model::{BACK_MS, Outage, SERVICE_US, Setup, TIMEOUT_MS, WARM_UP_MS};
+use crate::storm::model::{Outage, Setup};
 
 /// How an attempt ends for the client that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,44 +20,55 @@ pub enum Fate {
 /// The server.
 #[derive(Debug)]
 pub struct Server {
-    work_us: u64,
     outage: Outage,
-    /// When it will have done what it has taken on, in µs.
-    busy_until: u64,
+    /// When it goes, and when it is back.
+    away_ms: (u64, u64),
+    timeout_ms: u64,
+    /// What it takes on, and what one request is of it.
+    work_ns: u64,
+    service_ns: u64,
+    /// When it will have done what it has taken on.
+    busy_until_ns: u64,
     /// Requests done for clients that had left.
     pub in_vain: u64,
 }
 
+const NS_PER_MS: u64 = 1_000_000;
+
 impl Server {
     /// One that has nothing to do.
     pub const fn new(setup: &Setup) -> Server {
-        Server { work_us: setup.backlog.work_us(), outage: setup.outage, busy_until: 0, in_vain: 0 }
-    }
-
-    /// Whether it is away.
-    pub const fn is_away(at: u64) -> bool {
-        at >= WARM_UP_MS && at < BACK_MS
+        Server {
+            outage: setup.outage,
+            away_ms: (setup.warm_up_ms, setup.back_ms()),
+            timeout_ms: setup.timeout_ms,
+            work_ns: setup.backlog.work_ms() * NS_PER_MS,
+            service_ns: (1e9 / setup.capacity) as u64,
+            busy_until_ns: 0,
+            in_vain: 0,
+        }
     }
 
     /// How an attempt that is made at `now` ends, and when.
     pub fn take(&mut self, now: u64) -> (Fate, u64) {
-        if Server::is_away(now) {
+        let (gone, back) = self.away_ms;
+        if now >= gone && now < back {
             return match self.outage {
-                Outage::Hanging => (Fate::TimedOut, now + TIMEOUT_MS),
+                Outage::Hanging => (Fate::TimedOut, now + self.timeout_ms),
                 Outage::Refusing => (Fate::Refused, now + 1),
             };
         }
-        let begins = self.busy_until.max(now * 1000);
-        if begins - now * 1000 >= self.work_us {
+        let begins = self.busy_until_ns.max(now * NS_PER_MS);
+        if begins - now * NS_PER_MS >= self.work_ns {
             return (Fate::Refused, now + 1);
         }
-        self.busy_until = begins + SERVICE_US;
-        let done = self.busy_until.div_ceil(1000);
-        if done <= now + TIMEOUT_MS {
+        self.busy_until_ns = begins + self.service_ns;
+        let done = self.busy_until_ns.div_ceil(NS_PER_MS);
+        if done <= now + self.timeout_ms {
             (Fate::Answered, done)
         } else {
             self.in_vain += 1;
-            (Fate::TimedOut, now + TIMEOUT_MS)
+            (Fate::TimedOut, now + self.timeout_ms)
         }
     }
 }
