@@ -1,4 +1,4 @@
-// Rust -> js/core/generated/, for each of the core's two modules: the optimised module, the glue that
+// Rust -> js/core/generated/, for each of the core's modules and the lab's: the optimised module, the glue that
 // calls it, and the module again, packed as text, for the entries that must not fetch a file of their own. Beside
 // them codes.ts: the numbers of the core's enums.
 //
@@ -25,6 +25,7 @@ import { cargoHome, machinePaths, sysroot } from './lib/machine-paths.mjs'
 import {
   at,
   generated,
+  moduleCrates,
   packageBin,
   root,
   toolsTargetDir,
@@ -64,8 +65,12 @@ const packing = [at('scripts', 'build', 'pack.mjs'), at('js', 'core', 'unpack.ts
 /** The module that cargo links, with its symbol names: the checks for float code and for what each part weighs read these. */
 export const linkedWasm = (name) => join(wasmTargetDir, `${name}.linked.wasm`)
 
-/** Every page that retries loads the queue's module, so it is small (docs/adr/0011); calls that need the other one wait for it. */
-const speed = { queue: {}, keys: { CARGO_PROFILE_RELEASE_OPT_LEVEL: '3' } }
+const fast = { CARGO_PROFILE_RELEASE_OPT_LEVEL: '3' }
+/**
+ * Every page that retries loads the queue's module, so it is small (docs/adr/0011); calls that need keys wait for theirs, and a
+ * user waits for the lab.
+ */
+const speed = { queue: {}, keys: fast, lab: fast }
 
 async function compile(cargo, sysrootPath) {
   // Fetched first: the crates must lie in their folders before these can be named below.
@@ -84,13 +89,15 @@ async function compile(cargo, sysrootPath) {
   )
   for (const name of wasmModules) {
     // A cdylib alone: with rlib beside it, as Cargo.toml says for Rust users, cargo leaves lto out without a word.
-    const build = ['rustc', '--release', '--lib', '--crate-type', 'cdylib', '--features', `${name}-module`]
+    const crate = moduleCrates[name]
+    const library = ['--package', crate, '--lib', '--crate-type', 'cdylib', '--features', `${name}-module`]
+    const build = ['rustc', '--release', ...library]
     await run(cargo[0], [...cargo.slice(1), ...build, '--target', wasmTarget], {
       cwd: root,
       env: { CARGO_TARGET_DIR: wasmTargetDir, CARGO_ENCODED_RUSTFLAGS: flags, ...speed[name] },
     })
-    // the two come out under one name
-    copyFileSync(join(wasmTargetDir, wasmTarget, 'release', 'redrive.wasm'), linkedWasm(name))
+    // those of one crate come out under one name
+    copyFileSync(join(wasmTargetDir, wasmTarget, 'release', `${crate}.wasm`), linkedWasm(name))
   }
 }
 
@@ -154,14 +161,21 @@ async function write(name, bindings, wasm) {
   put('packed.d.ts', packedTypes)
 }
 
+const hasScratch = (glue) => glue.scratch(8) !== 0
+/** What each module is asked for, and answers with true where it works. */
+const questions = {
+  queue: hasScratch,
+  keys: hasScratch,
+  lab: (glue) => new glue.LabFrontier(new Float64Array(), 1, 1).name(0) !== '',
+}
+
 /** Instantiates a module with its glue and asks it for something. */
 async function callOnce(name, wasm, print) {
   const glue = await import(`${pathToFileURL(join(generated, name, 'glue.js'))}?${print}`)
   const { instance } = await WebAssembly.instantiate(wasm, { [`./${name}_bg.js`]: glue })
   glue.__wbg_set_wasm(instance.exports)
   instance.exports.__wbindgen_start?.()
-  const at = glue.scratch(8)
-  if (at === 0) throw new StepError(`the optimised module '${name}' gave no place for text`)
+  if (!questions[name](glue)) throw new StepError(`the optimised module '${name}' does not answer as it should`)
 }
 
 async function make(name, print) {
@@ -186,7 +200,16 @@ export async function buildWasm() {
   const { stdout: compiler } = await run(rustc[0], [...rustc.slice(1), '-vV'], { cwd: root })
   const binaryen = JSON.parse(readFileSync(packageBin('binaryen', 'package.json'), 'utf8')).version
   const print = fingerprint(
-    [at('Cargo.toml'), at('Cargo.lock'), at('src'), at('xtask'), at('scripts', 'build-wasm.mjs'), ...packing],
+    [
+      at('Cargo.toml'),
+      at('Cargo.lock'),
+      at('src'),
+      at('sim', 'Cargo.toml'),
+      at('sim', 'src'),
+      at('xtask'),
+      at('scripts', 'build-wasm.mjs'),
+      ...packing,
+    ],
     [compiler, binaryen, ...features],
   )
   return unlessFresh({ stampFile: join(generated, '.stamp'), print, outputs }, async () => {

@@ -1,5 +1,5 @@
 // Sets up and runs a simulation: `npm run sim` (queues that share a store, in TypeScript), `npm run sim:core`,
-// `npm run sim:spread` and `npm run sim:storm` (the core, in Rust), `npm run sim:gates -- --http` (queues and a real server). Arguments are handed to the simulation:
+// `npm run sim:spread`, `npm run sim:crowd`, `npm run sim:storm` and `npm run sim:lab` (the core, in Rust), `npm run sim:gates -- --http` (queues and a real server). Arguments are handed to the simulation:
 // `npm run sim -- --seeds 100 --store memory`, `npm run sim -- --replay SEED --verbose`,
 // `npm run sim:core -- --seeds 100 --events 5000 --first 7`, `npm run sim:core -- --replay FILE`.
 import { spawnSync } from 'node:child_process'
@@ -9,7 +9,7 @@ import { at, root } from './lib/paths.mjs'
 import { main, run, StepError, step } from './lib/steps.mjs'
 import { setup } from './setup.mjs'
 
-const kinds = ['stores', 'core', 'spread', 'storm', 'gates']
+const kinds = ['stores', 'core', 'spread', 'crowd', 'storm', 'lab', 'gates']
 
 /** @returns the program and its first argument, after building what it needs */
 async function prepare(kind, args) {

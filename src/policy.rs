@@ -143,6 +143,12 @@ impl Policy {
         self.attempt_timeout
     }
 
+    /// The same policy for a host that gives an attempt up after `timeout`, whatever the policy said; 0 is never.
+    #[must_use]
+    pub fn with_attempt_timeout(self, timeout: Millis) -> Policy {
+        Policy { attempt_timeout: timeout, ..self }
+    }
+
     /// The time that one call is said to take, if it was said.
     pub const fn estimated_call(&self) -> Option<Millis> {
         self.estimated_call

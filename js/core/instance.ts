@@ -1,10 +1,10 @@
-/** From a module to something that can be called: how either of the core's two comes to life. */
+/** From a module to something that can be called: how each of the core's, and the lab's, comes to life. */
 
 /** Instantiates `module` and binds its generated glue to it. `name`: what the glue was generated as. */
 export async function bindGlue(
   glue: object,
   module: WebAssembly.Module,
-  name: 'queue' | 'keys',
+  name: 'queue' | 'keys' | 'lab',
 ): Promise<WebAssembly.Exports> {
   const imports = { [`./${name}_bg.js`]: glue as WebAssembly.ModuleImports }
   const { exports } = await WebAssembly.instantiate(module, imports)

@@ -55,8 +55,14 @@ export class Lab {
   /** Frees what was made here. */
   end(made: { free(): void }): void {
     this.#running--
-    // nothing of an instance that has trapped is safe to call
-    if (!this.#isTrapped) made.free()
+    // Nothing of an instance that has trapped is safe to call; and no finalizer may free its pointer in the next one.
+    if (this.#isTrapped) (made as unknown as { __destroy_into_raw(): number }).__destroy_into_raw()
+    else made.free()
+  }
+
+  /** Nothing is asked of it any more. The glue keeps views of its memory: they end with its buffer. */
+  drop(): void {
+    this.#memory.grow(0)
   }
 }
 
@@ -78,6 +84,9 @@ const makeLab = async (): Promise<Lab> => {
 export async function instantiateLab(): Promise<Lab> {
   const before = current
   const lab = await before?.catch(() => undefined)
-  if (current === before && (lab === undefined || lab.isWornOut)) current = makeLab()
+  if (current === before && (lab === undefined || lab.isWornOut)) {
+    lab?.drop()
+    current = makeLab()
+  }
   return current as Promise<Lab>
 }

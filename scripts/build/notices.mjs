@@ -1,8 +1,8 @@
 // The licences of others ask that their texts lie beside the code that came out of theirs. The crates are those that cargo
-// links into the two modules, so a new one cannot be forgotten; Rust's own std is in every module and in no list of cargo's.
+// links into the modules, so a new one cannot be forgotten; Rust's own std is in every module and in no list of cargo's.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { at, root, wasmModules, wasmTarget } from '../lib/paths.mjs'
+import { at, moduleCrates, root, wasmTarget } from '../lib/paths.mjs'
 import { run, StepError } from '../lib/steps.mjs'
 import { wasmCargo } from '../setup/rust.mjs'
 
@@ -37,7 +37,7 @@ export function chosen(expression) {
 /** The crates linked into the modules: normal dependencies, without macros, which leave nothing of their own. */
 export async function linkedCrates() {
   const cargo = await wasmCargo()
-  const features = wasmModules.map((name) => `${name}-module`).join()
+  const features = Object.entries(moduleCrates).map(([name, crate]) => `${crate}/${name}-module`)
   const words = [
     'metadata',
     '--format-version',
@@ -46,7 +46,7 @@ export async function linkedCrates() {
     '--filter-platform',
     wasmTarget,
     '--features',
-    features,
+    features.join(),
   ]
   const { stdout } = await run(cargo[0], [...cargo.slice(1), ...words], { cwd: root })
   return linkedIn(JSON.parse(stdout))
@@ -56,14 +56,15 @@ export function linkedIn({ packages, resolve }) {
   const byId = new Map(packages.map((each) => [each.id, each]))
   const nodes = new Map(resolve.nodes.map((node) => [node.id, node]))
   const isMacro = ({ targets }) => targets.some(({ kind }) => kind.includes('proc-macro'))
-  const own = packages.find(({ name, source }) => name === 'redrive' && source === null)
-  const seen = new Set([own.id])
+  const crates = Object.values(moduleCrates)
+  const own = packages.filter(({ name, source }) => crates.includes(name) && source === null).map(({ id }) => id)
+  const seen = new Set(own)
   for (const id of seen) {
     for (const { pkg, dep_kinds: kinds } of nodes.get(id).deps) {
       if (kinds.some(({ kind }) => kind === null) && !isMacro(byId.get(pkg))) seen.add(pkg)
     }
   }
-  seen.delete(own.id)
+  for (const id of own) seen.delete(id)
   return [...seen].map((id) => byId.get(id)).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 

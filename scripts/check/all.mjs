@@ -19,20 +19,23 @@ const program = (name, file, ...args) => run(process.execPath, [packageBin(name,
 
 /** The boundary is compiled for wasm only, so native clippy never sees it. */
 async function clippyForWasm() {
+  const modules = [
+    ['--lib', '--features', 'queue-module,keys-module'],
+    ['--package', 'sim', '--lib', '--features', 'lab-module'],
+  ].map((words) => [...words, '--target', wasmTarget])
   const words = await wasmCargo()
   const env = { CARGO_TARGET_DIR: wasmTargetDir }
   const has = await run(words[0], [...words.slice(1), 'clippy', '--version'], { cwd: root, allowFailure: true })
   if (has.code !== 0) {
     const flags = { ...env, CARGO_ENCODED_RUSTFLAGS: '-Dwarnings' }
-    await run(
-      words[0],
-      [...words.slice(1), 'check', '--lib', '--features', 'queue-module,keys-module', '--target', wasmTarget],
-      { cwd: root, env: flags },
-    )
+    for (const module of modules) {
+      await run(words[0], [...words.slice(1), 'check', ...module], { cwd: root, env: flags })
+    }
     return `rustc's own lints only: ${words.join(' ')} has no clippy`
   }
-  const asModules = ['--features', 'queue-module,keys-module', '--target', wasmTarget]
-  await run(words[0], [...words.slice(1), 'clippy', '--lib', ...asModules, '--', '-Dwarnings'], { cwd: root, env })
+  for (const module of modules) {
+    await run(words[0], [...words.slice(1), 'clippy', ...module, '--', '-Dwarnings'], { cwd: root, env })
+  }
 }
 
 /** Does everything of a publication but the upload; a warning on the way is a failure. */

@@ -13,5 +13,9 @@ export const wasmTarget = 'wasm32-unknown-unknown'
 export const wasmTargetDir = at('target', 'wasm')
 export const toolsTargetDir = at('target', 'tools')
 export const generated = at('js', 'core', 'generated')
-/** The two modules of the core: one that every queue runs on, one for content keys and canonical JSON. */
-export const wasmModules = ['queue', 'keys']
+/**
+ * The modules: one that every queue runs on, one for content keys and canonical JSON, and one for the lab of `redrive/ui`. Each is
+ * its crate with the feature `<name>-module`.
+ */
+export const moduleCrates = { queue: 'redrive', keys: 'redrive', lab: 'sim' }
+export const wasmModules = Object.keys(moduleCrates)

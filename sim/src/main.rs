@@ -1,6 +1,8 @@
-//! `sim core`, `sim spread` and `sim storm`; see the crate.
+//! `sim core`, `sim spread`, `sim crowd` and `sim storm`; see the crate.
 
 #![forbid(unsafe_code)]
+
+mod lab_commands;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -18,13 +20,22 @@ const HELP: &str = "\
 sim core [--seeds N] [--events M] [--first S]   random worlds from seed S on; 2,000 of 1,000 events
          [--trace FILE]                         writes their calls and answers instead; 4 of 250 events
          [--replay FILE]                        one world, as a failure printed it
-sim spread [--crowds N]                         how evenly the strategies spread a crowd
+sim spread [--crowds N] [--seed S]              how evenly the strategies spread a crowd; 200 crowds, seeds from 1 on
+           [--json]                             instead: all figures in full, as JSON
+sim crowd [--policy NAME] [--jobs N]            one crowd of a preset or of a strategy of that table, as JSON;
+          [--retries R] [--seed S]              100 jobs, 10 retries, seed 1
+          [--fields LIST]                       of a policy as a row of numbers
 sim gates [--seeds N]                           the bars of the gates, each PASS or missed; 20 seeds each
 sim storm [--seeds N] [--only WORDS]            a server that is down for a minute, and its clients; 5 seeds each
           [--cap S] [--tokens N --refill S]     with this longest wait, with this budget where there is one,
           [--arrivals minutely]                 with calls that come by the minute
           [--part lost]                         instead: work that impatience loses
           [--part course]                       instead: three of them second by second, as JSON
+          [--json]                              instead: one of these, second by second, as JSON:
+          [--clients N] [--capacity N] [--load SHARE] [--down S] [--seed S]
+          [--backlog deep|short] [--outage hanging|refusing] [--policy NAME|--fields LIST]
+          [--gates none|budget|breaker|breaker-budget|shipped]
+sim lab --vectors FILE                          writes what the module of the lab must answer
 ";
 
 fn main() -> ExitCode {
@@ -37,10 +48,14 @@ fn main() -> ExitCode {
         Some(text) => text.parse().map_err(|_| format!("{name}: expected a number, got '{text}'")),
         None => Ok(default),
     };
+    let is_json = arguments.iter().any(|argument| argument == "--json");
     let result = match arguments.first().map(String::as_str) {
         Some("core") => core(number, flag),
-        Some("spread") => spread(number),
+        Some("spread") => spread(number, is_json),
+        Some("crowd") => lab_commands::crowd(flag).map(|()| true),
+        Some("storm") if is_json => lab_commands::outage(flag).map(|()| true),
         Some("storm") => storms(number, flag),
+        Some("lab") => vectors(flag),
         Some("gates") => bars(number),
         _ => {
             print!("{HELP}");
@@ -57,8 +72,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn spread(number: impl Fn(&str, u64) -> Result<u64, String>) -> Outcome {
-    print!("{}", sim::spread::table(number("--crowds", 200)?, number("--seed", 1)?));
+fn spread(number: impl Fn(&str, u64) -> Result<u64, String>, is_json: bool) -> Outcome {
+    let (crowds, seed) = (number("--crowds", 200)?, number("--seed", 1)?);
+    if is_json {
+        println!("{}", sim::lab::frontier(crowds, seed));
+    } else {
+        print!("{}", sim::spread::table(crowds, seed));
+    }
+    Ok(true)
+}
+
+fn vectors(flag: impl Fn(&str) -> Option<String>) -> Outcome {
+    let file = flag("--vectors").ok_or("--vectors: expected a file")?;
+    std::fs::write(&file, sim::lab::vectors()).map_err(|error| format!("{file}: {error}"))?;
     Ok(true)
 }
 

@@ -151,4 +151,7 @@ const stopped = (why: string): RedriveError =>
 const unavailable = (cause: unknown): WasmUnavailableError =>
   new WasmUnavailableError(cause instanceof Error ? cause : undefined)
 
-const errorOf = ({ fault, message }: Fault): Error => (fault === 'range' ? new RangeError(message) : stopped(message))
+function errorOf({ fault, message }: Fault): Error {
+  if (fault === 'range') return new RangeError(message)
+  return fault === 'stopped' ? stopped(message) : unavailable(new Error(message))
+}

@@ -35,9 +35,9 @@ export interface CrowdRequest {
   readonly retries: number
   /** `0..=2^53 - 1` */
   readonly seed: number
-  /** Device pixels of the picture, `1..=16_384`. */
+  /** Device pixels of the picture, `1..=8_192`. */
   readonly width: number
-  /** Device pixels of the picture, `1..=16_384`. */
+  /** Device pixels of the picture, `1..=8_192`. */
   readonly height: number
   /** Times are given instead of a picture where jobs * retries are so many at most, `0..=2_000_000`. */
   readonly dotsMax: number
@@ -63,7 +63,7 @@ export interface CrowdAnswer {
   readonly times: Float64Array | null
   /**
    * width * height, row by row from the top: 0 or the number of a retry. A job's row is job / jobs of the height, a retry's
-   * column its time's share of `endMs`; of several in one place the first retry shows. null where times are given.
+   * column its time's share of `endMs`; of several in one place the last drawn shows, job by job. null where times are given.
    */
   readonly raster: Uint8Array | null
   /** As many as the policy makes: `retries.length` is the row of `times`. */

@@ -45,14 +45,14 @@ export type FromLab =
   | { readonly type: 'superseded'; readonly id: number }
   | ({ readonly type: 'failed'; readonly id: number } & Fault)
 
-/** An error that crosses: a field that the module does not take, or what stopped the module. */
+/** An error that crosses: a field that the module does not take, or why the module does not run, or no longer. */
 export interface Fault {
-  readonly fault: 'range' | 'stopped'
+  readonly fault: 'range' | 'unavailable' | 'stopped'
   readonly message: string
 }
 
 /** One end of a channel: a `MessagePort`, a `Worker`, or the global of one. */
 export interface LabPort<Sends, Hears> {
   postMessage(message: Sends, transfer: Transferable[]): void
-  onmessage: ((event: { readonly data: Hears }) => void) | null
+  onmessage: ((event: MessageEvent<Hears>) => void) | null
 }

@@ -1,7 +1,7 @@
 /** What a request may ask of the lab. Bounds are those of the module's memory, and of a user's patience. */
 
 import { POLICY_FIELDS } from '../../core/generated/codes.ts'
-import { follow, int, num, oneOf, or, type Rule, type Rules } from '../../options/check.ts'
+import { follow, int, num, oneOf, or, type Rule, type Rules, show } from '../../options/check.ts'
 import type { Kind, RequestOf } from './protocol.ts'
 
 /** Policies are checked number by number in the module. */
@@ -9,8 +9,17 @@ const fields: Rule = {
   expected: 'a Float64Array that policyFields() made',
   ok: (value: unknown) => value instanceof Float64Array && value.length >= POLICY_FIELDS.length + 2,
 }
+const attempts = (row: Float64Array) => row[POLICY_FIELDS.indexOf('maxAttempts')] as number
+/** A crowd that makes no retry has nothing to show. */
+const retrying: Rule = {
+  ...fields,
+  expected: `${fields.expected}, with maxAttempts of 2 or more`,
+  // NaN: the default, which is more
+  ok: (value: never) => fields.ok?.(value) === true && !(attempts(value) < 2),
+  shown: (value: never) => (fields.ok?.(value) ? `maxAttempts ${attempts(value)}` : show(value)),
+}
 const seed = int(0, Number.MAX_SAFE_INTEGER)
-const pixels = int(1, 16_384)
+const pixels = int(1, 8_192)
 const wholeSeconds: Rule = {
   type: 'number',
   expected: 'whole seconds in ms, from 1000 to 600000',
@@ -19,7 +28,7 @@ const wholeSeconds: Rule = {
 
 const RULES: { readonly [K in Kind]: Rules<RequestOf<K>> } = {
   crowd: {
-    fields,
+    fields: retrying,
     jobs: int(1, 1_000_000),
     retries: int(1, 25),
     seed,

@@ -8,7 +8,7 @@ use redrive::policy::PolicyOptions;
 
 use crate::storm::measure::Figures;
 use crate::storm::model::{
-    Arrivals, BACK_MS, Backlog, IDEAL_S, Outage, Setup, TIMEOUT_MS, WARM_UP_MS, patient, sound, variants,
+    Arrivals, BACK_MS, Backlog, IDEAL_S, Outage, Setup, WARM_UP_MS, patient, sound, variants,
 };
 use crate::storm::run::{Outcome, run, run_until};
 
@@ -198,9 +198,8 @@ pub fn lost_work(seeds: u64) -> String {
         text.push_str(&format!("| {name}"));
         for clients in CROWDS {
             let setup = Setup::new(clients, Backlog::Deep, Outage::Hanging).with(gates);
-            let policy =
-                PolicyOptions { attempt_timeout_ms: Some(TIMEOUT_MS as f64), ..PolicyOptions::default() };
-            let several = Several::of(&Setup { policy: sound(&policy), ..setup }, seeds);
+            let policy = sound(&PolicyOptions::default());
+            let several = Several::of(&Setup { policy, ..setup }, seeds);
             text.push_str(&format!(" | {} | {}", several.lost(), several.drained()));
         }
         text.push_str(" |\n");

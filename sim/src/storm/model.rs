@@ -88,7 +88,7 @@ pub struct Setup {
     pub gates: Gates,
     /// Retries of one client at a time.
     pub concurrency: u32,
-    /// When to try again.
+    /// When to try again. Its timeout of an attempt is that of the clients, whatever it says.
     pub policy: Policy,
 }
 
@@ -179,7 +179,6 @@ pub fn patient(cap: f64) -> PolicyOptions {
         initial_delay_ms: Some(500.0),
         max_delay_ms: Some(cap),
         max_attempts: Some(100.0),
-        attempt_timeout_ms: Some(TIMEOUT_MS as f64),
         ..PolicyOptions::default()
     }
 }
@@ -210,6 +209,9 @@ pub fn ramped(budget: Option<(f64, f64, f64)>) -> Gates {
 pub const DEFAULT_BUDGET: (f64, f64, f64) = (f64::NAN, f64::NAN, f64::NAN);
 /// What a page would have to do with, if there were no ramp.
 pub const FEW_TOKENS: (f64, f64, f64) = (5.0, 0.2, 1.0 / 150.0);
+
+/// The words for the first of [`variants`], which the lab shows.
+pub const GATES: [&str; 5] = ["none", "budget", "breaker", "breaker-budget", "shipped"];
 
 /// Gates under the name that the tables show.
 pub fn variants() -> Vec<(&'static str, Gates)> {

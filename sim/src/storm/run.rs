@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use redrive::rng::SplitMix64;
+use redrive::time::Millis;
 
 use crate::storm::arrivals::Arrivals;
 use crate::storm::client::{Client, NEVER, Step};
@@ -68,6 +69,8 @@ fn outcome(mut storm: Storm) -> Outcome {
 impl Storm {
     /// A storm that ends when all has been well for a while or there is no hope.
     pub fn new(setup: Setup, seed: u64) -> Storm {
+        let policy = setup.policy.with_attempt_timeout(Millis::new(setup.timeout_ms));
+        let setup = Setup { policy, ..setup };
         Storm {
             now: 0,
             end: setup.horizon_ms(),
