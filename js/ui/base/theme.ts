@@ -21,7 +21,7 @@ export const theme: CSSResult = css`
     --warn: var(--redrive-warn, light-dark(#8a5a00, #e2b33c));
     --bad: var(--redrive-bad, light-dark(#b3362d, #f08a80));
     --hue-1: light-dark(#1f5fa8, #6fb1f5);
-    --hue-2: light-dark(#c2571a, #f0935a);
+    --hue-2: light-dark(#b5500f, #f0935a);
     --hue-3: light-dark(#0b6e4f, #4cc79a);
     --hue-4: light-dark(#8a3f9e, #cf8fe0);
     --hue-5: light-dark(#8a6d00, #d9b64a);

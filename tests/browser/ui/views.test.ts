@@ -164,12 +164,15 @@ describe.each([
     })
   })
 
-  test('where nothing of the engine can be loaded, it says so, and goes on once it can', async () => {
-    server.refused = /ui-(worker|[A-Z0-9]{8})\.js$/
-    tab = await engine.open(server.url + link({ view: 'crowd' }))
-    await until(tab, `${LAB}.shadowRoot.querySelector('[role=alert]') !== null`)
-    server.refused = undefined
-    await tab.close()
+  test('where the engine cannot be loaded, it says so, and the curve goes on', async () => {
+    await view({}, 'Waits', async () => {
+      server.refused = /\/ui-/
+      await tab.run(`void (${LAB}.view = 'crowd')`)
+      await until(tab, `${LAB}.shadowRoot.querySelector('[role=alert]') !== null`)
+      await tab.run(`void (${LAB}.view = 'curve')`)
+      expect((await shown(tab, 'Waits')).rows).toHaveLength(4)
+      expect(await tab.run(`${LAB}.shadowRoot.querySelector('[role=alert]') === null`)).toBe(true)
+    })
   })
 
   test('a million dots: the time, and the longest that the page did not answer', async () => {
