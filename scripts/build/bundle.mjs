@@ -51,9 +51,9 @@ function modules() {
   return [...ours.filter(isPacked), ...ours.filter((path) => !isPacked(path)).reverse()]
 }
 
-/** Bundled by itself: see service.mjs and ui.mjs. */
+/** Bundled by themselves, with what they alone use: see service.mjs and ui.mjs. */
 const isApart = (path) =>
-  /^js\/(service|cli|ui|ui\.server|ui-worker|core\/lab)(\/|\.ts$)|^js\/core\/generated\/lab\//.test(path)
+  /^js\/(service|cli|display|ui|ui\.server|ui-worker|core\/lab)(\/|\.ts$)|^js\/core\/generated\/lab\//.test(path)
 
 /** Writes the modules to `outdir`. */
 export async function bundle(outdir) {

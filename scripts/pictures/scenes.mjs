@@ -1,4 +1,4 @@
-// What `npm run pictures` photographs: a name, what the page has in it, and when it is ready.
+// The scenes of `npm run pictures`: a name, the markup of the page, and when it is ready.
 import { presets } from '../../js/options/presets.ts'
 
 const lab = '<redrive-curve></redrive-curve>'

@@ -1,7 +1,7 @@
 /** `redrive dead …`: dead letters of a running service, over HTTP. */
 
+import { plural } from '../../display/format.ts'
 import { systemClock } from '../../platform/clock.ts'
-import { plural } from '../../platform/format.ts'
 import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, pathOf, printJson } from './client.ts'
 import type { Command } from './command.ts'
 import { type FlagTable, own } from './flag.ts'

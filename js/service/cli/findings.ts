@@ -1,7 +1,7 @@
 /** Findings about a store. */
 
 import type { Counts } from '../../api/store.ts'
-import { bytes, grouped } from '../../platform/format.ts'
+import { bytes, grouped } from '../../display/format.ts'
 
 export interface Finding {
   /** unsafe: accepted tasks may be lost. warning: they may be, or soon. note: a number to know. */

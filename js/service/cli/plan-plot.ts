@@ -1,8 +1,8 @@
 /** A plan as text: a table whose rows show their wait as a band, and the retries of a crowd as dots. */
 
 import type { BackoffStep } from '../../core/functions.ts'
-import { type Axis, linearAxis, logAxis } from '../../platform/duration-axis.ts'
-import { duration } from '../../platform/format.ts'
+import { type Axis, linearAxis, logAxis } from '../../display/duration-axis.ts'
+import { duration } from '../../display/format.ts'
 import type { Dot, Plan } from './plan-numbers.ts'
 import type { Paint, Style } from './terminal.ts'
 

@@ -1,7 +1,7 @@
 /** The plots of a plan as a picture that stands by itself, for light and dark grounds. */
 
-import { type Axis, linearAxis, logAxis } from '../../platform/duration-axis.ts'
-import { duration, plural } from '../../platform/format.ts'
+import { type Axis, linearAxis, logAxis } from '../../display/duration-axis.ts'
+import { duration, plural } from '../../display/format.ts'
 import { CROWD_RETRIES, type Plan } from './plan-numbers.ts'
 
 const WIDTH = 880

@@ -1,7 +1,7 @@
 /** Answers of the service as tables. Fields may be missing: the service may be of another version. */
 
+import { duration, instant } from '../../display/format.ts'
 import { systemClock } from '../../platform/clock.ts'
-import { duration, instant } from '../../platform/format.ts'
 import type { Io } from './io.ts'
 import { type Column, facts, type Paint, paintOf, table, widthOf } from './terminal.ts'
 

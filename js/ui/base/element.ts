@@ -1,4 +1,4 @@
-/** What the elements have in common: the theme, and a redraw of what is drawn by hand when the page changes its size or its scheme. */
+/** The base of the elements: the theme, and a redraw of what is drawn by hand when the page changes its size or its scheme. */
 
 import { type CSSResultGroup, LitElement } from 'lit'
 import { watchScheme } from './colours.ts'

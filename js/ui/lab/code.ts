@@ -1,8 +1,8 @@
 /** A policy as the code of those who would use it: a queue, the command line, the environment of a service. */
 
 import type { RetryPolicy } from '../../api/policy.ts'
+import { exactDuration } from '../../display/format.ts'
 import { presets } from '../../options/presets.ts'
-import { exactDuration } from '../../platform/format.ts'
 
 export const CODE_KINDS = ['queue', 'cli', 'environment'] as const
 export type CodeKind = (typeof CODE_KINDS)[number]
@@ -57,7 +57,7 @@ function asCode(value: unknown): string {
 }
 
 const numeral = (value: number): string =>
-  Number.isInteger(value) && Math.abs(value) < 1e15 ? String(value).replace(/\B(?=(\d{3})+$)/g, '_') : String(value)
+  Number.isInteger(value) ? value.toLocaleString('en-US').replaceAll(',', '_') : String(value)
 
 interface Settings {
   readonly settings: readonly (readonly [string, string])[]
@@ -65,7 +65,7 @@ interface Settings {
   readonly file?: string
 }
 
-/** What `redrive serve` has to be told for its default policy to be this one. */
+/** The settings with which `redrive serve` has this default policy. */
 function settingsOf(policy: Partial<RetryPolicy>): Settings {
   const preset = presetOf(policy)
   if (preset !== undefined) return { settings: [['default-policy', preset]] }

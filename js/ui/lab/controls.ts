@@ -1,4 +1,4 @@
-/** What the panels of the lab change, and what they are told: a port, so that a panel is a function of it. */
+/** The port through which the panels of the lab read and change its state, so that a panel is a function of it. */
 
 import { html, type TemplateResult } from 'lit'
 import type { RetryPolicy } from '../../api/policy.ts'
@@ -26,7 +26,7 @@ export interface Controls {
   forgetTexts(): void
   /** A change by the reader. */
   set(change: Partial<LabState>): void
-  /** What is wrong with the policy as a whole. */
+  /** The reason why the policy as a whole is refused; empty: it is not. */
   readonly failure: string
 }
 

@@ -1,7 +1,7 @@
 /** The crowd: jobs that fail at the same moment, and when each of them comes back. */
 
 import { html } from 'lit'
-import { duration, grouped, plural } from '../../platform/format.ts'
+import { duration, grouped, plural } from '../../display/format.ts'
 import type { CrowdAnswer } from '../engine/model.ts'
 import type { DotsModel } from '../plot/dots.ts'
 import { type Figure, percent, ratio, type Sight } from './sight.ts'

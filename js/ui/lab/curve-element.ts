@@ -44,7 +44,7 @@ export class RedriveCurve extends RedriveElement {
   #sight: Sight | undefined
   /** The view that the sight is of. */
   #shown: View | undefined
-  /** What was asked for last: answers to anything else come too late. */
+  /** The state that was asked for last: answers for any other come too late. */
   #asked: LabState | undefined
   #failure = ''
   #share: number | undefined

@@ -1,7 +1,7 @@
 /** One control of the lab: text and a slider that say the same number. */
 
 import { html, nothing, type TemplateResult } from 'lit'
-import { exactDuration } from '../../platform/format.ts'
+import { exactDuration } from '../../display/format.ts'
 import type { Knob } from './policy-knobs.ts'
 
 /** Steps of a slider that counts by factors. */
@@ -11,7 +11,7 @@ export interface KnobState {
   readonly value: number | undefined
   /** Where the slider stands without a value; undefined: at its end. */
   readonly otherwise: number | undefined
-  /** What was typed and cannot be read, and why. */
+  /** Text that was typed and cannot be read, with the reason. */
   readonly known: { readonly text: string; readonly error: string } | undefined
 }
 

@@ -116,7 +116,7 @@ const KNOBS: Readonly<Record<NumberField, Knob>> = {
 /** A strategy with what shapes it, and the numbers a reader begins with. */
 export interface StrategyKnobs {
   readonly strategy: BackoffStrategy
-  /** What it does, in a sentence. */
+  /** One sentence on what it does. */
   readonly says: string
   readonly fields: readonly NumberField[]
   readonly hasJitter?: true

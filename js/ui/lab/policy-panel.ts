@@ -2,9 +2,9 @@
 
 import { html, nothing, type TemplateResult } from 'lit'
 import type { BackoffStrategy, JitterType, RetryPolicy } from '../../api/policy.ts'
+import { exactDuration } from '../../display/format.ts'
 import { policyDefaults } from '../../options/policy.ts'
 import { presets } from '../../options/presets.ts'
-import { exactDuration } from '../../platform/format.ts'
 import { presetOf } from './code.ts'
 import { attempt, type Controls, type Options, select, takeOwn, typed } from './controls.ts'
 import { knob, plainDuration } from './knob.ts'

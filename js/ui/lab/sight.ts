@@ -1,4 +1,4 @@
-/** What a view gives to be shown: a picture, a sentence that says the same, and a table with every number of it. */
+/** A view as data: a picture, a sentence that says the same, and a table with every number of it. */
 
 import type { TemplateResult } from 'lit'
 

@@ -1,4 +1,4 @@
-/** What the lab shows, as one value, and as the fragment of a link: whoever opens the link sees the same. Links come from strangers, so each part is read with doubt. */
+/** The state of the lab as one value, and as the fragment of a link that opens the same again. Links come from strangers, so each part is read with doubt. */
 
 import type { RetryPolicy } from '../../api/policy.ts'
 import { presets } from '../../options/presets.ts'

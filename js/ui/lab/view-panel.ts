@@ -1,4 +1,4 @@
-/** What a view lets be chosen beside the policy: the crowd, the server, the seed. */
+/** The controls of a view beside those of the policy: the crowd, the server, the seed. */
 
 import { html, nothing, type TemplateResult } from 'lit'
 import { type Controls, type Options, select, typed } from './controls.ts'

@@ -9,7 +9,7 @@ import plotStyle from 'uplot/dist/uPlot.min.css'
 import { type ColourName, type Colours, coloursOf } from '../base/colours.ts'
 import { define, RedriveElement } from '../base/element.ts'
 
-/** What one line is. */
+/** One line of a chart. */
 export interface Line {
   readonly label: string
   readonly colour: ColourName

@@ -4,8 +4,8 @@
  */
 
 import { type CSSResultGroup, css, html, type TemplateResult } from 'lit'
-import { linearAxis } from '../../platform/duration-axis.ts'
-import { duration } from '../../platform/format.ts'
+import { linearAxis } from '../../display/duration-axis.ts'
+import { duration } from '../../display/format.ts'
 import { coloursOf } from '../base/colours.ts'
 import { define, RedriveElement } from '../base/element.ts'
 import { HUES } from '../base/theme.ts'

@@ -1,8 +1,8 @@
 /** `<redrive-curve>` in real browsers: its numbers are the core's, its fields agree with each other, and wrong input stays where it was typed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Core, loadCore } from '../../../js/core.ts'
+import { duration } from '../../../js/display/format.ts'
 import { presets } from '../../../js/options/presets.ts'
-import { duration } from '../../../js/platform/format.ts'
 import { chromium, type Engine, firefox, type Tab } from '../engines.ts'
 import { fieldOf, fill, noteOf, shown, until } from './lab-tab.ts'
 import { KEPT, type Kept, type UiServer, uiServer } from './ui-page.ts'

@@ -1,8 +1,8 @@
 /** The lab's crowd, frontier and outage in real browsers: each number of their tables is that of the simulation's own program for the same seed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RetryPolicy } from '../../../js/api/policy.ts'
+import { duration, grouped } from '../../../js/display/format.ts'
 import { presets } from '../../../js/options/presets.ts'
-import { duration, grouped } from '../../../js/platform/format.ts'
 import type { CrowdAnswer, FrontierRow, OutageAnswer } from '../../../js/ui/engine/model.ts'
 import { percent, ratio } from '../../../js/ui/lab/sight.ts'
 import { chromium, type Engine, firefox, type Tab } from '../engines.ts'

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { duration, exactBytes, exactDuration } from '../../../../js/display/format.ts'
 import { schemaOfConfig } from '../../../../js/service/cli/config-file.ts'
 import { FLAGS } from '../../../../js/service/cli/flags.ts'
-import { duration, exactBytes, exactDuration } from '../../../../js/platform/format.ts'
 import { nearest } from '../../../../js/service/cli/nearest.ts'
 import { run } from './setup.ts'
 
