@@ -5,10 +5,20 @@
 
 import { coreComesFrom } from './ui/base/core.ts'
 import { define } from './ui/base/element.ts'
-import { RedriveCurve } from './ui/lab/curve-element.ts'
+import type { RedriveCurveElement } from './ui/elements.ts'
+import { RedriveCurve as Curve } from './ui/lab/curve-element.ts'
 
 coreComesFrom(async () => (await import('./core.ts')).loadCore())
-define('redrive-curve', RedriveCurve)
+define('redrive-curve', Curve)
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'redrive-curve': RedriveCurveElement
+  }
+}
+
+/** The class of `<redrive-curve>`. */
+export const RedriveCurve: new () => RedriveCurveElement = Curve
 
 export { THEME } from './ui/base/theme-names.ts'
-export { RedriveCurve }
+export type { CurveView, RedriveCurveElement } from './ui/elements.ts'

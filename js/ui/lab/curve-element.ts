@@ -8,6 +8,7 @@ import type { RetryPolicy } from '../../api/policy.ts'
 import type { Core } from '../../core/functions.ts'
 import { theCore } from '../base/core.ts'
 import { RedriveElement } from '../base/element.ts'
+import type { RedriveCurveElement } from '../elements.ts'
 import '../plot/chart.ts'
 import { CODE_KINDS, CODE_NAMES, type CodeKind, codeOf } from './code.ts'
 import type { Computed } from './computed.ts'
@@ -26,7 +27,7 @@ const NAMES: Readonly<Record<View, string>> = { curve: 'Curve', crowd: 'Crowd', 
  * Shows what a retry policy does. It needs nothing but its tag; `policy` may be set to any policy of `RetryPolicy`'s shape. Fires `change`, with
  * the policy in `detail`, whenever the reader has made another one. A fragment that its "Copy link" made opens the same view again.
  */
-export class RedriveCurve extends RedriveElement {
+export class RedriveCurve extends RedriveElement implements RedriveCurveElement {
   static override styles: CSSResultGroup = [RedriveElement.styles, labStyle]
   static override properties: PropertyDeclarations = {
     policy: { attribute: false },

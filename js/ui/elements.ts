@@ -1,0 +1,21 @@
+/** The elements as a page sees them: properties and events, without the library that they are made with, whose types a page need not have. */
+
+import type { RetryPolicy } from '../api/policy.ts'
+
+/** A view of the lab. */
+export type CurveView = 'curve' | 'crowd' | 'frontier' | 'outage'
+
+/**
+ * `<redrive-curve>`: shows what a retry policy does. It needs nothing but its tag. Fires `change`, with the policy in `detail`, whenever the reader
+ * has made another one. A page whose fragment was made by its "Copy link" opens with the same view.
+ */
+export interface RedriveCurveElement extends HTMLElement {
+  /** The policy that is looked at. One that the core refuses is shown as refused, with the reason. @default presets.interactive */
+  policy: Partial<RetryPolicy>
+  /** A second policy, laid over the first one's curve. null: none. @default null */
+  versus: Partial<RetryPolicy> | null
+  /** The view that is open; any other word changes nothing. Also an attribute. @default 'curve' */
+  view: CurveView
+  /** Whether the address of the page follows what is shown, so that a reload and a bookmark keep it. Also an attribute. @default false */
+  linked: boolean
+}
