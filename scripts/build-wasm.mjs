@@ -162,7 +162,7 @@ async function write(name, bindings, wasm) {
 }
 
 const hasScratch = (glue) => glue.scratch(8) !== 0
-/** What each module is asked for, and answers with true where it works. */
+/** A question to each module, which it answers with true where it works. */
 const questions = {
   queue: hasScratch,
   keys: hasScratch,

@@ -143,7 +143,7 @@ impl Policy {
         self.attempt_timeout
     }
 
-    /// The same policy for a host that gives an attempt up after `timeout`, whatever the policy said; 0 is never.
+    /// This policy for a host that gives an attempt up after `timeout`, whatever the policy said; 0 is never.
     #[must_use]
     pub fn with_attempt_timeout(self, timeout: Millis) -> Policy {
         Policy { attempt_timeout: timeout, ..self }

@@ -19,7 +19,7 @@ const KEPT_BYTES = 1 << 26
 
 export class Lab {
   readonly #memory: WebAssembly.Memory
-  /** What runs on it and is not freed. */
+  /** How many runs are not freed. */
   #running = 0
   #isTrapped = false
 

@@ -169,3 +169,14 @@ fn nothing_is_said_to_have_collapsed_while_it_goes_on() {
     assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
     assert_eq!(storm.share(), 1.0);
 }
+
+/// So many jobs are enough: with half of them the figure is hardly another.
+#[test]
+fn the_load_of_a_million_is_that_of_a_hundred_thousand() {
+    let strategy = strategies().pop().unwrap();
+    let load = |jobs| whole(&strategy, jobs, 1, 1).figures().load_cv.unwrap();
+    assert_eq!(load(100_001), load(100_000));
+    assert_ne!(load(100_000), load(99_999));
+    let (few, many) = (load(50_000), load(100_000));
+    assert!((few / many - 1.0).abs() < 0.01, "{few}, {many}");
+}

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 const program = fileURLToPath(new URL('../../benches/run.mjs', import.meta.url))
 
 const asked = [
-  ...['boundary', 'cold-start', 'drained', 'gates', 'happy-path', 'lateness', 'loopback', 'memory', 'parts'],
+  ...['boundary', 'cold-start', 'drained', 'gates', 'happy-path', 'lab', 'lateness', 'loopback', 'memory', 'parts'],
   ...['agenda', 'delays', 'headers', 'json', 'keys'],
   ...['scheduling', 'stores', 'profile', 'compare pkg pkg --only 1,000', 'compare pkg pkg --only size', 'drain'],
 ]

@@ -90,7 +90,7 @@ export class LabClient implements LabEngine {
     return answer.finally(unlisten) as Promise<AnswerOf<K>>
   }
 
-  /** Forgets a request; `isLeft`: nobody waits for it any more. */
+  /** Forgets a request; `isLeft`: its caller has left. */
   #take(id: number, isLeft = false): Pending | undefined {
     const pending = this.#pending.get(id)
     this.#pending.delete(id)

@@ -1,5 +1,5 @@
 /**
- * What the lab can be asked, and what it answers: numbers for plots and their tables. `npm run sim:spread`, `sim crowd` and
+ * Questions to the lab and its answers: numbers for plots and their tables. `npm run sim:spread`, `sim crowd` and
  * `sim storm` print the same ones for the same seed.
  *
  * A policy comes as the row that `policyFields(resolvePolicy(policy))` makes of it, so that the element reads options once.
@@ -10,7 +10,7 @@ export interface LabEngine {
   frontier(request: FrontierRequest, options?: LabCall<readonly FrontierRow[]>): Promise<FrontierAnswer>
   /** When the jobs of a crowd come back that fail together and go on failing. */
   crowd(request: CrowdRequest, options?: LabCall): Promise<CrowdAnswer>
-  /** What becomes of a server that is away for a while, and of its clients. */
+  /** A server that is away for a while, and what becomes of it and its clients. */
   outage(request: OutageRequest, options?: LabCall<OutageAnswer>): Promise<OutageAnswer>
   /** Ends the Worker. What is under way rejects with an `AbortError`, and so does all that is asked later. */
   close(): void
@@ -66,18 +66,21 @@ export interface CrowdAnswer {
    * column its time's share of `endMs`; of several in one place the last drawn shows, job by job. null where times are given.
    */
   readonly raster: Uint8Array | null
-  /** As many as the policy makes: `retries.length` is the row of `times`. */
+  /** One for each retry that the policy makes: a row of `times` has `retries.length` numbers. */
   readonly retries: readonly RetryFigures[]
   /** The mean of `waitCv` over retries 2 and later. */
   readonly waitCv: number
-  /** Share of the bins in which nobody comes. */
+  /** Share of the bins without a retry. */
   readonly idle: number
   /** The fullest bin over the mean. */
   readonly peak: number
   readonly peakCount: number
   readonly meanCount: number
   readonly binMs: number
-  /** Variation of the load in log time over six octaves, by a crowd with 24 retries; null: the curve does not double there. */
+  /**
+   * Variation of the load in log time over six octaves, by a crowd of as many jobs, 100,000 at most, with 24 retries; null: the
+   * curve does not double there.
+   */
   readonly loadCv: number | null
   /** The counts of all 200 bins, from the failure to the moment at which half the jobs have made their last retry. */
   readonly bins: Float64Array
@@ -88,7 +91,7 @@ export interface FrontierRequest {
   readonly fields: Float64Array | null
   /** How many crowds of 100 jobs each row is the mean of, `1..=1_000`. */
   readonly crowds: number
-  /** Of the first crowd; each further one has the next, `0..=2^53 - 1`. */
+  /** The first crowd's; each further one has the next, `0..=2^53 - 1`. */
   readonly seed: number
 }
 
@@ -106,7 +109,7 @@ export interface FrontierRow {
 
 export interface FrontierAnswer {
   readonly rows: readonly FrontierRow[]
-  /** Of `fields`; null also where that policy makes one attempt only. */
+  /** The row of `fields`; null also where that policy makes one attempt only. */
   readonly own: FrontierRow | null
 }
 
@@ -121,9 +124,9 @@ export interface OutageRequest {
   readonly load: number
   /** Whole seconds, in ms: `1_000..=600_000`. */
   readonly outageMs: number
-  /** What the server takes on before it refuses: 1.5 s of work, longer than clients wait, or 0.3 s. */
+  /** The work that the server takes on before it refuses: 1.5 s of it, longer than clients wait, or 0.3 s. */
   readonly backlog: 'deep' | 'short'
-  /** What an attempt meets while the server is away: silence, or a 503 at once. */
+  /** The answer of a server that is away: none, or a 503 at once. */
   readonly outage: 'hanging' | 'refusing'
   /** `shipped`: breaker, ramp and budget, as the package has them. */
   readonly gates: 'none' | 'budget' | 'breaker' | 'breaker-budget' | 'shipped'

@@ -1,4 +1,4 @@
-/** What a request may ask of the lab. Bounds are those of the module's memory, and of a user's patience. */
+/** The bounds of what may be asked of the lab. They are those of the module's memory, and of a user's patience. */
 
 import { POLICY_FIELDS } from '../../core/generated/codes.ts'
 import { follow, int, num, oneOf, or, type Rule, type Rules, show } from '../../options/check.ts'

@@ -1,6 +1,6 @@
 /**
  * A request at work in the module: begun, let go on piece by piece, asked for what is known, freed. A piece takes a millisecond or
- * two, so that whoever calls can stop in time; only the middle of a million numbers takes ten.
+ * two, so that the loop around it can stop in time; only the middle of a million numbers takes ten.
  */
 
 import type { Lab, LabCrowd, LabFrontier, LabOutage } from '../../core/lab.ts'
@@ -21,7 +21,7 @@ export interface Run {
   advance(): boolean
   /** In [0, 1]; may fall. */
   share(): number
-  /** What is known so far, where there is more than the last time. */
+  /** The part of the answer that is known, where there is more of it than the last time. */
   partial(): PartialOf<Kind> | undefined
   answer(): AnswerOf<Kind>
   free(): void

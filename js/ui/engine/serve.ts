@@ -1,7 +1,7 @@
 /**
  * The computing end of the lab: runs what is asked for in slices, between which messages are heard, so that a request can be
- * taken back or overtaken. One of each kind runs at a time, and a later one takes the place of the one before: what a slider
- * asked for a moment ago nobody will look at.
+ * taken back or overtaken. One of each kind runs at a time, and a later one takes the place of the one before: the user has
+ * moved the slider on, and will not look at what was asked before.
  */
 
 import { POLICY_FIELDS } from '../../core/generated/codes.ts'

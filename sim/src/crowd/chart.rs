@@ -43,7 +43,8 @@ pub struct Figures {
     /// The fullest over the mean.
     pub peak: f64,
     /// Coefficient of variation of the counts in 16 equal bins of log time an octave, over six octaves, by a crowd of as many
-    /// jobs with 24 retries, where the curve doubles. A crowd of 100 at random has .40, since a bin holds 6.25 of them.
+    /// jobs, 100,000 at most, with 24 retries, where the curve doubles. A crowd of 100 at random has .40, since a bin holds
+    /// 6.25 of them.
     pub load_cv: Option<f64>,
 }
 
@@ -125,7 +126,7 @@ impl Crowd {
     pub fn advance(&mut self, arrivals: u32) -> bool {
         let mut left = arrivals;
         while left > 0 && self.stage != Stage::Done {
-            if self.job == self.jobs {
+            if self.job == self.jobs_of_stage() {
                 self.next_stage();
                 continue;
             }
@@ -137,7 +138,7 @@ impl Crowd {
 
     /// How far it is, in `[0, 1]`.
     pub fn share(&self) -> f64 {
-        let part = f64::from(self.job) / f64::from(self.jobs);
+        let part = f64::from(self.job) / f64::from(self.jobs_of_stage());
         // as the stages take time, more or less, with and without a load
         let (begin, size) = match (self.stage, self.load.is_some()) {
             (Stage::Times, true) => (0.0, 0.3),
@@ -158,6 +159,10 @@ impl Crowd {
             (Stage::Done, _) => (1.0, 0.0),
         };
         begin + part * size
+    }
+
+    fn jobs_of_stage(&self) -> u32 {
+        if self.stage == Stage::Load { self.jobs.min(load::MOST_JOBS) } else { self.jobs }
     }
 
     fn next_stage(&mut self) {

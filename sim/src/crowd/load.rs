@@ -15,6 +15,9 @@ const MINUTE: f64 = 60_000.0;
 /// Retries of each job: from a base of ten seconds they reach beyond the last octave.
 pub const RETRIES: u32 = 24;
 
+/// Jobs whose load is counted at most: with so many, chance moves the variation by less than one part in a hundred.
+pub const MOST_JOBS: u32 = 100_000;
+
 /// Whether a load per octave has a meaning: the curve doubles without meeting a cap from a minute or less to beyond the last
 /// octave, and attempts last so long.
 pub fn doubles(waits: &Waits) -> bool {

@@ -92,7 +92,7 @@ impl Storm {
         let until = self.now.saturating_add(ms).min(self.end);
         while !self.is_over && self.now < until {
             let now = self.now;
-            if now > 0 && now % 1000 == 0 && self.counts.turn(now) && self.judged {
+            if now > 0 && now.is_multiple_of(1000) && self.counts.turn(now) && self.judged {
                 self.is_over = true;
                 break;
             }
