@@ -10,8 +10,6 @@ import { setup } from './setup.mjs'
 
 const WIDE = { name: 'wide', width: 1440, height: 1000 }
 const NARROW = { name: 'narrow', width: 360, height: 780 }
-/** Pictures of a wide screen are shown at half their size. */
-const SCALE = { wide: 0.75, narrow: 1 }
 const COLOURS = 64
 
 const html = (
@@ -50,10 +48,14 @@ async function shoot(browser, origin, scene, size, scheme, folder) {
   const page = await context.newPage()
   await page.goto(`${origin}/${scene.name}${scene.fragment ?? ''}`)
   await scene.ready(page)
+  if (size === NARROW)
+    await page.evaluate(
+      (part) => document.body.firstElementChild.shadowRoot.querySelector(part)?.scrollIntoView(),
+      scene.part,
+    )
   const bytes = await page.screenshot()
-  const width = Math.round(size.width * SCALE[size.name])
   const file = join(folder, `${scene.name}-${size.name}-${scheme}.png`)
-  await sharp(bytes).resize({ width }).png({ palette: true, colours: COLOURS, effort: 10 }).toFile(file)
+  await sharp(bytes).png({ palette: true, colours: COLOURS, effort: 10 }).toFile(file)
   await context.close()
 }
 

@@ -13,9 +13,24 @@ const computed = async (page) => {
 
 const spread = { policyId: 'own', strategy: 'spread', initialDelayMs: 10_000, maxDelayMs: 86_400_000, maxAttempts: 12 }
 
+/** The part that a narrow screen shows. */
+const view = '#view'
+
 export const scenes = [
-  { name: 'lab-curve', body: lab, fragment: fragmentOf({ policy: spread, versus: presets.sidekiq }), ready: drawn },
-  { name: 'lab-crowd', body: lab, fragment: fragmentOf({ view: 'crowd', policy: spread }), ready: computed },
+  {
+    name: 'lab-curve',
+    body: lab,
+    part: view,
+    fragment: fragmentOf({ policy: spread, versus: presets.sidekiq }),
+    ready: drawn,
+  },
+  {
+    name: 'lab-crowd',
+    body: lab,
+    part: view,
+    fragment: fragmentOf({ view: 'crowd', policy: spread }),
+    ready: computed,
+  },
   {
     name: 'lab-frontier',
     body: lab,

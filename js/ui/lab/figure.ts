@@ -34,13 +34,13 @@ function body(
   return html`
     <figcaption><h2>${title}</h2></figcaption>
     <p class="summary" aria-live="polite">${summary}</p>
+    <div class=${isStale ? 'stale' : ''}>${picture}</div>
     <dl class="figures">
       ${figures.map(
         ({ name, value, help, tone }) =>
           html`<div><dt>${name}</dt><dd class=${tone ?? ''}>${value}</dd>${help ? html`<dd class="help">${help}</dd>` : nothing}</div>`,
       )}
     </dl>
-    <div class=${isStale ? 'stale' : ''}>${picture}</div>
     <div>
       <button aria-expanded=${isTableOpen ? 'true' : 'false'} aria-controls="table" @click=${toggle}>${isTableOpen ? 'Hide the table' : 'Show the table'}</button>
     </div>
