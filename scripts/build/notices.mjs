@@ -124,6 +124,6 @@ export async function notices(bundled) {
   const rust =
     'The standard library of Rust (https://github.com/rust-lang/rust), MIT OR Apache-2.0, is part of each module.'
   const parts = [...groups].map(([text, { licence, crates }]) => `${crates.join('\n')}\n\n${licence}\n\n${text}`)
-  const head = `redrive.wasm, redrive-keys.wasm and the code that carries them contain code of the crates below.\ncli.js, service.js and service-*.js contain code of the npm packages below. All other code of the package is its own.\n\n${rust}\nIts text of Apache-2.0 is that of LICENSE-APACHE.`
+  const head = `redrive.wasm, redrive-keys.wasm, the module of the lab and the code that carries them contain code of the crates below.\ncli.js, service.js and service-*.js contain code of the npm packages below. All other code of the package is its own.\n\n${rust}\nIts text of Apache-2.0 is that of LICENSE-APACHE.`
   return `${[head, ...parts].join(`\n\n${'-'.repeat(78)}\n\n`)}\n`
 }

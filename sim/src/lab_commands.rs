@@ -73,7 +73,7 @@ pub fn outage(flag: impl Flags) -> Result<(), String> {
                 .ok_or_else(|| format!("--policy: expected patient or a preset, got '{name}'"))?,
         ),
     };
-    let clients = within(&flag, "--clients", 200, (1, 100_000))?;
+    let clients = within(&flag, "--clients", 200, (1, 20_000))?;
     let backlog = if second(&flag, "--backlog", ["deep", "short"])? { Backlog::Short } else { Backlog::Deep };
     let kind = match second(&flag, "--outage", ["hanging", "refusing"])? {
         true => Outage::Refusing,

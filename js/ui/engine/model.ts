@@ -116,7 +116,7 @@ export interface FrontierAnswer {
 export interface OutageRequest {
   /** The policy of each client; its `attemptTimeoutMs` counts as the 1,000 ms after which the clients of the model give up. */
   readonly fields: Float64Array
-  /** `1..=100_000`; more than 2,000 are tabs, whose ramp is that of many. */
+  /** `1..=20_000`, each with a queue of its own: 15 KB. More than 2,000 are tabs, whose ramp is that of many. */
   readonly clients: number
   /** Requests that the server can answer in a second, `10..=10_000`. */
   readonly capacityPerSecond: number

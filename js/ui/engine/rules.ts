@@ -39,7 +39,7 @@ const RULES: { readonly [K in Kind]: Rules<RequestOf<K>> } = {
   frontier: { fields: or(null, fields), crowds: int(1, 1_000), seed },
   outage: {
     fields,
-    clients: int(1, 100_000),
+    clients: int(1, 20_000),
     capacityPerSecond: num(10, 10_000),
     load: num(0.01, 0.99),
     outageMs: wholeSeconds,

@@ -197,7 +197,7 @@ test.each<[string, Partial<CrowdRequest>, string]>([
 test.each<[Partial<OutageRequest>, string]>([
   [{ load: 1 }, 'outage.load: expected a number from 0.01 to 0.99, got 1'],
   [{ outageMs: 1_500 }, 'outage.outageMs: expected whole seconds in ms, from 1000 to 600000, got 1500'],
-  [{ clients: 0 }, 'outage.clients: expected a whole number from 1 to 100000, got 0'],
+  [{ clients: 0 }, 'outage.clients: expected a whole number from 1 to 20000, got 0'],
   [{ capacityPerSecond: Infinity }, 'outage.capacityPerSecond: expected a number from 10 to 10000, got Infinity'],
   [
     { gates: 'all' as never },
