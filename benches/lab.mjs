@@ -1,6 +1,6 @@
 // What the lab takes, module and messages included: crowds up to a million jobs, the comparison of all strategies, storms; and
 // the longest of its slices, which is what a page without a Worker would stand still for. Run it after `npm run build`:
-// node benches/lab.mjs
+// npm run bench -- lab
 import { readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
@@ -44,14 +44,13 @@ const inProcess = (heard) => {
 }
 const lab = new LabClient([inProcess])
 
+console.log('| what | ms | longest slice, ms | |\n|---|---:|---:|---|')
 async function measure(what, ask) {
   longest = 0
   const start = performance.now()
   const note = await ask()
   const ms = performance.now() - start
-  console.log(
-    `${what.padEnd(58)}${ms.toFixed(0).padStart(8)} ms, longest slice ${longest.toFixed(1).padStart(5)} ms  ${note}`,
-  )
+  console.log(`| ${what} | ${ms.toFixed(0)} | ${longest.toFixed(1)} | ${note} |`)
 }
 
 const fieldsOf = (name) => policyFields(resolvePolicy(presets[name]))

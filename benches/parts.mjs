@@ -17,6 +17,7 @@ const parts = [
   ['curves, policies, schedule', /redrive::(policy|error|wait::(backoff|schedule))|^backoff_|^calculate_/],
   ['Retry-After, dates', /redrive::http::(retry_after|http_date)|^server_delay/],
   ['RateLimit', /redrive::http::(ratelimit|structured)|^parse_rate_limit/],
+  ['crowds, storms', /\bsim::|^lab(crowd|frontier|outage)_/],
   ['secrets in URLs', /redrive::request::url_secrets|^url_secrets/],
   ['headers', /redrive::(request::headers|wasm::headers)|^headerrules|^secret_values|HeaderRules/],
   ['agenda, queues, slots', /redrive::(chunks|slots|queue::(agenda|wheel|fifo|orders|lanes))/],

@@ -32,6 +32,7 @@ const benches = {
   agenda: 'what is due when, beside two heaps, in Node and in Chromium',
   parts: 'what each part of the core weighs',
   packing: 'what the modules weigh on their way, and what unpacking costs',
+  lab: 'crowds, storms and the comparison of strategies in the module of the lab, and its longest slice',
   boundary: 'what a call into the wasm costs, and what text costs on top',
 }
 
