@@ -26,6 +26,7 @@ export default defineConfig({
             'tests/metrics/**',
             'tests/openapi/**',
             'tests/packaging/**',
+            'tests/site/**',
             'tests/workers/**',
             '**/node_modules/**',
           ],
@@ -36,6 +37,15 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'openapi', include: ['tests/openapi/**/*.test.ts'], ...heavy, testTimeout: 1_800_000 },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'site',
+          include: ['tests/site/**/*.test.ts'],
+          globalSetup: ['tests/site/build.ts'],
+          ...heavy,
+        },
       },
       { extends: true, test: { name: 'metrics', include: ['tests/metrics/**/*.test.ts'], ...heavy } },
       {

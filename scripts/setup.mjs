@@ -11,6 +11,7 @@ import { packagesStep } from './setup/packages.mjs'
 import { prometheusStep } from './setup/prometheus.mjs'
 import { redisStep } from './setup/redis.mjs'
 import { rustStep, wasmTargetStep } from './setup/rust.mjs'
+import { siteStep } from './setup/site.mjs'
 import { valkeyStep } from './setup/valkey.mjs'
 import { webkitStep } from './setup/webkit.mjs'
 
@@ -27,12 +28,13 @@ const programs = {
   openapi: openapiStep,
   oldestNode: oldestNodeStep,
   consumers: consumersStep,
+  site: siteStep,
 }
 
 /**
- * Installs Node, npm packages, Rust and the wasm target; Chromium, Firefox, WebKit, Prometheus, Redis, Valkey, judges of OpenAPI, an old Node and large consumers on request only.
+ * Installs Node, npm packages, Rust and the wasm target; Chromium, Firefox, WebKit, Prometheus, Redis, Valkey, judges of OpenAPI, an old Node, large consumers and what builds the site on request only.
  * If this Node is too old the script starts again under a newer one, and this call never returns.
- * @param {{ [name in 'chromium' | 'firefox' | 'webkit' | 'prometheus' | 'redis' | 'valkey' | 'openapi' | 'oldestNode' | 'consumers']?: boolean }} [wanted]
+ * @param {{ [name in 'chromium' | 'firefox' | 'webkit' | 'prometheus' | 'redis' | 'valkey' | 'openapi' | 'oldestNode' | 'consumers' | 'site']?: boolean }} [wanted]
  */
 export async function setup(wanted = {}) {
   const { tools } = await beginSetup()

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { at, root } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
+import { anchorOf } from './anchors.mjs'
 
 const folders = 'js|src|tests|scripts|docs|examples|benches|fuzz|sim|xtask|pkg-template'
 const inBackquotes = new RegExp(`\`((?:${folders})/[\\w./-]+)\``, 'g')
@@ -14,14 +15,8 @@ const inCode = /\b(docs\/[\w./-]+\.(?:md|svg|json|yml))/g
 /** Written by the build, so not there in a fresh clone. */
 const isGenerated = (path) => /^js\/(core|stores\/redis)\/generated/.test(path)
 
-/** The anchors of a document, as GitHub makes them of its headings. */
-const anchorsOf = (text) =>
-  [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
+/** The anchors of a document. */
+const anchorsOf = (text) => [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) => anchorOf(heading))
 
 /**
  * @param {string} path of the document in the repository

@@ -8,13 +8,15 @@ import { at, root } from '../lib/paths.mjs'
 import { StepError } from '../lib/steps.mjs'
 
 const maxLines = 400
-const isCode = (path) => /\.(rs|ts|mjs|js|css|html|sh)$/.test(path)
+const isCode = (path) => /\.(rs|ts|mjs|js|vue|css|html|sh)$/.test(path)
 const isOutput = (path) =>
   /^js\/(core|stores\/redis)\/generated/.test(path) ||
   /(^|\/)(target|node_modules|\.next|\.wrangler|examples\/[^/]+\/dist)(\/|$)/.test(path)
 
 export function checkLengths() {
-  const folders = ['src', 'sim', 'js', 'tests', 'scripts', 'xtask', 'examples', 'benches'].map((name) => at(name))
+  const folders = ['src', 'sim', 'js', 'tests', 'scripts', 'xtask', 'examples', 'benches', 'site'].map((name) =>
+    at(name),
+  )
   const long = filesUnder(folders, isOutput)
     .filter(isCode)
     .map((path) => ({ path: relative(root, path), lines: readFileSync(path, 'utf8').trimEnd().split('\n').length }))
@@ -68,6 +70,7 @@ function checkLock(lockName, manifestName) {
 export function checkLocks() {
   const lock = checkLock('package-lock.json', 'package.json')
   checkLock('tests/packaging/all/package-lock.json', 'tests/packaging/all/package.json')
+  checkLock('site/package-lock.json', 'site/package.json')
   const holes = Object.values(lock.packages)
     .flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}))
     .filter((name) => !Object.keys(lock.packages).some((path) => path.endsWith(`node_modules/${name}`)))

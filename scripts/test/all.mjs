@@ -5,6 +5,7 @@ import { at } from '../lib/paths.mjs'
 import { StepError, step, tell, yieldingToOthers } from '../lib/steps.mjs'
 import { beginSetup } from '../setup.mjs'
 import { packaging } from './packaging.mjs'
+import { site } from './site.mjs'
 import { cargoTests, killRuns, vitest } from './suites.mjs'
 
 /** `busy`: keeps every core at work. `needs`: what `begin` gives. */
@@ -19,6 +20,7 @@ export const suites = {
   metrics: { run: (args, scale) => vitest('metrics', args, scale), needs: ['built', 'prometheus'] },
   webkit: { run: (args, scale) => vitest('webkit', args, scale), needs: ['built', 'webkit'] },
   openapi: { run: (args, scale) => vitest('openapi', args, scale), needs: ['built', 'openapi', 'redis'] },
+  site: { run: site, needs: ['built', 'chromium', 'site'] },
 }
 
 const INSTALLED = [
@@ -31,6 +33,7 @@ const INSTALLED = [
   'openapi',
   'oldestNode',
   'consumers',
+  'site',
 ]
 
 /**

@@ -1,0 +1,18 @@
+// The suite of the site, and in its summary what the home page weighs.
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { at } from '../lib/paths.mjs'
+import { vitest } from './suites.mjs'
+
+const measured = at('target', 'test', 'site.txt')
+
+/**
+ * @param {readonly string[]} args
+ * @param {import('./suites.mjs').Scale} scale
+ * @returns {Promise<import('./suites.mjs').Result>}
+ */
+export async function site(args = [], scale = 'alone') {
+  rmSync(measured, { force: true })
+  const result = await vitest('site', args, scale)
+  const lines = existsSync(measured) ? [readFileSync(measured, 'utf8').trimEnd()] : []
+  return { ...result, summary: [...result.summary, ...lines] }
+}

@@ -1,0 +1,161 @@
+// Which page is found where. Every page of docs/ has a place here: one that is forgotten, and one that is gone, ends the build.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DefaultTheme } from 'vitepress'
+
+type Item = DefaultTheme.SidebarItem
+const page = (text: string, link: string): Item => ({ text, link })
+
+const guide: readonly Item[] = [
+  {
+    text: 'Guide',
+    items: [
+      page('First retry', '/guide/first-retry'),
+      page('Offline', '/guide/offline'),
+      page('Many tabs', '/guide/many-tabs'),
+      page('Node', '/guide/node'),
+      page('Workers', '/workers'),
+      page('Recipes', '/recipes'),
+    ],
+  },
+  {
+    text: 'Coming from',
+    items: [
+      page('axios-retry', '/coming-from#axios-retry'),
+      page('ky', '/coming-from#ky'),
+      page('p-retry', '/coming-from#p-retry'),
+      page('p-queue', '/coming-from#p-queue'),
+      page('Workbox', '/coming-from#workbox-background-sync'),
+      page('Differences', '/differences'),
+    ],
+  },
+  {
+    text: 'Concepts',
+    items: [
+      page('At least once', '/concepts/at-least-once'),
+      page('Keys', '/concepts/keys'),
+      page('Lanes', '/concepts/lanes'),
+      page('Leases', '/concepts/leases'),
+      page('Gates', '/concepts/gates'),
+    ],
+  },
+  {
+    text: 'In full',
+    items: [
+      page('What is retried', '/retries'),
+      page('Backoff', '/backoff'),
+      page('Gates', '/gates'),
+      page('Storms', '/storms'),
+      page('Headers and URLs', '/headers'),
+      page('Durability', '/durability'),
+      page('Service worker', '/service-worker'),
+      page('Redis', '/redis'),
+      page('Observability', '/observability'),
+      page('Bundlers and runtimes', '/packaging'),
+    ],
+  },
+  {
+    text: 'The retry service',
+    items: [page('Service', '/service'), page('Its security', '/service-security')],
+  },
+  {
+    text: 'Proof',
+    items: [
+      page('Guarantees', '/guarantees'),
+      page('Invariants', '/invariants'),
+      page('Benchmarks', '/benchmarks'),
+      page('Testing', '/testing'),
+      page('Security', '/security'),
+      page('Decisions', '/adr/'),
+    ],
+  },
+  {
+    text: 'Look up',
+    items: [page('Options', '/options'), page('API', '/api/'), page('Lab', '/lab')],
+  },
+]
+
+export const nav: DefaultTheme.NavItem[] = [
+  {
+    text: 'Guide',
+    link: '/guide/first-retry',
+    activeMatch: '^/(guide|concepts)/|^/(workers|recipes|coming-from)',
+  },
+  { text: 'Lab', link: '/lab' },
+  { text: 'API', link: '/api/', activeMatch: '^/api/|^/options' },
+  { text: 'Benchmarks', link: '/benchmarks' },
+  { text: 'Guarantees', link: '/guarantees' },
+]
+
+const filesUnder = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length).replaceAll('\\', '/'))
+    .sort()
+
+const headingOf = (file: string): string => {
+  const heading = /^# (.+)$/m.exec(readFileSync(file, 'utf8'))?.[1]
+  if (heading === undefined) throw new Error(`${file} has no heading`)
+  return heading.replaceAll(/\\(.)/g, '$1')
+}
+
+/** The decisions, by their own headings. */
+function decisions(docs: string): Item[] {
+  const names = filesUnder(join(docs, 'adr')).filter((name) => /^\/\d/.test(name))
+  const items = names.map((name) => page(headingOf(join(docs, 'adr', name)), `/adr${name.replace(/\.md$/, '')}`))
+  return [
+    { text: 'Decisions', items: [page('All of them', '/adr/'), ...items] },
+    { items: [page('Guide', '/guide/first-retry')] },
+  ]
+}
+
+const FOLDERS = ['functions', 'classes', 'variables', 'interfaces', 'type-aliases']
+
+/** An entry of the package, and under it what it exports. */
+function api(docs: string): Item[] {
+  const folder = join(docs, 'api')
+  const names = filesUnder(folder)
+  const modules = names.filter((name) => name.endsWith('/index.md') && name !== '/index.md')
+  const items = modules.map((name): Item => {
+    const own = name.slice(0, -'index.md'.length)
+    const members = FOLDERS.flatMap((kind) => names.filter((each) => each.startsWith(`${own}${kind}/`)))
+    return {
+      text: headingOf(join(folder, name)),
+      link: `/api${own}`,
+      collapsed: true,
+      items: members.map((each) => page(headingOf(join(folder, each)), `/api${each.replace(/\.md$/, '')}`)),
+    }
+  })
+  items.sort((one, other) => (one.text ?? '').localeCompare(other.text ?? '', 'en'))
+  return [
+    { text: 'API', link: '/api/', items },
+    {
+      text: 'Look up',
+      items: [page('Options', '/options'), page('Guide', '/guide/first-retry')],
+    },
+  ]
+}
+
+const linksIn = (items: readonly Item[]): string[] =>
+  items.flatMap(({ link, items: more = [] }) => [...(link === undefined ? [] : [link]), ...linksIn(more)])
+
+export function sidebar(docs: string): DefaultTheme.SidebarMulti {
+  const bars = {
+    '/adr/': decisions(docs),
+    '/api/': api(docs),
+    '/': [...guide],
+  }
+  const placed = new Set(
+    linksIn(Object.values(bars).flat()).map((link) => link.replace(/#.*/, '').replace(/\/$/, '/index')),
+  )
+  placed.add('/index')
+  const there = filesUnder(docs).map((name) => name.replace(/README\.md$/, 'index.md').replace(/\.md$/, ''))
+  const lost = there.filter((name) => !placed.has(name))
+  const gone = [...placed].filter((link) => !there.includes(link))
+  if (lost.length + gone.length > 0) {
+    throw new Error(
+      `site/.vitepress/pages.ts: no place for ${lost.join(', ') || 'none'}; no page for ${gone.join(', ') || 'none'}`,
+    )
+  }
+  return bars
+}
