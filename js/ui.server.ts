@@ -4,6 +4,14 @@
  */
 
 export { THEME } from './ui/base/theme-names.ts'
+export { queueSource } from './ui/inspector/queue-source.ts'
+export { serviceSource } from './ui/inspector/service-source.ts'
+export { InspectorError } from './ui/inspector/source.ts'
 
 /** Stands in for the element's class. */
 export class RedriveCurve {}
+/** Stands in for the element's class. */
+export class RedriveInspector {}
+
+/** There is no document to put a button into. */
+export const mountInspector = (): { close(): void } => ({ close() {} })

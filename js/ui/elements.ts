@@ -1,6 +1,8 @@
 /** The elements as a page sees them: properties and events, without the library that they are made with, whose types a page need not have. */
 
 import type { RetryPolicy } from '../api/policy.ts'
+import type { RetryQueue } from '../queue/queue.ts'
+import type { InspectorSource } from './inspector/source.ts'
 
 /** A view of the lab. */
 export type CurveView = 'curve' | 'crowd' | 'frontier' | 'outage'
@@ -18,4 +20,21 @@ export interface RedriveCurveElement extends HTMLElement {
   view: CurveView
   /** Whether the address of the page follows what is shown, so that a reload and a bookmark keep it. Also an attribute. @default false */
   linked: boolean
+}
+
+/**
+ * `<redrive-inspector>`: shows what a live queue or a retry service is doing, and why each task is where it is. Of `source`, `queue` and `src` the first that
+ * is given counts.
+ */
+export interface RedriveInspectorElement extends HTMLElement {
+  /** The queue to look at. */
+  queue: RetryQueue | undefined
+  /** Anything else that satisfies `InspectorSource`. */
+  source: InspectorSource | undefined
+  /** The address of a retry service; '' or '/': the page's own origin. Also an attribute. */
+  src: string | null | undefined
+  /** The token for that service. Kept in memory alone: there is no attribute for it. */
+  token: string | undefined
+  /** Whether there is no action, only what is shown. Also an attribute. @default false */
+  readonly: boolean | undefined
 }

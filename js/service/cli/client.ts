@@ -1,12 +1,12 @@
 /** Calls of a running service over HTTP, and its refusals as one sentence that says what to do. */
 
+import { harmless } from '../../platform/harmless.ts'
 import { loadCore } from '../load-core.ts'
 import { type AnyTable, type FlagTable, own } from './flag.ts'
 import { CommandError, type Io, reasonOf, UsageError } from './io.ts'
 import type { Tools } from './kinds.ts'
 import * as kinds from './kinds.ts'
 import { readFlags, type Words } from './read-flags.ts'
-import { harmless } from './terminal.ts'
 
 export interface ClientFlags {
   readonly url: string

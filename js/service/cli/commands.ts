@@ -1,5 +1,6 @@
 /** Every command but `serve`, in the order of the help. */
 
+import { harmless } from '../../platform/harmless.ts'
 import { CLIENT_FLAGS, Client, type ClientFlags, clientFlags, noWords, onlyWord, printJson } from './client.ts'
 import type { Command } from './command.ts'
 import { deadCommands } from './dead-commands.ts'
@@ -11,7 +12,6 @@ import { planCommand } from './plan.ts'
 import { policiesOf } from './records.ts'
 import { fieldsOf } from './show.ts'
 import { taskCommands } from './task-commands.ts'
-import { harmless } from './terminal.ts'
 import { tokenCommand } from './token.ts'
 
 const applyCommand: Command = {

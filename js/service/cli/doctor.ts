@@ -4,6 +4,7 @@
  */
 
 import { resolve } from 'node:path'
+import { harmless } from '../../platform/harmless.ts'
 import { loadCore } from '../load-core.ts'
 import type { Command } from './command.ts'
 import type { Finding, Limits } from './findings.ts'
@@ -13,7 +14,7 @@ import { type Io, say, UsageError } from './io.ts'
 import * as kinds from './kinds.ts'
 import { readFlags } from './read-flags.ts'
 import { configOf } from './settings.ts'
-import { harmless, type Paint, paintOf, widthOf, wrap } from './terminal.ts'
+import { type Paint, paintOf, widthOf, wrap } from './terminal.ts'
 
 type DoctorFlags = Pick<FlagValues, 'store' | 'name' | 'capacity' | 'capacityBytes' | 'config'> & {
   readonly json: boolean

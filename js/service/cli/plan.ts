@@ -8,6 +8,7 @@ import { backgroundOf } from '../../options/background.ts'
 import type { ResolvedPolicy } from '../../options/policy.ts'
 import { isOfCurve } from '../../options/policy-rules.ts'
 import { presets } from '../../options/presets.ts'
+import { harmless } from '../../platform/harmless.ts'
 import { loadCore } from '../load-core.ts'
 import type { Command } from './command.ts'
 import { parsed } from './config-file.ts'
@@ -22,7 +23,7 @@ import { planSvg } from './plan-svg.ts'
 import { readFlags, type Words } from './read-flags.ts'
 import { policyOf } from './records.ts'
 import { settingsOf } from './settings.ts'
-import { harmless, paintOf, paragraph, widthOf } from './terminal.ts'
+import { paintOf, paragraph, widthOf } from './terminal.ts'
 
 /** More are shown only where they are asked for. */
 const RETRIES_SHOWN = 25

@@ -1,6 +1,7 @@
 /** `redrive task …`: single tasks of a running service, over HTTP. */
 
 import { systemClock } from '../../platform/clock.ts'
+import { harmless } from '../../platform/harmless.ts'
 import {
   CLIENT_FLAGS,
   Client,
@@ -16,7 +17,7 @@ import { type FlagTable, own } from './flag.ts'
 import { type Io, say } from './io.ts'
 import * as kinds from './kinds.ts'
 import { attemptTable, decisionTable, type Fields, factsOf, fieldsOf, listIn, sheetOf, taskTable } from './show.ts'
-import { harmless, paintOf } from './terminal.ts'
+import { paintOf } from './terminal.ts'
 
 const when = kinds.moment(() => systemClock.now())
 

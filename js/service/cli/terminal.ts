@@ -1,5 +1,6 @@
 /** Text for a terminal: colours, tables, paragraphs. Nothing here writes. */
 
+import { harmless } from '../../platform/harmless.ts'
 import type { Io } from './io.ts'
 
 const STYLES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const
@@ -14,13 +15,6 @@ export function paintOf({ isTTY, env }: Pick<Io, 'isTTY' | 'env'>): Paint {
 
 /** Columns to fill: never fewer than 40, since nothing could be read. */
 export const widthOf = ({ columns }: Pick<Io, 'columns'>): number => Math.max(40, columns || 80)
-
-/** Text of others must not steer the terminal: control characters are shown by their number. */
-export const harmless = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  text.replace(/[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-  })
 
 /** Words in lines of at most `width`; a word that is longer stands alone. */
 export function wrap(text: string, width: number): string[] {

@@ -1,0 +1,46 @@
+/** The words and small pieces of text that all parts of the inspector use. Every text of others passes `harmless`. */
+
+import { html, type nothing, type TemplateResult } from 'lit'
+import type { CircuitState, TaskStatus } from '../../api/task.ts'
+import { duration, instant } from '../../display/format.ts'
+import { harmless } from '../../platform/harmless.ts'
+import type { InspectorTask } from './source.ts'
+
+export type Drawn = TemplateResult | typeof nothing | string
+
+export const STATUSES: Readonly<Record<TaskStatus, readonly [word: string, tone: string]>> = {
+  PENDING: ['waiting', 'warn'],
+  IN_FLIGHT: ['in flight', 'accent'],
+  EXHAUSTED: ['dead letter', 'bad'],
+  SUCCEEDED: ['succeeded', 'good'],
+  CANCELLED: ['cancelled', 'soft'],
+}
+
+export const CIRCUITS: Readonly<Record<CircuitState, readonly [word: string, tone: string]>> = {
+  CLOSED: ['closed', 'good'],
+  HALF_OPEN: ['half-open', 'warn'],
+  OPEN: ['open', 'bad'],
+}
+
+/** A word with its colour. */
+export const mark = ([word, tone]: readonly [string, string]): TemplateResult =>
+  html`<span class="mark ${tone}">${word}</span>`
+
+/** Whole seconds, so that a countdown is calm. */
+export const seconds = (ms: number): string => (ms <= 0 ? '0s' : duration(Math.ceil(ms / 1_000) * 1_000))
+
+/** When the next attempt may come. */
+export function nextOf({ nextAttemptAt, parked, status }: InspectorTask, now: number): string {
+  if (parked) return 'parked'
+  if (nextAttemptAt !== null) return nextAttemptAt <= now ? 'due' : `in ${seconds(nextAttemptAt - now)}`
+  return status === 'PENDING' ? 'behind others' : ''
+}
+
+/** The host of a URL is the same for most: what comes after it tells tasks apart. `isShort`: of https nothing is said. */
+export function urlOf(targetUrl: string, isShort = false): TemplateResult {
+  const [, origin = '', rest = targetUrl] = /^([a-z]+:\/\/[^/?#]*)(.*)$/s.exec(targetUrl) ?? []
+  return html`<span class="soft">${harmless(isShort ? origin.replace(/^https:\/\//, '') : origin)}</span>${harmless(rest)}`
+}
+
+/** The time of day, in UTC, as `explain` has it. */
+export const clock = (at: number): string => instant(at).slice(11)

@@ -1,0 +1,185 @@
+// The parts of the inspector that only compute: search, the rows in view, throughput, what changed between two looks, the log.
+import { describe, expect, test } from 'vitest'
+import { harmless } from '../../../js/platform/harmless.ts'
+import { changeOf, changesOf } from '../../../js/ui/inspector/changes.ts'
+import { EventLog } from '../../../js/ui/inspector/event-log.ts'
+import { scrolledTo, windowOf } from '../../../js/ui/inspector/list-window.ts'
+import { idIn, matcher } from '../../../js/ui/inspector/search.ts'
+import type { InspectorOrigin, InspectorOverview } from '../../../js/ui/inspector/source.ts'
+import { Throughput } from '../../../js/ui/inspector/throughput.ts'
+import { idOf, taskOf } from './inspector-setup.ts'
+
+describe('search', () => {
+  const task = taskOf(7, { principal: 'Ada', tags: ['invoice=2041'], targetUrl: 'https://api.test/Orders?x=1' })
+
+  test.each([
+    ['orders', true],
+    ['ADA', true],
+    ['order-7', true],
+    ['ada 2041', true],
+    ['ada 2042', false],
+    [idOf(7), true],
+    [' ', true],
+  ])('%o fits: %o', (text, fits) => {
+    expect((matcher({ text, method: '' }) ?? (() => true))(task)).toBe(fits)
+  })
+
+  test('by method alone, and with words', () => {
+    expect(matcher({ text: '', method: 'GET' })?.(task)).toBe(false)
+    expect(matcher({ text: 'ada', method: 'POST' })?.(task)).toBe(true)
+  })
+
+  test('nothing to search for is no search', () => {
+    expect(matcher({ text: '  ', method: '' })).toBeUndefined()
+  })
+
+  test('an id is known as one', () => {
+    expect(idIn(`  ${idOf(7).toUpperCase()} `)).toBe(idOf(7))
+    expect(idIn('order-7')).toBeUndefined()
+  })
+})
+
+describe('the rows in view', () => {
+  test.each([
+    [
+      { scrollTop: 0, height: 300, count: 100_000 },
+      { from: 0, to: 18 },
+    ],
+    [
+      { scrollTop: 30_000, height: 300, count: 100_000 },
+      { from: 992, to: 1_018 },
+    ],
+    [
+      { scrollTop: 2_999_700, height: 300, count: 100_000 },
+      { from: 99_982, to: 100_000 },
+    ],
+    [
+      { scrollTop: 30_000, height: 300, count: 5 },
+      { from: 5, to: 5 },
+    ],
+    [
+      { scrollTop: 0, height: 300, count: 0 },
+      { from: 0, to: 0 },
+    ],
+  ])('%o', ({ scrollTop, height, count }, rows) => {
+    expect(windowOf(scrollTop, height, 30, count)).toEqual(rows)
+  })
+
+  test('a row is scrolled to from above and below, and not where it is in view', () => {
+    expect(scrolledTo(10, 600, 300, 30)).toBe(300)
+    expect(scrolledTo(40, 600, 300, 30)).toBe(930)
+    expect(scrolledTo(25, 600, 300, 30)).toBe(600)
+  })
+})
+
+describe('throughput', () => {
+  test('nothing is said before ten seconds were seen', () => {
+    const seen = new Throughput()
+    seen.look(0, 100)
+    seen.look(9_999, 105)
+    expect(seen.perMinute(9_999)).toBeUndefined()
+    expect(seen.perMinute(10_000)).toBe(30)
+  })
+
+  test('a steady rate is that rate', () => {
+    const seen = new Throughput()
+    for (let now = 0; now <= 300_000; now += 1_000) seen.look(now, now / 500)
+    expect(seen.perMinute(300_000)).toBeCloseTo(120, -1)
+    expect(seen.bars).toHaveLength(30)
+    expect(seen.bars.slice(0, -1).every((bar) => bar === 20)).toBe(true)
+  })
+
+  test('a count that fell, as when old tasks are deleted, counts for nothing', () => {
+    const seen = new Throughput()
+    seen.look(0, 1_000)
+    seen.look(5_000, 200)
+    seen.look(10_000, 210)
+    expect(seen.bars).toEqual([0, 10])
+  })
+
+  test('a long pause between two looks fills no more than there is room for', () => {
+    const seen = new Throughput()
+    seen.look(0, 0)
+    seen.look(86_400_000, 7)
+    expect(seen.bars).toHaveLength(30)
+    expect(seen.bars.at(-1)).toBe(7)
+  })
+})
+
+describe('what changed between two looks', () => {
+  const origin: InspectorOrigin = {
+    origin: 'https://api.test',
+    pending: 1,
+    inFlight: 0,
+    circuit: 'CLOSED',
+    heldUntilAt: null,
+    retryBudget: null,
+  }
+  const overview = (more: Partial<InspectorOverview>): InspectorOverview => ({
+    depth: 1,
+    inFlight: 0,
+    deadLetters: 0,
+    capacity: 100,
+    counts: {},
+    origins: [origin],
+    ...more,
+  })
+
+  test.each([
+    ['nothing', {}, {}, []],
+    ['successes', { succeeded: 3 }, { succeeded: 5 }, ['succeeded 2 tasks']],
+    ['dead letters', {}, { deadLetters: 1 }, ['exhausted 1 task given up']],
+    ['fewer of them', { deadLetters: 4 }, {}, ['dead letters 4 fewer: put back, deleted, or past their retention']],
+    ['a pause', {}, { paused: true }, ['paused everything']],
+    [
+      'a circuit',
+      {},
+      { origins: [{ ...origin, circuit: 'OPEN' as const }] },
+      ['circuit https://api.test: CLOSED to OPEN'],
+    ],
+    ['a hold', {}, { origins: [{ ...origin, heldUntilAt: 9 }] }, ['held https://api.test asked for a wait']],
+    [
+      'a hold that goes on',
+      { origins: [{ ...origin, heldUntilAt: 9 }] },
+      { origins: [{ ...origin, heldUntilAt: 12 }] },
+      [],
+    ],
+    ['a pause of an origin', {}, { origins: [{ ...origin, paused: true }] }, ['paused https://api.test']],
+  ])('%s', (_, before, after, said) => {
+    expect(changesOf(overview(before), overview(after), 5).map(({ kind, text }) => `${kind} ${text}`)).toEqual(said)
+  })
+
+  test('a task', () => {
+    expect(changeOf(undefined, taskOf(1), 5)).toMatchObject({ kind: 'new', taskId: idOf(1) })
+    const ended = taskOf(1, { status: 'EXHAUSTED', reason: 'max_attempts' })
+    expect(changeOf(taskOf(1), ended, 5)).toMatchObject({
+      kind: 'exhausted',
+      tone: 'bad',
+      text: 'POST https://api.test/orders/1: max_attempts',
+    })
+  })
+})
+
+describe('the log', () => {
+  const event = (n: number) => ({ at: n, kind: 'retry', text: `${n}` })
+
+  test('keeps the last 200, the latest first', () => {
+    const log = new EventLog()
+    for (let n = 0; n < 250; n++) log.add(event(n))
+    expect(log.shown.map(({ at }) => at)).toEqual(Array.from({ length: 200 }, (_, n) => 249 - n))
+  })
+
+  test('held still it shows what it had, and counts what it misses', () => {
+    const log = new EventLog()
+    log.add(event(1))
+    log.toggle()
+    log.add(event(2))
+    expect([log.isPaused, log.missed, log.shown.length]).toEqual([true, 1, 1])
+    log.toggle()
+    expect([log.isPaused, log.missed, log.shown.length]).toEqual([false, 0, 2])
+  })
+})
+
+test('control characters and those of writing direction are shown by their number', () => {
+  expect(harmless('a\u202eb\n\u2066c\u0000')).toBe('a\\u202eb\\u000a\\u2066c\\u0000')
+})
