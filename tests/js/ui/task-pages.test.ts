@@ -51,6 +51,17 @@ test('tasks that have left a page leave no gap and no double', async () => {
   expect(numbers(pages)).toEqual(Array.from({ length: 250 }, (_, n) => 2 * n + 1))
 })
 
+test('a task that comes back where a page has become empty is found', async () => {
+  const all = shelf(500)
+  const pages = new TaskPages(all.ask, {})
+  for (let i = 0; i < 3; i++) await pages.more()
+  all.tasks = all.tasks.slice(200)
+  await pages.refresh(0, 40)
+  all.tasks.push(taskOf(7))
+  await pages.refresh(0, 40)
+  expect(numbers(pages).slice(0, 3)).toEqual([7, 200, 201])
+})
+
 test('new tasks come to the front where the newest are first, however many', async () => {
   const all = shelf(500, 'falling')
   const pages = new TaskPages(all.ask, {})
