@@ -4,9 +4,6 @@
  */
 
 export { THEME } from './ui/base/theme-names.ts'
-export { queueSource } from './ui/inspector/queue-source.ts'
-export { serviceSource } from './ui/inspector/service-source.ts'
-export { InspectorError } from './ui/inspector/source.ts'
 
 /** Stands in for the element's class. */
 export class RedriveCurve {}

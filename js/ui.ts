@@ -28,8 +28,4 @@ export const RedriveInspector: new () => RedriveInspectorElement = Inspector
 export { THEME } from './ui/base/theme-names.ts'
 export type { CurveView, RedriveCurveElement, RedriveInspectorElement } from './ui/elements.ts'
 export { type MountOptions, mountInspector } from './ui/inspector/mount.ts'
-export { type QueueSourceOptions, queueSource } from './ui/inspector/queue-source.ts'
-export type { ServiceSourceOptions } from './ui/inspector/service-call.ts'
-export { serviceSource } from './ui/inspector/service-source.ts'
 export type * from './ui/inspector/source.ts'
-export { InspectorError } from './ui/inspector/source.ts'

@@ -5,7 +5,7 @@ import { dirname, relative } from 'node:path/posix'
 import { fileURLToPath } from 'node:url'
 import { Application, Comment, LogLevel, ReflectionKind } from 'typedoc'
 import { MarkdownPageEvent } from 'typedoc-plugin-markdown'
-import { entries, serviceEntries } from '../scripts/build/entries.mjs'
+import { entries, serviceEntries, uiEntries } from '../scripts/build/entries.mjs'
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url))
 const out = at('../docs/api')
@@ -14,7 +14,12 @@ const out = at('../docs/api')
 const isCondition = (name) => name.includes('.')
 
 /** Where an entry is imported from, and its declarations. */
-const modules = Object.entries({ ...entries, service: serviceEntries.service })
+const modules = Object.entries({
+  ...entries,
+  service: serviceEntries.service,
+  ui: uiEntries.ui,
+  'ui/sources': uiEntries['ui-sources'],
+})
   .filter(([name]) => !isCondition(name))
   .map(([name, source]) => ({
     name: name === 'index' ? 'redrive' : `redrive/${name}`,

@@ -53,7 +53,9 @@ function modules() {
 
 /** Bundled by themselves, with what they alone use: see service.mjs and ui.mjs. */
 const isApart = (path) =>
-  /^js\/(service|cli|display|ui|ui\.server|ui-worker|core\/lab)(\/|\.ts$)|^js\/core\/generated\/lab\//.test(path)
+  /^js\/(service|cli|display|ui|ui\.server|ui-sources|ui-worker|core\/lab)(\/|\.ts$)|^js\/core\/generated\/lab\//.test(
+    path,
+  )
 
 /** Writes the modules to `outdir`. */
 export async function bundle(outdir) {

@@ -28,8 +28,13 @@ export const entries = {
 /** The retry service, which is bundled with the packages it stands on. Name in the package -> source. */
 export const serviceEntries = { service: 'js/service.ts', cli: 'js/cli.ts' }
 
-/** The custom elements, bundled with Lit and uPlot: the entry, what stands in for it on a server, and the Worker of the lab. */
-export const uiEntries = { ui: 'js/ui.ts', 'ui.server': 'js/ui.server.ts', 'ui-worker': 'js/ui-worker.ts' }
+/** The custom elements, bundled with Lit and uPlot: the entry, its stand-in on a server, the sources, and the Worker of the lab. */
+export const uiEntries = {
+  ui: 'js/ui.ts',
+  'ui.server': 'js/ui.server.ts',
+  'ui-sources': 'js/ui-sources.ts',
+  'ui-worker': 'js/ui-worker.ts',
+}
 
 /** Entries that may use Node's modules. All others run in pages, Workers and servers alike. */
 export const nodeOnly = ['node', 'sqlite', 'redis']

@@ -19,7 +19,7 @@ export async function declarations(outdir) {
   for (const project of ['tsconfig.build.json', 'tsconfig.build-node.json']) {
     await run(process.execPath, [packageBin('typescript', 'bin/tsc'), '-p', at(project)], { cwd: root })
   }
-  const queue = [...Object.values(entries), serviceEntries.service, uiEntries.ui]
+  const queue = [...Object.values(entries), serviceEntries.service, uiEntries.ui, uiEntries['ui-sources']]
     .map((source) => join(emitted, relative('js', source).replace(/\.ts$/, '.d.ts')))
     .filter((path) => !path.includes('.workerd.'))
   const seen = new Set()

@@ -44,7 +44,7 @@ test('it stays small: the service worker’s entry holds all the rest once more,
 
 /** Bundled with the libraries that it stands on, which are no sources of ours. */
 const isApart = (name: string): boolean =>
-  /^(cli|service|ui|ui-worker|ui\.server|(service|ui)-[A-Z0-9]{8})\.js$/.test(name)
+  /^(cli|service|ui|ui-sources|ui-worker|ui\.server|(service|ui)-[A-Z0-9]{8})\.js$/.test(name)
 
 test('each file of code has a map with the sources inside, but the service, the elements, and the copies for the edge, whose columns have moved', () => {
   const code = files.filter((name) => name.endsWith('.js') && !isApart(name))

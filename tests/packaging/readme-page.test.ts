@@ -74,7 +74,7 @@ test.each([
 test('the recipe of the lab and the inspector', async () => {
   const { page: tab, said } = await open('mountInspector')
   await tab.locator('redrive-curve figcaption', { hasText: 'Waits before each retry' }).waitFor()
-  await tab.getByRole('button', { name: /redrive/i }).click()
+  await tab.getByRole('button', { name: /Inspector of the queue/ }).click()
   await tab.locator('redrive-inspector').waitFor()
   expect(said).toEqual([])
 })

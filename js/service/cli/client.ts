@@ -1,6 +1,6 @@
 /** Calls of a running service over HTTP, and its refusals as one sentence that says what to do. */
 
-import { harmless } from '../../platform/harmless.ts'
+import { harmless } from '../../display/harmless.ts'
 import { loadCore } from '../load-core.ts'
 import { type AnyTable, type FlagTable, own } from './flag.ts'
 import { CommandError, type Io, reasonOf, UsageError } from './io.ts'

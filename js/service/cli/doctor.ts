@@ -4,7 +4,7 @@
  */
 
 import { resolve } from 'node:path'
-import { harmless } from '../../platform/harmless.ts'
+import { harmless } from '../../display/harmless.ts'
 import { loadCore } from '../load-core.ts'
 import type { Command } from './command.ts'
 import type { Finding, Limits } from './findings.ts'

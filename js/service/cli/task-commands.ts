@@ -1,7 +1,7 @@
 /** `redrive task …`: single tasks of a running service, over HTTP. */
 
+import { harmless } from '../../display/harmless.ts'
 import { systemClock } from '../../platform/clock.ts'
-import { harmless } from '../../platform/harmless.ts'
 import {
   CLIENT_FLAGS,
   Client,

@@ -2,7 +2,7 @@
 
 import { html, nothing } from 'lit'
 import { grouped, plural } from '../../display/format.ts'
-import { harmless } from '../../platform/harmless.ts'
+import { harmless } from '../../display/harmless.ts'
 import type { Asking, View } from './view.ts'
 import type { Drawn } from './words.ts'
 

@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit'
 import type { TaskStatus } from '../../api/task.ts'
 import { grouped, plural } from '../../display/format.ts'
-import { harmless } from '../../platform/harmless.ts'
+import { harmless } from '../../display/harmless.ts'
 import { actButton, outcomeOf, refusalOf } from './act-view.ts'
 import { idIn } from './search.ts'
 import type { InspectorTask } from './source.ts'

@@ -2,7 +2,7 @@
 
 import { html, nothing } from 'lit'
 import { instant, plural } from '../../display/format.ts'
-import { harmless } from '../../platform/harmless.ts'
+import { harmless } from '../../display/harmless.ts'
 import type { View } from './view.ts'
 import { clock, type Drawn } from './words.ts'
 

@@ -1,94 +1,29 @@
 /** The inspector for development: a button in the corner of any page, and a panel that it opens. */
 
-import { css } from 'lit'
-import { grouped } from '../../display/format.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
-import { theme } from '../base/theme.ts'
-import type { RedriveInspector } from './inspector-element.ts'
-import type { InspectorOverview, InspectorSource } from './source.ts'
+import type { MountOptions } from './mounted.ts'
 
-export interface MountOptions {
-  /** In place of the queue. @default that of the queue */
-  readonly source?: InspectorSource
-  /** Without any action. @default false */
-  readonly readonly?: boolean
-  /** The panel is open from the beginning. @default false */
-  readonly open?: boolean
-}
-
-const styles = css`
-  :host {
-    position: fixed;
-    inset: auto 12px 12px auto;
-    z-index: 2147483000;
-    background: none;
-    container-type: normal;
-  }
-  .open {
-    box-shadow: 0 2px 10px rgb(0 0 0 / 0.25);
-    font-weight: 600;
-  }
-  .sheet {
-    position: fixed;
-    inset: auto 12px 56px auto;
-    width: min(1100px, calc(100vw - 24px));
-    max-height: calc(100vh - 80px);
-    overflow: auto;
-    border: 1px solid var(--line);
-    border-radius: var(--radius);
-    box-shadow: 0 8px 40px rgb(0 0 0 / 0.35);
-    --redrive-inspector-list: clamp(12rem, 45vh, 40rem);
-  }
-  .sheet[hidden] {
-    display: none;
-  }
-`
+export type { MountOptions } from './mounted.ts'
 
 /**
  * Puts a button with the queue's depth and dead letters into the page; it opens an inspector of the queue. `close()` takes both away. Where there is no
- * document it does nothing.
+ * document it does nothing. A file that cannot be loaded is told of on the console: the page goes on without the button.
  */
 export function mountInspector(queue: RetryQueue, options: MountOptions = {}): { close(): void } {
-  if (!globalThis.document) return { close() {} }
-  const host = document.createElement('div')
-  const root = host.attachShadow({ mode: 'open' })
-  root.adoptedStyleSheets = [theme, styles].map(({ styleSheet }) => styleSheet).filter((sheet) => sheet !== undefined)
-  const button = root.appendChild(document.createElement('button'))
-  button.className = 'open'
-  const sheet = root.appendChild(document.createElement('div'))
-  sheet.className = 'sheet'
-  sheet.id = 'sheet'
-  sheet.setAttribute('role', 'dialog')
-  sheet.setAttribute('aria-label', 'Inspector')
-  button.setAttribute('aria-controls', 'sheet')
-  // by its name: where the page has two copies of the package, the other one has defined it
-  const inspector = document.createElement('redrive-inspector') as RedriveInspector
-  inspector.readonly = options.readonly ?? false
-  if (options.source) inspector.source = options.source
-  else inspector.queue = queue
-  sheet.append(inspector)
-
-  const show = (isOpen: boolean): void => {
-    sheet.hidden = !isOpen
-    button.setAttribute('aria-expanded', String(isOpen))
+  let isClosed = !globalThis.document
+  let remove: (() => void) | undefined
+  if (!isClosed) {
+    import('./mounted.ts').then(
+      ({ mounted }) => {
+        if (!isClosed) remove = mounted(queue, options)
+      },
+      (error: unknown) => console.error('redrive: the inspector cannot be loaded', error),
+    )
   }
-  const label = (overview?: InspectorOverview): void => {
-    const { depth = 0, deadLetters = 0 } = overview ?? {}
-    button.textContent = `${grouped(depth)} waiting${deadLetters > 0 ? ` · ${grouped(deadLetters)} dead` : ''}`
-    button.setAttribute('aria-label', `Inspector of the queue: ${button.textContent}`)
-  }
-  label()
-  show(options.open ?? false)
-  inspector.addEventListener('redrive-look', (event) => label((event as CustomEvent<InspectorOverview>).detail))
-  button.addEventListener('click', () => show(sheet.hidden === true))
-  root.addEventListener('keydown', (event) => {
-    // an Escape that closed something inside is used up
-    if ((event as KeyboardEvent).key !== 'Escape' || event.defaultPrevented || sheet.hidden) return
-    show(false)
-    button.focus()
-  })
-  document.body.append(host)
   return {
-    close: () => host.remove(),
+    close() {
+      isClosed = true
+      remove?.()
+    },
   }
 }

@@ -2,7 +2,7 @@
 
 import { html, nothing, svg } from 'lit'
 import { grouped } from '../../display/format.ts'
-import { harmless } from '../../platform/harmless.ts'
+import { harmless } from '../../display/harmless.ts'
 import { doButton, outcomeOf, refusalOf } from './act-view.ts'
 import type { InspectorOrigin, InspectorOverview } from './source.ts'
 import type { Throughput } from './throughput.ts'

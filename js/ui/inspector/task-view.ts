@@ -3,7 +3,7 @@
 import { html, nothing } from 'lit'
 import type { Decision } from '../../api/task.ts'
 import { instant } from '../../display/format.ts'
-import { harmless } from '../../platform/harmless.ts'
+import { harmless } from '../../display/harmless.ts'
 import { actButton, doButton, outcomeOf, refusalOf } from './act-view.ts'
 import type { InspectorTask, InspectorTaskView } from './source.ts'
 import { timelineView } from './timeline-view.ts'

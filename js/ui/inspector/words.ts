@@ -3,7 +3,7 @@
 import { html, type nothing, type TemplateResult } from 'lit'
 import type { CircuitState, TaskStatus } from '../../api/task.ts'
 import { duration, instant } from '../../display/format.ts'
-import { harmless } from '../../platform/harmless.ts'
+import { harmless } from '../../display/harmless.ts'
 import type { InspectorTask } from './source.ts'
 
 export type Drawn = TemplateResult | typeof nothing | string

@@ -23,6 +23,7 @@ const FIRST_RASTER = { width: 1_200, height: 520 }
 
 export interface ComputeCall {
   readonly root: ShadowRoot
+  readonly signal: AbortSignal
   readonly onProgress: (share: number, partial?: Sight) => void
   /** The picture has another size than it was computed for. */
   readonly resized: () => void
@@ -31,13 +32,13 @@ export interface ComputeCall {
 export class Computed {
   readonly #engine: LabEngine = openLabEngine()
 
-  async sightOf(state: LabState, { root, onProgress, resized }: ComputeCall): Promise<Sight> {
+  async sightOf(state: LabState, { root, signal, onProgress, resized }: ComputeCall): Promise<Sight> {
     const { view, policy, jobs, seed } = state
     const fields = fieldsOf(policy)
     if (view === 'frontier') {
       const answer = await this.#engine.frontier(
         { fields, crowds: CROWDS, seed },
-        { onProgress: (share) => onProgress(share) },
+        { signal, onProgress: (share) => onProgress(share) },
       )
       return frontierView(answer, policy.policyId ?? 'own')
     }
@@ -45,12 +46,13 @@ export class Computed {
       const dots = root.querySelector('redrive-dots')
       const raster = dots instanceof RedriveDots ? dots.raster : FIRST_RASTER
       const request = { fields, jobs, retries: CROWD_RETRIES, seed, ...raster, dotsMax: DOTS_MOST }
-      const answer = await this.#engine.crowd(request, { onProgress: (share) => onProgress(share) })
+      const answer = await this.#engine.crowd(request, { signal, onProgress: (share) => onProgress(share) })
       return crowdView(answer, jobs, raster, resized)
     }
     const { capacity, ...rest } = state.outage
     const request = { ...rest, fields, seed, capacityPerSecond: capacity }
     const answer = await this.#engine.outage(request, {
+      signal,
       onProgress: (share, partial) => onProgress(share, partial && outageView(partial, state.outage)),
     })
     return outageView(answer, state.outage)

@@ -47,6 +47,7 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
   #shown: View | undefined
   /** The state that was asked for last: answers for any other come too late. */
   #asked: LabState | undefined
+  #stop: AbortController | undefined
   #failure = ''
   #share: number | undefined
   #failedAt: number = Date.now()
@@ -155,8 +156,10 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
       this.#computed ??= import('./computed.ts').then(({ Computed }) => new Computed())
       const computed = await this.#computed
       if (isLate()) return
+      this.#stop = new AbortController()
       const sight = await computed.sightOf(state, {
         root: this.shadow,
+        signal: this.#stop.signal,
         onProgress: (share, partial) => {
           if (isLate()) return
           this.#share = share
@@ -171,7 +174,14 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
       this.#share = undefined
       this.#show(state, sight)
     } catch (error) {
-      if (isLate() || (error instanceof DOMException && error.name === 'AbortError')) return
+      if (isLate()) return
+      if (error instanceof DOMException && error.name === 'AbortError') {
+        // by its reader: what is known so far stays
+        this.#share = undefined
+        this.#said = 'Stopped'
+        this.requestUpdate()
+        return
+      }
       this.#computed = undefined
       this.#fail(wordsOf(error))
     }
@@ -230,6 +240,7 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
             failure: this.#failure,
             isLoading: !this.#core && this.#failure === '',
             isTableOpen: this.#isTableOpen,
+            stop: () => this.#stop?.abort(),
             toggleTable: () => {
               this.#isTableOpen = !this.#isTableOpen
               this.requestUpdate()

@@ -10,15 +10,16 @@ export interface FigureState {
   readonly isLoading: boolean
   readonly isTableOpen: boolean
   toggleTable(): void
+  stop(): void
 }
 
 export function figure(
   sight: Sight | undefined,
-  { share, failure, isLoading, isTableOpen, toggleTable }: FigureState,
+  { share, failure, isLoading, isTableOpen, toggleTable, stop }: FigureState,
 ): TemplateResult {
   const isBusy = share !== undefined
   return html`<figure aria-busy=${isBusy ? 'true' : 'false'}>
-    ${isBusy ? html`<div class="busy"><progress max="1" .value=${share} aria-label="Computing"></progress><span class="soft">${Math.round(share * 100)} %</span></div>` : nothing}
+    ${isBusy ? html`<div class="busy"><progress max="1" .value=${share} aria-label="Computing"></progress><span class="soft">${Math.round(share * 100)} %</span><button @click=${stop}>Stop</button></div>` : nothing}
     ${failure ? html`<p class="error" role="alert">${failure}</p>` : nothing}
     ${isLoading ? html`<p class="soft">Loading the core …</p>` : nothing}
     ${sight ? body(sight, isBusy || failure !== '', isTableOpen, toggleTable) : nothing}

@@ -133,10 +133,13 @@ export const labStyle: CSSResult = css`
   }
   .busy {
     position: absolute;
-    inset-inline: 0;
-    top: -12px;
+    inset: -4px 0 auto auto;
+    z-index: 1;
+    width: min(260px, 75%);
+    padding-inline-start: 10px;
+    background: var(--surface);
     display: grid;
-    grid-template-columns: minmax(0, 1fr) 5ch;
+    grid-template-columns: minmax(0, 1fr) 5ch auto;
     gap: 10px;
     align-items: center;
     font-size: 12.5px;

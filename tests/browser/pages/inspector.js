@@ -1,6 +1,7 @@
 /** A page with an inspector and whatever it looks at: the tests say which. Nothing but text is read from it, as a screen reader would. */
 import { RetryQueue } from '/pkg/index.js'
-import * as ui from '/pkg/ui.js'
+import { mountInspector } from '/pkg/ui.js'
+import { InspectorError, queueSource, serviceSource } from '/pkg/ui-sources.js'
 
 const violations = []
 document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) =>
@@ -216,7 +217,10 @@ async function unsaid(taskId) {
 }
 
 globalThis.stage = {
-  ...ui,
+  mountInspector,
+  InspectorError,
+  queueSource,
+  serviceSource,
   RetryQueue,
   put,
   text,

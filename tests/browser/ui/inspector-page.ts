@@ -35,8 +35,8 @@ export interface InspectorPage {
   readonly errors: readonly string[]
   readonly RetryQueue: typeof import('../../../js/index.ts').RetryQueue
   readonly mountInspector: typeof import('../../../js/ui.ts').mountInspector
-  readonly InspectorError: typeof import('../../../js/ui.ts').InspectorError
-  readonly queueSource: typeof import('../../../js/ui.ts').queueSource
+  readonly InspectorError: typeof import('../../../js/ui-sources.ts').InspectorError
+  readonly queueSource: typeof import('../../../js/ui-sources.ts').queueSource
   element: HTMLElement & { source?: InspectorSource; token?: string; readonly?: boolean }
   source: FakeSource
   emit: (event: InspectorEvent) => void

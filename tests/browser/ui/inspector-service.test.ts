@@ -39,11 +39,11 @@ async function file(path: string): Promise<Response> {
 async function setup(options: Partial<ServiceOptions> = {}) {
   const target = createServer((_, response) => response.writeHead(503).end())
   await new Promise<void>((resolve) => target.listen(0, '127.0.0.1', resolve))
-  const own: string[] = []
   const service = createService({
     store: memoryStore({ everyone: true }),
     allowLoopback: true,
-    corsOrigins: own, // a browser names the page's origin in each POST, of its own origin too
+    ui: true, // so that a page of its own origin may write: no other origin is allowed
+    uiFolder: here('../../pkg'),
     ...options,
   })
   await service.ready
@@ -58,7 +58,6 @@ async function setup(options: Partial<ServiceOptions> = {}) {
     { host: '127.0.0.1', port: 0, tls: undefined },
   )
   const url = `http://127.0.0.1:${listener.port}`
-  own.push(url)
   onTestFinished(async () => {
     listener.cut()
     await listener.close()

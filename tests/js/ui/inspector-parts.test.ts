@@ -1,6 +1,6 @@
 // The parts of the inspector that only compute: search, the rows in view, throughput, what changed between two looks, the log.
 import { describe, expect, test } from 'vitest'
-import { harmless } from '../../../js/platform/harmless.ts'
+import { harmless } from '../../../js/display/harmless.ts'
 import { changeOf, changesOf } from '../../../js/ui/inspector/changes.ts'
 import { EventLog } from '../../../js/ui/inspector/event-log.ts'
 import { scrolledTo, windowOf } from '../../../js/ui/inspector/list-window.ts'
