@@ -94,6 +94,7 @@ describe('the page', () => {
     await using page = await browser.newPage()
     const complaints = await complaintsOf(page)
     await page.goto(`${service.url}/ui`)
+    await page.getByRole('tab', { name: /^Tasks/ }).click()
     await page.getByText('shown-in-the-page').first().waitFor()
     expect(await page.getByLabel(/token/i).count()).toBe(0)
     expect(await complaints()).toEqual([])
@@ -109,6 +110,7 @@ describe('the page', () => {
     expect(await page.getByText('shown-in-the-page').count()).toBe(0)
     await token.fill(TOKEN)
     await token.press('Enter')
+    await page.getByRole('tab', { name: /^Tasks/ }).click()
     await page.getByText('shown-in-the-page').first().waitFor()
     const kept = await page.evaluate(() =>
       JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]),
