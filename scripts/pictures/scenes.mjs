@@ -1,5 +1,6 @@
 // The scenes of `npm run pictures`: a name, the markup of the page, and when it is ready.
 import { presets } from '../../js/options/presets.ts'
+import { inspectorScenes } from './inspector.mjs'
 
 const lab = '<redrive-curve></redrive-curve>'
 const fragmentOf = (state) =>
@@ -17,6 +18,7 @@ const spread = { policyId: 'own', strategy: 'spread', initialDelayMs: 10_000, ma
 const view = '#view'
 
 export const scenes = [
+  ...inspectorScenes,
   {
     name: 'lab-curve',
     body: lab,

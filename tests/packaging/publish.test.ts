@@ -19,7 +19,8 @@ interface Step {
 }
 interface Job {
   readonly steps: readonly Step[]
-  readonly container: { readonly image: string }
+  /** Absent: the job runs actions alone. */
+  readonly container?: { readonly image: string }
   readonly permissions?: Readonly<Record<string, string>>
   readonly needs?: readonly string[]
   readonly environment?: string
@@ -76,7 +77,9 @@ test('actions and images are named by their content: a tag can be moved', () => 
   const actions = all.flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []))
   expect(actions.length).toBeGreaterThan(4)
   for (const action of actions) expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/)
-  for (const { container } of all) expect(container.image).toMatch(/^node:[\w.-]+@sha256:[0-9a-f]{64}$/)
+  const running = all.filter(({ steps }) => steps.some(({ run }) => run !== undefined))
+  expect(running.length).toBeGreaterThan(3)
+  for (const { container } of running) expect(container?.image).toMatch(/^node:[\w.-]+@sha256:[0-9a-f]{64}$/)
 })
 
 test('the tarball that is packed is the one whose sum is told', () => {

@@ -123,6 +123,27 @@ export async function order(): Promise<string> {
 api.get('/', { redrive: { retries: 1 } })
 `
 
+/** Of a page: the elements, without the libraries that they are made with. */
+const elements = `
+import { RetryQueue } from 'redrive'
+import { mountInspector, RedriveCurve, THEME, type CurveView, type InspectorSource, type RedriveCurveElement, type RedriveInspectorElement } from 'redrive/ui'
+import { queueSource, serviceSource } from 'redrive/ui/sources'
+
+const queue = new RetryQueue()
+const lab: RedriveCurveElement = new RedriveCurve()
+lab.policy = { strategy: 'spread', maxAttempts: 8 }
+const view: CurveView = lab.view
+const inspector: RedriveInspectorElement = document.createElement('redrive-inspector')
+inspector.queue = queue
+const source: InspectorSource = queueSource(queue, { allPrincipals: true })
+inspector.source = source.name === '' ? serviceSource({ url: '/', tenant: 'acme' }) : source
+document.querySelector('redrive-curve')?.addEventListener('change', (event) => console.log((event as CustomEvent).detail, view))
+export const close: () => void = mountInspector(queue, { readonly: true }).close
+export const names: string[] = Object.keys(THEME)
+// @ts-expect-error a typo in a policy is an error
+lab.policy = { strategy: 'spred' }
+`
+
 export interface Library {
   readonly lib: readonly string[]
   /** Packages whose declarations are global. */
@@ -139,6 +160,7 @@ const dom = ['dom', 'dom.iterable']
 /** The libraries of browsers and of Node, from the oldest on. */
 export const libraries: Readonly<Record<string, Library>> = {
   'ES2022 and DOM': { lib: ['es2022', ...dom], types: [], program },
+  'ES2022 and DOM, the elements': { lib: ['es2022', ...dom], types: [], program: elements },
   'ES2023 and DOM': { lib: ['es2023', ...dom], types: [], program },
   'ESNext and DOM': { lib: ['esnext', ...dom], types: [], program },
   'ESNext, DOM and Node': { lib: ['esnext', ...dom], types: ['node'], program },

@@ -1,0 +1,98 @@
+// The inspector's scenes: a real queue against answers that fail on purpose, long enough that there is something to see.
+
+const inspector = '<redrive-inspector></redrive-inspector>'
+
+/** Runs in the page: a queue whose calls fail as their address says, and what has become of them. */
+async function fill({ isEmpty }) {
+  const { RetryQueue } = await import('/pkg/index.js')
+  const answers = { ok: [503, 200], busy: [503, 503, 503, 503], gone: [503, 503] }
+  const seen = new Map()
+  const queue = new RetryQueue({
+    name: 'shop',
+    warn: false,
+    retryBudget: false, // a page's own is a few retries in minutes: longer than anybody waits for a picture
+    policy: { strategy: 'exponential', initialDelayMs: 300, multiplier: 2, jitterType: 'NONE', maxAttempts: 6 },
+    idempotency: { origins: ['https://api.example.com', 'https://billing.example.com', 'https://mail.example.com'] },
+    fetch: async (input) => {
+      const { pathname } = new URL(input instanceof Request ? input.url : input)
+      const before = seen.get(pathname) ?? 0
+      seen.set(pathname, before + 1)
+      const [, kind] = pathname.split('/')
+      const status = (answers[kind] ?? [])[before] ?? (kind === 'ok' ? 200 : 503)
+      const headers = kind === 'busy' && before > 1 ? { 'retry-after': '120' } : {}
+      return new Response('', { status, headers })
+    },
+  })
+  document.querySelector('redrive-inspector').queue = queue
+  if (isEmpty) return
+  const send = (path, policy) =>
+    queue.enqueue(path, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json' },
+      redrive: { policy, tags: ['orders'] },
+    })
+  const receipts = []
+  for (let i = 0; i < 14; i += 1) receipts.push(await send(`https://api.example.com/ok/orders/${1_001 + i}`))
+  for (let i = 0; i < 9; i += 1) receipts.push(await send(`https://billing.example.com/busy/invoices/${401 + i}`))
+  for (let i = 0; i < 5; i += 1)
+    receipts.push(await send(`https://mail.example.com/gone/letters/${71 + i}`, { maxAttempts: 2, initialDelayMs: 20 }))
+  const left = () => queue.stats()
+  while (
+    left().succeeded < 14 ||
+    left().deadLetters < 5 ||
+    [...seen].some(([path, count]) => path.includes('busy') && count < 3)
+  ) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  globalThis.queue = queue
+}
+
+const filled = async (page) => {
+  await page.evaluate(fill, { isEmpty: false })
+  await page.getByText('https://mail.example.com').first().waitFor()
+}
+const tab = (page, name) => page.getByRole('tab', { name }).click()
+
+export const inspectorScenes = [
+  { name: 'inspector-overview', body: inspector, ready: filled },
+  {
+    name: 'inspector-tasks',
+    body: inspector,
+    ready: async (page) => {
+      await filled(page)
+      await tab(page, /^Tasks/)
+      await page.getByText('invoices').first().waitFor()
+    },
+  },
+  {
+    name: 'inspector-task',
+    body: inspector,
+    ready: async (page) => {
+      await filled(page)
+      await tab(page, /^Tasks/)
+      await page.getByText('/busy/invoices/401').first().click()
+      await page
+        .getByText(/Retry-After/)
+        .first()
+        .waitFor()
+    },
+  },
+  {
+    name: 'inspector-empty',
+    body: inspector,
+    ready: async (page) => {
+      await page.evaluate(fill, { isEmpty: true })
+      await tab(page, /^Tasks/)
+    },
+  },
+  {
+    name: 'inspector-failed',
+    body: '<redrive-inspector src="https://127.0.0.1:9"></redrive-inspector>',
+    ready: (page) =>
+      page
+        .getByText(/127\.0\.0\.1/)
+        .first()
+        .waitFor(),
+  },
+]
