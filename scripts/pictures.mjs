@@ -75,13 +75,18 @@ await main(async () => {
     executablePath: process.env.CHROMIUM_PATH,
     args: ['--headless', '--no-sandbox', '--disable-gpu'],
   })
-  for (const scene of scenes) {
-    await step(scene.name, async () => {
-      for (const size of scene.sizes ?? [WIDE, NARROW])
-        for (const scheme of ['light', 'dark']) await shoot(browser, origin, scene, size, scheme, folder)
-    })
+  try {
+    for (const scene of scenes) {
+      await step(scene.name, async () => {
+        for (const size of scene.sizes ?? [WIDE, NARROW]) {
+          for (const scheme of ['light', 'dark']) await shoot(browser, origin, scene, size, scheme, folder)
+        }
+      })
+    }
+  } finally {
+    await browser.close()
+    server.closeAllConnections()
+    server.close()
   }
-  await browser.close()
-  server.close()
   tell(`${folder}`)
 })
