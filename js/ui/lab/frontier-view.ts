@@ -34,9 +34,9 @@ export function frontierView({ rows, own }: FrontierAnswer, policyId: string): S
     title: 'Evenness of load against deviation of the wait',
     summary: summaryOf(rows, own),
     picture: html`<div class="frontier">
-      <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true">
+      <div class="map" role="region" aria-label="The frontier, as a picture" tabindex="0"><svg viewBox="0 0 ${WIDTH} ${HEIGHT}" aria-hidden="true">
         ${grid(x, y, most)} ${marks.map(markOf)}
-      </svg>
+      </svg></div>
       <ol class="keys">
         ${rows.map(({ name }, i) => html`<li class=${name.startsWith('spread') ? 'spread' : ''}><b>${i + 1}</b> ${name}</li>`)}
         ${own ? html`<li class="own"><b>★</b> ${policyId}, the chosen policy</li>` : nothing}

@@ -172,8 +172,13 @@ export const labStyle: CSSResult = css`
     display: grid;
     gap: 14px;
   }
+  .map {
+    overflow-x: auto;
+  }
   .frontier svg {
+    display: block;
     width: 100%;
+    min-width: 480px;
     max-width: 760px;
     height: auto;
     font-size: 12px;
