@@ -21,14 +21,14 @@ interface Found {
   readonly passes: readonly { readonly id: string }[]
 }
 
-async function judge({ page }: InspectorTab, view: string): Promise<void> {
+async function judge({ page }: InspectorTab, view: string, part = 'main'): Promise<void> {
   // in a world of its own, where the policy of the page does not apply
   const session = await page.context().newCDPSession(page)
   const { frameTree } = (await session.send('Page.getFrameTree')) as { frameTree: { frame: { id: string } } }
   const { executionContextId } = await session.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id })
   await session.send('Runtime.evaluate', { expression: axe, contextId: executionContextId })
   const { result } = await session.send('Runtime.evaluate', {
-    expression: "axe.run(document.querySelector('main')).then((found) => JSON.stringify(found))",
+    expression: `axe.run(document.querySelector('${part}')).then((found) => JSON.stringify(found))`,
     contextId: executionContextId,
     awaitPromise: true,
     returnByValue: true,
@@ -108,4 +108,19 @@ test.each(screens)('$colorScheme, $width px wide', async ({ colorScheme, width }
   })
   await tab.says('connecting')
   await judge(tab, 'loading')
+})
+
+test.each(screens)('the button for development, $colorScheme, $width px wide', async ({ colorScheme, width }) => {
+  await using tab = await openInspector(browser, origin, { colorScheme, viewport: { width, height: 800 } })
+  const { page } = tab
+  await page.evaluate(() => {
+    stage.source = stage.fakeSource()
+    stage.mountInspector(undefined as never, { source: stage.source })
+  })
+  const button = page.getByRole('button', { name: 'Inspector of the queue: 40 waiting · 10 dead' })
+  await button.waitFor()
+  await judge(tab, 'the button', 'body > div:last-child')
+  await button.click()
+  await page.getByRole('dialog', { name: 'Inspector' }).getByRole('tab', { name: 'Tasks' }).waitFor()
+  await judge(tab, 'the panel', 'body > div:last-child')
 })
