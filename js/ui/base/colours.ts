@@ -20,7 +20,7 @@ export function coloursOf(root: ShadowRoot): Colours {
   probe.hidden = true
   const known = new Map<ColourName, string>()
   const read = (name: ColourName): string => {
-    probe.style.color = `var(--${name})`
+    probe.style.color = `var(--_${name})`
     return getComputedStyle(probe).color
   }
   const names: ColourName[] = ['ink', 'soft', 'line', 'surface', 'accent', 'good', 'warn', 'bad']

@@ -11,30 +11,30 @@ export const HUES = 6
 
 export const theme: CSSResult = css`
   :host {
-    --ink: var(--redrive-ink, light-dark(#1d2733, #e6ebf0));
-    --soft: var(--redrive-soft, light-dark(#566574, #9fb0c0));
-    --line: var(--redrive-line, light-dark(#d3dbe3, #36424e));
-    --surface: var(--redrive-surface, light-dark(#ffffff, #1c242c));
-    --back: var(--redrive-back, light-dark(#f5f7fa, #12181e));
-    --accent: var(--redrive-accent, light-dark(#1f5fa8, #6fb1f5));
-    --good: var(--redrive-good, light-dark(#0b6e4f, #4cc79a));
-    --warn: var(--redrive-warn, light-dark(#8a5a00, #e2b33c));
-    --bad: var(--redrive-bad, light-dark(#b3362d, #f08a80));
-    --hue-1: light-dark(#1f5fa8, #6fb1f5);
-    --hue-2: light-dark(#b5500f, #f0935a);
-    --hue-3: light-dark(#0b6e4f, #4cc79a);
-    --hue-4: light-dark(#8a3f9e, #cf8fe0);
-    --hue-5: light-dark(#8a6d00, #d9b64a);
-    --hue-6: light-dark(#b3362d, #ee7f76);
-    --mono: var(--redrive-mono, ui-monospace, SFMono-Regular, Menlo, Consolas, monospace);
-    --radius: var(--redrive-radius, 10px);
-    --tint: color-mix(in srgb, var(--accent) 12%, transparent);
+    --_ink: var(--redrive-ink, light-dark(#1d2733, #e6ebf0));
+    --_soft: var(--redrive-soft, light-dark(#566574, #9fb0c0));
+    --_line: var(--redrive-line, light-dark(#d3dbe3, #36424e));
+    --_surface: var(--redrive-surface, light-dark(#ffffff, #1c242c));
+    --_back: var(--redrive-back, light-dark(#f5f7fa, #12181e));
+    --_accent: var(--redrive-accent, light-dark(#1f5fa8, #6fb1f5));
+    --_good: var(--redrive-good, light-dark(#0b6e4f, #4cc79a));
+    --_warn: var(--redrive-warn, light-dark(#8a5a00, #e2b33c));
+    --_bad: var(--redrive-bad, light-dark(#b3362d, #f08a80));
+    --_hue-1: light-dark(#1f5fa8, #6fb1f5);
+    --_hue-2: light-dark(#b5500f, #f0935a);
+    --_hue-3: light-dark(#0b6e4f, #4cc79a);
+    --_hue-4: light-dark(#8a3f9e, #cf8fe0);
+    --_hue-5: light-dark(#8a6d00, #d9b64a);
+    --_hue-6: light-dark(#b3362d, #ee7f76);
+    --_mono: var(--redrive-mono, ui-monospace, SFMono-Regular, Menlo, Consolas, monospace);
+    --_radius: var(--redrive-radius, 10px);
+    --_tint: color-mix(in srgb, var(--_accent) 12%, transparent);
     display: block;
     box-sizing: border-box;
     container-type: inline-size;
-    color: var(--ink);
-    background: var(--back);
-    border-radius: var(--radius);
+    color: var(--_ink);
+    background: var(--_back);
+    border-radius: var(--_radius);
     font: 14px / 1.45 var(--redrive-font, system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif);
     font-variant-numeric: tabular-nums;
     text-align: start;
@@ -67,25 +67,25 @@ export const theme: CSSResult = css`
     line-height: 1.3;
   }
   .soft {
-    color: var(--soft);
+    color: var(--_soft);
   }
   .mono {
-    font-family: var(--mono);
+    font-family: var(--_mono);
     font-size: 12.5px;
   }
   .good {
-    color: var(--good);
+    color: var(--_good);
   }
   .warn {
-    color: var(--warn);
+    color: var(--_warn);
   }
   .bad {
-    color: var(--bad);
+    color: var(--_bad);
   }
   .panel {
-    background: var(--surface);
-    border: 1px solid var(--line);
-    border-radius: var(--radius);
+    background: var(--_surface);
+    border: 1px solid var(--_line);
+    border-radius: var(--_radius);
     padding: 14px 16px;
     min-width: 0;
   }
@@ -103,7 +103,7 @@ export const theme: CSSResult = css`
   textarea {
     font: inherit;
     color: inherit;
-    accent-color: var(--accent);
+    accent-color: var(--_accent);
   }
   button,
   select,
@@ -111,8 +111,8 @@ export const theme: CSSResult = css`
   textarea {
     min-height: 32px;
     padding: 4px 10px;
-    background: var(--surface);
-    border: 1px solid color-mix(in srgb, var(--soft) 75%, var(--line));
+    background: var(--_surface);
+    border: 1px solid color-mix(in srgb, var(--_soft) 75%, var(--_line));
     border-radius: 6px;
   }
   button {
@@ -120,21 +120,21 @@ export const theme: CSSResult = css`
     white-space: nowrap;
   }
   button:hover:not(:disabled) {
-    border-color: var(--accent);
-    background: color-mix(in srgb, var(--accent) 8%, var(--surface));
+    border-color: var(--_accent);
+    background: color-mix(in srgb, var(--_accent) 8%, var(--_surface));
   }
   button:disabled {
     opacity: 0.55;
     cursor: default;
   }
   button.main {
-    background: var(--accent);
-    border-color: var(--accent);
-    color: var(--surface);
+    background: var(--_accent);
+    border-color: var(--_accent);
+    color: var(--_surface);
   }
   button.danger {
-    color: var(--bad);
-    border-color: var(--bad);
+    color: var(--_bad);
+    border-color: var(--_bad);
   }
   button.quiet {
     border-color: transparent;
@@ -142,16 +142,16 @@ export const theme: CSSResult = css`
   }
   button[aria-pressed='true'],
   button[aria-selected='true'] {
-    background: var(--tint);
-    border-color: var(--accent);
+    background: var(--_tint);
+    border-color: var(--_accent);
   }
   :focus-visible {
-    outline: 2px solid var(--accent);
+    outline: 2px solid var(--_accent);
     outline-offset: 2px;
   }
   input[aria-invalid='true'],
   textarea[aria-invalid='true'] {
-    border-color: var(--bad);
+    border-color: var(--_bad);
   }
   table {
     border-collapse: collapse;
@@ -162,11 +162,11 @@ export const theme: CSSResult = css`
     padding: 4px 10px 4px 0;
     text-align: end;
     vertical-align: baseline;
-    border-bottom: 1px solid var(--line);
+    border-bottom: 1px solid var(--_line);
     white-space: nowrap;
   }
   th {
-    color: var(--soft);
+    color: var(--_soft);
     font-weight: 500;
   }
   th:first-child,
@@ -181,7 +181,7 @@ export const theme: CSSResult = css`
   progress {
     width: 100%;
     height: 6px;
-    accent-color: var(--accent);
+    accent-color: var(--_accent);
   }
   @media (prefers-reduced-motion: no-preference) {
     button {

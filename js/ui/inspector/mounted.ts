@@ -34,8 +34,8 @@ const styles = css`
     width: min(1100px, calc(100vw - 24px));
     max-height: calc(100vh - 80px);
     overflow: auto;
-    border: 1px solid var(--line);
-    border-radius: var(--radius);
+    border: 1px solid var(--_line);
+    border-radius: var(--_radius);
     box-shadow: 0 8px 40px rgb(0 0 0 / 0.35);
     --redrive-inspector-list: clamp(12rem, 45vh, 40rem);
   }

@@ -43,7 +43,7 @@ export const inspectorStyles: CSSResult = css`
     cursor: default;
   }
   button.quiet {
-    color: var(--accent);
+    color: var(--_accent);
     padding: 0 6px;
   }
   .mark {
@@ -60,19 +60,19 @@ export const inspectorStyles: CSSResult = css`
     vertical-align: 1px;
   }
   .accent {
-    color: var(--accent);
+    color: var(--_accent);
   }
   .notice {
     padding: 8px 10px;
     margin: 8px 0;
-    background: var(--surface);
+    background: var(--_surface);
     border-inline-start: 3px solid currentColor;
   }
   .stale {
     filter: grayscale(1);
   }
   .stale dd {
-    color: var(--soft);
+    color: var(--_soft);
   }
   .empty {
     padding: 28px 12px;
@@ -87,17 +87,17 @@ export const inspectorStyles: CSSResult = css`
     grid-template-columns: repeat(auto-fit, minmax(104px, 1fr));
     gap: 1px;
     margin-bottom: 10px;
-    background: var(--line);
-    border: 1px solid var(--line);
+    background: var(--_line);
+    border: 1px solid var(--_line);
     border-radius: 6px;
     overflow: hidden;
   }
   .numbers > div {
     padding: 7px 10px 6px;
-    background: var(--surface);
+    background: var(--_surface);
   }
   dt {
-    color: var(--soft);
+    color: var(--_soft);
   }
   .numbers dt {
     font-size: 12px;
@@ -112,16 +112,16 @@ export const inspectorStyles: CSSResult = css`
     min-height: 16px;
     font-size: 12px;
     font-weight: 400;
-    color: var(--soft);
+    color: var(--_soft);
   }
   .spark {
     width: 90px;
     height: 16px;
-    fill: var(--good);
+    fill: var(--_good);
   }
   [role='tablist'] {
     gap: 0;
-    border-bottom: 1px solid var(--line);
+    border-bottom: 1px solid var(--_line);
   }
   [role='tab'][role] {
     padding: 4px 14px;
@@ -131,7 +131,7 @@ export const inspectorStyles: CSSResult = css`
     border-radius: 0;
   }
   [role='tab'][aria-selected='true'] {
-    border-color: var(--accent);
+    border-color: var(--_accent);
     font-weight: 600;
   }
   .label {
@@ -148,7 +148,7 @@ export const inspectorStyles: CSSResult = css`
     align-items: center;
     gap: 0 16px;
     padding: 3px 0;
-    border-bottom: 1px solid var(--line);
+    border-bottom: 1px solid var(--_line);
   }
   .origins [role='row'] > :nth-child(n + 3) {
     text-align: end;
@@ -163,7 +163,7 @@ export const inspectorStyles: CSSResult = css`
     unicode-bidi: isolate;
   }
   .head {
-    color: var(--soft);
+    color: var(--_soft);
     font-size: 12px;
   }
   .split {
@@ -191,8 +191,8 @@ export const inspectorStyles: CSSResult = css`
     height: var(--redrive-inspector-list, clamp(15rem, 60vh, 60rem));
     overflow: auto;
     overscroll-behavior: contain;
-    background: var(--surface);
-    border: 1px solid var(--line);
+    background: var(--_surface);
+    border: 1px solid var(--_line);
     border-radius: 6px;
     contain: strict;
   }
@@ -200,8 +200,8 @@ export const inspectorStyles: CSSResult = css`
     position: sticky;
     top: 0;
     z-index: 1;
-    background: var(--surface);
-    border-bottom: 1px solid var(--line);
+    background: var(--_surface);
+    border-bottom: 1px solid var(--_line);
   }
   .row {
     display: grid;
@@ -221,16 +221,16 @@ export const inspectorStyles: CSSResult = css`
     text-overflow: ellipsis;
   }
   .rows .row {
-    border-bottom: 1px solid color-mix(in srgb, var(--line) 50%, transparent);
+    border-bottom: 1px solid color-mix(in srgb, var(--_line) 50%, transparent);
   }
   .rows .row:hover {
-    background: var(--tint);
+    background: var(--_tint);
   }
   .row[aria-selected='true'] {
-    background: var(--tint);
+    background: var(--_tint);
   }
   .grid:focus-visible .active {
-    outline: 2px solid var(--accent);
+    outline: 2px solid var(--_accent);
     outline-offset: -2px;
   }
   .attempt,
@@ -239,11 +239,11 @@ export const inspectorStyles: CSSResult = css`
     text-align: end;
   }
   .method {
-    font-family: var(--mono);
+    font-family: var(--_mono);
     font-size: 12px;
   }
   .bone {
-    background: var(--line);
+    background: var(--_line);
     border-radius: 4px;
     color: transparent;
   }
@@ -254,10 +254,10 @@ export const inspectorStyles: CSSResult = css`
   dialog {
     max-width: min(460px, calc(100vw - 32px));
     padding: 16px 18px;
-    color: var(--ink);
-    background: var(--surface);
-    border: 1px solid var(--line);
-    border-radius: var(--radius);
+    color: var(--_ink);
+    background: var(--_surface);
+    border: 1px solid var(--_line);
+    border-radius: var(--_radius);
   }
   dialog::backdrop {
     background: rgb(0 0 0 / 0.45);

@@ -18,7 +18,7 @@ export const taskStyles: CSSResult = css`
   }
   .task h3 {
     margin: 14px 0 4px;
-    color: var(--soft);
+    color: var(--_soft);
     font-size: 12px;
     font-weight: 600;
   }
@@ -30,25 +30,25 @@ export const taskStyles: CSSResult = css`
     overflow: visible;
   }
   .timeline text {
-    fill: var(--soft);
+    fill: var(--_soft);
   }
   .timeline text.good,
   .piece.good {
-    fill: var(--good);
+    fill: var(--_good);
   }
   .timeline text.bad,
   .piece.bad {
-    fill: var(--bad);
+    fill: var(--_bad);
   }
   .timeline text.warn,
   .piece.warn {
-    fill: var(--warn);
+    fill: var(--_warn);
   }
   .wait,
   .tick,
   .hatch,
   .held {
-    stroke: var(--warn);
+    stroke: var(--_warn);
     stroke-width: 1.5;
   }
   .hatch {
@@ -58,22 +58,22 @@ export const taskStyles: CSSResult = css`
     stroke-width: 1;
   }
   .wait {
-    stroke: var(--soft);
+    stroke: var(--_soft);
   }
   .ahead {
     stroke-dasharray: 3 3;
   }
   .tick.soft {
-    stroke: var(--soft);
+    stroke: var(--_soft);
   }
   .tick.good {
-    stroke: var(--good);
+    stroke: var(--_good);
   }
   .tick.bad {
-    stroke: var(--bad);
+    stroke: var(--_bad);
   }
   .tick.now {
-    stroke: var(--accent);
+    stroke: var(--_accent);
     stroke-width: 2;
   }
   ol {
@@ -94,10 +94,10 @@ export const taskStyles: CSSResult = css`
     overflow: auto;
   }
   .log li {
-    border-bottom: 1px solid color-mix(in srgb, var(--line) 50%, transparent);
+    border-bottom: 1px solid color-mix(in srgb, var(--_line) 50%, transparent);
   }
   .why .waits {
-    color: var(--warn);
+    color: var(--_warn);
   }
   .facts > div {
     display: grid;

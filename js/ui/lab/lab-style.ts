@@ -71,7 +71,7 @@ export const labStyle: CSSResult = css`
   textarea {
     resize: vertical;
     min-height: 150px;
-    font-family: var(--mono);
+    font-family: var(--_mono);
     font-size: 12.5px;
     line-height: 1.5;
   }
@@ -101,7 +101,7 @@ export const labStyle: CSSResult = css`
     gap: 10px 18px;
   }
   .figures dt {
-    color: var(--soft);
+    color: var(--_soft);
     font-size: 12.5px;
   }
   .figures dd {
@@ -112,7 +112,7 @@ export const labStyle: CSSResult = css`
   .figures dd.help {
     font-size: 12.5px;
     font-weight: 400;
-    color: var(--soft);
+    color: var(--_soft);
   }
   .scroll {
     overflow: auto;
@@ -121,7 +121,7 @@ export const labStyle: CSSResult = css`
   .scroll thead th {
     position: sticky;
     top: 0;
-    background: var(--surface);
+    background: var(--_surface);
   }
   .scroll tbody td:first-child {
     white-space: normal;
@@ -137,7 +137,7 @@ export const labStyle: CSSResult = css`
     z-index: 1;
     width: min(260px, 75%);
     padding-inline-start: 10px;
-    background: var(--surface);
+    background: var(--_surface);
     display: grid;
     grid-template-columns: minmax(0, 1fr) 5ch auto;
     gap: 10px;
@@ -151,7 +151,7 @@ export const labStyle: CSSResult = css`
     opacity: 0.55;
   }
   .error {
-    color: var(--bad);
+    color: var(--_bad);
     overflow-wrap: anywhere;
   }
   .row {
@@ -164,9 +164,9 @@ export const labStyle: CSSResult = css`
     margin: 0;
     padding: 10px 12px;
     overflow: auto;
-    background: var(--back);
+    background: var(--_back);
     border-radius: 6px;
-    font: 12.5px/1.5 var(--mono);
+    font: 12.5px/1.5 var(--_mono);
   }
   .frontier {
     display: grid;
@@ -182,37 +182,37 @@ export const labStyle: CSSResult = css`
     max-width: 760px;
     height: auto;
     font-size: 12px;
-    fill: var(--soft);
+    fill: var(--_soft);
   }
   .grid path {
-    stroke: var(--line);
+    stroke: var(--_line);
   }
   .frontier g path {
-    stroke: var(--line);
+    stroke: var(--_line);
     fill: none;
   }
   .frontier circle {
-    fill: var(--hue-1);
+    fill: var(--_hue-1);
   }
   .frontier .tag {
-    fill: var(--surface);
-    stroke: var(--line);
+    fill: var(--_surface);
+    stroke: var(--_line);
   }
   .frontier g text {
-    fill: var(--soft);
+    fill: var(--_soft);
     font-size: 11px;
   }
   .frontier .spread circle:not(.tag) {
-    fill: var(--hue-3);
+    fill: var(--_hue-3);
   }
   .frontier .own circle:not(.tag) {
-    fill: var(--hue-2);
+    fill: var(--_hue-2);
   }
   .frontier .own .tag {
-    stroke: var(--hue-2);
+    stroke: var(--_hue-2);
   }
   .frontier .own text {
-    fill: var(--hue-2);
+    fill: var(--_hue-2);
   }
   .keys {
     list-style: none;
@@ -226,13 +226,13 @@ export const labStyle: CSSResult = css`
     text-align: end;
     padding-inline-end: 0.5em;
     font-weight: 500;
-    color: var(--soft);
+    color: var(--_soft);
   }
   .keys .spread {
-    color: var(--hue-3);
+    color: var(--_hue-3);
   }
   .keys .own {
-    color: var(--hue-2);
+    color: var(--_hue-2);
     font-weight: 600;
   }
   @container (min-width: 900px) {

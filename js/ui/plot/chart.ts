@@ -69,7 +69,7 @@ export class RedriveChart extends RedriveElement {
         font-size: 12.5px;
       }
       .u-legend th {
-        color: var(--soft);
+        color: var(--_soft);
       }
       .u-legend th > * {
         font-weight: 400;
