@@ -25,7 +25,7 @@ export const serverFaults = {
 export const betweenCallsMs = 45
 
 /**
- * The same for `--inspect`, where somebody looks at each task: waits and answers take seconds, half of the answers fail, and a refusal is final,
+ * The same for `--inspect`, where a reader looks at each task: waits and answers take seconds, half of the answers fail, and a refusal is final,
  * so that there are dead letters.
  */
 export const inspected = {

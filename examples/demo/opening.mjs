@@ -1,4 +1,4 @@
-/** Opens an address in the browser of whoever sits at this machine, and says in a sentence what came of it. `BROWSER` names another program, or `none`. */
+/** Opens an address in the browser of this machine, and says in a sentence what came of it. `BROWSER` names another program, or `none`. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 

@@ -83,7 +83,7 @@ const makeLab = async (): Promise<Lab> => {
 /** The instance to ask. */
 export async function instantiateLab(): Promise<Lab> {
   const before = current
-  const lab = await before?.catch(() => undefined)
+  const lab = await before?.catch(() => undefined) // told to the one who asked for it; the next one tries anew
   if (current === before && (lab === undefined || lab.isWornOut)) {
     lab?.drop()
     current = makeLab()

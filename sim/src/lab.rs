@@ -1,4 +1,4 @@
-//! What the lab shows, as JSON: `sim crowd`, `sim spread --json` and `sim storm --json` print it for whoever compares the
+//! What the lab shows, as JSON: `sim crowd`, `sim spread --json` and `sim storm --json` print it for tests that compare the
 //! element's tables, and `tests/vectors/lab.json` holds the built module to it.
 
 use redrive::policy::{Field, Policy, PolicyOptions, presets};

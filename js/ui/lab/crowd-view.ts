@@ -52,7 +52,7 @@ function figuresOf({ idle, peak, peakCount, meanCount, waitCv, loadCv, binMs }: 
     {
       name: 'Idle time',
       value: percent(idle),
-      help: 'share of 200 parts in which nobody comes',
+      help: 'share of 200 parts in which no job comes',
       tone: idle > 0.5 ? 'bad' : idle > 0.3 ? 'warn' : 'good',
     },
     { name: 'Peak load', value: grouped(peakCount), help: `requests within ${duration(binMs)}` },

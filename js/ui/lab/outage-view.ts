@@ -53,7 +53,7 @@ function summaryOf(answer: OutageAnswer, { gates, capacity }: OutageState): stri
   const lostText =
     lost === 0 ? 'No call is lost.' : `${grouped(lost)} of ${grouped(totalCalls)} calls end without an answer.`
   if (collapsed) {
-    return `The server stays down: it is back, but its clients’ retries keep it busy with work that nobody waits for any more. ${lostText}${gates === 'none' ? ' Turn the gates on to see it recover.' : ''}`
+    return `The server stays down: it is back, but its clients’ retries keep it busy with work that no client waits for any more. ${lostText}${gates === 'none' ? ' Turn the gates on to see it recover.' : ''}`
   }
   if (drainedS === null) return `The backlog is not gone yet at the end of what is shown. ${lostText}`
   return `The backlog is gone ${Math.round(drainedS)} s after the server is back; no policy could do it in less than ${Math.round(idealS)} s at ${grouped(capacity)} requests a second. Each call was asked ${ratio(amplification)} times meanwhile. ${lostText}`

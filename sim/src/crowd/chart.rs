@@ -34,7 +34,7 @@ pub struct Figures {
     /// How long a bin is: 200 equal ones from the failure to the moment at which half the jobs have made their last retry.
     /// What comes later is not counted.
     pub bin_ms: f64,
-    /// Share of the bins in which nobody comes.
+    /// Share of the bins in which no job comes.
     pub idle: f64,
     /// The count of the fullest bin.
     pub peak_count: f64,
