@@ -103,18 +103,23 @@ async function inTurn(
     honoursKeys: breaks !== 'no-key',
   })
   const given = { server, start, profile: join(folder, 'profile'), tabs, queue: QUEUE, breaks }
+  let isKept = false
   try {
     const story = await run(given, folder)
     try {
       const { facts, figures } = await gather(story, server)
       await story.fleet.end()
-      return conclude(figures, [...judge(ofBrowsers(facts)), ...(story.checks ?? [])])
+      const broken = conclude(figures, [...judge(ofBrowsers(facts)), ...(story.checks ?? [])])
+      // a run that was not broken on purpose leaves what the browser had on its disk
+      isKept = broken.length > 0 && !breaks
+      if (isKept) process.stdout.write(`The browser's profile is kept: ${folder}\n`)
+      return broken
     } finally {
       await story.fleet.stop()
     }
   } finally {
     await server.close()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    if (!isKept) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
