@@ -3,6 +3,7 @@
 import { html, type TemplateResult } from 'lit'
 import type { RetryPolicy } from '../../api/policy.ts'
 import { presets } from '../../options/presets.ts'
+import { errorText } from '../../platform/error-text.ts'
 import { presetOf } from './code.ts'
 import { plainDuration } from './knob.ts'
 import type { Knob } from './policy-knobs.ts'
@@ -30,15 +31,13 @@ export interface Controls {
   readonly failure: string
 }
 
-export const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
 /** Does `work` with the text of a field; text that cannot be read stays there with the reason. */
 export function attempt(controls: Controls, field: string, text: string, work: () => void): void {
   controls.keepText(field, undefined)
   try {
     work()
   } catch (error) {
-    controls.keepText(field, { text, error: wordsOf(error).replace(/^text: /, '') })
+    controls.keepText(field, { text, error: errorText(error).replace(/^text: /, '') })
   }
 }
 

@@ -6,13 +6,14 @@
 import { type CSSResultGroup, html, type PropertyDeclarations, type PropertyValues, type TemplateResult } from 'lit'
 import type { RetryPolicy } from '../../api/policy.ts'
 import type { Core } from '../../core/functions.ts'
+import { errorText } from '../../platform/error-text.ts'
 import { theCore } from '../base/core.ts'
 import { RedriveElement } from '../base/element.ts'
 import type { RedriveCurveElement } from '../elements.ts'
 import '../plot/chart.ts'
 import { CODE_KINDS, CODE_NAMES, type CodeKind, codeOf } from './code.ts'
 import type { Computed } from './computed.ts'
-import { type Controls, type FieldText, wordsOf } from './controls.ts'
+import type { Controls, FieldText } from './controls.ts'
 import { curveView, shortened } from './curve-view.ts'
 import { figure } from './figure.ts'
 import { labStyle } from './lab-style.ts'
@@ -94,7 +95,7 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
         this.#core = core
         this.requestUpdate()
       },
-      (error: unknown) => this.#fail(`The core did not load, so nothing can be computed: ${wordsOf(error)}`),
+      (error: unknown) => this.#fail(`The core did not load, so nothing can be computed: ${errorText(error)}`),
     )
   }
 
@@ -140,7 +141,7 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
       if (state.view === 'curve') this.#show(state, curve)
       else void this.#compute(state)
     } catch (error) {
-      this.#fail(wordsOf(error))
+      this.#fail(errorText(error))
     }
   }
 
@@ -183,7 +184,7 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
         return
       }
       this.#computed = undefined
-      this.#fail(wordsOf(error))
+      this.#fail(errorText(error))
     }
   }
 

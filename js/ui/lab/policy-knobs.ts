@@ -1,6 +1,6 @@
 /** Which numbers shape which curve, and where a slider for them begins and ends. The rules of the values are the core's; these are the handles. */
 
-import type { BackoffStrategy, JitterType, RetryPolicy } from '../../api/policy.ts'
+import type { BackoffStrategy, RetryPolicy } from '../../api/policy.ts'
 
 type NumberField = Extract<
   keyof RetryPolicy,
@@ -182,16 +182,6 @@ export const STRATEGY_KNOBS: readonly StrategyKnobs[] = [
     fields: ['maxDelayMs'],
     example: { delaysMs: [5_000, 300_000, 1_800_000, 7_200_000] },
   },
-]
-
-export const JITTERS: readonly JitterType[] = [
-  'NONE',
-  'FULL',
-  'EQUAL',
-  'DECORRELATED',
-  'DECORRELATED_CLAMPED',
-  'ADDITIVE',
-  'PROPORTIONAL',
 ]
 
 /** All fields of a policy that shape a curve: what another strategy does not have is taken away. */

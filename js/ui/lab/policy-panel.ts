@@ -2,13 +2,14 @@
 
 import { html, nothing, type TemplateResult } from 'lit'
 import type { BackoffStrategy, JitterType, RetryPolicy } from '../../api/policy.ts'
+import { JITTERS } from '../../core/generated/codes.ts'
 import { exactDuration } from '../../display/format.ts'
 import { policyDefaults } from '../../options/policy.ts'
 import { presets } from '../../options/presets.ts'
 import { presetOf } from './code.ts'
 import { attempt, type Controls, type Options, select, takeOwn, typed } from './controls.ts'
 import { knob, plainDuration } from './knob.ts'
-import { JITTERS, type Knob, knobsFor, knobsOf, STRATEGY_KNOBS, withStrategy } from './policy-knobs.ts'
+import { type Knob, knobsFor, knobsOf, STRATEGY_KNOBS, withStrategy } from './policy-knobs.ts'
 
 const NAMES: Options = Object.keys(presets).map((name) => [name, name])
 const STRATEGIES: Options = STRATEGY_KNOBS.map(({ strategy }) => [strategy, strategy.replaceAll('_', ' ')])
