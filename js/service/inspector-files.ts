@@ -36,7 +36,8 @@ export function readInspector(folder: string = ownFolder()): InspectorFiles {
 }
 
 const fileOf = (name: string, bytes: Uint8Array<ArrayBuffer>, contentType: string): InspectorFile => ({
-  ...{ bytes, contentType },
+  bytes,
+  contentType,
   etag: etagOf(bytes),
   isHashed: HASHED.test(name),
 })

@@ -4,12 +4,10 @@ import { type Core, loadCore } from '../../../js/core.ts'
 import { duration } from '../../../js/display/format.ts'
 import { presets } from '../../../js/options/presets.ts'
 import { chromium, type Engine, firefox, type Tab } from '../engines.ts'
-import { fieldOf, fill, noteOf, shown, until } from './lab-tab.ts'
+import { fieldOf, fill, link, noteOf, shown, until } from './lab-tab.ts'
 import { KEPT, type Kept, type UiServer, uiServer } from './ui-page.ts'
 
 const LAB = "document.querySelector('redrive-curve')"
-const link = (state: Readonly<Record<string, unknown>>): string =>
-  `#redrive-curve?${new URLSearchParams(Object.entries(state).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]))}`
 
 let server: UiServer
 let core: Core

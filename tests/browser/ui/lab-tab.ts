@@ -5,6 +5,10 @@ const LAB = "document.querySelector('redrive-curve')"
 const ROOT = `${LAB}.shadowRoot`
 const text = JSON.stringify
 
+/** The fragment of a link to a state, as "Copy link" makes it. */
+export const link = (state: Readonly<Record<string, unknown>>): string =>
+  `#redrive-curve?${new URLSearchParams(Object.entries(state).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]))}`
+
 export interface Shown {
   readonly title: string
   readonly summary: string

@@ -6,7 +6,7 @@ import { presets } from '../../../js/options/presets.ts'
 import type { CrowdAnswer, FrontierRow, OutageAnswer } from '../../../js/ui/engine/model.ts'
 import { percent, ratio } from '../../../js/ui/lab/sight.ts'
 import { chromium, type Engine, firefox, type Tab } from '../engines.ts'
-import { fill, type Shown, shown, until } from './lab-tab.ts'
+import { fill, link, type Shown, shown, until } from './lab-tab.ts'
 import { buildSimulator, row, simulated } from './simulator.ts'
 import { KEPT, type Kept, type UiServer, uiServer } from './ui-page.ts'
 
@@ -20,8 +20,6 @@ const spread: Partial<RetryPolicy> = {
   maxDelayMs: 86_400_000,
   maxAttempts: 12,
 }
-const link = (state: Readonly<Record<string, unknown>>): string =>
-  `#redrive-curve?${new URLSearchParams(Object.entries(state).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]))}`
 
 let server: UiServer
 beforeAll(async () => {
