@@ -33,7 +33,7 @@ export interface RedriveInspectorElement extends HTMLElement {
   source: InspectorSource | undefined
   /** The address of a retry service; '' or '/': the page's own origin. Also an attribute. */
   src: string | null | undefined
-  /** The token for that service. Kept in memory alone: there is no attribute for it. */
+  /** The token for that service. Kept in memory alone: there is no attribute for it. Another `src` forgets it, so set `src` first. */
   token: string | undefined
   /** Whether there is no action, only what is shown. Also an attribute. @default false */
   readonly: boolean | undefined

@@ -31,6 +31,8 @@ export class RedriveInspector extends RedriveElement implements RedriveInspector
   declare readonly: boolean | undefined
 
   #token: string | undefined
+  /** The address that the token is for: that of its time, or the first one after. */
+  #tokenFor: string | null | undefined
   #inspector: Inspector | undefined
   #isLoading = false
   #failure = ''
@@ -42,6 +44,7 @@ export class RedriveInspector extends RedriveElement implements RedriveInspector
 
   set token(token: string | undefined) {
     this.#token = token
+    this.#tokenFor = this.src
     if (token !== undefined) this.#inspector?.authorize(token)
   }
 
@@ -73,6 +76,9 @@ export class RedriveInspector extends RedriveElement implements RedriveInspector
   }
 
   protected override willUpdate(changed: PropertyValues): void {
+    this.#tokenFor ??= this.src
+    // another service must not get it
+    if (this.#tokenFor !== this.src) this.#token = undefined
     if (['queue', 'source', 'src'].some((name) => changed.has(name))) this.#inspector?.begin()
   }
 
