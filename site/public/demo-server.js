@@ -34,7 +34,7 @@ function change(work) {
     await cache.put(stateKey, Response.json(state))
     return result
   })
-  last = next.catch(() => {})
+  last = next.catch(() => {}) // the request that asked for it is told
   return next
 }
 

@@ -1,4 +1,4 @@
-// The demo of the home page: a queue as any page has it, with its own IndexedDB, and the orders in it as rows. Imported when somebody
+// The demo of the home page: a queue as any page has it, with its own IndexedDB, and the orders in it as rows. Imported when the reader
 // wants it, since it brings the core and the store.
 import { type AttemptLog, RetryQueue, type RetryTask } from 'redrive'
 import { DemoServer, type Report } from './server.ts'
