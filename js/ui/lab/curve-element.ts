@@ -260,7 +260,7 @@ export class RedriveCurve extends RedriveElement implements RedriveCurveElement 
       this.requestUpdate()
     }
     return html`<div class="actions">
-        <h3>As code</h3>
+        <h2>As code</h2>
         ${CODE_KINDS.map(
           (kind) =>
             html`<button aria-pressed=${kind === this.#code ? 'true' : 'false'} @click=${() => choose(kind)}>${CODE_NAMES[kind]}</button>`,

@@ -44,6 +44,23 @@ test.each(
   await page.context().close()
 })
 
+test('without a figure to show, while the core loads and where it does not come, axe finds nothing', async () => {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+  const page = await context.newPage()
+  let refuse = (): unknown => undefined
+  await page.route('**/core.js', (route) => {
+    refuse = () => route.abort()
+  })
+  await page.goto(server.url)
+  await page.getByText('Loading the core').waitFor()
+  expect(await axeViolations(page)).toEqual([])
+  await refuse()
+  await page.getByRole('alert').waitFor()
+  expect(await page.locator('figcaption').count()).toBe(0)
+  expect(await axeViolations(page)).toEqual([])
+  await context.close()
+})
+
 test('the keyboard alone reaches every control and every view', async () => {
   const page = await openView('curve', 1440, 'light')
   const focused = () =>
