@@ -176,11 +176,12 @@ async function serve(
   course: Course,
   server: Server,
 ): Promise<Reply> {
-  const { tokens: _, rates: __, ...services } = server
+  const { tokens: _, rates, ...services } = server
   const { context } = services
   const settings = context.settings()
   const { headers, signal } = request
-  course.caller = row.scope === null || row.isOpen?.(settings) ? openCaller() : admit(server, request, row, course)
+  const caller = row.scope === null || row.isOpen?.(settings) ? openCaller() : admit(server, request, row, course)
+  course.caller = caller
   const isWrite = row.method !== 'GET' && !row.isRead
   if (isWrite && context.state.isDraining()) {
     throw new Problem(
@@ -195,13 +196,16 @@ async function serve(
     ...services,
     settings,
     requestId: course.id,
-    caller: course.caller,
+    caller,
     params,
     query,
     body,
     text,
     headers,
     signal,
+    charge: (more) => {
+      course.fields = rates.charge(caller.id, settings.rate, more)
+    },
   }
   return row.handle(exchange)
 }

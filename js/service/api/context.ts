@@ -47,8 +47,10 @@ export interface RateSettings {
 
 /** Sizes beyond which a request is refused. */
 export interface ApiLimits {
-  /** Bytes of a request's body. */
+  /** Bytes of a request's body, and of each task in a batch. */
   readonly maxBodyBytes: number
+  /** Bytes of a batch. @default 8 MiB, or `maxBodyBytes` where that is more */
+  readonly maxBatchBytes?: number
   /** Headers of a task. @default 64 */
   readonly maxHeaders?: number
   /** Their names and values together. @default 16_384 */

@@ -28,6 +28,8 @@ export interface Exchange<Query = unknown, Body = unknown> extends Services {
   readonly headers: Headers
   /** Aborted when the caller has left. No handler stops a write for it. */
   readonly signal: AbortSignal
+  /** Counts so many more requests against the rate of the token: those that come after this one pay for them. */
+  charge(more: number): void
 }
 
 export interface Reply {

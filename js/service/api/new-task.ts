@@ -18,14 +18,20 @@ import { KEY_SHAPE, MOST_TAGS, TAG_BYTES, type TaskIn } from './schemas/task-in.
 
 const MAX_DELAY_MS = 90 * DAY_MS
 
-/** The key of a request that has one: the field's, or the header's. Throws 'key-mismatch'. */
-export function keyOf({ idempotencyKey }: TaskIn, headers: Headers): string | undefined {
+/** The key in the header of a request. Throws 'bad-request'. */
+export function headerKeyOf(headers: Headers): string | undefined {
   const given = headers.get('idempotency-key')
-  if (given === null) return idempotencyKey
+  if (given === null) return undefined
   // draft-ietf-httpapi-idempotency-key-header puts it in quotes, most clients do not
   const key = /^"[ !#-[\]-~]*"$/.test(given) ? given.slice(1, -1) : given
-  if (!KEY_SHAPE.test(key))
-    throw new Problem('bad-request', 'Idempotency-Key: expected 1 to 255 visible ASCII characters')
+  if (KEY_SHAPE.test(key)) return key
+  throw new Problem('bad-request', 'Idempotency-Key: expected 1 to 255 visible ASCII characters')
+}
+
+/** The key of a request that has one: the field's, or the header's. Throws 'key-mismatch'. */
+export function keyOf({ idempotencyKey }: TaskIn, headers: Headers): string | undefined {
+  const key = headerKeyOf(headers)
+  if (key === undefined) return idempotencyKey
   if (idempotencyKey !== undefined && idempotencyKey !== key) {
     throw new Problem(
       'key-mismatch',

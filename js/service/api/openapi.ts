@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document, made of the route table: it cannot say what is not served. */
 
 import { OpenAPIHono, type z } from '@hono/zod-openapi'
+import { LINES_TYPE } from './accept.ts'
 import { PROBLEM_JSON, PROBLEMS, type ProblemType, problemUri } from './problem.ts'
 import { type Answer, type HeaderIn, problemsOf, type Route } from './route.ts'
 import { routes } from './routes.ts'
@@ -14,6 +15,8 @@ const ABOUT = `Requests that are made until they succeed.
 A task is a request with a policy: it is stored, sent, and sent again after a failure that may pass. One key goes with all attempts, from the client through to the target.
 
 Errors are problem details (RFC 9457) whose \`type\` never changes. Times are epoch milliseconds, durations end in \`Ms\`. Unknown fields are refused.`
+
+const ABOUT_LINES = 'One element of the list a line, as JSON'
 
 const TAGS = [
   { name: 'Tasks', description: 'Requests that were handed over' },
@@ -197,7 +200,10 @@ function pathOf(row: Route): RouteConfig {
       ...(body && {
         body: {
           required: !isBodyOptional,
-          content: { 'application/json': { schema: body as z.ZodType, ...(values && { examples: values }) } },
+          content: {
+            'application/json': { schema: body as z.ZodType, ...(values && { examples: values }) },
+            ...(row.lines && { [LINES_TYPE]: { schema: { type: 'string', description: ABOUT_LINES } } }),
+          },
         },
       }),
     },

@@ -4,7 +4,7 @@
  */
 
 import type { z } from '@hono/zod-openapi'
-import type { ApiSettings, Scope } from './context.ts'
+import type { ApiLimits, ApiSettings, Scope } from './context.ts'
 import type { Exchange, Reply } from './exchange.ts'
 import type { ProblemType } from './problem.ts'
 
@@ -32,6 +32,14 @@ export interface HeaderIn {
   readonly pattern?: string
 }
 
+/** A body of lines. */
+export interface LinesIn {
+  /** More are refused, unread. */
+  readonly most: number
+  /** Makes of the lines what `body` checks. One that cannot be read is a `Problem`. */
+  bodyOf(lines: readonly unknown[]): unknown
+}
+
 export interface RouteSpec<Query, Body> {
   readonly method: Method
   /** In the form of OpenAPI: `/retry-tasks/{taskId}`. */
@@ -51,6 +59,12 @@ export interface RouteSpec<Query, Body> {
   readonly body?: z.ZodType<Body>
   /** No body is the same as `{}`. */
   readonly isBodyOptional?: true
+  /** The body may also be lines, each a JSON text. */
+  readonly lines?: LinesIn
+  /** Largest body. @default `limits.maxBodyBytes` */
+  readonly mostBytes?: (limits: ApiLimits) => number
+  /** Levels of JSON around what `limits.maxDepth` is about. @default 0 */
+  readonly depthAround?: number
   /** By name. Each has to pass `body`. */
   readonly examples?: Readonly<Record<string, unknown>>
   /** By status. */

@@ -31,6 +31,7 @@ async function things(world: World): Promise<Readonly<Record<string, string>>> {
 /** What is asked of each route that takes a body, so that it would be allowed to who may. */
 const BODIES: Readonly<Record<string, object>> = {
   createTask: { targetUrl: ORDERS },
+  createTasks: { tasks: [{ targetUrl: ORDERS }] },
   createPolicy: { policyId: 'mine' },
   putPolicy: {},
   redriveDeadLetters: { filter: { reason: 'expired' } },

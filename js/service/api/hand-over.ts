@@ -1,0 +1,148 @@
+/**
+ * Takes tasks in, one or many, by one call of the store. Dedupe and insert are one step there, and no table of answers is kept: the answer to
+ * a repeat is made of its task. So fifty equal requests at once are one task, and a repeat after a crash between store and answer
+ * finds it.
+ */
+
+import type { Enqueued, NewTask } from '../../api/store.ts'
+import type { Exchange } from './exchange.ts'
+import { checkTaskIn, fingerprintOf, newTaskOf } from './new-task.ts'
+import { Problem } from './problem.ts'
+import type { TaskIn } from './schemas/task-in.ts'
+
+/** A task may be deleted between two questions, but not again and again. */
+const TRIES = 3
+
+/** A Task in, as the request that brings it alone would be, and its key. */
+export interface Draft {
+  readonly exchange: Exchange<unknown, TaskIn>
+  /** undefined: it has none of its own. */
+  readonly key: string | undefined
+}
+
+/** The answer about a task that is in the store, now or since before. */
+export interface Receipt {
+  readonly taskId: string
+  readonly idempotencyKey: string | null
+  readonly status: string
+  readonly nextAttemptAt: number | null
+  readonly durability: string
+  readonly deduplicated: boolean
+}
+
+/** A draft that can be stored. `at`: its place in the list. */
+interface Waiting {
+  readonly at: number
+  readonly task: NewTask
+  readonly exchange: Draft['exchange']
+}
+
+/** For each draft its receipt, or why there is none. Rejects with what is no matter of one task: a store that does not answer. */
+export async function handOver(drafts: readonly Draft[]): Promise<readonly (Receipt | Problem)[]> {
+  const outcomes = new Map<number, Receipt | Problem>()
+  const ready: Waiting[] = []
+  for (const [at, draft] of drafts.entries()) {
+    const made = await orProblem(prepared(draft))
+    if ('targetUrl' in made) ready.push({ at, task: made, exchange: draft.exchange })
+    else outcomes.set(at, made)
+  }
+  let waiting: readonly Waiting[] = ready
+  for (let tries = 1; waiting.length > 0; tries++) {
+    const said = await stored(waiting)
+    const answers = await Promise.all(waiting.map((each, i) => answerOf(each, said[i] as Enqueued | Problem)))
+    for (const [i, answer] of answers.entries()) if (answer) outcomes.set((waiting[i] as Waiting).at, answer)
+    const gone = waiting.filter((_, i) => !answers[i])
+    waiting = tries < TRIES ? gone : []
+    if (tries === TRIES) for (const { at } of gone) outcomes.set(at, beingDeleted())
+  }
+  return drafts.map((_, at) => outcomes.get(at) as Receipt | Problem)
+}
+
+async function orProblem<T>(work: Promise<T>): Promise<T | Problem> {
+  try {
+    return await work
+  } catch (error) {
+    if (error instanceof Problem) return error
+    throw error
+  }
+}
+
+/** The record of a draft, or the receipt of the task that it is a repeat of. Throws a Problem. */
+async function prepared({ exchange, key }: Draft): Promise<NewTask | Receipt> {
+  const checked = checkTaskIn(exchange.body, exchange)
+  try {
+    return await newTaskOf(exchange, checked, key)
+  } catch (error) {
+    // a request that was taken once is its task, whatever policies, targets and the clock would say today
+    const earlier = error instanceof Problem ? await repeatOf(exchange, key) : undefined
+    if (!earlier) throw error
+    return earlier
+  }
+}
+
+async function repeatOf(exchange: Draft['exchange'], key: string | undefined): Promise<Receipt | undefined> {
+  if (key === undefined) return undefined
+  const { context, caller } = exchange
+  const earlier = await context.store.find(key, caller.tenant)
+  return earlier?.fingerprint === fingerprintOf(exchange) ? receiptOf(earlier.taskId, exchange) : undefined
+}
+
+/** What the store says of each. Where it refuses the call for what one of them is, they are asked about one by one. */
+async function stored(waiting: readonly Waiting[]): Promise<readonly (Enqueued | Problem)[]> {
+  const [first] = waiting as readonly [Waiting, ...Waiting[]]
+  try {
+    return await first.exchange.context.store.enqueue(waiting.map(({ task }) => task))
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+    if (waiting.length === 1) return [new Problem('invalid', error.message)]
+    const each: (Enqueued | Problem)[] = []
+    // in their order: an earlier one of two with one key is the task
+    for (const one of waiting) each.push(...(await stored([one])))
+    return each
+  }
+}
+
+/** undefined: it is the task that an earlier one was, and that is gone by now. */
+async function answerOf({ task, exchange }: Waiting, said: Enqueued | Problem): Promise<Receipt | Problem | undefined> {
+  if (said instanceof Problem) return said
+  if (said.outcome === 'stored') return firstReceipt(task, exchange)
+  if (said.outcome === 'full') return isFull(exchange)
+  return said.outcome === 'duplicate' ? receiptOf(said.taskId, exchange) : conflict(task, said)
+}
+
+async function firstReceipt(
+  { taskId, idempotencyKey, dueInMs, orderKey }: NewTask,
+  { context }: Draft['exchange'],
+): Promise<Receipt> {
+  // behind others of its order it has no time
+  const record = orderKey === undefined ? undefined : await context.store.get(taskId)
+  const nextAttemptAt = record ? record.dueAt : context.clock.now() + dueInMs
+  const { durability } = context.store
+  return { taskId, idempotencyKey, status: 'PENDING', nextAttemptAt, durability, deduplicated: false }
+}
+
+/** The receipt of an earlier task; undefined: it is gone by now. */
+async function receiptOf(taskId: string, { context }: Draft['exchange']): Promise<Receipt | undefined> {
+  const record = await context.store.get(taskId)
+  if (!record) return undefined
+  const { idempotencyKey, status, dueAt } = record
+  const { durability } = context.store
+  return { taskId, idempotencyKey, status, nextAttemptAt: dueAt, durability, deduplicated: true }
+}
+
+async function isFull({ context }: Draft['exchange']): Promise<Problem> {
+  const { pending, inFlight, exhausted } = await context.store.counts()
+  const held = `the store holds ${pending + inFlight + exhausted} tasks, dead letters included`
+  return new Problem('queue-full', `${held}, and takes no more (--capacity, --capacity-bytes); nothing was stored`)
+}
+
+function conflict({ idempotencyKey }: NewTask, { taskId, outcome }: Enqueued): Problem {
+  const whose = `${idempotencyKey} is the key of task ${taskId}`
+  const why =
+    outcome === 'unreadable'
+      ? 'which a later version of redrive has stored, so that it cannot be compared'
+      : 'whose request differs; use a new key for a new request'
+  return new Problem('idempotency-conflict', `${whose}, ${why}`, { taskId })
+}
+
+const beingDeleted = (): Problem => new Problem('store-unavailable', 'the task of this key is being deleted; ask again')
