@@ -1,7 +1,7 @@
 /** A task as a store is given it, and as the store shows it. */
 
 import type { RetryPolicy } from './policy.ts'
-import type { AttemptLog, ExhaustedReason, Labels, TaskStatus } from './task.ts'
+import type { AttemptLog, ExhaustedReason, JsonObject, Labels, TaskStatus } from './task.ts'
 
 /** The version of `NewTask` that this code writes. A record with a higher one is left alone and counted (S20). */
 export const RECORD_SCHEMA = 1
@@ -59,6 +59,10 @@ export interface NewTask extends Labels {
   readonly home: string | null
   /** The caller vouches: may be repeated without a key. */
   readonly idempotent?: boolean
+  /** Facts that the sender keeps with the task beside the request, plain JSON. A store gives them back whole, for as long as the row lives, and reads nothing of them. */
+  readonly senderData?: JsonObject
+  /** Its end is to be told. */
+  readonly tells?: true
   readonly schema: number
   /** The wait that the answer to the call's own attempt asked of every caller: holds the lane if the task is stored, as a settlement's does. */
   readonly holdLaneForMs?: number
@@ -88,6 +92,9 @@ export interface StoredTask
   /** 0 once the task has succeeded or was cancelled: its headers are empty then too, and its body is gone. */
   readonly bodyBytes: number
 }
+
+/** The version of a new record. */
+export const schemaOf = (_: Pick<NewTask, 'senderData' | 'tells'>): number => RECORD_SCHEMA
 
 /** A record that cannot be read. `taskId`: '' where its id is no text. */
 export interface UnreadableRecord {

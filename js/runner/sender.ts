@@ -3,6 +3,7 @@
  * go, sends it, and reports how it ended. An attempt that must not be sent is given back.
  */
 
+import type { Sign } from '../api/sign.ts'
 import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { type Finished, limitOf } from '../call/attempt.ts'
 import type { Call, UnderWay } from '../call/call.ts'
@@ -13,6 +14,8 @@ import { notSent } from '../call/not-sent.ts'
 import { signed } from '../call/sign.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_FINAL, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
+import type { UnmadeError } from '../options/own-sending.ts'
+import type { Settings } from '../options/queue-options.ts'
 import { FOREVER, within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
 import type { Confidential } from '../tasks/secrets.ts'
@@ -66,7 +69,9 @@ export class Sender {
     const attempt = new Replay(this.#ports, task, call)
     task.attempt = attempt
     const asks =
-      giverFor(settings, call) !== undefined || settings.beforeAttempt !== undefined || settings.sign !== undefined
+      giverFor(settings, call) !== undefined ||
+      settings.beforeAttempt !== undefined ||
+      signFor(settings, call) !== undefined
     if (!asks && !events.has('attempt')) {
       this.#send(task, call, attempt, null, now)
       return
@@ -99,7 +104,7 @@ export class Sender {
     // given back, cancelled or lost while the hooks were asked: should it run again, this is not that attempt
     if (!task.call || task.attempt !== attempt) return
     const { overlay } = attempt
-    const missing = call.rebuilt ? task.missing(overlay) : []
+    const missing = call.rebuilt ? [...task.missing(overlay), ...(call.own?.missing ?? [])] : []
     if (missing.length > 0) {
       // no credentials will come by themselves: parked
       if (task.lease) task.lease.parks = true
@@ -154,10 +159,10 @@ export class Sender {
       ended.answer?.discard()
       return
     }
-    if (task.lease && isRefused(ended.error)) {
-      // asked again it would refuse again, and its server has heard nothing
-      task.lease.reason = 'target_refused'
-      this.#ports.settle(task, { ...ended, outcome: OUTCOME_VETOED })
+    const { endsTaskAs, isGivenBack } = (ended.error ?? {}) as Partial<UnmadeError>
+    if (task.lease && (endsTaskAs || isGivenBack)) {
+      task.lease.reason = endsTaskAs
+      this.#ports.settle(task, { ...ended, outcome: endsTaskAs ? OUTCOME_VETOED : OUTCOME_CREDENTIALS_FAILED })
       return
     }
     const asks = asksAbout(call, ended, this.#ports.host)
@@ -231,8 +236,9 @@ async function askBefore(
   words: (error: unknown, overlay: Headers | null) => string,
 ): Promise<Asked> {
   const { settings } = host
-  const { beforeAttempt, clock, sign } = settings
+  const { beforeAttempt, clock } = settings
   const give = giverFor(settings, call)
+  const sign = signFor(settings, call)
   // its caller waits no longer for a hook than for an answer
   const limitMs = () => Math.min(HOOK_MS, Math.max(1, task.leftMs(host.now())))
   let overlay: Headers | null = null
@@ -276,6 +282,5 @@ async function askBefore(
   return { overlay }
 }
 
-/** Whether the sender of a service has refused to connect to where the request would go. */
-const isRefused = (error: unknown): boolean =>
-  (error as { readonly code?: unknown } | undefined)?.code === 'TARGET_REFUSED'
+/** Finds what signs a call; undefined: nothing does. */
+const signFor = ({ sign }: Settings, { own }: Call): Sign | undefined => (own ? own.sign : sign)

@@ -139,11 +139,13 @@ function hostNamesOf({ host, hostNames }: Settings): readonly string[] {
 }
 
 function reloadable(settings: Settings, isDev: boolean): ReloadableOptions {
-  const { tokens, policies, defaultPolicy, allowHttp, allowPrivate, targets } = settings
+  const { tokens, policies, defaultPolicy, credentials, signing, allowHttp, allowPrivate, targets } = settings
   return {
     tokens: isDev ? undefined : tokens,
     policies,
     defaultPolicy,
+    credentials,
+    signing,
     allowHttp,
     ...(allowPrivate && { allowPrivate }),
     ...(targets && { targets }),

@@ -16,6 +16,7 @@ import type { ApiQueue, ApiSettings, ApiStore, ApiToken, RateSettings } from './
 import { Operations } from './api/operations.ts'
 import { applyPolicies } from './api/policies.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
+import { type Credentials, type CredentialsOptions, makeCredentials, type ToldFailure } from './credentials.ts'
 import { makeGuard } from './guard.ts'
 import { readInspector } from './inspector-files.ts'
 import { loadCore } from './load-core.ts'
@@ -29,6 +30,9 @@ import {
   type PartitionBy,
   shareOf,
 } from './partitions.ts'
+import { Secrets } from './secrets.ts'
+import { sendingOf } from './sending.ts'
+import { makeSigning, type Signing, type SigningsOptions } from './signing.ts'
 import { makeTransport, type TransportOptions } from './transport.ts'
 import { watchedStore } from './watched-store.ts'
 
@@ -46,6 +50,10 @@ export interface ReloadableOptions extends Pick<TargetOptions, 'allowHttp' | 'al
   readonly policies?: readonly RetryPolicy[]
   /** The policy of tasks that name none, laid over the defaults of what is handed over. @default `{ policyId: 'default' }` */
   readonly defaultPolicy?: RetryPolicy
+  /** Headers that may not be stored, which tasks name. They are read for each attempt. @default none */
+  readonly credentials?: CredentialsOptions
+  /** Keys that sign attempts, which tasks name. They are read for each attempt. @default none */
+  readonly signing?: SigningsOptions
 }
 
 export interface ServiceOptions extends ReloadableOptions, TargetOptions {
@@ -143,11 +151,16 @@ export function createService(options: ServiceOptions): Service {
   let { tokens } = options
   let guard = makeGuard(targetsOf(options, metrics))
   const transport = makeTransport({ ...targetsOf(options, metrics), guard: () => guard, clock })
+  const secrets = new Secrets({ clock })
+  const named = namedOf({ secrets, clock, log })
+  let { credentials, signing } = named(options)
+  const sending = { send: transport.send, credentials: () => credentials, signing: () => signing }
   const queues = stores.map((own, n) => queueOver(own, options, clock, { n, of: stores.length }))
   for (const each of queues) {
-    const { settings } = internalsOf(each).host
-    settings.leaseMs = options.leaseMs ?? 30_000
-    settings.fetchOf = (principal) => (url, init) => transport.send(principal, String(url), init ?? {})
+    const { host } = internalsOf(each)
+    host.settings.leaseMs = options.leaseMs ?? 30_000
+    host.settings.sendingOf = (record) => sendingOf(record, sending)
+    host.unparkedBy = 'POST /retry-tasks/{taskId}/due, or a reload of the settings'
     each.on('degraded', (told) => log({ level: 'warn', event: 'degraded', ...told }))
     each.on('alert', (told) => log({ level: 'warn', event: 'alert', ...told }))
     each.on('circuit', (told) => log({ level: 'info', event: 'circuit', ...told }))
@@ -185,6 +198,8 @@ export function createService(options: ServiceOptions): Service {
         const refusal = guard.check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
+      refuseCredential: (name, tenant, origin) => credentials.refuse(name, tenant, origin),
+      refuseSigning: (name, tenant) => signing.refuse(name, tenant),
       settings: () => settings,
       tokens: () => tokens,
       state: { isReady: () => state.isReady && !state.isLeaving, isStoreWell, isDraining: () => state.isDraining },
@@ -205,10 +220,15 @@ export function createService(options: ServiceOptions): Service {
     async reload(given) {
       const next = makeGuard(targetsOf({ ...options, ...given }, metrics))
       const nextSettings = settingsOf({ ...options, ...given })
+      const nextNamed = named(given)
       await applyPolicies(store.registry, given.policies ?? [])
       guard = next
+      ;({ credentials, signing } = nextNamed)
+      secrets.forget()
       settings = nextSettings
       tokens = given.tokens
+      // what was parked for want of its credential may have it now
+      await store.unpark?.({}).catch(() => log({ level: 'warn', event: 'unpark_failed' }))
     },
     leave() {
       state.isLeaving = true
@@ -294,6 +314,31 @@ function targetsOf(options: TargetOptions, metrics: ServiceMetrics): TransportOp
   const all = { allowHttp, allowPrivate, allowLoopback, targets, connectTimeoutMs, egressProxy, lookup, ca }
   const given = Object.entries(all).filter(([, value]) => value !== undefined)
   return { ...Object.fromEntries(given), onRefused: (rule) => metrics.refused(rule) }
+}
+
+/** Makes what tasks name of the options, with what all of them share. Throws a TypeError that names an option. */
+function namedOf({ secrets, clock, log }: { secrets: Secrets; clock: Clock; log: (entry: ServiceLogEntry) => void }) {
+  const told = (event: string): ToldFailure =>
+    oncePerMinute(clock, (name, message) => log({ level: 'warn', event, name, message }))
+  const [credentialFailed, signingFailed] = [told('credential_failed'), told('signing_failed')]
+  return ({ credentials = {}, signing = {} }: ReloadableOptions): { credentials: Credentials; signing: Signing } => ({
+    credentials: makeCredentials(credentials, secrets, credentialFailed),
+    signing: makeSigning(signing, { secrets, clock, told: signingFailed }),
+  })
+}
+
+/** Tells one thing of a name once a minute: a thousand attempts in that time fail for the same cause. */
+function oncePerMinute(clock: Clock, tell: ToldFailure): ToldFailure {
+  const toldAt = new Map<string, number>()
+  return (name, why) => {
+    const now = clock.monotonic()
+    const key = `${name} ${why}`
+    const last = toldAt.get(key)
+    if (last !== undefined && now - last < 60_000) return
+    if (toldAt.size > 1_000) toldAt.clear()
+    toldAt.set(key, now)
+    tell(name, why)
+  }
 }
 
 function cannotOpen(): Response {

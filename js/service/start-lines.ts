@@ -55,6 +55,10 @@ export function factsOf(settings: Settings, { isDev, ports, store, durability }:
     const text = `${count(tokens.length, 'token')}, ${count(tenants, 'tenant')}`
     facts.push({ text: line('callers', text), fields: { event: 'tokens', tokens: tokens.length, tenants } })
   }
+  const names = { credentials: Object.keys(settings.credentials), signing: Object.keys(settings.signing) }
+  for (const [what, list] of Object.entries(names)) {
+    if (list.length > 0) facts.push({ text: line(what, list.join(', ')), fields: { event: what, names: list } })
+  }
   if (role !== 'api') facts.push(targetsFact(settings, isDev))
   if (role !== 'all') facts.push({ text: line('role', ROLES[role]), fields: { event: 'role', role } })
   const { policyId, strategy } = settings.defaultPolicy

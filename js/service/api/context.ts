@@ -125,6 +125,10 @@ export interface ApiContext {
   readonly queue: ApiQueue
   /** The part of the guard that needs no connection. undefined: it may be tried. */
   checkTarget(url: URL, tenant: string | null): TargetRefusal | undefined
+  /** Why tasks of a tenant to an origin may not name this credential. undefined: they may. Absent: there are none. */
+  refuseCredential?(name: string, tenant: string | null, origin: string): string | undefined
+  /** Likewise of the keys that sign. */
+  refuseSigning?(name: string, tenant: string | null): string | undefined
   readonly sanitizer: Pick<Sanitizer, 'headers' | 'url' | 'strip' | 'message' | 'mayBeStored'>
   readonly core: Pick<Core, 'canonicalJson' | 'backoffSchedule'>
   readonly clock: Clock

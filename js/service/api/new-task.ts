@@ -7,10 +7,12 @@
  */
 
 import { hash } from 'node:crypto'
-import { laneName, type NewTask, RECORD_SCHEMA } from '../../api/store.ts'
+import { schemaOf } from '../../api/records.ts'
+import { laneName, type NewTask } from '../../api/store.ts'
 import { DAY_MS, FOREVER } from '../../platform/clock.ts'
 import { utf8 } from '../../platform/utf8.ts'
 import { deadlineOf } from '../../stores/engine/rules.ts'
+import type { SenderData } from '../sending.ts'
 import type { Exchange } from './exchange.ts'
 import { invalid, Problem } from './problem.ts'
 import { bodyOf, checkHeaders, storedHeaders, storedTarget, targetOf } from './request-of.ts'
@@ -92,6 +94,8 @@ export async function newTaskOf(
   const policy = await policies.resolve(policyId, task.policy)
   const targetUrl = storedTarget(target, caller.tenant, context, settings)
   const headers = storedHeaders(task, context)
+  const senderData = senderDataFor(task, target.origin, exchange)
+  const own = senderData ? { senderData } : {}
   const dueInMs = dueOf(task, now, settings.limits.maxDelayMs ?? MAX_DELAY_MS)
   const { expiresAt = FOREVER } = task
   if (expiresAt <= now + dueInMs) throw tooLate()
@@ -125,8 +129,25 @@ export async function newTaskOf(
     home: null,
     ...(idempotent && { idempotent: true }),
     ...(tags && { tags }),
-    schema: RECORD_SCHEMA,
+    ...own,
+    schema: schemaOf(own),
   }
+}
+
+/** The parts of a task that only the sender reads; undefined: there are none. Throws 'credential-refused'. */
+function senderDataFor(
+  { credential, signing }: TaskIn,
+  origin: string,
+  { context, caller: { tenant } }: Pick<Exchange, 'context' | 'caller'>,
+): SenderData | undefined {
+  const refuse = (field: string, why: string | undefined): void => {
+    if (why !== undefined) throw new Problem('credential-refused', `${field}: ${why}`)
+  }
+  const { refuseCredential = () => 'this service has none', refuseSigning = () => 'this service has none' } = context
+  if (credential !== undefined) refuse('credential', refuseCredential(credential, tenant, origin))
+  if (signing !== undefined) refuse('signing', refuseSigning(signing, tenant))
+  if (credential === undefined && signing === undefined) return undefined
+  return { ...(credential !== undefined && { credential }), ...(signing !== undefined && { signing }) }
 }
 
 function dueOf({ deliverAt, delayMs }: TaskIn, now: number, most: number): number {

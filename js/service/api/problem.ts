@@ -34,6 +34,7 @@ export type ProblemType =
   | 'invalid'
   | 'policy-unknown'
   | 'target-refused'
+  | 'credential-refused'
   | 'key-mismatch'
   | 'idempotency-conflict'
   | 'url-secret'
@@ -66,6 +67,7 @@ export const PROBLEMS: Readonly<Record<ProblemType, ProblemKind>> = {
   invalid: { status: 422, title: 'The request is not valid' },
   'policy-unknown': { status: 422, title: 'There is no such policy' },
   'target-refused': { status: 422, title: 'Requests may not go there' },
+  'credential-refused': { status: 422, title: 'The credential may not be used' },
   'key-mismatch': { status: 422, title: 'The request has two keys' },
   'idempotency-conflict': { status: 422, title: 'This key belongs to another request' },
   'url-secret': { status: 422, title: 'The URL holds a secret' },

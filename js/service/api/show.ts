@@ -18,6 +18,8 @@ export interface TaskOut extends Omit<RetryTask, 'principal' | 'meta' | 'tags'> 
   readonly priority: number
   readonly orderKey?: string
   readonly tags?: Readonly<Record<string, string>>
+  readonly credential?: string
+  readonly signing?: string
   readonly parked: boolean
 }
 
@@ -25,6 +27,7 @@ export function showTask(record: StoredTask, { sanitizer }: Pick<ApiContext, 'sa
   const { principal, tags: _, meta: __, ...shown } = showRecord(record, sanitizer as Parameters<typeof showRecord>[1])
   const { deadlineAt, priority, orderKey, parked } = record
   const tags = tagsIn(record.tags)
+  const { credential, signing } = record.senderData ?? {}
   return {
     ...shown,
     tenant: principal,
@@ -32,6 +35,8 @@ export function showTask(record: StoredTask, { sanitizer }: Pick<ApiContext, 'sa
     priority,
     ...(orderKey !== undefined && { orderKey }),
     ...(tags && { tags }),
+    ...(typeof credential === 'string' && { credential }),
+    ...(typeof signing === 'string' && { signing }),
     parked,
   }
 }

@@ -124,6 +124,45 @@ const POLICY_SCHEMA: JsonSchema = {
   },
 }
 
+const FROM: JsonSchema = { type: 'string', pattern: '^(env|file|exec):.+' }
+const TENANTS: JsonSchema = {
+  anyOf: [{ const: '*' }, { type: 'array', items: { type: ['string', 'null'], minLength: 1 } }],
+}
+
+const CREDENTIAL_SCHEMA: JsonSchema = {
+  type: 'object',
+  required: ['origins', 'headers'],
+  additionalProperties: false,
+  properties: {
+    origins: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^https?://' } },
+    tenants: TENANTS,
+    headers: {
+      type: 'object',
+      minProperties: 1,
+      additionalProperties: {
+        type: 'object',
+        required: ['from'],
+        additionalProperties: false,
+        properties: { from: FROM, prefix: { type: 'string' } },
+      },
+    },
+  },
+}
+
+const SIGNING_SCHEMA: JsonSchema = {
+  type: 'object',
+  required: ['keys'],
+  additionalProperties: false,
+  properties: {
+    keys: {
+      type: 'array',
+      minItems: 1,
+      items: { type: 'object', required: ['from'], additionalProperties: false, properties: { from: FROM } },
+    },
+    tenants: TENANTS,
+  },
+}
+
 /** The JSON Schema of the configuration file. */
 export function schemaOfConfig(): JsonSchema {
   const settings = Object.entries(FLAGS as AnyTable)
@@ -138,6 +177,11 @@ export function schemaOfConfig(): JsonSchema {
     type: 'object',
     additionalProperties: false,
     properties: { $schema: { type: 'string' }, ...Object.fromEntries(settings) },
-    $defs: { token: TOKEN_SCHEMA, policy: POLICY_SCHEMA },
+    $defs: {
+      token: TOKEN_SCHEMA,
+      policy: POLICY_SCHEMA,
+      credential: CREDENTIAL_SCHEMA,
+      signing: SIGNING_SCHEMA,
+    },
   }
 }

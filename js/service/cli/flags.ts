@@ -9,7 +9,7 @@ import { MOST_PARTITIONS, type PartitionBy } from '../partitions.ts'
 import { parsePattern } from '../targets.ts'
 import { type FlagRow, type FlagTable, rowsOf } from './flag.ts'
 import * as kinds from './kinds.ts'
-import { records } from './kinds.ts'
+import { namedRecords, records } from './kinds.ts'
 
 /** The settings as they were given: durations in milliseconds, sizes in bytes, rates a second. `settings.ts` makes `Settings` of them. */
 export interface FlagValues {
@@ -34,6 +34,8 @@ export interface FlagValues {
   readonly egressProxy: string | undefined
   readonly connectTimeout: number
   readonly urlSecrets: 'refuse' | 'keep'
+  readonly credentials: string | Readonly<Record<string, unknown>> | undefined
+  readonly signing: string | Readonly<Record<string, unknown>> | undefined
   readonly concurrency: number
   readonly concurrencyPerOrigin: number
   readonly lease: number
@@ -187,6 +189,18 @@ export const FLAGS: FlagTable<FlagValues> = {
     kind: kinds.choice('refuse', 'keep'),
     default: 'refuse',
     help: 'Whether a task whose URL carries a secret is refused, or stored with it',
+  },
+  credentials: {
+    group: 'Sending',
+    kind: namedRecords('credentials', { $ref: '#/$defs/credential' }),
+    unless: 'none',
+    help: 'JSON file with the credentials that tasks may name, and where each is read',
+  },
+  signing: {
+    group: 'Sending',
+    kind: namedRecords('signing keys', { $ref: '#/$defs/signing' }),
+    unless: 'none',
+    help: 'JSON file with the keys that sign the tasks which name them, as Standard Webhooks has it',
   },
   concurrency: {
     group: 'Sending',

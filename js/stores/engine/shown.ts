@@ -33,6 +33,7 @@ export function storedTask(row: TextRow): StoredTask | undefined {
     ...(parts.meta !== undefined && { meta: parts.meta }),
     ...(parts.tags !== undefined && { tags: parts.tags }),
     ...(parts.needs !== undefined && { needs: parts.needs }),
+    ...(parts.senderData !== undefined && { senderData: parts.senderData }),
     lane: row.lane,
     principal: row.principal,
     attemptNumber: row.attemptNumber,
@@ -64,7 +65,8 @@ const LONGEST_KNOWN = 4_096
 /** The parts that are known of a record; what else its text says has no say. Frozen, since tasks share them. */
 function partsIn(text: string): Parts | undefined {
   if (known.has(text)) return known.get(text)
-  const { withheldHeaders, requestInit, policy, idempotent, meta, tags, needs } = (parsed(text) ?? {}) as Parts
+  const { withheldHeaders, requestInit, policy, idempotent, meta, tags, needs, senderData } = (parsed(text) ??
+    {}) as Parts
   const read: Parts = {
     withheldHeaders,
     requestInit,
@@ -73,10 +75,11 @@ function partsIn(text: string): Parts | undefined {
     ...(meta !== undefined && { meta }),
     ...(tags !== undefined && { tags }),
     ...(needs !== undefined && { needs }),
+    ...(senderData !== undefined && { senderData }),
   }
   const parts = areSoundParts(read) ? frozen(read) : undefined
   // a meta is most often one task's own, and would drive out what others share
-  if (typeof text !== 'string' || text.length > LONGEST_KNOWN || meta !== undefined) return parts
+  if (typeof text !== 'string' || text.length > LONGEST_KNOWN || (meta ?? senderData) !== undefined) return parts
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(text, parts)
   return parts

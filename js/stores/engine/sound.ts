@@ -21,7 +21,7 @@ import { isWholeBody } from './sums.ts'
 /** The parts of a request that are only read whole. */
 export type Parts = Pick<
   NewTask,
-  'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs'
+  'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs' | 'senderData'
 >
 
 const U32 = 2 ** 32 - 1
@@ -202,6 +202,7 @@ const PARTS: readonly (readonly [name: keyof Parts, isSound: (parts: Parts) => b
   ['meta', ({ meta }) => orAbsent(meta, isMeta)],
   ['tags', ({ tags }) => orAbsent(tags, areTags)],
   ['needs', ({ needs }) => orAbsent(needs, areNeeds)],
+  ['senderData', ({ senderData }) => orAbsent(senderData, (data) => isPlain(data) && isSmall(data))],
   ['policy', ({ policy }) => isLittle(policy) && isPolicy(policy)],
 ]
 

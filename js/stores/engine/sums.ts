@@ -53,12 +53,17 @@ export function recordOf({
   meta,
   tags,
   needs,
-}: Pick<NewTask, 'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs'>): string {
+  senderData,
+}: Pick<
+  NewTask,
+  'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs' | 'senderData'
+>): string {
   const given = {
     ...(idempotent !== undefined && { idempotent }),
     ...(meta && { meta }),
     ...(tags && { tags }),
     ...(needs && { needs }),
+    ...(senderData && { senderData }),
   }
   return JSON.stringify({ withheldHeaders, requestInit, policy, ...given })
 }

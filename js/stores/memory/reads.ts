@@ -101,6 +101,7 @@ export function show(row: Row): StoredTask {
     ...(given.meta === undefined ? {} : { meta: copyOf(given.meta) }),
     ...(given.tags === undefined ? {} : { tags: [...given.tags] }),
     ...(given.needs === undefined ? {} : { needs: [...given.needs] }),
+    ...(given.senderData === undefined ? {} : { senderData: copyOf(given.senderData) }),
     schema: given.schema,
     status: row.status,
     ...(row.reason === undefined ? {} : { reason: row.reason }),

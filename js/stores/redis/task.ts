@@ -46,8 +46,12 @@ const MOST_KNOWN = 256
 const shared = new Map<string, Shared>()
 
 /** The record of a task, if others are likely to have the same. */
-export function sharedOf({ meta, tags }: Pick<NewTask, 'meta' | 'tags'>, text: string): Shared | undefined {
-  if (meta !== undefined || tags !== undefined || text.length > LONGEST_SHARED) return undefined
+export function sharedOf(
+  { meta, tags, senderData }: Pick<NewTask, 'meta' | 'tags' | 'senderData'>,
+  text: string,
+): Shared | undefined {
+  if (meta !== undefined || senderData !== undefined || tags !== undefined || text.length > LONGEST_SHARED)
+    return undefined
   const known = shared.get(text)
   if (known) return known
   if (shared.size >= MOST_KNOWN) shared.clear()

@@ -47,6 +47,7 @@ const LOCATION = { location: 'The path of the task' }
 const REFUSALS = [
   'policy-unknown',
   'target-refused',
+  'credential-refused',
   'key-mismatch',
   'idempotency-conflict',
   'url-secret',

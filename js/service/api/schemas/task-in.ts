@@ -2,6 +2,7 @@
 
 import { z } from '@hono/zod-openapi'
 import type { RetryPolicy } from '../../../api/policy.ts'
+import { NAME_SHAPE } from '../../named.ts'
 import { policyOverlay } from './policy.ts'
 import { count, flag, instant, millis, name } from './words.ts'
 
@@ -21,6 +22,8 @@ export interface TaskIn {
   readonly priority?: number | undefined
   readonly orderKey?: string | undefined
   readonly idempotent?: boolean | undefined
+  readonly credential?: string | undefined
+  readonly signing?: string | undefined
   readonly tags?: Readonly<Record<string, string>> | undefined
 }
 
@@ -87,6 +90,14 @@ export const taskIn: z.ZodType<TaskIn> = z
       .meta({ description: 'Higher goes first. Default: 0' }),
     orderKey: name('Tasks of one orderKey go one after another').optional(),
     idempotent: flag('It may be repeated without a key').optional(),
+    credential: z.string().regex(NAME_SHAPE, 'expected the name of a credential').optional().meta({
+      description: 'Name of the credential that each attempt gets, as the settings of the service have it',
+      example: 'acme-api',
+    }),
+    signing: z.string().regex(NAME_SHAPE, 'expected the name of a signing').optional().meta({
+      description: 'Name of the keys that sign each attempt, as the settings of the service have them',
+      example: 'acme-webhooks',
+    }),
     tags: z.record(z.string(), z.string()).optional().meta({
       description: 'At most 8, each of at most 64 bytes as `name=value`; shown, never sent',
       maxProperties: MOST_TAGS,

@@ -65,6 +65,8 @@ const TASK_FIELDS = {
   priority: z.int(),
   orderKey: z.string().optional(),
   tags: z.record(z.string(), z.string()).optional(),
+  credential: z.string().optional().meta({ description: 'Name of the credential that its attempts get' }),
+  signing: z.string().optional().meta({ description: 'Name of the keys that sign its attempts' }),
   parked: flag('It waits for new credentials: `POST /retry-tasks/{taskId}/due` lets it go'),
 }
 

@@ -15,6 +15,14 @@ interface Way {
 const SHA = 'ab'.repeat(32)
 const tokens = [{ sha256: SHA, tenant: 'acme', scopes: ['tasks:read'], name: 'backend' }] as const
 const policies = [{ policyId: 'invoices', maxAttempts: 3 }] as const
+const credentials = {
+  'acme-api': {
+    origins: ['https://api.test'],
+    tenants: ['acme'],
+    headers: { authorization: { from: 'env:TOKEN', prefix: 'Bearer ' } },
+  },
+} as const
+const signing = { hooks: { keys: [{ from: 'file:whsec' }] } } as const
 /** Settings of which one is not right without others. */
 const COMPANIONS: Readonly<Record<string, object>> = {
   tlsCert: { tlsKey: 'k.pem' },
@@ -56,6 +64,8 @@ const WAYS: readonly Way[] = [
   { key: 'egressProxy', text: 'http://p:1', json: 'http://p:1', setting: { egressProxy: 'http://p:1' } },
   { key: 'connectTimeout', text: '12.5s', json: 12_500, setting: { connectTimeout: 12_500 } },
   { key: 'urlSecrets', text: 'keep', json: 'keep', setting: { urlSecrets: 'keep' } },
+  { key: 'credentials', text: 'credentials.json', json: credentials, setting: { credentials } },
+  { key: 'signing', text: 'signing.json', json: signing, setting: { signing } },
   { key: 'concurrency', text: '7', json: 7, setting: { concurrency: 7 } },
   { key: 'concurrencyPerOrigin', text: '3', json: 3, setting: { concurrencyPerOrigin: 3 } },
   { key: 'attemptTimeout', text: '3m', json: '3m', setting: { attemptTimeout: 180_000 } },
@@ -87,7 +97,12 @@ const WAYS: readonly Way[] = [
   { key: 'logFormat', text: 'text', json: 'text', setting: { logFormat: 'text' } },
 ]
 
-const FILES = { 'tokens.json': tokens, 'policies.json': { policies } }
+const FILES = {
+  'tokens.json': tokens,
+  'policies.json': { policies },
+  'credentials.json': credentials,
+  'signing.json': { signing },
+}
 
 test('the table below has every setting but --config', () => {
   expect(WAYS.map(({ key }) => key).sort()).toEqual(

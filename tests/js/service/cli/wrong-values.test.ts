@@ -26,6 +26,8 @@ const WRONG: Readonly<Record<string, readonly [text: string, json: unknown]>> = 
   egressProxy: ['socks5://p', 'p:1'],
   connectTimeout: ['61s', '3 s'],
   urlSecrets: ['strip', true],
+  credentials: ['a\nb', []],
+  signing: ['a\nb', 5],
   concurrency: ['0', 10_001],
   concurrencyPerOrigin: ['1.5', '3'],
   attemptTimeout: ['0', 0.5],

@@ -1,0 +1,24 @@
+/**
+ * The way in which one stored task is sent, in a service that sends for everyone. All of it comes of the task's own record: a credential
+ * or a connection that the queue had for all of them would be some other tenant's (S16).
+ */
+
+import type { GiveCredentials } from '../api/credentials.ts'
+import type { Sign } from '../api/sign.ts'
+import type { ExhaustedReason } from '../api/task.ts'
+
+export interface OwnSending {
+  readonly fetch: typeof fetch
+  readonly credentials?: GiveCredentials | undefined
+  readonly sign?: Sign | undefined
+  /** Names of what the task needs and may not have now: it is parked, unsent. */
+  readonly missing?: readonly string[] | undefined
+}
+
+/** An error of such a `fetch` that says by itself what becomes of the task. Its server has heard nothing, or nothing that it can take for the request. */
+export interface UnmadeError extends Error {
+  /** The task ends for this: to try again would change nothing. */
+  readonly endsTaskAs?: ExhaustedReason
+  /** The attempt is given back, and made later. */
+  readonly isGivenBack?: true
+}

@@ -1,0 +1,54 @@
+/**
+ * How a task of the service is sent: by the connections of its own tenant, with the credential and the signature that its record names
+ * and that its tenant may have at this moment. Whatever a record says was written by other code: it is read as strictly as a request.
+ */
+
+import type { StoredTask } from '../api/store.ts'
+import type { OwnSending } from '../options/own-sending.ts'
+import type { Credentials } from './credentials.ts'
+import { NAME_SHAPE } from './named.ts'
+import type { Signing } from './signing.ts'
+import type { Send } from './transport.ts'
+
+/** The part of a task that only this service reads. */
+export type SenderData = {
+  readonly credential?: string
+  readonly signing?: string
+}
+
+export interface SendingParts {
+  readonly send: Send
+  /** Asked for each attempt, so that a reload takes effect at once. */
+  credentials(): Credentials
+  /** Likewise. */
+  signing(): Signing
+}
+
+export function sendingOf(record: StoredTask, { send, credentials, signing }: SendingParts): OwnSending {
+  const { principal, targetUrl, taskId } = record
+  const names = senderDataOf(record)
+  const { origin } = new URL(targetUrl)
+  const give = names.credential && credentials().giverOf(names.credential, principal, origin)
+  const sign = names.signing && signing().signerOf(names.signing, principal, taskId)
+  return {
+    fetch: (url, init) => send(principal, String(url), init ?? {}),
+    credentials: give || undefined,
+    sign: sign || undefined,
+    missing: [
+      ...(names.credential && !give ? [`the credential '${names.credential}'`] : []),
+      ...(names.signing && !sign ? [`the signing '${names.signing}'`] : []),
+    ],
+  }
+}
+
+/** Throws where it is none of this service's making: such a task is put aside, and not sent without what it names. */
+export function senderDataOf({ senderData = {} }: Pick<StoredTask, 'senderData'>): SenderData {
+  const { credential, signing } = senderData
+  return { ...nameIn('credential', credential), ...nameIn('signing', signing) }
+}
+
+function nameIn(what: keyof SenderData, value: unknown): SenderData {
+  if (value === undefined) return {}
+  if (typeof value === 'string' && NAME_SHAPE.test(value)) return { [what]: value }
+  throw new TypeError(`senderData.${what}: expected a name`)
+}
