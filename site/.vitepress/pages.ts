@@ -57,7 +57,11 @@ const guide: readonly Item[] = [
   },
   {
     text: 'The retry service',
-    items: [page('Service', '/service'), page('Its security', '/service-security')],
+    items: [
+      page('Service', '/service'),
+      page('Its credentials and signatures', '/service-sending'),
+      page('Its security', '/service-security'),
+    ],
   },
   {
     text: 'Proof',
