@@ -3,22 +3,21 @@
  * or a connection that the queue had for all of them would be some other tenant's (S16).
  */
 
-import type { GiveCredentials } from '../api/credentials.ts'
+import type { Credentials } from '../api/credentials.ts'
 import type { Sign } from '../api/sign.ts'
 import type { ExhaustedReason } from '../api/task.ts'
 
+/** Takes the place of the queue's options of the same names. */
 export interface OwnSending {
   readonly fetch: typeof fetch
-  readonly credentials?: GiveCredentials | undefined
+  readonly credentials: Credentials
   readonly sign?: Sign | undefined
-  /** Names of what the task needs and may not have now: it is parked, unsent. */
-  readonly missing?: readonly string[] | undefined
 }
 
 /** An error of such a `fetch` that says by itself what becomes of the task. Its server has heard nothing, or nothing that it can take for the request. */
 export interface UnmadeError extends Error {
   /** The task ends for this: to try again would change nothing. */
   readonly endsTaskAs?: ExhaustedReason
-  /** The attempt is given back, and made later. */
-  readonly isGivenBack?: true
+  /** The attempt is given back: made later, or when what is missing may be there. */
+  readonly givesBack?: 'later' | 'parked'
 }

@@ -26,8 +26,7 @@ export function originOf({ url }: Pick<Call, 'url'>): string {
 
 /** Finds the resolver of credentials for a call; undefined: there is none. */
 export function giverFor({ credentials }: Settings, call: Pick<Call, 'url' | 'own'>): GiveCredentials | undefined {
-  if (call.own) return call.own.credentials
-  const givers = giversOf(credentials)
+  const givers = giversOf(call.own?.credentials ?? credentials)
   // most queues have none, and need not parse the URL again
   return givers.size > 0 ? givers.get(originOf(call)) : undefined
 }
@@ -50,8 +49,7 @@ export async function askFor(
 }
 
 /** The remedy where a task's missing headers are supplied by nothing. */
-export function remedyFor(settings: Settings, call: Pick<Call, 'url' | 'own'>): string {
-  if (call.own) return 'the settings of the service have to allow it'
+export function remedyFor(settings: Settings, call: Pick<Call, 'url'>): string {
   const entry = `credentials['${originOf(call)}']`
   return giverFor(settings, call) ? `${entry} has to give them` : `${entry} has to be there and give them`
 }

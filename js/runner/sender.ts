@@ -3,7 +3,6 @@
  * go, sends it, and reports how it ended. An attempt that must not be sent is given back.
  */
 
-import type { Sign } from '../api/sign.ts'
 import type { AttemptContext, RetryTask } from '../api/task.ts'
 import { type Finished, limitOf } from '../call/attempt.ts'
 import type { Call, UnderWay } from '../call/call.ts'
@@ -15,7 +14,6 @@ import { signed } from '../call/sign.ts'
 import type { RepeatAnswer } from '../call/transport.ts'
 import { OUTCOME_CREDENTIALS_FAILED, OUTCOME_FINAL, OUTCOME_RELEASED, OUTCOME_VETOED } from '../core/codes.ts'
 import type { UnmadeError } from '../options/own-sending.ts'
-import type { Settings } from '../options/queue-options.ts'
 import { FOREVER, within } from '../platform/clock.ts'
 import { unsaid } from '../platform/error-text.ts'
 import type { Confidential } from '../tasks/secrets.ts'
@@ -68,10 +66,8 @@ export class Sender {
     if (!call) return
     const attempt = new Replay(this.#ports, task, call)
     task.attempt = attempt
-    const asks =
-      giverFor(settings, call) !== undefined ||
-      settings.beforeAttempt !== undefined ||
-      signFor(settings, call) !== undefined
+    const { sign } = call.own ?? settings
+    const asks = giverFor(settings, call) !== undefined || settings.beforeAttempt !== undefined || sign !== undefined
     if (!asks && !events.has('attempt')) {
       this.#send(task, call, attempt, null, now)
       return
@@ -104,7 +100,7 @@ export class Sender {
     // given back, cancelled or lost while the hooks were asked: should it run again, this is not that attempt
     if (!task.call || task.attempt !== attempt) return
     const { overlay } = attempt
-    const missing = call.rebuilt ? [...task.missing(overlay), ...(call.own?.missing ?? [])] : []
+    const missing = call.rebuilt ? task.missing(overlay) : []
     if (missing.length > 0) {
       // no credentials will come by themselves: parked
       if (task.lease) task.lease.parks = true
@@ -159,9 +155,10 @@ export class Sender {
       ended.answer?.discard()
       return
     }
-    const { endsTaskAs, isGivenBack } = (ended.error ?? {}) as Partial<UnmadeError>
-    if (task.lease && (endsTaskAs || isGivenBack)) {
+    const { endsTaskAs, givesBack } = (ended.error ?? {}) as Partial<UnmadeError>
+    if (task.lease && (endsTaskAs || givesBack)) {
       task.lease.reason = endsTaskAs
+      task.lease.parks = givesBack === 'parked'
       this.#ports.settle(task, { ...ended, outcome: endsTaskAs ? OUTCOME_VETOED : OUTCOME_CREDENTIALS_FAILED })
       return
     }
@@ -238,7 +235,7 @@ async function askBefore(
   const { settings } = host
   const { beforeAttempt, clock } = settings
   const give = giverFor(settings, call)
-  const sign = signFor(settings, call)
+  const { sign } = call.own ?? settings
   // its caller waits no longer for a hook than for an answer
   const limitMs = () => Math.min(HOOK_MS, Math.max(1, task.leftMs(host.now())))
   let overlay: Headers | null = null
@@ -281,6 +278,3 @@ async function askBefore(
   }
   return { overlay }
 }
-
-/** Finds what signs a call; undefined: nothing does. */
-const signFor = ({ sign }: Settings, { own }: Call): Sign | undefined => (own ? own.sign : sign)

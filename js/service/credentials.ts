@@ -30,10 +30,11 @@ export interface CredentialOptions {
 export type CredentialsOptions = Readonly<Record<string, CredentialOptions>>
 
 export interface Credentials {
-  /** The reason why a task may not name it; undefined: it may. Says no more of another tenant's than of one that there is not. */
-  refuse(name: string, tenant: string | null, origin: string): string | undefined
-  /** Asked once for each attempt. undefined: it may not be had, by now. */
-  giverOf(name: string, tenant: string | null, origin: string): GiveCredentials | undefined
+  /**
+   * Gives the headers of one attempt; a text: why a task of this tenant may not have them, which says no more of another tenant's than of
+   * what there is not.
+   */
+  giverOf(name: string, tenant: string | null, origin: string): GiveCredentials | string
 }
 
 interface Entry {
@@ -54,19 +55,11 @@ export function makeCredentials(given: CredentialsOptions, secrets: Secrets, tol
       return [name, { origins, tenants, give: telling(name, give, told) }]
     }),
   )
-  const find = (name: string, tenant: string | null): Entry | undefined => {
-    const entry = entries.get(name)
-    return entry && isNamed(tenant, entry.tenants) ? entry : undefined
-  }
   return {
-    refuse(name, tenant, origin) {
-      const entry = find(name, tenant)
-      if (!entry) return `there is no credential '${name}' for this tenant`
-      return entry.origins.has(origin) ? undefined : `the credential '${name}' is not for ${origin}`
-    },
     giverOf(name, tenant, origin) {
-      const entry = find(name, tenant)
-      return entry?.origins.has(origin) ? entry.give : undefined
+      const entry = entries.get(name)
+      if (!entry || !isNamed(tenant, entry.tenants)) return `there is no credential '${name}' for this tenant`
+      return entry.origins.has(origin) ? entry.give : `the credential '${name}' is not for ${origin}`
     },
   }
 }

@@ -3,8 +3,9 @@
  * and that its tenant may have at this moment. Whatever a record says was written by other code: it is read as strictly as a request.
  */
 
+import { RedriveError } from '../api/errors.ts'
 import type { StoredTask } from '../api/store.ts'
-import type { OwnSending } from '../options/own-sending.ts'
+import type { OwnSending, UnmadeError } from '../options/own-sending.ts'
 import type { Credentials } from './credentials.ts'
 import { NAME_SHAPE } from './named.ts'
 import type { Signing } from './signing.ts'
@@ -22,22 +23,38 @@ export interface SendingParts {
   credentials(): Credentials
   /** Likewise. */
   signing(): Signing
+  /** Hears why a task was parked for what it names. */
+  refused(why: string): void
 }
 
-export function sendingOf(record: StoredTask, { send, credentials, signing }: SendingParts): OwnSending {
+/** `NAME_REFUSED`: a task names what it may not have by now. It is parked, unsent, until its settings have changed. */
+class NameRefusedError extends RedriveError implements UnmadeError {
+  override readonly name = 'NameRefusedError'
+  readonly givesBack = 'parked'
+  constructor(what: string) {
+    super('NAME_REFUSED', `not sent: ${what}, by the settings of the service`)
+  }
+}
+
+const NO_CREDENTIALS = {}
+
+export function sendingOf(record: StoredTask, { send, credentials, signing, refused }: SendingParts): OwnSending {
   const { principal, targetUrl, taskId } = record
   const names = senderDataOf(record)
   const { origin } = new URL(targetUrl)
-  const give = names.credential && credentials().giverOf(names.credential, principal, origin)
-  const sign = names.signing && signing().signerOf(names.signing, principal, taskId)
+  const give = names.credential === undefined ? undefined : credentials().giverOf(names.credential, principal, origin)
+  const sign = names.signing === undefined ? undefined : signing().signerOf(names.signing, principal, taskId)
+  const refusal = [give, sign].find((each) => typeof each === 'string')
   return {
-    fetch: (url, init) => send(principal, String(url), init ?? {}),
-    credentials: give || undefined,
-    sign: sign || undefined,
-    missing: [
-      ...(names.credential && !give ? [`the credential '${names.credential}'`] : []),
-      ...(names.signing && !sign ? [`the signing '${names.signing}'`] : []),
-    ],
+    fetch: async (url, init) => {
+      if (refusal !== undefined) {
+        refused(refusal)
+        throw new NameRefusedError(refusal)
+      }
+      return send(principal, String(url), init ?? {})
+    },
+    credentials: typeof give === 'function' ? { [origin]: give } : NO_CREDENTIALS,
+    sign: typeof sign === 'function' ? sign : undefined,
   }
 }
 

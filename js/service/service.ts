@@ -154,7 +154,13 @@ export function createService(options: ServiceOptions): Service {
   const secrets = new Secrets({ clock })
   const named = namedOf({ secrets, clock, log })
   let { credentials, signing } = named(options)
-  const sending = { send: transport.send, credentials: () => credentials, signing: () => signing }
+  const refused = oncePerMinute(clock, (_, message) => log({ level: 'warn', event: 'parked', message }))
+  const sending = {
+    send: transport.send,
+    credentials: () => credentials,
+    signing: () => signing,
+    refused: (why: string) => refused('', why),
+  }
   const queues = stores.map((own, n) => queueOver(own, options, clock, { n, of: stores.length }))
   for (const each of queues) {
     const { host } = internalsOf(each)
@@ -198,8 +204,8 @@ export function createService(options: ServiceOptions): Service {
         const refusal = guard.check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
-      refuseCredential: (name, tenant, origin) => credentials.refuse(name, tenant, origin),
-      refuseSigning: (name, tenant) => signing.refuse(name, tenant),
+      refuseCredential: (...asked) => refusalIn(credentials.giverOf(...asked)),
+      refuseSigning: (name, tenant) => refusalIn(signing.signerOf(name, tenant, '')),
       settings: () => settings,
       tokens: () => tokens,
       state: { isReady: () => state.isReady && !state.isLeaving, isStoreWell, isDraining: () => state.isDraining },
@@ -315,6 +321,8 @@ function targetsOf(options: TargetOptions, metrics: ServiceMetrics): TransportOp
   const given = Object.entries(all).filter(([, value]) => value !== undefined)
   return { ...Object.fromEntries(given), onRefused: (rule) => metrics.refused(rule) }
 }
+
+const refusalIn = (given: unknown): string | undefined => (typeof given === 'string' ? given : undefined)
 
 /** Makes what tasks name of the options, with what all of them share. Throws a TypeError that names an option. */
 function namedOf({ secrets, clock, log }: { secrets: Secrets; clock: Clock; log: (entry: ServiceLogEntry) => void }) {

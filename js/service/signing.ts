@@ -28,10 +28,8 @@ export interface SigningOptions {
 export type SigningsOptions = Readonly<Record<string, SigningOptions>>
 
 export interface Signing {
-  /** The reason why a task may not name it; undefined: it may. */
-  refuse(name: string, tenant: string | null): string | undefined
-  /** Signs the attempts of a task. undefined: it may not be had, by now. */
-  signerOf(name: string, tenant: string | null, taskId: string): Sign | undefined
+  /** Signs the attempts of a task; a text: why a task of this tenant may not have that. */
+  signerOf(name: string, tenant: string | null, taskId: string): Sign | string
 }
 
 interface Entry {
@@ -51,27 +49,20 @@ export function makeSigning(given: SigningsOptions, { secrets, clock, told }: Pa
   const entries = new Map<string, Entry>(
     namesOf(given, 'signing').map((name) => [name, entryOf(name, given[name] as SigningOptions)]),
   )
-  const find = (name: string, tenant: string | null): Entry | undefined => {
-    const entry = entries.get(name)
-    return entry && isNamed(tenant, entry.tenants) ? entry : undefined
-  }
   return {
-    refuse: (name, tenant) => (find(name, tenant) ? undefined : `there is no signing '${name}' for this tenant`),
     signerOf(name, tenant, taskId) {
-      const entry = find(name, tenant)
-      return (
-        entry &&
-        (async ({ body }) => {
-          try {
-            const keys = await Promise.all(entry.keys.map((source) => keyAt(source, secrets)))
-            // the last thing before it is sent, so that it is as young as can be
-            return signatureOf(taskId, Math.floor(clock.now() / 1_000), body, keys)
-          } catch (error) {
-            told(name, error instanceof SecretError ? error.message : 'it failed')
-            throw error
-          }
-        })
-      )
+      const entry = entries.get(name)
+      if (!entry || !isNamed(tenant, entry.tenants)) return `there is no signing '${name}' for this tenant`
+      return async ({ body }) => {
+        try {
+          const keys = await Promise.all(entry.keys.map((source) => keyAt(source, secrets)))
+          // the last thing before it is sent, so that it is as young as can be
+          return signatureOf(taskId, Math.floor(clock.now() / 1_000), body, keys)
+        } catch (error) {
+          told(name, error instanceof SecretError ? error.message : 'it failed')
+          throw error
+        }
+      }
     },
   }
 }

@@ -45,6 +45,7 @@ async function setup(answer: Answer, more: ConstructorParameters<typeof RetryQue
       const { status, headers = {} } = answer(tenant, url)
       return new Response(null, { status, headers })
     },
+    credentials: {},
   })
   await queue.ready
   return { clock, store, queue, sent }
@@ -115,6 +116,7 @@ test('S7 one origin gets no more at once than its limit, over all tenants', asyn
       running--
       return new Response(null, { status: 200 })
     },
+    credentials: {},
   })
   await store.enqueue(Array.from({ length: 60 }, (_, i) => task(`tenant-${i % 6}`)))
   await clock.advance(10_000)
@@ -129,6 +131,7 @@ test('a target that is refused when it is to be sent ends its task at once, and 
     fetch: async () => {
       throw Object.assign(new Error('refused by the rule private'), { endsTaskAs: 'target_refused' })
     },
+    credentials: {},
   })
   const tasks = Array.from({ length: 30 }, () => task('acme'))
   await store.enqueue(tasks)
@@ -176,11 +179,13 @@ test('an attempt that its sender gives back is not counted and made later, and n
   const { clock, store, queue, sent } = await setup(OK)
   let refusals = 0
   const { settings } = internalsOf(queue).host
-  const send = settings.sendingOf
+  const { sendingOf: send } = settings
+  if (!send) throw new Error('nothing sends')
   settings.sendingOf = (record) => ({
+    ...send(record),
     fetch: async (input, init) => {
-      if (++refusals <= 30) throw Object.assign(new Error('its body is away'), { isGivenBack: true })
-      return (send?.(record) as { fetch: typeof fetch }).fetch(input, init)
+      if (++refusals <= 30) throw Object.assign(new Error('its body is away'), { givesBack: 'later' })
+      return send(record).fetch(input, init)
     },
   })
   const tasks = Array.from({ length: 10 }, () => task('acme'))
@@ -208,7 +213,7 @@ test('S16 a credential of the queue itself goes with no task of a service', asyn
       seen.push(headers.get('authorization'), headers.get('x-signature'))
       return new Response(null, { status: 200 })
     },
-    ...(principal === 'acme' && { credentials: () => ({ authorization: 'Bearer of-acme' }) }),
+    credentials: principal === 'acme' ? { [ORIGIN]: () => ({ authorization: 'Bearer of-acme' }) } : {},
   })
   await store.enqueue([task('acme'), task('other')])
   await clock.advance(1_000)
@@ -219,20 +224,25 @@ test('S16 a credential of the queue itself goes with no task of a service', asyn
 test('a task that may not have what it needs is parked, and goes on when it may', async () => {
   const { clock, store, queue, sent } = await setup(OK)
   const { settings } = internalsOf(queue).host
-  const send = settings.sendingOf
-  let missing: readonly string[] = ["the credential 'acme-api'"]
-  settings.sendingOf = (record) => ({ ...(send?.(record) as { fetch: typeof fetch }), missing })
-  const degraded: string[] = []
-  queue.on('degraded', ({ code, message }) => void degraded.push(`${code}: ${message}`))
+  const { sendingOf: send } = settings
+  if (!send) throw new Error('nothing sends')
+  let isRefused = true
+  settings.sendingOf = (record) => ({
+    ...send(record),
+    fetch: async (...given) => {
+      if (isRefused) throw Object.assign(new Error('there is no credential for this tenant'), { givesBack: 'parked' })
+      return send(record).fetch(...given)
+    },
+  })
   const one = task('acme')
   await store.enqueue([one])
   await clock.advance(100_000)
   expect(sent).toEqual([])
   expect(await store.get(one.taskId)).toMatchObject({ status: 'PENDING', parked: true, attemptNumber: 0 })
-  expect(degraded.join()).toMatch(
-    /credentials_missing: .*the credential 'acme-api' is missing; the settings of the service/,
-  )
-  missing = []
+  expect(await store.attempts(one.taskId, { limit: 10 })).toMatchObject({
+    attempts: [{ kind: 'parked', errorMessage: 'there is no credential for this tenant' }],
+  })
+  isRefused = false
   await store.unpark?.({})
   await clock.advance(1_000)
   expect(sent).toHaveLength(1)

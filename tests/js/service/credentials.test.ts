@@ -199,7 +199,7 @@ describe('a credential', () => {
     async (how) => {
       const { origin, url, seen } = await target()
       const api = { origins: [origin], headers: () => ({ 'x-key': 'k' }) }
-      const { service, post, ask } = await setup({ credentials: { api } })
+      const { service, post, ask, log } = await setup({ credentials: { api } })
       const { taskId } = await json(
         await post('/retry-tasks', { targetUrl: url, json: 1, credential: 'api', delayMs: 60_000 }),
       )
@@ -211,6 +211,10 @@ describe('a credential', () => {
       await service.reload({ credentials: changed[how as keyof typeof changed] })
       await post(`/retry-tasks/${taskId}/due`, {})
       await eventually(async () => (await json(await ask(`/retry-tasks/${taskId}`))).parked).toBe(true)
+      expect(log.filter(({ event }) => event === 'parked')).toHaveLength(1)
+      expect(JSON.stringify(await (await ask(`/retry-tasks/${taskId}/explain`)).json())).toContain(
+        'by the settings of the service',
+      )
       expect(seen).toEqual([])
       await service.reload({ credentials: { api } })
       await eventually(async () => (await json(await ask(`/retry-tasks/${taskId}`))).status).toBe('SUCCEEDED')
