@@ -16,8 +16,10 @@ export interface OwnSending {
 
 /** An error of such a `fetch` that says by itself what becomes of the task. Its server has heard nothing, or nothing that it can take for the request. */
 export interface UnmadeError extends Error {
-  /** The task ends for this: to try again would change nothing. */
-  readonly endsTaskAs?: ExhaustedReason
-  /** The attempt is given back: made later, or when what is missing may be there. */
-  readonly givesBack?: 'later' | 'parked'
+  readonly unmade: {
+    /** The task ends for this: to try again would change nothing. Absent: the attempt is given back, and made later. */
+    readonly reason?: ExhaustedReason
+    /** Given back, it waits until what is missing may be there. */
+    readonly parks?: true
+  }
 }

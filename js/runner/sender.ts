@@ -155,11 +155,10 @@ export class Sender {
       ended.answer?.discard()
       return
     }
-    const { endsTaskAs, givesBack } = (ended.error ?? {}) as Partial<UnmadeError>
-    if (task.lease && (endsTaskAs || givesBack)) {
-      task.lease.reason = endsTaskAs
-      task.lease.parks = givesBack === 'parked'
-      this.#ports.settle(task, { ...ended, outcome: endsTaskAs ? OUTCOME_VETOED : OUTCOME_CREDENTIALS_FAILED })
+    const unmade = (ended.error as Partial<UnmadeError> | undefined)?.unmade
+    if (task.lease && unmade) {
+      Object.assign(task.lease, unmade)
+      this.#ports.settle(task, { ...ended, outcome: unmade.reason ? OUTCOME_VETOED : OUTCOME_CREDENTIALS_FAILED })
       return
     }
     const asks = asksAbout(call, ended, this.#ports.host)

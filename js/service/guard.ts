@@ -37,7 +37,7 @@ export interface Refusal {
 /** `TARGET_REFUSED`: a request was not sent, since its target is refused by a rule. To try again changes nothing until the rule or the target does. */
 export class TargetRefusedError extends RedriveError implements UnmadeError {
   override readonly name = 'TargetRefusedError'
-  readonly endsTaskAs = 'target_refused'
+  readonly unmade = { reason: 'target_refused' } as const
   readonly rule: RefusalRule
   constructor({ rule, message }: Refusal) {
     super('TARGET_REFUSED', message)

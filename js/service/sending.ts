@@ -30,7 +30,7 @@ export interface SendingParts {
 /** `NAME_REFUSED`: a task names what it may not have by now. It is parked, unsent, until its settings have changed. */
 class NameRefusedError extends RedriveError implements UnmadeError {
   override readonly name = 'NameRefusedError'
-  readonly givesBack = 'parked'
+  readonly unmade = { parks: true } as const
   constructor(what: string) {
     super('NAME_REFUSED', `not sent: ${what}, by the settings of the service`)
   }

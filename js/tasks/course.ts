@@ -36,7 +36,7 @@ export interface HeldLease {
   /** Given back, the task waits for its missing credentials. */
   parks?: boolean
   /** The reason why the task ends, where the core is not asked. */
-  reason?: ExhaustedReason | undefined
+  reason?: ExhaustedReason
   /** Error that the task ends with, if the store agrees that it is this runner's to end. */
   damage?: unknown
   /** Another process may have the task by now: only a success is worth telling. */

@@ -129,7 +129,7 @@ test('a target that is refused when it is to be sent ends its task at once, and 
   const { clock, store, queue, sent } = await setup(OK)
   internalsOf(queue).host.settings.sendingOf = () => ({
     fetch: async () => {
-      throw Object.assign(new Error('refused by the rule private'), { endsTaskAs: 'target_refused' })
+      throw Object.assign(new Error('refused by the rule private'), { unmade: { reason: 'target_refused' } })
     },
     credentials: {},
   })
@@ -184,7 +184,7 @@ test('an attempt that its sender gives back is not counted and made later, and n
   settings.sendingOf = (record) => ({
     ...send(record),
     fetch: async (input, init) => {
-      if (++refusals <= 30) throw Object.assign(new Error('its body is away'), { givesBack: 'later' })
+      if (++refusals <= 30) throw Object.assign(new Error('its body is away'), { unmade: {} })
       return send(record).fetch(input, init)
     },
   })
@@ -230,7 +230,8 @@ test('a task that may not have what it needs is parked, and goes on when it may'
   settings.sendingOf = (record) => ({
     ...send(record),
     fetch: async (...given) => {
-      if (isRefused) throw Object.assign(new Error('there is no credential for this tenant'), { givesBack: 'parked' })
+      if (isRefused)
+        throw Object.assign(new Error('there is no credential for this tenant'), { unmade: { parks: true } })
       return send(record).fetch(...given)
     },
   })
