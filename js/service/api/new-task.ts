@@ -7,7 +7,7 @@
  */
 
 import { hash } from 'node:crypto'
-import { laneName, type NewTask, RECORD_SCHEMA } from '../../api/store.ts'
+import { laneName, type NewTask, PLAIN_SCHEMA } from '../../api/store.ts'
 import { DAY_MS, FOREVER } from '../../platform/clock.ts'
 import { utf8 } from '../../platform/utf8.ts'
 import { deadlineOf } from '../../stores/engine/rules.ts'
@@ -119,7 +119,7 @@ export async function newTaskOf(
     home: null,
     ...(idempotent && { idempotent: true }),
     ...(tags && { tags }),
-    schema: RECORD_SCHEMA,
+    schema: PLAIN_SCHEMA,
   }
 }
 
