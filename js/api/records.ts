@@ -3,8 +3,10 @@
 import type { RetryPolicy } from './policy.ts'
 import type { AttemptLog, ExhaustedReason, JsonObject, Labels, TaskStatus } from './task.ts'
 
-/** The version of `NewTask` that this code writes. A record with a higher one is left alone and counted (S20). */
-export const RECORD_SCHEMA = 1
+/** The highest version of `NewTask` that this code reads. A record with a higher one is left alone and counted (S20). */
+export const RECORD_SCHEMA = 2
+/** The version of a record without `senderData` and `tells`: earlier versions of this code read it too. */
+export const PLAIN_SCHEMA = 1
 
 export interface NewTask extends Labels {
   /** UUIDv7. */
@@ -61,8 +63,9 @@ export interface NewTask extends Labels {
   readonly idempotent?: boolean
   /** Facts that the sender keeps with the task beside the request, plain JSON. A store gives them back whole, for as long as the row lives, and reads nothing of them. */
   readonly senderData?: JsonObject
-  /** Its end is to be told. */
+  /** Its end is to be told: once ended it is among the untold, until `told` says so. A store without `untold` keeps the wish, and nothing else comes of it. */
   readonly tells?: true
+  /** What `schemaOf` gives. */
   readonly schema: number
   /** The wait that the answer to the call's own attempt asked of every caller: holds the lane if the task is stored, as a settlement's does. */
   readonly holdLaneForMs?: number
@@ -93,8 +96,9 @@ export interface StoredTask
   readonly bodyBytes: number
 }
 
-/** The version of a new record. */
-export const schemaOf = (_: Pick<NewTask, 'senderData' | 'tells'>): number => RECORD_SCHEMA
+/** The version of a new record. A process that does not know of `senderData` or `tells` must neither send the task nor end it (S20). */
+export const schemaOf = ({ senderData, tells }: Pick<NewTask, 'senderData' | 'tells'>): number =>
+  senderData || tells ? RECORD_SCHEMA : PLAIN_SCHEMA
 
 /** A record that cannot be read. `taskId`: '' where its id is no text. */
 export interface UnreadableRecord {

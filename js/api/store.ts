@@ -12,7 +12,7 @@
  * with a `RedriveError` of code 'STORAGE_UNAVAILABLE': new tasks are kept in memory until it answers again. `turn.ts` has the step of a runner. `tests/js/store-contract.ts` holds every store to the
  * rules written here; `memory.ts` is the reference.
  *
- * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts` read no clock and change nothing. Every other method does,
+ * **Time.** `body`, `find`, `get`, `list`, `attempts`, `counts`, `untold` read no clock and change nothing. Every other method does,
  * `homes` too, and `registry` and `pauses` may: its `now` is the clock's, or the latest that a step has seen where the clock shows less. Where it shows less
  * by more than `CLOCK_STEP_MS`, `now` is the clock's, and before anything else all that is still to come or to be measured
  * from falls back with it: due times, what servers asked for, leases, holds, deadlines, homes, first-attempt and ended
@@ -63,8 +63,10 @@ export {
   laneName,
   type NewTask,
   originIn,
+  PLAIN_SCHEMA,
   RECORD_SCHEMA,
   type StoredTask,
+  schemaOf,
   type UnreadableRecord,
 } from './records.ts'
 export type { Pause, Pauses, Registry, RegistryEntry } from './registry.ts'
@@ -91,6 +93,9 @@ export const NOTES_LENGTH = 50
 export const CLOCK_STEP_MS = 60_000
 /** The time after a hold of a lane in which none begins unless the lane was served since: a turn needs that long. */
 export const CHANCE_MS = 1_000
+
+/** Most ends to be told that a turn counts. */
+export const UNTOLD_COUNTED = 1_000
 
 /** Limits of what may be kept. The queue gives them to its store with `configure`. */
 export interface StoreTerms {
@@ -161,7 +166,8 @@ export interface TaskStore {
   /**
    * One atomic step of a runner, for all principals but where `claim` names one. In this order:
    * 1. Retention: what is SUCCEEDED or CANCELLED for more than `terminalMs`, or among more than `maxTerminal` the first to
-   *    have ended (of those that ended at once: enqueued first); then dead letters likewise.
+   *    have ended (of those that ended at once: enqueued first); then dead letters likewise. Those that are untold are passed over; they count
+   *    among the many.
    * 2. Settle what ended, then hold lanes, 3. renew what runs, each as listed.
    * 4. Leases that ran out, or whose owner is known to be gone for good where a store can tell, by rising token. CANCELLED where that was asked for. EXHAUSTED 'outcome_unknown' where nothing
    *    permits another attempt: all counted, past the deadline, or no key, not `idempotent` and a method that is not
@@ -250,6 +256,17 @@ export interface TaskStore {
     readonly cursor?: string
   }): Promise<{ readonly records: readonly UnreadableRecord[]; readonly cursor?: string }>
   /**
+   * The first `limit` of the tasks with `tells` that have ended and whose end was not told: those that ended first come first, and of those that
+   * ended at once those that were enqueued first. However it came: by a settlement, a deadline, a lease that ran out, `cancel`, a late success. A
+   * dead letter that goes back is not among them. Absent, as in stores that are not for everyone: the store cannot.
+   */
+  untold?(limit: number): Promise<readonly Untold[]>
+  /**
+   * These ends were told. A task that has another end by now, or none, or is not here, stays as it is. An end is known by its
+   * instant: one that the clock has moved since stays untold, and is told once more.
+   */
+  told?(ends: readonly { readonly taskId: string; readonly endedAt: number }[]): Promise<void>
+  /**
    * The part of `counts` that is one principal's, for `stats()` of a queue; may cost as much as its lanes and dead letters. Absent:
    * a queue shows those of all principals.
    */
@@ -310,6 +327,13 @@ export interface TaskStore {
   hasChanged?(): Promise<boolean>
   /** Lets go of files and connections; nothing is lost, and the next call opens them again. */
   close(): Promise<void>
+}
+
+/** A task whose end is to be told, and when it ended. */
+export interface Untold {
+  readonly task: StoredTask
+  /** By the store's clock. */
+  readonly endedAt: number
 }
 
 /** The part of a store's counters that is one principal's; `pending`: without those that were put aside. */

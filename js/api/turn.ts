@@ -65,6 +65,8 @@ export interface Turn {
   readonly trimmed?: number
   /** Another principal is the current one, so the claim got nothing. */
   readonly isForeign?: boolean
+  /** Ends that are to be told (`TaskStore.untold`), after this step, counted up to `UNTOLD_COUNTED`. Absent: there are none, or the store cannot. */
+  readonly untold?: number
   /** Records found in this step that cannot be read, and were put aside (S20). Absent: none, as with `trimmed`. */
   readonly unreadable?: number
 }

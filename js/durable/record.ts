@@ -3,7 +3,7 @@
  * it is the place where it is sanitized: no adapter and no store can forget it (S12).
  */
 
-import { laneName, type NewTask, RECORD_SCHEMA, type StoredTask } from '../api/store.ts'
+import { laneName, type NewTask, PLAIN_SCHEMA, type StoredTask } from '../api/store.ts'
 import type { RetryTask } from '../api/task.ts'
 import type { Call } from '../call/call.ts'
 import { repeatableOf } from '../call/fetch-repeat.ts'
@@ -169,7 +169,7 @@ export function recordOf(
     priority,
     ...(orderKey === undefined ? {} : { orderKey }),
     ...labelsIn(call.options),
-    schema: RECORD_SCHEMA,
+    schema: PLAIN_SCHEMA,
   }
 }
 

@@ -8,18 +8,19 @@
  */
 
 import type { RetryPolicy } from '../api/policy.ts'
-import type {
-  Counts,
-  Enqueued,
-  NewTask,
-  OwnCounts,
-  Pauses,
-  Registry,
-  Step,
-  StoredTask,
-  StoreTerms,
-  TaskStore,
-  Turn,
+import {
+  type Counts,
+  type Enqueued,
+  type NewTask,
+  type OwnCounts,
+  type Pauses,
+  type Registry,
+  type Step,
+  type StoredTask,
+  type StoreTerms,
+  type TaskStore,
+  type Turn,
+  UNTOLD_COUNTED,
 } from '../api/store.ts'
 import type { AttemptLog, ExhaustedReason, TaskStatus } from '../api/task.ts'
 import { check, oneOf, type Rules } from '../options/check.ts'
@@ -34,6 +35,7 @@ import { attemptsOf, findYoungest, historyOf, matches, page, show } from './memo
 import { pausesOf, registryOf } from './memory/registry.ts'
 import { type Hint, isLive, Rows } from './memory/rows.ts'
 import { endLate, type Found, holdNamed, renew, retain, settle, takeBack } from './memory/settle.ts'
+import { markTold, showEnd } from './memory/untold.ts'
 import { view } from './memory/view.ts'
 import { resolveTerms, TERMS_RULES, type TermsOptions } from './store-options.ts'
 
@@ -63,6 +65,8 @@ export class MemoryStore implements TaskStore {
     holdHome: async (owner, forMs) => this.#holdHome(owner, forMs),
     live: async () => this.#live(),
   }
+  readonly untold?: Required<TaskStore>['untold']
+  readonly told?: Required<TaskStore>['told']
   readonly registry: Registry
   readonly pauses: Pauses
   readonly #clock: Clock
@@ -75,7 +79,11 @@ export class MemoryStore implements TaskStore {
     const { everyone, ...rest } = options
     check('memoryStore', options, RULES)
     const { clock, terms } = resolveTerms('memoryStore', rest)
-    if (everyone) this.everyone = everyone
+    if (everyone) {
+      this.everyone = everyone
+      this.untold = async (limit) => this.#rows.untold().slice(0, Math.max(0, limit)).map(showEnd)
+      this.told = async (ends) => this.#step(() => markTold(this.#rows, ends))
+    }
     this.#rows = new Rows(everyone === true)
     this.registry = registryOf()
     this.pauses = pausesOf(this.#rows, () => this.#tell())
@@ -107,6 +115,7 @@ export class MemoryStore implements TaskStore {
         : { claimed: [], more: false, blockedByLimit: false }
       const { more: _, ...rest } = claimed
       const { ended, unreadable } = found
+      const untold = Math.min(UNTOLD_COUNTED, rows.untold().length)
       return {
         now,
         settled,
@@ -117,6 +126,7 @@ export class MemoryStore implements TaskStore {
         counts: { ...rows.counts },
         ...(trimmed > 0 ? { trimmed } : {}),
         ...(unreadable > 0 ? { unreadable } : {}),
+        ...(untold > 0 ? { untold } : {}),
       }
     })
   }

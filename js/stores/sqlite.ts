@@ -27,6 +27,7 @@ import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
 import { LeaseWatch } from './sqlite/lease-watch.ts'
 import { isIdle, losesBody, losesDue, losesSettled } from './sqlite/lost-rows.ts'
 import { pausesOf, registryOf } from './sqlite/registry.ts'
+import { untoldOf, withUntold } from './sqlite/untold.ts'
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
 export interface SqliteStoreOptions {
@@ -86,7 +87,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
       const made = await watch.writeTurn((tx) => {
         const made = runNow(turn(tx, step))
         if (losesRows(file, tx, step, made)) file.suspectDamage()
-        return made
+        return everyone ? withUntold(tx, made) : made
       })
       return withMended(made, file.takeMended())
     },
@@ -97,6 +98,7 @@ export function sqliteStore(options: SqliteStoreOptions): TaskStore {
         return bytes
       }),
     due: dueOf(backend),
+    ...(everyone && untoldOf(file)),
     subscribe: (listener) => file.listen(listener),
     registry: registryOf(file),
     pauses: pausesOf(file),

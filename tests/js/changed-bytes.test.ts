@@ -131,7 +131,8 @@ test('S20 a task of a version that kept no sums is sent as before', async () => 
     ALTER TABLE state DROP COLUMN pauses; ALTER TABLE state DROP COLUMN registry`,
   )
   database.exec(
-    'ALTER TABLE tasks DROP COLUMN bodySum; ALTER TABLE tasks DROP COLUMN requestSum; PRAGMA user_version = 3',
+    `ALTER TABLE tasks DROP COLUMN tells; ALTER TABLE tasks DROP COLUMN bodySum; ALTER TABLE tasks DROP COLUMN requestSum;
+    PRAGMA user_version = 3`,
   )
   database.close()
   const { sent, queue } = await deliver(sqliteStore({ path, clock }), clock)

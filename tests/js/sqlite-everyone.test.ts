@@ -107,7 +107,7 @@ test('a file of the first layout opens with a line for each principal, and takes
   expect(edit(path, (database) => database.prepare('PRAGMA user_version').get())).toEqual({ user_version: LAYOUT })
 })
 
-test.for([1, 2, 3, 4])('a file of layout %s without tasks can be opened for everyone', async (layout) => {
+test.for([1, 2, 3, 4, 5])('a file of layout %s without tasks can be opened for everyone', async (layout) => {
   const path = freshPath()
   edit(path, (database) => {
     for (const step of MIGRATIONS.slice(0, layout)) database.exec(step)
@@ -116,6 +116,42 @@ test.for([1, 2, 3, 4])('a file of layout %s without tasks can be opened for ever
   const store = openStore(path, { clock: fakeClock(), ...EVERYONE })
   await store.enqueue([ofTenant(1), ofTenant(2)])
   expect(numbersOf(await store.turn(claiming()))).toEqual([1, 2])
+})
+
+test('S1 a file for everyone of the layout before ends were told goes on with its tasks, and tells those that end', async () => {
+  const path = freshPath()
+  const clock = fakeClock()
+  const first = openStore(path, { clock, ...EVERYONE })
+  await first.enqueue([ofTenant(1), ofTenant(2)])
+  await first.cancel(ofTenant(2).taskId)
+  await first.close()
+  edit(path, (database) => {
+    database.exec('DROP INDEX tasks_untold; DROP INDEX tasks_ended; ALTER TABLE tasks DROP COLUMN tells')
+    database.exec(
+      `CREATE INDEX tasks_ended ON tasks (status = 'EXHAUSTED', endedAt, seq) WHERE endedAt IS NOT NULL AND aside = 0;
+      PRAGMA user_version = 5`,
+    )
+  })
+  const store = openStore(path, { clock, ...EVERYONE })
+  await store.enqueue([{ ...ofTenant(3), tells: true, schema: 2 }])
+  for (const n of [1, 3]) await store.cancel(ofTenant(n).taskId)
+  const untold = (await store.untold?.(9)) ?? []
+  expect(untold.map(({ task }) => task.taskId)).toEqual([ofTenant(3).taskId])
+  clock.step(86_400_001)
+  expect(await store.turn(claiming())).toMatchObject({ untold: 1, counts: { purged: 2, cancelled: 1 } })
+})
+
+test('S1 an end that is to be told is brought along where the path of the file leads to another one', async () => {
+  const path = freshPath()
+  const store = openStore(path, { clock: fakeClock(), ...EVERYONE })
+  await store.enqueue([1, 2].map((n) => ({ ...ofTenant(n), tells: true as const, schema: 2 })))
+  for (const n of [1, 2]) await store.cancel(ofTenant(n).taskId)
+  const [told] = (await store.untold?.(1)) ?? []
+  if (told) await store.told?.([{ taskId: told.task.taskId, endedAt: told.endedAt }])
+  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+  expect((await store.turn(claiming())).untold).toBe(1)
+  const left = (await store.untold?.(9)) ?? []
+  expect(left.map(({ task }) => task.taskId)).toEqual([ofTenant(2).taskId])
 })
 
 test('S1 what processes share is brought along where the path of the file leads to another one', async () => {

@@ -14,9 +14,11 @@ import { modelRules } from './store-contract/model.ts'
 import { pauseRules } from './store-contract/pauses.ts'
 import { readRules } from './store-contract/read.ts'
 import { type Pair, registryRules } from './store-contract/registry.ts'
+import { senderDataRules } from './store-contract/sender-data.ts'
 import { settleRules } from './store-contract/settle.ts'
 import { tabRules } from './store-contract/tabs.ts'
 import { timeRules } from './store-contract/time.ts'
+import { untoldRules } from './store-contract/untold.ts'
 
 export interface Also {
   /** Opens an empty store for everyone. Absent: there is none of this kind. */
@@ -37,11 +39,13 @@ export function storeContract(name: string, open: Open, runs?: number, { everyon
   describe(`${name}: reads`, () => readRules(open))
   describe(`${name}: history`, () => historyRules(open))
   describe(`${name}: due`, () => dueRules(open))
+  describe(`${name}: facts of the sender`, () => senderDataRules(open))
   describe(`${name}: lists`, () => listRules(open))
   describe(`${name}: registry`, () => registryRules(open, pair))
   describe(`${name}: pauses`, () => pauseRules(open, everyone, pair))
   describe(`${name}: beside the reference`, () => modelRules(open, runs))
   if (!everyone) return
   describe(`${name} for everyone`, () => everyoneRules(everyone))
+  describe(`${name} for everyone: ends to be told`, () => untoldRules(everyone))
   describe(`${name} for everyone: beside the reference`, () => modelRules(everyone, runs, true))
 }

@@ -15,12 +15,12 @@ storeContract('memory', memoryStore, undefined, {
 
 test.for(Object.entries(mutants))('the contract tells %s from a store', async ([, open]) => {
   // one seed: whether a check can fail is no matter of luck
-  const { failed } = await fc.check(likeTheReference(open), { seed: 1, numRuns: 400, endOnFailure: true })
+  const { failed } = await fc.check(likeTheReference(open), { seed: 1, numRuns: 1_000, endOnFailure: true })
   expect(failed).toBe(true)
 })
 
 test.for(Object.entries(mutantsForEveryone))('the contract tells %s from a store for everyone', async ([, open]) => {
-  const { failed } = await fc.check(likeTheReference(open, true), { seed: 1, numRuns: 400, endOnFailure: true })
+  const { failed } = await fc.check(likeTheReference(open, true), { seed: 1, numRuns: 1_000, endOnFailure: true })
   expect(failed).toBe(true)
 })
 

@@ -11,6 +11,7 @@ import type {
   Step,
   StoredTask,
   StoreTerms,
+  TaskStore,
   Turn,
 } from '../../js/api/store.ts'
 import { MemoryStore, type MemoryStoreOptions } from '../../js/stores/memory.ts'
@@ -335,10 +336,48 @@ export const mutants: Readonly<Record<string, Open>> = Object.fromEntries(
   ].map((Mutant) => [Mutant.name, made(Mutant)]),
 )
 
+type Telling = Required<Pick<TaskStore, 'untold' | 'told'>>
+
+/** A store for everyone that is told of ends, and tells them, in a way of its own. */
+const telling =
+  (change: (own: Telling) => Partial<Telling>): Open =>
+  (terms) => {
+    const store = new MemoryStore({ ...terms, everyone: true })
+    const { untold, told } = store
+    if (!untold || !told) throw new Error('a store for everyone tells ends')
+    return Object.assign(store, change({ untold, told }))
+  }
+
+/** Of a task that is named its end is told, whichever was meant. */
+const tellsWhicheverEnd = telling(({ untold, told }) => ({
+  async told(ends) {
+    const named = (await untold(1_000)).filter(({ task }) => ends.some(({ taskId }) => taskId === task.taskId))
+    await told(named.map(({ task: { taskId }, endedAt }) => ({ taskId, endedAt })))
+  },
+}))
+
+/** A task that was told of is done with. */
+const tellsOneEndOfATask = telling(({ untold, told }) => {
+  const done = new Set<string>()
+  return {
+    async told(ends) {
+      const before = await untold(1_000)
+      await told(ends)
+      const left = new Set((await untold(1_000)).map(({ task }) => task.taskId))
+      for (const { task } of before) if (!left.has(task.taskId)) done.add(task.taskId)
+    },
+    untold: async (limit) => (await untold(1_000)).filter(({ task }) => !done.has(task.taskId)).slice(0, limit),
+  }
+})
+
 /** Of stores for everyone. */
-export const mutantsForEveryone: Readonly<Record<string, Open>> = Object.fromEntries(
-  [IgnoresPauses, BoundsEachLaneByItself, ShutsOneLaneOfAnOrigin].map((Mutant) => [
-    Mutant.name,
-    (terms) => new Mutant({ ...terms, everyone: true }),
-  ]),
-)
+export const mutantsForEveryone: Readonly<Record<string, Open>> = {
+  tellsWhicheverEnd,
+  tellsOneEndOfATask,
+  ...Object.fromEntries(
+    [IgnoresPauses, BoundsEachLaneByItself, ShutsOneLaneOfAnOrigin].map((Mutant): [string, Open] => [
+      Mutant.name,
+      (terms) => new Mutant({ ...terms, everyone: true }),
+    ]),
+  ),
+}

@@ -94,6 +94,7 @@ export function end(tx: Tx, row: Row, status: TaskStatus, reason?: ExhaustedReas
   // a dead letter may be sent again, other tasks may not: what may not be sent is not kept
   if (status !== 'EXHAUSTED') tx.strip(row)
   tx.save(row)
+  tx.ledger?.ended(row)
   hint(tx, 'settled', row.taskId)
   if (wasLive) tx.passOn(row)
 }

@@ -3,7 +3,7 @@
 import type { NewTask, StoredTask } from '../../api/records.ts'
 import type { Row } from './row.ts'
 import { isReadable } from './rules.ts'
-import { areSoundParts, isSoundRequest, type Parts } from './sound.ts'
+import { areSoundParts, isSoundRequest, type Parts, partsOf } from './sound.ts'
 import { isWhole } from './sums.ts'
 
 /** A row; the texts that commands leave alone are not parsed. */
@@ -26,14 +26,7 @@ export function storedTask(row: TextRow): StoredTask | undefined {
     method: row.method,
     targetUrl: row.targetUrl,
     headers: parsed(row.headers) as NewTask['headers'],
-    withheldHeaders: parts.withheldHeaders,
-    requestInit: parts.requestInit,
-    policy: parts.policy,
-    ...(parts.idempotent !== undefined && { idempotent: parts.idempotent }),
-    ...(parts.meta !== undefined && { meta: parts.meta }),
-    ...(parts.tags !== undefined && { tags: parts.tags }),
-    ...(parts.needs !== undefined && { needs: parts.needs }),
-    ...(parts.senderData !== undefined && { senderData: parts.senderData }),
+    ...parts,
     lane: row.lane,
     principal: row.principal,
     attemptNumber: row.attemptNumber,
@@ -65,21 +58,10 @@ const LONGEST_KNOWN = 4_096
 /** The parts that are known of a record; what else its text says has no say. Frozen, since tasks share them. */
 function partsIn(text: string): Parts | undefined {
   if (known.has(text)) return known.get(text)
-  const { withheldHeaders, requestInit, policy, idempotent, meta, tags, needs, senderData } = (parsed(text) ??
-    {}) as Parts
-  const read: Parts = {
-    withheldHeaders,
-    requestInit,
-    policy,
-    ...(idempotent !== undefined && { idempotent }),
-    ...(meta !== undefined && { meta }),
-    ...(tags !== undefined && { tags }),
-    ...(needs !== undefined && { needs }),
-    ...(senderData !== undefined && { senderData }),
-  }
+  const read = partsOf((parsed(text) ?? {}) as Parts)
   const parts = areSoundParts(read) ? frozen(read) : undefined
-  // a meta is most often one task's own, and would drive out what others share
-  if (typeof text !== 'string' || text.length > LONGEST_KNOWN || (meta ?? senderData) !== undefined) return parts
+  // these are most often one task's own, and would drive out what others share
+  if (typeof text !== 'string' || text.length > LONGEST_KNOWN || read.meta || read.senderData) return parts
   if (known.size >= MOST_KNOWN) known.clear()
   known.set(text, parts)
   return parts

@@ -7,7 +7,7 @@
  */
 
 import type { NewTask, StoredTask } from '../../api/records.ts'
-import { laneName, RECORD_SCHEMA } from '../../api/records.ts'
+import { laneName, RECORD_SCHEMA, schemaOf } from '../../api/records.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { REASONS } from '../../core/generated/codes.ts'
 import { follow, isWellFormed, MAX_MS, object, type Rule, text } from '../../options/check.ts'
@@ -21,7 +21,7 @@ import { isWholeBody } from './sums.ts'
 /** The parts of a request that are only read whole. */
 export type Parts = Pick<
   NewTask,
-  'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs' | 'senderData'
+  'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs' | 'senderData' | 'tells'
 >
 
 const U32 = 2 ** 32 - 1
@@ -136,7 +136,7 @@ export const isSoundRequest = (task: StoredTask): boolean => unsoundField(task) 
 
 /** The fields of a request, each with its rule. */
 const FIELDS: readonly (readonly [name: string, isSound: (task: StoredTask) => boolean])[] = [
-  ['schema', ({ schema }) => isInt(schema, 1, RECORD_SCHEMA)],
+  ['schema', (task) => isInt(task.schema, schemaOf(task), RECORD_SCHEMA)],
   ['status', ({ status }) => STATUSES.has(status)],
   ['reason', ({ reason }) => orAbsent(reason, (given) => ENDS.has(given))],
   ['taskId', ({ taskId }) => isName(taskId) && taskId !== ''],
@@ -189,6 +189,13 @@ function isTarget({ targetUrl, lane, principal }: StoredTask): boolean {
 
 export const areSoundParts = (parts: Parts): boolean => unsoundPart(parts) === undefined
 
+/** The parts of a task, or of other code's value, in an object of their own. Those that are absent stay so. */
+export function partsOf(given: Partial<Parts>): Parts {
+  const parts: Partial<Record<keyof Parts, unknown>> = {}
+  for (const [name] of PARTS) if (given[name] !== undefined) parts[name] = given[name]
+  return parts as Parts
+}
+
 const isLittle = (part: unknown): boolean => isKnownPolicy(part) || isSmall(part)
 
 const PARTS: readonly (readonly [name: keyof Parts, isSound: (parts: Parts) => boolean])[] = [
@@ -203,6 +210,7 @@ const PARTS: readonly (readonly [name: keyof Parts, isSound: (parts: Parts) => b
   ['tags', ({ tags }) => orAbsent(tags, areTags)],
   ['needs', ({ needs }) => orAbsent(needs, areNeeds)],
   ['senderData', ({ senderData }) => orAbsent(senderData, (data) => isPlain(data) && isSmall(data))],
+  ['tells', ({ tells }) => orAbsent(tells, (given) => given === true)],
   ['policy', ({ policy }) => isLittle(policy) && isPolicy(policy)],
 ]
 

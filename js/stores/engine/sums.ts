@@ -44,8 +44,11 @@ interface Summed extends Pick<NewTask, 'taskId' | 'method' | 'targetUrl' | 'idem
 /** The headers, and what `recordOf` makes of the rest, as JSON. */
 type Texts = readonly [headers: string, record: string]
 
-/** The parts of a request that say how it is sent again, and what its caller knows it by, as one text. */
-export function recordOf({
+/**
+ * The parts of a request that say how it is sent again, what its caller knows it by, and what its sender keeps with it, as one text.
+ * JSON leaves out those that are absent.
+ */
+export const recordOf = ({
   withheldHeaders,
   requestInit,
   policy,
@@ -54,19 +57,14 @@ export function recordOf({
   tags,
   needs,
   senderData,
-}: Pick<
+  tells,
+}: Recorded): string =>
+  JSON.stringify({ withheldHeaders, requestInit, policy, idempotent, meta, tags, needs, senderData, tells })
+
+type Recorded = Pick<
   NewTask,
-  'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs' | 'senderData'
->): string {
-  const given = {
-    ...(idempotent !== undefined && { idempotent }),
-    ...(meta && { meta }),
-    ...(tags && { tags }),
-    ...(needs && { needs }),
-    ...(senderData && { senderData }),
-  }
-  return JSON.stringify({ withheldHeaders, requestInit, policy, ...given })
-}
+  'withheldHeaders' | 'requestInit' | 'policy' | 'idempotent' | 'meta' | 'tags' | 'needs' | 'senderData' | 'tells'
+>
 
 export function sumOfRequest(task: Summed, texts: Texts): number {
   const { taskId, method, targetUrl, idempotencyKey, fingerprint, orderKey = null, bodySum } = task

@@ -48,6 +48,8 @@ export interface Row {
   unreadable: boolean
   firstAttemptAt: number | null
   endedAt: number
+  /** Its end was told. */
+  told: boolean
   /** The last that was given. */
   token: number
   /** The holder of the lease, while in flight. */
@@ -94,6 +96,8 @@ const COUNTER = {
 } as const
 
 export const isLive = ({ status }: Row): boolean => status === 'PENDING' || status === 'IN_FLIGHT'
+/** Whether its end is to be told, in a store for everyone. */
+export const isUntold = (row: Row): boolean => row.given.tells === true && !isLive(row) && !row.told
 export const bodyBytes = ({ body }: Row): number => body?.byteLength ?? 0
 
 /** Keeps a line of its history: among its attempts, or beside them. */
@@ -167,6 +171,12 @@ export class Rows {
   /** The task that keeps this key. */
   withKey(principal: string | null, key: string): Row | undefined {
     return this.#keys.get(JSON.stringify([principal, key]))
+  }
+
+  /** Tasks whose end is to be told, those that ended first come first. */
+  untold(): Row[] {
+    if (!this.everyone) return []
+    return [...this.all()].filter(isUntold).sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
   }
 
   nextSeq(): number {
@@ -269,6 +279,7 @@ export class Rows {
     row.owner = null
     row.parked = false
     row.endedAt = now
+    row.told = false
     if (status !== 'EXHAUSTED') {
       row.body = undefined
       row.headers = {}

@@ -13,7 +13,7 @@ import {
 import { MARK_UNANSWERED } from '../../core/generated/codes.ts'
 import { goOn, isLate, isReadable, isSpent, mayRepeat, settledAlready } from '../engine/rules.ts'
 import { copyOf, show } from './reads.ts'
-import { holdLane, keepLog, note, type Row, type Rows } from './rows.ts'
+import { holdLane, isUntold, keepLog, note, type Row, type Rows } from './rows.ts'
 
 export function settle(rows: Rows, settlement: Settlement, terms: StoreTerms, now: number): Turn['settled'][number] {
   const { lease, next } = settlement
@@ -83,7 +83,8 @@ function trim(
   // time only moves on between two endings, so the first of each is its oldest
   const isDue = size > most || kinds.some((kind) => [...first(kind)].some(({ endedAt }) => endedAt < before))
   if (!isDue) return 0
-  const oldestFirst = kinds.flatMap((kind) => [...kind]).sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
+  const all = kinds.flatMap((kind) => [...kind]).filter((row) => !rows.everyone || !isUntold(row))
+  const oldestFirst = all.sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
   const doomed = oldestFirst.filter(({ endedAt }, i) => endedAt < before || i < size - most).slice(0, room)
   for (const row of doomed) rows.remove(row, now)
   return doomed.length

@@ -13,6 +13,7 @@ import { type Connection, rollBack } from './connection.ts'
 import { CurrentFile } from './current-file.ts'
 import { DiskReserve } from './disk-reserve.ts'
 import { isBusy, isCorrupt, isFull, isUnusable, translated } from './errors.ts'
+import { FileLedger } from './ledger.ts'
 import { Line } from './line.ts'
 import { lineupIn } from './lineup.ts'
 import { keepLog, refuseNewer } from './open.ts'
@@ -218,6 +219,8 @@ export class StoreFile {
 
   readonly #lineupOf: LineupOf = (database, state) => lineupIn(database, state, this.everyone, this.path)
 
+  readonly #ledgerOf = (tx: Transaction): FileLedger | undefined => (this.everyone ? new FileLedger(tx) : undefined)
+
   #transact<T>(database: Connection, work: (tx: Transaction) => T): Transacted<T> | undefined {
     database.run('BEGIN IMMEDIATE')
     try {
@@ -226,7 +229,7 @@ export class StoreFile {
         return
       }
       refuseNewer(database.pragma('user_version'), this.path) // it may have been migrated since it was opened
-      const tx = new Transaction(database, this.#clock, this.terms, this.#lineupOf)
+      const tx = new Transaction(database, this.#clock, this.terms, this.#lineupOf, this.#ledgerOf)
       const result = work(tx)
       tx.written()
       database.run('COMMIT')

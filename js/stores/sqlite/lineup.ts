@@ -14,6 +14,7 @@ import type { Database } from '../sql/database.ts'
 import { ORIGIN } from '../sql/line.ts'
 import type { State } from '../sql/state.ts'
 import { otherLine } from './errors.ts'
+import { endedIndexes } from './untold.ts'
 
 /** Layout 5, of a file alone: which way its lanes stand, what is paused, and the settings that processes share. */
 export const SHARED: string = `
@@ -80,17 +81,20 @@ export function turnLanes(database: Database, everyone: boolean, path: string): 
   const principal = everyone ? 'NULL' : "iif(instr(name, ' ') = 0, NULL, substr(name, instr(name, ' ') + 1))"
   database.run(`UPDATE lanes SET principal = ${principal}`)
   database.run('DELETE FROM line')
-  indexOrigins(database, everyone)
+  indexForEveryone(database, everyone)
   database.run('UPDATE state SET line = ? WHERE id = 1', lineOf(everyone))
 }
 
-const hasOrigins = (database: Database): boolean =>
-  database.one("SELECT 1 FROM sqlite_schema WHERE name = 'line_origin'") !== undefined
+const indexed = (database: Database): number =>
+  database.one<{ readonly n: number }>(
+    "SELECT count(*) AS n FROM sqlite_schema WHERE name IN ('line_origin', 'tasks_untold')",
+  )?.n ?? 0
 
-/** The index of the line by origin is one of files for everyone: others have no use for it, and would write it with each place. */
-function indexOrigins(database: Database, everyone: boolean): void {
+/** Indexes that only files for everyone have: others have no use for them, and would write the line by origin with each place. */
+function indexForEveryone(database: Database, everyone: boolean): void {
   database.run('DROP INDEX IF EXISTS line_origin')
   if (everyone) database.run(`CREATE INDEX line_origin ON line (${ORIGIN}, home, inFlight, rank, served, dueAt, lane)`)
+  for (const sql of endedIndexes(everyone)) database.run(sql)
 }
 
 const PAUSES = '(SELECT count(*) FROM pauses)'
@@ -101,7 +105,7 @@ export function isSharedSound(database: Database, everyone: boolean): boolean {
   const found = database.one<SharedState & Readonly<Record<'counted' | 'last', number>>>(
     `SELECT line, pauses, registry, ${PAUSES} AS counted, ${VERSION} AS last FROM state WHERE id = 1`,
   )
-  if (found?.line !== lineOf(everyone) || hasOrigins(database) !== everyone) return false
+  if (found?.line !== lineOf(everyone) || indexed(database) !== (everyone ? 2 : 0)) return false
   return found.pauses === found.counted && areCounts(found.registry) && found.registry >= found.last
 }
 
@@ -114,7 +118,7 @@ export function isForEveryone(database: Database, asked: boolean): boolean {
 /** In a transaction, after `mend`, which has made its lanes so. */
 export function mendShared(database: Database, everyone: boolean): void {
   const registry = sharedState(database)?.registry
-  indexOrigins(database, everyone)
+  indexForEveryone(database, everyone)
   database.run(
     `UPDATE state SET line = ?, pauses = ${PAUSES}, registry = max(?, ${VERSION}) WHERE id = 1`,
     lineOf(everyone),

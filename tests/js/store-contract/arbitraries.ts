@@ -1,7 +1,7 @@
 // Small pools, so that keys meet, lanes fill, orders form and time runs out.
 import fc from 'fast-check'
 import type { Bound, Claim, DeadlineReason, NewTask, Pause, Settlement } from '../../../js/api/store.ts'
-import { laneName, RECORD_SCHEMA } from '../../../js/api/store.ts'
+import { laneName, RECORD_SCHEMA, schemaOf } from '../../../js/api/store.ts'
 import type { TaskStatus } from '../../../js/api/task.ts'
 import { idOf, logOf } from './kit.ts'
 
@@ -56,13 +56,12 @@ export const tasks: fc.Arbitrary<NewTask> = fc
     idempotent: often(false, true),
     meta: often<NewTask['meta']>(undefined, { order: 1, of: [{ who: 'ann' }] }),
     tags: often<NewTask['tags']>(undefined, ['a'], ['a', 'b']),
-    schema: fc.oneof(
-      { weight: 40, arbitrary: fc.constant(RECORD_SCHEMA) },
-      { weight: 1, arbitrary: fc.constant(RECORD_SCHEMA + 1) },
-    ),
+    senderData: often<NewTask['senderData']>(undefined, { to: 'ann', at: [1, { x: null }] }),
+    tells: fc.boolean(),
+    isLater: fc.oneof({ weight: 40, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
     size: often(0, 3, 9),
   })
-  .map(({ origin, deadline, size, orderKey, idempotent, meta, tags, needs, ...rest }) => ({
+  .map(({ origin, deadline, size, orderKey, idempotent, meta, tags, needs, senderData, tells, isLater, ...rest }) => ({
     ...rest,
     ...deadline,
     targetUrl: `${origin}/orders?n=1`,
@@ -78,6 +77,9 @@ export const tasks: fc.Arbitrary<NewTask> = fc
     ...(meta ? { meta } : {}),
     ...(tags ? { tags } : {}),
     ...(needs ? { needs } : {}),
+    ...(senderData ? { senderData } : {}),
+    ...(tells ? { tells } : {}),
+    schema: isLater ? RECORD_SCHEMA + 1 : schemaOf({ ...(senderData && { senderData }), ...(tells && { tells }) }),
     ...(rest.attemptNumber > 0 ? { log: [logOf(rest.taskId)] } : {}),
   }))
 

@@ -120,6 +120,21 @@ const enqueue = command(
   },
 )
 
+/** Those that ended first are told; some of these ends are of another moment, and are none. */
+const tell = command(
+  'tell',
+  fc.record({ most: fc.integer({ min: 1, max: 6 }), offsets: fc.array(fc.constantFrom(0, 0, 0, 1), { maxLength: 6 }) }),
+  async (world, { most, offsets }) => {
+    const untold = await world.both(async (store) => (await store.untold?.(most)) ?? [])
+    const ends = offsets.flatMap((offset, i) => {
+      const end = untold[i]
+      return end ? [{ taskId: end.task.taskId, endedAt: end.endedAt + offset }] : []
+    })
+    await world.step(async (store) => store.told?.(ends))
+    await world.both(async (store) => (await store.untold?.(100)) ?? [])
+  },
+)
+
 const told = command('told', any.told, async (world, answers) => {
   for (const { task, passMs } of answers) {
     world.enqueued([task], await world.step((store) => store.enqueue([task])))
@@ -275,7 +290,10 @@ const weighted = (weight: number, arbitrary: fc.Arbitrary<fc.AsyncCommand<object
   Array.from({ length: weight }, () => arbitrary)
 
 /** What is done most is here more than once: every kind is drawn as often as it stands here. */
-const commandsOf = (claims: fc.Arbitrary<Claim>): fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> =>
+const commandsOf = (
+  claims: fc.Arbitrary<Claim>,
+  more: readonly fc.Arbitrary<fc.AsyncCommand<object, World>>[] = [],
+): fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> =>
   fc.commands(
     [
       ...weighted(6, enqueue),
@@ -294,10 +312,14 @@ const commandsOf = (claims: fc.Arbitrary<Claim>): fc.Arbitrary<Iterable<fc.Async
       purge,
       configure,
       homes,
+      ...more,
     ],
     { maxCommands: 60, size: 'max' },
   )
 
 export const commands: fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> = commandsOf(any.claims)
 /** For stores for everyone. */
-export const commandsOfAll: fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> = commandsOf(any.claimsOfAll)
+export const commandsOfAll: fc.Arbitrary<Iterable<fc.AsyncCommand<object, World>>> = commandsOf(
+  any.claimsOfAll,
+  weighted(3, tell),
+)
