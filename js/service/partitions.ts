@@ -150,6 +150,12 @@ export function oneStore(stores: readonly ApiStore[], by: PartitionBy): ApiStore
       const all = await Promise.all(stores.map(async (store) => (await store.history?.(taskId)) ?? []))
       return all.find((lines) => lines.length > 0) ?? []
     },
+    untold: async (limit) =>
+      (await all((store) => store.untold(limit)))
+        .flat()
+        .sort((a, b) => a.endedAt - b.endedAt)
+        .slice(0, limit),
+    told: async (ends) => void (await all((store) => store.told(ends))),
     counts: async () => countsTogether(await all((store) => store.counts())),
     async countsOf(principal) {
       const own = await all(async (store) => (await store.countsOf?.(principal)) ?? NONE)

@@ -6,15 +6,25 @@
 import { RedriveError } from '../api/errors.ts'
 import type { StoredTask } from '../api/store.ts'
 import type { OwnSending, UnmadeError } from '../options/own-sending.ts'
+import { ENDS, type End } from './api/ends.ts'
 import type { Credentials } from './credentials.ts'
 import { NAME_SHAPE } from './named.ts'
 import type { Signing } from './signing.ts'
 import type { Send } from './transport.ts'
 
+/** Where a task tells its end. */
+export type Callback = {
+  readonly url: string
+  readonly on: readonly End[]
+  /** Keys that sign it, by their name. */
+  readonly signing?: string
+}
+
 /** The part of a task that only this service reads. */
 export type SenderData = {
   readonly credential?: string
   readonly signing?: string
+  readonly callback?: Callback
 }
 
 export interface SendingParts {
@@ -60,12 +70,25 @@ export function sendingOf(record: StoredTask, { send, credentials, signing, refu
 
 /** Throws where it is none of this service's making: such a task is put aside, and not sent without what it names. */
 export function senderDataOf({ senderData = {} }: Pick<StoredTask, 'senderData'>): SenderData {
-  const { credential, signing } = senderData
-  return { ...nameIn('credential', credential), ...nameIn('signing', signing) }
+  const { credential, signing, callback } = senderData
+  return {
+    ...nameIn('credential', credential),
+    ...nameIn('signing', signing),
+    ...(callback !== undefined && { callback: callbackIn(callback) }),
+  }
 }
 
-function nameIn(what: keyof SenderData, value: unknown): SenderData {
+function nameIn<Name extends string>(what: Name, value: unknown): { readonly [name in Name]?: string } {
   if (value === undefined) return {}
-  if (typeof value === 'string' && NAME_SHAPE.test(value)) return { [what]: value }
+  if (typeof value === 'string' && NAME_SHAPE.test(value)) return { [what]: value } as { [name in Name]: string }
   throw new TypeError(`senderData.${what}: expected a name`)
+}
+
+function callbackIn(given: unknown): Callback {
+  const { url, on, signing } = given as { readonly [name: string]: unknown }
+  const isUrl = typeof url === 'string' && URL.canParse(url)
+  if (!isUrl || !Array.isArray(on) || !on.every((end) => ENDS.includes(end))) {
+    throw new TypeError('senderData.callback: expected a URL and the ends that it is for')
+  }
+  return { url, on, ...nameIn('signing', signing) }
 }

@@ -6,6 +6,8 @@
 import type { RetryPolicy } from '../api/policy.ts'
 import type { TaskStore } from '../api/store.ts'
 import { CHECKS } from '../options/checks.ts'
+import type { ResolvedPolicy } from '../options/policy.ts'
+import { presets } from '../options/presets.ts'
 import type { RetentionOptions } from '../options/retention.ts'
 import { type Clock, systemClock } from '../platform/clock.ts'
 import { hostDraw, random128 } from '../platform/random.ts'
@@ -14,8 +16,9 @@ import { RetryQueue } from '../queue/queue.ts'
 import { type Api, makeApi } from './api/api.ts'
 import type { ApiQueue, ApiSettings, ApiStore, ApiToken, RateSettings } from './api/context.ts'
 import { Operations } from './api/operations.ts'
-import { applyPolicies } from './api/policies.ts'
+import { applyPolicies, Policies } from './api/policies.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
+import { Callbacks } from './callbacks.ts'
 import { type Credentials, type CredentialsOptions, makeCredentials, type ToldFailure } from './credentials.ts'
 import { makeGuard } from './guard.ts'
 import { readInspector } from './inspector-files.ts'
@@ -34,7 +37,7 @@ import { Secrets } from './secrets.ts'
 import { sendingOf } from './sending.ts'
 import { makeSigning, type Signing, type SigningsOptions } from './signing.ts'
 import { makeTransport, type TransportOptions } from './transport.ts'
-import { watchedStore } from './watched-store.ts'
+import { type StoreWatch, watchedStore } from './watched-store.ts'
 
 /** Where requests may go. A service sends what others ask it to send, so all that is not allowed is refused. */
 export type TargetOptions = Pick<
@@ -138,13 +141,22 @@ export function createService(options: ServiceOptions): Service {
   const inspector = options.ui === true ? readInspector(options.uiFolder) : undefined
   const { partitionBy = 'tenant' } = options
   assertPartitionBy(partitionBy)
+  let callbacks: Callbacks | undefined
+  const watchOf = (n: number): StoreWatch => ({
+    storeCalled: (...called) => metrics.storeCalled(...called),
+    claimed: (late) => metrics.claimed(late),
+    untold(count) {
+      metrics.untold(n, count)
+      if (count > 0) callbacks?.look()
+    },
+  })
   // nothing is sent or deleted by one share of the limits where the store is divided in another way
   let agreeing = (_: Promise<void>): void => {}
   const agreed = new Promise<void>((resolve) => {
     agreeing = resolve
   })
   agreed.catch(() => {}) // told by `ready`
-  const stores = storesOf(options.store).map((each) => watchedStore(each, metrics, clock, agreed))
+  const stores = storesOf(options.store).map((each, n) => watchedStore(each, watchOf(n), clock, agreed))
   const first = stores[0] as ApiStore
   const store = stores.length === 1 ? first : oneStore(stores, partitionBy)
   let settings = settingsOf(options)
@@ -197,7 +209,15 @@ export function createService(options: ServiceOptions): Service {
     const { sanitizer } = host
     if (!sanitizer) throw new TypeError('the core could not be loaded: see the log')
     operations = new Operations({ store, clock, sanitizer, log: told, owner: random128(hostDraw()) })
-    if (role !== 'api') operations.start()
+    callbacks = new Callbacks({
+      ...{ store, clock, sanitizer, log: told },
+      policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
+      told: (outcome) => metrics.told(outcome),
+    })
+    if (role !== 'api') {
+      operations.start()
+      callbacks.start()
+    }
     const api = makeApi({
       ...{ store, queue, core, clock, version, sanitizer, inspector, log: told },
       checkTarget: (url) => {
@@ -248,7 +268,7 @@ export function createService(options: ServiceOptions): Service {
       state.isLeaving = true
       state.isDraining = true
       await opening.catch(() => {}) // told by `ready`
-      await operations?.stop()
+      await Promise.all([operations?.stop(), callbacks?.stop()])
       await Promise.all(queues.map((each) => each.close({ drainMs })))
       await transport.close()
     },
@@ -321,6 +341,14 @@ function targetsOf(options: TargetOptions, metrics: ServiceMetrics): TransportOp
   const given = Object.entries(all).filter(([, value]) => value !== undefined)
   return { ...Object.fromEntries(given), onRefused: (rule) => metrics.refused(rule) }
 }
+
+/** The policy that is registered as `callbacks`, else the preset for webhooks. */
+const callbackPolicy = (policies: Policies) => async (): Promise<ResolvedPolicy> => {
+  const registered = await policies.get(CALLBACK_POLICY)
+  return policies.resolve(registered ? CALLBACK_POLICY : presets.svix.policyId, undefined)
+}
+
+const CALLBACK_POLICY = 'callbacks'
 
 const refusalIn = (given: unknown): string | undefined => (typeof given === 'string' ? given : undefined)
 

@@ -9,6 +9,8 @@ export interface StoreWatch {
   storeCalled(call: string, ms: number, code: string | undefined): void
   /** A turn that could claim has ended. `lateMs`: of each task that it has claimed, the time since its own wait was over. */
   claimed(lateMs: readonly number[]): void
+  /** Ends that are to be told, after a turn. */
+  untold(count: number): void
 }
 
 /** Calls that say nothing of the store's health: they only listen, or end it. */
@@ -29,9 +31,9 @@ export function watchedStore(
       'createService.store: expected a store for everyone, such as sqliteStore({ path, everyone: true })',
     )
   }
-  if (!store.due || !store.registry || !store.pauses) {
+  if (!store.due || !store.registry || !store.pauses || !store.untold || !store.told) {
     throw new TypeError(
-      'createService.store: expected a store with due(), registry and pauses: memory, SQLite or Redis',
+      'createService.store: expected a store with due(), registry, pauses and untold(): memory, SQLite or Redis',
     )
   }
   const timed = (name: string, target: object, method: (...given: unknown[]) => unknown) =>
@@ -43,7 +45,9 @@ export function watchedStore(
         answer.then(
           (value) => {
             ended()
-            if (name === 'turn' && (given[0] as Step).claim) watch.claimed(lateIn(value as Turn))
+            if (name !== 'turn') return
+            if ((given[0] as Step).claim) watch.claimed(lateIn(value as Turn))
+            watch.untold((value as Turn).untold ?? 0)
           },
           (error) => ended(codeOf(error)),
         )

@@ -14,7 +14,7 @@ import type { Clock } from '../../platform/clock.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
 
 /** A store that a service can stand on. It is made with `everyone: true`. */
-export type ApiStore = TaskStore & Required<Pick<TaskStore, 'due' | 'registry' | 'pauses'>>
+export type ApiStore = TaskStore & Required<Pick<TaskStore, 'due' | 'registry' | 'pauses' | 'untold' | 'told'>>
 
 /** The questions and orders for which the queue is asked, since it also knows what runs in this process. Always with `allPrincipals`. */
 export interface ApiQueue extends Pick<RetryQueue, 'attempts' | 'cancel' | 'explain' | 'flush'> {

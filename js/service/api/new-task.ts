@@ -13,6 +13,7 @@ import { DAY_MS, FOREVER } from '../../platform/clock.ts'
 import { utf8 } from '../../platform/utf8.ts'
 import { deadlineOf } from '../../stores/engine/rules.ts'
 import type { SenderData } from '../sending.ts'
+import { callbackOf } from './callback.ts'
 import type { Exchange } from './exchange.ts'
 import { invalid, Problem } from './problem.ts'
 import { bodyOf, checkHeaders, storedHeaders, storedTarget, targetOf } from './request-of.ts'
@@ -69,7 +70,7 @@ interface CheckedTask {
 export function checkTaskIn(task: TaskIn, { settings, context }: Exchange): CheckedTask {
   const { limits } = settings
   const { method = 'POST', deliverAt, delayMs, expiresAt } = task
-  const target = targetOf(task, limits)
+  const target = targetOf(task.targetUrl, limits)
   checkHeaders(task, limits)
   const body = bodyOf(task, method, context.core)
   const tags = tagsOf(task)
@@ -95,7 +96,7 @@ export async function newTaskOf(
   const targetUrl = storedTarget(target, caller.tenant, context, settings)
   const headers = storedHeaders(task, context)
   const senderData = senderDataFor(task, target.origin, exchange)
-  const own = senderData ? { senderData } : {}
+  const own = { ...(senderData && { senderData }), ...(senderData?.callback && { tells: true as const }) }
   const dueInMs = dueOf(task, now, settings.limits.maxDelayMs ?? MAX_DELAY_MS)
   const { expiresAt = FOREVER } = task
   if (expiresAt <= now + dueInMs) throw tooLate()
@@ -134,20 +135,24 @@ export async function newTaskOf(
   }
 }
 
-/** The parts of a task that only the sender reads; undefined: there are none. Throws 'credential-refused'. */
-function senderDataFor(
-  { credential, signing }: TaskIn,
-  origin: string,
-  { context, caller: { tenant } }: Pick<Exchange, 'context' | 'caller'>,
-): SenderData | undefined {
+/** The parts of a task that only the sender reads; undefined: there are none. Throws 'credential-refused', or what is wrong with its callback. */
+function senderDataFor(task: TaskIn, origin: string, exchange: Exchange): SenderData | undefined {
+  const { credential, signing } = task
+  const { context, caller } = exchange
+  const { tenant } = caller
   const refuse = (field: string, why: string | undefined): void => {
     if (why !== undefined) throw new Problem('credential-refused', `${field}: ${why}`)
   }
   const { refuseCredential = () => 'this service has none', refuseSigning = () => 'this service has none' } = context
   if (credential !== undefined) refuse('credential', refuseCredential(credential, tenant, origin))
   if (signing !== undefined) refuse('signing', refuseSigning(signing, tenant))
-  if (credential === undefined && signing === undefined) return undefined
-  return { ...(credential !== undefined && { credential }), ...(signing !== undefined && { signing }) }
+  const callback = callbackOf(task, exchange)
+  if (credential === undefined && signing === undefined && !callback) return undefined
+  return {
+    ...(credential !== undefined && { credential }),
+    ...(signing !== undefined && { signing }),
+    ...(callback && { callback }),
+  }
 }
 
 function dueOf({ deliverAt, delayMs }: TaskIn, now: number, most: number): number {

@@ -14,33 +14,45 @@ export const MAX_HEADERS = 64
 export const MAX_HEADER_BYTES = 16_384
 const MAX_URL_LENGTH = 8_192
 
-/** The target, with no fragment: that is never sent. Throws 'invalid'. */
-export function targetOf({ targetUrl }: TaskIn, { maxUrlLength = MAX_URL_LENGTH }: ApiLimits): URL {
-  if (targetUrl.length > maxUrlLength) {
-    throw invalid(`targetUrl: ${targetUrl.length} characters exceed ${maxUrlLength}`, 'targetUrl')
-  }
-  const url = URL.canParse(targetUrl) ? new URL(targetUrl) : undefined
-  if (!url || !/^https?:$/.test(url.protocol)) {
-    throw invalid('targetUrl: expected an absolute http or https URL', 'targetUrl')
-  }
+const TARGET = ['targetUrl'] as const
+
+/** The target, with no fragment: that is never sent. `place`: where it stands in the body. Throws 'invalid'. */
+export function targetOf(
+  given: string,
+  { maxUrlLength = MAX_URL_LENGTH }: ApiLimits,
+  place: readonly string[] = TARGET,
+): URL {
+  const wrong = (why: string): Problem => invalid(`${place.join('.')}: ${why}`, ...place)
+  if (given.length > maxUrlLength) throw wrong(`${given.length} characters exceed ${maxUrlLength}`)
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  if (!url || !/^https?:$/.test(url.protocol)) throw wrong('expected an absolute http or https URL')
   if (url.username !== '' || url.password !== '') {
-    throw invalid('targetUrl: a user or a password in it would be stored; leave them out', 'targetUrl')
+    throw wrong('a user or a password in it would be stored; leave them out')
   }
   url.hash = ''
   return url
 }
 
 /** The target as it is stored. Throws 'target-refused', 'url-secret'. */
-export function storedTarget(url: URL, tenant: string | null, context: ApiContext, settings: ApiSettings): string {
+export function storedTarget(
+  url: URL,
+  tenant: string | null,
+  context: ApiContext,
+  settings: ApiSettings,
+  place: readonly string[] = TARGET,
+): string {
+  const name = place.join('.')
   const refusal = context.checkTarget(url, tenant)
   if (refusal) {
     context.onTargetRefused?.(refusal.rule)
-    throw new Problem('target-refused', `targetUrl: ${refusal.text}`, { rule: refusal.rule })
+    throw new Problem('target-refused', `${name}: ${refusal.text}`, { rule: refusal.rule })
   }
+  // the operator has said that all who read the store may have it
+  if (settings.urlSecrets === 'keep') return url.href
   const { sanitizer } = context
   const target = settings.urlSecrets === 'strip' ? sanitizer.strip(url.href) : url.href
   const shown = sanitizer.url(target)
-  if (shown !== target) throw new Problem('url-secret', `targetUrl: ${whyHidden(shown)}`)
+  if (shown !== target) throw new Problem('url-secret', `${name}: ${whyHidden(shown)}`)
   return target
 }
 

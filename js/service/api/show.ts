@@ -3,6 +3,7 @@
 import type { StoredTask } from '../../api/store.ts'
 import type { RetryTask } from '../../api/task.ts'
 import { showRecord } from '../../durable/record.ts'
+import { type Callback, type SenderData, senderDataOf } from '../sending.ts'
 import type { ApiContext } from './context.ts'
 import { tagsIn } from './new-task.ts'
 import { Problem } from './problem.ts'
@@ -20,6 +21,7 @@ export interface TaskOut extends Omit<RetryTask, 'principal' | 'meta' | 'tags'> 
   readonly tags?: Readonly<Record<string, string>>
   readonly credential?: string
   readonly signing?: string
+  readonly callback?: Callback
   readonly parked: boolean
 }
 
@@ -27,7 +29,7 @@ export function showTask(record: StoredTask, { sanitizer }: Pick<ApiContext, 'sa
   const { principal, tags: _, meta: __, ...shown } = showRecord(record, sanitizer as Parameters<typeof showRecord>[1])
   const { deadlineAt, priority, orderKey, parked } = record
   const tags = tagsIn(record.tags)
-  const { credential, signing } = record.senderData ?? {}
+  const { credential, signing, callback } = namesIn(record)
   return {
     ...shown,
     tenant: principal,
@@ -35,9 +37,19 @@ export function showTask(record: StoredTask, { sanitizer }: Pick<ApiContext, 'sa
     priority,
     ...(orderKey !== undefined && { orderKey }),
     ...(tags && { tags }),
-    ...(typeof credential === 'string' && { credential }),
-    ...(typeof signing === 'string' && { signing }),
+    ...(credential !== undefined && { credential }),
+    ...(signing !== undefined && { signing }),
+    ...(callback && { callback: { ...callback, url: sanitizer.url(callback.url) } }),
     parked,
+  }
+}
+
+/** A record that other code has made is shown without what cannot be told of it. */
+function namesIn(record: StoredTask): SenderData {
+  try {
+    return senderDataOf(record)
+  } catch {
+    return {}
   }
 }
 

@@ -3,6 +3,7 @@
 import { z } from '@hono/zod-openapi'
 import type { RetryPolicy } from '../../../api/policy.ts'
 import { NAME_SHAPE } from '../../named.ts'
+import { ENDS, type End } from '../ends.ts'
 import { policyOverlay } from './policy.ts'
 import { count, flag, instant, millis, name } from './words.ts'
 
@@ -24,6 +25,9 @@ export interface TaskIn {
   readonly idempotent?: boolean | undefined
   readonly credential?: string | undefined
   readonly signing?: string | undefined
+  readonly callback?:
+    | { readonly url: string; readonly on?: readonly End[] | undefined; readonly signing?: string | undefined }
+    | undefined
   readonly tags?: Readonly<Record<string, string>> | undefined
 }
 
@@ -98,6 +102,26 @@ export const taskIn: z.ZodType<TaskIn> = z
       description: 'Name of the keys that sign each attempt, as the settings of the service have them',
       example: 'acme-webhooks',
     }),
+    callback: z
+      .strictObject({
+        url: z
+          .string()
+          .min(1)
+          .meta({ description: 'Absolute, http or https, without a user', format: 'uri', maxLength: 8_192 }),
+        on: z.array(z.enum(ENDS)).min(1).max(ENDS.length).optional().meta({
+          description: 'The ends that are told. Default: all three',
+        }),
+        signing: z.string().regex(NAME_SHAPE, 'expected the name of a signing').optional().meta({
+          description: 'Name of the keys that sign the callback',
+          example: 'acme-webhooks',
+        }),
+      })
+      .optional()
+      .meta({
+        id: 'Callback',
+        description: 'Told by a POST when the task has ended: once for each end, and until it is answered with a 2xx',
+        example: { url: 'https://me.example.com/hooks', on: ['succeeded', 'exhausted'] },
+      }),
     tags: z.record(z.string(), z.string()).optional().meta({
       description: 'At most 8, each of at most 64 bytes as `name=value`; shown, never sent',
       maxProperties: MOST_TAGS,

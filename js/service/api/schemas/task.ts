@@ -2,6 +2,7 @@
 
 import { z } from '@hono/zod-openapi'
 import type { ExhaustedReason, TaskStatus } from '../../../api/task.ts'
+import { ENDS } from '../ends.ts'
 import {
   count,
   cursor,
@@ -67,6 +68,10 @@ const TASK_FIELDS = {
   tags: z.record(z.string(), z.string()).optional(),
   credential: z.string().optional().meta({ description: 'Name of the credential that its attempts get' }),
   signing: z.string().optional().meta({ description: 'Name of the keys that sign its attempts' }),
+  callback: z
+    .strictObject({ url: z.string(), on: z.array(z.enum(ENDS)), signing: z.string().optional() })
+    .optional()
+    .meta({ description: 'Where its end is told' }),
   parked: flag('It waits for new credentials: `POST /retry-tasks/{taskId}/due` lets it go'),
 }
 

@@ -93,7 +93,7 @@ export interface WorldOptions {
 
 /** One store of these tests: a file is deleted when the test ends. */
 function openStore(kind: StoreKind, clock: FakeClock, options: { readonly capacity?: number }): ApiStore {
-  if (kind !== 'sqlite') return memoryStore({ clock, everyone: true, ...options })
+  if (kind !== 'sqlite') return memoryStore({ clock, everyone: true, ...options }) as ApiStore
   const folder = mkdtempSync(join(tmpdir(), 'redrive-api-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return sqliteStore({ path: join(folder, 'tasks.db'), clock, everyone: true, ...options }) as ApiStore
