@@ -45,7 +45,7 @@
  */
 
 import type { Lease } from './leases.ts'
-import type { Hint, Leader, Principals, Report } from './neighbours.ts'
+import type { Broadcast, Hint, Leader, Principals, Report } from './neighbours.ts'
 import type { RetryPolicy } from './policy.ts'
 import type { NewTask, StoredTask, UnreadableRecord } from './records.ts'
 import type { Pauses, Registry } from './registry.ts'
@@ -55,7 +55,7 @@ import type { Counts, Step, Turn } from './turn.ts'
 
 export type { Bound, Claim } from './claim.ts'
 export type { Carry, Lease, Settlement } from './leases.ts'
-export type { Declared, Hint, Leader, Present, Principals, Report } from './neighbours.ts'
+export type { Broadcast, Declared, Hint, Leader, Present, Principals, Report } from './neighbours.ts'
 export {
   type DeadlineReason,
   homeOf,
@@ -303,6 +303,8 @@ export interface TaskStore {
   }
   /** Elects the one runner, of those that share the store, that claims what has no live home. Absent: each of them does. */
   readonly leader?: Leader
+  /** Carries messages between the processes of the store. Absent: it cannot. */
+  readonly broadcast?: Broadcast
   /** Settings that all processes of a service share. Absent: the store keeps tasks and nothing else. */
   readonly registry?: Registry
   /** Scopes in which no process starts anything. Absent: a queue pauses for itself alone. */

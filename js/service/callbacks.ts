@@ -28,6 +28,8 @@ export interface CallbacksOptions extends Pick<ApiContext, 'sanitizer'> {
   readonly clock: Clock
   /** The policy of callbacks, as it is now. */
   policy(): Promise<ResolvedPolicy>
+  /** A callback was stored. */
+  queued(task: NewTask): void
   /** Hears what became of an end that was to be told. */
   told(outcome: CallbackOutcome): void
   readonly log: (entry: ApiLogEntry) => void
@@ -125,9 +127,11 @@ export class Callbacks {
   /** Where the store refuses the call for what one of them is, they are asked about one by one: none is to keep the others back. */
   async #enqueued(tasks: readonly NewTask[]): Promise<readonly CallbackOutcome[]> {
     if (tasks.length === 0) return []
-    const { store, log, sanitizer } = this.#options
+    const { store, log, sanitizer, queued } = this.#options
     try {
-      return (await store.enqueue(tasks)).map(({ outcome }) => (outcome === 'full' ? 'full' : 'stored'))
+      const said = await store.enqueue(tasks)
+      for (const [i, { outcome }] of said.entries()) if (outcome === 'stored') queued(tasks[i] as NewTask)
+      return said.map(({ outcome }) => (outcome === 'full' ? 'full' : 'stored'))
     } catch (error) {
       if (!(error instanceof TypeError || error instanceof RangeError)) throw error
       if (tasks.length > 1) return (await Promise.all(tasks.map((task) => this.#enqueued([task])))).flat()

@@ -20,6 +20,8 @@ import { applyPolicies, Policies } from './api/policies.ts'
 import { newRequestId, Problem, problemResponse } from './api/problem.ts'
 import { Callbacks } from './callbacks.ts'
 import { type Credentials, type CredentialsOptions, makeCredentials, type ToldFailure } from './credentials.ts'
+import { queuedEvent, tellEvents } from './feed/events.ts'
+import { Feed } from './feed/feed.ts'
 import { makeGuard } from './guard.ts'
 import { readInspector } from './inspector-files.ts'
 import { loadCore } from './load-core.ts'
@@ -187,6 +189,12 @@ export function createService(options: ServiceOptions): Service {
     })
   }
   metrics.watch(queues)
+  const feed = new Feed({
+    clock,
+    process: random128(hostDraw()).slice(0, 12),
+    source: (emit) => tellEvents(queues, emit),
+    broadcast: first.broadcast,
+  })
   const own = queues[0] as RetryQueue
   const { host } = internalsOf(own)
   const queue: ApiQueue = queues.length === 1 ? own : oneQueue(queues)
@@ -213,12 +221,16 @@ export function createService(options: ServiceOptions): Service {
       ...{ store, clock, sanitizer, log: told },
       policy: callbackPolicy(new Policies(store.registry, clock, () => settings)),
       told: (outcome) => metrics.told(outcome),
+      queued: (task) => {
+        if (feed.isHeard) feed.emit(queuedEvent(task, clock.now(), { sanitizer }))
+      },
     })
     if (role !== 'api') {
       operations.start()
       callbacks.start()
     }
     const api = makeApi({
+      events: feed,
       ...{ store, queue, core, clock, version, sanitizer, inspector, log: told },
       checkTarget: (url) => {
         const refusal = guard.check(url)
@@ -263,10 +275,12 @@ export function createService(options: ServiceOptions): Service {
       state.isLeaving = true
       state.isDraining = true
       pause()
+      feed.close()
     },
     async close({ drainMs = 10_000 } = {}) {
       state.isLeaving = true
       state.isDraining = true
+      feed.close()
       await opening.catch(() => {}) // told by `ready`
       await Promise.all([operations?.stop(), callbacks?.stop()])
       await Promise.all(queues.map((each) => each.close({ drainMs })))

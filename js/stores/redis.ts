@@ -13,11 +13,13 @@ import type { RetentionOptions } from '../options/retention.ts'
 import type { Clock } from '../platform/clock.ts'
 import { assertStorable } from './engine/sound.ts'
 import { checkDue, checkGiven, checkList, checkPurge } from './filters.ts'
+import { broadcastOn } from './redis/broadcast.ts'
 import { portOf, reopening } from './redis/client.ts'
 import * as control from './redis/control.ts'
 import { EnqueueGroup } from './redis/enqueue.ts'
 import * as reads from './redis/reads.ts'
 import { type Durably, pausesOf, registryOf } from './redis/registry.ts'
+import { messagesOf } from './redis/scripts.ts'
 import { ACK_TIMEOUT_MS, Server } from './redis/server.ts'
 import { Session } from './redis/session.ts'
 import { turn } from './redis/turn.ts'
@@ -71,6 +73,9 @@ const RULES: Rules<RedisStoreOptions> = {
 
 const ANSWER_MS = 10_000
 
+const unsaid = (name: string, error: unknown): string =>
+  `the store '${name}' in Redis: its processes do not hear each other's events (${String(error)})`
+
 /** A store in Redis. Nothing is sent before it is used. */
 export function redisStore(options: RedisStoreOptions): TaskStore {
   check('redisStore', options, RULES, objectLike('{ client: createClient() }'))
@@ -100,12 +105,21 @@ export function redisStore(options: RedisStoreOptions): TaskStore {
     await session.inTime(server.confirm(apart))
     return said
   }
+  const broadcast = options.everyone
+    ? broadcastOn({
+        port,
+        channel: messagesOf(name),
+        clock,
+        told: (error) => session.report?.('storage_unavailable', unsaid(name, error)),
+      })
+    : undefined
   return {
     get durability(): Durability {
       return server.durability
     },
     idleCheckMs,
     ...(options.everyone && { everyone: true }),
+    ...(broadcast && { broadcast }),
     configure(wanted, report) {
       session.terms = { ...wanted, retention: { ...wanted.retention } }
       if (report) session.report = report

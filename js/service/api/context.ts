@@ -12,6 +12,7 @@ import type { Sanitizer } from '../../core/sanitizer.ts'
 import type { SanitizeOptions } from '../../options/sanitize.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
+import type { Listening } from '../feed/types.ts'
 
 /** A store that a service can stand on. It is made with `everyone: true`. */
 export type ApiStore = TaskStore & Required<Pick<TaskStore, 'due' | 'registry' | 'pauses' | 'untold' | 'told'>>
@@ -121,6 +122,8 @@ export interface InspectorFile {
 export type InspectorFiles = ReadonlyMap<string, InspectorFile>
 
 export interface ApiContext {
+  /** The live view. */
+  readonly events: Listening
   readonly store: ApiStore
   readonly queue: ApiQueue
   /** The part of the guard that needs no connection. undefined: it may be tried. */

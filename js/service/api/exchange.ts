@@ -30,6 +30,8 @@ export interface Exchange<Query = unknown, Body = unknown> extends Services {
   readonly signal: AbortSignal
   /** Counts so many more requests against the rate of the token: those that come after this one pay for them. */
   charge(more: number): void
+  /** Whether the token would be let in now: for an answer that goes on for long. */
+  stillMay(): boolean
 }
 
 export interface Reply {

@@ -5,6 +5,7 @@
  */
 
 import type { Enqueued, NewTask } from '../../api/store.ts'
+import { queuedEvent } from '../feed/events.ts'
 import type { Exchange } from './exchange.ts'
 import { checkTaskIn, fingerprintOf, newTaskOf } from './new-task.ts'
 import { Problem } from './problem.ts'
@@ -105,7 +106,11 @@ async function stored(waiting: readonly Waiting[]): Promise<readonly (Enqueued |
 /** undefined: it is the task that an earlier one was, and that is gone by now. */
 async function answerOf({ task, exchange }: Waiting, said: Enqueued | Problem): Promise<Receipt | Problem | undefined> {
   if (said instanceof Problem) return said
-  if (said.outcome === 'stored') return firstReceipt(task, exchange)
+  if (said.outcome === 'stored') {
+    const { context } = exchange
+    if (context.events.isHeard) context.events.emit(queuedEvent(task, context.clock.now(), context))
+    return firstReceipt(task, exchange)
+  }
   if (said.outcome === 'full') return isFull(exchange)
   return said.outcome === 'duplicate' ? receiptOf(said.taskId, exchange) : conflict(task, said)
 }

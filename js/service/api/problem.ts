@@ -42,6 +42,7 @@ export type ProblemType =
   | 'rate-limited'
   | 'internal'
   | 'queue-full'
+  | 'too-many-listeners'
   | 'store-unavailable'
   | 'draining'
 
@@ -75,6 +76,7 @@ export const PROBLEMS: Readonly<Record<ProblemType, ProblemKind>> = {
   'rate-limited': { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'The service failed' },
   'queue-full': { status: 503, title: 'The store is full', retryAfterS: 5 },
+  'too-many-listeners': { status: 503, title: 'Too many listen already', retryAfterS: 5 },
   'store-unavailable': { status: 503, title: 'The store does not answer', retryAfterS: 1 },
   draining: { status: 503, title: 'The service is stopping', retryAfterS: 1 },
 }

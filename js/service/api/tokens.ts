@@ -86,9 +86,12 @@ function actingFor(headers: Headers, caller: Caller): Caller {
   return { ...caller, tenant, seesAll: false }
 }
 
+export const isAllowed = ({ scopes }: Caller, scope: Scope): boolean =>
+  scopes.includes(scope) || scopes.includes('admin')
+
 /** Throws 'forbidden' where the caller lacks a scope. */
-export function demand({ scopes }: Caller, scope: Scope): void {
-  if (scopes.includes(scope) || scopes.includes('admin')) return
+export function demand(caller: Caller, scope: Scope): void {
+  if (isAllowed(caller, scope)) return
   throw new Problem('forbidden', `this needs the scope '${scope}', which the token does not have`)
 }
 

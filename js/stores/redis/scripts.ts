@@ -107,6 +107,8 @@ export const keysOf = (name: string): readonly string[] =>
   [...'mtrebadziokxypwnlquvjhfgsc'].map((letter) => `{redrive:${name}}:${letter}`)
 
 export const channelOf = (name: string): string => `{redrive:${name}}:h`
+/** Where messages between processes are heard. */
+export const messagesOf = (name: string): string => `{redrive:${name}}:v`
 
 /** The commands that the scripts give: a test holds this list to their text. */
 export const COMMANDS: readonly string[] = (

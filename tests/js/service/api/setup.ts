@@ -20,6 +20,8 @@ import type {
   Scope,
   TargetRefusal,
 } from '../../../../js/service/api/context.ts'
+import { tellEvents } from '../../../../js/service/feed/events.ts'
+import { Feed } from '../../../../js/service/feed/feed.ts'
 import { oneQueue, oneStore } from '../../../../js/service/partitions.ts'
 import { memoryStore } from '../../../../js/stores/memory.ts'
 import { sqliteStore } from '../../../../js/stores/sqlite.ts'
@@ -127,7 +129,9 @@ export async function setup(options: WorldOptions = {}): Promise<World> {
     isReady: true,
     isDraining: false,
   }
+  const events = new Feed({ clock, process: 'one', source: (emit) => tellEvents(queues, emit) })
   const context: ApiContext = {
+    events,
     store,
     queue,
     core,
