@@ -1,0 +1,194 @@
+/**
+ * Inbound replay: a request whose handler failed for a reason that may pass is kept, its client gets a 202, and the queue sends it again to
+ * this service. The rules are here, once; `express.ts`, `fastify.ts` and `hono.ts` only say how their framework has it.
+ */
+
+import { RedriveError } from '../../api/errors.ts'
+import type { DegradedCode } from '../../api/events.ts'
+import type { AttemptPlan } from '../../call/attempt.ts'
+import type { Call } from '../../call/call.ts'
+import { type Acceptance, laidOver } from '../../call/transport.ts'
+import { unsaid } from '../../platform/error-text.ts'
+import { internalsOf } from '../../queue/internals.ts'
+import { observe } from '../../queue/observe.ts'
+import type { RetryQueue } from '../../queue/queue.ts'
+import type { QueueContext } from '../../runner/context.ts'
+import { traceIdOf } from '../../tasks/task.ts'
+import { DeferredError } from './deferred.ts'
+import { callOf, NOT_KEPT, type Replayed } from './handler-run.ts'
+import { failureOf, mayPass, statusOfReplay } from './may-pass.ts'
+import { checkInbound, type InboundOptions } from './options.ts'
+import { marksOf, REPLAY_HEADER, type ReplayMarks } from './replay-header.ts'
+import { headersOf, keyIn, mayRepeat, urlAt } from './replayed.ts'
+import { accepted, circuitOpen, type Reply } from './reply.ts'
+import type { Body, Incoming, Lack } from './request.ts'
+
+/** What becomes of an error: `reply` is sent in its place, or it goes on. */
+export interface Settled {
+  readonly reply?: Reply
+  /** The status of the error's own answer, which has to let the task of a replay go on. Absent: as it is. */
+  readonly statusOf?: (status: number) => number
+}
+
+const GOES_ON: Settled = {}
+
+/** 'cut_off' is told to no one: its client has left. */
+const LACKS: Readonly<Record<Exclude<Lack, 'cut_off'>, readonly [DegradedCode, string]>> = {
+  not_captured: [
+    'not_replayable',
+    'its body was read before its bytes were captured: put captureBody() before every parser',
+  ],
+  too_large: ['body_too_large', 'its body is longer than maxBodyBytes'],
+}
+
+export class Inbound {
+  readonly #queue: RetryQueue
+  readonly #host: QueueContext
+  readonly #run: (call: Call) => Promise<unknown>
+  readonly #options: InboundOptions
+  readonly #codes: readonly number[]
+  readonly #dropped: ReadonlySet<string>
+  readonly #marks: ReplayMarks
+  /** The id that a call has as a task, if it is a new one. */
+  readonly #ids = new WeakMap<Call, string>()
+
+  /** `what`: the call that makes the middleware, as its users write it. */
+  constructor(queue: RetryQueue, options: InboundOptions, what: string) {
+    const { host, run } = internalsOf(queue, what)
+    checkInbound(what, options, host.settings)
+    this.#queue = queue
+    this.#host = host
+    this.#run = run
+    this.#options = { ...options }
+    this.#codes = host.settings.policies.get(options.policyId ?? 'default')?.policy.retryableStatusCodes ?? []
+    this.#dropped = new Set(options.dropHeaders?.map((name) => name.toLowerCase()))
+    this.#marks = marksOf(queue, options.secret)
+    observe(queue, {
+      attempt: async (call, plan, next) => {
+        await this.#mark(call, plan)
+        return next()
+      },
+      onTask: (call, taskId) => {
+        if (taskId !== undefined) this.#ids.set(call, taskId)
+      },
+    })
+  }
+
+  /** Whether a request is one that may be kept: of any other no copy of its body is needed. */
+  mayKeep(method: string, headers: Headers): boolean {
+    return mayRepeat(method, keyIn(headers, this.#host.settings.idempotency.header))
+  }
+
+  /** Decides about an error that a handler has thrown. Never rejects. */
+  async settle(error: unknown, request: Incoming): Promise<Settled> {
+    if (request.isOver()) return GOES_ON
+    try {
+      if (error instanceof DeferredError) return { reply: accepted(error, this.#options) }
+      const isReplay = await this.#marks.isOwn(request.headers.get(REPLAY_HEADER))
+      const mayBeKept = isReplay || this.mayKeep(request.method, request.headers)
+      if (!mayBeKept || !this.#matches(error, request)) return GOES_ON
+      if (isReplay) return { statusOf: (status) => statusOfReplay(status, this.#codes) }
+      return this.#shut() ?? (await this.#keep(error, request))
+    } catch (failed) {
+      const isOwn = failed instanceof RedriveError
+      this.#tell(
+        'not_durable',
+        request,
+        `not kept: ${isOwn ? failed.message : unsaid(failed)}`,
+        isOwn ? failed.code : 'threw',
+      )
+      return GOES_ON
+    }
+  }
+
+  /** Puts the mark into a repeat that goes to this service. */
+  async #mark({ origin }: Call, plan: AttemptPlan): Promise<void> {
+    if (!plan.isReplay || !plan.task || origin !== this.#options.origin) return
+    const { taskId, attemptNumber } = plan.task
+    const mark = await this.#marks.make(taskId, attemptNumber)
+    plan.overlay = laidOver(plan.overlay ?? new Headers(), new Headers({ [REPLAY_HEADER]: mark }))
+  }
+
+  #matches(error: unknown, { method, target, headers, id }: Incoming): boolean {
+    const { match } = this.#options
+    if (!match) return mayPass(error, this.#codes)
+    return match(error, { method, target, headers: new Headers(headers), ...(id !== undefined && { id }) })
+  }
+
+  /** The answer while the circuit of this service is open: what is kept now would only wait with the rest. */
+  #shut(): Settled | undefined {
+    const { circuit, shutUntilAt = null } = this.#queue.stats().origins[this.#options.origin] ?? {}
+    if (circuit !== 'OPEN') return undefined
+    return { reply: circuitOpen(shutUntilAt === null ? null : shutUntilAt - this.#host.now()) }
+  }
+
+  async #keep(error: unknown, request: Incoming): Promise<Settled> {
+    const url = urlAt(this.#options.origin, request.target)
+    const body = await this.#bodyOf(request)
+    await this.#queue.ready
+    const { sanitizer } = this.#host
+    // without the core no task can be kept, and `degraded` has said so
+    if (url === undefined || !body || !sanitizer || request.isOver()) return GOES_ON
+    const { method } = request
+    const heads = headersOf(request, body.isUnpacked, this.#dropped, sanitizer)
+    const replayed: Replayed = { method, url, bytes: body.bytes, ...heads }
+    const { policyId } = this.#options
+    // a key of its own for each: should a repeat come back unmarked, it is known by that
+    const key = keyIn(request.headers, this.#host.settings.idempotency.header)
+    const options = { idempotencyKey: key ?? this.#host.makeKey(), ...(policyId !== undefined && { policyId }) }
+    const call = callOf(replayed, failureOf(error, this.#codes), options, this.#host)
+    const taken = await this.#run(call).catch((failed) => {
+      if (failed?.name === 'HandlerError') return NOT_KEPT
+      throw failed
+    })
+    if (taken === NOT_KEPT) return GOES_ON
+    const acceptance = taken as Acceptance
+    return (await this.#mayPromise(call, acceptance)) ? { reply: this.#accepted(acceptance, request) } : GOES_ON
+  }
+
+  /** The body, or undefined where it is not at hand, and `degraded` has said why. */
+  async #bodyOf(request: Incoming): Promise<Body | undefined> {
+    const body = await request.body()
+    if (!('lacks' in body) && body.bytes && /^(GET|HEAD)$/.test(request.method)) {
+      this.#tell('not_replayable', request, 'not kept: fetch sends no body with its method', 'GET')
+      return undefined
+    }
+    if (!('lacks' in body)) return body
+    if (body.lacks !== 'cut_off') {
+      const [code, why] = LACKS[body.lacks]
+      this.#tell(code, request, `not kept: ${why}`, why)
+    }
+    return undefined
+  }
+
+  /**
+   * Whether a 202 says the truth. A task that another request has made counts if it waits: one that is under way may be the very task whose
+   * repeat this request is, with a mark that this process cannot read, and a 202 would end it as done.
+   */
+  async #mayPromise(call: Call, { taskId, durability }: Acceptance): Promise<boolean> {
+    const isNew = this.#ids.get(call) === taskId
+    if (durability === 'memory') {
+      if (isNew) await this.#queue.cancel(taskId)
+      return false
+    }
+    return isNew || (await this.#queue.get(taskId))?.status === 'PENDING'
+  }
+
+  #accepted(acceptance: Acceptance, { headers, id }: Incoming): Reply {
+    const traceId = traceIdOf(headers) ?? id ?? acceptance.traceId
+    const about = { ...acceptance, traceId }
+    try {
+      return accepted(about, this.#options)
+    } catch (error) {
+      // the task is kept, and its client has to hear so
+      this.#host.degraded('hook_threw', `taskUrl threw (${unsaid(error)}): the 202 has no location`, 'taskUrl')
+      return accepted(about, {})
+    }
+  }
+
+  /** Says why an error went on: the client was told of that, and the owner of the queue of nothing. */
+  #tell(code: DegradedCode, { method }: Incoming, why: string, once: string): void {
+    const { origin } = this.#options
+    this.#host.degraded(code, `${method} ${origin} has failed and was ${why}`, `inbound ${origin} ${once}`)
+  }
+}
