@@ -49,19 +49,13 @@ export const inboundErrors: FastifyPluginCallback<InboundPluginOptions> = inScop
 
 type Answer = (error: unknown, request: FastifyRequest, reply: FastifyReply) => Promise<Reply | undefined>
 
-/** Asks `answer` before the error handler that is there: one that is set later takes its place. */
+/** Asks `answer` first. An error that it leaves alone is thrown on, to the error handler that was there or is the parent scope's. */
 function answering(fastify: FastifyInstance, answer: Answer): void {
-  const { errorHandler } = fastify
-  const settle: Parameters<FastifyInstance['setErrorHandler']>[0] = async (error, request, reply) => {
+  fastify.setErrorHandler(async (error, request, reply) => {
     const own = reply.raw.headersSent ? undefined : await answer(error, request, reply)
-    if (!own) return errorHandler.call(fastify, error as never, request, reply)
+    if (!own) throw error
     for (const name of CONTENT_HEADERS) reply.removeHeader(name)
-    reply.code(own.status).headers(own.headers).send(own.body)
-  }
-  // no promise is returned: where its own resolves with undefined Fastify sends that, and an error handler may yet send something
-  fastify.setErrorHandler((error, request, reply) => {
-    const send = (payload: unknown) => payload !== undefined && reply.send(payload)
-    Promise.resolve(settle.call(fastify, error, request, reply)).then(send, send)
+    return reply.code(own.status).headers(own.headers).send(own.body)
   })
 }
 

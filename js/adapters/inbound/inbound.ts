@@ -19,7 +19,7 @@ import { callOf, NOT_KEPT, type Replayed } from './handler-run.ts'
 import { failureOf, mayPass, statusOfReplay } from './may-pass.ts'
 import { checkInbound, type InboundOptions } from './options.ts'
 import { marksOf, REPLAY_HEADER, type ReplayMarks } from './replay-header.ts'
-import { headersOf, keyIn, mayRepeat, urlAt } from './replayed.ts'
+import { headsOf, keyIn, mayRepeat, urlAt } from './replayed.ts'
 import { accepted, circuitOpen, type Reply } from './reply.ts'
 import type { Body, Incoming, Lack } from './request.ts'
 
@@ -87,7 +87,7 @@ export class Inbound {
       const isReplay = await this.#marks.isOwn(request.headers.get(REPLAY_HEADER))
       const mayBeKept = isReplay || this.mayKeep(request.method, request.headers)
       if (!mayBeKept || !this.#matches(error, request)) return GOES_ON
-      if (isReplay) return { statusOf: (status) => statusOfReplay(status, this.#codes) }
+      if (isReplay) return this.#ofReplay()
       return this.#shut() ?? (await this.#keep(error, request))
     } catch (failed) {
       const isOwn = failed instanceof RedriveError
@@ -130,11 +130,18 @@ export class Inbound {
     // without the core no task can be kept, and `degraded` has said so
     if (url === undefined || !body || !sanitizer || request.isOver()) return GOES_ON
     const { method } = request
-    const heads = headersOf(request, body.isUnpacked, this.#dropped, sanitizer)
+    const { header } = this.#host.settings.idempotency
+    const { unknown, ...heads } = headsOf(request, body.isUnpacked, this.#dropped, header, sanitizer)
+    if (unknown.length > 0) {
+      const names = unknown.join(', ')
+      const remedy = 'list it in sanitize.persistHeaders of the queue, or in dropHeaders if a repeat does without'
+      this.#tell('headers_withheld', request, `not kept: ${names} is on no list of headers; ${remedy}`, 'headers')
+      return GOES_ON
+    }
     const replayed: Replayed = { method, url, bytes: body.bytes, ...heads }
     const { policyId } = this.#options
     // a key of its own for each: should a repeat come back unmarked, it is known by that
-    const key = keyIn(request.headers, this.#host.settings.idempotency.header)
+    const key = keyIn(request.headers, header)
     const options = { idempotencyKey: key ?? this.#host.makeKey(), ...(policyId !== undefined && { policyId }) }
     const call = callOf(replayed, failureOf(error, this.#codes), options, this.#host)
     const taken = await this.#run(call).catch((failed) => {
@@ -142,8 +149,7 @@ export class Inbound {
       throw failed
     })
     if (taken === NOT_KEPT) return GOES_ON
-    const acceptance = taken as Acceptance
-    return (await this.#mayPromise(call, acceptance)) ? { reply: this.#accepted(acceptance, request) } : GOES_ON
+    return this.#told(call, taken as Acceptance, request)
   }
 
   /** The body, or undefined where it is not at hand, and `degraded` has said why. */
@@ -162,16 +168,24 @@ export class Inbound {
   }
 
   /**
-   * Whether a 202 says the truth. A task that another request has made counts if it waits: one that is under way may be the very task whose
-   * repeat this request is, with a mark that this process cannot read, and a 202 would end it as done.
+   * Answers for a task that is kept. One that another request has made counts if it waits: if it is under way, this may be its own repeat with
+   * a mark that this process cannot read, and a 202 would end it as done.
    */
-  async #mayPromise(call: Call, { taskId, durability }: Acceptance): Promise<boolean> {
+  async #told(call: Call, acceptance: Acceptance, request: Incoming): Promise<Settled> {
+    const { taskId, durability } = acceptance
     const isNew = this.#ids.get(call) === taskId
     if (durability === 'memory') {
+      // a store that says so once it is open: nothing may be promised
       if (isNew) await this.#queue.cancel(taskId)
-      return false
+      return GOES_ON
     }
-    return isNew || (await this.#queue.get(taskId))?.status === 'PENDING'
+    const isWaiting = isNew || (await this.#queue.get(taskId))?.status === 'PENDING'
+    return isWaiting ? { reply: this.#accepted(acceptance, request) } : this.#ofReplay()
+  }
+
+  /** The error of a repeat is answered so that its task goes on. */
+  #ofReplay(): Settled {
+    return { statusOf: (status) => statusOfReplay(status, this.#codes) }
   }
 
   #accepted(acceptance: Acceptance, { headers, id }: Incoming): Reply {

@@ -30,18 +30,30 @@ export function urlAt(origin: string, target: string): string | undefined {
   return url.origin === origin ? url.href : undefined
 }
 
-/** The headers of a request as a task has them, and the names of those that only `credentials` can give again. */
-export function headersOf(
-  request: InboundRequest,
+/** The headers of a request as a task has them. */
+export interface Heads {
+  readonly headers: Headers
+  /** Names of those that only `credentials` can give again. */
+  readonly withheld: readonly string[]
+  /** Names of those that are on no list: without them it might be another request. */
+  readonly unknown: readonly string[]
+}
+
+/** `keyHeader`: the queue's. Keys are put into a header of their own. */
+export function headsOf(
+  { headers }: InboundRequest,
   isUnpacked: boolean,
   dropped: ReadonlySet<string>,
+  keyHeader: string,
   sanitizer: Sanitizer,
-): { readonly headers: Headers; readonly withheld: readonly string[] } {
-  const given = [...request.headers].filter(([name]) => name !== REPLAY_HEADER && !dropped.has(name))
+): Heads {
+  const gone = [REPLAY_HEADER, KEY_HEADER.toLowerCase(), keyHeader.toLowerCase()]
+  if (isUnpacked) gone.push('content-encoding')
+  const given = [...headers].filter(([name]) => !gone.includes(name) && !dropped.has(name))
   const { headers: kept, withheld, unknown } = sanitizer.headers(given)
-  const headers = new Headers(Object.entries(kept))
-  // the queue refuses what it knows nothing of, and names it
-  for (const name of unknown) if (!ADDED.test(name)) headers.set(name, request.headers.get(name) ?? '')
-  if (isUnpacked) headers.delete('content-encoding')
-  return { headers, withheld: withheld.filter((name) => name !== KEY_HEADER.toLowerCase()) }
+  return {
+    headers: new Headers(Object.entries(kept)),
+    withheld,
+    unknown: unknown.filter((name) => !ADDED.test(name)),
+  }
 }

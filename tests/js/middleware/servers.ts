@@ -71,10 +71,13 @@ const inFastify: Skin = {
   name: 'fastify',
   async mount({ queue, inbound, handler }) {
     const app = fastify()
-    if (queue && inbound) await app.register(forFastify.inboundErrors, { queue, ...inbound })
-    else await app.register(forFastify.deferredErrors)
-    app.all('/*', async ({ method, originalUrl: target, raw, body }) => {
-      return (await handler({ method, target, headers: headersOf(raw), body })) ?? {}
+    app.setErrorHandler((_, __, reply) => reply.code(500).send({ failed: true }))
+    app.register(async (scope) => {
+      if (queue && inbound) await scope.register(forFastify.inboundErrors, { queue, ...inbound })
+      else await scope.register(forFastify.deferredErrors)
+      scope.all('/*', async ({ method, originalUrl: target, raw, body }) => {
+        return (await handler({ method, target, headers: headersOf(raw), body })) ?? {}
+      })
     })
     await app.ready()
     return (request, response) => app.routing(request, response)

@@ -32,7 +32,7 @@ export interface Kept {
 export function queueIn(at: string, options: RetryQueueOptions = {}): Kept {
   const policy = { ...QUICK, ...options.policy }
   const store = sqliteStore({ path: join(at, 'tasks.db'), idleCheckMs: 20 })
-  const queue = new RetryQueue({ store, ...NO_GATES, ...options, policy })
+  const queue = new RetryQueue({ store, warn: false, ...NO_GATES, ...options, policy })
   const degraded: QueueEvents['degraded'][] = []
   queue.on('degraded', (event) => degraded.push(event))
   onTestFinished(() => queue.close({ drainMs: 0 }))
