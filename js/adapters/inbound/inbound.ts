@@ -112,7 +112,12 @@ export class Inbound {
   #matches(error: unknown, { method, target, headers, id }: Incoming): boolean {
     const { match } = this.#options
     if (!match) return mayPass(error, this.#codes)
-    return match(error, { method, target, headers: new Headers(headers), ...(id !== undefined && { id }) })
+    try {
+      return match(error, { method, target, headers: new Headers(headers), ...(id !== undefined && { id }) })
+    } catch (thrown) {
+      this.#host.degraded('hook_threw', `match threw (${unsaid(thrown)}): the request is not kept`, 'match')
+      return false
+    }
   }
 
   /** The answer while the circuit of this service is open: what is kept now would only wait with the rest. */
