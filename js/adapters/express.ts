@@ -1,5 +1,6 @@
 /** redrive/express: calls that were handed over, and requests whose handler has failed, are answered with a 202. For Express 5. */
 
+import type { IncomingMessage } from 'node:http'
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
 import { check, int } from '../options/check.ts'
 import type { RetryQueue } from '../queue/queue.ts'
@@ -30,8 +31,9 @@ export function captureBody(options: CaptureOptions = {}): RequestHandler {
 }
 
 /** In place of `captureBody`: `express.json({ verify: keepBody })`. */
-export const keepBody = (request: Parameters<typeof captureParsed>[0], _: unknown, bytes: Uint8Array): void =>
+export function keepBody(request: IncomingMessage, _: unknown, bytes: Uint8Array): void {
   captureParsed(request, bytes)
+}
 
 /** Outbound: answers a `DeferredError` of a handler with its 202. After all routes. */
 export function deferredErrors(options: ReplyOptions = {}): ErrorRequestHandler {

@@ -41,7 +41,7 @@ const WHERE =
   'the URL of a request that came in does not say where it can be sent again; give the origin under which this service reaches itself'
 
 /** Throws a TypeError or RangeError that names the option. `what`: the call, as its users write it. */
-export function checkInbound(what: string, options: InboundOptions, settings: Settings): void {
+export function checkInbound(what: string, options: InboundOptions, queue: Settings): void {
   if (options?.origin === undefined) throw new TypeError(`${what}: expected an origin; ${WHERE}`)
   try {
     follow(`${what}.origin`, options.origin, origin)
@@ -51,10 +51,10 @@ export function checkInbound(what: string, options: InboundOptions, settings: Se
   }
   check(what, options, RULES)
   const { policyId } = options
-  if (policyId !== undefined && !settings.policies.has(policyId)) {
+  if (policyId !== undefined && !queue.policies.has(policyId)) {
     throw new RangeError(`${what}.policyId: expected the name of a policy of the queue, got '${policyId}'`)
   }
-  if (settings.durable && settings.store?.durability !== 'memory') return
+  if (queue.durable && queue.store?.durability !== 'memory') return
   throw new TypeError(
     `${what}: expected a queue that is durable: its 202 is a promise, which a queue in memory breaks when its process ends; give the queue a store, such as sqliteStore()`,
   )
