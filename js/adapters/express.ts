@@ -16,7 +16,7 @@ export type { ReplyOptions, TaskUrl } from './inbound/reply.ts'
 export type { InboundRequest } from './inbound/request.ts'
 
 export interface CaptureOptions {
-  /** Of a longer body no copy is kept, and its request is never sent again. @default 1 MiB */
+  /** The most bytes of a body that are copied: a request with more of them is never sent again. @default 1 MiB */
   readonly maxBodyBytes?: number
 }
 
@@ -52,8 +52,8 @@ export function inboundErrors(queue: RetryQueue, options: InboundOptions): Error
   const inbound = new Inbound(queue, options, 'inboundErrors')
   return async (error, request, response, next) => {
     const incoming = incomingOf(request, response, request.originalUrl, (request as { id?: unknown }).id)
-    const { reply, statusOf } = await inbound.settle(error, incoming)
-    if (statusOf) changeStatus(response, statusOf)
+    const { reply, toStatus } = await inbound.settle(error, incoming)
+    if (toStatus) changeStatus(response, toStatus)
     if (reply && !response.headersSent) send(response, reply)
     else next(error)
   }

@@ -16,7 +16,7 @@ export type { InboundRequest } from './inbound/request.ts'
 
 export interface InboundPluginOptions extends InboundOptions {
   readonly queue: RetryQueue
-  /** Of a longer body no copy is kept, and its request is never sent again. @default 1 MiB */
+  /** The most bytes of a body that are copied: a request with more of them is never sent again. @default 1 MiB */
   readonly maxBodyBytes?: number
 }
 
@@ -40,8 +40,8 @@ export const inboundErrors: FastifyPluginCallback<InboundPluginOptions> = inScop
     })
     answering(fastify, async (error, request, { raw }) => {
       const incoming = incomingOf(request.raw, raw, request.originalUrl, request.id, maxBodyBytes)
-      const { reply, statusOf } = await inbound.settle(error, incoming)
-      if (statusOf) changeStatus(raw, statusOf)
+      const { reply, toStatus } = await inbound.settle(error, incoming)
+      if (toStatus) changeStatus(raw, toStatus)
       return reply
     })
   },

@@ -16,7 +16,7 @@ export type { ReplyOptions, TaskUrl } from './inbound/reply.ts'
 export type { InboundRequest } from './inbound/request.ts'
 
 export interface HonoInboundOptions extends InboundOptions {
-  /** Of a longer body no copy is kept, and its request is never sent again. @default 1 MiB */
+  /** The most bytes of a body that are copied: a request with more of them is never sent again. @default 1 MiB */
   readonly maxBodyBytes?: number
 }
 
@@ -47,14 +47,14 @@ export function inboundErrors(queue: RetryQueue, options: HonoInboundOptions): M
       target: pathname + search,
       headers: new Headers(raw.headers),
       ...idOf(context.get('requestId')),
-      isOver: () => raw.signal.aborted,
+      isAnswered: () => raw.signal.aborted,
       body: () => body,
     }
     await next()
     if (!context.error) return
-    const { reply, statusOf } = await inbound.settle(context.error, incoming)
+    const { reply, toStatus } = await inbound.settle(context.error, incoming)
     if (reply) answer(context, reply)
-    else if (statusOf) context.res = withStatus(context.res, statusOf(context.res.status))
+    else if (toStatus) context.res = withStatus(context.res, toStatus(context.res.status))
   }
 }
 

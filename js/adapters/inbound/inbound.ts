@@ -13,9 +13,8 @@ import { internalsOf } from '../../queue/internals.ts'
 import { observe } from '../../queue/observe.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
 import type { QueueContext } from '../../runner/context.ts'
-import { traceIdOf } from '../../tasks/task.ts'
 import { DeferredError } from './deferred.ts'
-import { callOf, NOT_KEPT, type Replayed } from './handler-run.ts'
+import { acceptanceIn, callOf, HandlerError, type Replayed } from './handler-run.ts'
 import { failureOf, mayPass, statusOfReplay } from './may-pass.ts'
 import { checkInbound, type InboundOptions } from './options.ts'
 import { marksOf, REPLAY_HEADER, type ReplayMarks } from './replay-header.ts'
@@ -23,11 +22,11 @@ import { headsOf, keyIn, mayRepeat, urlAt } from './replayed.ts'
 import { accepted, circuitOpen, type Reply } from './reply.ts'
 import type { Body, Incoming, Lack } from './request.ts'
 
-/** What becomes of an error: `reply` is sent in its place, or it goes on. */
+/** The end of an error: `reply` is sent in its place, or it goes on. */
 export interface Settled {
   readonly reply?: Reply
   /** The status of the error's own answer, which has to let the task of a replay go on. Absent: as it is. */
-  readonly statusOf?: (status: number) => number
+  readonly toStatus?: (status: number) => number
 }
 
 const GOES_ON: Settled = {}
@@ -52,7 +51,7 @@ export class Inbound {
   /** The id that a call has as a task, if it is a new one. */
   readonly #ids = new WeakMap<Call, string>()
 
-  /** `what`: the call that makes the middleware, as its users write it. */
+  /** `what`: the call that makes the middleware, in its users' words. */
   constructor(queue: RetryQueue, options: InboundOptions, what: string) {
     const { host, run } = internalsOf(queue, what)
     checkInbound(what, options, host.settings)
@@ -81,7 +80,7 @@ export class Inbound {
 
   /** Decides about an error that a handler has thrown. Never rejects. */
   async settle(error: unknown, request: Incoming): Promise<Settled> {
-    if (request.isOver()) return GOES_ON
+    if (request.isAnswered()) return GOES_ON
     try {
       if (error instanceof DeferredError) return { reply: accepted(error, this.#options) }
       const isReplay = await this.#marks.isOwn(request.headers.get(REPLAY_HEADER))
@@ -133,7 +132,7 @@ export class Inbound {
     await this.#queue.ready
     const { sanitizer } = this.#host
     // without the core no task can be kept, and `degraded` has said so
-    if (url === undefined || !body || !sanitizer || request.isOver()) return GOES_ON
+    if (url === undefined || !body || !sanitizer || request.isAnswered()) return GOES_ON
     const { method } = request
     const { header } = this.#host.settings.idempotency
     const { unknown, ...heads } = headsOf(request, body.isUnpacked, this.#dropped, header, sanitizer)
@@ -148,13 +147,13 @@ export class Inbound {
     // a key of its own for each: should a repeat come back unmarked, it is known by that
     const key = keyIn(request.headers, header)
     const options = { idempotencyKey: key ?? this.#host.makeKey(), ...(policyId !== undefined && { policyId }) }
-    const call = callOf(replayed, failureOf(error, this.#codes), options, this.#host)
+    const call = await callOf(replayed, failureOf(error, this.#codes), options, this.#host)
     const taken = await this.#run(call).catch((failed) => {
-      if (failed?.name === 'HandlerError') return NOT_KEPT
+      if (failed instanceof HandlerError) return new Response()
       throw failed
     })
-    if (taken === NOT_KEPT) return GOES_ON
-    return this.#told(call, taken as Acceptance, request)
+    const acceptance = await acceptanceIn(taken)
+    return acceptance ? this.#told(call, acceptance, request) : GOES_ON
   }
 
   /** The body, or undefined where it is not at hand, and `degraded` has said why. */
@@ -190,12 +189,13 @@ export class Inbound {
 
   /** The error of a repeat is answered so that its task goes on. */
   #ofReplay(): Settled {
-    return { statusOf: (status) => statusOfReplay(status, this.#codes) }
+    return { toStatus: (status) => statusOfReplay(status, this.#codes) }
   }
 
   #accepted(acceptance: Acceptance, { headers, id }: Incoming): Reply {
-    const traceId = traceIdOf(headers) ?? id ?? acceptance.traceId
-    const about = { ...acceptance, traceId }
+    // the queue's is that of `traceparent`, or a new one
+    const isNew = !headers.get('traceparent')?.includes(acceptance.traceId)
+    const about = { ...acceptance, ...(isNew && id !== undefined && { traceId: id }) }
     try {
       return accepted(about, this.#options)
     } catch (error) {

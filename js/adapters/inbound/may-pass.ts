@@ -14,14 +14,14 @@ interface Told {
 }
 
 const told = (error: unknown): Told => (typeof error === 'object' && error !== null ? error : {})
-const statusOf = ({ status, statusCode }: Told): unknown => status ?? statusCode
+const statusIn = ({ status, statusCode }: Told): unknown => status ?? statusCode
 const isPassing = ({ code, name }: Told): boolean =>
   (typeof code === 'string' && PASSING_CODE.test(code)) || name === 'TimeoutError'
 
 /** Whether an error may pass: its status is one of `codes`, or without a status it is one of the network. */
 export function mayPass(error: unknown, codes: readonly number[]): boolean {
   const given = told(error)
-  const status = statusOf(given)
+  const status = statusIn(given)
   if (status !== undefined) return codes.includes(status as number)
   return isPassing(given) || isPassing(told(given.cause))
 }
@@ -29,7 +29,7 @@ export function mayPass(error: unknown, codes: readonly number[]): boolean {
 /** The failure as the first attempt has it: an answer where the policy knows its status, and else an error of the network. */
 export function failureOf(error: unknown, codes: readonly number[]): Failure {
   const given = told(error)
-  const status = statusOf(given)
+  const status = statusIn(given)
   if (codes.includes(status as number)) return { status: status as number, retryAfter: retryAfterOf(given.headers) }
   const words = [given.code, told(given.cause).code, given.name].find((word) => typeof word === 'string')
   // a word, and no text, which might quote a value

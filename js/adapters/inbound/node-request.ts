@@ -98,13 +98,13 @@ export function incomingOf(
     target,
     headers,
     ...idOf(id),
-    isOver: () => response.headersSent || response.writableEnded || response.destroyed,
+    isAnswered: () => response.headersSent || response.writableEnded || response.destroyed,
     body: () => readingOf(request, maxBodyBytes),
   }
 }
 
 /** Changes the status of whatever answer comes, without a word to the error handler that makes it. */
-export function changeStatus(response: ServerResponse, statusOf: (status: number) => number): void {
+export function changeStatus(response: ServerResponse, toStatus: (status: number) => number): void {
   const writeHead = response.writeHead as (status: number, ...rest: unknown[]) => ServerResponse
-  response.writeHead = (status: number, ...rest: unknown[]) => writeHead.call(response, statusOf(status), ...rest)
+  response.writeHead = (status: number, ...rest: unknown[]) => writeHead.call(response, toStatus(status), ...rest)
 }

@@ -1,8 +1,18 @@
 /** The options of inbound replay and their checks. What is wrong throws where it is written, when the middleware is made. */
 
-import { check, fn, follow, list, origin, type Rules, text, token } from '../../options/check.ts'
+import {
+  check,
+  fn,
+  follow,
+  isWellFormed,
+  list,
+  origin,
+  type Rule,
+  type Rules,
+  text,
+  token,
+} from '../../options/check.ts'
 import type { Settings } from '../../options/queue-options.ts'
-import { SCOPE_KEY } from '../../options/queue-rules.ts'
 import type { ReplyOptions } from './reply.ts'
 import type { InboundRequest } from './request.ts'
 
@@ -28,11 +38,18 @@ export interface InboundOptions extends ReplyOptions {
   readonly dropHeaders?: readonly string[]
 }
 
+const SECRET: Rule = {
+  isMute: true,
+  expected: 'a secret of 16 characters or bytes or more',
+  ok: (given: string | Uint8Array) =>
+    (typeof given === 'string' ? isWellFormed(given) : given instanceof Uint8Array) && given.length >= 16,
+}
+
 const RULES: Rules<InboundOptions> = {
   origin,
   match: fn,
   policyId: text,
-  secret: SCOPE_KEY,
+  secret: SECRET,
   dropHeaders: list(token),
   taskUrl: fn,
 }

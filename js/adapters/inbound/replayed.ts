@@ -1,4 +1,4 @@
-/** What of a request that came in is sent again: to the named origin, under a key, with the headers that may be stored. */
+/** The parts of a request that came in that are sent again: to the named origin, under a key, with the headers that may be stored. */
 
 import type { Sanitizer } from '../../core/sanitizer.ts'
 import { KEY_HEADER } from '../../options/idempotency.ts'

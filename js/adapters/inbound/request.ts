@@ -5,7 +5,7 @@ export interface InboundRequest {
   readonly method: string
   /** Path and query, as the client has sent them. */
   readonly target: string
-  /** As the client has sent them. */
+  /** Those that the client has sent. */
   readonly headers: Headers
   /** The framework's id of the request. Absent: it gives none. */
   readonly id?: string
@@ -25,10 +25,10 @@ export type Lack = 'not_captured' | 'too_large' | 'cut_off'
 
 export type BodyReading = Body | { readonly lacks: Lack }
 
-/** What a framework tells of a request, beside what a user's `match` sees. */
+/** A request with all that a framework tells of it: more than a user's `match` sees. */
 export interface Incoming extends InboundRequest {
   /** Asked again whenever something was waited for: a part of the answer was sent, or the client has left. */
-  isOver(): boolean
+  isAnswered(): boolean
   /** Never rejects. */
   body(): Promise<BodyReading>
 }

@@ -13,7 +13,7 @@ import { raw } from './raw.ts'
 import { quiet, type Served, serve } from './servers.ts'
 import { folder, type Kept, queueIn, refused } from './setup.ts'
 
-/** As no `JSON.stringify` writes it. */
+/** No `JSON.stringify` writes it so. */
 const BODY = '{ "sku": "A-1",\r\n  "price": 1.50, "sku": "A-2" }'
 const json = { 'content-type': 'application/json' }
 

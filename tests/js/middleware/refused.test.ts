@@ -1,4 +1,4 @@
-// What is not kept: its error goes on to the client, and the owner of the queue hears why.
+// Requests that are not kept: the error goes on to the client, and the owner of the queue hears why.
 import { expect, test, vi } from 'vitest'
 import { inboundErrors as forExpress } from '../../../js/adapters/express.ts'
 import { inboundErrors as forFastify } from '../../../js/adapters/fastify.ts'

@@ -1,6 +1,8 @@
 // The mark of a replay: by what a service knows its own, and what comes of those that it does not know.
 import { expect, onTestFinished, test } from 'vitest'
 import { ReplayMarks } from '../../../js/adapters/inbound/replay-header.ts'
+import { attachOpenTelemetry } from '../../../js/adapters/opentelemetry.ts'
+import type { RetryQueueOptions } from '../../../js/index.ts'
 import { type Seen, type Skin, serve, skins } from './servers.ts'
 import { bytesIn, failing, folder, queueIn, refused, service } from './setup.ts'
 
@@ -182,3 +184,57 @@ for (const skin of skins) {
     expect(attempts).toMatchObject([{ attemptNumber: 1, errorMessage: 'the handler failed: ECONNREFUSED' }])
   })
 }
+
+// the rules are one for all frameworks: one is enough for what the queue does with them
+const [first] = skins as [Skin]
+
+test('with OpenTelemetry attached before or after, the handler’s run is sent by nothing', async () => {
+  for (const when of ['before', 'after']) {
+    const { origin, queue, seen } = await service(first, {
+      handler: failing(1_000),
+      options: { policy: { maxAttempts: 3 } },
+      attach: when === 'before' ? attachOpenTelemetry : () => {},
+    })
+    if (when === 'after') attachOpenTelemetry(queue)
+    const answer = await fetch(`${origin}/orders`)
+    expect(answer.status).toBe(202)
+    await queue.result(answer.headers.get('redrive-task-id') ?? '')
+    expect(seen.map((each) => markIn(each) !== null)).toEqual([false, true, true])
+  }
+})
+
+test('options that make calls wait before their first attempt change nothing: that was made', async () => {
+  const wishes: readonly RetryQueueOptions[] = [
+    { persist: 'before-send' },
+    { limitFirstAttempts: true },
+    { holdFirstAttempts: true },
+    { idempotency: false },
+    { idempotency: { header: 'X-Key', format: 'sf-string' } },
+    { sign: () => ({ 'x-signed': 'yes' }), sanitize: { persistHeaders: ['x-signed'] } },
+  ]
+  for (const options of wishes) {
+    const policy = { maxAttempts: 3 }
+    const { origin, queue, seen } = await service(first, { handler: failing(1_000), options: { ...options, policy } })
+    for (const init of [{}, { method: 'PUT', headers: json, body: '{}' }]) {
+      seen.length = 0
+      const answer = await fetch(`${origin}/orders`, init)
+      expect(answer.status, JSON.stringify(options)).toBe(202)
+      const { task } = await queue.result(answer.headers.get('redrive-task-id') ?? '')
+      expect(task, JSON.stringify(options)).toMatchObject({ status: 'EXHAUSTED', reason: 'max_attempts' })
+      expect(
+        seen.map((each) => markIn(each) !== null),
+        JSON.stringify(options),
+      ).toEqual([false, true, true])
+    }
+  }
+})
+
+test('what is put back from the dead letters is sent under its mark, with its attempts counted anew', async () => {
+  const { origin, queue, seen } = await service(first, { handler: failing(2), options: { policy: { maxAttempts: 2 } } })
+  const answer = await fetch(`${origin}/orders`)
+  const taskId = answer.headers.get('redrive-task-id') ?? ''
+  await queue.result(taskId)
+  await queue.deadLetters.redrive(taskId)
+  expect((await queue.result(taskId)).task).toMatchObject({ status: 'SUCCEEDED', attemptNumber: 1 })
+  expect(seen.map((each) => markIn(each)?.split('.')[1])).toEqual([undefined, '2', '1'])
+})

@@ -19,7 +19,7 @@ export interface Seen {
   /** Path and query. */
   readonly target: string
   readonly headers: Headers
-  /** As parsed; undefined: none. */
+  /** Parsed by the framework; undefined: none. */
   readonly body: unknown
 }
 
@@ -106,7 +106,7 @@ export const skins: readonly Skin[] = [inExpress, inFastify, inHono]
 
 export interface Served extends AsyncDisposable {
   readonly origin: string
-  /** What answers from now on. */
+  /** Sets what answers from now on. */
   listen(listener: RequestListener): void
 }
 

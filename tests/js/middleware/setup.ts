@@ -51,7 +51,7 @@ export interface Service extends Kept {
   readonly server: Served
   readonly origin: string
   readonly at: string
-  /** What the handler was given, in order. */
+  /** The requests that the handler was given, in order. */
   readonly seen: Seen[]
 }
 
@@ -60,15 +60,18 @@ export interface Wish {
   readonly options?: RetryQueueOptions
   /** Made of the service's own origin, since that is not known before. */
   readonly more?: (origin: string) => RetryQueueOptions
+  /** Called before the middleware is made. */
+  readonly attach?: (queue: RetryQueue) => void
   readonly inbound?: Partial<InboundOptions & { readonly maxBodyBytes: number }>
 }
 
-export async function service(skin: Skin, { handler, options, more, inbound }: Wish): Promise<Service> {
+export async function service(skin: Skin, { handler, options, more, attach, inbound }: Wish): Promise<Service> {
   const at = folder()
   const server = await serve()
   onTestFinished(() => server[Symbol.asyncDispose]())
   const { origin } = server
   const kept = queueIn(at, { ...options, ...more?.(origin) })
+  attach?.(kept.queue)
   const seen: Seen[] = []
   const mounted = { queue: kept.queue, inbound: { origin, ...inbound } }
   server.listen(
