@@ -5,9 +5,8 @@
 
 import { RedriveError } from '../../api/errors.ts'
 import type { DegradedCode } from '../../api/events.ts'
-import type { AttemptPlan } from '../../call/attempt.ts'
 import type { Call } from '../../call/call.ts'
-import { type Acceptance, laidOver } from '../../call/transport.ts'
+import type { Acceptance } from '../../call/transport.ts'
 import { unsaid } from '../../platform/error-text.ts'
 import { internalsOf } from '../../queue/internals.ts'
 import { observe } from '../../queue/observe.ts'
@@ -17,7 +16,7 @@ import { DeferredError } from './deferred.ts'
 import { acceptanceIn, callOf, HandlerError, type Replayed } from './handler-run.ts'
 import { failureOf, mayPass, statusOfReplay } from './may-pass.ts'
 import { checkInbound, type InboundOptions } from './options.ts'
-import { marksOf, REPLAY_HEADER, type ReplayMarks } from './replay-header.ts'
+import { markRepeats, marksOf, REPLAY_HEADER, type ReplayMarks } from './replay-header.ts'
 import { headsOf, keyIn, mayRepeat, urlAt } from './replayed.ts'
 import { accepted, circuitOpen, type Reply } from './reply.ts'
 import type { Body, Incoming, Lack } from './request.ts'
@@ -62,11 +61,8 @@ export class Inbound {
     this.#codes = host.settings.policies.get(options.policyId ?? 'default')?.policy.retryableStatusCodes ?? []
     this.#dropped = new Set(options.dropHeaders?.map((name) => name.toLowerCase()))
     this.#marks = marksOf(queue, options.secret)
+    markRepeats(queue, options.origin, this.#marks)
     observe(queue, {
-      attempt: async (call, plan, next) => {
-        await this.#mark(call, plan)
-        return next()
-      },
       onTask: (call, taskId) => {
         if (taskId !== undefined) this.#ids.set(call, taskId)
       },
@@ -82,7 +78,7 @@ export class Inbound {
   async settle(error: unknown, request: Incoming): Promise<Settled> {
     if (request.isAnswered()) return GOES_ON
     try {
-      if (error instanceof DeferredError) return { reply: accepted(error, this.#options) }
+      if (error instanceof DeferredError) return { reply: this.#accepted(error) }
       const isReplay = await this.#marks.isOwn(request.headers.get(REPLAY_HEADER))
       const mayBeKept = isReplay || this.mayKeep(request.method, request.headers)
       if (!mayBeKept || !this.#matches(error, request)) return GOES_ON
@@ -98,14 +94,6 @@ export class Inbound {
       )
       return GOES_ON
     }
-  }
-
-  /** Puts the mark into a repeat that goes to this service. */
-  async #mark({ origin }: Call, plan: AttemptPlan): Promise<void> {
-    if (!plan.isReplay || !plan.task || origin !== this.#options.origin) return
-    const { taskId, attemptNumber } = plan.task
-    const mark = await this.#marks.make(taskId, attemptNumber)
-    plan.overlay = laidOver(plan.overlay ?? new Headers(), new Headers({ [REPLAY_HEADER]: mark }))
   }
 
   #matches(error: unknown, { method, target, headers, id }: Incoming): boolean {
@@ -184,7 +172,7 @@ export class Inbound {
       return GOES_ON
     }
     const isWaiting = isNew || (await this.#queue.get(taskId))?.status === 'PENDING'
-    return isWaiting ? { reply: this.#accepted(acceptance, request) } : this.#ofReplay()
+    return isWaiting ? { reply: this.#accepted(withTrace(acceptance, request)) } : this.#ofReplay()
   }
 
   /** The error of a repeat is answered so that its task goes on. */
@@ -192,16 +180,13 @@ export class Inbound {
     return { toStatus: (status) => statusOfReplay(status, this.#codes) }
   }
 
-  #accepted(acceptance: Acceptance, { headers, id }: Incoming): Reply {
-    // the queue's is that of `traceparent`, or a new one
-    const isNew = !headers.get('traceparent')?.includes(acceptance.traceId)
-    const about = { ...acceptance, ...(isNew && id !== undefined && { traceId: id }) }
+  #accepted(acceptance: Acceptance): Reply {
     try {
-      return accepted(about, this.#options)
+      return accepted(acceptance, this.#options)
     } catch (error) {
       // the task is kept, and its client has to hear so
       this.#host.degraded('hook_threw', `taskUrl threw (${unsaid(error)}): the 202 has no location`, 'taskUrl')
-      return accepted(about, {})
+      return accepted(acceptance, {})
     }
   }
 
@@ -210,4 +195,10 @@ export class Inbound {
     const { origin } = this.#options
     this.#host.degraded(code, `${method} ${origin} has failed and was ${why}`, `inbound ${origin} ${once}`)
   }
+}
+
+/** The trace of the queue is that of `traceparent`, or a new one, in whose place the framework's id of the request tells more. */
+function withTrace(acceptance: Acceptance, { headers, id }: Incoming): Acceptance {
+  const isNew = !headers.get('traceparent')?.includes(acceptance.traceId)
+  return isNew && id !== undefined ? { ...acceptance, traceId: id } : acceptance
 }

@@ -3,7 +3,11 @@
  * again, and again, so a request whose mark is the queue's own is never kept. The mark is made for each attempt and is stored nowhere.
  */
 
+import { laidOver } from '../../call/transport.ts'
+import { unsaid } from '../../platform/error-text.ts'
 import { utf8 } from '../../platform/utf8.ts'
+import { internalsOf } from '../../queue/internals.ts'
+import { observe } from '../../queue/observe.ts'
 
 export const REPLAY_HEADER = 'redrive-replay'
 
@@ -48,6 +52,23 @@ export function marksOf(queue: object, secret: string | Uint8Array | undefined):
   const marks = (secret === undefined && drawn.get(queue)) || new ReplayMarks(secret)
   if (secret === undefined) drawn.set(queue, marks)
   return marks
+}
+
+/** Puts a mark into each repeat of `queue` that goes to `origin`, and into nothing that is stored. */
+export function markRepeats(queue: object, origin: string, marks: ReplayMarks): void {
+  const { degraded } = internalsOf(queue).host
+  observe(queue, {
+    async attempt(call, plan, next) {
+      const { task, isReplay } = plan
+      if (!task || !isReplay || call.origin !== origin) return next()
+      const mark = await marks.make(task.taskId, task.attemptNumber).catch((error) => {
+        // it goes without: its key tells what it is
+        degraded('hook_threw', `no mark could be made of a repeat (${unsaid(error)}): it is sent without`, origin)
+      })
+      if (mark) plan.overlay = laidOver(plan.overlay ?? new Headers(), new Headers({ [REPLAY_HEADER]: mark }))
+      return next()
+    },
+  })
 }
 
 /** The name is in it, so that a secret with other uses signs nothing else here. */

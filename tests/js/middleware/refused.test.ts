@@ -1,14 +1,16 @@
 // Requests that are not kept: the error goes on to the client, and the owner of the queue hears why.
+import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { inboundErrors as forExpress } from '../../../js/adapters/express.ts'
 import { inboundErrors as forFastify } from '../../../js/adapters/fastify.ts'
 import { inboundErrors as forHono } from '../../../js/adapters/hono.ts'
 import type { InboundOptions } from '../../../js/adapters/inbound/options.ts'
-import { RetryQueue } from '../../../js/index.ts'
+import { type Durability, RetryQueue, type TaskStore } from '../../../js/index.ts'
 import { memoryStore } from '../../../js/stores/memory.ts'
+import { sqliteStore } from '../../../js/stores/sqlite.ts'
 import { raw, statusIn } from './raw.ts'
-import { skins } from './servers.ts'
-import { failing, folder, queueIn, refused, service } from './setup.ts'
+import { expressApp, type Handler, type Skin, serve, skins } from './servers.ts'
+import { bytesIn, failing, folder, queueIn, refused, service } from './setup.ts'
 
 const json = { 'content-type': 'application/json' }
 const ORIGIN = 'https://orders.internal'
@@ -188,7 +190,10 @@ for (const skin of skins) {
   })
 
   test(`${name}: neither Host nor the target names where a repeat goes`, async () => {
-    const { origin, queue, seen } = await service(skin, { handler: failing(3) })
+    const handler: Handler = ({ headers }) => {
+      if (!headers.has('redrive-replay')) throw refused()
+    }
+    const { origin, queue, seen } = await service(skin, { handler })
     const spoofed = 'host: evil.test\nx-forwarded-host: evil.test\nx-forwarded-proto: https\nforwarded: host=evil.test'
     const get = async (target: string) => {
       const { answer } = await raw(origin, `GET ${target} HTTP/1.1\n${spoofed}\nconnection: close\n\n`)
@@ -196,9 +201,13 @@ for (const skin of skins) {
     }
     expect(statusIn(await get('/orders'))).toBe(202)
     expect(statusIn(await get('//evil.test/orders'))).toBe(202)
+    // as a proxy is asked; no framework makes a path of it but Hono
+    await get('http://evil.test/absolute')
     await queue.idle()
     const { tasks } = await queue.list()
-    expect(tasks.map(({ targetUrl }) => targetUrl)).toEqual([`${origin}/orders`, `${origin}//evil.test/orders`])
+    const targets = tasks.map(({ targetUrl }) => targetUrl)
+    expect(targets.slice(0, 2)).toEqual([`${origin}/orders`, `${origin}//evil.test/orders`])
+    expect(targets.slice(2)).toEqual(name === 'hono' ? [`${origin}/absolute`] : [])
     const repeats = seen.filter(({ headers }) => headers.has('redrive-replay'))
     expect(repeats.length).toBeGreaterThanOrEqual(2)
     for (const { headers } of repeats) {
@@ -207,3 +216,25 @@ for (const skin of skins) {
     }
   })
 }
+
+const [one] = skins as [Skin]
+
+test('S12 a secret in the URL keeps a request out', async () => {
+  const { origin, queue, degraded, at } = await service(one, { handler: failing(1) })
+  expect((await fetch(`${origin}/orders?access_token=hush`)).status).toBe(500)
+  expect((await queue.list()).tasks).toEqual([])
+  expect(degraded.map(({ code }) => code)).toContain('url_secret')
+  expect(JSON.stringify(degraded) + bytesIn(at)).not.toContain('hush')
+})
+
+test('a store that turns out to keep tasks in memory is promised nothing for', async () => {
+  const store = sqliteStore({ path: join(folder(), 'tasks.db') })
+  let durability: Durability = 'strict'
+  const told: TaskStore = Object.defineProperty({ ...store }, 'durability', { get: () => durability })
+  await using queue = new RetryQueue({ store: told, policy: { initialDelayMs: 60_000 } })
+  await using server = await serve()
+  server.listen(expressApp({ queue, inbound: { origin: server.origin }, handler: failing(1) }))
+  durability = 'memory'
+  expect((await fetch(`${server.origin}/orders`)).status).toBe(500)
+  expect((await queue.list()).tasks).toMatchObject([{ status: 'CANCELLED' }])
+})
