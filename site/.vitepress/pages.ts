@@ -15,6 +15,7 @@ const guide: readonly Item[] = [
       page('Many tabs', '/guide/many-tabs'),
       page('Node', '/guide/node'),
       page('Workers', '/workers'),
+      page('Middleware', '/middleware'),
       page('Recipes', '/recipes'),
     ],
   },
@@ -84,7 +85,7 @@ export const nav: DefaultTheme.NavItem[] = [
   {
     text: 'Guide',
     link: '/guide/first-retry',
-    activeMatch: '^/(guide|concepts)/|^/(workers|recipes|coming-from)',
+    activeMatch: '^/(guide|concepts)/|^/(workers|middleware|recipes|coming-from)',
   },
   { text: 'Lab', link: '/lab' },
   { text: 'API', link: '/api/', activeMatch: '^/api/|^/options' },

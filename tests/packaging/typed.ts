@@ -123,6 +123,40 @@ export async function order(): Promise<string> {
 api.get('/', { redrive: { retries: 1 } })
 `
 
+/** Of services: the middleware, with the types of the frameworks. */
+const middleware = `
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
+import fastify from 'fastify'
+import { Hono, type MiddlewareHandler } from 'hono'
+import { RetryQueue } from 'redrive'
+import * as forExpress from 'redrive/express'
+import * as forFastify from 'redrive/fastify'
+import * as forHono from 'redrive/hono'
+import { sqliteStore } from 'redrive/sqlite'
+
+const queue = new RetryQueue({ store: sqliteStore({ path: 'tasks.db' }) })
+const match = (error: unknown, { method, target, headers, id }: forHono.InboundRequest): boolean =>
+  error instanceof forHono.DeferredError || method + target + headers.get('x') + id === ''
+const options: forExpress.InboundOptions = { origin: 'https://a.test', match, secret: 'a'.repeat(16), dropHeaders: [], taskUrl: (id) => id }
+const fetchOrDefer: forExpress.FetchOrDefer = forExpress.orDefer(queue, { tags: ['a'] })
+export const status: number = (await fetchOrDefer('https://b.test', { redrive: { priority: 1 } })).status
+
+const capture: RequestHandler = forExpress.captureBody({ maxBodyBytes: 1 })
+const errors: ErrorRequestHandler = forExpress.inboundErrors(queue, options)
+export const app = express().use(capture, express.json({ verify: forExpress.keepBody }), errors, forExpress.deferredErrors())
+
+const server = fastify()
+await server.register(forFastify.inboundErrors, { queue, ...options, maxBodyBytes: 1 })
+await server.register(forFastify.deferredErrors, { taskUrl: (id) => '/tasks/' + id, prefix: '/a' })
+// @ts-expect-error an origin has to be given
+server.register(forFastify.inboundErrors, { queue })
+
+const handler: MiddlewareHandler = forHono.inboundErrors(queue, { ...options, maxBodyBytes: 1 })
+export const hono = new Hono().use(handler).use(forHono.deferredErrors())
+// @ts-expect-error a typo in an option is an error
+forHono.inboundErrors(queue, { orign: 'https://a.test' })
+`
+
 /** Of a page: the elements, without the libraries that they are made with. */
 const elements = `
 import { RetryQueue } from 'redrive'
@@ -164,6 +198,12 @@ export const libraries: Readonly<Record<string, Library>> = {
   'ES2023 and DOM': { lib: ['es2023', ...dom], types: [], program },
   'ESNext and DOM': { lib: ['esnext', ...dom], types: [], program },
   'ESNext, DOM and Node': { lib: ['esnext', ...dom], types: ['node'], program },
+  'ES2023, DOM and Node, the middleware': {
+    lib: ['es2023', ...dom],
+    types: ['node'],
+    program: middleware,
+    packages: ['express', '@types/express', 'fastify', 'hono'],
+  },
   'ES2022 and Node': { lib: ['es2022'], types: ['node'], program },
   'ESNext and Node': { lib: ['esnext'], types: ['node'], program },
 }
