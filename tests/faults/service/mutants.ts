@@ -95,7 +95,7 @@ const CHANGES = {
       file: CALLBACKS,
       from: 'const outcomes = await this.#stored(made)',
       to: `await store.told(ends.map(({ task, endedAt }) => ({ taskId: task.taskId, endedAt })))
-        await new Promise((done) => setTimeout(done, 1_000))
+        await new Promise((done) => setTimeout(done, 2_000))
         const outcomes = await this.#stored(made)`,
     },
   ],

@@ -28,6 +28,8 @@ export interface LeftAlone {
   readonly drained: boolean
   /** The longest that nothing moved for. */
   readonly stoodStillMs: number
+  /** All that was to be told was. */
+  readonly isTold: boolean
   readonly quiet: Quiet
 }
 
@@ -54,7 +56,7 @@ export async function leftAlone(field: QuietField): Promise<LeftAlone> {
     }
   }
   const drained = await drain(look, { stalledMs: STALLED_MS, say })
-  return { drained, stoodStillMs, quiet }
+  return { drained, stoodStillMs, isTold: untoldOf(field, quiet) === 0, quiet }
 }
 
 function untoldOf({ operator, receiver, intents }: QuietField, { rows }: Quiet): number {

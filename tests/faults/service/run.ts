@@ -83,7 +83,7 @@ async function run(options: Options): Promise<void> {
     await operator.end()
     const field = { fleet, clients, operator, receiver, intents, say }
     const first = await leftAlone(field)
-    const redriven = first.drained ? await operator.redriveAll() : 0
+    const redriven = first.drained && first.isTold ? await operator.redriveAll() : 0
     say(`${redriven} dead letters put back`)
     const then = redriven > 0 ? await leftAlone(field) : first
     await clients.end()
