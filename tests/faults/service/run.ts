@@ -112,7 +112,7 @@ async function run(options: Options): Promise<void> {
 /** Attempts are lost with processes here, and the receiver fails often. */
 const CALLBACK_POLICY = {
   ...{ policyId: 'callbacks', maxAttempts: 40, strategy: 'exponential', initialDelayMs: 100, maxDelayMs: 400 },
-  ...{ jitterType: 'FULL', attemptTimeoutMs: ATTEMPT_MS },
+  ...{ jitterType: 'FULL', attemptTimeoutMs: ATTEMPT_MS, retryableStatusCodes: 'broad' },
 }
 
 function logsIn(folder: string): string {
