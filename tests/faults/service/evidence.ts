@@ -42,6 +42,9 @@ export const readCounts = async (fleet: Fleet): Promise<Counts> =>
 
 export const readRows = (fleet: Fleet): Promise<readonly TaskRow[]> => listed(fleet, '/retry-tasks')
 
+export const readStory = async (fleet: Fleet, taskId: string): Promise<readonly Said[]> =>
+  ((await read(fleet, `/retry-tasks/${taskId}/explain`)) as { readonly decisions: readonly Said[] }).decisions
+
 /** Reads the store by its API, so at least one process has to answer. The ends of processes come after it, and are in the facts that are asked for then. */
 export async function gather(story: Story): Promise<{ readonly facts: () => ServiceFacts; readonly index: Index }> {
   const { fleet, clients, operator, target, receiver, intents } = story
@@ -63,10 +66,7 @@ export async function gather(story: Story): Promise<{ readonly facts: () => Serv
     if (told?.kind === 'answered' && told.status === 200) found.set(intent, told.json as TaskRow)
   })
   await each(rows, async ({ taskId }) => {
-    const { decisions } = (await read(fleet, `/retry-tasks/${taskId}/explain`)) as {
-      readonly decisions: readonly Said[]
-    }
-    stories.set(taskId, decisions)
+    stories.set(taskId, await readStory(fleet, taskId))
   })
   const counts = await readCounts(fleet)
   const facts = (): ServiceFacts => ({

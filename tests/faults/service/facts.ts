@@ -32,6 +32,10 @@ export interface Said {
   }
 }
 
+/** When a task was put back, each time. */
+export const redrivesIn = (story: readonly Said[] = []): readonly number[] =>
+  story.filter(({ kind }) => kind === 'redriven').map(({ at }) => at)
+
 /** The numbers of the store while it ran. */
 export interface Sample {
   /** Tasks acknowledged before it was asked, and asked for when the answer had come. */

@@ -6,7 +6,7 @@
 import type { Visit } from '../../servers/start.mjs'
 import { atMost, type Check, FOREVER, GRAIN_MS, grouped, mostAtOnce, pairs } from '../checks.ts'
 import { ownRows, toldAt, untoldEnds, wantedEnds, wants } from './ends.ts'
-import { callbackOf, type Index, type Said } from './facts.ts'
+import { callbackOf, type Index, redrivesIn, type Said } from './facts.ts'
 import { ENDS, type End, type Intent } from './intents.ts'
 import type { CallbackVisit } from './receiver.ts'
 
@@ -93,9 +93,6 @@ function notTold(index: Index): readonly string[] {
     })
   })
 }
-
-const redrivesIn = (story: readonly Said[] = []): readonly number[] =>
-  story.filter(({ kind }) => kind === 'redriven').map(({ at }) => at)
 
 /** The groups in which something that has to be one is several. */
 function several(

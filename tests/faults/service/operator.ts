@@ -39,8 +39,6 @@ export class Operator {
   readonly calls: Call[] = []
   /** Redrives that were asked for and may have been done, by task: one by one, and each of all. */
   readonly redriven = new Map<string, number>()
-  /** When the last of them was asked for: a later end of the task is another one. */
-  readonly redrivenAt = new Map<string, number>()
   /** Operations that did not end as they should. */
   readonly failed: string[] = []
   readonly #options: OperatorOptions
@@ -128,10 +126,7 @@ export class Operator {
   }
 
   #mark(ids: readonly string[]): void {
-    for (const id of ids) {
-      this.redriven.set(id, (this.redriven.get(id) ?? 0) + 1)
-      this.redrivenAt.set(id, Date.now())
-    }
+    for (const id of ids) this.redriven.set(id, (this.redriven.get(id) ?? 0) + 1)
   }
 
   /** Asks one process after another until one answers. */

@@ -3,8 +3,8 @@
 import { drain, type Say } from '../runner.ts'
 import type { Clients } from './clients.ts'
 import { untoldEnds, wantedEnds } from './ends.ts'
-import { readCounts, readRows } from './evidence.ts'
-import type { Quiet } from './facts.ts'
+import { readCounts, readRows, readStory } from './evidence.ts'
+import { type Quiet, redrivesIn } from './facts.ts'
 import type { Fleet } from './fleet.ts'
 import type { Intent } from './intents.ts'
 import type { Operator } from './operator.ts'
@@ -38,6 +38,7 @@ export async function leftAlone(field: QuietField): Promise<LeftAlone> {
   const { fleet, clients, receiver, say } = field
   let [last, movedAt, stoodStillMs] = ['', Date.now(), 0]
   let quiet: Quiet = { at: Date.now(), rows: [] }
+  let untold = 0
   const look = async () => {
     // one that starts, or goes on, has not yet answered
     const counts = await readCounts(fleet).catch(() => undefined)
@@ -48,7 +49,7 @@ export async function leftAlone(field: QuietField): Promise<LeftAlone> {
     last = state.join()
     const isIdle = clients.isDone && pending + inFlight === 0
     if (isIdle) quiet = { at: Date.now(), rows: await readRows(fleet) }
-    const untold = isIdle ? untoldOf(field, quiet) : 0
+    untold = isIdle ? await untoldOf(field, quiet) : 0
     return {
       isDone: isIdle && (untold === 0 || Date.now() > movedAt + UNTOLD_MS),
       state,
@@ -56,10 +57,16 @@ export async function leftAlone(field: QuietField): Promise<LeftAlone> {
     }
   }
   const drained = await drain(look, { stalledMs: STALLED_MS, say })
-  return { drained, stoodStillMs, isTold: untoldOf(field, quiet) === 0, quiet }
+  return { drained, stoodStillMs, isTold: untold === 0, quiet }
 }
 
-function untoldOf({ operator, receiver, intents }: QuietField, { rows }: Quiet): number {
-  const since = (taskId: string) => operator.redrivenAt.get(taskId) ?? Number.NEGATIVE_INFINITY
-  return untoldEnds(wantedEnds(rows, intents), receiver.visits, since).length
+/** A task that was put back has another end now, whatever was told of the one before. */
+async function untoldOf({ fleet, operator, receiver, intents }: QuietField, { rows }: Quiet): Promise<number> {
+  const wanted = wantedEnds(rows, intents)
+  const redriven = wanted.filter(({ taskId }) => operator.redriven.has(taskId))
+  const since = new Map<string, number>()
+  for (const { taskId } of redriven) {
+    since.set(taskId, redrivesIn(await readStory(fleet, taskId)).at(-1) ?? Number.NEGATIVE_INFINITY)
+  }
+  return untoldEnds(wanted, receiver.visits, (taskId) => since.get(taskId) ?? Number.NEGATIVE_INFINITY).length
 }
