@@ -236,8 +236,8 @@ export function createService(options: ServiceOptions): Service {
         const refusal = guard.check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
-      refuseCredential: (...asked) => refusalIn(credentials.giverOf(...asked)),
-      refuseSigning: (name, tenant) => refusalIn(signing.signerOf(name, tenant, '')),
+      refuseCredential: (name, ...asked) => refusalIn(credentials.giverOf(name, ...asked), name),
+      refuseSigning: (name, tenant) => refusalIn(signing.signerOf(name, tenant, ''), name),
       settings: () => settings,
       tokens: () => tokens,
       state: { isReady: () => state.isReady && !state.isLeaving, isStoreWell, isDraining: () => state.isDraining },
@@ -365,7 +365,9 @@ const callbackPolicy = (policies: Policies) => async (): Promise<ResolvedPolicy>
 
 const CALLBACK_POLICY = 'callbacks'
 
-const refusalIn = (given: unknown): string | undefined => (typeof given === 'string' ? given : undefined)
+/** The refusal for who has sent the name, without it: it may be the credential itself, sent in the place of its name. */
+const refusalIn = (given: unknown, name: string): string | undefined =>
+  typeof given === 'string' ? given.replace(` '${name}'`, ' of this name') : undefined
 
 /** Makes what tasks name of the options, with what all of them share. Throws a TypeError that names an option. */
 function namedOf({ secrets, clock, log }: { secrets: Secrets; clock: Clock; log: (entry: ServiceLogEntry) => void }) {

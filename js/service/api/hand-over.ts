@@ -112,7 +112,7 @@ async function answerOf({ task, exchange }: Waiting, said: Enqueued | Problem): 
     return firstReceipt(task, exchange)
   }
   if (said.outcome === 'full') return isFull(exchange)
-  return said.outcome === 'duplicate' ? receiptOf(said.taskId, exchange) : conflict(task, said)
+  return said.outcome === 'duplicate' ? receiptOf(said.taskId, exchange) : conflict(said)
 }
 
 async function firstReceipt(
@@ -141,8 +141,8 @@ async function isFull({ context }: Draft['exchange']): Promise<Problem> {
   return new Problem('queue-full', `${held}, and takes no more (--capacity, --capacity-bytes); nothing was stored`)
 }
 
-function conflict({ idempotencyKey }: NewTask, { taskId, outcome }: Enqueued): Problem {
-  const whose = `${idempotencyKey} is the key of task ${taskId}`
+function conflict({ taskId, outcome }: Enqueued): Problem {
+  const whose = `the key is that of task ${taskId}`
   const why =
     outcome === 'unreadable'
       ? 'which a later version of redrive has stored, so that it cannot be compared'

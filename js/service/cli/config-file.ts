@@ -10,6 +10,7 @@ import { JITTERS, STRATEGIES } from '../../core/generated/codes.ts'
 import type { AnyTable } from './flag.ts'
 import { FLAGS } from './flags.ts'
 import { reasonOf, UsageError } from './io.ts'
+import { faultIn } from './json-fault.ts'
 import type { JsonSchema } from './kinds.ts'
 import { suggestion } from './nearest.ts'
 import type { FileValues } from './read-flags.ts'
@@ -47,11 +48,11 @@ function found(cwd: string): string | undefined {
 
 /** JSON that its user has written. `name` is what errors call it. */
 export function parsed(path: string, name: string): unknown {
-  const text = textOf(path, name)
+  const text = textOf(path, name).replace(/^\ufeff/, '')
   try {
-    return JSON.parse(text.replace(/^\ufeff/, ''))
-  } catch (error) {
-    throw new UsageError(`${name}: not JSON (${reasonOf(error)})`)
+    return JSON.parse(text)
+  } catch {
+    throw new UsageError(`${name}: not JSON (${faultIn(text)})`)
   }
 }
 

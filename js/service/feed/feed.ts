@@ -112,7 +112,8 @@ export class Feed implements Listening {
     const at = this.#ring.findIndex(({ id }) => id === lastEventId)
     if (at < 0) {
       const detail = 'events after this one may have been missed: this process does not have them'
-      stream.push(eventText('missed', { lastEventId, detail }))
+      // an id that is none of ours may be anything, so it is not said again
+      stream.push(eventText('missed', { detail }))
     }
     for (const kept of at < 0 ? [] : this.#ring.slice(at + 1)) if (isFor(asked, kept)) stream.push(kept.text)
   }

@@ -240,7 +240,7 @@ test('the URL of a callback is held to the rules of targets, and its keys to its
   expect((await refused({ url: `${origin}/hooks`, signing: 'nothing' })).slice(0, 3)).toEqual([
     422,
     'credential-refused',
-    "callback.signing: there is no signing 'nothing' for this tenant",
+    'callback.signing: there is no signing of this name for this tenant',
   ])
   expect((await refused({ url: `${origin}/hooks`, on: [] })).slice(0, 2)).toEqual([422, 'invalid'])
   expect((await refused({ url: `${origin}/hooks`, on: ['attempt'] })).slice(0, 2)).toEqual([422, 'invalid'])

@@ -125,18 +125,18 @@ describe('a credential', () => {
       expect(await said(token, { credential: name })).toEqual([
         422,
         'credential-refused',
-        `credential: there is no credential '${name}' for this tenant`,
+        'credential: there is no credential of this name for this tenant',
       ])
     }
     expect(await said('b', { signing: 'hooks' })).toEqual([
       422,
       'credential-refused',
-      "signing: there is no signing 'hooks' for this tenant",
+      'signing: there is no signing of this name for this tenant',
     ])
     expect(await said('a', { targetUrl: 'http://localhost:1/', credential: 'mine' })).toEqual([
       422,
       'credential-refused',
-      "credential: the credential 'mine' is not for http://localhost:1",
+      'credential: the credential of this name is not for http://localhost:1',
     ])
     expect((await said('a', { credential: 'not a name' })).slice(0, 2)).toEqual([422, 'invalid'])
   })

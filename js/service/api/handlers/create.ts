@@ -48,7 +48,10 @@ function draftOf(task: unknown, exchange: Exchange, spare: string | undefined): 
     const body = checked(taskIn, task)
     const key = body.idempotencyKey ?? spare
     if (key !== undefined && !KEY_SHAPE.test(key)) {
-      throw new Problem('bad-request', `Idempotency-Key: with the number of a task behind it, it is too long: ${key}`)
+      throw new Problem(
+        'bad-request',
+        `Idempotency-Key: with the number of a task behind it, it is longer than 255 characters`,
+      )
     }
     return { exchange: { ...exchange, body, text }, key }
   } catch (error) {

@@ -4,27 +4,28 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FIELDS } from './fields.ts'
+import { FIELDS, useSettings } from './fields.ts'
 import { SINKS } from './sinks.ts'
 import { World } from './world.ts'
 
-const _ENOUGH = 200
+const ENOUGH = 200
 /** A run on a machine with much other work. */
 const TIMEOUT_MS = 240_000
 
 let world: World
 /** By sink and field: the forms in which its secrets were found. */
 const found = new Map<string, string[]>()
-let _codes: readonly (number | null)[] = []
+let codes: readonly (number | null)[] = []
 
 beforeAll(async () => {
   world = await World.start()
+  await useSettings(world)
   for (const { name, put } of FIELDS) await put?.(world, (shape) => world.canaries.make(name, shape))
   world.snapshot()
   await world.settled()
   await world.look()
   await world.lookByCommands()
-  _codes = await world.end()
+  codes = await world.end()
   for (const sink of SINKS) {
     for (const hit of world.canaries.foundIn(world.written.in(sink))) {
       const [, field = '', form = ''] = /^\d+\. (.+) \((\w+\) as .+)$/.exec(hit) ?? []
@@ -35,6 +36,26 @@ beforeAll(async () => {
 }, TIMEOUT_MS)
 
 afterAll(() => world?.end())
+
+test('each field had secrets, and all together enough of them', () => {
+  const { all } = world.canaries
+  const fields = new Set(all.map(({ slot }) => /^\d+\. (.+) \(\w+\)$/.exec(slot)?.[1]))
+  expect(FIELDS.filter(({ name }) => !fields.has(name)).map(({ name }) => name)).toEqual([])
+  expect(all.length).toBeGreaterThanOrEqual(ENOUGH)
+  expect(codes).toEqual([0, 0])
+})
+
+test('S12 credentials reach the origin that they are for, and no other', () => {
+  const { canaries, servers } = world
+  const { target, other, hooks } = servers.received
+  const foundIn = (texts: readonly string[]) => canaries.foundIn(Buffer.from(texts.join('\n')))
+  const arrived = foundIn(target)
+  const missing = [...canaries.sent].filter(({ slot }) => !arrived.some((hit) => hit.startsWith(`${slot} as`)))
+  expect(missing.map(({ slot }) => slot)).toEqual([])
+  expect(
+    foundIn([...other, ...hooks]).filter((hit) => [...canaries.sent].some(({ slot }) => hit.startsWith(`${slot} as`))),
+  ).toEqual([])
+})
 
 describe.each(FIELDS)('S12 $name', ({ name, kept = [] }) => {
   const may = SINKS.filter((sink) => kept.includes(sink))

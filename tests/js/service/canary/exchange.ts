@@ -2,6 +2,8 @@
 
 import { request } from 'node:http'
 
+export const HEAD_END = '\r\n\r\n'
+
 export interface Exchanged {
   readonly status: number
   /** The headers as they came, an empty line and the body. */
@@ -20,7 +22,7 @@ export function exchange(
       answer.on('data', (part: Buffer) => parts.push(part))
       answer.on('error', reject)
       answer.on('end', () => {
-        const head = `${answer.statusMessage}\n${answer.rawHeaders.join('\n')}\r\n\r\n`
+        const head = `${answer.statusMessage}\n${answer.rawHeaders.join('\n')}${HEAD_END}`
         resolve({ status: answer.statusCode ?? 0, bytes: Buffer.concat([Buffer.from(head), ...parts]) })
       })
     })

@@ -3,10 +3,11 @@
  * docs/service-security.md, whose table is made of this one; a place that is not named here may not have it, and one that is named has it.
  */
 
+import { randomBytes } from 'node:crypto'
 import { SHAPES, type Shape } from '../../canaries.ts'
 import { DENIED, LOOKED_INTO } from '../../canary-slots.ts'
 import { ANSWERS } from './servers.ts'
-import { CREDENTIALS, SETTINGS, SIGNINGS, UNUSABLE } from './settings.ts'
+import { CREDENTIALS, FAILING, GIVEN, SETTINGS, SIGNINGS, UNUSABLE } from './settings.ts'
 import type { Sink } from './sinks.ts'
 import { QUICK, TASKS, type World } from './world.ts'
 
@@ -199,8 +200,7 @@ const refusedFields: readonly Field[] = [
         for (const body of [secret, `{"json":"${secret}"`, `{"json":"${secret}\u0001"}`, `{"json":${secret}}`]) {
           await world.denied('bad-request', TASKS, { method: 'POST', body })
           const lines = { method: 'POST', body, headers: { 'content-type': 'application/x-ndjson' } }
-          const { json } = await world.ask(`${TASKS}/batch`, lines)
-          world.written.add('problems', JSON.stringify(json))
+          await world.ask(`${TASKS}/batch`, lines)
         }
         for (const body of [`{"json":{"__proto__":"${secret}"}}`, `{"json":["${secret}",1e400]}`, `["${secret}"]`]) {
           const { status } = await world.ask(TASKS, { method: 'POST', body })
@@ -212,21 +212,14 @@ const refusedFields: readonly Field[] = [
   {
     name: 'Idempotency-Key: what no key can be, or another than the field',
     async put(world, make) {
+      const json = { targetUrl: `${world.servers.target}/ok` }
       for (const shape of ['basic', 'bearer'] as const) {
-        await world.denied('bad-request', TASKS, {
-          method: 'POST',
-          json: {},
-          headers: { 'idempotency-key': make(shape) },
-        })
+        const headers = { 'idempotency-key': make(shape) }
+        await world.denied('bad-request', TASKS, { method: 'POST', json, headers })
       }
-      const long = `${make('hex')}${'x'.repeat(205)}`
-      const tasks = [{ targetUrl: `${world.servers.target}/ok` }]
-      const { json } = await world.ask(`${TASKS}/batch`, {
-        method: 'POST',
-        json: { tasks },
-        headers: { 'idempotency-key': long },
-      })
-      world.written.add('problems', JSON.stringify(json))
+      const long = `${make('hex')}${'x'.repeat(207)}`
+      const headers = { 'idempotency-key': long }
+      await world.ask(`${TASKS}/batch`, { method: 'POST', json: { tasks: [json] }, headers })
       for (const shape of TOKENS) {
         const task = { targetUrl: `${world.servers.target}/ok`, idempotencyKey: make(shape) }
         await world.denied('key-mismatch', TASKS, {
@@ -298,7 +291,7 @@ const requestFields: readonly Field[] = [
           body: '{}',
           headers: { 'content-type': type },
         })
-        await world.denied('not-found', '/retry-policies/none', {
+        await world.denied('changed-meanwhile', '/retry-policies/none', {
           method: 'PUT',
           json: {},
           headers: { 'if-match': `"${make(shape)}"` },
@@ -403,7 +396,8 @@ const keptFields: readonly Field[] = [
       for (const shape of TOKENS) {
         for (let n = 0; n < 2; n++) {
           const callback = { url: `${world.servers.hooks}/key-${shape}-${n}` }
-          await world.hand({ callback }, { 'idempotency-key': make(shape) })
+          const targetUrl = `${world.servers.target}/${n === 0 ? 'ok' : 'refused'}`
+          await world.hand({ targetUrl, callback }, { 'idempotency-key': make(shape) })
         }
         const tasks = [{ targetUrl: `${world.servers.target}/ok` }]
         await world.ask(`${TASKS}/batch`, {
@@ -546,25 +540,45 @@ const keptFields: readonly Field[] = [
   },
 ]
 
-/** Those of the settings come with the first request that needs them. */
-const settingFields: readonly Field[] = SETTINGS.map((name) => ({ name }))
-/** The last of them, by its name: tasks that name what the settings have. */
-const named: Field = {
-  name: 'a credential and a signing of the settings, as a task names them',
+/** What the settings refuse is said where people and machines read it. */
+const WRONG_SETTINGS = 'settings: a secret in the place of where it is read, or in a file that cannot be read'
+/** So much of a text is in messages of parsers. */
+const QUOTED = 9
+const wrongSettings: Field = {
+  name: WRONG_SETTINGS,
   async put(world) {
-    const { target, other, hooks } = world.servers
-    for (const [i, credential] of CREDENTIALS.entries()) {
-      for (const kind of ['ok', 'flaky', 'refused', 'hop', 'away', 'reset']) {
-        const signing = SIGNINGS[i % SIGNINGS.length]
-        const callback = { url: `${hooks}/named-${credential}-${kind}`, signing }
-        await world.hand({ targetUrl: `${target}/${kind}/${credential}`, credential, signing, callback })
+    for (let n = 0; n < 3; n++) {
+      const secret = randomBytes(24).toString('hex')
+      world.canaries.keep(WRONG_SETTINGS, secret, [secret.slice(0, QUOTED), secret.slice(-QUOTED)])
+      const keys = [{ hooks: { keys: [{ from: secret }] } }, { hooks: { keys: [secret] } }, { hooks: { keys: secret } }]
+      const wrong = [...keys, { hooks: { keys: [{ from: 'env:A', secret }] } }, secret, [secret]]
+      for (const content of wrong) await world.refusedReload('signing.json', JSON.stringify(content))
+      for (const content of [`x${secret}`, `{"hooks":"${secret}"`, `{"hooks":x${secret}}`, `{"hooks":"${secret}"x}`]) {
+        await world.refusedReload('signing.json', content)
       }
-      await world.refused('credential-refused', { targetUrl: `${other}/ok`, credential })
+      await world.refusedReload('tokens.json', JSON.stringify([{ sha256: secret, scopes: ['admin'] }]))
+      await world.refusedReload('tokens.json', `[{"token":"${secret}"}]`)
+      await world.refusedReload('tokens.json', `["${secret}`)
     }
-    await world.hand({ targetUrl: `${target}/ok/unusable`, credential: UNUSABLE })
-    await world.hand({ targetUrl: `${target}/ok/unusable`, signing: UNUSABLE })
-    for (let n = 0; n < 3; n++) await world.hand({ targetUrl: `${world.servers.broken}/${n}` })
   },
+}
+
+/** Tasks that name what the settings have, to targets of every kind. */
+export async function useSettings(world: World): Promise<void> {
+  const { target, other, hooks } = world.servers
+  for (const [i, credential] of CREDENTIALS.entries()) {
+    for (const kind of ['ok', 'flaky', 'refused', 'hop', 'away', 'reset']) {
+      const signing = SIGNINGS[i % SIGNINGS.length]
+      const callback = { url: `${hooks}/named-${credential}-${kind}`, signing }
+      await world.hand({ targetUrl: `${target}/${kind}/${credential}`, credential, signing, callback })
+    }
+    await world.refused('credential-refused', { targetUrl: `${other}/ok`, credential })
+  }
+  for (const credential of [GIVEN, FAILING, UNUSABLE]) {
+    await world.hand({ targetUrl: `${target}/ok/${credential}`, credential })
+  }
+  await world.hand({ targetUrl: `${target}/ok/unusable`, signing: UNUSABLE })
+  for (let n = 0; n < 3; n++) await world.hand({ targetUrl: `${world.servers.broken}/${n}` })
 }
 
 export const FIELDS: readonly Field[] = [
@@ -572,6 +586,6 @@ export const FIELDS: readonly Field[] = [
   ...requestFields,
   ...keptFields,
   ...ANSWERS.map((name) => ({ name })),
-  ...settingFields,
-  named,
+  ...SETTINGS.map((name) => ({ name })),
+  wrongSettings,
 ]

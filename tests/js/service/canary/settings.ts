@@ -17,6 +17,8 @@ export const SETTINGS = [
   'a credential from a command',
   'a prefix of a credential',
   'a credential that no header can be',
+  'a credential from a function',
+  'an error of a function that gives credentials',
   'a signing key from a variable',
   'a signing key from a file',
   'a signing key from a command',
@@ -44,6 +46,9 @@ export const CREDENTIALS: readonly string[] = ['env', 'file', 'exec'].flatMap((f
   SHAPES.map((shape) => `${from}-${shape}`),
 )
 export const UNUSABLE = 'unusable'
+/** Of a function, and of one that fails. */
+export const GIVEN = 'given'
+export const FAILING = 'failing'
 export const SIGNINGS = ['env', 'file', 'exec'] as const
 
 /** Values of tokens have no blanks. */
@@ -95,6 +100,21 @@ export function settingsIn({ target }: CanaryServers, canaries: Canaries): Made 
   put(
     'credentials.json',
     Object.fromEntries([...credentials, [UNUSABLE, credential(`file-${UNUSABLE}`, unusable, '')]]),
+  )
+
+  const given = canaries.makeSent('a credential from a function', 'base64url')
+  const failure = make('an error of a function that gives credentials', 'words')
+  put(
+    'redrive.config.mjs',
+    `import credentials from './credentials.json' with { type: 'json' }
+    const origins = ['${target}']
+    export default {
+      credentials: {
+        ...credentials,
+        ${GIVEN}: { origins, tenants: '*', headers: () => ({ 'x-acme-key': '${given}' }) },
+        ${FAILING}: { origins, tenants: '*', headers: () => { throw new Error('${failure}') } },
+      },
+    }`,
   )
 
   const KEYS: Readonly<Record<(typeof SIGNINGS)[number], Setting>> = {

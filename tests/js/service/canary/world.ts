@@ -3,16 +3,17 @@
  * tokens, credentials and signing keys, each a secret; targets and a receiver that echo.
  */
 
-import { rmSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type ProblemType, problemUri } from '../../../../js/service/api/problem.ts'
 import { freePort } from '../../../servers/free-port.ts'
 import { Canaries } from '../../canaries.ts'
-import { eventually } from '../../eventually.ts'
-import { exchange } from './exchange.ts'
+import { exchange, HEAD_END } from './exchange.ts'
 import { command, type Place, ServiceProcess } from './processes.ts'
 import { type CanaryServers, startServers } from './servers.ts'
 import { type Made, settingsIn } from './settings.ts'
 import { sinkOf, sqliteBytes, Written } from './sinks.ts'
+import { until } from './until.ts'
 
 export interface Ask {
   readonly method?: string
@@ -25,6 +26,10 @@ export interface Ask {
 export interface Answer {
   readonly status: number
   readonly json: Readonly<Record<string, unknown>>
+}
+
+interface Outcome {
+  readonly problem?: { readonly type: string }
 }
 
 /** Attempts come at once, and a task is soon at its end. */
@@ -58,24 +63,16 @@ export class World {
     const servers = await startServers(canaries)
     const made = settingsIn(servers, canaries)
     const ports = [await freePort(), await freePort()]
+    const targets = [servers.target, servers.other, servers.broken, servers.hooks].join(',')
     const args = [
-      ...['--store', 'sqlite:tasks.db', '--tokens', 'tokens.json', '--credentials', 'credentials.json'],
-      ...[
-        '--signing',
-        'signing.json',
-        '--policies',
-        'policies.json',
-        '--allow-http',
-        '--allow-private',
-        '127.0.0.1/32',
-      ],
-      ...['--targets', [servers.target, servers.other, servers.broken, servers.hooks].join(',')],
+      ...['--store', 'sqlite:tasks.db', '--tokens', 'tokens.json', '--signing', 'signing.json'],
+      ...['--policies', 'policies.json', '--allow-http', '--allow-private', '127.0.0.1/32', '--targets', targets],
     ]
     const processes = ports.map(
       (port, i) => new ServiceProcess(port, [...args, '--log-format', i === 0 ? 'json' : 'text'], made.place),
     )
     const world = new World(servers, canaries, processes, made)
-    for (const each of processes) await eventually(() => each.isReady()).toBe(true)
+    for (const each of processes) await until('a process is ready', () => each.isReady())
     for (const each of processes) await world.#listen(each)
     return world
   }
@@ -102,9 +99,19 @@ export class World {
       text,
     )
     const sink = sinkOf(method, path, status)
-    if (sink) this.written.add(sink, bytes)
-    const said = bytes.subarray(bytes.indexOf('\r\n\r\n') + 4).toString()
-    return { status, json: said.startsWith('{') ? JSON.parse(said) : {} }
+    const at = bytes.indexOf(HEAD_END) + HEAD_END.length
+    const [head, said] = [bytes.subarray(0, at), bytes.subarray(at).toString()]
+    const answer: Answer = {
+      status,
+      json: /^content-type\napplication\/(problem\+)?json$/im.test(`${head}`) ? JSON.parse(said) : {},
+    }
+    const { outcomes } = answer.json as { readonly outcomes?: readonly Outcome[] }
+    if (sink) this.written.add(sink, outcomes ? head : bytes)
+    // what a batch says of one task is what would have been said of it alone
+    for (const outcome of outcomes ?? []) {
+      this.written.add(outcome.problem ? 'problems' : 'receipts', JSON.stringify(outcome))
+    }
+    return answer
   }
 
   /** Hands a task over; it has to be taken. */
@@ -117,7 +124,7 @@ export class World {
   }
 
   /** Hands a task over that has to be refused: alone, in a batch, and as one of several lines. */
-  async refused(type: string, task: object, headers: Ask['headers'] = {}): Promise<void> {
+  async refused(type: ProblemType, task: object, headers: Ask['headers'] = {}): Promise<void> {
     const whole = { ...this.#rest, ...task }
     const answers = [
       await this.ask(TASKS, { method: 'POST', headers, json: whole }),
@@ -128,19 +135,16 @@ export class World {
       }),
     ]
     for (const { status, json } of answers) {
-      const [outcome] = (json.outcomes ?? []) as readonly { readonly problem?: object }[]
-      // what a batch says of one task is a problem, too
-      if (outcome) this.written.add('problems', JSON.stringify(outcome))
-      const said = (outcome?.problem ?? json) as { readonly type?: string }
-      if (said.type === `urn:redrive:problem:${type}`) continue
-      throw new Error(`${type} was expected, and it is ${status}: ${JSON.stringify(said)}`)
+      const [{ problem = json } = {}] = (json.outcomes ?? []) as readonly Outcome[]
+      if (problem.type === problemUri(type)) continue
+      throw new Error(`${type} was expected, and it is ${status}: ${JSON.stringify(json)}`)
     }
   }
 
   /** A request that has to be refused with a problem of this type. */
-  async denied(type: string, path: string, ask: Ask = {}): Promise<void> {
+  async denied(type: ProblemType, path: string, ask: Ask = {}): Promise<void> {
     const { status, json } = await this.ask(path, ask)
-    if (json.type === `urn:redrive:problem:${type}`) return
+    if (json.type === problemUri(type)) return
     throw new Error(
       `${type} was expected of ${ask.method ?? 'GET'} ${path}, and it is ${status}: ${JSON.stringify(json)}`,
     )
@@ -170,15 +174,15 @@ export class World {
 
   /** Waits until nothing is left to do but what is to wait. */
   async settled(): Promise<void> {
-    const moving = async () => {
+    const isStill = async () => {
       const { json } = await this.ask(`${TASKS}?status=PENDING&limit=1000`)
       const { json: running } = await this.ask(`${TASKS}?status=IN_FLIGHT&limit=1000`)
       const soon = Date.now() + LATER_MS / 2
       const tasks = json.tasks as readonly { readonly nextAttemptAt: number | null; readonly parked: boolean }[]
       const waits = tasks.filter(({ nextAttemptAt, parked }) => !parked && (nextAttemptAt ?? 0) < soon)
-      return waits.length + (running.tasks as readonly unknown[]).length
+      return waits.length + (running.tasks as readonly unknown[]).length === 0
     }
-    await eventually(moving).toBe(0)
+    await until('all tasks are at their end', isStill)
   }
 
   /** Asks everything that there is to ask, over the API and by the commands. */
@@ -239,9 +243,18 @@ export class World {
     for (const each of this.#processes) await this.#listen(each, { 'last-event-id': lastEventId })
   }
 
+  /** Changes a file of the settings into one that both processes have to refuse. */
+  async refusedReload(name: string, content: string): Promise<void> {
+    const refusals = () =>
+      this.#processes.map(({ written }) => written.stdout.toString().split('reload_refused').length)
+    const before = refusals()
+    writeFileSync(join(this.#folder, name), content)
+    await until(`${name} is read and refused`, async () => refusals().every((count, i) => count > (before[i] ?? 0)))
+  }
+
   /** Begins an operation once the one before it has ended. */
   async begun(path: string, json: object): Promise<void> {
-    await eventually(async () => (await this.ask(path, { method: 'POST', json })).status).toBe(202)
+    await until('an operation begins', async () => (await this.ask(path, { method: 'POST', json })).status === 202)
   }
 
   /** Keeps the events of a process for as long as they come. */

@@ -131,7 +131,29 @@ test('control characters in a value do not reach the terminal', async () => {
 })
 
 test.each([
-  ['redrive.config.json', '{ "port": }', /^redrive\.config\.json: not JSON \(.+\)$/],
+  [
+    'redrive.config.json',
+    '{ "port": }',
+    /^redrive\.config\.json: not JSON \(unexpected character at line 1, column 11\)$/,
+  ],
+  // what stands around the fault may be a secret, and is not quoted
+  ['redrive.config.json', 'geheim', /: not JSON \(unexpected character at line 1, column 1\)$/],
+  [
+    'redrive.config.json',
+    '{\n  "store": "geheim",\n  "port":geheim }',
+    /: not JSON \(unexpected character at line 3, column 10\)$/,
+  ],
+  [
+    'redrive.config.json',
+    '{ "store": "geheim"',
+    /: not JSON \(Expected ',' or '}' after property value in JSON at position 19 .*\)$/,
+  ],
+  [
+    'redrive.config.json',
+    '{ "store": "geheim" }}',
+    /: not JSON \(Unexpected non-whitespace character after JSON at position 21 .*\)$/,
+  ],
+  ['redrive.config.json', '{ "store": tru', /: not JSON \(Unexpected end of JSON input\)$/],
   ['redrive.config.json', '[]', /^redrive\.config\.json: expected an object with settings/],
   [
     'redrive.config.json',
