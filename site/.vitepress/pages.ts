@@ -61,6 +61,7 @@ const guide: readonly Item[] = [
     items: [
       page('Service', '/service'),
       page('Its credentials and signatures', '/service-sending'),
+      page('Its callbacks and events', '/service-events'),
       page('Its security', '/service-security'),
     ],
   },

@@ -69,6 +69,8 @@ test.each(['sqlite', 'redis'])(
     const { code, output } = await run(openapiTools.schemathesis, [
       ...['run', document, '--url', program.url, '--checks', 'all', '--max-examples', cases, '--seed', '20'],
       ...['--header', `Authorization: Bearer ${TOKEN}`, '--no-color', '--generation-database', 'none'],
+      // an answer that never ends: tests/js/service/events.test.ts has it
+      ...['--exclude-path', '/events'],
     ])
     // its summary names every failure
     expect(code === 0 ? '' : output.slice(-12_000)).toBe('')
