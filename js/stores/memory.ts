@@ -225,7 +225,12 @@ export class MemoryStore implements TaskStore {
   async countsOf(principal: string | null): Promise<OwnCounts> {
     const own = [...this.#rows.all()].filter((row) => matches(row, { principal }) && !row.unreadable)
     const count = (status: TaskStatus) => own.filter((row) => row.status === status).length
-    return { pending: count('PENDING'), inFlight: count('IN_FLIGHT'), exhausted: count('EXHAUSTED') }
+    return {
+      pending: count('PENDING'),
+      inFlight: count('IN_FLIGHT'),
+      exhausted: count('EXHAUSTED'),
+      ...(this.everyone && { bytes: this.#rows.shareOf(principal).bytes }),
+    }
   }
 
   async purge(filter: Parameters<TaskStore['purge']>[0]): Promise<number> {

@@ -27,6 +27,7 @@ import { hasHomes, holdHome, liveHomes } from './sqlite/homes.ts'
 import { LeaseWatch } from './sqlite/lease-watch.ts'
 import { isIdle, losesBody, losesDue, losesSettled } from './sqlite/lost-rows.ts'
 import { pausesOf, registryOf } from './sqlite/registry.ts'
+import { bytesOf } from './sqlite/shares.ts'
 import { untoldOf, withUntold } from './sqlite/untold.ts'
 import { resolveTerms, TERMS_RULES } from './store-options.ts'
 
@@ -136,6 +137,11 @@ const losesRows = (file: StoreFile, { database, now, lineup }: Transaction, step
     file.mayLook(!made.nextInMs) &&
     losesDue(database, now, step.owner, step.claim, lineup))
 
+const countsOf: typeof ownCountsByName = (database, principal) => ({
+  ...ownCountsByName(database, principal),
+  bytes: bytesOf(database, principal),
+})
+
 /** Only enqueues wait for the disk: see above. */
 function backendOf(file: StoreFile): Backend<Database> {
   return {
@@ -143,7 +149,7 @@ function backendOf(file: StoreFile): Backend<Database> {
       file.terms = terms
       if (report) file.report = report
     },
-    reads: file.everyone ? { ...reads, countsOf: ownCountsByName } : reads,
+    reads: file.everyone ? { ...reads, countsOf } : reads,
     read: async (question) => file.read(question),
     write: (step, { erases = false }) => file.write((tx) => runNow(step(tx)), { erases }),
   }

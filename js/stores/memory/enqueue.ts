@@ -32,6 +32,7 @@ export function enqueueOne(
     const isSame = keeper.given.fingerprint === task.fingerprint
     return { taskId: keeper.taskId, outcome: isSame ? 'duplicate' : 'conflict' }
   }
+  if (rows.everyone && isOverQuota(rows, task, terms)) return { taskId, outcome: 'full', of: 'principal' }
   const { pending, inFlight, exhausted, bytes } = rows.counts
   const needed = bytes + (task.body?.byteLength ?? 0)
   if (pending + inFlight + exhausted >= terms.capacity || needed > terms.capacityBytes)
@@ -47,6 +48,15 @@ export function enqueueOne(
   rows.start(row, wish.owner, wish.leaseMs, now)
   const lease: Lease = { taskId, token: row.token, forMs: wish.leaseMs }
   return { taskId, outcome: 'stored', lease }
+}
+
+/** Whether a new task is more than its principal may have. */
+function isOverQuota(rows: Rows, { principal, body }: NewTask, { quotaOf }: StoreTerms): boolean {
+  const quota = quotaOf?.(principal)
+  if (!quota) return false
+  const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
+  const { held, bytes } = rows.shareOf(principal)
+  return held >= capacity || bytes + (body?.byteLength ?? 0) > capacityBytes
 }
 
 function mayStart(rows: Rows, row: Row, wish: LeaseWish, now: number): boolean {

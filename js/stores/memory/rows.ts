@@ -96,6 +96,8 @@ const COUNTER = {
 } as const
 
 export const isLive = ({ status }: Row): boolean => status === 'PENDING' || status === 'IN_FLIGHT'
+/** Whether its body takes room: a dead letter may be sent again. */
+const takesRoom = (row: Row): boolean => isLive(row) || row.status === 'EXHAUSTED'
 /** Whether its end is to be told, in a store for everyone. */
 export const isUntold = (row: Row): boolean => row.given.tells === true && !isLive(row) && !row.told
 export const bodyBytes = ({ body }: Row): number => body?.byteLength ?? 0
@@ -177,6 +179,12 @@ export class Rows {
   untold(): Row[] {
     if (!this.everyone) return []
     return [...this.all()].filter(isUntold).sort((a, b) => a.endedAt - b.endedAt || a.seq - b.seq)
+  }
+
+  /** All that takes room of one principal's: how many, and the bytes of their bodies. */
+  shareOf(principal: string | null): { readonly held: number; readonly bytes: number } {
+    const own = [...this.all()].filter((row) => takesRoom(row) && row.given.principal === principal)
+    return { held: own.length, bytes: own.reduce((sum, row) => sum + bodyBytes(row), 0) }
   }
 
   nextSeq(): number {
@@ -376,6 +384,6 @@ export class Rows {
     this.counts[COUNTER[row.status]] += by
     if (row.status === 'PENDING' && !row.unreadable) row.lane.pending += by
     if (row.status === 'IN_FLIGHT') row.lane.inFlight += by
-    if (isLive(row) || row.status === 'EXHAUSTED') this.counts.bytes += by * bodyBytes(row)
+    if (takesRoom(row)) this.counts.bytes += by * bodyBytes(row)
   }
 }

@@ -54,6 +54,8 @@ export interface SqlLedger extends Ledger {
   /** A condition for the index of ended tasks, in a query for those that retention may delete. */
   readonly outlived: string
   inserted(row: TaskRow): void
+  /** Writes what is held: the end of the transaction. */
+  written(): void
 }
 
 export class Transaction implements Tx {

@@ -14,6 +14,7 @@ import type { Database } from '../sql/database.ts'
 import { ORIGIN } from '../sql/line.ts'
 import type { State } from '../sql/state.ts'
 import { otherLine } from './errors.ts'
+import { areSharesSound, countShares } from './shares.ts'
 import { endedIndexes } from './untold.ts'
 
 /** Layout 5, of a file alone: which way its lanes stand, what is paused, and the settings that processes share. */
@@ -81,6 +82,7 @@ export function turnLanes(database: Database, everyone: boolean, path: string): 
   const principal = everyone ? 'NULL' : "iif(instr(name, ' ') = 0, NULL, substr(name, instr(name, ' ') + 1))"
   database.run(`UPDATE lanes SET principal = ${principal}`)
   database.run('DELETE FROM line')
+  database.run('DELETE FROM shares')
   indexForEveryone(database, everyone)
   database.run('UPDATE state SET line = ? WHERE id = 1', lineOf(everyone))
 }
@@ -106,7 +108,8 @@ export function isSharedSound(database: Database, everyone: boolean): boolean {
     `SELECT line, pauses, registry, ${PAUSES} AS counted, ${VERSION} AS last FROM state WHERE id = 1`,
   )
   if (found?.line !== lineOf(everyone) || indexed(database) !== (everyone ? 2 : 0)) return false
-  return found.pauses === found.counted && areCounts(found.registry) && found.registry >= found.last
+  if (found.pauses !== found.counted || !areCounts(found.registry) || found.registry < found.last) return false
+  return areSharesSound(database, everyone)
 }
 
 /** Whether the lanes of a file stand in one line. `asked`: where the file does not say so any more, it stands as it is opened. */
@@ -119,6 +122,7 @@ export function isForEveryone(database: Database, asked: boolean): boolean {
 export function mendShared(database: Database, everyone: boolean): void {
   const registry = sharedState(database)?.registry
   indexForEveryone(database, everyone)
+  countShares(database, everyone)
   database.run(
     `UPDATE state SET line = ?, pauses = ${PAUSES}, registry = max(?, ${VERSION}) WHERE id = 1`,
     lineOf(everyone),

@@ -14,7 +14,7 @@ const IS_UNTOLD = `tells = ${TELLS} AND endedAt IS NOT NULL AND aside = 0`
 const UNTOLD = `FROM tasks INDEXED BY tasks_untold WHERE ${IS_UNTOLD}`
 
 /** Retention finds what it may delete without a step for each task that it may not. */
-export const OUTLIVED = ` AND tells <> ${TELLS}`
+export const OUTLIVED: string = ` AND tells <> ${TELLS}`
 
 /** The indexes of ended tasks as a file for everyone has them, and as others do. */
 export const endedIndexes = (everyone: boolean): readonly string[] => [
