@@ -53,7 +53,7 @@ import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from './task
 import type { TaskFilter } from './task-filter.ts'
 import type { Counts, Step, Turn } from './turn.ts'
 
-export type { Bound, Claim } from './claim.ts'
+export type { Bound, Claim, OriginLimit } from './claim.ts'
 export type { Carry, Lease, Settlement } from './leases.ts'
 export type { Declared, Hint, Leader, Present, Principals, Report } from './neighbours.ts'
 export {

@@ -113,7 +113,7 @@ export class MemoryStore implements TaskStore {
       const claimed = claim
         ? claimDue(rows, claim, owner, found, now)
         : { claimed: [], more: false, blockedByLimit: false }
-      const { more: _, ...rest } = claimed
+      const { more: _, tokenAt: __, ...rest } = claimed
       const { ended, unreadable } = found
       const untold = Math.min(UNTOLD_COUNTED, rows.untold().length)
       return {

@@ -3,7 +3,7 @@
 import type { Enqueued, Lease, NewTask, StoreTerms } from '../../api/store.ts'
 import { isLater, isReadable, refusal } from '../engine/rules.ts'
 import { copyOf, keep } from './reads.ts'
-import { holdLane, keepLog, type Row, type Rows } from './rows.ts'
+import { freeAt, holdLane, keepLog, type Row, type Rows } from './rows.ts'
 
 export interface LeaseWish {
   readonly owner: string
@@ -61,7 +61,7 @@ function isOverQuota(rows: Rows, { principal, body }: NewTask, { quotaOf }: Stor
 
 function mayStart(rows: Rows, row: Row, wish: LeaseWish, now: number): boolean {
   const { total = Number.POSITIVE_INFINITY, perLane = Number.POSITIVE_INFINITY } = wish
-  if (row.dueAt === null || row.lane.heldUntil > now || rows.isPaused(row.lane)) return false
+  if (row.dueAt === null || freeAt(row.lane) > now || rows.isPaused(row.lane)) return false
   if (rows.counts.inFlight >= total || row.lane.inFlight >= perLane) return false
   return isReadable(row.given) && refusal(row, row.policy, now) === undefined
 }

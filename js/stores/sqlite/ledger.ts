@@ -1,10 +1,13 @@
-/** The ledger of a file for everyone. */
+/** The ledger of a file for everyone: what its transactions keep beside tasks and lanes. */
 
-import { type NewTask, PLAIN_SCHEMA } from '../../api/records.ts'
+import { type NewTask, originIn, PLAIN_SCHEMA } from '../../api/records.ts'
+import type { Claim, LaneView, Turn } from '../../api/store.ts'
+import { soonestFirst } from '../engine/view.ts'
 import type { TaskRow } from '../sql/rows.ts'
 import type { SqlLedger, Transaction } from '../sql/transaction.ts'
-import { SHARES, Shares, shareOfPrincipal } from './shares.ts'
-import { markTelling, markUntold, OUTLIVED } from './untold.ts'
+import { FileGate } from './gate.ts'
+import { SHARES, Shares, shareOfPrincipal, shiftTokens } from './shares.ts'
+import { markTelling, markUntold, OUTLIVED, untoldCount } from './untold.ts'
 
 /** Layout 6, of a file alone: which ends are to be told, and who has how much. */
 export const LEDGER: string = `
@@ -15,6 +18,7 @@ export class FileLedger implements SqlLedger {
   readonly outlived: string = OUTLIVED
   readonly #tx: Transaction
   readonly #shares: Shares
+  #gate: FileGate | undefined
 
   constructor(tx: Transaction) {
     this.#tx = tx
@@ -41,7 +45,49 @@ export class FileLedger implements SqlLedger {
     if (row.schema > PLAIN_SCHEMA) markUntold(this.#tx, row)
   }
 
+  gate(owner: string, claim: Claim): FileGate {
+    this.#shares.forget(this.#tx.now)
+    this.#gate = new FileGate(this.#tx, this.#shares, owner, claim)
+    return this.#gate
+  }
+
+  shift(byMs: number): void {
+    shiftTokens(this.#tx.database, byMs)
+  }
+
+  /** A turn with all that a store for everyone tells. */
+  completed(turn: Turn): Turn {
+    const untold = untoldCount(this.#tx.database)
+    const gate = this.#gate
+    return {
+      ...turn,
+      ...(gate && { lanes: this.#waiting(gate, turn.lanes), nextInMs: this.#nextInMs(gate, turn.nextInMs) }),
+      ...(untold > 0 && { untold }),
+    }
+  }
+
+  /** Whether a limit, or the want of a token, keeps back what is due in a lane. */
+  keepsBack(lane: string): boolean {
+    return this.#gate?.keepsBack(this.#tx.laneNamed(lane)) === true
+  }
+
   written(): void {
     this.#shares.write()
+  }
+
+  #nextInMs(gate: FileGate, nextInMs: number | null): number | null {
+    if (gate.isTired) return 0
+    const at = nextInMs === 0 ? this.#tx.now : gate.tokenAt
+    return at === Number.POSITIVE_INFINITY ? nextInMs : Math.min(nextInMs ?? at - this.#tx.now, at - this.#tx.now)
+  }
+
+  /** Lanes wait for the token of their origin too. */
+  #waiting(gate: FileGate, lanes: readonly LaneView[]): readonly LaneView[] {
+    const now = this.#tx.now
+    const waits = (lane: LaneView): LaneView => {
+      const tokenInMs = gate.tokenOf(originIn(lane.lane)) - now
+      return lane.nextInMs === null || tokenInMs <= lane.nextInMs ? lane : { ...lane, nextInMs: tokenInMs }
+    }
+    return lanes.map(waits).sort(soonestFirst)
   }
 }
