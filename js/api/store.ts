@@ -53,7 +53,7 @@ import type { AttemptLog, Durability, ExhaustedReason, TaskStatus } from './task
 import type { TaskFilter } from './task-filter.ts'
 import type { Counts, Step, Turn } from './turn.ts'
 
-export type { Bound, Claim } from './claim.ts'
+export type { Bound, Claim, OriginLimit } from './claim.ts'
 export type { Carry, Lease, Settlement } from './leases.ts'
 export type { Broadcast, Declared, Hint, Leader, Present, Principals, Report } from './neighbours.ts'
 export {
@@ -112,6 +112,19 @@ export interface StoreTerms {
     /** Infinity: as many as there is room for. */
     readonly maxDeadLetters: number
   }
+  /**
+   * The part of all that one principal may have, in a store for everyone: others do not ask. It counts over all processes. Asked for each new task.
+   * undefined: as much as there is room for.
+   */
+  readonly quotaOf?: (principal: string | null) => Quota | undefined
+}
+
+/** Limits of what one principal may have. */
+export interface Quota {
+  /** Tasks pending, in flight or dead letters. Absent: no limit of their own, as with the other. */
+  readonly capacity?: number
+  /** Their bodies, in bytes. */
+  readonly capacityBytes?: number
 }
 
 /** Lane = principal + origin. Times are relative: the store has the only clock. */
@@ -149,7 +162,8 @@ export interface TaskStore {
    * - 'unreadable': a record of a later version has this key. Its id is given, and nothing is stored: whether it is the same request,
    *   and what has become of it, only that version knows.
    * - 'full': with it, more than `capacity` tasks or more than `capacityBytes` would be pending, in flight or dead letters, which
-   *   were accepted too and may be sent again (S17). Looked at after the two above; what came before it in the list counts.
+   *   were accepted too and may be sent again (S17). Looked at after the two above; what came before it in the list counts. `of` is
+   *   'principal' where the quota of its principal is met, whether the store is full too or not.
    * - 'stored': PENDING, due in `dueInMs`; behind others of its `orderKey` it has no due time until they have ended.
    *   Then due in `dueInMs` from its enqueue, or at once. Others: those of its principal that are pending or in flight.
    *
@@ -339,10 +353,15 @@ export interface Untold {
 }
 
 /** The part of a store's counters that is one principal's; `pending`: without those that were put aside. */
-export type OwnCounts = Pick<Counts, 'pending' | 'inFlight' | 'exhausted'>
+export interface OwnCounts extends Pick<Counts, 'pending' | 'inFlight' | 'exhausted'> {
+  /** Bodies of those that its quota counts. Absent: only stores for everyone keep it. */
+  readonly bytes?: number
+}
 
 export interface Enqueued {
   readonly taskId: string
   readonly outcome: 'stored' | 'duplicate' | 'conflict' | 'unreadable' | 'full'
+  /** With 'full': its principal's quota is met. Absent: the store has no room. */
+  readonly of?: 'principal'
   readonly lease?: Lease
 }

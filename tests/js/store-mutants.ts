@@ -265,6 +265,14 @@ class BoundsEachLaneByItself extends MemoryStore {
   }
 }
 
+/** All principals together may have what each may. */
+class HasOneQuotaForAll extends MemoryStore {
+  override configure({ quotaOf, ...terms }: StoreTerms): void {
+    const { capacity = terms.capacity, capacityBytes = terms.capacityBytes } = quotaOf?.('ann') ?? {}
+    super.configure({ ...terms, capacity, capacityBytes })
+  }
+}
+
 /** An origin is taken for the lane of no principal. */
 class ShutsOneLaneOfAnOrigin extends MemoryStore {
   override async turn({ claim, ...step }: Step): Promise<Turn> {
@@ -375,7 +383,7 @@ export const mutantsForEveryone: Readonly<Record<string, Open>> = {
   tellsWhicheverEnd,
   tellsOneEndOfATask,
   ...Object.fromEntries(
-    [IgnoresPauses, BoundsEachLaneByItself, ShutsOneLaneOfAnOrigin].map((Mutant): [string, Open] => [
+    [IgnoresPauses, BoundsEachLaneByItself, ShutsOneLaneOfAnOrigin, HasOneQuotaForAll].map((Mutant): [string, Open] => [
       Mutant.name,
       (terms) => new Mutant({ ...terms, everyone: true }),
     ]),

@@ -1,11 +1,38 @@
 /**
- * The part of a transaction that only stores for everyone have: which ends are to be told. An interface without code,
- * since pages and Workers carry the commands too: a storage for everyone brings what stands behind it.
+ * The part of a transaction that only stores for everyone have: who has how much, and which ends are to be told. An interface without
+ * code, since pages and Workers carry the commands too: a storage for everyone brings what stands behind it.
  */
 
-import type { Row } from './row.ts'
+import type { Claim } from '../../api/claim.ts'
+import type { NewTask } from '../../api/records.ts'
+import type { Lane, Row } from './row.ts'
 
 export interface Ledger {
+  /** Counts `by` tasks like this one more, or fewer. */
+  count(row: Row, by: 1 | -1): void
+  /** Whether a new task is more than its principal may have. */
+  isOverQuota(task: NewTask): boolean
   /** A task has ended, or has another end. */
   ended(row: Row): void
+  /** What a claim has to ask about lanes. */
+  gate(owner: string, claim: Claim): Gate
+}
+
+/** The limits of one claim, of origins and principals. */
+export interface Gate {
+  /** Whether a lane, or its origin, has to wait for a token. */
+  lacksToken(lane: Lane): boolean
+  /** Whether its origin or its principal has as much in flight as it may. */
+  isFull(lane: Lane): boolean
+  /**
+   * Of a lane that stands in line: whether its origin or its principal keeps it back, for as long as the claim lasts. It is then put where it
+   * does not stand in the way of others any more.
+   */
+  parks(lane: Lane): boolean
+  /** A lease of the lane was given. */
+  took(lane: Lane): void
+  /** Whether a limit keeps back what is due in a lane that was put away. */
+  isBlocked(): boolean
+  /** So many were put away that the rest of the line is left to the next claim. */
+  readonly isTired: boolean
 }

@@ -15,6 +15,7 @@ import {
   RECORD_SCHEMA,
   type StoreTerms,
   SWEEP,
+  type Turn,
 } from '../../api/store.ts'
 import type { AttemptLog } from '../../api/task.ts'
 import { advance, isDamaged, setAside } from '../engine/change.ts'
@@ -54,6 +55,14 @@ export interface SqlLedger extends Ledger {
   /** A condition for the index of ended tasks, in a query for those that retention may delete. */
   readonly outlived: string
   inserted(row: TaskRow): void
+  /** All instants of its own fall back with the clock. */
+  shift(byMs: number): void
+  /** A turn with all that a store for everyone tells. */
+  completed(turn: Turn): Turn
+  /** Whether a limit, or the want of a token, keeps back what is due in a lane. */
+  keepsBack(lane: string): boolean
+  /** Writes what is held: the end of the transaction. */
+  written(): void
 }
 
 export class Transaction implements Tx {
@@ -89,6 +98,7 @@ export class Transaction implements Tx {
     this.ledger = ledgerOf?.(this)
     if (shiftMs === 0) return
     shiftInstants(database, shiftMs)
+    this.ledger?.shift(shiftMs)
     this.#state.clockSteps++
     this.#wrote = true
   }

@@ -297,7 +297,7 @@ export class CurrentFile {
     try {
       const now = this.#clock.now()
       const everyone = this.#everyone
-      if (isSharedSound(database, everyone) && !needsMending(database, now, everyone)) return opened
+      if (isSharedSound(database, everyone, now) && !needsMending(database, now, everyone)) return opened
       database.run('BEGIN IMMEDIATE')
       try {
         if (isForEveryone(database, everyone) !== everyone) turnLanes(database, everyone, this.#path)

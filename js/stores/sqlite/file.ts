@@ -232,6 +232,7 @@ export class StoreFile {
       const tx = new Transaction(database, this.#clock, this.terms, this.#lineupOf, this.#ledgerOf)
       const result = work(tx)
       tx.written()
+      tx.ledger?.written()
       database.run('COMMIT')
       this.#clock.saw(tx.now, tx.state)
       if (tx.hasErased) this.#remains = true

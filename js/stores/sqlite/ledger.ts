@@ -1,21 +1,40 @@
-/** The ledger of a file for everyone. */
+/** The ledger of a file for everyone: what its transactions keep beside tasks and lanes. */
 
-import { PLAIN_SCHEMA } from '../../api/records.ts'
+import { type NewTask, originIn, PLAIN_SCHEMA } from '../../api/records.ts'
+import type { Claim, LaneView, Turn } from '../../api/store.ts'
+import { soonestFirst } from '../engine/view.ts'
 import type { TaskRow } from '../sql/rows.ts'
 import type { SqlLedger, Transaction } from '../sql/transaction.ts'
-import { markTelling, markUntold, OUTLIVED } from './untold.ts'
+import { FileGate } from './gate.ts'
+import { SHARES, Shares, shareOfPrincipal, shiftTokens } from './shares.ts'
+import { markTelling, markUntold, OUTLIVED, untoldCount } from './untold.ts'
 
-/** Layout 6, of a file alone: which ends are to be told. */
+/** Layout 6, of a file alone: which ends are to be told, and who has how much. */
 export const LEDGER: string = `
 ALTER TABLE tasks ADD COLUMN tells INTEGER NOT NULL DEFAULT 0;
-`
+${SHARES}`
 
 export class FileLedger implements SqlLedger {
   readonly outlived: string = OUTLIVED
   readonly #tx: Transaction
+  readonly #shares: Shares
+  #gate: FileGate | undefined
 
   constructor(tx: Transaction) {
     this.#tx = tx
+    this.#shares = new Shares(tx.database)
+  }
+
+  count(row: TaskRow, by: 1 | -1): void {
+    this.#shares.count(row, by)
+  }
+
+  isOverQuota({ principal, body }: NewTask): boolean {
+    const quota = this.#tx.terms.quotaOf?.(principal)
+    if (!quota) return false
+    const { capacity = Number.POSITIVE_INFINITY, capacityBytes = Number.POSITIVE_INFINITY } = quota
+    const { held, bytes } = this.#shares.of(shareOfPrincipal(principal))
+    return held >= capacity || bytes + (body?.byteLength ?? 0) > capacityBytes
   }
 
   inserted(row: TaskRow): void {
@@ -24,5 +43,51 @@ export class FileLedger implements SqlLedger {
 
   ended(row: TaskRow): void {
     if (row.schema > PLAIN_SCHEMA) markUntold(this.#tx, row)
+  }
+
+  gate(owner: string, claim: Claim): FileGate {
+    this.#shares.forget(this.#tx.now)
+    this.#gate = new FileGate(this.#tx, this.#shares, owner, claim)
+    return this.#gate
+  }
+
+  shift(byMs: number): void {
+    shiftTokens(this.#tx.database, byMs)
+  }
+
+  /** A turn with all that a store for everyone tells. */
+  completed(turn: Turn): Turn {
+    const untold = untoldCount(this.#tx.database)
+    const gate = this.#gate
+    return {
+      ...turn,
+      ...(gate && { lanes: this.#waiting(gate, turn.lanes), nextInMs: this.#nextInMs(gate, turn.nextInMs) }),
+      ...(untold > 0 && { untold }),
+    }
+  }
+
+  /** Whether a limit, or the want of a token, keeps back what is due in a lane. */
+  keepsBack(lane: string): boolean {
+    return this.#gate?.keepsBack(this.#tx.laneNamed(lane)) === true
+  }
+
+  written(): void {
+    this.#shares.write()
+  }
+
+  #nextInMs(gate: FileGate, nextInMs: number | null): number | null {
+    if (gate.isTired) return 0
+    const at = nextInMs === 0 ? this.#tx.now : gate.tokenAt
+    return at === Number.POSITIVE_INFINITY ? nextInMs : Math.min(nextInMs ?? at - this.#tx.now, at - this.#tx.now)
+  }
+
+  /** Lanes wait for the token of their origin too. */
+  #waiting(gate: FileGate, lanes: readonly LaneView[]): readonly LaneView[] {
+    const now = this.#tx.now
+    const waits = (lane: LaneView): LaneView => {
+      const tokenInMs = gate.tokenOf(originIn(lane.lane)) - now
+      return lane.nextInMs === null || tokenInMs <= lane.nextInMs ? lane : { ...lane, nextInMs: tokenInMs }
+    }
+    return lanes.map(waits).sort(soonestFirst)
   }
 }

@@ -12,6 +12,7 @@ import type { State } from '../sql/state.ts'
 import type { Connection } from './connection.ts'
 import { isCorrupt, isNoDatabase } from './errors.ts'
 import { isForEveryone, type SharedState } from './lineup.ts'
+import { countShares } from './shares.ts'
 
 type Columns = Readonly<Record<string, Value>>
 
@@ -129,7 +130,10 @@ export function bringIn(
     ...[state?.highWater ?? 0, lastRow, lastSeq + (state?.lastSeq ?? 0), state?.lastToken ?? 0],
     ...[state?.lastServed ?? 0, state?.purged ?? 0],
   )
-  return { refused, aside: mend(database, now, isForEveryone(database, everyone)) }
+  const forEveryone = isForEveryone(database, everyone)
+  const aside = mend(database, now, forEveryone)
+  countShares(database, forEveryone)
+  return { refused, aside }
 }
 
 /** Pauses hold wherever one was put. Of two entries of a name the later one counts; what a process has read is out of date, whatever came. */
@@ -153,7 +157,7 @@ function bringSettings(database: Database, { state, pauses, registry }: Contents
 
 /** Empties a file whose tasks are elsewhere: another process that has it open brings none of them a second time. */
 export function emptyOut(database: Connection): void {
-  for (const table of ['tasks', 'bodies', 'attempts', 'lanes', 'line', 'homes', 'pauses', 'registry'])
+  for (const table of ['tasks', 'bodies', 'attempts', 'lanes', 'line', 'homes', 'pauses', 'registry', 'shares'])
     database.run(`DELETE FROM ${table}`)
   database.run(
     `UPDATE state SET pauses = 0, pending = 0, inFlight = 0, succeeded = 0, exhausted = 0, cancelled = 0, purged = 0, bytes = 0 WHERE id = 1`,

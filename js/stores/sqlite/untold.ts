@@ -1,6 +1,6 @@
 /** Ends that are to be told, in a file for everyone: a mark of each task, and an index of those whose end was not told. */
 
-import { type TaskStore, type Turn, UNTOLD_COUNTED, type Untold } from '../../api/store.ts'
+import { type TaskStore, UNTOLD_COUNTED, type Untold } from '../../api/store.ts'
 import { storedTask } from '../engine/shown.ts'
 import { type Database, LIMIT } from '../sql/database.ts'
 import { allFound } from '../sql/rows.ts'
@@ -14,7 +14,7 @@ const IS_UNTOLD = `tells = ${TELLS} AND endedAt IS NOT NULL AND aside = 0`
 const UNTOLD = `FROM tasks INDEXED BY tasks_untold WHERE ${IS_UNTOLD}`
 
 /** Retention finds what it may delete without a step for each task that it may not. */
-export const OUTLIVED = ` AND tells <> ${TELLS}`
+export const OUTLIVED: string = ` AND tells <> ${TELLS}`
 
 /** The indexes of ended tasks as a file for everyone has them, and as others do. */
 export const endedIndexes = (everyone: boolean): readonly string[] => [
@@ -66,9 +66,6 @@ function untold(database: Database, limit: number): Untold[] {
   return found
 }
 
-/** The turn with the number of ends to be told that it leaves. */
-export function withUntold({ database }: Transaction, turn: Turn): Turn {
-  const counted = `SELECT count(*) AS untold FROM (SELECT 1 ${UNTOLD} LIMIT ${UNTOLD_COUNTED})`
-  const { untold } = database.one<{ readonly untold: number }>(counted) ?? { untold: 0 }
-  return untold > 0 ? { ...turn, untold } : turn
-}
+/** How many ends are to be told, as far as a turn counts them. */
+export const untoldCount = (database: Database): number =>
+  database.one<{ readonly n: number }>(`SELECT count(*) AS n FROM (SELECT 1 ${UNTOLD} LIMIT ${UNTOLD_COUNTED})`)?.n ?? 0

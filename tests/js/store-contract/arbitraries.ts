@@ -211,7 +211,16 @@ export const pauses: fc.Arbitrary<Pause> = fc.record(
   { requiredKeys: ['id', 'at'] },
 )
 
+const quotas = fc.record(
+  { capacity: fc.integer({ min: 0, max: 5 }), capacityBytes: fc.constantFrom(0, 3, 12, 30) },
+  { requiredKeys: [] },
+)
+
 export const terms = fc.record({
+  quotas: fc.option(
+    fc.tuple(fc.option(quotas, { nil: undefined }), quotas).map(([ofNone, ofAnn]) => ({ ofNone, ofAnn })),
+    { nil: undefined },
+  ),
   capacity: fc.integer({ min: 1, max: 12 }),
   capacityBytes: fc.constantFrom(10, 1_000),
   maxLaneHoldMs: fc.constantFrom(0, 1_000, 5_000, 60_000),

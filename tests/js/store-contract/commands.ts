@@ -218,9 +218,11 @@ const purge = command('purge', purges, (world, filter) =>
 
 const pass = command('pass', any.passes, async ({ clock }, ms) => clock.step(ms))
 
-const configure = command('configure', any.terms, async (world, terms) => {
+const configure = command('configure', any.terms, async (world, { quotas, ...given }) => {
   const { store, reference } = world
   if (!store.configure) return
+  const quotaOf = (principal: string | null) => (principal === null ? quotas?.ofNone : quotas?.ofAnn)
+  const terms = { ...given, ...(quotas && { quotaOf }) }
   world.maxLaneHoldMs = terms.maxLaneHoldMs
   store.configure(terms)
   reference.configure?.(terms)

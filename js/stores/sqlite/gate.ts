@@ -1,0 +1,213 @@
+/**
+ * The limits of one claim in a file for everyone: how many may be in flight of an origin or a principal, and the tokens of lanes and
+ * origins.
+ *
+ * An origin or a principal that has as much as it may can have ten thousand lanes in line before all others. A claim that meets one
+ * puts it into a line of that origin or principal (`principal` of the row of `line`), where later claims do not meet it. They look into that
+ * line, beside the one of all, once its owner may have more.
+ */
+
+import { originIn } from '../../api/records.ts'
+import { type Claim, SHUT_LOOKED_AT, SWEEP } from '../../api/store.ts'
+import type { Gate } from '../engine/ledger.ts'
+import { type Limit, type Limits, limitFor, limitsIn, takeToken } from '../engine/limits.ts'
+import { boundsOf, limitName, limitsOf } from '../engine/lineup.ts'
+import { isHeld } from '../engine/row.ts'
+import type { LaneRow } from '../sql/lane-rows.ts'
+import { firstPlaces } from '../sql/line.ts'
+import type { Transaction } from '../sql/transaction.ts'
+import { isOfPrincipal, type Shares, type Waiting } from './shares.ts'
+
+export class FileGate implements Gate {
+  readonly #tx: Transaction
+  readonly #shares: Shares
+  readonly #owner: string
+  readonly #claim: Claim
+  readonly #limits: Limits
+  readonly #limitOf = new Map<string, Limit | undefined>()
+  readonly #perPrincipal: number
+  readonly #mostOf: (lane: string) => number
+  readonly #nameOf: (lane: string) => string
+  /** Leases given, by the name that bounds go by. */
+  readonly #taken = new Map<string, number>()
+  readonly #parked: LaneRow[] = []
+  /** Lanes that were to be claimed from, and whose origin has no token any more. */
+  readonly #lacking = new Set<LaneRow>()
+  /** Lines that the claim does not look into, since nothing in them may start. */
+  readonly #shut: readonly Waiting[]
+
+  constructor(tx: Transaction, shares: Shares, owner: string, claim: Claim) {
+    this.#tx = tx
+    this.#shares = shares
+    this.#owner = owner
+    this.#claim = claim
+    this.#limits = limitsIn(claim.limits)
+    this.#perPrincipal = claim.perPrincipal ?? Number.POSITIVE_INFINITY
+    this.#mostOf = boundsOf(claim, tx.lineup)
+    this.#nameOf = limitName(claim, tx.lineup)
+    const lines: string[] = []
+    const shut: Waiting[] = []
+    for (const each of this.#waiting()) {
+      if (!this.#mayStart(each.name)) shut.push(each)
+      else if (this.#isEmpty(each.name)) shares.setWaiting(each.name, false)
+      else lines.push(each.name)
+    }
+    this.#shut = shut
+    tx.lineup.lines = lines
+  }
+
+  get isTired(): boolean {
+    return this.#parked.length >= SWEEP
+  }
+
+  lacksToken(lane: LaneRow): boolean {
+    if ((lane.tokenAt ?? 0) > this.#tx.now) return true
+    if (!this.#originLacks(originIn(lane.name))) return false
+    this.#lacking.add(lane)
+    return true
+  }
+
+  isFull(lane: LaneRow): boolean {
+    return this.#isLaneFull(lane) || this.#fullPart(lane) !== undefined
+  }
+
+  parks(lane: LaneRow): boolean {
+    if (lane.waitsIn !== undefined) return true
+    const origin = originIn(lane.name)
+    const line = this.#originLacks(origin) ? origin : this.#fullPart(lane)
+    if (line === undefined) return false
+    lane.waitsIn = line
+    this.#parked.push(lane)
+    this.#tx.run('UPDATE line SET principal = ? WHERE lane = ?', line, lane.name)
+    this.#shares.setWaiting(line, true)
+    return true
+  }
+
+  took(lane: LaneRow): void {
+    const { now } = this.#tx
+    const name = this.#nameOf(lane.name)
+    this.#taken.set(name, (this.#taken.get(name) ?? 0) + 1)
+    const origin = originIn(lane.name)
+    const { rate, isShared } = this.#limitFor(origin) ?? {}
+    if (!rate) return
+    if (isShared) {
+      this.#shares.takeToken(origin, rate, now)
+      return
+    }
+    const bucket = { tat: lane.tat ?? 0, tokenAt: lane.tokenAt ?? 0 }
+    takeToken(bucket, rate, now)
+    lane.tat = bucket.tat
+    lane.tokenAt = bucket.tokenAt
+    this.#tx.run('UPDATE lanes SET tat = ?, tokenAt = ? WHERE name = ?', bucket.tat, bucket.tokenAt, lane.name)
+  }
+
+  isBlocked(): boolean {
+    const isKept = (lane: LaneRow): boolean => !this.#lacks(lane) && this.#isOpen(lane)
+    return (
+      this.#parked.some(isKept) ||
+      this.#shut.some(({ name }) => !this.#originLacks(name) && this.#hasLane(name, isKept))
+    )
+  }
+
+  /** When the first token of an origin comes that alone keeps back what is due; Infinity: there is no such. */
+  get tokenAt(): number {
+    const { perLane } = this.#claim
+    const isKept = (lane: LaneRow): boolean =>
+      this.#originLacks(originIn(lane.name)) && lane.inFlight < perLane && !this.isFull(lane) && this.#isOpen(lane)
+    let first = Number.POSITIVE_INFINITY
+    for (const lane of [...this.#parked, ...this.#lacking])
+      if (isKept(lane)) first = Math.min(first, this.#shares.of(originIn(lane.name)).tokenAt)
+    // by their moments, so that the first of them with such a lane decides
+    for (const { name, tokenAt } of this.#shut) {
+      if (tokenAt >= first) break
+      if (this.#originLacks(name) && this.#hasLane(name, isKept)) first = tokenAt
+    }
+    return first
+  }
+
+  /** When lanes of an origin may next be leased; in the past: now. */
+  tokenOf(origin: string): number {
+    const { rate, isShared } = this.#limitFor(origin) ?? {}
+    return rate && isShared ? this.#shares.of(origin).tokenAt : Number.NEGATIVE_INFINITY
+  }
+
+  /** Whether a limit, or the want of a token, keeps back what is due in a lane. */
+  keepsBack(lane: LaneRow): boolean {
+    return this.#lacks(lane) || this.isFull(lane)
+  }
+
+  /** Those in whose lines lanes wait, but for origins that the claim bounds to 0. */
+  #waiting(): readonly Waiting[] {
+    const mostOf = limitsOf(this.#claim)
+    const isShut = ({ name }: Waiting): boolean =>
+      this.#claim.lanes === 'any' && !isOfPrincipal(name) && mostOf(name) <= 0
+    const found: Waiting[] = []
+    for (let page = this.#shares.waiting(SWEEP); ; page = this.#shares.waiting(SWEEP, page.at(-1))) {
+      found.push(...page.filter((each) => !isShut(each)))
+      if (page.length < SWEEP || found.length >= SWEEP) return found
+    }
+  }
+
+  #isEmpty(line: string): boolean {
+    return !this.#tx.database.one('SELECT 1 FROM line INDEXED BY line_first WHERE principal IS ? LIMIT 1', line)
+  }
+
+  /** Whether lanes of an origin or a principal may start anything. */
+  #mayStart(name: string): boolean {
+    const { inFlight } = this.#shares.of(name)
+    if (isOfPrincipal(name)) return inFlight < this.#perPrincipal
+    const { concurrency, isShared } = this.#limitFor(name) ?? NO_LIMIT
+    return !this.#originLacks(name) && !(isShared && inFlight >= concurrency)
+  }
+
+  /** The origin or the principal of a lane that has as much in flight as it may. */
+  #fullPart(lane: LaneRow): string | undefined {
+    const origin = originIn(lane.name)
+    const { concurrency, isShared } = this.#limitFor(origin) ?? NO_LIMIT
+    if (isShared && concurrency !== MANY && this.#shares.of(origin).inFlight >= concurrency) return origin
+    const principal = lane.name.slice(origin.length)
+    return this.#perPrincipal !== MANY && this.#shares.of(principal).inFlight >= this.#perPrincipal
+      ? principal
+      : undefined
+  }
+
+  #isLaneFull({ name, inFlight }: LaneRow): boolean {
+    const { concurrency, isShared } = this.#limitFor(originIn(name)) ?? NO_LIMIT
+    return !isShared && inFlight >= concurrency
+  }
+
+  #originLacks(origin: string): boolean {
+    return this.tokenOf(origin) > this.#tx.now
+  }
+
+  #lacks(lane: LaneRow): boolean {
+    return (lane.tokenAt ?? 0) > this.#tx.now || this.#originLacks(originIn(lane.name))
+  }
+
+  #limitFor(origin: string): Limit | undefined {
+    if (this.#limits.size === 0) return undefined
+    if (!this.#limitOf.has(origin)) this.#limitOf.set(origin, limitFor(this.#limits, origin))
+    return this.#limitOf.get(origin)
+  }
+
+  /** Whether holds, bounds and pauses let the claim take one more of a lane, and it has one. */
+  #isOpen(lane: LaneRow): boolean {
+    const taken = this.#taken.get(this.#nameOf(lane.name)) ?? 0
+    if (isHeld(lane, this.#tx.now) || this.#mostOf(lane.name) <= taken) return false
+    return this.#tx.heads(lane, this.#owner, this.#claim).first !== undefined
+  }
+
+  /** Whether one of the first lanes in a line fits; where there are more than are looked at, one of those may. */
+  #hasLane(line: string, fits: (lane: LaneRow) => boolean): boolean {
+    const { database, lineup } = this.#tx
+    const only = { ...lineup, lines: [] }
+    const claim = { ...this.#claim, principal: line }
+    return [false, true].some((isFull) => {
+      const places = firstPlaces(database, this.#owner, claim, only, isFull, SHUT_LOOKED_AT)
+      return places.length === SHUT_LOOKED_AT || places.some(({ name }) => fits(this.#tx.laneNamed(name)))
+    })
+  }
+}
+
+const MANY = Number.POSITIVE_INFINITY
+const NO_LIMIT: Limit = { concurrency: MANY, isShared: false, rate: undefined }
