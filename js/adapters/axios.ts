@@ -12,9 +12,10 @@ import type { AcceptedBody } from '../api/methods.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { internalsOf } from '../queue/internals.ts'
 import type { RetryQueue } from '../queue/queue.ts'
-import { callerSignal, readAxios } from './axios/read-config.ts'
-import { sendOnce } from './axios/transport.ts'
-import { httpUrl } from './axios/where.ts'
+import { bareSibling } from './axios-calls/bare-sibling.ts'
+import { callerSignal, optionsOf, readAxios } from './axios-calls/read-config.ts'
+import { sendOnce } from './axios-calls/transport.ts'
+import { httpUrl } from './axios-calls/where.ts'
 import type * as required from './axios-required.cjs'
 
 interface GivenUp {
@@ -96,7 +97,7 @@ export function attachToAxios(
       if (!url) return sendOnce(attempts, ready)
       const { signal, release } = callerSignal(ready)
       try {
-        const call = await readAxios(ready, url, signal, attempts, host, defaults)
+        const call = await readAxios(ready, url, signal, attempts, host, optionsOf(ready, host, defaults))
         return (await run(call)) as AxiosResponse
       } finally {
         release()
@@ -114,12 +115,4 @@ export function attachToAxios(
     queues.splice(at, 1)
     instance.interceptors.request.eject(id)
   }
-}
-
-/** An instance without interceptors or defaults: the call's config is whole, and what the caller took out of it stays out. */
-function bareSibling(instance: AxiosInstance): AxiosInstance {
-  const bare = instance.create()
-  // emptied, not replaced: its requests read this very object
-  for (const name of Object.keys(bare.defaults)) delete bare.defaults[name as keyof typeof bare.defaults]
-  return bare
 }
