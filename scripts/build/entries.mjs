@@ -2,7 +2,7 @@
 // A new one needs a line here, an export in pkg-template/package.json, and, if it is for Node alone, its place in `nodeOnly`
 // and in the two tsconfig.build files.
 
-/** Name in the package -> source. The `workerd` condition picks `*.workerd`, and production bundles of pages `index.page`. */
+/** Name in the package -> source. The `workerd` condition picks `*.workerd`, and production bundles of pages `*.page`. */
 export const entries = {
   index: 'js/index.ts',
   'index.page': 'js/index.page.ts',
@@ -11,6 +11,9 @@ export const entries = {
   'core.workerd': 'js/core.workerd.ts',
   fetch: 'js/adapters/fetch.ts',
   axios: 'js/adapters/axios.ts',
+  'compat-axios-retry': 'js/compat-axios-retry.ts',
+  'compat-axios-retry.page': 'js/compat-axios-retry.page.ts',
+  'compat-axios-retry.workerd': 'js/compat-axios-retry.workerd.ts',
   prometheus: 'js/adapters/prometheus.ts',
   opentelemetry: 'js/adapters/opentelemetry.ts',
   testing: 'js/testing.ts',

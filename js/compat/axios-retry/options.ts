@@ -67,11 +67,7 @@ export const DEFAULT_OPTIONS: Required<IAxiosRetryConfig> = {
 export type State = Required<IAxiosRetryConfig> & { retryCount: number; lastRequestTime: number }
 
 /** Writes the options of a request, and how far it has come, into its config. `begins`: an attempt does, now. */
-export function putState(
-  config: InternalAxiosRequestConfig,
-  defaults: IAxiosRetryConfig,
-  begins: boolean,
-): State {
+export function putState(config: InternalAxiosRequestConfig, defaults: IAxiosRetryConfig, begins: boolean): State {
   const given = { ...DEFAULT_OPTIONS, ...defaults, ...config[namespace] }
   const { retryCount = 0, lastRequestTime = 0 } = given
   const isNow = begins || lastRequestTime === 0

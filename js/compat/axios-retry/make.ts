@@ -1,41 +1,24 @@
 /**
  * axios-retry's interface, on a queue: its options decide whether and when, as they did, and the queue makes the attempts. So one changed
- * import brings what a queue adds: `Retry-After` as a lower bound, idempotency keys, gates, events.
+ * import brings what a queue adds: `Retry-After` as a lower bound, events, and the keys, gates and limits of a queue that is given.
  *
  * It is exact where a program can tell: interceptors run for each attempt, hooks are waited for, configs hold what they held. It
  * differs where axios-retry does harm: docs/compat-axios-retry.md lists that.
  */
 
 import type { AxiosError, AxiosInstance, AxiosStatic } from 'axios'
-import type { RetryQueueOptions } from '../options/queue-options.ts'
-import type { RetryQueue } from '../queue/queue.ts'
+import type { RetryQueueOptions } from '../../options/queue-options.ts'
+import type { RetryQueue } from '../../queue/queue.ts'
 import {
   isIdempotentRequestError,
   isNetworkError,
   isNetworkOrIdempotentRequestError,
   isRetryableError,
   isSafeRequestError,
-} from './axios-retry/conditions.ts'
-import { exponentialDelay, linearDelay } from './axios-retry/delays.ts'
-import { intercept } from './axios-retry/interceptors.ts'
-import type { AxiosRetryOptions, IAxiosRetryConfigExtended, IAxiosRetryReturn } from './axios-retry/options.ts'
-
-export * from './axios-retry/conditions.ts'
-export * from './axios-retry/delays.ts'
-export {
-  type AxiosRetryOptions,
-  DEFAULT_OPTIONS,
-  type IAxiosRetryConfig,
-  type IAxiosRetryConfigExtended,
-  type IAxiosRetryReturn,
-  namespace,
-} from './axios-retry/options.ts'
-
-declare module 'axios' {
-  interface AxiosRequestConfig {
-    'axios-retry'?: IAxiosRetryConfigExtended
-  }
-}
+} from './conditions.ts'
+import { exponentialDelay, linearDelay } from './delays.ts'
+import { intercept } from './interceptors.ts'
+import type { AxiosRetryOptions, IAxiosRetryReturn } from './options.ts'
 
 export interface AxiosRetry {
   /** Has the instance's requests tried again. Returns the ids of its two interceptors, which `eject` takes. */
@@ -50,12 +33,13 @@ export interface AxiosRetry {
 }
 
 /**
- * The queue of an instance that was given none: it changes as little as can be. Without keys, since their header is one more; without a retry budget and
- * with room for all, since `retries` alone said how many; without time limits beside those of axios.
+ * The queue of an instance that was given none changes as little as can be. `retries` alone says how many attempts there are: no breaker, no
+ * retry budget, and room for all. Keys are headers that the server was not sent before, and axios has time limits of its own.
  */
 const PRIVATE: RetryQueueOptions = {
   name: 'axios-retry',
   idempotency: false,
+  breaker: false,
   retryBudget: false,
   concurrency: 10_000,
   capacity: 1_000_000,
@@ -64,10 +48,10 @@ const PRIVATE: RetryQueueOptions = {
   policy: { attemptTimeoutMs: 0, retryableStatusCodes: 'broad' },
 }
 
-/** Makes the default export of an entry, which knows how a queue is made there. */
-export function makeAxiosRetry(newQueue: (options: RetryQueueOptions) => RetryQueue): AxiosRetry {
+/** Makes the default export of an entry, whose class knows how the core is loaded there. */
+export function makeAxiosRetry(Queue: new (options: RetryQueueOptions) => RetryQueue): AxiosRetry {
   const axiosRetry = (instance: AxiosInstance, { queue, ...defaults }: AxiosRetryOptions = {}) =>
-    intercept(instance, defaults, queue ?? newQueue(PRIVATE), !queue)
+    intercept(instance, defaults, queue ?? new Queue(PRIVATE), !queue)
   return Object.assign(axiosRetry, {
     isNetworkError,
     isRetryableError,
