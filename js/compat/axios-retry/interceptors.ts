@@ -44,6 +44,7 @@ export function intercept(
 ): IAxiosRetryReturn {
   const bare = bareSibling(instance)
   const internals = internalsOf(queue, 'axiosRetry(axios, { queue })')
+  const { clock } = internals.host.settings
   const ports: RelayPorts = {
     ...internals,
     bare,
@@ -92,7 +93,7 @@ export function intercept(
   }
 
   const onRequest = (config: Config): Config => {
-    const { validateResponse } = putState(config, defaults, true)
+    const { validateResponse } = putState(config, defaults, clock.now(), true)
     if (validateResponse) config.validateStatus = () => false
     if (!(config.adapter && ours.has(config.adapter as object))) config.adapter = inPlaceOf(config.adapter, begin)
     return config
@@ -102,13 +103,13 @@ export function intercept(
     const { config } = error
     if (!config) throw error
     const relay = relays.get(stateIn(config) ?? config)
-    const state = putState(config, defaults, false)
+    const state = putState(config, defaults, clock.now(), false)
     if (relay && !relay.wasSent) throw error
     const { response } = error
     let delayMs: number | undefined
     try {
       const isGood = response && state.validateResponse?.(response)
-      if (!isGood) delayMs = await waitBeforeRetry(config, state, error)
+      if (!isGood) delayMs = await waitBeforeRetry(config, state, error, clock)
       if (isGood) {
         await relay?.giveUp(false)
         return response

@@ -50,8 +50,12 @@ const PRIVATE: RetryQueueOptions = {
 
 /** Makes the default export of an entry, whose class knows how the core is loaded there. */
 export function makeAxiosRetry(Queue: new (options: RetryQueueOptions) => RetryQueue): AxiosRetry {
-  const axiosRetry = (instance: AxiosInstance, { queue, ...defaults }: AxiosRetryOptions = {}) =>
-    intercept(instance, defaults, queue ?? new Queue(PRIVATE), !queue)
+  const axiosRetry = (instance: AxiosInstance, { queue, ...defaults }: AxiosRetryOptions = {}) => {
+    if (!instance?.interceptors) {
+      throw new TypeError(`axiosRetry(axios): expected an Axios instance first, got ${typeof instance}`)
+    }
+    return intercept(instance, defaults, queue ?? new Queue(PRIVATE), !queue)
+  }
   return Object.assign(axiosRetry, {
     isNetworkError,
     isRetryableError,

@@ -4,7 +4,6 @@
  */
 
 import type { AxiosError, AxiosRequestConfig, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
-import { systemClock } from '../../platform/clock.ts'
 import type { RetryQueue } from '../../queue/queue.ts'
 import { isNetworkOrIdempotentRequestError } from './conditions.ts'
 import { retryAfter } from './delays.ts'
@@ -67,11 +66,16 @@ export const DEFAULT_OPTIONS: Required<IAxiosRetryConfig> = {
 export type State = Required<IAxiosRetryConfig> & { retryCount: number; lastRequestTime: number }
 
 /** Writes the options of a request, and how far it has come, into its config. `begins`: an attempt does, now. */
-export function putState(config: InternalAxiosRequestConfig, defaults: IAxiosRetryConfig, begins: boolean): State {
+export function putState(
+  config: InternalAxiosRequestConfig,
+  defaults: IAxiosRetryConfig,
+  now: number,
+  begins: boolean,
+): State {
   const given = { ...DEFAULT_OPTIONS, ...defaults, ...config[namespace] }
   const { retryCount = 0, lastRequestTime = 0 } = given
   const isNow = begins || lastRequestTime === 0
-  const state: State = { ...given, retryCount, lastRequestTime: isNow ? systemClock.now() : lastRequestTime }
+  const state: State = { ...given, retryCount, lastRequestTime: isNow ? now : lastRequestTime }
   config[namespace] = state
   return state
 }

@@ -1,7 +1,7 @@
 /** axios-retry's options, asked in turn about an error. */
 
 import type { AxiosError, InternalAxiosRequestConfig } from 'axios'
-import { systemClock } from '../../platform/clock.ts'
+import type { Clock } from '../../platform/clock.ts'
 import type { State } from './options.ts'
 
 /** The milliseconds until another attempt, for which `config` is made ready; undefined: there is to be none. Rejects with what an option throws. */
@@ -9,14 +9,16 @@ export async function waitBeforeRetry(
   config: InternalAxiosRequestConfig,
   state: State,
   error: AxiosError,
+  clock: Clock,
 ): Promise<number | undefined> {
-  if (state.retryCount >= state.retries || !(await isWanted(state, error))) return undefined
+  // also where `retries` is no number
+  if (!(state.retryCount < state.retries) || !(await isWanted(state, error))) return undefined
   state.retryCount += 1
   const { retryCount, retryDelay, shouldResetTimeout, lastRequestTime } = state
   // a function without a `return` waits for nothing
   const delayMs = Math.max(0, retryDelay(retryCount, error) || 0)
   if (!shouldResetTimeout && config.timeout) {
-    const leftMs = config.timeout - (systemClock.now() - lastRequestTime) - delayMs
+    const leftMs = config.timeout - (clock.now() - lastRequestTime) - delayMs
     if (leftMs <= 0) throw error
     config.timeout = leftMs
   }

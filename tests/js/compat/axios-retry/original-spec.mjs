@@ -42,7 +42,8 @@ async function failures(name, source) {
   jasmine.addReporter({
     specDone({ status, fullName, failedExpectations }) {
       count++
-      if (status !== 'passed') failed.push(`${fullName}: ${failedExpectations.map(({ message }) => message).join('; ')}`)
+      if (status !== 'passed')
+        failed.push(`${fullName}: ${failedExpectations.map(({ message }) => message).join('; ')}`)
     },
   })
   await jasmine.execute()
