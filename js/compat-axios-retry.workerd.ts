@@ -5,5 +5,5 @@ import { RetryQueue } from './index.workerd.ts'
 
 export * from './compat/axios-retry/exports.ts'
 
-const axiosRetry: AxiosRetry = /* @__PURE__ */ makeAxiosRetry(RetryQueue)
+const axiosRetry: AxiosRetry = /* @__PURE__ */ makeAxiosRetry((options) => new RetryQueue(options))
 export default axiosRetry

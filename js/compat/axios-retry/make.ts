@@ -48,13 +48,13 @@ const PRIVATE: RetryQueueOptions = {
   policy: { attemptTimeoutMs: 0, retryableStatusCodes: 'broad' },
 }
 
-/** Makes the default export of an entry, whose class knows how the core is loaded there. */
-export function makeAxiosRetry(Queue: new (options: RetryQueueOptions) => RetryQueue): AxiosRetry {
+/** Makes the default export of an entry, which knows how a queue is made there. */
+export function makeAxiosRetry(newQueue: (options: RetryQueueOptions) => RetryQueue): AxiosRetry {
   const axiosRetry = (instance: AxiosInstance, { queue, ...defaults }: AxiosRetryOptions = {}) => {
     if (!instance?.interceptors) {
       throw new TypeError(`axiosRetry(axios): expected an Axios instance first, got ${typeof instance}`)
     }
-    return intercept(instance, defaults, queue ?? new Queue(PRIVATE), !queue)
+    return intercept(instance, defaults, queue ?? newQueue(PRIVATE), !queue)
   }
   return Object.assign(axiosRetry, {
     isNetworkError,
