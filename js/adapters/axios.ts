@@ -12,11 +12,11 @@ import type { AcceptedBody } from '../api/methods.ts'
 import type { TaskOptions } from '../options/task-options.ts'
 import { internalsOf } from '../queue/internals.ts'
 import type { RetryQueue } from '../queue/queue.ts'
-import { bareSibling } from './axios-calls/bare-sibling.ts'
-import { callerSignal, optionsOf, readAxios } from './axios-calls/read-config.ts'
-import { sendOnce } from './axios-calls/transport.ts'
-import { httpUrl } from './axios-calls/where.ts'
 import type * as required from './axios-required.cjs'
+import { bareSibling } from './by-axios/bare-sibling.ts'
+import { callerSignal, optionsOf, readAxios } from './by-axios/read-config.ts'
+import { sendOnce } from './by-axios/transport.ts'
+import { httpUrl } from './by-axios/where.ts'
 
 interface GivenUp {
   /** Put on the last answer or error of a call that was given up. */

@@ -11,9 +11,6 @@ export const entries = {
   'core.workerd': 'js/core.workerd.ts',
   fetch: 'js/adapters/fetch.ts',
   axios: 'js/adapters/axios.ts',
-  'compat-axios-retry': 'js/compat-axios-retry.ts',
-  'compat-axios-retry.page': 'js/compat-axios-retry.page.ts',
-  'compat-axios-retry.workerd': 'js/compat-axios-retry.workerd.ts',
   prometheus: 'js/adapters/prometheus.ts',
   opentelemetry: 'js/adapters/opentelemetry.ts',
   testing: 'js/testing.ts',
@@ -26,6 +23,9 @@ export const entries = {
   'background-sync': 'js/background-sync.ts',
   'service-worker': 'js/service-worker.ts',
   cloudflare: 'js/cloudflare.ts',
+  'compat-axios-retry': 'js/compat-axios-retry.ts',
+  'compat-axios-retry.page': 'js/compat-axios-retry.page.ts',
+  'compat-axios-retry.workerd': 'js/compat-axios-retry.workerd.ts',
 }
 
 /** The retry service, which is bundled with the packages it stands on. Name in the package -> source. */

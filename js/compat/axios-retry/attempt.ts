@@ -1,7 +1,7 @@
 /** One attempt of a request, as axios makes it: its chain of interceptors waits behind the adapter until it is told how it ended. */
 
 import type { AxiosResponse } from 'axios'
-import type { AxiosAnswer } from '../../adapters/axios-calls/answer.ts'
+import type { AxiosAnswer } from '../../adapters/by-axios/answer.ts'
 import type { RedriveMark } from '../../api/mark.ts'
 import type { RestTerms } from '../../call/discard.ts'
 import { mark, type RepeatAnswer } from '../../call/transport.ts'

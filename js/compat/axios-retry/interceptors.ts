@@ -1,11 +1,11 @@
 /** The two interceptors of axios-retry: one puts each request into the queue, the other asks its options what follows an error. */
 
 import type { AxiosAdapter, AxiosError, AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
-import { bareSibling } from '../../adapters/axios-calls/bare-sibling.ts'
-import { optionsOf } from '../../adapters/axios-calls/read-config.ts'
-import { errorsOf } from '../../adapters/axios-calls/stream-replay.ts'
-import { sendOnce } from '../../adapters/axios-calls/transport.ts'
-import { httpUrl } from '../../adapters/axios-calls/where.ts'
+import { bareSibling } from '../../adapters/by-axios/bare-sibling.ts'
+import { optionsOf } from '../../adapters/by-axios/read-config.ts'
+import { errorsOf } from '../../adapters/by-axios/stream-replay.ts'
+import { sendOnce } from '../../adapters/by-axios/transport.ts'
+import { httpUrl } from '../../adapters/by-axios/where.ts'
 import { BodyNotReplayableError, RedriveError } from '../../api/errors.ts'
 import { internalsOf } from '../../queue/internals.ts'
 import type { RetryQueue } from '../../queue/queue.ts'

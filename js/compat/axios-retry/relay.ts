@@ -8,9 +8,9 @@
  */
 
 import type { AxiosInstance, AxiosResponse, InternalAxiosRequestConfig } from 'axios'
-import type { AxiosAnswer } from '../../adapters/axios-calls/answer.ts'
-import { callerSignal, readAxios } from '../../adapters/axios-calls/read-config.ts'
-import type { AxiosTransport } from '../../adapters/axios-calls/transport.ts'
+import type { AxiosAnswer } from '../../adapters/by-axios/answer.ts'
+import { callerSignal, readAxios } from '../../adapters/by-axios/read-config.ts'
+import type { AxiosTransport } from '../../adapters/by-axios/transport.ts'
 import type { RetryContext } from '../../api/hooks.ts'
 import type { Call } from '../../call/call.ts'
 import type { Acceptance, AttemptInit, BodyContent, FetchForm, Repeatable } from '../../call/transport.ts'

@@ -2,10 +2,12 @@
 
 import type { InternalAxiosRequestConfig } from 'axios'
 import type { RetryPolicy } from '../../api/policy.ts'
-import { UNLIMITED } from '../../options/policy.ts'
 import type { TaskOptions } from '../../options/task-options.ts'
 import { MAX_TIMER_MS } from '../../platform/clock.ts'
 import { DEFAULT_OPTIONS, type State } from './options.ts'
+
+/** The most that a policy may have. Not imported: that module comes with the core. */
+const MOST_ATTEMPTS = 1_000_000
 
 /** Options of a call that have another name here. */
 const SAID_BY: Partial<Record<keyof TaskOptions, string>> = {
@@ -35,7 +37,7 @@ export function taskOptions(
   }
   const made = waitedMs === undefined ? 0 : 1
   const attempts = Math.ceil(retries - retryCount) + 1 + made
-  const policy: Partial<RetryPolicy> = { maxAttempts: Math.min(Math.max(attempts, 1) || 1, UNLIMITED) }
+  const policy: Partial<RetryPolicy> = { maxAttempts: Math.min(Math.max(attempts, 1) || 1, MOST_ATTEMPTS) }
   // of all attempts together: the waits that the queue adds, too, end by then
   const budget = { totalBudgetMs: Math.ceil(timeout + (waitedMs ?? 0)), estimatedCallMs: 0 }
   return {

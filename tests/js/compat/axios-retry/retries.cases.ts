@@ -30,6 +30,17 @@ export const retries: Cases = {
     expect(server.hits).toBe(1)
   },
 
+  '`retries` may be infinite, or a fraction': async (subject) => {
+    for (const [retries, resets] of [
+      [Number.POSITIVE_INFINITY, 6],
+      [1.5, 2],
+    ] as const) {
+      const { server, api } = await afterResets(resets, subject, { retries })
+      expect((await api.get('/')).status).toBe(200)
+      expect(server.hits).toBe(resets + 1)
+    }
+  },
+
   'no retry where `retries` is no number, as an option given as undefined': async (subject) => {
     for (const retries of [undefined, Number.NaN]) {
       const { server, api } = await afterResets(1, subject, { retries } as object)
