@@ -19,10 +19,14 @@ import {
 import { exponentialDelay, linearDelay } from './delays.ts'
 import { intercept } from './interceptors.ts'
 import type { AxiosRetryOptions, IAxiosRetryReturn } from './options.ts'
+import type * as required from './required.cjs'
 
 export interface AxiosRetry {
   /** Has the instance's requests tried again. Returns the ids of its two interceptors, which `eject` takes. */
-  (axiosInstance: AxiosStatic | AxiosInstance, axiosRetryConfig?: AxiosRetryOptions): IAxiosRetryReturn
+  (
+    axiosInstance: AxiosStatic | AxiosInstance | required.AxiosInstance,
+    axiosRetryConfig?: AxiosRetryOptions,
+  ): IAxiosRetryReturn
   isNetworkError(error: AxiosError): boolean
   isRetryableError(error: AxiosError): boolean
   isSafeRequestError(error: AxiosError): boolean
@@ -50,7 +54,11 @@ const PRIVATE: RetryQueueOptions = {
 
 /** Makes the default export of an entry, which knows how a queue is made there. */
 export function makeAxiosRetry(newQueue: (options: RetryQueueOptions) => RetryQueue): AxiosRetry {
-  const axiosRetry = (instance: AxiosInstance, { queue, ...defaults }: AxiosRetryOptions = {}) => {
+  const axiosRetry = (
+    given: AxiosInstance | required.AxiosInstance,
+    { queue, ...defaults }: AxiosRetryOptions = {},
+  ) => {
+    const instance = given as AxiosInstance
     if (!instance?.interceptors) {
       throw new TypeError(`axiosRetry(axios): expected an Axios instance first, got ${typeof instance}`)
     }
