@@ -28,7 +28,7 @@ const required = (code: string): string =>
   code
     .replace(/^import axiosRetry from (.*)$/m, 'const { default: axiosRetry } = require($1)')
     .replace(/^import (.*) from (.*)$/gm, 'const $1 = require($2)')
-    .replace(/(const api = [^]*)/, ';(async () => {\n$1\n})()')
+    .replace(/(const api = .*)/s, ';(async () => {\n$1\n})()')
 
 test('there are two snippets, and the page shows how it is required', () => {
   expect(snippets).toHaveLength(2)

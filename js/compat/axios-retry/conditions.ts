@@ -33,12 +33,12 @@ export function isRetryableError({ response, code }: AxiosError): boolean {
   return !response || response.status === 429 || (response.status >= 500 && response.status <= 599)
 }
 
-/** The same of a GET, HEAD or OPTIONS. */
+/** `isRetryableError`, of a GET, HEAD or OPTIONS. */
 export function isSafeRequestError(error: AxiosError): boolean {
   return isOneOf(SAFE, error) && isRetryableError(error)
 }
 
-/** The same of a PUT or DELETE, too. */
+/** `isRetryableError`, of a GET, HEAD, OPTIONS, PUT or DELETE. */
 export function isIdempotentRequestError(error: AxiosError): boolean {
   return isOneOf(IDEMPOTENT, error) && isRetryableError(error)
 }
