@@ -41,7 +41,12 @@ interface Wanted {
   stop(): void
 }
 
-type Start = (send: (init: AttemptInit) => Promise<AxiosAnswer>) => void
+/** An attempt that the queue waits for, while its chain is on its way to the adapter. */
+interface Awaited {
+  begin(send: (init: AttemptInit) => Promise<AxiosAnswer>): void
+  /** It is not made, or elsewhere: the queue does not learn how it went. */
+  leave(): void
+}
 
 export class Relay implements Repeatable {
   readonly origin: string
@@ -58,8 +63,7 @@ export class Relay implements Repeatable {
   #decide: ((retry: boolean) => void) | undefined
   #wanted: Wanted | undefined
   #delayMs = 0
-  /** Has the attempt sent that the queue waits for. */
-  #start: Start | undefined
+  #awaited: Awaited | undefined
   #over: Promise<unknown> = Promise.resolve()
   #release: () => void = () => {}
   /** The queue has sent something. */
@@ -133,14 +137,15 @@ export class Relay implements Repeatable {
 
   /** Makes the attempt that the queue waits for, for the chain that has come to its adapter. */
   reach({ config, url, options }: RelayRequest): Promise<AxiosResponse> | undefined {
-    const start = this.#start
+    const awaited = this.#awaited
+    this.#awaited = undefined
     // another server than the one that the queue has in mind
-    if (!start || url.origin !== this.origin) return undefined
+    if (url.origin !== this.origin) awaited?.leave()
+    if (!awaited || url.origin !== this.origin) return undefined
     const attempt = new Attempt()
     this.#attempt = attempt
-    this.#start = undefined
     const { bare, host } = this.#ports
-    start(async (init) => {
+    awaited.begin(async (init) => {
       const { transport } = await readAxios(config, url, null, bare, host, options)
       this.#transport = transport as AxiosTransport
       return this.#transport.send(init)
@@ -221,16 +226,14 @@ export class Relay implements Repeatable {
   #sendNext({ config, go }: Wanted, init: AttemptInit): Promise<AxiosAnswer> {
     this.#wanted = undefined
     return new Promise((resolve, reject) => {
-      const start: Start = (send) => resolve(send(init))
-      this.#start = start
+      const awaited: Awaited = { begin: (send) => resolve(send(init)), leave: () => reject(this.#leave()) }
+      this.#awaited = awaited
       const chain = this.#ports.again(config, this)
       go(chain)
       const ended = () => {
-        if (this.#start === start) {
-          // an interceptor has ended it, or led it elsewhere: the queue does not learn how it went
-          this.#start = undefined
-          reject(this.#leave())
-        } else this.#answerQuestion(false)
+        // an interceptor has ended it before it was sent
+        if (this.#awaited === awaited) awaited.leave()
+        else this.#answerQuestion(false)
       }
       chain.then(ended, ended)
     })

@@ -2,10 +2,11 @@
 
 import { Readable } from 'node:stream'
 import axios, { type AxiosError, type AxiosRequestConfig } from 'axios'
-import { describe, expect, expectTypeOf, test } from 'vitest'
+import { describe, expect, expectTypeOf, test, vi } from 'vitest'
 import * as inPages from '../../../../js/compat-axios-retry.page.ts'
 import axiosRetry, * as facade from '../../../../js/compat-axios-retry.ts'
 import { CircuitOpenError, type RetryQueue, type RetryQueueOptions } from '../../../../js/index.ts'
+import { memoryStore } from '../../../../js/stores/memory.ts'
 import { fakeClock } from '../../../../js/testing.ts'
 import { eventually, keysOf, openQueue } from '../../axios-setup.ts'
 import { always, failed, plain, type Setup, type Subject } from './subject.ts'
@@ -175,6 +176,17 @@ test('a retry that onRetry leads to another server is a call of its own there', 
   expect((await api.get('/')).status).toBe(200)
   expect([server.hits, other.server.hits]).toEqual([1, 1])
   await eventually(() => cancelled).toEqual([`${server.url}/`])
+})
+
+test('a queue with a store keeps the task there, and its caller gets the answer', async () => {
+  const store = memoryStore()
+  const enqueue = vi.spyOn(store, 'enqueue')
+  const { server, api, queue } = await queued({ retryCondition: always }, { store, principal: null })
+  server.reply(503).reset()
+  expect((await api.post('/', { a: 1 })).status).toBe(200)
+  expect(server.requests.map(({ body }) => String(body))).toEqual(Array(3).fill('{"a":1}'))
+  expect(enqueue).toHaveBeenCalledTimes(1)
+  expect(queue.stats()).toMatchObject({ attempts: 3, succeeded: 1 })
 })
 
 test('two of it on one instance do not multiply', async () => {
