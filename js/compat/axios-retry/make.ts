@@ -62,7 +62,11 @@ export function makeAxiosRetry(newQueue: (options: RetryQueueOptions) => RetryQu
     if (!instance?.interceptors) {
       throw new TypeError(`axiosRetry(axios): expected an Axios instance first, got ${typeof instance}`)
     }
-    return intercept(instance, defaults, queue ?? newQueue(PRIVATE), !queue)
+    if (queue) return intercept(instance, defaults, queue, false)
+    const own = newQueue(PRIVATE)
+    // of storms and the like: only who has the queue could listen. `degraded` still warns
+    own.on('alert', () => {})
+    return intercept(instance, defaults, own, true)
   }
   return Object.assign(axiosRetry, {
     isNetworkError,

@@ -44,7 +44,7 @@ interface Wanted {
 /** An attempt that the queue waits for, while its chain is on its way to the adapter. */
 interface Awaited {
   begin(send: (init: AttemptInit) => Promise<AxiosAnswer>): void
-  /** It is not made, or elsewhere: the queue does not learn how it went. */
+  /** Takes the call out of the queue, which does not learn how this attempt went: it is not made, or elsewhere. */
   leave(): void
 }
 
