@@ -2,7 +2,7 @@
 // A new one needs a line here, an export in pkg-template/package.json, and, if it is for Node alone, its place in `nodeOnly`
 // and in the two tsconfig.build files.
 
-/** Name in the package -> source. The `workerd` condition picks `*.workerd`, and production bundles of pages `index.page`. */
+/** Name in the package -> source. The `workerd` condition picks `*.workerd`, and production bundles of pages `*.page`. */
 export const entries = {
   index: 'js/index.ts',
   'index.page': 'js/index.page.ts',
@@ -26,6 +26,9 @@ export const entries = {
   'background-sync': 'js/background-sync.ts',
   'service-worker': 'js/service-worker.ts',
   cloudflare: 'js/cloudflare.ts',
+  'compat-axios-retry': 'js/compat-axios-retry.ts',
+  'compat-axios-retry.page': 'js/compat-axios-retry.page.ts',
+  'compat-axios-retry.workerd': 'js/compat-axios-retry.workerd.ts',
 }
 
 /** The retry service, which is bundled with the packages it stands on. Name in the package -> source. */

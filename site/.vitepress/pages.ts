@@ -23,6 +23,7 @@ const guide: readonly Item[] = [
     text: 'Coming from',
     items: [
       page('axios-retry', '/coming-from#axios-retry'),
+      page('axios-retry’s interface', '/compat-axios-retry'),
       page('ky', '/coming-from#ky'),
       page('p-retry', '/coming-from#p-retry'),
       page('p-queue', '/coming-from#p-queue'),
