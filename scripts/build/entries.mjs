@@ -13,6 +13,7 @@ export const entries = {
   axios: 'js/adapters/axios.ts',
   prometheus: 'js/adapters/prometheus.ts',
   opentelemetry: 'js/adapters/opentelemetry.ts',
+  grpc: 'js/adapters/grpc.ts',
   testing: 'js/testing.ts',
   store: 'js/store.ts',
   memory: 'js/stores/memory.ts',
@@ -37,4 +38,4 @@ export const uiEntries = {
 }
 
 /** Entries that may use Node's modules. All others run in pages, Workers and servers alike. */
-export const nodeOnly = ['node', 'sqlite', 'redis']
+export const nodeOnly = ['node', 'sqlite', 'redis', 'grpc']

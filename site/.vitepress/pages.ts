@@ -50,6 +50,7 @@ const guide: readonly Item[] = [
       page('Durability', '/durability'),
       page('Service worker', '/service-worker'),
       page('Redis', '/redis'),
+      page('gRPC', '/grpc'),
       page('The inspector', '/inspector'),
       page('Observability', '/observability'),
       page('Bundlers and runtimes', '/packaging'),

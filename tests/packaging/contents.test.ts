@@ -39,7 +39,7 @@ test('it stays small: the service worker’s entry holds all the rest once more,
   expect(statSync(tarball()).size).toBeLessThan(1_980_000)
   const loaded = files.filter((name) => !name.endsWith('.map') && !isApart(name))
   const unpackedBytes = loaded.reduce((sum, name) => sum + statSync(join(unpacked, name)).size, 0)
-  expect(unpackedBytes).toBeLessThan(1_090_000)
+  expect(unpackedBytes).toBeLessThan(1_110_000)
 })
 
 /** Bundled with the libraries that it stands on, which are no sources of ours. */
@@ -71,7 +71,7 @@ test('the licences of all that is linked into the modules are there, with their 
 
 test('it needs no other package at run time', () => {
   expect(manifest.dependencies).toBeUndefined()
-  const peers = ['@opentelemetry/api', 'axios', 'ioredis', 'prom-client', 'redis']
+  const peers = ['@grpc/grpc-js', '@opentelemetry/api', 'axios', 'ioredis', 'prom-client', 'redis']
   expect(Object.keys(manifest.peerDependencies)).toEqual(peers)
   expect(manifest.peerDependenciesMeta).toEqual(Object.fromEntries(peers.map((name) => [name, { optional: true }])))
 })
