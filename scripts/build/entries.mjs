@@ -14,6 +14,7 @@ export const entries = {
   prometheus: 'js/adapters/prometheus.ts',
   opentelemetry: 'js/adapters/opentelemetry.ts',
   grpc: 'js/adapters/grpc.ts',
+  undici: 'js/adapters/undici.ts',
   testing: 'js/testing.ts',
   store: 'js/store.ts',
   memory: 'js/stores/memory.ts',
@@ -38,4 +39,4 @@ export const uiEntries = {
 }
 
 /** Entries that may use Node's modules. All others run in pages, Workers and servers alike. */
-export const nodeOnly = ['node', 'sqlite', 'redis', 'grpc']
+export const nodeOnly = ['node', 'sqlite', 'redis', 'grpc', 'undici']
