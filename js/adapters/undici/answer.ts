@@ -3,6 +3,7 @@
 import { type RestTerms, readRest, UNREAD_BYTES } from '../../call/discard.ts'
 import { KEPT_BYTES } from '../../call/read-body.ts'
 import type { RepeatAnswer } from '../../call/transport.ts'
+import type { Clock } from '../../platform/clock.ts'
 import type { Downstream } from './downstream.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -15,6 +16,7 @@ export class UndiciAnswer implements RepeatAnswer {
   #copy: Response | undefined
   #resting: Promise<void> | undefined
   #isWhole = false
+  #isGiven = false
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange
@@ -31,7 +33,13 @@ export class UndiciAnswer implements RepeatAnswer {
 
   /** Its reader gets it by `giveTo`. */
   deliver(): this {
+    this.#isGiven = true
     return this
+  }
+
+  readAhead(clock: Clock, { signal }: AbortController): () => void {
+    this.rest(true, { clock, signal })
+    return () => {}
   }
 
   giveTo(downstream: Downstream): void {
@@ -52,12 +60,12 @@ export class UndiciAnswer implements RepeatAnswer {
   }
 
   rest(isKept: boolean, terms: RestTerms): Promise<void> | undefined {
-    if (!this.#exchange.isGiven) this.#resting ??= this.#rest(isKept, terms)
+    if (!this.#isGiven) this.#resting ??= this.#rest(isKept, terms)
     return this.#resting
   }
 
   discard(): void {
-    if (this.#isWhole || this.#exchange.isGiven) return
+    if (this.#isWhole || this.#isGiven) return
     // a copy that no listener reads; one that is read refuses, and its reader goes on
     if (this.#copy?.body?.locked === false) void this.#copy.body.cancel()
     this.#exchange.letGo()

@@ -51,10 +51,6 @@ export class Exchange implements Dispatcher.DispatchHandler, Source {
     return this.#controller?.rawTrailers ?? null
   }
 
-  get isGiven(): boolean {
-    return this.#reader !== undefined
-  }
-
   // of undici
 
   onRequestStart(controller: Controller): void {
