@@ -68,13 +68,13 @@ export class UndiciAnswer implements RepeatAnswer {
     if (this.#isWhole || this.#isGiven) return
     // a copy that no listener reads; one that is read refuses, and its reader goes on
     if (this.#copy?.body?.locked === false) void this.#copy.body.cancel()
-    this.#exchange.letGo()
+    this.#exchange.drop()
   }
 
   async #rest(isKept: boolean, terms: RestTerms): Promise<void> {
     const exchange = this.#exchange
     if (!isKept) exchange.forget()
-    const reader = { read: () => exchange.read(), cancel: async () => isKept || exchange.letGo() } as const
+    const reader = { read: () => exchange.read(), cancel: async () => isKept || exchange.drop() } as const
     this.#isWhole = await readRest(reader, isKept ? KEPT_BYTES : UNREAD_BYTES, terms).isWhole
   }
 }

@@ -29,7 +29,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Source {
   #statusText: string | undefined
   /** Held back; all that came, where some was read ahead. */
   #chunks: Buffer[] = []
-  /** Of the chunks, those that were read ahead. */
+  /** How many of them were read ahead. */
   #read = 0
   #waiting: { readonly resolve: (part: Part) => void; readonly reject: (error: unknown) => void } | undefined
   #ended: Ended | undefined
@@ -156,7 +156,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Source {
   }
 
   /** Ends the connection of a body that is still to come. */
-  letGo(): void {
+  drop(): void {
     this.forget()
     // a copy that is being read goes on
     if (this.#copies.length === 0) this.abort(bodyLetGo())

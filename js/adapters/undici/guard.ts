@@ -15,7 +15,7 @@ const guarded = new WeakSet<object>()
 
 type Marked = Dispatcher.DispatchOptions & { readonly [OWN]?: true }
 
-/** Has all attempts of a queue known, whoever sends them. */
+/** Has all attempts of a queue known, however they are sent. */
 export function guard(queue: object): void {
   if (guarded.has(queue)) return
   guarded.add(queue)

@@ -72,11 +72,18 @@ function readBody(
   // fetch makes such a one of every body; where it knows the length it is no stream of the caller's
   const isRead = Symbol.asyncIterator in Object(body) && !('pipe' in Object(body))
   if (!isRead || length === undefined || !(length <= mostBytes)) return undefined
-  return { body: readAll(body as AsyncIterable<Uint8Array>), bytes: length }
+  return { body: readAll(body as AsyncIterable<Uint8Array | string>, length), bytes: length }
 }
 
-async function readAll(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+/** More than the length that was said is no business of ours: undici refuses it. */
+async function readAll(body: AsyncIterable<Uint8Array | string>, length: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
+  let bytes = 0
+  for await (const part of body) {
+    const chunk = typeof part === 'string' ? Buffer.from(part) : part
+    chunks.push(chunk)
+    bytes += chunk.byteLength
+    if (bytes > length) break
+  }
   return Buffer.concat(chunks)
 }

@@ -1,9 +1,13 @@
 /** How an answer flows to its reader: at the reader's pace, and no further than it is wanted. */
 
+import { once } from 'node:events'
+import { createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
 import { setImmediate as turn } from 'node:timers/promises'
-import { type Dispatcher, interceptors, request, stream } from 'undici'
-import { expect, test } from 'vitest'
+import { type Dispatcher, H2CClient, interceptors, request, stream } from 'undici'
+import { expect, onTestFinished, test } from 'vitest'
+import { retryInterceptor } from '../../../js/adapters/undici.ts'
 import { eventually } from '../eventually.ts'
 import { agentOf, queueWith, replyWith, serve, UNHURRIED } from './setup.ts'
 
@@ -209,6 +213,31 @@ test('undici’s own interceptors go around it: redirect, decompress, responseEr
   const strict = agentOf(queueWith(), {}, responseError())
   const other = await serve(503, 404)
   await expect(request(other.origin, { dispatcher: strict })).rejects.toMatchObject({ statusCode: 404 })
+})
+
+test('over HTTP/2 as over HTTP/1.1', async () => {
+  const seen: unknown[] = []
+  const total = 8_000_000
+  const server = createServer()
+  server.on('stream', (peer, headers) => {
+    seen.push(headers['idempotency-key'])
+    peer.respond({ ':status': seen.length === 1 ? 503 : 200 })
+    peer.end(seen.length === 1 ? 'down' : Buffer.alloc(total))
+  })
+  const sessions = new Set<{ destroy(): void }>()
+  server.on('session', (session) => sessions.add(session))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const client = new H2CClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  onTestFinished(async () => {
+    await client.destroy()
+    for (const session of sessions) session.destroy()
+    server.close()
+  })
+  const dispatcher = client.compose(retryInterceptor(queueWith()))
+  const { statusCode, body } = await dispatcher.request({ path: '/', method: 'POST', body: 'an order' })
+  expect(statusCode).toBe(200)
+  expect((await body.bytes()).length).toBe(total)
+  expect(seen).toEqual([expect.stringMatching(/^[\da-f]{32}$/), seen[0]])
 })
 
 test('a reader that throws ends the request', async () => {

@@ -130,6 +130,26 @@ test.each<[what: string, body: () => unknown]>([
   expect(queue.stats()).toMatchObject({ attempts: 0 })
 })
 
+test('an iterable whose length is said is read first, and sent again; one that is longer is refused by undici', async () => {
+  const server = await serve(503)
+  const dispatcher = agentOf(queueWith())
+  const parts = async function* () {
+    yield 'an '
+    yield Buffer.from('order')
+  }
+  const send = (length: number) =>
+    request(server.origin, {
+      method: 'POST',
+      headers: { 'content-length': `${length}` },
+      body: parts() as never,
+      dispatcher,
+    })
+  expect((await send(8)).statusCode).toBe(200)
+  expect(server.seen.map(({ body }) => body)).toEqual(['an order', 'an order'])
+  await expect(send(2)).rejects.toMatchObject({ code: 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH' })
+  expect(server.seen).toHaveLength(2)
+})
+
 test('a body above maxBodyBytes is sent once, and that is told', async () => {
   const server = await serve(503)
   const queue = queueWith({ maxBodyBytes: 3 })
