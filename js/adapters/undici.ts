@@ -49,9 +49,6 @@ const RULES: Rules<RetryInterceptorOptions> = {
   match: fn,
 }
 
-/** undici's own limit comes first, with its own error. */
-const GRACE_MS = 1_000
-
 /**
  * An interceptor for `dispatcher.compose()`, whose requests are tried again through `queue`. Left alone, and sent once, are: requests that the queue itself
  * makes; bodies that are streams or undici's `FormData`; upgrades; and what `match` or `idempotent: false` takes out. Where a request
@@ -128,7 +125,8 @@ function callOf(
     options,
     ...taskPolicies(host, options),
     signal,
-    ...(typeof headersTimeout === 'number' && { timeoutMs: headersTimeout && headersTimeout + GRACE_MS }),
+    // undici's own limit, with its own error
+    ...(typeof headersTimeout === 'number' && { timeoutMs: 0 }),
   })
   const key = headers.get(header)
   if (key !== null && key !== before) transport.putHeader(header, key)

@@ -73,7 +73,6 @@ export class UndiciAnswer implements RepeatAnswer {
 
   async #rest(isKept: boolean, terms: RestTerms): Promise<void> {
     const exchange = this.#exchange
-    if (!isKept) exchange.forget()
     const reader = { read: () => exchange.read(), cancel: async () => isKept || exchange.drop() } as const
     this.#isWhole = await readRest(reader, isKept ? KEPT_BYTES : UNREAD_BYTES, terms).isWhole
   }

@@ -1,5 +1,5 @@
 /**
- * One attempt over undici. Its answer is held back, its connection paused, until it is known who gets it: the caller, to whom it flows as
+ * One attempt over undici. The body of its answer is held back, its connection paused, until it is known who gets it: the caller, to whom it flows as
  * undici gives it; another attempt, before which a little is read of it; or none.
  */
 
@@ -62,7 +62,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Source {
     this.#parts.downstream.firstByte()
   }
 
-  onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders, statusText?: string): void {
+  onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders, statusText?: string): void {
     if (status < 200) {
       this.#parts.downstream.inform(status, headers, statusText)
       return
@@ -70,13 +70,12 @@ export class Exchange implements Dispatcher.DispatchHandler, Source {
     this.status = status
     this.headers = headers
     this.#statusText = statusText
-    controller.pause()
     this.#parts.onAnswer(this)
   }
 
   onResponseData(_: Controller, chunk: Buffer): void {
     for (const copy of this.#copies) copy.enqueue(chunk)
-    if (this.#reader && this.#chunks.length === 0 && !this.#reader.paused) {
+    if (this.#reader && this.#chunks.length === 0) {
       this.#reader.data(chunk)
       return
     }
@@ -134,7 +133,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Source {
     this.#flush()
   }
 
-  /** The next part of the body, which is kept to be given, unless the whole is let go of. */
+  /** The next part of the body, which is kept to be given. */
   read(): Promise<Part> {
     const value = this.#chunks[this.#read]
     if (value) {
@@ -148,16 +147,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Source {
     })
   }
 
-  /** Keeps nothing of the body any more. */
-  forget(): void {
+  /** Keeps nothing of the body any more, and ends the connection of one that is still to come. */
+  drop(): void {
     this.#isGone = true
     this.#chunks = []
     this.#read = 0
-  }
-
-  /** Ends the connection of a body that is still to come. */
-  drop(): void {
-    this.forget()
     // a copy that is being read goes on
     if (this.#copies.length === 0) this.abort(bodyLetGo())
   }

@@ -1,6 +1,14 @@
 /** The global `fetch`, which goes by the global dispatcher: Node's own, and the one of the package undici. */
 
-import { Agent, fetch as fetchOfPackage, getGlobalDispatcher, setGlobalDispatcher } from 'undici'
+import {
+  Agent,
+  type Dispatcher,
+  fetch as fetchOfPackage,
+  getGlobalDispatcher,
+  interceptors,
+  request,
+  setGlobalDispatcher,
+} from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 import { retryInterceptor } from '../../../js/adapters/undici.ts'
 import type { RetryQueue } from '../../../js/index.ts'
@@ -13,14 +21,16 @@ const both: readonly (readonly [name: string, fetch: Fetch])[] = [
 ]
 
 /** Puts a queue behind the global dispatcher until the test ends. */
-function installed(queue: RetryQueue): void {
+function installed(queue: RetryQueue, ...further: readonly Dispatcher.DispatcherComposeInterceptor[]): Dispatcher {
   const before = getGlobalDispatcher()
   const agent = new Agent({ connections: 1 })
-  setGlobalDispatcher(agent.compose(retryInterceptor(queue)))
+  const dispatcher = agent.compose(retryInterceptor(queue), ...further)
+  setGlobalDispatcher(dispatcher)
   onTestFinished(async () => {
     setGlobalDispatcher(before)
     await agent.destroy()
   })
+  return dispatcher
 }
 
 test.each(both)('S5 %s: a POST that fails twice is made three times under one key', async (_, fetch) => {
@@ -118,6 +128,18 @@ test('a queue’s own requests are not tried again by the dispatcher that they g
   })
   await queue.result(taskId)
   expect(server.seen.filter(({ path }) => path === '/enqueued')).toHaveLength(2)
+})
+
+test('a request that is redirected on a connection of the queue’s own is no request of the queue', async () => {
+  const server = await serve(200, replyWith(302, { location: '/there' }), 503)
+  // Node's own would have a connection for itself, without HTTP/2
+  const queue = queueWith({ fetch: fetchOfPackage as unknown as typeof fetch })
+  const dispatcher = installed(queue, interceptors.redirect({ maxRedirections: 1 }))
+  await (await queue.fetch(`${server.origin}/fetched`)).text()
+  const { statusCode } = await request(`${server.origin}/here`, { dispatcher })
+  expect(statusCode).toBe(200)
+  expect(server.seen.map(({ path }) => path)).toEqual(['/fetched', '/here', '/there', '/there'])
+  expect(new Set(server.seen.slice(0, 3).map(({ port }) => port)).size).toBe(1)
 })
 
 test('another queue whose requests go the same way is known once an interceptor was made of it', async () => {
