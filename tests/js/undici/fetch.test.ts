@@ -131,10 +131,27 @@ test('a queue’s own requests are not tried again by the dispatcher that they g
 })
 
 test('a request that is redirected on a connection of the queue’s own is no request of the queue', async () => {
-  const server = await serve(200, replyWith(302, { location: '/there' }), 503)
+  // its end comes after its head was heard: by itself, as an event of the connection
+  let end = () => {}
+  const hop: Reply = (response) => {
+    response.writeHead(302, { location: '/there' }).write('moved')
+    end = () => response.end()
+  }
+  const ends: Dispatcher.DispatcherComposeInterceptor = (dispatch) => (options, handler) =>
+    dispatch(options, {
+      onRequestStart: (...heard) => handler.onRequestStart?.(...heard),
+      onResponseStart(...heard) {
+        handler.onResponseStart?.(...heard)
+        end()
+      },
+      onResponseData: (...heard) => handler.onResponseData?.(...heard),
+      onResponseEnd: (...heard) => handler.onResponseEnd?.(...heard),
+      onResponseError: (...heard) => handler.onResponseError?.(...heard),
+    })
+  const server = await serve(200, hop, 503)
   // Node's own would have a connection for itself, without HTTP/2
   const queue = queueWith({ fetch: fetchOfPackage as unknown as typeof fetch })
-  const dispatcher = installed(queue, interceptors.redirect({ maxRedirections: 1 }))
+  const dispatcher = installed(queue, ends, interceptors.redirect({ maxRedirections: 1 }))
   await (await queue.fetch(`${server.origin}/fetched`)).text()
   const { statusCode } = await request(`${server.origin}/here`, { dispatcher })
   expect(statusCode).toBe(200)
