@@ -51,6 +51,7 @@ const guide: readonly Item[] = [
       page('Service worker', '/service-worker'),
       page('Redis', '/redis'),
       page('gRPC', '/grpc'),
+      page('undici', '/undici'),
       page('The inspector', '/inspector'),
       page('Observability', '/observability'),
       page('Bundlers and runtimes', '/packaging'),

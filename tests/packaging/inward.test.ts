@@ -42,6 +42,7 @@ const PUBLIC = [
   'adapters/grpc/service-config',
   'adapters/grpc/methods',
   'adapters/grpc/unsupported',
+  'adapters/undici',
   'testing/clock',
   'node',
   'background-sync',

@@ -33,7 +33,7 @@ test('every entry loads by itself, and without the packages it is for installed'
   using project = consumer({
     'main.mjs': `
       const names = {}
-      const entries = ['core', 'fetch', 'axios', 'prometheus', 'testing', 'store', 'memory', 'indexeddb', 'sqlite', 'redis', 'node', 'grpc'].map((name) => 'redrive/' + name)
+      const entries = ['core', 'fetch', 'axios', 'prometheus', 'testing', 'store', 'memory', 'indexeddb', 'sqlite', 'redis', 'node', 'grpc', 'undici'].map((name) => 'redrive/' + name)
       for (const entry of ['redrive', ...entries]) {
         names[entry] = Object.keys(await import(entry))
       }
@@ -52,6 +52,7 @@ test('every entry loads by itself, and without the packages it is for installed'
   expect(names['redrive/redis']).toEqual(['redisStore'])
   expect(names['redrive/node']).toContain('closeOnSignals')
   expect(names['redrive/grpc']?.sort()).toEqual(['UnsupportedPolicyError', 'keyInterceptor', 'keyOf', 'serviceConfig'])
+  expect(names['redrive/undici']).toEqual(['retryInterceptor'])
 })
 
 const importsTracing = `
