@@ -16,6 +16,9 @@ const guide: readonly Item[] = [
       page('Node', '/guide/node'),
       page('Workers', '/workers'),
       page('Recipes', '/recipes'),
+      page('Libraries that take a fetch', '/http-clients'),
+      page('undici', '/undici'),
+      page('gRPC', '/grpc'),
     ],
   },
   {
@@ -50,8 +53,6 @@ const guide: readonly Item[] = [
       page('Durability', '/durability'),
       page('Service worker', '/service-worker'),
       page('Redis', '/redis'),
-      page('gRPC', '/grpc'),
-      page('undici', '/undici'),
       page('The inspector', '/inspector'),
       page('Observability', '/observability'),
       page('Bundlers and runtimes', '/packaging'),
