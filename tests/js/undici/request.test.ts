@@ -208,7 +208,7 @@ test('match takes requests out, and so does undici’s own idempotent: false', a
 
 test('a POST without a key is tried again where its caller vouches for it', async () => {
   const server = await serve(503, 503)
-  const dispatcher = agentOf(queueWith({ idempotency: false }))
+  const dispatcher = agentOf(queueWith({ idempotency: false, warn: false }))
   expect((await request(server.origin, { ...POST, dispatcher })).statusCode).toBe(503)
   expect((await request(server.origin, { ...POST, idempotent: true, dispatcher })).statusCode).toBe(200)
 })
