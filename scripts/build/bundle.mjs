@@ -50,9 +50,12 @@ function modules() {
   const isPacked = (path) => /generated|inline|file/.test(path)
   const others = ours.filter((path) => !isPacked(path)).reverse()
   // last: what no other module imports must not change the order of what everything holds
-  const isOnTop = (path) => path.startsWith('js/compat')
+  const isOnTop = (path) => path.startsWith('js/compat') || isNodes(path)
   return [...ours.filter(isPacked), ...others.filter((path) => !isOnTop(path)), ...others.filter(isOnTop)]
 }
+
+/** Adapters for libraries of Node, which no other entry loads: last, so that they move nothing in the files of the others. */
+const isNodes = (path) => /^js\/adapters\/(grpc|undici)(\/|\.ts$)/.test(path)
 
 /** Bundled by themselves, with what they alone use: see service.mjs and ui.mjs. */
 const isApart = (path) =>

@@ -16,6 +16,8 @@ export const entries = {
   express: 'js/adapters/express.ts',
   fastify: 'js/adapters/fastify.ts',
   hono: 'js/adapters/hono.ts',
+  grpc: 'js/adapters/grpc.ts',
+  undici: 'js/adapters/undici.ts',
   testing: 'js/testing.ts',
   store: 'js/store.ts',
   memory: 'js/stores/memory.ts',
@@ -43,4 +45,4 @@ export const uiEntries = {
 }
 
 /** Entries that may use Node's modules. All others run in pages, Workers and servers alike. */
-export const nodeOnly = ['node', 'sqlite', 'redis', 'express', 'fastify']
+export const nodeOnly = ['node', 'sqlite', 'redis', 'express', 'fastify', 'grpc', 'undici']

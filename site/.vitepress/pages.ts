@@ -17,6 +17,9 @@ const guide: readonly Item[] = [
       page('Workers', '/workers'),
       page('Middleware', '/middleware'),
       page('Recipes', '/recipes'),
+      page('Libraries that take a fetch', '/http-clients'),
+      page('undici', '/undici'),
+      page('gRPC', '/grpc'),
     ],
   },
   {

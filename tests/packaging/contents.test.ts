@@ -71,7 +71,20 @@ test('the licences of all that is linked into the modules are there, with their 
 
 test('it needs no other package at run time', () => {
   expect(manifest.dependencies).toBeUndefined()
-  const peers = ['@opentelemetry/api', 'axios', 'express', 'fastify', 'hono', 'ioredis', 'prom-client', 'redis']
+  const peers = [
+    ...[
+      '@grpc/grpc-js',
+      '@opentelemetry/api',
+      'axios',
+      'express',
+      'fastify',
+      'hono',
+      'ioredis',
+      'prom-client',
+      'redis',
+      'undici',
+    ],
+  ]
   expect(Object.keys(manifest.peerDependencies)).toEqual(peers)
   expect(manifest.peerDependenciesMeta).toEqual(Object.fromEntries(peers.map((name) => [name, { optional: true }])))
 })
