@@ -68,6 +68,7 @@ export async function serve(settings: Settings, { io, reread, uiFolder }: ServeH
     maxBodyBytes: settings.maxBody,
     concurrency: settings.concurrency,
     concurrencyPerOrigin: settings.concurrencyPerOrigin,
+    ...givenOf(settings, 'concurrencyPerTenant', 'tenantCapacity', 'tenantCapacityBytes'),
     attemptTimeoutMs: settings.attemptTimeout,
     connectTimeoutMs: settings.connectTimeout,
     ...(settings.egressProxy !== undefined && { egressProxy: settings.egressProxy }),
@@ -130,6 +131,13 @@ function assertSafe({ host, targets, allowAnyPublicTarget, role }: Settings, isD
   }
 }
 
+/** Those of the settings that were given. */
+function givenOf<Key extends keyof Settings>(settings: Settings, ...keys: readonly Key[]) {
+  return Object.fromEntries(keys.filter((key) => settings[key] !== undefined).map((key) => [key, settings[key]])) as {
+    readonly [key in Key]?: NonNullable<Settings[Key]>
+  }
+}
+
 const isLocal = (host: string): boolean => host === 'localhost' || (isIP(host) !== 0 && isLoopback(host))
 
 function hostNamesOf({ host, hostNames }: Settings): readonly string[] {
@@ -139,13 +147,16 @@ function hostNamesOf({ host, hostNames }: Settings): readonly string[] {
 }
 
 function reloadable(settings: Settings, isDev: boolean): ReloadableOptions {
-  const { tokens, policies, defaultPolicy, credentials, signing, allowHttp, allowPrivate, targets } = settings
+  const { tokens, policies, defaultPolicy, credentials, signing, limits, tenants } = settings
+  const { allowHttp, allowPrivate, targets } = settings
   return {
     tokens: isDev ? undefined : tokens,
     policies,
     defaultPolicy,
     credentials,
     signing,
+    limits,
+    tenants,
     allowHttp,
     ...(allowPrivate && { allowPrivate }),
     ...(targets && { targets }),

@@ -22,8 +22,9 @@ import { Callbacks } from './callbacks.ts'
 import { type Credentials, type CredentialsOptions, makeCredentials, type ToldFailure } from './credentials.ts'
 import { queuedEvent, tellEvents } from './feed/events.ts'
 import { Feed } from './feed/feed.ts'
-import { makeGuard } from './guard.ts'
+import { type Guard, makeGuard } from './guard.ts'
 import { readInspector } from './inspector-files.ts'
+import { type ShareOptions, sharesOf } from './limits.ts'
 import { loadCore } from './load-core.ts'
 import { ServiceMetrics } from './metrics.ts'
 import {
@@ -48,7 +49,9 @@ export type TargetOptions = Pick<
 >
 
 /** The part of the options that `reload` may change while the service runs. */
-export interface ReloadableOptions extends Pick<TargetOptions, 'allowHttp' | 'allowPrivate' | 'targets'> {
+export interface ReloadableOptions
+  extends Pick<TargetOptions, 'allowHttp' | 'allowPrivate' | 'targets'>,
+    Pick<ShareOptions, 'limits' | 'tenants'> {
   /** Tokens of those who may ask; each belongs to a tenant, whose tasks it sees. undefined: there are no tokens, and everyone may do everything. */
   readonly tokens?: readonly ApiToken[] | undefined
   /** Policies that the API can name and not change. They win over those of the store. @default none */
@@ -61,7 +64,7 @@ export interface ReloadableOptions extends Pick<TargetOptions, 'allowHttp' | 'al
   readonly signing?: SigningsOptions
 }
 
-export interface ServiceOptions extends ReloadableOptions, TargetOptions {
+export interface ServiceOptions extends ReloadableOptions, TargetOptions, ShareOptions {
   /**
    * Made with `everyone: true`, by `memoryStore`, `sqliteStore` or `redisStore`. The service closes it. A list of up to 64 of them are
    * partitions, always the same in the same order: a task lies in one of them. Each keeps to its share of every limit, rounded up, and keys,
@@ -143,6 +146,8 @@ export function createService(options: ServiceOptions): Service {
   const inspector = options.ui === true ? readInspector(options.uiFolder) : undefined
   const { partitionBy = 'tenant' } = options
   assertPartitionBy(partitionBy)
+  const given = storesOf(options.store)
+  let shares = sharesOf(options, given.length, partitionBy)
   let callbacks: Callbacks | undefined
   const watchOf = (n: number): StoreWatch => ({
     storeCalled: (...called) => metrics.storeCalled(...called),
@@ -158,13 +163,15 @@ export function createService(options: ServiceOptions): Service {
     agreeing = resolve
   })
   agreed.catch(() => {}) // told by `ready`
-  const stores = storesOf(options.store).map((each, n) => watchedStore(each, watchOf(n), clock, agreed))
+  const stores = given.map((each, n) =>
+    watchedStore(each, watchOf(n), clock, { mayTurn: agreed, shares: () => shares }),
+  )
   const first = stores[0] as ApiStore
   const store = stores.length === 1 ? first : oneStore(stores, partitionBy)
   let settings = settingsOf(options)
   let { tokens } = options
-  let guard = makeGuard(targetsOf(options, metrics))
-  const transport = makeTransport({ ...targetsOf(options, metrics), guard: () => guard, clock })
+  let guardOf = guardsOf(options, metrics)
+  const transport = makeTransport({ ...targetsOf(options, metrics), guard: (tenant) => guardOf(tenant), clock })
   const secrets = new Secrets({ clock })
   const named = namedOf({ secrets, clock, log })
   let { credentials, signing } = named(options)
@@ -232,8 +239,8 @@ export function createService(options: ServiceOptions): Service {
     const api = makeApi({
       events: feed,
       ...{ store, queue, core, clock, version, sanitizer, inspector, log: told },
-      checkTarget: (url) => {
-        const refusal = guard.check(url)
+      checkTarget: (url, tenant) => {
+        const refusal = guardOf(tenant).check(url)
         return refusal && { rule: refusal.rule, text: refusal.message }
       },
       refuseCredential: (...asked) => refusalIn(credentials.giverOf(...asked)),
@@ -256,11 +263,13 @@ export function createService(options: ServiceOptions): Service {
     ready: opening.then(() => {}),
     fetch: (request, peer) => opening.then((api) => api.fetch(request, peer), cannotOpen),
     async reload(given) {
-      const next = makeGuard(targetsOf({ ...options, ...given }, metrics))
+      const next = guardsOf({ ...options, ...given }, metrics)
+      const nextShares = sharesOf({ ...options, ...given }, stores.length, partitionBy)
       const nextSettings = settingsOf({ ...options, ...given })
       const nextNamed = named(given)
       await applyPolicies(store.registry, given.policies ?? [])
-      guard = next
+      guardOf = next
+      shares = nextShares
       ;({ credentials, signing } = nextNamed)
       secrets.forget()
       settings = nextSettings
@@ -348,6 +357,26 @@ function settingsOf(options: ServiceOptions): ApiSettings {
     corsOrigins,
   }
 }
+
+/** The guard of each tenant: that of the service, and its own targets among what that lets through. */
+function guardsOf(
+  options: TargetOptions & Pick<ShareOptions, 'tenants'>,
+  metrics: ServiceMetrics,
+): (tenant: string | null) => Guard {
+  const all = makeGuard(targetsOf(options, metrics))
+  const own = new Map<string, Guard>()
+  for (const [tenant, { targets }] of Object.entries(options.tenants ?? {})) {
+    if (targets) own.set(tenant, within(all, makeGuard(targetsOf({ ...options, targets }, metrics))))
+  }
+  return (tenant) => (tenant === null ? all : (own.get(tenant) ?? all))
+}
+
+/** What both let through. Addresses are judged alike. */
+const within = (all: Guard, own: Guard): Guard => ({
+  check: (url) => all.check(url) ?? own.check(url),
+  resolve: (hostname) => own.resolve(hostname),
+  refuseAddress: (hostname, address) => own.refuseAddress(hostname, address),
+})
 
 function targetsOf(options: TargetOptions, metrics: ServiceMetrics): TransportOptions {
   const { allowHttp, allowPrivate, allowLoopback, targets, connectTimeoutMs, egressProxy, lookup, ca } = options

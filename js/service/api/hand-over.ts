@@ -111,7 +111,7 @@ async function answerOf({ task, exchange }: Waiting, said: Enqueued | Problem): 
     if (context.events.isHeard) context.events.emit(queuedEvent(task, context.clock.now(), context))
     return firstReceipt(task, exchange)
   }
-  if (said.outcome === 'full') return isFull(exchange)
+  if (said.outcome === 'full') return said.of === 'principal' ? hasNoRoom(exchange) : isFull(exchange)
   return said.outcome === 'duplicate' ? receiptOf(said.taskId, exchange) : conflict(task, said)
 }
 
@@ -139,6 +139,12 @@ async function isFull({ context }: Draft['exchange']): Promise<Problem> {
   const { pending, inFlight, exhausted } = await context.store.counts()
   const held = `the store holds ${pending + inFlight + exhausted} tasks, dead letters included`
   return new Problem('queue-full', `${held}, and takes no more (--capacity, --capacity-bytes); nothing was stored`)
+}
+
+async function hasNoRoom({ context, caller }: Draft['exchange']): Promise<Problem> {
+  const own = await context.store.countsOf?.(caller.tenant)
+  const held = own ? `, and ${own.pending + own.inFlight + own.exhausted} tasks are held, dead letters included` : ''
+  return new Problem('quota-exceeded', `this tenant has no more room${held}; nothing was stored`)
 }
 
 function conflict({ idempotencyKey }: NewTask, { taskId, outcome }: Enqueued): Problem {

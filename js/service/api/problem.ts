@@ -40,6 +40,7 @@ export type ProblemType =
   | 'url-secret'
   | 'header-refused'
   | 'rate-limited'
+  | 'quota-exceeded'
   | 'internal'
   | 'queue-full'
   | 'too-many-listeners'
@@ -74,6 +75,7 @@ export const PROBLEMS: Readonly<Record<ProblemType, ProblemKind>> = {
   'url-secret': { status: 422, title: 'The URL holds a secret' },
   'header-refused': { status: 422, title: 'A header may not be stored' },
   'rate-limited': { status: 429, title: 'Too many requests' },
+  'quota-exceeded': { status: 429, title: 'The tenant has no room left', retryAfterS: 5 },
   internal: { status: 500, title: 'The service failed' },
   'queue-full': { status: 503, title: 'The store is full', retryAfterS: 5 },
   'too-many-listeners': { status: 503, title: 'Too many listen already', retryAfterS: 5 },

@@ -38,6 +38,8 @@ export interface FlagValues {
   readonly signing: string | Readonly<Record<string, unknown>> | undefined
   readonly concurrency: number
   readonly concurrencyPerOrigin: number
+  readonly concurrencyPerTenant: number | undefined
+  readonly limits: string | Readonly<Record<string, unknown>> | undefined
   readonly lease: number
   readonly attemptTimeout: number
   readonly partitions: number
@@ -51,6 +53,9 @@ export interface FlagValues {
   readonly policiesLocked: boolean
   readonly capacity: number
   readonly capacityBytes: number
+  readonly tenantCapacity: number | undefined
+  readonly tenantCapacityBytes: number | undefined
+  readonly tenants: string | Readonly<Record<string, unknown>> | undefined
   readonly retainEnded: number
   readonly retainDead: number
   readonly maxDead: number
@@ -214,6 +219,18 @@ export const FLAGS: FlagTable<FlagValues> = {
     default: 20,
     help: 'Most requests in flight to one origin',
   },
+  concurrencyPerTenant: {
+    group: 'Sending',
+    kind: kinds.whole(1, 10_000),
+    unless: 'no limit',
+    help: 'Most requests in flight of one tenant, over all processes',
+  },
+  limits: {
+    group: 'Sending',
+    kind: namedRecords('limits of targets', { $ref: '#/$defs/limit' }),
+    unless: 'none',
+    help: 'JSON file with the concurrency and the rate of single targets, over all processes',
+  },
   attemptTimeout: {
     group: 'Sending',
     kind: kinds.duration(1, HOUR),
@@ -291,6 +308,24 @@ export const FLAGS: FlagTable<FlagValues> = {
     kind: kinds.size(0, 2 ** 50, '4GiB'),
     default: 4 * GIB,
     help: 'Most bytes of their bodies',
+  },
+  tenantCapacity: {
+    group: 'Limits',
+    kind: kinds.whole(1, 1_000_000),
+    unless: 'no limit',
+    help: 'Most of them that one tenant may have; beyond that its new ones get 429',
+  },
+  tenantCapacityBytes: {
+    group: 'Limits',
+    kind: kinds.size(0, 2 ** 50, '64MiB'),
+    unless: 'no limit',
+    help: 'Most bytes of the bodies of one tenant',
+  },
+  tenants: {
+    group: 'Limits',
+    kind: namedRecords('tenants', { $ref: '#/$defs/tenant' }),
+    unless: 'none',
+    help: 'JSON file with what single tenants may have, and where they may send',
   },
   maxBody: {
     group: 'Limits',

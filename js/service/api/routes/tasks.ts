@@ -53,6 +53,7 @@ const REFUSALS = [
   'url-secret',
   'header-refused',
   'queue-full',
+  'quota-exceeded',
 ] as const
 
 export const taskRoutes: readonly Route[] = [
