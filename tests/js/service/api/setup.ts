@@ -178,7 +178,10 @@ const askOf =
       ...(signal && { signal }),
     })
     const response = await api.fetch(request)
-    const text = await response.text()
+    // such an answer has no end
+    const isStream = response.headers.get('content-type') === 'text/event-stream'
+    if (isStream) await response.body?.cancel()
+    const text = isStream ? '' : await response.text()
     const isJson = /[/+]json$/.test(response.headers.get('content-type') ?? '') && text !== ''
     return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
   }
